@@ -1,0 +1,32 @@
+package process
+
+import (
+	"bytes"
+	"os"
+)
+
+// tailSize is how much of a log's end is read for a message.
+const tailSize = 8 << 10
+
+// Tail returns the end of a log file, at most 8 KiB; nothing where it cannot be read.
+func Tail(path string) []byte {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	from := max(0, info.Size()-tailSize)
+	buf := make([]byte, info.Size()-from)
+	n, _ := f.ReadAt(buf, from)
+	return buf[:n]
+}
+
+// LastLine returns the last line of a log file that is not empty, for use in an error.
+func LastLine(path string) string {
+	lines := bytes.Split(bytes.TrimSpace(Tail(path)), []byte("\n"))
+	return string(bytes.TrimSpace(lines[len(lines)-1]))
+}
