@@ -1,0 +1,231 @@
+package provider
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	p "github.com/pulumi/pulumi-go-provider"
+	"github.com/pulumi/pulumi/sdk/v3/go/property"
+)
+
+// defaultsKey is where a bridged provider keeps the names of the inputs that it, not the program, chose.
+const defaultsKey = "__defaults"
+
+// suffixBytes of randomness make a seven digit suffix, like the official provider's.
+const suffixBytes = 4
+
+// internalKey tells keys of the engine and of this package from properties.
+func internalKey(k string) bool { return strings.HasPrefix(k, "__") }
+
+// checkObject reports what in m the object o does not allow.
+func checkObject(o *object, required []string, m property.Map, path string) []p.CheckFailure {
+	var failures []p.CheckFailure
+	for k, v := range m.AllStable {
+		if internalKey(k) {
+			continue
+		}
+		f, ok := o.fields[k]
+		if !ok {
+			failures = append(failures, p.CheckFailure{
+				Property: join(path, k),
+				Reason:   fmt.Sprintf("unknown property %q%s", join(path, k), suggestion(k, o)),
+			})
+			continue
+		}
+		failures = append(failures, checkValue(f.typ, v, join(path, k))...)
+	}
+	for _, k := range slices.Sorted(maps.Keys(o.fields)) {
+		if v, ok := m.GetOk(k); ok && !v.IsNull() {
+			continue
+		}
+		if o.fields[k].required || path == "" && slices.Contains(required, k) {
+			failures = append(failures, p.CheckFailure{
+				Property: join(path, k),
+				Reason:   fmt.Sprintf("missing required property %q", join(path, k)),
+			})
+		}
+	}
+	return failures
+}
+
+func checkValue(t *typ, v property.Value, path string) []p.CheckFailure {
+	if v.IsComputed() || v.IsNull() || t.kind == kindAny {
+		return nil
+	}
+	switch t.kind {
+	case kindString:
+		if v.IsString() {
+			return nil
+		}
+	case kindBool:
+		if v.IsBool() {
+			return nil
+		}
+	case kindNumber:
+		if v.IsNumber() {
+			return nil
+		}
+	case kindInteger:
+		if v.IsNumber() && v.AsNumber() == float64(int64(v.AsNumber())) {
+			return nil
+		}
+	case kindArray:
+		if v.IsArray() {
+			var failures []p.CheckFailure
+			for i, e := range v.AsArray().All {
+				failures = append(failures, checkValue(t.elem, e, fmt.Sprintf("%s[%d]", path, i))...)
+			}
+			return failures
+		}
+	case kindMap:
+		if v.IsMap() {
+			var failures []p.CheckFailure
+			for k, e := range v.AsMap().AllStable {
+				failures = append(failures, checkValue(t.elem, e, join(path, k))...)
+			}
+			return failures
+		}
+	case kindObject:
+		if v.IsMap() {
+			return checkObject(t.object, nil, v.AsMap(), path)
+		}
+	}
+	return []p.CheckFailure{{
+		Property: path,
+		Reason:   fmt.Sprintf("property %q must be %s, not %s", path, describe(t), describeValue(v)),
+	}}
+}
+
+// defaulted adds the resource's defaults and its generated name, which stays what it was in olds.
+func defaulted(r Resource, resourceName string, olds, news property.Map) property.Map {
+	var chosen []property.Value
+	missing := func(k string) bool {
+		v, ok := news.GetOk(k)
+		return !ok || v.IsNull()
+	}
+	for _, k := range slices.Sorted(maps.Keys(r.Defaults)) {
+		if missing(k) {
+			news = news.Set(k, r.Defaults[k])
+			chosen = append(chosen, property.New(k))
+		}
+	}
+	if r.AutoName != nil && missing(r.AutoName.Property) {
+		k := r.AutoName.Property
+		if old := olds.Get(k); isDefault(olds, k) && old.IsString() {
+			news = news.Set(k, old)
+		} else {
+			news = news.Set(k, property.New(generatedName(resourceName, r.AutoName.MaxLength)))
+		}
+		chosen = append(chosen, property.New(k))
+	}
+	if len(chosen) == 0 {
+		return news.Delete(defaultsKey)
+	}
+	return news.Set(defaultsKey, property.New(chosen))
+}
+
+// isDefault says whether the provider chose the input k, not the program.
+func isDefault(inputs property.Map, k string) bool {
+	list := inputs.Get(defaultsKey)
+	if !list.IsArray() {
+		return false
+	}
+	for _, e := range list.AsArray().All {
+		if e.IsString() && e.AsString() == k {
+			return true
+		}
+	}
+	return false
+}
+
+func generatedName(resourceName string, maxLength int) string {
+	random := make([]byte, suffixBytes)
+	_, _ = rand.Read(random) // never fails
+	suffix := "-" + hex.EncodeToString(random)[:7]
+	name := strings.ToLower(resourceName)
+	if maxLength > 0 && len(name)+len(suffix) > maxLength {
+		name = name[:maxLength-len(suffix)]
+	}
+	return name + suffix
+}
+
+// withoutEffect returns the paths in m that s does not understand.
+func withoutEffect(s *shape, v property.Value, path string) []string {
+	if s == nil {
+		return nil
+	}
+	var paths []string
+	switch {
+	case v.IsArray():
+		for _, e := range v.AsArray().All {
+			paths = append(paths, withoutEffect(s, e, path)...)
+		}
+	case v.IsMap():
+		for k, e := range v.AsMap().AllStable {
+			if internalKey(k) {
+				continue
+			}
+			if child, ok := s.fields[k]; ok {
+				paths = append(paths, withoutEffect(child, e, join(path, k))...)
+			} else {
+				paths = append(paths, join(path, k))
+			}
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+func join(path, k string) string {
+	if path == "" {
+		return k
+	}
+	return path + "." + k
+}
+
+// suggestion names the property that was probably meant: the same letters in another case or without separators.
+func suggestion(k string, o *object) string {
+	fold := func(s string) string { return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s)) }
+	for _, known := range slices.Sorted(maps.Keys(o.fields)) {
+		if a, b := fold(k), fold(known); a == b || a+"s" == b || a == b+"s" {
+			return fmt.Sprintf(", did you mean %q?", known)
+		}
+	}
+	return ""
+}
+
+func describe(t *typ) string {
+	switch t.kind {
+	case kindArray:
+		return "a list"
+	case kindMap:
+		return "a map"
+	case kindObject, kindInteger:
+		return "an " + string(t.kind)
+	default:
+		return "a " + string(t.kind)
+	}
+}
+
+func describeValue(v property.Value) string {
+	switch {
+	case v.IsString():
+		return "a string"
+	case v.IsBool():
+		return "a boolean"
+	case v.IsNumber():
+		return "a number"
+	case v.IsArray():
+		return "a list"
+	case v.IsMap():
+		return "an object"
+	case v.IsResourceReference():
+		return "a resource (name one of its properties)"
+	default:
+		return "an asset"
+	}
+}

@@ -1,0 +1,228 @@
+package provider
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/property"
+)
+
+// Decode fills target, a pointer to a struct with JSON tags, from m. Unknown values are left out.
+func Decode(m property.Map, target any) error {
+	raw, err := json.Marshal(plain(property.New(m)))
+	if err != nil {
+		return fmt.Errorf("encode properties: %w", err)
+	}
+	if err := json.Unmarshal(raw, target); err != nil {
+		return fmt.Errorf("decode properties: %w", err)
+	}
+	return nil
+}
+
+// Encode turns a struct with JSON tags into properties. Null values are left out.
+func Encode(source any) (property.Map, error) {
+	raw, err := json.Marshal(source)
+	if err != nil {
+		return property.Map{}, fmt.Errorf("encode state: %w", err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return property.Map{}, fmt.Errorf("decode state: %w", err)
+	}
+	return fromPlain(m).AsMap(), nil
+}
+
+// plain turns a value into what encoding/json writes, without secret marks and without unknown values.
+func plain(v property.Value) any {
+	switch {
+	case v.IsBool():
+		return v.AsBool()
+	case v.IsNumber():
+		return v.AsNumber()
+	case v.IsString():
+		return v.AsString()
+	case v.IsArray():
+		list := make([]any, 0, v.AsArray().Len())
+		for _, e := range v.AsArray().All {
+			list = append(list, plain(e))
+		}
+		return list
+	case v.IsMap():
+		m := make(map[string]any, v.AsMap().Len())
+		for k, e := range v.AsMap().All {
+			if !e.IsComputed() && !e.IsNull() {
+				m[k] = plain(e)
+			}
+		}
+		return m
+	default:
+		return nil
+	}
+}
+
+func fromPlain(v any) property.Value {
+	switch v := v.(type) {
+	case bool:
+		return property.New(v)
+	case float64:
+		return property.New(v)
+	case string:
+		return property.New(v)
+	case []any:
+		list := make([]property.Value, len(v))
+		for i, e := range v {
+			list[i] = fromPlain(e)
+		}
+		return property.New(list)
+	case map[string]any:
+		m := make(map[string]property.Value, len(v))
+		for k, e := range v {
+			if e != nil {
+				m[k] = fromPlain(e)
+			}
+		}
+		return property.New(m)
+	default:
+		return property.New(property.Null)
+	}
+}
+
+// unmarked returns v without any secret marks and dependencies.
+func unmarked(v property.Value) property.Value {
+	v = v.WithSecret(false).WithDependencies(nil)
+	switch {
+	case v.IsArray():
+		list := v.AsArray().AsSlice()
+		for i, e := range list {
+			list[i] = unmarked(e)
+		}
+		return property.New(list)
+	case v.IsMap():
+		m := v.AsMap().AsMap()
+		for k, e := range m {
+			m[k] = unmarked(e)
+		}
+		return property.New(m)
+	default:
+		return v
+	}
+}
+
+// marked returns v with the secret marks of like at the same places.
+func marked(v, like property.Value) property.Value {
+	if like.Secret() {
+		return v.WithSecret(true)
+	}
+	switch {
+	case v.IsArray() && like.IsArray():
+		list := v.AsArray().AsSlice()
+		for i, e := range list {
+			if i < like.AsArray().Len() {
+				list[i] = marked(e, like.AsArray().Get(i))
+			}
+		}
+		return property.WithGoValue(v, list)
+	case v.IsMap() && like.IsMap():
+		m := v.AsMap().AsMap()
+		for k, e := range m {
+			m[k] = marked(e, like.AsMap().Get(k))
+		}
+		return property.WithGoValue(v, m)
+	default:
+		return v
+	}
+}
+
+// markPath marks the value at path as secret, in every element of the arrays on the way.
+func markPath(v property.Value, path []string) property.Value {
+	switch {
+	case v.IsNull():
+		return v
+	case len(path) == 0:
+		return v.WithSecret(true)
+	case v.IsArray():
+		list := v.AsArray().AsSlice()
+		for i, e := range list {
+			list[i] = markPath(e, path)
+		}
+		return property.WithGoValue(v, list)
+	case v.IsMap():
+		if child, ok := v.AsMap().GetOk(path[0]); ok {
+			return property.WithGoValue(v, v.AsMap().Set(path[0], markPath(child, path[1:])))
+		}
+	}
+	return v
+}
+
+// projected returns live cut down to what wanted speaks of, so that values the program never set are not reported as
+// drift. A field that live does not report keeps its wanted value; the keys of a map are taken from live.
+func projected(t *typ, wanted, live property.Value) property.Value {
+	switch {
+	case t.kind == kindObject && wanted.IsMap() && live.IsMap():
+		m := wanted.AsMap().AsMap()
+		for k, w := range m {
+			f, known := t.object.fields[k]
+			if l, ok := live.AsMap().GetOk(k); ok && known {
+				m[k] = projected(f.typ, w, l)
+			}
+		}
+		return property.WithGoValue(wanted, m)
+	case t.kind == kindArray && wanted.IsArray() && live.IsArray() && wanted.AsArray().Len() == live.AsArray().Len():
+		list := wanted.AsArray().AsSlice()
+		for i, w := range list {
+			list[i] = projected(t.elem, w, live.AsArray().Get(i))
+		}
+		return property.WithGoValue(wanted, list)
+	default:
+		return marked(live, wanted)
+	}
+}
+
+// asInput returns the part of live that t can express, without empty values: the inputs of an imported object. The
+// result is null when nothing is left.
+func asInput(t *typ, live property.Value) property.Value {
+	switch {
+	case t.kind == kindObject && live.IsMap():
+		m := map[string]property.Value{}
+		for k, l := range live.AsMap().All {
+			if f, ok := t.object.fields[k]; ok {
+				if v := asInput(f.typ, l); !v.IsNull() {
+					m[k] = v
+				}
+			}
+		}
+		if len(m) == 0 {
+			return property.New(property.Null)
+		}
+		return property.New(m)
+	case t.kind == kindArray && live.IsArray():
+		var list []property.Value
+		for _, l := range live.AsArray().All {
+			list = append(list, asInput(t.elem, l))
+		}
+		if len(list) == 0 {
+			return property.New(property.Null)
+		}
+		return property.New(list)
+	case live.IsMap() && live.AsMap().Len() == 0, live.IsString() && live.AsString() == "":
+		return property.New(property.Null)
+	default:
+		return live
+	}
+}
+
+// merged returns over with what only under has, at every depth of maps.
+func merged(under, over property.Value) property.Value {
+	if !under.IsMap() || !over.IsMap() {
+		return over
+	}
+	m := over.AsMap().AsMap()
+	for k, u := range under.AsMap().All {
+		if o, ok := m[k]; ok {
+			m[k] = merged(u, o)
+		} else {
+			m[k] = u
+		}
+	}
+	return property.WithGoValue(over, m)
+}
