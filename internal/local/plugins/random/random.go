@@ -1,0 +1,29 @@
+// Package random contains the local stand-in for the official random provider plugin.
+package random
+
+import (
+	sdk "github.com/pulumi/pulumi-random/sdk/v4/go/random"
+
+	"github.com/strata-platform/strata/internal/local/plugins/provider"
+)
+
+// Version is that of the SDK in go.mod.
+const Version = "4.18.0"
+
+// Package describes the plugin.
+func Package() provider.Package {
+	return provider.Package{
+		Name:        "random",
+		Version:     Version,
+		Description: "Random values, made by Strata's local stand-in for the official provider.",
+		Config:      sdk.ProviderArgs{},
+		Resources: map[string]provider.Resource{
+			"random:index/randomId:RandomId":             randomID(),
+			"random:index/randomInteger:RandomInteger":   integer(),
+			"random:index/randomPassword:RandomPassword": password(),
+			"random:index/randomPet:RandomPet":           pet(),
+			"random:index/randomString:RandomString":     randomString(),
+			"random:index/randomUuid:RandomUuid":         randomUUID(),
+		},
+	}
+}

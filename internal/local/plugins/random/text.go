@@ -1,0 +1,209 @@
+package random
+
+import (
+	"context"
+	"fmt"
+
+	sdk "github.com/pulumi/pulumi-random/sdk/v4/go/random"
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/strata-platform/strata/internal/local/plugins/provider"
+)
+
+const (
+	lowerCase = "abcdefghijklmnopqrstuvwxyz"
+	upperCase = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digits    = "0123456789"
+	specials  = "!@#$%&*()-_=+[]{}<>:?"
+
+	// bcryptLimit is how much of a password bcrypt can hash.
+	bcryptLimit = 72
+	// passwordID is the ID of every password, so that the password itself never shows as one.
+	passwordID = "none"
+)
+
+// textArgs are the inputs of passwords and strings. A nil class means that it is included.
+type textArgs struct {
+	Keepers         map[string]string `json:"keepers,omitempty"`
+	Length          int               `json:"length"`
+	Lower           *bool             `json:"lower"`
+	MinLower        int               `json:"minLower"`
+	MinNumeric      int               `json:"minNumeric"`
+	MinSpecial      int               `json:"minSpecial"`
+	MinUpper        int               `json:"minUpper"`
+	Number          *bool             `json:"number"`
+	Numeric         *bool             `json:"numeric"`
+	OverrideSpecial *string           `json:"overrideSpecial,omitempty"`
+	Special         *bool             `json:"special"`
+	Upper           *bool             `json:"upper"`
+}
+
+type textState struct {
+	textArgs
+	Result string `json:"result"`
+}
+
+type passwordState struct {
+	textState
+	BcryptHash string `json:"bcryptHash"`
+}
+
+// textInputs are all inputs of passwords and strings. Each one replaces.
+func textInputs() []string {
+	return []string{
+		"keepers", "length", "lower", "minLower", "minNumeric", "minSpecial", "minUpper", "number", "numeric",
+		"overrideSpecial", "special", "upper",
+	}
+}
+
+func password() provider.Resource {
+	return provider.Resource{
+		Args:    sdk.RandomPasswordArgs{},
+		State:   sdk.RandomPassword{},
+		Replace: textInputs(),
+		Secrets: []string{"result", "bcryptHash"},
+		Operations: provider.Handle(provider.CRUD[textArgs, passwordState]{
+			Check: checkText,
+			Create: func(_ context.Context, r provider.Request[textArgs, passwordState]) (string, passwordState, error) {
+				result, err := text(r.Args)
+				if err != nil {
+					return "", passwordState{}, err
+				}
+				state, err := passwordOf(r.Args, result)
+				return passwordID, state, err
+			},
+			Read: func(_ context.Context, r provider.Request[textArgs, passwordState]) (string, passwordState, error) {
+				if !r.Importing {
+					return r.ID, r.State, nil
+				}
+				state, err := passwordOf(textArgs{Length: len(r.ID)}, r.ID)
+				return passwordID, state, err
+			},
+		}),
+	}
+}
+
+func randomString() provider.Resource {
+	return provider.Resource{
+		Args:    sdk.RandomStringArgs{},
+		State:   sdk.RandomString{},
+		Replace: textInputs(),
+		Operations: provider.Handle(provider.CRUD[textArgs, textState]{
+			Check: checkText,
+			Create: func(_ context.Context, r provider.Request[textArgs, textState]) (string, textState, error) {
+				result, err := text(r.Args)
+				return result, textState{textArgs: r.Args.withDefaults(), Result: result}, err
+			},
+			Read: func(_ context.Context, r provider.Request[textArgs, textState]) (string, textState, error) {
+				if !r.Importing {
+					return r.ID, r.State, nil
+				}
+				return r.ID, textState{textArgs: textArgs{Length: len(r.ID)}.withDefaults(), Result: r.ID}, nil
+			},
+		}),
+	}
+}
+
+func passwordOf(args textArgs, result string) (passwordState, error) {
+	hash, err := bcrypt.GenerateFromPassword([]byte(result[:min(len(result), bcryptLimit)]), bcrypt.DefaultCost)
+	if err != nil {
+		return passwordState{}, fmt.Errorf("hash password: %w", err)
+	}
+	return passwordState{textState{args.withDefaults(), result}, string(hash)}, nil
+}
+
+// class is one kind of characters.
+type class struct {
+	property string
+	letters  string
+	minimum  int
+	included bool
+}
+
+// withDefaults says of every class whether it is included. "number" is the older name of "numeric".
+func (a textArgs) withDefaults() textArgs {
+	yes := true
+	if a.Numeric == nil {
+		a.Numeric = a.Number
+	}
+	for _, b := range []**bool{&a.Lower, &a.Numeric, &a.Special, &a.Upper} {
+		if *b == nil {
+			*b = &yes
+		}
+	}
+	a.Number = a.Numeric
+	return a
+}
+
+func (a textArgs) classes() []class {
+	a = a.withDefaults()
+	special := specials
+	if a.OverrideSpecial != nil {
+		special = *a.OverrideSpecial
+	}
+	return []class{
+		{"minLower", lowerCase, a.MinLower, *a.Lower},
+		{"minUpper", upperCase, a.MinUpper, *a.Upper},
+		{"minNumeric", digits, a.MinNumeric, *a.Numeric},
+		{"minSpecial", special, a.MinSpecial, *a.Special},
+	}
+}
+
+func checkText(args textArgs) []provider.Failure {
+	var failures []provider.Failure
+	minimum, letters := 0, ""
+	for _, c := range args.classes() {
+		if c.minimum < 0 {
+			failures = append(failures, provider.Failure{Path: c.property, Reason: c.property + " must not be negative"})
+		}
+		if c.minimum > 0 && c.letters == "" {
+			failures = append(failures, provider.Failure{Path: c.property, Reason: c.property + " has no characters to choose from"})
+		}
+		minimum += c.minimum
+		if c.included {
+			letters += c.letters
+		}
+	}
+	if args.Length != 0 && (args.Length < 1 || args.Length < minimum) {
+		failures = append(failures, provider.Failure{
+			Path:   "length",
+			Reason: fmt.Sprintf("length must be at least 1 and at least the sum of the minimums, %d, not %d", minimum, args.Length),
+		})
+	}
+	if letters == "" {
+		failures = append(failures, provider.Failure{
+			Path:   "special",
+			Reason: "at least one of lower, upper, numeric and special must include characters",
+		})
+	}
+	return failures
+}
+
+// text chooses the required characters of each class, fills up from all included ones, and shuffles.
+func text(args textArgs) (string, error) {
+	if args.Length < 1 {
+		return "", fmt.Errorf("length must be at least 1, not %d", args.Length)
+	}
+	var result []byte
+	all := ""
+	for _, c := range args.classes() {
+		result = append(result, choose(c.letters, c.minimum)...)
+		if c.included {
+			all += c.letters
+		}
+	}
+	result = append(result, choose(all, args.Length-len(result))...)
+	for i := len(result) - 1; i > 0; i-- {
+		j := below(i + 1)
+		result[i], result[j] = result[j], result[i]
+	}
+	return string(result), nil
+}
+
+func choose(letters string, n int) []byte {
+	chosen := make([]byte, n)
+	for i := range chosen {
+		chosen[i] = letters[below(len(letters))]
+	}
+	return chosen
+}
