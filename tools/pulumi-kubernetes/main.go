@@ -10,6 +10,9 @@ import (
 	"github.com/pulumi/pulumi-kubernetes/provider/v4/pkg/provider"
 )
 
+// version is the version of the provider's SDK in go.mod, without the v; the toolchain sets it.
+var version string
+
 //go:embed schema.json
 var schema []byte
 
@@ -17,5 +20,5 @@ var schema []byte
 var terraformMapping []byte
 
 func main() {
-	provider.Serve("kubernetes", "4.18.2", schema, terraformMapping)
+	provider.Serve("kubernetes", version, schema, terraformMapping)
 }

@@ -1,0 +1,57 @@
+package toolchain
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+func TestAddressChangesWithWhatGoesIntoABuild(t *testing.T) {
+	root := tinyRoot(t)
+	dir := filepath.Join(root, "tools", "tiny")
+	b := tinyCatalogue()[0]
+	read := func(t *testing.T) *module {
+		t.Helper()
+		m, err := readModule(dir, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	const goVersion = "go1.26.0"
+	start := address(b, read(t), goVersion)
+	if again := address(b, read(t), goVersion); again != start {
+		t.Fatalf("the address of the same is once %s and once %s", start, again)
+	}
+	if other := address(b, read(t), "go1.26.1"); other == start {
+		t.Error("another version of Go has the same address")
+	}
+	changed := tinyCatalogue()[0]
+	changed.tools[0].tags = "tag"
+	if other := address(changed, read(t), goVersion); other == start {
+		t.Error("other flags have the same address")
+	}
+
+	// Each change is made on top of the ones before.
+	last := start
+	for _, change := range []struct{ name, path, content string }{
+		{"another pin", "go.mod", "module example.com/tiny\n\ngo 1.26.0\n\nrequire example.com/upstream v1.2.4\n"},
+		{"a checksum", "go.sum", "example.com/upstream v1.2.4 h1:x\n"},
+		{"our own source", "hello/main.go", "package main\n\nfunc main() {}\n"},
+		{"a new source", "hello/more.go", "package main\n"},
+	} {
+		t.Run(change.name, func(t *testing.T) {
+			write(t, filepath.Join(dir, change.path), change.content)
+			next := address(b, read(t), goVersion)
+			if next == last {
+				t.Errorf("%s leaves the address as it was", change.name)
+			}
+			last = next
+		})
+	}
+	t.Run("not with a test", func(t *testing.T) {
+		write(t, filepath.Join(dir, "hello/main_test.go"), "package main\n")
+		if next := address(b, read(t), goVersion); next != last {
+			t.Error("a test file changes the address")
+		}
+	})
+}

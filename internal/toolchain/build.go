@@ -1,0 +1,204 @@
+package toolchain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// interruptGrace is how long the go command may take to end once it was interrupted.
+const interruptGrace = 10 * time.Second
+
+// A job is the build of one tool that is missing.
+type job struct {
+	tool    tool
+	module  *module
+	version string
+	dir     string // the bundle's folder in the cache
+	report  func(Progress, Event)
+}
+
+// run builds the tool in a folder beside the cache folder and moves it there as its last step, so that whatever ends a
+// build leaves nothing half-made. One process at a time builds tools of a bundle; the others find them built.
+func (j job) run(ctx context.Context) error {
+	start := time.Now()
+	cache := filepath.Dir(j.dir)
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return explain(err, cache)
+	}
+	unlock, err := lock(ctx, j.dir+".lock", func() { j.report(Waiting, Event{}) })
+	if err != nil {
+		return explain(err, cache)
+	}
+	defer unlock()
+
+	target := filepath.Join(j.dir, j.tool.name)
+	if !exists(target) {
+		if err := j.build(ctx, target, start); err != nil {
+			return explain(err, cache)
+		}
+	}
+	j.report(Built, Event{Elapsed: time.Since(start)})
+	return nil
+}
+
+// build builds the tool and moves it to target.
+func (j job) build(ctx context.Context, target string, start time.Time) error {
+	// What interrupted builds have left is ours to remove: we hold the lock.
+	stale, err := filepath.Glob(j.dir + stageInfix + "*")
+	if err != nil {
+		return err
+	}
+	for _, dir := range stale {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	stage, err := os.MkdirTemp(filepath.Dir(j.dir), filepath.Base(j.dir)+stageInfix+"*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(stage) }()
+
+	stop := j.beat(start)
+	made, err := j.compile(ctx, stage)
+	stop()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(j.dir, 0o755); err != nil {
+		return err
+	}
+	return os.Rename(made, target)
+}
+
+// stageInfix stands between the name of a cache folder and the random end of a stage beside it.
+const stageInfix = ".stage-"
+
+// beat reports that the build goes on, now and every heartbeat, until the function it returns is called.
+func (j job) beat(start time.Time) (stop func()) {
+	j.report(Building, Event{})
+	done := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		ticker := time.NewTicker(heartbeat)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				j.report(Building, Event{Elapsed: time.Since(start)})
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() {
+		close(done)
+		running.Wait()
+	}
+}
+
+// compile makes the tool somewhere in stage and returns its path.
+func (j job) compile(ctx context.Context, stage string) (string, error) {
+	source, temp, out := filepath.Join(stage, "source"), filepath.Join(stage, "tmp"), filepath.Join(stage, "out")
+	for _, dir := range []string{source, temp, out} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return "", err
+		}
+	}
+	for path, content := range j.module.files {
+		if err := writeFile(filepath.Join(source, path), content); err != nil {
+			return "", err
+		}
+	}
+	run := func(name string, args ...string) ([]byte, error) {
+		return command(ctx, source, temp, name, args...)
+	}
+	if err := j.copyEmbeds(run, source); err != nil {
+		return "", err
+	}
+	program := filepath.Join(out, j.tool.name)
+	args := append([]string{"build", "-o", program}, j.tool.flags(j.version)...)
+	if _, err := run("go", append(args, j.tool.pkg)...); err != nil {
+		return "", err
+	}
+	if !j.tool.folder {
+		return program, nil
+	}
+	folder := program + ".out"
+	if _, err := run(program, folder); err != nil {
+		return "", err
+	}
+	return folder, nil
+}
+
+// copyEmbeds puts the data files that the tool's main package embeds next to it.
+func (j job) copyEmbeds(run func(string, ...string) ([]byte, error), source string) error {
+	if len(j.tool.embeds.files) == 0 {
+		return nil
+	}
+	out, err := run("go", "mod", "download", "-json", j.tool.embeds.module)
+	if err != nil {
+		return err
+	}
+	var downloaded struct{ Dir string }
+	if err := json.Unmarshal(out, &downloaded); err != nil {
+		return fmt.Errorf("read where %s is: %w", j.tool.embeds.module, err)
+	}
+	for _, name := range j.tool.embeds.files {
+		content, err := os.ReadFile(filepath.Join(downloaded.Dir, j.tool.embeds.dir, name))
+		if err != nil {
+			return err
+		}
+		if err := writeFile(filepath.Join(source, j.tool.pkg, name), content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeFile(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, content, 0o644)
+}
+
+// buildSettings returns the environment that builds have whatever the user's is, so that it can be part of the address.
+func buildSettings() []string {
+	return []string{
+		"CGO_ENABLED=0",
+		"GOFLAGS=-buildvcs=false",
+		"GOWORK=off",
+		"GOOS=" + runtime.GOOS,
+		"GOARCH=" + runtime.GOARCH,
+	}
+}
+
+// command runs a program in dir and returns its standard output. When ctx ends, the program and what it has started
+// are interrupted together.
+func command(ctx context.Context, dir, temp, name string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	cmd.Env = append(cmd.Environ(), append(buildSettings(), "GOTMPDIR="+temp)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
+	cmd.WaitDelay = interruptGrace
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, &commandError{args: cmd.Args, output: stderr.String() + stdout.String(), err: err}
+	}
+	return stdout.Bytes(), nil
+}

@@ -1,0 +1,136 @@
+package toolchain
+
+import (
+	"strings"
+
+	"golang.org/x/mod/semver"
+)
+
+// A bundle is a group of tools that are built from one pinned module and share one cache folder.
+type bundle struct {
+	name   string // first part of the cache folder's name
+	module string // folder under tools/ that holds the go.mod
+	tools  []tool
+}
+
+// A tool is one program, or one folder that a program writes.
+type tool struct {
+	name string
+
+	// pkg is the main package. One that starts with "./" is our own and lies in the module's folder.
+	pkg string
+
+	// pin is the module whose version in go.mod is the tool's version.
+	pin string
+
+	// settings returns the linker's -X settings that tell the program its version. Nil means none.
+	settings func(version string) []string
+
+	// tags are build tags, separated by commas.
+	tags string
+
+	// embeds are data files that pkg embeds but that the repository does not hold.
+	embeds embeds
+
+	// folder says that the tool is the folder that pkg's program writes to the path it is given, not the program.
+	folder bool
+
+	// versionArgs make the program print its version. Nil when it cannot, or when what it prints is not the pin.
+	versionArgs []string
+}
+
+// embeds names files that are copied out of a module of the module cache to stand next to a main package.
+type embeds struct {
+	module string
+	dir    string
+	files  []string
+}
+
+// catalogue returns every tool that Strata uses on a local target. Versions are not told here: they are the go.mods'.
+func catalogue() []bundle {
+	return []bundle{
+		{name: "kubernetes", module: "kubernetes", tools: []tool{
+			{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", pin: "go.etcd.io/etcd/server/v3", versionArgs: []string{"--version"}},
+			kubernetes("kube-apiserver"),
+			kubernetes("kube-controller-manager"),
+			kubernetes("kube-scheduler"),
+		}},
+		{name: "flux", module: "flux", tools: []tool{
+			flux("source-controller"),
+			flux("kustomize-controller"),
+			flux("helm-controller"),
+			flux("notification-controller"),
+		}},
+		{name: "flux-manifests", module: "flux", tools: []tool{
+			{name: "flux-manifests", pkg: "./manifests", pin: "github.com/fluxcd/flux2/v2", folder: true},
+		}},
+		{name: "pulumi", module: "pulumi", tools: []tool{
+			{
+				name: "pulumi", pkg: "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi", pin: "github.com/pulumi/pulumi/pkg/v3",
+				settings:    variables("github.com/pulumi/pulumi/sdk/v3/go/common/version.Version"),
+				versionArgs: []string{"version"},
+			},
+			{
+				name: "pulumi-language-yaml", pkg: "github.com/pulumi/pulumi-yaml/cmd/pulumi-language-yaml", pin: "github.com/pulumi/pulumi-yaml",
+				settings: variables("github.com/pulumi/pulumi-yaml/pkg/version.Version"),
+			},
+		}},
+		{name: "pulumi-kubernetes", module: "pulumi-kubernetes", tools: []tool{
+			{
+				name: "pulumi-resource-kubernetes", pkg: "./", pin: "github.com/pulumi/pulumi-kubernetes/sdk/v4",
+				settings: func(version string) []string {
+					return []string{"main.version=" + strings.TrimPrefix(version, "v")}
+				},
+				embeds: embeds{
+					module: "github.com/pulumi/pulumi-kubernetes/provider/v4",
+					dir:    "cmd/pulumi-resource-kubernetes",
+					files:  []string{"schema.json", "terraform-mapping.json"},
+				},
+			},
+		}},
+		{name: "dolt", module: "dolt", tools: []tool{
+			{name: "dolt", pkg: "github.com/dolthub/dolt/go/cmd/dolt", pin: "github.com/dolthub/dolt/go", tags: "gms_pure_go"},
+		}},
+	}
+}
+
+func kubernetes(name string) tool {
+	return tool{
+		name: name,
+		pkg:  "k8s.io/kubernetes/cmd/" + name,
+		pin:  "k8s.io/kubernetes",
+		settings: func(version string) []string {
+			const pkg = "k8s.io/component-base/version."
+			major, minor, _ := strings.Cut(strings.TrimPrefix(semver.MajorMinor(version), "v"), ".")
+			return []string{pkg + "gitVersion=" + version, pkg + "gitMajor=" + major, pkg + "gitMinor=" + minor}
+		},
+		versionArgs: []string{"--version"},
+	}
+}
+
+func flux(name string) tool {
+	return tool{name: name, pkg: "github.com/fluxcd/" + name, pin: "github.com/fluxcd/" + name}
+}
+
+// variables returns settings that set one variable to the version.
+func variables(variable string) func(string) []string {
+	return func(version string) []string { return []string{variable + "=" + version} }
+}
+
+// local says whether the tool's main package is our own.
+func (t tool) local() bool { return strings.HasPrefix(t.pkg, "./") }
+
+// flags returns the flags of go build for the tool at a version.
+func (t tool) flags(version string) []string {
+	linker := []string{"-s", "-w"}
+	if t.settings != nil {
+		for _, setting := range t.settings(version) {
+			linker = append(linker, "-X", setting)
+		}
+	}
+	flags := []string{"-trimpath", "-ldflags", strings.Join(linker, " ")}
+	if t.tags != "" {
+		flags = append(flags, "-tags", t.tags)
+	}
+	return flags
+}

@@ -1,0 +1,193 @@
+package toolchain
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Variables by which a test starts its own binary as another process that asks for a tool.
+const (
+	childRoot  = "STRATA_TEST_TOOLCHAIN_ROOT"
+	childCache = "STRATA_TEST_TOOLCHAIN_CACHE"
+)
+
+func TestMain(m *testing.M) {
+	if root := os.Getenv(childRoot); root != "" {
+		tools, err := open(root, os.Getenv(childCache), tinyCatalogue())
+		if err == nil {
+			_, err = tools.Path(context.Background(), "hello")
+		}
+		if err != nil {
+			println(err.Error())
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// child returns a command that asks for hello in another process.
+func child(t *testing.T, root, cache string) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe)
+	cmd.Env = append(os.Environ(), childRoot+"="+root, childCache+"="+cache)
+	return cmd
+}
+
+// fakeGo puts a go command first on PATH that runs body, in a shell, before it builds as the real one does.
+func fakeGo(t *testing.T, body string) {
+	t.Helper()
+	real, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	script(t, dir, "go", `if [ "$1" = build ]; then `+body+`; fi; exec "`+real+`" "$@"`)
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
+func TestProcessesThatAskAtOnceBuildOnce(t *testing.T) {
+	builds := filepath.Join(t.TempDir(), "builds")
+	fakeGo(t, `echo build >>"`+builds+`"`)
+	root, cache := tinyRoot(t), t.TempDir()
+	var group errgroup.Group
+	for range 3 {
+		cmd := child(t, root, cache)
+		group.Go(func() error {
+			if out, err := cmd.CombinedOutput(); err != nil {
+				return errors.New(string(out))
+			}
+			return nil
+		})
+	}
+	tools := openTiny(t, root, cache)
+	group.Go(func() error { return tools.Ensure(t.Context(), nil, "hello") })
+	group.Go(func() error { return tools.Ensure(t.Context(), nil, "hello") })
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if content, err := os.ReadFile(builds); string(content) != "build\n" {
+		t.Errorf("there were the builds %q, %v; want one", content, err)
+	}
+}
+
+func TestInterruptedBuildLeavesNothing(t *testing.T) {
+	started := filepath.Join(t.TempDir(), "started")
+	fakeGo(t, `mkfifo never; : >"`+started+`"; cat never`)
+	cache := t.TempDir()
+	tools := openTiny(t, tinyRoot(t), cache)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	failed := make(chan error, 1)
+	go func() { failed <- tools.Ensure(ctx, nil, "hello") }()
+	awaitFile(t, started)
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Errorf("the interrupted build says %v", err)
+	}
+	for _, name := range entries(t, cache) {
+		if !strings.HasSuffix(name, ".lock") {
+			t.Errorf("the interrupted build left %s", name)
+		}
+	}
+}
+
+func TestKilledBuildIsClearedAway(t *testing.T) {
+	dir := t.TempDir()
+	started, proceed := filepath.Join(dir, "started"), filepath.Join(dir, "proceed")
+	fakeGo(t, `if [ ! -e "`+proceed+`" ]; then mkfifo never; echo $$ >pid; mv pid "`+started+`"; exec cat never; fi`)
+	root, cache := tinyRoot(t), t.TempDir()
+
+	cmd := child(t, root, cache)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitFile(t, started)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	t.Cleanup(func() { killWritten(t, started) })
+	stages := func() []string {
+		return slices.DeleteFunc(entries(t, cache), func(name string) bool { return !strings.Contains(name, stageInfix) })
+	}
+	if len(stages()) != 1 {
+		t.Fatalf("the killed build left %v, want its stage", stages())
+	}
+
+	write(t, proceed, "")
+	if _, err := openTiny(t, root, cache).Path(t.Context(), "hello"); err != nil {
+		t.Fatal(err)
+	}
+	if len(stages()) != 0 {
+		t.Errorf("the next build left %v", stages())
+	}
+}
+
+func TestWaitForAnotherBuildEndsWithItsContext(t *testing.T) {
+	root, cache := tinyRoot(t), t.TempDir()
+	tools := openTiny(t, root, cache)
+	dir, err := tools.dir(t.Context(), tools.bundles[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := lock(t.Context(), dir+".lock", func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	ctx, cancel := context.WithCancel(t.Context())
+	report := func(e Event) {
+		if e.Progress != Waiting {
+			t.Errorf("while another builds, Ensure reports %s", e)
+		}
+		cancel()
+	}
+	if err := tools.Ensure(ctx, report, "hello"); !errors.Is(err, context.Canceled) {
+		t.Errorf("Ensure says %v", err)
+	}
+}
+
+// awaitFile waits until a file is there.
+func awaitFile(t *testing.T, path string) {
+	t.Helper()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for !exists(path) {
+		select {
+		case <-ticker.C:
+		case <-t.Context().Done():
+			t.Fatalf("%s never came", path)
+		}
+	}
+}
+
+// killWritten kills the process whose number is in the file.
+func killWritten(t *testing.T, path string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}

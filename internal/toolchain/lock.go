@@ -1,0 +1,43 @@
+package toolchain
+
+import (
+	"context"
+	"time"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
+)
+
+// waitNotice is how long lock waits before it tells that it does.
+const waitNotice = 200 * time.Millisecond
+
+// lock takes the lock at path, which the system gives back when its holder dies, and returns what releases it.
+// It calls waiting once when another holder keeps it.
+func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
+	type result struct {
+		unlock func()
+		err    error
+	}
+	taken := make(chan result, 1)
+	go func() {
+		unlock, err := lockedfile.MutexAt(path).Lock()
+		taken <- result{unlock, err}
+	}()
+	notice := time.NewTimer(waitNotice)
+	defer notice.Stop()
+	for {
+		select {
+		case r := <-taken:
+			return r.unlock, r.err
+		case <-notice.C:
+			waiting()
+		case <-ctx.Done():
+			// The wait itself cannot be ended: give the lock back whenever it comes.
+			go func() {
+				if r := <-taken; r.err == nil {
+					r.unlock()
+				}
+			}()
+			return nil, context.Cause(ctx)
+		}
+	}
+}

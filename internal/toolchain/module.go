@@ -1,0 +1,133 @@
+package toolchain
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+)
+
+// modulePath is the path of Strata's own module.
+const modulePath = "github.com/strata-platform/strata"
+
+// cacheFormat is part of every address; a new one abandons what older versions of this package have built.
+const cacheFormat = "strata-tools-1"
+
+// A module is what a bundle is built from, as it was when it was read: builds use these bytes, not the files, so that
+// what lies at an address was built from what the address was made of.
+type module struct {
+	dir      string
+	files    map[string][]byte // go.mod, go.sum and our own Go files, by path in dir
+	versions map[string]string // version by module path
+}
+
+// readModule reads the module in dir as far as the bundle needs it.
+func readModule(dir string, b bundle) (*module, error) {
+	m := &module{dir: dir, files: map[string][]byte{}, versions: map[string]string{}}
+	paths := []string{"go.mod", "go.sum"}
+	for _, tl := range b.tools {
+		if !tl.local() {
+			continue
+		}
+		sources, err := filepath.Glob(filepath.Join(dir, tl.pkg, "*.go"))
+		if err != nil {
+			return nil, err
+		}
+		for _, source := range sources {
+			if !strings.HasSuffix(source, "_test.go") {
+				paths = append(paths, filepath.Join(tl.pkg, filepath.Base(source)))
+			}
+		}
+	}
+	for _, path := range paths {
+		content, err := os.ReadFile(filepath.Join(dir, path))
+		if errors.Is(err, os.ErrNotExist) && path == "go.sum" {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		m.files[path] = content
+	}
+	parsed, err := modfile.ParseLax(filepath.Join(dir, "go.mod"), m.files["go.mod"], nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, require := range parsed.Require {
+		m.versions[require.Mod.Path] = require.Mod.Version
+	}
+	for _, tl := range b.tools {
+		if m.versions[tl.pin] == "" {
+			return nil, fmt.Errorf("%s does not require %s, the module of %s", filepath.Join(dir, "go.mod"), tl.pin, tl.name)
+		}
+	}
+	return m, nil
+}
+
+// dir returns the cache folder of a bundle.
+func (t *Toolchain) dir(ctx context.Context, b bundle) (string, error) {
+	goVersion, err := t.askGo(ctx)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(t.cache, b.name+"-"+address(b, t.modules[b.name], goVersion)), nil
+}
+
+// address returns a name for everything that goes into the builds of a bundle.
+func address(b bundle, m *module, goVersion string) string {
+	hash := sha256.New()
+	field := func(name string, content []byte) {
+		_, _ = fmt.Fprintf(hash, "%s %d\n", name, len(content))
+		_, _ = hash.Write(content)
+	}
+	field(cacheFormat, nil)
+	field(goVersion+" "+runtime.GOOS+"/"+runtime.GOARCH, nil)
+	field("environment", []byte(strings.Join(buildSettings(), "\n")))
+	for _, tl := range b.tools {
+		field(tl.name, []byte(strings.Join(append(tl.flags(m.versions[tl.pin]), tl.pkg), "\n")))
+		field("embeds", []byte(strings.Join(append(tl.embeds.files, tl.embeds.module, tl.embeds.dir), "\n")))
+	}
+	for _, path := range slices.Sorted(maps.Keys(m.files)) {
+		field(filepath.ToSlash(path), m.files[path])
+	}
+	return hex.EncodeToString(hash.Sum(nil))[:16]
+}
+
+// askGo returns the version of the go command that builds, which the address of a build is made of.
+func (t *Toolchain) askGo(ctx context.Context) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.goVersion != "" {
+		return t.goVersion, nil
+	}
+	cmd := exec.CommandContext(ctx, "go", "env", "GOVERSION")
+	cmd.Dir = t.root
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = &commandError{args: cmd.Args, output: stderr.String(), err: err}
+		return "", fmt.Errorf("ask Go for its version: %w", explain(err, t.cache))
+	}
+	t.goVersion = strings.TrimSpace(string(out))
+	return t.goVersion, nil
+}
+
+func isRoot(dir string) bool {
+	content, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil || modfile.ModulePath(content) != modulePath {
+		return false
+	}
+	info, err := os.Stat(filepath.Join(dir, "tools"))
+	return err == nil && info.IsDir()
+}

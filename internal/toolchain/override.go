@@ -1,0 +1,70 @@
+package toolchain
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+)
+
+// OverrideVariable returns the environment variable that names the user's own binary for a tool.
+func OverrideVariable(name string) string {
+	return "STRATA_TOOL_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+}
+
+// overridden returns the path that the environment gives for a tool, if it gives one.
+func overridden(name string) (path string, ok bool) {
+	path = os.Getenv(OverrideVariable(name))
+	return path, path != ""
+}
+
+// checkOverride returns an error unless path can stand for a tool at a version: it must be there, of the right sort,
+// and, where the program can say it, of that version.
+func (t *Toolchain) checkOverride(ctx context.Context, tl tool, version, path string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := tl.name + "=" + path
+	if _, ok := t.checked[key]; ok {
+		return nil
+	}
+	variable := OverrideVariable(tl.name)
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("use %s: %w: correct it or unset it", variable, err)
+	case tl.folder && !info.IsDir():
+		return fmt.Errorf("use %s: %s is no folder: correct it or unset it", variable, path)
+	case !tl.folder && (info.IsDir() || info.Mode()&0o111 == 0):
+		return fmt.Errorf("use %s: %s is no program: correct it or unset it", variable, path)
+	}
+	if tl.versionArgs != nil {
+		said, err := askVersion(ctx, path, tl.versionArgs)
+		if err != nil {
+			return fmt.Errorf("use %s: %w", variable, err)
+		}
+		if said != strings.TrimPrefix(version, "v") {
+			return fmt.Errorf("use %s: %s is version %s, but Strata pins %s: use that version or unset it", variable, path, said, version)
+		}
+	}
+	t.checked[key] = struct{}{}
+	return nil
+}
+
+// versionText finds a semantic version.
+var versionText = regexp.MustCompile(`\bv?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)`)
+
+// askVersion returns the version, without a v in front, that a program prints.
+func askVersion(ctx context.Context, path string, args []string) (string, error) {
+	cmd := exec.CommandContext(ctx, path, args...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", &commandError{args: cmd.Args, output: string(out), err: err}
+	}
+	m := versionText.FindStringSubmatch(string(out))
+	if m == nil {
+		return "", &commandError{args: cmd.Args, output: string(out), err: fmt.Errorf("no version in its output")}
+	}
+	return m[1], nil
+}

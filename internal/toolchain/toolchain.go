@@ -1,0 +1,211 @@
+// Package toolchain builds the programs that a local platform consists of from pinned Go modules, and caches them.
+//
+// The modules are the folders under tools/; their go.mod files alone say which versions are used. A tool is built when
+// it is first needed, into a folder of the user's cache that is named after everything that goes into the build, so a
+// changed pin never meets an old binary and two clones share what they have in common.
+package toolchain
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// A Toolchain gives the tools that one repository pins. It reads the pins once, when it is opened, and is safe for
+// concurrent use, also by several processes.
+type Toolchain struct {
+	root    string
+	cache   string
+	modules map[string]*module // by bundle name
+	bundles []bundle
+
+	mu        sync.Mutex
+	goVersion string              // of the go command, once it was asked
+	checked   map[string]struct{} // overrides whose version was found right, as name=path
+}
+
+// A Status says what is known about one tool.
+type Status struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Module  string `json:"module"`         // the module that the version is of
+	State   State  `json:"state"`          // ready, missing or override
+	Path    string `json:"path,omitempty"` // where the tool is, or will be once it is built
+}
+
+// A State says where a tool stands.
+type State string
+
+const (
+	// Ready means that the tool is built and in the cache.
+	Ready State = "ready"
+	// Missing means that the tool will be built when it is first needed.
+	Missing State = "missing"
+	// Override means that the environment names the user's own binary.
+	Override State = "override"
+)
+
+// Open reads the pins of the repository at root.
+func Open(root string) (*Toolchain, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, fmt.Errorf("find the user's cache folder: %w: set HOME or XDG_CACHE_HOME", err)
+	}
+	return open(root, filepath.Join(cache, "strata", "tools"), catalogue())
+}
+
+func open(root, cache string, bundles []bundle) (*Toolchain, error) {
+	t := &Toolchain{
+		root:    root,
+		cache:   cache,
+		modules: map[string]*module{},
+		bundles: bundles,
+		checked: map[string]struct{}{},
+	}
+	for _, b := range bundles {
+		m, err := readModule(filepath.Join(root, "tools", b.module), b)
+		if err != nil {
+			return nil, fmt.Errorf("open the toolchain of %s: %w", root, err)
+		}
+		t.modules[b.name] = m
+	}
+	return t, nil
+}
+
+// FindRoot returns the folder, start itself or the nearest above it, that holds Strata's go.mod and tools/.
+func FindRoot(start string) (string, error) {
+	start, err := filepath.Abs(start)
+	if err != nil {
+		return "", fmt.Errorf("find Strata's repository: %w", err)
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if isRoot(dir) {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("find Strata's repository: neither %s nor a folder above it holds the go.mod of %s and tools/: run this in a clone of Strata", start, modulePath)
+		}
+	}
+}
+
+// Names returns the names of all tools, in the order in which they are best built.
+func (t *Toolchain) Names() []string {
+	var names []string
+	for _, b := range t.bundles {
+		for _, tl := range b.tools {
+			names = append(names, tl.name)
+		}
+	}
+	return names
+}
+
+// Version returns the pinned version of a tool, or "" for a name that is no tool's.
+func (t *Toolchain) Version(name string) string {
+	b, tl, err := t.find(name)
+	if err != nil {
+		return ""
+	}
+	return t.modules[b.name].versions[tl.pin]
+}
+
+// List returns the state of every tool, in the order of Names. It builds nothing.
+func (t *Toolchain) List(ctx context.Context) ([]Status, error) {
+	var list []Status
+	for _, b := range t.bundles {
+		for _, tl := range b.tools {
+			status := Status{Name: tl.name, Version: t.Version(tl.name), Module: tl.pin}
+			if path, ok := overridden(tl.name); ok {
+				status.State, status.Path = Override, path
+				list = append(list, status)
+				continue
+			}
+			dir, err := t.dir(ctx, b)
+			if err != nil {
+				return nil, err
+			}
+			status.State, status.Path = Missing, filepath.Join(dir, tl.name)
+			if exists(status.Path) {
+				status.State = Ready
+			}
+			list = append(list, status)
+		}
+	}
+	return list, nil
+}
+
+// Path returns the absolute path of a tool, after building it when it is missing.
+// Tools of one module, pulumi and pulumi-language-yaml for one, lie in one folder once they are built.
+func (t *Toolchain) Path(ctx context.Context, name string) (string, error) {
+	if err := t.Ensure(ctx, nil, name); err != nil {
+		return "", err
+	}
+	if path, ok := overridden(name); ok {
+		return filepath.Abs(path)
+	}
+	b, _, err := t.find(name)
+	if err != nil {
+		return "", err
+	}
+	dir, err := t.dir(ctx, b)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, name), nil
+}
+
+// Ensure builds those of the named tools that are missing, one after the other, and tells report about each; a nil
+// report is told nothing. Tools that the environment overrides are checked and not built.
+func (t *Toolchain) Ensure(ctx context.Context, report func(Event), names ...string) error {
+	if report == nil {
+		report = func(Event) {}
+	}
+	var jobs []job
+	for _, name := range names {
+		b, tl, err := t.find(name)
+		if err != nil {
+			return err
+		}
+		if path, ok := overridden(name); ok {
+			if err := t.checkOverride(ctx, tl, t.Version(name), path); err != nil {
+				return err
+			}
+			continue
+		}
+		dir, err := t.dir(ctx, b)
+		if err != nil {
+			return err
+		}
+		if !exists(filepath.Join(dir, name)) {
+			jobs = append(jobs, job{tool: tl, module: t.modules[b.name], version: t.Version(name), dir: dir})
+		}
+	}
+	for i, j := range jobs {
+		j.report = func(state Progress, e Event) {
+			e.Tool, e.Version, e.Progress, e.Index, e.Total = j.tool.name, j.version, state, i+1, len(jobs)
+			report(e)
+		}
+		if err := j.run(ctx); err != nil {
+			return fmt.Errorf("build %s %s: %w", j.tool.name, j.version, err)
+		}
+	}
+	return nil
+}
+
+func (t *Toolchain) find(name string) (bundle, tool, error) {
+	for _, b := range t.bundles {
+		for _, tl := range b.tools {
+			if tl.name == name {
+				return b, tl, nil
+			}
+		}
+	}
+	return bundle{}, tool{}, fmt.Errorf("no tool is named %q: the tools are %s", name, strings.Join(t.Names(), ", "))
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -1,0 +1,176 @@
+package toolchain
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestPathBuildsOneToolOfABundle(t *testing.T) {
+	tools := openTiny(t, tinyRoot(t), t.TempDir())
+
+	hello, err := tools.Path(t.Context(), "hello")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(hello).CombinedOutput()
+	if err != nil || string(out) != "hello v1.2.3\n" {
+		t.Errorf("hello says %q, %v; want the pinned version", out, err)
+	}
+	if got := entries(t, filepath.Dir(hello)); !slices.Equal(got, []string{"hello"}) {
+		t.Errorf("the cache folder holds %v, want hello alone", got)
+	}
+
+	folder, err := tools.Path(t.Context(), "folder")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if content, err := os.ReadFile(filepath.Join(folder, "file")); string(content) != "content" {
+		t.Errorf("the folder's file is %q, %v", content, err)
+	}
+	if filepath.Dir(folder) != filepath.Dir(hello) {
+		t.Errorf("%s and %s are of one bundle but not in one folder", folder, hello)
+	}
+}
+
+func TestEnsureReportsWhatItBuilds(t *testing.T) {
+	tools := openTiny(t, tinyRoot(t), t.TempDir())
+	var lines []string
+	ensure := func() {
+		t.Helper()
+		report := func(e Event) {
+			e.Elapsed = 0
+			lines = append(lines, e.String())
+		}
+		if err := tools.Ensure(t.Context(), report, "hello", "folder"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ensure()
+	want := []string{
+		"building hello v1.2.3 (1 of 2)", "built hello v1.2.3 (1 of 2)",
+		"building folder v1.2.3 (2 of 2)", "built folder v1.2.3 (2 of 2)",
+	}
+	if !slices.Equal(lines, want) {
+		t.Errorf("reported %q, want %q", lines, want)
+	}
+	lines = nil
+	ensure()
+	if len(lines) != 0 {
+		t.Errorf("a warm Ensure reported %q", lines)
+	}
+}
+
+func TestListTellsStates(t *testing.T) {
+	tools := openTiny(t, tinyRoot(t), t.TempDir())
+	if _, err := tools.Path(t.Context(), "hello"); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("STRATA_TOOL_BROKEN", "/somewhere/broken")
+	list, err := tools.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range list {
+		got = append(got, strings.Join([]string{s.Name, s.Version, s.Module, string(s.State)}, " "))
+	}
+	want := []string{
+		"hello v1.2.3 example.com/upstream ready",
+		"folder v1.2.3 example.com/upstream missing",
+		"broken v1.2.3 example.com/upstream override",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("List is %q, want %q", got, want)
+	}
+	if list[2].Path != "/somewhere/broken" {
+		t.Errorf("the override's path is %q", list[2].Path)
+	}
+}
+
+func TestFindRoot(t *testing.T) {
+	root := tinyRoot(t)
+	inside := filepath.Join(root, "a", "b")
+	if err := os.MkdirAll(inside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := FindRoot(inside); got != root || err != nil {
+		t.Errorf("FindRoot inside is %q, %v; want %q", got, err, root)
+	}
+	// The tool modules are modules too, but not the root.
+	if got, err := FindRoot(filepath.Join(root, "tools", "tiny")); got != root || err != nil {
+		t.Errorf("FindRoot in a tool's module is %q, %v; want %q", got, err, root)
+	}
+	if got, err := FindRoot(t.TempDir()); err == nil || !strings.Contains(err.Error(), "run this in a clone of Strata") {
+		t.Errorf("FindRoot outside is %q, %v; want an error that says what to do", got, err)
+	}
+}
+
+// TestCatalogueIsPinned opens the real catalogue: every tool has a version in its go.mod.
+func TestCatalogueIsPinned(t *testing.T) {
+	root, err := FindRoot(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, err := open(root, t.TempDir(), catalogue())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, name := range tools.Names() {
+		if seen[name] {
+			t.Errorf("%s is in the catalogue twice", name)
+		}
+		seen[name] = true
+		if tools.Version(name) == "" {
+			t.Errorf("%s has no version", name)
+		}
+	}
+	if got := tools.Version("no-such-tool"); got != "" {
+		t.Errorf("an unknown tool has version %q", got)
+	}
+}
+
+func TestKubernetesSettings(t *testing.T) {
+	got := strings.Join(kubernetes("kube-apiserver").flags("v1.36.3"), " ")
+	for _, want := range []string{"gitVersion=v1.36.3", "gitMajor=1", "gitMinor=36"} {
+		if !strings.Contains(got, "-X k8s.io/component-base/version."+want) {
+			t.Errorf("the flags %q lack %s", got, want)
+		}
+	}
+}
+
+// BenchmarkWarmEnsure is what every command of Strata pays when all is built.
+func BenchmarkWarmEnsure(b *testing.B) {
+	root, err := FindRoot(".")
+	if err != nil {
+		b.Fatal(err)
+	}
+	// Stand-ins for the tools, at their addresses, so that the real modules are read but not built.
+	cache := b.TempDir()
+	tools, err := open(root, cache, catalogue())
+	if err != nil {
+		b.Fatal(err)
+	}
+	list, err := tools.List(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, status := range list {
+		if err := writeFile(status.Path, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		tools, err := open(root, cache, catalogue())
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := tools.Ensure(b.Context(), nil, tools.Names()...); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
