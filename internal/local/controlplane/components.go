@@ -1,0 +1,111 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/process"
+)
+
+// auditPolicy records who asked for what, without bodies: bodies hold Secrets. Reads by the system's own components
+// would drown the rest and are left out.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: None
+  users: ["system:kube-controller-manager", "system:kube-scheduler", "system:apiserver"]
+- level: None
+  userGroups: ["system:nodes"]
+- level: None
+  verbs: [get, list, watch]
+- level: None
+  resources:
+  - group: coordination.k8s.io
+    resources: [leases]
+- level: Metadata
+`
+
+// start starts the programs in the order in which they need each other. The API server waits for etcd by itself.
+func (c *ControlPlane) start(ctx context.Context, find FindTool, etcdPort, apiPort int) error {
+	dir, p := c.home.Kubernetes(), c.pki()
+	policy := filepath.Join(dir, "audit-policy.yaml")
+	if err := home.WriteFile(policy, []byte(auditPolicy)); err != nil {
+		return err
+	}
+	etcdURL := fmt.Sprintf("https://127.0.0.1:%d", etcdPort)
+	if _, err := c.keep(ctx, find, "etcd",
+		"--name=local",
+		"--data-dir="+filepath.Join(dir, "etcd"),
+		"--listen-client-urls="+etcdURL,
+		"--advertise-client-urls="+etcdURL,
+		// One member has no peers: a Unix socket, relative to the working folder, takes the place of the peer port.
+		"--listen-peer-urls=unix://peer.sock:0",
+		"--initial-advertise-peer-urls=http://localhost:2380",
+		"--initial-cluster=local=http://localhost:2380",
+		"--cert-file="+p.cert("etcd"), "--key-file="+p.key("etcd"),
+		"--client-cert-auth", "--trusted-ca-file="+p.cert("etcd-ca"),
+		"--log-level=warn",
+		"--auto-compaction-mode=periodic", "--auto-compaction-retention=1h",
+	); err != nil {
+		return err
+	}
+	apiserver, err := c.keep(ctx, find, "kube-apiserver",
+		"--etcd-servers="+etcdURL,
+		"--etcd-cafile="+p.cert("etcd-ca"), "--etcd-certfile="+p.cert("etcd-client"), "--etcd-keyfile="+p.key("etcd-client"),
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", apiPort),
+		"--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
+		"--tls-cert-file="+p.cert("kube-apiserver"), "--tls-private-key-file="+p.key("kube-apiserver"),
+		"--client-ca-file="+p.cert("ca"),
+		"--service-account-issuer="+issuer,
+		"--service-account-key-file="+p.cert("service-account"), "--service-account-signing-key-file="+p.key("service-account"),
+		"--service-cluster-ip-range="+serviceRange,
+		"--authorization-mode=Node,RBAC", "--anonymous-auth=false",
+		"--enable-admission-plugins=NodeRestriction",
+		"--audit-policy-file="+policy, "--audit-log-path="+filepath.Join(c.home.Logs(), "audit.log"),
+		"--audit-log-maxsize=16", "--audit-log-maxbackup=1",
+	)
+	if err != nil {
+		return err
+	}
+	if err := c.waitReady(ctx, apiserver); err != nil {
+		return err
+	}
+	if _, err := c.keep(ctx, find, "kube-controller-manager",
+		"--kubeconfig="+c.kubeconfig(controllerManagerClient),
+		"--use-service-account-credentials",
+		"--service-account-private-key-file="+p.key("service-account"),
+		"--root-ca-file="+p.cert("ca"),
+		"--leader-elect=false", "--secure-port=0",
+	); err != nil {
+		return err
+	}
+	_, err = c.keep(ctx, find, "kube-scheduler",
+		"--kubeconfig="+c.kubeconfig(schedulerClient),
+		"--leader-elect=false", "--secure-port=0",
+	)
+	return err
+}
+
+func (c *ControlPlane) keep(ctx context.Context, find FindTool, name string, args ...string) (*process.Keeper, error) {
+	path, err := find(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	child, err := process.Keep(process.Spec{
+		Name: name,
+		Path: path,
+		Args: args,
+		Env:  []string{"HOME=" + c.home.Kubernetes(), "TMPDIR=" + os.TempDir()},
+		Dir:  c.home.Kubernetes(),
+		Log:  c.home.Log(name),
+	}, stopGrace)
+	if err != nil {
+		return nil, err
+	}
+	c.children = append(c.children, child)
+	return child, nil
+}
