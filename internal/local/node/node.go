@@ -1,0 +1,193 @@
+// Package node is the only node of a local cluster. A pod whose image is in the process catalogue runs as a process
+// of this machine, with the pod's own arguments, environment, volumes and service account; any other pod is simulated
+// and says so.
+//
+// The work with the API server (leases, node status, the life of a pod object) is virtual-kubelet's; this package is
+// its provider.
+package node
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"runtime"
+	"sync"
+	"time"
+
+	vknode "github.com/virtual-kubelet/virtual-kubelet/node"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+)
+
+// Options say what node to run. All fields are needed.
+type Options struct {
+	// Name is the node's name; Config authenticates as system:node:Name.
+	Name   string
+	Config *rest.Config
+	// Version is the version of Kubernetes that the node reports.
+	Version string
+	// Catalogue are the images that run as processes.
+	Catalogue Catalogue
+	// Pods is the folder of the pods' files, Logs that of the logs.
+	Pods, Logs string
+	// Listen listens on the loopback port kept for a name.
+	Listen func(name string) (net.Listener, error)
+	Log    *slog.Logger
+}
+
+// Node is a running node.
+type Node struct {
+	client     kubernetes.Interface
+	server     string
+	catalogue  Catalogue
+	pods, logs string
+	services   *services
+	recorder   record.EventRecorder
+	log        *slog.Logger
+
+	mu      sync.Mutex
+	running map[string]*pod // by namespace/name
+	// notify tells virtual-kubelet of a pod's new status.
+	notify func(*corev1.Pod)
+}
+
+// leaseSeconds is how long the node may be silent before the control plane takes it for lost.
+const leaseSeconds = 40
+
+// Run runs the node until ctx ends, then stops its pods and returns. ready is called when the node takes pods.
+func Run(ctx context.Context, o Options, ready func()) error {
+	client, err := kubernetes.NewForConfig(o.Config)
+	if err != nil {
+		return fmt.Errorf("run the node: %w", err)
+	}
+	pods := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTweakListOptions(func(l *metav1.ListOptions) {
+		l.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", o.Name).String()
+	}))
+	shared := informers.NewSharedInformerFactory(client, 0)
+	// virtual-kubelet asks for these informers but uses them only where it resolves variables itself. They are never
+	// started: the node may read only the Secrets of its own pods, one by one.
+	unused := informers.NewSharedInformerFactory(client, 0)
+	broadcaster := record.NewBroadcaster()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	defer broadcaster.Shutdown()
+
+	n := &Node{
+		client: client, server: o.Config.Host, catalogue: o.Catalogue, pods: o.Pods, logs: o.Logs, log: o.Log,
+		recorder: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "strata-node", Host: o.Name}),
+		running:  map[string]*pod{},
+		notify:   func(*corev1.Pod) {},
+	}
+	n.services = &services{
+		lister: shared.Core().V1().Services().Lister(), listen: o.Listen, pods: n.podsIn, log: o.Log, listeners: map[string]net.Listener{},
+	}
+	defer n.services.close()
+	podController, err := vknode.NewPodController(vknode.PodControllerConfig{
+		PodClient:                 client.CoreV1(),
+		PodInformer:               pods.Core().V1().Pods(),
+		EventRecorder:             quiet{n.recorder},
+		Provider:                  (*provider)(n),
+		ConfigMapInformer:         unused.Core().V1().ConfigMaps(),
+		SecretInformer:            unused.Core().V1().Secrets(),
+		ServiceInformer:           unused.Core().V1().Services(),
+		SkipDownwardAPIResolution: true,
+	})
+	if err != nil {
+		return fmt.Errorf("run the node: %w", err)
+	}
+	nodeController, err := vknode.NewNodeController(vknode.NewNaiveNodeProvider(), object(o), client.CoreV1().Nodes(),
+		vknode.WithNodeEnableLeaseV1(client.CoordinationV1().Leases(corev1.NamespaceNodeLease), leaseSeconds))
+	if err != nil {
+		return fmt.Errorf("run the node: %w", err)
+	}
+	pods.Start(ctx.Done())
+	shared.Start(ctx.Done())
+	shared.WaitForCacheSync(ctx.Done())
+	go func() { _ = podController.Run(ctx, podWorkers) }()
+	go func() { _ = nodeController.Run(ctx) }()
+	select {
+	case <-nodeController.Ready():
+		ready()
+	case <-nodeController.Done():
+	}
+	<-podController.Done()
+	n.stopAll()
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err := nodeController.Err(); err != nil {
+		return fmt.Errorf("run the node: %w", err)
+	}
+	return podController.Err()
+}
+
+// podWorkers is how many pods are taken up or given up at the same time.
+const podWorkers = 10
+
+func (n *Node) stopAll() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var group sync.WaitGroup
+	for _, p := range n.running {
+		group.Go(p.stop)
+	}
+	group.Wait()
+}
+
+func (n *Node) podsIn(namespace string) []*pod {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var list []*pod
+	for _, p := range n.running {
+		if p.current().Namespace == namespace {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// object is the node as the API server shows it. Its capacity is what simulated pods may ask for; it bounds nothing.
+func object(o Options) *corev1.Node {
+	capacity := corev1.ResourceList{
+		corev1.ResourceCPU:              resource.MustParse("64"),
+		corev1.ResourceMemory:           resource.MustParse("256Gi"),
+		corev1.ResourceEphemeralStorage: resource.MustParse("256Gi"),
+		corev1.ResourcePods:             resource.MustParse("1000"),
+	}
+	now := metav1.NewTime(time.Now())
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: o.Name, Labels: map[string]string{
+			corev1.LabelHostname:   o.Name,
+			corev1.LabelOSStable:   "linux",
+			corev1.LabelArchStable: runtime.GOARCH,
+		}},
+		Status: corev1.NodeStatus{
+			Capacity:    capacity,
+			Allocatable: capacity,
+			Addresses:   []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: loopback}, {Type: corev1.NodeHostName, Address: o.Name}},
+			NodeInfo: corev1.NodeSystemInfo{
+				KubeletVersion: o.Version, OperatingSystem: "linux", Architecture: runtime.GOARCH, ContainerRuntimeVersion: "strata://processes",
+			},
+			Conditions: []corev1.NodeCondition{
+				{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "NodeReady", Message: "pods of the process catalogue run, others are simulated", LastHeartbeatTime: now, LastTransitionTime: now},
+			},
+		},
+	}
+}
+
+// quiet drops virtual-kubelet's own events about every step that went well; the node sends more telling ones.
+type quiet struct{ record.EventRecorder }
+
+func (q quiet) Event(o runtimeObject, kind, reason, message string) {
+	if kind != corev1.EventTypeNormal {
+		q.EventRecorder.Event(o, kind, reason, message)
+	}
+}

@@ -1,0 +1,191 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// eager is the time between probes until a program first answers, so that nobody waits ten seconds for a program
+// that is up after one.
+const eager = 100 * time.Millisecond
+
+// probeClient talks to programs of this machine only; like the kubelet it does not check their certificates.
+var probeClient = &http.Client{
+	Transport:     &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
+// probe runs the container's probes until ctx ends. It closes unhealthy when a startup or liveness probe has failed
+// often enough for a restart.
+func (c *container) probe(ctx context.Context, env []string, unhealthy chan<- struct{}) {
+	var once sync.Once
+	fail := func(kind string, err error) {
+		c.pod.event(corev1.EventTypeWarning, "Unhealthy", "container %s: %s probe failed: %v", c.spec.Name, kind, err)
+		once.Do(func() { close(unhealthy) })
+	}
+	if probe := c.spec.StartupProbe; probe != nil {
+		if !c.startup(ctx, probe, env, fail) {
+			return
+		}
+		c.set(func() { c.started, c.ready = true, c.spec.ReadinessProbe == nil })
+	}
+	var group sync.WaitGroup
+	if probe := c.spec.ReadinessProbe; probe != nil {
+		group.Go(func() {
+			c.repeat(ctx, probe, env, true, func(ok bool, err error) bool {
+				if !ok {
+					c.pod.event(corev1.EventTypeWarning, "Unhealthy", "container %s: readiness probe failed: %v", c.spec.Name, err)
+				}
+				c.set(func() { c.ready = ok })
+				return true
+			})
+		})
+	}
+	if probe := c.spec.LivenessProbe; probe != nil {
+		group.Go(func() {
+			c.repeat(ctx, probe, env, false, func(ok bool, err error) bool {
+				if !ok {
+					fail("liveness", err)
+				}
+				return ok
+			})
+		})
+	}
+	group.Wait()
+}
+
+// startup waits for the startup probe to pass; false means that it failed for good or that ctx ended.
+func (c *container) startup(ctx context.Context, probe *corev1.Probe, env []string, fail func(string, error)) bool {
+	passed := false
+	c.repeat(ctx, probe, env, true, func(ok bool, err error) bool {
+		if passed = ok; !ok {
+			fail("startup", err)
+		}
+		return false
+	})
+	return passed
+}
+
+// repeat probes until ctx ends or changed returns false. changed is called when the outcome changes, after as many
+// equal results as the probe's thresholds ask for.
+func (c *container) repeat(ctx context.Context, probe *corev1.Probe, env []string, hurry bool, changed func(ok bool, err error) bool) {
+	if !wait(ctx, time.Duration(probe.InitialDelaySeconds)*time.Second) {
+		return
+	}
+	period := time.Duration(max(probe.PeriodSeconds, 1)) * time.Second
+	began := time.Now()
+	var known, outcome bool
+	var successes, failures int32
+	for {
+		err := c.check(ctx, probe, env)
+		if ctx.Err() != nil {
+			return
+		}
+		next := period
+		switch {
+		case err == nil:
+			successes, failures = successes+1, 0
+			if successes >= max(probe.SuccessThreshold, 1) && (!known || !outcome) {
+				known, outcome = true, true
+				if !changed(true, nil) {
+					return
+				}
+			}
+		case hurry && !known && time.Since(began) < period*time.Duration(max(probe.FailureThreshold, 1)):
+			next = eager
+		default:
+			successes, failures = 0, failures+1
+			if failures >= max(probe.FailureThreshold, 1) && (!known || outcome) {
+				known, outcome = true, false
+				if !changed(false, err) {
+					return
+				}
+			}
+		}
+		if !wait(ctx, next) {
+			return
+		}
+	}
+}
+
+// check runs a probe once.
+func (c *container) check(ctx context.Context, probe *corev1.Probe, env []string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(max(probe.TimeoutSeconds, 1))*time.Second)
+	defer cancel()
+	switch {
+	case probe.HTTPGet != nil:
+		return c.checkHTTP(ctx, probe.HTTPGet)
+	case probe.TCPSocket != nil:
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", c.address(probe.TCPSocket.Port))
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	case probe.Exec != nil && len(probe.Exec.Command) > 0:
+		command := exec.CommandContext(ctx, probe.Exec.Command[0], probe.Exec.Command[1:]...)
+		command.Env, command.Dir = env, c.pod.dir
+		if out, err := command.CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+		}
+		return nil
+	}
+	return fmt.Errorf("this kind of probe is not supported on this node")
+}
+
+func (c *container) checkHTTP(ctx context.Context, get *corev1.HTTPGetAction) error {
+	scheme := strings.ToLower(string(get.Scheme))
+	if scheme == "" {
+		scheme = "http"
+	}
+	url := fmt.Sprintf("%s://%s/%s", scheme, c.address(get.Port), strings.TrimPrefix(get.Path, "/"))
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	for _, h := range get.HTTPHeaders {
+		request.Header.Add(h.Name, h.Value)
+	}
+	response, err := probeClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode < 200 || response.StatusCode >= 400 {
+		return fmt.Errorf("GET %s: %s", url, response.Status)
+	}
+	return nil
+}
+
+// address is where a port of the container, by number or name, is reached on this machine.
+func (c *container) address(port intstr.IntOrString) string {
+	return net.JoinHostPort(loopback, strconv.Itoa(c.hostPort(port)))
+}
+
+func (c *container) hostPort(port intstr.IntOrString) int {
+	number := port.IntVal
+	if port.Type == intstr.String {
+		for _, declared := range c.spec.Ports {
+			if declared.Name == port.StrVal {
+				number = declared.ContainerPort
+			}
+		}
+	}
+	c.pod.mu.Lock()
+	defer c.pod.mu.Unlock()
+	if mapped, ok := c.ports[number]; ok {
+		return mapped
+	}
+	return int(number)
+}

@@ -1,0 +1,94 @@
+package node
+
+import (
+	"context"
+
+	"github.com/virtual-kubelet/virtual-kubelet/errdefs"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+)
+
+type runtimeObject = kruntime.Object
+
+// provider is the node as virtual-kubelet sees it (its interfaces PodLifecycleHandler and PodNotifier).
+type provider Node
+
+func (v *provider) node() *Node { return (*Node)(v) }
+
+func podKey(namespace, name string) string { return namespace + "/" + name }
+
+func (v *provider) CreatePod(_ context.Context, object *corev1.Pod) error {
+	p := newPod(v.node(), object)
+	v.mu.Lock()
+	v.running[podKey(object.Namespace, object.Name)] = p
+	v.mu.Unlock()
+	p.start()
+	return nil
+}
+
+func (v *provider) UpdatePod(_ context.Context, object *corev1.Pod) error {
+	if p := v.pod(object.Namespace, object.Name); p != nil {
+		p.update(object)
+	}
+	return nil
+}
+
+// DeletePod stops the pod in the background and then removes its object at once: virtual-kubelet alone would wait for
+// the whole grace period.
+func (v *provider) DeletePod(ctx context.Context, object *corev1.Pod) error {
+	p := v.pod(object.Namespace, object.Name)
+	if p == nil || p.current().UID != object.UID {
+		return errdefs.NotFoundf("pod %s/%s is not on this node", object.Namespace, object.Name)
+	}
+	p.update(object)
+	go func() {
+		p.stop()
+		v.mu.Lock()
+		key := podKey(object.Namespace, object.Name)
+		if v.running[key] == p {
+			delete(v.running, key)
+		}
+		v.mu.Unlock()
+		p.removeLogs()
+		now := int64(0)
+		_ = v.client.CoreV1().Pods(object.Namespace).Delete(context.WithoutCancel(ctx), object.Name, metav1.DeleteOptions{
+			GracePeriodSeconds: &now, Preconditions: metav1.NewUIDPreconditions(string(object.UID)),
+		})
+	}()
+	return nil
+}
+
+func (v *provider) GetPod(_ context.Context, namespace, name string) (*corev1.Pod, error) {
+	p := v.pod(namespace, name)
+	if p == nil {
+		return nil, errdefs.NotFoundf("pod %s/%s is not on this node", namespace, name)
+	}
+	return p.current().DeepCopy(), nil
+}
+
+func (v *provider) GetPodStatus(ctx context.Context, namespace, name string) (*corev1.PodStatus, error) {
+	object, err := v.GetPod(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	return &object.Status, nil
+}
+
+func (v *provider) GetPods(context.Context) ([]*corev1.Pod, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	list := make([]*corev1.Pod, 0, len(v.running))
+	for _, p := range v.running {
+		list = append(list, p.current().DeepCopy())
+	}
+	return list, nil
+}
+
+func (v *provider) NotifyPods(_ context.Context, notify func(*corev1.Pod)) { v.notify = notify }
+
+func (v *provider) pod(namespace, name string) *pod {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.running[podKey(namespace, name)]
+}

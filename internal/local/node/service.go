@@ -1,0 +1,158 @@
+package node
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"regexp"
+	"strconv"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	corev1listers "k8s.io/client-go/listers/core/v1"
+)
+
+// services takes the place of cluster DNS and kube-proxy for pods that run as processes: the name of a Service in
+// their arguments or variables becomes a port on loopback, kept for as long as the home lives, from which connections
+// go to a ready pod of the Service.
+type services struct {
+	lister corev1listers.ServiceLister
+	// listen listens on the port kept for a name.
+	listen func(name string) (net.Listener, error)
+	// pods are the pods of a namespace on this node.
+	pods func(namespace string) []*pod
+	log  *slog.Logger
+
+	mu        sync.Mutex
+	listeners map[string]net.Listener
+}
+
+// serviceName matches the DNS name of a Service with the scheme before it and the port behind it (Kubernetes, "DNS for
+// Services and Pods").
+var serviceName = regexp.MustCompile(`(https?://)?\b([a-z]([-a-z0-9]*[a-z0-9])?)\.([a-z0-9]([-a-z0-9]*[a-z0-9])?)\.svc(?:\.cluster\.local)?\.?(?::(\d+))?`)
+
+// rewrite replaces every Service name in s. Where no port can be had the name stays.
+func (s *services) rewrite(text string) string {
+	return serviceName.ReplaceAllStringFunc(text, func(found string) string {
+		m := serviceName.FindStringSubmatch(found)
+		scheme, service, namespace, port := m[1], m[2], m[4], m[6]
+		if port == "" {
+			port = map[bool]string{true: "443", false: "80"}[scheme == "https://"]
+		}
+		address, err := s.address(namespace, service, port)
+		if err != nil {
+			s.log.Error("no port for a Service", "namespace", namespace, "service", service, "error", err)
+			return found
+		}
+		return scheme + address
+	})
+}
+
+// address returns the loopback address of a Service's port and sees to it that connections to it are forwarded.
+func (s *services) address(namespace, service, port string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := fmt.Sprintf("service/%s/%s:%s", namespace, service, port)
+	if l, ok := s.listeners[name]; ok {
+		return l.Addr().String(), nil
+	}
+	l, err := s.listen(name)
+	if err != nil {
+		return "", err
+	}
+	s.listeners[name] = l
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		return "", err
+	}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go s.forward(conn, namespace, service, int32(number))
+		}
+	}()
+	return l.Addr().String(), nil
+}
+
+// close ends all forwarding of new connections.
+func (s *services) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.listeners {
+		l.Close()
+	}
+}
+
+// forward carries one connection to a ready pod. Without one the connection is closed, as by a Service without
+// endpoints.
+func (s *services) forward(conn net.Conn, namespace, service string, port int32) {
+	defer conn.Close()
+	target, ok := s.target(namespace, service, port)
+	if !ok {
+		return
+	}
+	upstream, err := net.Dial("tcp", target)
+	if err != nil {
+		return
+	}
+	defer upstream.Close()
+	go func() {
+		_, _ = io.Copy(upstream, conn)
+		_ = upstream.(*net.TCPConn).CloseWrite()
+	}()
+	_, _ = io.Copy(conn, upstream)
+}
+
+// target finds the address of a ready container behind a port of a Service.
+func (s *services) target(namespace, service string, port int32) (string, bool) {
+	object, err := s.lister.Services(namespace).Get(service)
+	if err != nil || len(object.Spec.Selector) == 0 {
+		return "", false
+	}
+	servicePort, ok := portOf(object, port)
+	if !ok {
+		return "", false
+	}
+	selector := labels.SelectorFromSet(object.Spec.Selector)
+	for _, p := range s.pods(namespace) {
+		if !selector.Matches(labels.Set(p.current().Labels)) {
+			continue
+		}
+		for _, c := range p.containers {
+			if c.serves(servicePort) {
+				return c.address(servicePort.TargetPort), true
+			}
+		}
+	}
+	return "", false
+}
+
+func portOf(service *corev1.Service, port int32) (corev1.ServicePort, bool) {
+	for _, p := range service.Spec.Ports {
+		if p.Port == port {
+			return p, true
+		}
+	}
+	return corev1.ServicePort{}, false
+}
+
+// serves says whether a container is ready and listens on a Service's target port.
+func (c *container) serves(port corev1.ServicePort) bool {
+	c.pod.mu.Lock()
+	ready := c.ready
+	c.pod.mu.Unlock()
+	if !ready || c.image == nil {
+		return false
+	}
+	for _, declared := range c.spec.Ports {
+		if declared.Name == port.TargetPort.StrVal || declared.ContainerPort == port.TargetPort.IntVal {
+			return true
+		}
+	}
+	return false
+}
