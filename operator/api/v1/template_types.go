@@ -1,0 +1,357 @@
+package v1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// WorkspaceTemplate is laid over the Workspace object in which the upstream
+// operator runs a Stack.
+type WorkspaceTemplate struct {
+	// apiVersion is the API version of a Workspace.
+	APIVersion *string `json:"apiVersion,omitempty"`
+
+	// kind is the kind of a Workspace.
+	Kind *string `json:"kind,omitempty"`
+
+	// metadata holds labels and annotations of the Workspace.
+	Metadata *TemplateMeta `json:"metadata,omitempty"`
+
+	// spec is the Workspace's spec.
+	Spec *WorkspaceTemplateSpec `json:"spec,omitempty"`
+
+	// status is accepted and has no effect.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Status *apiextensionsv1.JSON `json:"status,omitempty"`
+}
+
+// WorkspaceTemplateSpec is laid over a Workspace's spec.
+type WorkspaceTemplateSpec struct {
+	// serviceAccountName is the Kubernetes identity of the run. It wins over
+	// spec.serviceAccountName of the Stack.
+	ServiceAccountName *string `json:"serviceAccountName,omitempty"`
+
+	// securityProfile is baseline or restricted.
+	SecurityProfile *string `json:"securityProfile,omitempty"`
+
+	// image is the container image that holds the pulumi command.
+	Image *string `json:"image,omitempty"`
+
+	// imagePullPolicy says when the image is pulled.
+	ImagePullPolicy *corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
+
+	// git takes the program from a git repository.
+	Git *WorkspaceGitSource `json:"git,omitempty"`
+
+	// flux takes the program from an archive.
+	Flux *WorkspaceFluxSource `json:"flux,omitempty"`
+
+	// local takes the program from the image.
+	Local *WorkspaceLocalSource `json:"local,omitempty"`
+
+	// projectInfo takes no program but its name and runtime.
+	ProjectInfo *WorkspaceProjectInfo `json:"projectInfo,omitempty"`
+
+	// envFrom sets environment variables from whole ConfigMaps and Secrets.
+	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
+
+	// env sets environment variables. It wins over envFrom.
+	Env []corev1.EnvVar `json:"env,omitempty"`
+
+	// resources limits the pod's compute resources.
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+
+	// podTemplate shapes the pod.
+	PodTemplate *EmbeddedPodTemplate `json:"podTemplate,omitempty"`
+
+	// serviceTemplate shapes the service in front of the pod.
+	ServiceTemplate *EmbeddedServiceTemplate `json:"serviceTemplate,omitempty"`
+
+	// pulumiLogLevel is the verbosity of the pulumi command's log.
+	PulumiLogLevel *int32 `json:"pulumiLogLevel,omitempty"`
+
+	// stacks lists further settings by stack.
+	Stacks []WorkspaceStack `json:"stacks,omitempty"`
+}
+
+// WorkspaceGitSource is a program in a git repository.
+type WorkspaceGitSource struct {
+	// url is the repository's address.
+	URL *string `json:"url,omitempty"`
+
+	// ref is the branch, tag or commit.
+	Ref *string `json:"ref,omitempty"`
+
+	// dir is the folder that holds Pulumi.yaml.
+	Dir *string `json:"dir,omitempty"`
+
+	// auth holds the credentials for the repository.
+	Auth *WorkspaceGitAuth `json:"auth,omitempty"`
+
+	// shallow fetches one commit without its history.
+	Shallow *bool `json:"shallow,omitempty"`
+}
+
+// WorkspaceGitAuth holds credentials for a git repository.
+type WorkspaceGitAuth struct {
+	// sshPrivateKey is an SSH key.
+	SSHPrivateKey *corev1.SecretKeySelector `json:"sshPrivateKey,omitempty"`
+
+	// username is the name of the user.
+	Username *corev1.SecretKeySelector `json:"username,omitempty"`
+
+	// password is the password of the user or of the SSH key.
+	Password *corev1.SecretKeySelector `json:"password,omitempty"`
+
+	// token is a personal access token.
+	Token *corev1.SecretKeySelector `json:"token,omitempty"`
+
+	// githubApp identifies an installation of a GitHub App.
+	GitHubApp *WorkspaceGitHubApp `json:"githubApp,omitempty"`
+}
+
+// WorkspaceGitHubApp identifies an installation of a GitHub App.
+type WorkspaceGitHubApp struct {
+	// appID is the number of the app.
+	AppID *corev1.SecretKeySelector `json:"appID,omitempty"`
+
+	// installationID is the number of the installation.
+	InstallationID *corev1.SecretKeySelector `json:"installationID,omitempty"`
+
+	// privateKey is the app's RSA key in PEM.
+	PrivateKey *corev1.SecretKeySelector `json:"privateKey,omitempty"`
+}
+
+// WorkspaceFluxSource is a program in an archive.
+type WorkspaceFluxSource struct {
+	// url is the archive's address.
+	URL *string `json:"url,omitempty"`
+
+	// digest is the archive's digest.
+	Digest *string `json:"digest,omitempty"`
+
+	// dir is the folder that holds Pulumi.yaml.
+	Dir *string `json:"dir,omitempty"`
+}
+
+// WorkspaceLocalSource is a program in the image.
+type WorkspaceLocalSource struct {
+	// dir is the folder that holds Pulumi.yaml.
+	Dir *string `json:"dir,omitempty"`
+}
+
+// WorkspaceProjectInfo is what a run without a program knows of it.
+type WorkspaceProjectInfo struct {
+	// name is the Pulumi project.
+	Name *string `json:"name,omitempty"`
+
+	// runtime is the program's language.
+	Runtime *string `json:"runtime,omitempty"`
+}
+
+// WorkspaceStack holds settings of one stack of a Workspace.
+type WorkspaceStack struct {
+	// name is the stack's name.
+	Name *string `json:"name,omitempty"`
+
+	// create makes the stack when it does not exist.
+	Create *bool `json:"create,omitempty"`
+
+	// secretsProvider encrypts the stack's secrets.
+	SecretsProvider *string `json:"secretsProvider,omitempty"`
+
+	// config sets config keys.
+	Config []WorkspaceConfigItem `json:"config,omitempty"`
+
+	// environment lists the Pulumi ESC environments to import.
+	Environment []string `json:"environment,omitempty"`
+}
+
+// WorkspaceConfigItem sets one config key.
+type WorkspaceConfigItem struct {
+	// key is the config key, or the path of one.
+	Key *string `json:"key,omitempty"`
+
+	// path says that key is a path.
+	Path *bool `json:"path,omitempty"`
+
+	// value is the value.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Value *apiextensionsv1.JSON `json:"value,omitempty"`
+
+	// valueFrom takes the value from elsewhere.
+	ValueFrom *WorkspaceConfigSource `json:"valueFrom,omitempty"`
+
+	// secret encrypts the value.
+	Secret *bool `json:"secret,omitempty"`
+}
+
+// WorkspaceConfigSource is where a config value comes from.
+type WorkspaceConfigSource struct {
+	// env is an environment variable of the workspace.
+	Env *string `json:"env,omitempty"`
+
+	// path is a file of the workspace.
+	Path *string `json:"path,omitempty"`
+
+	// json parses the value as JSON.
+	JSON *bool `json:"json,omitempty"`
+}
+
+// EmbeddedPodTemplate is laid over a workspace's pod.
+type EmbeddedPodTemplate struct {
+	// metadata holds labels and annotations of the pod.
+	Metadata *EmbeddedMeta `json:"metadata,omitempty"`
+
+	// spec is the pod's spec.
+	Spec *corev1.PodSpec `json:"spec,omitempty"`
+}
+
+// EmbeddedServiceTemplate is laid over a workspace's service.
+type EmbeddedServiceTemplate struct {
+	// metadata holds labels and annotations of the service.
+	Metadata *EmbeddedMeta `json:"metadata,omitempty"`
+}
+
+// EmbeddedMeta holds the labels and annotations of an embedded object.
+type EmbeddedMeta struct {
+	// labels are the labels to set.
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// annotations are the annotations to set.
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// UpdateTemplate is laid over the Update objects of the upstream operator.
+type UpdateTemplate struct {
+	// apiVersion is the API version of an Update.
+	APIVersion *string `json:"apiVersion,omitempty"`
+
+	// kind is the kind of an Update.
+	Kind *string `json:"kind,omitempty"`
+
+	// metadata holds labels and annotations of the Update.
+	Metadata *TemplateMeta `json:"metadata,omitempty"`
+
+	// spec is the Update's spec.
+	Spec *UpdateTemplateSpec `json:"spec,omitempty"`
+
+	// status is accepted and has no effect.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Status *apiextensionsv1.JSON `json:"status,omitempty"`
+}
+
+// UpdateTemplateSpec is laid over an Update's spec.
+type UpdateTemplateSpec struct {
+	// workspaceName is the workspace that runs the update.
+	WorkspaceName *string `json:"workspaceName,omitempty"`
+
+	// stackName is the stack to update.
+	StackName *string `json:"stackName,omitempty"`
+
+	// type is preview, up, refresh or destroy.
+	Type *string `json:"type,omitempty"`
+
+	// ttlAfterCompleted is how long a completed Update is kept.
+	TTLAfterCompleted *metav1.Duration `json:"ttlAfterCompleted,omitempty"`
+
+	// parallel is how many resources are handled at once.
+	Parallel *int32 `json:"parallel,omitempty"`
+
+	// message is recorded with the update.
+	Message *string `json:"message,omitempty"`
+
+	// expectNoChanges fails the update when it changes anything.
+	ExpectNoChanges *bool `json:"expectNoChanges,omitempty"`
+
+	// replace lists URNs of resources to replace.
+	Replace []string `json:"replace,omitempty"`
+
+	// target limits the update to the resources with these URNs.
+	Target []string `json:"target,omitempty"`
+
+	// targetDependents extends target to the resources that depend on them.
+	TargetDependents *bool `json:"targetDependents,omitempty"`
+
+	// refresh reads the actual state of all resources first.
+	Refresh *bool `json:"refresh,omitempty"`
+
+	// continueOnError goes on with other resources after a failure.
+	ContinueOnError *bool `json:"continueOnError,omitempty"`
+
+	// remove removes the stack after all its resources have been destroyed.
+	Remove *bool `json:"remove,omitempty"`
+
+	// runProgram runs the program when refreshing or destroying.
+	RunProgram *bool `json:"runProgram,omitempty"`
+}
+
+// TemplateMeta is the metadata of a template. Of its fields only labels and
+// annotations make sense in a template; the others are accepted as upstream
+// accepts them.
+type TemplateMeta struct {
+	// name is the object's name.
+	Name *string `json:"name,omitempty"`
+
+	// generateName is the prefix of a generated name.
+	GenerateName *string `json:"generateName,omitempty"`
+
+	// namespace is the object's namespace.
+	Namespace *string `json:"namespace,omitempty"`
+
+	// uid is the object's UID.
+	UID *types.UID `json:"uid,omitempty"`
+
+	// resourceVersion is the object's version.
+	ResourceVersion *string `json:"resourceVersion,omitempty"`
+
+	// generation is the generation of the object's spec.
+	Generation *int64 `json:"generation,omitempty"`
+
+	// creationTimestamp is when the object was created.
+	CreationTimestamp *metav1.Time `json:"creationTimestamp,omitempty"`
+
+	// deletionTimestamp is when the object is deleted.
+	DeletionTimestamp *metav1.Time `json:"deletionTimestamp,omitempty"`
+
+	// deletionGracePeriodSeconds is how long the deletion may take.
+	DeletionGracePeriodSeconds *int64 `json:"deletionGracePeriodSeconds,omitempty"`
+
+	// labels are the labels to set.
+	Labels map[string]string `json:"labels,omitempty"`
+
+	// annotations are the annotations to set.
+	Annotations map[string]string `json:"annotations,omitempty"`
+
+	// ownerReferences lists the object's owners.
+	OwnerReferences []TemplateOwner `json:"ownerReferences,omitempty"`
+
+	// finalizers lists what has to happen before the object goes.
+	Finalizers []string `json:"finalizers,omitempty"`
+}
+
+// TemplateOwner is an owner in a [TemplateMeta].
+type TemplateOwner struct {
+	// apiVersion is the owner's API version.
+	APIVersion *string `json:"apiVersion,omitempty"`
+
+	// kind is the owner's kind.
+	Kind *string `json:"kind,omitempty"`
+
+	// name is the owner's name.
+	Name *string `json:"name,omitempty"`
+
+	// uid is the owner's UID.
+	UID *types.UID `json:"uid,omitempty"`
+
+	// controller says that the owner manages the object.
+	Controller *bool `json:"controller,omitempty"`
+
+	// blockOwnerDeletion keeps the owner while the object exists.
+	BlockOwnerDeletion *bool `json:"blockOwnerDeletion,omitempty"`
+}
