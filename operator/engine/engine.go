@@ -1,0 +1,252 @@
+// Package engine runs one Pulumi stack: it writes the program into a folder of
+// its own, calls the pulumi command in an environment built from nothing, and
+// reports the outputs, or the reason of the failure in one line.
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Operation is what to do with a stack.
+type Operation string
+
+const (
+	// Up creates, changes and deletes resources as the program says.
+	Up Operation = "up"
+
+	// Preview shows what Up would do.
+	Preview Operation = "preview"
+
+	// Refresh reads the actual state of the stack's resources.
+	Refresh Operation = "refresh"
+
+	// Destroy deletes the stack's resources. The stack itself, empty, stays in
+	// its backend.
+	Destroy Operation = "destroy"
+)
+
+// Engine runs stacks. It may run several at once, but must not run the same
+// stack twice at once.
+type Engine struct {
+	// WorkDir holds one folder per run, which is removed when the run ends. The
+	// system's folder for temporary files when empty.
+	WorkDir string
+
+	// Env lists the variables (NAME=value) that every run gets besides its own:
+	// PATH, on which pulumi, its language hosts and plugins are found, and what
+	// the target asks for. A run sees nothing else of this process's environment.
+	Env []string
+}
+
+// Request says what to run. Project, Stack and Operation are required.
+type Request struct {
+	Operation Operation
+
+	// Project is the name of the Pulumi project.
+	Project string
+
+	// Program is the content of Pulumi.yaml. Destroy needs none.
+	Program []byte
+
+	// Stack is the stack's name, optionally qualified by an organization. It is
+	// created when missing, unless NoCreate is set.
+	Stack    string
+	NoCreate bool
+
+	// Backend is the address of the state backend. When empty, PULUMI_BACKEND_URL
+	// in Env counts. The folder of a file backend is created when missing.
+	Backend string
+
+	// SecretsProvider encrypts the secrets of a stack that is being created. The
+	// backend's default when empty.
+	SecretsProvider string
+
+	// Config holds config values as JSON; SecretConfig holds secret ones. Keys
+	// without a namespace belong to the project.
+	Config       map[string]json.RawMessage
+	SecretConfig map[string]string
+
+	// Env holds the run's environment variables.
+	Env map[string]string
+
+	// Secrets lists values that must not appear in messages and logs. Those in
+	// SecretConfig count without being listed.
+	Secrets []string
+
+	// Kubeconfig is the content of the file that KUBECONFIG names. Without it the
+	// run has no access to a cluster.
+	Kubeconfig []byte
+
+	// Refresh reads the actual state first, for Up, Preview and Destroy.
+	Refresh bool
+
+	// ExpectNoRefreshChanges fails the run when that refresh finds a change.
+	ExpectNoRefreshChanges bool
+
+	// RunProgram runs the program for Destroy and Refresh.
+	RunProgram bool
+
+	// Targets limits the operation to resources with these URNs, and with
+	// TargetDependents to those that depend on them.
+	Targets          []string
+	TargetDependents bool
+
+	// Interrupted says that the caller's previous run of this stack was cut off.
+	// A lock that it left is then removed; a lock of anyone else never is.
+	Interrupted bool
+}
+
+// Result is what a successful run leaves.
+type Result struct {
+	// Outputs holds the stack's outputs by name.
+	Outputs map[string]Output
+
+	// Changes counts the resources by what was done to them: create, update,
+	// delete, same and so on.
+	Changes map[string]int
+
+	// Log is the end of what pulumi printed.
+	Log string
+}
+
+// Output is one output of a stack.
+type Output struct {
+	// Value is the value as JSON, nil for a secret.
+	Value json.RawMessage
+
+	// Secret says that the value is, or holds, a secret.
+	Secret bool
+}
+
+// Run runs one operation. When ctx ends it lets pulumi stop in good order, which
+// saves the state and releases the lock. Its errors are of type [*Error], but
+// for those of preparing the run.
+func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
+	if err := req.validate(); err != nil {
+		return nil, err
+	}
+	backend, err := prepareBackend(req)
+	if err != nil {
+		return nil, err
+	}
+	if e.WorkDir != "" {
+		if err := os.MkdirAll(e.WorkDir, 0o700); err != nil {
+			return nil, fmt.Errorf("make folder for runs: %w", err)
+		}
+	}
+	dir, err := os.MkdirTemp(e.WorkDir, "run-")
+	if err != nil {
+		return nil, fmt.Errorf("make folder of run: %w", err)
+	}
+	defer os.RemoveAll(dir)
+
+	env, err := e.environment(dir, backend, req)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{Request: req, dir: dir, env: env, mask: newMask(req)}
+	if err := r.write(); err != nil {
+		return nil, err
+	}
+	return r.operate(ctx)
+}
+
+// run is one run in its folder.
+type run struct {
+	Request
+
+	dir  string
+	env  []string
+	mask *mask
+}
+
+// operate calls pulumi. It first supposes that the stack exists and is free,
+// which is so for every run but a stack's first and saves a call.
+func (r *run) operate(ctx context.Context) (*Result, error) {
+	result, err := r.attempt(ctx)
+
+	var failure *Error
+	if errors.As(err, &failure) && failure.Reason == StackMissing && r.mayCreate() {
+		if err := r.createStack(ctx); err != nil {
+			return nil, err
+		}
+		return r.attempt(ctx)
+	}
+	if errors.As(err, &failure) && failure.Reason == Locked && r.Interrupted && failure.staleLocks() {
+		if _, err := r.pulumi(ctx, nil, "cancel", "--yes"); err != nil {
+			return nil, err
+		}
+		return r.attempt(ctx)
+	}
+	return result, err
+}
+
+func (r *run) mayCreate() bool {
+	return !r.NoCreate && (r.Operation == Up || r.Operation == Preview)
+}
+
+func (r *run) createStack(ctx context.Context) error {
+	args := []string{"stack", "init", r.Stack, "--no-select"}
+	if r.SecretsProvider != "" {
+		args = append(args, "--secrets-provider", r.SecretsProvider)
+	}
+	_, err := r.pulumi(ctx, nil, args...)
+	return err
+}
+
+func (r *run) attempt(ctx context.Context) (*Result, error) {
+	// The values go through standard input: a command line can be read by others.
+	for _, key := range sortedKeys(r.SecretConfig) {
+		if _, err := r.pulumi(ctx, []byte(r.SecretConfig[key]), "config", "set", "--secret", "--", r.configKey(key)); err != nil {
+			return nil, err
+		}
+	}
+	if r.Refresh && r.ExpectNoRefreshChanges && r.Operation == Up {
+		if _, err := r.pulumi(ctx, nil, "refresh", "--skip-preview", "--expect-no-changes"); err != nil {
+			return nil, err
+		}
+	}
+
+	path := filepath.Join(r.dir, "events.json")
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("remove events of the previous attempt: %w", err)
+	}
+	log, err := r.pulumi(ctx, nil, append(r.arguments(), "--event-log", path)...)
+	events, readErr := readEvents(path)
+	if err != nil {
+		var failure *Error
+		if errors.As(err, &failure) && failure.Reason == Failed {
+			failure.describe(events, r.mask)
+		}
+		return nil, err
+	}
+	if readErr != nil {
+		return nil, fmt.Errorf("read outputs of stack %q: %w", r.Stack, readErr)
+	}
+	return &Result{Outputs: events.outputs(), Changes: events.changes(), Log: log}, nil
+}
+
+func (r *run) arguments() []string {
+	args := []string{string(r.Operation), "--suppress-progress", "--suppress-outputs", "--color", "never"}
+	if r.Operation != Preview {
+		args = append(args, "--skip-preview")
+	}
+	if r.Refresh && r.Operation != Refresh {
+		args = append(args, "--refresh")
+	}
+	if r.RunProgram && (r.Operation == Destroy || r.Operation == Refresh) {
+		args = append(args, "--run-program")
+	}
+	for _, urn := range r.Targets {
+		args = append(args, "--target", urn)
+	}
+	if r.TargetDependents && len(r.Targets) > 0 {
+		args = append(args, "--target-dependents")
+	}
+	return args
+}

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The names in a run's folder.
+const (
+	homeFolder     = "home"
+	tempFolder     = "tmp"
+	kubeconfigFile = "kubeconfig"
+)
+
+// environment builds a run's environment from nothing. Later entries win: what
+// the target gives, what the request asks for, what the engine insists on.
+func (e *Engine) environment(dir, backend string, req Request) ([]string, error) {
+	env := slices.Clone(e.Env)
+	for _, name := range sortedKeys(req.Env) {
+		if reserved(name) {
+			return nil, fmt.Errorf("environment variable %s is reserved: the engine sets it itself", name)
+		}
+		env = append(env, name+"="+req.Env[name])
+	}
+	home := filepath.Join(dir, homeFolder)
+	env = append(env,
+		"HOME="+home,
+		"TMPDIR="+filepath.Join(dir, tempFolder),
+		"PULUMI_HOME="+home,
+		"PULUMI_SKIP_UPDATE_CHECK=true",
+		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true",
+		// A fresh folder knows no encryption key yet; the stack's state does.
+		"PULUMI_FALLBACK_TO_STATE_SECRETS_MANAGER=true",
+		// Makes --event-log known.
+		"PULUMI_DEBUG_COMMANDS=true",
+	)
+	if backend != "" {
+		env = append(env, "PULUMI_BACKEND_URL="+backend)
+	}
+	if req.Kubeconfig != nil {
+		env = append(env, "KUBECONFIG="+filepath.Join(dir, kubeconfigFile))
+	}
+	return env, nil
+}
+
+// reserved tells the variables that decide what is executed and as whom.
+func reserved(name string) bool {
+	switch name {
+	case "PATH", "HOME", "TMPDIR", "KUBECONFIG", "PULUMI_HOME":
+		return true
+	}
+	return strings.HasPrefix(name, "LD_") || name == "" || strings.ContainsAny(name, "=\x00")
+}
+
+// value looks a variable up; the last entry wins, as it does for a process.
+func value(env []string, name string) string {
+	for i := len(env) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(env[i], name+"="); ok {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Reason says which kind of failure an [Error] is, for callers that act on it.
+type Reason string
+
+const (
+	// Failed is any failure that has no reason of its own.
+	Failed Reason = "Failed"
+
+	// Locked means that another update holds the stack's lock.
+	Locked Reason = "Locked"
+
+	// StackMissing means that the backend has no such stack.
+	StackMissing Reason = "StackMissing"
+
+	// Interrupted means that the run was stopped or killed before it ended.
+	Interrupted Reason = "Interrupted"
+)
+
+// Error is a failed run.
+type Error struct {
+	Reason    Reason
+	Operation Operation
+	Stack     string
+
+	// Message says in one line what failed, on which resource and why.
+	Message string
+
+	// Log is the end of what pulumi printed.
+	Log string
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s of stack %q: %s", e.Operation, e.Stack, e.Message)
+}
+
+// classify fills in the reason and, from pulumi's output, a first message.
+func (e *Error) classify(ctx context.Context, err error) {
+	exit := exitError(err)
+	e.Reason, e.Message = Failed, lastErrorLine(e.Log)
+	switch {
+	case ctx.Err() != nil:
+		e.Reason, e.Message = Interrupted, "the run was stopped before it ended"
+	case exit == nil:
+		e.Message = oneLine(err.Error())
+	case signaled(exit.ProcessState):
+		e.Reason, e.Message = Interrupted, fmt.Sprintf("pulumi was killed (%v)", exit)
+	case exit.ExitCode() == exitStackMissing:
+		e.Reason = StackMissing
+	case strings.Contains(e.Log, "the stack is currently locked by"), strings.Contains(e.Log, "Another update is currently in progress"):
+		e.Reason = Locked
+		e.Message = "another update holds the stack's lock" + e.holders() + "; wait for it, or run pulumi cancel if it is gone"
+	}
+	if e.Message == "" {
+		e.Message = fmt.Sprintf("pulumi failed (%v) without saying why", err)
+	}
+}
+
+func signaled(state *os.ProcessState) bool {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled()
+}
+
+// lock matches a line about a lock in pulumi's message: its user, host and pid.
+var lock = regexp.MustCompile(`created by (.*)@(\S+) \(pid (\d+)\) at (\S+)`)
+
+func (e *Error) holders() string {
+	var holders []string
+	for _, match := range lock.FindAllStringSubmatch(e.Log, -1) {
+		holders = append(holders, fmt.Sprintf("%s@%s, process %s since %s", match[1], match[2], match[3], match[4]))
+	}
+	if holders == nil {
+		return ""
+	}
+	return " (" + strings.Join(holders, "; ") + ")"
+}
+
+// staleLocks tells whether every lock was left by a process of this host that is
+// no more.
+func (e *Error) staleLocks() bool {
+	host, err := os.Hostname()
+	matches := lock.FindAllStringSubmatch(e.Log, -1)
+	if err != nil || len(matches) == 0 {
+		return false
+	}
+	for _, match := range matches {
+		pid, err := strconv.Atoi(match[3])
+		if err != nil || match[2] != host || runningPulumi(pid) {
+			return false
+		}
+	}
+	return true
+}

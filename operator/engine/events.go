@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+const (
+	stackType = "pulumi:pulumi:Stack"
+
+	// In its event log pulumi writes an object with this key and value in place of
+	// a secret.
+	secretKey   = "4dabf18193072939515e22adb298388d"
+	secretValue = "1b47061264138c4ac30d75fd1eb44270"
+)
+
+// event holds the parts of an engine event that matter here.
+type event struct {
+	Diagnostic *diagnostic `json:"diagnosticEvent"`
+	Outputs    *struct {
+		Metadata struct {
+			Type string `json:"type"`
+			New  *struct {
+				Outputs map[string]json.RawMessage `json:"outputs"`
+			} `json:"new"`
+		} `json:"metadata"`
+	} `json:"resOutputsEvent"`
+	Summary *struct {
+		Changes map[string]int `json:"resourceChanges"`
+	} `json:"summaryEvent"`
+}
+
+// diagnostic is a message of the engine, of a provider or of the program.
+type diagnostic struct {
+	URN      string `json:"urn"`
+	Message  string `json:"message"`
+	Severity string `json:"severity"`
+}
+
+type events []event
+
+// readEvents reads an event log. A log that was cut off is read as far as it goes.
+func readEvents(path string) (events, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read event log: %w", err)
+	}
+	var list events
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	for {
+		var next event
+		if err := decoder.Decode(&next); errors.Is(err, io.EOF) {
+			return list, nil
+		} else if err != nil {
+			return list, fmt.Errorf("decode event log: %w", err)
+		}
+		list = append(list, next)
+	}
+}
+
+// outputs returns the outputs of the stack after the update.
+func (l events) outputs() map[string]Output {
+	outputs := map[string]Output{}
+	for _, e := range l {
+		if e.Outputs == nil || e.Outputs.Metadata.Type != stackType || e.Outputs.Metadata.New == nil {
+			continue
+		}
+		clear(outputs)
+		for name, raw := range e.Outputs.Metadata.New.Outputs {
+			var v any
+			if json.Unmarshal(raw, &v) != nil || holdsSecret(v) {
+				outputs[name] = Output{Secret: true}
+				continue
+			}
+			outputs[name] = Output{Value: raw}
+		}
+	}
+	return outputs
+}
+
+func holdsSecret(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		if v[secretKey] == secretValue {
+			return true
+		}
+		for _, member := range v {
+			if holdsSecret(member) {
+				return true
+			}
+		}
+	case []any:
+		for _, member := range v {
+			if holdsSecret(member) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// changes returns the last summary of what was done.
+func (l events) changes() map[string]int {
+	var changes map[string]int
+	for _, e := range l {
+		if e.Summary != nil {
+			changes = e.Summary.Changes
+		}
+	}
+	return changes
+}

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+var stackName = regexp.MustCompile(`^([A-Za-z0-9._-]+/){0,2}[A-Za-z0-9._-]{1,100}$`)
+
+// validate finds what would only fail later, and less plainly.
+func (r Request) validate() error {
+	switch r.Operation {
+	case Up, Preview, Refresh, Destroy:
+	default:
+		return fmt.Errorf("operation %q is unknown: use up, preview, refresh or destroy", r.Operation)
+	}
+	if r.Project == "" {
+		return errors.New("no project: every stack belongs to a Pulumi project")
+	}
+	if !stackName.MatchString(r.Stack) {
+		return fmt.Errorf("stack name %q is invalid: use letters, digits, '-', '_' and '.', optionally after an organization and '/'", r.Stack)
+	}
+	return nil
+}
+
+// prepareBackend returns the address of the backend, empty for the default one,
+// and makes sure that the folder of a file backend exists.
+func prepareBackend(req Request) (string, error) {
+	backend := req.Backend
+	if backend == "" {
+		backend = req.Env["PULUMI_BACKEND_URL"]
+	}
+	if backend == "" {
+		if req.Env["PULUMI_ACCESS_TOKEN"] == "" {
+			return "", fmt.Errorf("no backend for stack %q: set backend, or PULUMI_BACKEND_URL or PULUMI_ACCESS_TOKEN in the environment", req.Stack)
+		}
+		return "", nil
+	}
+	rest, ok := strings.CutPrefix(backend, "file://")
+	if !ok {
+		return backend, nil
+	}
+	location, err := url.Parse(backend)
+	if err != nil || !filepath.IsAbs(location.Path) || !strings.HasPrefix(rest, "/") {
+		return "", fmt.Errorf("backend %q: give an absolute path; a relative one would lie in the run's folder, which is removed", backend)
+	}
+	if req.Operation != Up && req.Operation != Preview {
+		return backend, nil
+	}
+	if err := os.MkdirAll(location.Path, 0o700); err != nil {
+		return "", fmt.Errorf("make folder of backend %q: %w", backend, err)
+	}
+	return backend, nil
+}
+
+// write puts the program, its config and the kubeconfig into the run's folder.
+func (r *run) write() error {
+	program := r.Program
+	if program == nil {
+		var err error
+		if program, err = yaml.Marshal(map[string]string{"name": r.Project, "runtime": "yaml"}); err != nil {
+			return fmt.Errorf("write an empty program: %w", err)
+		}
+	}
+	config := map[string]json.RawMessage{}
+	for key, value := range r.Config {
+		config[r.configKey(key)] = value
+	}
+	stack, err := yaml.Marshal(map[string]any{"config": config})
+	if err != nil {
+		return fmt.Errorf("write config of stack %q: %w", r.Stack, err)
+	}
+	files := map[string][]byte{
+		"Pulumi.yaml": program,
+		"Pulumi." + r.Stack[strings.LastIndexByte(r.Stack, '/')+1:] + ".yaml": stack,
+	}
+	if r.Kubeconfig != nil {
+		files[kubeconfigFile] = r.Kubeconfig
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(r.dir, name), content, 0o600); err != nil {
+			return fmt.Errorf("write the run's %s: %w", name, err)
+		}
+	}
+	for _, name := range []string{homeFolder, tempFolder} {
+		if err := os.Mkdir(filepath.Join(r.dir, name), 0o700); err != nil {
+			return fmt.Errorf("make the run's folder %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// configKey qualifies a key by the project, as pulumi does.
+func (r *run) configKey(key string) string {
+	if strings.Contains(key, ":") {
+		return key
+	}
+	return r.Project + ":" + key
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}

@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// messageSize bounds the one line that a failure is distilled to.
+const messageSize = 1000
+
+var (
+	ansi = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]|<\\{%[^%]*%\\}>")
+
+	// counted matches how providers begin a list of one error.
+	counted = regexp.MustCompile(`^(error: )?(\d+ errors? occurred: ?)(\* )?`)
+)
+
+// describe distils the message from what the engine, the providers and the
+// program said: the first error of a resource, else the first error, else what
+// the program wrote as it failed.
+func (e *Error) describe(list events, mask *mask) {
+	var own, general, program []string
+	for _, ev := range list {
+		d := ev.Diagnostic
+		if d == nil {
+			continue
+		}
+		text := mask.apply(tidy(d.Message))
+		switch {
+		case text == "" || text == "update failed" || text == "preview failed":
+		case d.Severity == "error" && resourceName(d.URN) != "":
+			own = append(own, resourceName(d.URN)+": "+text)
+		case d.Severity == "error":
+			general = append(general, text)
+		case d.Severity == "info#err":
+			program = append(program, text)
+		}
+	}
+	errs := slices.Compact(append(own, general...))
+	switch {
+	case len(errs) > 1:
+		e.Message = shorten(fmt.Sprintf("%s (and %d more)", shorten(errs[0]), len(errs)-1))
+	case len(errs) == 1:
+		e.Message = shorten(errs[0])
+	case len(program) > 0:
+		e.Message = shorten(strings.TrimPrefix(strings.Join(program, " "), "Error: "))
+	}
+}
+
+// resourceName returns name and type of a resource, empty for the stack itself.
+func resourceName(urn string) string {
+	parts := strings.SplitN(urn, "::", 4)
+	if len(parts) != 4 {
+		return ""
+	}
+	kind := parts[2][strings.LastIndexByte(parts[2], '$')+1:]
+	if kind == stackType {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s)", parts[3], kind)
+}
+
+// lastErrorLine returns the last error that the command itself printed.
+func lastErrorLine(log string) string {
+	lines := strings.Split(log, "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if text, ok := strings.CutPrefix(tidy(lines[i]), "error: "); ok && text != "update failed" {
+			return shorten(text)
+		}
+	}
+	return ""
+}
+
+func tidy(s string) string {
+	return counted.ReplaceAllString(oneLine(ansi.ReplaceAllString(s, "")), "")
+}
+
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(s), " ")
+}
+
+func shorten(s string) string {
+	if len(s) <= messageSize {
+		return s
+	}
+	cut := messageSize
+	for cut > 0 && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "..."
+}
+
+// mask hides secrets in text.
+type mask struct{ replacer *strings.Replacer }
+
+// shortestSecret is the length below which a value is no secret worth hiding: it
+// would blot out ordinary text.
+const shortestSecret = 4
+
+func newMask(req Request) *mask {
+	var pairs []string
+	add := func(secret string) {
+		if len(secret) >= shortestSecret {
+			pairs = append(pairs, secret, "[secret]")
+		}
+	}
+	secrets := slices.Clone(req.Secrets)
+	for _, secret := range req.SecretConfig {
+		secrets = append(secrets, secret)
+	}
+	// A long secret goes first: a short one may be a part of it.
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	for _, secret := range secrets {
+		add(secret)
+		// Messages are brought to one line.
+		if line := oneLine(secret); line != secret {
+			add(line)
+		}
+	}
+	return &mask{replacer: strings.NewReplacer(pairs...)}
+}
+
+func (m *mask) apply(s string) string { return m.replacer.Replace(s) }
