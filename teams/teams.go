@@ -1,0 +1,191 @@
+// Package teams reads teams.yaml, the list of the teams that a platform serves.
+//
+// Layers 1 and 2 read the same file: the first makes an identity for each team, the second its hop into the cluster.
+package teams
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	// APIVersion is the version of the file's format that this package reads.
+	APIVersion = "strata/v1"
+	// Kind is the kind of the file.
+	Kind = "Teams"
+
+	// DefaultBranch is the branch of a team's repository that is applied when the file names none.
+	DefaultBranch = "main"
+	// DefaultPath is the folder of a team's repository that is applied when the file names none.
+	DefaultPath = "./"
+
+	// maxName leaves room for the "team-" in front of the name within the 30 characters of a Google account's id.
+	maxName = 25
+)
+
+// namePattern is what a Kubernetes namespace, a Kubernetes account and a Google account's id all accept.
+var namePattern = regexp.MustCompile(`^[a-z]([a-z0-9-]*[a-z0-9])?$`)
+
+// branchPattern is the part of Git's own rule for branch names that teams use in practice.
+var branchPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$`)
+
+// reserved are the names that would give a team an account that something else already uses.
+var reserved = map[string]string{
+	"default": "every pod that names no account runs under the account of that name",
+}
+
+// Team is one team of the platform.
+type Team struct {
+	// Name is the team's short name; its namespace and its Google account are team-<name>. Required, at most 25
+	// lower-case letters, digits and hyphens, unique in the file.
+	Name string `json:"name"`
+	// Branch is the branch of the team's repository that is applied; empty means DefaultBranch.
+	Branch string `json:"branch,omitempty"`
+	// Path is the folder of the team's repository that is applied; empty means DefaultPath.
+	Path string `json:"path,omitempty"`
+}
+
+// Namespace is the team's Kubernetes namespace.
+func (t Team) Namespace() string { return "team-" + t.Name }
+
+// ServiceAccount is the Kubernetes account in the team's namespace under which its commits are applied and its Stacks run.
+func (t Team) ServiceAccount() string { return t.Name }
+
+// GoogleAccountID is the id, the part before the @, of the team's Google service account.
+func (t Team) GoogleAccountID() string { return "team-" + t.Name }
+
+// File is the content of teams.yaml.
+type File struct {
+	// APIVersion must be APIVersion.
+	APIVersion string `json:"apiVersion"`
+	// Kind must be Kind.
+	Kind string `json:"kind"`
+	// Teams lists the teams in the order of the file; no team at all is a platform without tenants.
+	Teams []Team `json:"teams"`
+}
+
+// Load reads and checks the file at path.
+func Load(path string) (*File, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the list of teams: %w", err)
+	}
+	file, err := Decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("read the list of teams %s: %w", path, err)
+	}
+	return file, nil
+}
+
+// Decode reads and checks the content of a teams.yaml and fills in defaults. Unknown and doubled fields are refused,
+// and every problem of the file is part of the one error.
+func Decode(data []byte) (*File, error) {
+	asJSON, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return nil, oneLine(err)
+	}
+	if bytes.Equal(bytes.TrimSpace(asJSON), []byte("null")) {
+		return nil, fmt.Errorf("the file is empty: it needs apiVersion: %s, kind: %s and teams", APIVersion, Kind)
+	}
+	var file File
+	strict, err := json.UnmarshalStrict(asJSON, &file)
+	if err != nil {
+		return nil, oneLine(err)
+	}
+	problems := append(strict, file.problems()...)
+	if len(problems) > 0 {
+		return nil, joined(problems)
+	}
+	for i := range file.Teams {
+		file.Teams[i].setDefaults()
+	}
+	return &file, nil
+}
+
+func (t *Team) setDefaults() {
+	if t.Branch == "" {
+		t.Branch = DefaultBranch
+	}
+	if t.Path == "" {
+		t.Path = DefaultPath
+	}
+}
+
+func (f *File) problems() []error {
+	var problems []error
+	if f.APIVersion != APIVersion {
+		problems = append(problems, fmt.Errorf("apiVersion is %q: this version of strata reads %q", f.APIVersion, APIVersion))
+	}
+	if f.Kind != Kind {
+		problems = append(problems, fmt.Errorf("kind is %q: it must be %q", f.Kind, Kind))
+	}
+	first := map[string]int{}
+	for i, team := range f.Teams {
+		at := fmt.Sprintf("teams[%d]", i)
+		problems = append(problems, team.problems(at)...)
+		if team.Name == "" {
+			continue
+		}
+		if earlier, found := first[team.Name]; found {
+			problems = append(problems, fmt.Errorf("%s.name %q is taken by teams[%d]", at, team.Name, earlier))
+			continue
+		}
+		first[team.Name] = i
+	}
+	return problems
+}
+
+func (t Team) problems(at string) []error {
+	var problems []error
+	switch reason, isReserved := reserved[t.Name]; {
+	case t.Name == "":
+		problems = append(problems, fmt.Errorf("%s.name is missing", at))
+	case isReserved:
+		problems = append(problems, fmt.Errorf("%s.name %q is reserved: %s", at, t.Name, reason))
+	case len(t.Name) > maxName:
+		problems = append(problems, fmt.Errorf("%s.name %q has %d characters: at most %d fit into the id of a Google account",
+			at, t.Name, len(t.Name), maxName))
+	case !namePattern.MatchString(t.Name):
+		problems = append(problems, fmt.Errorf("%s.name %q must be lower-case letters, digits and hyphens, begin with a letter and not end with a hyphen",
+			at, t.Name))
+	}
+	if t.Branch != "" && (!branchPattern.MatchString(t.Branch) || strings.Contains(t.Branch, "..")) {
+		problems = append(problems, fmt.Errorf("%s.branch %q is not the name of a branch", at, t.Branch))
+	}
+	if t.Path != "" && !insideRepository(t.Path) {
+		problems = append(problems, fmt.Errorf("%s.path %q must be relative to the repository's root and stay inside it, such as ./deploy", at, t.Path))
+	}
+	return problems
+}
+
+func insideRepository(path string) bool {
+	if strings.HasPrefix(path, "/") || strings.Contains(path, "\\") {
+		return false
+	}
+	for _, part := range strings.Split(path, "/") {
+		if part == ".." {
+			return false
+		}
+	}
+	return true
+}
+
+func joined(problems []error) error {
+	texts := make([]string, len(problems))
+	for i, problem := range problems {
+		texts[i] = problem.Error()
+	}
+	return errors.New(strings.Join(texts, "; "))
+}
+
+// oneLine keeps the decoder's words but not its line breaks.
+func oneLine(err error) error {
+	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
+}

@@ -1,0 +1,114 @@
+package teams_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/strata-platform/strata/teams"
+)
+
+const header = "apiVersion: strata/v1\nkind: Teams\n"
+
+func TestDecodeAccepts(t *testing.T) {
+	for name, test := range map[string]struct {
+		give string
+		want []teams.Team
+	}{
+		"a name alone, with defaults": {
+			give: header + "teams:\n- name: web\n",
+			want: []teams.Team{{Name: "web", Branch: "main", Path: "./"}},
+		},
+		"every field, order kept": {
+			give: header + "teams:\n- {name: shop-2, branch: release/1.x, path: ./deploy}\n- name: a\n",
+			want: []teams.Team{
+				{Name: "shop-2", Branch: "release/1.x", Path: "./deploy"},
+				{Name: "a", Branch: "main", Path: "./"},
+			},
+		},
+		"a platform without tenants": {give: header + "teams: []\n", want: []teams.Team{}},
+		"the longest name":           {give: header + "teams: [{name: " + strings.Repeat("a", 25) + "}]", want: []teams.Team{{Name: strings.Repeat("a", 25), Branch: "main", Path: "./"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file, err := teams.Decode([]byte(test.give))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(file.Teams, test.want) {
+				t.Errorf("teams are %+v, want %+v", file.Teams, test.want)
+			}
+		})
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for name, test := range map[string]struct {
+		give string
+		want []string
+	}{
+		"an empty file":          {"", []string{"the file is empty", "apiVersion: strata/v1"}},
+		"a list":                 {"- name: web", []string{"cannot unmarshal array"}},
+		"broken YAML":            {"teams: [", []string{"line 1"}},
+		"another version":        {"apiVersion: strata/v9\nkind: Teams\nteams: []", []string{`apiVersion is "strata/v9"`, `"strata/v1"`}},
+		"another kind":           {"apiVersion: strata/v1\nkind: List\nteams: []", []string{`kind is "List"`}},
+		"a name that is missing": {header + "teams: [{branch: main}]", []string{"teams[0].name is missing"}},
+		"a name with capitals":   {header + "teams: [{name: Web}]", []string{`teams[0].name "Web" must be lower-case`}},
+		"a name that ends badly": {header + "teams: [{name: web-}]", []string{`teams[0].name "web-"`}},
+		"a name that is long":    {header + "teams: [{name: " + strings.Repeat("a", 26) + "}]", []string{"26 characters", "at most 25"}},
+		"a reserved name":        {header + "teams: [{name: default}]", []string{`"default" is reserved`}},
+		"a doubled name":         {header + "teams: [{name: web},{name: api},{name: web}]", []string{`teams[2].name "web" is taken by teams[0]`}},
+		"a doubled field":        {header + "kind: Teams\nteams: []", []string{`"kind" already set`}},
+		"a path that climbs":     {header + "teams: [{name: web, path: a/../../b}]", []string{`teams[0].path "a/../../b"`}},
+		"an absolute path":       {header + "teams: [{name: web, path: /etc}]", []string{`teams[0].path "/etc"`}},
+		"a branch like an option": {
+			header + "teams: [{name: web, branch: --upload-pack}]", []string{`teams[0].branch "--upload-pack"`},
+		},
+		"every problem at once": {
+			"apiVersion: v1\nkind: Teams\ncolour: red\nteams:\n- {name: Web, size: 3}\n- {path: ../x}\n",
+			[]string{`unknown field "colour"`, `unknown field "teams[0].size"`, `apiVersion is "v1"`, `"Web"`, "teams[1].name is missing", `teams[1].path`},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := teams.Decode([]byte(test.give))
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error does not say %q: %v", want, err)
+				}
+			}
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("error is longer than a line: %q", err)
+			}
+		})
+	}
+}
+
+func TestLoadNamesTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "teams.yaml")
+	if _, err := teams.Load(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("error of a missing file does not name it: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("kind: x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := teams.Load(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("error of a bad file does not name it: %v", err)
+	}
+}
+
+func TestTheRepositorysOwnFileIsValid(t *testing.T) {
+	file, err := teams.Load("../teams.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Teams) != 1 || file.Teams[0].Name != "web" {
+		t.Errorf("teams are %+v, want the team web alone", file.Teams)
+	}
+	if team := file.Teams[0]; team.Namespace() != "team-web" || team.ServiceAccount() != "web" || team.GoogleAccountID() != "team-web" {
+		t.Errorf("names of team web are %s, %s, %s", team.Namespace(), team.ServiceAccount(), team.GoogleAccountID())
+	}
+}
