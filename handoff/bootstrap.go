@@ -1,0 +1,253 @@
+package handoff
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// BootstrapVersion is the version of the context that layer 1 writes and layer 2 reads. It rises with every change that
+// an older or newer reader would misread.
+const BootstrapVersion = 1
+
+const (
+	// BootstrapLayer is the name of layer 1.
+	BootstrapLayer = "bootstrap"
+	// BootstrapProject is the Pulumi project of layer 1.
+	BootstrapProject = "strata-bootstrap"
+)
+
+// Names of the stack outputs of layer 1.
+const (
+	OutputVersion    = "handoffVersion"
+	OutputProject    = "project"
+	OutputRegion     = "region"
+	OutputCluster    = "cluster"
+	OutputKubeconfig = "kubeconfig"
+	OutputInstance   = "instance"
+	OutputTenants    = "tenants"
+)
+
+// Names of the fields of one tenant in OutputTenants.
+const (
+	fieldAccount     = "account"
+	fieldBackend     = "backend"
+	fieldCredentials = "credentials"
+)
+
+// Bootstrap is the context that layer 2 gets from layer 1.
+type Bootstrap struct {
+	// Project and Region are where the cloud resources of the platform live.
+	Project, Region string
+	// Cluster identifies the cluster for as long as it exists, whatever its address and certificates become.
+	Cluster string
+	// Kubeconfig reaches the cluster as its administrator.
+	Kubeconfig Secret
+	// Instance is the name of the Cloud SQL instance that the teams share.
+	Instance string
+	// Tenants holds what each team gets, by the team's name.
+	Tenants map[string]BootstrapTenant
+}
+
+// BootstrapTenant is a team's part of Bootstrap.
+type BootstrapTenant struct {
+	// Account is the e-mail of the team's Google service account.
+	Account string
+	// Backend is the URL of the backend that keeps the state of the team's Stacks.
+	Backend string
+	// Credentials is the key file of Account; empty where the team proves who it is without one.
+	Credentials Secret
+}
+
+// BootstrapOutputs are the values of Bootstrap as layer 1 knows them.
+type BootstrapOutputs struct {
+	Project, Region, Cluster, Kubeconfig, Instance pulumi.StringInput
+	Tenants                                        map[string]BootstrapTenantOutputs
+}
+
+// BootstrapTenantOutputs are the values of BootstrapTenant as layer 1 knows them.
+type BootstrapTenantOutputs struct {
+	Account, Backend, Credentials pulumi.StringInput
+}
+
+// Export hands the context on: it makes the stack's outputs, with what is secret marked so.
+func (o BootstrapOutputs) Export(ctx *pulumi.Context) {
+	tenants := pulumi.Map{}
+	for name, tenant := range o.Tenants {
+		tenants[name] = pulumi.Map{
+			fieldAccount:     tenant.Account,
+			fieldBackend:     tenant.Backend,
+			fieldCredentials: pulumi.ToSecret(tenant.Credentials),
+		}
+	}
+	ctx.Export(OutputVersion, pulumi.Int(BootstrapVersion))
+	ctx.Export(OutputProject, o.Project)
+	ctx.Export(OutputRegion, o.Region)
+	ctx.Export(OutputCluster, o.Cluster)
+	ctx.Export(OutputKubeconfig, pulumi.ToSecret(o.Kubeconfig))
+	ctx.Export(OutputInstance, o.Instance)
+	ctx.Export(OutputTenants, pulumi.ToSecret(tenants))
+}
+
+// ReadBootstrap reads the context from the stack of layer 1 with the given full name, and checks that each of the named
+// teams has its part. Everything that is missing or wrong is part of the one error.
+func ReadBootstrap(ctx *pulumi.Context, stack string, teams []string) (*Bootstrap, error) {
+	r := &reader{layer: BootstrapLayer, stack: stack}
+	ref, err := pulumi.NewStackReference(ctx, stack, nil)
+	if err != nil {
+		return nil, r.wrap(err)
+	}
+	version, err := ref.GetOutputDetails(OutputVersion)
+	if err != nil {
+		err = r.wrap(err)
+		// The SDK replaces the program's error by that of the failed read, which names no remedy.
+		_ = ctx.Log.Error(err.Error(), nil)
+		return nil, err
+	}
+	if err := r.checkVersion(version.Value, BootstrapVersion); err != nil {
+		return nil, err
+	}
+	r.output = func(name string) (any, bool, error) {
+		details, err := ref.GetOutputDetails(name)
+		if err != nil {
+			return nil, false, err
+		}
+		if details.SecretValue != nil {
+			return details.SecretValue, true, nil
+		}
+		return details.Value, false, nil
+	}
+	bootstrap := &Bootstrap{
+		Project:    r.text(OutputProject),
+		Region:     r.text(OutputRegion),
+		Cluster:    r.text(OutputCluster),
+		Kubeconfig: r.secret(OutputKubeconfig),
+		Instance:   r.text(OutputInstance),
+		Tenants:    r.tenants(teams),
+	}
+	return bootstrap, r.err()
+}
+
+// reader collects what is wrong with a context while its fields are read.
+type reader struct {
+	layer, stack string
+	// output returns an output of the stack, nil when there is none, and whether it is a secret.
+	output   func(name string) (value any, secret bool, err error)
+	problems []string
+}
+
+func (r *reader) wrap(err error) error {
+	return fmt.Errorf("read the context of layer %s from stack %s: %w; run strata layer up %s", r.layer, r.stack, err, r.layer)
+}
+
+func (r *reader) err() error {
+	if len(r.problems) == 0 {
+		return nil
+	}
+	return r.wrap(fmt.Errorf("%s", strings.Join(r.problems, ", ")))
+}
+
+func (r *reader) problem(format string, args ...any) {
+	r.problems = append(r.problems, fmt.Sprintf(format, args...))
+}
+
+func (r *reader) checkVersion(value any, want int) error {
+	got, isNumber := value.(float64)
+	if asInt, isInt := value.(int); isInt {
+		got, isNumber = float64(asInt), true
+	}
+	switch {
+	case value == nil:
+		return r.wrap(fmt.Errorf("%s is missing", OutputVersion))
+	case !isNumber:
+		return r.wrap(fmt.Errorf("%s is not a number", OutputVersion))
+	case int(got) < want:
+		return r.wrap(fmt.Errorf("%s is %d, too old for this version of strata, which reads %d", OutputVersion, int(got), want))
+	case int(got) > want:
+		return fmt.Errorf("read the context of layer %s from stack %s: %s is %d, too new for this version of strata, which reads %d; update strata",
+			r.layer, r.stack, OutputVersion, int(got), want)
+	}
+	return nil
+}
+
+func (r *reader) text(name string) string {
+	value, _, err := r.output(name)
+	if err != nil {
+		r.problem("%s cannot be read: %v", name, err)
+		return ""
+	}
+	return r.asText(name, value)
+}
+
+func (r *reader) secret(name string) Secret {
+	value, isSecret, err := r.output(name)
+	switch {
+	case err != nil:
+		r.problem("%s cannot be read: %v", name, err)
+		return ""
+	case value != nil && !isSecret:
+		r.problem("%s is in plain text although it is a secret", name)
+		return ""
+	}
+	return Secret(r.asText(name, value))
+}
+
+// asText never repeats the value, which may be a secret at the wrong place.
+func (r *reader) asText(name string, value any) string {
+	text, isText := value.(string)
+	switch {
+	case value == nil:
+		r.problem("%s is missing", name)
+	case !isText:
+		r.problem("%s is not a string", name)
+	case text == "":
+		r.problem("%s is empty", name)
+	}
+	return text
+}
+
+func (r *reader) tenants(teams []string) map[string]BootstrapTenant {
+	if len(teams) == 0 {
+		return nil
+	}
+	value, isSecret, err := r.output(OutputTenants)
+	all, isMap := value.(map[string]any)
+	switch {
+	case err != nil:
+		r.problem("%s cannot be read: %v", OutputTenants, err)
+		return nil
+	case value == nil:
+		r.problem("%s is missing", OutputTenants)
+		return nil
+	case !isSecret:
+		r.problem("%s is in plain text although it is a secret", OutputTenants)
+		return nil
+	case !isMap:
+		r.problem("%s is not a map", OutputTenants)
+		return nil
+	}
+	tenants := map[string]BootstrapTenant{}
+	for _, team := range slices.Sorted(slices.Values(teams)) {
+		at := OutputTenants + "." + team
+		fields, isMap := all[team].(map[string]any)
+		if !isMap {
+			known := strings.Join(slices.Sorted(maps.Keys(all)), ", ")
+			r.problem("%s is missing (there are: %s)", at, known)
+			continue
+		}
+		tenant := BootstrapTenant{
+			Account: r.asText(at+"."+fieldAccount, fields[fieldAccount]),
+			Backend: r.asText(at+"."+fieldBackend, fields[fieldBackend]),
+		}
+		credentials, isText := fields[fieldCredentials].(string)
+		if !isText {
+			r.problem("%s.%s is missing", at, fieldCredentials)
+		}
+		tenant.Credentials = Secret(credentials)
+		tenants[team] = tenant
+	}
+	return tenants
+}

@@ -1,0 +1,166 @@
+package handoff_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/pulumitest"
+)
+
+const (
+	stackReference = "pulumi:pulumi:StackReference"
+	stack          = "organization/strata-bootstrap/dev"
+)
+
+// written returns the outputs that layer 1 makes, changed by edit.
+func written(t *testing.T, edit func(map[string]any)) resource.PropertyMap {
+	t.Helper()
+	engine := &pulumitest.Engine{}
+	err := engine.Run(handoff.BootstrapProject, "dev", func(ctx *pulumi.Context) error {
+		handoff.BootstrapOutputs{
+			Project: pulumi.String("acme"), Region: pulumi.String("europe-west1"), Cluster: pulumi.String("acme/strata"),
+			Kubeconfig: pulumi.String("canary-kubeconfig"), Instance: pulumi.String("strata"),
+			Tenants: map[string]handoff.BootstrapTenantOutputs{"web": {
+				Account: pulumi.String("team-web@acme"), Backend: pulumi.String("gs://acme-web"), Credentials: pulumi.String("canary-key"),
+			}},
+		}.Export(ctx)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]any{}
+	for _, name := range []string{"handoffVersion", "project", "region", "cluster", "kubeconfig", "instance", "tenants"} {
+		output := engine.Output(t, name)
+		values[name] = output.Value
+		if output.Secret {
+			values[name] = resource.MakeSecret(resource.NewPropertyValue(output.Value))
+		}
+	}
+	if edit != nil {
+		edit(values)
+	}
+	return resource.NewPropertyMapFromMap(values)
+}
+
+func read(outputs resource.PropertyMap, teams ...string) (*handoff.Bootstrap, error) {
+	engine := &pulumitest.Engine{}
+	if outputs != nil {
+		engine.Read = map[string]resource.PropertyMap{stackReference: {
+			"name": resource.NewProperty(stack), "outputs": resource.NewProperty(outputs),
+		}}
+	}
+	var got *handoff.Bootstrap
+	err := engine.Run("strata-platform", "dev", func(ctx *pulumi.Context) error {
+		var err error
+		got, err = handoff.ReadBootstrap(ctx, stack, teams)
+		return err
+	})
+	return got, err
+}
+
+func TestWhatLayerOneWritesLayerTwoReads(t *testing.T) {
+	got, err := read(written(t, nil), "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &handoff.Bootstrap{
+		Project: "acme", Region: "europe-west1", Cluster: "acme/strata", Kubeconfig: "canary-kubeconfig", Instance: "strata",
+		Tenants: map[string]handoff.BootstrapTenant{
+			"web": {Account: "team-web@acme", Backend: "gs://acme-web", Credentials: "canary-key"},
+		},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Error("what is read differs from what was written")
+	}
+	if printed := fmt.Sprintf("%+v", *got); strings.Contains(printed, "canary") {
+		t.Errorf("the context prints a secret: %s", printed)
+	}
+}
+
+func TestReadBootstrapRefuses(t *testing.T) {
+	secret := func(value any) any { return resource.MakeSecret(resource.NewPropertyValue(value)) }
+	for name, test := range map[string]struct {
+		edit func(map[string]any)
+		want []string
+	}{
+		"a stack that was never deployed": {func(v map[string]any) { clear(v) }, []string{"handoffVersion is missing"}},
+		"a version that is too old":       {func(v map[string]any) { v["handoffVersion"] = 0 }, []string{"handoffVersion is 0, too old"}},
+		"a version that is no number":     {func(v map[string]any) { v["handoffVersion"] = "1" }, []string{"handoffVersion is not a number"}},
+		"fields that are missing": {
+			func(v map[string]any) { delete(v, "project"); delete(v, "kubeconfig") },
+			[]string{"project is missing", "kubeconfig is missing"},
+		},
+		"a field that is empty":           {func(v map[string]any) { v["instance"] = "" }, []string{"instance is empty"}},
+		"a field of another type":         {func(v map[string]any) { v["region"] = 7 }, []string{"region is not a string"}},
+		"a kubeconfig in plain text":      {func(v map[string]any) { v["kubeconfig"] = "canary" }, []string{"kubeconfig is in plain text"}},
+		"tenants in plain text":           {func(v map[string]any) { v["tenants"] = map[string]any{} }, []string{"tenants is in plain text"}},
+		"tenants that are a list":         {func(v map[string]any) { v["tenants"] = secret([]any{"canary"}) }, []string{"tenants is not a map"}},
+		"a team that layer 1 knows not":   {func(v map[string]any) { v["tenants"] = secret(map[string]any{"api": "canary"}) }, []string{"tenants.web is missing (there are: api)"}},
+		"a team whose fields are missing": {func(v map[string]any) { v["tenants"] = secret(map[string]any{"web": map[string]any{}}) }, []string{"tenants.web.account is missing", "tenants.web.backend is missing", "tenants.web.credentials is missing"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := read(written(t, test.edit), "web")
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			for _, want := range append(test.want, "layer bootstrap", "stack "+stack, "run strata layer up bootstrap") {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error does not say %q: %v", want, err)
+				}
+			}
+			if strings.Contains(err.Error(), "canary") {
+				t.Errorf("error shows a value: %v", err)
+			}
+		})
+	}
+}
+
+func TestAContextOfANewerStrataSaysWhatToUpdate(t *testing.T) {
+	_, err := read(written(t, func(v map[string]any) { v["handoffVersion"] = 99 }), "web")
+	if err == nil || !strings.Contains(err.Error(), "too new") || !strings.Contains(err.Error(), "update strata") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestAStackThatCannotBeReadIsAnError(t *testing.T) {
+	_, err := read(nil, "web")
+	if err == nil || !strings.Contains(err.Error(), stack) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestTheContextOfATenantIsSecretWhereItMustBe(t *testing.T) {
+	engine := &pulumitest.Engine{}
+	err := engine.Run("proj", "dev", func(ctx *pulumi.Context) error {
+		tenant := handoff.Tenant{
+			BackendURL: pulumi.String("gs://b"), Passphrase: pulumi.String("p"), GoogleCredentials: pulumi.String("c"),
+			Project: pulumi.String("acme"), Region: pulumi.String("r"), Instance: pulumi.String("strata"),
+		}
+		ctx.Export("secret", tenant.SecretData())
+		ctx.Export("config", tenant.ConfigData())
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, config := engine.Output(t, "secret"), engine.Output(t, "config")
+	if !secret.Secret || config.Secret {
+		t.Errorf("the Secret's data is secret: %v, the ConfigMap's: %v", secret.Secret, config.Secret)
+	}
+	want := map[string]string{
+		"PULUMI_BACKEND_URL": "gs://b", "PULUMI_CONFIG_PASSPHRASE": "p", "GOOGLE_CREDENTIALS": "c", "GOOGLE_PROJECT": "acme", "GOOGLE_REGION": "r",
+	}
+	if !reflect.DeepEqual(secret.Value, want) {
+		t.Errorf("the Secret's data is %v, want %v", secret.Value, want)
+	}
+	if want := map[string]string{"project": "acme", "region": "r", "instance": "strata"}; !reflect.DeepEqual(config.Value, want) {
+		t.Errorf("the ConfigMap's data is %v, want %v", config.Value, want)
+	}
+}

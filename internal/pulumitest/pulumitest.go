@@ -1,0 +1,217 @@
+// Package pulumitest runs Pulumi programs against a recording engine, for tests of components and layers.
+package pulumitest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/internals"
+)
+
+// Resource is one resource that a program registered.
+type Resource struct {
+	// Type and Name are as the program gave them.
+	Type, Name string
+	// URN is the resource's own; Parent and Provider are as registered, empty where the program set none.
+	URN, Parent, Provider string
+	// Custom is false for components.
+	Custom bool
+	// Inputs are what the program asked for, secrets kept.
+	Inputs resource.PropertyMap
+	// Dependencies are the URNs that the resource waits for, sorted.
+	Dependencies []string
+	// Protect and SecretOutputs are the resource's options of those names.
+	Protect       bool
+	SecretOutputs []string
+}
+
+// DependsOn holds when the resource waits for the other one.
+func (r Resource) DependsOn(other Resource) bool {
+	return slices.Contains(r.Dependencies, other.URN)
+}
+
+// Output is one output of a stack.
+type Output struct {
+	// Value is the plain value.
+	Value any
+	// Secret holds when the engine would encrypt the value.
+	Secret bool
+}
+
+// Engine answers a program's calls and records them. It serves one Run.
+type Engine struct {
+	// Outputs computes what a resource has beyond its inputs, by type token.
+	Outputs map[string]func(args pulumi.MockResourceArgs) resource.PropertyMap
+	// Read are the values that an existing resource has when the program reads it, by type token.
+	Read map[string]resource.PropertyMap
+	// Config is the stack's configuration, its keys without the project's name; Secrets are the keys that are secret.
+	Config  map[string]string
+	Secrets []string
+	// Preview runs the program as a preview: no resource has an id yet.
+	Preview bool
+
+	project, stack string
+
+	mu        sync.Mutex
+	resources []Resource
+	outputs   map[string]Output
+}
+
+// Run runs program as the named stack of the named project and returns the program's error.
+func (e *Engine) Run(project, stack string, program pulumi.RunFunc) error {
+	e.project, e.stack, e.outputs = project, stack, map[string]Output{}
+	return pulumi.RunErr(func(ctx *pulumi.Context) error {
+		if err := program(ctx); err != nil {
+			return err
+		}
+		for name, value := range ctx.GetCurrentExportMap() {
+			if err := e.record(ctx.Context(), name, value); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, pulumi.WithMocks(project, stack, e), func(info *pulumi.RunInfo) {
+		info.DryRun = e.Preview
+		info.Config = map[string]string{}
+		for key, value := range e.Config {
+			info.Config[project+":"+key] = value
+		}
+		for _, key := range e.Secrets {
+			info.ConfigSecretKeys = append(info.ConfigSecretKeys, project+":"+key)
+		}
+	})
+}
+
+// record waits for an output of the stack; one that is unknown leaves no trace.
+func (e *Engine) record(ctx context.Context, name string, value pulumi.Input) error {
+	result, err := internals.UnsafeAwaitOutput(ctx, pulumi.ToOutput(value))
+	if err != nil || !result.Known {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.outputs[name] = Output{Value: result.Value, Secret: result.Secret}
+	return nil
+}
+
+// NewResource implements pulumi.MockResourceMonitor.
+func (e *Engine) NewResource(args pulumi.MockResourceArgs) (string, resource.PropertyMap, error) {
+	if args.ReadRPC != nil {
+		values, found := e.Read[args.TypeToken]
+		if !found {
+			return "", nil, fmt.Errorf("nothing to read for %s %s", args.TypeToken, args.Name)
+		}
+		return args.ID, values, nil
+	}
+	request := args.RegisterRPC
+	e.mu.Lock()
+	e.resources = append(e.resources, Resource{
+		Type: args.TypeToken, Name: args.Name, URN: e.urn(args), Parent: request.GetParent(),
+		Provider: args.Provider, Custom: args.Custom, Inputs: args.Inputs,
+		Dependencies: slices.Sorted(slices.Values(request.GetDependencies())),
+		Protect:      request.GetProtect(), SecretOutputs: request.GetAdditionalSecretOutputs(),
+	})
+	e.mu.Unlock()
+
+	state := resource.PropertyMap{}
+	maps.Copy(state, args.Inputs)
+	if compute, found := e.Outputs[args.TypeToken]; found {
+		maps.Copy(state, compute(args))
+	}
+	if !args.Custom || e.Preview {
+		return "", state, nil
+	}
+	return args.Name + "-id", state, nil
+}
+
+// Call implements pulumi.MockResourceMonitor. The programs under test invoke nothing.
+func (e *Engine) Call(args pulumi.MockCallArgs) (resource.PropertyMap, error) {
+	return nil, fmt.Errorf("unexpected invoke of %s", args.Token)
+}
+
+func (e *Engine) urn(args pulumi.MockResourceArgs) string {
+	parent := tokens.Type("")
+	if urn := resource.URN(args.RegisterRPC.GetParent()); urn != "" && urn.QualifiedType() != resource.RootStackType {
+		parent = urn.QualifiedType()
+	}
+	return string(resource.NewURN(tokens.QName(e.stack), tokens.PackageName(e.project), parent,
+		tokens.Type(args.TypeToken), args.Name))
+}
+
+// All returns every resource that was registered, in no particular order.
+func (e *Engine) All() []Resource {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.resources)
+}
+
+// OfType returns the resources of a type, sorted by name.
+func (e *Engine) OfType(typeToken string) []Resource {
+	var found []Resource
+	for _, r := range e.All() {
+		if r.Type == typeToken {
+			found = append(found, r)
+		}
+	}
+	slices.SortFunc(found, func(a, b Resource) int { return strings.Compare(a.Name, b.Name) })
+	return found
+}
+
+// Get returns the one resource of that type and name, and fails the test when there is none.
+func (e *Engine) Get(t testing.TB, typeToken, name string) Resource {
+	t.Helper()
+	var names []string
+	for _, r := range e.OfType(typeToken) {
+		if r.Name == name {
+			return r
+		}
+		names = append(names, r.Name)
+	}
+	t.Fatalf("no %s named %s was registered, only: %s", typeToken, name, strings.Join(names, ", "))
+	return Resource{}
+}
+
+// Output returns an output of the stack, and fails the test when there is none or it is unknown.
+func (e *Engine) Output(t testing.TB, name string) Output {
+	t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	output, found := e.outputs[name]
+	if !found {
+		t.Fatalf("the stack has no known output %s", name)
+	}
+	return output
+}
+
+// Plain returns a property without the wrappers that mark it as a secret, and whether it had one. The path's parts are
+// keys of maps, or indexes of lists as decimal numbers.
+func Plain(t testing.TB, properties resource.PropertyMap, path string) (value any, secret bool) {
+	t.Helper()
+	parsed, err := resource.ParsePropertyPath(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	current := resource.NewProperty(properties)
+	for _, part := range parsed {
+		for current.IsSecret() {
+			secret, current = true, current.SecretValue().Element
+		}
+		next, found := resource.PropertyPath{part}.Get(current)
+		if !found {
+			t.Fatalf("there is no property %s, only %v", path, properties.Mappable())
+		}
+		current = next
+	}
+	for current.IsSecret() {
+		secret, current = true, current.SecretValue().Element
+	}
+	return current.Mappable(), secret
+}

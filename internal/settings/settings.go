@@ -1,0 +1,211 @@
+// Package settings decodes a layer's Pulumi configuration into a struct, and encodes the struct for the Automation API.
+//
+// The struct's tags are the one declaration of a setting in Go:
+//
+//	Region string         `setting:"region" default:"europe-west1"` // has a default
+//	Project string        `setting:"project" required:"true"`       // must be given
+//	Password handoff.Secret `setting:"password"`                    // must be given as a secret; empty when absent
+//
+// Fields are strings, integers, booleans, lists of strings, handoff.Secret, or a map, which travels as JSON and is a
+// secret when its tag says secret:"true".
+package settings
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/handoff"
+)
+
+// Checked is implemented by a struct that has rules beyond the types of its fields.
+type Checked interface {
+	// Problems returns one phrase for each rule that the settings break, each beginning with the setting's key.
+	Problems() []string
+}
+
+// Decode fills the struct that target points to from the configuration of the running stack. All problems, those of
+// Checked included, are part of the one error.
+func Decode(ctx *pulumi.Context, target any) error {
+	value := reflect.ValueOf(target).Elem()
+	var problems []string
+	for _, field := range fieldsOf(value.Type()) {
+		if problem := field.decode(ctx, value.FieldByIndex(field.index)); problem != "" {
+			problems = append(problems, problem)
+		}
+	}
+	if checked, ok := target.(Checked); ok && len(problems) == 0 {
+		problems = checked.Problems()
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("read the configuration of stack %s of project %s: %s; mend it with pulumi config set",
+			ctx.Stack(), ctx.Project(), strings.Join(problems, "; "))
+	}
+	return nil
+}
+
+// Encode turns a struct of settings into the configuration of a stack of the named project. Fields at their zero value
+// are left out where the setting has no default, so that absent stays absent.
+func Encode(project string, source any) (auto.ConfigMap, error) {
+	value := reflect.ValueOf(source)
+	config := auto.ConfigMap{}
+	for _, field := range fieldsOf(value.Type()) {
+		current := value.FieldByIndex(field.index)
+		if current.IsZero() && field.fallback == "" {
+			continue
+		}
+		text, err := encode(current)
+		if err != nil {
+			return nil, fmt.Errorf("encode setting %s of project %s: %w", field.key, project, err)
+		}
+		config[project+":"+field.key] = auto.ConfigValue{Value: text, Secret: field.secret}
+	}
+	return config, nil
+}
+
+// Defaults sets every field of the struct that target points to to its default; fields without one keep their value.
+func Defaults(target any) error {
+	value := reflect.ValueOf(target).Elem()
+	for _, field := range fieldsOf(value.Type()) {
+		if field.fallback == "" {
+			continue
+		}
+		if err := decode(field.fallback, value.FieldByIndex(field.index)); err != nil {
+			return fmt.Errorf("default of setting %s: %w", field.key, err)
+		}
+	}
+	return nil
+}
+
+// Declaration describes one setting, for tests that compare a struct with the project file next to it.
+type Declaration struct {
+	Key, Type, Default string
+	Required, Secret   bool
+}
+
+// Declarations lists the settings of a struct in the order of its fields.
+func Declarations(source any) []Declaration {
+	var list []Declaration
+	for _, field := range fieldsOf(reflect.TypeOf(source)) {
+		list = append(list, Declaration{
+			Key: field.key, Type: field.typeName, Default: field.fallback, Required: field.required, Secret: field.secret,
+		})
+	}
+	return list
+}
+
+type field struct {
+	index            []int
+	key, typeName    string
+	fallback         string
+	required, secret bool
+}
+
+var secretType = reflect.TypeFor[handoff.Secret]()
+
+func fieldsOf(t reflect.Type) []field {
+	var list []field
+	for _, structField := range reflect.VisibleFields(t) {
+		key, tagged := structField.Tag.Lookup("setting")
+		if !tagged {
+			continue
+		}
+		list = append(list, field{
+			index:    structField.Index,
+			key:      key,
+			typeName: typeName(structField.Type),
+			fallback: structField.Tag.Get("default"),
+			required: structField.Tag.Get("required") == "true",
+			secret:   structField.Type == secretType || structField.Tag.Get("secret") == "true",
+		})
+	}
+	return list
+}
+
+// typeName is the name that a Pulumi project file has for values of type t.
+func typeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Int:
+		return "integer"
+	case reflect.Slice:
+		return "array"
+	case reflect.Map:
+		return "object"
+	default:
+		return "string"
+	}
+}
+
+// decode returns a phrase that begins with the key when the setting is missing or wrong. A secret's value is never
+// part of it.
+func (f field) decode(ctx *pulumi.Context, into reflect.Value) string {
+	full := ctx.Project() + ":" + f.key
+	text, found := ctx.GetConfig(full)
+	if !found || text == "" {
+		if f.required {
+			return f.key + " is missing"
+		}
+		text = f.fallback
+	} else if f.secret && !isEmptyObject(text) && !ctx.IsConfigSecret(full) {
+		return f.key + " is in plain text: it must be set with --secret"
+	}
+	if text == "" {
+		return ""
+	}
+	if err := decode(text, into); err != nil {
+		if f.secret {
+			return fmt.Sprintf("%s is not of type %s", f.key, f.typeName)
+		}
+		return fmt.Sprintf("%s is %q, which is not of type %s", f.key, text, f.typeName)
+	}
+	return ""
+}
+
+// isEmptyObject holds for the default that a project file gives a map: there is nothing to hide in it.
+func isEmptyObject(text string) bool { return text == "{}" }
+
+func decode(text string, into reflect.Value) error {
+	switch into.Kind() {
+	case reflect.String:
+		into.SetString(text)
+	case reflect.Bool:
+		parsed, err := strconv.ParseBool(text)
+		if err != nil {
+			return err
+		}
+		into.SetBool(parsed)
+	case reflect.Int:
+		parsed, err := strconv.Atoi(text)
+		if err != nil {
+			return err
+		}
+		into.SetInt(int64(parsed))
+	default:
+		decoder := json.NewDecoder(bytes.NewBufferString(text))
+		decoder.DisallowUnknownFields()
+		return decoder.Decode(into.Addr().Interface())
+	}
+	return nil
+}
+
+func encode(value reflect.Value) (string, error) {
+	switch value.Kind() {
+	case reflect.String:
+		return value.String(), nil
+	case reflect.Bool:
+		return strconv.FormatBool(value.Bool()), nil
+	case reflect.Int:
+		return strconv.FormatInt(value.Int(), 10), nil
+	default:
+		text, err := json.Marshal(value.Interface())
+		return string(text), err
+	}
+}
