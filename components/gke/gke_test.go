@@ -1,0 +1,211 @@
+package gke_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/gke"
+	"github.com/strata-platform/strata/internal/pulumitest"
+)
+
+const (
+	clusterType = "gcp:container/cluster:Cluster"
+	poolType    = "gcp:container/nodePool:NodePool"
+)
+
+// withCertificate is the kubeconfig of a cluster that issues a client certificate and listens on a port of its own.
+const withCertificate = `apiVersion: v1
+clusters:
+- cluster:
+    certificate-authority-data: Y2E=
+    server: https://127.0.0.1:36443
+  name: strata
+contexts:
+- context:
+    cluster: strata
+    user: strata
+  name: strata
+current-context: strata
+kind: Config
+users:
+- name: strata
+  user:
+    client-certificate-data: Y2VydA==
+    client-key-data: a2V5
+`
+
+// withPlugin is the kubeconfig of a cluster on Google Cloud.
+const withPlugin = `apiVersion: v1
+clusters:
+- cluster:
+    certificate-authority-data: Y2E=
+    server: https://203.0.113.7
+  name: strata
+contexts:
+- context:
+    cluster: strata
+    user: strata
+  name: strata
+current-context: strata
+kind: Config
+users:
+- name: strata
+  user:
+    exec:
+      apiVersion: client.authentication.k8s.io/v1beta1
+      args: null
+      command: gke-gcloud-auth-plugin
+      env: null
+      installHint: 'install it with: gcloud components install gke-gcloud-auth-plugin'
+      interactiveMode: Never
+      provideClusterInfo: true
+`
+
+func encoded(text string) resource.PropertyValue {
+	return resource.NewProperty(base64.StdEncoding.EncodeToString([]byte(text)))
+}
+
+// serving answers as a cluster with that endpoint; cert and key may be empty.
+func serving(endpoint, cert, key string) *pulumitest.Engine {
+	return &pulumitest.Engine{Outputs: map[string]func(pulumi.MockResourceArgs) resource.PropertyMap{
+		clusterType: func(args pulumi.MockResourceArgs) resource.PropertyMap {
+			auth := args.Inputs["masterAuth"].ObjectValue().Copy()
+			auth["clusterCaCertificate"] = encoded("ca")
+			auth["clientCertificate"] = encoded(cert)
+			auth["clientKey"] = encoded(key)
+			return resource.PropertyMap{
+				"endpoint":   resource.NewProperty(endpoint),
+				"masterAuth": resource.MakeSecret(resource.NewProperty(auth)),
+			}
+		},
+	}}
+}
+
+func run(engine *pulumitest.Engine, args *gke.Args) error {
+	return engine.Run("proj", "dev", func(ctx *pulumi.Context) error {
+		cluster, err := gke.New(ctx, "strata", args)
+		if err != nil {
+			return err
+		}
+		ctx.Export("kubeconfig", cluster.Kubeconfig)
+		ctx.Export("caCertificate", cluster.CACertificate)
+		ctx.Export("workloadPool", cluster.WorkloadPool)
+		return nil
+	})
+}
+
+func given() *gke.Args {
+	return &gke.Args{Name: "strata", Project: pulumi.String("acme"), Location: pulumi.String("europe-west1"), NodeCount: 1}
+}
+
+func TestAClusterOnGoogleCloudIsProtectedAndReachedThroughThePlugin(t *testing.T) {
+	engine := serving("203.0.113.7", "", "")
+	args := given()
+	args.NodeServiceAccount = pulumi.String("nodes@acme.iam.gserviceaccount.com")
+	if err := run(engine, args); err != nil {
+		t.Fatal(err)
+	}
+	component := engine.Get(t, gke.Type, "strata")
+	cluster := engine.Get(t, clusterType, "strata-cluster")
+	pool := engine.Get(t, poolType, "strata-nodes")
+	for _, child := range []pulumitest.Resource{cluster, pool} {
+		if child.Parent != component.URN {
+			t.Errorf("parent of %s is %s, want %s", child.URN, child.Parent, component.URN)
+		}
+	}
+	if !pool.DependsOn(cluster) {
+		t.Error("the node pool does not depend on the cluster")
+	}
+	for path, want := range map[string]any{
+		"deletionProtection": true, "removeDefaultNodePool": true, "networkingMode": "VPC_NATIVE", "enableShieldedNodes": true,
+		"releaseChannel.channel": "REGULAR", "workloadIdentityConfig.workloadPool": "acme.svc.id.goog",
+		"masterAuth.clientCertificateConfig.issueClientCertificate": false, "location": "europe-west1",
+	} {
+		if got, _ := pulumitest.Plain(t, cluster.Inputs, path); got != want {
+			t.Errorf("cluster's %s is %v, want %v", path, got, want)
+		}
+	}
+	for path, want := range map[string]any{
+		"nodeCount": 1.0, "nodeConfig.machineType": "e2-standard-4", "nodeConfig.workloadMetadataConfig.mode": "GKE_METADATA",
+		"nodeConfig.serviceAccount": "nodes@acme.iam.gserviceaccount.com", "management.autoUpgrade": true,
+	} {
+		if got, _ := pulumitest.Plain(t, pool.Inputs, path); got != want {
+			t.Errorf("node pool's %s is %v, want %v", path, got, want)
+		}
+	}
+	if output := engine.Output(t, "kubeconfig"); output.Value != withPlugin || !output.Secret {
+		t.Errorf("kubeconfig (secret: %v) is\n%s\nwant\n%s", output.Secret, output.Value, withPlugin)
+	}
+	if output := engine.Output(t, "caCertificate"); output.Secret {
+		t.Error("the CA certificate is a secret, although everybody may know it")
+	}
+	if output := engine.Output(t, "workloadPool"); output.Value != "acme.svc.id.goog" {
+		t.Errorf("workload pool is %v", output.Value)
+	}
+}
+
+func TestAClusterThatIssuesACertificateIsReachedWithIt(t *testing.T) {
+	engine := serving("127.0.0.1:36443", "cert", "key")
+	lifted := false
+	args := given()
+	args.IssueClientCertificate, args.DeletionProtection, args.NodeCount = true, &lifted, 3
+	if err := run(engine, args); err != nil {
+		t.Fatal(err)
+	}
+	if output := engine.Output(t, "kubeconfig"); output.Value != withCertificate || !output.Secret {
+		t.Errorf("kubeconfig (secret: %v) is\n%s\nwant\n%s", output.Secret, output.Value, withCertificate)
+	}
+	cluster := engine.Get(t, clusterType, "strata-cluster")
+	if got, _ := pulumitest.Plain(t, cluster.Inputs, "deletionProtection"); got != false {
+		t.Errorf("deletionProtection is %v", got)
+	}
+	if len(cluster.SecretOutputs) != 1 || cluster.SecretOutputs[0] != "masterAuth" {
+		t.Errorf("secret outputs of the cluster are %v", cluster.SecretOutputs)
+	}
+}
+
+func TestACertificateThatWasNotAskedForIsNotUsed(t *testing.T) {
+	engine := serving("203.0.113.7", "cert", "key")
+	if err := run(engine, given()); err != nil {
+		t.Fatal(err)
+	}
+	if output := engine.Output(t, "kubeconfig"); output.Value != withPlugin {
+		t.Errorf("kubeconfig is\n%s", output.Value)
+	}
+}
+
+func TestACertificateThatIsMissingIsAnError(t *testing.T) {
+	args := given()
+	args.IssueClientCertificate = true
+	err := run(serving("203.0.113.7", "", ""), args)
+	if err == nil || !strings.Contains(err.Error(), "cluster strata issued no client certificate") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestAPreviewOfAClusterPasses(t *testing.T) {
+	engine := &pulumitest.Engine{Preview: true, Outputs: map[string]func(pulumi.MockResourceArgs) resource.PropertyMap{
+		clusterType: func(pulumi.MockResourceArgs) resource.PropertyMap {
+			unknown := resource.MakeComputed(resource.NewProperty(""))
+			return resource.PropertyMap{"endpoint": unknown, "masterAuth": unknown}
+		},
+	}}
+	args := given()
+	args.IssueClientCertificate = true
+	if err := run(engine, args); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBadArgsAreRefusedAllAtOnce(t *testing.T) {
+	err := run(&pulumitest.Engine{}, &gke.Args{})
+	for _, want := range []string{"name must", "project must", "location must", "node count is 0"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error does not say %q: %v", want, err)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package identity_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/identity"
+	"github.com/strata-platform/strata/internal/pulumitest"
+)
+
+const (
+	accountType = "gcp:serviceaccount/account:Account"
+	keyType     = "gcp:serviceaccount/key:Key"
+	memberType  = "gcp:projects/iAMMember:IAMMember"
+)
+
+func newEngine() *pulumitest.Engine {
+	return &pulumitest.Engine{Outputs: map[string]func(pulumi.MockResourceArgs) resource.PropertyMap{
+		accountType: func(args pulumi.MockResourceArgs) resource.PropertyMap {
+			id := args.Inputs["accountId"].StringValue()
+			email := id + "@acme.iam.gserviceaccount.com"
+			return resource.PropertyMap{
+				"email": resource.NewProperty(email),
+				"name":  resource.NewProperty("projects/acme/serviceAccounts/" + email),
+			}
+		},
+		keyType: func(pulumi.MockResourceArgs) resource.PropertyMap {
+			return resource.PropertyMap{
+				"privateKey": resource.NewProperty(base64.StdEncoding.EncodeToString([]byte(`{"type":"service_account"}`))),
+			}
+		},
+	}}
+}
+
+func run(engine *pulumitest.Engine, args *identity.Args) error {
+	return engine.Run("proj", "dev", func(ctx *pulumi.Context) error {
+		account, err := identity.New(ctx, "team-web", args)
+		if err != nil {
+			return err
+		}
+		ctx.Export("email", account.Email)
+		ctx.Export("credentials", account.Credentials)
+		return nil
+	})
+}
+
+func TestAnIdentityHasExactlyTheRolesAskedFor(t *testing.T) {
+	engine := newEngine()
+	err := run(engine, &identity.Args{
+		AccountID: "team-web", Project: pulumi.String("acme"),
+		Roles: []string{"roles/cloudsql.admin", "projects/acme/roles/uploader"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	component := engine.Get(t, identity.Type, "team-web")
+	account := engine.Get(t, accountType, "team-web-account")
+	members := engine.OfType(memberType)
+	if len(members) != 2 || len(engine.OfType(keyType)) != 0 {
+		t.Fatalf("registered %d bindings and %d keys, want 2 and 0", len(members), len(engine.OfType(keyType)))
+	}
+	for _, child := range append(members, account) {
+		if child.Parent != component.URN {
+			t.Errorf("parent of %s is %s, want %s", child.URN, child.Parent, component.URN)
+		}
+	}
+	if want := "urn:pulumi:dev::proj::strata:components:Identity$gcp:projects/iAMMember:IAMMember::team-web-cloudsql-admin"; members[0].URN != want {
+		t.Errorf("URN is %s, want %s", members[0].URN, want)
+	}
+	for _, member := range members {
+		if !member.DependsOn(account) {
+			t.Errorf("%s does not depend on its account", member.Name)
+		}
+		if got, _ := pulumitest.Plain(t, member.Inputs, "member"); got != "serviceAccount:team-web@acme.iam.gserviceaccount.com" {
+			t.Errorf("member is %v", got)
+		}
+	}
+	if output := engine.Output(t, "credentials"); output.Value != "" || !output.Secret {
+		t.Errorf("credentials without a key are %+v, want an empty secret", output)
+	}
+	if output := engine.Output(t, "email"); output.Value != "team-web@acme.iam.gserviceaccount.com" || output.Secret {
+		t.Errorf("email is %+v", output)
+	}
+}
+
+func TestAKeyIsMadeOnlyWhenAskedAndIsSecret(t *testing.T) {
+	engine := newEngine()
+	err := run(engine, &identity.Args{
+		AccountID: "team-web", Project: pulumi.String("acme"), Key: true, KeyKeepers: pulumi.StringMap{"year": pulumi.String("2030")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := engine.Get(t, keyType, "team-web-key")
+	if got, _ := pulumitest.Plain(t, key.Inputs, "keepers.year"); got != "2030" {
+		t.Errorf("keeper is %v", got)
+	}
+	if len(key.SecretOutputs) == 0 || key.SecretOutputs[0] != "privateKey" {
+		t.Errorf("secret outputs of the key are %v", key.SecretOutputs)
+	}
+	if output := engine.Output(t, "credentials"); output.Value != `{"type":"service_account"}` || !output.Secret {
+		t.Errorf("credentials are %+v, want the key file as a secret", output)
+	}
+}
+
+func TestAPreviewOfAnIdentityPasses(t *testing.T) {
+	engine := newEngine()
+	engine.Preview = true
+	engine.Outputs = nil
+	err := run(engine, &identity.Args{
+		AccountID: "team-web", Project: pulumi.String("acme"), Roles: []string{"roles/cloudsql.admin"}, Key: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRoles(t *testing.T) {
+	for name, test := range map[string]struct {
+		roles     []string
+		overrides map[string]string
+		want      string
+	}{
+		"a narrow role passes":                {roles: []string{"roles/cloudsql.client"}},
+		"a node's role passes":                {roles: []string{"roles/container.defaultNodeServiceAccount"}},
+		"the administrator of SQL passes":     {roles: []string{"roles/cloudsql.admin"}},
+		"a role that reads policies passes":   {roles: []string{"roles/iam.securityReviewer"}},
+		"a custom role passes":                {roles: []string{"projects/acme/roles/anything"}},
+		"owner is refused":                    {roles: []string{"roles/owner"}, want: "roles/owner is refused"},
+		"editor is refused":                   {roles: []string{"roles/editor"}, want: "roles/editor is refused"},
+		"setting a project's IAM is refused":  {roles: []string{"roles/resourcemanager.projectIamAdmin"}, want: "IAM policy"},
+		"setting IAM is refused":              {roles: []string{"roles/iam.securityAdmin"}, want: "IAM policy"},
+		"making roles is refused":             {roles: []string{"roles/iam.roleAdmin"}, want: "IAM policy"},
+		"making tokens is refused":            {roles: []string{"roles/iam.serviceAccountTokenCreator"}, want: "act as another account"},
+		"making keys is refused":              {roles: []string{"roles/iam.serviceAccountKeyAdmin"}, want: "act as another account"},
+		"acting as an account is refused":     {roles: []string{"roles/iam.serviceAccountUser"}, want: "act as another account"},
+		"running builds is refused":           {roles: []string{"roles/cloudbuild.builds.editor"}, want: "runs builds as another account"},
+		"the cluster's admin is refused":      {roles: []string{"roles/container.admin"}, want: "administrator roles"},
+		"an admin inside a name is refused":   {roles: []string{"roles/compute.instanceAdmin"}, want: "administrator roles"},
+		"an object's admin is refused":        {roles: []string{"roles/storage.objectAdmin"}, want: "administrator roles"},
+		"a service agent's role is refused":   {roles: []string{"roles/container.serviceAgent"}, want: "Google's own"},
+		"a role without a prefix is refused":  {roles: []string{"cloudsql.admin"}, want: "not of the form"},
+		"a role asked for twice is refused":   {roles: []string{"roles/viewer", "roles/viewer"}, want: "twice"},
+		"an override in words passes":         {roles: []string{"roles/editor"}, overrides: map[string]string{"roles/editor": "migration of 2031 needs all services"}},
+		"an override in a word is refused":    {roles: []string{"roles/editor"}, overrides: map[string]string{"roles/editor": "yes"}, want: "too short"},
+		"an override of nothing is refused":   {roles: []string{"roles/viewer"}, overrides: map[string]string{"roles/viewer": "it is needed for reports"}, want: "overrides nothing"},
+		"every refused role is named at once": {roles: []string{"roles/owner", "roles/iam.roleAdmin"}, want: "roles/iam.roleAdmin is refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			engine := newEngine()
+			err := run(engine, &identity.Args{
+				AccountID: "team-web", Project: pulumi.String("acme"), Roles: test.roles, Overrides: test.overrides,
+			})
+			switch {
+			case test.want == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
+				t.Errorf("error does not say %q: %v", test.want, err)
+			case test.want != "" && len(engine.OfType(accountType)) > 0:
+				t.Error("an account was made in spite of the refusal")
+			}
+		})
+	}
+}
+
+func TestBadArgsAreRefusedAllAtOnce(t *testing.T) {
+	err := run(newEngine(), &identity.Args{AccountID: "Web", KeyKeepers: pulumi.StringMap{"a": pulumi.String("b")}})
+	for _, want := range []string{`account id "Web"`, "no project", "keepers"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error does not say %q: %v", want, err)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package identity
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// minReason is the shortest reason, in words, that overrides a refusal: one word is a habit, a sentence is a decision.
+const minReason = 4
+
+// basicRoles reach over every service of a project.
+var basicRoles = []string{"roles/owner", "roles/editor"}
+
+// grantingServices hold the roles that decide about identities and policies themselves. Of these services only roles
+// that read are accepted.
+var grantingServices = []string{
+	"accesscontextmanager", "billing", "deploymentmanager", "iam", "iap", "orgpolicy", "policyanalyzer",
+	"privilegedaccessmanager", "resourcemanager", "serviceusage",
+}
+
+// grantingRoles set the policy of the objects they manage, or start something that runs as another account, although
+// their name does not say so.
+var grantingRoles = map[string]string{
+	"roles/cloudbuild.builds.builder":      "it runs builds as another account",
+	"roles/cloudbuild.builds.editor":       "it runs builds as another account",
+	"roles/cloudfunctions.developer":       "it runs functions as another account",
+	"roles/composer.worker":                "it runs workflows as another account",
+	"roles/compute.instanceAdmin.v1":       "it runs machines as another account",
+	"roles/dataflow.developer":             "it runs jobs as another account",
+	"roles/dataproc.editor":                "it runs jobs as another account",
+	"roles/run.developer":                  "it runs services as another account",
+	"roles/storage.legacyBucketOwner":      "it sets the bucket's IAM policy",
+	"roles/storage.legacyObjectOwner":      "it sets the object's access list",
+	"roles/container.developer":            "it reads every Secret of every cluster",
+	"roles/container.hostServiceAgentUser": "it acts for Google's own service account",
+}
+
+// harmlessAdmins are the administrator roles that neither set an IAM policy nor act as another account. Every other
+// role whose name ends in "admin" is refused: most of them hold a setIamPolicy permission.
+var harmlessAdmins = []string{"roles/cloudsql.admin"}
+
+// refusal says why a role is not given without a word, or is empty.
+func refusal(role string) string {
+	if slices.Contains(basicRoles, role) {
+		return "it reaches over every service of the project"
+	}
+	name, predefined := strings.CutPrefix(role, "roles/")
+	if !predefined {
+		// A custom role is a list of permissions that the caller wrote; its name says nothing about them.
+		return ""
+	}
+	if reason, found := grantingRoles[role]; found {
+		return reason
+	}
+	service, _, _ := strings.Cut(name, ".")
+	lower := strings.ToLower(name)
+	reads := strings.HasSuffix(lower, "viewer") || strings.HasSuffix(lower, "reviewer") || strings.HasSuffix(lower, ".browser")
+	switch {
+	case slices.Contains(grantingServices, service) && !reads:
+		return "it can set IAM policy, or act as another account"
+	case strings.HasSuffix(lower, "serviceagent"):
+		return "it is made for Google's own service accounts"
+	case strings.Contains(lower, "admin") && !slices.Contains(harmlessAdmins, role):
+		return "administrator roles set the IAM policy of what they administer"
+	}
+	return ""
+}
+
+// checkRoles returns a phrase for each role that cannot be given as asked.
+func checkRoles(roles []string, overrides map[string]string) []string {
+	var problems []string
+	for i, role := range roles {
+		switch {
+		case !wellFormed(role):
+			problems = append(problems, fmt.Sprintf("role %q is not of the form roles/<name> or projects/<project>/roles/<name>", role))
+			continue
+		case slices.Contains(roles[:i], role):
+			problems = append(problems, fmt.Sprintf("role %s is asked for twice", role))
+			continue
+		}
+		reason := refusal(role)
+		if reason == "" {
+			continue
+		}
+		words, overridden := overrides[role]
+		switch {
+		case !overridden:
+			problems = append(problems, fmt.Sprintf("role %s is refused because %s: ask for a narrower role, or override it with a reason", role, reason))
+		case len(strings.Fields(words)) < minReason:
+			problems = append(problems, fmt.Sprintf("the reason %q to override role %s is too short: say in at least %d words why it is needed", words, role, minReason))
+		}
+	}
+	for _, role := range sortedKeys(overrides) {
+		if !slices.Contains(roles, role) || refusal(role) == "" {
+			problems = append(problems, fmt.Sprintf("the override of role %s overrides nothing: remove it", role))
+		}
+	}
+	return problems
+}
+
+func wellFormed(role string) bool {
+	parts := strings.Split(role, "/")
+	switch {
+	case slices.Contains(parts, ""):
+		return false
+	case parts[0] == "roles":
+		return len(parts) == 2
+	case parts[0] == "projects" || parts[0] == "organizations":
+		return len(parts) == 4 && parts[2] == "roles"
+	}
+	return false
+}
