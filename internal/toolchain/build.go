@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -119,8 +118,9 @@ func (j job) compile(ctx context.Context, stage string) (string, error) {
 			return "", err
 		}
 	}
+	env := append(j.tool.environment(), "GOTMPDIR="+temp)
 	run := func(name string, args ...string) ([]byte, error) {
-		return command(ctx, source, temp, name, args...)
+		return command(ctx, source, env, name, args...)
 	}
 	if err := j.copyEmbeds(run, source); err != nil {
 		return "", err
@@ -172,23 +172,12 @@ func writeFile(path string, content []byte) error {
 	return os.WriteFile(path, content, 0o644)
 }
 
-// buildSettings returns the environment that builds have whatever the user's is, so that it can be part of the address.
-func buildSettings() []string {
-	return []string{
-		"CGO_ENABLED=0",
-		"GOFLAGS=-buildvcs=false",
-		"GOWORK=off",
-		"GOOS=" + runtime.GOOS,
-		"GOARCH=" + runtime.GOARCH,
-	}
-}
-
-// command runs a program in dir and returns its standard output. When ctx ends, the program and what it has started
-// are interrupted together.
-func command(ctx context.Context, dir, temp, name string, args ...string) ([]byte, error) {
+// command runs a program in dir, with variables added to the environment, and returns its standard output. When ctx
+// ends, the program and what it has started are interrupted together.
+func command(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(cmd.Environ(), append(buildSettings(), "GOTMPDIR="+temp)...)
+	cmd.Env = append(cmd.Environ(), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = interruptGrace

@@ -28,7 +28,7 @@ const (
 )
 
 // heartbeat is the time between two events of a build that goes on.
-const heartbeat = 10 * time.Second
+const heartbeat = 30 * time.Second
 
 // String returns the event as a line for people.
 func (e Event) String() string {

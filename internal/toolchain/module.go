@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -91,10 +90,10 @@ func address(b bundle, m *module, goVersion string) string {
 		_, _ = hash.Write(content)
 	}
 	field(cacheFormat, nil)
-	field(goVersion+" "+runtime.GOOS+"/"+runtime.GOARCH, nil)
-	field("environment", []byte(strings.Join(buildSettings(), "\n")))
+	field(goVersion, nil)
 	for _, tl := range b.tools {
 		field(tl.name, []byte(strings.Join(append(tl.flags(m.versions[tl.pin]), tl.pkg), "\n")))
+		field("environment", []byte(strings.Join(tl.environment(), "\n")))
 		field("embeds", []byte(strings.Join(append(tl.embeds.files, tl.embeds.module, tl.embeds.dir), "\n")))
 	}
 	for _, path := range slices.Sorted(maps.Keys(m.files)) {
