@@ -1,0 +1,158 @@
+package flux
+
+import (
+	"reflect"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// FluxBootstrapGit is Flux on a cluster, kept by Flux itself from manifests in a Git repository. Creating it commits the
+// manifests, installs the controllers and waits until they have applied what was committed. Deleting it uninstalls Flux
+// and removes the manifests.
+//
+//nolint:revive // the resource's published name
+type FluxBootstrapGit struct {
+	pulumi.CustomResourceState
+
+	ClusterDomain         pulumi.StringOutput      `pulumi:"clusterDomain"`
+	Components            pulumi.StringArrayOutput `pulumi:"components"`
+	ComponentsExtras      pulumi.StringArrayOutput `pulumi:"componentsExtras"`
+	DisableSecretCreation pulumi.BoolPtrOutput     `pulumi:"disableSecretCreation"`
+	ImagePullSecret       pulumi.StringPtrOutput   `pulumi:"imagePullSecret"`
+	Interval              pulumi.StringOutput      `pulumi:"interval"`
+	KustomizationOverride pulumi.StringPtrOutput   `pulumi:"kustomizationOverride"`
+	LogLevel              pulumi.StringOutput      `pulumi:"logLevel"`
+	Namespace             pulumi.StringOutput      `pulumi:"namespace"`
+	NetworkPolicy         pulumi.BoolOutput        `pulumi:"networkPolicy"`
+	Path                  pulumi.StringPtrOutput   `pulumi:"path"`
+	RecurseSubmodules     pulumi.BoolPtrOutput     `pulumi:"recurseSubmodules"`
+	Registry              pulumi.StringOutput      `pulumi:"registry"`
+	SecretName            pulumi.StringOutput      `pulumi:"secretName"`
+	TolerationKeys        pulumi.StringArrayOutput `pulumi:"tolerationKeys"`
+	Version               pulumi.StringOutput      `pulumi:"version"`
+	WatchAllNamespaces    pulumi.BoolOutput        `pulumi:"watchAllNamespaces"`
+	DeleteGitManifests    pulumi.BoolPtrOutput     `pulumi:"deleteGitManifests"`
+	EmbeddedManifests     pulumi.BoolPtrOutput     `pulumi:"embeddedManifests"`
+	KeepNamespace         pulumi.BoolPtrOutput     `pulumi:"keepNamespace"`
+
+	// RepositoryFiles are the files that the provider wrote to the repository, by path.
+	RepositoryFiles pulumi.StringMapOutput `pulumi:"repositoryFiles"`
+}
+
+// NewFluxBootstrapGit registers Flux under the given name. It needs a Provider, passed with pulumi.Provider.
+func NewFluxBootstrapGit(ctx *pulumi.Context, name string, args *FluxBootstrapGitArgs, opts ...pulumi.ResourceOption) (*FluxBootstrapGit, error) {
+	if args == nil {
+		args = &FluxBootstrapGitArgs{}
+	}
+	r := &FluxBootstrapGit{}
+	if err := ctx.RegisterResource(FluxBootstrapGitToken, name, args, r, withPlugin(opts)...); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// FluxBootstrapGitArgs are the inputs of FluxBootstrapGit.
+//
+//nolint:revive // the resource's published name
+type FluxBootstrapGitArgs struct {
+	// ClusterDomain is the cluster's internal domain, "cluster.local" by default.
+	ClusterDomain pulumi.StringPtrInput
+	// Components to install; by default source-controller, kustomize-controller, helm-controller and notification-controller.
+	// The first two are required.
+	Components pulumi.StringArrayInput
+	// ComponentsExtras are components that are not installed by default.
+	ComponentsExtras pulumi.StringArrayInput
+	// DisableSecretCreation makes Flux use an existing Secret named SecretName instead of making one of the provider's
+	// credentials.
+	DisableSecretCreation pulumi.BoolPtrInput
+	// ImagePullSecret names a Secret with credentials for Registry.
+	ImagePullSecret pulumi.StringPtrInput
+	// Interval at which the repository is checked, "1m0s" by default.
+	Interval pulumi.StringPtrInput
+	// KustomizationOverride is the kustomization.yaml to commit beside the manifests, for patches. It has to list
+	// gotk-components.yaml and gotk-sync.yaml as resources.
+	KustomizationOverride pulumi.StringPtrInput
+	// LogLevel is info (the default), debug or error.
+	LogLevel pulumi.StringPtrInput
+	// Namespace to install into, "flux-system" by default. A change replaces the resource.
+	Namespace pulumi.StringPtrInput
+	// NetworkPolicy denies other namespaces access to the controllers, true by default.
+	NetworkPolicy pulumi.BoolPtrInput
+	// Path in the repository that Flux synchronises, by default its root. A change replaces the resource.
+	Path pulumi.StringPtrInput
+	// RecurseSubmodules fetches the repository's submodules too.
+	RecurseSubmodules pulumi.BoolPtrInput
+	// Registry that the images come from, "ghcr.io/fluxcd" by default.
+	Registry pulumi.StringPtrInput
+	// SecretName names the Secret with the repository's credentials, by default like Namespace. A change replaces the resource.
+	SecretName pulumi.StringPtrInput
+	// Timeouts of the operations.
+	Timeouts *FluxBootstrapGitTimeoutsArgs
+	// TolerationKeys are tolerated by the controllers' pods.
+	TolerationKeys pulumi.StringArrayInput
+	// Version of Flux, "v" and a semantic version. Without it the plugin chooses its own.
+	Version pulumi.StringPtrInput
+	// WatchAllNamespaces makes the controllers watch every namespace, true by default.
+	WatchAllNamespaces pulumi.BoolPtrInput
+
+	// DeleteGitManifests removes the manifests from the repository when the resource is deleted, true by default. Not known to
+	// the published plugin, which always removes them.
+	DeleteGitManifests pulumi.BoolPtrInput
+	// EmbeddedManifests takes the manifests out of the plugin instead of from a download. Not known to the published plugin.
+	EmbeddedManifests pulumi.BoolPtrInput
+	// KeepNamespace keeps the namespace when the resource is deleted, false by default. Not known to the published plugin,
+	// which never keeps it.
+	KeepNamespace pulumi.BoolPtrInput
+}
+
+type fluxBootstrapGitArgs struct {
+	ClusterDomain         *string                   `pulumi:"clusterDomain"`
+	Components            []string                  `pulumi:"components"`
+	ComponentsExtras      []string                  `pulumi:"componentsExtras"`
+	DisableSecretCreation *bool                     `pulumi:"disableSecretCreation"`
+	ImagePullSecret       *string                   `pulumi:"imagePullSecret"`
+	Interval              *string                   `pulumi:"interval"`
+	KustomizationOverride *string                   `pulumi:"kustomizationOverride"`
+	LogLevel              *string                   `pulumi:"logLevel"`
+	Namespace             *string                   `pulumi:"namespace"`
+	NetworkPolicy         *bool                     `pulumi:"networkPolicy"`
+	Path                  *string                   `pulumi:"path"`
+	RecurseSubmodules     *bool                     `pulumi:"recurseSubmodules"`
+	Registry              *string                   `pulumi:"registry"`
+	SecretName            *string                   `pulumi:"secretName"`
+	Timeouts              *FluxBootstrapGitTimeouts `pulumi:"timeouts"`
+	TolerationKeys        []string                  `pulumi:"tolerationKeys"`
+	Version               *string                   `pulumi:"version"`
+	WatchAllNamespaces    *bool                     `pulumi:"watchAllNamespaces"`
+	DeleteGitManifests    *bool                     `pulumi:"deleteGitManifests"`
+	EmbeddedManifests     *bool                     `pulumi:"embeddedManifests"`
+	KeepNamespace         *bool                     `pulumi:"keepNamespace"`
+}
+
+// ElementType implements pulumi.Input.
+func (FluxBootstrapGitArgs) ElementType() reflect.Type {
+	return reflect.TypeFor[fluxBootstrapGitArgs]()
+}
+
+// FluxBootstrapGitTimeouts is the plain form of FluxBootstrapGitTimeoutsArgs.
+//
+//nolint:revive // the type's published name
+type FluxBootstrapGitTimeouts struct {
+	Create *string `pulumi:"create"`
+	Read   *string `pulumi:"read"`
+	Update *string `pulumi:"update"`
+	Delete *string `pulumi:"delete"`
+}
+
+// FluxBootstrapGitTimeoutsArgs are durations such as "30s" or "2h45m".
+//
+//nolint:revive // the type's published name
+type FluxBootstrapGitTimeoutsArgs struct {
+	// Create and Update are 15 minutes by default, Read too, Delete 5 minutes.
+	Create, Read, Update, Delete pulumi.StringPtrInput
+}
+
+// ElementType implements pulumi.Input.
+func (FluxBootstrapGitTimeoutsArgs) ElementType() reflect.Type {
+	return reflect.TypeFor[FluxBootstrapGitTimeouts]()
+}

@@ -1,0 +1,201 @@
+package flux
+
+import (
+	"reflect"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// Provider is an instance of the Flux provider: one cluster and one Git repository.
+type Provider struct {
+	pulumi.ProviderResourceState
+}
+
+// NewProvider registers a provider with the given name.
+func NewProvider(ctx *pulumi.Context, name string, args *ProviderArgs, opts ...pulumi.ResourceOption) (*Provider, error) {
+	if args == nil {
+		args = &ProviderArgs{}
+	}
+	p := &Provider{}
+	if err := ctx.RegisterResource(ProviderToken, name, args, p, withPlugin(opts)...); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// ProviderArgs configures a Provider.
+type ProviderArgs struct {
+	// Kubernetes says how to reach the cluster. It is a *ProviderKubernetesArgs, or an output of ProviderKubernetes where
+	// which fields are set is known only when the program runs (pulumix.Apply makes one).
+	Kubernetes pulumi.Input
+	// Git says where the manifests are kept.
+	Git *ProviderGitArgs
+}
+
+type providerArgs struct {
+	Kubernetes *ProviderKubernetes `pulumi:"kubernetes"`
+	Git        *ProviderGit        `pulumi:"git"`
+}
+
+// ElementType implements pulumi.Input.
+func (ProviderArgs) ElementType() reflect.Type { return reflect.TypeFor[providerArgs]() }
+
+// ProviderKubernetes is the plain form of ProviderKubernetesArgs.
+type ProviderKubernetes struct {
+	Host                  *string                 `pulumi:"host"`
+	ClusterCaCertificate  *string                 `pulumi:"clusterCaCertificate"`
+	ClientCertificate     *string                 `pulumi:"clientCertificate"`
+	ClientKey             *string                 `pulumi:"clientKey"`
+	Token                 *string                 `pulumi:"token"`
+	Username              *string                 `pulumi:"username"`
+	Password              *string                 `pulumi:"password"`
+	Insecure              *bool                   `pulumi:"insecure"`
+	ProxyUrl              *string                 `pulumi:"proxyUrl"` //nolint:revive // the property's name
+	ConfigPath            *string                 `pulumi:"configPath"`
+	ConfigPaths           []string                `pulumi:"configPaths"`
+	ConfigContext         *string                 `pulumi:"configContext"`
+	ConfigContextAuthInfo *string                 `pulumi:"configContextAuthInfo"`
+	ConfigContextCluster  *string                 `pulumi:"configContextCluster"`
+	Exec                  *ProviderKubernetesExec `pulumi:"exec"`
+}
+
+// ProviderKubernetesArgs says how to reach the cluster: by a kubeconfig file, by the pieces of one, or both, in which case
+// the pieces win.
+type ProviderKubernetesArgs struct {
+	// Host is the address of the API server, as a URI.
+	Host pulumi.StringPtrInput
+	// ClusterCaCertificate is the PEM bundle that the server's certificate is checked against.
+	ClusterCaCertificate pulumi.StringPtrInput
+	// ClientCertificate is a PEM certificate to authenticate with. It needs ClientKey.
+	ClientCertificate pulumi.StringPtrInput
+	// ClientKey is the PEM key of ClientCertificate. Make it secret.
+	ClientKey pulumi.StringPtrInput
+	// Token is a bearer token to authenticate with. Make it secret.
+	Token pulumi.StringPtrInput
+	// Username and Password authenticate by HTTP basic authentication.
+	Username, Password pulumi.StringPtrInput
+	// Insecure skips the check of the server's certificate.
+	Insecure pulumi.BoolPtrInput
+	// ProxyUrl is the proxy for all requests to the cluster.
+	ProxyUrl pulumi.StringPtrInput //nolint:revive // the property's name
+	// ConfigPath is the path of a kubeconfig file.
+	ConfigPath pulumi.StringPtrInput
+	// ConfigPaths are the paths of kubeconfig files to merge. ConfigPath wins over it.
+	ConfigPaths pulumi.StringArrayInput
+	// ConfigContext, ConfigContextAuthInfo and ConfigContextCluster choose from the kubeconfig; by default its current context.
+	ConfigContext, ConfigContextAuthInfo, ConfigContextCluster pulumi.StringPtrInput
+	// Exec is a command that prints a credential.
+	Exec *ProviderKubernetesExecArgs
+}
+
+// ElementType implements pulumi.Input.
+func (ProviderKubernetesArgs) ElementType() reflect.Type {
+	return reflect.TypeFor[ProviderKubernetes]()
+}
+
+// ProviderKubernetesExec is the plain form of ProviderKubernetesExecArgs.
+type ProviderKubernetesExec struct {
+	ApiVersion string            `pulumi:"apiVersion"` //nolint:revive // the property's name
+	Command    string            `pulumi:"command"`
+	Args       []string          `pulumi:"args"`
+	Env        map[string]string `pulumi:"env"`
+}
+
+// ProviderKubernetesExecArgs describes a credential plugin of client-go.
+type ProviderKubernetesExecArgs struct {
+	// ApiVersion of the client authentication API that the command speaks. Required.
+	ApiVersion pulumi.StringInput //nolint:revive // the property's name
+	// Command to run. Required.
+	Command pulumi.StringInput
+	// Args of the command.
+	Args pulumi.StringArrayInput
+	// Env holds variables in addition to the provider's own environment.
+	Env pulumi.StringMapInput
+}
+
+// ElementType implements pulumi.Input.
+func (ProviderKubernetesExecArgs) ElementType() reflect.Type {
+	return reflect.TypeFor[ProviderKubernetesExec]()
+}
+
+// ProviderGit is the plain form of ProviderGitArgs.
+type ProviderGit struct {
+	Url                   string           `pulumi:"url"` //nolint:revive // the property's name
+	Branch                *string          `pulumi:"branch"`
+	AuthorName            *string          `pulumi:"authorName"`
+	AuthorEmail           *string          `pulumi:"authorEmail"`
+	CommitMessageAppendix *string          `pulumi:"commitMessageAppendix"`
+	GpgKeyId              *string          `pulumi:"gpgKeyId"` //nolint:revive // the property's name
+	GpgKeyRing            *string          `pulumi:"gpgKeyRing"`
+	GpgPassphrase         *string          `pulumi:"gpgPassphrase"`
+	Http                  *ProviderGitHttp `pulumi:"http"` //nolint:revive // the property's name
+	Ssh                   *ProviderGitSsh  `pulumi:"ssh"`  //nolint:revive // the property's name
+}
+
+// ProviderGitArgs describes the repository that Flux's manifests are pushed to and synchronised from.
+type ProviderGitArgs struct {
+	// Url of the repository: http, https or ssh. Required.
+	Url pulumi.StringInput //nolint:revive // the property's name
+	// Branch to push to and synchronise from, "main" by default.
+	Branch pulumi.StringPtrInput
+	// AuthorName and AuthorEmail sign the commits; the name is "Flux" by default.
+	AuthorName, AuthorEmail pulumi.StringPtrInput
+	// CommitMessageAppendix is added to every commit message.
+	CommitMessageAppendix pulumi.StringPtrInput
+	// GpgKeyRing is the path of a key ring to sign commits with, GpgKeyId chooses a key of it, GpgPassphrase opens that key.
+	GpgKeyId, GpgKeyRing, GpgPassphrase pulumi.StringPtrInput //nolint:revive // the properties' names
+	// Http holds the credentials for an http or https address. It excludes Ssh.
+	Http *ProviderGitHttpArgs //nolint:revive // the property's name
+	// Ssh holds the credentials for an ssh address. It excludes Http.
+	Ssh *ProviderGitSshArgs //nolint:revive // the property's name
+}
+
+// ElementType implements pulumi.Input.
+func (ProviderGitArgs) ElementType() reflect.Type { return reflect.TypeFor[ProviderGit]() }
+
+// ProviderGitHttp is the plain form of ProviderGitHttpArgs.
+//
+//nolint:revive // the type's published name
+type ProviderGitHttp struct {
+	Username             *string `pulumi:"username"`
+	Password             *string `pulumi:"password"`
+	AllowInsecureHttp    *bool   `pulumi:"allowInsecureHttp"`
+	CertificateAuthority *string `pulumi:"certificateAuthority"`
+}
+
+// ProviderGitHttpArgs are the credentials for http and https.
+//
+//nolint:revive // the type's published name
+type ProviderGitHttpArgs struct {
+	// Username and Password for HTTP basic authentication. Make the password secret.
+	Username, Password pulumi.StringPtrInput
+	// AllowInsecureHttp allows sending them over plain http.
+	AllowInsecureHttp pulumi.BoolPtrInput
+	// CertificateAuthority is a PEM bundle for a server whose certificate no public authority signed.
+	CertificateAuthority pulumi.StringPtrInput
+}
+
+// ElementType implements pulumi.Input.
+func (ProviderGitHttpArgs) ElementType() reflect.Type { return reflect.TypeFor[ProviderGitHttp]() }
+
+// ProviderGitSsh is the plain form of ProviderGitSshArgs.
+//
+//nolint:revive // the type's published name
+type ProviderGitSsh struct {
+	Username   *string `pulumi:"username"`
+	Password   *string `pulumi:"password"`
+	PrivateKey *string `pulumi:"privateKey"`
+}
+
+// ProviderGitSshArgs are the credentials for ssh.
+//
+//nolint:revive // the type's published name
+type ProviderGitSshArgs struct {
+	// Username on the server, "git" by default.
+	Username pulumi.StringPtrInput
+	// PrivateKey is a PEM key, Password opens it. Make both secret.
+	PrivateKey, Password pulumi.StringPtrInput
+}
+
+// ElementType implements pulumi.Input.
+func (ProviderGitSshArgs) ElementType() reflect.Type { return reflect.TypeFor[ProviderGitSsh]() }
