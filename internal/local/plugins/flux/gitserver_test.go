@@ -1,0 +1,89 @@
+package flux
+
+import (
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// gitServer serves one bare repository by git's own http-backend, behind basic authentication.
+type gitServer struct {
+	url      string
+	dir      string
+	username string
+	password string
+}
+
+func newGitServer(t *testing.T) *gitServer {
+	t.Helper()
+	root := t.TempDir()
+	s := &gitServer{dir: filepath.Join(root, "fleet.git"), username: "fleet", password: "s3cret-canary"}
+	s.git(t, "init", "--bare", "--initial-branch=main", s.dir)
+	s.git(t, "--git-dir="+s.dir, "config", "http.receivepack", "true")
+	execPath := strings.TrimSpace(s.git(t, "--exec-path"))
+	backend := &cgi.Handler{
+		Path: filepath.Join(execPath, "git-http-backend"),
+		Env: []string{
+			"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=" + s.username,
+			"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "PATH=" + os.Getenv("PATH"),
+		},
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if u, p, ok := r.BasicAuth(); !ok || u != s.username || p != s.password {
+			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		backend.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	s.url = server.URL + "/fleet.git"
+	return s
+}
+
+// config is what the provider is told of the repository.
+func (s *gitServer) config() Git {
+	return Git{URL: s.url, HTTP: HTTP{Username: s.username, Password: s.password, AllowInsecureHTTP: true}}
+}
+
+func (s *gitServer) git(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// files lists the paths on the branch.
+func (s *gitServer) files(t *testing.T) []string {
+	t.Helper()
+	return strings.Fields(s.git(t, "--git-dir="+s.dir, "ls-tree", "-r", "--name-only", "main"))
+}
+
+func (s *gitServer) show(t *testing.T, path string) string {
+	t.Helper()
+	return s.git(t, "--git-dir="+s.dir, "show", "main:"+path)
+}
+
+func (s *gitServer) commits(t *testing.T) []string {
+	t.Helper()
+	return strings.Split(strings.TrimSpace(s.git(t, "--git-dir="+s.dir, "log", "--format=%an: %s", "main")), "\n")
+}
+
+// push commits a file as somebody else.
+func (s *gitServer) push(t *testing.T, path, content string) {
+	t.Helper()
+	c, err := writeFiles(t.Context(), Options{Config: Config{Git: s.config()}}.withDefaults().Git, "Add "+path, map[string]string{path: content}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.close()
+}

@@ -1,0 +1,189 @@
+package flux
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	"github.com/fluxcd/pkg/apis/meta"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// failureGrace is how long a sync may say that it failed on the very commit before it is believed.
+const failureGrace = 30 * time.Second
+
+// waitReady returns when every component is available and the root sync has applied the revision.
+func (o Options) waitReady(ctx context.Context, kube client.Client, revision string) error {
+	w := &readiness{o: o, kube: kube, revision: revision}
+	err := wait.PollUntilContextCancel(ctx, pollInterval, true, w.check)
+	switch {
+	case err == nil:
+		return nil
+	case wait.Interrupted(err):
+		return fmt.Errorf("wait for Flux in namespace %s: %w: %s", o.Install.Namespace, ctx.Err(), w.pending)
+	default:
+		return fmt.Errorf("wait for Flux in namespace %s: %w", o.Install.Namespace, err)
+	}
+}
+
+// readiness remembers between polls what is not ready and since when the sync fails.
+type readiness struct {
+	o        Options
+	kube     client.Client
+	revision string
+
+	pending   string
+	failing   string
+	failingAt time.Time
+	requested bool
+}
+
+func (w *readiness) check(ctx context.Context) (bool, error) {
+	for _, step := range []func(context.Context) (pending string, err error){w.components, w.source, w.sync} {
+		pending, err := step(ctx)
+		if err != nil {
+			return false, err
+		}
+		if pending != "" {
+			w.pending = pending
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// components checks the Deployments.
+func (w *readiness) components(ctx context.Context) (string, error) {
+	for _, name := range w.o.components() {
+		u, err := w.get(ctx, appsv1.SchemeGroupVersion.WithKind("Deployment"), name)
+		if err != nil {
+			return pendingUnlessFatal(err)
+		}
+		result, err := status.Compute(u)
+		if err != nil {
+			return "", fmt.Errorf("compute the status of Deployment %s: %w", name, err)
+		}
+		switch result.Status {
+		case status.CurrentStatus:
+		case status.FailedStatus:
+			return "", fmt.Errorf("Deployment %s failed: %s", name, result.Message)
+		default:
+			return fmt.Sprintf("Deployment %s: %s", name, result.Message), nil
+		}
+	}
+	return "", nil
+}
+
+// source checks that the GitRepository has fetched the revision, and asks for it once where Flux holds an older one.
+func (w *readiness) source(ctx context.Context) (string, error) {
+	var repo sourcev1.GitRepository
+	if err := w.kube.Get(ctx, w.o.root(), &repo); err != nil {
+		return pendingUnlessFatal(err)
+	}
+	fetched := ""
+	if repo.Status.Artifact != nil {
+		fetched = repo.Status.Artifact.Revision
+	}
+	if fetched != w.revision && fetched != "" && !w.requested {
+		if err := w.request(ctx, &repo); err != nil {
+			return pendingUnlessFatal(err)
+		}
+		w.requested = true
+	}
+	ready := apimeta.FindStatusCondition(repo.Status.Conditions, meta.ReadyCondition)
+	if stalled := apimeta.FindStatusCondition(repo.Status.Conditions, meta.StalledCondition); repo.Status.ObservedGeneration == repo.Generation &&
+		stalled != nil && stalled.Status == metav1.ConditionTrue {
+		return "", fmt.Errorf("GitRepository %s is stalled: %s", repo.Name, stalled.Message)
+	}
+	if fetched == w.revision && isTrue(ready) && repo.Status.ObservedGeneration == repo.Generation {
+		return "", nil
+	}
+	return fmt.Sprintf("GitRepository %s has revision %q: %s", repo.Name, fetched, message(ready)), nil
+}
+
+// sync checks that the root Kustomization has applied the revision.
+func (w *readiness) sync(ctx context.Context) (string, error) {
+	var sync kustomizev1.Kustomization
+	if err := w.kube.Get(ctx, w.o.root(), &sync); err != nil {
+		return pendingUnlessFatal(err)
+	}
+	if sync.Spec.Suspend {
+		return "", fmt.Errorf("Kustomization %s is suspended: resume it", sync.Name)
+	}
+	ready := apimeta.FindStatusCondition(sync.Status.Conditions, meta.ReadyCondition)
+	if isTrue(ready) && sync.Status.LastAppliedRevision == w.revision && sync.Status.ObservedGeneration == sync.Generation {
+		return "", nil
+	}
+	if ready == nil || ready.Status != metav1.ConditionFalse || sync.Status.LastAttemptedRevision != w.revision {
+		w.failing = ""
+	} else if w.failing == "" {
+		w.failing, w.failingAt = ready.Message, time.Now()
+	} else if time.Since(w.failingAt) > failureGrace {
+		return "", fmt.Errorf("Kustomization %s failed on %s: %s", sync.Name, w.revision, ready.Message)
+	}
+	return fmt.Sprintf("Kustomization %s has applied %q: %s", sync.Name, sync.Status.LastAppliedRevision, message(ready)), nil
+}
+
+// request makes Flux reconcile the object now.
+func (w *readiness) request(ctx context.Context, obj client.Object) error {
+	before, _ := obj.DeepCopyObject().(client.Object)
+	annotations := obj.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[meta.ReconcileRequestAnnotation] = time.Now().Format(time.RFC3339Nano)
+	obj.SetAnnotations(annotations)
+	return w.kube.Patch(ctx, obj, client.MergeFrom(before))
+}
+
+func (w *readiness) get(ctx context.Context, gvk schema.GroupVersionKind, name string) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(gvk)
+	return u, w.kube.Get(ctx, client.ObjectKey{Namespace: w.o.Install.Namespace, Name: name}, u)
+}
+
+// installed says whether the cluster has Flux's root sync.
+func (o Options) installed(ctx context.Context, kube client.Client) (bool, error) {
+	var sync kustomizev1.Kustomization
+	err := kube.Get(ctx, o.root(), &sync)
+	if apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err) || runtime.IsNotRegisteredError(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("get Kustomization %s: %w", o.root(), err)
+	}
+	return true, nil
+}
+
+// root is the name of the GitRepository and the Kustomization through which Flux keeps itself.
+func (o Options) root() client.ObjectKey {
+	return client.ObjectKey{Namespace: o.Install.Namespace, Name: o.Install.Namespace}
+}
+
+// pendingUnlessFatal keeps waiting through anything that another try may mend.
+func pendingUnlessFatal(err error) (string, error) {
+	if apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+		return "", err
+	}
+	return err.Error(), nil
+}
+
+func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
+
+func message(c *metav1.Condition) string {
+	if c == nil {
+		return "not reconciled yet"
+	}
+	return c.Message
+}

@@ -1,0 +1,81 @@
+package flux
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/fluxcd/flux2/v2/pkg/manifestgen"
+	"github.com/fluxcd/flux2/v2/pkg/manifestgen/install"
+	"github.com/fluxcd/flux2/v2/pkg/manifestgen/sync"
+	"sigs.k8s.io/kustomize/api/konfig"
+)
+
+// defaultKustomization is what Flux's own bootstrap writes where there is nothing to override.
+const defaultKustomization = `apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources:
+- ` + componentsFile + `
+- ` + syncFile + `
+`
+
+// Render returns the files that Flux's repository has to hold, by path. They follow from the options alone.
+func Render(o Options) (map[string]string, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	base, err := manifestsBase(o.Manifests, o.Install.Version)
+	if err != nil {
+		return nil, err
+	}
+	// The generator writes beside the manifests, which others read at the same time.
+	work, err := manifestgen.MkdirTempAbs("", "strata-flux-manifests-")
+	if err != nil {
+		return nil, fmt.Errorf("make a work folder: %w", err)
+	}
+	defer os.RemoveAll(work)
+	if err := os.CopyFS(work, os.DirFS(base)); err != nil {
+		return nil, fmt.Errorf("copy the Flux manifests of %s: %w", base, err)
+	}
+
+	components, err := install.Generate(o.installOptions(), work)
+	if err != nil {
+		return nil, fmt.Errorf("generate the component manifests of Flux %s: %w", o.Install.Version, err)
+	}
+	syncOpts, err := o.syncOptions()
+	if err != nil {
+		return nil, err
+	}
+	syncs, err := sync.Generate(syncOpts)
+	if err != nil {
+		return nil, fmt.Errorf("generate the sync manifests: %w", err)
+	}
+	return map[string]string{
+		components.Path: components.Content,
+		syncs.Path:      syncs.Content,
+		path.Join(o.folder(), konfig.DefaultKustomizationFileName()): or(o.Install.KustomizationOverride, defaultKustomization),
+	}, nil
+}
+
+// folder is where the files are, relative to the repository's root.
+func (o Options) folder() string { return path.Join(o.Install.Path, o.Install.Namespace) }
+
+// manifestsBase finds a version's manifests in the folder of generated manifests.
+func manifestsBase(dir, version string) (string, error) {
+	if dir == "" {
+		return "", fmt.Errorf("no folder of Flux manifests is set: set %s", ManifestsVariable)
+	}
+	base := filepath.Join(dir, version)
+	if version == DefaultVersion {
+		base = dir
+	}
+	if _, err := os.Stat(filepath.Join(base, "rbac.yaml")); err != nil {
+		return "", fmt.Errorf("no manifests of Flux %s in %s: the local flux plugin downloads none, use version %s", version, dir, DefaultVersion)
+	}
+	return base, nil
+}
+
+// ManifestsVariable is the environment variable that holds the folder of generated manifests.
+const ManifestsVariable = "STRATA_FLUX_MANIFESTS"

@@ -1,0 +1,289 @@
+package flux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/flux2/v2/pkg/manifestgen"
+	"github.com/fluxcd/flux2/v2/pkg/uninstall"
+	helmv2 "github.com/fluxcd/helm-controller/api/v2"
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	defaultDeleteTimeout = 5 * time.Minute
+
+	// pruneLimit and podsLimit bound the waits for what a broken cluster never finishes. After them the uninstall goes on
+	// without it and says so.
+	pruneLimit = time.Minute
+	podsLimit  = 20 * time.Second
+
+	stripInterval = 300 * time.Millisecond
+)
+
+// Uninstall removes Flux: first, while the controllers live, every sync except the root with what it applied, then the
+// controllers, then the finalizers of what is left, then the definitions and the namespace, and at last the files from the
+// repository. What is gone already is no error.
+func Uninstall(ctx context.Context, o Options, files []string) error {
+	o = o.withDefaults()
+	ctx, cancel, err := withTimeout(ctx, o.Install.Timeouts.Delete, defaultDeleteTimeout)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	kube, err := o.Kubernetes.newClient()
+	if err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		name string
+		do   func(context.Context, client.Client) error
+	}{
+		{"suspend the root sync", o.suspendRoot},
+		{"prune the syncs", o.prune},
+		{"delete the components", o.deleteComponents},
+		{"delete the definitions", o.deleteDefinitions},
+		{"delete the namespace", o.deleteNamespace},
+	} {
+		o.Logger.Actionf("%s", step.name)
+		if err := step.do(ctx, kube); err != nil {
+			return fmt.Errorf("uninstall Flux from namespace %s: %s: %w", o.Install.Namespace, step.name, err)
+		}
+	}
+	if !*o.Install.DeleteGitManifests {
+		return nil
+	}
+	o.Logger.Actionf("removing the manifests from branch %s of %s", o.Git.Branch, o.Git.URL)
+	return removeFiles(ctx, o.Git, "Uninstall Flux", files)
+}
+
+// suspendRoot keeps the root sync from bringing back what is deleted, and from pruning Flux itself when it is deleted.
+func (o Options) suspendRoot(ctx context.Context, kube client.Client) error {
+	root := &kustomizev1.Kustomization{}
+	err := kube.Get(ctx, o.root(), root)
+	if isGone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	before := root.DeepCopy()
+	root.Spec.Suspend = true
+	if err := kube.Patch(ctx, root, client.MergeFrom(before)); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	return nil
+}
+
+// prune deletes the syncs, those first that no other sync depends on, and waits until the controllers have removed what
+// they applied. Without a live controller there is nobody to wait for.
+func (o Options) prune(ctx context.Context, kube client.Client) error {
+	limited, cancel := context.WithTimeout(ctx, pruneLimit)
+	defer cancel()
+	var left []string
+	err := wait.PollUntilContextCancel(limited, pollInterval, true, func(ctx context.Context) (bool, error) {
+		syncs, err := o.syncs(ctx, kube)
+		if err != nil {
+			return false, err
+		}
+		left = nil
+		for _, s := range syncs {
+			left = append(left, s.String())
+		}
+		for _, s := range leaves(syncs) {
+			if s.object.GetDeletionTimestamp() != nil {
+				continue
+			}
+			if err := kube.Delete(ctx, s.object); client.IgnoreNotFound(err) != nil {
+				return false, fmt.Errorf("delete %s: %w", s, err)
+			}
+		}
+		if len(syncs) == 0 {
+			return true, nil
+		}
+		alive, err := o.alive(ctx, kube)
+		return !alive, err
+	})
+	if wait.Interrupted(err) && ctx.Err() == nil {
+		o.Logger.Warningf("still not pruned after %s, what they applied stays: %s", pruneLimit, strings.Join(left, ", "))
+		return nil
+	}
+	return err
+}
+
+// dependent is a sync with what it depends on.
+type dependent struct {
+	kind   string
+	object client.Object
+	needs  []string
+}
+
+func (d dependent) String() string { return d.kind + " " + d.key() }
+
+func (d dependent) key() string { return d.object.GetNamespace() + "/" + d.object.GetName() }
+
+// syncs returns every Kustomization but the root, and every HelmRelease.
+func (o Options) syncs(ctx context.Context, kube client.Client) ([]dependent, error) {
+	var syncs []dependent
+	var ks kustomizev1.KustomizationList
+	if err := kube.List(ctx, &ks); err != nil && !isGone(err) {
+		return nil, fmt.Errorf("list Kustomizations: %w", err)
+	}
+	for i := range ks.Items {
+		k := &ks.Items[i]
+		if client.ObjectKeyFromObject(k) == o.root() {
+			continue
+		}
+		d := dependent{kind: kustomizev1.KustomizationKind, object: k}
+		for _, need := range k.Spec.DependsOn {
+			d.needs = append(d.needs, or(need.Namespace, k.Namespace)+"/"+need.Name)
+		}
+		syncs = append(syncs, d)
+	}
+	var hs helmv2.HelmReleaseList
+	if err := kube.List(ctx, &hs); err != nil && !isGone(err) {
+		return nil, fmt.Errorf("list HelmReleases: %w", err)
+	}
+	for i := range hs.Items {
+		h := &hs.Items[i]
+		d := dependent{kind: helmv2.HelmReleaseKind, object: h}
+		for _, need := range h.Spec.DependsOn {
+			d.needs = append(d.needs, or(need.Namespace, h.Namespace)+"/"+need.Name)
+		}
+		syncs = append(syncs, d)
+	}
+	return syncs, nil
+}
+
+// leaves returns the syncs that no other of the same kind depends on; all of them where they depend on each other.
+func leaves(syncs []dependent) []dependent {
+	needed := map[string]bool{}
+	for _, s := range syncs {
+		for _, need := range s.needs {
+			needed[s.kind+need] = true
+		}
+	}
+	free := slices.DeleteFunc(slices.Clone(syncs), func(s dependent) bool { return needed[s.kind+s.key()] })
+	if len(free) == 0 {
+		return syncs
+	}
+	return free
+}
+
+// alive says whether a kustomize-controller is available to prune.
+func (o Options) alive(ctx context.Context, kube client.Client) (bool, error) {
+	var d appsv1.Deployment
+	err := kube.Get(ctx, client.ObjectKey{Namespace: o.Install.Namespace, Name: "kustomize-controller"}, &d)
+	if isGone(err) {
+		return false, nil
+	}
+	return d.Status.AvailableReplicas > 0, err
+}
+
+// deleteComponents deletes the controllers and waits for their pods, which would put finalizers back.
+func (o Options) deleteComponents(ctx context.Context, kube client.Client) error {
+	if err := uninstall.Components(ctx, o.Logger, kube, o.Install.Namespace, false); err != nil && !isGone(err) {
+		return err
+	}
+	return o.waitGone(ctx, podsLimit, func(ctx context.Context) (int, error) {
+		var pods corev1.PodList
+		err := kube.List(ctx, &pods, client.InNamespace(o.Install.Namespace), partOfFlux())
+		return len(pods.Items), err
+	}, "pods of Flux")
+}
+
+// deleteDefinitions removes the finalizers of what the controllers left behind, then the definitions. A controller that has
+// not ended yet may put a finalizer back on an object, but not once that object is being deleted with its definition; so the
+// finalizers are removed until the definitions are gone.
+func (o Options) deleteDefinitions(ctx context.Context, kube client.Client) error {
+	stripped := uninstall.Finalizers(ctx, o.Logger, kube, false)
+	if err := uninstall.CustomResourceDefinitions(ctx, o.Logger, kube, false); err != nil && !isGone(err) {
+		return err
+	}
+	var left []string
+	err := wait.PollUntilContextCancel(ctx, stripInterval, true, func(ctx context.Context) (bool, error) {
+		var crds apiextensionsv1.CustomResourceDefinitionList
+		if err := kube.List(ctx, &crds, partOfFlux()); err != nil {
+			return false, err
+		}
+		left = nil
+		for i := range crds.Items {
+			left = append(left, crds.Items[i].Name)
+		}
+		if len(left) == 0 {
+			return true, nil
+		}
+		stripped = uninstall.Finalizers(ctx, o.Logger, kube, false)
+		return false, nil
+	})
+	if wait.Interrupted(err) {
+		return fmt.Errorf("%w: %s left, last try to remove the finalizers: %v", err, strings.Join(left, ", "), stripped)
+	}
+	return err
+}
+
+func (o Options) deleteNamespace(ctx context.Context, kube client.Client) error {
+	if o.Install.KeepNamespace {
+		return nil
+	}
+	if err := uninstall.Namespace(ctx, o.Logger, kube, o.Install.Namespace, false); err != nil && !isGone(err) {
+		return err
+	}
+	ns := &corev1.Namespace{}
+	err := wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
+		err := kube.Get(ctx, client.ObjectKey{Name: o.Install.Namespace}, ns)
+		if isGone(err) {
+			return true, nil
+		}
+		return false, err
+	})
+	if wait.Interrupted(err) {
+		return fmt.Errorf("%w: %s", err, terminating(ns))
+	}
+	return err
+}
+
+// terminating says why a namespace is still there.
+func terminating(ns *corev1.Namespace) string {
+	for _, c := range ns.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && c.Message != "" {
+			return c.Message
+		}
+	}
+	return "the namespace is still terminating: is the controller manager running?"
+}
+
+// waitGone waits until count is zero, for as long as limit, and goes on with a warning then.
+func (o Options) waitGone(ctx context.Context, limit time.Duration, count func(context.Context) (int, error), what string) error {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	n := 0
+	err := wait.PollUntilContextCancel(limited, pollInterval, true, func(ctx context.Context) (bool, error) {
+		var err error
+		n, err = count(ctx)
+		return n == 0, err
+	})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		o.Logger.Warningf("%d %s still there after %s, going on without them", n, what, limit)
+		return nil
+	}
+	return err
+}
+
+func partOfFlux() client.MatchingLabels {
+	return client.MatchingLabels{manifestgen.PartOfLabelKey: manifestgen.PartOfLabelValue}
+}
+
+// isGone says whether the object, or its kind, does not exist.
+func isGone(err error) bool { return apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err) }
