@@ -61,6 +61,8 @@ type Cluster struct {
 
 	// Name is the cluster's name, known once the cluster exists.
 	Name pulumi.StringOutput `pulumi:"name"`
+	// ClusterID is project, location and name in one. It stays the same when address or certificates change.
+	ClusterID pulumi.StringOutput `pulumi:"clusterId"`
 	// Endpoint is the address of the control plane.
 	Endpoint pulumi.StringOutput `pulumi:"endpoint"`
 	// CACertificate is the base64 certificate of the cluster's authority.
@@ -93,12 +95,13 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, fmt.Errorf("make the nodes of GKE cluster %s: %w", name, err)
 	}
 	cluster.Name = resource.Name
+	cluster.ClusterID = resource.ID().ToStringOutput()
 	cluster.Endpoint = resource.Endpoint
 	cluster.CACertificate = pulumi.Unsecret(authority(resource.MasterAuth)).(pulumi.StringOutput)
 	cluster.WorkloadPool = workloadPool(args.Project)
 	cluster.Kubeconfig = args.kubeconfig(resource, pool)
 	return cluster, ctx.RegisterResourceOutputs(cluster, pulumi.Map{
-		"name": cluster.Name, "endpoint": cluster.Endpoint, "caCertificate": cluster.CACertificate,
+		"name": cluster.Name, "clusterId": cluster.ClusterID, "endpoint": cluster.Endpoint, "caCertificate": cluster.CACertificate,
 		"workloadPool": cluster.WorkloadPool, "kubeconfig": cluster.Kubeconfig,
 	})
 }

@@ -143,7 +143,7 @@ func (a *Args) check() error {
 	if len(a.KeyKeepers) > 0 && !a.Key {
 		problems = append(problems, "keepers are given for a key that is not asked for")
 	}
-	problems = append(problems, checkRoles(a.Roles, a.Overrides)...)
+	problems = append(problems, CheckRoles(a.Roles, a.Overrides)...)
 	if len(problems) > 0 {
 		return fmt.Errorf("%s", strings.Join(problems, "; "))
 	}

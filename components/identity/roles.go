@@ -67,8 +67,9 @@ func refusal(role string) string {
 	return ""
 }
 
-// checkRoles returns a phrase for each role that cannot be given as asked.
-func checkRoles(roles []string, overrides map[string]string) []string {
+// CheckRoles returns a phrase for each role that New would refuse, so that a program can refuse it before it makes
+// anything. Overrides are those of Args.
+func CheckRoles(roles []string, overrides map[string]string) []string {
 	var problems []string
 	for i, role := range roles {
 		switch {

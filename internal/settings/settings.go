@@ -14,6 +14,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
@@ -81,6 +82,14 @@ func Defaults(target any) error {
 		}
 	}
 	return nil
+}
+
+// Path takes a relative path from the folder of the project file, wherever the program was started.
+func Path(ctx *pulumi.Context, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(ctx.RootDirectory(), path)
 }
 
 // Declaration describes one setting, for tests that compare a struct with the project file next to it.

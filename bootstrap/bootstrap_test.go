@@ -1,0 +1,239 @@
+package bootstrap_test
+
+import (
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/bootstrap"
+	"github.com/strata-platform/strata/internal/pulumitest"
+)
+
+const (
+	clusterType  = "gcp:container/cluster:Cluster"
+	poolType     = "gcp:container/nodePool:NodePool"
+	instanceType = "gcp:sql/databaseInstance:DatabaseInstance"
+	accountType  = "gcp:serviceaccount/account:Account"
+	keyType      = "gcp:serviceaccount/key:Key"
+	memberType   = "gcp:projects/iAMMember:IAMMember"
+)
+
+func encoded(text string) resource.PropertyValue {
+	return resource.NewProperty(base64.StdEncoding.EncodeToString([]byte(text)))
+}
+
+// google answers as Google does, as far as the program looks.
+func google(t *testing.T, config map[string]string) *pulumitest.Engine {
+	t.Helper()
+	teams := filepath.Join(t.TempDir(), "teams.yaml")
+	content := "apiVersion: strata/v1\nkind: Teams\nteams:\n- name: web\n- name: api\n"
+	if err := os.WriteFile(teams, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config["teamsFile"] = teams
+	return &pulumitest.Engine{Config: config, Outputs: map[string]func(pulumi.MockResourceArgs) resource.PropertyMap{
+		accountType: func(args pulumi.MockResourceArgs) resource.PropertyMap {
+			email := args.Inputs["accountId"].StringValue() + "@acme-dev.iam.gserviceaccount.com"
+			return resource.PropertyMap{
+				"email": resource.NewProperty(email), "name": resource.NewProperty("projects/acme-dev/serviceAccounts/" + email),
+			}
+		},
+		keyType: func(pulumi.MockResourceArgs) resource.PropertyMap {
+			return resource.PropertyMap{"privateKey": encoded("canary-key")}
+		},
+		clusterType: func(args pulumi.MockResourceArgs) resource.PropertyMap {
+			auth := args.Inputs["masterAuth"].ObjectValue().Copy()
+			auth["clusterCaCertificate"] = encoded("ca")
+			auth["clientCertificate"] = encoded("cert")
+			auth["clientKey"] = encoded("canary-client-key")
+			return resource.PropertyMap{"endpoint": resource.NewProperty("203.0.113.7"), "masterAuth": resource.NewProperty(auth)}
+		},
+	}}
+}
+
+func onGoogleCloud() map[string]string {
+	return map[string]string{"project": "acme-dev", "tenantBackend": "gs://acme-dev-state-{team}"}
+}
+
+func run(engine *pulumitest.Engine) error {
+	return engine.Run(bootstrap.Project, "dev", bootstrap.Program)
+}
+
+func TestOnGoogleCloudEverythingIsProtectedAndNoKeyIsMade(t *testing.T) {
+	engine := google(t, onGoogleCloud())
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	cluster := engine.Get(t, clusterType, "cluster-cluster")
+	instance := engine.Get(t, instanceType, "instance-instance")
+	for _, protected := range []pulumitest.Resource{cluster, instance} {
+		if got, _ := pulumitest.Plain(t, protected.Inputs, "deletionProtection"); got != true {
+			t.Errorf("deletionProtection of %s is %v", protected.URN, got)
+		}
+	}
+	if got, _ := pulumitest.Plain(t, cluster.Inputs, "location"); got != "europe-west1" {
+		t.Errorf("the cluster is in %v, want the whole region", got)
+	}
+	pool := engine.Get(t, poolType, "cluster-nodes")
+	if got, _ := pulumitest.Plain(t, pool.Inputs, "nodeConfig.serviceAccount"); got != "strata-nodes@acme-dev.iam.gserviceaccount.com" {
+		t.Errorf("nodes run as %v", got)
+	}
+	if keys := engine.OfType(keyType); len(keys) != 0 {
+		t.Errorf("%d keys were made, want none", len(keys))
+	}
+	if config := engine.Output(t, "kubeconfig"); !config.Secret || !strings.Contains(config.Value.(string), "gke-gcloud-auth-plugin") {
+		t.Errorf("the kubeconfig is secret: %v, and does not use the plugin: %v", config.Secret, config.Value)
+	}
+}
+
+func TestOnlyTheOfficialTypesAreUsed(t *testing.T) {
+	engine := google(t, onGoogleCloud())
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	allowed := []string{
+		clusterType, poolType, instanceType, accountType, memberType,
+		"strata:components:GKE", "strata:components:CloudSQL", "strata:components:Identity",
+	}
+	for _, r := range engine.All() {
+		if !slices.Contains(allowed, r.Type) {
+			t.Errorf("%s is of an unexpected type", r.URN)
+		}
+	}
+}
+
+func TestAnEmulatedProjectGetsKeysAndCertificates(t *testing.T) {
+	config, err := bootstrap.NewConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Project, config.Zone, config.TenantBackend = "strata-local", "europe-west1-b", "file:///home/state/teams/{team}"
+	config.DeletionProtection, config.IssueClientCertificate, config.TenantKeys, config.NodeCount = false, true, true, 2
+	values, err := config.ConfigMap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := map[string]string{}
+	for key, value := range values {
+		plain[strings.TrimPrefix(key, bootstrap.Project+":")] = value.Value
+	}
+	engine := google(t, plain)
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	cluster := engine.Get(t, clusterType, "cluster-cluster")
+	for path, want := range map[string]any{
+		"deletionProtection": false, "location": "europe-west1-b", "masterAuth.clientCertificateConfig.issueClientCertificate": true,
+	} {
+		if got, _ := pulumitest.Plain(t, cluster.Inputs, path); got != want {
+			t.Errorf("the cluster's %s is %v, want %v", path, got, want)
+		}
+	}
+	pool := engine.Get(t, poolType, "cluster-nodes")
+	if got, _ := pulumitest.Plain(t, pool.Inputs, "nodeCount"); got != 2.0 {
+		t.Errorf("nodeCount is %v", got)
+	}
+	tenants := engine.Output(t, "tenants")
+	want := map[string]any{
+		"web": map[string]any{"account": "team-web@acme-dev.iam.gserviceaccount.com", "backend": "file:///home/state/teams/web", "credentials": "canary-key"},
+		"api": map[string]any{"account": "team-api@acme-dev.iam.gserviceaccount.com", "backend": "file:///home/state/teams/api", "credentials": "canary-key"},
+	}
+	if !reflect.DeepEqual(tenants.Value, want) || !tenants.Secret {
+		t.Errorf("tenants (secret: %v) are %v, want %v", tenants.Secret, tenants.Value, want)
+	}
+	for _, plain := range []string{"project", "region", "cluster", "instance"} {
+		if engine.Output(t, plain).Secret {
+			t.Errorf("output %s is a secret, which hides it for no reason", plain)
+		}
+	}
+	if config := engine.Output(t, "kubeconfig"); !config.Secret {
+		t.Error("the kubeconfig is not a secret")
+	}
+}
+
+func TestEachTeamHasOneIdentityOfItsOwn(t *testing.T) {
+	engine := google(t, onGoogleCloud())
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	roles := map[any]any{}
+	for _, member := range engine.OfType(memberType) {
+		who, _ := pulumitest.Plain(t, member.Inputs, "member")
+		role, _ := pulumitest.Plain(t, member.Inputs, "role")
+		if before, taken := roles[who]; taken {
+			t.Errorf("%v has both %v and %v", who, before, role)
+		}
+		roles[who] = role
+	}
+	want := map[any]any{
+		"serviceAccount:team-web@acme-dev.iam.gserviceaccount.com":     "roles/cloudsql.admin",
+		"serviceAccount:team-api@acme-dev.iam.gserviceaccount.com":     "roles/cloudsql.admin",
+		"serviceAccount:strata-nodes@acme-dev.iam.gserviceaccount.com": "roles/container.defaultNodeServiceAccount",
+	}
+	if !reflect.DeepEqual(roles, want) {
+		t.Errorf("roles are %v, want %v", roles, want)
+	}
+}
+
+func TestAPreviewOfTheLayerPasses(t *testing.T) {
+	engine := google(t, onGoogleCloud())
+	engine.Preview = true
+	unknown := resource.MakeComputed(resource.NewProperty(""))
+	engine.Outputs = map[string]func(pulumi.MockResourceArgs) resource.PropertyMap{
+		accountType: func(pulumi.MockResourceArgs) resource.PropertyMap {
+			return resource.PropertyMap{"email": unknown, "name": unknown}
+		},
+		clusterType: func(pulumi.MockResourceArgs) resource.PropertyMap {
+			return resource.PropertyMap{"endpoint": unknown, "masterAuth": unknown}
+		},
+	}
+	engine.Config["tenantKeys"] = "true"
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBadConfigurationIsRefusedBeforeAnythingIsMade(t *testing.T) {
+	for name, test := range map[string]struct {
+		config map[string]string
+		want   []string
+	}{
+		"nothing": {map[string]string{}, []string{"project is missing", "tenantBackend is missing"}},
+		"wrong values": {
+			map[string]string{
+				"project": "Acme", "region": "moon", "zone": "us-east1-b", "nodeCount": "0", "releaseChannel": "NIGHTLY", "tenantBackend": "state",
+			},
+			[]string{`project "Acme"`, `region "moon"`, `zone "us-east1-b"`, "nodeCount is 0", `releaseChannel "NIGHTLY"`, "{team}", "is not a URL"},
+		},
+		"a team with too many rights": {
+			map[string]string{"project": "acme-dev", "tenantBackend": "gs://{team}", "tenantRoles": `["roles/owner"]`}, []string{"roles/owner is refused"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			engine := google(t, test.config)
+			err := run(engine)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error does not say %q: %v", want, err)
+				}
+			}
+			if made := len(engine.All()); made > 1 {
+				t.Errorf("%d resources were made besides the stack", made-1)
+			}
+		})
+	}
+}
+
+func TestTheProjectFileDeclaresTheSameSettings(t *testing.T) {
+	pulumitest.CheckProjectFile(t, "Pulumi.yaml", bootstrap.Project, bootstrap.Config{})
+}

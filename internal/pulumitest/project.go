@@ -1,0 +1,68 @@
+package pulumitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
+
+	"github.com/strata-platform/strata/internal/settings"
+)
+
+// CheckProjectFile fails the test where the Pulumi.yaml at path declares other settings than the struct does.
+func CheckProjectFile(t testing.TB, path, name string, config any) {
+	t.Helper()
+	project, err := workspace.LoadProject(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(project.Name) != name {
+		t.Errorf("%s is project %s, want %s", path, project.Name, name)
+	}
+	declared := settings.Declarations(config)
+	if len(project.Config) != len(declared) {
+		t.Errorf("%s declares %d settings, the program %d", path, len(project.Config), len(declared))
+	}
+	for _, want := range declared {
+		got, found := project.Config[want.Key]
+		if !found {
+			t.Errorf("%s does not declare %s", path, want.Key)
+			continue
+		}
+		if got.TypeName() != want.Type {
+			t.Errorf("%s says that %s is of type %s, the program %s", path, want.Key, got.TypeName(), want.Type)
+		}
+		if got.Secret != want.Secret {
+			t.Errorf("%s says that %s is secret: %v, the program %v", path, want.Key, got.Secret, want.Secret)
+		}
+		if got.Description == "" {
+			t.Errorf("%s does not describe %s", path, want.Key)
+		}
+		if required := got.Default == nil; required != want.Required {
+			t.Errorf("%s says that %s is required: %v, the program %v", path, want.Key, required, want.Required)
+		} else if text := defaultText(t, got.Default); text != want.Default && !want.Required {
+			t.Errorf("%s says that %s is %s by default, the program %s", path, want.Key, text, want.Default)
+		}
+	}
+}
+
+// defaultText is a default as the engine would hand it to the program; an empty object is no value at all.
+func defaultText(t testing.TB, value any) string {
+	t.Helper()
+	switch value := value.(type) {
+	case nil:
+		return ""
+	case string, bool, int, float64:
+		return fmt.Sprint(value)
+	default:
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(text) == "{}" {
+			return ""
+		}
+		return string(text)
+	}
+}
