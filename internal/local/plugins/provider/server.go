@@ -236,7 +236,8 @@ func (s *server) remove(ctx context.Context, req p.DeleteRequest) error {
 
 // finished returns the outputs: what the service says, over what the program said, with both kinds of secret marks.
 func (s *server) finished(r Resource, inputs, state property.Map) property.Map {
-	out := merged(property.New(inputs.Delete(defaultsKey)), property.New(state))
+	outputs := &typ{kind: kindObject, object: s.types.outputs(r.State)}
+	out := conforming(outputs, merged(property.New(inputs), property.New(state)))
 	return markPaths(marked(out, property.New(inputs)).AsMap(), r.Secrets)
 }
 

@@ -3,20 +3,66 @@ package provider
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
-// Decode fills target, a pointer to a struct with JSON tags, from m. Unknown values are left out.
+// forceSendFields is the field in which Google's API types list the fields to send although they are zero.
+const forceSendFields = "ForceSendFields"
+
+// Decode fills target, a pointer to a struct with JSON tags, from m. Unknown values are left out. What m sets to zero is
+// marked to be sent in Google's API types.
 func Decode(m property.Map, target any) error {
-	raw, err := json.Marshal(plain(property.New(m)))
+	values := plain(property.New(m))
+	raw, err := json.Marshal(values)
 	if err != nil {
 		return fmt.Errorf("encode properties: %w", err)
 	}
 	if err := json.Unmarshal(raw, target); err != nil {
 		return fmt.Errorf("decode properties: %w", err)
 	}
+	forceZeros(reflect.ValueOf(target), values)
 	return nil
+}
+
+func forceZeros(target reflect.Value, values any) {
+	switch target.Kind() {
+	case reflect.Pointer:
+		if !target.IsNil() {
+			forceZeros(target.Elem(), values)
+		}
+	case reflect.Slice:
+		list, ok := values.([]any)
+		for i := 0; ok && i < target.Len() && i < len(list); i++ {
+			forceZeros(target.Index(i), list[i])
+		}
+	case reflect.Struct:
+		if m, ok := values.(map[string]any); ok {
+			forceZeroFields(target, m)
+		}
+	}
+}
+
+func forceZeroFields(target reflect.Value, values map[string]any) {
+	force := target.FieldByName(forceSendFields)
+	for i := range target.NumField() {
+		f := target.Type().Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" {
+			forceZeros(target.Field(i), values)
+			continue
+		}
+		v, ok := values[name]
+		if !ok || name == "-" {
+			continue
+		}
+		if force.IsValid() && target.Field(i).IsZero() {
+			force.Set(reflect.Append(force, reflect.ValueOf(f.Name)))
+		}
+		forceZeros(target.Field(i), v)
+	}
 }
 
 // Encode turns a struct with JSON tags into properties. Null values are left out.
@@ -208,6 +254,28 @@ func asInput(t *typ, live property.Value) property.Value {
 		return property.New(property.Null)
 	default:
 		return live
+	}
+}
+
+// conforming returns the part of v that t can express. The service may tell more than the SDK knows.
+func conforming(t *typ, v property.Value) property.Value {
+	switch {
+	case t.kind == kindObject && v.IsMap():
+		m := map[string]property.Value{}
+		for k, e := range v.AsMap().All {
+			if f, ok := t.object.fields[k]; ok {
+				m[k] = conforming(f.typ, e)
+			}
+		}
+		return property.WithGoValue(v, m)
+	case t.kind == kindArray && v.IsArray():
+		list := v.AsArray().AsSlice()
+		for i, e := range list {
+			list[i] = conforming(t.elem, e)
+		}
+		return property.WithGoValue(v, list)
+	default:
+		return v
 	}
 }
 

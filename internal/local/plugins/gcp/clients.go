@@ -1,0 +1,124 @@
+package gcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	crm "google.golang.org/api/cloudresourcemanager/v1"
+	"google.golang.org/api/container/v1"
+	"google.golang.org/api/googleapi"
+	"google.golang.org/api/iam/v1"
+	"google.golang.org/api/option"
+	"google.golang.org/api/serviceusage/v1"
+	"google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/storage/v1"
+
+	"github.com/strata-platform/strata/internal/local/plugins/provider"
+)
+
+const (
+	pollInterval = 200 * time.Millisecond
+	// operationTimeout bounds a long-running operation when the program sets no limit.
+	operationTimeout = 20 * time.Minute
+	// conflictRetries bounds how often an IAM policy is read and written again after somebody else wrote it.
+	conflictRetries = 100
+)
+
+// clients makes Google's API clients on the plugin's endpoints and credentials.
+type clients struct {
+	settings settings
+	http     *http.Client
+}
+
+func (c *clients) options(endpoint string) []option.ClientOption {
+	return []option.ClientOption{option.WithHTTPClient(c.http), option.WithEndpoint(endpoint)}
+}
+
+func (c *clients) iam(ctx context.Context) (*iam.Service, error) {
+	return iam.NewService(ctx, c.options(root(c.settings.IAMEndpoint))...)
+}
+
+func (c *clients) resourceManager(ctx context.Context) (*crm.Service, error) {
+	return crm.NewService(ctx, c.options(root(c.settings.ResourceManagerEndpoint))...)
+}
+
+func (c *clients) container(ctx context.Context) (*container.Service, error) {
+	return container.NewService(ctx, c.options(root(c.settings.ContainerEndpoint))...)
+}
+
+func (c *clients) sql(ctx context.Context) (*sqladmin.Service, error) {
+	return sqladmin.NewService(ctx, c.options(root(c.settings.SQLEndpoint))...)
+}
+
+func (c *clients) serviceUsage(ctx context.Context) (*serviceusage.Service, error) {
+	return serviceusage.NewService(ctx, c.options(root(c.settings.ServiceUsageEndpoint))...)
+}
+
+// storage needs its version, unlike the others.
+func (c *clients) storage(ctx context.Context) (*storage.Service, error) {
+	return storage.NewService(ctx, c.options(root(c.settings.StorageEndpoint)+"storage/v1/")...)
+}
+
+// statusOf returns the HTTP status of an API error, or zero.
+func statusOf(err error) int {
+	var api *googleapi.Error
+	if errors.As(err, &api) {
+		return api.Code
+	}
+	return 0
+}
+
+// explained turns an API error into what the API said, and a missing object into provider.ErrNotFound.
+func explained(err error) error {
+	var api *googleapi.Error
+	if !errors.As(err, &api) {
+		return err
+	}
+	if api.Code == http.StatusNotFound {
+		return fmt.Errorf("%w: %s", provider.ErrNotFound, api.Message)
+	}
+	reason := ""
+	if len(api.Errors) > 0 && api.Errors[0].Reason != "" {
+		reason = ", " + api.Errors[0].Reason
+	}
+	return fmt.Errorf("%s (HTTP %d%s)", api.Message, api.Code, reason)
+}
+
+// wait polls until done says so, the time limit is over or ctx ends.
+func wait(ctx context.Context, limit time.Duration, what string, done func(context.Context) (bool, error)) error {
+	if limit == 0 {
+		limit = operationTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		ok, err := done(ctx)
+		if ok || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s: %w", what, ctx.Err())
+		case <-ticker.C:
+		}
+	}
+}
+
+// converted turns one API's type into another's that has the same JSON.
+func converted[T any](v any) (T, error) {
+	var t T
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return t, fmt.Errorf("convert %T: %w", v, err)
+	}
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return t, fmt.Errorf("convert %T: %w", v, err)
+	}
+	return t, nil
+}

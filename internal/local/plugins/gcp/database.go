@@ -1,0 +1,172 @@
+package gcp
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/sql"
+	"github.com/pulumi/pulumi/sdk/v3/go/property"
+	"google.golang.org/api/sqladmin/v1beta4"
+
+	"github.com/strata-platform/strata/internal/local/plugins/provider"
+)
+
+const (
+	policyDelete  = "DELETE"
+	policyAbandon = "ABANDON"
+)
+
+type databaseArgs struct {
+	Charset        string `json:"charset,omitempty"`
+	Collation      string `json:"collation,omitempty"`
+	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+	Instance       string `json:"instance"`
+	Name           string `json:"name"`
+	Project        string `json:"project"`
+}
+
+type databaseState struct {
+	databaseArgs
+	SelfLink string `json:"selfLink"`
+}
+
+type databaseRequest = provider.Request[databaseArgs, databaseState]
+
+var databaseIDPatterns = []*regexp.Regexp{
+	regexp.MustCompile(`^projects/(?P<project>[^/]+)/instances/(?P<instance>[^/]+)/databases/(?P<name>[^/]+)$`),
+	regexp.MustCompile(`^instances/(?P<instance>[^/]+)/databases/(?P<name>[^/]+)$`),
+	regexp.MustCompile(`^(?P<project>[^/]+)/(?P<instance>[^/]+)/(?P<name>[^/]+)$`),
+	regexp.MustCompile(`^(?P<instance>[^/]+)/(?P<name>[^/]+)$`),
+}
+
+func (g *plugin) database() provider.Resource {
+	return provider.Resource{
+		Args:     sql.DatabaseArgs{},
+		State:    sql.Database{},
+		Replace:  []string{"instance", "name", "project"},
+		Identity: []string{"instance", "name", "project"},
+		Computed: []string{"charset", "collation", "project"},
+		AutoName: &provider.AutoName{Property: "name"},
+		Defaults: map[string]property.Value{"deletionPolicy": property.New(policyDelete)},
+		Operations: provider.Handle(provider.CRUD[databaseArgs, databaseState]{
+			Check: func(args databaseArgs) []provider.Failure {
+				if p := args.DeletionPolicy; p != policyDelete && p != policyAbandon && p != "" {
+					return []provider.Failure{{Path: "deletionPolicy", Reason: fmt.Sprintf("deletionPolicy must be DELETE or ABANDON, not %q", p)}}
+				}
+				return nil
+			},
+			Create: g.createDatabase,
+			Read: func(ctx context.Context, r databaseRequest) (string, databaseState, error) {
+				parts, err := parseID(r.ID, databaseIDPatterns)
+				if err != nil {
+					return "", databaseState{}, err
+				}
+				project, err := g.project(first(parts["project"], r.State.Project))
+				if err != nil {
+					return "", databaseState{}, err
+				}
+				state, err := g.liveDatabase(ctx, project, parts["instance"], parts["name"])
+				if r.Importing {
+					state.DeletionPolicy = policyDelete
+				}
+				return databaseID(state), state, err
+			},
+			Update: g.updateDatabase,
+			Delete: func(ctx context.Context, r databaseRequest) error {
+				if r.State.DeletionPolicy == policyAbandon {
+					return nil
+				}
+				return g.sqlCall(ctx, r.State.Project, r.Timeout, func(svc *sqladmin.Service) (*sqladmin.Operation, error) {
+					return svc.Databases.Delete(r.State.Project, r.State.Instance, r.State.Name).Context(ctx).Do()
+				})
+			},
+		}),
+	}
+}
+
+func databaseID(s databaseState) string {
+	return fmt.Sprintf("projects/%s/instances/%s/databases/%s", s.Project, s.Instance, s.Name)
+}
+
+func (g *plugin) createDatabase(ctx context.Context, r databaseRequest) (string, databaseState, error) {
+	project, err := g.project(r.Args.Project)
+	if err != nil {
+		return "", databaseState{}, err
+	}
+	err = g.sqlCall(ctx, project, r.Timeout, func(svc *sqladmin.Service) (*sqladmin.Operation, error) {
+		return svc.Databases.Insert(project, r.Args.Instance, &sqladmin.Database{
+			Name: r.Args.Name, Instance: r.Args.Instance, Project: project, Charset: r.Args.Charset, Collation: r.Args.Collation,
+		}).Context(ctx).Do()
+	})
+	if err != nil {
+		return "", databaseState{}, err
+	}
+	state := databaseState{databaseArgs: r.Args}
+	state.Project = project
+	id := databaseID(state)
+	live, err := g.liveDatabase(ctx, project, r.Args.Instance, r.Args.Name)
+	if err != nil {
+		return id, state, err
+	}
+	return id, live, nil
+}
+
+func (g *plugin) liveDatabase(ctx context.Context, project, instance, name string) (databaseState, error) {
+	svc, err := g.clients.sql(ctx)
+	if err != nil {
+		return databaseState{}, fmt.Errorf("make Cloud SQL client: %w", err)
+	}
+	db, err := svc.Databases.Get(project, instance, name).Context(ctx).Do()
+	if err != nil {
+		return databaseState{}, explained(err)
+	}
+	return databaseState{
+		databaseArgs: databaseArgs{Charset: db.Charset, Collation: db.Collation, Instance: instance, Name: name, Project: project},
+		SelfLink:     db.SelfLink,
+	}, nil
+}
+
+func (g *plugin) updateDatabase(ctx context.Context, r databaseRequest) (databaseState, error) {
+	if r.Args.Charset != r.Old.Charset || r.Args.Collation != r.Old.Collation {
+		err := g.sqlCall(ctx, r.State.Project, r.Timeout, func(svc *sqladmin.Service) (*sqladmin.Operation, error) {
+			return svc.Databases.Update(r.State.Project, r.State.Instance, r.State.Name, &sqladmin.Database{
+				Name: r.State.Name, Instance: r.State.Instance, Project: r.State.Project,
+				Charset: r.Args.Charset, Collation: r.Args.Collation,
+			}).Context(ctx).Do()
+		})
+		if err != nil {
+			return databaseState{}, err
+		}
+	}
+	return g.liveDatabase(ctx, r.State.Project, r.State.Instance, r.State.Name)
+}
+
+type lookupDatabaseArgs struct {
+	Instance string `json:"instance"`
+	Name     string `json:"name"`
+	Project  string `json:"project"`
+}
+
+type lookupDatabaseResult struct {
+	databaseState
+	ID string `json:"id"`
+}
+
+func (g *plugin) getDatabase() provider.Function {
+	return provider.Function{
+		Args:   sql.LookupDatabaseArgs{},
+		Result: sql.LookupDatabaseResult{},
+		Call: provider.Call(func(ctx context.Context, args lookupDatabaseArgs) (lookupDatabaseResult, error) {
+			project, err := g.project(args.Project)
+			if err != nil {
+				return lookupDatabaseResult{}, err
+			}
+			state, err := g.liveDatabase(ctx, project, args.Instance, args.Name)
+			if err != nil {
+				return lookupDatabaseResult{}, fmt.Errorf("database %q of instance %q: %w", args.Name, args.Instance, err)
+			}
+			return lookupDatabaseResult{state, databaseID(state)}, nil
+		}),
+	}
+}

@@ -1,0 +1,63 @@
+// Package gcp contains the local stand-in for the official Google Cloud provider plugin. It speaks to an emulated Google
+// Cloud through Google's own clients, and to nothing else.
+package gcp
+
+import (
+	"fmt"
+
+	sdk "github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp"
+
+	"github.com/strata-platform/strata/internal/local/plugins/provider"
+)
+
+// Version is that of the SDK in go.mod.
+const Version = "7.38.0"
+
+// plugin is one plugin process. Its clients exist once the engine has configured it.
+type plugin struct {
+	clients *clients
+}
+
+// Package describes the plugin.
+func Package() provider.Package {
+	g := &plugin{}
+	return provider.Package{
+		Name:          "gcp",
+		Version:       Version,
+		Description:   "Emulated Google Cloud, reached by Strata's local stand-in for the official provider.",
+		Config:        sdk.ProviderArgs{},
+		ConfigSecrets: []string{"accessToken", "credentials"},
+		Configure:     g.configure,
+		Resources: map[string]provider.Resource{
+			"gcp:container/cluster:Cluster":               g.cluster(),
+			"gcp:container/nodePool:NodePool":             g.nodePool(),
+			"gcp:projects/iAMCustomRole:IAMCustomRole":    g.customRole(),
+			"gcp:projects/iAMMember:IAMMember":            g.projectMember(),
+			"gcp:projects/service:Service":                g.service(),
+			"gcp:serviceaccount/account:Account":          g.account(),
+			"gcp:serviceaccount/iAMBinding:IAMBinding":    g.accountBinding(),
+			"gcp:serviceaccount/iAMMember:IAMMember":      g.accountMember(),
+			"gcp:serviceaccount/key:Key":                  g.key(),
+			"gcp:sql/database:Database":                   g.database(),
+			"gcp:sql/databaseInstance:DatabaseInstance":   g.instance(),
+			"gcp:sql/user:User":                           g.user(),
+			"gcp:storage/bucket:Bucket":                   g.bucket(),
+			"gcp:storage/bucketIAMMember:BucketIAMMember": g.bucketMember(),
+		},
+		Functions: map[string]provider.Function{
+			"gcp:sql/getDatabase:getDatabase":                 g.getDatabase(),
+			"gcp:sql/getDatabaseInstance:getDatabaseInstance": g.getInstance(),
+		},
+	}
+}
+
+// project returns the resource's own project or the provider's.
+func (g *plugin) project(own string) (string, error) {
+	if own != "" {
+		return own, nil
+	}
+	if g.clients.settings.Project == "" {
+		return "", fmt.Errorf("no project: set the property, the provider's project or GOOGLE_PROJECT")
+	}
+	return g.clients.settings.Project, nil
+}

@@ -1,0 +1,168 @@
+package gcp
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/api/iam/v1"
+
+	"github.com/strata-platform/strata/internal/local/plugins/provider"
+)
+
+// policyVersion is the one that knows conditions.
+const policyVersion = 3
+
+// condition limits a binding, as Pulumi spells it.
+type condition struct {
+	Description string `json:"description,omitempty"`
+	Expression  string `json:"expression"`
+	Title       string `json:"title"`
+}
+
+func (c *condition) expr() *iam.Expr {
+	if c == nil {
+		return nil
+	}
+	return &iam.Expr{Description: c.Description, Expression: c.Expression, Title: c.Title}
+}
+
+func conditionOf(e *iam.Expr) *condition {
+	if e == nil {
+		return nil
+	}
+	return &condition{Description: e.Description, Expression: e.Expression, Title: e.Title}
+}
+
+func sameCondition(a, b *iam.Expr) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Title == b.Title && a.Expression == b.Expression && a.Description == b.Description
+}
+
+// policyHolder is an object that has an IAM policy.
+type policyHolder struct {
+	get func(context.Context) (*iam.Policy, error)
+	set func(context.Context, *iam.Policy) (*iam.Policy, error)
+}
+
+// edit reads the policy, changes it and writes it back, as often as somebody else was quicker. It returns the new etag.
+// Nothing is written when change reports that there is nothing to change.
+func (h policyHolder) edit(ctx context.Context, change func(*iam.Policy) bool) (string, error) {
+	for attempt := 0; ; attempt++ {
+		policy, err := h.get(ctx)
+		if err != nil {
+			return "", explained(err)
+		}
+		if !change(policy) {
+			return policy.Etag, nil
+		}
+		policy.Version = policyVersion
+		written, err := h.set(ctx, policy)
+		if err == nil {
+			return written.Etag, nil
+		}
+		if status := statusOf(err); status != http.StatusConflict && status != http.StatusPreconditionFailed || attempt == conflictRetries {
+			return "", explained(err)
+		}
+		// Writers that lost together must not come back together.
+		pause := time.NewTimer(time.Duration(rand.Int64N(int64(min(attempt+1, 20)))*10+1) * time.Millisecond)
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return "", ctx.Err()
+		case <-pause.C:
+		}
+	}
+}
+
+// binding returns the index of the binding of a role under a condition, or -1.
+func binding(p *iam.Policy, role string, cond *iam.Expr) int {
+	return slices.IndexFunc(p.Bindings, func(b *iam.Binding) bool {
+		return b.Role == role && sameCondition(b.Condition, cond)
+	})
+}
+
+func (h policyHolder) addMember(ctx context.Context, role, member string, cond *iam.Expr) (string, error) {
+	return h.edit(ctx, func(p *iam.Policy) bool {
+		i := binding(p, role, cond)
+		if i < 0 {
+			p.Bindings = append(p.Bindings, &iam.Binding{Role: role, Members: []string{member}, Condition: cond})
+			return true
+		}
+		if slices.Contains(p.Bindings[i].Members, member) {
+			return false
+		}
+		p.Bindings[i].Members = append(p.Bindings[i].Members, member)
+		return true
+	})
+}
+
+func (h policyHolder) removeMember(ctx context.Context, role, member string, cond *iam.Expr) error {
+	_, err := h.edit(ctx, func(p *iam.Policy) bool {
+		i := binding(p, role, cond)
+		if i < 0 || !slices.Contains(p.Bindings[i].Members, member) {
+			return false
+		}
+		p.Bindings[i].Members = slices.DeleteFunc(p.Bindings[i].Members, func(m string) bool { return m == member })
+		if len(p.Bindings[i].Members) == 0 {
+			p.Bindings = slices.Delete(p.Bindings, i, i+1)
+		}
+		return true
+	})
+	return err
+}
+
+// hasMember returns the policy's etag, or provider.ErrNotFound when the member does not have the role.
+func (h policyHolder) hasMember(ctx context.Context, role, member string, cond *iam.Expr) (string, error) {
+	p, err := h.get(ctx)
+	if err != nil {
+		return "", explained(err)
+	}
+	if i := binding(p, role, cond); i >= 0 && slices.Contains(p.Bindings[i].Members, member) {
+		return p.Etag, nil
+	}
+	return "", provider.ErrNotFound
+}
+
+// titled returns the condition that a title means in a binding of role to member, for imports.
+func (h policyHolder) titled(ctx context.Context, role, member, title string) (*condition, error) {
+	if title == "" {
+		return nil, nil
+	}
+	p, err := h.get(ctx)
+	if err != nil {
+		return nil, explained(err)
+	}
+	for _, b := range p.Bindings {
+		if b.Role == role && b.Condition != nil && b.Condition.Title == title && (member == "" || slices.Contains(b.Members, member)) {
+			return conditionOf(b.Condition), nil
+		}
+	}
+	return nil, provider.ErrNotFound
+}
+
+// memberID is the official provider's ID of a member resource.
+func memberID(parts []string, cond *condition) string {
+	if cond != nil {
+		parts = append(parts, cond.Title)
+	}
+	return strings.Join(parts, "/")
+}
+
+// importID splits the official provider's import ID: words separated by spaces, the last optional one a condition's title.
+func importID(id string, words int) (parts []string, title string, err error) {
+	fields := strings.SplitN(id, " ", words+1)
+	if len(fields) < words {
+		return nil, "", fmt.Errorf("import ID %q must be %d words separated by spaces: the object, the role and the member, then a condition's title if there is one", id, words)
+	}
+	if len(fields) > words {
+		title = fields[words]
+	}
+	return fields[:words], title, nil
+}
