@@ -1,0 +1,274 @@
+package gcloud
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"regexp"
+
+	"go.etcd.io/bbolt"
+	"google.golang.org/api/container/v1"
+)
+
+// ClusterRuntime runs the control plane behind a cluster.
+type ClusterRuntime interface {
+	// Create makes the control plane of a cluster run and returns when it serves. It is called again after a restart of
+	// the emulator, and then adopts what runs or starts what there is.
+	Create(ctx context.Context, name string) (ClusterAccess, error)
+	// Delete stops the control plane and erases its data. It succeeds where there is none.
+	Delete(ctx context.Context, name string) error
+}
+
+// ClusterAccess is how a cluster is reached as its administrator. The certificates and the key are PEM.
+type ClusterAccess struct {
+	Endpoint          string // host:port
+	CA                []byte
+	ClientCertificate []byte
+	ClientKey         []byte
+}
+
+// cluster is a cluster in the store. Its access is kept apart from what the API shows.
+type cluster struct {
+	Cluster *container.Cluster `json:"cluster"`
+	Project string             `json:"project"`
+	Access  ClusterAccess      `json:"access"`
+}
+
+// Values of a cluster's or a node pool's status.
+const (
+	provisioning = "PROVISIONING"
+	running      = "RUNNING"
+	stopping     = "STOPPING"
+	failed       = "ERROR"
+)
+
+// kubernetesVersion is the version that clusters and node pools report.
+const kubernetesVersion = "1.36.3-gke.100"
+
+var clusterNames = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$`)
+
+func clusterKey(project, location, name string) string { return project + "/" + location + "/" + name }
+
+func clusterLink(project, location, name string) string {
+	return "projects/" + project + "/locations/" + location + "/clusters/" + name
+}
+
+func (k *cluster) key() string  { return clusterKey(k.Project, k.Cluster.Location, k.Cluster.Name) }
+func (k *cluster) link() string { return clusterLink(k.Project, k.Cluster.Location, k.Cluster.Name) }
+
+// onCluster is the resource of the routes whose permission is needed on a cluster.
+func onCluster(c *call) resource {
+	return resource{project: c.projectID(), name: clusterLink(c.projectID(), c.vars["location"], c.vars["cluster"])}
+}
+
+func (s *Server) createCluster(c *call) (any, error) {
+	var request container.CreateClusterRequest
+	if err := c.decode(&request); err != nil {
+		return nil, err
+	}
+	wanted := request.Cluster
+	if wanted == nil || !clusterNames.MatchString(wanted.Name) {
+		return nil, invalidArgument("Invalid value for field \"cluster.name\": it must match %s.", clusterNames)
+	}
+	if s.clusters == nil {
+		return nil, failedPrecondition("This emulated Google Cloud has nothing to run clusters with.")
+	}
+	created := &cluster{Cluster: wanted, Project: c.project.ID}
+	if err := s.fillCluster(c, created); err != nil {
+		return nil, err
+	}
+	var op *clusterOperation
+	err := s.store.update(func(tx *bbolt.Tx) error {
+		if err := checkQuota(tx, created); err != nil {
+			return err
+		}
+		if err := put(tx, clusters, created.key(), created); err != nil {
+			return err
+		}
+		var err error
+		op, err = s.newClusterOperation(tx, created, "CREATE_CLUSTER", created.link())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	answer := *op.Operation
+	s.background(func(ctx context.Context) { _ = s.runClusterOperation(ctx, op) })
+	return &answer, nil
+}
+
+// checkQuota refuses a cluster that exists, and a second one: a home has one control plane.
+func checkQuota(tx *bbolt.Tx, created *cluster) error {
+	all, err := list[cluster](tx, clusters, "")
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	if all[0].key() == created.key() {
+		return alreadyExists("Already exists: %s.", created.link())
+	}
+	return permissionDenied("You cannot create more than 1 clusters in location %s; to create more than 1, use another home: "+
+		"the emulated Google Cloud has the quota of one cluster, and %s is it.", created.Cluster.Location, all[0].link())
+}
+
+// fillCluster sets what Google Cloud sets in a new cluster.
+func (s *Server) fillCluster(c *call, created *cluster) error {
+	k := created.Cluster
+	k.Location, k.Zone = c.vars["location"], c.vars["location"]
+	k.Status = provisioning
+	k.CreateTime = timestamp(s.now())
+	k.Id = randomText(24)
+	k.Etag = randomText(8)
+	k.SelfLink = s.baseURL + "/container/v1/" + created.link()
+	k.InitialClusterVersion, k.CurrentMasterVersion, k.CurrentNodeVersion = kubernetesVersion, kubernetesVersion, kubernetesVersion
+	k.LabelFingerprint = randomText(6)
+	setDefault(&k.Network, "default")
+	setDefault(&k.Subnetwork, "default")
+	setDefault(&k.ClusterIpv4Cidr, "10.112.0.0/14")
+	setDefault(&k.ServicesIpv4Cidr, "34.118.224.0/20")
+	setDefault(&k.LoggingService, "logging.googleapis.com/kubernetes")
+	setDefault(&k.MonitoringService, "monitoring.googleapis.com/kubernetes")
+	if len(k.Locations) == 0 {
+		k.Locations = []string{k.Location}
+	}
+	if len(k.NodePools) == 0 {
+		k.NodePools = []*container.NodePool{{Name: "default-pool", InitialNodeCount: k.InitialNodeCount, Config: k.NodeConfig}}
+	}
+	for _, pool := range k.NodePools {
+		if err := s.fillNodePool(created, pool); err != nil {
+			return err
+		}
+	}
+	k.NodeConfig = k.NodePools[0].Config
+	return nil
+}
+
+func setDefault(field *string, value string) {
+	if *field == "" {
+		*field = value
+	}
+}
+
+// shown is the cluster as the API answers it: with the client certificate only where one was asked for.
+func (k *cluster) shown() *container.Cluster {
+	answer := *k.Cluster
+	auth := &container.MasterAuth{ClusterCaCertificate: base64.StdEncoding.EncodeToString(k.Access.CA)}
+	if answer.MasterAuth != nil {
+		auth.ClientCertificateConfig = answer.MasterAuth.ClientCertificateConfig
+	}
+	if auth.ClientCertificateConfig != nil && auth.ClientCertificateConfig.IssueClientCertificate {
+		auth.ClientCertificate = base64.StdEncoding.EncodeToString(k.Access.ClientCertificate)
+		auth.ClientKey = base64.StdEncoding.EncodeToString(k.Access.ClientKey)
+	}
+	answer.MasterAuth = auth
+	answer.Endpoint = k.Access.Endpoint
+	answer.CurrentNodeCount = 0
+	for _, pool := range answer.NodePools {
+		answer.CurrentNodeCount += pool.InitialNodeCount
+	}
+	return &answer
+}
+
+// withCluster runs fn in a transaction with the cluster that the path names.
+func withCluster(c *call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, *cluster) error) error {
+	return run(func(tx *bbolt.Tx) error {
+		found, err := get[cluster](tx, clusters, clusterKey(c.projectID(), c.vars["location"], c.vars["cluster"]))
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			return notFound("Not found: %s.", clusterLink(c.projectID(), c.vars["location"], c.vars["cluster"]))
+		}
+		return fn(tx, found)
+	})
+}
+
+func (s *Server) getCluster(c *call) (any, error) {
+	var answer *container.Cluster
+	err := withCluster(c, s.store.view, func(_ *bbolt.Tx, found *cluster) error {
+		answer = found.shown()
+		return nil
+	})
+	return answer, err
+}
+
+func (s *Server) listClusters(c *call) (any, error) {
+	prefix := c.project.ID + "/"
+	if location := c.vars["location"]; location != "-" {
+		prefix += location + "/"
+	}
+	answer := &container.ListClustersResponse{}
+	err := s.store.view(func(tx *bbolt.Tx) error {
+		return each(tx, clusters, prefix, func(_ string, found *cluster) error {
+			answer.Clusters = append(answer.Clusters, found.shown())
+			return nil
+		})
+	})
+	return answer, err
+}
+
+func (s *Server) deleteCluster(c *call) (any, error) {
+	var op *clusterOperation
+	err := withCluster(c, s.store.update, func(tx *bbolt.Tx, found *cluster) error {
+		if err := requireIdle(tx, found); err != nil {
+			return err
+		}
+		found.Cluster.Status = stopping
+		if err := put(tx, clusters, found.key(), found); err != nil {
+			return err
+		}
+		var err error
+		op, err = s.newClusterOperation(tx, found, "DELETE_CLUSTER", found.link())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	answer := *op.Operation
+	s.background(func(ctx context.Context) { _ = s.runClusterOperation(ctx, op) })
+	return &answer, nil
+}
+
+// resumeClusters brings back the control plane of a cluster that exists and takes up operations that had not ended.
+func (s *Server) resumeClusters(ctx context.Context) error {
+	var existing []*cluster
+	var pending []*clusterOperation
+	err := s.store.view(func(tx *bbolt.Tx) error {
+		err := each(tx, clusters, "", func(_ string, found *cluster) error {
+			if found.Cluster.Status == running {
+				existing = append(existing, found)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return each(tx, clusterOps, "", func(_ string, op *clusterOperation) error {
+			if op.Operation.Status != "DONE" {
+				pending = append(pending, op)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	for _, op := range pending {
+		if err := s.runClusterOperation(ctx, op); err != nil {
+			return fmt.Errorf("resume %s of cluster %s: %w", op.Operation.OperationType, op.Cluster, err)
+		}
+	}
+	for _, found := range existing {
+		if s.clusters == nil {
+			return fmt.Errorf("resume cluster %s: nothing to run clusters with", found.Cluster.Name)
+		}
+		access, err := s.clusters.Create(ctx, found.Cluster.Name)
+		if err != nil {
+			return fmt.Errorf("resume cluster %s: %w", found.Cluster.Name, err)
+		}
+		found.Access = access
+		if err := s.store.update(func(tx *bbolt.Tx) error { return put(tx, clusters, found.key(), found) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}

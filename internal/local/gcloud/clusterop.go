@@ -1,0 +1,154 @@
+package gcloud
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"go.etcd.io/bbolt"
+	"google.golang.org/api/container/v1"
+)
+
+// clusterOperation is a long-running operation on a cluster, in the store.
+type clusterOperation struct {
+	Operation *container.Operation `json:"operation"`
+	Project   string               `json:"project"`
+	Cluster   string               `json:"cluster"` // key of the cluster
+}
+
+func (op *clusterOperation) key() string {
+	return clusterKey(op.Project, op.Operation.Location, op.Operation.Name)
+}
+
+// newClusterOperation stores an operation that has begun.
+func (s *Server) newClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*clusterOperation, error) {
+	name := "operation-" + strconv.FormatInt(s.now().UnixMilli(), 10) + "-" + randomDigits(12)
+	parent := "projects/" + on.Project + "/locations/" + on.Cluster.Location
+	op := &clusterOperation{
+		Project: on.Project,
+		Cluster: on.key(),
+		Operation: &container.Operation{
+			Name:          name,
+			OperationType: kind,
+			Status:        running,
+			Location:      on.Cluster.Location,
+			Zone:          on.Cluster.Location,
+			StartTime:     timestamp(s.now()),
+			SelfLink:      s.baseURL + "/container/v1/" + parent + "/operations/" + name,
+			TargetLink:    s.baseURL + "/container/v1/" + target,
+		},
+	}
+	return op, put(tx, clusterOps, op.key(), op)
+}
+
+// doneClusterOperation stores an operation whose work was done in the same transaction.
+func (s *Server) doneClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*container.Operation, error) {
+	op, err := s.newClusterOperation(tx, on, kind, target)
+	if err != nil {
+		return nil, err
+	}
+	op.Operation.Status = "DONE"
+	op.Operation.EndTime = timestamp(s.now())
+	return op.Operation, put(tx, clusterOps, op.key(), op)
+}
+
+// runClusterOperation does the work of an operation and ends it. Work that is cut short by Close is left for Start.
+func (s *Server) runClusterOperation(ctx context.Context, op *clusterOperation) error {
+	var on *cluster
+	err := s.store.view(func(tx *bbolt.Tx) (err error) {
+		on, err = get[cluster](tx, clusters, op.Cluster)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var access ClusterAccess
+	var fault error
+	switch {
+	case on == nil:
+		fault = fmt.Errorf("the cluster is gone")
+	case s.clusters == nil:
+		fault = fmt.Errorf("nothing to run clusters with")
+	case op.Operation.OperationType == "DELETE_CLUSTER":
+		fault = s.clusters.Delete(ctx, on.Cluster.Name)
+	default:
+		access, fault = s.clusters.Create(ctx, on.Cluster.Name)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return s.store.update(func(tx *bbolt.Tx) error {
+		op.Operation.Status = "DONE"
+		op.Operation.EndTime = timestamp(s.now())
+		if fault != nil {
+			op.Operation.StatusMessage = fault.Error()
+			op.Operation.Error = &container.Status{Code: 13, Message: fault.Error()}
+		}
+		if err := put(tx, clusterOps, op.key(), op); err != nil || on == nil {
+			return err
+		}
+		return s.endClusterOperation(tx, op.Cluster, op.Operation.OperationType, access, fault)
+	})
+}
+
+// endClusterOperation records in the cluster how an operation on it ended.
+func (s *Server) endClusterOperation(tx *bbolt.Tx, key, kind string, access ClusterAccess, fault error) error {
+	on, err := get[cluster](tx, clusters, key)
+	if err != nil || on == nil {
+		return err
+	}
+	switch {
+	case fault != nil:
+		on.Cluster.Status, on.Cluster.StatusMessage = failed, fault.Error()
+	case kind == "DELETE_CLUSTER":
+		return remove(tx, clusters, key)
+	default:
+		on.Access = access
+		on.Cluster.Status, on.Cluster.StatusMessage = running, ""
+		for _, pool := range on.Cluster.NodePools {
+			pool.Status = running
+		}
+	}
+	return put(tx, clusters, key, on)
+}
+
+// requireIdle refuses a change to a cluster while another one goes on.
+func requireIdle(tx *bbolt.Tx, on *cluster) error {
+	return each(tx, clusterOps, on.Project+"/"+on.Cluster.Location+"/", func(_ string, op *clusterOperation) error {
+		if op.Cluster == on.key() && op.Operation.Status != "DONE" {
+			return failedPrecondition("Cluster is running incompatible operation %s.", op.Operation.Name)
+		}
+		return nil
+	})
+}
+
+func (s *Server) getClusterOperation(c *call) (any, error) {
+	var answer *container.Operation
+	err := s.store.view(func(tx *bbolt.Tx) error {
+		op, err := get[clusterOperation](tx, clusterOps, clusterKey(c.project.ID, c.vars["location"], c.vars["operation"]))
+		if err != nil {
+			return err
+		}
+		if op == nil {
+			return notFound("Not found: projects/%s/locations/%s/operations/%s.", c.project.ID, c.vars["location"], c.vars["operation"])
+		}
+		answer = op.Operation
+		return nil
+	})
+	return answer, err
+}
+
+func (s *Server) listClusterOperations(c *call) (any, error) {
+	prefix := c.project.ID + "/"
+	if location := c.vars["location"]; location != "-" {
+		prefix += location + "/"
+	}
+	answer := &container.ListOperationsResponse{}
+	err := s.store.view(func(tx *bbolt.Tx) error {
+		return each(tx, clusterOps, prefix, func(_ string, op *clusterOperation) error {
+			answer.Operations = append(answer.Operations, op.Operation)
+			return nil
+		})
+	})
+	return answer, err
+}

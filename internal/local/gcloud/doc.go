@@ -1,0 +1,11 @@
+// Package gcloud implements an emulated Google Cloud: the REST calls of Identity and Access Management, Resource
+// Manager, Kubernetes Engine, Cloud SQL Admin and Service Usage that Strata's layers make, for Google's own clients.
+//
+// Every call is authenticated with an OAuth access token that the emulator issued and authorised against the IAM
+// policies that it keeps. A cluster is a real control plane and a Cloud SQL instance is a real MySQL-protocol server;
+// both are supplied by the caller, as ClusterRuntime and DatabaseRuntime.
+//
+// Where the emulator differs from Google Cloud on purpose: operations on databases, users and node pools are done when
+// they are answered, all emulated APIs are enabled in a new project, names are free again after a deletion, and there is
+// one cluster per home.
+package gcloud

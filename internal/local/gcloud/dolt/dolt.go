@@ -1,0 +1,208 @@
+// Package dolt implements the servers of Cloud SQL instances with Dolt, a database that speaks MySQL's protocol, as one
+// child process per instance.
+package dolt
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/strata-platform/strata/internal/local/gcloud"
+	"github.com/strata-platform/strata/internal/local/process"
+)
+
+const (
+	// port is where every server listens, each on an address of its own.
+	port = 3306
+	// startTimeout is how long a server may take until it answers; stopGrace how long it may take to end.
+	startTimeout = time.Minute
+	stopGrace    = 10 * time.Second
+	// freeTimeout is how long an address may take to become free.
+	freeTimeout = 5 * time.Second
+	// retryEvery is how often a server that is being started is asked whether it answers, and an address whether it is
+	// free.
+	retryEvery = 25 * time.Millisecond
+)
+
+// Options says where the servers are kept.
+type Options struct {
+	// Binary returns the path of the dolt program. It is called when the first server is started.
+	Binary func(context.Context) (string, error)
+	// Dir holds a folder per instance. The path of its configuration is an argument of every server.
+	Dir string
+	// Logs is the folder of the servers' logs.
+	Logs string
+}
+
+// Runtime runs the servers of instances. It implements gcloud.DatabaseRuntime.
+type Runtime struct {
+	options Options
+
+	mu      sync.Mutex // held while a server is started or stopped
+	servers map[string]*server
+}
+
+var _ gcloud.DatabaseRuntime = (*Runtime)(nil)
+
+// server is the running server of one instance.
+type server struct {
+	keeper  *process.Keeper
+	address string
+	root    *sql.DB
+}
+
+func (s *server) Address() string { return s.address }
+func (s *server) Root() *sql.DB   { return s.root }
+
+// New returns a runtime that runs no server yet.
+func New(options Options) *Runtime {
+	return &Runtime{options: options, servers: map[string]*server{}}
+}
+
+// instanceNames keeps the name of an instance from leading out of the runtime's folder.
+var instanceNames = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)*$`)
+
+func (r *Runtime) folder(instance string) (folder, error) {
+	if !instanceNames.MatchString(instance) {
+		return "", fmt.Errorf("%q is no name of an instance", instance)
+	}
+	return folder(filepath.Join(r.options.Dir, filepath.FromSlash(instance))), nil
+}
+
+// Start makes the server of an instance run and returns when it answers. A server that dies is started again.
+func (r *Runtime) Start(ctx context.Context, instance string) (gcloud.Database, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if running := r.servers[instance]; running != nil {
+		return running, nil
+	}
+	started, err := r.start(ctx, instance)
+	if err != nil {
+		return nil, fmt.Errorf("start the server of instance %s: %w", instance, err)
+	}
+	r.servers[instance] = started
+	return started, nil
+}
+
+func (r *Runtime) start(ctx context.Context, instance string) (*server, error) {
+	dir, err := r.folder(instance)
+	if err != nil {
+		return nil, err
+	}
+	binary, err := r.options.Binary(ctx)
+	if err != nil {
+		return nil, err
+	}
+	address, password, err := dir.prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	log := filepath.Join(r.options.Logs, "sql-"+filepath.Base(string(dir))+".log")
+	keeper, err := process.Keep(process.Spec{
+		Name: "dolt",
+		Path: binary,
+		Args: []string{"sql-server", "--config", dir.config()},
+		Env: []string{
+			"DOLT_ROOT_PATH=" + dir.home(),
+			"DOLT_ROOT_PASSWORD=" + password,
+			"DOLT_DISABLE_EVENT_FLUSH=true",
+			"PATH=" + os.Getenv("PATH"),
+		},
+		Dir: dir.data(),
+		Log: log,
+	}, stopGrace)
+	if err != nil {
+		return nil, err
+	}
+	config := mysql.NewConfig()
+	config.User, config.Passwd, config.Net = "root", password, "tcp"
+	config.Addr = net.JoinHostPort(address, strconv.Itoa(port))
+	config.Timeout = 10 * time.Second
+	config.Logger = &mysql.NopLogger{} // refused connections are expected while the server starts
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		keeper.Stop()
+		return nil, err
+	}
+	started := &server{keeper: keeper, address: address, root: sql.OpenDB(connector)}
+	started.root.SetMaxOpenConns(4)
+	if err := started.wait(ctx, log); err != nil {
+		return nil, errors.Join(err, started.stop())
+	}
+	return started, nil
+}
+
+// wait returns when the server answers its root user.
+func (s *server) wait(ctx context.Context, log string) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	ticker := time.NewTicker(retryEvery)
+	defer ticker.Stop()
+	for {
+		err := s.root.PingContext(ctx)
+		if err == nil {
+			return nil
+		}
+		var refused *mysql.MySQLError
+		if errors.As(err, &refused) {
+			return fmt.Errorf("the server at %s refuses its root user: %w", s.address, err)
+		}
+		select {
+		case <-ctx.Done():
+			if last := s.keeper.State().LastError; last != "" {
+				return fmt.Errorf("no answer from %s: %s", s.address, last)
+			}
+			return fmt.Errorf("no answer from %s within %s; see %s", s.address, startTimeout, log)
+		case <-ticker.C:
+		}
+	}
+}
+
+func (s *server) stop() error {
+	err := s.root.Close()
+	s.keeper.Stop()
+	return err
+}
+
+// Stop stops the server of an instance and keeps its data.
+func (r *Runtime) Stop(instance string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stop(instance)
+}
+
+func (r *Runtime) stop(instance string) error {
+	running := r.servers[instance]
+	if running == nil {
+		return nil
+	}
+	delete(r.servers, instance)
+	if err := running.stop(); err != nil {
+		return fmt.Errorf("stop the server of instance %s: %w", instance, err)
+	}
+	return nil
+}
+
+// Erase stops the server of an instance and removes everything that is kept of it.
+func (r *Runtime) Erase(_ context.Context, instance string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	dir, err := r.folder(instance)
+	if err != nil {
+		return fmt.Errorf("erase an instance: %w", err)
+	}
+	if err := errors.Join(r.stop(instance), os.RemoveAll(string(dir))); err != nil {
+		return fmt.Errorf("erase instance %s: %w", instance, err)
+	}
+	return nil
+}

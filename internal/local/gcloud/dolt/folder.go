@@ -1,0 +1,148 @@
+package dolt
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// folder is where everything of one instance is kept.
+type folder string
+
+func (f folder) data() string     { return filepath.Join(string(f), "data") }
+func (f folder) config() string   { return filepath.Join(string(f), "server.yaml") }
+func (f folder) home() string     { return filepath.Join(string(f), "dolt") }
+func (f folder) address() string  { return filepath.Join(string(f), "address") }
+func (f folder) password() string { return filepath.Join(string(f), "root-password") }
+
+// prepare makes what is missing in the folder and returns the server's address and the password of its root user.
+func (f folder) prepare(ctx context.Context) (address, password string, err error) {
+	for _, dir := range []string{f.data(), filepath.Join(f.home(), ".dolt")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return "", "", err
+		}
+	}
+	if address, err = keep(f.address(), chooseAddress); err != nil {
+		return "", "", err
+	}
+	if err := waitFree(ctx, address); err != nil {
+		return "", "", err
+	}
+	if password, err = keep(f.password(), newPassword); err != nil {
+		return "", "", err
+	}
+	if err := os.WriteFile(f.config(), f.serverConfig(address), 0o600); err != nil {
+		return "", "", err
+	}
+	// Dolt's own settings: it must not call home.
+	global := []byte(`{"metrics.disabled":"true","user.email":"strata@localhost","user.name":"strata"}` + "\n")
+	return address, password, os.WriteFile(filepath.Join(f.home(), ".dolt", "config_global.json"), global, 0o600)
+}
+
+// serverConfig is the configuration of the server. A JSON string is a YAML string too.
+func (f folder) serverConfig(address string) []byte {
+	quoted := func(path string) string {
+		text, _ := json.Marshal(path) // a string never fails
+		return string(text)
+	}
+	return []byte(strings.Join([]string{
+		"log_level: warning",
+		"listener:",
+		"  host: " + quoted(address),
+		"  port: " + strconv.Itoa(port),
+		"  max_connections: 1000",
+		"data_dir: " + quoted(f.data()),
+		"cfg_dir: " + quoted(filepath.Join(f.data(), ".doltcfg")),
+		"privilege_file: " + quoted(filepath.Join(f.data(), ".doltcfg", "privileges.db")),
+		"",
+	}, "\n"))
+}
+
+// keep returns the content of a file, after making it where it is missing. The file is whole or not there.
+func keep(path string, make func() (string, error)) (string, error) {
+	data, err := os.ReadFile(path)
+	if err == nil {
+		return strings.TrimSpace(string(data)), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	content, err := make()
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(path+".new", []byte(content+"\n"), 0o600); err != nil {
+		return "", err
+	}
+	return content, os.Rename(path+".new", path)
+}
+
+func newPassword() (string, error) {
+	secret := make([]byte, 24)
+	if _, err := rand.Read(secret); err != nil {
+		return "", err
+	}
+	return base64.RawURLEncoding.EncodeToString(secret), nil
+}
+
+// chooseAddress returns a loopback address that nothing listens on at the servers' port. 127.0.0.1 is left to others,
+// and so is the whole of 127.0: resolvers and control planes live there.
+func chooseAddress() (string, error) {
+	var last error
+	for range 20 {
+		var b [3]byte
+		if _, err := rand.Read(b[:]); err != nil {
+			return "", err
+		}
+		address := netip.AddrFrom4([4]byte{127, 1 + b[0]%254, b[1], 1 + b[2]%254}).String()
+		if last = checkFree(address); last == nil {
+			return address, nil
+		}
+	}
+	return "", fmt.Errorf("find a free loopback address: %w", last)
+}
+
+// waitFree waits a moment for an address to become free: the server of an emulator that was killed may still be ending.
+func waitFree(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, freeTimeout)
+	defer cancel()
+	ticker := time.NewTicker(retryEvery)
+	defer ticker.Stop()
+	for {
+		err := checkFree(address)
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-ticker.C:
+		}
+	}
+}
+
+// checkFree tells whether a server can listen on an address, by doing it.
+func checkFree(address string) error {
+	listener, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("another program listens on %s:%d, which is kept for this instance; stop it first: %w", address, port, err)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("this system has no loopback address %s: Linux has all of 127.0.0.0/8, elsewhere add it as an alias of the loopback interface", address)
+	case err != nil:
+		return err
+	}
+	return listener.Close()
+}

@@ -1,0 +1,22 @@
+package gcloud
+
+import "strings"
+
+// tokenPath is the path of the OAuth token endpoint.
+const tokenPath = "/token"
+
+// Endpoints returns the environment that makes the official Google provider of Terraform and Pulumi talk to the
+// emulator at baseURL: its GOOGLE_<SERVICE>_CUSTOM_ENDPOINT variables. Each value ends as the provider's own default
+// does, with the version and a slash, so that the provider's code which cuts or adds a version works unchanged.
+func Endpoints(baseURL string) map[string]string {
+	base := strings.TrimSuffix(baseURL, "/")
+	return map[string]string{
+		"GOOGLE_CONTAINER_CUSTOM_ENDPOINT":           base + "/container/v1/",
+		"GOOGLE_IAM_CUSTOM_ENDPOINT":                 base + "/iam/v1/",
+		"GOOGLE_RESOURCE_MANAGER_CUSTOM_ENDPOINT":    base + "/cloudresourcemanager/v1/",
+		"GOOGLE_RESOURCE_MANAGER_V3_CUSTOM_ENDPOINT": base + "/cloudresourcemanager/v3/",
+		"GOOGLE_SERVICE_USAGE_CUSTOM_ENDPOINT":       base + "/serviceusage/v1/",
+		"GOOGLE_SQL_CUSTOM_ENDPOINT":                 base + "/sqladmin/sql/v1beta4/",
+		"GOOGLE_STORAGE_CUSTOM_ENDPOINT":             base + "/storage/storage/v1/",
+	}
+}

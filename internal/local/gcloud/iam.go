@@ -1,0 +1,48 @@
+package gcloud
+
+import "google.golang.org/api/iam/v1"
+
+func (s *Server) iamService() *service {
+	const (
+		accounts = "v1/projects/{project}/serviceAccounts"
+		account  = accounts + "/{account}"
+	)
+	return &service{
+		name:   "iam.googleapis.com",
+		title:  "Identity and Access Management (IAM) API",
+		prefix: "iam",
+		denied: func(permission string, _ resource) *apiError {
+			return permissionDenied("Permission '%s' denied on resource (or it may not exist).", permission).withInfo(
+				"IAM_PERMISSION_DENIED", "iam.googleapis.com", map[string]string{"permission": permission})
+		},
+		routes: []route{
+			{method: "POST", pattern: accounts, permission: "iam.serviceAccounts.create", handle: s.createServiceAccount},
+			{method: "GET", pattern: accounts, permission: "iam.serviceAccounts.list", handle: s.listServiceAccounts},
+			{method: "POST", pattern: account + ":enable", permission: "iam.serviceAccounts.enable", on: s.onAccount, handle: s.setAccountDisabled(false)},
+			{method: "POST", pattern: account + ":disable", permission: "iam.serviceAccounts.disable", on: s.onAccount, handle: s.setAccountDisabled(true)},
+			{method: "POST", pattern: account + ":getIamPolicy", permission: "iam.serviceAccounts.getIamPolicy", on: s.onAccount, handle: s.getAccountPolicy},
+			{method: "POST", pattern: account + ":setIamPolicy", permission: "iam.serviceAccounts.setIamPolicy", on: s.onAccount, handle: s.setAccountPolicy},
+			// Anybody may ask what they are allowed to do.
+			{method: "POST", pattern: account + ":testIamPermissions", handle: s.testAccountPermissions},
+			{method: "GET", pattern: account, permission: "iam.serviceAccounts.get", on: s.onAccount, handle: s.getServiceAccount},
+			{method: "PATCH", pattern: account, permission: "iam.serviceAccounts.update", on: s.onAccount, handle: s.patchServiceAccount},
+			{method: "DELETE", pattern: account, permission: "iam.serviceAccounts.delete", on: s.onAccount, handle: s.deleteServiceAccount},
+			{method: "POST", pattern: account + "/keys", permission: "iam.serviceAccountKeys.create", on: s.onAccount, handle: s.createKey},
+			{method: "GET", pattern: account + "/keys", permission: "iam.serviceAccountKeys.list", on: s.onAccount, handle: s.listKeys},
+			{method: "GET", pattern: account + "/keys/{key}", permission: "iam.serviceAccountKeys.get", on: s.onAccount, handle: s.getKey},
+			{method: "DELETE", pattern: account + "/keys/{key}", permission: "iam.serviceAccountKeys.delete", on: s.onAccount, handle: s.deleteKey},
+			// Anybody may read Google's own roles.
+			{method: "GET", pattern: "v1/roles/{role}", handle: getPredefinedRole},
+		},
+	}
+}
+
+func getPredefinedRole(c *call) (any, error) {
+	name := "roles/" + c.vars["role"]
+	for _, role := range predefinedRoles() {
+		if role.name == name {
+			return &iam.Role{Name: name, Title: role.title, Stage: "GA", Etag: "AA==", IncludedPermissions: role.permissions()}, nil
+		}
+	}
+	return nil, notFound("The role named %s was not found.", name)
+}

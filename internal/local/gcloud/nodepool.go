@@ -1,0 +1,208 @@
+package gcloud
+
+import (
+	"slices"
+
+	"go.etcd.io/bbolt"
+	"google.golang.org/api/container/v1"
+)
+
+// A node pool is kept and answered, and has no machines behind it: a home has one node, which is not of any pool.
+
+func poolLink(on *cluster, name string) string { return on.link() + "/nodePools/" + name }
+
+// fillNodePool sets what Google Cloud sets in a new node pool.
+func (s *Server) fillNodePool(on *cluster, pool *container.NodePool) error {
+	if pool == nil || !clusterNames.MatchString(pool.Name) {
+		return invalidArgument("Invalid value for field \"node_pool.name\": it must match %s.", clusterNames)
+	}
+	pool.Status = on.Cluster.Status
+	pool.SelfLink = s.baseURL + "/container/v1/" + poolLink(on, pool.Name)
+	pool.Etag = randomText(8)
+	setDefault(&pool.Version, kubernetesVersion)
+	if len(pool.Locations) == 0 {
+		pool.Locations = on.Cluster.Locations
+	}
+	if pool.Config == nil {
+		pool.Config = &container.NodeConfig{}
+	}
+	setDefault(&pool.Config.MachineType, "e2-medium")
+	setDefault(&pool.Config.DiskType, "pd-balanced")
+	setDefault(&pool.Config.ImageType, "COS_CONTAINERD")
+	setDefault(&pool.Config.ServiceAccount, "default")
+	if pool.Config.DiskSizeGb == 0 {
+		pool.Config.DiskSizeGb = 100
+	}
+	if pool.Management == nil {
+		pool.Management = &container.NodeManagement{AutoRepair: true, AutoUpgrade: true}
+	}
+	return nil
+}
+
+// withPool runs fn in a transaction with the cluster and the index of the node pool that the path names.
+func withPool(c *call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, *cluster, int) error) error {
+	return withCluster(c, run, func(tx *bbolt.Tx, on *cluster) error {
+		at := slices.IndexFunc(on.Cluster.NodePools, func(p *container.NodePool) bool { return p.Name == c.vars["pool"] })
+		if at < 0 {
+			return notFound("Not found: %s.", poolLink(on, c.vars["pool"]))
+		}
+		return fn(tx, on, at)
+	})
+}
+
+func (s *Server) createNodePool(c *call) (any, error) {
+	var request container.CreateNodePoolRequest
+	if err := c.decode(&request); err != nil {
+		return nil, err
+	}
+	var answer *container.Operation
+	err := withCluster(c, s.store.update, func(tx *bbolt.Tx, on *cluster) error {
+		if err := requireIdle(tx, on); err != nil {
+			return err
+		}
+		if err := s.fillNodePool(on, request.NodePool); err != nil {
+			return err
+		}
+		for _, pool := range on.Cluster.NodePools {
+			if pool.Name == request.NodePool.Name {
+				return alreadyExists("Already exists: %s.", poolLink(on, pool.Name))
+			}
+		}
+		on.Cluster.NodePools = append(on.Cluster.NodePools, request.NodePool)
+		var err error
+		answer, err = s.changeCluster(tx, on, "CREATE_NODE_POOL", poolLink(on, request.NodePool.Name))
+		return err
+	})
+	return answer, err
+}
+
+// changeCluster stores a changed cluster with the operation that changed it.
+func (s *Server) changeCluster(tx *bbolt.Tx, on *cluster, kind, target string) (*container.Operation, error) {
+	on.Cluster.Etag = randomText(8)
+	if err := put(tx, clusters, on.key(), on); err != nil {
+		return nil, err
+	}
+	return s.doneClusterOperation(tx, on, kind, target)
+}
+
+func (s *Server) getNodePool(c *call) (any, error) {
+	var answer *container.NodePool
+	err := withPool(c, s.store.view, func(_ *bbolt.Tx, on *cluster, at int) error {
+		answer = on.Cluster.NodePools[at]
+		return nil
+	})
+	return answer, err
+}
+
+func (s *Server) listNodePools(c *call) (any, error) {
+	answer := &container.ListNodePoolsResponse{}
+	err := withCluster(c, s.store.view, func(_ *bbolt.Tx, on *cluster) error {
+		answer.NodePools = on.Cluster.NodePools
+		return nil
+	})
+	return answer, err
+}
+
+func (s *Server) deleteNodePool(c *call) (any, error) {
+	var answer *container.Operation
+	err := withPool(c, s.store.update, func(tx *bbolt.Tx, on *cluster, at int) error {
+		if err := requireIdle(tx, on); err != nil {
+			return err
+		}
+		on.Cluster.NodePools = slices.Delete(on.Cluster.NodePools, at, at+1)
+		var err error
+		answer, err = s.changeCluster(tx, on, "DELETE_NODE_POOL", poolLink(on, c.vars["pool"]))
+		return err
+	})
+	return answer, err
+}
+
+// changePool answers a call that changes one thing in a node pool.
+func (s *Server) changePool(c *call, kind string, change func(*container.NodePool) error) (any, error) {
+	var answer *container.Operation
+	err := withPool(c, s.store.update, func(tx *bbolt.Tx, on *cluster, at int) error {
+		if err := requireIdle(tx, on); err != nil {
+			return err
+		}
+		if err := change(on.Cluster.NodePools[at]); err != nil {
+			return err
+		}
+		var err error
+		answer, err = s.changeCluster(tx, on, kind, poolLink(on, c.vars["pool"]))
+		return err
+	})
+	return answer, err
+}
+
+func (s *Server) setNodePoolSize(c *call) (any, error) {
+	var request container.SetNodePoolSizeRequest
+	if err := c.decode(&request); err != nil {
+		return nil, err
+	}
+	if request.NodeCount < 0 {
+		return nil, invalidArgument("Invalid value for field \"node_count\": %d is negative.", request.NodeCount)
+	}
+	return s.changePool(c, "SET_NODE_POOL_SIZE", func(pool *container.NodePool) error {
+		pool.InitialNodeCount = request.NodeCount
+		return nil
+	})
+}
+
+func (s *Server) setNodePoolManagement(c *call) (any, error) {
+	var request container.SetNodePoolManagementRequest
+	if err := c.decode(&request); err != nil {
+		return nil, err
+	}
+	return s.changePool(c, "SET_NODE_POOL_MANAGEMENT", func(pool *container.NodePool) error {
+		pool.Management = request.Management
+		return nil
+	})
+}
+
+func (s *Server) setNodePoolAutoscaling(c *call) (any, error) {
+	var request container.SetNodePoolAutoscalingRequest
+	if err := c.decode(&request); err != nil {
+		return nil, err
+	}
+	return s.changePool(c, "UPDATE_CLUSTER", func(pool *container.NodePool) error {
+		pool.Autoscaling = request.Autoscaling
+		return nil
+	})
+}
+
+func (s *Server) updateNodePool(c *call) (any, error) {
+	var request container.UpdateNodePoolRequest
+	if err := c.decode(&request); err != nil {
+		return nil, err
+	}
+	return s.changePool(c, "UPGRADE_NODES", func(pool *container.NodePool) error {
+		for _, field := range []struct {
+			to   *string
+			from string
+		}{
+			{&pool.Config.ImageType, request.ImageType},
+			{&pool.Config.MachineType, request.MachineType},
+			{&pool.Config.DiskType, request.DiskType},
+		} {
+			if field.from != "" {
+				*field.to = field.from
+			}
+		}
+		if request.DiskSizeGb != 0 {
+			pool.Config.DiskSizeGb = request.DiskSizeGb
+		}
+		if len(request.Locations) > 0 {
+			pool.Locations = request.Locations
+		}
+		if request.Labels != nil {
+			pool.Config.Labels = request.Labels.Labels
+		}
+		if request.Tags != nil {
+			pool.Config.Tags = request.Tags.Tags
+		}
+		if request.UpgradeSettings != nil {
+			pool.UpgradeSettings = request.UpgradeSettings
+		}
+		return nil
+	})
+}

@@ -1,0 +1,213 @@
+package gcloud_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/oauth2/google"
+	"google.golang.org/api/iam/v1"
+)
+
+// login exchanges a key file for an access token.
+func login(t *testing.T, key []byte) (string, error) {
+	t.Helper()
+	config, err := google.JWTConfigFromJSON(key, "https://www.googleapis.com/auth/cloud-platform")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := config.TokenSource(t.Context()).Token()
+	if err != nil {
+		return "", err
+	}
+	return token.AccessToken, nil
+}
+
+// ask makes a call with an access token and returns the status and the body of the answer.
+func (c *cloud) ask(method, path, token, body string) (int, string) {
+	c.t.Helper()
+	request, err := http.NewRequestWithContext(c.t.Context(), method, c.url+path, strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	data, err := io.ReadAll(answer.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return answer.StatusCode, string(data)
+}
+
+const projectPath = "/cloudresourcemanager/v1/projects/" + projectID
+
+func TestTokenEndsWithItsKeyItsAccountAndItsHour(t *testing.T) {
+	tests := map[string]func(t *testing.T, c *cloud, email, key string){
+		"key deleted": func(t *testing.T, c *cloud, _, key string) {
+			if _, err := c.owner().iam.Projects.ServiceAccounts.Keys.Delete(key).Do(); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"account disabled": func(t *testing.T, c *cloud, email, _ string) {
+			if _, err := c.owner().iam.Projects.ServiceAccounts.Disable("projects/-/serviceAccounts/"+email, &iam.DisableServiceAccountRequest{}).Do(); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"account deleted": func(t *testing.T, c *cloud, email, _ string) {
+			if _, err := c.owner().iam.Projects.ServiceAccounts.Delete("projects/-/serviceAccounts/" + email).Do(); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"hour over": func(_ *testing.T, c *cloud, _, _ string) {
+			c.SetClock(func() time.Time { return time.Now().Add(time.Hour) })
+		},
+	}
+	for name, end := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newCloud(t, false)
+			email, file := c.account("team-web", "roles/viewer")
+			token, err := login(t, file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status, body := c.ask("GET", projectPath, token, ""); status != http.StatusOK {
+				t.Fatalf("the token is not good: %d %s", status, body)
+			}
+			var fields struct {
+				ID string `json:"private_key_id"`
+			}
+			if err := json.Unmarshal(file, &fields); err != nil {
+				t.Fatal(err)
+			}
+			end(t, c, email, "projects/-/serviceAccounts/"+email+"/keys/"+fields.ID)
+			if status, body := c.ask("GET", projectPath, token, ""); status != http.StatusUnauthorized {
+				t.Errorf("the token is still good: %d %s", status, body)
+			}
+			if _, err := login(t, file); err == nil {
+				t.Error("the key is still good for a new token")
+			}
+		})
+	}
+}
+
+func TestTokenSurvivesRestart(t *testing.T) {
+	c := newCloud(t, false)
+	_, file := c.account("team-web", "roles/viewer")
+	token, err := login(t, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := c.engineer
+	c.restart(false)
+	if !bytes.Equal(before, c.engineer) {
+		t.Error("the engineer's credential changed with the restart")
+	}
+	if status, body := c.ask("GET", projectPath, token, ""); status != http.StatusOK {
+		t.Errorf("the token is not good after the restart: %d %s", status, body)
+	}
+}
+
+func TestTokenEndpointRefuses(t *testing.T) {
+	c := newCloud(t, false)
+	_, file := c.account("team-web")
+	other := newCloud(t, false)
+	otherEmail, _ := other.account("team-web")
+	var fields map[string]string
+	if err := json.Unmarshal(c.engineer, &fields); err != nil {
+		t.Fatal(err)
+	}
+	refresh := func(change map[string]string) url.Values {
+		form := url.Values{"grant_type": {"refresh_token"}}
+		for _, name := range []string{"client_id", "client_secret", "refresh_token"} {
+			form.Set(name, fields[name])
+		}
+		for name, value := range change {
+			form.Set(name, value)
+		}
+		return form
+	}
+	for name, test := range map[string]struct {
+		form url.Values
+		code int
+		want string
+	}{
+		"unknown client":        {refresh(map[string]string{"client_id": "x"}), 401, "invalid_client"},
+		"wrong client secret":   {refresh(map[string]string{"client_secret": "x"}), 401, "invalid_client"},
+		"wrong refresh token":   {refresh(map[string]string{"refresh_token": "x"}), 400, "invalid_grant"},
+		"another grant":         {url.Values{"grant_type": {"password"}}, 400, "unsupported_grant_type"},
+		"no assertion":          {url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}}, 400, "invalid_grant"},
+		"assertion without key": {url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {"e30.e30.e30"}}, 400, "invalid_grant"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer, err := http.PostForm(c.url+"/token", test.form)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answer.Body.Close()
+			body, _ := io.ReadAll(answer.Body)
+			if answer.StatusCode != test.code || !strings.Contains(string(body), test.want) {
+				t.Errorf("answer is %d %s; want %d %s", answer.StatusCode, body, test.code, test.want)
+			}
+		})
+	}
+	t.Run("key of another cloud", func(t *testing.T) {
+		// The account has the same address in both, so only the key tells them apart.
+		if !strings.Contains(string(file), otherEmail) {
+			t.Fatal("the accounts differ")
+		}
+		foreign := bytes.ReplaceAll(file, []byte(c.url), []byte(other.url))
+		if _, err := login(t, foreign); err == nil {
+			t.Error("a key of another cloud was accepted")
+		}
+	})
+	t.Run("audience of another cloud", func(t *testing.T) {
+		config, err := google.JWTConfigFromJSON(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Audience = "https://oauth2.googleapis.com/token"
+		if _, err := config.TokenSource(t.Context()).Token(); err == nil || !strings.Contains(err.Error(), "audience") {
+			t.Errorf("got %v; want a failed audience check", err)
+		}
+	})
+}
+
+func TestRefusalsOfWhoMakesNoLogin(t *testing.T) {
+	c := newCloud(t, false)
+	for name, test := range map[string]struct{ token, reason, item string }{
+		"no token":      {"", "CREDENTIALS_MISSING", "required"},
+		"unknown token": {"ya29.x", "ACCESS_TOKEN_EXPIRED", "authError"},
+		"forged JWT":    {"e30.e30.e30", "ACCESS_TOKEN_EXPIRED", "authError"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, body := c.ask("GET", projectPath, test.token, "")
+			var answer struct {
+				Error struct {
+					Code    int
+					Status  string
+					Errors  []struct{ Reason string }
+					Details []struct{ Reason string }
+				}
+			}
+			if err := json.Unmarshal([]byte(body), &answer); err != nil {
+				t.Fatal(err)
+			}
+			got := answer.Error
+			if status != 401 || got.Code != 401 || got.Status != "UNAUTHENTICATED" || len(got.Errors) != 1 || got.Errors[0].Reason != test.item ||
+				len(got.Details) != 1 || got.Details[0].Reason != test.reason {
+				t.Errorf("answer is %d %s", status, body)
+			}
+		})
+	}
+}
