@@ -52,12 +52,12 @@ func child(t *testing.T, root, cache string) *exec.Cmd {
 // fakeGo puts a go command first on PATH that runs body, in a shell, before it builds as the real one does.
 func fakeGo(t *testing.T, body string) {
 	t.Helper()
-	real, err := exec.LookPath("go")
+	original, err := exec.LookPath("go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	script(t, dir, "go", `if [ "$1" = build ]; then `+body+`; fi; exec "`+real+`" "$@"`)
+	script(t, dir, "go", `if [ "$1" = build ]; then `+body+`; fi; exec "`+original+`" "$@"`)
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 

@@ -58,7 +58,7 @@ func explain(err error, cache string) error {
 		return fmt.Errorf("no C compiler %s on PATH: a part of this tool is written in C: install gcc or clang, or set CC", m[1])
 	}
 	if m := tooOld.FindStringSubmatch(output); m != nil {
-		return fmt.Errorf("Go %s is too old: go %s is needed: install it from https://go.dev/dl, or let Go fetch it with GOTOOLCHAIN=auto", m[2], m[1])
+		return fmt.Errorf("the Go on PATH, %s, is too old: %s is needed: install it from https://go.dev/dl, or let Go fetch it with GOTOOLCHAIN=auto", m[2], m[1])
 	}
 	if m := refused.FindStringSubmatch(output); m != nil {
 		return fmt.Errorf("module %s was refused: %s: check the network and go env GOPROXY GOSUMDB", m[1], strings.TrimSpace(m[2]))

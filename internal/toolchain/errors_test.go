@@ -60,7 +60,7 @@ func TestErrorsOfTheGoCommand(t *testing.T) {
 		},
 		{
 			"Go that is too old", "go: go.mod requires go >= 1.26.0 (running go 1.24.1; GOTOOLCHAIN=local)",
-			"Go 1.24.1 is too old: go 1.26.0 is needed: install it",
+			"the Go on PATH, 1.24.1, is too old: 1.26.0 is needed: install it",
 		},
 		{
 			"no C compiler", `cgo: C compiler "gcc" not found: exec: "gcc": executable file not found in $PATH`,

@@ -1,0 +1,74 @@
+# Every target builds without C, so that what runs here is what runs elsewhere. The toolchain knows the exception.
+export CGO_ENABLED = 0
+
+GOLANGCI_LINT = go tool -modfile=tools/lint/go.mod golangci-lint
+
+# All files that git tracks or would track.
+FILES = git ls-files --cached --others --exclude-standard
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Print the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build bin/strata
+	go build -trimpath -o bin/strata ./cmd/strata
+
+.PHONY: up
+up: build ## Bring up every layer of a local platform
+	bin/strata up
+
+.PHONY: down
+down: build ## Take the local platform down again
+	bin/strata down
+
+.PHONY: test
+test: ## Run all tests, end to end ones too; the first run builds the tools
+	go test -timeout 80m ./...
+
+.PHONY: test-unit
+test-unit: ## Run the tests that need no tools
+	go test -short ./...
+
+.PHONY: bench
+bench: ## Measure each step of up, and what a command pays when all is built
+	go test -timeout 80m -run '^$$' -bench . -benchtime 1x ./internal/toolchain ./test/...
+
+.PHONY: generate
+generate: ## Generate the files that are made from others
+	go generate ./...
+
+.PHONY: format
+format: ## Format the code
+	gofmt -w $$($(FILES) '*.go')
+
+.PHONY: lint
+lint: ## Run the linters
+	$(GOLANGCI_LINT) run
+
+.PHONY: verify
+verify: verify-format verify-vet verify-generated lint ## Check everything but the tests, and say what mends it
+
+.PHONY: verify-format
+verify-format:
+	@unformatted=$$(gofmt -l $$($(FILES) '*.go')); \
+	if [ -n "$$unformatted" ]; then \
+		echo "not formatted:" $$unformatted; echo "mend it with: make format"; exit 1; \
+	fi
+
+.PHONY: verify-vet
+verify-vet:
+	go vet ./...
+
+# Generating into the tree as it is shows what is stale, whether the tree is clean or not.
+.PHONY: verify-generated
+verify-generated:
+	@sums() { $(FILES) -z | sort -z | xargs -0 cksum 2>/dev/null; }; \
+	before=$$(mktemp); after=$$(mktemp); trap 'rm -f "$$before" "$$after"' EXIT; \
+	sums >"$$before"; $(MAKE) --no-print-directory generate && sums >"$$after" || exit 1; \
+	if ! diff "$$before" "$$after" >/dev/null; then \
+		echo "generated files were stale:" $$(diff "$$before" "$$after" | awk '/^[<>]/ { print $$4 }' | sort -u); \
+		echo "mend it with: make generate, then commit them"; exit 1; \
+	fi
