@@ -1,0 +1,296 @@
+package fluxcd
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	kustypes "sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/strata-platform/strata/sdks/flux"
+)
+
+const (
+	clusterType = "pulumi:providers:kubernetes"
+	fluxType    = "strata:components:Flux"
+	sourceType  = "strata:components:FluxSource"
+	syncType    = "strata:components:FluxSync"
+	canary      = "s3cret-canary"
+)
+
+// engine records what a program registers, as the engine would see it.
+type engine struct {
+	mu        sync.Mutex
+	resources map[string]pulumi.MockResourceArgs
+}
+
+func (e *engine) NewResource(args pulumi.MockResourceArgs) (string, resource.PropertyMap, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.resources[args.Name] = args
+	return args.Name + "-id", args.Inputs, nil
+}
+
+func (*engine) Call(pulumi.MockCallArgs) (resource.PropertyMap, error) {
+	return resource.PropertyMap{}, nil
+}
+
+// run runs a program and returns what it registered, by name.
+func run(t *testing.T, program func(ctx *pulumi.Context, cluster pulumi.ResourceOption) error) (map[string]pulumi.MockResourceArgs, error) {
+	t.Helper()
+	e := &engine{resources: map[string]pulumi.MockResourceArgs{}}
+	err := pulumi.RunErr(func(ctx *pulumi.Context) error {
+		cluster, err := kubernetes.NewProvider(ctx, "cluster", nil)
+		if err != nil {
+			return err
+		}
+		return program(ctx, pulumi.Provider(cluster))
+	}, pulumi.WithMocks("project", "stack", e))
+	return e.resources, err
+}
+
+func minimal() *Args {
+	return &Args{
+		GitURL:      pulumi.String("http://127.0.0.1:3000/fleet.git"),
+		GitUsername: pulumi.String("fleet"),
+		GitPassword: pulumi.String(canary),
+		Path:        pulumi.String("clusters/dev"),
+		Kubeconfig:  pulumi.String(kubeconfig),
+	}
+}
+
+func TestNew(t *testing.T) {
+	var parents sync.Map
+	got, err := run(t, func(ctx *pulumi.Context, cluster pulumi.ResourceOption) error {
+		f, err := New(ctx, "flux", minimal(), cluster)
+		if err != nil {
+			return err
+		}
+		f.Namespace.ApplyT(func(ns string) string { parents.Store("namespace", ns); return ns })
+		f.Version.ApplyT(func(v string) string { parents.Store("version", v); return v })
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	assertResources(t, got, map[string]string{
+		"cluster":          clusterType,
+		"flux":             fluxType,
+		"flux-namespace":   "kubernetes:core/v1:Namespace",
+		"flux-credentials": "kubernetes:core/v1:Secret",
+		"flux-provider":    flux.ProviderToken,
+		"flux-bootstrap":   flux.FluxBootstrapGitToken,
+	})
+	for _, child := range []string{"flux-namespace", "flux-credentials", "flux-provider", "flux-bootstrap"} {
+		assertParent(t, got[child], fluxType+"::flux")
+	}
+	assertSecretOnlyMarked(t, got)
+
+	bootstrap := got["flux-bootstrap"]
+	if !strings.Contains(bootstrap.Provider, "flux-provider") {
+		t.Errorf("flux-bootstrap uses provider %q", bootstrap.Provider)
+	}
+	if deps := bootstrap.RegisterRPC.GetDependencies(); !slices.ContainsFunc(deps, func(d string) bool { return strings.HasSuffix(d, "::flux-credentials") }) {
+		t.Errorf("flux-bootstrap does not wait for the credentials, but for %q", deps)
+	}
+	if !strings.Contains(got["flux-credentials"].Provider, "cluster") {
+		t.Errorf("flux-credentials uses provider %q, not the component's", got["flux-credentials"].Provider)
+	}
+	in := bootstrap.Inputs.Mappable()
+	for k, want := range map[string]any{
+		"namespace": "flux-system", "secretName": "flux-system", "disableSecretCreation": true,
+		"path": "clusters/dev", "version": DefaultVersion, "kustomizationOverride": lockdown,
+	} {
+		if in[k] != want {
+			t.Errorf("%s is %v, want %v", k, in[k], want)
+		}
+	}
+	if _, ok := in["keepNamespace"]; ok {
+		t.Error("a property that the published plugin does not know is set")
+	}
+	for k, want := range map[string]string{"namespace": "flux-system", "version": DefaultVersion} {
+		if v, _ := parents.Load(k); v != want {
+			t.Errorf("output %s is %v, want %q", k, v, want)
+		}
+	}
+}
+
+func TestNewConfiguresTheProviderFromTheKubeconfig(t *testing.T) {
+	got, err := run(t, func(ctx *pulumi.Context, cluster pulumi.ResourceOption) error {
+		_, err := New(ctx, "flux", minimal(), cluster)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := plain(got["flux-provider"].Inputs)
+	cluster, _ := in["kubernetes"].(map[string]any)
+	if cluster["host"] != "https://127.0.0.1:6443" || cluster["clientKey"] != canary || cluster["token"] != nil {
+		t.Errorf("kubernetes is %v", slices.Sorted(maps.Keys(cluster)))
+	}
+	git, _ := in["git"].(map[string]any)
+	http, _ := git["http"].(map[string]any)
+	if git["url"] != "http://127.0.0.1:3000/fleet.git" || git["branch"] != "main" || http["allowInsecureHttp"] != true {
+		t.Errorf("git is %v", slices.Sorted(maps.Keys(git)))
+	}
+}
+
+func TestNewReadsWithOtherCredentials(t *testing.T) {
+	got, err := run(t, func(ctx *pulumi.Context, cluster pulumi.ResourceOption) error {
+		args := minimal()
+		args.ReadUsername, args.ReadPassword = pulumi.String("reader"), pulumi.String("read-only")
+		_, err := New(ctx, "flux", args, cluster)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, _ := plain(got["flux-credentials"].Inputs)["stringData"].(map[string]any)
+	if data["username"] != "reader" || data["password"] != "read-only" {
+		t.Errorf("the cluster reads as %v", data["username"])
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*Args)
+		want   string
+	}{
+		"no repository":            {func(a *Args) { a.GitURL = nil }, "GitURL must be given"},
+		"no password":              {func(a *Args) { a.GitPassword = nil }, "GitUsername and GitPassword must be given"},
+		"half a reader":            {func(a *Args) { a.ReadUsername = pulumi.String("x") }, "ReadUsername and ReadPassword must be given together"},
+		"no way to the cluster":    {func(a *Args) { a.Kubeconfig = nil }, "one of Kubeconfig and Provider must be given"},
+		"two ways to the cluster":  {func(a *Args) { a.Provider = &flux.Provider{} }, "one of Kubeconfig and Provider must be given"},
+		"a kubeconfig of nonsense": {func(a *Args) { a.Kubeconfig = pulumi.String("{" + canary) }, "the kubeconfig is no valid one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := run(t, func(ctx *pulumi.Context, cluster pulumi.ResourceOption) error {
+				args := minimal()
+				test.change(args)
+				_, err := New(ctx, "flux", args, cluster)
+				return err
+			})
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), canary) {
+				t.Errorf("error is %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestLockdown(t *testing.T) {
+	var k kustypes.Kustomization
+	if err := yaml.UnmarshalStrict([]byte(lockdown), &k); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(k.Resources, []string{"gotk-components.yaml", "gotk-sync.yaml"}) {
+		t.Errorf("resources are %q", k.Resources)
+	}
+	arguments := map[string][]string{}
+	for _, p := range k.Patches {
+		for _, controller := range append(DefaultComponents(), Namespace) {
+			if match, _ := (kustypes.NewSelectorRegex(p.Target)); match.MatchName(controller) {
+				_, value, _ := strings.Cut(p.Patch, "value: ")
+				arguments[controller] = append(arguments[controller], strings.TrimSpace(value))
+			}
+		}
+	}
+	want := map[string][]string{
+		"kustomize-controller":    {"--no-cross-namespace-refs=true", "--no-remote-bases=true", "--default-service-account=default"},
+		"helm-controller":         {"--no-cross-namespace-refs=true", "--default-service-account=default"},
+		"notification-controller": {"--no-cross-namespace-refs=true"},
+		Namespace:                 {"kustomize-controller"},
+	}
+	if !maps.EqualFunc(arguments, want, slices.Equal) {
+		t.Errorf("arguments are %q, want %q", arguments, want)
+	}
+}
+
+func TestIsLoopback(t *testing.T) {
+	for address, want := range map[string]bool{
+		"http://127.0.0.1:3000/x.git": true,
+		"http://127.3.2.1/x.git":      true,
+		"http://[::1]:80/x.git":       true,
+		"http://localhost/x.git":      true,
+		"http://localhost.example/x":  false,
+		"http://10.0.0.1/x.git":       false,
+		"https://127.0.0.1/x.git":     false,
+		"::":                          false,
+	} {
+		if got := isLoopback(address); got != want {
+			t.Errorf("%s: %t, want %t", address, got, want)
+		}
+	}
+}
+
+func assertResources(t *testing.T, got map[string]pulumi.MockResourceArgs, want map[string]string) {
+	t.Helper()
+	types := map[string]string{}
+	for name, r := range got {
+		types[name] = r.TypeToken
+	}
+	if !maps.Equal(types, want) {
+		t.Errorf("resources are %v, want %v", types, want)
+	}
+}
+
+func assertParent(t *testing.T, r pulumi.MockResourceArgs, want string) {
+	t.Helper()
+	if got := r.RegisterRPC.GetParent(); !strings.HasSuffix(got, want) {
+		t.Errorf("the parent of %s is %q, want one that ends with %q", r.Name, got, want)
+	}
+}
+
+// assertSecretOnlyMarked fails where the canary is anywhere but in a value marked secret.
+func assertSecretOnlyMarked(t *testing.T, got map[string]pulumi.MockResourceArgs) {
+	t.Helper()
+	marked := 0
+	var visit func(path string, v resource.PropertyValue)
+	visit = func(path string, v resource.PropertyValue) {
+		switch {
+		case v.IsSecret(), v.IsOutput() && v.OutputValue().Secret:
+			marked++
+		case v.IsOutput():
+			visit(path, v.OutputValue().Element)
+		case v.IsString():
+			if strings.Contains(v.StringValue(), canary) {
+				t.Errorf("%s shows the secret", path)
+			}
+		case v.IsArray():
+			for _, e := range v.ArrayValue() {
+				visit(path, e)
+			}
+		case v.IsObject():
+			for k, e := range v.ObjectValue() {
+				visit(path+"."+string(k), e)
+			}
+		}
+	}
+	for name, r := range got {
+		visit(name, resource.NewProperty(r.Inputs))
+	}
+	if marked == 0 {
+		t.Error("nothing is marked secret")
+	}
+}
+
+// plain returns properties without marks.
+func plain(m resource.PropertyMap) map[string]any {
+	var open func(v resource.PropertyValue) (any, bool)
+	open = func(v resource.PropertyValue) (any, bool) {
+		switch {
+		case v.IsSecret():
+			return v.SecretValue().Element.MapRepl(nil, open), true
+		case v.IsOutput():
+			return v.OutputValue().Element.MapRepl(nil, open), true
+		default:
+			return nil, false
+		}
+	}
+	return m.MapRepl(nil, open)
+}

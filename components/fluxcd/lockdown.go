@@ -1,0 +1,44 @@
+package fluxcd
+
+// lockdown is the kustomization.yaml beside Flux's own manifests: https://fluxcd.io/flux/installation/configuration/multitenancy/.
+// Only controllers that know an argument get it; one that is not installed is no match. source-controller has no references
+// between namespaces to refuse.
+const lockdown = `apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources:
+- gotk-components.yaml
+- gotk-sync.yaml
+patches:
+# No object refers to one in another namespace.
+- target:
+    kind: Deployment
+    name: (kustomize-controller|helm-controller|notification-controller|image-reflector-controller|image-automation-controller)
+  patch: |
+    - op: add
+      path: /spec/template/spec/containers/0/args/-
+      value: --no-cross-namespace-refs=true
+# No kustomization fetches bases from elsewhere.
+- target:
+    kind: Deployment
+    name: kustomize-controller
+  patch: |
+    - op: add
+      path: /spec/template/spec/containers/0/args/-
+      value: --no-remote-bases=true
+# Whoever names no account has the rights of the namespace's default one.
+- target:
+    kind: Deployment
+    name: (kustomize-controller|helm-controller)
+  patch: |
+    - op: add
+      path: /spec/template/spec/containers/0/args/-
+      value: --default-service-account=default
+# The root sync alone keeps the controller's own rights.
+- target:
+    kind: Kustomization
+    name: ` + Namespace + `
+  patch: |
+    - op: add
+      path: /spec/serviceAccountName
+      value: kustomize-controller
+`
