@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/strata-platform/strata/internal/local/plugins/flux"
 	"github.com/strata-platform/strata/internal/local/plugins/gcp"
 	"github.com/strata-platform/strata/internal/local/plugins/random"
 )
@@ -25,11 +26,13 @@ func Name(arg0 string) (string, bool) {
 // returns when the engine is done.
 func Run(ctx context.Context, name string) error {
 	switch name {
+	case "flux":
+		return flux.Package().Serve(ctx)
 	case "gcp":
 		return gcp.Package().Serve(ctx)
 	case "random":
 		return random.Package().Serve(ctx)
 	default:
-		return fmt.Errorf("no local plugin for provider %q: there are gcp and random", name)
+		return fmt.Errorf("no local plugin for provider %q: there are flux, gcp and random", name)
 	}
 }

@@ -63,15 +63,12 @@ func (s *server) resource(urn resource.URN) (Resource, error) {
 }
 
 func (s *server) checkConfig(_ context.Context, req p.CheckRequest) (p.CheckResponse, error) {
-	resp := p.CheckResponse{Inputs: req.Inputs}
 	config := s.configObject()
-	for k := range req.Inputs.AllStable {
-		if _, ok := config.fields[k]; !ok && !internalKey(k) && k != "version" && k != "pluginDownloadURL" {
-			resp.Failures = append(resp.Failures, p.CheckFailure{
-				Property: k,
-				Reason:   fmt.Sprintf("unknown configuration %q of provider %s%s", k, s.pkg.Name, suggestion(k, config)),
-			})
-		}
+	inputs := configured(config, req.Inputs.Delete("version", "pluginDownloadURL"))
+	resp := p.CheckResponse{Inputs: req.Inputs}
+	for _, f := range checkObject(config, nil, inputs, "") {
+		f.Reason = fmt.Sprintf("configuration of provider %s: %s", s.pkg.Name, f.Reason)
+		resp.Failures = append(resp.Failures, f)
 	}
 	return resp, nil
 }
@@ -95,7 +92,8 @@ func (s *server) configure(ctx context.Context, req p.ConfigureRequest) error {
 	if s.pkg.Configure == nil {
 		return nil
 	}
-	if err := s.pkg.Configure(ctx, unmarked(property.New(req.Args)).AsMap()); err != nil {
+	config := configured(s.configObject(), unmarked(property.New(req.Args)).AsMap())
+	if err := s.pkg.Configure(ctx, config); err != nil {
 		return oneLine(fmt.Errorf("configure provider %s: %w", s.pkg.Name, err))
 	}
 	return nil

@@ -257,6 +257,22 @@ func asInput(t *typ, live property.Value) property.Value {
 	}
 }
 
+// configured returns a provider's configuration with the types it should have. The engine hands on everything that is not
+// a string as JSON in a string. What cannot be read is left for the check to refuse.
+func configured(config *object, m property.Map) property.Map {
+	for k, f := range config.fields {
+		v := m.Get(k)
+		if f.typ.kind == kindString || !v.IsString() {
+			continue
+		}
+		var parsed any
+		if json.Unmarshal([]byte(v.AsString()), &parsed) == nil {
+			m = m.Set(k, fromPlain(parsed).WithSecret(v.Secret()))
+		}
+	}
+	return m
+}
+
 // conforming returns the part of v that t can express. The service may tell more than the SDK knows.
 func conforming(t *typ, v property.Value) property.Value {
 	switch {

@@ -1,0 +1,134 @@
+package plugins_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/strata-platform/strata/internal/local/gcloud"
+	"github.com/strata-platform/strata/internal/local/gcloud/dolt"
+	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+)
+
+const project = "strata-local"
+
+// cloud is an emulated Google Cloud with real databases and a pretended control plane.
+type cloud struct {
+	url   string
+	owner string // credentials of the project's owner
+}
+
+type pretendedCluster struct{}
+
+func (pretendedCluster) Create(context.Context, string) (gcloud.ClusterAccess, error) {
+	return gcloud.ClusterAccess{
+		Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key"),
+	}, nil
+}
+func (pretendedCluster) Delete(context.Context, string) error { return nil }
+
+func newCloud(t *testing.T) cloud {
+	t.Helper()
+	binary := toolchaintest.Path(t, "dolt")
+	dir := t.TempDir()
+	var handler http.Handler
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	t.Cleanup(front.Close)
+	server, err := gcloud.New(gcloud.Options{
+		Dir:      filepath.Join(dir, "store"),
+		BaseURL:  front.URL,
+		Clusters: pretendedCluster{},
+		Databases: dolt.New(dolt.Options{
+			Binary: func(context.Context) (string, error) { return binary, nil },
+			Dir:    filepath.Join(dir, "sql"),
+			Logs:   filepath.Join(dir, "logs"),
+		}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	handler = server
+	if err := server.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	owner, err := server.EnsureProject(project, "engineer@example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cloud{url: front.URL, owner: string(owner)}
+}
+
+// stack is a Pulumi stack of a YAML program in a folder of its own.
+type stack struct {
+	dir string
+	env []string
+}
+
+func (c cloud) newStack(t *testing.T) *stack {
+	t.Helper()
+	home, tools := t.TempDir(), t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{
+		"pulumi":                 toolchaintest.Path(t, "pulumi"),
+		"pulumi-language-yaml":   toolchaintest.Path(t, "pulumi-language-yaml"),
+		"pulumi-resource-gcp":    self,
+		"pulumi-resource-random": self,
+	} {
+		if err := os.Symlink(target, filepath.Join(tools, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &stack{dir: t.TempDir(), env: []string{
+		"PATH=" + tools + ":/usr/bin:/bin", "HOME=" + home, "PULUMI_HOME=" + filepath.Join(home, ".pulumi"),
+		"PULUMI_BACKEND_URL=file://" + home, "PULUMI_CONFIG_PASSPHRASE=test",
+		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true", "PULUMI_SKIP_UPDATE_CHECK=true",
+		"GOOGLE_PROJECT=" + project, "GOOGLE_REGION=europe-west1", "GOOGLE_ZONE=europe-west1-b",
+		"GOOGLE_CREDENTIALS=" + c.owner,
+	}}
+	for k, v := range gcloud.Endpoints(c.url) {
+		s.env = append(s.env, k+"="+v)
+	}
+	return s
+}
+
+// write replaces the program.
+func (s *stack) write(t *testing.T, program string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(s.dir, "Pulumi.yaml"), []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// try runs pulumi and returns what it says.
+func (s *stack) try(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "pulumi", append(args, "--non-interactive", "--color=never")...)
+	command.Path = strings.TrimPrefix(strings.SplitN(s.env[0], ":", 2)[0], "PATH=") + "/pulumi"
+	command.Err = nil
+	command.Dir, command.Env = s.dir, s.env
+	out, err := command.CombinedOutput()
+	return string(out), err
+}
+
+// run is try for a command that must succeed.
+func (s *stack) run(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := s.try(t, args...)
+	if err != nil {
+		t.Fatalf("pulumi %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}

@@ -1,0 +1,316 @@
+package provider_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	p "github.com/pulumi/pulumi-go-provider"
+	"github.com/pulumi/pulumi/pkg/v3/codegen/schema"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/property"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/internal/local/plugins/provider"
+)
+
+// The types of a small SDK, in the form that Pulumi generates.
+
+type boxLock struct {
+	Code  *string `pulumi:"code"`
+	Level int     `pulumi:"level"`
+}
+
+type boxArgs struct {
+	Name   *string           `pulumi:"name"`
+	Size   int               `pulumi:"size"`
+	Colour *string           `pulumi:"colour"`
+	Labels map[string]string `pulumi:"labels"`
+	Locks  []boxLock         `pulumi:"locks"`
+	Region *string           `pulumi:"region"`
+	Fancy  *bool             `pulumi:"fancy"`
+	Lid    *boxLock          `pulumi:"lid"`
+}
+
+type BoxArgs struct{}
+
+func (BoxArgs) ElementType() reflect.Type { return reflect.TypeFor[boxArgs]() }
+
+type Box struct {
+	pulumi.CustomResourceState
+
+	Name   pulumi.StringOutput    `pulumi:"name"`
+	Size   pulumi.IntOutput       `pulumi:"size"`
+	Colour pulumi.StringPtrOutput `pulumi:"colour"`
+	Labels pulumi.StringMapOutput `pulumi:"labels"`
+	Locks  pulumi.AnyOutput       `pulumi:"locks"`
+	Region pulumi.StringOutput    `pulumi:"region"`
+	Fancy  pulumi.BoolPtrOutput   `pulumi:"fancy"`
+	Lid    pulumi.AnyOutput       `pulumi:"lid"`
+	Serial pulumi.StringOutput    `pulumi:"serial"`
+	Key    pulumi.StringOutput    `pulumi:"key"`
+}
+
+// What the operations understand of them.
+
+type box struct {
+	Name   string            `json:"name"`
+	Size   int               `json:"size"`
+	Colour string            `json:"colour,omitempty"`
+	Labels map[string]string `json:"labels"`
+	Region string            `json:"region"`
+}
+
+type boxState struct {
+	box
+	Serial string `json:"serial"`
+	Key    string `json:"key,omitempty"`
+}
+
+const boxToken = "toys:index/box:Box"
+
+// shelf is where boxes are.
+type shelf struct {
+	boxes map[string]boxState
+	fail  error
+}
+
+func (s *shelf) pkg() provider.Package {
+	type request = provider.Request[box, boxState]
+	return provider.Package{
+		Name: "toys", Version: "1.2.3",
+		Config: struct {
+			Region *string  `pulumi:"region"`
+			Tags   []string `pulumi:"tags"`
+		}{},
+		Resources: map[string]provider.Resource{boxToken: {
+			Args: BoxArgs{}, State: Box{},
+			Replace:  []string{"name", "size", "lid.code"},
+			Identity: []string{"name"},
+			Computed: []string{"region"},
+			Secrets:  []string{"key"},
+			AutoName: &provider.AutoName{Property: "name", MaxLength: 12},
+			Defaults: map[string]property.Value{"fancy": property.New(true)},
+			Operations: provider.Handle(provider.CRUD[box, boxState]{
+				Check: func(b box) []provider.Failure {
+					if b.Size < 0 {
+						return []provider.Failure{{Path: "size", Reason: "size must not be negative"}}
+					}
+					return nil
+				},
+				Create: func(_ context.Context, r request) (string, boxState, error) {
+					if s.fail != nil && s.boxes == nil {
+						return "", boxState{}, s.fail
+					}
+					b := boxState{box: r.Args, Serial: "1", Key: "k"}
+					if b.Region == "" {
+						b.Region = "here"
+					}
+					s.boxes[b.Name] = b
+					return b.Name, b, s.fail
+				},
+				Read: func(_ context.Context, r request) (string, boxState, error) {
+					b, ok := s.boxes[r.ID]
+					if !ok {
+						return "", boxState{}, provider.ErrNotFound
+					}
+					b.Key = "" // told once
+					return r.ID, b, nil
+				},
+				Update: func(_ context.Context, r request) (boxState, error) {
+					b := s.boxes[r.ID]
+					b.Labels, b.Colour = r.Args.Labels, r.Args.Colour
+					s.boxes[r.ID] = b
+					return b, nil
+				},
+				Delete: func(_ context.Context, r request) error {
+					if _, ok := s.boxes[r.ID]; !ok {
+						return provider.ErrNotFound
+					}
+					delete(s.boxes, r.ID)
+					return nil
+				},
+			}),
+		}},
+	}
+}
+
+func urn(name string) resource.URN {
+	return resource.NewURN("dev", "test", "", boxToken, name)
+}
+
+func props(kv ...any) property.Map {
+	m := map[string]property.Value{}
+	for i := 0; i < len(kv); i += 2 {
+		switch v := kv[i+1].(type) {
+		case string:
+			m[kv[i].(string)] = property.New(v)
+		case int:
+			m[kv[i].(string)] = property.New(float64(v))
+		case bool:
+			m[kv[i].(string)] = property.New(v)
+		case property.Map:
+			m[kv[i].(string)] = property.New(v)
+		case []property.Value:
+			m[kv[i].(string)] = property.New(v)
+		case property.Value:
+			m[kv[i].(string)] = v
+		}
+	}
+	return property.NewMap(m)
+}
+
+func TestLifeOfAResource(t *testing.T) {
+	s := &shelf{boxes: map[string]boxState{}}
+	server := s.pkg().Provider()
+	inputs := props("name", "a", "size", 1, "labels", property.New(props("owner", "me")).WithSecret(true))
+
+	preview, err := server.Create(t.Context(), p.CreateRequest{Urn: urn("b"), Properties: inputs, DryRun: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !preview.Properties.Get("serial").IsComputed() || preview.Properties.Get("name").AsString() != "a" || len(s.boxes) != 0 {
+		t.Errorf("preview is %v with %d boxes, want an unknown serial and no box", preview.Properties, len(s.boxes))
+	}
+
+	created, err := server.Create(t.Context(), p.CreateRequest{Urn: urn("b"), Properties: inputs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := created.Properties.Get("key"); !v.Secret() || v.AsString() != "k" {
+		t.Errorf("key is %v, want a secret", v)
+	}
+	if v := created.Properties.Get("labels"); !v.Secret() {
+		t.Error("labels came in as a secret and went out as none")
+	}
+
+	b := s.boxes["a"]
+	b.Labels = map[string]string{"owner": "somebody"}
+	s.boxes["a"] = b
+	read, err := server.Read(t.Context(), p.ReadRequest{ID: "a", Urn: urn("b"), Properties: created.Properties, Inputs: inputs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := read.Inputs.Get("labels").AsMap().Get("owner").AsString(); got != "somebody" {
+		t.Errorf("refreshed label is %q, want the live one", got)
+	}
+	if read.Inputs.Get("region").IsString() {
+		t.Error("a refresh added an input that the program never set")
+	}
+	if v := read.Properties.Get("key"); !v.IsString() || !v.Secret() || v.AsString() != "k" {
+		t.Errorf("after a refresh the key is %v, want the one that was told once", v)
+	}
+
+	imported, err := server.Read(t.Context(), p.ReadRequest{ID: "a", Urn: urn("b")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if imported.Inputs.Get("size").AsNumber() != 1 || imported.Inputs.Get("serial").IsString() {
+		t.Errorf("imported inputs are %v, want the inputs and no outputs", imported.Inputs)
+	}
+
+	updated, err := server.Update(t.Context(), p.UpdateRequest{
+		ID: "a", Urn: urn("b"), State: read.Properties, OldInputs: read.Inputs, Inputs: inputs.Set("colour", property.New("red")),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := updated.Properties.Get("colour").AsString(); got != "red" || s.boxes["a"].Labels["owner"] != "me" {
+		t.Errorf("after the update: colour %q, box %v", got, s.boxes["a"])
+	}
+
+	for range 2 { // deleting what is gone is no error
+		if err := server.Delete(t.Context(), p.DeleteRequest{ID: "a", Urn: urn("b"), Properties: updated.Properties}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone, err := server.Read(t.Context(), p.ReadRequest{ID: "a", Urn: urn("b"), Properties: updated.Properties, Inputs: inputs})
+	if err != nil || gone.ID != "" {
+		t.Errorf("reading a deleted box returned %q, %v; want nothing", gone.ID, err)
+	}
+}
+
+func TestErrorsAreOneLineAndNameTheResource(t *testing.T) {
+	s := &shelf{fail: errors.New("no room\n\tleft")}
+	_, err := s.pkg().Provider().Create(t.Context(), p.CreateRequest{Urn: urn("b"), Properties: props("size", 1)})
+	if want := `create toys:index/box:Box "b": no room left`; err == nil || err.Error() != want {
+		t.Errorf("error is %q, want %q", err, want)
+	}
+}
+
+func TestAFailureAfterCreationKeepsTheObject(t *testing.T) {
+	s := &shelf{boxes: map[string]boxState{}, fail: errors.New("not ready")}
+	resp, err := s.pkg().Provider().Create(t.Context(), p.CreateRequest{Urn: urn("b"), Properties: props("name", "a", "size", 1)})
+	if err == nil || resp.PartialState == nil || resp.ID != "a" || resp.Properties.Get("serial").AsString() != "1" {
+		t.Errorf("answer is %+v, %v; want the box as partial state", resp, err)
+	}
+}
+
+func TestUnknownTypesAreRefusedWithWhatIsCovered(t *testing.T) {
+	server := (&shelf{}).pkg().Provider()
+	_, err := server.Check(t.Context(), p.CheckRequest{Urn: resource.NewURN("dev", "test", "", "toys:index/ball:Ball", "b")})
+	if err == nil || !strings.Contains(err.Error(), `"toys:index/ball:Ball" is not covered`) || !strings.Contains(err.Error(), boxToken) {
+		t.Errorf("error is %v, want the type and the list of what is covered", err)
+	}
+	if _, err := server.Invoke(t.Context(), p.InvokeRequest{Token: "toys:index/getBall:getBall"}); err == nil || !strings.Contains(err.Error(), "not covered") {
+		t.Errorf("error of an unknown function is %v", err)
+	}
+}
+
+func TestConfiguration(t *testing.T) {
+	var got property.Map
+	pkg := (&shelf{}).pkg()
+	pkg.Configure = func(_ context.Context, config property.Map) error {
+		got = config
+		return nil
+	}
+	server := pkg.Provider()
+	resp, err := server.CheckConfig(t.Context(), p.CheckRequest{Inputs: props("regoin", "here", "tags", "{", "version", "1.0.0")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(resp.Failures) != 2 || resp.Failures[0].Property != "regoin" || resp.Failures[1].Property != "tags" {
+		t.Errorf("failures are %v, want regoin and tags", resp.Failures)
+	}
+	err = server.Configure(t.Context(), p.ConfigureRequest{Args: props("region", property.New("here").WithSecret(true), "tags", `["a","b"]`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Get("region").Secret() || got.Get("tags").AsArray().Len() != 2 {
+		t.Errorf("configuration is %v, want no secret marks and a list of tags", got)
+	}
+}
+
+func TestSchemaIsOneThatPulumiBinds(t *testing.T) {
+	resp, err := (&shelf{}).pkg().Provider().GetSchema(t.Context(), p.GetSchemaRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var spec schema.PackageSpec
+	if err := json.Unmarshal([]byte(resp.Schema), &spec); err != nil {
+		t.Fatal(err)
+	}
+	pkg, err := schema.ImportSpec(spec, nil, struct{ schema.Loader }{}, schema.ValidationOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, ok := pkg.GetResource(boxToken)
+	if !ok {
+		t.Fatal("the resource is missing")
+	}
+	required := map[string]bool{}
+	for _, in := range r.InputProperties {
+		required[in.Name] = in.IsRequired()
+	}
+	if !required["size"] || required["colour"] || len(required) != 8 {
+		t.Errorf("inputs (and whether they are required) are %v", required)
+	}
+	for _, out := range r.Properties {
+		if out.Secret != (out.Name == "key") {
+			t.Errorf("output %s: secret is %v", out.Name, out.Secret)
+		}
+	}
+}
