@@ -19,11 +19,6 @@ type mysqlUser struct{ name, host string }
 
 func (u mysqlUser) String() string { return quoteText(u.name) + "@" + quoteText(u.host) }
 
-// userGrants is what Cloud SQL lets its users do: everything but what reaches the server itself (SUPER, FILE, SHUTDOWN).
-const userGrants = "SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, RELOAD, PROCESS, REFERENCES, INDEX, ALTER, SHOW DATABASES, " +
-	"CREATE TEMPORARY TABLES, LOCK TABLES, EXECUTE, REPLICATION SLAVE, REPLICATION CLIENT, CREATE VIEW, SHOW VIEW, " +
-	"CREATE ROUTINE, ALTER ROUTINE, CREATE USER, EVENT, TRIGGER"
-
 // systemDatabases are the server's own.
 const systemDatabases = "'information_schema', 'mysql', 'performance_schema', 'sys'"
 
@@ -51,6 +46,34 @@ func databasesOf(ctx context.Context, root *sql.DB, name string) ([]mysqlDatabas
 		found = append(found, db)
 	}
 	return found, rows.Err()
+}
+
+// createDatabase makes a database and lets every user in.
+func createDatabase(ctx context.Context, root *sql.DB, db mysqlDatabase) error {
+	if err := setDatabase(ctx, root, "CREATE", db); err != nil {
+		return err
+	}
+	users, err := usersOf(ctx, root)
+	if err != nil {
+		return err
+	}
+	for _, user := range users {
+		if err := letIn(ctx, root, db.name, user); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// letIn gives a user all privileges on a database. Cloud SQL gives its users all but the server's own privileges on
+// everything; in Dolt whoever may write everywhere may write the table of users too, make himself root and, with root's
+// FILE privilege, read and write the files of the machine. So privileges are given database by database, and only the
+// API makes databases.
+func letIn(ctx context.Context, root *sql.DB, database string, user mysqlUser) error {
+	if _, err := root.ExecContext(ctx, "GRANT ALL PRIVILEGES ON "+quoteName(database)+".* TO "+user.String()); err != nil {
+		return fmt.Errorf("let the user %s into the database %s: %w", user, database, err)
+	}
+	return nil
 }
 
 // setDatabase creates a database or alters it. The charset and the collation must be words.
@@ -89,7 +112,8 @@ func usersOf(ctx context.Context, root *sql.DB) ([]mysqlUser, error) {
 	return found, rows.Err()
 }
 
-// putUser makes a user, or sets the password of the one there is. A nil password leaves that as it is.
+// putUser makes a user who may use every database, or sets the password of the one there is. A nil password leaves that
+// as it is.
 func putUser(ctx context.Context, root *sql.DB, user mysqlUser, password *string) error {
 	create := "CREATE USER IF NOT EXISTS " + user.String()
 	if password != nil {
@@ -99,11 +123,19 @@ func putUser(ctx context.Context, root *sql.DB, user mysqlUser, password *string
 	if password != nil {
 		statements = append(statements, "ALTER USER "+user.String()+" IDENTIFIED BY "+quoteText(*password))
 	}
-	statements = append(statements, "GRANT "+userGrants+" ON *.* TO "+user.String()+" WITH GRANT OPTION")
 	for _, statement := range statements {
 		if _, err := root.ExecContext(ctx, statement); err != nil {
 			// The statement holds the password, so the error names the user instead.
 			return fmt.Errorf("set up the user %s: %w", user, err)
+		}
+	}
+	existing, err := databasesOf(ctx, root, "")
+	if err != nil {
+		return err
+	}
+	for _, db := range existing {
+		if err := letIn(ctx, root, db.name, user); err != nil {
+			return err
 		}
 	}
 	return nil

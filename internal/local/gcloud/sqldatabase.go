@@ -49,7 +49,7 @@ func (s *Server) insertDatabase(c *call) (any, error) {
 		return nil, err
 	}
 	defer server.Unlock()
-	if err := setDatabase(c.ctx, server.Root(), "CREATE", db); err != nil {
+	if err := createDatabase(c.ctx, server.Root(), db); err != nil {
 		return nil, mysqlRefusal("failed to create database "+db.name, err)
 	}
 	return s.doneInstanceOperation(c, instance, "CREATE_DATABASE", instance.SelfLink+"/databases/"+db.name)

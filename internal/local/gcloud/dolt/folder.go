@@ -22,6 +22,7 @@ import (
 type folder string
 
 func (f folder) data() string     { return filepath.Join(string(f), "data") }
+func (f folder) files() string    { return filepath.Join(string(f), "files") }
 func (f folder) config() string   { return filepath.Join(string(f), "server.yaml") }
 func (f folder) home() string     { return filepath.Join(string(f), "dolt") }
 func (f folder) address() string  { return filepath.Join(string(f), "address") }
@@ -29,7 +30,7 @@ func (f folder) password() string { return filepath.Join(string(f), "root-passwo
 
 // prepare makes what is missing in the folder and returns the server's address and the password of its root user.
 func (f folder) prepare(ctx context.Context) (address, password string, err error) {
-	for _, dir := range []string{f.data(), filepath.Join(f.home(), ".dolt")} {
+	for _, dir := range []string{f.data(), f.files(), filepath.Join(f.home(), ".dolt")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return "", "", err
 		}
@@ -66,6 +67,10 @@ func (f folder) serverConfig(address string) []byte {
 		"data_dir: " + quoted(f.data()),
 		"cfg_dir: " + quoted(filepath.Join(f.data(), ".doltcfg")),
 		"privilege_file: " + quoted(filepath.Join(f.data(), ".doltcfg", "privileges.db")),
+		// Every user of a server may call LOAD_FILE and SELECT INTO OUTFILE, whatever his privileges. They reach an empty
+		// folder only, never the files of the machine.
+		"system_variables:",
+		"  secure_file_priv: " + quoted(f.files()),
 		"",
 	}, "\n"))
 }
