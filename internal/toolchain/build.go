@@ -40,43 +40,55 @@ func (j job) run(ctx context.Context) error {
 	defer unlock()
 
 	target := filepath.Join(j.dir, j.tool.name)
+	end := Built
 	if !exists(target) {
-		if err := j.build(ctx, target, start); err != nil {
+		if end, err = j.make(ctx, target, start); err != nil {
 			return explain(err, cache)
 		}
 	}
-	j.report(Built, Event{Elapsed: time.Since(start)})
+	j.report(end, Event{Elapsed: time.Since(start)})
 	return nil
 }
 
-// build builds the tool and moves it to target.
-func (j job) build(ctx context.Context, target string, start time.Time) error {
-	// What interrupted builds have left is ours to remove: we hold the lock.
-	stale, err := filepath.Glob(j.dir + stageInfix + "*")
+// make copies or builds the tool, moves it to target, and returns how it came there.
+func (j job) make(ctx context.Context, target string, start time.Time) (Progress, error) {
+	stage, err := j.stage()
 	if err != nil {
-		return err
-	}
-	for _, dir := range stale {
-		if err := os.RemoveAll(dir); err != nil {
-			return err
-		}
-	}
-	stage, err := os.MkdirTemp(filepath.Dir(j.dir), filepath.Base(j.dir)+stageInfix+"*")
-	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = os.RemoveAll(stage) }()
 
-	stop := j.beat(start)
-	made, err := j.compile(ctx, stage)
-	stop()
+	end, made := Copied, filepath.Join(stage, j.tool.name)
+	if release := j.release(ctx); release != "" {
+		err = copyFile(release, made)
+	} else {
+		end = Built
+		stop := j.beat(start)
+		made, err = j.compile(ctx, stage)
+		stop()
+	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err := os.MkdirAll(j.dir, 0o755); err != nil {
-		return err
+		return "", err
 	}
-	return os.Rename(made, target)
+	return end, os.Rename(made, target)
+}
+
+// stage makes a folder beside the bundle's, after removing those that interrupted builds have left: the caller holds
+// the lock.
+func (j job) stage() (string, error) {
+	stale, err := filepath.Glob(j.dir + stageInfix + "*")
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range stale {
+		if err := os.RemoveAll(dir); err != nil {
+			return "", err
+		}
+	}
+	return os.MkdirTemp(filepath.Dir(j.dir), filepath.Base(j.dir)+stageInfix+"*")
 }
 
 // stageInfix stands between the name of a cache folder and the random end of a stage beside it.

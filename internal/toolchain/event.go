@@ -25,6 +25,8 @@ const (
 	Building Progress = "building"
 	// Built means that the tool is in the cache now.
 	Built Progress = "built"
+	// Copied means that the pinned version was found on PATH and a copy of it is in the cache now.
+	Copied Progress = "copied from PATH"
 )
 
 // heartbeat is the time between two events of a build that goes on.

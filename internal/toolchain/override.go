@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"regexp"
 	"strings"
 )
 
@@ -50,21 +48,4 @@ func (t *Toolchain) checkOverride(ctx context.Context, tl tool, version, path st
 	}
 	t.checked[key] = struct{}{}
 	return nil
-}
-
-// versionText finds a semantic version.
-var versionText = regexp.MustCompile(`\bv?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)`)
-
-// askVersion returns the version, without a v in front, that a program prints.
-func askVersion(ctx context.Context, path string, args []string) (string, error) {
-	cmd := exec.CommandContext(ctx, path, args...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return "", &commandError{args: cmd.Args, output: string(out), err: err}
-	}
-	m := versionText.FindStringSubmatch(string(out))
-	if m == nil {
-		return "", &commandError{args: cmd.Args, output: string(out), err: fmt.Errorf("no version in its output")}
-	}
-	return m[1], nil
 }

@@ -157,7 +157,8 @@ func (t *Toolchain) Path(ctx context.Context, name string) (string, error) {
 }
 
 // Ensure builds those of the named tools that are missing, one after the other, and tells report about each; a nil
-// report is told nothing. Tools that the environment overrides are checked and not built.
+// report is told nothing. A release of the pinned version on PATH is copied instead of building it. Tools that the
+// environment overrides are checked and not built.
 func (t *Toolchain) Ensure(ctx context.Context, report func(Event), names ...string) error {
 	if report == nil {
 		report = func(Event) {}

@@ -64,6 +64,58 @@ func TestEnsureReportsWhatItBuilds(t *testing.T) {
 	}
 }
 
+func TestReleaseOnPath(t *testing.T) {
+	for _, test := range []struct {
+		name, says string
+		want       Progress
+	}{
+		{"the pinned version is copied", "hello 1.2.3", Copied},
+		{"another version is not", "hello 1.2.4", Built},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			onPath := t.TempDir()
+			release := script(t, onPath, "hello", "echo "+test.says)
+			t.Setenv("PATH", onPath+string(os.PathListSeparator)+os.Getenv("PATH"))
+			tools := openTiny(t, tinyRoot(t), t.TempDir())
+			var last Progress
+			if err := tools.Ensure(t.Context(), func(e Event) { last = e.Progress }, "hello"); err != nil {
+				t.Fatal(err)
+			}
+			if last != test.want {
+				t.Errorf("hello was %s, want %s", last, test.want)
+			}
+			// What was taken stays when the release goes.
+			if err := os.Remove(release); err != nil {
+				t.Fatal(err)
+			}
+			hello, err := tools.Path(t.Context(), "hello")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.Command(hello).CombinedOutput(); err != nil {
+				t.Errorf("hello fails: %v: %s", err, out)
+			}
+		})
+	}
+}
+
+func TestToolOfTheCacheOnPathIsNoRelease(t *testing.T) {
+	cache, onPath := t.TempDir(), t.TempDir()
+	old := script(t, filepath.Join(cache, "tiny-old"), "hello", "echo 1.2.3")
+	if err := os.Symlink(old, filepath.Join(onPath, "hello")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", onPath+string(os.PathListSeparator)+os.Getenv("PATH"))
+	tools := openTiny(t, tinyRoot(t), cache)
+	var last Progress
+	if err := tools.Ensure(t.Context(), func(e Event) { last = e.Progress }, "hello"); err != nil {
+		t.Fatal(err)
+	}
+	if last != Built {
+		t.Errorf("hello was %s, want %s", last, Built)
+	}
+}
+
 func TestListTellsStates(t *testing.T) {
 	tools := openTiny(t, tinyRoot(t), t.TempDir())
 	if _, err := tools.Path(t.Context(), "hello"); err != nil {

@@ -1,0 +1,76 @@
+package toolchain
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// versionTimeout is how long a program may take to say its version.
+const versionTimeout = 10 * time.Second
+
+// release returns the path of the tool on PATH when it says that it is the pinned version, and "" otherwise.
+func (j job) release(ctx context.Context) string {
+	if j.tool.versionArgs == nil {
+		return ""
+	}
+	path, err := exec.LookPath(j.tool.name)
+	if err != nil {
+		return ""
+	}
+	// A home's own tools can be on PATH: they were built, perhaps by another version of Go.
+	resolved, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	cache, err := filepath.EvalSymlinks(filepath.Dir(j.dir))
+	if err != nil || strings.HasPrefix(resolved, cache+string(filepath.Separator)) {
+		return ""
+	}
+	said, err := askVersion(ctx, resolved, j.tool.versionArgs)
+	if err != nil || said != strings.TrimPrefix(j.version, "v") {
+		return ""
+	}
+	return resolved
+}
+
+// versionText finds a semantic version.
+var versionText = regexp.MustCompile(`\bv?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)`)
+
+// askVersion returns the version, without a v in front, that a program prints.
+func askVersion(ctx context.Context, path string, args []string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err == nil {
+		if m := versionText.FindStringSubmatch(string(out)); m != nil {
+			return m[1], nil
+		}
+		err = errors.New("no version in its output")
+	}
+	return "", &commandError{args: cmd.Args, output: stderr.String() + string(out), err: err}
+}
+
+// copyFile copies a program.
+func copyFile(from, to string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = source.Close() }()
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	return errors.Join(err, target.Close())
+}
