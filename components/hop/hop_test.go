@@ -1,0 +1,231 @@
+package hop_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/pulumitest"
+)
+
+const (
+	namespaceType     = "kubernetes:core/v1:Namespace"
+	secretType        = "kubernetes:core/v1:Secret"
+	configMapType     = "kubernetes:core/v1:ConfigMap"
+	accountType       = "kubernetes:core/v1:ServiceAccount"
+	quotaType         = "kubernetes:core/v1:ResourceQuota"
+	limitsType        = "kubernetes:core/v1:LimitRange"
+	networkType       = "kubernetes:networking.k8s.io/v1:NetworkPolicy"
+	roleBindingType   = "kubernetes:rbac.authorization.k8s.io/v1:RoleBinding"
+	sourceType        = "kubernetes:source.toolkit.fluxcd.io/v1:GitRepository"
+	kustomizationType = "kubernetes:kustomize.toolkit.fluxcd.io/v1:Kustomization"
+	passwordType      = "random:index/randomPassword:RandomPassword"
+)
+
+func given() *hop.Args {
+	return &hop.Args{
+		Namespace: "team-web", Account: "web", TeamRole: "strata:team",
+		Operator: hop.Operator{Namespace: "operator-system", Account: "operator", Role: "strata:operator-tenant"},
+		Source:   hop.Source{URL: "https://git.example.com/web.git", Branch: "main", Path: "./"},
+		Context: handoff.Tenant{
+			BackendURL: pulumi.String("gs://acme-web"), GoogleCredentials: pulumi.String("canary-key"),
+			Project: pulumi.String("acme"), Region: pulumi.String("europe-west1"), Instance: pulumi.String("strata"),
+		},
+	}
+}
+
+func newEngine() *pulumitest.Engine {
+	return &pulumitest.Engine{Outputs: map[string]func(pulumi.MockResourceArgs) resource.PropertyMap{
+		passwordType: func(pulumi.MockResourceArgs) resource.PropertyMap {
+			return resource.PropertyMap{"result": resource.MakeSecret(resource.NewProperty("canary-passphrase"))}
+		},
+	}}
+}
+
+func run(engine *pulumitest.Engine, args *hop.Args) error {
+	return engine.Run("proj", "dev", func(ctx *pulumi.Context) error {
+		cluster, err := kubernetes.NewProvider(ctx, "cluster", nil)
+		if err != nil {
+			return err
+		}
+		web, err := hop.New(ctx, "web", args, pulumi.Provider(cluster))
+		if err != nil {
+			return err
+		}
+		ctx.Export("namespace", web.Namespace)
+		ctx.Export("account", web.Account)
+		return nil
+	})
+}
+
+func TestAHopIsOneComponentOnTheGivenCluster(t *testing.T) {
+	engine := newEngine()
+	if err := run(engine, given()); err != nil {
+		t.Fatal(err)
+	}
+	component := engine.Get(t, hop.Type, "web")
+	provider := engine.Get(t, "pulumi:providers:kubernetes", "cluster")
+	for _, r := range engine.All() {
+		if r.Type == hop.Type || strings.HasPrefix(r.Type, "pulumi:providers:") {
+			continue
+		}
+		if !strings.Contains(r.URN, hop.Type+"$") {
+			t.Errorf("%s is not below the component", r.URN)
+		}
+		if strings.HasPrefix(r.Type, "kubernetes:") && !strings.HasPrefix(r.Provider, provider.URN) {
+			t.Errorf("%s is made by provider %q, want %s", r.URN, r.Provider, provider.URN)
+		}
+	}
+	if parent := engine.Get(t, namespaceType, "web-namespace").Parent; parent != component.URN {
+		t.Errorf("parent of the namespace is %s", parent)
+	}
+	for name, want := range map[string]string{"namespace": "team-web", "account": "web"} {
+		if got := engine.Output(t, name).Value; got != want {
+			t.Errorf("%s is %v, want %s", name, got, want)
+		}
+	}
+}
+
+func TestTheContextIsSecretAndItsPassphraseNobodyElses(t *testing.T) {
+	engine := newEngine()
+	if err := run(engine, given()); err != nil {
+		t.Fatal(err)
+	}
+	secret := engine.Get(t, secretType, "web-context")
+	for key, want := range map[string]string{
+		"PULUMI_BACKEND_URL": "gs://acme-web", "PULUMI_CONFIG_PASSPHRASE": "canary-passphrase", "GOOGLE_CREDENTIALS": "canary-key",
+		"GOOGLE_PROJECT": "acme", "GOOGLE_REGION": "europe-west1",
+	} {
+		got, isSecret := pulumitest.Plain(t, secret.Inputs, "stringData."+key)
+		if got != want || !isSecret {
+			t.Errorf("%s is %v (secret: %v), want %s", key, got, isSecret, want)
+		}
+	}
+	if got, _ := pulumitest.Plain(t, secret.Inputs, "metadata.name"); got != "strata-context" {
+		t.Errorf("the Secret is named %v", got)
+	}
+	config := engine.Get(t, configMapType, "web-config")
+	if got, isSecret := pulumitest.Plain(t, config.Inputs, "data.instance"); got != "strata" || isSecret {
+		t.Errorf("instance is %v (secret: %v)", got, isSecret)
+	}
+	if length, _ := pulumitest.Plain(t, engine.Get(t, passwordType, "web-passphrase").Inputs, "length"); length.(float64) < 32 {
+		t.Errorf("the passphrase has %v characters", length)
+	}
+}
+
+func TestRightsAreWithinTheNamespace(t *testing.T) {
+	engine := newEngine()
+	if err := run(engine, given()); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range engine.All() {
+		if strings.Contains(r.Type, "ClusterRole") {
+			t.Errorf("%s reaches over the whole cluster", r.URN)
+		}
+	}
+	for name, want := range map[string]map[string]any{
+		"web-team":     {"roleRef.name": "strata:team", "subjects[0].name": "web", "subjects[0].namespace": "team-web"},
+		"web-operator": {"roleRef.name": "strata:operator-tenant", "subjects[0].name": "operator", "subjects[0].namespace": "operator-system"},
+	} {
+		binding := engine.Get(t, roleBindingType, name)
+		want["metadata.namespace"], want["roleRef.kind"] = "team-web", "ClusterRole"
+		for path, want := range want {
+			if got, _ := pulumitest.Plain(t, binding.Inputs, path); got != want {
+				t.Errorf("%s of %s is %v, want %v", path, name, got, want)
+			}
+		}
+	}
+	account := engine.Get(t, accountType, "web-account")
+	if got, _ := pulumitest.Plain(t, account.Inputs, "automountServiceAccountToken"); got != false {
+		t.Errorf("pods get the account's token without asking")
+	}
+	namespace := engine.Get(t, namespaceType, "web-namespace")
+	if got, _ := pulumitest.Plain(t, namespace.Inputs, `metadata.labels["pod-security.kubernetes.io/enforce"]`); got != "baseline" {
+		t.Errorf("pod security is %v", got)
+	}
+}
+
+func TestTheSyncIsTheTeamsOwnAndOutlivedByWhatItNeeds(t *testing.T) {
+	engine := newEngine()
+	args := given()
+	args.Source.Username, args.Source.Password = "web", "canary-read"
+	if err := run(engine, args); err != nil {
+		t.Fatal(err)
+	}
+	kustomization := engine.OfType(kustomizationType)[0]
+	for path, want := range map[string]any{
+		"metadata.name": "web", "metadata.namespace": "team-web", "spec.serviceAccountName": "web", "spec.targetNamespace": "team-web",
+		"spec.prune": true, "spec.wait": true, "spec.path": "./", "spec.sourceRef.name": "web",
+	} {
+		if got, _ := pulumitest.Plain(t, kustomization.Inputs, path); got != want {
+			t.Errorf("the sync's %s is %v, want %v", path, got, want)
+		}
+	}
+	source := engine.OfType(sourceType)[0]
+	if got, _ := pulumitest.Plain(t, source.Inputs, "spec.url"); got != "https://git.example.com/web.git" {
+		t.Errorf("the source is %v", got)
+	}
+	sync := engine.Get(t, "strata:components:FluxSync", "web-sync")
+	for _, kept := range []pulumitest.Resource{
+		engine.Get(t, secretType, "web-context"), engine.Get(t, configMapType, "web-config"), engine.Get(t, accountType, "web-account"),
+		engine.Get(t, roleBindingType, "web-team"), engine.Get(t, roleBindingType, "web-operator"),
+		engine.Get(t, quotaType, "web-quota"), engine.Get(t, limitsType, "web-limits"), engine.Get(t, networkType, "web-network"),
+	} {
+		if !sync.DependsOn(kept) {
+			t.Errorf("the sync does not depend on %s", kept.URN)
+		}
+	}
+	credentials := slices.DeleteFunc(engine.OfType(secretType), func(r pulumitest.Resource) bool { return r.Name == "web-context" })
+	if len(credentials) != 1 {
+		t.Fatalf("%d Secrets besides the context, want 1", len(credentials))
+	}
+	if got, isSecret := pulumitest.Plain(t, credentials[0].Inputs, "stringData.password"); got != "canary-read" || !isSecret {
+		t.Errorf("the password is secret: %v", isSecret)
+	}
+}
+
+func TestAPreviewOfAHopPasses(t *testing.T) {
+	engine := newEngine()
+	engine.Preview = true
+	for _, unknown := range []string{namespaceType, accountType} {
+		engine.Outputs[unknown] = func(pulumi.MockResourceArgs) resource.PropertyMap {
+			return resource.PropertyMap{"metadata": resource.MakeComputed(resource.NewProperty(""))}
+		}
+	}
+	if err := run(engine, given()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAHopIsRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		edit func(*hop.Args)
+		want []string
+	}{
+		"nothing given": {
+			func(a *hop.Args) { *a = hop.Args{} },
+			[]string{"namespace must", "account must", "team role must", "operator's role must", "source's URL must", "context's backend URL must"},
+		},
+		"under the account of every pod": {func(a *hop.Args) { a.Account = "default" }, []string{`must not be "default"`}},
+		"as the cluster's administrator": {func(a *hop.Args) { a.TeamRole = "cluster-admin" }, []string{"cluster-admin is refused"}},
+		"with half a login":              {func(a *hop.Args) { a.Source.Username = "web" }, []string{"given together"}},
+		"with somebody's passphrase":     {func(a *hop.Args) { a.Context.Passphrase = pulumi.String("canary") }, []string{"passphrase must not be given"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := given()
+			test.edit(args)
+			err := run(newEngine(), args)
+			for _, want := range test.want {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("error does not say %q: %v", want, err)
+				}
+			}
+		})
+	}
+}
