@@ -1,0 +1,162 @@
+package platform
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+
+	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/settings"
+	"github.com/strata-platform/strata/teams"
+)
+
+// Project is the name of the layer's Pulumi project.
+const Project = "strata-platform"
+
+// TeamPlaceholder stands for a team's name in Config.TeamURL.
+const TeamPlaceholder = "{team}"
+
+var (
+	targetName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+	fluxTag    = regexp.MustCompile(`^v2\.[0-9]+\.[0-9]+$`)
+)
+
+// Config is the configuration of layer 2. Pulumi.yaml at the repository's root declares the same keys, types and
+// defaults.
+type Config struct {
+	// BootstrapStack is the full name of layer 1's stack; empty means the stack of the same name in the same backend.
+	BootstrapStack string `setting:"bootstrapStack"`
+	// Target names the entry point below sync/clusters, and the folder below clusters in the fleet repository.
+	Target string `setting:"target" default:"gke"`
+	// TeamsFile is the path of teams.yaml, relative to the folder of Pulumi.yaml.
+	TeamsFile string `setting:"teamsFile" default:"teams.yaml"`
+
+	// FleetURL is the repository that Flux installs itself from. Required.
+	FleetURL string `setting:"fleetUrl" required:"true"`
+	// GitUsername and GitPassword may push to the fleet repository, and to no other. Required.
+	GitUsername string         `setting:"gitUsername" required:"true"`
+	GitPassword handoff.Secret `setting:"gitPassword" required:"true"`
+	// FleetUsername and FleetPassword may only read it; with both empty the cluster reads it with the login that pushes.
+	FleetUsername string         `setting:"fleetUsername"`
+	FleetPassword handoff.Secret `setting:"fleetPassword"`
+	// FluxVersion is the version of Flux.
+	FluxVersion string `setting:"fluxVersion" default:"v2.9.4"`
+	// FluxComponents are the controllers of Flux.
+	FluxComponents []string `setting:"fluxComponents" default:"[\"source-controller\",\"kustomize-controller\",\"helm-controller\",\"notification-controller\"]"`
+	// Interval is how often sources and syncs are checked when nothing tells Flux about a push.
+	Interval string `setting:"interval" default:"1m"`
+
+	// PlatformURL is the repository whose sync folder is applied as the platform account. Required.
+	PlatformURL string `setting:"platformUrl" required:"true"`
+	// PlatformBranch is the branch of it that is applied.
+	PlatformBranch string `setting:"platformBranch" default:"main"`
+	// PlatformUsername and PlatformPassword may read it; both empty where everybody may.
+	PlatformUsername string         `setting:"platformUsername"`
+	PlatformPassword handoff.Secret `setting:"platformPassword"`
+
+	// TeamURL is the address of a team's repository, with {team} for the team's name. Required.
+	TeamURL string `setting:"teamUrl" required:"true"`
+	// TeamCredentials may read a team's repository, by the team's name. The team can read them as well, so each is for
+	// one repository only. A team that is not named has a repository that everybody may read.
+	TeamCredentials map[string]Credentials `setting:"teamCredentials" secret:"true"`
+}
+
+// Credentials are a login to a Git server.
+type Credentials struct {
+	// Username and Password are both required.
+	Username string         `json:"username"`
+	Password handoff.Secret `json:"password"`
+}
+
+// NewConfig returns a configuration with every default set.
+func NewConfig() (Config, error) {
+	var config Config
+	err := settings.Defaults(&config)
+	return config, err
+}
+
+// ConfigMap is the configuration as the Automation API takes it. Start from NewConfig: a field at its zero value is
+// set to that value, not to its default.
+func (c Config) ConfigMap() (auto.ConfigMap, error) { return settings.Encode(Project, c) }
+
+// Problems implements settings.Checked.
+func (c Config) Problems() []string {
+	var problems []string
+	refuse := func(broken bool, format string, args ...any) {
+		if broken {
+			problems = append(problems, fmt.Sprintf(format, args...))
+		}
+	}
+	refuse(!targetName.MatchString(c.Target), "target %q is not the name of a folder below sync/clusters", c.Target)
+	refuse(!fluxTag.MatchString(c.FluxVersion), "fluxVersion %q is not a version of Flux 2, such as v2.9.4", c.FluxVersion)
+	for _, required := range []string{"source-controller", "kustomize-controller"} {
+		refuse(!slices.Contains(c.FluxComponents, required), "fluxComponents lacks %s, without which nothing is applied", required)
+	}
+	interval, err := time.ParseDuration(c.Interval)
+	refuse(err != nil || interval < time.Second, "interval %q is not a duration of at least a second, such as 1m", c.Interval)
+	for _, address := range []struct{ key, url string }{
+		{"fleetUrl", c.FleetURL}, {"platformUrl", c.PlatformURL}, {"teamUrl", c.TeamURL},
+	} {
+		if problem := gitURLProblem(address.url); problem != "" {
+			refuse(true, "%s %s", address.key, problem)
+		}
+	}
+	refuse(!strings.Contains(c.TeamURL, TeamPlaceholder), "teamUrl does not contain %s: teams would share a repository", TeamPlaceholder)
+	refuse((c.FleetUsername == "") != (c.FleetPassword == ""), "fleetUsername and fleetPassword must be given together")
+	refuse((c.PlatformUsername == "") != (c.PlatformPassword == ""), "platformUsername and platformPassword must be given together")
+	problems = append(problems, c.credentialProblems()...)
+	return problems
+}
+
+// credentialProblems refuses logins that would let a team write where it must not: what a team gets it can read.
+func (c Config) credentialProblems() []string {
+	var problems []string
+	for _, team := range sortedKeys(c.TeamCredentials) {
+		login := c.TeamCredentials[team]
+		switch {
+		case login.Username == "" || login.Password == "":
+			problems = append(problems, fmt.Sprintf("teamCredentials.%s needs both username and password", team))
+		case login.Password == c.GitPassword:
+			problems = append(problems, fmt.Sprintf("teamCredentials.%s is the login that writes the fleet repository, which would make the team the cluster's administrator", team))
+		}
+	}
+	if c.PlatformPassword != "" && c.PlatformPassword == c.GitPassword {
+		problems = append(problems, "platformPassword is the login that writes the fleet repository: the platform account needs one that only reads")
+	}
+	return problems
+}
+
+// gitURLProblem never repeats an address that carries a login.
+func gitURLProblem(address string) string {
+	parsed, err := url.Parse(strings.ReplaceAll(address, TeamPlaceholder, "team"))
+	switch {
+	case err != nil || parsed.Host == "":
+		return "is not a URL, such as https://git.example.com/fleet.git"
+	case parsed.User != nil && parsed.Scheme != "ssh":
+		return "carries a login: give it by the settings for username and password"
+	case parsed.Scheme != "https" && parsed.Scheme != "http" && parsed.Scheme != "ssh":
+		return "must begin with https://, http:// or ssh://"
+	}
+	return ""
+}
+
+// teamURL is the address of one team's repository.
+func (c Config) teamURL(team string) string {
+	return strings.ReplaceAll(c.TeamURL, TeamPlaceholder, team)
+}
+
+// checkTeams refuses logins for teams that are not in the list, which are misspelt or forgotten.
+func (c Config) checkTeams(list []teams.Team) error {
+	known := names(list)
+	for _, team := range sortedKeys(c.TeamCredentials) {
+		if !slices.Contains(known, team) {
+			return fmt.Errorf("setting teamCredentials names team %s, which is not in %s: add the team there, or remove the login", team, c.TeamsFile)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+// Package platform is layer 2 of Strata: it runs as the cluster's administrator, without any cloud rights, and makes
+// what decides who may do what in the cluster: Flux, the ClusterRoles, the account that sync/ is applied as, and the hop
+// of each team.
+//
+// It reads layer 1 as handoff.Bootstrap, and hands each team its handoff.Tenant.
+package platform
+
+import (
+	"fmt"
+
+	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/fluxcd"
+	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/settings"
+	"github.com/strata-platform/strata/teams"
+)
+
+// Names of the stack outputs of layer 2. None is a secret; what a team gets travels by its namespace.
+const (
+	// OutputFluxVersion is the version of Flux that runs.
+	OutputFluxVersion = "fluxVersion"
+	// OutputTeams maps each team's name to its namespace and its account.
+	OutputTeams = "teams"
+)
+
+// Program is the layer's Pulumi program. Its configuration is Config.
+func Program(ctx *pulumi.Context) error {
+	var config Config
+	if err := settings.Decode(ctx, &config); err != nil {
+		return err
+	}
+	list, err := teams.Load(settings.Path(ctx, config.TeamsFile))
+	if err != nil {
+		return err
+	}
+	if err := config.checkTeams(list.Teams); err != nil {
+		return err
+	}
+	bootstrap, err := handoff.ReadBootstrap(ctx, config.bootstrapStack(ctx), names(list.Teams))
+	if err != nil {
+		return err
+	}
+	cluster, err := kubernetes.NewProvider(ctx, "cluster", &kubernetes.ProviderArgs{
+		Kubeconfig: bootstrap.Kubeconfig.Input(),
+		// A kubeconfig that changes is still the same cluster; without this its contents would be replaced.
+		ClusterIdentifier:     pulumi.String(bootstrap.Cluster),
+		EnableServerSideApply: pulumi.Bool(true),
+	})
+	if err != nil {
+		return err
+	}
+	flux, err := newFlux(ctx, config, bootstrap, pulumi.Provider(cluster))
+	if err != nil {
+		return err
+	}
+	rights, err := newRights(ctx, pulumi.Provider(cluster))
+	if err != nil {
+		return err
+	}
+	before := append(rights.all, flux)
+	sync, err := newPlatformSync(ctx, config, pulumi.Provider(cluster), pulumi.DependsOn(before))
+	if err != nil {
+		return err
+	}
+	// Destroying a team's Stacks takes the operator, so that the hops go before the sync that keeps it.
+	before = append(before, sync)
+	made := pulumi.Map{}
+	for _, team := range list.Teams {
+		hop, err := newHop(ctx, config, bootstrap, team, pulumi.Provider(cluster), pulumi.DependsOn(before))
+		if err != nil {
+			return err
+		}
+		made[team.Name] = pulumi.Map{"namespace": hop.Namespace, "account": hop.Account}
+	}
+	ctx.Export(OutputFluxVersion, flux.Version)
+	ctx.Export(OutputTeams, made)
+	return nil
+}
+
+func newFlux(ctx *pulumi.Context, config Config, bootstrap *handoff.Bootstrap, opts ...pulumi.ResourceOption) (*fluxcd.Flux, error) {
+	args := &fluxcd.Args{
+		GitURL:      pulumi.String(config.FleetURL),
+		GitUsername: pulumi.String(config.GitUsername),
+		GitPassword: config.GitPassword.Input(),
+		Path:        pulumi.String("clusters/" + config.Target),
+		Version:     pulumi.String(config.FluxVersion),
+		Components:  pulumi.ToStringArray(config.FluxComponents),
+		Interval:    pulumi.String(config.Interval),
+		Kubeconfig:  bootstrap.Kubeconfig.Input(),
+	}
+	if config.FleetUsername != "" {
+		args.ReadUsername, args.ReadPassword = pulumi.String(config.FleetUsername), config.FleetPassword.Input()
+	}
+	return fluxcd.New(ctx, "flux", args, opts...)
+}
+
+// newPlatformSync makes Flux apply the entry point of the target below sync/clusters, as the platform account.
+func newPlatformSync(ctx *pulumi.Context, config Config, opts ...pulumi.ResourceOption) (*fluxcd.Sync, error) {
+	args := &fluxcd.SourceArgs{
+		Namespace: pulumi.String(PlatformNamespace),
+		Name:      pulumi.String(PlatformAccount),
+		URL:       pulumi.String(config.PlatformURL),
+		Branch:    pulumi.String(config.PlatformBranch),
+		Interval:  pulumi.String(config.Interval),
+	}
+	if config.PlatformUsername != "" {
+		args.Username, args.Password = pulumi.String(config.PlatformUsername), config.PlatformPassword.Input()
+	}
+	source, err := fluxcd.NewSource(ctx, "platform-source", args, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return fluxcd.NewSync(ctx, "platform-sync", &fluxcd.SyncArgs{
+		Namespace:      pulumi.String(PlatformNamespace),
+		Name:           pulumi.String(PlatformAccount),
+		Source:         source,
+		ServiceAccount: pulumi.String(PlatformAccount),
+		Path:           pulumi.String("./sync/clusters/" + config.Target),
+		Wait:           true,
+		Timeout:        pulumi.String("5m"),
+	}, opts...)
+}
+
+func newHop(
+	ctx *pulumi.Context, config Config, bootstrap *handoff.Bootstrap, team teams.Team, opts ...pulumi.ResourceOption,
+) (*hop.Hop, error) {
+	tenant := bootstrap.Tenants[team.Name]
+	login := config.TeamCredentials[team.Name]
+	return hop.New(ctx, "team-"+team.Name, &hop.Args{
+		Namespace: team.Namespace(),
+		Account:   team.ServiceAccount(),
+		TeamRole:  RoleTeam,
+		Operator:  hop.Operator{Namespace: OperatorNamespace, Account: OperatorAccount, Role: RoleOperatorTenant},
+		Source: hop.Source{
+			URL:      config.teamURL(team.Name),
+			Branch:   team.Branch,
+			Path:     team.Path,
+			Interval: config.Interval,
+			Username: login.Username,
+			Password: login.Password,
+		},
+		Context: handoff.Tenant{
+			BackendURL:        pulumi.String(tenant.Backend),
+			GoogleCredentials: tenant.Credentials.Input(),
+			Project:           pulumi.String(bootstrap.Project),
+			Region:            pulumi.String(bootstrap.Region),
+			Instance:          pulumi.String(bootstrap.Instance),
+		},
+	}, opts...)
+}
+
+// bootstrapStack is the full name of layer 1's stack.
+func (c Config) bootstrapStack(ctx *pulumi.Context) string {
+	if c.BootstrapStack != "" {
+		return c.BootstrapStack
+	}
+	return fmt.Sprintf("%s/%s/%s", ctx.Organization(), handoff.BootstrapProject, ctx.Stack())
+}
+
+func names(list []teams.Team) []string {
+	all := make([]string, len(list))
+	for i, team := range list {
+		all[i] = team.Name
+	}
+	return all
+}

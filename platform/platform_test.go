@@ -1,0 +1,307 @@
+package platform_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/pulumitest"
+	"github.com/strata-platform/strata/platform"
+)
+
+const (
+	providerType           = "pulumi:providers:kubernetes"
+	fluxType               = "flux:index/fluxBootstrapGit:FluxBootstrapGit"
+	namespaceType          = "kubernetes:core/v1:Namespace"
+	secretType             = "kubernetes:core/v1:Secret"
+	clusterRoleType        = "kubernetes:rbac.authorization.k8s.io/v1:ClusterRole"
+	clusterRoleBindingType = "kubernetes:rbac.authorization.k8s.io/v1:ClusterRoleBinding"
+	roleType               = "kubernetes:rbac.authorization.k8s.io/v1:Role"
+	kustomizationType      = "kubernetes:kustomize.toolkit.fluxcd.io/v1:Kustomization"
+	sourceType             = "kubernetes:source.toolkit.fluxcd.io/v1:GitRepository"
+)
+
+const kubeconfig = `apiVersion: v1
+kind: Config
+current-context: strata
+clusters: [{name: strata, cluster: {server: "https://203.0.113.7", certificate-authority-data: Y2E=}}]
+contexts: [{name: strata, context: {cluster: strata, user: strata}}]
+users: [{name: strata, user: {exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: gke-gcloud-auth-plugin, interactiveMode: Never}}}]
+`
+
+// below answers as a cluster on which layer 1 has run for the teams web and api.
+func below(t *testing.T, edit func(*platform.Config)) *pulumitest.Engine {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "teams.yaml")
+	content := "apiVersion: strata/v1\nkind: Teams\nteams:\n- name: web\n- {name: api, branch: live, path: ./deploy}\n"
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config, err := platform.NewConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.TeamsFile = file
+	config.FleetURL, config.PlatformURL = "https://git.example.com/fleet.git", "https://git.example.com/platform.git"
+	config.TeamURL = "https://git.example.com/teams/{team}.git"
+	config.GitUsername, config.GitPassword = "flux", "canary-push"
+	config.TeamCredentials = map[string]platform.Credentials{"web": {Username: "web", Password: "canary-web"}}
+	if edit != nil {
+		edit(&config)
+	}
+	engine := &pulumitest.Engine{Config: map[string]string{}, Read: map[string]resource.PropertyMap{}}
+	values, err := config.ConfigMap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range values {
+		short := strings.TrimPrefix(key, platform.Project+":")
+		engine.Config[short] = value.Value
+		if value.Secret {
+			engine.Secrets = append(engine.Secrets, short)
+		}
+	}
+	engine.Read["pulumi:pulumi:StackReference"] = handedOn("web", "api")
+	engine.Outputs = map[string]func(pulumi.MockResourceArgs) resource.PropertyMap{
+		"random:index/randomPassword:RandomPassword": func(args pulumi.MockResourceArgs) resource.PropertyMap {
+			return resource.PropertyMap{"result": resource.MakeSecret(resource.NewProperty("canary-" + args.Name))}
+		},
+	}
+	return engine
+}
+
+func handedOn(teams ...string) resource.PropertyMap {
+	tenants := map[string]any{}
+	for _, team := range teams {
+		tenants[team] = map[string]any{
+			"account": "team-" + team + "@acme", "backend": "gs://acme-" + team, "credentials": "canary-key-" + team,
+		}
+	}
+	secret := func(value any) resource.PropertyValue { return resource.MakeSecret(resource.NewPropertyValue(value)) }
+	return resource.PropertyMap{
+		"name": resource.NewProperty("organization/strata-bootstrap/dev"),
+		"outputs": resource.NewProperty(resource.PropertyMap{
+			handoff.OutputVersion: resource.NewProperty(1.0), handoff.OutputProject: resource.NewProperty("acme"),
+			handoff.OutputRegion: resource.NewProperty("europe-west1"), handoff.OutputInstance: resource.NewProperty("strata"),
+			handoff.OutputCluster:    resource.NewProperty("projects/acme/locations/europe-west1/clusters/strata"),
+			handoff.OutputKubeconfig: secret(kubeconfig), handoff.OutputTenants: secret(tenants),
+		}),
+	}
+}
+
+func run(engine *pulumitest.Engine) error {
+	return engine.Run(platform.Project, "dev", platform.Program)
+}
+
+func expect(t *testing.T, r pulumitest.Resource, properties map[string]any) {
+	t.Helper()
+	for path, want := range properties {
+		if got, _ := pulumitest.Plain(t, r.Inputs, path); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s of %s is %v, want %v", path, r.Name, got, want)
+		}
+	}
+}
+
+func TestTheClusterIsReachedByTheHandedKubeconfigAndKnownByItsIdentity(t *testing.T) {
+	engine := below(t, nil)
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	cluster := engine.Get(t, providerType, "cluster")
+	expect(t, cluster, map[string]any{
+		"clusterIdentifier": "projects/acme/locations/europe-west1/clusters/strata", "enableServerSideApply": true,
+	})
+	if got, isSecret := pulumitest.Plain(t, cluster.Inputs, "kubeconfig"); got != kubeconfig || !isSecret {
+		t.Errorf("the kubeconfig is secret: %v", isSecret)
+	}
+	for _, r := range engine.All() {
+		if strings.HasPrefix(r.Type, "gcp:") {
+			t.Errorf("%s: this layer must not reach the cloud", r.URN)
+		}
+		if strings.HasPrefix(r.Type, "kubernetes:") && !strings.HasPrefix(r.Provider, cluster.URN) {
+			t.Errorf("%s is made by provider %q", r.URN, r.Provider)
+		}
+	}
+}
+
+func TestThePlatformAccountSyncsTheTargetsEntryPoint(t *testing.T) {
+	engine := below(t, func(c *platform.Config) { c.Target = "local" })
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, engine.OfType(fluxType)[0], map[string]any{"path": "clusters/local", "version": "v2.9.4"})
+	expect(t, engine.Get(t, kustomizationType, "platform-sync-kustomization"), map[string]any{
+		"metadata.name": "platform", "metadata.namespace": "platform", "spec.serviceAccountName": "platform",
+		"spec.path": "./sync/clusters/local", "spec.sourceRef.name": "platform", "spec.prune": true,
+	})
+	source := engine.Get(t, sourceType, "platform-source-repository")
+	expect(t, source, map[string]any{"spec.url": "https://git.example.com/platform.git", "spec.ref.branch": "main"})
+	if _, found := source.Inputs["spec"].ObjectValue()["secretRef"]; found {
+		t.Error("the platform repository is read with a login although none was given")
+	}
+	sync := engine.Get(t, "strata:components:FluxSync", "platform-sync")
+	for _, kept := range append(append(engine.OfType(clusterRoleType), engine.OfType(roleType)...), engine.OfType(fluxType)...) {
+		if !sync.DependsOn(kept) {
+			t.Errorf("the sync does not depend on %s", kept.URN)
+		}
+	}
+}
+
+func TestEachTeamHasItsHopAfterTheOperatorsSync(t *testing.T) {
+	engine := below(t, nil)
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	hops := engine.OfType(hop.Type)
+	if len(hops) != 2 {
+		t.Fatalf("%d hops were made, want 2", len(hops))
+	}
+	sync := engine.Get(t, kustomizationType, "platform-sync-kustomization")
+	for _, each := range hops {
+		if !each.DependsOn(sync) {
+			t.Errorf("%s does not depend on the sync that keeps the operator", each.URN)
+		}
+	}
+	expect(t, engine.Get(t, sourceType, "team-api-source-repository"), map[string]any{
+		"metadata.namespace": "team-api", "spec.url": "https://git.example.com/teams/api.git", "spec.ref.branch": "live",
+	})
+	expect(t, engine.Get(t, kustomizationType, "team-api-sync-kustomization"), map[string]any{
+		"spec.path": "./deploy", "spec.serviceAccountName": "api",
+	})
+	expect(t, engine.Get(t, secretType, "team-web-context"), map[string]any{
+		"stringData.GOOGLE_CREDENTIALS": "canary-key-web", "stringData.PULUMI_BACKEND_URL": "gs://acme-web",
+		"stringData.PULUMI_CONFIG_PASSPHRASE": "canary-team-web-passphrase",
+	})
+	want := map[string]any{
+		"web": map[string]any{"namespace": "team-web", "account": "web"}, "api": map[string]any{"namespace": "team-api", "account": "api"},
+	}
+	if got := engine.Output(t, platform.OutputTeams); !reflect.DeepEqual(got.Value, want) || got.Secret {
+		t.Errorf("teams (secret: %v) are %v, want %v", got.Secret, got.Value, want)
+	}
+}
+
+func TestNoTeamGetsASecretOfAnotherOrOfThePlatform(t *testing.T) {
+	engine := below(t, nil)
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range engine.OfType(secretType) {
+		namespace, _ := pulumitest.Plain(t, secret.Inputs, "metadata.namespace")
+		content, isSecret := pulumitest.Plain(t, secret.Inputs, "stringData")
+		if !isSecret {
+			t.Errorf("%s is in plain text", secret.URN)
+		}
+		for _, value := range content.(map[string]any) {
+			text := value.(string)
+			foreign := strings.Contains(text, "canary-push") && namespace != "flux-system" ||
+				strings.Contains(text, "web") && namespace != "team-web" || strings.Contains(text, "-api") && namespace != "team-api"
+			if foreign {
+				t.Errorf("%s in %v holds what belongs elsewhere", secret.Name, namespace)
+			}
+		}
+	}
+}
+
+func TestOnlyThePlatformAccountIsBoundToTheWholeCluster(t *testing.T) {
+	engine := below(t, nil)
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	bindings := engine.OfType(clusterRoleBindingType)
+	if len(bindings) != 1 {
+		t.Fatalf("%d ClusterRoleBindings, want 1", len(bindings))
+	}
+	expect(t, bindings[0], map[string]any{
+		"roleRef.name": "strata:platform", "subjects[0].namespace": "platform", "subjects[0].name": "platform",
+	})
+	names := map[string]bool{}
+	for _, role := range engine.OfType(clusterRoleType) {
+		name, _ := pulumitest.Plain(t, role.Inputs, "metadata.name")
+		names[name.(string)] = true
+	}
+	if len(names) != len(platform.ClusterRoles()) {
+		t.Errorf("ClusterRoles are %v", names)
+	}
+	for _, namespace := range []string{"namespace-platform", "namespace-pulumi-kubernetes-operator"} {
+		expect(t, engine.Get(t, namespaceType, namespace), map[string]any{
+			`metadata.labels["pod-security.kubernetes.io/enforce"]`: "restricted",
+		})
+	}
+}
+
+func TestBadConfigurationIsRefusedBeforeAnythingIsMade(t *testing.T) {
+	for name, test := range map[string]struct {
+		edit func(*platform.Config)
+		want []string
+	}{
+		"nothing": {
+			func(c *platform.Config) { *c = platform.Config{TeamsFile: c.TeamsFile} },
+			[]string{"fleetUrl is missing", "platformUrl is missing", "teamUrl is missing", "gitPassword is missing"},
+		},
+		"wrong values": {
+			func(c *platform.Config) {
+				c.Target, c.FluxVersion, c.Interval, c.FluxComponents = "../x", "latest", "soon", []string{"source-controller"}
+				c.FleetURL, c.PlatformURL, c.TeamURL = "git@host:fleet", "https://u:canary@host/p.git", "https://host/all.git"
+			},
+			[]string{`target "../x"`, `fluxVersion "latest"`, `interval "soon"`, "lacks kustomize-controller", "fleetUrl is not a URL", "platformUrl carries a login", "teamUrl does not contain {team}"},
+		},
+		"half a login": {
+			func(c *platform.Config) { c.FleetUsername, c.PlatformPassword = "reader", "canary" },
+			[]string{"fleetUsername and fleetPassword", "platformUsername and platformPassword"},
+		},
+		"a team that could write the fleet": {
+			func(c *platform.Config) {
+				c.TeamCredentials["web"] = platform.Credentials{Username: "flux", Password: c.GitPassword}
+			},
+			[]string{"teamCredentials.web is the login that writes the fleet repository"},
+		},
+		"a login of a team that is not there": {
+			func(c *platform.Config) {
+				c.TeamCredentials["wbe"] = platform.Credentials{Username: "a", Password: "canary"}
+			},
+			[]string{"teamCredentials names team wbe"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			engine := below(t, test.edit)
+			err := run(engine)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error does not say %q: %v", want, err)
+				}
+			}
+			if strings.Contains(err.Error(), "canary") {
+				t.Errorf("error shows a secret: %v", err)
+			}
+			if made := engine.All(); len(made) > 0 {
+				t.Errorf("%d resources were made", len(made))
+			}
+		})
+	}
+}
+
+func TestATeamThatLayerOneDoesNotKnowNamesTheMendingCommand(t *testing.T) {
+	engine := below(t, nil)
+	engine.Read["pulumi:pulumi:StackReference"] = handedOn("web")
+	err := run(engine)
+	if err == nil || !strings.Contains(err.Error(), "tenants.api is missing") || !strings.Contains(err.Error(), "run strata layer up bootstrap") {
+		t.Errorf("error is %v", err)
+	}
+	if made := engine.All(); len(made) > 0 {
+		t.Errorf("%d resources were made", len(made))
+	}
+}
+
+func TestTheProjectFileDeclaresTheSameSettings(t *testing.T) {
+	pulumitest.CheckProjectFile(t, "../Pulumi.yaml", platform.Project, platform.Config{})
+}

@@ -1,0 +1,149 @@
+package platform
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
+	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
+	rbacv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/rbac/v1"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	rbac "k8s.io/api/rbac/v1"
+)
+
+// rights are the objects that decide what the platform account and the operator may do. What they apply and run must
+// never outlive them.
+type rights struct {
+	all          []pulumi.Resource
+	namespaces   map[string]*corev1.Namespace
+	clusterRoles map[string]*rbacv1.ClusterRole
+}
+
+// newRights makes the ClusterRoles, the platform's own namespaces and the platform account.
+func newRights(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*rights, error) {
+	made := &rights{namespaces: map[string]*corev1.Namespace{}, clusterRoles: map[string]*rbacv1.ClusterRole{}}
+	for _, step := range []func(*pulumi.Context, []pulumi.ResourceOption) error{
+		made.makeNamespaces, made.makeClusterRoles, made.makeAccount,
+	} {
+		if err := step(ctx, opts); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
+func (r *rights) makeNamespaces(ctx *pulumi.Context, opts []pulumi.ResourceOption) error {
+	for _, name := range []string{PlatformNamespace, OperatorNamespace} {
+		marks := labels()
+		// Whoever may make a Deployment here must not reach the node through it.
+		marks["pod-security.kubernetes.io/enforce"] = pulumi.String("restricted")
+		namespace, err := corev1.NewNamespace(ctx, "namespace-"+name, &corev1.NamespaceArgs{
+			Metadata: &metav1.ObjectMetaArgs{Name: pulumi.String(name), Labels: marks},
+		}, opts...)
+		if err != nil {
+			return err
+		}
+		r.namespaces[name] = namespace
+		r.all = append(r.all, namespace)
+	}
+	return nil
+}
+
+func (r *rights) makeClusterRoles(ctx *pulumi.Context, opts []pulumi.ResourceOption) error {
+	roles := ClusterRoles()
+	for _, name := range sortedKeys(roles) {
+		role, err := rbacv1.NewClusterRole(ctx, "role-"+strings.TrimPrefix(name, "strata:"), &rbacv1.ClusterRoleArgs{
+			Metadata: &metav1.ObjectMetaArgs{Name: pulumi.String(name), Labels: labels()},
+			Rules:    policyRules(roles[name]),
+		}, opts...)
+		if err != nil {
+			return err
+		}
+		r.clusterRoles[name] = role
+		r.all = append(r.all, role)
+	}
+	return nil
+}
+
+// makeAccount makes the account that sync/ is applied as, and gives it its rights.
+func (r *rights) makeAccount(ctx *pulumi.Context, opts []pulumi.ResourceOption) error {
+	account, err := corev1.NewServiceAccount(ctx, "platform-account", &corev1.ServiceAccountArgs{
+		Metadata:                     r.metadata(PlatformNamespace, PlatformAccount),
+		AutomountServiceAccountToken: pulumi.Bool(false),
+	}, opts...)
+	if err != nil {
+		return err
+	}
+	subjects := rbacv1.SubjectArray{&rbacv1.SubjectArgs{
+		Kind:      pulumi.String("ServiceAccount"),
+		Namespace: account.Metadata.Namespace().Elem(),
+		Name:      account.Metadata.Name().Elem(),
+	}}
+	binding, err := rbacv1.NewClusterRoleBinding(ctx, "platform-binding", &rbacv1.ClusterRoleBindingArgs{
+		Metadata: &metav1.ObjectMetaArgs{Name: pulumi.String(RolePlatform), Labels: labels()},
+		RoleRef:  roleRef("ClusterRole", r.clusterRoles[RolePlatform].Metadata.Name().Elem()),
+		Subjects: subjects,
+	}, opts...)
+	if err != nil {
+		return err
+	}
+	r.all = append(r.all, account, binding)
+
+	roles := NamespaceRoles()
+	for _, namespace := range sortedKeys(roles) {
+		role, err := rbacv1.NewRole(ctx, "platform-role-"+namespace, &rbacv1.RoleArgs{
+			Metadata: r.metadata(namespace, RolePlatform),
+			Rules:    policyRules(roles[namespace]),
+		}, opts...)
+		if err != nil {
+			return err
+		}
+		binding, err := rbacv1.NewRoleBinding(ctx, "platform-binding-"+namespace, &rbacv1.RoleBindingArgs{
+			Metadata: r.metadata(namespace, RolePlatform),
+			RoleRef:  roleRef("Role", role.Metadata.Name().Elem()),
+			Subjects: subjects,
+		}, opts...)
+		if err != nil {
+			return err
+		}
+		r.all = append(r.all, role, binding)
+	}
+	return nil
+}
+
+// metadata names an object in one of the platform's namespaces, and makes it wait for the namespace.
+func (r *rights) metadata(namespace, name string) *metav1.ObjectMetaArgs {
+	return &metav1.ObjectMetaArgs{
+		Name: pulumi.String(name), Namespace: r.namespaces[namespace].Metadata.Name().Elem(), Labels: labels(),
+	}
+}
+
+func roleRef(kind string, name pulumi.StringInput) *rbacv1.RoleRefArgs {
+	return &rbacv1.RoleRefArgs{ApiGroup: pulumi.String(rbac.GroupName), Kind: pulumi.String(kind), Name: name}
+}
+
+func policyRules(rules []rbac.PolicyRule) rbacv1.PolicyRuleArray {
+	var converted rbacv1.PolicyRuleArray
+	for _, rule := range rules {
+		args := &rbacv1.PolicyRuleArgs{
+			ApiGroups: pulumi.ToStringArray(rule.APIGroups),
+			Resources: pulumi.ToStringArray(rule.Resources),
+			Verbs:     pulumi.ToStringArray(rule.Verbs),
+		}
+		if len(rule.ResourceNames) > 0 {
+			args.ResourceNames = pulumi.ToStringArray(rule.ResourceNames)
+		}
+		converted = append(converted, args)
+	}
+	return converted
+}
+
+func labels() pulumi.StringMap {
+	return pulumi.StringMap{
+		"app.kubernetes.io/part-of":    pulumi.String("strata"),
+		"app.kubernetes.io/managed-by": pulumi.String("pulumi"),
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
