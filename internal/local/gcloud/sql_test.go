@@ -195,6 +195,33 @@ func TestWhatTheAPIMakesAMySQLClientCanUse(t *testing.T) {
 	})
 }
 
+func TestRootGetsItsPasswordFromTheAPI(t *testing.T) {
+	c := newCloud(t, true)
+	owner := c.owner()
+	op, err := owner.sql.Instances.Insert(projectID, &sqladmin.DatabaseInstance{
+		Name: "strata", Region: "europe-west1", RootPassword: "first", Settings: &sqladmin.Settings{Tier: "db-f1-micro"},
+	}).Do()
+	c.waitSQL(owner, op, err)
+	address := c.address(owner)
+	if _, err := connect(t, address, "root", "first", ""); err != nil {
+		t.Errorf("login with the first password: %v", err)
+	}
+	op, err = owner.sql.Users.Update(projectID, "strata", &sqladmin.User{Password: "second"}).Name("root").Host("%").Do()
+	c.waitSQL(owner, op, err)
+	db, err := connect(t, address, "root", "second", "")
+	if err != nil {
+		t.Fatalf("login with the second password: %v", err)
+	}
+	if _, err := db.ExecContext(t.Context(), "SELECT * FROM mysql.user"); err == nil {
+		t.Error("the API's root is the server's")
+	}
+	op, err = owner.sql.Users.Delete(projectID, "strata").Name("root").Host("%").Do()
+	c.waitSQL(owner, op, err)
+	_, err = connect(t, address, "root", "second", "")
+	deniedAccess(t, err)
+	c.restart(true) // the runtime's root is another one
+}
+
 func TestDeletionProtection(t *testing.T) {
 	c := newCloud(t, true)
 	owner := c.owner()
@@ -283,10 +310,10 @@ func TestUserOfADatabaseStaysInIt(t *testing.T) {
 		"SELECT * FROM mysql.user",
 		"UPDATE mysql.user SET Super_priv = 'Y'",
 		"INSERT INTO mysql.db (Host, Db, User) VALUES ('%', 'mysql', 'web')",
-		"ALTER USER 'root'@'localhost' IDENTIFIED BY 'taken'",
+		"ALTER USER 'root'@'" + address + "' IDENTIFIED BY 'taken'",
 		"ALTER USER 'other'@'%' IDENTIFIED BY 'taken'",
 		"CREATE USER 'third'@'%'",
-		"DROP USER 'root'@'localhost'",
+		"DROP USER 'root'@'" + address + "'",
 		"GRANT ALL ON *.* TO 'web'@'%'",
 		"SET GLOBAL secure_file_priv = ''",
 		"SET SESSION secure_file_priv = ''",

@@ -49,7 +49,7 @@ func (s *Server) insertDatabase(c *call) (any, error) {
 		return nil, err
 	}
 	defer server.Unlock()
-	if err := createDatabase(c.ctx, server.Root(), db); err != nil {
+	if err := createDatabase(c.ctx, server, db); err != nil {
 		return nil, mysqlRefusal("failed to create database "+db.name, err)
 	}
 	return s.doneInstanceOperation(c, instance, "CREATE_DATABASE", instance.SelfLink+"/databases/"+db.name)
@@ -76,7 +76,7 @@ func mysqlRefusal(what string, err error) error {
 
 // database returns the database that the path names, as the API shows it.
 func (s *Server) database(c *call, instance *sqladmin.DatabaseInstance, server *sqlServer) (*sqladmin.Database, error) {
-	found, err := databasesOf(c.ctx, server.Root(), c.vars["database"])
+	found, err := databasesOf(c.ctx, server, c.vars["database"])
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (s *Server) listDatabases(c *call) (any, error) {
 		return nil, err
 	}
 	defer server.Unlock()
-	found, err := databasesOf(c.ctx, server.Root(), "")
+	found, err := databasesOf(c.ctx, server, "")
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func (s *Server) updateDatabase(c *call) (any, error) {
 		return nil, err
 	}
 	if db.charset != "" || db.collation != "" {
-		if err := setDatabase(c.ctx, server.Root(), "ALTER", db); err != nil {
+		if err := setDatabase(c.ctx, server, "ALTER", db); err != nil {
 			return nil, mysqlRefusal("failed to update database "+db.name, err)
 		}
 	}
@@ -161,7 +161,7 @@ func (s *Server) deleteDatabase(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := dropDatabase(c.ctx, server.Root(), found.Name); err != nil {
+	if err := dropDatabase(c.ctx, server, found.Name); err != nil {
 		return nil, mysqlRefusal("failed to delete database "+found.Name, err)
 	}
 	return s.doneInstanceOperation(c, instance, "DELETE_DATABASE", found.SelfLink)

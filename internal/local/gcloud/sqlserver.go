@@ -27,7 +27,7 @@ type DatabaseRuntime interface {
 type Database interface {
 	// Address is the IP address that the server listens on, at port 3306.
 	Address() string
-	// Root is a connection as the server's root user, which belongs to the runtime.
+	// Root is a connection as the root user of the server's own address, which belongs to the runtime.
 	Root() *sql.DB
 }
 
@@ -81,7 +81,7 @@ func (s *Server) runInstanceOperation(ctx context.Context, op *sqladmin.Operatio
 	case "CREATE":
 		address, fault = s.startInstance(ctx, key)
 		if fault == nil && secret != "" {
-			fault = putUser(ctx, s.sql.get(key).Root(), mysqlUser{name: "root", host: anyHost}, &secret)
+			fault = putUser(ctx, s.sql.get(key), mysqlUser{name: rootUser, host: anyHost}, &secret)
 		}
 	case "DELETE":
 		s.sql.set(key, nil)

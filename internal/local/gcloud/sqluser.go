@@ -7,16 +7,8 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// checkUser refuses a user that MySQL cannot have, or that belongs to the server.
-func checkUser(user mysqlUser) error {
-	if user.name == "" || len(user.name) > 32 {
-		return invalidSQL("Invalid request: The user name must have 1 to 32 characters.")
-	}
-	if user.host == "localhost" {
-		return invalidSQL("Invalid request: Users that come from localhost belong to the server.")
-	}
-	return nil
-}
+// rootUser is the user that every instance has.
+const rootUser = "root"
 
 func (s *Server) insertUser(c *call) (any, error) {
 	var wanted sqladmin.User
@@ -28,15 +20,18 @@ func (s *Server) insertUser(c *call) (any, error) {
 	}
 	user := mysqlUser{name: wanted.Name, host: wanted.Host}
 	setDefault(&user.host, anyHost)
-	if err := checkUser(user); err != nil {
-		return nil, err
+	if user.name == "" || len(user.name) > 32 {
+		return nil, invalidSQL("Invalid request: The user name must have 1 to 32 characters.")
 	}
 	instance, server, err := s.server(c)
 	if err != nil {
 		return nil, err
 	}
 	defer server.Unlock()
-	if err := putUser(c.ctx, server.Root(), user, &wanted.Password); err != nil {
+	if ownHost(server, user.host) {
+		return nil, invalidSQL("Invalid request: The users of the host %s belong to the server.", user.host)
+	}
+	if err := putUser(c.ctx, server, user, &wanted.Password); err != nil {
 		return nil, mysqlRefusal("failed to create user "+user.name, err)
 	}
 	return s.doneInstanceOperation(c, instance, "CREATE_USER", instance.SelfLink)
@@ -44,7 +39,7 @@ func (s *Server) insertUser(c *call) (any, error) {
 
 // findUser returns the user that a request names by name and host; the host may be left out where only one fits.
 func findUser(c *call, server *sqlServer, name, host string) (mysqlUser, error) {
-	users, err := usersOf(c.ctx, server.Root())
+	users, err := usersOf(c.ctx, server)
 	if err != nil {
 		return mysqlUser{}, err
 	}
@@ -85,7 +80,7 @@ func (s *Server) listUsers(c *call) (any, error) {
 		return nil, err
 	}
 	defer server.Unlock()
-	users, err := usersOf(c.ctx, server.Root())
+	users, err := usersOf(c.ctx, server)
 	if err != nil {
 		return nil, err
 	}
@@ -108,6 +103,10 @@ func (s *Server) updateUser(c *call) (any, error) {
 	}
 	defer server.Unlock()
 	user, err := findUser(c, server, query.Get("name"), query.Get("host"))
+	if err != nil && query.Get("name") == rootUser {
+		// Every instance of Cloud SQL has this user; here it is made when it gets a password.
+		user, err = mysqlUser{name: rootUser, host: anyHost}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +114,7 @@ func (s *Server) updateUser(c *call) (any, error) {
 	if wanted.Password != "" {
 		password = &wanted.Password
 	}
-	if err := putUser(c.ctx, server.Root(), user, password); err != nil {
+	if err := putUser(c.ctx, server, user, password); err != nil {
 		return nil, mysqlRefusal("failed to update user "+user.name, err)
 	}
 	return s.doneInstanceOperation(c, instance, "UPDATE_USER", instance.SelfLink)
@@ -132,7 +131,7 @@ func (s *Server) deleteUser(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := dropUser(c.ctx, server.Root(), user); err != nil {
+	if err := dropUser(c.ctx, server, user); err != nil {
 		return nil, mysqlRefusal("failed to delete user "+user.name, err)
 	}
 	return s.doneInstanceOperation(c, instance, "DELETE_USER", instance.SelfLink)

@@ -29,6 +29,8 @@ const (
 	stopGrace    = 10 * time.Second
 	// freeTimeout is how long an address may take to become free.
 	freeTimeout = 5 * time.Second
+	// dialTimeout is how long a connection to a server may take.
+	dialTimeout = 10 * time.Second
 	// retryEvery is how often a server that is being started is asked whether it answers, and an address whether it is
 	// free.
 	retryEvery = 25 * time.Millisecond
@@ -114,6 +116,8 @@ func (r *Runtime) start(ctx context.Context, instance string) (*server, error) {
 		Args: []string{"sql-server", "--config", dir.config()},
 		Env: []string{
 			"DOLT_ROOT_PATH=" + dir.home(),
+			// The runtime's root comes from the server's own address, so that the root of Cloud SQL's API is another one.
+			"DOLT_ROOT_HOST=" + address,
 			"DOLT_ROOT_PASSWORD=" + password,
 			"DOLT_DISABLE_EVENT_FLUSH=true",
 			"PATH=" + os.Getenv("PATH"),
@@ -127,7 +131,7 @@ func (r *Runtime) start(ctx context.Context, instance string) (*server, error) {
 	config := mysql.NewConfig()
 	config.User, config.Passwd, config.Net = "root", password, "tcp"
 	config.Addr = net.JoinHostPort(address, strconv.Itoa(port))
-	config.Timeout = 10 * time.Second
+	config.DialFunc = (&net.Dialer{Timeout: dialTimeout, LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}).DialContext
 	config.Logger = &mysql.NopLogger{} // refused connections are expected while the server starts
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
