@@ -25,15 +25,17 @@ func allowed(tx *bbolt.Tx, who principal, permission string, on resource) (bool,
 	if on.policy != "" {
 		keys = append(keys, on.policy)
 	}
-	roles := rolePermissions()
 	for _, key := range keys {
 		policy, err := readPolicy(tx, key)
 		if err != nil {
 			return false, err
 		}
 		for _, binding := range policy.Bindings {
-			if binding.Condition == nil && roles[binding.Role][permission] && isMember(who, binding.Members) {
-				return true, nil
+			if binding.Condition != nil || !isMember(who, binding.Members) {
+				continue
+			}
+			if granted, err := grants(tx, binding.Role, permission); err != nil || granted {
+				return granted, err
 			}
 		}
 	}

@@ -176,3 +176,37 @@ func TestNodePools(t *testing.T) {
 		t.Errorf("cluster is %v, %v; want 3 nodes", found, err)
 	}
 }
+
+func TestClusterUpdate(t *testing.T) {
+	c := newCloud(t, false)
+	owner := c.owner()
+	clusters := owner.container.Projects.Locations.Clusters
+	op, err := clusters.Create(parent, newCluster("strata", false)).Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.waitCluster(owner, op)
+	const cluster = parent + "/clusters/strata"
+	update := func(change *container.ClusterUpdate) error {
+		_, err := clusters.Update(cluster, &container.UpdateClusterRequest{Update: change}).Do()
+		return err
+	}
+	if err := update(&container.ClusterUpdate{DesiredReleaseChannel: &container.ReleaseChannel{Channel: "STABLE"}}); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, update(&container.ClusterUpdate{}), 400, "Must specify a field")
+	refused(t, update(&container.ClusterUpdate{DesiredImageType: "WINDOWS"}), 400, "desiredImageType is not emulated")
+	found, err := clusters.Get(cluster).Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.ReleaseChannel.Channel != "STABLE" || found.Name != "strata" || found.Status != "RUNNING" {
+		t.Errorf("cluster after the update: %+v", found)
+	}
+	labels := &container.SetLabelsRequest{LabelFingerprint: found.LabelFingerprint, ResourceLabels: map[string]string{"team": "web"}}
+	if _, err := clusters.SetResourceLabels(cluster, labels).Do(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = clusters.SetResourceLabels(cluster, labels).Do()
+	refused(t, err, 400, "fingerprint mismatch")
+}

@@ -1,9 +1,6 @@
 package gcloud
 
-import (
-	"go.etcd.io/bbolt"
-	"google.golang.org/api/container/v1"
-)
+import "google.golang.org/api/container/v1"
 
 func (s *Server) containerService() *service {
 	const (
@@ -26,6 +23,7 @@ func (s *Server) containerService() *service {
 			{method: "GET", pattern: all, permission: "container.clusters.list", handle: s.listClusters},
 			{method: "POST", pattern: one + ":setResourceLabels", permission: canUpdate, on: onCluster, handle: s.setResourceLabels},
 			{method: "GET", pattern: one, permission: "container.clusters.get", on: onCluster, handle: s.getCluster},
+			{method: "PUT", pattern: one, permission: canUpdate, on: onCluster, handle: s.updateCluster},
 			{method: "DELETE", pattern: one, permission: "container.clusters.delete", on: onCluster, handle: s.deleteCluster},
 			{method: "POST", pattern: pools, permission: canUpdate, on: onCluster, handle: s.createNodePool},
 			{method: "GET", pattern: pools, permission: "container.clusters.get", on: onCluster, handle: s.listNodePools},
@@ -40,28 +38,6 @@ func (s *Server) containerService() *service {
 			{method: "GET", pattern: parent + "/serverConfig", permission: "container.clusters.list", handle: getServerConfig},
 		},
 	}
-}
-
-func (s *Server) setResourceLabels(c *call) (any, error) {
-	var request container.SetLabelsRequest
-	if err := c.decode(&request); err != nil {
-		return nil, err
-	}
-	var answer *container.Operation
-	err := withCluster(c, s.store.update, func(tx *bbolt.Tx, on *cluster) error {
-		if err := requireIdle(tx, on); err != nil {
-			return err
-		}
-		if request.LabelFingerprint != on.Cluster.LabelFingerprint {
-			return failedPrecondition("Labels could not be set due to fingerprint mismatch; get the cluster again and retry.")
-		}
-		on.Cluster.ResourceLabels = request.ResourceLabels
-		on.Cluster.LabelFingerprint = randomText(6)
-		var err error
-		answer, err = s.changeCluster(tx, on, "UPDATE_CLUSTER", on.link())
-		return err
-	})
-	return answer, err
 }
 
 func getServerConfig(*call) (any, error) {

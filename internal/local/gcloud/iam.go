@@ -6,6 +6,8 @@ func (s *Server) iamService() *service {
 	const (
 		accounts = "v1/projects/{project}/serviceAccounts"
 		account  = accounts + "/{account}"
+		roles    = "v1/projects/{project}/roles"
+		role     = roles + "/{role}"
 	)
 	return &service{
 		name:   "iam.googleapis.com",
@@ -31,6 +33,12 @@ func (s *Server) iamService() *service {
 			{method: "GET", pattern: account + "/keys", permission: "iam.serviceAccountKeys.list", on: s.onAccount, handle: s.listKeys},
 			{method: "GET", pattern: account + "/keys/{key}", permission: "iam.serviceAccountKeys.get", on: s.onAccount, handle: s.getKey},
 			{method: "DELETE", pattern: account + "/keys/{key}", permission: "iam.serviceAccountKeys.delete", on: s.onAccount, handle: s.deleteKey},
+			{method: "POST", pattern: roles, permission: "iam.roles.create", handle: s.createRole},
+			{method: "GET", pattern: roles, permission: "iam.roles.list", handle: s.listRoles},
+			{method: "POST", pattern: role + ":undelete", permission: "iam.roles.undelete", handle: s.undeleteRole},
+			{method: "GET", pattern: role, permission: "iam.roles.get", handle: s.getRole},
+			{method: "PATCH", pattern: role, permission: "iam.roles.update", handle: s.patchRole},
+			{method: "DELETE", pattern: role, permission: "iam.roles.delete", handle: s.deleteRole},
 			// Anybody may read Google's own roles.
 			{method: "GET", pattern: "v1/roles/{role}", handle: getPredefinedRole},
 		},

@@ -91,12 +91,11 @@ var (
 // checkPolicy refuses a policy that could not be enforced as it stands.
 func checkPolicy(tx *bbolt.Tx, policy *crm.Policy) error {
 	for _, binding := range policy.Bindings {
-		if binding == nil || !roleNames.MatchString(binding.Role) {
-			role := ""
-			if binding != nil {
-				role = binding.Role
-			}
-			return invalidArgument("Role %s is not supported for this resource.", role)
+		if binding == nil {
+			return invalidArgument("A binding is empty.")
+		}
+		if err := checkRole(tx, binding.Role); err != nil {
+			return err
 		}
 		if binding.Condition != nil {
 			return invalidArgument("The binding of %s has a condition; the emulated Google Cloud has no conditions yet.", binding.Role)
@@ -114,6 +113,21 @@ func checkPolicy(tx *bbolt.Tx, policy *crm.Policy) error {
 		}
 	}
 	return nil
+}
+
+// checkRole refuses what cannot be a role of Google's and a role of a project that does not exist.
+func checkRole(tx *bbolt.Tx, role string) error {
+	if roleNames.MatchString(role) {
+		return nil
+	}
+	if !strings.HasPrefix(role, "projects/") {
+		return invalidArgument("Role %s is not supported for this resource.", role)
+	}
+	custom, err := findCustomRole(tx, role)
+	if err == nil && (custom == nil || custom.Deleted) {
+		return invalidArgument("Role (%s) does not exist in the resource's hierarchy.", role)
+	}
+	return err
 }
 
 // checkAccountMember refuses a service account of a project here that does not exist. Google's own accounts are let in.

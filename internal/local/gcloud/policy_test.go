@@ -85,10 +85,11 @@ func TestPolicyThatCannotBeEnforcedIsRefused(t *testing.T) {
 		binding *crm.Binding
 		want    string
 	}{
-		"role without a prefix":  {&crm.Binding{Role: "viewer", Members: []string{"user:a@example.com"}}, "Role viewer is not supported"},
-		"member without a kind":  {&crm.Binding{Role: "roles/viewer", Members: []string{"a@example.com"}}, "Invalid member"},
-		"account that is not":    {&crm.Binding{Role: "roles/viewer", Members: []string{"serviceAccount:none@strata-local.iam.gserviceaccount.com"}}, "Service account none@strata-local.iam.gserviceaccount.com does not exist."},
-		"binding on a condition": {&crm.Binding{Role: "roles/viewer", Members: []string{"user:a@example.com"}, Condition: &crm.Expr{Expression: "true"}}, "condition"},
+		"role without a prefix":   {&crm.Binding{Role: "viewer", Members: []string{"user:a@example.com"}}, "Role viewer is not supported"},
+		"custom role that is not": {&crm.Binding{Role: "projects/strata-local/roles/none", Members: []string{"user:a@example.com"}}, "does not exist in the resource's hierarchy"},
+		"member without a kind":   {&crm.Binding{Role: "roles/viewer", Members: []string{"a@example.com"}}, "Invalid member"},
+		"account that is not":     {&crm.Binding{Role: "roles/viewer", Members: []string{"serviceAccount:none@strata-local.iam.gserviceaccount.com"}}, "Service account none@strata-local.iam.gserviceaccount.com does not exist."},
+		"binding on a condition":  {&crm.Binding{Role: "roles/viewer", Members: []string{"user:a@example.com"}, Condition: &crm.Expr{Expression: "true"}}, "condition"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := projects.SetIamPolicy(projectID, &crm.SetIamPolicyRequest{Policy: &crm.Policy{Bindings: []*crm.Binding{test.binding}}}).Do()
@@ -197,5 +198,52 @@ func TestDisabledAPIRefusesItsCalls(t *testing.T) {
 	}
 	if err := list(); err != nil {
 		t.Errorf("after it was enabled: %v", err)
+	}
+}
+
+func TestCustomRoleGrantsWhatItListsWhileItLasts(t *testing.T) {
+	c := newCloud(t, false)
+	roles := c.owner().iam.Projects.Roles
+	const name = "projects/" + projectID + "/roles/tenant"
+	create := &iam.CreateRoleRequest{RoleId: "tenant", Role: &iam.Role{Title: "Tenant", IncludedPermissions: []string{"cloudsql.instances.get"}}}
+	if _, err := roles.Create("projects/"+projectID, create).Do(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := roles.Create("projects/"+projectID, create).Do()
+	refused(t, err, 409, "already exists")
+	_, key := c.account("team-web", name)
+	tenant := c.as(key)
+	get := func() int {
+		_, err := tenant.sql.Instances.Get(projectID, "none").Do()
+		return code(err)
+	}
+	list := func() int {
+		_, err := tenant.sql.Instances.List(projectID).Do()
+		return code(err)
+	}
+	if get() != 404 || list() != 403 {
+		t.Errorf("get is answered with %d and list with %d; want 404 and 403", get(), list())
+	}
+	_, err = roles.Patch(name, &iam.Role{IncludedPermissions: []string{"cloudsql.instances.list"}}).UpdateMask("includedPermissions").Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if get() != 403 || list() != 200 {
+		t.Errorf("after the patch get is answered with %d and list with %d; want 403 and 200", get(), list())
+	}
+	if _, err := roles.Delete(name).Do(); err != nil {
+		t.Fatal(err)
+	}
+	if list() != 403 {
+		t.Errorf("the deleted role still grants: %d", list())
+	}
+	_, err = roles.Create("projects/"+projectID, create).Do()
+	refused(t, err, 400, "in a deleted state")
+	if _, err := roles.Undelete(name, &iam.UndeleteRoleRequest{}).Do(); err != nil {
+		t.Fatal(err)
+	}
+	found, err := roles.Get(name).Do()
+	if err != nil || found.Title != "Tenant" || list() != 200 {
+		t.Errorf("after the undelete: %+v, %v, list is answered with %d", found, err, list())
 	}
 }

@@ -24,13 +24,14 @@ const (
 	clusterOps       table = "clusterOperations" // <project>/<location>/<operation>
 	instances        table = "sqlInstances"      // <project>/<instance>
 	instanceOps      table = "sqlOperations"     // <project>/<operation>
+	customRoles      table = "customRoles"       // <project>/<role>
 	disabledServices table = "disabledServices"  // <project>/<service>
 )
 
 func allTables() []table {
 	return []table{
 		projects, policies, credentials, tokens, serviceAccounts, accountKeys, clusters, clusterOps, instances,
-		instanceOps, disabledServices,
+		instanceOps, customRoles, disabledServices,
 	}
 }
 
