@@ -136,7 +136,7 @@ func replacedNodeConfig() []string {
 	for _, p := range []string{
 		"advancedMachineFeatures", "bootDiskKmsKey", "confidentialNodes", "enableConfidentialStorage",
 		"ephemeralStorageConfig", "ephemeralStorageLocalSsdConfig", "guestAccelerators", "hostMaintenancePolicy",
-		"localNvmeSsdBlockConfig", "localSsdCount", "localSsdEncryptionMode", "metadata", "minCpuPlatform", "nodeGroup",
+		"localNvmeSsdBlockConfig", "localSsdCount", "metadata", "minCpuPlatform", "nodeGroup",
 		"oauthScopes", "preemptible", "reservationAffinity", "sandboxConfig", "secondaryBootDisks", "serviceAccount",
 		"shieldedInstanceConfig", "soleTenantConfig", "spot",
 	} {

@@ -1,0 +1,74 @@
+package gcp_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	p "github.com/pulumi/pulumi-go-provider"
+	"github.com/pulumi/pulumi/sdk/v3/go/property"
+
+	"github.com/strata-platform/strata/internal/local/plugins/gcp"
+)
+
+func TestConfigure(t *testing.T) {
+	owner := newCloud(t)
+	file := filepath.Join(t.TempDir(), "credentials.json")
+	if err := os.WriteFile(file, []byte(owner), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		env    map[string]string
+		config property.Map
+		want   string // in the error; nothing means success
+	}{
+		"takes credentials as JSON":          {},
+		"takes credentials as a path":        {env: map[string]string{"GOOGLE_CREDENTIALS": file}},
+		"takes application credentials":      {env: map[string]string{"GOOGLE_CREDENTIALS": "", "GOOGLE_APPLICATION_CREDENTIALS": file}},
+		"takes an access token":              {env: map[string]string{"GOOGLE_CREDENTIALS": ""}, config: props("accessToken", "secret-token")},
+		"refuses to do without credentials":  {env: map[string]string{"GOOGLE_CREDENTIALS": ""}, want: "no credentials"},
+		"refuses to do without an endpoint":  {env: map[string]string{"GOOGLE_SQL_CUSTOM_ENDPOINT": ""}, want: "has no endpoint for it: set GOOGLE_SQL_CUSTOM_ENDPOINT"},
+		"takes endpoints from configuration": {env: map[string]string{"GOOGLE_SQL_CUSTOM_ENDPOINT": ""}, config: props("sqlCustomEndpoint", "http://127.0.0.1:1/sql/v1beta4/")},
+		"refuses an endpoint that is no URL": {env: map[string]string{"GOOGLE_IAM_CUSTOM_ENDPOINT": "iam"}, want: "GOOGLE_IAM_CUSTOM_ENDPOINT is no URL"},
+		"refuses credentials that are not JSON, without showing them": {
+			config: props("credentials", "{secret"), want: "credentials of the provider's credentials are not JSON",
+		},
+		"refuses other types of credentials": {config: props("credentials", `{"type":"external_account"}`), want: `of type "external_account"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for k, v := range tc.env {
+				t.Setenv(k, v)
+			}
+			err := gcp.Package().Provider().Configure(t.Context(), p.ConfigureRequest{Args: tc.config})
+			switch {
+			case tc.want == "" && err != nil:
+				t.Error(err)
+			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("error is %v, want %q in it", err, tc.want)
+			case err != nil && (strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n")):
+				t.Errorf("error shows a secret or has more than one line: %q", err)
+			}
+		})
+	}
+}
+
+// Credentials say where tokens come from. That must not lead out of the emulator.
+func TestNothingButTheEmulatorIsReached(t *testing.T) {
+	owner := newCloud(t)
+	called := false
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true }))
+	defer elsewhere.Close()
+	start := strings.Index(owner, `"token_uri": "`) + len(`"token_uri": "`)
+	end := start + strings.Index(owner[start:], `"`)
+	pl := newPlugin(t, props("credentials", owner[:start]+elsewhere.URL+owner[end:]))
+	_, err := pl.try(accountType, props("accountId", "team-web"))
+	if err == nil || !strings.Contains(err.Error(), "refused to call") {
+		t.Errorf("error is %v, want a refusal", err)
+	}
+	if called {
+		t.Error("a host that is no endpoint was called")
+	}
+}
