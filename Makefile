@@ -14,7 +14,7 @@ help: ## Print the targets
 
 .PHONY: build
 build: ## Build bin/strata
-	go build -trimpath -o bin/strata ./cmd/strata
+	go build -ldflags "-s -w" -o bin/strata ./cmd/strata
 
 .PHONY: up
 up: build ## Bring up every layer of a local platform

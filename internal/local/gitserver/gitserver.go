@@ -54,9 +54,11 @@ func New(root, secret string, logger *log.Logger) (*Server, error) {
 	s.backend = cgi.Handler{
 		Path: git,
 		// The folder leads from the process list to the home.
-		Args:   []string{"-C", root, "http-backend"},
-		Dir:    root,
-		Env:    append(hermetic(), "GIT_PROJECT_ROOT="+root, "GIT_HTTP_EXPORT_ALL=1"),
+		Args: []string{"-C", root, "http-backend"},
+		Dir:  root,
+		Env: append(hermetic(), "GIT_PROJECT_ROOT="+root, "GIT_HTTP_EXPORT_ALL=1",
+			// A shallow clone, as CI makes them, can be pushed too.
+			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=receive.shallowUpdate", "GIT_CONFIG_VALUE_0=true"),
 		Logger: logger,
 		Stderr: logger.Writer(),
 	}

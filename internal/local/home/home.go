@@ -57,14 +57,23 @@ func (h Home) Google() string { return h.path("google") }
 // Git is the folder of the git server's repositories.
 func (h Home) Git() string { return h.path("git") }
 
+// ToolsRoot is the folder above Tools, the form in which the Automation API wants to be told of a Pulumi installation.
+func (h Home) ToolsRoot() string { return h.path("tools") }
+
 // Tools is the folder of links to the programs that Pulumi runs need, made to stand first on PATH.
-func (h Home) Tools() string { return h.path("tools") }
+func (h Home) Tools() string { return h.path("tools", "bin") }
 
 // EngineerCredentials is the platform engineer's own Google credential, of type authorized_user.
 func (h Home) EngineerCredentials() string { return h.path("credentials", "engineer.json") }
 
 // AdminKubeconfig is the kubeconfig of the cluster's administrator.
 func (h Home) AdminKubeconfig() string { return h.path("kubernetes", "admin.kubeconfig") }
+
+// Layer is the folder in which a Pulumi layer runs: its project and stack settings.
+func (h Home) Layer(name string) string { return h.path("layers", name) }
+
+// GitCredentials is the file of the Git accounts, in the format of git-credential-store.
+func (h Home) GitCredentials() string { return h.path("credentials", "git") }
 
 // LayerState is the folder of the Pulumi backend that layers 1 and 2 share.
 func (h Home) LayerState() string { return h.path("state", "platform") }

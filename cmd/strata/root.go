@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/toolchain"
+	operator "github.com/strata-platform/strata/operator/command"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// version is strata's version, and the tag of the operator's image.
+const version = "v0.1.0"
+
+// homeVariable names the folder of the local platform; without it the platform lives in .strata in the repository.
+const homeVariable = "STRATA_HOME"
+
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// usageError is a call that cannot be carried out as it was made.
+type usageError struct{ error }
+
+// run carries out one call of strata and returns its exit code.
+func run(ctx context.Context, args []string, io streams) int {
+	began := false
+	root := newRoot(io, &began)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errNotReady):
+		return exitFailed
+	case errors.As(err, &usage), !began:
+		fmt.Fprintf(io.err, "strata: %v\nRun 'strata --help' for what there is.\n", err)
+		return exitUsage
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(io.err, "strata: interrupted; run the same command again to go on")
+		return exitFailed
+	}
+	fmt.Fprintf(io.err, "strata: %v\n", err)
+	return exitFailed
+}
+
+// newRoot returns the whole command line. began is set once a call was understood and is being carried out.
+func newRoot(io streams, began *bool) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "strata",
+		Short: "Bootstrap a platform with Pulumi, hand it to Flux, and let app teams commit their infrastructure",
+		Example: `  # everything, on this machine, and what came of it
+  strata up
+  strata status
+
+  # throw it all away
+  strata down --purge --yes`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version,
+		PersistentPreRun: func(*cobra.Command, []string) {
+			*began = true
+		},
+	}
+	root.SetIn(io.in)
+	root.SetOut(io.out)
+	root.SetErr(io.err)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	hidden := operator.New()
+	hidden.Hidden = true
+	root.AddCommand(
+		newUp(io), newStatus(io), newDown(io),
+		newLayer(io), newEnv(io), newKubeconfig(io),
+		newLocal(io), newToolchain(io), newVersion(io),
+		newSupervisor(), hidden,
+	)
+	return root
+}
+
+// target is where the layers run.
+type target struct {
+	name, environment string
+}
+
+func (t *target) bind(command *cobra.Command) {
+	command.Flags().StringVar(&t.name, "target", "local", "where the layers run: local")
+	command.Flags().StringVar(&t.environment, "env", "dev", "name of the environment: the Pulumi stack of every layer")
+}
+
+// open opens the platform of the target.
+func (t *target) open() (*local.Platform, error) {
+	if t.name == "gke" {
+		return nil, usageError{errors.New("target gke: this version runs the layers on Google Cloud by `pulumi up` in bootstrap/ and in the repository's root only")}
+	}
+	if t.name != "local" {
+		return nil, usageError{fmt.Errorf("there is no target %q: the target is local", t.name)}
+	}
+	return openLocal(t.environment)
+}
+
+// openLocal opens the local platform of the repository that strata is called in.
+func openLocal(environment string) (*local.Platform, error) {
+	root, err := findRepository()
+	if err != nil {
+		return nil, err
+	}
+	return local.Open(root, homeDir(root), environment)
+}
+
+func homeDir(root string) string {
+	if dir := os.Getenv(homeVariable); dir != "" {
+		return dir
+	}
+	return filepath.Join(root, ".strata")
+}
+
+// findRepository finds Strata's repository from the working folder, or from where the executable lies.
+func findRepository() (string, error) {
+	root, err := toolchain.FindRoot(".")
+	if err == nil {
+		return root, nil
+	}
+	executable, exeErr := os.Executable()
+	if exeErr != nil {
+		return "", err
+	}
+	if root, exeErr := toolchain.FindRoot(filepath.Dir(executable)); exeErr == nil {
+		return root, nil
+	}
+	return "", err
+}
+
+// output is the flag -o.
+type output struct{ format string }
+
+func (o *output) bind(command *cobra.Command) {
+	command.Flags().StringVarP(&o.format, "output", "o", "text", "how to print: text or json")
+}
+
+func (o *output) json() (bool, error) {
+	switch o.format {
+	case "text":
+		return false, nil
+	case "json":
+		return true, nil
+	}
+	return false, usageError{fmt.Errorf("output %q: it is text or json", o.format)}
+}
+
+func printJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// arguments refuses a wrong number of arguments as wrong use.
+func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(command *cobra.Command, args []string) error {
+		if err := check(command, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,250 @@
+// Package layers runs the Pulumi layers in process: it gives a layer's program to the Pulumi engine by the Automation
+// API, as `pulumi up` in the layer's folder would.
+package layers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// Layer is a Pulumi program with its configuration.
+type Layer struct {
+	// Name is what people call the layer, Project its Pulumi project.
+	Name, Project string
+	Program       pulumi.RunFunc
+	// Config is the configuration of the stack; it is complete, nothing of an earlier run stays.
+	Config auto.ConfigMap
+}
+
+// Runner says where and as whom layers run.
+type Runner struct {
+	// Stack is the name of the stack in every layer's project: the environment.
+	Stack string
+	// Pulumi is the folder whose bin folder holds the pulumi command.
+	Pulumi string
+	// Env are the variables that every run gets, the backend and the passphrase among them.
+	Env map[string]string
+	// WorkDir returns the folder for a layer's project and stack settings.
+	WorkDir func(layer string) string
+	// Exclusive says that nobody else uses the backend: a lock in it was left by a run that was killed.
+	Exclusive bool
+}
+
+// Summary is what an operation did.
+type Summary struct {
+	// Changes counts resources by what was done to them: create, update, delete, replace, same.
+	Changes map[string]int
+}
+
+// String names the changes, for example "12 created, 3 unchanged".
+func (s Summary) String() string {
+	names := []struct{ op, text string }{
+		{"create", "created"}, {"update", "updated"}, {"replace", "replaced"}, {"delete", "deleted"}, {"same", "unchanged"},
+	}
+	var parts []string
+	for _, n := range names {
+		if count := s.Changes[n.op]; count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count, n.text))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing to do"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Progress is told of every resource that an operation turns to: what is done ("create"), and its type and name.
+type Progress func(operation, resource string)
+
+// Up brings a layer's resources to what its program says.
+func (r Runner) Up(ctx context.Context, l Layer, progress Progress) (Summary, error) {
+	var summary Summary
+	err := r.run(ctx, l, progress, func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
+		result, err := stack.Up(ctx, optup.EventStreams(stream), optup.SuppressOutputs(), optup.ProgressStreams(log), optup.ErrorProgressStreams(log))
+		if err == nil && result.Summary.ResourceChanges != nil {
+			summary.Changes = *result.Summary.ResourceChanges
+		}
+		return err
+	})
+	return summary, err
+}
+
+// Preview tells what Up would do.
+func (r Runner) Preview(ctx context.Context, l Layer, progress Progress) (Summary, error) {
+	var summary Summary
+	err := r.run(ctx, l, progress, func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
+		result, err := stack.Preview(ctx, optpreview.EventStreams(stream), optpreview.ProgressStreams(log), optpreview.ErrorProgressStreams(log))
+		summary.Changes = map[string]int{}
+		for op, count := range result.ChangeSummary {
+			summary.Changes[string(op)] = count
+		}
+		return err
+	})
+	return summary, err
+}
+
+// Destroy deletes all resources of a layer, and the stack.
+func (r Runner) Destroy(ctx context.Context, l Layer, progress Progress) (Summary, error) {
+	var summary Summary
+	err := r.run(ctx, l, progress, func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
+		result, err := stack.Destroy(ctx, optdestroy.EventStreams(stream), optdestroy.ProgressStreams(log), optdestroy.ErrorProgressStreams(log), optdestroy.Remove())
+		if err == nil && result.Summary.ResourceChanges != nil {
+			summary.Changes = *result.Summary.ResourceChanges
+		}
+		return err
+	})
+	return summary, err
+}
+
+// Outputs returns the outputs that a layer's last run left; none where it has not run.
+func (r Runner) Outputs(ctx context.Context, l Layer) (auto.OutputMap, error) {
+	stack, err := r.open(ctx, l)
+	if err != nil {
+		return nil, r.wrap("read the outputs of", l, err, nil)
+	}
+	outputs, err := stack.Outputs(ctx)
+	if err != nil {
+		return nil, r.wrap("read the outputs of", l, err, nil)
+	}
+	return outputs, nil
+}
+
+// run opens the stack, sets its configuration and does one operation, with pulumi's own output in a log.
+func (r Runner) run(ctx context.Context, l Layer, progress Progress, operate func(auto.Stack, chan<- events.EngineEvent, *os.File) error) error {
+	if progress == nil {
+		progress = func(string, string) {}
+	}
+	stack, err := r.open(ctx, l)
+	if err != nil {
+		return r.wrap("open", l, err, nil)
+	}
+	if err := r.configure(ctx, stack, l.Config); err != nil {
+		return r.wrap("configure", l, err, nil)
+	}
+	log, err := os.OpenFile(filepath.Join(r.WorkDir(l.Name), "pulumi.log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return r.wrap("log", l, err, nil)
+	}
+	defer log.Close()
+	diagnostics, err := watch(stack, progress, log, operate)
+	if err != nil && r.Exclusive && auto.IsConcurrentUpdateError(err) {
+		if err := stack.Cancel(ctx); err != nil {
+			return r.wrap("unlock", l, err, nil)
+		}
+		diagnostics, err = watch(stack, progress, log, operate)
+	}
+	if err != nil {
+		return r.wrap("run", l, err, diagnostics)
+	}
+	return nil
+}
+
+// watch does one operation while it reads the engine's events, and returns the errors among them.
+func watch(stack auto.Stack, progress Progress, log *os.File, operate func(auto.Stack, chan<- events.EngineEvent, *os.File) error) ([]string, error) {
+	stream := make(chan events.EngineEvent)
+	read := make(chan []string)
+	go func() {
+		var diagnostics []string
+		for e := range stream {
+			switch {
+			case e.ResourcePreEvent != nil && e.ResourcePreEvent.Metadata.Op != apitype.OpSame:
+				progress(string(e.ResourcePreEvent.Metadata.Op), resourceName(e.ResourcePreEvent.Metadata.URN))
+			case e.DiagnosticEvent != nil && e.DiagnosticEvent.Severity == "error":
+				if text := diagnostic(e.DiagnosticEvent); text != "" {
+					diagnostics = append(diagnostics, text)
+				}
+			}
+		}
+		read <- diagnostics
+	}()
+	err := operate(stack, stream, log)
+	return <-read, err
+}
+
+// open makes or selects the stack in its backend.
+func (r Runner) open(ctx context.Context, l Layer) (auto.Stack, error) {
+	dir := r.WorkDir(l.Name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return auto.Stack{}, err
+	}
+	command, err := auto.NewPulumiCommand(&auto.PulumiCommandOptions{Root: r.Pulumi})
+	if err != nil {
+		return auto.Stack{}, err
+	}
+	return auto.UpsertStackInlineSource(ctx, r.Stack, l.Project, l.Program, auto.WorkDir(dir), auto.EnvVars(r.Env), auto.Pulumi(command))
+}
+
+// configure makes the stack's configuration that of the layer. Secrets go through standard input: arguments of a
+// process are for everybody to see.
+func (r Runner) configure(ctx context.Context, stack auto.Stack, config auto.ConfigMap) error {
+	current, err := stack.GetAllConfig(ctx)
+	if err != nil {
+		return err
+	}
+	plain := auto.ConfigMap{}
+	for key, value := range config {
+		if old, ok := current[key]; ok && old == value {
+			continue
+		}
+		if !value.Secret {
+			plain[key] = value
+			continue
+		}
+		if err := r.setSecret(ctx, stack, key, value.Value); err != nil {
+			return err
+		}
+	}
+	var stale []string
+	for key := range current {
+		if _, ok := config[key]; !ok {
+			stale = append(stale, key)
+		}
+	}
+	if len(stale) > 0 {
+		if err := stack.RemoveAllConfig(ctx, stale); err != nil {
+			return err
+		}
+	}
+	if len(plain) == 0 {
+		return nil
+	}
+	return stack.SetAllConfig(ctx, plain)
+}
+
+func (r Runner) setSecret(ctx context.Context, stack auto.Stack, key, value string) error {
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
+		env = append(env, name+"="+r.Env[name])
+	}
+	w := stack.Workspace()
+	_, stderr, _, err := w.PulumiCommand().Run(ctx, w.WorkDir(), strings.NewReader(value), nil, nil, env,
+		"config", "set", "--secret", "--stack", stack.Name(), key)
+	if err != nil {
+		return fmt.Errorf("set the secret %s: %w: %s", key, err, strings.TrimSpace(stderr))
+	}
+	return nil
+}
+
+// wrap names the layer, and puts the engine's own diagnostics in the place of what the Automation API makes of them.
+func (r Runner) wrap(tried string, l Layer, err error, diagnostics []string) error {
+	if len(diagnostics) > 0 {
+		err = errors.New(strings.Join(diagnostics, "; "))
+	} else {
+		err = brief(err)
+	}
+	return fmt.Errorf("%s layer %s, stack %s: %w (pulumi's own output: %s)", tried, l.Name, r.Stack, err, filepath.Join(r.WorkDir(l.Name), "pulumi.log"))
+}

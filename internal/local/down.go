@@ -1,0 +1,198 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
+
+	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/progress"
+)
+
+// stacksTimeout is how long the teams' Stacks may take to be destroyed before `down` reports them instead of waiting on.
+const stacksTimeout = 3 * time.Minute
+
+// DownStep is one step of Down.
+type DownStep struct {
+	Name string
+	do   func(context.Context, *progress.Reporter) (string, error)
+}
+
+// DownPlan returns what Down does, in order. purge also removes the home.
+func (p *Platform) DownPlan(purge bool) []DownStep {
+	steps := []DownStep{
+		{"teams: destroy their Stacks while the operator lives", p.downStacks},
+		{"layer 2: destroy platform", p.downLayer(PlatformLayer)},
+		{"layer 1: destroy bootstrap", p.downLayer(BootstrapLayer)},
+		{"stop what runs", func(ctx context.Context, _ *progress.Reporter) (string, error) {
+			return "", p.client.Stop(ctx)
+		}},
+	}
+	if purge {
+		steps = append(steps, DownStep{"remove " + p.Home.Dir(), func(context.Context, *progress.Reporter) (string, error) {
+			return "", os.RemoveAll(p.Home.Dir())
+		}})
+	}
+	return steps
+}
+
+// Down takes the platform down from the teams to the cluster. With purge nothing stays, and a step that fails does not
+// keep the next ones from being tried: all that the home's cloud holds goes with the home.
+func (p *Platform) Down(ctx context.Context, show *progress.Reporter, purge bool) error {
+	var failures []error
+	for _, step := range p.DownPlan(purge) {
+		err := show.Run(step.Name, func() (string, error) { return step.do(ctx, show) })
+		switch {
+		case err != nil && purge && ctx.Err() == nil:
+			failures = append(failures, err)
+			show.Note("%v", err)
+		case err != nil:
+			return err
+		}
+	}
+	if len(failures) > 0 {
+		show.Note("the home was removed with all that is named above")
+	}
+	return nil
+}
+
+// downLayer destroys a layer. Nothing is destroyed where nothing runs and nothing was made.
+func (p *Platform) downLayer(layer string) func(context.Context, *progress.Reporter) (string, error) {
+	return func(ctx context.Context, show *progress.Reporter) (string, error) {
+		if _, err := os.Stat(p.Home.Layer(layer)); errors.Is(err, os.ErrNotExist) {
+			return "never made", nil
+		}
+		if _, err := p.Start(ctx); err != nil {
+			return "", err
+		}
+		summary, err := p.LayerDestroy(ctx, layer, func(operation, resource string) { show.Detail("%s %s", operation, resource) })
+		if err != nil {
+			return "", err
+		}
+		return summary.String(), os.RemoveAll(p.Home.Layer(layer))
+	}
+}
+
+var kustomizations = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
+
+// downStacks stops Flux from applying the teams' syncs again, deletes their Stacks, and waits until the operator has
+// destroyed what they made.
+func (p *Platform) downStacks(ctx context.Context, show *progress.Reporter) (string, error) {
+	running, err := p.client.Status(ctx)
+	if errors.Is(err, supervisor.ErrNotRunning) || err == nil && running.Cluster != supervisor.ClusterRunning {
+		if _, statErr := os.Stat(p.Home.AdminKubeconfig()); errors.Is(statErr, os.ErrNotExist) {
+			return "no cluster", nil
+		}
+		if running, err = p.Start(ctx); err == nil {
+			err = p.client.StartCluster(ctx)
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	c, err := p.clusterClient()
+	if err != nil {
+		return "", err
+	}
+	all, err := stacks(ctx, c)
+	if err != nil || len(all) == 0 {
+		return "there are none", err
+	}
+	namespaces := namespacesOf(all)
+	if err := p.suspendSyncs(ctx, namespaces); err != nil {
+		return "", err
+	}
+	for i := range all {
+		if err := c.Delete(ctx, &all[i]); client.IgnoreNotFound(err) != nil {
+			return "", fmt.Errorf("delete Stack %s/%s: %w", all[i].Namespace, all[i].Name, err)
+		}
+	}
+	return fmt.Sprintf("%d destroyed", len(all)), p.waitStacksGone(ctx, c, show)
+}
+
+func namespacesOf(all []pulumiv1.Stack) []string {
+	var namespaces []string
+	for _, s := range all {
+		namespaces = append(namespaces, s.Namespace)
+	}
+	slices.Sort(namespaces)
+	return slices.Compact(namespaces)
+}
+
+func (p *Platform) suspendSyncs(ctx context.Context, namespaces []string) error {
+	config, err := p.AdminConfig()
+	if err != nil {
+		return err
+	}
+	dynamicClient, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("reach the cluster: %w", err)
+	}
+	for _, namespace := range namespaces {
+		syncs, err := dynamicClient.Resource(kustomizations).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("list the syncs in %s: %w", namespace, err)
+		}
+		for _, s := range syncs.Items {
+			_, err := dynamicClient.Resource(kustomizations).Namespace(namespace).Patch(ctx, s.GetName(), types.MergePatchType,
+				[]byte(`{"spec":{"suspend":true}}`), metav1.PatchOptions{FieldManager: "strata"})
+			if err != nil {
+				return fmt.Errorf("suspend the sync %s/%s: %w", namespace, s.GetName(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// waitStacksGone waits until no Stack is left, or says which are and why.
+func (p *Platform) waitStacksGone(ctx context.Context, c client.Client, show *progress.Reporter) error {
+	ctx, cancel := context.WithTimeout(ctx, stacksTimeout)
+	defer cancel()
+	var left []string
+	for {
+		all, err := stacks(ctx, c)
+		if err == nil && len(all) == 0 {
+			return nil
+		}
+		if err == nil {
+			left = nil
+			for _, s := range all {
+				left = append(left, stuck(s))
+			}
+			show.Detail("waiting for %s", strings.Join(left, "; "))
+		}
+		select {
+		case <-time.After(readyPoll):
+		case <-ctx.Done():
+			return fmt.Errorf("the Stacks were not destroyed within %s: %s: mend the cause and run this again", stacksTimeout, strings.Join(left, "; "))
+		}
+	}
+}
+
+// stuck names a Stack and what its condition says.
+func stuck(s pulumiv1.Stack) string {
+	name := fmt.Sprintf("Stack %s/%s", s.Namespace, s.Name)
+	for _, kind := range []string{pulumiv1.StalledCondition, pulumiv1.ReconcilingCondition, pulumiv1.ReadyCondition} {
+		if condition := meta.FindStatusCondition(s.Status.Conditions, kind); condition != nil && condition.Message != "" {
+			return name + ": " + strings.Join(strings.Fields(condition.Message), " ")
+		}
+	}
+	return name
+}

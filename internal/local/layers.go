@@ -1,0 +1,152 @@
+package local
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+
+	"github.com/strata-platform/strata/bootstrap"
+	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/local/gitserver"
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/teams"
+)
+
+// Names of the layers.
+const (
+	BootstrapLayer = "bootstrap"
+	PlatformLayer  = "platform"
+)
+
+// localComponents are the controllers of Flux that run on the local target.
+var localComponents = []string{"source-controller", "kustomize-controller"}
+
+// layer returns a layer with the configuration that makes it run on the local target.
+func (p *Platform) layer(ctx context.Context, name string) (layers.Layer, error) {
+	status, err := p.client.Status(ctx)
+	if err != nil {
+		return layers.Layer{}, fmt.Errorf("layer %s: %w: run `strata up` or `strata local start` first", name, err)
+	}
+	switch name {
+	case BootstrapLayer:
+		config, err := p.bootstrapConfig()
+		return layers.Layer{Name: name, Project: bootstrap.Project, Program: bootstrap.Program, Config: config}, err
+	case PlatformLayer:
+		config, err := p.platformConfig(status)
+		return layers.Layer{Name: name, Project: platform.Project, Program: platform.Program, Config: config}, err
+	}
+	return layers.Layer{}, fmt.Errorf("there is no layer %q: the layers are %s and %s", name, BootstrapLayer, PlatformLayer)
+}
+
+// bootstrapConfig is that of Google Cloud, but for what protects against loss: a home is there to be thrown away.
+func (p *Platform) bootstrapConfig() (auto.ConfigMap, error) {
+	config, err := bootstrap.NewConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.Project, config.Region, config.Zone = home.Project, home.Region, home.Zone
+	// gke-gcloud-auth-plugin cannot be had here; the emulated cluster issues a certificate.
+	config.IssueClientCertificate = true
+	config.DeletionProtection = false
+	config.TeamsFile = p.teamsFile()
+	config.TenantBackend = "file://" + p.Home.TenantState(bootstrap.TeamPlaceholder)
+	// There is no metadata server that Workload Identity could ask.
+	config.TenantKeys = true
+	return config.ConfigMap()
+}
+
+func (p *Platform) platformConfig(status supervisor.Status) (auto.ConfigMap, error) {
+	config, err := platform.NewConfig()
+	if err != nil {
+		return nil, err
+	}
+	list, err := p.Teams()
+	if err != nil {
+		return nil, err
+	}
+	login := func(account string) (string, handoff.Secret) {
+		password, passwordErr := p.gitPassword(account)
+		if passwordErr != nil {
+			err = passwordErr
+		}
+		return account, handoff.Secret(password)
+	}
+	config.Target = "local"
+	config.TeamsFile = p.teamsFile()
+	config.FleetURL = repositoryURL(status, fleetRepository)
+	config.GitUsername, config.GitPassword = login(fleetRepository)
+	config.FluxComponents = localComponents
+	config.Interval = "10s"
+	config.PlatformURL = repositoryURL(status, platformRepository)
+	config.PlatformUsername, config.PlatformPassword = login(gitserver.Reader(platformRepository))
+	config.TeamURL = repositoryURL(status, platform.TeamPlaceholder)
+	config.TeamCredentials = map[string]platform.Credentials{}
+	for _, team := range list {
+		username, password := login(gitserver.Reader(team.Name))
+		config.TeamCredentials[team.Name] = platform.Credentials{Username: username, Password: password}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return config.ConfigMap()
+}
+
+// LayerUp runs one layer.
+func (p *Platform) LayerUp(ctx context.Context, name string, progress layers.Progress) (layers.Summary, error) {
+	return p.operate(ctx, name, progress, layers.Runner.Up)
+}
+
+// LayerPreview tells what LayerUp would do.
+func (p *Platform) LayerPreview(ctx context.Context, name string, progress layers.Progress) (layers.Summary, error) {
+	return p.operate(ctx, name, progress, layers.Runner.Preview)
+}
+
+// LayerDestroy deletes the resources of one layer.
+func (p *Platform) LayerDestroy(ctx context.Context, name string, progress layers.Progress) (layers.Summary, error) {
+	return p.operate(ctx, name, progress, layers.Runner.Destroy)
+}
+
+type operation func(layers.Runner, context.Context, layers.Layer, layers.Progress) (layers.Summary, error)
+
+func (p *Platform) operate(ctx context.Context, name string, progress layers.Progress, do operation) (layers.Summary, error) {
+	l, err := p.layer(ctx, name)
+	if err != nil {
+		return layers.Summary{}, err
+	}
+	runner, err := p.runner(ctx, name)
+	if err != nil {
+		return layers.Summary{}, err
+	}
+	return do(runner, ctx, l, progress)
+}
+
+// LayerOutputs returns the outputs of one layer; none where it has not run.
+func (p *Platform) LayerOutputs(ctx context.Context, name string) (auto.OutputMap, error) {
+	l, err := p.layer(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	runner, err := p.runner(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return runner.Outputs(ctx, l)
+}
+
+// team finds a team in teams.yaml.
+func (p *Platform) team(name string) (teams.Team, error) {
+	list, err := p.Teams()
+	if err != nil {
+		return teams.Team{}, err
+	}
+	for _, t := range list {
+		if t.Name == name {
+			return t, nil
+		}
+	}
+	return teams.Team{}, fmt.Errorf("there is no team %q in %s: add it there", name, p.teamsFile())
+}

@@ -1,0 +1,161 @@
+// Package local is the local target: it carries the layers from an empty folder to running Stacks on one machine, and
+// back.
+package local
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/local/gitserver"
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/pulumienv"
+	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/toolchain"
+	"github.com/strata-platform/strata/teams"
+)
+
+// Names of the repositories that are not a team's.
+const (
+	fleetRepository    = "fleet"
+	platformRepository = "platform"
+)
+
+// Platform is the local platform of one home.
+type Platform struct {
+	Home      home.Home
+	Toolchain *toolchain.Toolchain
+	// Root is the folder of Strata's repository.
+	Root string
+	// Environment is the name of the stack in every layer.
+	Environment string
+
+	executable string
+	client     *supervisor.Client
+}
+
+// Open opens the platform of a home, which it makes where there is none. root is Strata's repository.
+func Open(root, dir, environment string) (*Platform, error) {
+	h, err := home.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	tc, err := toolchain.Open(root)
+	if err != nil {
+		return nil, err
+	}
+	executable, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find strata's own executable: %w", err)
+	}
+	return &Platform{Home: h, Toolchain: tc, Root: root, Environment: environment, executable: executable, client: supervisor.Connect(h)}, nil
+}
+
+// Supervisor is the client of the home's supervisor.
+func (p *Platform) Supervisor() *supervisor.Client { return p.client }
+
+// Teams reads teams.yaml.
+func (p *Platform) Teams() ([]teams.Team, error) {
+	file, err := teams.Load(p.teamsFile())
+	if err != nil {
+		return nil, err
+	}
+	return file.Teams, nil
+}
+
+func (p *Platform) teamsFile() string { return filepath.Join(p.Root, "teams.yaml") }
+
+// Start starts the supervisor and links what Pulumi runs need.
+func (p *Platform) Start(ctx context.Context) (supervisor.Status, error) {
+	if err := pulumienv.Link(ctx, p.Home, p.Toolchain.Path, p.executable); err != nil {
+		return supervisor.Status{}, err
+	}
+	if err := p.client.Start(ctx, p.executable, p.Root); err != nil {
+		return supervisor.Status{}, err
+	}
+	return p.client.Status(ctx)
+}
+
+// LayerEnvironment is the environment in which a layer's Pulumi program runs: the state backend, its passphrase, the
+// plugins and, for layer 1 only, the engineer's Google identity.
+func (p *Platform) LayerEnvironment(ctx context.Context, layer string) (map[string]string, error) {
+	status, err := p.client.Status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("environment of layer %s: %w: run `strata up` or `strata local start` first", layer, err)
+	}
+	passphrase, err := p.Home.Secret("passphrase")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(p.Home.LayerState(), 0o700); err != nil {
+		return nil, fmt.Errorf("environment of layer %s: %w", layer, err)
+	}
+	env := pulumienv.Variables(p.Home, status.GoogleURL)
+	maps.Copy(env, map[string]string{
+		"PULUMI_BACKEND_URL":       "file://" + p.Home.LayerState(),
+		"PULUMI_CONFIG_PASSPHRASE": passphrase,
+		"PULUMI_HOME":              filepath.Join(p.Home.Layer(layer), "pulumi"),
+	})
+	switch layer {
+	case BootstrapLayer:
+		env["GOOGLE_CREDENTIALS"] = p.Home.EngineerCredentials()
+		env["GOOGLE_PROJECT"] = home.Project
+		env["GOOGLE_REGION"] = home.Region
+		env["GOOGLE_ZONE"] = home.Zone
+	case PlatformLayer:
+		manifests, err := p.Toolchain.Path(ctx, "flux-manifests")
+		if err != nil {
+			return nil, err
+		}
+		env["STRATA_FLUX_MANIFESTS"] = manifests
+		// Layer 2 has the cluster and nothing of the cloud, whatever the engineer's shell holds.
+		for name := range env {
+			if strings.HasPrefix(name, "GOOGLE_") {
+				delete(env, name)
+			}
+		}
+		env["GOOGLE_CREDENTIALS"] = ""
+		env["GOOGLE_APPLICATION_CREDENTIALS"] = ""
+	default:
+		return nil, fmt.Errorf("there is no layer %q: the layers are %s and %s", layer, BootstrapLayer, PlatformLayer)
+	}
+	return env, nil
+}
+
+// runner runs a layer of this platform.
+func (p *Platform) runner(ctx context.Context, layer string) (layers.Runner, error) {
+	env, err := p.LayerEnvironment(ctx, layer)
+	if err != nil {
+		return layers.Runner{}, err
+	}
+	return layers.Runner{Stack: p.Environment, Pulumi: p.Home.ToolsRoot(), Env: env, WorkDir: p.Home.Layer, Exclusive: true}, nil
+}
+
+// repositoryURL is the address of a repository of the home's Git server, without a login.
+func repositoryURL(status supervisor.Status, name string) string {
+	return status.GitURL + "/" + name + ".git"
+}
+
+// gitPassword is the password of a Git account.
+func (p *Platform) gitPassword(account string) (string, error) {
+	secret, err := p.Home.Secret(supervisor.GitSecret)
+	if err != nil {
+		return "", err
+	}
+	return gitserver.Password(secret, account), nil
+}
+
+// CloneCommand is a command that clones a repository as an account, with the password read from the home.
+func (p *Platform) CloneCommand(status supervisor.Status, repository, account string) string {
+	u, err := url.Parse(repositoryURL(status, repository))
+	if err != nil {
+		return ""
+	}
+	u.User = url.User(account)
+	return fmt.Sprintf("git clone --config credential.helper='store --file=%s' %s", p.Home.GitCredentials(), u)
+}

@@ -1,0 +1,138 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/strata-platform/strata/internal/local/gitserver"
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/supervisor"
+)
+
+// firstTeamFiles is what a team's repository starts with.
+const firstTeamFiles = "examples/wordpress"
+
+// EnsureRepositories makes the repositories of the platform and brings the platform repository up to this clone. warn
+// is told where the clone and the repository have parted.
+func (p *Platform) EnsureRepositories(ctx context.Context, status supervisor.Status, warn func(format string, args ...any)) error {
+	list, err := p.Teams()
+	if err != nil {
+		return err
+	}
+	if err := p.client.CreateRepository(ctx, fleetRepository); err != nil {
+		return err
+	}
+	if err := p.client.CreateRepository(ctx, platformRepository); err != nil {
+		return err
+	}
+	if err := p.pushPlatform(ctx, status, warn); err != nil {
+		return err
+	}
+	accounts := []string{gitserver.Engineer}
+	for _, team := range list {
+		if err := p.client.CreateRepository(ctx, team.Name); err != nil {
+			return err
+		}
+		if err := p.seedTeam(ctx, status, team.Name); err != nil {
+			return err
+		}
+		accounts = append(accounts, team.Name)
+	}
+	return p.writeGitCredentials(status, accounts)
+}
+
+// pushPlatform pushes the current commit of this clone. What was pushed there by others is never overwritten.
+func (p *Platform) pushPlatform(ctx context.Context, status supervisor.Status, warn func(format string, args ...any)) error {
+	if _, err := p.git(ctx, p.Root, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
+		return fmt.Errorf("push %s as the platform repository: it is no clone with a commit: clone Strata with git: %w", p.Root, err)
+	}
+	changed, err := p.git(ctx, p.Root, "status", "--porcelain", "--", "sync", "operator/config")
+	if err != nil {
+		return err
+	}
+	if changed != "" {
+		warn("sync/ or operator/config/ has changes that are not committed: Flux applies the last commit")
+	}
+	_, err = p.git(ctx, p.Root, "push", "--quiet", repositoryURL(status, platformRepository), "HEAD:refs/heads/"+gitserver.Branch)
+	if err != nil && strings.Contains(err.Error(), "rejected") {
+		warn("the platform repository holds commits that this clone does not: it stays as it is; %s", p.CloneCommand(status, platformRepository, gitserver.Engineer))
+		return nil
+	}
+	return err
+}
+
+// seedTeam gives an empty team repository its first commit.
+func (p *Platform) seedTeam(ctx context.Context, status supervisor.Status, team string) error {
+	remote := repositoryURL(status, team)
+	refs, err := p.git(ctx, p.Root, "ls-remote", remote)
+	if err != nil || refs != "" {
+		return err
+	}
+	work, err := os.MkdirTemp("", "strata-team-")
+	if err != nil {
+		return fmt.Errorf("fill the repository of team %s: %w", team, err)
+	}
+	defer os.RemoveAll(work)
+	if err := os.CopyFS(work, os.DirFS(filepath.Join(p.Root, firstTeamFiles))); err != nil {
+		return fmt.Errorf("fill the repository of team %s: %w", team, err)
+	}
+	for _, args := range [][]string{
+		{"init", "--quiet", "--initial-branch=" + gitserver.Branch},
+		{"add", "--all"},
+		{"commit", "--quiet", "--message=Begin with Strata's WordPress example"},
+		{"push", "--quiet", remote, gitserver.Branch},
+	} {
+		if _, err := p.git(ctx, work, args...); err != nil {
+			return fmt.Errorf("fill the repository of team %s: %w", team, err)
+		}
+	}
+	return nil
+}
+
+// git runs git as the engineer. The password travels in the environment: arguments are for everybody to see.
+func (p *Platform) git(ctx context.Context, dir string, args ...string) (string, error) {
+	password, err := p.gitPassword(gitserver.Engineer)
+	if err != nil {
+		return "", err
+	}
+	login := base64.StdEncoding.EncodeToString([]byte(gitserver.Engineer + ":" + password))
+	command := exec.CommandContext(ctx, "git", args...)
+	command.Dir = dir
+	command.Env = append(os.Environ(),
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http.extraHeader", "GIT_CONFIG_VALUE_0=Authorization: Basic "+login,
+		"GIT_AUTHOR_NAME=Strata", "GIT_AUTHOR_EMAIL="+supervisor.Engineer,
+		"GIT_COMMITTER_NAME=Strata", "GIT_COMMITTER_EMAIL="+supervisor.Engineer,
+	)
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if err := command.Run(); err != nil {
+		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, strings.Join(strings.Fields(stderr.String()), " "))
+	}
+	return strings.TrimSpace(stdout.String()), nil
+}
+
+// writeGitCredentials writes the accounts' logins for git's own credential helper (git-credential-store).
+func (p *Platform) writeGitCredentials(status supervisor.Status, accounts []string) error {
+	var lines strings.Builder
+	for _, account := range accounts {
+		password, err := p.gitPassword(account)
+		if err != nil {
+			return err
+		}
+		u, err := url.Parse(status.GitURL)
+		if err != nil {
+			return err
+		}
+		u.User = url.UserPassword(account, password)
+		fmt.Fprintln(&lines, u)
+	}
+	return home.WriteFile(p.Home.GitCredentials(), []byte(lines.String()))
+}

@@ -1,0 +1,45 @@
+package supervisor
+
+import (
+	"context"
+
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/node"
+	"github.com/strata-platform/strata/internal/local/pulumienv"
+	"github.com/strata-platform/strata/internal/toolchain"
+)
+
+// operatorImage is the image of the embedded operator; its program is strata itself.
+const operatorImage = "ghcr.io/strata-platform/operator"
+
+// catalogue is the process catalogue: the images that run as processes on this machine.
+func catalogue(h home.Home, tc *toolchain.Toolchain, googleURL, executable, version string) node.Catalogue {
+	// controller-runtime's leader election wants the in-cluster namespace file. One process is the leader anyway.
+	alone := []string{"--enable-leader-election=false"}
+	serving := []node.Listen{{Flag: "--metrics-addr", Port: 8080}, {Flag: "--health-addr", Port: 9440}}
+	flux := func(name string, listen ...node.Listen) node.Image {
+		return node.Image{
+			Repository: "ghcr.io/fluxcd/" + name,
+			Tag:        tc.Version(name),
+			Program:    func(ctx context.Context) (string, error) { return tc.Path(ctx, name) },
+			Listen:     append(listen, serving...),
+			Override:   alone,
+		}
+	}
+	return node.Catalogue{
+		flux("source-controller", node.Listen{Flag: "--storage-addr", Port: 9090}),
+		flux("kustomize-controller"),
+		flux("helm-controller"),
+		flux("notification-controller", node.Listen{Flag: "--events-addr", Port: 9090}, node.Listen{Flag: "--receiverAddr", Port: 9292}),
+		{
+			Repository: operatorImage,
+			Tag:        version,
+			Program: func(ctx context.Context) (string, error) {
+				return executable, pulumienv.Link(ctx, h, tc.Path, executable)
+			},
+			Entrypoint: []string{"operator"},
+			Env:        pulumienv.Variables(h, googleURL),
+			Listen:     []node.Listen{{Flag: "--metrics-addr", Port: 8080}, {Flag: "--health-addr", Port: 8081}},
+		},
+	}
+}

@@ -1,0 +1,168 @@
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/process"
+)
+
+// Command is the hidden command of strata that is the supervisor; --home follows it.
+const Command = "supervisor"
+
+const (
+	startTimeout = 30 * time.Second
+	stopTimeout  = time.Minute
+	pollEvery    = 20 * time.Millisecond
+)
+
+// ErrNotRunning says that the home has no supervisor now.
+var ErrNotRunning = errors.New("nothing runs in this home")
+
+// Client speaks to the supervisor of a home.
+type Client struct {
+	home home.Home
+	http *http.Client
+}
+
+// Connect returns a client for the home's supervisor, whether or not it runs.
+func Connect(h home.Home) *Client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		path, done, err := socketPath(h)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	}
+	return &Client{home: h, http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
+}
+
+// Status asks the supervisor how it is. Without one the error is ErrNotRunning.
+func (c *Client) Status(ctx context.Context) (Status, error) {
+	var status Status
+	err := c.call(ctx, http.MethodGet, "/status", &status)
+	return status, err
+}
+
+// StartCluster starts the control plane without any layer and returns when its node takes pods.
+func (c *Client) StartCluster(ctx context.Context) error {
+	return c.call(ctx, http.MethodPost, "/cluster", nil)
+}
+
+// CreateRepository makes a Git repository where there is none of that name.
+func (c *Client) CreateRepository(ctx context.Context, name string) error {
+	return c.call(ctx, http.MethodPost, "/repositories/"+url.PathEscape(name), nil)
+}
+
+// Start starts the supervisor in the background where none runs, and returns when it answers. executable is strata.
+func (c *Client) Start(ctx context.Context, executable, repository string) error {
+	if _, err := c.Status(ctx); err == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	logPath := c.home.Log(Command)
+	if err := os.MkdirAll(filepath.Dir(logPath), 0o700); err != nil {
+		return fmt.Errorf("start the supervisor: %w", err)
+	}
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("start the supervisor: %w", err)
+	}
+	defer log.Close()
+	command := exec.Command(executable, Command, "--home", c.home.Dir(), "--repository", repository)
+	command.Stdout, command.Stderr, command.Dir = log, log, c.home.Dir()
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := command.Start(); err != nil {
+		return fmt.Errorf("start the supervisor: %w", err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = command.Wait()
+		close(ended)
+	}()
+	for {
+		if _, err := c.Status(ctx); err == nil {
+			return nil
+		}
+		select {
+		case <-ended:
+			// Another call may have been quicker: then its supervisor holds the lock and will answer.
+			release, err := c.home.Acquire()
+			if err == nil {
+				release()
+				return fmt.Errorf("start the supervisor: %s; see %s", process.LastLine(logPath), logPath)
+			}
+			ended = nil
+		case <-ctx.Done():
+			return fmt.Errorf("start the supervisor: it does not answer after %s; see %s", startTimeout, logPath)
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// Stop stops the supervisor and all it runs, and returns when it is gone. It is no error when none runs.
+func (c *Client) Stop(ctx context.Context) error {
+	if err := c.call(ctx, http.MethodPost, "/stop", nil); err != nil {
+		if errors.Is(err, ErrNotRunning) {
+			return nil
+		}
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	for {
+		release, err := c.home.Acquire()
+		if err == nil {
+			release()
+			return nil
+		}
+		if !errors.Is(err, home.ErrLocked) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("stop the supervisor: it still runs after %s; see %s", stopTimeout, c.home.Log(Command))
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+func (c *Client) call(ctx context.Context, method, path string, result any) error {
+	request, err := http.NewRequestWithContext(ctx, method, "http://supervisor"+path, nil)
+	if err != nil {
+		return err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+			return ErrNotRunning
+		}
+		return fmt.Errorf("ask the supervisor of %s: %w", c.home.Dir(), err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		var failure controlError
+		if err := json.NewDecoder(response.Body).Decode(&failure); err != nil {
+			return fmt.Errorf("ask the supervisor of %s: %s", c.home.Dir(), response.Status)
+		}
+		return errors.New(failure.Error)
+	}
+	if result == nil {
+		return nil
+	}
+	return json.NewDecoder(response.Body).Decode(result)
+}

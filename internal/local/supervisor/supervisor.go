@@ -1,0 +1,240 @@
+// Package supervisor runs one home in the background: the emulated Google Cloud, the Git server, the control plane and
+// its node. There is one supervisor per home; later calls of strata find it by its control socket.
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/strata-platform/strata/internal/local/controlplane"
+	"github.com/strata-platform/strata/internal/local/gcloud"
+	"github.com/strata-platform/strata/internal/local/gcloud/dolt"
+	"github.com/strata-platform/strata/internal/local/gitserver"
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/toolchain"
+)
+
+// Engineer is the identity of the platform engineer at the emulated Google Cloud, owner of the home's project.
+const Engineer = "engineer@strata.local"
+
+// GitSecret is the name of the home's secret that the Git accounts' passwords derive from.
+const GitSecret = "git"
+
+// shutdownGrace is how long open requests may take when the supervisor stops.
+const shutdownGrace = 5 * time.Second
+
+// Options say what a supervisor runs. All fields are needed.
+type Options struct {
+	Home      home.Home
+	Toolchain *toolchain.Toolchain
+	// Executable is strata itself, which is also the operator and the provider plugins.
+	Executable string
+	// Version is strata's version, the tag of the operator's image.
+	Version string
+	Log     *slog.Logger
+}
+
+type supervisor struct {
+	Options
+	google    *gcloud.Server
+	git       *gitserver.Server
+	cluster   *cluster
+	googleURL string
+	gitURL    string
+	stop      context.CancelFunc
+}
+
+// Run runs the home until ctx ends or a client asks it to stop; then it stops everything it started. Where the home
+// already has a supervisor it returns home.ErrLocked.
+func Run(ctx context.Context, o Options) error {
+	release, err := o.Home.Acquire()
+	if err != nil {
+		return err
+	}
+	defer release()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	s := &supervisor{Options: o, stop: stop}
+
+	googleListener, err := o.Home.Listen("google")
+	if err != nil {
+		return err
+	}
+	defer googleListener.Close()
+	gitListener, err := o.Home.Listen("git")
+	if err != nil {
+		return err
+	}
+	defer gitListener.Close()
+	s.googleURL = "http://" + googleListener.Addr().String()
+	s.gitURL = "http://" + gitListener.Addr().String()
+	s.cluster = &cluster{
+		home: o.Home, find: o.Toolchain.Path, version: o.Toolchain.Version("kube-apiserver"), log: o.Log, state: ClusterAbsent,
+		catalogue: catalogue(o.Home, o.Toolchain, s.googleURL, o.Executable, o.Version),
+	}
+	if err := s.open(); err != nil {
+		return err
+	}
+	control, err := listenControl(o.Home)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(o.Home.Socket())
+	return s.serve(ctx, googleListener, gitListener, control)
+}
+
+// open opens the stores and makes the project and its engineer.
+func (s *supervisor) open() error {
+	secret, err := s.Home.Secret(GitSecret)
+	if err != nil {
+		return err
+	}
+	if s.git, err = gitserver.New(s.Home.Git(), secret, slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn)); err != nil {
+		return err
+	}
+	databases := dolt.New(dolt.Options{
+		Dir:    filepath.Join(s.Home.Google(), "sql"),
+		Logs:   s.Home.Logs(),
+		Binary: func(ctx context.Context) (string, error) { return s.Toolchain.Path(ctx, "dolt") },
+	})
+	if s.google, err = gcloud.New(gcloud.Options{Dir: s.Home.Google(), BaseURL: s.googleURL, Clusters: s.cluster, Databases: databases}); err != nil {
+		return err
+	}
+	credentials, err := s.google.EnsureProject(home.Project, Engineer)
+	if err != nil {
+		return err
+	}
+	return home.WriteFile(s.Home.EngineerCredentials(), credentials)
+}
+
+// serve serves until ctx ends or a server fails, and then stops everything in the reverse order of its start.
+func (s *supervisor) serve(ctx context.Context, google, git, control net.Listener) error {
+	failed := make(chan error, 3)
+	var servers []*http.Server
+	run := func(l net.Listener, h http.Handler) {
+		server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+		servers = append(servers, server)
+		go func() {
+			if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				failed <- err
+			}
+		}()
+	}
+	run(google, s.google)
+	run(git, s.git)
+	run(control, s.control())
+	s.Log.Info("supervisor runs", "home", s.Home.Dir(), "google", s.googleURL, "git", s.gitURL)
+
+	resumed := make(chan struct{})
+	go func() {
+		defer close(resumed)
+		s.resume(ctx)
+	}()
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+		s.stop()
+	}
+	<-resumed
+	grace, cancel := context.WithTimeout(context.Background(), shutdownGrace)
+	defer cancel()
+	// The node's pods stop while the servers still answer them.
+	s.cluster.stop()
+	var group sync.WaitGroup
+	for _, server := range servers {
+		group.Go(func() {
+			if server.Shutdown(grace) != nil {
+				server.Close()
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(err, s.google.Close())
+}
+
+// resume starts again what ran when the home was last stopped.
+func (s *supervisor) resume(ctx context.Context) {
+	if err := s.google.Start(ctx); err != nil && ctx.Err() == nil {
+		s.Log.Error("resume the emulated Google Cloud", "error", err)
+	}
+	if controlplane.Exists(s.Home) {
+		if err := s.cluster.start(ctx); err != nil && ctx.Err() == nil {
+			s.Log.Error("resume the cluster", "error", err)
+		}
+	}
+}
+
+func (s *supervisor) status() Status {
+	c := s.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	status := Status{Pid: os.Getpid(), GoogleURL: s.googleURL, GitURL: s.gitURL, Cluster: c.state}
+	if c.err != nil {
+		status.ClusterError = c.err.Error()
+	}
+	if c.plane != nil {
+		status.Server, status.Processes = c.plane.Server(), c.plane.States()
+	}
+	return status
+}
+
+// control is the API of the control socket. The socket's mode keeps other users out.
+func (s *supervisor) control() http.Handler {
+	mux := http.NewServeMux()
+	answer := func(w http.ResponseWriter, value any, err error) {
+		w.Header().Set("Content-Type", "application/json")
+		if err != nil {
+			w.WriteHeader(http.StatusInternalServerError)
+			value = controlError{Error: err.Error()}
+		}
+		_ = json.NewEncoder(w).Encode(value)
+	}
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, s.status(), nil)
+	})
+	mux.HandleFunc("POST /cluster", func(w http.ResponseWriter, r *http.Request) {
+		answer(w, struct{}{}, s.cluster.start(r.Context()))
+	})
+	mux.HandleFunc("POST /repositories/{name}", func(w http.ResponseWriter, r *http.Request) {
+		answer(w, struct{}{}, s.git.Create(r.Context(), r.PathValue("name")))
+	})
+	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, struct{}{}, nil)
+		s.stop()
+	})
+	return mux
+}
+
+type controlError struct {
+	Error string `json:"error"`
+}
+
+// listenControl listens on the control socket. The caller holds the home's lock, so a socket that is there was left by
+// a supervisor that was killed.
+func listenControl(h home.Home) (net.Listener, error) {
+	if err := os.Remove(h.Socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("listen on the control socket: %w", err)
+	}
+	path, done, err := socketPath(h)
+	if err != nil {
+		return nil, fmt.Errorf("listen on the control socket: %w", err)
+	}
+	defer done()
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on the control socket: %w", err)
+	}
+	// The path may be one that only this process can resolve; Run removes the file by its real name.
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	return l, os.Chmod(h.Socket(), 0o600)
+}

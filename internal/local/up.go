@@ -1,0 +1,162 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/strata-platform/strata/internal/local/pulumienv"
+	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/toolchain"
+)
+
+// ControlPlaneTools are the programs of the toolchain that a cluster needs.
+var ControlPlaneTools = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
+
+// tools are all that `strata up` needs.
+func tools() []string {
+	list := append([]string{}, ControlPlaneTools...)
+	list = append(list, pulumienv.Tools...)
+	list = append(list, "flux-manifests")
+	list = append(list, localComponents...)
+	return append(list, "dolt")
+}
+
+// EnsureTools builds what is missing of the named tools, with progress.
+func (p *Platform) EnsureTools(ctx context.Context, show *progress.Reporter, names ...string) error {
+	built := 0
+	err := p.Toolchain.Ensure(ctx, func(e toolchain.Event) {
+		show.Detail("%s", e)
+		// Builds take minutes: say what goes on where there is no terminal to show it in place.
+		if !show.Terminal() || e.Progress == toolchain.Built {
+			show.Note("%s", e)
+		}
+		if e.Progress == toolchain.Built {
+			built++
+		}
+	}, names...)
+	if err != nil {
+		return err
+	}
+	if built > 0 {
+		show.Detail("%d built", built)
+	}
+	return nil
+}
+
+// Up carries the platform through every layer and waits until everything is ready. It can be run again at any time:
+// what is done stays done.
+func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Report, error) {
+	var running supervisor.Status
+	var report status.Report
+	steps := []struct {
+		name string
+		do   func() (string, error)
+	}{
+		{"toolchain", func() (string, error) {
+			return "", p.EnsureTools(ctx, show, tools()...)
+		}},
+		{"emulated Google Cloud and Git server", func() (string, error) {
+			var err error
+			running, err = p.Start(ctx)
+			return running.GoogleURL, err
+		}},
+		{"repositories fleet, platform and the teams'", func() (string, error) {
+			return "", p.EnsureRepositories(ctx, running, show.Note)
+		}},
+		{"layer 1: bootstrap", func() (string, error) { return p.upLayer(ctx, show, BootstrapLayer) }},
+		{"layer 2: platform", func() (string, error) { return p.upLayer(ctx, show, PlatformLayer) }},
+		{"layers 3 and 4: Flux and the operator", func() (string, error) {
+			var err error
+			report, err = p.WaitReady(ctx, func(i status.Item) { show.Detail("waiting for %s", i) })
+			return "everything is ready", err
+		}},
+	}
+	for _, step := range steps {
+		if err := show.Run(step.name, step.do); err != nil {
+			return report, err
+		}
+	}
+	return report, nil
+}
+
+func (p *Platform) upLayer(ctx context.Context, show *progress.Reporter, layer string) (string, error) {
+	summary, err := p.LayerUp(ctx, layer, func(operation, resource string) { show.Detail("%s %s", operation, resource) })
+	return summary.String(), err
+}
+
+// NextSteps are commands to try once the platform is up, each with what it is good for.
+func (p *Platform) NextSteps(ctx context.Context) ([]string, error) {
+	running, err := p.client.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := p.Teams()
+	if err != nil {
+		return nil, err
+	}
+	steps := []string{"bin/strata status"}
+	for _, team := range list[:min(1, len(list))] {
+		steps = append(steps,
+			p.CloneCommand(running, team.Name, team.Name),
+			fmt.Sprintf("kubectl --kubeconfig \"$(bin/strata kubeconfig --team %s)\" get stacks,pods,secrets", team.Name))
+	}
+	return steps, nil
+}
+
+// Describe says what exists in each layer and as whom it was made.
+func (p *Platform) Describe(ctx context.Context) ([]string, error) {
+	outputs, err := p.LayerOutputs(ctx, BootstrapLayer)
+	if err != nil {
+		return nil, err
+	}
+	text := func(name string) string {
+		s, _ := outputs[name].Value.(string)
+		return s
+	}
+	list, err := p.Teams()
+	if err != nil {
+		return nil, err
+	}
+	var teams []string
+	for _, t := range list {
+		teams = append(teams, t.Name)
+	}
+	lines := []string{
+		fmt.Sprintf("1 bootstrap  as %s: cluster %s, Cloud SQL instance %s, a Google identity for each team (%s)", supervisor.Engineer, clusterName, text("instance"), strings.Join(teams, ", ")),
+		"2 platform   as the cluster's administrator, without any cloud rights: Flux, the account platform, a hop for each team",
+		"3 sync       as the account platform: the operator for Program and Stack",
+	}
+	stacks, err := p.stackLines(ctx)
+	return append(lines, stacks...), err
+}
+
+// Prepare brings what a single layer needs: its tools, the supervisor and the repositories.
+func (p *Platform) Prepare(ctx context.Context, show *progress.Reporter) error {
+	if err := p.EnsureTools(ctx, show, tools()...); err != nil {
+		return err
+	}
+	running, err := p.Start(ctx)
+	if err != nil {
+		return err
+	}
+	return p.EnsureRepositories(ctx, running, show.Note)
+}
+
+// StartCluster starts the control plane and its node without any layer.
+func (p *Platform) StartCluster(ctx context.Context, show *progress.Reporter) error {
+	err := show.Run("toolchain", func() (string, error) {
+		return "", p.EnsureTools(ctx, show, append(ControlPlaneTools, pulumienv.Tools...)...)
+	})
+	if err != nil {
+		return err
+	}
+	return show.Run("control plane and node", func() (string, error) {
+		if _, err := p.Start(ctx); err != nil {
+			return "", err
+		}
+		return "ready", p.client.StartCluster(ctx)
+	})
+}
