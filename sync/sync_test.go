@@ -1,0 +1,126 @@
+// Package sync_test checks the manifests of sync/ against the types of their kinds and the rights of whom they are
+// applied as.
+package sync_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
+	rbac "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+
+	"github.com/strata-platform/strata/platform"
+)
+
+const root = ".."
+
+func build(t *testing.T, folder string) resmap.ResMap {
+	t.Helper()
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(root, folder))
+	if err != nil {
+		t.Fatalf("build %s: %v", folder, err)
+	}
+	return built
+}
+
+// syncs returns what the entry point of a target makes Flux apply.
+func syncs(t *testing.T, target string) []kustomizev1.Kustomization {
+	t.Helper()
+	var all []kustomizev1.Kustomization
+	for _, object := range build(t, "sync/clusters/"+target).Resources() {
+		content, err := object.AsYAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sync kustomizev1.Kustomization
+		if err := yaml.UnmarshalStrict(content, &sync); err != nil {
+			t.Fatalf("%s of target %s: %v", object.CurId(), target, err)
+		}
+		all = append(all, sync)
+	}
+	return all
+}
+
+func TestEachSyncIsAppliedAsThePlatformAccountAndNothingElse(t *testing.T) {
+	for target, want := range map[string][]string{"local": {"operator-crds", "operator"}, "gke": {"operator-crds"}} {
+		t.Run(target, func(t *testing.T) {
+			var names []string
+			for _, sync := range syncs(t, target) {
+				spec := sync.Spec
+				names = append(names, sync.Name)
+				if sync.APIVersion != kustomizev1.GroupVersion.String() || sync.Kind != kustomizev1.KustomizationKind {
+					t.Errorf("%s is a %s of %s", sync.Name, sync.Kind, sync.APIVersion)
+				}
+				if sync.Namespace != platform.PlatformNamespace || spec.ServiceAccountName != platform.PlatformAccount {
+					t.Errorf("%s is applied as %s in %s", sync.Name, spec.ServiceAccountName, sync.Namespace)
+				}
+				if spec.SourceRef.Kind != "GitRepository" || spec.SourceRef.Name != platform.PlatformAccount || spec.SourceRef.Namespace != "" {
+					t.Errorf("%s takes %s", sync.Name, spec.SourceRef.String())
+				}
+				if !spec.Prune || !spec.Wait || spec.Timeout == nil || spec.RetryInterval == nil {
+					t.Errorf("%s does not prune, wait, retry or end", sync.Name)
+				}
+				if spec.PostBuild != nil {
+					t.Errorf("%s substitutes variables, which breaks Programs", sync.Name)
+				}
+				if _, err := os.Stat(filepath.Join(root, spec.Path)); err != nil {
+					t.Errorf("%s applies a folder that is not there: %v", sync.Name, err)
+				}
+			}
+			if !slices.Equal(names, want) {
+				t.Errorf("syncs are %v, want %v", names, want)
+			}
+		})
+	}
+}
+
+func TestTheOperatorComesAfterItsKinds(t *testing.T) {
+	for _, sync := range syncs(t, "local") {
+		if sync.Name != "operator" {
+			continue
+		}
+		if len(sync.Spec.DependsOn) != 1 || sync.Spec.DependsOn[0].Name != "operator-crds" {
+			t.Errorf("the operator depends on %v", sync.Spec.DependsOn)
+		}
+	}
+}
+
+func TestThePlatformAccountMayApplyWhatIsSynced(t *testing.T) {
+	for _, target := range []string{"local", "gke"} {
+		for _, sync := range syncs(t, target) {
+			for _, object := range build(t, sync.Spec.Path).Resources() {
+				id := object.CurId()
+				rules := platform.ClusterRoles()[platform.RolePlatform]
+				if namespace := object.GetNamespace(); namespace != "" {
+					rules = platform.NamespaceRoles()[namespace]
+				}
+				allowed := slices.ContainsFunc(rules, func(rule rbac.PolicyRule) bool {
+					return slices.Contains(rule.APIGroups, id.Group) && slices.Contains(rule.Resources, plural(id.Kind)) &&
+						slices.Contains(rule.Verbs, "create") &&
+						(len(rule.ResourceNames) == 0 || slices.Contains(rule.ResourceNames, object.GetName()))
+				})
+				if !allowed {
+					t.Errorf("target %s: the platform account may not apply %s", target, id)
+				}
+				if id.Kind != "ClusterRoleBinding" {
+					continue
+				}
+				content, _ := object.AsYAML()
+				if !bytes.Contains(content, []byte("name: "+platform.RoleOperator+"\n")) {
+					t.Errorf("target %s: %s binds another role than %s", target, id, platform.RoleOperator)
+				}
+			}
+		}
+	}
+}
+
+// plural is the resource of a kind, for the kinds that sync/ holds.
+func plural(kind string) string { return strings.ToLower(kind) + "s" }
