@@ -1,7 +1,9 @@
 package plugins_test
 
 import (
+	"bytes"
 	"context"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -70,8 +72,8 @@ func newCloud(t *testing.T) cloud {
 
 // stack is a Pulumi stack of a YAML program in a folder of its own.
 type stack struct {
-	dir string
-	env []string
+	dir, home, tools string
+	env              []string
 }
 
 func (c cloud) newStack(t *testing.T) *stack {
@@ -91,7 +93,7 @@ func (c cloud) newStack(t *testing.T) *stack {
 			t.Fatal(err)
 		}
 	}
-	s := &stack{dir: t.TempDir(), env: []string{
+	s := &stack{dir: t.TempDir(), home: home, tools: tools, env: []string{
 		"PATH=" + tools + ":/usr/bin:/bin", "HOME=" + home, "PULUMI_HOME=" + filepath.Join(home, ".pulumi"),
 		"PULUMI_BACKEND_URL=file://" + home, "PULUMI_CONFIG_PASSPHRASE=test",
 		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true", "PULUMI_SKIP_UPDATE_CHECK=true",
@@ -115,9 +117,8 @@ func (s *stack) write(t *testing.T, program string) {
 // try runs pulumi and returns what it says.
 func (s *stack) try(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "pulumi", append(args, "--non-interactive", "--color=never")...)
-	command.Path = strings.TrimPrefix(strings.SplitN(s.env[0], ":", 2)[0], "PATH=") + "/pulumi"
-	command.Err = nil
+	args = append(args, "--non-interactive", "--color=never")
+	command := exec.CommandContext(t.Context(), filepath.Join(s.tools, "pulumi"), args...)
 	command.Dir, command.Env = s.dir, s.env
 	out, err := command.CombinedOutput()
 	return string(out), err
@@ -131,4 +132,24 @@ func (s *stack) run(t *testing.T, args ...string) string {
 		t.Fatalf("pulumi %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return out
+}
+
+// find returns the file of the stack's backend that contains a text, or nothing.
+func (s *stack) find(t *testing.T, text string) string {
+	t.Helper()
+	found := ""
+	err := filepath.WalkDir(s.home, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if bytes.Contains(content, []byte(text)) {
+			found = path
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }

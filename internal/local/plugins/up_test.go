@@ -78,7 +78,7 @@ func TestChainGoesUpAndDown(t *testing.T) {
 	s := c.newStack(t)
 	s.write(t, strings.ReplaceAll(chain, "TITLE", "Web"))
 	s.run(t, "stack", "init", "dev")
-	t.Log(s.run(t, "up", "--yes", "--skip-preview"))
+	s.run(t, "up", "--yes", "--skip-preview")
 	outputs := s.outputs(t)
 	if login(t, outputs["host"], "shop", outputs["password"]) != nil {
 		t.Errorf("the user cannot log in: %v", login(t, outputs["host"], "shop", outputs["password"]))
@@ -88,6 +88,10 @@ func TestChainGoesUpAndDown(t *testing.T) {
 	}
 	if out := s.run(t, "stack", "output"); strings.Contains(out, outputs["password"]) || strings.Contains(out, outputs["key"]) {
 		t.Error("a secret output is shown")
+	}
+
+	if file := s.find(t, outputs["password"]); file != "" {
+		t.Errorf("the password stands in plain text in %s", file)
 	}
 
 	t.Run("a second up changes nothing", func(t *testing.T) {
@@ -111,7 +115,10 @@ func TestChainGoesUpAndDown(t *testing.T) {
 		}
 	})
 	t.Run("down leaves nothing", func(t *testing.T) {
-		t.Log(s.run(t, "destroy", "--yes", "--skip-preview"))
+		s.run(t, "destroy", "--yes", "--skip-preview")
+		if out := s.run(t, "stack", "export"); strings.Contains(out, "gcp:") {
+			t.Errorf("the state still has objects:\n%s", out)
+		}
 	})
 }
 
@@ -138,4 +145,87 @@ func login(t *testing.T, host, user, password string) error {
 		return fmt.Errorf("log in: %w", err)
 	}
 	return nil
+}
+
+// deployment is what an app team has: a key with one role, and a program that needs just that.
+const deployment = `
+name: deployment
+runtime: yaml
+resources:
+  database:
+    type: gcp:sql:Database
+    properties: {instance: strata, name: shop}
+  password:
+    type: random:RandomPassword
+    properties: {length: 24}
+  user:
+    type: gcp:sql:User
+    properties: {instance: strata, name: shop, host: "%", password: "${password.result}"}
+`
+
+const groundwork = `
+name: groundwork
+runtime: yaml
+resources:
+  instance:
+    type: gcp:sql:DatabaseInstance
+    properties: {name: strata, databaseVersion: MYSQL_8_0, deletionProtection: false, settings: {tier: db-f1-micro}}
+  account:
+    type: gcp:serviceaccount:Account
+    properties: {accountId: team-web}
+  key:
+    type: gcp:serviceaccount:Key
+    properties: {serviceAccountId: "${account.name}"}
+  grant:
+    type: gcp:projects:IAMMember
+    properties: {project: strata-local, role: ROLE, member: "${account.member}"}
+outputs:
+  credentials:
+    fn::fromBase64: ${key.privateKey}
+`
+
+func TestAKeyDoesWhatItsRolesAllow(t *testing.T) {
+	c := newCloud(t)
+	below := c.newStack(t)
+	below.write(t, strings.ReplaceAll(groundwork, "ROLE", "roles/cloudsql.admin"))
+	below.run(t, "stack", "init", "dev")
+	below.run(t, "up", "--yes", "--skip-preview")
+
+	team := cloud{url: c.url, owner: below.outputs(t)["credentials"]}
+	s := team.newStack(t)
+	s.write(t, deployment)
+	s.run(t, "stack", "init", "dev")
+	s.run(t, "up", "--yes", "--skip-preview")
+	s.run(t, "up", "--yes", "--expect-no-changes")
+
+	below.write(t, strings.ReplaceAll(groundwork, "ROLE", "roles/cloudsql.viewer"))
+	below.run(t, "up", "--yes", "--skip-preview")
+	s.write(t, strings.ReplaceAll(deployment, "name: shop}", "name: store}"))
+	out, err := s.try(t, "up", "--yes", "--skip-preview")
+	if err == nil || !strings.Contains(out, "cloudsql.databases.create") {
+		t.Errorf("without the role, up says: %v\n%s", err, out)
+	}
+
+	below.write(t, strings.ReplaceAll(groundwork, "ROLE", "roles/cloudsql.admin"))
+	below.run(t, "up", "--yes", "--skip-preview")
+	s.run(t, "destroy", "--yes", "--skip-preview")
+	below.run(t, "destroy", "--yes", "--skip-preview")
+}
+
+func TestProgramsAreRefusedWithTheReason(t *testing.T) {
+	c := newCloud(t)
+	s := c.newStack(t)
+	s.write(t, deployment)
+	s.run(t, "stack", "init", "dev")
+	for program, want := range map[string]string{
+		strings.ReplaceAll(deployment, "name: shop}", "name: shop, colour: red}"):     "colour",
+		strings.ReplaceAll(deployment, "length: 24", "length: many"):                  "length",
+		strings.ReplaceAll(deployment, "{length: 24}", "{length: 3, minUpper: 4}"):    "length must be at least 1 and at least the sum of the minimums, 4, not 3",
+		strings.ReplaceAll(deployment, "gcp:sql:Database\n", "gcp:compute:Network\n"): "gcp:compute:Network",
+	} {
+		s.write(t, program)
+		if out, err := s.try(t, "preview"); err == nil || !strings.Contains(out, want) {
+			t.Errorf("want %q in the refusal of %s\n%v\n%s", want, program, err, out)
+		}
+	}
 }

@@ -38,10 +38,15 @@ func (pretendedCluster) Delete(context.Context, string) error { return nil }
 // newCloud starts an emulated Google Cloud, sets the environment of its plugins and returns the owner's credentials.
 func newCloud(t *testing.T) string {
 	t.Helper()
+	return newCloudWith(t, nil)
+}
+
+func newCloudWith(t *testing.T, databases gcloud.DatabaseRuntime) string {
+	t.Helper()
 	var server *gcloud.Server
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { server.ServeHTTP(w, r) }))
 	t.Cleanup(front.Close)
-	server, err := gcloud.New(gcloud.Options{Dir: t.TempDir(), BaseURL: front.URL, Clusters: pretendedCluster{}})
+	server, err := gcloud.New(gcloud.Options{Dir: t.TempDir(), BaseURL: front.URL, Clusters: pretendedCluster{}, Databases: databases})
 	if err != nil {
 		t.Fatal(err)
 	}

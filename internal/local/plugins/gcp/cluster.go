@@ -18,6 +18,8 @@ const (
 	// clusterNameLength is the longest name of a cluster or of a node pool.
 	clusterNameLength = 40
 	defaultPool       = "default-pool"
+	vpcNative         = "VPC_NATIVE"
+	routes            = "ROUTES"
 )
 
 // clusterInputs are those that the service is told and tells back in the same spelling.
@@ -41,11 +43,14 @@ type clusterInputs struct {
 
 type clusterArgs struct {
 	clusterInputs
+	DatapathProvider      string   `json:"datapathProvider,omitempty"`
 	DeletionProtection    bool     `json:"deletionProtection"`
 	EnableAutopilot       bool     `json:"enableAutopilot,omitempty"`
+	EnableShieldedNodes   *bool    `json:"enableShieldedNodes,omitempty"`
 	Location              string   `json:"location"`
 	MinMasterVersion      string   `json:"minMasterVersion,omitempty"`
 	Name                  string   `json:"name"`
+	NetworkingMode        string   `json:"networkingMode,omitempty"`
 	NodeLocations         []string `json:"nodeLocations,omitempty"`
 	NodeVersion           string   `json:"nodeVersion,omitempty"`
 	Project               string   `json:"project"`
@@ -55,12 +60,15 @@ type clusterArgs struct {
 type clusterState struct {
 	clusterInputs
 	// DeletionProtection is the provider's own: the service does not know it.
-	DeletionProtection *bool    `json:"deletionProtection,omitempty"`
-	Location           string   `json:"location"`
-	Name               string   `json:"name"`
-	NodeLocations      []string `json:"nodeLocations,omitempty"`
-	NodeVersion        string   `json:"nodeVersion"`
-	Project            string   `json:"project"`
+	DeletionProtection  *bool    `json:"deletionProtection,omitempty"`
+	DatapathProvider    string   `json:"datapathProvider,omitempty"`
+	EnableShieldedNodes *bool    `json:"enableShieldedNodes,omitempty"`
+	NetworkingMode      string   `json:"networkingMode,omitempty"`
+	Location            string   `json:"location"`
+	Name                string   `json:"name"`
+	NodeLocations       []string `json:"nodeLocations,omitempty"`
+	NodeVersion         string   `json:"nodeVersion"`
+	Project             string   `json:"project"`
 
 	Endpoint         string `json:"endpoint"`
 	LabelFingerprint string `json:"labelFingerprint"`
@@ -92,8 +100,8 @@ func (g *plugin) cluster() provider.Resource {
 			"privateClusterConfig.privateEndpointSubnetwork", "project", "subnetwork",
 		}, replacedNodeConfig()...),
 		Computed: []string{
-			"clusterIpv4Cidr", "ipAllocationPolicy", "location", "loggingService", "masterAuth", "monitoringService",
-			"networkingMode", "nodeConfig", "nodeLocations", "nodeVersion", "privateClusterConfig", "project", "releaseChannel",
+			"clusterIpv4Cidr", "datapathProvider", "enableShieldedNodes", "ipAllocationPolicy", "location", "loggingService",
+			"masterAuth", "monitoringService", "networkingMode", "nodeConfig", "nodeLocations", "nodeVersion", "privateClusterConfig", "project", "releaseChannel",
 			"subnetwork", "masterAuth.clientCertificate", "masterAuth.clientKey", "masterAuth.clusterCaCertificate",
 		},
 		Secrets:  []string{"masterAuth.clientKey"},
@@ -166,6 +174,15 @@ func (g *plugin) createCluster(ctx context.Context, r clusterRequest) (string, c
 	if a.MasterAuthorizedNetworksConfig != nil {
 		wanted.MasterAuthorizedNetworksConfig = authorizedNetworks(a)
 	}
+	if a.DatapathProvider != "" {
+		wanted.NetworkConfig = &container.NetworkConfig{DatapathProvider: a.DatapathProvider}
+	}
+	if a.EnableShieldedNodes != nil {
+		wanted.ShieldedNodes = shieldedNodes(a)
+	}
+	if a.NetworkingMode != "" || a.IPAllocationPolicy != nil {
+		wanted.IpAllocationPolicy = allocationPolicy(a)
+	}
 	if a.EnableAutopilot {
 		wanted.Autopilot = &container.Autopilot{Enabled: true}
 	}
@@ -216,6 +233,18 @@ func (g *plugin) liveCluster(ctx context.Context, project, location, name string
 		Endpoint: c.Endpoint, LabelFingerprint: c.LabelFingerprint, MasterVersion: c.CurrentMasterVersion,
 		SelfLink: c.SelfLink, ServicesIpv4Cidr: c.ServicesIpv4Cidr,
 	}
+	if c.NetworkConfig != nil {
+		state.DatapathProvider = c.NetworkConfig.DatapathProvider
+	}
+	if c.ShieldedNodes != nil {
+		state.EnableShieldedNodes = &c.ShieldedNodes.Enabled
+	}
+	if p := c.IpAllocationPolicy; p != nil {
+		state.NetworkingMode = routes
+		if p.UseIpAliases {
+			state.NetworkingMode = vpcNative
+		}
+	}
 	for _, l := range c.Locations {
 		if l != location {
 			state.NodeLocations = append(state.NodeLocations, l)
@@ -238,6 +267,7 @@ func (g *plugin) updateCluster(ctx context.Context, r clusterRequest) (clusterSt
 	}{
 		{a.MinMasterVersion != old.MinMasterVersion && a.MinMasterVersion != "", &container.ClusterUpdate{DesiredMasterVersion: a.MinMasterVersion}},
 		{a.NodeVersion != old.NodeVersion && a.NodeVersion != "", &container.ClusterUpdate{DesiredNodeVersion: a.NodeVersion, DesiredNodePoolId: defaultPool}},
+		{differ(a.EnableShieldedNodes, old.EnableShieldedNodes), &container.ClusterUpdate{DesiredShieldedNodes: shieldedNodes(a)}},
 		{differ(a.ReleaseChannel, old.ReleaseChannel), &container.ClusterUpdate{DesiredReleaseChannel: a.ReleaseChannel}},
 		{differ(a.WorkloadIdentityConfig, old.WorkloadIdentityConfig), &container.ClusterUpdate{DesiredWorkloadIdentityConfig: workloadIdentity(a)}},
 		{differ(a.MasterAuthorizedNetworksConfig, old.MasterAuthorizedNetworksConfig), &container.ClusterUpdate{DesiredMasterAuthorizedNetworksConfig: authorizedNetworks(a)}},
@@ -268,6 +298,24 @@ func (g *plugin) updateCluster(ctx context.Context, r clusterRequest) (clusterSt
 }
 
 func differ(a, b any) bool { return !reflect.DeepEqual(a, b) }
+
+// allocationPolicy says how pods get their addresses, which Pulumi's spelling calls the networking mode.
+func allocationPolicy(a clusterArgs) *container.IPAllocationPolicy {
+	wanted := container.IPAllocationPolicy{}
+	if a.IPAllocationPolicy != nil {
+		wanted = *a.IPAllocationPolicy
+	}
+	wanted.UseIpAliases = a.NetworkingMode != routes
+	wanted.UseRoutes = a.NetworkingMode == routes
+	return &wanted
+}
+
+// shieldedNodes are the default: they are sent to be turned off.
+func shieldedNodes(a clusterArgs) *container.ShieldedNodes {
+	return &container.ShieldedNodes{
+		Enabled: a.EnableShieldedNodes == nil || *a.EnableShieldedNodes, ForceSendFields: []string{"Enabled"},
+	}
+}
 
 // workloadIdentity turns workload identity off when the program no longer asks for it.
 func workloadIdentity(a clusterArgs) *container.WorkloadIdentityConfig {

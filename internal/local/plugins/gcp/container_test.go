@@ -12,7 +12,10 @@ func TestClusterAndNodePool(t *testing.T) {
 	newCloud(t)
 	pl := newPlugin(t, property.Map{})
 	inputs := props("name", "strata", "initialNodeCount", 1.0, "removeDefaultNodePool", true, "resourceLabels", props("a", "1"),
-		"masterAuth", props("clientCertificateConfig", props("issueClientCertificate", true)))
+		"masterAuth", props("clientCertificateConfig", props("issueClientCertificate", true)),
+		"networkingMode", "VPC_NATIVE", "datapathProvider", "ADVANCED_DATAPATH", "ipAllocationPolicy", props(),
+		"enableShieldedNodes", true, "releaseChannel", props("channel", "REGULAR"),
+		"workloadIdentityConfig", props("workloadPool", "strata-local.svc.id.goog"))
 	cluster := pl.create(clusterType, inputs)
 	if want := "projects/strata-local/locations/europe-west1-b/clusters/strata"; cluster.id != want {
 		t.Errorf("ID is %q, want %q", cluster.id, want)
@@ -25,6 +28,9 @@ func TestClusterAndNodePool(t *testing.T) {
 		t.Error("the client's key must be secret and the authority's certificate must not")
 	}
 	again := pl.read(cluster)
+	if got := again.state.Get("datapathProvider"); !got.IsString() || got.AsString() != "ADVANCED_DATAPATH" {
+		t.Errorf("datapath is %v", got)
+	}
 	if changes := pl.diff(again, inputs); len(changes) > 0 {
 		t.Errorf("an unchanged cluster has changes: %v", changes)
 	}

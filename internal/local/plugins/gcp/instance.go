@@ -74,8 +74,10 @@ func (g *plugin) instance() provider.Resource {
 		Computed: []string{
 			"encryptionKeyName", "instanceType", "maintenanceVersion", "masterInstanceName", "project", "region", "settings",
 			"settings.activationPolicy", "settings.availabilityType", "settings.backupConfiguration",
-			"settings.connectorEnforcement", "settings.diskAutoresize", "settings.diskAutoresizeLimit", "settings.diskSize",
-			"settings.diskType", "settings.edition", "settings.ipConfiguration", "settings.locationPreference",
+			"settings.backupConfiguration.backupRetentionSettings", "settings.backupConfiguration.startTime",
+			"settings.backupConfiguration.transactionLogRetentionDays", "settings.connectorEnforcement", "settings.diskAutoresize", "settings.diskAutoresizeLimit", "settings.diskSize",
+			"settings.diskType", "settings.edition", "settings.ipConfiguration", "settings.ipConfiguration.sslMode",
+			"settings.locationPreference",
 			"settings.pricingPlan", "settings.userLabels", "settings.version",
 		},
 		Secrets:  []string{"replicaConfiguration", "rootPassword", "serverCaCerts"},

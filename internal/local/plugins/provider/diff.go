@@ -90,16 +90,18 @@ func (d *differ) compare(path string, o, n, state property.Value) {
 	}
 }
 
-// added is no change when the object has that value already, for example a project that used to be the provider's.
+// added is no change when the object has that value already, for example a project that used to be the provider's. As in
+// the official providers, nothing is the same as false, zero or empty.
 func (d *differ) added(path string, n, state property.Value) {
-	if !n.HasComputed() && same(n, state) {
+	if same(n, state) || zero(n) && state.IsNull() {
 		return
 	}
 	d.record(path, n, p.Add, p.AddReplace)
 }
 
+// removed is no change when the service goes on to fill the value in, or when there was as good as none.
 func (d *differ) removed(path string, o property.Value) {
-	if slices.Contains(d.resource.Computed, generic(path)) {
+	if zero(o) || slices.Contains(d.resource.Computed, generic(path)) {
 		return
 	}
 	if o.IsMap() && o.AsMap().Len() > 0 {
@@ -149,6 +151,24 @@ func (d *differ) replaces(path string, v property.Value) bool {
 // same compares values regardless of secret marks. An unknown value is not the same as any other.
 func same(a, b property.Value) bool {
 	return !a.HasComputed() && !b.HasComputed() && unmarked(a).Equals(unmarked(b))
+}
+
+// zero says whether a value is as good as none.
+func zero(v property.Value) bool {
+	switch {
+	case v.IsBool():
+		return !v.AsBool()
+	case v.IsNumber():
+		return v.AsNumber() == 0
+	case v.IsString():
+		return v.AsString() == ""
+	case v.IsArray():
+		return v.AsArray().Len() == 0
+	case v.IsMap():
+		return v.AsMap().Len() == 0
+	default:
+		return v.IsNull()
+	}
 }
 
 // generic turns a path of the engine's into the form that Replace and Computed use.

@@ -249,6 +249,34 @@ func TestAFailureAfterCreationKeepsTheObject(t *testing.T) {
 	}
 }
 
+func TestCancelEndsWhatIsGoingOn(t *testing.T) {
+	type request = provider.Request[box, boxState]
+	started := make(chan struct{})
+	pkg := (&shelf{}).pkg()
+	r := pkg.Resources[boxToken]
+	r.Operations = provider.Handle(provider.CRUD[box, boxState]{
+		Create: func(ctx context.Context, _ request) (string, boxState, error) {
+			close(started)
+			<-ctx.Done()
+			return "", boxState{}, ctx.Err()
+		},
+	})
+	pkg.Resources[boxToken] = r
+	server := pkg.Provider()
+	ended := make(chan error)
+	go func() {
+		_, err := server.Create(t.Context(), p.CreateRequest{Urn: urn("b"), Properties: props("size", 1)})
+		ended <- err
+	}()
+	<-started
+	if err := server.Cancel(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the creation ended with %v", err)
+	}
+}
+
 func TestUnknownTypesAreRefusedWithWhatIsCovered(t *testing.T) {
 	server := (&shelf{}).pkg().Provider()
 	_, err := server.Check(t.Context(), p.CheckRequest{Urn: resource.NewURN("dev", "test", "", "toys:index/ball:Ball", "b")})

@@ -24,6 +24,7 @@ func (pkg Package) Serve(ctx context.Context) error {
 // Provider returns the functions that answer the engine.
 func (pkg Package) Provider() p.Provider {
 	s := &server{pkg: &pkg, types: &typeCache{}}
+	s.running, s.cancel = context.WithCancel(context.Background())
 	return p.Provider{
 		Handshake: func(context.Context, p.HandshakeRequest) (p.HandshakeResponse, error) {
 			return p.HandshakeResponse{}, nil
@@ -32,7 +33,10 @@ func (pkg Package) Provider() p.Provider {
 			text, err := buildSchema(s.pkg, s.types)
 			return p.GetSchemaResponse{Schema: text}, err
 		},
-		Cancel:      func(context.Context) error { return nil },
+		Cancel: func(context.Context) error {
+			s.cancel()
+			return nil
+		},
 		CheckConfig: s.checkConfig,
 		DiffConfig:  s.diffConfig,
 		Configure:   s.configure,
@@ -49,6 +53,20 @@ func (pkg Package) Provider() p.Provider {
 type server struct {
 	pkg   *Package
 	types *typeCache
+
+	// running ends when the engine cancels: then every operation ends.
+	running context.Context
+	cancel  context.CancelFunc
+}
+
+// until returns ctx, ended also by the engine's cancellation. The function releases it.
+func (s *server) until(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.running, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }
 
 // resource returns the resource type of a URN.
@@ -100,6 +118,8 @@ func (s *server) configure(ctx context.Context, req p.ConfigureRequest) error {
 }
 
 func (s *server) invoke(ctx context.Context, req p.InvokeRequest) (p.InvokeResponse, error) {
+	ctx, done := s.until(ctx)
+	defer done()
 	token := string(req.Token)
 	f, ok := s.pkg.Functions[token]
 	if !ok {
@@ -145,6 +165,8 @@ func (s *server) diff(_ context.Context, req p.DiffRequest) (p.DiffResponse, err
 }
 
 func (s *server) create(ctx context.Context, req p.CreateRequest) (p.CreateResponse, error) {
+	ctx, done := s.until(ctx)
+	defer done()
 	r, err := s.resource(req.Urn)
 	if err != nil {
 		return p.CreateResponse{}, err
@@ -167,6 +189,8 @@ func (s *server) create(ctx context.Context, req p.CreateRequest) (p.CreateRespo
 }
 
 func (s *server) read(ctx context.Context, req p.ReadRequest) (p.ReadResponse, error) {
+	ctx, done := s.until(ctx)
+	defer done()
 	r, err := s.resource(req.Urn)
 	if err != nil {
 		return p.ReadResponse{}, err
@@ -201,6 +225,8 @@ func (s *server) read(ctx context.Context, req p.ReadRequest) (p.ReadResponse, e
 }
 
 func (s *server) update(ctx context.Context, req p.UpdateRequest) (p.UpdateResponse, error) {
+	ctx, done := s.until(ctx)
+	defer done()
 	r, err := s.resource(req.Urn)
 	if err != nil {
 		return p.UpdateResponse{}, err
@@ -219,6 +245,8 @@ func (s *server) update(ctx context.Context, req p.UpdateRequest) (p.UpdateRespo
 }
 
 func (s *server) remove(ctx context.Context, req p.DeleteRequest) error {
+	ctx, done := s.until(ctx)
+	defer done()
 	r, err := s.resource(req.Urn)
 	if err != nil {
 		return err

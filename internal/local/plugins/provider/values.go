@@ -119,7 +119,7 @@ func fromPlain(v any) property.Value {
 		for i, e := range v {
 			list[i] = fromPlain(e)
 		}
-		return property.New(list)
+		return property.New(property.NewArray(list))
 	case map[string]any:
 		m := make(map[string]property.Value, len(v))
 		for k, e := range v {
@@ -142,7 +142,7 @@ func unmarked(v property.Value) property.Value {
 		for i, e := range list {
 			list[i] = unmarked(e)
 		}
-		return property.New(list)
+		return property.New(property.NewArray(list))
 	case v.IsMap():
 		m := v.AsMap().AsMap()
 		for k, e := range m {
@@ -167,7 +167,7 @@ func marked(v, like property.Value) property.Value {
 				list[i] = marked(e, like.AsArray().Get(i))
 			}
 		}
-		return property.WithGoValue(v, list)
+		return property.WithGoValue(v, property.NewArray(list))
 	case v.IsMap() && like.IsMap():
 		m := v.AsMap().AsMap()
 		for k, e := range m {
@@ -191,7 +191,7 @@ func markPath(v property.Value, path []string) property.Value {
 		for i, e := range list {
 			list[i] = markPath(e, path)
 		}
-		return property.WithGoValue(v, list)
+		return property.WithGoValue(v, property.NewArray(list))
 	case v.IsMap():
 		if child, ok := v.AsMap().GetOk(path[0]); ok {
 			return property.WithGoValue(v, v.AsMap().Set(path[0], markPath(child, path[1:])))
@@ -218,7 +218,7 @@ func projected(t *typ, wanted, live property.Value) property.Value {
 		for i, w := range list {
 			list[i] = projected(t.elem, w, live.AsArray().Get(i))
 		}
-		return property.WithGoValue(wanted, list)
+		return property.WithGoValue(wanted, property.NewArray(list))
 	default:
 		return marked(live, wanted)
 	}
@@ -249,7 +249,7 @@ func asInput(t *typ, live property.Value) property.Value {
 		if len(list) == 0 {
 			return property.New(property.Null)
 		}
-		return property.New(list)
+		return property.New(property.NewArray(list))
 	case live.IsMap() && live.AsMap().Len() == 0, live.IsString() && live.AsString() == "":
 		return property.New(property.Null)
 	default:
@@ -289,7 +289,7 @@ func conforming(t *typ, v property.Value) property.Value {
 		for i, e := range list {
 			list[i] = conforming(t.elem, e)
 		}
-		return property.WithGoValue(v, list)
+		return property.WithGoValue(v, property.NewArray(list))
 	default:
 		return v
 	}

@@ -1,0 +1,157 @@
+package gcp_test
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	p "github.com/pulumi/pulumi-go-provider"
+	"github.com/pulumi/pulumi/sdk/v3/go/property"
+
+	"github.com/strata-platform/strata/internal/local/gcloud"
+	"github.com/strata-platform/strata/internal/local/gcloud/dolt"
+	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+)
+
+const (
+	instanceType = "gcp:sql/databaseInstance:DatabaseInstance"
+	databaseType = "gcp:sql/database:Database"
+	userType     = "gcp:sql/user:User"
+)
+
+// newDatabases returns a runtime of real databases.
+func newDatabases(t *testing.T) gcloud.DatabaseRuntime {
+	t.Helper()
+	binary, dir := toolchaintest.Path(t, "dolt"), t.TempDir()
+	return dolt.New(dolt.Options{
+		Binary: func(context.Context) (string, error) { return binary, nil },
+		Dir:    filepath.Join(dir, "sql"),
+		Logs:   filepath.Join(dir, "logs"),
+	})
+}
+
+// login tries a password on a database.
+func login(t *testing.T, host, user, password, database string) error {
+	t.Helper()
+	config := mysql.NewConfig()
+	config.User, config.Passwd, config.Net, config.Addr, config.DBName = user, password, "tcp", host+":3306", database
+	db, err := sql.Open("mysql", config.FormatDSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	return db.PingContext(t.Context())
+}
+
+func TestSQL(t *testing.T) {
+	newCloudWith(t, newDatabases(t))
+	pl := newPlugin(t, property.Map{})
+	inputs := props("name", "strata", "databaseVersion", "MYSQL_8_0", "rootPassword", property.New("root-1").WithSecret(true),
+		"settings", props("tier", "db-f1-micro", "userLabels", props("a", "1"), "ipConfiguration", props("ipv4Enabled", true)))
+	instance := pl.create(instanceType, inputs)
+	host := instance.state.Get("publicIpAddress").AsString()
+	if host == "" || instance.state.Get("firstIpAddress").AsString() != host || instance.id != "strata" {
+		t.Errorf("instance %q has the address %q", instance.id, host)
+	}
+	for _, name := range []string{"rootPassword", "serverCaCerts"} {
+		if v, ok := instance.state.GetOk(name); ok && !v.Secret() {
+			t.Errorf("%s is no secret", name)
+		}
+	}
+	instance = pl.read(instance)
+	if changes := pl.diff(instance, inputs); len(changes) > 0 {
+		t.Errorf("an unchanged instance has changes: %v", changes)
+	}
+
+	t.Run("what replaces an instance", func(t *testing.T) {
+		for path, value := range map[string]any{"region": "europe-west4", "name": "other"} {
+			if k := pl.diff(instance, inputs.Set(path, property.New(value.(string))))[path]; k != p.AddReplace && k != p.UpdateReplace {
+				t.Errorf("another %s means %q, want a replacement", path, k)
+			}
+		}
+		if k := pl.diff(instance, inputs.Set("databaseVersion", property.New("MYSQL_8_4")))["databaseVersion"]; k != p.Update {
+			t.Errorf("another version means %q, want an update", k)
+		}
+	})
+
+	database := pl.create(databaseType, props("instance", "strata", "name", "shop"))
+	user := pl.create(userType, props("instance", "strata", "name", "shop", "host", "%", "password", property.New("first").WithSecret(true)))
+	if user.id != "shop/%/strata" || database.id != "projects/strata-local/instances/strata/databases/shop" {
+		t.Errorf("IDs are %q and %q", user.id, database.id)
+	}
+	if !user.state.Get("password").Secret() {
+		t.Error("the password is no secret")
+	}
+	if err := login(t, host, "shop", "first", "shop"); err != nil {
+		t.Error(err)
+	}
+
+	t.Run("a new password is in force at once", func(t *testing.T) {
+		user = pl.update(pl.read(user), user.inputs.Set("password", property.New("second").WithSecret(true)))
+		if login(t, host, "shop", "first", "shop") == nil || login(t, host, "shop", "second", "shop") != nil {
+			t.Error("the old password is let in, or the new one is not")
+		}
+	})
+	t.Run("imports agree with the program", func(t *testing.T) {
+		for typ, tc := range map[string]struct {
+			id     string
+			inputs property.Map
+		}{
+			instanceType: {"strata", inputs.Delete("rootPassword")},
+			databaseType: {"strata/shop", database.inputs},
+			userType:     {"strata-local/strata/%/shop", user.inputs.Delete("password")},
+		} {
+			imported := pl.read(object{typ: typ, id: tc.id})
+			if changes := pl.diff(imported, tc.inputs.Delete("__defaults")); imported.id == "" || len(changes) > 0 {
+				t.Errorf("%s imported as %q has changes %v", typ, imported.id, changes)
+			}
+		}
+	})
+	t.Run("functions look up", func(t *testing.T) {
+		resp, err := pl.provider.Invoke(t.Context(), p.InvokeRequest{Token: "gcp:sql/getDatabaseInstance:getDatabaseInstance", Args: props("name", "strata")})
+		if err != nil || resp.Return.Get("publicIpAddress").AsString() != host {
+			t.Errorf("the instance: %v, %v", resp, err)
+		}
+		resp, err = pl.provider.Invoke(t.Context(), p.InvokeRequest{Token: "gcp:sql/getDatabase:getDatabase", Args: props("instance", "strata", "name", "shop")})
+		if err != nil || resp.Return.Get("id").AsString() != database.id {
+			t.Errorf("the database: %v, %v", resp, err)
+		}
+		_, err = pl.provider.Invoke(t.Context(), p.InvokeRequest{Token: "gcp:sql/getDatabase:getDatabase", Args: props("instance", "strata", "name", "none")})
+		if err == nil || !strings.Contains(err.Error(), `database "none" of instance "strata"`) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("a database that is not there: %v", err)
+		}
+	})
+	t.Run("settings change in place", func(t *testing.T) {
+		settings := props("tier", "db-n1-standard-1", "userLabels", props("b", "2"), "ipConfiguration", props("ipv4Enabled", true))
+		instance = pl.update(instance, inputs.Set("settings", property.New(settings)))
+		live := pl.read(instance).state.Get("settings").AsMap()
+		if labels := live.Get("userLabels").AsMap(); live.Get("tier").AsString() != "db-n1-standard-1" || labels.Len() != 1 || labels.Get("b").AsString() != "2" {
+			t.Errorf("settings are %v", live)
+		}
+	})
+	t.Run("what is gone behind the plugin's back is found gone", func(t *testing.T) {
+		pl.remove(user)
+		if pl.read(user).id != "" {
+			t.Error("the user is still there")
+		}
+		if login(t, host, "shop", "second", "shop") == nil {
+			t.Error("a deleted user is let in")
+		}
+		pl.remove(database)
+		pl.remove(database)
+	})
+	t.Run("a protected instance stays", func(t *testing.T) {
+		err := pl.provider.Delete(t.Context(), p.DeleteRequest{ID: instance.id, Urn: urn(instanceType, "it"), Properties: instance.state})
+		if err == nil || !strings.Contains(err.Error(), "deletionProtection is set") {
+			t.Errorf("deleting: %v", err)
+		}
+		instance = pl.update(instance, instance.inputs.Set("deletionProtection", property.New(false)))
+		pl.remove(instance)
+		if pl.read(instance).id != "" {
+			t.Error("the instance is still there")
+		}
+	})
+}
