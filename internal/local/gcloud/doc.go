@@ -6,6 +6,7 @@
 // both are supplied by the caller, as ClusterRuntime and DatabaseRuntime.
 //
 // Where the emulator differs from Google Cloud on purpose: operations on databases, users and node pools are done when
-// they are answered, all emulated APIs are enabled in a new project, names are free again after a deletion, and there is
-// one cluster per home.
+// they are answered; all emulated APIs are enabled in a new project; names are free again after a deletion; there is one
+// cluster per home; a database user has all privileges on the databases that the API made and none on the server; a
+// new instance has no root user until the API gives it a password; roles with conditions are refused.
 package gcloud

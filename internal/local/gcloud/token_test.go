@@ -17,7 +17,7 @@ import (
 // login exchanges a key file for an access token.
 func login(t *testing.T, key []byte) (string, error) {
 	t.Helper()
-	config, err := google.JWTConfigFromJSON(key, "https://www.googleapis.com/auth/cloud-platform")
+	config, err := google.JWTConfigFromJSON(key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,6 +26,20 @@ func login(t *testing.T, key []byte) (string, error) {
 		return "", err
 	}
 	return token.AccessToken, nil
+}
+
+// token is login where a failure ends the test.
+func (c *cloud) token(key []byte) string {
+	c.t.Helper()
+	config, err := google.JWTConfigFromJSON(key)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	token, err := config.TokenSource(c.t.Context()).Token()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return token.AccessToken
 }
 
 // ask makes a call with an access token and returns the status and the body of the answer.
