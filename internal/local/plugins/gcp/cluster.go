@@ -260,24 +260,9 @@ func (g *plugin) updateCluster(ctx context.Context, r clusterRequest) (clusterSt
 			return svc.Projects.Locations.Clusters.Update(r.ID, &container.UpdateClusterRequest{Update: change}).Context(ctx).Do()
 		})
 	}
-	// The service takes one change at a time.
-	for _, c := range []struct {
-		changed bool
-		change  *container.ClusterUpdate
-	}{
-		{a.MinMasterVersion != old.MinMasterVersion && a.MinMasterVersion != "", &container.ClusterUpdate{DesiredMasterVersion: a.MinMasterVersion}},
-		{a.NodeVersion != old.NodeVersion && a.NodeVersion != "", &container.ClusterUpdate{DesiredNodeVersion: a.NodeVersion, DesiredNodePoolId: defaultPool}},
-		{differ(a.EnableShieldedNodes, old.EnableShieldedNodes), &container.ClusterUpdate{DesiredShieldedNodes: shieldedNodes(a)}},
-		{differ(a.ReleaseChannel, old.ReleaseChannel), &container.ClusterUpdate{DesiredReleaseChannel: a.ReleaseChannel}},
-		{differ(a.WorkloadIdentityConfig, old.WorkloadIdentityConfig), &container.ClusterUpdate{DesiredWorkloadIdentityConfig: workloadIdentity(a)}},
-		{differ(a.MasterAuthorizedNetworksConfig, old.MasterAuthorizedNetworksConfig), &container.ClusterUpdate{DesiredMasterAuthorizedNetworksConfig: authorizedNetworks(a)}},
-		{a.LoggingService != old.LoggingService || a.MonitoringService != old.MonitoringService, &container.ClusterUpdate{DesiredLoggingService: a.LoggingService, DesiredMonitoringService: a.MonitoringService}},
-		{differ(a.NodeLocations, old.NodeLocations), &container.ClusterUpdate{DesiredLocations: append([]string{r.State.Location}, a.NodeLocations...)}},
-	} {
-		if c.changed {
-			if err := update(c.change); err != nil {
-				return clusterState{}, err
-			}
+	for _, change := range clusterChanges(a, old, r.State.Location) {
+		if err := update(change); err != nil {
+			return clusterState{}, err
 		}
 	}
 	if differ(a.ResourceLabels, old.ResourceLabels) {
@@ -295,6 +280,33 @@ func (g *plugin) updateCluster(ctx context.Context, r clusterRequest) (clusterSt
 		}
 	}
 	return g.liveCluster(ctx, r.State.Project, r.State.Location, r.State.Name)
+}
+
+// clusterChanges returns what to change, one by one: the service takes one change at a time.
+func clusterChanges(a, old clusterArgs, location string) []*container.ClusterUpdate {
+	var changes []*container.ClusterUpdate
+	add := func(changed bool, change *container.ClusterUpdate) {
+		if changed {
+			changes = append(changes, change)
+		}
+	}
+	add(a.MinMasterVersion != old.MinMasterVersion && a.MinMasterVersion != "",
+		&container.ClusterUpdate{DesiredMasterVersion: a.MinMasterVersion})
+	add(a.NodeVersion != old.NodeVersion && a.NodeVersion != "",
+		&container.ClusterUpdate{DesiredNodeVersion: a.NodeVersion, DesiredNodePoolId: defaultPool})
+	add(differ(a.EnableShieldedNodes, old.EnableShieldedNodes),
+		&container.ClusterUpdate{DesiredShieldedNodes: shieldedNodes(a)})
+	add(differ(a.ReleaseChannel, old.ReleaseChannel),
+		&container.ClusterUpdate{DesiredReleaseChannel: a.ReleaseChannel})
+	add(differ(a.WorkloadIdentityConfig, old.WorkloadIdentityConfig),
+		&container.ClusterUpdate{DesiredWorkloadIdentityConfig: workloadIdentity(a)})
+	add(differ(a.MasterAuthorizedNetworksConfig, old.MasterAuthorizedNetworksConfig),
+		&container.ClusterUpdate{DesiredMasterAuthorizedNetworksConfig: authorizedNetworks(a)})
+	add(a.LoggingService != old.LoggingService || a.MonitoringService != old.MonitoringService,
+		&container.ClusterUpdate{DesiredLoggingService: a.LoggingService, DesiredMonitoringService: a.MonitoringService})
+	add(differ(a.NodeLocations, old.NodeLocations),
+		&container.ClusterUpdate{DesiredLocations: append([]string{location}, a.NodeLocations...)})
+	return changes
 }
 
 func differ(a, b any) bool { return !reflect.DeepEqual(a, b) }

@@ -96,7 +96,8 @@ func (s *settings) resolveEndpoints() ([]string, error) {
 		hosts = append(hosts, u.Host)
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("the local gcp plugin reaches the emulated Google Cloud only and has no endpoint for it: set %s (\"strata env bootstrap\" prints them)",
+		return nil, fmt.Errorf(
+			"the local gcp plugin reaches the emulated Google Cloud only and has no endpoint for it: set %s (\"strata env bootstrap\" prints them)",
 			strings.Join(missing, ", "))
 	}
 	return slices.Compact(hosts), nil

@@ -159,7 +159,9 @@ func memberID(parts []string, cond *condition) string {
 func importID(id string, words int) (parts []string, title string, err error) {
 	fields := strings.SplitN(id, " ", words+1)
 	if len(fields) < words {
-		return nil, "", fmt.Errorf("import ID %q must be %d words separated by spaces: the object, the role and the member, then a condition's title if there is one", id, words)
+		return nil, "", fmt.Errorf(
+			"import ID %q must be %d words separated by spaces (object, role and, for a member, the member), then a condition's title if there is one",
+			id, words)
 	}
 	if len(fields) > words {
 		title = fields[words]
