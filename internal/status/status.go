@@ -115,19 +115,29 @@ func Collect(ctx context.Context, config *rest.Config, namespaces Namespaces) ([
 	return items, nil
 }
 
-// NewReport marks the root cause among items, which are in the order of layers and, within a layer, of causes.
+// followers are reasons that say no more than that something else is not ready.
+var followers = []string{"Progressing", "ProgressingWithRetry", "DependencyNotReady", "HealthCheckFailed", "Missing", "InProgress", "ContainersNotReady"}
+
+// NewReport marks the root cause among items, which are in the order of layers and, within a layer, of causes: the
+// first that fails for a reason of its own, or else the first that is not ready.
 func NewReport(items []Item) Report {
-	report := Report{Ready: true, Items: items}
-	for i := range items {
-		if items[i].Ready {
+	cause := -1
+	for i, item := range items {
+		if item.Ready {
 			continue
 		}
-		if report.Ready {
-			items[i].RootCause = true
+		own := !slices.Contains(followers, item.Reason)
+		if cause < 0 || own {
+			cause = i
 		}
-		report.Ready = false
+		if own {
+			break
+		}
 	}
-	return report
+	if cause >= 0 {
+		items[cause].RootCause = true
+	}
+	return Report{Ready: cause < 0, Items: items}
 }
 
 // RootCause returns the item that explains why the platform is not ready.

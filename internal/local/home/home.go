@@ -73,7 +73,7 @@ func (h Home) AdminKubeconfig() string { return h.path("kubernetes", "admin.kube
 func (h Home) Layer(name string) string { return h.path("layers", name) }
 
 // GitCredentials is the file of the Git accounts, in the format of git-credential-store.
-func (h Home) GitCredentials() string { return h.path("credentials", "git") }
+func (h Home) GitCredentials() string { return h.path("credentials", "git-logins") }
 
 // LayerState is the folder of the Pulumi backend that layers 1 and 2 share.
 func (h Home) LayerState() string { return h.path("state", "platform") }
