@@ -167,7 +167,7 @@ func TestRights(t *testing.T) {
 				t.Errorf("apply %s: %v", path, err)
 			}
 		}
-		if err := apply(t.Context(), as, binding(platform.RoleOperator, platform.RoleOperator)); err != nil {
+		if err := apply(t.Context(), as, binding(platform.OperatorBinding, platform.RoleOperator)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -176,8 +176,8 @@ func TestRights(t *testing.T) {
 		as := clientFor(t, config, platformUser)
 		for name, manifest := range map[string]string{
 			"binding the administrator's role":         binding("mine", "cluster-admin"),
-			"the same under the name that it may keep": binding(platform.RoleOperator, "cluster-admin"),
-			"binding its role to the operator":         binding("mine", platform.RoleOperator),
+			"the same under the name that it may keep": binding(platform.OperatorBinding, "cluster-admin"),
+			"binding its role under another name":      binding("mine", platform.RoleOperator),
 			"joining the administrators":               binding("cluster-admin", "cluster-admin"),
 			"a kind of another group":                  foreignKind("things.example.com", "example.com", "things"),
 			"another kind of the operator's group":     foreignKind("things.pulumi.com", "pulumi.com", "things"),

@@ -2,12 +2,15 @@ package platform
 
 import rbac "k8s.io/api/rbac/v1"
 
-// Names of the ClusterRoles that this layer makes. Nothing above it makes any.
+// Names of the ClusterRoles that this layer makes, and of the one binding of them that sync/ makes. Nothing above this
+// layer makes ClusterRoles.
 const (
 	// RolePlatform is what the platform account may do outside of a namespace.
 	RolePlatform = "strata:platform"
 	// RoleOperator is what the operator may do in every namespace. The platform account may bind it, and no other role.
 	RoleOperator = "strata:operator"
+	// OperatorBinding is the one ClusterRoleBinding that the platform account may keep, for RoleOperator.
+	OperatorBinding = "pulumi-operator"
 	// RoleOperatorTenant is what the operator may do in a team's namespace in addition.
 	RoleOperatorTenant = "strata:operator-tenant"
 	// RoleTeam is what a team's account may do in the team's namespace.
@@ -30,7 +33,7 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 		RolePlatform: {
 			named("apiextensions.k8s.io", "customresourcedefinitions", "stacks.pulumi.com", "programs.pulumi.com"),
 			// A binding is checked twice: the object by its name here, the role that it refers to by the verb bind.
-			named(rbac.GroupName, "clusterrolebindings", RoleOperator),
+			named(rbac.GroupName, "clusterrolebindings", OperatorBinding),
 			{APIGroups: []string{rbac.GroupName}, Resources: []string{"clusterroles"}, ResourceNames: []string{RoleOperator}, Verbs: []string{"bind"}},
 		},
 		RoleOperator: {
