@@ -139,7 +139,7 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 			return nil, fmt.Errorf("make folder for runs: %w", err)
 		}
 	}
-	dir, err := os.MkdirTemp(e.WorkDir, "run-")
+	dir, err := os.MkdirTemp(e.WorkDir, runPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("make folder of run: %w", err)
 	}
@@ -166,24 +166,26 @@ type run struct {
 }
 
 // operate calls pulumi. It first supposes that the stack exists and is free,
-// which is so for every run but a stack's first and saves a call.
+// which is so for every run but a stack's first and saves a call. What stands in
+// the way is removed, once each.
 func (r *run) operate(ctx context.Context) (*Result, error) {
-	result, err := r.attempt(ctx)
-
-	var failure *Error
-	if errors.As(err, &failure) && failure.Reason == StackMissing && r.mayCreate() {
-		if err := r.createStack(ctx); err != nil {
-			return nil, err
+	created, unlocked := false, false
+	for {
+		result, err := r.attempt(ctx)
+		if reasonOf(err) == StackMissing && r.mayCreate() && !created {
+			if err = r.createStack(ctx); err == nil {
+				created = true
+				continue
+			}
 		}
-		return r.attempt(ctx)
-	}
-	if errors.As(err, &failure) && failure.Reason == Locked && r.Interrupted && failure.staleLocks() {
-		if _, err := r.pulumi(ctx, nil, "cancel", "--yes"); err != nil {
-			return nil, err
+		if reasonOf(err) == Locked && r.Interrupted && staleLocks(err) && !unlocked {
+			if _, err = r.pulumi(ctx, nil, "cancel", "--yes"); err == nil {
+				unlocked = true
+				continue
+			}
 		}
-		return r.attempt(ctx)
+		return result, err
 	}
-	return result, err
 }
 
 func (r *run) mayCreate() bool {
@@ -219,8 +221,7 @@ func (r *run) attempt(ctx context.Context) (*Result, error) {
 	log, err := r.pulumi(ctx, nil, append(r.arguments(), "--event-log", path)...)
 	events, readErr := readEvents(path)
 	if err != nil {
-		var failure *Error
-		if errors.As(err, &failure) && failure.Reason == Failed {
+		if failure := asError(err); failure != nil && failure.Reason == Failed {
 			failure.describe(events, r.mask)
 		}
 		return nil, err

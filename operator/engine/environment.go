@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// The names in a run's folder.
+// The names of and in a run's folder.
 const (
+	runPrefix      = "run-"
 	homeFolder     = "home"
 	tempFolder     = "tmp"
 	kubeconfigFile = "kubeconfig"

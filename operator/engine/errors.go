@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -43,6 +44,20 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s of stack %q: %s", e.Operation, e.Stack, e.Message)
+}
+
+// asError returns the [*Error] in err, if there is one.
+func asError(err error) *Error {
+	var failure *Error
+	errors.As(err, &failure)
+	return failure
+}
+
+func reasonOf(err error) Reason {
+	if failure := asError(err); failure != nil {
+		return failure.Reason
+	}
+	return ""
 }
 
 // classify fills in the reason and, from pulumi's output, a first message.
@@ -88,9 +103,9 @@ func (e *Error) holders() string {
 
 // staleLocks tells whether every lock was left by a process of this host that is
 // no more.
-func (e *Error) staleLocks() bool {
+func staleLocks(failed error) bool {
 	host, err := os.Hostname()
-	matches := lock.FindAllStringSubmatch(e.Log, -1)
+	matches := lock.FindAllStringSubmatch(asError(failed).Log, -1)
 	if err != nil || len(matches) == 0 {
 		return false
 	}

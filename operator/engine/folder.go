@@ -111,3 +111,18 @@ func (r *run) configKey(key string) string {
 func sortedKeys[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
 }
+
+// Clean removes the folders of runs that a killed process left. It must not be
+// called while this engine, or another with the same WorkDir, runs anything.
+func (e *Engine) Clean() error {
+	left, err := filepath.Glob(filepath.Join(e.WorkDir, runPrefix+"*"))
+	if err != nil {
+		return fmt.Errorf("look for left folders of runs: %w", err)
+	}
+	for _, dir := range left {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("remove left folder of a run: %w", err)
+		}
+	}
+	return nil
+}
