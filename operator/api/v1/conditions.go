@@ -21,7 +21,8 @@ const (
 
 // The reasons of the Ready condition.
 const (
-	// ReadyCompletedReason is for True: the object has been applied.
+	// ReadyCompletedReason is for True: the Stack has been applied, the Program is
+	// well formed.
 	ReadyCompletedReason = "ProcessingCompleted"
 
 	// NotReadyInProgressReason is for False, beside Reconciling.
@@ -41,14 +42,12 @@ const (
 
 	// ReconcilingPreviewFailedReason is for a Stack whose preview failed.
 	ReconcilingPreviewFailedReason = "PreviewFailed"
-
-	// ReconcilingPrerequisiteNotSatisfiedReason is for a Stack that waits for another.
-	ReconcilingPrerequisiteNotSatisfiedReason = "PrerequisiteNotSatisfied"
 )
 
 // The reasons of the Stalled condition.
 const (
-	// StalledSpecInvalidReason is for a spec that cannot be applied as it stands.
+	// StalledSpecInvalidReason is for a Stack's spec, or a Program, that cannot be
+	// applied as it stands.
 	StalledSpecInvalidReason = "SpecInvalid"
 
 	// StalledSourceUnavailableReason is for a program that cannot be had.
@@ -61,10 +60,6 @@ const (
 	// StalledUpdateFailedReason is for an update that failed repeatedly. It is
 	// tried again all the same, ever more rarely, and at once after a change.
 	StalledUpdateFailedReason = "UpdateFailed"
-
-	// StalledNamespaceTerminatingReason is for a Stack that cannot be destroyed
-	// because its namespace is going.
-	StalledNamespaceTerminatingReason = "NamespaceTerminating"
 )
 
 // MarkReady says that the Stack has been applied.

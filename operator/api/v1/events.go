@@ -1,0 +1,26 @@
+package v1
+
+// The reasons of the events that the operator writes about a Stack.
+const (
+	// StackConfigInvalidEvent warns that the Stack cannot be applied as it stands.
+	StackConfigInvalidEvent = "StackConfigInvalid"
+
+	// StackFieldsNotAppliedEvent warns that fields have no effect under this
+	// operator.
+	StackFieldsNotAppliedEvent = "StackFieldsNotApplied"
+
+	// StackUpdateDetectedEvent says why an update begins.
+	StackUpdateDetectedEvent = "StackUpdateDetected"
+
+	// StackUpdateSuccessfulEvent says that an update succeeded.
+	StackUpdateSuccessfulEvent = "StackCreated"
+
+	// StackUpdateFailureEvent warns that an update failed.
+	StackUpdateFailureEvent = "StackUpdateFailure"
+
+	// StackUpdateConflictEvent warns that another update holds the stack's lock.
+	StackUpdateConflictEvent = "StackUpdateConflictDetected"
+
+	// StackDestroySuccessfulEvent says that the stack's resources are destroyed.
+	StackDestroySuccessfulEvent = "StackDestroyed"
+)
