@@ -1,0 +1,37 @@
+// Package command contains the operator's command line.
+package command
+
+import (
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/strata-platform/strata/operator/controller"
+)
+
+// New returns the command that runs the operator until its context ends.
+func New() *cobra.Command {
+	var opts controller.Options
+	cmd := &cobra.Command{
+		Use:   "operator",
+		Short: "Run the Pulumi operator",
+		Long: `Run the Pulumi operator: it applies every Stack of the cluster by running its Program.
+
+The cluster is taken from KUBECONFIG or, in a pod, from the pod's service account.`,
+		Example: `  # Give every run the PATH and the addresses of an emulated Google Cloud.
+  operator --health-addr=:8081 --metrics-addr=:8080 --pass-env=PATH,GOOGLE_*_CUSTOM_ENDPOINT`,
+		Args:         cobra.NoArgs,
+		SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			opts.Log = slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), nil))
+			return controller.Run(cmd.Context(), opts)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.HealthAddr, "health-addr", ":8081", "address of /healthz and /readyz; empty for none")
+	flags.StringVar(&opts.MetricsAddr, "metrics-addr", ":8080", "address of /metrics; empty for none")
+	flags.IntVar(&opts.MaxConcurrent, "concurrent", 0, "how many Stacks run at once (default: the number of processors, at least 2)")
+	flags.StringSliceVar(&opts.PassEnv, "pass-env", []string{"PATH"}, "names of the operator's environment variables that every run gets; may hold wildcards")
+	flags.StringVar(&opts.WorkDir, "work-dir", "", "folder for the folders of runs and nothing else (default: a new one for temporary files)")
+	return cmd
+}

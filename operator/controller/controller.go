@@ -1,0 +1,150 @@
+// Package controller implements the operator: it keeps every Stack applied by
+// running its Program with package engine, under the Stack's service account.
+package controller
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/go-logr/logr"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	clientconfig "sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/engine"
+)
+
+// shutdownTimeout is how long runs may take to stop in good order.
+const shutdownTimeout = 90 * time.Second
+
+// Options says how the operator runs.
+type Options struct {
+	// Config is how the cluster is reached; nil takes KUBECONFIG or, in a pod, the
+	// pod's own service account.
+	Config *rest.Config
+
+	// HealthAddr serves /healthz and /readyz, MetricsAddr serves /metrics. Nothing
+	// is served on an empty address.
+	HealthAddr, MetricsAddr string
+
+	// MaxConcurrent is how many Stacks run at once; as many as there are
+	// processors, but at least two, when zero.
+	MaxConcurrent int
+
+	// PassEnv lists the variables of the operator's environment that every run
+	// gets. A name may hold the wildcards of [path.Match]. PATH should be among
+	// them: pulumi and its plugins are found on it.
+	PassEnv []string
+
+	// WorkDir holds the folders of runs and nothing else: what a killed operator
+	// left there is removed at the start. A new folder for temporary files when
+	// empty.
+	WorkDir string
+
+	// Log receives the operator's log; nothing is logged when nil.
+	Log *slog.Logger
+}
+
+// Run runs the operator until ctx ends. Updates that are under way then are
+// stopped in good order.
+func Run(ctx context.Context, opts Options) error {
+	if opts.Config == nil {
+		var err error
+		if opts.Config, err = clientconfig.GetConfig(); err != nil {
+			return fmt.Errorf("find the cluster: %w", err)
+		}
+	}
+	if opts.MaxConcurrent == 0 {
+		opts.MaxConcurrent = max(2, runtime.NumCPU())
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	env, err := passedEnvironment(os.Environ(), opts.PassEnv)
+	if err != nil {
+		return err
+	}
+	if opts.WorkDir == "" {
+		if opts.WorkDir, err = os.MkdirTemp("", "pulumi-operator-"); err != nil {
+			return fmt.Errorf("make folder for runs: %w", err)
+		}
+		defer os.RemoveAll(opts.WorkDir)
+	}
+	runner := &engine.Engine{WorkDir: opts.WorkDir, Env: env}
+	if err := runner.Clean(); err != nil {
+		return err
+	}
+	mgr, err := newManager(opts)
+	if err != nil {
+		return err
+	}
+	if err := setUp(ctx, mgr, runner); err != nil {
+		return err
+	}
+	if err := mgr.Start(ctx); err != nil {
+		return fmt.Errorf("run the operator: %w", err)
+	}
+	return nil
+}
+
+func newManager(opts Options) (manager.Manager, error) {
+	scheme := kruntime.NewScheme()
+	for _, add := range []func(*kruntime.Scheme) error{
+		corev1.AddToScheme, authenticationv1.AddToScheme, eventsv1.AddToScheme, v1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register API types: %w", err)
+		}
+	}
+	// The API server warns of the finalizer's name, which is upstream's, on every write.
+	cluster := rest.CopyConfig(opts.Config)
+	cluster.WarningHandler = rest.NoWarnings{}
+	mgr, err := manager.New(cluster, manager.Options{
+		Scheme:                  scheme,
+		Logger:                  logr.FromSlogHandler(opts.Log.Handler()),
+		HealthProbeBindAddress:  orOff(opts.HealthAddr),
+		Metrics:                 metricsserver.Options{BindAddress: orOff(opts.MetricsAddr)},
+		GracefulShutdownTimeout: ptr.To(shutdownTimeout),
+		Cache: cache.Options{
+			DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject:         map[client.Object]cache.ByObject{&v1.Stack{}: {Transform: trimStack}},
+		},
+		Controller: config.Controller{
+			MaxConcurrentReconciles: opts.MaxConcurrent,
+			// Run may be called more than once in a process.
+			SkipNameValidation: ptr.To(true),
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("add health check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("add readiness check: %w", err)
+	}
+	return mgr, nil
+}
+
+func orOff(address string) string {
+	if address == "" {
+		return "0"
+	}
+	return address
+}

@@ -1,0 +1,259 @@
+package controller_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller"
+)
+
+// operatorUser is whom the operator under test is, with the rights that the
+// platform layer gives it and no others.
+const operatorUser = "system:serviceaccount:pulumi-kubernetes-operator:pulumi-operator"
+
+// cluster is an API server that the tests of this package share, each in a
+// namespace of its own.
+type cluster struct {
+	*envtest.Environment
+	client.WithWatch
+
+	operator *rest.Config
+}
+
+var shared struct {
+	sync.Mutex
+	*cluster
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.cluster != nil {
+		if err := shared.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "stop the API server:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// startCluster returns the shared API server.
+func startCluster(t *testing.T) *cluster {
+	t.Helper()
+	etcd, apiserver := toolchaintest.Path(t, "etcd"), toolchaintest.Path(t, "kube-apiserver")
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.cluster != nil {
+		return shared.cluster
+	}
+	env := &envtest.Environment{
+		CRDDirectoryPaths:     []string{filepath.Join("..", "config", "crd", "bases")},
+		ErrorIfCRDPathMissing: true,
+	}
+	env.ControlPlane.Etcd = &envtest.Etcd{Path: etcd}
+	env.ControlPlane.GetAPIServer().Path = apiserver
+	config, err := env.Start()
+	if err != nil {
+		t.Fatalf("start the API server: %v", err)
+	}
+	shared.cluster = &cluster{Environment: env}
+	user, err := env.AddUser(envtest.User{Name: operatorUser}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared.operator = user.Config()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if shared.WithWatch, err = client.NewWithWatch(config, client.Options{Scheme: scheme}); err != nil {
+		t.Fatal(err)
+	}
+	shared.grantOperator(t)
+	return shared.cluster
+}
+
+// grantOperator gives the operator its cluster-wide rights.
+func (c *cluster) grantOperator(t *testing.T) {
+	t.Helper()
+	meta := metav1.ObjectMeta{Name: "operator"}
+	c.create(t, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"pulumi.com"}, Resources: []string{"stacks"}, Verbs: []string{"get", "list", "watch", "patch"}},
+		{APIGroups: []string{"pulumi.com"}, Resources: []string{"programs"}, Verbs: []string{"get", "list", "watch"}},
+		{APIGroups: []string{"pulumi.com"}, Resources: []string{"stacks/status", "programs/status"}, Verbs: []string{"patch"}},
+		{APIGroups: []string{"events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
+	}})
+	c.create(t, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: meta,
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: operatorUser}},
+	})
+	c.create(t, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "operator-tenant"}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get"}},
+		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, Verbs: []string{"create"}},
+	}})
+}
+
+func (c *cluster) create(t *testing.T, objects ...client.Object) {
+	t.Helper()
+	for _, object := range objects {
+		if err := c.Create(t.Context(), object); err != nil {
+			t.Fatalf("create %T: %v", object, err)
+		}
+	}
+}
+
+// team is a namespace as the platform layer makes it: a service account that may
+// do anything with ConfigMaps, and a Secret with the context.
+type team struct {
+	*cluster
+	namespace string
+	state     string
+}
+
+func newTeam(t *testing.T, c *cluster) *team {
+	t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "team-"}}
+	c.create(t, namespace)
+	tm := &team{cluster: c, namespace: namespace.Name, state: t.TempDir()}
+	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: tm.namespace, Name: name} }
+	bind := func(name, kind, role string, subject rbacv1.Subject) *rbacv1.RoleBinding {
+		return &rbacv1.RoleBinding{
+			ObjectMeta: meta(name),
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: role},
+			Subjects:   []rbacv1.Subject{subject},
+		}
+	}
+	c.create(t,
+		&corev1.ServiceAccount{ObjectMeta: meta("web")},
+		&rbacv1.Role{ObjectMeta: meta("web"), Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"*"}},
+		}},
+		bind("web", "Role", "web", rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: tm.namespace, Name: "web"}),
+		bind("operator", "ClusterRole", "operator-tenant", rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: operatorUser}),
+		&corev1.Secret{ObjectMeta: meta("context"), StringData: map[string]string{
+			"backend": "file://" + tm.state, "passphrase": "canary-passphrase",
+		}},
+	)
+	return tm
+}
+
+// apply creates or changes an object from its manifest.
+func (tm *team) apply(t *testing.T, object client.Object, manifest string) {
+	t.Helper()
+	if err := yaml.UnmarshalStrict([]byte(manifest), object); err != nil {
+		t.Fatalf("decode manifest: %v", err)
+	}
+	object.SetNamespace(tm.namespace)
+	existing := object.DeepCopyObject().(client.Object)
+	err := tm.Get(t.Context(), client.ObjectKeyFromObject(object), existing)
+	if client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	if err != nil {
+		tm.create(t, object)
+		return
+	}
+	object.SetResourceVersion(existing.GetResourceVersion())
+	object.SetFinalizers(existing.GetFinalizers())
+	if err := tm.Update(t.Context(), object); err != nil {
+		t.Fatalf("update %s: %v", object.GetName(), err)
+	}
+}
+
+// await waits until a Stack is as wanted; nil is a Stack that is gone.
+func (tm *team) await(t *testing.T, name, what string, want func(*v1.Stack) bool) *v1.Stack {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	watch, err := tm.Watch(ctx, &v1.StackList{}, client.InNamespace(tm.namespace), client.MatchingFields{"metadata.name": name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Stop()
+	var last *v1.Stack
+	if err := tm.Get(ctx, client.ObjectKey{Namespace: tm.namespace, Name: name}, &v1.Stack{}); err != nil && want(nil) {
+		return nil
+	}
+	for event := range watch.ResultChan() {
+		stack, ok := event.Object.(*v1.Stack)
+		if !ok {
+			t.Fatalf("watch Stack %s: %v", name, event.Object)
+		}
+		last = stack
+		if event.Type == "DELETED" {
+			stack = nil
+		}
+		if want(stack) {
+			return stack
+		}
+	}
+	status, _ := yaml.Marshal(last.Status)
+	t.Fatalf("Stack %s is not %s:\n%s", name, what, status)
+	return nil
+}
+
+// condition returns a condition of a Stack's present generation.
+func condition(stack *v1.Stack, kind string) metav1.Condition {
+	if stack != nil && stack.Status.ObservedGeneration == stack.Generation {
+		if c := meta.FindStatusCondition(stack.Status.Conditions, kind); c != nil {
+			return *c
+		}
+	}
+	return metav1.Condition{}
+}
+
+func ready(stack *v1.Stack) bool {
+	return condition(stack, v1.ReadyCondition).Status == metav1.ConditionTrue
+}
+
+func gone(stack *v1.Stack) bool { return stack == nil }
+
+// startOperator runs the operator until the test ends or stop is called.
+func startOperator(t *testing.T, c *cluster) (stop func()) {
+	t.Helper()
+	tools := t.TempDir()
+	for _, name := range []string{"pulumi", "pulumi-language-yaml", "pulumi-resource-kubernetes"} {
+		if err := os.Symlink(toolchaintest.Path(t, name), filepath.Join(tools, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", tools)
+	t.Setenv("OPERATOR_SECRET", "canary-operator")
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- controller.Run(ctx, controller.Options{
+			Config: c.operator, PassEnv: []string{"PATH"}, WorkDir: t.TempDir(),
+			Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		})
+	}()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("operator: %v", err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}

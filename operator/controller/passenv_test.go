@@ -1,0 +1,30 @@
+package controller
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestPassedEnvironment(t *testing.T) {
+	environ := []string{"PATH=/tools", "GOOGLE_SQL_CUSTOM_ENDPOINT=http://a", "GOOGLE_CREDENTIALS=canary", "EMPTY="}
+	cases := map[string]struct {
+		patterns, want []string
+	}{
+		"nothing is passed unasked":          {nil, nil},
+		"a name passes its variable":         {[]string{"PATH", "EMPTY"}, []string{"PATH=/tools", "EMPTY="}},
+		"a wildcard passes what it matches":  {[]string{"GOOGLE_*_CUSTOM_ENDPOINT"}, []string{"GOOGLE_SQL_CUSTOM_ENDPOINT=http://a"}},
+		"a variable passes once":             {[]string{"PATH", "P*"}, []string{"PATH=/tools"}},
+		"a variable that is not set is none": {[]string{"MISSING"}, nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := passedEnvironment(environ, c.patterns)
+			if err != nil || !slices.Equal(got, c.want) {
+				t.Errorf("passed %v (%v), want %v", got, err, c.want)
+			}
+		})
+	}
+	if _, err := passedEnvironment(environ, []string{"[A"}); err == nil {
+		t.Error("a pattern that is none was accepted")
+	}
+}

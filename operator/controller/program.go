@@ -1,0 +1,94 @@
+package controller
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+)
+
+// runtimeYAML is the language of a Program.
+const runtimeYAML = "yaml"
+
+// programReconciler says of every Program whether it is well formed.
+type programReconciler struct {
+	client client.Client
+	reader client.Reader
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *programReconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	program := &v1.Program{}
+	if err := r.reader.Get(ctx, req.NamespacedName, program); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	base := program.DeepCopy()
+	status := &program.Status
+	status.ObservedGeneration = program.Generation
+	ready := metav1.Condition{
+		Type: v1.ReadyCondition, Status: metav1.ConditionTrue, Reason: v1.ReadyCompletedReason,
+		Message: "the program is well formed", ObservedGeneration: program.Generation,
+	}
+	if err := checkProgram(program); err != nil {
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1.NotReadyStalledReason, err.Error()
+		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type: v1.StalledCondition, Status: metav1.ConditionTrue, Reason: v1.StalledSpecInvalidReason,
+			Message: err.Error(), ObservedGeneration: program.Generation,
+		})
+	} else {
+		meta.RemoveStatusCondition(&status.Conditions, v1.StalledCondition)
+	}
+	meta.SetStatusCondition(&status.Conditions, ready)
+	if equality.Semantic.DeepEqual(base.Status, *status) {
+		return reconcile.Result{}, nil
+	}
+	if err := r.client.Status().Patch(ctx, program, client.MergeFrom(base)); client.IgnoreNotFound(err) != nil {
+		return reconcile.Result{}, fmt.Errorf("write status of Program %s: %w", req, err)
+	}
+	return reconcile.Result{}, nil
+}
+
+// checkProgram finds what the schema cannot: the first fault, by path.
+func checkProgram(program *v1.Program) error {
+	spec := program.Program
+	for _, name := range slices.Sorted(maps.Keys(spec.Configuration)) {
+		if c := spec.Configuration[name]; c.Type == "" && c.Default == nil {
+			return fmt.Errorf("program.configuration.%s: set type, default or both", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(spec.Resources)) {
+		if r := spec.Resources[name]; r.Get != nil && len(r.Properties) > 0 {
+			return fmt.Errorf("program.resources.%s: get reads an existing resource and excludes properties: remove one of them", name)
+		}
+	}
+	return nil
+}
+
+// project writes a Program as the Pulumi.yaml of a project, and returns with it
+// the revision: the generation and the content's digest. The generation alone
+// would not do, it begins anew when a Program is deleted and created again.
+func project(program *v1.Program) (content []byte, revision string, err error) {
+	spec, err := json.Marshal(struct {
+		Name           string `json:"name"`
+		Runtime        string `json:"runtime"`
+		v1.ProgramSpec `json:",inline"`
+	}{program.Name, runtimeYAML, program.Program})
+	if err == nil {
+		content, err = yaml.JSONToYAML(spec)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("write Program %s as a project: %w", client.ObjectKeyFromObject(program), err)
+	}
+	return content, fmt.Sprintf("%d@sha256:%x", program.Generation, sha256.Sum256(content)), nil
+}

@@ -1,0 +1,70 @@
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+)
+
+const (
+	// firstRetry is the wait after a first failure; it doubles with each.
+	firstRetry = 5 * time.Second
+
+	// longestRetry bounds the wait where the Stack does not.
+	longestRetry = 5 * time.Minute
+
+	// unavailableRetry is the wait for something that a run needs, is missing, and
+	// whose coming nobody tells.
+	unavailableRetry = 10 * time.Second
+
+	// shortestResync bounds spec.resyncFrequencySeconds.
+	shortestResync = time.Minute
+
+	// failuresToStall is how many failures in a row count as stalled.
+	failuresToStall = 3
+)
+
+// due says why an operation on the Stack is due, or, with an empty cause, after
+// how long one will be; zero is never.
+func due(stack *v1.Stack, revision string, now time.Time) (cause string, wait time.Duration) {
+	last := stack.Status.LastUpdate
+	switch {
+	case last == nil:
+		return "first update", 0
+	case last.Generation != stack.Generation:
+		return fmt.Sprintf("new generation %d", stack.Generation), 0
+	case last.ReconcileRequest != stack.Annotations[v1.ReconcileRequestAnnotation]:
+		return "asked for by annotation", 0
+	case last.LastAttemptedCommit != revision:
+		return "new revision " + revision, 0
+	}
+	at, why := time.Duration(0), ""
+	switch {
+	case last.State == v1.FailedStackStateMessage:
+		at, why = backoff(stack), fmt.Sprintf("retry after %d failures", last.Failures+1)
+	case stack.Spec.ContinueResyncOnCommitMatch:
+		at, why = max(shortestResync, time.Duration(stack.Spec.ResyncFrequencySeconds)*time.Second), "periodic run"
+	default:
+		return "", 0
+	}
+	if wait = last.LastResyncTime.Add(at).Sub(now); wait > 0 {
+		return "", wait
+	}
+	return why, 0
+}
+
+// backoff is how long to wait after the last failure.
+func backoff(stack *v1.Stack) time.Duration {
+	longest := longestRetry
+	if seconds := stack.Spec.RetryMaxBackoffDurationSeconds; seconds > 0 {
+		longest = time.Duration(seconds) * time.Second
+	}
+	wait := firstRetry
+	for range stack.Status.LastUpdate.Failures {
+		if wait *= 2; wait >= longest {
+			break
+		}
+	}
+	return min(wait, longest)
+}
