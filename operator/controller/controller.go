@@ -16,7 +16,6 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	clientconfig "sigs.k8s.io/controller-runtime/pkg/client/config"
@@ -119,7 +118,7 @@ func newManager(opts Options) (manager.Manager, error) {
 		Logger:                  logr.FromSlogHandler(opts.Log.Handler()),
 		HealthProbeBindAddress:  orOff(opts.HealthAddr),
 		Metrics:                 metricsserver.Options{BindAddress: orOff(opts.MetricsAddr)},
-		GracefulShutdownTimeout: ptr.To(shutdownTimeout),
+		GracefulShutdownTimeout: new(shutdownTimeout),
 		Cache: cache.Options{
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject:         map[client.Object]cache.ByObject{&v1.Stack{}: {Transform: trimStack}},
@@ -127,7 +126,7 @@ func newManager(opts Options) (manager.Manager, error) {
 		Controller: config.Controller{
 			MaxConcurrentReconciles: opts.MaxConcurrent,
 			// Run may be called more than once in a process.
-			SkipNameValidation: ptr.To(true),
+			SkipNameValidation: new(true),
 		},
 	})
 	if err != nil {

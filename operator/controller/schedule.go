@@ -39,7 +39,8 @@ func due(stack *v1.Stack, revision string, now time.Time) (cause string, wait ti
 	case last.LastAttemptedCommit != revision:
 		return "new revision " + revision, 0
 	}
-	at, why := time.Duration(0), ""
+	var at time.Duration
+	var why string
 	switch {
 	case last.State == v1.FailedStackStateMessage:
 		at, why = backoff(stack), fmt.Sprintf("retry after %d failures", last.Failures+1)

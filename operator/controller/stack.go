@@ -137,8 +137,9 @@ func (s *session) finalize(ctx context.Context) (time.Duration, error) {
 	} else if last := status.LastUpdate; last != nil {
 		revision = last.LastAttemptedCommit
 	}
-	cause, wait := "Stack is deleted", time.Duration(0)
+	cause := "Stack is deleted"
 	if last := status.LastUpdate; last != nil && last.Type == v1.DestroyType {
+		var wait time.Duration
 		if cause, wait = due(s.stack, revision, time.Now()); cause == "" {
 			s.conclude()
 			return wait, nil

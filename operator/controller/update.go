@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +79,7 @@ func (s *session) prepare(ctx context.Context, req *engine.Request) error {
 	req.Stack, req.NoCreate = spec.Stack, spec.UseLocalStackOnly
 	req.Backend, req.SecretsProvider = spec.Backend, spec.SecretsProvider
 	req.Config, req.SecretConfig, req.Env = in.config, in.secretConfig, in.env
-	req.Secrets = append(in.secrets, token)
+	req.Secrets = slices.Concat(in.secrets, []string{token})
 	req.Kubeconfig = file
 	req.Interrupted = s.interrupted
 	if req.Operation != engine.Destroy {
@@ -120,7 +121,7 @@ func (s *session) fail(current v1.CurrentStackUpdate, operation engine.Operation
 		reason, message = failure.Reason, failure.Message
 	}
 	// An update that was killed stays current as long as its lock may be left.
-	if reason != engine.Interrupted && !(reason == engine.Locked && s.interrupted) {
+	if reason != engine.Interrupted && (reason != engine.Locked || !s.interrupted) {
 		status.CurrentUpdate = nil
 	}
 	last, next := status.LastUpdate, updateState(current, operation, v1.FailedStackStateMessage)

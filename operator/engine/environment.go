@@ -57,8 +57,8 @@ func reserved(name string) bool {
 
 // value looks a variable up; the last entry wins, as it does for a process.
 func value(env []string, name string) string {
-	for i := len(env) - 1; i >= 0; i-- {
-		if v, ok := strings.CutPrefix(env[i], name+"="); ok {
+	for _, variable := range slices.Backward(env) {
+		if v, ok := strings.CutPrefix(variable, name+"="); ok {
 			return v
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 )
 
 const (
@@ -94,11 +95,7 @@ func holdsSecret(v any) bool {
 			}
 		}
 	case []any:
-		for _, member := range v {
-			if holdsSecret(member) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, holdsSecret)
 	}
 	return false
 }

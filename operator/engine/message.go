@@ -65,9 +65,8 @@ func resourceName(urn string) string {
 
 // lastErrorLine returns the last error that the command itself printed.
 func lastErrorLine(log string) string {
-	lines := strings.Split(log, "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		if text, ok := strings.CutPrefix(tidy(lines[i]), "error: "); ok && text != "update failed" {
+	for _, line := range slices.Backward(strings.Split(log, "\n")) {
+		if text, ok := strings.CutPrefix(tidy(line), "error: "); ok && text != "update failed" {
 			return shorten(text)
 		}
 	}

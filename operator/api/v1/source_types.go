@@ -27,7 +27,7 @@ type GitSource struct {
 	GitAuth *GitAuthConfig `json:"gitAuth,omitempty"`
 
 	// gitAuthSecret names a Secret with the credentials for the repository.
-	// Deprecated: use gitAuth.
+	// Kept for old manifests: use gitAuth.
 	GitAuthSecret string `json:"gitAuthSecret,omitempty"`
 }
 
@@ -162,7 +162,7 @@ type ResourceRef struct {
 // SecretSelector is a key of a Secret.
 type SecretSelector struct {
 	// namespace may only be the Stack's own.
-	// Deprecated: leave it out.
+	// Kept for old manifests: leave it out.
 	Namespace string `json:"namespace,omitempty"`
 
 	// name is the Secret's name.

@@ -79,16 +79,16 @@ type StackSpec struct {
 	EnvRefs map[string]ResourceRef `json:"envRefs,omitempty"`
 
 	// envs lists ConfigMaps all of whose keys become environment variables.
-	// Deprecated: use envRefs.
+	// Kept for old manifests: use envRefs.
 	Envs []string `json:"envs,omitempty"`
 
 	// envSecrets lists Secrets all of whose keys become environment variables.
-	// Deprecated: use envRefs.
+	// Kept for old manifests: use envRefs.
 	SecretEnvs []string `json:"envSecrets,omitempty"`
 
 	// accessTokenSecret names the Secret whose key accessToken is the token for a
 	// Pulumi service.
-	// Deprecated: use envRefs with PULUMI_ACCESS_TOKEN.
+	// Kept for old manifests: use envRefs with PULUMI_ACCESS_TOKEN.
 	AccessTokenSecret string `json:"accessTokenSecret,omitempty"`
 
 	// config sets config keys of the program: strings, numbers, booleans, lists
@@ -104,7 +104,7 @@ type StackSpec struct {
 	ConfigRef map[string]ConfigMapRef `json:"configRef,omitempty"`
 
 	// secrets sets secret config keys.
-	// Deprecated: the values are readable in this object; use secretsRef.
+	// Kept for old manifests, its values can be read here: use secretsRef.
 	Secrets map[string]string `json:"secrets,omitempty"`
 
 	// secretsRef sets secret config keys, each from a Secret in the Stack's
