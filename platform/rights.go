@@ -54,7 +54,7 @@ func (r *rights) makeClusterRoles(ctx *pulumi.Context, opts []pulumi.ResourceOpt
 	roles := ClusterRoles()
 	for _, name := range sortedKeys(roles) {
 		role, err := rbacv1.NewClusterRole(ctx, "role-"+strings.TrimPrefix(name, "strata:"), &rbacv1.ClusterRoleArgs{
-			Metadata: &metav1.ObjectMetaArgs{Name: pulumi.String(name), Labels: labels()},
+			Metadata: clusterMetadata(name),
 			Rules:    policyRules(roles[name]),
 		}, opts...)
 		if err != nil {
@@ -71,7 +71,7 @@ func (r *rights) makeAccount(ctx *pulumi.Context, opts []pulumi.ResourceOption) 
 	account, err := corev1.NewServiceAccount(ctx, "platform-account", &corev1.ServiceAccountArgs{
 		Metadata:                     r.metadata(PlatformNamespace, PlatformAccount),
 		AutomountServiceAccountToken: pulumi.Bool(false),
-	}, opts...)
+	}, r.inside(PlatformNamespace, opts)...)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (r *rights) makeAccount(ctx *pulumi.Context, opts []pulumi.ResourceOption) 
 		Name:      account.Metadata.Name().Elem(),
 	}}
 	binding, err := rbacv1.NewClusterRoleBinding(ctx, "platform-binding", &rbacv1.ClusterRoleBindingArgs{
-		Metadata: &metav1.ObjectMetaArgs{Name: pulumi.String(RolePlatform), Labels: labels()},
+		Metadata: clusterMetadata(RolePlatform),
 		RoleRef:  roleRef("ClusterRole", r.clusterRoles[RolePlatform].Metadata.Name().Elem()),
 		Subjects: subjects,
 	}, opts...)
@@ -95,7 +95,7 @@ func (r *rights) makeAccount(ctx *pulumi.Context, opts []pulumi.ResourceOption) 
 		role, err := rbacv1.NewRole(ctx, "platform-role-"+namespace, &rbacv1.RoleArgs{
 			Metadata: r.metadata(namespace, RolePlatform),
 			Rules:    policyRules(roles[namespace]),
-		}, opts...)
+		}, r.inside(namespace, opts)...)
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (r *rights) makeAccount(ctx *pulumi.Context, opts []pulumi.ResourceOption) 
 			Metadata: r.metadata(namespace, RolePlatform),
 			RoleRef:  roleRef("Role", role.Metadata.Name().Elem()),
 			Subjects: subjects,
-		}, opts...)
+		}, r.inside(namespace, opts)...)
 		if err != nil {
 			return err
 		}
@@ -116,6 +116,21 @@ func (r *rights) makeAccount(ctx *pulumi.Context, opts []pulumi.ResourceOption) 
 func (r *rights) metadata(namespace, name string) *metav1.ObjectMetaArgs {
 	return &metav1.ObjectMetaArgs{
 		Name: pulumi.String(name), Namespace: r.namespaces[namespace].Metadata.Name().Elem(), Labels: labels(),
+	}
+}
+
+// inside lets an object go with its namespace, where both go.
+func (r *rights) inside(namespace string, opts []pulumi.ResourceOption) []pulumi.ResourceOption {
+	return append(slices.Clone(opts), pulumi.DeletedWith(r.namespaces[namespace]))
+}
+
+// clusterMetadata names an object outside of the namespaces.
+func clusterMetadata(name string) *metav1.ObjectMetaArgs {
+	return &metav1.ObjectMetaArgs{
+		Name: pulumi.String(name), Labels: labels(),
+		// Nothing is owned by a role, so that there is nothing to wait for when it goes; the Kubernetes provider's wait
+		// misses the end of what goes within the moment in which it starts to look.
+		Annotations: pulumi.StringMap{"pulumi.com/deletionPropagationPolicy": pulumi.String("background")},
 	}
 }
 

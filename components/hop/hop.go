@@ -110,6 +110,8 @@ type builder struct {
 	name string
 	args *Args
 	hop  *Hop
+	// home is the team's namespace, with which everything in it goes.
+	home pulumi.Resource
 
 	// beforeSync must be there for as long as anything that the team's sync applied is: the sync waits for it when it is
 	// made, and is gone before it when all is deleted.
@@ -119,6 +121,12 @@ type builder struct {
 // child makes a resource a part of the hop.
 func (b *builder) child(opts ...pulumi.ResourceOption) []pulumi.ResourceOption {
 	return append(opts, pulumi.Parent(b.hop))
+}
+
+// inside makes an object in the team's namespace a part of the hop. When the hop goes, the namespace takes the object
+// with it: deleting each by itself would take longer and end no other way.
+func (b *builder) inside() []pulumi.ResourceOption {
+	return b.child(pulumi.DeletedWith(b.home))
 }
 
 // metadata names an object in the team's namespace, and makes it wait for the namespace.
@@ -138,7 +146,7 @@ func (b *builder) namespace() error {
 	if err != nil {
 		return err
 	}
-	b.hop.Namespace = namespace.Metadata.Name().Elem()
+	b.home, b.hop.Namespace = namespace, namespace.Metadata.Name().Elem()
 	return nil
 }
 
@@ -155,14 +163,14 @@ func (b *builder) context() error {
 	secret, err := corev1.NewSecret(b.ctx, b.name+"-context", &corev1.SecretArgs{
 		Metadata:   b.metadata(handoff.TenantName),
 		StringData: content.SecretData(),
-	}, b.child()...)
+	}, b.inside()...)
 	if err != nil {
 		return err
 	}
 	config, err := corev1.NewConfigMap(b.ctx, b.name+"-config", &corev1.ConfigMapArgs{
 		Metadata: b.metadata(handoff.TenantName),
 		Data:     content.ConfigData(),
-	}, b.child()...)
+	}, b.inside()...)
 	b.beforeSync = append(b.beforeSync, secret, config)
 	return err
 }

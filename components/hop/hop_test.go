@@ -180,6 +180,9 @@ func TestTheSyncIsTheTeamsOwnAndOutlivedByWhatItNeeds(t *testing.T) {
 		if !sync.DependsOn(kept) {
 			t.Errorf("the sync does not depend on %s", kept.URN)
 		}
+		if kept.DeletedWith != engine.Get(t, namespaceType, "web-namespace").URN {
+			t.Errorf("%s does not go with its namespace", kept.URN)
+		}
 	}
 	credentials := slices.DeleteFunc(engine.OfType(secretType), func(r pulumitest.Resource) bool { return r.Name == "web-context" })
 	if len(credentials) != 1 {

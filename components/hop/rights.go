@@ -16,7 +16,7 @@ func (b *builder) account() error {
 		Metadata: b.metadata(b.args.Account),
 		// The account is for Flux and for Stacks; a pod that really needs it has to ask.
 		AutomountServiceAccountToken: pulumi.Bool(false),
-	}, b.child()...)
+	}, b.inside()...)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (b *builder) bind(part, role, accountNamespace string, account pulumi.Strin
 		Subjects: rbacv1.SubjectArray{&rbacv1.SubjectArgs{
 			Kind: pulumi.String("ServiceAccount"), Namespace: pulumi.String(accountNamespace), Name: account,
 		}},
-	}, b.child()...)
+	}, b.inside()...)
 }
 
 // limits bounds what the team's pods use, and who talks to them.
@@ -60,7 +60,7 @@ func (b *builder) limits() error {
 			"services.nodeports":     pulumi.String("0"),
 			"services.loadbalancers": pulumi.String("0"),
 		}},
-	}, b.child()...)
+	}, b.inside()...)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (b *builder) limits() error {
 			DefaultRequest: pulumi.StringMap{"cpu": pulumi.String("100m"), "memory": pulumi.String("128Mi")},
 			Default:        pulumi.StringMap{"memory": pulumi.String("512Mi")},
 		}}},
-	}, b.child()...)
+	}, b.inside()...)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (b *builder) limits() error {
 				}},
 			}},
 		},
-	}, b.child()...)
+	}, b.inside()...)
 	b.beforeSync = append(b.beforeSync, quota, limits, policy)
 	return err
 }

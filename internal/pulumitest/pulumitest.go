@@ -28,8 +28,9 @@ type Resource struct {
 	Inputs resource.PropertyMap
 	// Dependencies are the URNs that the resource waits for, sorted.
 	Dependencies []string
-	// Protect and SecretOutputs are the resource's options of those names.
+	// Protect, DeletedWith and SecretOutputs are the resource's options of those names.
 	Protect       bool
+	DeletedWith   string
 	SecretOutputs []string
 }
 
@@ -117,7 +118,8 @@ func (e *Engine) NewResource(args pulumi.MockResourceArgs) (string, resource.Pro
 		Type: args.TypeToken, Name: args.Name, URN: e.urn(args), Parent: request.GetParent(),
 		Provider: args.Provider, Custom: args.Custom, Inputs: args.Inputs,
 		Dependencies: slices.Sorted(slices.Values(request.GetDependencies())),
-		Protect:      request.GetProtect(), SecretOutputs: request.GetAdditionalSecretOutputs(),
+		Protect:      request.GetProtect(), DeletedWith: request.GetDeletedWith(),
+		SecretOutputs: request.GetAdditionalSecretOutputs(),
 	})
 	e.mu.Unlock()
 
