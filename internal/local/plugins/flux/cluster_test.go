@@ -13,20 +13,23 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/strata-platform/strata/internal/local/controlplane"
+	"github.com/strata-platform/strata/internal/local/home"
 	"github.com/strata-platform/strata/internal/local/process"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
 const fluxNamespace = "flux-system"
 
-// cluster is a real API server. Its node is played by the test: it reports every Deployment of Flux as available, and
-// runs source-controller and kustomize-controller for real while their Deployments exist.
+// cluster is a real control plane. Its node is played by the test.
 type cluster struct {
 	client.Client
 	kubernetes Kubernetes
@@ -37,65 +40,62 @@ type cluster struct {
 // newCluster starts a cluster for one test.
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	env := &envtest.Environment{}
-	env.ControlPlane.Etcd = &envtest.Etcd{Path: toolchaintest.Path(t, "etcd")}
-	env.ControlPlane.GetAPIServer().Path = toolchaintest.Path(t, "kube-apiserver")
-	cfg, err := env.Start()
+	h, err := home.Open(t.TempDir())
 	if err != nil {
-		t.Fatalf("start the control plane: %v", err)
+		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = env.Stop() })
-
+	plane, err := controlplane.Start(t.Context(), h, func(_ context.Context, name string) (string, error) {
+		return toolchaintest.Path(t, name), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(plane.Stop)
+	ca, cert, key, err := plane.Credentials()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := api.NewConfig()
+	config.Clusters["test"] = &api.Cluster{Server: plane.Server(), CertificateAuthorityData: ca}
+	config.AuthInfos["test"] = &api.AuthInfo{ClientCertificateData: cert, ClientKeyData: key}
+	config.Contexts["test"] = &api.Context{Cluster: "test", AuthInfo: "test"}
+	config.CurrentContext = "test"
 	c := &cluster{
-		kubeconfig: filepath.Join(t.TempDir(), "kubeconfig"),
-		kubernetes: Kubernetes{
-			Host:                 cfg.Host,
-			ClusterCACertificate: string(cfg.CAData),
-			ClientCertificate:    string(cfg.CertData),
-			ClientKey:            string(cfg.KeyData),
-		},
+		kubeconfig: filepath.Join(h.Dir(), "kubeconfig"),
+		kubernetes: Kubernetes{Host: plane.Server(), ClusterCACertificate: string(ca), ClientCertificate: string(cert), ClientKey: string(key)},
 	}
-	if err := os.WriteFile(c.kubeconfig, env.KubeConfig, 0o600); err != nil {
+	if err := clientcmd.WriteToFile(*config, c.kubeconfig); err != nil {
 		t.Fatal(err)
 	}
 	if c.Client, err = c.kubernetes.newClient(); err != nil {
 		t.Fatal(err)
 	}
-	// Namespaces end only where their controller runs.
-	start(t, process.Spec{
-		Name: "kube-controller-manager",
-		Path: toolchaintest.Path(t, "kube-controller-manager"),
-		Args: []string{"--kubeconfig=" + c.kubeconfig, "--controllers=namespace-controller", "--leader-elect=false", "--secure-port=0"},
-		Log:  filepath.Join(t.TempDir(), "kube-controller-manager.log"),
-	})
 	c.node = newNode(t, c)
 	return c
 }
 
-func start(t *testing.T, spec process.Spec) *process.Process {
-	t.Helper()
-	p, err := process.Start(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Stop(time.Second) })
-	return p
-}
-
-// node plays the kubelet.
+// node plays the kubelet for the pods of Flux: each is running and ready, and those of source-controller and
+// kustomize-controller are so for real.
 type node struct {
 	cluster  *cluster
 	binaries map[string]string
 	dir      string
+	// storage is the address that source-controller serves artifacts on, whichever its pod.
+	storage string
 
 	mu      sync.Mutex
 	dead    bool
-	running map[string]*process.Process
+	running map[string]*process.Process // by pod
 }
 
 func newNode(t *testing.T, c *cluster) *node {
+	storage, err := freeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
 	n := &node{
 		cluster: c,
+		storage: storage,
 		dir:     t.TempDir(),
 		running: map[string]*process.Process{},
 		binaries: map[string]string{
@@ -124,22 +124,22 @@ func newNode(t *testing.T, c *cluster) *node {
 	return n
 }
 
-// sync makes what runs match the Deployments.
+// sync makes what runs match the pods.
 func (n *node) sync(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var list appsv1.DeploymentList
+	var list corev1.PodList
 	if err := n.cluster.List(ctx, &list, client.InNamespace(fluxNamespace)); err != nil {
 		return err
 	}
 	wanted := map[string]bool{}
 	for i := range list.Items {
-		d := &list.Items[i]
-		wanted[d.Name] = true
-		if err := n.run(d); err != nil {
+		pod := &list.Items[i]
+		wanted[pod.Name] = true
+		if err := n.run(pod); err != nil {
 			return err
 		}
-		if err := n.report(ctx, d); client.IgnoreNotFound(err) != nil {
+		if err := n.report(ctx, pod); client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 			return err
 		}
 	}
@@ -151,60 +151,52 @@ func (n *node) sync(ctx context.Context) error {
 	return nil
 }
 
-func (n *node) run(d *appsv1.Deployment) error {
-	if p := n.running[d.Name]; n.dead || n.binaries[d.Name] == "" || p != nil && !ended(p) {
+// run starts the pod's program, on addresses of the loopback interface.
+func (n *node) run(pod *corev1.Pod) error {
+	app := pod.Labels["app"]
+	if p := n.running[pod.Name]; n.dead || n.binaries[app] == "" || p != nil && !ended(p) {
 		return nil
 	}
 	args := []string{
 		"--metrics-addr=0", "--health-addr=127.0.0.1:0", "--events-addr=", "--enable-leader-election=false", "--log-encoding=json",
 	}
-	for _, a := range d.Spec.Template.Spec.Containers[0].Args {
+	for _, a := range pod.Spec.Containers[0].Args {
 		if strings.HasPrefix(a, "--no-") || strings.HasPrefix(a, "--default-") {
 			args = append(args, a)
 		}
 	}
-	if d.Name == "source-controller" {
-		addr, err := freeAddress()
-		if err != nil {
-			return err
-		}
-		args = append(args, "--storage-addr="+addr, "--storage-adv-addr="+addr, "--storage-path="+filepath.Join(n.dir, "storage"))
-		if err := os.MkdirAll(filepath.Join(n.dir, "storage"), 0o700); err != nil {
+	if app == "source-controller" {
+		storage := filepath.Join(n.dir, pod.Name)
+		args = append(args, "--storage-addr="+n.storage, "--storage-adv-addr="+n.storage, "--storage-path="+storage)
+		if err := os.MkdirAll(storage, 0o700); err != nil {
 			return err
 		}
 	}
 	p, err := process.Start(process.Spec{
-		Name: d.Name,
-		Path: n.binaries[d.Name],
+		Name: app,
+		Path: n.binaries[app],
 		Args: args,
 		Env:  []string{"KUBECONFIG=" + n.cluster.kubeconfig, "RUNTIME_NAMESPACE=" + fluxNamespace, "TMPDIR=" + n.dir, "HOME=" + n.dir},
-		Log:  filepath.Join(n.dir, d.Name+".log"),
+		Log:  filepath.Join(n.dir, app+".log"),
 	})
-	n.running[d.Name] = p
+	n.running[pod.Name] = p
 	return err
 }
 
-// report says what a kubelet and the deployment controller would.
-func (n *node) report(ctx context.Context, d *appsv1.Deployment) error {
-	available := int32(1)
+// report says what a kubelet would.
+func (n *node) report(ctx context.Context, pod *corev1.Pod) error {
+	ready := corev1.ConditionTrue
 	if n.dead {
-		available = 0
+		ready = corev1.ConditionFalse
 	}
-	if d.Status.ObservedGeneration == d.Generation && d.Status.AvailableReplicas == available {
-		return nil
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == ready {
+			return nil
+		}
 	}
-	d.Status = appsv1.DeploymentStatus{
-		ObservedGeneration: d.Generation,
-		Replicas:           1,
-		UpdatedReplicas:    1,
-		ReadyReplicas:      available,
-		AvailableReplicas:  available,
-		Conditions: []appsv1.DeploymentCondition{
-			{Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, Reason: "MinimumReplicasAvailable"},
-			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"},
-		},
-	}
-	return n.cluster.Status().Update(ctx, d)
+	pod.Status.Phase = corev1.PodRunning
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.Now()}}
+	return n.cluster.Status().Update(ctx, pod)
 }
 
 // kill stops the controllers and keeps them from coming back.

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -16,6 +17,8 @@ type gitServer struct {
 	url      string
 	dir      string
 	username string
+
+	mu       sync.Mutex
 	password string
 }
 
@@ -34,7 +37,7 @@ func newGitServer(t *testing.T) *gitServer {
 		},
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if u, p, ok := r.BasicAuth(); !ok || u != s.username || p != s.password {
+		if u, p, ok := r.BasicAuth(); !ok || u != s.username || p != s.current() {
 			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 			return
@@ -44,6 +47,19 @@ func newGitServer(t *testing.T) *gitServer {
 	t.Cleanup(server.Close)
 	s.url = server.URL + "/fleet.git"
 	return s
+}
+
+// setPassword makes the server refuse the password it took before.
+func (s *gitServer) setPassword(password string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.password = password
+}
+
+func (s *gitServer) current() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.password
 }
 
 // config is what the provider is told of the repository.

@@ -20,8 +20,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// failureGrace is how long a sync may say that it failed on the very commit before it is believed.
-const failureGrace = 30 * time.Second
+const (
+	// failureGrace is how long a sync may say that it failed on the very commit before it is believed.
+	failureGrace = 30 * time.Second
+	// retryInterval is how often a sync that failed is asked to try again.
+	retryInterval = 2 * time.Second
+)
 
 // waitReady returns when every component is available and the root sync has applied the revision.
 func (o Options) waitReady(ctx context.Context, kube client.Client, revision string) error {
@@ -44,9 +48,11 @@ type readiness struct {
 	revision string
 
 	pending   string
-	failing   string
+	failing   bool
 	failingAt time.Time
-	requested bool
+	// askedSource says whether the source was asked for the revision, askedSync when the sync was asked to try again.
+	askedSource bool
+	askedSync   time.Time
 }
 
 func (w *readiness) check(ctx context.Context) (bool, error) {
@@ -95,11 +101,11 @@ func (w *readiness) source(ctx context.Context) (string, error) {
 	if repo.Status.Artifact != nil {
 		fetched = repo.Status.Artifact.Revision
 	}
-	if fetched != w.revision && fetched != "" && !w.requested {
+	if fetched != w.revision && fetched != "" && !w.askedSource {
 		if err := w.request(ctx, &repo); err != nil {
 			return pendingUnlessFatal(err)
 		}
-		w.requested = true
+		w.askedSource = true
 	}
 	ready := apimeta.FindStatusCondition(repo.Status.Conditions, meta.ReadyCondition)
 	if stalled := apimeta.FindStatusCondition(repo.Status.Conditions, meta.StalledCondition); repo.Status.ObservedGeneration == repo.Generation &&
@@ -125,12 +131,21 @@ func (w *readiness) sync(ctx context.Context) (string, error) {
 	if isTrue(ready) && sync.Status.LastAppliedRevision == w.revision && sync.Status.ObservedGeneration == sync.Generation {
 		return "", nil
 	}
-	if ready == nil || ready.Status != metav1.ConditionFalse || sync.Status.LastAttemptedRevision != w.revision {
-		w.failing = ""
-	} else if w.failing == "" {
-		w.failing, w.failingAt = ready.Message, time.Now()
-	} else if time.Since(w.failingAt) > failureGrace {
+	failed := ready != nil && ready.Status == metav1.ConditionFalse
+	switch {
+	case !failed || sync.Status.LastAttemptedRevision != w.revision:
+		w.failing = false
+	case !w.failing:
+		w.failing, w.failingAt = true, time.Now()
+	case time.Since(w.failingAt) > failureGrace:
 		return "", fmt.Errorf("Kustomization %s failed on %s: %s", sync.Name, w.revision, ready.Message)
+	}
+	// Left alone, a sync that came too early would try again only after half a minute.
+	if failed && time.Since(w.askedSync) > retryInterval {
+		if err := w.request(ctx, &sync); err != nil {
+			return pendingUnlessFatal(err)
+		}
+		w.askedSync = time.Now()
 	}
 	return fmt.Sprintf("Kustomization %s has applied %q: %s", sync.Name, sync.Status.LastAppliedRevision, message(ready)), nil
 }

@@ -53,8 +53,8 @@ func Uninstall(ctx context.Context, o Options, files []string) error {
 		{"suspend the root sync", o.suspendRoot},
 		{"prune the syncs", o.prune},
 		{"delete the components", o.deleteComponents},
-		{"delete the definitions", o.deleteDefinitions},
-		{"delete the namespace", o.deleteNamespace},
+		{"delete the definitions and the namespace", o.deleteDefinitions},
+		{"wait for the namespace", o.waitNamespace},
 	} {
 		o.Logger.Actionf("%s", step.name)
 		if err := step.do(ctx, kube); err != nil {
@@ -203,13 +203,19 @@ func (o Options) deleteComponents(ctx context.Context, kube client.Client) error
 	}, "pods of Flux")
 }
 
-// deleteDefinitions removes the finalizers of what the controllers left behind, then the definitions. A controller that has
+// deleteDefinitions removes the finalizers of what the controllers left behind, then the definitions and, because that takes
+// the cluster some seconds, at the same time the namespace. A controller that has
 // not ended yet may put a finalizer back on an object, but not once that object is being deleted with its definition; so the
 // finalizers are removed until the definitions are gone.
 func (o Options) deleteDefinitions(ctx context.Context, kube client.Client) error {
 	stripped := uninstall.Finalizers(ctx, o.Logger, kube, false)
 	if err := uninstall.CustomResourceDefinitions(ctx, o.Logger, kube, false); err != nil && !isGone(err) {
 		return err
+	}
+	if !o.Install.KeepNamespace {
+		if err := uninstall.Namespace(ctx, o.Logger, kube, o.Install.Namespace, false); err != nil && !isGone(err) {
+			return err
+		}
 	}
 	var left []string
 	err := wait.PollUntilContextCancel(ctx, stripInterval, true, func(ctx context.Context) (bool, error) {
@@ -233,12 +239,9 @@ func (o Options) deleteDefinitions(ctx context.Context, kube client.Client) erro
 	return err
 }
 
-func (o Options) deleteNamespace(ctx context.Context, kube client.Client) error {
+func (o Options) waitNamespace(ctx context.Context, kube client.Client) error {
 	if o.Install.KeepNamespace {
 		return nil
-	}
-	if err := uninstall.Namespace(ctx, o.Logger, kube, o.Install.Namespace, false); err != nil && !isGone(err) {
-		return err
 	}
 	ns := &corev1.Namespace{}
 	err := wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
