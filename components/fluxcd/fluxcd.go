@@ -148,7 +148,7 @@ func newCredentials(
 	ctx *pulumi.Context, resource string, namespace, name, username, password pulumi.StringInput, parent pulumi.Resource,
 ) (*corev1.Secret, error) {
 	return corev1.NewSecret(ctx, resource, &corev1.SecretArgs{
-		Metadata: &metav1.ObjectMetaArgs{Namespace: namespace, Name: name},
+		Metadata: metadata(namespace, name),
 		Type:     pulumi.String("Opaque"),
 		StringData: pulumi.StringMap{
 			"username": username,

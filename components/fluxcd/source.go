@@ -17,6 +17,10 @@ const (
 	sourceVersion   = "source.toolkit.fluxcd.io/v1"
 	sourceKind      = "GitRepository"
 	defaultInterval = "1m"
+
+	// sourceDeleteTimeout is more than source-controller ever needs to let go of a source. When it is over, the Kubernetes
+	// provider looks once more whether the object is gone, which mends that it missed it.
+	sourceDeleteTimeout = "30s"
 )
 
 // SourceArgs describe a repository that Flux fetches.
@@ -70,7 +74,8 @@ func NewSource(ctx *pulumi.Context, name string, args *SourceArgs, opts ...pulum
 		}
 		spec["secretRef"] = pulumi.Map{"name": credentials.Metadata.Name().Elem()}
 	}
-	repository, err := newObject(ctx, name+"-repository", sourceVersion, sourceKind, args.Namespace, object, spec, s)
+	repository, err := newObject(ctx, name+"-repository", sourceVersion, sourceKind, args.Namespace, object, spec,
+		pulumi.Parent(s), pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: sourceDeleteTimeout}))
 	if err != nil {
 		return nil, fmt.Errorf("make source %s: %w", name, err)
 	}
@@ -80,14 +85,25 @@ func NewSource(ctx *pulumi.Context, name string, args *SourceArgs, opts ...pulum
 
 // newObject makes one of Flux's custom resources.
 func newObject(
-	ctx *pulumi.Context, resource, version, kind string, namespace, name pulumi.StringInput, spec pulumi.Map, parent pulumi.Resource,
+	ctx *pulumi.Context, resource, version, kind string, namespace, name pulumi.StringInput, spec pulumi.Map, opts ...pulumi.ResourceOption,
 ) (*apiextensions.CustomResource, error) {
 	return apiextensions.NewCustomResource(ctx, resource, &apiextensions.CustomResourceArgs{
 		ApiVersion:  pulumi.String(version),
 		Kind:        pulumi.String(kind),
-		Metadata:    &metav1.ObjectMetaArgs{Namespace: namespace, Name: name},
+		Metadata:    metadata(namespace, name),
 		OtherFields: kubernetes.UntypedArgs{"spec": spec},
-	}, pulumi.Parent(parent))
+	}, opts...)
+}
+
+// metadata names an object that is deleted at once. By default the Kubernetes provider has it deleted in the foreground,
+// which takes the garbage collector, and that learns of Flux's kinds only half a minute after they came; and it can miss that
+// an object is gone where somebody else removes the last finalizer.
+func metadata(namespace, name pulumi.StringInput) *metav1.ObjectMetaArgs {
+	return &metav1.ObjectMetaArgs{
+		Namespace:   namespace,
+		Name:        name,
+		Annotations: pulumi.StringMap{"pulumi.com/deletionPropagationPolicy": pulumi.String("background")},
+	}
 }
 
 func (a *SourceArgs) check() error {

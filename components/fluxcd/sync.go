@@ -38,7 +38,8 @@ type SyncArgs struct {
 	Interval pulumi.StringInput
 	// RetryInterval after a failure, "5s" by default.
 	RetryInterval pulumi.StringInput
-	// Timeout of applying and of waiting. Without it Flux takes Interval.
+	// Timeout of applying, of waiting, and of the wait for the objects to go when the sync is deleted. Without it Flux takes
+	// Interval.
 	Timeout pulumi.StringInput
 	// TargetNamespace overrides the namespace of every object.
 	TargetNamespace pulumi.StringInput
@@ -56,7 +57,8 @@ type Sync struct {
 }
 
 // NewSync makes Flux apply a source. The provider for the cluster comes by opts; Flux has to be there. Deleting the sync
-// deletes what it applied, for which the account and its rights have to outlive it: make it depend on them.
+// deletes what it applied and waits until that is gone, for which the account and its rights have to outlive it: make it
+// depend on them.
 func NewSync(ctx *pulumi.Context, name string, args *SyncArgs, opts ...pulumi.ResourceOption) (*Sync, error) {
 	if err := args.check(); err != nil {
 		return nil, fmt.Errorf("make sync %s: %w", name, err)
@@ -70,7 +72,7 @@ func NewSync(ctx *pulumi.Context, name string, args *SyncArgs, opts ...pulumi.Re
 	if err := ctx.RegisterComponentResourceV2(SyncType, name, inputs, s, opts...); err != nil {
 		return nil, fmt.Errorf("make sync %s: %w", name, err)
 	}
-	sync, err := newObject(ctx, name+"-kustomization", syncVersion, syncKind, args.Namespace, object, args.spec(), s)
+	sync, err := newObject(ctx, name+"-kustomization", syncVersion, syncKind, args.Namespace, object, args.spec(), pulumi.Parent(s))
 	if err != nil {
 		return nil, fmt.Errorf("make sync %s: %w", name, err)
 	}
@@ -87,6 +89,10 @@ func (a *SyncArgs) spec() pulumi.Map {
 		"wait":               pulumi.Bool(a.Wait),
 		"interval":           or(a.Interval, defaultSyncInterval),
 		"retryInterval":      or(a.RetryInterval, defaultRetryInterval),
+	}
+	if !a.KeepRemoved {
+		// What the sync needs to clean up, such as its account, must not go before its objects have.
+		spec["deletionPolicy"] = pulumi.String("WaitForTermination")
 	}
 	if a.Timeout != nil {
 		spec["timeout"] = a.Timeout

@@ -63,6 +63,13 @@ func TestSourceAndSync(t *testing.T) {
 	assertParent(t, got["web-kustomization"], syncType+"::web")
 	assertSecretOnlyMarked(t, got)
 
+	for _, name := range []string{"web-credentials", "web-repository", "web-kustomization"} {
+		metadata, _ := plain(got[name].Inputs)["metadata"].(map[string]any)
+		annotations, _ := metadata["annotations"].(map[string]any)
+		if annotations["pulumi.com/deletionPropagationPolicy"] != "background" {
+			t.Errorf("%s is deleted in the foreground", name)
+		}
+	}
 	for name, want := range map[string]map[string]any{
 		"web-repository": {
 			"url": "https://git.example.com/web.git", "interval": "1m",
@@ -71,6 +78,7 @@ func TestSourceAndSync(t *testing.T) {
 		"infra-kustomization": {
 			"sourceRef":          map[string]any{"kind": "GitRepository", "name": "web"},
 			"serviceAccountName": "web", "path": "./infra", "prune": true, "wait": false, "interval": "10m", "retryInterval": "5s",
+			"deletionPolicy": "WaitForTermination",
 		},
 		"web-kustomization": {
 			"sourceRef":          map[string]any{"kind": "GitRepository", "name": "web"},
