@@ -133,31 +133,3 @@ func newLayerOutputs(io streams) *cobra.Command {
 	command.Flags().BoolVar(&show, "show-secrets", false, "print secrets in plain text")
 	return command
 }
-
-func newEnv(io streams) *cobra.Command {
-	var t target
-	command := &cobra.Command{
-		Use:       "env LAYER",
-		Short:     "Print the environment in which plain pulumi does the same as strata layer",
-		Long:      "Print the environment in which plain pulumi does the same as strata layer. It contains the passphrase of the layers' state.",
-		Example:   `  eval "$(strata env bootstrap)" && pulumi stack ls --all`,
-		ValidArgs: []string{local.BootstrapLayer, local.PlatformLayer},
-		Args:      layerArgument(),
-		RunE: func(command *cobra.Command, args []string) error {
-			p, err := t.open()
-			if err != nil {
-				return err
-			}
-			env, err := p.LayerEnvironment(command.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			for _, name := range slices.Sorted(maps.Keys(env)) {
-				fmt.Fprintf(io.out, "export %s=%s\n", name, shellQuote(env[name]))
-			}
-			return nil
-		},
-	}
-	t.bind(command)
-	return command
-}

@@ -39,9 +39,13 @@ type Platform struct {
 	client     *supervisor.Client
 }
 
-// Open opens the platform of a home, which it makes where there is none. root is Strata's repository.
+// Open opens the platform of a home, whether or not the home has been made yet: Start makes it. root is Strata's
+// repository.
 func Open(root, dir, environment string) (*Platform, error) {
-	h, err := home.Open(dir)
+	h, err := home.At(dir)
+	if err == nil && h.Exists() {
+		h, err = home.Open(dir)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +74,11 @@ func (p *Platform) Teams() ([]teams.Team, error) {
 
 func (p *Platform) teamsFile() string { return filepath.Join(p.Root, "teams.yaml") }
 
-// Start starts the supervisor and links what Pulumi runs need.
+// Start makes the home where there is none, starts its supervisor and links what Pulumi runs need.
 func (p *Platform) Start(ctx context.Context) (supervisor.Status, error) {
+	if _, err := home.Open(p.Home.Dir()); err != nil {
+		return supervisor.Status{}, err
+	}
 	if err := pulumienv.Link(ctx, p.Home, p.Toolchain.Path, p.executable); err != nil {
 		return supervisor.Status{}, err
 	}

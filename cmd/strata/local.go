@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/strata-platform/strata/internal/progress"
+)
+
+func newLocal(io streams) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "local",
+		Short: "Run the local target without any layer: emulated Google Cloud, Git server, control plane",
+		Example: `  strata local start
+  strata local status -o json
+  strata local stop`,
+	}
+	command.AddCommand(newLocalStart(io), newLocalStop(io), newLocalStatus(io))
+	return command
+}
+
+func newLocalStart(io streams) *cobra.Command {
+	return &cobra.Command{
+		Use:     "start",
+		Short:   "Start everything and wait for a ready node",
+		Example: "  strata local start",
+		Args:    arguments(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			p, err := openLocal("dev")
+			if err != nil {
+				return err
+			}
+			show := progress.New(io.err)
+			if err := p.StartCluster(command.Context(), show); err != nil {
+				return err
+			}
+			path, err := p.AdminKubeconfig()
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(io.out, "kubectl --kubeconfig %s get nodes\n", path)
+			return nil
+		},
+	}
+}
+
+func newLocalStop(io streams) *cobra.Command {
+	return &cobra.Command{
+		Use:     "stop",
+		Short:   "Stop what runs; data stays",
+		Example: "  strata local stop",
+		Args:    arguments(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			p, err := openLocal("dev")
+			if err != nil {
+				return err
+			}
+			return progress.New(io.err).Run("stop what runs", func() (string, error) {
+				return "", p.Supervisor().Stop(command.Context())
+			})
+		},
+	}
+}
+
+func newLocalStatus(io streams) *cobra.Command {
+	var o output
+	command := &cobra.Command{
+		Use:     "status",
+		Short:   "Show the supervisor, what it serves and its child processes",
+		Example: "  strata local status -o json",
+		Args:    arguments(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			asJSON, err := o.json()
+			if err != nil {
+				return err
+			}
+			p, err := openLocal("dev")
+			if err != nil {
+				return err
+			}
+			s, err := p.Supervisor().Status(command.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(io.out, s)
+			}
+			fmt.Fprintf(io.out, "supervisor  pid %d\nGoogle      %s (emulated)\nGit         %s\ncluster     %s %s%s\n",
+				s.Pid, s.GoogleURL, s.GitURL, s.Cluster, s.Server, s.ClusterError)
+			for _, child := range s.Processes {
+				fmt.Fprintf(io.out, "  %-24s pid %-7d restarts %d %s\n", child.Name, child.Pid, child.Restarts, child.LastError)
+			}
+			return nil
+		},
+	}
+	o.bind(command)
+	return command
+}

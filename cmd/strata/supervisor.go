@@ -1,0 +1,43 @@
+package main
+
+import (
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/toolchain"
+)
+
+// newSupervisor is the command that `strata up` and `strata local start` run in the background.
+func newSupervisor() *cobra.Command {
+	var dir, repository string
+	command := &cobra.Command{
+		Use:    supervisor.Command,
+		Hidden: true,
+		Args:   arguments(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			h, err := home.Open(dir)
+			if err != nil {
+				return err
+			}
+			tc, err := toolchain.Open(repository)
+			if err != nil {
+				return err
+			}
+			executable, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			return supervisor.Run(command.Context(), supervisor.Options{
+				Home: h, Toolchain: tc, Executable: executable, Version: version,
+				Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+			})
+		},
+	}
+	command.Flags().StringVar(&dir, "home", "", "folder of the home")
+	command.Flags().StringVar(&repository, "repository", "", "Strata's repository")
+	return command
+}

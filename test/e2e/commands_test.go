@@ -1,0 +1,188 @@
+package e2e
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/oauth2/google"
+	"google.golang.org/api/container/v1"
+	"google.golang.org/api/option"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// pollEvery is how often `eventually` tries.
+const pollEvery = 200 * time.Millisecond
+
+// eventually: eventually DURATION mysql|secret|read ARGS... — tries a check until it passes.
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	checks := map[string]func(*testscript.TestScript, []string) error{"mysql": tryMySQL, "secret": trySecret, "read": tryRead}
+	if len(args) < 2 || checks[args[1]] == nil {
+		ts.Fatalf("usage: eventually DURATION mysql|secret|read ARGS")
+	}
+	timeout, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	deadline := time.Now().Add(timeout)
+	for {
+		err := checks[args[1]](ts, args[2:])
+		if (err == nil) != neg {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("not within %s: %v", timeout, err)
+		}
+		time.Sleep(pollEvery) //nolint:forbidigo // the interval of a poll with a condition and a deadline
+	}
+}
+
+// expect fails the script when a check's outcome is not the one asked for.
+func expect(ts *testscript.TestScript, neg bool, err error) {
+	if err == nil && neg {
+		ts.Fatalf("it was expected to fail")
+	}
+	if err != nil && !neg {
+		ts.Fatalf("%v", err)
+	}
+	if err != nil {
+		ts.Logf("refused: %v", err)
+	}
+}
+
+// secret: secret KUBECONFIG NAMESPACE NAME — reads a Secret and sets a variable for each of its keys.
+func secret(ts *testscript.TestScript, neg bool, args []string) { expect(ts, neg, trySecret(ts, args)) }
+
+func trySecret(ts *testscript.TestScript, args []string) error {
+	client, err := clientOf(args[0])
+	if err != nil {
+		return err
+	}
+	s, err := client.CoreV1().Secrets(args[1]).Get(context.Background(), args[2], metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	for key, value := range s.Data {
+		ts.Setenv(key, string(value))
+	}
+	return nil
+}
+
+// read: read KUBECONFIG PATH — gets a path of the API server, such as /api/v1/namespaces/x/secrets.
+func read(ts *testscript.TestScript, neg bool, args []string) { expect(ts, neg, tryRead(ts, args)) }
+
+func tryRead(_ *testscript.TestScript, args []string) error {
+	client, err := clientOf(args[0])
+	if err != nil {
+		return err
+	}
+	_, err = client.Discovery().RESTClient().Get().AbsPath(args[1]).DoRaw(context.Background())
+	return err
+}
+
+func clientOf(kubeconfig string) (kubernetes.Interface, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", strings.TrimSpace(kubeconfig))
+	if err != nil {
+		return nil, err
+	}
+	return kubernetes.NewForConfig(config)
+}
+
+// mysql: mysql HOST PORT USER PASSWORD DATABASE — logs in with a MySQL client and writes and reads a row.
+func mysql(ts *testscript.TestScript, neg bool, args []string) { expect(ts, neg, tryMySQL(ts, args)) }
+
+func tryMySQL(_ *testscript.TestScript, args []string) error {
+	config := mysqldriver.NewConfig()
+	config.Net, config.Addr = "tcp", net.JoinHostPort(args[0], args[1])
+	config.User, config.Passwd, config.DBName = args[2], args[3], args[4]
+	config.AllowNativePasswords = true
+	connector, err := mysqldriver.NewConnector(config)
+	if err != nil {
+		return err
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	for _, statement := range []string{
+		"CREATE TABLE IF NOT EXISTS e2e (n INT PRIMARY KEY)",
+		"REPLACE INTO e2e VALUES (42)",
+	} {
+		if _, err := db.Exec(statement); err != nil {
+			return err
+		}
+	}
+	var n int
+	if err := db.QueryRow("SELECT n FROM e2e").Scan(&n); err != nil {
+		return err
+	}
+	if n != 42 {
+		return fmt.Errorf("read %d, want 42", n)
+	}
+	return nil
+}
+
+// createGoogleCluster: gcluster FILE — tries to create a GKE cluster with the identity in $GOOGLE_CREDENTIALS, at the
+// endpoint that the file holds. What is refused is written to gcluster.err.
+func createGoogleCluster(ts *testscript.TestScript, neg bool, args []string) {
+	ctx := context.Background()
+	credentials, err := google.CredentialsFromJSONWithType(ctx, []byte(ts.Getenv("GOOGLE_CREDENTIALS")), google.ServiceAccount, container.CloudPlatformScope)
+	ts.Check(err)
+	service, err := container.NewService(ctx, option.WithTokenSource(credentials.TokenSource), option.WithEndpoint(strings.TrimSuffix(ts.ReadFile(args[0]), "v1/")))
+	ts.Check(err)
+	parent := fmt.Sprintf("projects/%s/locations/%s", ts.Getenv("GOOGLE_PROJECT"), ts.Getenv("GOOGLE_REGION"))
+	_, err = service.Projects.Locations.Clusters.Create(parent, &container.CreateClusterRequest{
+		Cluster: &container.Cluster{Name: "mine", InitialNodeCount: 1},
+	}).Do()
+	if err != nil {
+		ts.Check(os.WriteFile(ts.MkAbs("gcluster.err"), []byte(err.Error()), 0o600))
+	}
+	expect(ts, neg, err)
+}
+
+// noProcesses: noprocesses DIR — no process has the folder in its arguments.
+func noProcesses(ts *testscript.TestScript, _ bool, args []string) {
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	ts.Check(err)
+	for _, file := range files {
+		line, err := os.ReadFile(file)
+		if err == nil && strings.Contains(string(line), args[0]) {
+			ts.Fatalf("%s: %s", file, strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+}
+
+// noPorts: noports FILE — nobody listens on the ports of a copy of home.json.
+func noPorts(ts *testscript.TestScript, _ bool, args []string) {
+	var home struct {
+		Ports map[string]int `json:"ports"`
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &home))
+	if len(home.Ports) == 0 {
+		ts.Fatalf("%s names no port", args[0])
+	}
+	for name, port := range home.Ports {
+		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			conn.Close()
+			ts.Fatalf("port %d of %s is still served", port, name)
+		}
+	}
+}
+
+// replace: replace FILE OLD NEW — replaces the one occurrence of a text in a file. \n stands for a new line.
+func replace(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[0])
+	old, changed := strings.ReplaceAll(args[1], `\n`, "\n"), strings.ReplaceAll(args[2], `\n`, "\n")
+	if strings.Count(text, old) != 1 {
+		ts.Fatalf("%q is in %s %d times", old, args[0], strings.Count(text, old))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, old, changed, 1)), 0o600))
+}

@@ -1,0 +1,110 @@
+// Package e2e carries platforms from an empty home to running Stacks and back, with the strata command as users have it.
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/strata-platform/strata/internal/toolchain"
+)
+
+// strataDir holds the strata command under test; root is Strata's repository.
+var strataDir, root string
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+// testMain builds strata once. Nothing is built where no test needs it.
+func testMain(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "strata-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if root, err = toolchain.FindRoot("."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	strataDir = dir
+	return m.Run()
+}
+
+// build builds the strata command into strataDir.
+func build(t testing.TB) {
+	t.Helper()
+	command := exec.Command("go", "build", "-o", filepath.Join(strataDir, "strata"), "./cmd/strata")
+	command.Dir = root
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("build strata: %v\n%s", err, out)
+	}
+}
+
+// ensureTools builds the tools in the test's own time and log, not within the first call of strata.
+func ensureTools(t testing.TB) {
+	t.Helper()
+	command := exec.Command(filepath.Join(strataDir, "strata"), "toolchain", "build", "--all")
+	command.Dir = root
+	command.Stdout, command.Stderr = t.Output(), t.Output()
+	if err := command.Run(); err != nil {
+		t.Fatalf("build the tools: %v", err)
+	}
+}
+
+func TestScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the toolchain")
+	}
+	build(t)
+	ensureTools(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup:               setup,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"eventually":  eventually,
+			"secret":      secret,
+			"read":        read,
+			"mysql":       mysql,
+			"gcluster":    createGoogleCluster,
+			"noprocesses": noProcesses,
+			"noports":     noPorts,
+			"replace":     replace,
+		},
+	})
+}
+
+// setup gives a script a home of its own, and the caches of the machine.
+func setup(env *testscript.Env) error {
+	home := filepath.Join(env.WorkDir, "home")
+	env.Setenv("STRATA_HOME", home)
+	env.Setenv("PATH", strataDir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	env.Setenv("ROOT", root)
+	env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	env.Setenv("GIT_TERMINAL_PROMPT", "0")
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return err
+	}
+	env.Setenv("XDG_CACHE_HOME", cache)
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOTOOLCHAIN"} {
+		value, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			return err
+		}
+		env.Setenv(name, string(value[:len(value)-1]))
+	}
+	env.Defer(func() {
+		// A script that failed half-way leaves its platform running.
+		command := exec.CommandContext(context.Background(), filepath.Join(strataDir, "strata"), "local", "stop")
+		command.Dir = root
+		command.Env = env.Vars
+		_ = command.Run()
+	})
+	return nil
+}
