@@ -48,6 +48,8 @@ func Program(ctx *pulumi.Context) error {
 		// A kubeconfig that changes is still the same cluster; without this its contents would be replaced.
 		ClusterIdentifier:     pulumi.String(bootstrap.Cluster),
 		EnableServerSideApply: pulumi.Bool(true),
+		// A rotated credential changes its Secret in place: Flux and the teams' Stacks refer to it by name.
+		EnableSecretMutable: pulumi.Bool(true),
 	})
 	if err != nil {
 		return err

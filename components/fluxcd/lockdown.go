@@ -25,6 +25,14 @@ patches:
     - op: add
       path: /spec/template/spec/containers/0/args/-
       value: --no-remote-bases=true
+# What depends on another sync looks again after seconds: by default it would wait for half a minute.
+- target:
+    kind: Deployment
+    name: (kustomize-controller|helm-controller)
+  patch: |
+    - op: add
+      path: /spec/template/spec/containers/0/args/-
+      value: --requeue-dependency=2s
 # Whoever names no account has the rights of the namespace's default one.
 - target:
     kind: Deployment
