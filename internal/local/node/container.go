@@ -244,9 +244,6 @@ func (c *container) terminated(p *process.Process, began time.Time) int {
 		if err := p.ExitError(); err != nil && end.ExitCode != 0 {
 			end.Message = err.Error()
 		}
-		if end.ExitCode < 0 {
-			end.ExitCode = 137
-		}
 		if end.ExitCode != 0 {
 			end.Reason = "Error"
 		}

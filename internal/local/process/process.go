@@ -83,8 +83,15 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 // Pid is the process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// ExitCode is the program's exit code, or -1 where a signal ended it. It is valid once Done is closed.
-func (p *Process) ExitCode() int { return p.cmd.ProcessState.ExitCode() }
+// ExitCode is the program's exit code or, where a signal ended it, 128 and the signal's number, as shells and container
+// runtimes count. It is valid once Done is closed.
+func (p *Process) ExitCode() int {
+	status := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return status.ExitStatus()
+}
 
 // ExitError says why a program that was not asked to stop has ended, with the last line of its log. It is nil while
 // the program runs and after Stop.

@@ -1,0 +1,162 @@
+package process_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/strata-platform/strata/internal/local/process"
+)
+
+func TestErrorOfProgramThatEndsAtOnceCarriesTheLastLineOfItsLog(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "logs", "fail.log")
+	p, err := process.Start(spec("fail", log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	want := "fail ended (exit status 3): no configuration at /nowhere"
+	if err := p.ExitError(); err == nil || err.Error() != want {
+		t.Errorf("error is %v, want %s", err, want)
+	}
+	if p.ExitCode() != 3 {
+		t.Errorf("exit code is %d, want 3", p.ExitCode())
+	}
+	if info, err := os.Stat(log); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the log is not for its owner alone: %v, %v", info, err)
+	}
+}
+
+func TestErrorOfProgramThatCannotBeStartedNamesIt(t *testing.T) {
+	s := spec("absent", filepath.Join(t.TempDir(), "absent.log"))
+	s.Path = "/nowhere/absent"
+	if _, err := process.Start(s); err == nil || !strings.Contains(err.Error(), "start absent: ") || !strings.Contains(err.Error(), "/nowhere/absent") {
+		t.Errorf("error %v does not say what could not be started", err)
+	}
+}
+
+func TestExitCodeOfAKilledProgramNamesTheSignal(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "sh.log")
+	p, err := process.Start(process.Spec{Name: "sh", Path: "/bin/sh", Args: []string{"-c", "kill -SEGV $$"}, Dir: filepath.Dir(log), Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	if p.ExitCode() != 128+int(syscall.SIGSEGV) {
+		t.Errorf("exit code is %d, want %d", p.ExitCode(), 128+int(syscall.SIGSEGV))
+	}
+}
+
+func TestStopLetsAProgramEndByItself(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "obey.log")
+	p, err := process.Start(spec("obey", log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the program is ready", func() bool { return process.LastLine(log) == "ready" })
+	p.Stop(time.Minute)
+	if last := process.LastLine(log); last != "goodbye" {
+		t.Errorf("the program's last word is %q, want goodbye", last)
+	}
+	if p.ExitError() != nil || p.ExitCode() != 0 {
+		t.Errorf("a program that was stopped shows %v, exit code %d", p.ExitError(), p.ExitCode())
+	}
+}
+
+func TestStopEndsAStubbornProgramAndItsChildrenAfterTheGracePeriod(t *testing.T) {
+	const grace = 200 * time.Millisecond
+	log := filepath.Join(t.TempDir(), "stubborn.log")
+	p, err := process.Start(spec("stubborn", log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := printedPid(t, log)
+	began := time.Now()
+	p.Stop(grace)
+	if took := time.Since(began); took < grace {
+		t.Errorf("it was ended after %s, before its grace of %s was over", took, grace)
+	}
+	if lives(p.Pid()) {
+		t.Error("the program still runs")
+	}
+	eventually(t, "the child is gone", func() bool { return !lives(child) })
+}
+
+func TestWhatAProgramLeavesBehindEndsWithIt(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "leave.log")
+	p, err := process.Start(spec("leave", log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	child := printedPid(t, log)
+	eventually(t, "the child is gone", func() bool { return !lives(child) })
+}
+
+func TestChildDiesWithAParentThatIsKilled(t *testing.T) {
+	parent := role("parent", t.TempDir())
+	var out lockedBuffer
+	parent.Stdout, parent.Stderr = &out, &out
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	killed := false
+	defer func() {
+		if !killed {
+			_ = parent.Process.Kill()
+			_ = parent.Wait()
+		}
+	}()
+	var child int
+	eventually(t, "the parent names its child", func() bool {
+		child = pidIn(out.String())
+		return child != 0
+	})
+	if !lives(child) {
+		t.Fatalf("the child does not run: %s", out.String())
+	}
+	killed = true
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait()
+	eventually(t, "the child is gone", func() bool { return !lives(child) })
+}
+
+func TestNothingOfTheEnvironmentIsInherited(t *testing.T) {
+	t.Setenv("STRATA_TEST_SECRET", "hidden")
+	log := filepath.Join(t.TempDir(), "env.log")
+	p, err := process.Start(process.Spec{Name: "env", Path: "/usr/bin/env", Dir: filepath.Dir(log), Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	if got := process.Tail(log); len(got) != 0 {
+		t.Errorf("the program's environment is %q, want none", got)
+	}
+}
+
+func TestLogRollsOverWhenItIsLarge(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "fail.log")
+	large := bytes.Repeat([]byte("an old line\n"), 16<<20/12+1)
+	if err := os.WriteFile(log, large, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		p, err := process.Start(spec("fail", log))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-p.Done()
+	}
+	if info, err := os.Stat(log + ".1"); err != nil || info.Size() != int64(len(large)) {
+		t.Errorf("the old log is %v (%v), want it put aside whole", info, err)
+	}
+	if n := bytes.Count(process.Tail(log), []byte("no configuration")); n != 2 {
+		t.Errorf("the new log holds %d runs, want both", n)
+	}
+}
