@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 )
 
 // Names of the emulated Google Cloud that a home starts with.
@@ -176,9 +177,14 @@ func WriteFile(path string, content []byte) error {
 	return os.Rename(tmp.Name(), path)
 }
 
+// ports is held while the kept ports are read and written: the parts of a supervisor ask for theirs when they need them.
+var ports sync.Mutex
+
 // Port returns the port kept for a name, and chooses a free one at the first call. Kept ports keep kubeconfigs,
-// contexts and Git URLs stable over restarts. Only the supervisor calls it, so one writer is all there is.
+// contexts and Git URLs stable over restarts. Only the supervisor calls it, so one writing process is all there is.
 func (h Home) Port(name string) (int, error) {
+	ports.Lock()
+	defer ports.Unlock()
 	f, err := h.read()
 	if err != nil {
 		return 0, err
