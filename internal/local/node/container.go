@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -174,9 +175,7 @@ func (c *container) processEnv(own map[string]string, rewrite func(string) strin
 	if tmp := c.pod.mountedAt(c.spec, "/tmp"); tmp != "" {
 		env["TMPDIR"] = tmp
 	}
-	for k, v := range c.image.Env {
-		env[k] = v
-	}
+	maps.Copy(env, c.image.Env)
 	if account := c.pod.mountedAt(c.spec, serviceAccountDir); account != "" {
 		env["KUBECONFIG"] = filepath.Join(account, kubeconfigFile)
 	}

@@ -43,6 +43,8 @@ type pod struct {
 	volumes sync.Mutex // held while volumes are written; guards tokens
 	tokens  map[string]podToken
 
+	publishing sync.Mutex // held while a status is computed and handed over
+
 	mu         sync.Mutex
 	object     *corev1.Pod
 	inits      []*container

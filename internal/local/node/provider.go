@@ -27,10 +27,18 @@ func (v *provider) CreatePod(_ context.Context, object *corev1.Pod) error {
 	return nil
 }
 
-func (v *provider) UpdatePod(_ context.Context, object *corev1.Pod) error {
-	if p := v.pod(object.Namespace, object.Name); p != nil {
-		p.update(object)
+// UpdatePod takes over a changed pod. virtual-kubelet knows pods by name only: one that was deleted and made anew, as
+// those of a StatefulSet are, comes as a change too where its predecessor is not gone yet.
+func (v *provider) UpdatePod(ctx context.Context, object *corev1.Pod) error {
+	p := v.pod(object.Namespace, object.Name)
+	if p == nil {
+		return nil
 	}
+	if p.current().UID != object.UID {
+		p.stop()
+		return v.CreatePod(ctx, object)
+	}
+	p.update(object)
 	return nil
 }
 

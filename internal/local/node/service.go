@@ -6,11 +6,14 @@ import (
 	"log/slog"
 	"net"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1listers "k8s.io/client-go/listers/core/v1"
 )
 
@@ -33,21 +36,37 @@ type services struct {
 // Services and Pods").
 var serviceName = regexp.MustCompile(`(https?://)?\b([a-z]([-a-z0-9]*[a-z0-9])?)\.([a-z0-9]([-a-z0-9]*[a-z0-9])?)\.svc(?:\.cluster\.local)?\.?(?::(\d+))?`)
 
+// inName matches what a DNS name goes on with: behind it or before it, a match is only a part of another name.
+var inName = regexp.MustCompile(`^[-.\w]$`)
+
 // rewrite replaces every Service name in s. Where no port can be had the name stays.
 func (s *services) rewrite(text string) string {
-	return serviceName.ReplaceAllStringFunc(text, func(found string) string {
-		m := serviceName.FindStringSubmatch(found)
-		scheme, service, namespace, port := m[1], m[2], m[4], m[6]
+	var b strings.Builder
+	last := 0
+	for _, m := range serviceName.FindAllStringSubmatchIndex(text, -1) {
+		begin, end := m[0], m[1]
+		if begin > 0 && inName.MatchString(text[begin-1:begin]) || end < len(text) && inName.MatchString(text[end:end+1]) {
+			continue
+		}
+		group := func(i int) string {
+			if m[2*i] < 0 {
+				return ""
+			}
+			return text[m[2*i]:m[2*i+1]]
+		}
+		scheme, service, namespace, port := group(1), group(2), group(4), group(6)
 		if port == "" {
 			port = map[bool]string{true: "443", false: "80"}[scheme == "https://"]
 		}
 		address, err := s.address(namespace, service, port)
 		if err != nil {
 			s.log.Error("no port for a Service", "namespace", namespace, "service", service, "error", err)
-			return found
+			continue
 		}
-		return scheme + address
-	})
+		b.WriteString(text[last:begin] + scheme + address)
+		last = end
+	}
+	return b.String() + text[last:]
 }
 
 // address returns the loopback address of a Service's port and sees to it that connections to it are forwarded.
@@ -58,15 +77,15 @@ func (s *services) address(namespace, service, port string) (string, error) {
 	if l, ok := s.listeners[name]; ok {
 		return l.Addr().String(), nil
 	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return "", err
+	}
 	l, err := s.listen(name)
 	if err != nil {
 		return "", err
 	}
 	s.listeners[name] = l
-	number, err := strconv.Atoi(port)
-	if err != nil {
-		return "", err
-	}
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -145,14 +164,13 @@ func portOf(service *corev1.Service, port int32) (corev1.ServicePort, bool) {
 func (c *container) serves(port corev1.ServicePort) bool {
 	c.pod.mu.Lock()
 	ready := c.ready
+	_, listens := c.ports[port.TargetPort.IntVal]
 	c.pod.mu.Unlock()
 	if !ready || c.image == nil {
 		return false
 	}
-	for _, declared := range c.spec.Ports {
-		if declared.Name == port.TargetPort.StrVal || declared.ContainerPort == port.TargetPort.IntVal {
-			return true
-		}
+	if port.TargetPort.Type == intstr.String {
+		return slices.ContainsFunc(c.spec.Ports, func(p corev1.ContainerPort) bool { return p.Name == port.TargetPort.StrVal })
 	}
-	return false
+	return listens || slices.ContainsFunc(c.spec.Ports, func(p corev1.ContainerPort) bool { return p.ContainerPort == port.TargetPort.IntVal })
 }

@@ -7,8 +7,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// publish tells the API server how the pod is.
+// publish tells the API server how the pod is. What is computed first is told first, or the last word would be a stale one.
 func (p *pod) publish() {
+	p.publishing.Lock()
+	defer p.publishing.Unlock()
 	p.mu.Lock()
 	object := p.object.DeepCopy()
 	object.Status = p.status()

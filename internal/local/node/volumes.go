@@ -7,7 +7,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -192,26 +191,49 @@ const serviceAccountDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 // mountRewriter replaces the mount paths of a container by the folders of its volumes. All are replaced in one pass: a
 // folder of this machine may itself lie below /tmp.
 func (p *pod) mountRewriter(c *corev1.Container) func(string) string {
-	if len(c.VolumeMounts) == 0 {
-		return func(s string) string { return s }
-	}
 	dirs := map[string]string{}
 	var paths []string
 	for _, m := range c.VolumeMounts {
-		mountPath := strings.TrimSuffix(m.MountPath, "/")
-		dirs[mountPath] = p.mountDir(m)
-		paths = append(paths, regexp.QuoteMeta(mountPath))
+		if mountPath := strings.TrimRight(m.MountPath, "/"); mountPath != "" {
+			dirs[mountPath] = p.mountDir(m)
+			paths = append(paths, mountPath)
+		}
 	}
 	// The longest path first: /data/cache before /data.
 	slices.SortFunc(paths, func(a, b string) int { return len(b) - len(a) })
-	match := regexp.MustCompile(`(^|[=:,;\s"'@])(` + strings.Join(paths, "|") + `)($|[/:,;\s"'])`)
+	mountAt := func(s string, i int) (mountPath string) {
+		if i > 0 && !strings.ContainsRune(beforePath, rune(s[i-1])) {
+			return ""
+		}
+		for _, mountPath := range paths {
+			rest, ok := strings.CutPrefix(s[i:], mountPath)
+			if ok && (rest == "" || strings.ContainsRune(afterPath, rune(rest[0]))) {
+				return mountPath
+			}
+		}
+		return ""
+	}
 	return func(s string) string {
-		return match.ReplaceAllStringFunc(s, func(found string) string {
-			parts := match.FindStringSubmatch(found)
-			return parts[1] + dirs[parts[2]] + parts[3]
-		})
+		var b strings.Builder
+		for i := 0; i < len(s); {
+			mountPath := mountAt(s, i)
+			if mountPath == "" {
+				b.WriteByte(s[i])
+				i++
+				continue
+			}
+			b.WriteString(dirs[mountPath])
+			i += len(mountPath)
+		}
+		return b.String()
 	}
 }
+
+// What may stand before and behind a path in an argument or a variable.
+const (
+	beforePath = "=:,;@\"' \t\r\n"
+	afterPath  = "/:,;\"' \t\r\n"
+)
 
 func (p *pod) mountDir(m corev1.VolumeMount) string {
 	return filepath.Join(p.volumeDir(m.Name), filepath.FromSlash(path.Clean("/"+m.SubPath)))
