@@ -95,6 +95,10 @@ func (p *Platform) LayerEnvironment(ctx context.Context, layer string) (map[stri
 	if err != nil {
 		return nil, fmt.Errorf("environment of layer %s: %w: run `strata up` or `strata local start` first", layer, err)
 	}
+	return p.layerEnvironment(ctx, layer, status.GoogleURL)
+}
+
+func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string) (map[string]string, error) {
 	passphrase, err := p.Home.Secret("passphrase")
 	if err != nil {
 		return nil, err
@@ -102,7 +106,7 @@ func (p *Platform) LayerEnvironment(ctx context.Context, layer string) (map[stri
 	if err := os.MkdirAll(p.Home.LayerState(), 0o700); err != nil {
 		return nil, fmt.Errorf("environment of layer %s: %w", layer, err)
 	}
-	env := pulumienv.Variables(p.Home, status.GoogleURL)
+	env := pulumienv.Variables(p.Home, googleURL)
 	maps.Copy(env, map[string]string{
 		"PULUMI_BACKEND_URL":       "file://" + p.Home.LayerState(),
 		"PULUMI_CONFIG_PASSPHRASE": passphrase,

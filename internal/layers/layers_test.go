@@ -1,0 +1,51 @@
+package layers
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+)
+
+func TestSummary(t *testing.T) {
+	for want, changes := range map[string]map[string]int{
+		"nothing to do":                      nil,
+		"13 unchanged":                       {"same": 13},
+		"2 created, 1 deleted, 40 unchanged": {"create": 2, "delete": 1, "same": 40},
+		"1 updated, 1 replaced":              {"update": 1, "replace": 1, "create": 0},
+	} {
+		if got := (Summary{Changes: changes}).String(); got != want {
+			t.Errorf("%v is %q, want %q", changes, got, want)
+		}
+	}
+}
+
+func TestDiagnostic(t *testing.T) {
+	for name, tc := range map[string]struct {
+		event apitype.DiagnosticEvent
+		want  string
+	}{
+		"names the resource": {
+			apitype.DiagnosticEvent{
+				URN:     "urn:pulumi:dev::strata-bootstrap::strata:components:Cluster$gcp:container/cluster:Cluster::cluster",
+				Message: "<{%fg 1%}>googleapi: Error 403:\n\n Required \"container.clusters.create\"<{%reset%}>\n",
+			},
+			`gcp:container/cluster:Cluster cluster: googleapi: Error 403: Required "container.clusters.create"`,
+		},
+		"drops what says nothing":       {apitype.DiagnosticEvent{Message: "<{%reset%}>update failed<{%reset%}>\n"}, ""},
+		"keeps a message without a URN": {apitype.DiagnosticEvent{Message: "no such stack"}, "no such stack"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := diagnostic(&tc.event); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestBrief(t *testing.T) {
+	err := errors.New("failed to run update: exit status 255\ncode: 255\nstdout: pages\nof output\nstderr: warning: x\nerror: could not decrypt:\n  wrong passphrase\n") //nolint:revive // as the Automation API writes it
+	if got := brief(err).Error(); got != "could not decrypt: wrong passphrase" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,104 @@
+package local
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+)
+
+func openTestPlatform(t *testing.T) *Platform {
+	t.Helper()
+	p, err := Open(toolchaintest.Root(t), t.TempDir(), "dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestLayerEnvironment(t *testing.T) {
+	toolchaintest.Path(t, "flux-manifests")
+	t.Setenv("GOOGLE_CREDENTIALS", "the engineer's own, from the shell")
+	p := openTestPlatform(t)
+	const google = "http://127.0.0.1:4711"
+
+	first, err := p.layerEnvironment(t.Context(), BootstrapLayer, google)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first["GOOGLE_CREDENTIALS"] != p.Home.EngineerCredentials() || !strings.HasPrefix(first["GOOGLE_SQL_CUSTOM_ENDPOINT"], google) {
+		t.Errorf("layer 1 does not act as the engineer at the emulated Google Cloud: %v", first)
+	}
+	second, err := p.layerEnvironment(t.Context(), PlatformLayer, google)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range second {
+		if strings.HasPrefix(name, "GOOGLE_") && value != "" {
+			t.Errorf("layer 2 has %s: it must have nothing of the cloud", name)
+		}
+	}
+	// The variable has to be there and empty: a run inherits what the engineer's shell holds.
+	if value, ok := second["GOOGLE_CREDENTIALS"]; !ok || value != "" {
+		t.Errorf("layer 2 inherits GOOGLE_CREDENTIALS")
+	}
+	if first["PULUMI_BACKEND_URL"] != second["PULUMI_BACKEND_URL"] || first["PULUMI_CONFIG_PASSPHRASE"] != second["PULUMI_CONFIG_PASSPHRASE"] {
+		t.Error("layers 1 and 2 do not share a backend: layer 2 could not read its context")
+	}
+	if _, err := p.layerEnvironment(t.Context(), "moon", google); err == nil || !strings.Contains(err.Error(), "the layers are bootstrap and platform") {
+		t.Errorf("an unknown layer gives %v", err)
+	}
+}
+
+func TestPlatformConfigKeepsAccountsApart(t *testing.T) {
+	p := openTestPlatform(t)
+	config, err := p.platformConfig(supervisor.Status{GitURL: "http://127.0.0.1:4712"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]string{}
+	for _, key := range []string{"gitPassword", "platformPassword", "teamCredentials"} {
+		value, ok := config["strata-platform:"+key]
+		if !ok || !value.Secret || value.Value == "" {
+			t.Errorf("%s is not a secret of the configuration", key)
+		}
+		if other, ok := seen[value.Value]; ok {
+			t.Errorf("%s and %s are the same login", key, other)
+		}
+		seen[value.Value] = key
+	}
+	if username := config["strata-platform:platformUsername"].Value; username != "platform-reader" {
+		t.Errorf("Flux reads the platform repository as %s, which may write it", username)
+	}
+}
+
+func TestCloneCommandHoldsNoPassword(t *testing.T) {
+	p := openTestPlatform(t)
+	password, err := p.gitPassword("web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := p.CloneCommand(supervisor.Status{GitURL: "http://127.0.0.1:4712"}, "web", "web")
+	if strings.Contains(command, password) {
+		t.Errorf("%q shows the password", command)
+	}
+	if !strings.HasSuffix(command, " http://web@127.0.0.1:4712/web.git") || !strings.Contains(command, p.Home.GitCredentials()) {
+		t.Errorf("%q does not clone", command)
+	}
+}
+
+func TestOpenMakesNothing(t *testing.T) {
+	dir := t.TempDir() + "/home"
+	p, err := Open(toolchaintest.Root(t), dir, "dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Status(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := home.At(dir); err != nil || h.Exists() {
+		t.Errorf("looking at a home made it (%v)", err)
+	}
+}
