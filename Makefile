@@ -49,7 +49,7 @@ lint: ## Run the linters
 	$(GOLANGCI_LINT) run
 
 .PHONY: verify
-verify: verify-format verify-vet verify-generated lint ## Check everything but the tests, and say what mends it
+verify: verify-format verify-modules verify-vet verify-generated lint ## Check everything but the tests, and say what mends it
 
 .PHONY: verify-format
 verify-format:
@@ -57,6 +57,10 @@ verify-format:
 	if [ -n "$$unformatted" ]; then \
 		echo "not formatted:" $$unformatted; echo "mend it with: make format"; exit 1; \
 	fi
+
+.PHONY: verify-modules
+verify-modules:
+	@go mod tidy -diff >/dev/null || { echo "go.mod is not tidy"; echo "mend it with: go mod tidy"; exit 1; }
 
 .PHONY: verify-vet
 verify-vet:

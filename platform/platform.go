@@ -7,6 +7,7 @@ package platform
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -62,7 +63,7 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	before := append(rights.all, flux)
+	before := append(slices.Clone(rights.all), flux)
 	sync, err := newPlatformSync(ctx, config, pulumi.Provider(cluster), pulumi.DependsOn(before))
 	if err != nil {
 		return err

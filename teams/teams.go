@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/json"
@@ -99,7 +100,7 @@ func Decode(data []byte) (*File, error) {
 	if err != nil {
 		return nil, oneLine(err)
 	}
-	problems := append(strict, file.problems()...)
+	problems := slices.Concat(strict, file.problems())
 	if len(problems) > 0 {
 		return nil, joined(problems)
 	}
@@ -169,12 +170,7 @@ func insideRepository(path string) bool {
 	if strings.HasPrefix(path, "/") || strings.Contains(path, "\\") {
 		return false
 	}
-	for _, part := range strings.Split(path, "/") {
-		if part == ".." {
-			return false
-		}
-	}
-	return true
+	return !slices.Contains(strings.Split(path, "/"), "..")
 }
 
 func joined(problems []error) error {

@@ -97,7 +97,7 @@ func (p *Platform) downStacks(ctx context.Context, show *progress.Reporter) (str
 		if _, statErr := os.Stat(p.Home.AdminKubeconfig()); errors.Is(statErr, os.ErrNotExist) {
 			return "no cluster", nil
 		}
-		if running, err = p.Start(ctx); err == nil {
+		if _, err = p.Start(ctx); err == nil {
 			err = p.client.StartCluster(ctx)
 		}
 	}

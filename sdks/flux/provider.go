@@ -50,7 +50,7 @@ type ProviderKubernetes struct {
 	Username              *string                 `pulumi:"username"`
 	Password              *string                 `pulumi:"password"`
 	Insecure              *bool                   `pulumi:"insecure"`
-	ProxyUrl              *string                 `pulumi:"proxyUrl"` //nolint:revive // the property's name
+	ProxyUrl              *string                 `pulumi:"proxyUrl"`
 	ConfigPath            *string                 `pulumi:"configPath"`
 	ConfigPaths           []string                `pulumi:"configPaths"`
 	ConfigContext         *string                 `pulumi:"configContext"`
@@ -77,7 +77,7 @@ type ProviderKubernetesArgs struct {
 	// Insecure skips the check of the server's certificate.
 	Insecure pulumi.BoolPtrInput
 	// ProxyUrl is the proxy for all requests to the cluster.
-	ProxyUrl pulumi.StringPtrInput //nolint:revive // the property's name
+	ProxyUrl pulumi.StringPtrInput
 	// ConfigPath is the path of a kubeconfig file.
 	ConfigPath pulumi.StringPtrInput
 	// ConfigPaths are the paths of kubeconfig files to merge. ConfigPath wins over it.
@@ -95,7 +95,7 @@ func (ProviderKubernetesArgs) ElementType() reflect.Type {
 
 // ProviderKubernetesExec is the plain form of ProviderKubernetesExecArgs.
 type ProviderKubernetesExec struct {
-	ApiVersion string            `pulumi:"apiVersion"` //nolint:revive // the property's name
+	ApiVersion string            `pulumi:"apiVersion"`
 	Command    string            `pulumi:"command"`
 	Args       []string          `pulumi:"args"`
 	Env        map[string]string `pulumi:"env"`
@@ -104,7 +104,7 @@ type ProviderKubernetesExec struct {
 // ProviderKubernetesExecArgs describes a credential plugin of client-go.
 type ProviderKubernetesExecArgs struct {
 	// ApiVersion of the client authentication API that the command speaks. Required.
-	ApiVersion pulumi.StringInput //nolint:revive // the property's name
+	ApiVersion pulumi.StringInput
 	// Command to run. Required.
 	Command pulumi.StringInput
 	// Args of the command.
@@ -120,22 +120,22 @@ func (ProviderKubernetesExecArgs) ElementType() reflect.Type {
 
 // ProviderGit is the plain form of ProviderGitArgs.
 type ProviderGit struct {
-	Url                   string           `pulumi:"url"` //nolint:revive // the property's name
+	Url                   string           `pulumi:"url"`
 	Branch                *string          `pulumi:"branch"`
 	AuthorName            *string          `pulumi:"authorName"`
 	AuthorEmail           *string          `pulumi:"authorEmail"`
 	CommitMessageAppendix *string          `pulumi:"commitMessageAppendix"`
-	GpgKeyId              *string          `pulumi:"gpgKeyId"` //nolint:revive // the property's name
+	GpgKeyId              *string          `pulumi:"gpgKeyId"`
 	GpgKeyRing            *string          `pulumi:"gpgKeyRing"`
 	GpgPassphrase         *string          `pulumi:"gpgPassphrase"`
-	Http                  *ProviderGitHttp `pulumi:"http"` //nolint:revive // the property's name
-	Ssh                   *ProviderGitSsh  `pulumi:"ssh"`  //nolint:revive // the property's name
+	Http                  *ProviderGitHttp `pulumi:"http"`
+	Ssh                   *ProviderGitSsh  `pulumi:"ssh"`
 }
 
 // ProviderGitArgs describes the repository that Flux's manifests are pushed to and synchronised from.
 type ProviderGitArgs struct {
 	// Url of the repository: http, https or ssh. Required.
-	Url pulumi.StringInput //nolint:revive // the property's name
+	Url pulumi.StringInput
 	// Branch to push to and synchronise from, "main" by default.
 	Branch pulumi.StringPtrInput
 	// AuthorName and AuthorEmail sign the commits; the name is "Flux" by default.
@@ -143,19 +143,17 @@ type ProviderGitArgs struct {
 	// CommitMessageAppendix is added to every commit message.
 	CommitMessageAppendix pulumi.StringPtrInput
 	// GpgKeyRing is the path of a key ring to sign commits with, GpgKeyId chooses a key of it, GpgPassphrase opens that key.
-	GpgKeyId, GpgKeyRing, GpgPassphrase pulumi.StringPtrInput //nolint:revive // the properties' names
+	GpgKeyId, GpgKeyRing, GpgPassphrase pulumi.StringPtrInput
 	// Http holds the credentials for an http or https address. It excludes Ssh.
-	Http *ProviderGitHttpArgs //nolint:revive // the property's name
+	Http *ProviderGitHttpArgs
 	// Ssh holds the credentials for an ssh address. It excludes Http.
-	Ssh *ProviderGitSshArgs //nolint:revive // the property's name
+	Ssh *ProviderGitSshArgs
 }
 
 // ElementType implements pulumi.Input.
 func (ProviderGitArgs) ElementType() reflect.Type { return reflect.TypeFor[ProviderGit]() }
 
 // ProviderGitHttp is the plain form of ProviderGitHttpArgs.
-//
-//nolint:revive // the type's published name
 type ProviderGitHttp struct {
 	Username             *string `pulumi:"username"`
 	Password             *string `pulumi:"password"`
@@ -164,8 +162,6 @@ type ProviderGitHttp struct {
 }
 
 // ProviderGitHttpArgs are the credentials for http and https.
-//
-//nolint:revive // the type's published name
 type ProviderGitHttpArgs struct {
 	// Username and Password for HTTP basic authentication. Make the password secret.
 	Username, Password pulumi.StringPtrInput
@@ -179,8 +175,6 @@ type ProviderGitHttpArgs struct {
 func (ProviderGitHttpArgs) ElementType() reflect.Type { return reflect.TypeFor[ProviderGitHttp]() }
 
 // ProviderGitSsh is the plain form of ProviderGitSshArgs.
-//
-//nolint:revive // the type's published name
 type ProviderGitSsh struct {
 	Username   *string `pulumi:"username"`
 	Password   *string `pulumi:"password"`
@@ -188,8 +182,6 @@ type ProviderGitSsh struct {
 }
 
 // ProviderGitSshArgs are the credentials for ssh.
-//
-//nolint:revive // the type's published name
 type ProviderGitSshArgs struct {
 	// Username on the server, "git" by default.
 	Username pulumi.StringPtrInput

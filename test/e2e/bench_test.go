@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,7 +31,8 @@ func BenchmarkUp(b *testing.B) {
 		out, err := command.Output()
 		if err != nil {
 			stderr := ""
-			if exit, ok := err.(*exec.ExitError); ok {
+			exit := &exec.ExitError{}
+			if errors.As(err, &exit) {
 				stderr = string(exit.Stderr)
 			}
 			b.Fatalf("strata %s: %v\n%s", strings.Join(args, " "), err, stderr)

@@ -3,6 +3,7 @@ package gcloud_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -164,12 +165,7 @@ func TestRolesAllowTheirCallsOnly(t *testing.T) {
 }
 
 func oneOf(all []string, one string) bool {
-	for _, candidate := range all {
-		if candidate == one {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(all, one)
 }
 
 func TestRefusalsHaveTheWordsOfTheirAPI(t *testing.T) {

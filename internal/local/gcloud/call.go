@@ -40,8 +40,7 @@ func onProject(c *call) resource {
 func (c *call) decode(into any) error {
 	data, err := io.ReadAll(http.MaxBytesReader(nil, c.request.Body, maxBody))
 	if err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return newError(http.StatusRequestEntityTooLarge, "INVALID_ARGUMENT", "uploadTooLarge", "Request payload size exceeds the limit: %d bytes.", maxBody)
 		}
 		return invalidArgument("The request body could not be read: %v", err)
@@ -68,8 +67,7 @@ func payloadFault(err error) string {
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return "Unknown name " + name + ": Cannot find field."
 	}
-	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) {
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return "Invalid value at '" + kind.Field + "' (" + kind.Type.String() + "), got " + kind.Value + "."
 	}
 	return strings.TrimPrefix(err.Error(), "json: ")

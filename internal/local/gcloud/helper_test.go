@@ -179,8 +179,7 @@ func code(err error) int {
 	if err == nil {
 		return http.StatusOK
 	}
-	var refused *googleapi.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*googleapi.Error](err); ok {
 		return refused.Code
 	}
 	return 0

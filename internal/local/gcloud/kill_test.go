@@ -119,7 +119,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 	} {
 		go func() {
 			defer close(acknowledged)
-			for i := 0; i < cap(acknowledged); i++ {
+			for i := range cap(acknowledged) {
 				name := fmt.Sprintf("writer-%d", i)
 				if write(name) != nil {
 					return

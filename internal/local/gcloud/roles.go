@@ -284,7 +284,7 @@ func (r predefinedRole) permissions() []string {
 		if !ok {
 			continue
 		}
-		for _, verb := range strings.Fields(verbs) {
+		for verb := range strings.FieldsSeq(verbs) {
 			all = append(all, kind+"."+verb)
 		}
 	}

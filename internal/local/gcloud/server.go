@@ -87,11 +87,9 @@ func (s *Server) Close() error {
 
 // background runs the work behind a long-running operation.
 func (s *Server) background(work func(context.Context)) {
-	s.work.Add(1)
-	go func() {
-		defer s.work.Done()
+	s.work.Go(func() {
 		work(s.running)
-	}()
+	})
 }
 
 // ServeHTTP answers one call.

@@ -67,8 +67,7 @@ func checkDatabase(db mysqlDatabase) error {
 
 // mysqlRefusal passes on what the server refused, as the API does. What is not the server's refusal is an error of ours.
 func mysqlRefusal(what string, err error) error {
-	var refused *mysql.MySQLError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return invalidSQL("Invalid request: %s. Detail: %v", what, refused)
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -152,9 +153,7 @@ func merge(old, wanted map[string]any) map[string]any {
 
 // replace takes the request's settings in place of those there were.
 func replace(old, wanted map[string]any) map[string]any {
-	for field, value := range wanted {
-		old[field] = value
-	}
+	maps.Copy(old, wanted)
 	return old
 }
 

@@ -20,6 +20,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -121,7 +122,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	backend := s.backend
-	backend.Env = append(backend.Env[:len(backend.Env):len(backend.Env)], "REMOTE_USER="+account)
+	backend.Env = append(slices.Clip(backend.Env), "REMOTE_USER="+account)
 	backend.ServeHTTP(w, r)
 }
 

@@ -84,7 +84,7 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 	}()
 	select {
 	case <-ready:
-		return func() { cancel(); <-done }, nil
+		return func() { cancel(); <-done }, nil //nolint:errcheck // a node that is stopped has nothing to say
 	case err := <-done:
 		cancel()
 		return nil, fmt.Errorf("start the node: %w", err)
@@ -94,8 +94,7 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 		err = ctx.Err()
 	}
 	cancel()
-	<-done
-	return nil, err
+	return nil, errors.Join(err, <-done)
 }
 
 // stop stops the node, its pods and the control plane. Data stays.

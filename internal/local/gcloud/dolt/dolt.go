@@ -157,8 +157,7 @@ func (s *server) wait(ctx context.Context, log string) error {
 		if err == nil {
 			return nil
 		}
-		var refused *mysql.MySQLError
-		if errors.As(err, &refused) {
+		if _, ok := errors.AsType[*mysql.MySQLError](err); ok {
 			return fmt.Errorf("the server at %s refuses its root user: %w", s.address, err)
 		}
 		select {

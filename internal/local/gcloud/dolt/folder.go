@@ -76,7 +76,7 @@ func (f folder) serverConfig(address string) []byte {
 }
 
 // keep returns the content of a file, after making it where it is missing. The file is whole or not there.
-func keep(path string, make func() (string, error)) (string, error) {
+func keep(path string, generate func() (string, error)) (string, error) {
 	data, err := os.ReadFile(path)
 	if err == nil {
 		return strings.TrimSpace(string(data)), nil
@@ -84,7 +84,7 @@ func keep(path string, make func() (string, error)) (string, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	content, err := make()
+	content, err := generate()
 	if err != nil {
 		return "", err
 	}

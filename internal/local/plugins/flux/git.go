@@ -162,8 +162,7 @@ func removeFiles(ctx context.Context, g Git, message string, paths []string) err
 		}
 		return nil, nil
 	})
-	var gone git.ErrRepositoryNotFound
-	if errors.As(err, &gone) {
+	if _, ok := errors.AsType[git.ErrRepositoryNotFound](err); ok {
 		return nil
 	}
 	if err != nil {

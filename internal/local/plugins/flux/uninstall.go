@@ -234,7 +234,7 @@ func (o Options) deleteDefinitions(ctx context.Context, kube client.Client) erro
 		return false, nil
 	})
 	if wait.Interrupted(err) {
-		return fmt.Errorf("%w: %s left, last try to remove the finalizers: %v", err, strings.Join(left, ", "), stripped)
+		return fmt.Errorf("%w: %s left, last try to remove the finalizers: %w", err, strings.Join(left, ", "), stripped)
 	}
 	return err
 }

@@ -65,8 +65,7 @@ func (c *clients) storage(ctx context.Context) (*storage.Service, error) {
 
 // statusOf returns the HTTP status of an API error, or zero.
 func statusOf(err error) int {
-	var api *googleapi.Error
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[*googleapi.Error](err); ok {
 		return api.Code
 	}
 	return 0

@@ -18,7 +18,6 @@ var (
 // differ collects the differences between the inputs of an object and those wanted of it.
 type differ struct {
 	resource Resource
-	state    property.Value
 	found    map[string]p.PropertyDiff
 }
 

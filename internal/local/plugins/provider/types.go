@@ -2,6 +2,7 @@ package provider
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"sync"
@@ -77,15 +78,14 @@ func (c *typeCache) object(t reflect.Type) *object {
 	}
 	o := &object{goType: t, fields: map[string]field{}}
 	c.objects[t] = o
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		tag, ok := f.Tag.Lookup("pulumi")
 		if !ok {
 			continue
 		}
 		name, _, _ := strings.Cut(tag, ",")
 		ft := f.Type
-		if e, ok := reflect.New(ft).Elem().Interface().(elementTyped); ok {
+		if e, ok := reflect.TypeAssert[elementTyped](reflect.New(ft).Elem()); ok {
 			ft = e.ElementType()
 		}
 		o.fields[name] = field{typ: c.typ(ft), required: !nilable(ft)}
@@ -141,13 +141,10 @@ func shapeOfType(t reflect.Type) *shape {
 		return nil
 	}
 	s := &shape{fields: map[string]*shape{}}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous && name == "" {
-			for k, v := range shapeOfType(f.Type).fields {
-				s.fields[k] = v
-			}
+			maps.Copy(s.fields, shapeOfType(f.Type).fields)
 			continue
 		}
 		s.fields[name] = shapeOfType(f.Type)

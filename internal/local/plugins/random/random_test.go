@@ -97,7 +97,7 @@ func TestTextRefuses(t *testing.T) {
 		`{"length": 3, "minUpper": -1}`:                                                     "minUpper: minUpper must not be negative",
 		`{"length": 3, "upper": false, "lower": false, "numeric": false, "special": false}`: "special: at least one of lower, upper, numeric and special must include characters",
 		`{"length": 3, "minSpecial": 1, "overrideSpecial": ""}`:                             "minSpecial: minSpecial has no characters to choose from",
-		`{"length": 3, "lenght": 3}`:                                                        `lenght: unknown property "lenght"`,
+		`{"length": 3, "lengthy": 3}`:                                                       `lengthy: unknown property "lengthy"`,
 	} {
 		if _, _, refusal := create(t, "Password", inputs); refusal != want {
 			t.Errorf("%s is refused with %q, want %q", inputs, refusal, want)

@@ -3,6 +3,7 @@ package random
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	sdk "github.com/pulumi/pulumi-random/sdk/v4/go/random"
 	"golang.org/x/crypto/bcrypt"
@@ -185,14 +186,14 @@ func text(args textArgs) (string, error) {
 		return "", fmt.Errorf("length must be at least 1, not %d", args.Length)
 	}
 	var result []byte
-	all := ""
+	var all strings.Builder
 	for _, c := range args.classes() {
 		result = append(result, choose(c.letters, c.minimum)...)
 		if c.included {
-			all += c.letters
+			all.WriteString(c.letters)
 		}
 	}
-	result = append(result, choose(all, args.Length-len(result))...)
+	result = append(result, choose(all.String(), args.Length-len(result))...)
 	for i := len(result) - 1; i > 0; i-- {
 		j := below(i + 1)
 		result[i], result[j] = result[j], result[i]
