@@ -121,6 +121,12 @@ func (p *Platform) operate(ctx context.Context, name string, progress layers.Pro
 	if err != nil {
 		return layers.Summary{}, err
 	}
+	// Under this lock a lock in the backend can only be one that a killed run left: the runner may break it.
+	release, err := p.Home.AcquireLayers()
+	if err != nil {
+		return layers.Summary{}, fmt.Errorf("layer %s: %w: wait for it, then run this again", name, err)
+	}
+	defer release()
 	return do(runner, ctx, l, progress)
 }
 

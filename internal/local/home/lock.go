@@ -7,12 +7,17 @@ import (
 	"syscall"
 )
 
-// ErrLocked says that another process holds the home's lock.
-var ErrLocked = errors.New("another supervisor runs in this home")
+// ErrLocked says that another process holds a lock of the home.
+var ErrLocked = errors.New("another strata is at work in this home")
 
 // Acquire takes the lock of the home's supervisor. The kernel gives it back when the process ends, however it ends.
-func (h Home) Acquire() (release func(), err error) {
-	f, err := os.OpenFile(h.Lock(), os.O_CREATE|os.O_RDWR, 0o600)
+func (h Home) Acquire() (release func(), err error) { return acquire(h.Lock()) }
+
+// AcquireLayers takes the lock under which layers 1 and 2 are run.
+func (h Home) AcquireLayers() (release func(), err error) { return acquire(h.path("layers.lock")) }
+
+func acquire(path string) (release func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock the home: %w", err)
 	}
