@@ -1,0 +1,175 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fluxcd/flux2/v2/pkg/manifestgen"
+	"github.com/fluxcd/flux2/v2/pkg/manifestgen/install"
+	ssautil "github.com/fluxcd/pkg/ssa/utils"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+)
+
+const fluxNamespace = "flux-system"
+
+func TestFluxRunsFromItsOwnDeployments(t *testing.T) {
+	c := realCluster(t)
+	t.Parallel()
+	c.installFlux(t, toolchaintest.Path(t, "flux-manifests"), "source-controller", "kustomize-controller")
+	for _, name := range []string{"source-controller", "kustomize-controller"} {
+		c.waitAvailable(t, name)
+	}
+	before := c.only(t, "kustomize-controller")
+	args := c.arguments(t, before)
+	if slices.Contains(args, "--no-cross-namespace-refs=true") {
+		t.Fatalf("the installed arguments are %q", args)
+	}
+	if before.Annotations[RuntimeAnnotation] != RuntimeProcess {
+		t.Errorf("the annotation is %q, want process", before.Annotations[RuntimeAnnotation])
+	}
+
+	deployments := c.AppsV1().Deployments(fluxNamespace)
+	if err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		d, err := deployments.Get(t.Context(), "kustomize-controller", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		manager := &d.Spec.Template.Spec.Containers[0]
+		manager.Args = append(manager.Args, "--concurrent=7", "--no-cross-namespace-refs=true")
+		_, err = deployments.Update(t.Context(), d, metav1.UpdateOptions{})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the pod of the old arguments has no process", func() error {
+		if left := c.processesOf(string(before.UID)); len(left) > 0 {
+			return fmt.Errorf("there are %v", left)
+		}
+		return nil
+	})
+	c.waitAvailable(t, "kustomize-controller")
+	args = c.arguments(t, c.only(t, "kustomize-controller"))
+	for _, want := range []string{"--concurrent=7", "--no-cross-namespace-refs=true"} {
+		if !slices.Contains(args, want) {
+			t.Errorf("the running process has no %s: %q", want, args)
+		}
+	}
+}
+
+func TestATagThatTheCatalogueHasNotShowsInThePod(t *testing.T) {
+	c := realCluster(t)
+	t.Parallel()
+	ns := c.namespace(t)
+	made := c.create(t, ns, "old", corev1.PodSpec{Containers: containersNamed("ghcr.io/fluxcd/source-controller:v0.0.1", "manager")})
+	p := c.waitPod(t, ns, "old", "the pod says what is wrong", func(p *corev1.Pod) error {
+		if !strings.Contains(p.Status.Message, "use the tag v") {
+			return errors.New(describe(p.Status))
+		}
+		return nil
+	})
+	if w := p.Status.ContainerStatuses[0].State.Waiting; w == nil || w.Reason != "ErrImagePull" || !strings.Contains(w.Message, "v0.0.1") {
+		t.Errorf("the container's state is %+v", p.Status.ContainerStatuses[0].State)
+	}
+	if e := c.event(t, ns, "old", "Failed"); !strings.Contains(e.Message, "v0.0.1") {
+		t.Errorf("the event says %q", e.Message)
+	}
+	if n := len(c.processesOf(string(made.UID))); n != 0 {
+		t.Errorf("the pod has %d processes", n)
+	}
+	if err := c.CoreV1().Pods(ns).Delete(t.Context(), "old", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.gone(t, ns, "old")
+}
+
+// installFlux applies Flux's own install manifests, as `flux install` makes them.
+func (c *cluster) installFlux(t *testing.T, manifests string, components ...string) {
+	t.Helper()
+	// The generator writes into its base.
+	base, err := manifestgen.MkdirTempAbs("", "strata-flux-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(base)
+	if err := os.CopyFS(base, os.DirFS(manifests)); err != nil {
+		t.Fatal(err)
+	}
+	options := install.MakeDefaultOptions()
+	options.Version, options.Components, options.ComponentsExtra = "v2.9.4", components, nil
+	manifest, err := install.Generate(options, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := ssautil.ReadObjects(strings.NewReader(manifest.Content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := client.New(c.config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objects {
+		if err := api.Create(t.Context(), o); err != nil {
+			t.Fatalf("apply %s %s: %v", o.GetKind(), o.GetName(), err)
+		}
+	}
+}
+
+func (c *cluster) waitAvailable(t *testing.T, name string) {
+	t.Helper()
+	eventually(t, name+" is available", func() error {
+		d, err := c.AppsV1().Deployments(fluxNamespace).Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == 1 && d.Status.Replicas == 1 {
+			for _, condition := range d.Status.Conditions {
+				if condition.Type == appsv1.DeploymentAvailable && condition.Status == corev1.ConditionTrue {
+					return nil
+				}
+			}
+		}
+		return fmt.Errorf("its status is %+v", d.Status)
+	})
+}
+
+// only returns the one pod of a controller that is not about to go.
+func (c *cluster) only(t *testing.T, app string) *corev1.Pod {
+	t.Helper()
+	var found *corev1.Pod
+	eventually(t, app+" has one pod", func() error {
+		list, err := c.CoreV1().Pods(fluxNamespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=" + app})
+		if err != nil {
+			return err
+		}
+		if len(list.Items) != 1 {
+			return fmt.Errorf("it has %d", len(list.Items))
+		}
+		found = &list.Items[0]
+		return nil
+	})
+	return found
+}
+
+// arguments are those of the one running process of a pod.
+func (c *cluster) arguments(t *testing.T, p *corev1.Pod) []string {
+	t.Helper()
+	for _, args := range c.processesOf(string(p.UID)) {
+		if filepath.Base(args[0]) == p.Labels["app"] {
+			return args[1:]
+		}
+	}
+	t.Fatalf("pod %s has no process of %s", p.Name, p.Labels["app"])
+	return nil
+}

@@ -1,0 +1,306 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+func TestAPodThatCrashesShowsACrashLoop(t *testing.T) {
+	c := realCluster(t)
+	t.Parallel()
+	ns := c.namespace(t)
+	c.create(t, ns, "crash", corev1.PodSpec{Containers: []corev1.Container{guest("crash")}})
+	p := c.waitPod(t, ns, "crash", "the crash loop shows", func(p *corev1.Pod) error {
+		for _, s := range p.Status.ContainerStatuses {
+			if s.State.Waiting != nil && s.State.Waiting.Reason == "CrashLoopBackOff" {
+				return nil
+			}
+		}
+		return errors.New(describe(p.Status))
+	})
+	status := p.Status.ContainerStatuses[0]
+	last := status.LastTerminationState.Terminated
+	if status.RestartCount < 1 || last == nil || last.ExitCode != guestFailed || last.Reason != "Error" {
+		t.Errorf("after %d restarts the last end was %+v, want exit code %d", status.RestartCount, last, guestFailed)
+	}
+	if !strings.Contains(status.State.Waiting.Message, "the configuration is wrong") {
+		t.Errorf("the status does not say why: %s", status.State.Waiting.Message)
+	}
+	if p.Status.Phase != corev1.PodRunning || isReady(p) == nil {
+		t.Errorf("the pod is %s, ready: %v", p.Status.Phase, isReady(p) == nil)
+	}
+	c.event(t, ns, "crash", "BackOff")
+}
+
+func TestAPodThatIsNotRestartedShowsItsEnd(t *testing.T) {
+	c := realCluster(t)
+	t.Parallel()
+	ns := c.namespace(t)
+	for name, test := range map[string]struct {
+		phase corev1.PodPhase
+		code  int32
+	}{
+		"crash": {corev1.PodFailed, guestFailed},
+		"end":   {corev1.PodSucceeded, 0},
+	} {
+		c.create(t, ns, name, corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{guest(name)}})
+		p := c.waitPod(t, ns, name, "it has ended", func(p *corev1.Pod) error {
+			if p.Status.Phase != test.phase {
+				return errors.New(describe(p.Status))
+			}
+			return nil
+		})
+		if end := p.Status.ContainerStatuses[0].State.Terminated; end == nil || end.ExitCode != test.code {
+			t.Errorf("%s ended as %+v, want exit code %d", name, end, test.code)
+		}
+	}
+}
+
+func TestInitContainersRunFirst(t *testing.T) {
+	c := realCluster(t)
+	t.Parallel()
+	ns := c.namespace(t)
+	first := guest("crash")
+	first.Name = "first"
+	c.create(t, ns, "held", corev1.PodSpec{InitContainers: []corev1.Container{first}, Containers: []corev1.Container{guest("report")}})
+	p := c.waitPod(t, ns, "held", "the init container has failed", func(p *corev1.Pod) error {
+		if len(p.Status.InitContainerStatuses) == 0 || p.Status.InitContainerStatuses[0].RestartCount == 0 {
+			return errors.New(describe(p.Status))
+		}
+		return nil
+	})
+	if p.Status.Phase != corev1.PodPending || p.Status.ContainerStatuses[0].State.Waiting == nil {
+		t.Errorf("the pod went on: %s", describe(p.Status))
+	}
+	first.Args = []string{"end"}
+	c.create(t, ns, "let", corev1.PodSpec{InitContainers: []corev1.Container{first}, Containers: []corev1.Container{guest("report")}})
+	c.waitPod(t, ns, "let", "the pod is ready", isReady)
+}
+
+func TestAPodThatIgnoresSIGTERMIsGoneAfterItsGracePeriod(t *testing.T) {
+	c := realCluster(t)
+	t.Parallel()
+	ns := c.namespace(t)
+	grace := int64(1)
+	made := c.create(t, ns, "stubborn", corev1.PodSpec{TerminationGracePeriodSeconds: &grace, Containers: []corev1.Container{guest("stubborn")}})
+	eventually(t, "the guest ignores SIGTERM", func() error {
+		if !strings.Contains(c.log(ns, "stubborn", "guest"), "ready") {
+			return errors.New("it is not ready")
+		}
+		return nil
+	})
+	if n := len(c.processesOf(string(made.UID))); n != 1 {
+		t.Fatalf("the pod has %d processes, want 1", n)
+	}
+	began := time.Now()
+	if err := c.CoreV1().Pods(ns).Delete(t.Context(), "stubborn", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.gone(t, ns, "stubborn")
+	eventually(t, "its process is gone", func() error {
+		if left := c.processesOf(string(made.UID)); len(left) > 0 {
+			return fmt.Errorf("there are %v", left)
+		}
+		return nil
+	})
+	if took := time.Since(began); took < time.Second || took > 20*time.Second {
+		t.Errorf("it was gone after %s, its grace period is 1s", took)
+	}
+	eventually(t, "its folder is gone", func() error {
+		if _, err := os.Stat(c.home.Pods() + "/" + string(made.UID)); !os.IsNotExist(err) {
+			return fmt.Errorf("it is there: %w", err)
+		}
+		return nil
+	})
+}
+
+func TestAPodReadsTheAPIWithTheRightsOfItsServiceAccount(t *testing.T) {
+	c := realCluster(t)
+	t.Parallel()
+	ns := c.namespace(t)
+	if _, err := c.CoreV1().ServiceAccounts(ns).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "reader"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.RbacV1().Roles(ns).Create(t.Context(), &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Name: "reader"},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list"}}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.RbacV1().RoleBindings(ns).Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "reader"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "reader"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "reader", Namespace: ns}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	asker := guest("ask")
+	asker.Env = []corev1.EnvVar{{Name: "NAMESPACE", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.namespace"}}}}
+	c.create(t, ns, "asker", corev1.PodSpec{ServiceAccountName: "reader", Containers: []corev1.Container{asker}})
+	want := fmt.Sprintf(`config maps: <nil>; secrets is forbidden: User "system:serviceaccount:%s:reader"`, ns)
+	eventually(t, "the guest has asked", func() error {
+		if said := c.log(ns, "asker", "guest"); !strings.Contains(said, want) {
+			return fmt.Errorf("it says %q, want %q", said, want)
+		}
+		return nil
+	})
+}
+
+func TestAPodSeesItsEnvironmentAndVolumes(t *testing.T) {
+	c := realCluster(t)
+	t.Parallel()
+	ns := c.namespace(t)
+	if _, err := c.CoreV1().Secrets(ns).Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "login"}, StringData: map[string]string{"user": "web", "password": "first"},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CoreV1().ConfigMaps(ns).Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "settings"}, Data: map[string]string{"COLOUR": "green"},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	login := corev1.LocalObjectReference{Name: "login"}
+	container := guest("report", "--user=$(USER_NAME)", "--not=$$(USER_NAME)", "--unknown=$(NOBODY)", "--file=/etc/login/password", "--file=/etc/info/labels", "--work=/tmp")
+	container.Command = []string{"guest"}
+	container.EnvFrom = []corev1.EnvFromSource{{Prefix: "SET_", ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}
+	container.Env = []corev1.EnvVar{
+		{Name: "USER_NAME", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: login, Key: "user"}}},
+		{Name: "POD", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
+		{Name: "APP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['app']"}}},
+		{Name: "MEMORY", ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.memory"}}},
+		{Name: "CPU", ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.cpu"}}},
+		{Name: "GREETING", Value: "hello $(USER_NAME)"},
+		{Name: "PASSWORD_FILE", Value: "/etc/login/password"},
+	}
+	container.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi"), corev1.ResourceCPU: resource.MustParse("1500m")}
+	container.VolumeMounts = []corev1.VolumeMount{{Name: "login", MountPath: "/etc/login"}, {Name: "info", MountPath: "/etc/info"}, {Name: "temp", MountPath: "/tmp"}}
+	c.create(t, ns, "seer", corev1.PodSpec{Containers: []corev1.Container{container}, Volumes: []corev1.Volume{
+		{Name: "login", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "login"}}},
+		{Name: "temp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		{Name: "info", VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
+			Items: []corev1.DownwardAPIVolumeFile{{Path: "labels", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels"}}},
+		}}},
+	}})
+	var seen guestReport
+	eventually(t, "the guest reports", func() error { return json.Unmarshal([]byte(c.log(ns, "seer", "guest")), &seen) })
+	for _, want := range []string{"--user=web", "--not=$(USER_NAME)", "--unknown=$(NOBODY)"} {
+		if !slices.Contains(seen.Args, want) {
+			t.Errorf("the arguments have no %s: %q", want, seen.Args)
+		}
+	}
+	passwordFile, password := seen.file("/password")
+	if password != "first" {
+		t.Errorf("the mounted Secret shows %q, want first", password)
+	}
+	if _, labels := seen.file("/labels"); strings.TrimSpace(labels) != `app="seer"` {
+		t.Errorf("the downward API shows %q", labels)
+	}
+	for name, want := range map[string]string{
+		"USER_NAME": "web", "POD": "seer", "APP": "seer", "MEMORY": "1073741824", "CPU": "2", "GREETING": "hello web",
+		"SET_COLOUR": "green", "FROM_IMAGE": "image", "HOSTNAME": "seer", "PASSWORD_FILE": passwordFile, "TMPDIR": strings.TrimPrefix(argument(seen.Args, "--work="), "--work="),
+	} {
+		if seen.Env[name] != want {
+			t.Errorf("%s is %q, want %q", name, seen.Env[name], want)
+		}
+	}
+
+	if _, err := c.CoreV1().Secrets(ns).Patch(t.Context(), "login", "application/merge-patch+json", []byte(`{"stringData":{"password":"second"}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the changed Secret reaches the pod", func() error {
+		content, err := os.ReadFile(passwordFile)
+		if err == nil && string(content) != "second" {
+			err = fmt.Errorf("the file shows %q", content)
+		}
+		return err
+	})
+}
+
+func argument(args []string, prefix string) string {
+	for _, a := range args {
+		if strings.HasPrefix(a, prefix) {
+			return a
+		}
+	}
+	return "no argument " + prefix
+}
+
+func TestAPodWaitsForTheSecretItNeeds(t *testing.T) {
+	c := realCluster(t)
+	t.Parallel()
+	ns := c.namespace(t)
+	needy := guest("report")
+	needy.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "late"}}}}
+	c.create(t, ns, "needy", corev1.PodSpec{Containers: []corev1.Container{needy}})
+	c.waitPod(t, ns, "needy", "it says what it waits for", func(p *corev1.Pod) error {
+		for _, s := range p.Status.ContainerStatuses {
+			if w := s.State.Waiting; w != nil && w.Reason == "CreateContainerConfigError" && strings.Contains(w.Message, `secrets "late" not found`) {
+				return nil
+			}
+		}
+		return errors.New(describe(p.Status))
+	})
+	if _, err := c.CoreV1().Secrets(ns).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "late"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.waitPod(t, ns, "needy", "it is ready", isReady)
+}
+
+func TestAPodReachesAnotherByTheNameOfItsService(t *testing.T) {
+	c := realCluster(t)
+	t.Parallel()
+	ns := c.namespace(t)
+	server := guest("serve")
+	server.Ports = []corev1.ContainerPort{{Name: "http", ContainerPort: guestPort}}
+	server.ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromString("http")}}}
+	server.LivenessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(guestPort)}}}
+	c.create(t, ns, "server", corev1.PodSpec{Containers: []corev1.Container{server}})
+	if _, err := c.CoreV1().Services(ns).Create(t.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "hello"},
+		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "server"}, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromString("http")}}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.waitPod(t, ns, "server", "the server is ready", isReady)
+	c.create(t, ns, "client", corev1.PodSpec{RestartPolicy: corev1.RestartPolicyOnFailure, Containers: []corev1.Container{guest("fetch", "http://hello."+ns+".svc.cluster.local./greeting")}})
+	c.waitPod(t, ns, "client", "the client has fetched", func(p *corev1.Pod) error {
+		if p.Status.Phase != corev1.PodSucceeded {
+			return errors.New(describe(p.Status))
+		}
+		return nil
+	})
+	if said := c.log(ns, "client", "guest"); !strings.Contains(said, "you asked for /greeting") {
+		t.Errorf("the client says %q", said)
+	}
+}
+
+func TestAFailedLivenessProbeRestartsAContainer(t *testing.T) {
+	c := realCluster(t)
+	t.Parallel()
+	ns := c.namespace(t)
+	sick := guest("report")
+	sick.LivenessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"/bin/sh", "-c", "echo unwell; exit 1"}}}, PeriodSeconds: 1, FailureThreshold: 2}
+	c.create(t, ns, "sick", corev1.PodSpec{Containers: []corev1.Container{sick}})
+	c.waitPod(t, ns, "sick", "it was restarted", func(p *corev1.Pod) error {
+		if len(p.Status.ContainerStatuses) == 0 || p.Status.ContainerStatuses[0].RestartCount == 0 {
+			return errors.New(describe(p.Status))
+		}
+		return nil
+	})
+	if e := c.event(t, ns, "sick", "Unhealthy"); !strings.Contains(e.Message, "unwell") {
+		t.Errorf("the event does not say what the probe said: %s", e.Message)
+	}
+}
