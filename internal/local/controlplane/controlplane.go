@@ -29,6 +29,8 @@ const (
 	issuer       = "https://kubernetes.default.svc.cluster.local"
 	stopGrace    = 10 * time.Second
 	readyTimeout = 2 * time.Minute
+	portTimeout  = 3 * time.Second
+	pollEvery    = 50 * time.Millisecond
 )
 
 // serviceIP is the first address of serviceRange: the service kubernetes.default.
@@ -58,13 +60,13 @@ func Exists(h home.Home) bool { return exists(filepath.Join(h.Kubernetes(), "etc
 // Start starts the control plane of a home and returns when the API server answers that it is ready. Data and keys
 // from an earlier start are used again.
 func Start(ctx context.Context, h home.Home, find FindTool) (*ControlPlane, error) {
-	etcdPort, err := h.Port("etcd")
+	etcdPort, err := portOf(ctx, h, "etcd")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("start the control plane: %w", err)
 	}
-	apiPort, err := h.Port("kube-apiserver")
+	apiPort, err := portOf(ctx, h, "kube-apiserver")
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("start the control plane: %w", err)
 	}
 	c := &ControlPlane{home: h, server: fmt.Sprintf("https://127.0.0.1:%d", apiPort)}
 	if err := c.ensureKeys(); err != nil {
@@ -75,6 +77,24 @@ func Start(ctx context.Context, h home.Home, find FindTool) (*ControlPlane, erro
 		return nil, fmt.Errorf("start the control plane: %w", err)
 	}
 	return c, nil
+}
+
+// portOf returns the port kept for a program and sees that it is free. What a killed supervisor left may hold it for a
+// moment still.
+func portOf(ctx context.Context, h home.Home, name string) (port int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, portTimeout)
+	defer cancel()
+	for {
+		var l net.Listener
+		if l, err = h.Listen(name); err == nil {
+			return l.Addr().(*net.TCPAddr).Port, l.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return 0, err
+		case <-time.After(pollEvery):
+		}
+	}
 }
 
 // Erase removes all data of a stopped control plane.
@@ -214,7 +234,7 @@ func (c *ControlPlane) waitReady(ctx context.Context, apiserver *process.Keeper)
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	for {
 		if _, err = client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx); err == nil {
