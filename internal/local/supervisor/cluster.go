@@ -29,6 +29,8 @@ type cluster struct {
 	version   string
 	catalogue node.Catalogue
 	log       *slog.Logger
+	// closing is closed when the supervisor stops: a start that goes on is given up, and none begins any more.
+	closing <-chan struct{}
 
 	// lifecycle is held while the cluster is started or stopped; mu guards what status reads meanwhile.
 	lifecycle sync.Mutex
@@ -49,6 +51,11 @@ func (c *cluster) start(ctx context.Context) error {
 	if c.get() == ClusterRunning {
 		return nil
 	}
+	ctx, cancel := c.untilClosing(ctx)
+	defer cancel()
+	if ctx.Err() != nil {
+		return fmt.Errorf("start the cluster: %w", context.Cause(ctx))
+	}
 	c.set(ClusterStarting, nil)
 	plane, err := controlplane.Start(ctx, c.home, c.find)
 	if err != nil {
@@ -66,6 +73,27 @@ func (c *cluster) start(ctx context.Context) error {
 	c.mu.Unlock()
 	c.set(ClusterRunning, nil)
 	return nil
+}
+
+// errClosing says that the supervisor was asked to stop.
+var errClosing = errors.New("the supervisor stops")
+
+// untilClosing returns a context that ends with ctx or when the supervisor stops.
+func (c *cluster) untilClosing(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	select {
+	case <-c.closing:
+		cancel(errClosing)
+	default:
+	}
+	go func() {
+		select {
+		case <-c.closing:
+			cancel(errClosing)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // startNode runs the node in the background and waits until it takes pods.
@@ -91,7 +119,7 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 	case <-time.After(nodeTimeout):
 		err = fmt.Errorf("start the node: it did not register within %s", nodeTimeout)
 	case <-ctx.Done():
-		err = ctx.Err()
+		err = fmt.Errorf("start the node: %w", context.Cause(ctx))
 	}
 	cancel()
 	return nil, errors.Join(err, <-done)

@@ -79,6 +79,7 @@ func Run(ctx context.Context, o Options) error {
 	s.gitURL = "http://" + gitListener.Addr().String()
 	s.cluster = &cluster{
 		home: o.Home, find: o.Toolchain.Path, version: o.Toolchain.Version("kube-apiserver"), log: o.Log, state: ClusterAbsent,
+		closing:   ctx.Done(),
 		catalogue: catalogue(o.Home, o.Toolchain, s.googleURL, o.Executable, o.Version),
 	}
 	if err := s.open(); err != nil {

@@ -1,0 +1,173 @@
+package supervisor_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/toolchain"
+	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+)
+
+// executable is strata, built from this repository; repository is its root. Both are empty under -short.
+var executable, repository string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	if testing.Short() {
+		return m.Run()
+	}
+	dir, err := os.MkdirTemp("", "strata-supervisor-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if repository, err = toolchain.FindRoot("."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	executable = filepath.Join(dir, "strata")
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", executable, "./cmd/strata")
+	build.Dir = repository
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build strata: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// platform is a home and the supervisor in it.
+type platform struct {
+	*supervisor.Client
+	home home.Home
+}
+
+// newPlatform makes a home in dir. At the end of the test nothing runs in it.
+func newPlatform(t *testing.T, dir string) *platform {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs strata and the programs of a control plane")
+	}
+	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+		toolchaintest.Path(t, name)
+	}
+	h, err := home.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &platform{Client: supervisor.Connect(h), home: h}
+	t.Cleanup(func() {
+		if err := p.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			log, _ := os.ReadFile(h.Log(supervisor.Command))
+			t.Logf("the supervisor's log:\n%s", log)
+		}
+	})
+	return p
+}
+
+func (p *platform) start(t *testing.T) supervisor.Status {
+	t.Helper()
+	if err := p.Start(t.Context(), executable, repository); err != nil {
+		t.Fatal(err)
+	}
+	return p.status(t)
+}
+
+func (p *platform) startCluster(t *testing.T) supervisor.Status {
+	t.Helper()
+	if err := p.StartCluster(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return p.status(t)
+}
+
+func (p *platform) status(t *testing.T) supervisor.Status {
+	t.Helper()
+	status, err := p.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status
+}
+
+// kubernetes is the administrator's client.
+func (p *platform) kubernetes(t *testing.T) kubernetes.Interface {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", p.home.AdminKubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// processes are the processes with the home's path in their arguments: what they are called, by process id.
+func (p *platform) processes() map[int]string {
+	found := map[int]string{}
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		args, _ := os.ReadFile(file)
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if pid == os.Getpid() || !bytes.Contains(args, []byte(p.home.Dir())) {
+			continue
+		}
+		found[pid] = string(bytes.ReplaceAll(args, []byte{0}, []byte{' '}))
+	}
+	return found
+}
+
+func (p *platform) noProcess() error {
+	if left := p.processes(); len(left) > 0 {
+		return fmt.Errorf("there are %v", left)
+	}
+	return nil
+}
+
+// portsFree says which of the home's ports is in use.
+func (p *platform) portsFree() error {
+	for _, name := range []string{"google", "git", "etcd", "kube-apiserver"} {
+		l, err := p.home.Listen(name)
+		if err != nil {
+			return err
+		}
+		l.Close()
+	}
+	return nil
+}
+
+// eventually waits until check returns nil, and otherwise says what it last found.
+func eventually(t *testing.T, what string, check func() error) {
+	t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		last = check()
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("in vain waited until %s: %v", what, last)
+	}
+}
