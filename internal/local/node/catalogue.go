@@ -12,6 +12,9 @@ type Image struct {
 	Repository string
 	// Tag is the only tag that the catalogue has: the version of the program in the toolchain.
 	Tag string
+	// May says whose pods may run the program; nil means nobody's. A process has the files of the user who runs the node,
+	// so nobody gets one by just naming an image. Pods of others are simulated.
+	May func(namespace, serviceAccount string) bool
 	// Program finds the executable; it may build it first.
 	Program func(ctx context.Context) (string, error)
 	// Entrypoint are arguments that stand before the container's own, like an image's entry point.
@@ -34,12 +37,12 @@ type Listen struct {
 // Catalogue is the set of images that run as processes. All others are simulated.
 type Catalogue []Image
 
-// find returns the catalogue's entry for a container image, or nil where the image is to be simulated. A tag that the
-// catalogue does not have is an error: to run another version than the one asked for would be a lie.
-func (c Catalogue) find(image string) (*Image, error) {
+// find returns the catalogue's entry for a container image of a pod, or nil where the image is to be simulated. A tag
+// that the catalogue does not have is an error: to run another version than the one asked for would be a lie.
+func (c Catalogue) find(namespace, serviceAccount, image string) (*Image, error) {
 	repository, tag := splitImage(image)
 	for i := range c {
-		if c[i].Repository != repository {
+		if c[i].Repository != repository || c[i].May == nil || !c[i].May(namespace, serviceAccount) {
 			continue
 		}
 		if c[i].Tag != tag {

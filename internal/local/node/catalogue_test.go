@@ -25,7 +25,7 @@ func TestFind(t *testing.T) {
 		"localhost:5001/program:latest":                      "",
 	} {
 		t.Run(image, func(t *testing.T) {
-			found, err := catalogue.find(image)
+			found, err := catalogue.find("ns", "account", image)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,7 +43,7 @@ func TestFindRefusesAnotherTagAndSaysWhichThereIs(t *testing.T) {
 		"ghcr.io/fluxcd/source-controller",
 		"ghcr.io/fluxcd/source-controller:v1.0.0@sha256:00",
 	} {
-		found, err := catalogue.find(image)
+		found, err := catalogue.find("ns", "account", image)
 		if err == nil {
 			t.Errorf("%s is found: %+v", image, found)
 			continue

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -82,8 +83,8 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 	}
 	undo := []func(){func() { os.RemoveAll(dir) }}
 	stop := func() {
-		for i := len(undo) - 1; i >= 0; i-- {
-			undo[i]()
+		for _, step := range slices.Backward(undo) {
+			step()
 		}
 	}
 	defer func() {
@@ -119,17 +120,24 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 		return nil, fmt.Errorf("the node ended: %w", err)
 	case <-time.After(patience):
 		cancel()
-		<-done
-		return nil, errors.New("the node does not register")
+		return nil, errors.Join(errors.New("the node does not register"), <-done)
 	}
-	undo = append(undo, func() { cancel(); <-done })
+	undo = append(undo, func() {
+		cancel()
+		if err := <-done; err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	})
 	return &cluster{Interface: client, config: plane.AdminConfig(), home: h, stop: stop}, nil
 }
+
+// anybody may run the programs of a test.
+func anybody(string, string) bool { return true }
 
 func testCatalogue(tools *toolchain.Toolchain) Catalogue {
 	flux := func(name string, listen ...Listen) Image {
 		return Image{
-			Repository: "ghcr.io/fluxcd/" + name, Tag: tools.Version(name), Override: []string{"--enable-leader-election=false"},
+			May: anybody, Repository: "ghcr.io/fluxcd/" + name, Tag: tools.Version(name), Override: []string{"--enable-leader-election=false"},
 			Program: func(ctx context.Context) (string, error) { return tools.Path(ctx, name) },
 			Listen:  append(listen, Listen{"--metrics-addr", 8080}, Listen{"--health-addr", 9440}),
 		}
@@ -138,7 +146,7 @@ func testCatalogue(tools *toolchain.Toolchain) Catalogue {
 		flux("source-controller", Listen{"--storage-addr", 9090}),
 		flux("kustomize-controller"),
 		{
-			Repository: guestRepository, Tag: "v1", Env: map[string]string{guestVariable: "1", "FROM_IMAGE": "image"},
+			May: anybody, Repository: guestRepository, Tag: "v1", Env: map[string]string{guestVariable: "1", "FROM_IMAGE": "image"},
 			Program: func(context.Context) (string, error) { return os.Executable() },
 			Listen:  []Listen{{"--listen", guestPort}},
 		},

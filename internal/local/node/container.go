@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -164,27 +163,31 @@ func (c *container) start(ctx context.Context) (*process.Process, []string, erro
 	return p, env, nil
 }
 
-// processEnv makes the whole environment: the image's, then the container's, and what takes the place of a
-// container's file system.
+// processEnv makes the whole environment: the image's, then the container's, and last, so that no pod can set it, what
+// takes the place of a container's file system: a pod must not point its process at another's credentials or programs.
 func (c *container) processEnv(own map[string]string, rewrite func(string) string) []string {
-	env := map[string]string{
-		"HOME":     c.pod.dir,
-		"HOSTNAME": c.pod.current().Name,
-		"TMPDIR":   c.pod.dir,
+	env := map[string]string{}
+	for name, value := range own {
+		if !strings.HasPrefix(name, "LD_") && name != "PATH" {
+			env[name] = rewrite(value)
+		}
 	}
+	for name, value := range c.image.Env {
+		if _, set := env[name]; !set {
+			env[name] = value
+		}
+	}
+	env["HOME"], env["TMPDIR"], env["HOSTNAME"] = c.pod.dir, c.pod.dir, c.pod.current().Name
 	if tmp := c.pod.mountedAt(c.spec, "/tmp"); tmp != "" {
 		env["TMPDIR"] = tmp
 	}
-	maps.Copy(env, c.image.Env)
+	delete(env, "KUBECONFIG")
 	if account := c.pod.mountedAt(c.spec, serviceAccountDir); account != "" {
 		env["KUBECONFIG"] = filepath.Join(account, kubeconfigFile)
 	}
-	for k, v := range own {
-		env[k] = rewrite(v)
-	}
 	list := make([]string, 0, len(env))
-	for _, k := range sortedKeys(env) {
-		list = append(list, k+"="+env[k])
+	for _, name := range sortedKeys(env) {
+		list = append(list, name+"="+env[name])
 	}
 	return list
 }

@@ -98,7 +98,7 @@ func (p *pod) update(object *corev1.Pod) {
 func (p *pod) newContainers(specs []corev1.Container) []*container {
 	list := make([]*container, len(specs))
 	for i := range specs {
-		image, err := p.node.catalogue.find(specs[i].Image)
+		image, err := p.node.catalogue.find(p.object.Namespace, p.object.Spec.ServiceAccountName, specs[i].Image)
 		if err != nil {
 			p.failure = err.Error()
 		}

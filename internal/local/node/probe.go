@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -134,14 +136,25 @@ func (c *container) check(ctx context.Context, probe *corev1.Probe, env []string
 		}
 		return conn.Close()
 	case probe.Exec != nil && len(probe.Exec.Command) > 0:
-		command := exec.CommandContext(ctx, probe.Exec.Command[0], probe.Exec.Command[1:]...)
-		command.Env, command.Dir = env, c.pod.dir
-		if out, err := command.CombinedOutput(); err != nil {
-			return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
-		}
-		return nil
+		return c.checkExec(ctx, probe.Exec.Command, env)
 	}
 	return fmt.Errorf("this kind of probe is not supported on this node")
+}
+
+func (c *container) checkExec(ctx context.Context, words, env []string) error {
+	command := exec.CommandContext(ctx, words[0], words[1:]...)
+	command.Env, command.Dir = env, c.pod.dir
+	// What the command itself started may hold its output open; nobody waits for that, and it ends with the command.
+	command.WaitDelay = time.Second
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := command.CombinedOutput()
+	if command.Process != nil {
+		_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
+	}
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
 }
 
 func (c *container) checkHTTP(ctx context.Context, get *corev1.HTTPGetAction) error {
