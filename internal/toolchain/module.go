@@ -26,51 +26,78 @@ const cacheFormat = "strata-tools-1"
 // what lies at an address was built from what the address was made of.
 type module struct {
 	dir      string
-	files    map[string][]byte // go.mod, go.sum and our own Go files, by path in dir
+	files    map[string][]byte // go.mod, go.sum and our own Go files, of local replacements too, by path in dir
 	versions map[string]string // version by module path
 }
 
 // readModule reads the module in dir as far as the bundle needs it.
 func readModule(dir string, b bundle) (*module, error) {
 	m := &module{dir: dir, files: map[string][]byte{}, versions: map[string]string{}}
-	paths := []string{"go.mod", "go.sum"}
-	for _, tl := range b.tools {
-		if !tl.local() {
-			continue
-		}
-		sources, err := filepath.Glob(filepath.Join(dir, tl.pkg, "*.go"))
-		if err != nil {
-			return nil, err
-		}
-		for _, source := range sources {
-			if !strings.HasSuffix(source, "_test.go") {
-				paths = append(paths, filepath.Join(tl.pkg, filepath.Base(source)))
-			}
-		}
+	if err := m.readRoot("."); err != nil {
+		return nil, err
 	}
-	for _, path := range paths {
-		content, err := os.ReadFile(filepath.Join(dir, path))
-		if errors.Is(err, os.ErrNotExist) && path == "go.sum" {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		m.files[path] = content
-	}
-	parsed, err := modfile.ParseLax(filepath.Join(dir, "go.mod"), m.files["go.mod"], nil)
+	parsed, err := modfile.Parse(filepath.Join(dir, "go.mod"), m.files["go.mod"], nil)
 	if err != nil {
 		return nil, err
 	}
 	for _, require := range parsed.Require {
 		m.versions[require.Mod.Path] = require.Mod.Version
 	}
+	for _, replace := range parsed.Replace {
+		if modfile.IsDirectoryPath(replace.New.Path) {
+			if err := errors.Join(m.readRoot(replace.New.Path), m.readPackage(replace.New.Path)); err != nil {
+				return nil, err
+			}
+		}
+	}
 	for _, tl := range b.tools {
 		if m.versions[tl.pin] == "" {
 			return nil, fmt.Errorf("%s does not require %s, the module of %s", filepath.Join(dir, "go.mod"), tl.pin, tl.name)
 		}
+		if tl.local() {
+			if err := m.readPackage(tl.pkg); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return m, nil
+}
+
+// readRoot reads the files that make the folder sub a module.
+func (m *module) readRoot(sub string) error {
+	if err := m.read(filepath.Join(sub, "go.mod")); err != nil {
+		return err
+	}
+	if err := m.read(filepath.Join(sub, "go.sum")); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// readPackage reads the Go files in the folder sub, but not its tests.
+func (m *module) readPackage(sub string) error {
+	sources, err := filepath.Glob(filepath.Join(m.dir, sub, "*.go"))
+	if err != nil {
+		return err
+	}
+	for _, source := range sources {
+		if strings.HasSuffix(source, "_test.go") {
+			continue
+		}
+		if err := m.read(filepath.Join(sub, filepath.Base(source))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *module) read(path string) error {
+	content, err := os.ReadFile(filepath.Join(m.dir, path))
+	if err != nil {
+		return err
+	}
+	m.files[path] = content
+	return nil
 }
 
 // dir returns the cache folder of a bundle.

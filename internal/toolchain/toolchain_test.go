@@ -36,6 +36,39 @@ func TestPathBuildsOneToolOfABundle(t *testing.T) {
 	}
 }
 
+func TestModuleThatIsReplacedByAFolderIsBuiltIn(t *testing.T) {
+	root, cache := tinyRoot(t), t.TempDir()
+	dir := filepath.Join(root, "tools", "tiny")
+	write(t, filepath.Join(dir, "go.mod"), `module example.com/tiny
+
+go 1.26.0
+
+require (
+	example.com/greeting v1.0.0
+	example.com/upstream v1.2.3
+)
+
+replace example.com/greeting => ./greeting
+`)
+	write(t, filepath.Join(dir, "greeting", "go.mod"), "module example.com/greeting\n\ngo 1.26.0\n")
+	write(t, filepath.Join(dir, "hello", "main.go"), `package main
+
+import "example.com/greeting"
+
+func main() { println(greeting.Text) }
+`)
+	for _, text := range []string{"good morning", "good evening"} {
+		write(t, filepath.Join(dir, "greeting", "greeting.go"), "package greeting\n\nconst Text = \""+text+"\"\n")
+		hello, err := openTiny(t, root, cache).Path(t.Context(), "hello")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command(hello).CombinedOutput(); err != nil || string(out) != text+"\n" {
+			t.Errorf("hello says %q, %v; want %s", out, err, text)
+		}
+	}
+}
+
 func TestEnsureReportsWhatItBuilds(t *testing.T) {
 	tools := openTiny(t, tinyRoot(t), t.TempDir())
 	var lines []string
