@@ -1,4 +1,4 @@
-# Every target builds without C, so that what runs here is what runs elsewhere. The toolchain knows the exception.
+# Every target builds without C, so that what runs here is what runs elsewhere.
 export CGO_ENABLED = 0
 
 GOLANGCI_LINT = go tool -modfile=tools/lint/go.mod golangci-lint
@@ -27,10 +27,12 @@ down: build ## Take the local platform down again
 .PHONY: test
 test: ## Run all tests, end to end ones too; the first run builds the tools
 	go test -timeout 80m ./...
+	go test -C tools/dolt/gozstd ./...
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no tools
 	go test -short ./...
+	go test -C tools/dolt/gozstd -short ./...
 
 .PHONY: bench
 bench: ## Measure each step of up, and what a command pays when all is built
