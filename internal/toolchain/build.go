@@ -130,7 +130,7 @@ func (j job) compile(ctx context.Context, stage string) (string, error) {
 			return "", err
 		}
 	}
-	env := append(j.tool.environment(), "GOTMPDIR="+temp)
+	env := append(environment(), "GOTMPDIR="+temp)
 	run := func(name string, args ...string) ([]byte, error) {
 		return command(ctx, source, env, name, args...)
 	}

@@ -30,9 +30,6 @@ type tool struct {
 	// tags are build tags, separated by commas.
 	tags string
 
-	// cgo says that the program has parts in C, so that a C compiler is needed to build it.
-	cgo bool
-
 	// embeds are data files that pkg embeds but that the repository does not hold.
 	embeds embeds
 
@@ -93,7 +90,7 @@ func catalogue() []bundle {
 			},
 		}},
 		{name: "dolt", module: "dolt", tools: []tool{
-			{name: "dolt", pkg: "github.com/dolthub/dolt/go/cmd/dolt", pin: "github.com/dolthub/dolt/go", tags: "gms_pure_go", cgo: true},
+			{name: "dolt", pkg: "github.com/dolthub/dolt/go/cmd/dolt", pin: "github.com/dolthub/dolt/go", tags: "gms_pure_go"},
 		}},
 	}
 }
@@ -124,14 +121,10 @@ func variables(variable string) func(string) []string {
 // local says whether the tool's main package is our own.
 func (t tool) local() bool { return strings.HasPrefix(t.pkg, "./") }
 
-// environment returns the variables that a build of the tool has whatever the user's are, so that they can be part of
-// the address.
-func (t tool) environment() []string {
-	cgo := "CGO_ENABLED=0"
-	if t.cgo {
-		cgo = "CGO_ENABLED=1"
-	}
-	return []string{cgo, "GOFLAGS=-buildvcs=false", "GOWORK=off", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH}
+// environment returns the variables that every build has whatever the user's are, so that they can be part of the
+// address. No tool needs a C compiler.
+func environment() []string {
+	return []string{"CGO_ENABLED=0", "GOFLAGS=-buildvcs=false", "GOWORK=off", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH}
 }
 
 // flags returns the flags of go build for the tool at a version.

@@ -33,9 +33,8 @@ func (e *commandError) Error() string {
 func (e *commandError) Unwrap() error { return e.err }
 
 var (
-	noCompiler = regexp.MustCompile(`C compiler "?([^\s"]+)"? not found`)
-	tooOld     = regexp.MustCompile(`requires go >= (\S+) \(running go ([^;)]+)`)
-	refused    = regexp.MustCompile(`(?m)([\w.!/~-]+\.[\w.!/~-]+@v[\w.+-]+): (.+)$`)
+	tooOld  = regexp.MustCompile(`requires go >= (\S+) \(running go ([^;)]+)`)
+	refused = regexp.MustCompile(`(?m)([\w.!/~-]+\.[\w.!/~-]+@v[\w.+-]+): (.+)$`)
 )
 
 // explain puts the failures that have a remedy of their own into a line that names it; it returns others as they are.
@@ -53,9 +52,6 @@ func explain(err error, cache string) error {
 		return fmt.Errorf("the disk is full: free some space for %s and for Go's own caches (go env GOCACHE GOMODCACHE)", cache)
 	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("the cache %s cannot be written: %w: make it writable, or set XDG_CACHE_HOME to a folder that is", cache, err)
-	}
-	if m := noCompiler.FindStringSubmatch(output); m != nil {
-		return fmt.Errorf("no C compiler %s on PATH: a part of this tool is written in C: install gcc or clang, or set CC", m[1])
 	}
 	if m := tooOld.FindStringSubmatch(output); m != nil {
 		return fmt.Errorf("the Go on PATH, %s, is too old: %s is needed: install it from https://go.dev/dl, or let Go fetch it with GOTOOLCHAIN=auto", m[2], m[1])

@@ -62,10 +62,6 @@ func TestErrorsOfTheGoCommand(t *testing.T) {
 			"Go that is too old", "go: go.mod requires go >= 1.26.0 (running go 1.24.1; GOTOOLCHAIN=local)",
 			"the Go on PATH, 1.24.1, is too old: 1.26.0 is needed: install it",
 		},
-		{
-			"no C compiler", `cgo: C compiler "gcc" not found: exec: "gcc": executable file not found in $PATH`,
-			"no C compiler gcc on PATH: a part of this tool is written in C: install",
-		},
 		{"a full disk", "mkdir /x: no space left on device", "the disk is full: free some space for"},
 		{"something else", "oh\n  no", "go build -o"},
 	} {

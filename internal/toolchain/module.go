@@ -120,7 +120,7 @@ func address(b bundle, m *module, goVersion string) string {
 	field(goVersion, nil)
 	for _, tl := range b.tools {
 		field(tl.name, []byte(strings.Join(append(tl.flags(m.versions[tl.pin]), tl.pkg), "\n")))
-		field("environment", []byte(strings.Join(tl.environment(), "\n")))
+		field("environment", []byte(strings.Join(environment(), "\n")))
 		field("embeds", []byte(strings.Join(append(tl.embeds.files, tl.embeds.module, tl.embeds.dir), "\n")))
 	}
 	for _, path := range slices.Sorted(maps.Keys(m.files)) {
