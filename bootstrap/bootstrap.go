@@ -5,6 +5,7 @@
 package bootstrap
 
 import (
+	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/projects"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/cloudsql"
@@ -43,9 +44,13 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
+	role, err := newTenantRole(ctx, config)
+	if err != nil {
+		return err
+	}
 	tenants := map[string]handoff.BootstrapTenantOutputs{}
 	for _, team := range list.Teams {
-		if tenants[team.Name], err = newTenant(ctx, config, team); err != nil {
+		if tenants[team.Name], err = newTenant(ctx, config, team, role); err != nil {
 			return err
 		}
 	}
@@ -83,12 +88,13 @@ func newCluster(ctx *pulumi.Context, config Config) (*gke.Cluster, error) {
 	})
 }
 
-func newTenant(ctx *pulumi.Context, config Config, team teams.Team) (handoff.BootstrapTenantOutputs, error) {
+func newTenant(ctx *pulumi.Context, config Config, team teams.Team, role *projects.IAMCustomRole) (handoff.BootstrapTenantOutputs, error) {
 	account, err := identity.New(ctx, "team-"+team.Name, &identity.Args{
 		AccountID:   team.GoogleAccountID(),
 		DisplayName: "Team " + team.Name,
 		Project:     pulumi.String(config.Project),
 		Roles:       config.TenantRoles,
+		CustomRoles: pulumi.StringMap{"tenant": role.Name},
 		Key:         config.TenantKeys,
 	})
 	if err != nil {

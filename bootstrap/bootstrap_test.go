@@ -23,6 +23,7 @@ const (
 	accountType  = "gcp:serviceaccount/account:Account"
 	keyType      = "gcp:serviceaccount/key:Key"
 	memberType   = "gcp:projects/iAMMember:IAMMember"
+	roleType     = "gcp:projects/iAMCustomRole:IAMCustomRole"
 )
 
 func encoded(text string) resource.PropertyValue {
@@ -44,6 +45,9 @@ func google(t *testing.T, config map[string]string) *pulumitest.Engine {
 			return resource.PropertyMap{
 				"email": resource.NewProperty(email), "name": resource.NewProperty("projects/acme-dev/serviceAccounts/" + email),
 			}
+		},
+		roleType: func(args pulumi.MockResourceArgs) resource.PropertyMap {
+			return resource.PropertyMap{"name": resource.NewProperty("projects/acme-dev/roles/" + args.Inputs["roleId"].StringValue())}
 		},
 		keyType: func(pulumi.MockResourceArgs) resource.PropertyMap {
 			return resource.PropertyMap{"privateKey": encoded("canary-key")}
@@ -99,7 +103,7 @@ func TestOnlyTheOfficialTypesAreUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	allowed := []string{
-		clusterType, poolType, instanceType, accountType, memberType,
+		clusterType, poolType, instanceType, accountType, memberType, roleType,
 		"strata:components:GKE", "strata:components:CloudSQL", "strata:components:Identity",
 	}
 	for _, r := range engine.All() {
@@ -173,12 +177,50 @@ func TestEachTeamHasOneIdentityOfItsOwn(t *testing.T) {
 		roles[who] = role
 	}
 	want := map[any]any{
-		"serviceAccount:team-web@acme-dev.iam.gserviceaccount.com":     "roles/cloudsql.admin",
-		"serviceAccount:team-api@acme-dev.iam.gserviceaccount.com":     "roles/cloudsql.admin",
+		"serviceAccount:team-web@acme-dev.iam.gserviceaccount.com":     "projects/acme-dev/roles/strataTenant",
+		"serviceAccount:team-api@acme-dev.iam.gserviceaccount.com":     "projects/acme-dev/roles/strataTenant",
 		"serviceAccount:strata-nodes@acme-dev.iam.gserviceaccount.com": "roles/container.defaultNodeServiceAccount",
 	}
 	if !reflect.DeepEqual(roles, want) {
 		t.Errorf("roles are %v, want %v", roles, want)
+	}
+	role := engine.Get(t, roleType, "tenant-role")
+	for _, team := range []string{"web", "api"} {
+		if !engine.Get(t, memberType, "team-"+team+"-tenant").DependsOn(role) {
+			t.Errorf("the binding of team %s does not depend on the role, and would outlive it", team)
+		}
+	}
+}
+
+func TestTheTenantRoleHoldsDatabasesAndUsersOnly(t *testing.T) {
+	engine := google(t, onGoogleCloud())
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	role := engine.Get(t, roleType, "tenant-role")
+	for property, want := range map[string]any{
+		"roleId": "strataTenant", "project": "acme-dev",
+		"permissions": []any{
+			"cloudsql.databases.create", "cloudsql.databases.delete", "cloudsql.databases.get", "cloudsql.databases.list", "cloudsql.databases.update",
+			"cloudsql.instances.get",
+			"cloudsql.users.create", "cloudsql.users.delete", "cloudsql.users.get", "cloudsql.users.list", "cloudsql.users.update",
+		},
+	} {
+		if got, _ := pulumitest.Plain(t, role.Inputs, property); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s is %v, want %v", property, got, want)
+		}
+	}
+}
+
+func TestTenantRolesAreGivenBesides(t *testing.T) {
+	config := onGoogleCloud()
+	config["tenantRoles"] = `["roles/cloudsql.viewer"]`
+	engine := google(t, config)
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"team-web-tenant", "team-web-cloudsql-viewer", "team-api-tenant", "team-api-cloudsql-viewer"} {
+		engine.Get(t, memberType, name)
 	}
 }
 
@@ -190,6 +232,7 @@ func TestAPreviewOfTheLayerPasses(t *testing.T) {
 		accountType: func(pulumi.MockResourceArgs) resource.PropertyMap {
 			return resource.PropertyMap{"email": unknown, "name": unknown}
 		},
+		roleType: func(pulumi.MockResourceArgs) resource.PropertyMap { return resource.PropertyMap{"name": unknown} },
 		clusterType: func(pulumi.MockResourceArgs) resource.PropertyMap {
 			return resource.PropertyMap{"endpoint": unknown, "masterAuth": unknown}
 		},

@@ -60,13 +60,8 @@ type Config struct {
 	// TenantBackend is the URL of the backend for the state of a team's Stacks, with {team} for the team's name. Teams
 	// must not share a backend. Required.
 	TenantBackend string `setting:"tenantBackend" required:"true"`
-	// TenantRoles are the roles of a team's Google account on Project.
-	//
-	// The default is what a Program needs that makes databases and users. Of the predefined roles that hold
-	// cloudsql.users.create, roles/cloudsql.admin is the narrowest: roles/cloudsql.editor may only list users. It also
-	// may change and delete instances, so a project that holds more than this instance should name a custom role here,
-	// with cloudsql.databases.*, cloudsql.users.* and cloudsql.instances.get.
-	TenantRoles []string `setting:"tenantRoles" default:"[\"roles/cloudsql.admin\"]"`
+	// TenantRoles are roles that a team's Google account has on Project besides TenantRole, which every team has.
+	TenantRoles []string `setting:"tenantRoles" default:"[]"`
 	// TenantKeys makes a key for each team's Google account. Leave it off where the teams prove who they are without one.
 	TenantKeys bool `setting:"tenantKeys" default:"false"`
 }

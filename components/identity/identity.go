@@ -3,7 +3,7 @@
 //	account, err := identity.New(ctx, "team-web", &identity.Args{
 //		AccountID: "team-web",
 //		Project:   pulumi.String("acme-dev"),
-//		Roles:     []string{"roles/cloudsql.admin"},
+//		Roles:     []string{"roles/cloudsql.client"},
 //	})
 //
 // Each role is a binding of its own, so that a role given by somebody else is neither seen nor removed. Roles that
@@ -40,6 +40,10 @@ type Args struct {
 	Project pulumi.StringInput
 	// Roles are given on Project, one binding each; none is an account without rights.
 	Roles []string
+	// CustomRoles are custom roles that the program itself makes, also given on Project. The value is the role's full
+	// name, as an IAMCustomRole outputs it; the key tells its binding apart in URNs. What such a role grants is the
+	// program's to keep narrow: only that it is a custom role is checked.
+	CustomRoles pulumi.StringMap
 	// Overrides says, by role, in words why a role that is refused is needed here nevertheless.
 	Overrides map[string]string
 	// Key makes a key for workloads that have no other way to prove who they are. Prefer none.
@@ -97,10 +101,17 @@ func (i *Identity) populate(ctx *pulumi.Context, name string, args *Args) error 
 	i.Email = account.Email
 	i.Member = pulumi.Sprintf("serviceAccount:%s", account.Email)
 
+	roles := pulumi.StringMap{}
 	for _, role := range args.Roles {
-		_, err := projects.NewIAMMember(ctx, name+"-"+roleSuffix(role), &projects.IAMMemberArgs{
+		roles[roleSuffix(role)] = pulumi.String(role)
+	}
+	for key, role := range args.CustomRoles {
+		roles[key] = role.ToStringOutput().ApplyT(customRole).(pulumi.StringOutput)
+	}
+	for _, key := range slices.Sorted(maps.Keys(roles)) {
+		_, err := projects.NewIAMMember(ctx, name+"-"+key, &projects.IAMMemberArgs{
 			Project: args.Project,
-			Role:    pulumi.String(role),
+			Role:    roles[key],
 			Member:  i.Member,
 		}, pulumi.Parent(i))
 		if err != nil {
@@ -144,6 +155,11 @@ func (a *Args) check() error {
 		problems = append(problems, "keepers are given for a key that is not asked for")
 	}
 	problems = append(problems, CheckRoles(a.Roles, a.Overrides)...)
+	for _, role := range a.Roles {
+		if _, taken := a.CustomRoles[roleSuffix(role)]; taken {
+			problems = append(problems, fmt.Sprintf("a custom role has the key %s, which is that of role %s", roleSuffix(role), role))
+		}
+	}
 	if len(problems) > 0 {
 		return fmt.Errorf("%s", strings.Join(problems, "; "))
 	}
@@ -153,6 +169,14 @@ func (a *Args) check() error {
 // roleSuffix is the part of a role's name that tells two bindings of one account apart in URNs.
 func roleSuffix(role string) string {
 	return strings.NewReplacer("roles/", "", "/", "-", ".", "-").Replace(role)
+}
+
+// customRole lets through nothing but the full name of a custom role, so that no role gets around CheckRoles.
+func customRole(name string) (string, error) {
+	if !wellFormed(name) || strings.HasPrefix(name, "roles/") {
+		return "", fmt.Errorf("role %q is not a custom role: it must be of the form projects/<project>/roles/<name>", name)
+	}
+	return name, nil
 }
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -87,6 +87,37 @@ func TestAnIdentityHasExactlyTheRolesAskedFor(t *testing.T) {
 	}
 }
 
+func TestACustomRoleIsBoundUnderItsKey(t *testing.T) {
+	engine := newEngine()
+	err := run(engine, &identity.Args{
+		AccountID: "team-web", Project: pulumi.String("acme"), Roles: []string{"roles/viewer"},
+		CustomRoles: pulumi.StringMap{"tenant": pulumi.String("projects/acme/roles/strataTenant")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"team-web-tenant": "projects/acme/roles/strataTenant", "team-web-viewer": "roles/viewer"} {
+		if got, _ := pulumitest.Plain(t, engine.Get(t, memberType, name).Inputs, "role"); got != want {
+			t.Errorf("role of %s is %v, want %s", name, got, want)
+		}
+	}
+}
+
+func TestAPredefinedRoleIsNoCustomRole(t *testing.T) {
+	for _, role := range []string{"roles/owner", "roles/viewer", "strataTenant", ""} {
+		engine := newEngine()
+		err := run(engine, &identity.Args{
+			AccountID: "team-web", Project: pulumi.String("acme"), CustomRoles: pulumi.StringMap{"tenant": pulumi.String(role)},
+		})
+		if err == nil || !strings.Contains(err.Error(), "is not a custom role") {
+			t.Errorf("error about %q is %v", role, err)
+		}
+		if bound := engine.OfType(memberType); len(bound) > 0 {
+			t.Errorf("%q was bound", role)
+		}
+	}
+}
+
 func TestAKeyIsMadeOnlyWhenAskedAndIsSecret(t *testing.T) {
 	engine := newEngine()
 	err := run(engine, &identity.Args{
@@ -168,8 +199,11 @@ func TestRoles(t *testing.T) {
 }
 
 func TestBadArgsAreRefusedAllAtOnce(t *testing.T) {
-	err := run(newEngine(), &identity.Args{AccountID: "Web", KeyKeepers: pulumi.StringMap{"a": pulumi.String("b")}})
-	for _, want := range []string{`account id "Web"`, "no project", "keepers"} {
+	err := run(newEngine(), &identity.Args{
+		AccountID: "Web", KeyKeepers: pulumi.StringMap{"a": pulumi.String("b")},
+		Roles: []string{"roles/viewer"}, CustomRoles: pulumi.StringMap{"viewer": pulumi.String("projects/acme/roles/own")},
+	})
+	for _, want := range []string{`account id "Web"`, "no project", "keepers", "key viewer"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error does not say %q: %v", want, err)
 		}
