@@ -4,10 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +19,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/oauth2/google"
 	"google.golang.org/api/container/v1"
+	"google.golang.org/api/googleapi"
 	"google.golang.org/api/option"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -28,7 +33,7 @@ const pollEvery = 200 * time.Millisecond
 // eventually: eventually DURATION mysql|secret|read ARGS... — tries a check until it passes.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	checks := map[string]func(*testscript.TestScript, []string) error{"mysql": tryMySQL, "secret": trySecret, "read": tryRead}
-	if len(args) < 2 || checks[args[1]] == nil {
+	if neg || len(args) < 2 || checks[args[1]] == nil {
 		ts.Fatalf("usage: eventually DURATION mysql|secret|read ARGS")
 	}
 	timeout, err := time.ParseDuration(args[0])
@@ -36,7 +41,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	deadline := time.Now().Add(timeout)
 	for {
 		err := checks[args[1]](ts, args[2:])
-		if (err == nil) != neg {
+		if err == nil {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -46,21 +51,43 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// expect fails the script when a check's outcome is not the one asked for.
-func expect(ts *testscript.TestScript, neg bool, err error) {
-	if err == nil && neg {
-		ts.Fatalf("it was expected to fail")
-	}
-	if err != nil && !neg {
-		ts.Fatalf("%v", err)
-	}
-	if err != nil {
+// expect fails the script when a check's outcome is not the one asked for. With a ! in front of its command a check must
+// be refused: a server that is broken, or not there, refuses nothing.
+func expect(ts *testscript.TestScript, neg bool, err error, refused func(error) bool) {
+	switch {
+	case !neg:
+		ts.Check(err)
+	case err == nil:
+		ts.Fatalf("it was expected to be refused")
+	case !refused(err):
+		ts.Fatalf("it was expected to be refused, but failed: %v", err)
+	default:
 		ts.Logf("refused: %v", err)
 	}
 }
 
+// MySQL's answers to a login with a database.
+const (
+	mysqlDatabaseAccessDenied = 1044
+	mysqlAccessDenied         = 1045
+	mysqlUnknownDatabase      = 1049
+)
+
+func refusedByMySQL(err error) bool {
+	var refusal *mysqldriver.MySQLError
+	return errors.As(err, &refusal) &&
+		slices.Contains([]uint16{mysqlDatabaseAccessDenied, mysqlAccessDenied, mysqlUnknownDatabase}, refusal.Number)
+}
+
+func refusedByGoogle(err error) bool {
+	var refusal *googleapi.Error
+	return errors.As(err, &refusal) && refusal.Code == http.StatusForbidden
+}
+
 // secret: secret KUBECONFIG NAMESPACE NAME — reads a Secret and sets a variable for each of its keys.
-func secret(ts *testscript.TestScript, neg bool, args []string) { expect(ts, neg, trySecret(ts, args)) }
+func secret(ts *testscript.TestScript, neg bool, args []string) {
+	expect(ts, neg, trySecret(ts, args), apierrors.IsForbidden)
+}
 
 func trySecret(ts *testscript.TestScript, args []string) error {
 	client, err := clientOf(args[0])
@@ -78,7 +105,9 @@ func trySecret(ts *testscript.TestScript, args []string) error {
 }
 
 // read: read KUBECONFIG PATH — gets a path of the API server, such as /api/v1/namespaces/x/secrets.
-func read(ts *testscript.TestScript, neg bool, args []string) { expect(ts, neg, tryRead(ts, args)) }
+func read(ts *testscript.TestScript, neg bool, args []string) {
+	expect(ts, neg, tryRead(ts, args), apierrors.IsForbidden)
+}
 
 func tryRead(_ *testscript.TestScript, args []string) error {
 	client, err := clientOf(args[0])
@@ -98,7 +127,9 @@ func clientOf(kubeconfig string) (kubernetes.Interface, error) {
 }
 
 // mysql: mysql HOST PORT USER PASSWORD DATABASE — logs in with a MySQL client and writes and reads a row.
-func mysql(ts *testscript.TestScript, neg bool, args []string) { expect(ts, neg, tryMySQL(ts, args)) }
+func mysql(ts *testscript.TestScript, neg bool, args []string) {
+	expect(ts, neg, tryMySQL(ts, args), refusedByMySQL)
+}
 
 func tryMySQL(_ *testscript.TestScript, args []string) error {
 	config := mysqldriver.NewConfig()
@@ -144,7 +175,7 @@ func createGoogleCluster(ts *testscript.TestScript, neg bool, args []string) {
 	if err != nil {
 		ts.Check(os.WriteFile(ts.MkAbs("gcluster.err"), []byte(err.Error()), 0o600))
 	}
-	expect(ts, neg, err)
+	expect(ts, neg, err, refusedByGoogle)
 }
 
 // noProcesses: noprocesses DIR — no process has the folder in its arguments.
