@@ -132,6 +132,9 @@ func (s *Server) patchRole(c *call) (any, error) {
 		mask = "title,description,includedPermissions,stage"
 	}
 	return s.changeRole(c, func(role *iam.Role) error {
+		if role.Deleted {
+			return failedPrecondition("You can't update role_id (%s) because it is marked for deletion.", c.vars["role"])
+		}
 		if wanted.Etag != "" && wanted.Etag != role.Etag {
 			return newError(409, "ABORTED", "aborted", "There were concurrent changes to the role. Please retry the whole read-modify-write with exponential backoff.")
 		}

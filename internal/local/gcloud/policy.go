@@ -66,11 +66,11 @@ func (s *Server) setPolicy(c *call, key string) (*crm.Policy, error) {
 		return nil, invalidArgument("Policy is required.")
 	}
 	err := s.store.update(func(tx *bbolt.Tx) error {
-		if err := checkPolicy(tx, wanted); err != nil {
-			return err
-		}
 		current, err := readPolicy(tx, key)
 		if err != nil {
+			return err
+		}
+		if err := checkPolicy(tx, wanted, current); err != nil {
 			return err
 		}
 		if wanted.Etag != "" && wanted.Etag != current.Etag {
@@ -88,13 +88,14 @@ var (
 	memberNames = regexp.MustCompile(`^(allUsers|allAuthenticatedUsers|(user|group|serviceAccount):[^@\s]+@[^@\s]+|domain:[^@\s]+|deleted:(user|group|serviceAccount):[^@\s]+@[^@\s]+\?uid=\d+)$`)
 )
 
-// checkPolicy refuses a policy that could not be enforced as it stands.
-func checkPolicy(tx *bbolt.Tx, policy *crm.Policy) error {
+// checkPolicy refuses a policy that could not be enforced as it stands. Bindings of a role that has been deleted since
+// may stay as they are in the current policy: they grant nothing.
+func checkPolicy(tx *bbolt.Tx, policy, current *crm.Policy) error {
 	for _, binding := range policy.Bindings {
 		if binding == nil {
 			return invalidArgument("A binding is empty.")
 		}
-		if err := checkRole(tx, binding.Role); err != nil {
+		if err := checkRole(tx, binding, current); err != nil {
 			return err
 		}
 		if binding.Condition != nil {
@@ -115,8 +116,10 @@ func checkPolicy(tx *bbolt.Tx, policy *crm.Policy) error {
 	return nil
 }
 
-// checkRole refuses what cannot be a role of Google's and a role of a project that does not exist.
-func checkRole(tx *bbolt.Tx, role string) error {
+// checkRole refuses what cannot be a role of Google's, a role of a project that does not exist, and to give a deleted
+// role to somebody new.
+func checkRole(tx *bbolt.Tx, binding *crm.Binding, current *crm.Policy) error {
+	role := binding.Role
 	if roleNames.MatchString(role) {
 		return nil
 	}
@@ -124,10 +127,21 @@ func checkRole(tx *bbolt.Tx, role string) error {
 		return invalidArgument("Role %s is not supported for this resource.", role)
 	}
 	custom, err := findCustomRole(tx, role)
-	if err == nil && (custom == nil || custom.Deleted) {
+	if err == nil && (custom == nil || custom.Deleted && !bound(current, binding)) {
 		return invalidArgument("Role (%s) does not exist in the resource's hierarchy.", role)
 	}
 	return err
+}
+
+// bound tells whether each member of a binding has its role in a policy already.
+func bound(policy *crm.Policy, binding *crm.Binding) bool {
+	for _, member := range binding.Members {
+		has := func(b *crm.Binding) bool { return b.Role == binding.Role && slices.Contains(b.Members, member) }
+		if !slices.ContainsFunc(policy.Bindings, has) {
+			return false
+		}
+	}
+	return true
 }
 
 // checkAccountMember refuses a service account of a project here that does not exist. Google's own accounts are let in.

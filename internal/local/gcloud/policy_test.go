@@ -239,6 +239,14 @@ func TestCustomRoleGrantsWhatItListsWhileItLasts(t *testing.T) {
 	}
 	_, err = roles.Create("projects/"+projectID, create).Do()
 	refused(t, err, 400, "in a deleted state")
+	_, err = roles.Patch(name, &iam.Role{Title: "New"}).UpdateMask("title").Do()
+	refused(t, err, 400, "marked for deletion")
+	_, err = roles.Delete(name).Do()
+	refused(t, err, 400, "already marked for deletion")
+	if err := addMember(c.owner().projects, "user:a@example.com", "roles/viewer"); err != nil {
+		t.Errorf("the binding of the deleted role stands in the way of others: %v", err)
+	}
+	refused(t, addMember(c.owner().projects, "user:a@example.com", name), 400, "does not exist in the resource's hierarchy")
 	if _, err := roles.Undelete(name, &iam.UndeleteRoleRequest{}).Do(); err != nil {
 		t.Fatal(err)
 	}
