@@ -42,11 +42,7 @@ func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string,
 	cmd.WaitDelay = stopTimeout
 	dieWithParent(cmd)
 
-	// The parent that the child dies with is a thread on some systems: keep it.
-	runtime.LockOSThread()
-	err = cmd.Run()
-	runtime.UnlockOSThread()
-
+	err = r.start(cmd)
 	log := r.mask.apply(out.String())
 	if err == nil {
 		return log, nil
@@ -54,6 +50,24 @@ func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string,
 	failure := &Error{Operation: r.Operation, Stack: r.Stack, Log: log}
 	failure.classify(ctx, err)
 	return log, failure
+}
+
+// start runs a command, confined where that can be.
+func (r *run) start(cmd *exec.Cmd) error {
+	done := make(chan error, 1)
+	go func() {
+		// A child inherits the confinement of the thread that starts it, and dies with
+		// it. The thread is never unlocked: it ends with this function, confined for good.
+		runtime.LockOSThread()
+		if CanConfine() == nil {
+			if err := confine(r.grants()); err != nil {
+				done <- fmt.Errorf("confine the run: %w", err)
+				return
+			}
+		}
+		done <- cmd.Run()
+	}()
+	return <-done
 }
 
 // lookPath finds a command on the given path. A relative entry is left out: it

@@ -32,6 +32,10 @@ const (
 
 // Engine runs stacks. It may run several at once, but must not run the same
 // stack twice at once.
+//
+// A run is confined to the files that it needs, wherever [CanConfine] finds that
+// this system is able to: its own folder, the BackendFolder of the request, and
+// for reading the programs on PATH and what the system offers to everyone.
 type Engine struct {
 	// WorkDir holds one folder per run, which is removed when the run ends. The
 	// system's folder for temporary files when empty.
@@ -61,6 +65,10 @@ type Request struct {
 	// Backend is the address of the state backend. When empty, PULUMI_BACKEND_URL
 	// in Env counts. The folder of a file backend is created when missing.
 	Backend string
+
+	// BackendFolder is the folder in which a file backend must lie. Without it
+	// every file backend is refused.
+	BackendFolder string
 
 	// SecretsProvider encrypts the secrets of a stack that is being created. The
 	// backend's default when empty.
@@ -145,11 +153,11 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	}
 	defer os.RemoveAll(dir)
 
-	env, err := e.environment(dir, backend, req)
+	env, err := e.environment(dir, backend.address, req)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Request: req, dir: dir, env: env, mask: newMask(req)}
+	r := &run{Request: req, dir: dir, env: env, mask: newMask(req), files: backend.folder != ""}
 	if err := r.write(); err != nil {
 		return nil, err
 	}
@@ -163,6 +171,9 @@ type run struct {
 	dir  string
 	env  []string
 	mask *mask
+
+	// files says that the state lies in the request's BackendFolder.
+	files bool
 }
 
 // operate calls pulumi. It first supposes that the stack exists and is free,

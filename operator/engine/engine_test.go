@@ -41,13 +41,14 @@ func newFixture(t *testing.T) fixture {
 
 func (f fixture) request(program string) engine.Request {
 	return engine.Request{
-		Operation: engine.Up,
-		Project:   "shop",
-		Program:   []byte("name: shop\nruntime: yaml\n" + program),
-		Stack:     "dev",
-		Backend:   "file://" + f.backend,
-		Env:       map[string]string{"PULUMI_CONFIG_PASSPHRASE": "open sesame"},
-		Secrets:   []string{"open sesame"},
+		Operation:     engine.Up,
+		Project:       "shop",
+		Program:       []byte("name: shop\nruntime: yaml\n" + program),
+		Stack:         "dev",
+		Backend:       "file://" + f.backend,
+		BackendFolder: filepath.Dir(f.backend),
+		Env:           map[string]string{"PULUMI_CONFIG_PASSPHRASE": "open sesame"},
+		Secrets:       []string{"open sesame"},
 	}
 }
 
@@ -182,7 +183,7 @@ func TestFailures(t *testing.T) {
 }
 
 func TestRequestsThatCannotRunAreRefused(t *testing.T) {
-	base := engine.Request{Operation: engine.Up, Project: "shop", Stack: "dev", Backend: "file:///nowhere"}
+	base := engine.Request{Operation: engine.Up, Project: "shop", Stack: "dev", Backend: "file:///nowhere", BackendFolder: "/nowhere"}
 	cases := map[string]struct {
 		change  func(*engine.Request)
 		message string

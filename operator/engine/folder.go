@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -31,36 +30,6 @@ func (r Request) validate() error {
 		return fmt.Errorf("stack name %q is invalid: use letters, digits, '-', '_' and '.', optionally after an organization and '/'", r.Stack)
 	}
 	return nil
-}
-
-// prepareBackend returns the address of the backend, empty for the default one,
-// and makes sure that the folder of a file backend exists.
-func prepareBackend(req Request) (string, error) {
-	backend := req.Backend
-	if backend == "" {
-		backend = req.Env["PULUMI_BACKEND_URL"]
-	}
-	if backend == "" {
-		if req.Env["PULUMI_ACCESS_TOKEN"] == "" {
-			return "", fmt.Errorf("no backend for stack %q: set backend, or PULUMI_BACKEND_URL or PULUMI_ACCESS_TOKEN in the environment", req.Stack)
-		}
-		return "", nil
-	}
-	rest, ok := strings.CutPrefix(backend, "file://")
-	if !ok {
-		return backend, nil
-	}
-	location, err := url.Parse(backend)
-	if err != nil || !filepath.IsAbs(location.Path) || !strings.HasPrefix(rest, "/") {
-		return "", fmt.Errorf("backend %q: give an absolute path; a relative one would lie in the run's folder, which is removed", backend)
-	}
-	if req.Operation != Up && req.Operation != Preview {
-		return backend, nil
-	}
-	if err := os.MkdirAll(location.Path, 0o700); err != nil {
-		return "", fmt.Errorf("make folder of backend %q: %w", backend, err)
-	}
-	return backend, nil
 }
 
 // write puts the program, its config and the kubeconfig into the run's folder.

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const fileScheme = "file"
+
+// remoteSchemes are those of the backends that are no files of this machine. A
+// scheme that is not listed is refused: pulumi knows several spellings of file.
+var remoteSchemes = []string{"https", "http", "gs", "s3", "azblob", "postgres"}
+
+// CheckBackend tells why the backend that the request asks for may not be used.
+// It changes nothing.
+func (r Request) CheckBackend() error {
+	_, err := r.backend()
+	return err
+}
+
+// backend is where a stack's state lies.
+type backend struct {
+	// address is what pulumi is told; empty for its default backend.
+	address string
+
+	// folder is, for a file backend, the path below the request's BackendFolder.
+	folder string
+}
+
+// backend finds the request's backend and checks it.
+func (r Request) backend() (backend, error) {
+	address := r.Backend
+	if address == "" {
+		address = r.Env["PULUMI_BACKEND_URL"]
+	}
+	if address == "" {
+		if r.Env["PULUMI_ACCESS_TOKEN"] == "" {
+			return backend{}, fmt.Errorf("no backend for stack %q: set backend, or PULUMI_BACKEND_URL or PULUMI_ACCESS_TOKEN in the environment", r.Stack)
+		}
+		return backend{}, nil
+	}
+	scheme, path, ok := strings.Cut(address, "://")
+	if ok && slices.Contains(remoteSchemes, scheme) {
+		return backend{address: address}, nil
+	}
+	if !ok || scheme != fileScheme {
+		// The rest of the address may hold a password.
+		return backend{}, fmt.Errorf("backend of stack %q: its address begins with none of %s: use one of them", r.Stack, prefixes(fileScheme))
+	}
+	if !filepath.IsAbs(path) || strings.ContainsAny(path, "?#%") {
+		return backend{}, fmt.Errorf("backend %q: give an absolute path and nothing else; a relative one would lie in the run's folder, which is removed", address)
+	}
+	if r.BackendFolder == "" {
+		return backend{}, fmt.Errorf("backend %q: no file backend is allowed here: use one of %s", address, prefixes())
+	}
+	folder, err := filepath.Rel(r.BackendFolder, filepath.Clean(path))
+	if err == nil && filepath.IsLocal(folder) {
+		err = staysBelow(r.BackendFolder, folder)
+	} else {
+		err = errors.New("it lies elsewhere")
+	}
+	if err != nil {
+		return backend{}, fmt.Errorf("backend %q: use file://%s or a folder below it: %w", address, r.BackendFolder, err)
+	}
+	return backend{address: fileScheme + "://" + filepath.Join(r.BackendFolder, folder), folder: folder}, nil
+}
+
+func prefixes(more ...string) string {
+	return strings.Join(append(more, remoteSchemes...), "://, ") + "://"
+}
+
+// staysBelow follows the symbolic links of a folder below root. What is not there
+// leads nowhere.
+func staysBelow(root, folder string) error {
+	r, err := os.OpenRoot(root)
+	if err == nil {
+		defer r.Close()
+		_, err = r.Stat(folder)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// prepareBackend finds the backend and makes sure that the folder of a file
+// backend exists.
+func prepareBackend(req Request) (backend, error) {
+	b, err := req.backend()
+	if err != nil || b.folder == "" || req.Operation != Up && req.Operation != Preview {
+		return b, err
+	}
+	if err := makeBelow(req.BackendFolder, b.folder); err != nil {
+		return b, fmt.Errorf("make folder of backend %q: %w", b.address, err)
+	}
+	return b, nil
+}
+
+// makeBelow makes a folder without leaving root, whatever links a run put there.
+func makeBelow(root, folder string) error {
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return err
+	}
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return r.MkdirAll(folder, 0o700)
+}

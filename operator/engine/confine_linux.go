@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// The rights to files, of which a version of Landlock knows the first few.
+const (
+	fileRights = landlock.AccessFSExecute | landlock.AccessFSReadFile | landlock.AccessFSWriteFile | landlock.AccessFSTruncate
+
+	readRights = landlock.AccessFSExecute | landlock.AccessFSReadFile | landlock.AccessFSReadDir
+
+	// No device can be made, and nothing that a run wrote can be executed.
+	writeRights = landlock.AccessFSReadFile | landlock.AccessFSReadDir | landlock.AccessFSWriteFile | landlock.AccessFSTruncate |
+		landlock.AccessFSRemoveDir | landlock.AccessFSRemoveFile | landlock.AccessFSMakeDir | landlock.AccessFSMakeReg |
+		landlock.AccessFSMakeSym | landlock.AccessFSMakeSock | landlock.AccessFSMakeFifo
+
+	// scopes keep a run from signalling others, and from their abstract sockets.
+	scopes = landlock.ScopeAbstractUnixSocket | landlock.ScopeSignal
+)
+
+// rights returns what a version of Landlock is able to refuse (landlock(7),
+// "VERSIONS").
+func rights(version int) (files, scoped uint64) {
+	if version >= 6 {
+		scoped = scopes
+	}
+	switch {
+	case version >= 9:
+		return landlock.AccessFSResolveUnix<<1 - 1, scoped
+	case version >= 5:
+		return landlock.AccessFSIoctlDev<<1 - 1, scoped
+	case version >= 3:
+		return landlock.AccessFSTruncate<<1 - 1, scoped
+	case version >= 2:
+		return landlock.AccessFSRefer<<1 - 1, scoped
+	}
+	return landlock.AccessFSMakeSym<<1 - 1, scoped
+}
+
+// CanConfine tells why this system cannot confine runs; nil means that it does.
+func CanConfine() error {
+	_, err := landlock.LandlockGetABIVersion()
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
+		return errors.New("this kernel has no Landlock, or it is switched off")
+	}
+	if err != nil {
+		return fmt.Errorf("ask the kernel for Landlock: %w", err)
+	}
+	return nil
+}
+
+// confine takes from the calling thread, and from what it starts, all files but
+// those granted. It cannot be taken back.
+func confine(grants []grant) error {
+	version, err := landlock.LandlockGetABIVersion()
+	if err != nil {
+		return fmt.Errorf("ask the kernel for Landlock: %w", err)
+	}
+	files, scoped := rights(version)
+	ruleset, err := landlock.LandlockCreateRuleset(&landlock.RulesetAttr{HandledAccessFS: files, Scoped: scoped}, 0)
+	if err != nil {
+		return fmt.Errorf("make a set of rules: %w", err)
+	}
+	defer unix.Close(ruleset)
+	for _, g := range grants {
+		if err := allow(ruleset, g, files); err != nil {
+			return fmt.Errorf("allow %s: %w", g.path, err)
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
+	}
+	if err := landlock.LandlockRestrictSelf(ruleset, 0); err != nil {
+		return fmt.Errorf("enforce the rules: %w", err)
+	}
+	return nil
+}
+
+// allow adds one grant to a set of rules.
+func allow(ruleset int, g grant, known uint64) error {
+	fd, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var info unix.Stat_t
+	if err := unix.Fstat(fd, &info); err != nil {
+		return err
+	}
+	access := uint64(readRights)
+	if g.write {
+		access = writeRights
+	}
+	if info.Mode&unix.S_IFMT != unix.S_IFDIR {
+		access &= fileRights
+	}
+	return landlock.LandlockAddPathBeneathRule(ruleset, &landlock.PathBeneathAttr{ParentFd: fd, AllowedAccess: access & known}, 0)
+}

@@ -1,0 +1,100 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/strata-platform/strata/operator/engine"
+)
+
+// confined skips a test where runs are not confined.
+func confined(t *testing.T) {
+	t.Helper()
+	if err := engine.CanConfine(); err != nil {
+		t.Skip(err)
+	}
+}
+
+func reading(path string) string {
+	return fmt.Sprintf("outputs: {content: {fn::readFile: %q}}\n", path)
+}
+
+func TestRunReadsItsOwnFolder(t *testing.T) {
+	f := newFixture(t)
+	result := f.mustRun(t, f.request(reading("${pulumi.cwd}/Pulumi.yaml")))
+	if got := string(result.Outputs["content"].Value); !strings.Contains(got, "fn::readFile") {
+		t.Errorf("the run read %s, want its own Program", got)
+	}
+}
+
+func TestRunReadsNoOthersFiles(t *testing.T) {
+	confined(t)
+	const content = "canary-4711"
+	f := newFixture(t)
+	t.Setenv("OPERATOR_SECRET", content)
+	place := func(path string) string {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	outside := place(filepath.Join(t.TempDir(), "credentials"))
+	inside := filepath.Join(f.backend, "link")
+	if err := os.MkdirAll(f.backend, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, inside); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]string{
+		"of the machine":                       outside,
+		"by a link from its own backend":       inside,
+		"of a neighbour's backend":             place(filepath.Join(filepath.Dir(filepath.Dir(f.backend)), "other", "state")),
+		"of the system that are not for all":   "/etc/shadow",
+		"that show the operator's environment": fmt.Sprintf("/proc/%d/environ", os.Getpid()),
+		"that show the machine":                "/proc/version",
+	}
+	for name, path := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := f.run(t, f.request(reading(path)))
+			var failure *engine.Error
+			if !errors.As(err, &failure) || !strings.Contains(failure.Message, path) || !strings.Contains(failure.Message, "permission denied") {
+				t.Fatalf("error %v, want one that says that %s may not be read", err, path)
+			}
+			if strings.Contains(failure.Message+failure.Log, content) {
+				t.Error("the content is in the message or the log")
+			}
+		})
+	}
+}
+
+func TestFolderOnPathThatHoldsTheRunIsNotReadable(t *testing.T) {
+	confined(t)
+	f := newFixture(t)
+	around := filepath.Dir(f.WorkDir)
+	f.Env[0] += string(os.PathListSeparator) + around
+	beside := filepath.Join(around, "beside")
+	if err := os.WriteFile(beside, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.run(t, f.request(reading(beside))); err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Errorf("error %v, want one that says that %s may not be read", err, beside)
+	}
+}
+
+func TestConfinementEndsWithTheRun(t *testing.T) {
+	confined(t)
+	f := newFixture(t)
+	f.mustRun(t, f.request(""))
+	if _, err := os.ReadDir(t.TempDir()); err != nil {
+		t.Errorf("this process is confined as well: %v", err)
+	}
+}
