@@ -19,13 +19,19 @@ import (
 	"github.com/strata-platform/strata/internal/local/process"
 )
 
+// ExitLocked is the exit code of the supervisor command where another supervisor holds the home's lock.
+const ExitLocked = 3
+
 // Command is the hidden command of strata that is the supervisor; --home follows it.
 const Command = "supervisor"
 
 const (
 	startTimeout = 30 * time.Second
-	stopTimeout  = time.Minute
-	pollEvery    = 20 * time.Millisecond
+	// stopTimeout leaves a pod the time that the node gives it, and the control plane and the databases theirs.
+	stopTimeout = 2 * time.Minute
+	pollEvery   = 20 * time.Millisecond
+	// respawnEvery is how long to wait for another supervisor to answer or to end.
+	respawnEvery = 500 * time.Millisecond
 )
 
 // ErrNotRunning says that the home has no supervisor now.
@@ -83,30 +89,28 @@ func (c *Client) Start(ctx context.Context, executable, repository string) error
 		return fmt.Errorf("start the supervisor: %w", err)
 	}
 	defer log.Close()
-	command := exec.Command(executable, Command, "--home", c.home.Dir(), "--repository", repository)
-	command.Stdout, command.Stderr, command.Dir = log, log, c.home.Dir()
-	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := command.Start(); err != nil {
-		return fmt.Errorf("start the supervisor: %w", err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		_ = command.Wait()
-		close(ended)
-	}()
+	var ended chan error
 	for {
+		if ended == nil {
+			if ended, err = c.spawn(executable, repository, log); err != nil {
+				return fmt.Errorf("start the supervisor: %w", err)
+			}
+		}
 		if _, err := c.Status(ctx); err == nil {
 			return nil
 		}
 		select {
-		case <-ended:
-			// Another call may have been quicker: then its supervisor holds the lock and will answer.
-			release, err := c.home.Acquire()
-			if err == nil {
-				release()
+		case err := <-ended:
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.ExitCode() != ExitLocked {
 				return fmt.Errorf("start the supervisor: %s; see %s", process.LastLine(logPath), logPath)
 			}
+			// Another supervisor starts or stops: it will answer, or leave the lock to the next one.
 			ended = nil
+			select {
+			case <-ctx.Done():
+			case <-time.After(respawnEvery):
+			}
 		case <-ctx.Done():
 			return fmt.Errorf("start the supervisor: it does not answer after %s; see %s", startTimeout, logPath)
 		case <-time.After(pollEvery):
@@ -114,17 +118,31 @@ func (c *Client) Start(ctx context.Context, executable, repository string) error
 	}
 }
 
+// spawn starts a supervisor that outlives this process. The channel tells how it ended.
+func (c *Client) spawn(executable, repository string, log *os.File) (chan error, error) {
+	command := exec.Command(executable, Command, "--home", c.home.Dir(), "--repository", repository)
+	command.Stdout, command.Stderr, command.Dir = log, log, c.home.Dir()
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	return ended, nil
+}
+
 // Stop stops the supervisor and all it runs, and returns when it is gone. It is no error when none runs.
 func (c *Client) Stop(ctx context.Context) error {
-	if err := c.call(ctx, http.MethodPost, "/stop", nil); err != nil {
-		if errors.Is(err, ErrNotRunning) {
-			return nil
-		}
-		return err
+	if !c.home.Exists() {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	for {
+		// One that does not answer may still be starting or ending: it is gone when the lock is free.
+		if err := c.call(ctx, http.MethodPost, "/stop", nil); err != nil && !errors.Is(err, ErrNotRunning) && ctx.Err() == nil {
+			return err
+		}
 		release, err := c.home.Acquire()
 		if err == nil {
 			release()
@@ -148,7 +166,8 @@ func (c *Client) call(ctx context.Context, method, path string, result any) erro
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		// The connection to a supervisor that dies before it takes the request is reset.
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) {
 			return ErrNotRunning
 		}
 		return fmt.Errorf("ask the supervisor of %s: %w", c.home.Dir(), err)

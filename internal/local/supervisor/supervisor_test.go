@@ -87,9 +87,12 @@ func TestAKilledSupervisorLeavesNothingBehindButItsData(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "none of its processes is left", p.noProcess)
-	if _, err := p.Status(t.Context()); !errors.Is(err, supervisor.ErrNotRunning) {
-		t.Errorf("Status says %v, want ErrNotRunning", err)
-	}
+	eventually(t, "the status says so", func() error {
+		if _, err := p.Status(t.Context()); !errors.Is(err, supervisor.ErrNotRunning) {
+			return fmt.Errorf("it says %w, want ErrNotRunning", err)
+		}
+		return nil
+	})
 
 	p.start(t)
 	eventually(t, "the cluster runs again by itself", func() error {
