@@ -3,6 +3,7 @@ package command
 
 import (
 	"log/slog"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -33,5 +34,7 @@ The cluster is taken from KUBECONFIG or, in a pod, from the pod's service accoun
 	flags.IntVar(&opts.MaxConcurrent, "concurrent", 0, "how many Stacks run at once (default: the number of processors, at least 2)")
 	flags.StringSliceVar(&opts.PassEnv, "pass-env", []string{"PATH"}, "names of the operator's environment variables that every run gets; may hold wildcards")
 	flags.StringVar(&opts.WorkDir, "work-dir", "", "folder for the folders of runs and nothing else (default: a new one for temporary files)")
+	flags.StringVar(&opts.FileBackendRoot, "file-backend-root", os.Getenv(controller.FileBackendRootVariable),
+		"folder for the state of Stacks with a file:// backend, one folder per namespace; empty refuses them; when not given, $"+controller.FileBackendRootVariable+" counts")
 	return cmd
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -55,6 +56,11 @@ type Options struct {
 	// empty.
 	WorkDir string
 
+	// FileBackendRoot holds the state of Stacks with a file backend: those of a
+	// namespace in the folder of its name and nowhere else. Without it every file
+	// backend is refused.
+	FileBackendRoot string
+
 	// Log receives the operator's log; nothing is logged when nil.
 	Log *slog.Logger
 }
@@ -88,11 +94,27 @@ func Run(ctx context.Context, opts Options) error {
 	if err := runner.Clean(); err != nil {
 		return err
 	}
+	if opts.FileBackendRoot != "" && !filepath.IsAbs(opts.FileBackendRoot) {
+		return fmt.Errorf("root of file backends %q: give an absolute path", opts.FileBackendRoot)
+	}
+	unconfined := engine.CanConfine()
+	if unconfined != nil {
+		opts.Log.Warn("runs are not confined: a Program can read every file that the operator can", "reason", unconfined.Error())
+	}
 	mgr, err := newManager(opts)
 	if err != nil {
 		return err
 	}
-	if err := setUp(ctx, mgr, runner); err != nil {
+	stacks := &stackReconciler{
+		client:     mgr.GetClient(),
+		reader:     mgr.GetAPIReader(),
+		config:     mgr.GetConfig(),
+		recorder:   mgr.GetEventRecorder("pulumi-operator"),
+		engine:     runner,
+		backends:   opts.FileBackendRoot,
+		unconfined: unconfined,
+	}
+	if err := setUp(ctx, mgr, stacks); err != nil {
 		return err
 	}
 	if err := mgr.Start(ctx); err != nil {

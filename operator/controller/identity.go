@@ -24,7 +24,7 @@ const tokenSeconds = 3600
 // Nothing else of the operator's own credentials goes into it.
 func kubeconfig(ctx context.Context, c client.Client, config *rest.Config, stack *v1.Stack) (content []byte, token string, err error) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
-		Namespace: stack.Namespace, Name: serviceAccount(&stack.Spec),
+		Namespace: stack.Namespace, Name: stack.ServiceAccount(),
 	}}
 	request := &authenticationv1.TokenRequest{
 		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](tokenSeconds)},

@@ -37,6 +37,9 @@ type cluster struct {
 	client.WithWatch
 
 	operator *rest.Config
+
+	// tools is the PATH of runs, backends the root of their file backends.
+	tools, backends string
 }
 
 var shared struct {
@@ -51,6 +54,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "stop the API server:", err)
 			code = 1
 		}
+		os.RemoveAll(filepath.Dir(shared.backends))
 	}
 	os.Exit(code)
 }
@@ -75,6 +79,7 @@ func startCluster(t *testing.T) *cluster {
 		t.Fatalf("start the API server: %v", err)
 	}
 	shared.cluster = &cluster{Environment: env}
+	shared.makeFolders(t)
 	user, err := env.AddUser(envtest.User{Name: operatorUser}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -91,6 +96,24 @@ func startCluster(t *testing.T) *cluster {
 	}
 	shared.grantOperator(t)
 	return shared.cluster
+}
+
+// makeFolders makes the folder of tools and that of backends.
+func (c *cluster) makeFolders(t *testing.T) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "operator-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.tools, c.backends = filepath.Join(dir, "tools"), filepath.Join(dir, "backends")
+	if err := os.Mkdir(c.tools, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"pulumi", "pulumi-language-yaml", "pulumi-resource-kubernetes"} {
+		if err := os.Symlink(toolchaintest.Path(t, name), filepath.Join(c.tools, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // grantOperator gives the operator its cluster-wide rights.
@@ -135,7 +158,7 @@ func newTeam(t *testing.T, c *cluster) *team {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "team-"}}
 	c.create(t, namespace)
-	tm := &team{cluster: c, namespace: namespace.Name, state: t.TempDir()}
+	tm := &team{cluster: c, namespace: namespace.Name, state: filepath.Join(c.backends, namespace.Name)}
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: tm.namespace, Name: name} }
 	bind := func(name, kind, role string, subject rbacv1.Subject) *rbacv1.RoleBinding {
 		return &rbacv1.RoleBinding{
@@ -232,19 +255,13 @@ func gone(stack *v1.Stack) bool { return stack == nil }
 // startOperator runs the operator until the test ends or stop is called.
 func startOperator(t *testing.T, c *cluster) (stop func()) {
 	t.Helper()
-	tools := t.TempDir()
-	for _, name := range []string{"pulumi", "pulumi-language-yaml", "pulumi-resource-kubernetes"} {
-		if err := os.Symlink(toolchaintest.Path(t, name), filepath.Join(tools, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv("PATH", tools)
+	t.Setenv("PATH", c.tools)
 	t.Setenv("OPERATOR_SECRET", "canary-operator")
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
 		done <- controller.Run(ctx, controller.Options{
-			Config: c.operator, PassEnv: []string{"PATH"}, WorkDir: t.TempDir(),
+			Config: c.operator, PassEnv: []string{"PATH"}, WorkDir: t.TempDir(), FileBackendRoot: c.backends,
 			Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 		})
 	}()

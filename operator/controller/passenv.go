@@ -6,8 +6,15 @@ import (
 	"strings"
 )
 
+// ownPrefix begins the names of the operator's own settings. No run gets them.
+const ownPrefix = "PULUMI_OPERATOR_"
+
+// FileBackendRootVariable names the environment variable that stands for
+// Options.FileBackendRoot where nothing else is said.
+const FileBackendRootVariable = ownPrefix + "FILE_BACKEND_ROOT"
+
 // passedEnvironment returns the variables of environ whose names match one of the
-// patterns.
+// patterns, but for the operator's own.
 func passedEnvironment(environ, patterns []string) ([]string, error) {
 	var passed []string
 	for _, variable := range environ {
@@ -17,7 +24,7 @@ func passedEnvironment(environ, patterns []string) ([]string, error) {
 			if err != nil {
 				return nil, fmt.Errorf("name of variable to pass %q is no valid pattern: %w", pattern, err)
 			}
-			if match {
+			if match && !strings.HasPrefix(name, ownPrefix) {
 				passed = append(passed, variable)
 				break
 			}

@@ -6,7 +6,7 @@ import (
 )
 
 func TestPassedEnvironment(t *testing.T) {
-	environ := []string{"PATH=/tools", "GOOGLE_SQL_CUSTOM_ENDPOINT=http://a", "GOOGLE_CREDENTIALS=canary", "EMPTY="}
+	environ := []string{"PATH=/tools", "GOOGLE_SQL_CUSTOM_ENDPOINT=http://a", "GOOGLE_CREDENTIALS=canary", "EMPTY=", "PULUMI_OPERATOR_FILE_BACKEND_ROOT=/state"}
 	cases := map[string]struct {
 		patterns, want []string
 	}{
@@ -14,6 +14,7 @@ func TestPassedEnvironment(t *testing.T) {
 		"a name passes its variable":         {[]string{"PATH", "EMPTY"}, []string{"PATH=/tools", "EMPTY="}},
 		"a wildcard passes what it matches":  {[]string{"GOOGLE_*_CUSTOM_ENDPOINT"}, []string{"GOOGLE_SQL_CUSTOM_ENDPOINT=http://a"}},
 		"a variable passes once":             {[]string{"PATH", "P*"}, []string{"PATH=/tools"}},
+		"the operator's own never passes":    {[]string{"PULUMI_*", "PULUMI_OPERATOR_FILE_BACKEND_ROOT"}, nil},
 		"a variable that is not set is none": {[]string{"MISSING"}, nil},
 	}
 	for name, c := range cases {

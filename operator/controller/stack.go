@@ -32,6 +32,12 @@ type stackReconciler struct {
 	config   *rest.Config
 	recorder events.EventRecorder
 	engine   *engine.Engine
+
+	// backends is the root of file backends, empty where there are none.
+	backends string
+
+	// unconfined is why runs are not confined, nil where they are.
+	unconfined error
 }
 
 // session is one reconciliation of one Stack.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -71,14 +72,20 @@ func (s *session) prepare(ctx context.Context, req *engine.Request) error {
 	if err != nil {
 		return err
 	}
+	spec := &s.stack.Spec
+	req.Stack, req.NoCreate = spec.Stack, spec.UseLocalStackOnly
+	req.Backend, req.SecretsProvider = spec.Backend, spec.SecretsProvider
+	if s.backends != "" {
+		req.BackendFolder = filepath.Join(s.backends, s.stack.Namespace)
+	}
+	req.Config, req.SecretConfig, req.Env = in.config, in.secretConfig, in.env
+	if err := req.CheckBackend(); err != nil {
+		return invalid("%v", err)
+	}
 	file, token, err := kubeconfig(ctx, s.client, s.config, s.stack)
 	if err != nil {
 		return err
 	}
-	spec := &s.stack.Spec
-	req.Stack, req.NoCreate = spec.Stack, spec.UseLocalStackOnly
-	req.Backend, req.SecretsProvider = spec.Backend, spec.SecretsProvider
-	req.Config, req.SecretConfig, req.Env = in.config, in.secretConfig, in.env
 	req.Secrets = slices.Concat(in.secrets, []string{token})
 	req.Kubeconfig = file
 	req.Interrupted = s.interrupted
@@ -170,6 +177,9 @@ func (s *session) conclude() {
 		message := fmt.Sprintf("%s of revision %s succeeded", last.Type, last.LastSuccessfulCommit)
 		if fields := notApplied(&s.stack.Spec); len(fields) > 0 {
 			message += "; has no effect under this operator: " + strings.Join(fields, ", ")
+		}
+		if s.unconfined != nil {
+			message += "; the run was not confined: " + s.unconfined.Error()
 		}
 		status.MarkReady(message)
 	case last.Failures >= failuresToStall-1:

@@ -97,14 +97,3 @@ func templateOf(spec *v1.StackSpec) v1.WorkspaceTemplateSpec {
 	}
 	return *spec.WorkspaceTemplate.Spec
 }
-
-// serviceAccount returns the name of the run's identity.
-func serviceAccount(spec *v1.StackSpec) string {
-	if name := templateOf(spec).ServiceAccountName; name != nil && *name != "" {
-		return *name
-	}
-	if spec.ServiceAccountName != "" {
-		return spec.ServiceAccountName
-	}
-	return "default"
-}

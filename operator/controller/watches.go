@@ -16,21 +16,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
-	"github.com/strata-platform/strata/operator/engine"
 )
 
 // programIndex finds Stacks by the Program that they run.
 const programIndex = "spec.programRef.name"
 
 // setUp registers the reconcilers and what wakes them.
-func setUp(ctx context.Context, mgr manager.Manager, runner *engine.Engine) error {
-	stacks := &stackReconciler{
-		client:   mgr.GetClient(),
-		reader:   mgr.GetAPIReader(),
-		config:   mgr.GetConfig(),
-		recorder: mgr.GetEventRecorder("pulumi-operator"),
-		engine:   runner,
-	}
+func setUp(ctx context.Context, mgr manager.Manager, stacks *stackReconciler) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1.Stack{}, programIndex, indexProgram); err != nil {
 		return fmt.Errorf("index Stacks by Program: %w", err)
 	}

@@ -193,6 +193,18 @@ type StackSpec struct {
 	UpdateTemplate *UpdateTemplate `json:"updateTemplate,omitempty"`
 }
 
+// ServiceAccount returns the name of the service account, in the Stack's namespace,
+// that its runs act as.
+func (s *Stack) ServiceAccount() string {
+	if t := s.Spec.WorkspaceTemplate; t != nil && t.Spec != nil && t.Spec.ServiceAccountName != nil && *t.Spec.ServiceAccountName != "" {
+		return *t.Spec.ServiceAccountName
+	}
+	if s.Spec.ServiceAccountName != "" {
+		return s.Spec.ServiceAccountName
+	}
+	return "default"
+}
+
 // WorkspaceReclaimPolicy says what becomes of a workspace after an update.
 //
 // +kubebuilder:validation:Enum=Retain;Delete
