@@ -53,7 +53,7 @@ func (p *Platform) bootstrapConfig() (auto.ConfigMap, error) {
 	config.IssueClientCertificate = true
 	config.DeletionProtection = false
 	config.TeamsFile = p.teamsFile()
-	config.TenantBackend = "file://" + p.Home.TenantState(bootstrap.TeamPlaceholder)
+	config.TenantBackend = "file://" + p.Home.TenantState(teams.Team{Name: bootstrap.TeamPlaceholder}.Namespace())
 	// There is no metadata server that Workload Identity could ask.
 	config.TenantKeys = true
 	return config.ConfigMap()

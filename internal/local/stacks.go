@@ -58,16 +58,9 @@ func (p *Platform) stackLines(ctx context.Context) ([]string, error) {
 	}
 	var lines []string
 	for _, s := range all {
-		lines = append(lines, fmt.Sprintf("4 %-10s as its service account %s: Stack %s%s", strings.TrimPrefix(s.Namespace, "team-"), account(s), s.Name, outputs(s)))
+		lines = append(lines, fmt.Sprintf("4 %-10s as its service account %s: Stack %s%s", strings.TrimPrefix(s.Namespace, "team-"), s.ServiceAccount(), s.Name, outputs(s)))
 	}
 	return lines, nil
-}
-
-func account(s pulumiv1.Stack) string {
-	if s.Spec.ServiceAccountName != "" {
-		return s.Spec.ServiceAccountName
-	}
-	return "default"
 }
 
 func outputs(s pulumiv1.Stack) string {

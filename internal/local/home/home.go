@@ -79,8 +79,9 @@ func (h Home) GitCredentials() string { return h.path("credentials", "git-logins
 // LayerState is the folder of the Pulumi backend that layers 1 and 2 share.
 func (h Home) LayerState() string { return h.path("state", "platform") }
 
-// TenantState is the folder of the Pulumi backend of one team.
-func (h Home) TenantState(team string) string { return h.path("state", "teams", team) }
+// TenantState is the folder of the Pulumi backend of one team, named by the team's namespace: the operator lets a Stack
+// use the folder of its own namespace only.
+func (h Home) TenantState(namespace string) string { return h.path("state", "teams", namespace) }
 
 // Argv0 is the first argument of a process that Strata starts: it carries the home's path, so that the process can be
 // found by it.

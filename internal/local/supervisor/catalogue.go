@@ -2,11 +2,13 @@ package supervisor
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/strata-platform/strata/internal/local/home"
 	"github.com/strata-platform/strata/internal/local/node"
 	"github.com/strata-platform/strata/internal/local/pulumienv"
 	"github.com/strata-platform/strata/internal/toolchain"
+	"github.com/strata-platform/strata/operator/controller"
 )
 
 // operatorImage is the image of the embedded operator; its program is strata itself.
@@ -38,8 +40,15 @@ func catalogue(h home.Home, tc *toolchain.Toolchain, googleURL, executable, vers
 				return executable, pulumienv.Link(ctx, h, tc.Path, executable)
 			},
 			Entrypoint: []string{"operator"},
-			Env:        pulumienv.Variables(h, googleURL),
+			Env:        operatorEnv(h, googleURL),
 			Listen:     []node.Listen{{Flag: "--metrics-addr", Port: 8080}, {Flag: "--health-addr", Port: 8081}},
 		},
 	}
+}
+
+// operatorEnv is the environment of every run, and what the operator itself is told of the home.
+func operatorEnv(h home.Home, googleURL string) map[string]string {
+	env := pulumienv.Variables(h, googleURL)
+	env[controller.FileBackendRootVariable] = filepath.Dir(h.TenantState("x"))
+	return env
 }
