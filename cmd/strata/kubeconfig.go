@@ -15,7 +15,7 @@ func newKubeconfig(io streams) *cobra.Command {
   kubectl --kubeconfig "$(strata kubeconfig --team web)" get stacks`,
 		Args: arguments(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
-			p, err := openLocal("dev")
+			p, err := openLocal("")
 			if err != nil {
 				return err
 			}

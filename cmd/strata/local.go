@@ -27,7 +27,7 @@ func newLocalStart(io streams) *cobra.Command {
 		Example: "  strata local start",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
-			p, err := openLocal("dev")
+			p, err := openLocal("")
 			if err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ func newLocalStop(io streams) *cobra.Command {
 		Example: "  strata local stop",
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
-			p, err := openLocal("dev")
+			p, err := openLocal("")
 			if err != nil {
 				return err
 			}
@@ -75,7 +75,7 @@ func newLocalStatus(io streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, err := openLocal("dev")
+			p, err := openLocal("")
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/supervisor"
 	"github.com/strata-platform/strata/internal/toolchain"
 	operator "github.com/strata-platform/strata/operator/command"
 )
@@ -53,8 +55,10 @@ func run(ctx context.Context, args []string, io streams) int {
 		fmt.Fprintf(io.err, "strata: %v\nRun 'strata --help' for what there is.\n", err)
 		return exitUsage
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(io.err, "strata: interrupted; run the same command again to go on")
+		fmt.Fprintln(io.err, "strata: interrupted; run the same command again to go on, or `strata local stop` to stop what runs")
 		return exitFailed
+	case errors.Is(err, home.ErrLocked) && len(args) > 0 && args[0] == supervisor.Command:
+		return supervisor.ExitLocked
 	}
 	fmt.Fprintf(io.err, "strata: %v\n", err)
 	return exitFailed
@@ -87,7 +91,7 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	root.AddCommand(
 		newUp(io), newStatus(io), newDown(io),
 		newLayer(io), newEnv(io), newKubeconfig(io),
-		newLocal(io), newToolchain(io), newVersion(io),
+		newLocal(io), newLogs(io), newToolchain(io), newVersion(io),
 		newSupervisor(), hidden,
 	)
 	return root
@@ -114,7 +118,8 @@ func (t *target) open() (*local.Platform, error) {
 	return openLocal(t.environment)
 }
 
-// openLocal opens the local platform of the repository that strata is called in.
+// openLocal opens the local platform of the repository that strata is called in. An empty environment is that of the
+// home, whichever it is.
 func openLocal(environment string) (*local.Platform, error) {
 	root, err := findRepository()
 	if err != nil {

@@ -55,7 +55,7 @@ func newStatus(io streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, err := openLocal("dev")
+			p, err := openLocal("")
 			if err != nil {
 				return err
 			}

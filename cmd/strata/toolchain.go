@@ -69,7 +69,7 @@ func newToolchainBuild(io streams) *cobra.Command {
 			if all == (len(names) > 0) {
 				return usageError{fmt.Errorf("name the tools to build, or say --all")}
 			}
-			p, err := openLocal("dev")
+			p, err := openLocal("")
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
@@ -148,31 +150,47 @@ func (r Runner) run(ctx context.Context, l Layer, progress Progress, operate fun
 		diagnostics, err = watch(stack, progress, log, operate)
 	}
 	if err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("run layer %s, stack %s: %w", l.Name, r.Stack, ctx.Err())
+		}
 		return r.wrap("run", l, err, diagnostics)
 	}
 	return nil
 }
 
+// streamGrace is how long the engine's last events may take to arrive after an operation has returned.
+const streamGrace = 2 * time.Second
+
 // watch does one operation while it reads the engine's events, and returns the errors among them.
 func watch(stack auto.Stack, progress Progress, log *os.File, operate func(auto.Stack, chan<- events.EngineEvent, *os.File) error) ([]string, error) {
 	stream := make(chan events.EngineEvent)
-	read := make(chan []string)
+	read := make(chan struct{})
+	var mu sync.Mutex
+	var diagnostics []string
 	go func() {
-		var diagnostics []string
+		defer close(read)
 		for e := range stream {
 			switch {
 			case e.ResourcePreEvent != nil && e.ResourcePreEvent.Metadata.Op != apitype.OpSame:
 				progress(string(e.ResourcePreEvent.Metadata.Op), resourceName(e.ResourcePreEvent.Metadata.URN))
 			case e.DiagnosticEvent != nil && e.DiagnosticEvent.Severity == "error":
 				if text := diagnostic(e.DiagnosticEvent); text != "" {
+					mu.Lock()
 					diagnostics = append(diagnostics, text)
+					mu.Unlock()
 				}
 			}
 		}
-		read <- diagnostics
 	}()
 	err := operate(stack, stream, log)
-	return <-read, err
+	// The Automation API closes the stream, but not where it fails before it has begun to follow the engine.
+	select {
+	case <-read:
+	case <-time.After(streamGrace):
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	return slices.Clone(diagnostics), err
 }
 
 // open makes or selects the stack in its backend.

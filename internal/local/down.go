@@ -38,34 +38,38 @@ func (p *Platform) DownPlan(purge bool) []DownStep {
 		{"teams: destroy their Stacks while the operator lives", p.downStacks},
 		{"layer 2: destroy platform", p.downLayer(PlatformLayer)},
 		{"layer 1: destroy bootstrap", p.downLayer(BootstrapLayer)},
-		{"stop what runs", func(ctx context.Context, _ *progress.Reporter) (string, error) {
+		{stopStep, func(ctx context.Context, _ *progress.Reporter) (string, error) {
 			return "", p.client.Stop(ctx)
 		}},
 	}
 	if purge {
-		steps = append(steps, DownStep{"remove " + p.Home.Dir(), func(context.Context, *progress.Reporter) (string, error) {
-			return "", os.RemoveAll(p.Home.Dir())
+		steps = append(steps, DownStep{p.removeStep(), func(context.Context, *progress.Reporter) (string, error) {
+			return "", p.Home.Remove()
 		}})
 	}
 	return steps
 }
 
-// Down takes the platform down from the teams to the cluster. With purge nothing stays, and a step that fails does not
-// keep the next ones from being tried: all that the home's cloud holds goes with the home.
+func (p *Platform) removeStep() string { return "remove " + p.Home.Dir() }
+
+// stopStep is the step without which the home must not be removed: what still runs could not be found again.
+const stopStep = "stop what runs"
+
+// Down takes the platform down from the teams to the cluster. With purge a layer that cannot be destroyed does not keep
+// the home from being removed: all that the emulated cloud holds goes with it.
 func (p *Platform) Down(ctx context.Context, show *progress.Reporter, purge bool) error {
-	var failures []error
 	for _, step := range p.DownPlan(purge) {
 		err := show.Run(step.Name, func() (string, error) { return step.do(ctx, show) })
-		switch {
-		case err != nil && purge && ctx.Err() == nil:
-			failures = append(failures, err)
-			show.Note("%v", err)
-		case err != nil:
+		if err == nil {
+			continue
+		}
+		if !purge || ctx.Err() != nil || step.Name == stopStep {
 			return err
 		}
-	}
-	if len(failures) > 0 {
-		show.Note("the home was removed with all that is named above")
+		show.Note("%v", err)
+		if step.Name == p.removeStep() {
+			return err
+		}
 	}
 	return nil
 }

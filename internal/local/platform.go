@@ -49,6 +49,11 @@ func Open(root, dir, environment string) (*Platform, error) {
 	if err != nil {
 		return nil, err
 	}
+	if h.Environment() != "" {
+		if err := h.KeepEnvironment(environment); err != nil {
+			return nil, err
+		}
+	}
 	tc, err := toolchain.Open(root)
 	if err != nil {
 		return nil, err
@@ -77,6 +82,9 @@ func (p *Platform) teamsFile() string { return filepath.Join(p.Root, "teams.yaml
 // Start makes the home where there is none, starts its supervisor and links what Pulumi runs need.
 func (p *Platform) Start(ctx context.Context) (supervisor.Status, error) {
 	if _, err := home.Open(p.Home.Dir()); err != nil {
+		return supervisor.Status{}, err
+	}
+	if err := p.Home.KeepEnvironment(p.Environment); err != nil {
 		return supervisor.Status{}, err
 	}
 	if err := pulumienv.Link(ctx, p.Home, p.Toolchain.Path, p.executable); err != nil {
@@ -111,6 +119,8 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 		"PULUMI_BACKEND_URL":       "file://" + p.Home.LayerState(),
 		"PULUMI_CONFIG_PASSPHRASE": passphrase,
 		"PULUMI_HOME":              filepath.Join(p.Home.Layer(layer), "pulumi"),
+		// The Kubernetes plugin leaves kubeconfigs in the folder for temporary files.
+		"TMPDIR": p.layerTemp(layer),
 	})
 	switch layer {
 	case BootstrapLayer:
@@ -137,6 +147,9 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 	}
 	return env, nil
 }
+
+// layerTemp is a layer's folder for temporary files, which exists while the layer runs.
+func (p *Platform) layerTemp(layer string) string { return filepath.Join(p.Home.Layer(layer), "tmp") }
 
 // runner runs a layer of this platform.
 func (p *Platform) runner(ctx context.Context, layer string) (layers.Runner, error) {

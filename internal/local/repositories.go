@@ -60,8 +60,8 @@ func (p *Platform) pushPlatform(ctx context.Context, status supervisor.Status, w
 	if changed != "" {
 		warn("sync/ or operator/config/ has changes that are not committed: Flux applies the last commit")
 	}
-	_, err = p.git(ctx, p.Root, "push", "--quiet", repositoryURL(status, platformRepository), "HEAD:refs/heads/"+gitserver.Branch)
-	if err != nil && strings.Contains(err.Error(), "rejected") {
+	report, err := p.git(ctx, p.Root, "push", "--porcelain", repositoryURL(status, platformRepository), "HEAD:refs/heads/"+gitserver.Branch)
+	if err != nil && strings.Contains(report, "[rejected]") {
 		warn("the platform repository holds commits that this clone does not: it stays as it is; %s", p.CloneCommand(status, platformRepository, gitserver.Engineer))
 		return nil
 	}
@@ -96,7 +96,8 @@ func (p *Platform) seedTeam(ctx context.Context, status supervisor.Status, team 
 	return nil
 }
 
-// git runs git as the engineer. The password travels in the environment: arguments are for everybody to see.
+// git runs git as the engineer and returns what it prints, also where it fails. The password travels in the environment:
+// arguments are for everybody to see. Settings and hooks of the user are kept out.
 func (p *Platform) git(ctx context.Context, dir string, args ...string) (string, error) {
 	password, err := p.gitPassword(gitserver.Engineer)
 	if err != nil {
@@ -106,15 +107,19 @@ func (p *Platform) git(ctx context.Context, dir string, args ...string) (string,
 	command := exec.CommandContext(ctx, "git", args...)
 	command.Dir = dir
 	command.Env = append(os.Environ(),
-		"GIT_TERMINAL_PROMPT=0",
-		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http.extraHeader", "GIT_CONFIG_VALUE_0=Authorization: Basic "+login,
+		"GIT_TERMINAL_PROMPT=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "LC_ALL=C",
+		"NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1",
+		"GIT_CONFIG_COUNT=3",
+		"GIT_CONFIG_KEY_0=http.extraHeader", "GIT_CONFIG_VALUE_0=Authorization: Basic "+login,
+		"GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1="+os.DevNull,
+		"GIT_CONFIG_KEY_2=safe.directory", "GIT_CONFIG_VALUE_2="+dir,
 		"GIT_AUTHOR_NAME=Strata", "GIT_AUTHOR_EMAIL="+supervisor.Engineer,
 		"GIT_COMMITTER_NAME=Strata", "GIT_COMMITTER_EMAIL="+supervisor.Engineer,
 	)
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
 	if err := command.Run(); err != nil {
-		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, strings.Join(strings.Fields(stderr.String()), " "))
+		return stdout.String(), fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, strings.Join(strings.Fields(stderr.String()), " "))
 	}
 	return strings.TrimSpace(stdout.String()), nil
 }

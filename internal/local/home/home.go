@@ -113,6 +113,9 @@ func Open(dir string) (Home, error) {
 	}
 	f, err := h.read()
 	if errors.Is(err, fs.ErrNotExist) {
+		if left, err := os.ReadDir(h.dir); err != nil || len(left) > 0 {
+			return h, errors.Join(err, fmt.Errorf("make the home: %s is not empty and no home: name an empty folder in STRATA_HOME", h.dir))
+		}
 		return h, h.write(file{Version: version, Ports: map[string]int{}})
 	}
 	if err != nil {
@@ -122,6 +125,52 @@ func Open(dir string) (Home, error) {
 		return h, fmt.Errorf("home %s has version %d of the layout, this strata reads version %d: use the strata that made it, or name another home in STRATA_HOME", h.dir, f.Version, version)
 	}
 	return h, nil
+}
+
+// entries are all that a home consists of.
+var entries = []string{
+	"credentials", "environment", "git", "google", "kubernetes", "layers", "layers.lock", "logs", "pods", "run", "state",
+	"supervisor.lock", "supervisor.sock", "tools", "home.json",
+}
+
+// Remove removes the home: all that belongs to one, and then the folder, unless something else lies in it. Where there
+// is no home nothing is touched.
+func (h Home) Remove() error {
+	if !h.Exists() {
+		return nil
+	}
+	for _, entry := range entries {
+		if err := os.RemoveAll(h.path(entry)); err != nil {
+			return fmt.Errorf("remove the home: %w", err)
+		}
+	}
+	if err := os.Remove(h.dir); err != nil {
+		return fmt.Errorf("remove the home: what is left in it is not Strata's: %w", err)
+	}
+	return nil
+}
+
+// KeepEnvironment records the environment that the home is for, and refuses another. An empty name says nothing.
+func (h Home) KeepEnvironment(name string) error {
+	if name == "" {
+		return nil
+	}
+	kept, err := os.ReadFile(h.path("environment"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return WriteFile(h.path("environment"), []byte(name))
+	case err != nil:
+		return fmt.Errorf("read the home's environment: %w", err)
+	case string(kept) != name:
+		return fmt.Errorf("home %s is for the environment %s, not %s: say --env %s, or name another home in STRATA_HOME", h.dir, kept, name, kept)
+	}
+	return nil
+}
+
+// Environment is the environment that the home is for, or "" where none was recorded.
+func (h Home) Environment() string {
+	kept, _ := os.ReadFile(h.path("environment"))
+	return string(kept)
 }
 
 // file is home.json.

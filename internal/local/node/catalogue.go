@@ -24,6 +24,9 @@ type Image struct {
 	// Listen are the flags by which the program is told where to listen. In a pod of its own a program has every port
 	// to itself; here each gets a free port on loopback.
 	Listen []Listen
+	// ExecProbes allows probes that run a command. The command runs on this machine, not in a container: whoever may write
+	// the pod may run anything.
+	ExecProbes bool
 	// Override are arguments put behind the container's own, where a flag of the pod cannot work outside a container.
 	Override []string
 }

@@ -7,9 +7,9 @@ import (
 
 func TestFind(t *testing.T) {
 	catalogue := Catalogue{
-		{Repository: "ghcr.io/fluxcd/source-controller", Tag: "v1.9.4"},
-		{Repository: "localhost:5000/program", Tag: "latest"},
-		{Repository: "nginx", Tag: "1.27"},
+		{May: anybody, Repository: "ghcr.io/fluxcd/source-controller", Tag: "v1.9.4"},
+		{May: anybody, Repository: "localhost:5000/program", Tag: "latest"},
+		{May: anybody, Repository: "nginx", Tag: "1.27"},
 	}
 	const digest = "@sha256:0123456789012345678901234567890123456789012345678901234567890123"
 	for image, want := range map[string]string{
@@ -37,7 +37,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestFindRefusesAnotherTagAndSaysWhichThereIs(t *testing.T) {
-	catalogue := Catalogue{{Repository: "ghcr.io/fluxcd/source-controller", Tag: "v1.9.4"}}
+	catalogue := Catalogue{{May: anybody, Repository: "ghcr.io/fluxcd/source-controller", Tag: "v1.9.4"}}
 	for _, image := range []string{
 		"ghcr.io/fluxcd/source-controller:v1.0.0",
 		"ghcr.io/fluxcd/source-controller",
@@ -52,6 +52,28 @@ func TestFindRefusesAnotherTagAndSaysWhichThereIs(t *testing.T) {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: the error does not say %q: %v", image, want, err)
 			}
+		}
+	}
+}
+
+func TestFindGivesAProcessToNobodyElse(t *testing.T) {
+	only := func(namespace, serviceAccount string) bool {
+		return namespace == "flux-system" && serviceAccount == "source-controller"
+	}
+	const image = "ghcr.io/fluxcd/source-controller"
+	catalogue := Catalogue{{May: only, Repository: image, Tag: "latest"}, {Repository: "forgotten"}}
+	for _, tc := range []struct {
+		namespace, account, image string
+		process                   bool
+	}{
+		{"flux-system", "source-controller", image, true},
+		{"team-web", "source-controller", image, false},
+		{"flux-system", "default", image, false},
+		{"flux-system", "source-controller", "forgotten", false},
+	} {
+		found, err := catalogue.find(tc.namespace, tc.account, tc.image)
+		if err != nil || (found != nil) != tc.process {
+			t.Errorf("%s/%s, image %s: got %v, %v", tc.namespace, tc.account, tc.image, found, err)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func newTestNode(t *testing.T) *Node {
 	n := &Node{
 		pods: t.TempDir(), logs: t.TempDir(), log: slog.New(slog.NewTextHandler(io.Discard, nil)), running: map[string]*pod{},
 		notify:    func(*corev1.Pod) {},
-		catalogue: Catalogue{{Repository: "example.com/program", Tag: "v1"}},
+		catalogue: Catalogue{{May: anybody, Repository: "example.com/program", Tag: "v1"}},
 	}
 	n.services = &services{
 		pods: n.podsIn, log: n.log, listeners: map[string]net.Listener{},

@@ -8,11 +8,13 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	vknode "github.com/virtual-kubelet/virtual-kubelet/node"
@@ -54,6 +56,9 @@ type Node struct {
 	recorder   record.EventRecorder
 	log        *slog.Logger
 
+	// closing is set while the node stops all its pods.
+	closing atomic.Bool
+
 	mu      sync.Mutex
 	running map[string]*pod // by namespace/name
 	// notify tells virtual-kubelet of a pod's new status.
@@ -69,6 +74,9 @@ func Run(ctx context.Context, o Options, ready func()) error {
 	if err != nil {
 		return fmt.Errorf("run the node: %w", err)
 	}
+	asked := ctx
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	pods := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTweakListOptions(func(l *metav1.ListOptions) {
 		l.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", o.Name).String()
 	}))
@@ -118,21 +126,28 @@ func Run(ctx context.Context, o Options, ready func()) error {
 		ready()
 	case <-nodeController.Done():
 	}
+	// Neither half is a node without the other.
+	select {
+	case <-nodeController.Done():
+	case <-podController.Done():
+	}
+	cancel()
 	<-podController.Done()
 	n.stopAll()
-	if ctx.Err() != nil {
+	if asked.Err() != nil {
 		return nil
 	}
-	if err := nodeController.Err(); err != nil {
-		return fmt.Errorf("run the node: %w", err)
-	}
-	return podController.Err()
+	return fmt.Errorf("run the node: it ended by itself: %w", errors.Join(nodeController.Err(), podController.Err()))
 }
 
 // podWorkers is how many pods are taken up or given up at the same time.
 const podWorkers = 10
 
+// closingGrace bounds how long a pod may take to end when the node itself stops, whatever the pod asks for.
+const closingGrace = 45 * time.Second
+
 func (n *Node) stopAll() {
+	n.closing.Store(true)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var group sync.WaitGroup

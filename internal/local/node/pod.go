@@ -146,7 +146,11 @@ func (p *pod) grace() time.Duration {
 	if s := p.object.DeletionGracePeriodSeconds; s != nil {
 		seconds = *s
 	}
-	return time.Duration(seconds) * time.Second
+	grace := time.Duration(seconds) * time.Second
+	if p.node.closing.Load() {
+		grace = min(grace, closingGrace)
+	}
+	return grace
 }
 
 // start runs the pod in the background until stop.

@@ -135,10 +135,10 @@ func (c *container) check(ctx context.Context, probe *corev1.Probe, env []string
 			return err
 		}
 		return conn.Close()
-	case probe.Exec != nil && len(probe.Exec.Command) > 0:
+	case probe.Exec != nil && len(probe.Exec.Command) > 0 && c.image.ExecProbes:
 		return c.checkExec(ctx, probe.Exec.Command, env)
 	}
-	return fmt.Errorf("this kind of probe is not supported on this node")
+	return fmt.Errorf("this kind of probe is not supported on this node for image %s", c.image.Repository)
 }
 
 func (c *container) checkExec(ctx context.Context, words, env []string) error {

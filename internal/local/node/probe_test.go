@@ -40,6 +40,7 @@ func probed(t *testing.T) *container {
 		t.Fatal(err)
 	}
 	c.ports = map[int32]int{8080: port, 9090: free}
+	c.image = &Image{Repository: "probed", ExecProbes: true}
 	return c
 }
 

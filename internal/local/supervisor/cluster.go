@@ -103,26 +103,35 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 		return nil, fmt.Errorf("start the node: %w", err)
 	}
 	running, cancel := context.WithCancel(context.Background())
-	ready, done := make(chan struct{}), make(chan error, 1)
+	ready, done := make(chan struct{}), make(chan struct{})
+	var ended error
 	go func() {
-		done <- node.Run(running, node.Options{
+		defer close(done)
+		ended = node.Run(running, node.Options{
 			Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: c.version, Catalogue: c.catalogue,
 			Pods: c.home.Pods(), Logs: c.home.Logs(), Listen: c.home.Listen, Log: c.log,
 		}, func() { close(ready) })
 	}()
 	select {
 	case <-ready:
-		return func() { cancel(); <-done }, nil //nolint:errcheck // a node that is stopped has nothing to say
-	case err := <-done:
+		go func() {
+			<-done
+			if running.Err() == nil {
+				c.set(ClusterFailed, fmt.Errorf("the node ended: %w", ended))
+			}
+		}()
+		return func() { cancel(); <-done }, nil
+	case <-done:
 		cancel()
-		return nil, fmt.Errorf("start the node: %w", err)
+		return nil, fmt.Errorf("start the node: %w", ended)
 	case <-time.After(nodeTimeout):
 		err = fmt.Errorf("start the node: it did not register within %s", nodeTimeout)
 	case <-ctx.Done():
 		err = fmt.Errorf("start the node: %w", context.Cause(ctx))
 	}
 	cancel()
-	return nil, errors.Join(err, <-done)
+	<-done
+	return nil, errors.Join(err, ended)
 }
 
 // stop stops the node, its pods and the control plane. Data stays.
@@ -180,18 +189,24 @@ func (c *cluster) Create(ctx context.Context, name string) (gcloud.ClusterAccess
 	return gcloud.ClusterAccess{Endpoint: strings.TrimPrefix(plane.Server(), "https://"), CA: ca, ClientCertificate: cert, ClientKey: key}, nil
 }
 
-// Delete stops the cluster and erases its data.
-func (c *cluster) Delete(context.Context, string) error {
+// Delete stops the cluster and erases its data. A control plane that this cluster never claimed is left alone.
+func (c *cluster) Delete(_ context.Context, name string) error {
 	c.lifecycle.Lock()
 	defer c.lifecycle.Unlock()
+	owner, err := os.ReadFile(c.claimFile())
+	if err == nil && string(owner) != name || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
 	c.stopLocked()
 	return errors.Join(controlplane.Erase(c.home), os.RemoveAll(c.home.Pods()))
 }
 
 // claim makes the control plane that of the cluster called name.
 func (c *cluster) claim(ctx context.Context, name string) error {
-	path := filepath.Join(c.home.Kubernetes(), "cluster")
-	owner, err := os.ReadFile(path)
+	owner, err := os.ReadFile(c.claimFile())
 	switch {
 	case err == nil && string(owner) == name:
 		return nil
@@ -207,8 +222,11 @@ func (c *cluster) claim(ctx context.Context, name string) error {
 	if used != "" {
 		return fmt.Errorf("the control plane of this home holds a namespace %s that no layer made: delete it, or use another home", used)
 	}
-	return home.WriteFile(path, []byte(name))
+	return home.WriteFile(c.claimFile(), []byte(name))
 }
+
+// claimFile names the cluster that the control plane belongs to.
+func (c *cluster) claimFile() string { return filepath.Join(c.home.Kubernetes(), "cluster") }
 
 // usedNamespace names a namespace that Kubernetes itself did not make, or "".
 func (c *cluster) usedNamespace(ctx context.Context) (string, error) {
