@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
@@ -127,6 +128,11 @@ func (p *Platform) operate(ctx context.Context, name string, progress layers.Pro
 		return layers.Summary{}, fmt.Errorf("layer %s: %w: wait for it, then run this again", name, err)
 	}
 	defer release()
+	temp := p.layerTemp(name)
+	if err := os.MkdirAll(temp, 0o700); err != nil {
+		return layers.Summary{}, fmt.Errorf("layer %s: %w", name, err)
+	}
+	defer os.RemoveAll(temp)
 	return do(runner, ctx, l, progress)
 }
 

@@ -9,7 +9,11 @@ import (
 	"github.com/strata-platform/strata/internal/local/pulumienv"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/operator/controller"
+	"github.com/strata-platform/strata/platform"
 )
+
+// fluxNamespace is where Flux's controllers live, each under an account of its own name.
+const fluxNamespace = "flux-system"
 
 // operatorImage is the image of the embedded operator; its program is strata itself.
 const operatorImage = "ghcr.io/strata-platform/operator"
@@ -23,6 +27,7 @@ func catalogue(h home.Home, tc *toolchain.Toolchain, googleURL, executable, vers
 		return node.Image{
 			Repository: "ghcr.io/fluxcd/" + name,
 			Tag:        tc.Version(name),
+			May:        only(fluxNamespace, name),
 			Program:    func(ctx context.Context) (string, error) { return tc.Path(ctx, name) },
 			Listen:     append(listen, serving...),
 			Override:   alone,
@@ -36,6 +41,7 @@ func catalogue(h home.Home, tc *toolchain.Toolchain, googleURL, executable, vers
 		{
 			Repository: operatorImage,
 			Tag:        version,
+			May:        only(platform.OperatorNamespace, platform.OperatorAccount),
 			Program: func(ctx context.Context) (string, error) {
 				return executable, pulumienv.Link(ctx, h, tc.Path, executable)
 			},
@@ -44,6 +50,11 @@ func catalogue(h home.Home, tc *toolchain.Toolchain, googleURL, executable, vers
 			Listen:     []node.Listen{{Flag: "--metrics-addr", Port: 8080}, {Flag: "--health-addr", Port: 8081}},
 		},
 	}
+}
+
+// only allows the pods of one service account.
+func only(namespace, serviceAccount string) func(string, string) bool {
+	return func(n, a string) bool { return n == namespace && a == serviceAccount }
 }
 
 // operatorEnv is the environment of every run, and what the operator itself is told of the home.
