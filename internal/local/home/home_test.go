@@ -244,3 +244,69 @@ func TestTwoAcquireExcludeEachOther(t *testing.T) {
 	}
 	again()
 }
+
+func TestAForeignFolderIsNeitherMadeAHomeNorRemoved(t *testing.T) {
+	dir := t.TempDir()
+	thesis := filepath.Join(dir, "thesis.txt")
+	if err := os.WriteFile(thesis, []byte("not Strata's"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := home.Open(dir); err == nil || !strings.Contains(err.Error(), "is not empty and no home") {
+		t.Errorf("opening it gives %v", err)
+	}
+	h, err := home.At(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Remove(); err != nil {
+		t.Errorf("removing what is no home gives %v", err)
+	}
+	if _, err := os.Stat(thesis); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRemoveLeavesWhatIsNotTheHomes(t *testing.T) {
+	h, err := home.Open(filepath.Join(t.TempDir(), "home"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Secret("passphrase"); err != nil {
+		t.Fatal(err)
+	}
+	thesis := filepath.Join(h.Dir(), "thesis.txt")
+	if err := os.WriteFile(thesis, []byte("not Strata's"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Remove(); err == nil || !strings.Contains(err.Error(), "what is left in it is not Strata's") {
+		t.Errorf("got %v", err)
+	}
+	left, err := os.ReadDir(h.Dir())
+	if err != nil || len(left) != 1 {
+		t.Errorf("left is %v (%v)", left, err)
+	}
+	if err := os.Remove(thesis); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(h.Dir()); err != nil {
+		t.Errorf("the folder is not empty: %v", err)
+	}
+}
+
+func TestAHomeIsForOneEnvironment(t *testing.T) {
+	h, err := home.Open(filepath.Join(t.TempDir(), "home"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"prod", "", "prod"} {
+		if err := h.KeepEnvironment(name); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if err := h.KeepEnvironment("dev"); err == nil || !strings.Contains(err.Error(), "say --env prod") {
+		t.Errorf("another environment gives %v", err)
+	}
+	if h.Environment() != "prod" {
+		t.Errorf("the home is for %q", h.Environment())
+	}
+}
