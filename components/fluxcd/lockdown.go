@@ -33,6 +33,15 @@ patches:
     - op: add
       path: /spec/template/spec/containers/0/args/-
       value: --requeue-dependency=2s
+# A new commit, a suspension or a deletion ends the wait for what a sync applied before: otherwise it would last for the
+# whole timeout where an object that is waited for has gone.
+- target:
+    kind: Deployment
+    name: kustomize-controller
+  patch: |
+    - op: add
+      path: /spec/template/spec/containers/0/args/-
+      value: --feature-gates=CancelHealthCheckOnNewRevision=true
 # Whoever names no account has the rights of the namespace's default one.
 - target:
     kind: Deployment
