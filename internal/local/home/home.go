@@ -282,16 +282,31 @@ func freePort(taken map[int]bool) (int, error) {
 	}
 }
 
-// Secret returns the random secret kept in a file of the home, and makes it at the first call.
+// Secret returns the random secret kept in a file of the home, and makes it at the first call. Of several processes that
+// call it first, one makes it for all.
 func (h Home) Secret(name string) (string, error) {
 	path := h.path("credentials", name)
 	raw, err := os.ReadFile(path)
-	if err == nil {
-		return string(raw), nil
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = h.makeSecret(path); err == nil {
+			raw, err = os.ReadFile(path)
+		}
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("read the home's %s: %w", name, err)
+	if err != nil {
+		return "", fmt.Errorf("the home's secret %s: %w", name, err)
 	}
-	secret := rand.Text()
-	return secret, WriteFile(path, []byte(secret))
+	return string(raw), nil
+}
+
+// makeSecret makes a secret, unless another process was quicker: a link, unlike a rename, replaces nothing.
+func (h Home) makeSecret(path string) error {
+	fresh := path + "." + rand.Text()
+	if err := WriteFile(fresh, []byte(rand.Text())); err != nil {
+		return err
+	}
+	defer os.Remove(fresh)
+	if err := os.Link(fresh, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }

@@ -310,3 +310,25 @@ func TestAHomeIsForOneEnvironment(t *testing.T) {
 		t.Errorf("the home is for %q", h.Environment())
 	}
 }
+
+func TestASecretAskedForAtOnceIsTheSameForAll(t *testing.T) {
+	h := open(t, filepath.Join(t.TempDir(), "home"))
+	secrets := make(chan string, 20)
+	var group sync.WaitGroup
+	for range cap(secrets) {
+		group.Go(func() {
+			secret, err := h.Secret("control")
+			if err != nil {
+				t.Error(err)
+			}
+			secrets <- secret
+		})
+	}
+	group.Wait()
+	first := <-secrets
+	for range cap(secrets) - 1 {
+		if other := <-secrets; other != first || other == "" {
+			t.Fatalf("got %q and %q", first, other)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package supervisor
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/strata-platform/strata/internal/local/home"
@@ -40,6 +42,22 @@ func TestOnlyThePlatformsOwnAccountsGetProcesses(t *testing.T) {
 		}
 		if image.ExecProbes {
 			t.Errorf("probes of %s run commands on this machine", image.Repository)
+		}
+	}
+}
+
+func TestTheControlSocketWantsItsSecret(t *testing.T) {
+	stopped := false
+	s := &supervisor{stop: func() { stopped = true }}
+	handler := s.control("right")
+	for secret, want := range map[string]int{"": http.StatusForbidden, "Bearer wrong": http.StatusForbidden, "Bearer right": http.StatusOK} {
+		stopped = false
+		request := httptest.NewRequest(http.MethodPost, "/stop", nil)
+		request.Header.Set("Authorization", secret)
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, request)
+		if answer.Code != want || stopped != (want == http.StatusOK) {
+			t.Errorf("%q gets %d, stopped is %v", secret, answer.Code, stopped)
 		}
 	}
 }

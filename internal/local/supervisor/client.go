@@ -164,6 +164,13 @@ func (c *Client) call(ctx context.Context, method, path string, result any) erro
 	if err != nil {
 		return err
 	}
+	if c.home.Exists() {
+		secret, err := c.home.Secret(controlSecret)
+		if err != nil {
+			return err
+		}
+		request.Header.Set("Authorization", "Bearer "+secret)
+	}
 	response, err := c.http.Do(request)
 	if err != nil {
 		// The connection to a supervisor that dies before it takes the request is reset.

@@ -4,6 +4,7 @@ package supervisor
 
 import (
 	"context"
+	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,6 +120,10 @@ func (s *supervisor) open() error {
 
 // serve serves until ctx ends or a server fails, and then stops everything in the reverse order of its start.
 func (s *supervisor) serve(ctx context.Context, google, git, control net.Listener) error {
+	secret, err := s.Home.Secret(controlSecret)
+	if err != nil {
+		return err
+	}
 	failed := make(chan error, 3)
 	var servers []*http.Server
 	run := func(l net.Listener, h http.Handler) {
@@ -132,7 +137,7 @@ func (s *supervisor) serve(ctx context.Context, google, git, control net.Listene
 	}
 	run(google, s.google)
 	run(git, s.git)
-	run(control, s.control())
+	run(control, s.control(secret))
 	s.Log.Info("supervisor runs", "home", s.Home.Dir(), "google", s.googleURL, "git", s.gitURL)
 
 	resumed := make(chan struct{})
@@ -140,7 +145,6 @@ func (s *supervisor) serve(ctx context.Context, google, git, control net.Listene
 		defer close(resumed)
 		s.resume(ctx)
 	}()
-	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
@@ -189,8 +193,12 @@ func (s *supervisor) status() Status {
 	return status
 }
 
-// control is the API of the control socket. The socket's mode keeps other users out.
-func (s *supervisor) control() http.Handler {
+// controlSecret is the name of the home's secret that callers of the control socket show. The socket's mode keeps other
+// users out; the secret keeps out a team's run of Pulumi, which is the same user's but cannot read the home.
+const controlSecret = "control"
+
+// control is the API of the control socket.
+func (s *supervisor) control(secret string) http.Handler {
 	mux := http.NewServeMux()
 	answer := func(w http.ResponseWriter, value any, err error) {
 		w.Header().Set("Content-Type", "application/json")
@@ -213,7 +221,13 @@ func (s *supervisor) control() http.Handler {
 		answer(w, struct{}{}, nil)
 		s.stop()
 	})
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+secret)) != 1 {
+			http.Error(w, "not allowed", http.StatusForbidden)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 type controlError struct {
