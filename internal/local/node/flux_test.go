@@ -24,6 +24,9 @@ import (
 const fluxNamespace = "flux-system"
 
 func TestFluxRunsFromItsOwnDeployments(t *testing.T) {
+	// Built here, not while the pods wait for them.
+	toolchaintest.Path(t, "source-controller")
+	toolchaintest.Path(t, "kustomize-controller")
 	c := realCluster(t)
 	t.Parallel()
 	c.installFlux(t, toolchaintest.Path(t, "flux-manifests"), "source-controller", "kustomize-controller")
