@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -259,10 +260,17 @@ func startOperator(t *testing.T, c *cluster) (stop func()) {
 	t.Setenv("OPERATOR_SECRET", "canary-operator")
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
+	// The manager's last words come after Run has returned, when the test may have ended: not to t.Output.
+	logs := &buffer{}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the operator's log:\n%s", logs)
+		}
+	})
 	go func() {
 		done <- controller.Run(ctx, controller.Options{
 			Config: c.operator, PassEnv: []string{"PATH"}, WorkDir: t.TempDir(), FileBackendRoot: c.backends,
-			Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+			Log: slog.New(slog.NewTextHandler(logs, nil)),
 		})
 	}()
 	stop = sync.OnceFunc(func() {
@@ -273,4 +281,22 @@ func startOperator(t *testing.T, c *cluster) (stop func()) {
 	})
 	t.Cleanup(stop)
 	return stop
+}
+
+// buffer keeps what several goroutines write.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
