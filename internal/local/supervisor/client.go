@@ -138,10 +138,13 @@ func (c *Client) Stop(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
+	var asked bool
+	var refusal error
 	for {
-		// One that does not answer may still be starting or ending: it is gone when the lock is free.
-		if err := c.call(ctx, http.MethodPost, "/stop", nil); err != nil && !errors.Is(err, ErrNotRunning) && ctx.Err() == nil {
-			return err
+		// One that does not answer is still starting, or ending: it is gone when the lock is free.
+		if !asked {
+			refusal = c.call(ctx, http.MethodPost, "/stop", nil)
+			asked = refusal == nil
 		}
 		release, err := c.home.Acquire()
 		if err == nil {
@@ -153,7 +156,7 @@ func (c *Client) Stop(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("stop the supervisor: it still runs after %s; see %s", stopTimeout, c.home.Log(Command))
+			return errors.Join(fmt.Errorf("stop the supervisor: it still runs after %s; see %s", stopTimeout, c.home.Log(Command)), refusal)
 		case <-time.After(pollEvery):
 		}
 	}
