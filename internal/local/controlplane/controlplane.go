@@ -156,9 +156,6 @@ func (c *ControlPlane) clientConfig(client string) *rest.Config {
 	}
 }
 
-// CAFile is the path of the cluster's CA certificate.
-func (c *ControlPlane) CAFile() string { return c.pki().cert("ca") }
-
 func (c *ControlPlane) pki() pki { return pki{dir: filepath.Join(c.home.Kubernetes(), "pki")} }
 
 func (c *ControlPlane) ensureKeys() error {

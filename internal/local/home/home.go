@@ -83,10 +83,6 @@ func (h Home) LayerState() string { return h.path("state", "platform") }
 // use the folder of its own namespace only.
 func (h Home) TenantState(namespace string) string { return h.path("state", "teams", namespace) }
 
-// Argv0 is the first argument of a process that Strata starts: it carries the home's path, so that the process can be
-// found by it.
-func (h Home) Argv0(program string) string { return h.path("run", program) }
-
 // At returns the home in dir without touching the disk. Use Open to make it.
 func At(dir string) (Home, error) {
 	abs, err := filepath.Abs(dir)
@@ -129,7 +125,7 @@ func Open(dir string) (Home, error) {
 
 // entries are all that a home consists of.
 var entries = []string{
-	"credentials", "environment", "git", "google", "kubernetes", "layers", "layers.lock", "logs", "pods", "run", "state",
+	"credentials", "environment", "git", "google", "kubernetes", "layers", "layers.lock", "logs", "pods", "state",
 	"supervisor.lock", "supervisor.sock", "tools", "home.json",
 }
 
