@@ -13,7 +13,7 @@ func (s *Server) authorize(tx *bbolt.Tx, svc *service, who principal, permission
 		return err
 	}
 	if !granted {
-		return svc.denied(permission, on)
+		return svc.denied(who, permission, on)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func (s *Server) containerService() *service {
 		name:   "container.googleapis.com",
 		title:  "Kubernetes Engine API",
 		prefix: "container",
-		denied: func(permission string, on resource) *apiError {
+		denied: func(_ principal, permission string, on resource) *apiError {
 			return permissionDenied("Required %q permission(s) for %q.", permission, on.name)
 		},
 		routes: []route{

@@ -13,7 +13,7 @@ func (s *Server) iamService() *service {
 		name:   "iam.googleapis.com",
 		title:  "Identity and Access Management (IAM) API",
 		prefix: "iam",
-		denied: func(permission string, _ resource) *apiError {
+		denied: func(_ principal, permission string, _ resource) *apiError {
 			return permissionDenied("Permission '%s' denied on resource (or it may not exist).", permission).withInfo(
 				"IAM_PERMISSION_DENIED", "iam.googleapis.com", map[string]string{"permission": permission})
 		},

@@ -135,7 +135,7 @@ func (s *Server) resourceManagerService() *service {
 		name:   "cloudresourcemanager.googleapis.com",
 		title:  "Cloud Resource Manager API",
 		prefix: "cloudresourcemanager",
-		denied: func(permission string, on resource) *apiError {
+		denied: func(_ principal, permission string, on resource) *apiError {
 			return permissionDenied("The caller does not have permission").withInfo("IAM_PERMISSION_DENIED",
 				"cloudresourcemanager.googleapis.com", map[string]string{"permission": permission, "resource": on.name})
 		},

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"go.etcd.io/bbolt"
 )
 
 // service is one emulated API.
@@ -13,8 +15,11 @@ type service struct {
 	title  string
 	prefix string // first segment of its paths here
 	routes []route
+	// project tells which project a call is about, by its id or its number, where that is not the path's variable. It may
+	// be nil.
+	project func(*bbolt.Tx, *call) (string, error)
 	// denied words the refusal of a call for a missing permission as this API does.
-	denied func(permission string, on resource) *apiError
+	denied func(who principal, permission string, on resource) *apiError
 }
 
 // route is one method of an API.
@@ -27,7 +32,8 @@ type route struct {
 	// handler finds out by itself what is needed.
 	permission string
 	// on says which resource the permission is needed on; nil means the project.
-	on     func(*call) resource
+	on func(*call) resource
+	// handle answers the call: with what is sent as JSON, or with an http.Handler that sends something else.
 	handle func(*call) (any, error)
 
 	segments []string

@@ -103,6 +103,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		writeError(w, err)
 		return
 	}
+	if own, ok := answer.(http.Handler); ok {
+		own.ServeHTTP(w, r)
+		return
+	}
 	writeJSON(w, http.StatusOK, answer)
 }
 
@@ -120,7 +124,13 @@ func (s *Server) serve(r *http.Request) (any, error) {
 		return nil, notFound("%s %s is not emulated by the emulated Google Cloud (%s).", r.Method, r.URL.Path, svc.name)
 	}
 	err = s.store.view(func(tx *bbolt.Tx) error {
-		if c.project, err = findProject(tx, vars["project"]); err != nil {
+		about := vars["project"]
+		if svc.project != nil {
+			if about, err = svc.project(tx, c); err != nil {
+				return err
+			}
+		}
+		if c.project, err = findProject(tx, about); err != nil {
 			return err
 		}
 		if err := s.requireEnabled(tx, svc, c.project); err != nil {

@@ -23,7 +23,7 @@ func (s *Server) serviceUsageService() *service {
 		name:   "serviceusage.googleapis.com",
 		title:  "Service Usage API",
 		prefix: "serviceusage",
-		denied: func(permission string, on resource) *apiError {
+		denied: func(_ principal, permission string, on resource) *apiError {
 			return permissionDenied("Permission denied on %s: %s is required.", on.name, permission).withInfo(
 				"AUTH_PERMISSION_DENIED", "serviceusage.googleapis.com", map[string]string{"permission": permission, "resource": on.name})
 		},

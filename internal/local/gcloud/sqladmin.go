@@ -13,7 +13,7 @@ func (s *Server) sqlService() *service {
 		name:   "sqladmin.googleapis.com",
 		title:  "Cloud SQL Admin API",
 		prefix: "sqladmin",
-		denied: func(permission string, on resource) *apiError {
+		denied: func(_ principal, permission string, on resource) *apiError {
 			refusal := permissionDenied("boss::NOT_AUTHORIZED: Not authorized to access resource. Possibly missing permission %s on resource %s.",
 				permission, on.name)
 			refusal.Status = ""
