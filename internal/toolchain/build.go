@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -77,16 +78,15 @@ func (j job) make(ctx context.Context, target string, start time.Time) (Progress
 }
 
 // stage makes a folder beside the bundle's, after removing those that interrupted builds have left: the caller holds
-// the lock.
+// the lock. A compiler that a killed build has left may still write into one for a moment, which then goes with the
+// next build or prune.
 func (j job) stage() (string, error) {
 	stale, err := filepath.Glob(j.dir + stageInfix + "*")
 	if err != nil {
 		return "", err
 	}
 	for _, dir := range stale {
-		if err := os.RemoveAll(dir); err != nil {
-			return "", err
-		}
+		_ = os.RemoveAll(dir)
 	}
 	return os.MkdirTemp(filepath.Dir(j.dir), filepath.Base(j.dir)+stageInfix+"*")
 }
@@ -185,16 +185,19 @@ func writeFile(path string, content []byte) error {
 }
 
 // command runs a program in dir, with variables added to the environment, and returns its standard output. When ctx
-// ends, the program and what it has started are interrupted together.
+// ends, the program and what it has started are interrupted together. On Linux the program also ends with this process.
 func command(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(cmd.Environ(), env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = attributes()
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = interruptGrace
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// The kernel counts the death of the thread that started the program as that of its parent.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

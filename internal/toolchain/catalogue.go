@@ -36,7 +36,8 @@ type tool struct {
 	// folder says that the tool is the folder that pkg's program writes to the path it is given, not the program.
 	folder bool
 
-	// versionArgs make the program print its version. Nil when it cannot, or when what it prints is not the pin.
+	// versionArgs make the program print its version. Nil when it cannot, or when what it prints is not the pin: what Go
+	// wrote into the program counts then.
 	versionArgs []string
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -123,7 +124,11 @@ func TestKilledBuildIsClearedAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	t.Cleanup(func() { killWritten(t, started) })
+	pid := writtenPid(t, started)
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	if runtime.GOOS == "linux" {
+		await(t, "what the killed build started ends", func() bool { return !lives(pid) })
+	}
 	stages := func() []string {
 		return slices.DeleteFunc(entries(t, cache), func(name string) bool { return !strings.Contains(name, stageInfix) })
 	}
@@ -167,19 +172,26 @@ func TestWaitForAnotherBuildEndsWithItsContext(t *testing.T) {
 // awaitFile waits until a file is there.
 func awaitFile(t *testing.T, path string) {
 	t.Helper()
+	await(t, path+" is there", func() bool { return exists(path) })
+}
+
+// await waits until a condition holds.
+func await(t *testing.T, what string, condition func() bool) {
+	t.Helper()
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
-	for !exists(path) {
+	end := time.After(time.Minute)
+	for !condition() {
 		select {
 		case <-ticker.C:
-		case <-t.Context().Done():
-			t.Fatalf("%s never came", path)
+		case <-end:
+			t.Fatalf("in vain waited until %s", what)
 		}
 	}
 }
 
-// killWritten kills the process whose number is in the file.
-func killWritten(t *testing.T, path string) {
+// writtenPid reads the number of a process from a file.
+func writtenPid(t *testing.T, path string) int {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -189,5 +201,16 @@ func killWritten(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = syscall.Kill(pid, syscall.SIGKILL)
+	return pid
+}
+
+// lives says whether a process exists and does not merely wait to be collected by its parent.
+func lives(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return false
+	}
+	// The state follows the name in parentheses (proc(5)).
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }

@@ -32,15 +32,49 @@ func (e *commandError) Error() string {
 
 func (e *commandError) Unwrap() error { return e.err }
 
-var (
-	tooOld  = regexp.MustCompile(`requires go >= (\S+) \(running go ([^;)]+)`)
-	refused = regexp.MustCompile(`(?m)([\w.!/~-]+\.[\w.!/~-]+@v[\w.+-]+): (.+)$`)
+// Remedies that several failures share.
+const (
+	installGo  = "install it from https://go.dev/dl"
+	checkProxy = "check the network and go env GOPROXY GOSUMDB"
 )
+
+// failures are what the go command says, in its own words, where there is a better way to say it.
+var failures = []struct {
+	says  *regexp.Regexp
+	means string // a template for Regexp.Expand
+}{
+	{
+		regexp.MustCompile(`requires go >= (\S+) \(running go ([^;)]+)`),
+		"the Go on PATH, ${2}, is too old: ${1} is needed: " + installGo + ", or let Go fetch it with GOTOOLCHAIN=auto",
+	},
+	{
+		// Go before 1.21 knows no such versions.
+		regexp.MustCompile(`invalid go version '([^']+)': must match format`),
+		"the Go on PATH is too old: ${1} is needed: " + installGo,
+	},
+	{
+		regexp.MustCompile(`go: download go(\S+?)(?: for \S+)?: (.+)`),
+		"the Go on PATH is too old: ${1} is needed and cannot be fetched (${2}): " + installGo,
+	},
+	{
+		regexp.MustCompile(`go: downloading (\S+) (\S+)\n.*(module lookup disabled by \S+)`),
+		"module ${1}@${2} was refused: ${3}: " + checkProxy,
+	},
+	{
+		regexp.MustCompile(`(?m)([\w.!/~-]+\.[\w.!/~-]+@v[\w.+-]+): (.*\S)\s*$`),
+		"module ${1} was refused: ${2}: " + checkProxy,
+	},
+	{
+		regexp.MustCompile(`(/\S+): (read-only file system|permission denied)`),
+		"Go cannot write ${1} (${2}): make it writable, or name other folders in GOCACHE, GOMODCACHE and GOTMPDIR",
+	},
+}
 
 // explain puts the failures that have a remedy of their own into a line that names it; it returns others as they are.
 func explain(err error, cache string) error {
 	var output string
-	if failed := (*commandError)(nil); errors.As(err, &failed) {
+	failed := (*commandError)(nil)
+	if errors.As(err, &failed) {
 		output = failed.output
 	}
 	switch {
@@ -48,16 +82,16 @@ func explain(err error, cache string) error {
 		return err
 	case errors.Is(err, exec.ErrNotFound):
 		return errors.New("no Go on PATH: Strata builds its tools from source: install Go from https://go.dev/dl and put it on PATH")
-	case errors.Is(err, syscall.ENOSPC), strings.Contains(output, "no space left on device"):
+	case errors.Is(err, syscall.ENOSPC), strings.Contains(output, "no space left on device"),
+		errors.Is(err, syscall.EDQUOT), strings.Contains(output, "disk quota exceeded"):
 		return fmt.Errorf("the disk is full: free some space for %s and for Go's own caches (go env GOCACHE GOMODCACHE)", cache)
-	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+	case failed == nil && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)):
 		return fmt.Errorf("the cache %s cannot be written: %w: make it writable, or set XDG_CACHE_HOME to a folder that is", cache, err)
 	}
-	if m := tooOld.FindStringSubmatch(output); m != nil {
-		return fmt.Errorf("the Go on PATH, %s, is too old: %s is needed: install it from https://go.dev/dl, or let Go fetch it with GOTOOLCHAIN=auto", m[2], m[1])
-	}
-	if m := refused.FindStringSubmatch(output); m != nil {
-		return fmt.Errorf("module %s was refused: %s: check the network and go env GOPROXY GOSUMDB", m[1], strings.TrimSpace(m[2]))
+	for _, f := range failures {
+		if m := f.says.FindStringSubmatchIndex(output); m != nil {
+			return errors.New(string(f.says.ExpandString(nil, f.means, output, m)))
+		}
 	}
 	return err
 }

@@ -19,7 +19,7 @@ func overridden(name string) (path string, ok bool) {
 }
 
 // checkOverride returns an error unless path can stand for a tool at a version: it must be there, of the right sort,
-// and, where the program can say it, of that version.
+// and, where the program tells its version, of that one.
 func (t *Toolchain) checkOverride(ctx context.Context, tl tool, version, path string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,14 +37,12 @@ func (t *Toolchain) checkOverride(ctx context.Context, tl tool, version, path st
 	case !tl.folder && (info.IsDir() || info.Mode()&0o111 == 0):
 		return fmt.Errorf("use %s: %s is no program: correct it or unset it", variable, path)
 	}
-	if tl.versionArgs != nil {
-		said, err := askVersion(ctx, path, tl.versionArgs)
-		if err != nil {
-			return fmt.Errorf("use %s: %w", variable, err)
-		}
-		if said != strings.TrimPrefix(version, "v") {
-			return fmt.Errorf("use %s: %s is version %s, but Strata pins %s: use that version or unset it", variable, path, said, version)
-		}
+	said, err := tl.versionOf(ctx, path)
+	if err != nil {
+		return fmt.Errorf("use %s: %w", variable, err)
+	}
+	if said != "" && said != version {
+		return fmt.Errorf("use %s: %s is version %s, but Strata pins %s: use that version or unset it", variable, path, said, version)
 	}
 	t.checked[key] = struct{}{}
 	return nil

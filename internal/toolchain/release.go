@@ -2,6 +2,7 @@ package toolchain
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"io"
 	"os"
@@ -17,9 +18,6 @@ const versionTimeout = 10 * time.Second
 
 // release returns the path of the tool on PATH when it says that it is the pinned version, and "" otherwise.
 func (j job) release(ctx context.Context) string {
-	if j.tool.versionArgs == nil {
-		return ""
-	}
 	path, err := exec.LookPath(j.tool.name)
 	if err != nil {
 		return ""
@@ -33,17 +31,29 @@ func (j job) release(ctx context.Context) string {
 	if err != nil || strings.HasPrefix(resolved, cache+string(filepath.Separator)) {
 		return ""
 	}
-	said, err := askVersion(ctx, resolved, j.tool.versionArgs)
-	if err != nil || said != strings.TrimPrefix(j.version, "v") {
+	if said, err := j.tool.versionOf(ctx, resolved); err != nil || said != j.version {
 		return ""
 	}
 	return resolved
 }
 
+// versionOf returns the version that a program is of: it says it, or Go has written it into the program. It is "" for
+// one that tells it in neither way.
+func (t tool) versionOf(ctx context.Context, path string) (string, error) {
+	if t.versionArgs != nil {
+		return askVersion(ctx, path, t.versionArgs)
+	}
+	info, err := buildinfo.ReadFile(path)
+	if err != nil || info.Main.Path != t.pin || info.Main.Version == "(devel)" {
+		return "", nil
+	}
+	return info.Main.Version, nil
+}
+
 // versionText finds a semantic version.
 var versionText = regexp.MustCompile(`\bv?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)`)
 
-// askVersion returns the version, without a v in front, that a program prints.
+// askVersion returns the version that a program prints.
 func askVersion(ctx context.Context, path string, args []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
@@ -53,7 +63,7 @@ func askVersion(ctx context.Context, path string, args []string) (string, error)
 	out, err := cmd.Output()
 	if err == nil {
 		if m := versionText.FindStringSubmatch(string(out)); m != nil {
-			return m[1], nil
+			return "v" + m[1], nil
 		}
 		err = errors.New("no version in its output")
 	}
