@@ -1,0 +1,127 @@
+package toolchain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// A Leftover is a folder in the cache that no tool of this repository uses: built from other pins, by another version
+// of Go, or left half-made by a build that was killed. Another clone may use it.
+type Leftover struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+}
+
+// ours matches the names that this package gives to folders in the cache; the address of a stage is its first group.
+var ours = regexp.MustCompile(`^([a-z-]+-[0-9a-f]{16})(?:` + regexp.QuoteMeta(stageInfix) + `[0-9]+)?$`)
+
+// pruneWait is how long Prune waits for a build of another process before it leaves that build's folders alone.
+const pruneWait = 100 * time.Millisecond
+
+// Leftovers returns what Prune would remove if no build goes on.
+func (t *Toolchain) Leftovers(ctx context.Context) ([]Leftover, error) {
+	used := map[string]bool{}
+	for _, b := range t.bundles {
+		dir, err := t.dir(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		used[dir] = true
+	}
+	entries, err := os.ReadDir(t.cache)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for leftovers: %w", err)
+	}
+	var list []Leftover
+	for _, entry := range entries {
+		path := filepath.Join(t.cache, entry.Name())
+		if !entry.IsDir() || used[path] || !ours.MatchString(entry.Name()) {
+			continue
+		}
+		bytes, err := size(path)
+		if err != nil {
+			return nil, fmt.Errorf("look for leftovers: %w", err)
+		}
+		list = append(list, Leftover{Path: path, Bytes: bytes})
+	}
+	return list, nil
+}
+
+// Prune removes the leftovers and returns those that it has removed. It leaves alone what another process builds, and
+// removes nothing while a program of a leftover runs: other programs of that platform may be needed next.
+func (t *Toolchain) Prune(ctx context.Context) ([]Leftover, error) {
+	list, err := t.Leftovers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range list {
+		if user := userOf(l.Path); user != "" {
+			return nil, fmt.Errorf("prune the tools: %s runs from %s: stop its platform first (`strata local stop` with its STRATA_HOME)", user, l.Path)
+		}
+	}
+	var removed []Leftover
+	for _, l := range list {
+		done, err := t.remove(ctx, l.Path)
+		if err != nil {
+			return removed, fmt.Errorf("prune the tools: %w", err)
+		}
+		if done {
+			removed = append(removed, l)
+		}
+	}
+	return removed, nil
+}
+
+// remove removes a folder of the cache unless another process builds there. The lock's empty file stays: who waits for
+// it holds it open.
+func (t *Toolchain) remove(ctx context.Context, path string) (done bool, err error) {
+	address := filepath.Join(t.cache, ours.FindStringSubmatch(filepath.Base(path))[1])
+	waiting, cancel := context.WithTimeout(ctx, pruneWait)
+	defer cancel()
+	unlock, err := lock(waiting, address+".lock", func() {})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	return true, os.RemoveAll(path)
+}
+
+// size returns how many bytes the files below a folder hold. Files that vanish meanwhile hold none.
+func size(dir string) (bytes int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		var info fs.FileInfo
+		if err == nil {
+			info, err = entry.Info()
+		}
+		if err == nil && info.Mode().IsRegular() {
+			bytes += info.Size()
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	return bytes, err
+}
+
+// userOf names a process that runs a program below a folder, where the system has /proc; "" means none.
+func userOf(dir string) string {
+	links, _ := filepath.Glob("/proc/[0-9]*/exe")
+	for _, link := range links {
+		program, err := os.Readlink(link)
+		if err == nil && strings.HasPrefix(program, dir+string(filepath.Separator)) {
+			return fmt.Sprintf("%s (pid %s)", filepath.Base(program), filepath.Base(filepath.Dir(link)))
+		}
+	}
+	return ""
+}
