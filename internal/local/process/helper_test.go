@@ -53,6 +53,20 @@ var roles = map[string]func(args []string){
 		must(child.Start())
 		fmt.Println("child", child.Process.Pid)
 	},
+	// desert starts a child in a group of its own, which holds the output, and ends before it.
+	"desert": func([]string) {
+		child := role("sleeper")
+		child.Stdout = os.Stdout
+		child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		must(child.Start())
+		fmt.Println("child", child.Process.Pid)
+	},
+	// babble writes numbered lines for ever.
+	"babble": func([]string) {
+		for i := 0; ; i++ {
+			fmt.Println("babble", i)
+		}
+	},
 	"sleeper": func([]string) {
 		signal.Ignore(syscall.SIGTERM)
 		forever()

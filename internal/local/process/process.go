@@ -2,14 +2,14 @@
 package process
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/strata-platform/strata/internal/local/logfile"
 )
 
 // Spec says how to start one program.
@@ -27,8 +27,10 @@ type Spec struct {
 	Env []string
 	// Dir is the working folder.
 	Dir string
-	// Log is the file that standard output and standard error are appended to.
+	// Log is the path of the log that standard output and standard error are appended to.
 	Log string
+	// Stamps makes each line of the log begin with the time at which it was written.
+	Stamps bool
 }
 
 // Process is a started program. It is a group leader: Stop reaches its children too.
@@ -36,26 +38,37 @@ type Process struct {
 	name string
 	cmd  *exec.Cmd
 	log  string
+	last string // the last line of its output, once it has ended
 	done chan struct{}
 	err  error
 	// stopped tells a death that was asked for from one that was not.
 	stopped atomic.Bool
 }
 
+// drainTimeout is how long a process that was left behind, outside of the program's group, may hold the program's
+// output open.
+const drainTimeout = 5 * time.Second
+
 // Start starts the program. On Linux the kernel ends it when the calling process ends, even by kill -9.
 func Start(spec Spec) (*Process, error) {
-	log, err := openLog(spec.Log)
+	log, err := logfile.Open(spec.Log, spec.Stamps)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
-	defer log.Close()
+	// The program writes to a pipe, so that its log can change files while it runs.
+	output, write, err := os.Pipe()
+	if err != nil {
+		log.Close()
+		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
+	}
+	defer write.Close()
 	cmd := &exec.Cmd{
 		Path:        spec.Path,
 		Args:        append([]string{spec.Path}, spec.Args...),
 		Env:         spec.Env,
 		Dir:         spec.Dir,
-		Stdout:      log,
-		Stderr:      log,
+		Stdout:      write,
+		Stderr:      write,
 		SysProcAttr: attributes(),
 	}
 	if spec.Argv0 != "" {
@@ -65,13 +78,25 @@ func Start(spec Spec) (*Process, error) {
 		cmd.Env = []string{}
 	}
 	if err := spawn(cmd); err != nil {
+		output.Close()
+		log.Close()
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
 	p := &Process{name: spec.Name, cmd: cmd, log: spec.Log, done: make(chan struct{})}
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		log.Copy(output)
+	}()
 	go func() {
 		p.err = cmd.Wait()
 		// What the program itself started must not stay behind when it dies.
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		_ = output.SetReadDeadline(time.Now().Add(drainTimeout))
+		<-copied
+		output.Close()
+		log.Close()
+		p.last = log.LastLine()
 		close(p.done)
 	}()
 	return p, nil
@@ -93,7 +118,7 @@ func (p *Process) ExitCode() int {
 	return status.ExitStatus()
 }
 
-// ExitError says why a program that was not asked to stop has ended, with the last line of its log. It is nil while
+// ExitError says why a program that was not asked to stop has ended, with the last line that it wrote. It is nil while
 // the program runs and after Stop.
 func (p *Process) ExitError() error {
 	select {
@@ -108,8 +133,8 @@ func (p *Process) ExitError() error {
 	if p.err != nil {
 		why = p.err.Error()
 	}
-	if last := LastLine(p.log); last != "" {
-		return fmt.Errorf("%s ended (%s): %s", p.name, why, last)
+	if p.last != "" {
+		return fmt.Errorf("%s ended (%s): %s", p.name, why, p.last)
 	}
 	return fmt.Errorf("%s ended (%s); see %s", p.name, why, p.log)
 }
@@ -125,22 +150,4 @@ func (p *Process) Stop(grace time.Duration) {
 	}
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 	<-p.done
-}
-
-// maxLog is the size at which a log is put aside, so that a home does not grow for ever. One old file is kept.
-const maxLog = 16 << 20
-
-func openLog(path string) (*os.File, error) {
-	if path == "" {
-		return nil, errors.New("no log file is named")
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
-		if err := os.Rename(path, path+".1"); err != nil {
-			return nil, err
-		}
-	}
-	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 }

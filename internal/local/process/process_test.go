@@ -1,7 +1,7 @@
 package process_test
 
 import (
-	"bytes"
+	"bufio"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/strata-platform/strata/internal/local/logfile"
 	"github.com/strata-platform/strata/internal/local/process"
 )
 
@@ -140,23 +141,70 @@ func TestNothingOfTheEnvironmentIsInherited(t *testing.T) {
 	}
 }
 
-func TestLogRollsOverWhenItIsLarge(t *testing.T) {
-	log := filepath.Join(t.TempDir(), "fail.log")
-	large := bytes.Repeat([]byte("an old line\n"), 16<<20/12+1)
-	if err := os.WriteFile(log, large, 0o600); err != nil {
+func TestALogChangesFilesWhileTheProgramRuns(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "babble.log")
+	p, err := process.Start(spec("babble", log))
+	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
-		p, err := process.Start(spec("fail", log))
+	defer p.Stop(0)
+	eventually(t, "the log was put aside twice", func() bool {
+		// The program numbers its lines: the file that was put aside begins with the first line only once.
+		f, err := os.Open(log + ".1")
 		if err != nil {
-			t.Fatal(err)
+			return false
 		}
-		<-p.Done()
+		defer f.Close()
+		first, err := bufio.NewReader(f).ReadString('\n')
+		return err == nil && first != "babble 0\n"
+	})
+	for _, file := range []string{log, log + ".1"} {
+		if info, err := os.Stat(file); err != nil || info.Size() > logfile.MaxSize {
+			t.Errorf("%s is %v (%v), want at most %d bytes", file, info, err, logfile.MaxSize)
+		}
 	}
-	if info, err := os.Stat(log + ".1"); err != nil || info.Size() != int64(len(large)) {
-		t.Errorf("the old log is %v (%v), want it put aside whole", info, err)
+	if err := p.ExitError(); err != nil {
+		t.Errorf("the program did not outlive the change of its log: %v", err)
 	}
-	if n := bytes.Count(process.Tail(log), []byte("no configuration")); n != 2 {
-		t.Errorf("the new log holds %d runs, want both", n)
+}
+
+func TestALogCanTellWhenItsLinesWereWritten(t *testing.T) {
+	s := spec("fail", filepath.Join(t.TempDir(), "fail.log"))
+	s.Stamps = true
+	p, err := process.Start(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	if err := p.ExitError(); err == nil || err.Error() != "fail ended (exit status 3): no configuration at /nowhere" {
+		t.Errorf("error is %v, want the program's own words", err)
+	}
+	var lines strings.Builder
+	if err := logfile.Read(t.Context(), s.Log, logfile.Options{Stamps: true}, &lines); err != nil {
+		t.Fatal(err)
+	}
+	stamp, _, _ := strings.Cut(lines.String(), " ")
+	if _, err := time.Parse(time.RFC3339Nano, stamp); err != nil {
+		t.Errorf("the log begins with %q: %v", stamp, err)
+	}
+}
+
+func TestNobodyWaitsForWhatHoldsTheOutputOpen(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "desert.log")
+	p, err := process.Start(spec("desert", log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := printedPid(t, log)
+	eventually(t, "the program counts as ended", func() bool {
+		select {
+		case <-p.Done():
+			return true
+		default:
+			return false
+		}
+	})
+	if !lives(child) {
+		t.Error("the child did not leave the program's group: this test shows nothing")
 	}
 }

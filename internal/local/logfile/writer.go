@@ -1,0 +1,121 @@
+package logfile
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	// maxPart is the length at which a line is written in parts.
+	maxPart = 16 << 10
+	// maxLast bounds what LastLine returns.
+	maxLast = 2 << 10
+)
+
+// Writer appends to a log. It is for one goroutine at a time.
+type Writer struct {
+	path   string
+	stamps bool
+	file   *os.File
+	size   int64
+	buffer []byte // whole lines that are not in the file yet
+	last   []byte
+}
+
+// Open opens a log to append to it, and makes it, readable for its owner alone, where there is none. With stamps each
+// line begins with the time at which it was written, in the format of container runtimes (Kubernetes, "CRI log format").
+func Open(path string, stamps bool) (*Writer, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	file, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return &Writer{path: path, stamps: stamps, file: file, size: info.Size()}, nil
+}
+
+func openFile(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+}
+
+// Close closes the log.
+func (w *Writer) Close() error { return w.file.Close() }
+
+// LastLine is the last line, not empty, that this writer took, cut to 2 KiB.
+func (w *Writer) LastLine() string { return string(w.last) }
+
+// Copy writes what r gives, line by line, until r ends. What cannot be written, for want of space on the disk, is lost:
+// the program behind r must go on.
+func (w *Writer) Copy(r io.Reader) {
+	lines := bufio.NewReaderSize(r, maxPart)
+	for {
+		line, err := lines.ReadSlice('\n')
+		full := errors.Is(err, bufio.ErrBufferFull)
+		w.add(line, full)
+		// The rest of a line may be long in coming.
+		if rest, _ := lines.Peek(lines.Buffered()); bytes.IndexByte(rest, '\n') < 0 {
+			w.flush()
+		}
+		if err != nil && !full {
+			return
+		}
+	}
+}
+
+// add takes a line, or a part of one that is not its last.
+func (w *Writer) add(line []byte, part bool) {
+	if len(line) == 0 {
+		return
+	}
+	if text := bytes.TrimSpace(line); len(text) > 0 {
+		w.last = append(w.last[:0], text[:min(len(text), maxLast)]...)
+	}
+	if w.stamps {
+		w.buffer = time.Now().UTC().AppendFormat(w.buffer, stampFormat)
+		if part {
+			w.buffer = append(w.buffer, partMark...)
+		} else {
+			w.buffer = append(w.buffer, wholeMark...)
+		}
+	}
+	w.buffer = append(w.buffer, line...)
+	if line[len(line)-1] != '\n' && (w.stamps || !part) {
+		w.buffer = append(w.buffer, '\n')
+	}
+}
+
+func (w *Writer) flush() {
+	if len(w.buffer) == 0 {
+		return
+	}
+	if w.size > 0 && w.size+int64(len(w.buffer)) > MaxSize {
+		w.rotate()
+	}
+	n, _ := w.file.Write(w.buffer)
+	w.size += int64(n)
+	w.buffer = w.buffer[:0]
+}
+
+// rotate puts the file aside and begins another. Where that fails the old one grows on, and the next line tries again.
+func (w *Writer) rotate() {
+	if present(os.Rename(w.path, older(w.path))) != nil {
+		return
+	}
+	file, err := openFile(w.path)
+	if err != nil {
+		return
+	}
+	w.file.Close()
+	w.file, w.size = file, 0
+}
