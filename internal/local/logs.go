@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
-)
 
-// followEvery is how often a log that is followed is looked at.
-const followEvery = 200 * time.Millisecond
+	"github.com/strata-platform/strata/internal/local/logfile"
+)
 
 // Components are the names of all logs of the home: "etcd", "supervisor", or "pods/NAMESPACE_POD_CONTAINER".
 func (p *Platform) Components() ([]string, error) {
@@ -33,31 +30,19 @@ func (p *Platform) Components() ([]string, error) {
 	return names, nil
 }
 
-// Logs writes the log of a component. The component may be named by a part of its name that fits no other, such as
-// "source-controller". With follow it goes on until ctx ends.
+// Logs writes all that is kept of the log of a component: of a container, its run before the last too. The component
+// may be named by a part of its name that fits no other, such as "source-controller". With follow it goes on until ctx
+// ends.
 func (p *Platform) Logs(ctx context.Context, component string, follow bool, w io.Writer) error {
 	name, err := p.component(component)
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(p.Home.Log(filepath.FromSlash(name)))
-	if err != nil {
-		return fmt.Errorf("read the log of %s: %w", name, err)
+	path := p.Home.Log(filepath.FromSlash(name))
+	if err := logfile.Read(ctx, logfile.Previous(path), logfile.Options{}, w); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	defer f.Close()
-	for {
-		if _, err := io.Copy(w, f); err != nil {
-			return fmt.Errorf("read the log of %s: %w", name, err)
-		}
-		if !follow {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(followEvery):
-		}
-	}
+	return logfile.Read(ctx, path, logfile.Options{Follow: func() bool { return follow }}, w)
 }
 
 func (p *Platform) component(component string) (string, error) {
