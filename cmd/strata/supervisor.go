@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/logfile"
 	"github.com/strata-platform/strata/internal/local/supervisor"
 	"github.com/strata-platform/strata/internal/toolchain"
 )
@@ -31,6 +32,7 @@ func newSupervisor() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			go logfile.BoundStderr(command.Context(), h.Log(supervisor.Command))
 			return supervisor.Run(command.Context(), supervisor.Options{
 				Home: h, Toolchain: tc, Executable: executable, Version: version,
 				Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),

@@ -109,13 +109,18 @@ func (w *Writer) flush() {
 
 // rotate puts the file aside and begins another. Where that fails the old one grows on, and the next line tries again.
 func (w *Writer) rotate() {
-	if present(os.Rename(w.path, older(w.path))) != nil {
-		return
-	}
-	file, err := openFile(w.path)
+	file, err := putAside(w.path)
 	if err != nil {
 		return
 	}
 	w.file.Close()
 	w.file, w.size = file, 0
+}
+
+// putAside puts the file of a log aside and makes a new one.
+func putAside(path string) (*os.File, error) {
+	if err := present(os.Rename(path, older(path))); err != nil {
+		return nil, err
+	}
+	return openFile(path)
 }
