@@ -24,9 +24,9 @@ type Image struct {
 	// Listen are the flags by which the program is told where to listen. In a pod of its own a program has every port
 	// to itself; here each gets a free port on loopback.
 	Listen []Listen
-	// ExecProbes allows probes that run a command. The command runs on this machine, not in a container: whoever may write
-	// the pod may run anything.
-	ExecProbes bool
+	// Commands allows probes and hooks that run a command. The command runs on this machine, not in a container: whoever may
+	// write the pod may run anything.
+	Commands bool
 	// Override are arguments put behind the container's own, where a flag of the pod cannot work outside a container.
 	Override []string
 }
@@ -41,7 +41,8 @@ type Listen struct {
 type Catalogue []Image
 
 // find returns the catalogue's entry for a container image of a pod, or nil where the image is to be simulated. A tag
-// that the catalogue does not have is an error: to run another version than the one asked for would be a lie.
+// that the catalogue does not have is an error, beside the entry: to run another version than the one asked for would be
+// a lie.
 func (c Catalogue) find(namespace, serviceAccount, image string) (*Image, error) {
 	repository, tag := splitImage(image)
 	for i := range c {
@@ -49,7 +50,7 @@ func (c Catalogue) find(namespace, serviceAccount, image string) (*Image, error)
 			continue
 		}
 		if c[i].Tag != tag {
-			return nil, fmt.Errorf("image %s: this machine runs %s as a process of version %s only: use the tag %s", image, repository, c[i].Tag, c[i].Tag)
+			return &c[i], fmt.Errorf("image %s: this machine runs %s as a process of version %s only: use the tag %s", image, repository, c[i].Tag, c[i].Tag)
 		}
 		return &c[i], nil
 	}

@@ -146,7 +146,7 @@ func testCatalogue(tools *toolchain.Toolchain) Catalogue {
 		flux("source-controller", Listen{"--storage-addr", 9090}),
 		flux("kustomize-controller"),
 		{
-			May: anybody, ExecProbes: true, Repository: guestRepository, Tag: "v1", Env: map[string]string{guestVariable: "1", "FROM_IMAGE": "image"},
+			May: anybody, Commands: true, Repository: guestRepository, Tag: "v1", Env: map[string]string{guestVariable: "1", "FROM_IMAGE": "image"},
 			Program: func(context.Context) (string, error) { return os.Executable() },
 			Listen:  []Listen{{"--listen", guestPort}},
 		},

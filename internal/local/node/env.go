@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -118,15 +119,24 @@ func (p *pod) resource(ref *corev1.ResourceFieldSelector, own *corev1.Container)
 			return "", fmt.Errorf("the pod has no container %s", ref.ContainerName)
 		}
 	}
-	return resource.ExtractContainerResourceValue(ref, c)
+	return resource.ExtractContainerResourceValue(ref, bounded(c))
+}
+
+// bounded is the container with the limits that it has in fact: without one of its own, that is all that the node has.
+func bounded(c *corev1.Container) *corev1.Container {
+	c = c.DeepCopy()
+	limits := capacity()
+	maps.Copy(limits, c.Resources.Limits)
+	c.Resources.Limits = limits
+	return c
 }
 
 func keyValues(m map[string]string) string {
-	var b strings.Builder
+	lines := make([]string, 0, len(m))
 	for _, k := range sortedKeys(m) {
-		fmt.Fprintf(&b, "%s=%q\n", k, m[k])
+		lines = append(lines, fmt.Sprintf("%s=%q", k, m[k]))
 	}
-	return b.String()
+	return strings.Join(lines, "\n")
 }
 
 // expand replaces $(NAME) by the variable's value. $$ stands for $, and an unknown name is left as it is (Kubernetes

@@ -67,10 +67,11 @@ func TestMountRewriter(t *testing.T) {
 		{Name: "tmp", MountPath: "/tmp"},
 		{Name: "cache", MountPath: "/data/cache"},
 		{Name: "part", MountPath: "/part", SubPath: "sub/folder"},
+		{Name: "each", MountPath: "/each", SubPathExpr: "of-$(POD)"},
 		{Name: "escape", MountPath: "/escape", SubPath: "../../.."},
 	}}
 	p := newPod(n, aPod(corev1.PodSpec{Containers: []corev1.Container{spec}}))
-	rewrite := p.mountRewriter(&spec)
+	rewrite := p.mounts(&spec, map[string]string{"POD": "one"}).rewrite
 	dir := func(elem ...string) string {
 		return filepath.Join(append([]string{"/tmp/home/pods/uid-of-one/volumes"}, elem...)...)
 	}
@@ -84,6 +85,7 @@ func TestMountRewriter(t *testing.T) {
 		"neighbours that share a separator":   {"/data:/tmp:/data/cache", strings.Join([]string{dir("data"), dir("tmp"), dir("cache")}, ":")},
 		"quoted":                              {`{"dir": "/data"}`, `{"dir": "` + dir("data") + `"}`},
 		"a sub path":                          {"/part/x", dir("part", "sub/folder") + "/x"},
+		"a sub path with a variable":          {"/each/x", dir("each", "of-one") + "/x"},
 		"a sub path stays in its volume":      {"/escape", dir("escape")},
 		"part of a longer name stays":         {"/database", "/database"},
 		"inside another path stays":           {"/var/data", "/var/data"},

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kwait "k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/clock"
 )
 
 // patience is how long a test waits for what the parts of a cluster do among themselves.
@@ -39,7 +40,8 @@ func aPod(spec corev1.PodSpec) *corev1.Pod {
 func newTestNode(t *testing.T) *Node {
 	t.Helper()
 	n := &Node{
-		pods: t.TempDir(), logs: t.TempDir(), log: slog.New(slog.NewTextHandler(io.Discard, nil)), running: map[string]*pod{},
+		clock: clock.RealClock{},
+		pods:  t.TempDir(), logs: t.TempDir(), log: slog.New(slog.NewTextHandler(io.Discard, nil)), running: map[string]*pod{},
 		notify:    func(*corev1.Pod) {},
 		catalogue: Catalogue{{May: anybody, Repository: "example.com/program", Tag: "v1"}},
 	}

@@ -28,6 +28,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
 )
 
 // Options say what node to run. All fields are needed.
@@ -52,6 +53,7 @@ type Node struct {
 	server     string
 	catalogue  Catalogue
 	pods, logs string
+	clock      clock.Clock
 	services   *services
 	recorder   record.EventRecorder
 	log        *slog.Logger
@@ -65,12 +67,21 @@ type Node struct {
 	notify func(*corev1.Pod)
 }
 
+// How many requests the node may make in a second, and at once.
+const (
+	clientQPS   = 50
+	clientBurst = 100
+)
+
 // leaseSeconds is how long the node may be silent before the control plane takes it for lost.
 const leaseSeconds = 40
 
 // Run runs the node until ctx ends, then stops its pods and returns. ready is called when the node takes pods.
 func Run(ctx context.Context, o Options, ready func()) error {
-	client, err := kubernetes.NewForConfig(o.Config)
+	config := rest.CopyConfig(o.Config)
+	// As the kubelet's: client-go's own limits are for one small controller.
+	config.QPS, config.Burst = clientQPS, clientBurst
+	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("run the node: %w", err)
 	}
@@ -90,6 +101,7 @@ func Run(ctx context.Context, o Options, ready func()) error {
 
 	n := &Node{
 		client: client, server: o.Config.Host, catalogue: o.Catalogue, pods: o.Pods, logs: o.Logs, log: o.Log,
+		clock:    clock.RealClock{},
 		recorder: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "strata-node", Host: o.Name}),
 		running:  map[string]*pod{},
 		notify:   func(*corev1.Pod) {},
@@ -99,7 +111,7 @@ func Run(ctx context.Context, o Options, ready func()) error {
 	}
 	defer n.services.close()
 	podController, err := vknode.NewPodController(vknode.PodControllerConfig{
-		PodClient:                 client.CoreV1(),
+		PodClient:                 podClient{client.CoreV1(), n},
 		PodInformer:               pods.Core().V1().Pods(),
 		EventRecorder:             quiet{n.recorder},
 		Provider:                  (*provider)(n),
@@ -169,14 +181,18 @@ func (n *Node) podsIn(namespace string) []*pod {
 	return list
 }
 
-// object is the node as the API server shows it. Its capacity is what simulated pods may ask for; it bounds nothing.
-func object(o Options) *corev1.Node {
-	capacity := corev1.ResourceList{
+// capacity is what simulated pods may ask for; it bounds nothing.
+func capacity() corev1.ResourceList {
+	return corev1.ResourceList{
 		corev1.ResourceCPU:              resource.MustParse("64"),
 		corev1.ResourceMemory:           resource.MustParse("256Gi"),
 		corev1.ResourceEphemeralStorage: resource.MustParse("256Gi"),
 		corev1.ResourcePods:             resource.MustParse("1000"),
 	}
+}
+
+// object is the node as the API server shows it.
+func object(o Options) *corev1.Node {
 	now := metav1.NewTime(time.Now())
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: o.Name, Labels: map[string]string{
@@ -185,8 +201,8 @@ func object(o Options) *corev1.Node {
 			corev1.LabelArchStable: runtime.GOARCH,
 		}},
 		Status: corev1.NodeStatus{
-			Capacity:    capacity,
-			Allocatable: capacity,
+			Capacity:    capacity(),
+			Allocatable: capacity(),
 			Addresses:   []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: loopback}, {Type: corev1.NodeHostName, Address: o.Name}},
 			NodeInfo: corev1.NodeSystemInfo{
 				KubeletVersion: o.Version, OperatingSystem: "linux", Architecture: runtime.GOARCH, ContainerRuntimeVersion: "strata://processes",

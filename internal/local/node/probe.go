@@ -29,16 +29,15 @@ var probeClient = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// probe runs the container's probes until ctx ends. It closes unhealthy when a startup or liveness probe has failed
-// often enough for a restart.
-func (c *container) probe(ctx context.Context, env []string, unhealthy chan<- struct{}) {
-	var once sync.Once
+// probe runs the container's probes until ctx ends. It calls unhealthy when a startup or liveness probe has failed often
+// enough for a restart.
+func (c *container) probe(ctx context.Context, r *running, unhealthy func()) {
 	fail := func(kind string, err error) {
 		c.pod.event(corev1.EventTypeWarning, "Unhealthy", "container %s: %s probe failed: %v", c.spec.Name, kind, err)
-		once.Do(func() { close(unhealthy) })
+		unhealthy()
 	}
 	if probe := c.spec.StartupProbe; probe != nil {
-		if !c.startup(ctx, probe, env, fail) {
+		if !c.startup(ctx, probe, r, fail) {
 			return
 		}
 		c.set(func() { c.started, c.ready = true, c.spec.ReadinessProbe == nil })
@@ -46,7 +45,7 @@ func (c *container) probe(ctx context.Context, env []string, unhealthy chan<- st
 	var group sync.WaitGroup
 	if probe := c.spec.ReadinessProbe; probe != nil {
 		group.Go(func() {
-			c.repeat(ctx, probe, env, true, func(ok bool, err error) bool {
+			c.repeat(ctx, probe, r, true, func(ok bool, err error) bool {
 				if !ok {
 					c.pod.event(corev1.EventTypeWarning, "Unhealthy", "container %s: readiness probe failed: %v", c.spec.Name, err)
 				}
@@ -57,7 +56,7 @@ func (c *container) probe(ctx context.Context, env []string, unhealthy chan<- st
 	}
 	if probe := c.spec.LivenessProbe; probe != nil {
 		group.Go(func() {
-			c.repeat(ctx, probe, env, false, func(ok bool, err error) bool {
+			c.repeat(ctx, probe, r, false, func(ok bool, err error) bool {
 				if !ok {
 					fail("liveness", err)
 				}
@@ -69,9 +68,9 @@ func (c *container) probe(ctx context.Context, env []string, unhealthy chan<- st
 }
 
 // startup waits for the startup probe to pass; false means that it failed for good or that ctx ended.
-func (c *container) startup(ctx context.Context, probe *corev1.Probe, env []string, fail func(string, error)) bool {
+func (c *container) startup(ctx context.Context, probe *corev1.Probe, r *running, fail func(string, error)) bool {
 	passed := false
-	c.repeat(ctx, probe, env, true, func(ok bool, err error) bool {
+	c.repeat(ctx, probe, r, true, func(ok bool, err error) bool {
 		if passed = ok; !ok {
 			fail("startup", err)
 		}
@@ -82,7 +81,7 @@ func (c *container) startup(ctx context.Context, probe *corev1.Probe, env []stri
 
 // repeat probes until ctx ends or changed returns false. changed is called when the outcome changes, after as many
 // equal results as the probe's thresholds ask for.
-func (c *container) repeat(ctx context.Context, probe *corev1.Probe, env []string, hurry bool, changed func(ok bool, err error) bool) {
+func (c *container) repeat(ctx context.Context, probe *corev1.Probe, r *running, hurry bool, changed func(ok bool, err error) bool) {
 	if !wait(ctx, time.Duration(probe.InitialDelaySeconds)*time.Second) {
 		return
 	}
@@ -91,7 +90,7 @@ func (c *container) repeat(ctx context.Context, probe *corev1.Probe, env []strin
 	var known, outcome bool
 	var successes, failures int32
 	for {
-		err := c.check(ctx, probe, env)
+		err := c.check(ctx, probe, r)
 		if ctx.Err() != nil {
 			return
 		}
@@ -123,7 +122,7 @@ func (c *container) repeat(ctx context.Context, probe *corev1.Probe, env []strin
 }
 
 // check runs a probe once.
-func (c *container) check(ctx context.Context, probe *corev1.Probe, env []string) error {
+func (c *container) check(ctx context.Context, probe *corev1.Probe, r *running) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(max(probe.TimeoutSeconds, 1))*time.Second)
 	defer cancel()
 	switch {
@@ -135,10 +134,10 @@ func (c *container) check(ctx context.Context, probe *corev1.Probe, env []string
 			return err
 		}
 		return conn.Close()
-	case probe.Exec != nil && len(probe.Exec.Command) > 0 && c.image.ExecProbes:
-		return c.checkExec(ctx, probe.Exec.Command, env)
+	case probe.Exec != nil && len(probe.Exec.Command) > 0 && r.image.Commands:
+		return c.checkExec(ctx, probe.Exec.Command, r.env)
 	}
-	return fmt.Errorf("this kind of probe is not supported on this node for image %s", c.image.Repository)
+	return fmt.Errorf("this kind of probe is not supported on this node for image %s", r.image.Repository)
 }
 
 func (c *container) checkExec(ctx context.Context, words, env []string) error {

@@ -40,12 +40,12 @@ func probed(t *testing.T) *container {
 		t.Fatal(err)
 	}
 	c.ports = map[int32]int{8080: port, 9090: free}
-	c.image = &Image{Repository: "probed", ExecProbes: true}
 	return c
 }
 
 func TestCheck(t *testing.T) {
 	c := probed(t)
+	r := &running{image: &Image{Repository: "probed", Commands: true}, env: []string{"COLOUR=green", "PATH=/usr/bin:/bin"}}
 	get := func(path string, port intstr.IntOrString, headers ...corev1.HTTPHeader) corev1.ProbeHandler {
 		return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: port, HTTPHeaders: headers}}
 	}
@@ -74,7 +74,7 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			began := time.Now()
-			err := c.check(t.Context(), &corev1.Probe{ProbeHandler: test.probe, TimeoutSeconds: 1}, []string{"COLOUR=green", "PATH=/usr/bin:/bin"})
+			err := c.check(t.Context(), &corev1.Probe{ProbeHandler: test.probe, TimeoutSeconds: 1}, r)
 			if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
 				t.Errorf("the outcome is %v, want %q", err, test.err)
 			}

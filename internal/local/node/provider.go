@@ -2,9 +2,11 @@ package node
 
 import (
 	"context"
+	"time"
 
 	"github.com/virtual-kubelet/virtual-kubelet/errdefs"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 )
@@ -36,36 +38,53 @@ func (v *provider) UpdatePod(ctx context.Context, object *corev1.Pod) error {
 	}
 	if p.current().UID != object.UID {
 		p.stop()
+		v.forget(p)
 		return v.CreatePod(ctx, object)
 	}
 	p.update(object)
 	return nil
 }
 
-// DeletePod stops the pod in the background and then removes its object at once: virtual-kubelet alone would wait for
-// the whole grace period.
+// DeletePod stops the pod in the background and removes its object when nothing of it runs any more.
 func (v *provider) DeletePod(ctx context.Context, object *corev1.Pod) error {
 	p := v.pod(object.Namespace, object.Name)
 	if p == nil || p.current().UID != object.UID {
 		return errdefs.NotFoundf("pod %s/%s is not on this node", object.Namespace, object.Name)
 	}
 	p.update(object)
-	go func() {
-		p.stop()
-		v.mu.Lock()
-		key := podKey(object.Namespace, object.Name)
-		if v.running[key] == p {
-			delete(v.running, key)
-		}
-		v.mu.Unlock()
-		p.removeLogs()
-		now := int64(0)
-		_ = v.client.CoreV1().Pods(object.Namespace).Delete(context.WithoutCancel(ctx), object.Name, metav1.DeleteOptions{
-			GracePeriodSeconds: &now, Preconditions: metav1.NewUIDPreconditions(string(object.UID)),
-		})
-	}()
+	p.removing.Do(func() { go v.remove(context.WithoutCancel(ctx), p) })
 	return nil
 }
+
+// remove stops a pod and removes its object. It tries until it is done: virtual-kubelet leaves that to the node.
+func (v *provider) remove(ctx context.Context, p *pod) {
+	p.stop()
+	o := p.current()
+	v.forget(p)
+	now := int64(0)
+	options := metav1.DeleteOptions{GracePeriodSeconds: &now, Preconditions: metav1.NewUIDPreconditions(string(o.UID))}
+	for !v.closing.Load() {
+		err := v.client.CoreV1().Pods(o.Namespace).Delete(ctx, o.Name, options)
+		if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+			return
+		}
+		wait(ctx, removeAgain)
+	}
+}
+
+// forget drops a pod of which nothing runs any more, and its logs, unless another of its name has taken its place.
+func (v *provider) forget(p *pod) {
+	o := p.current()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if key := podKey(o.Namespace, o.Name); v.running[key] == p {
+		p.removeLogs()
+		delete(v.running, key)
+	}
+}
+
+// removeAgain is the time between tries to remove the object of a pod that is gone.
+const removeAgain = time.Second
 
 func (v *provider) GetPod(_ context.Context, namespace, name string) (*corev1.Pod, error) {
 	p := v.pod(namespace, name)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"regexp"
 	"slices"
@@ -111,12 +112,8 @@ func (s *services) close() {
 // endpoints.
 func (s *services) forward(conn net.Conn, namespace, service string, port int32) {
 	defer conn.Close()
-	target, ok := s.target(namespace, service, port)
-	if !ok {
-		return
-	}
-	upstream, err := net.Dial("tcp", target)
-	if err != nil {
+	upstream := s.dial(namespace, service, port)
+	if upstream == nil {
 		return
 	}
 	defer upstream.Close()
@@ -127,28 +124,44 @@ func (s *services) forward(conn net.Conn, namespace, service string, port int32)
 	_, _ = io.Copy(conn, upstream)
 }
 
-// target finds the address of a ready container behind a port of a Service.
-func (s *services) target(namespace, service string, port int32) (string, bool) {
+// dial connects to one of a Service's ready pods, each as likely as the others, or returns nil. A program may have gone
+// before a probe has noticed; then another pod's takes its place.
+func (s *services) dial(namespace, service string, port int32) net.Conn {
+	targets := s.targets(namespace, service, port)
+	rand.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
+	for _, target := range targets {
+		if conn, err := net.Dial("tcp", target); err == nil {
+			return conn
+		}
+	}
+	return nil
+}
+
+// targets are the addresses of the ready containers behind a port of a Service. Pods that are about to go are none.
+func (s *services) targets(namespace, service string, port int32) []string {
 	object, err := s.lister.Services(namespace).Get(service)
 	if err != nil || len(object.Spec.Selector) == 0 {
-		return "", false
+		return nil
 	}
 	servicePort, ok := portOf(object, port)
 	if !ok {
-		return "", false
+		return nil
 	}
 	selector := labels.SelectorFromSet(object.Spec.Selector)
+	var targets []string
 	for _, p := range s.pods(namespace) {
-		if !selector.Matches(labels.Set(p.current().Labels)) {
+		o := p.current()
+		if o.DeletionTimestamp != nil || !selector.Matches(labels.Set(o.Labels)) {
 			continue
 		}
-		for _, c := range p.containers {
+		for _, c := range p.all() {
 			if c.serves(servicePort) {
-				return c.address(servicePort.TargetPort), true
+				targets = append(targets, c.address(servicePort.TargetPort))
+				break
 			}
 		}
 	}
-	return "", false
+	return targets
 }
 
 func portOf(service *corev1.Service, port int32) (corev1.ServicePort, bool) {
@@ -163,10 +176,10 @@ func portOf(service *corev1.Service, port int32) (corev1.ServicePort, bool) {
 // serves says whether a container is ready and listens on a Service's target port.
 func (c *container) serves(port corev1.ServicePort) bool {
 	c.pod.mu.Lock()
-	ready := c.ready
+	ready := c.ready && c.image != nil
 	_, listens := c.ports[port.TargetPort.IntVal]
 	c.pod.mu.Unlock()
-	if !ready || c.image == nil {
+	if !ready {
 		return false
 	}
 	if port.TargetPort.Type == intstr.String {

@@ -1,6 +1,8 @@
 package node
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,73 +39,101 @@ func (p *pod) status() corev1.PodStatus {
 		now := metav1.Now()
 		s.StartTime = &now
 	}
-	if p.failure != "" {
-		s.Reason, s.Message = "ImageNotInCatalogue", p.failure
-	}
-	ended := s.Phase == corev1.PodSucceeded || s.Phase == corev1.PodFailed
-	initialized, ready := p.initialized(), !ended && !p.finished
-	for _, c := range p.containers {
-		ready = ready && c.ready
-	}
-	for _, c := range p.inits {
-		if c.spec.RestartPolicy != nil {
-			ready = ready && c.ready
+	for _, c := range p.all() {
+		if c.refused != nil {
+			s.Reason, s.Message = "ImageNotInCatalogue", c.refused.Error()
 		}
 	}
-	s.Conditions = []corev1.PodCondition{
-		condition(old, corev1.PodScheduled, true, ""),
-		condition(old, corev1.PodInitialized, initialized, "ContainersNotInitialized"),
-		condition(old, corev1.ContainersReady, ready, "ContainersNotReady"),
-		condition(old, corev1.PodReady, ready, "ContainersNotReady"),
+	if p.exceeded {
+		s.Reason, s.Message = reasonDeadline, messageDeadline
 	}
+	s.Conditions = p.conditions(old, s.Phase)
 	return s
 }
 
-// phase is the pod's phase (Kubernetes, "Pod Lifecycle").
-func (p *pod) phase() corev1.PodPhase {
-	ended, failed := p.failure == "", false
-	for _, c := range p.containers {
-		t := c.state.Terminated
-		ended = ended && c.ended
-		failed = failed || t != nil && t.ExitCode != 0
+func (p *pod) conditions(old corev1.PodStatus, phase corev1.PodPhase) []corev1.PodCondition {
+	uninitialized, unready := p.uninitialized(), p.unready()
+	initialized := corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue}
+	if len(uninitialized) > 0 {
+		initialized = lacking(corev1.PodInitialized, "ContainersNotInitialized", "containers with incomplete status: %v", uninitialized)
 	}
+	ready := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionTrue}
 	switch {
-	case ended && failed:
-		return corev1.PodFailed
-	case ended:
+	case phase == corev1.PodSucceeded:
+		initialized.Reason = reasonCompleted
+		ready = corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: reasonCompleted}
+	case phase == corev1.PodFailed:
+		ready = corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "PodFailed"}
+	case len(unready) > 0:
+		ready = lacking(corev1.PodReady, "ContainersNotReady", "containers with unready status: %v", unready)
+	}
+	containers := ready
+	containers.Type = corev1.ContainersReady
+	scheduled := corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}
+	list := []corev1.PodCondition{scheduled, initialized, containers, ready}
+	for i := range list {
+		list[i].ObservedGeneration = p.object.Generation
+		list[i].LastTransitionTime = metav1.NewTime(time.Now())
+		for _, was := range old.Conditions {
+			if was.Type == list[i].Type && was.Status == list[i].Status {
+				list[i].LastTransitionTime = was.LastTransitionTime
+			}
+		}
+	}
+	return list
+}
+
+const reasonCompleted = "PodCompleted"
+
+func lacking(kind corev1.PodConditionType, reason, format string, containers []string) corev1.PodCondition {
+	return corev1.PodCondition{Type: kind, Status: corev1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, containers)}
+}
+
+// phase is the pod's phase (Kubernetes, "Pod Lifecycle"). The last word is not said before nothing runs any more.
+func (p *pod) phase() corev1.PodPhase {
+	if p.finished {
+		for _, c := range p.containers {
+			if t := c.state.Terminated; t == nil || t.ExitCode != 0 || p.exceeded {
+				return corev1.PodFailed
+			}
+		}
 		return corev1.PodSucceeded
 	}
-	if p.finished && p.initFailed() {
-		return corev1.PodFailed
-	}
-	if !p.initialized() {
-		return corev1.PodPending
-	}
-	for _, c := range p.containers {
-		if c.state.Running != nil || c.restarts > 0 {
-			return corev1.PodRunning
-		}
+	if p.begun() {
+		return corev1.PodRunning
 	}
 	return corev1.PodPending
 }
 
-func (p *pod) initFailed() bool {
-	for _, c := range p.inits {
-		if t := c.state.Terminated; t != nil && t.ExitCode != 0 {
-			return true
-		}
-	}
-	return false
+// begun says whether any container but init containers has run.
+func (p *pod) begun() bool {
+	return slices.ContainsFunc(p.containers, func(c *container) bool { return c.state.Waiting == nil || c.restarts > 0 })
 }
 
-func (p *pod) initialized() bool {
+// uninitialized are the init containers that the others still wait for.
+func (p *pod) uninitialized() []string {
+	if p.begun() {
+		return nil
+	}
+	var names []string
 	for _, c := range p.inits {
-		sidecar := c.spec.RestartPolicy != nil
-		if sidecar && !c.started || !sidecar && (c.state.Terminated == nil || c.state.Terminated.ExitCode != 0) {
-			return false
+		t := c.state.Terminated
+		if c.isSidecar() && !c.started || !c.isSidecar() && (t == nil || t.ExitCode != 0) {
+			names = append(names, c.spec.Name)
 		}
 	}
-	return true
+	return names
+}
+
+// unready are the containers and sidecars that are not ready.
+func (p *pod) unready() []string {
+	var names []string
+	for _, c := range p.all() {
+		if !c.ready && (!c.init || c.isSidecar()) {
+			names = append(names, c.spec.Name)
+		}
+	}
+	return names
 }
 
 func statuses(containers []*container) []corev1.ContainerStatus {
@@ -112,13 +142,14 @@ func statuses(containers []*container) []corev1.ContainerStatus {
 		started := c.started
 		list[i] = corev1.ContainerStatus{
 			Name:                 c.spec.Name,
-			Image:                c.spec.Image,
+			Image:                c.name,
 			ImageID:              "strata.dev/" + c.runtime(),
 			State:                c.state,
 			LastTerminationState: c.last,
 			RestartCount:         c.restarts,
-			Ready:                c.ready,
-			Started:              &started,
+			// An init container that has done its work is ready, as the kubelet has it.
+			Ready:   c.ready || c.init && !c.isSidecar() && c.state.Terminated != nil && c.state.Terminated.ExitCode == 0,
+			Started: &started,
 		}
 	}
 	return list
@@ -129,17 +160,4 @@ func (c *container) runtime() string {
 		return RuntimeSimulated
 	}
 	return RuntimeProcess
-}
-
-func condition(old corev1.PodStatus, kind corev1.PodConditionType, ok bool, reason string) corev1.PodCondition {
-	c := corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now())}
-	if !ok {
-		c.Status, c.Reason = corev1.ConditionFalse, reason
-	}
-	for _, was := range old.Conditions {
-		if was.Type == kind && was.Status == c.Status {
-			c.LastTransitionTime = was.LastTransitionTime
-		}
-	}
-	return c
 }

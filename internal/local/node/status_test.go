@@ -19,7 +19,8 @@ func TestRestart(t *testing.T) {
 		{corev1.RestartPolicyNever, 0, false},
 		{corev1.RestartPolicyNever, 1, false},
 	} {
-		if got := restart(test.policy, test.code); got != test.want {
+		p := newPod(newTestNode(t), aPod(corev1.PodSpec{RestartPolicy: test.policy, Containers: containersNamed("example.com/program:v1", "a")}))
+		if got := p.containers[0].again(test.code); got != test.want {
 			t.Errorf("policy %s, exit code %d: restart is %v, want %v", test.policy, test.code, got, test.want)
 		}
 	}
@@ -69,6 +70,7 @@ func TestStatus(t *testing.T) {
 				for _, c := range p.containers {
 					c.state, c.ended = terminated(0), true
 				}
+				p.finished = true
 			},
 		},
 		"one that failed makes a failed pod once all ended": {
@@ -77,6 +79,7 @@ func TestStatus(t *testing.T) {
 				for i, c := range p.containers {
 					c.state, c.ended = terminated(int32(i)), true
 				}
+				p.finished = true
 			},
 		},
 		"one that failed is running while the other runs": {
@@ -145,7 +148,7 @@ func TestConditionKeepsTheTimeOfItsLastChange(t *testing.T) {
 }
 
 func TestRestartsAreCountedOnAfterTheNodeWasRestarted(t *testing.T) {
-	object := aPod(corev1.PodSpec{Containers: containersNamed("example.com/program:v1", "a")})
+	object := aPod(corev1.PodSpec{RestartPolicy: corev1.RestartPolicyAlways, Containers: containersNamed("example.com/program:v1", "a")})
 	object.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "a", RestartCount: 2, State: isRunning()}}
 	p := newPod(newTestNode(t), object)
 	if c := p.containers[0]; c.restarts != 3 || c.last.Terminated == nil || c.last.Terminated.Reason != "NodeRestarted" {

@@ -1,0 +1,144 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// A volume made of files changes as a whole: its files lie in a folder of their own, dataLink points to that folder, and
+// the names that a program opens are links through dataLink. A change writes a new folder and turns dataLink to it.
+// Programs that watch their files know this layout from the kubelet (Kubernetes, "Secrets", "Mounted Secrets are
+// updated automatically").
+const (
+	dataLink    = "..data"
+	dataPattern = "..data-*"
+)
+
+// file is one file of a volume.
+type file struct {
+	data []byte
+	mode fs.FileMode
+}
+
+// writeFolder makes files, by path, the content of the volume in dir, all at once. It changes nothing where they are
+// the content already, and leaves alone what others made in dir.
+func writeFolder(dir string, files map[string]file) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	link := filepath.Join(dir, dataLink)
+	if holds(link, files) {
+		return linkNames(dir, files)
+	}
+	fresh, err := os.MkdirTemp(dir, dataPattern)
+	if err != nil {
+		return err
+	}
+	if err := writeFiles(fresh, files); err != nil {
+		return errors.Join(err, os.RemoveAll(fresh))
+	}
+	old, _ := os.Readlink(link)
+	if err := symlink(filepath.Base(fresh), link); err != nil {
+		return errors.Join(err, os.RemoveAll(fresh))
+	}
+	if err := linkNames(dir, files); err != nil {
+		return err
+	}
+	if old == "" {
+		return nil
+	}
+	return os.RemoveAll(filepath.Join(dir, old))
+}
+
+// holds says whether a folder holds exactly these files.
+func holds(dir string, files map[string]file) bool {
+	found := 0
+	err := filepath.WalkDir(dir+"/", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		relative, err := filepath.Rel(dir, name)
+		if err != nil {
+			return err
+		}
+		want, wanted := files[relative]
+		info, err := entry.Info()
+		if err != nil || !wanted || info.Mode().Perm() != want.mode {
+			return errors.Join(err, fs.ErrInvalid)
+		}
+		have, err := os.ReadFile(name)
+		if err != nil || string(have) != string(want.data) {
+			return errors.Join(err, fs.ErrInvalid)
+		}
+		found++
+		return nil
+	})
+	return err == nil && found == len(files)
+}
+
+func writeFiles(dir string, files map[string]file) error {
+	for name, f := range files {
+		target := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(target, f.data, 0o600); err != nil {
+			return err
+		}
+		// Beside the umask, which may allow less.
+		if err := os.Chmod(target, f.mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linkNames makes a link for the first element of each path, and removes those of files that are gone.
+func linkNames(dir string, files map[string]file) error {
+	wanted := map[string]bool{}
+	for name := range files {
+		first, _, _ := strings.Cut(name, "/")
+		wanted[first] = true
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		to, _ := os.Readlink(filepath.Join(dir, e.Name()))
+		if path.Dir(to) != dataLink {
+			continue
+		}
+		if wanted[e.Name()] {
+			delete(wanted, e.Name())
+		} else if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	for name := range wanted {
+		if err := symlink(path.Join(dataLink, name), filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// symlink makes a link, or turns the one that is there, in one step.
+func symlink(to, link string) error {
+	temporary := link + ".new"
+	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Symlink(to, temporary); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, link); err != nil {
+		return fmt.Errorf("turn a link of a volume: %w", err)
+	}
+	return nil
+}

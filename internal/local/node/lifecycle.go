@@ -1,0 +1,164 @@
+package node
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// What the status of a pod says whose active deadline is over, as the kubelet says it.
+const (
+	reasonDeadline  = "DeadlineExceeded"
+	messageDeadline = "Pod was active on the node longer than the specified deadline"
+)
+
+const (
+	// refreshVolumes is how often the volumes of running pods are written again where nothing has changed that the node
+	// watches: tokens are to be renewed.
+	refreshVolumes = time.Minute
+	// defaultGrace is the API server's default of a pod's grace period.
+	defaultGrace = 30 * time.Second
+	// leastGrace is what a program gets in any case, as the kubelet has it.
+	leastGrace = 2 * time.Second
+)
+
+// run runs the pod's containers in the order that Kubernetes promises: init containers one by one, sidecars among them
+// until the end, then the containers (Kubernetes, "Pod Lifecycle"). It returns when all have ended.
+func (p *pod) run(ctx context.Context) {
+	p.saySimulated()
+	for _, c := range p.inits {
+		if c.isSidecar() {
+			// Sidecars end after the containers that they serve, in reverse order.
+			defer p.startSidecar(ctx, c)()
+			select {
+			case <-c.up:
+				continue
+			case <-ctx.Done():
+				return
+			}
+		}
+		if c.run(ctx) != 0 || ctx.Err() != nil {
+			return
+		}
+	}
+	var group sync.WaitGroup
+	for _, c := range p.containers {
+		group.Go(func() { c.run(ctx) })
+	}
+	group.Wait()
+	p.beginEnd()
+}
+
+// saySimulated says of a pod that is simulated that it is.
+func (p *pod) saySimulated() {
+	if p.current().Annotations[RuntimeAnnotation] == RuntimeSimulated {
+		p.event(corev1.EventTypeNormal, "Simulated", "this node runs no containers: the pod is simulated")
+	}
+}
+
+// startSidecar starts a sidecar and returns what ends it. It does not end with ctx.
+func (p *pod) startSidecar(ctx context.Context, c *container) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// armDeadline sees to it that the pod ends when its active deadline is over. The caller holds the lock.
+func (p *pod) armDeadline() {
+	if p.deadline != nil {
+		p.deadline.Stop()
+	}
+	seconds := p.object.Spec.ActiveDeadlineSeconds
+	if seconds == nil || p.finished {
+		return
+	}
+	began := time.Now()
+	if t := p.object.Status.StartTime; t != nil {
+		began = t.Time
+	}
+	p.deadline = time.AfterFunc(time.Until(began.Add(time.Duration(*seconds)*time.Second)), func() {
+		p.mu.Lock()
+		p.exceeded = true
+		p.mu.Unlock()
+		p.event(corev1.EventTypeNormal, reasonDeadline, "%s", messageDeadline)
+		p.beginEnd()
+		p.cancel()
+	})
+}
+
+// beginEnd begins the pod's grace period, at the first call.
+func (p *pod) beginEnd() {
+	grace := p.gracePeriod()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopBy.IsZero() {
+		p.stopBy = time.Now().Add(grace)
+	}
+}
+
+// gracePeriod is how long the pod may take to end.
+func (p *pod) gracePeriod() time.Duration {
+	o, grace := p.current(), defaultGrace
+	if s := o.Spec.TerminationGracePeriodSeconds; s != nil {
+		grace = time.Duration(*s) * time.Second
+	}
+	if s := o.DeletionGracePeriodSeconds; s != nil {
+		grace = time.Duration(*s) * time.Second
+	}
+	if p.node.closing.Load() {
+		grace = min(grace, closingGrace)
+	}
+	return grace
+}
+
+// grace is how long a program may take to end from now on: what is left where the whole pod ends.
+func (p *pod) grace() time.Duration {
+	p.mu.Lock()
+	by := p.stopBy
+	p.mu.Unlock()
+	if by.IsZero() {
+		return max(p.gracePeriod(), leastGrace)
+	}
+	return max(time.Until(by), leastGrace)
+}
+
+// prepare writes the volumes.
+func (p *pod) prepare(ctx context.Context) error {
+	p.volumes.Lock()
+	defer p.volumes.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return err
+	}
+	return p.fillVolumes(ctx)
+}
+
+// keepVolumes brings changed Secrets, ConfigMaps and fresh tokens into the pod while it runs.
+func (p *pod) keepVolumes(ctx context.Context) {
+	for {
+		timer := p.node.clock.NewTimer(refreshVolumes)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-p.stale:
+		case <-timer.C():
+		}
+		timer.Stop()
+		if err := p.prepare(ctx); err != nil && ctx.Err() == nil {
+			p.event(corev1.EventTypeWarning, "FailedMount", "%v", err)
+		}
+	}
+}

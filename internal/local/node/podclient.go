@@ -1,0 +1,75 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+// podClient is the client through which virtual-kubelet writes pods. It narrows what virtual-kubelet does to what a
+// kubelet does.
+type podClient struct {
+	typedcorev1.PodsGetter
+	node *Node
+}
+
+func (c podClient) Pods(namespace string) typedcorev1.PodInterface {
+	return podsClient{c.PodsGetter.Pods(namespace), (*provider)(c.node), namespace}
+}
+
+type podsClient struct {
+	typedcorev1.PodInterface
+	provider  *provider
+	namespace string
+}
+
+// UpdateStatus writes what the node knows of a pod and leaves the rest alone: labels and annotations that were changed
+// meanwhile, and the conditions that others set.
+func (c podsClient) UpdateStatus(ctx context.Context, pod *corev1.Pod, _ metav1.UpdateOptions) (*corev1.Pod, error) {
+	patch, err := statusPatch(pod)
+	if err != nil {
+		return nil, err
+	}
+	return c.Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+}
+
+func statusPatch(pod *corev1.Pod) ([]byte, error) {
+	raw, err := json.Marshal(pod.Status)
+	if err != nil {
+		return nil, fmt.Errorf("patch of the status: %w", err)
+	}
+	status := map[string]any{}
+	if err := json.Unmarshal(raw, &status); err != nil {
+		return nil, fmt.Errorf("patch of the status: %w", err)
+	}
+	// What is not said any more has to go.
+	for _, field := range []string{"reason", "message"} {
+		if _, said := status[field]; !said {
+			status[field] = nil
+		}
+	}
+	return json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod.UID, "annotations": map[string]string{RuntimeAnnotation: pod.Annotations[RuntimeAnnotation]}},
+		"status":   status,
+	})
+}
+
+// Delete removes the object of a pod that is not on this node any more. One that is, is stopped first: virtual-kubelet
+// would remove its object while its processes end.
+func (c podsClient) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
+	if p := c.provider.pod(c.namespace, name); p != nil {
+		if o := p.current(); options.Preconditions != nil && options.Preconditions.UID != nil && *options.Preconditions.UID == o.UID {
+			return c.provider.DeletePod(ctx, o)
+		}
+	}
+	if options.Preconditions == nil {
+		// virtual-kubelet means the pod that it once knew by this name; that one is gone.
+		return nil
+	}
+	return c.PodInterface.Delete(ctx, name, options)
+}

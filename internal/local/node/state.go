@@ -1,0 +1,106 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// set changes the container's state and publishes the pod's status.
+func (c *container) set(change func()) {
+	c.pod.mu.Lock()
+	change()
+	if c.started {
+		c.isUp()
+	}
+	c.pod.mu.Unlock()
+	c.pod.publish()
+}
+
+func (c *container) waiting(reason, message string) {
+	c.set(func() {
+		c.ready = false
+		c.state = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
+	})
+}
+
+// begun says that a run has begun.
+func (c *container) begun(r *running) {
+	c.set(func() {
+		c.started = c.spec.StartupProbe == nil
+		c.ready = c.started && c.spec.ReadinessProbe == nil
+		c.state = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(r.began)}}
+	})
+}
+
+// terminated records how a run ended; r is nil where there was none. It returns the exit code.
+func (c *container) terminated(r *running) int {
+	t := &corev1.ContainerStateTerminated{Reason: "Completed", FinishedAt: metav1.Now()}
+	switch {
+	case r == nil:
+		// As the kubelet has it, so that nobody takes the pod for one that succeeded.
+		t.ExitCode, t.Reason, t.Message = killedCode, "ContainerStatusUnknown", "the pod was ended before the container ran"
+	case r.process != nil:
+		t.StartedAt, t.ExitCode = metav1.NewTime(r.began), int32(r.process.ExitCode())
+		if t.ExitCode != 0 {
+			t.Reason = "Error"
+		}
+		if err := r.process.ExitError(); err != nil && t.ExitCode != 0 {
+			t.Message = err.Error()
+		}
+	default:
+		t.StartedAt = metav1.NewTime(r.began)
+	}
+	c.set(func() {
+		c.ready, c.started = false, false
+		c.state = corev1.ContainerState{Terminated: t}
+	})
+	return int(t.ExitCode)
+}
+
+// killedCode is the exit code of a program that was killed.
+const killedCode = 137
+
+// crashed turns the end of a run into the wait for the next.
+func (c *container) crashed(delay time.Duration) {
+	o := c.pod.current()
+	c.set(func() {
+		c.last, c.restarts = c.state, c.restarts+1
+		if delay > 0 {
+			message := fmt.Sprintf("back-off %s restarting container %s of pod %s: %s", delay, c.spec.Name, o.Name, c.state.Terminated.Message)
+			c.state = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: message}}
+		}
+	})
+	if delay > 0 {
+		c.pod.event(corev1.EventTypeWarning, "BackOff", "back-off %s restarting container %s", delay, c.spec.Name)
+	}
+}
+
+// restore goes on from what the API server knows: a pod outlives a restart of the node, its processes do not. What has
+// ended for good does not run again.
+func (c *container) restore() {
+	status := c.pod.object.Status
+	for _, s := range slices.Concat(status.ContainerStatuses, status.InitContainerStatuses) {
+		if s.Name != c.spec.Name || c.image == nil {
+			continue
+		}
+		c.restarts, c.last = s.RestartCount, s.LastTerminationState
+		was := s.State
+		if was.Running != nil {
+			was = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+				Reason: "NodeRestarted", ExitCode: killedCode, Message: "the node was restarted", StartedAt: was.Running.StartedAt, FinishedAt: metav1.Now(),
+			}}
+		}
+		switch {
+		case was.Terminated == nil || c.init && was.Terminated.ExitCode == 0:
+			// Init containers make a pod anew what its volumes have lost.
+		case c.again(int(was.Terminated.ExitCode)):
+			c.restarts, c.last = c.restarts+1, was
+		default:
+			c.state = was
+		}
+	}
+}
