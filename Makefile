@@ -34,9 +34,25 @@ test-unit: ## Run the tests that need no tools
 	go test -short ./...
 	go test -C tools/dolt/gozstd -short ./...
 
+# BENCH chooses benchmarks by a regular expression, OUTPUT is text or json.
+BENCH = .
+OUTPUT = text
+
 .PHONY: bench
-bench: ## Measure each step of up, and what a command pays when all is built
-	go test -timeout 80m -run '^$$' -bench . -benchtime 1x ./internal/toolchain ./test/...
+bench: ## Measure, and compare with the bounds; needs a machine with nothing else to do
+	@go run ./test/bench -bench '$(BENCH)' -o $(OUTPUT)
+
+.PHONY: bench-cold
+bench-cold: ## Measure how long all tools take to build, about 20 minutes
+	@STRATA_BENCH_COLD=1 go run ./test/bench -bench ColdToolchain -o $(OUTPUT)
+
+# ROUNDS is how many rounds every soak runs.
+ROUNDS = 20
+
+.PHONY: soak
+soak: ## Run the tests that go on for long
+	STRATA_SOAK_ROUNDS=$(ROUNDS) go test -p 1 -count 1 -timeout 0 -v -run '^TestSoak' \
+		$$($(FILES) '*soak_test.go' | xargs -n 1 dirname | sort -u | sed 's,^,./,')
 
 .PHONY: generate
 generate: ## Generate the files that are made from others

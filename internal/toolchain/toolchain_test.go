@@ -227,35 +227,3 @@ func TestKubernetesSettings(t *testing.T) {
 		}
 	}
 }
-
-// BenchmarkWarmEnsure is what every command of Strata pays when all is built.
-func BenchmarkWarmEnsure(b *testing.B) {
-	root, err := FindRoot(".")
-	if err != nil {
-		b.Fatal(err)
-	}
-	// Stand-ins for the tools, at their addresses, so that the real modules are read but not built.
-	cache := b.TempDir()
-	tools, err := open(root, cache, catalogue())
-	if err != nil {
-		b.Fatal(err)
-	}
-	list, err := tools.List(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, status := range list {
-		if err := writeFile(status.Path, nil); err != nil {
-			b.Fatal(err)
-		}
-	}
-	for b.Loop() {
-		tools, err := open(root, cache, catalogue())
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := tools.Ensure(b.Context(), nil, tools.Names()...); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/strata-platform/strata/test/bench/figure"
+	"github.com/strata-platform/strata/test/stratatest"
+)
+
+// coldVariable asks for the benchmark that takes as long as the first `strata up` of a new user.
+const coldVariable = "STRATA_BENCH_COLD"
+
+const coldBound = 25 * time.Minute
+
+// BenchmarkColdToolchain builds all tools with an empty cache of tools and an empty build cache of Go, but with the
+// modules downloaded.
+func BenchmarkColdToolchain(b *testing.B) {
+	if os.Getenv(coldVariable) == "" {
+		b.Skipf("takes about 20 minutes: ask for it with `make bench-cold` or %s=1", coldVariable)
+	}
+	modules, err := exec.CommandContext(b.Context(), "go", "env", "GOMODCACHE").Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := stratatest.New(b)
+	cache := b.TempDir()
+	cmd := p.Command(b.Context(), "toolchain", "build", "--all")
+	cmd.Env = append(cmd.Env,
+		"XDG_CACHE_HOME="+cache, "GOCACHE="+filepath.Join(cache, "go-build"), "GOMODCACHE="+strings.TrimSpace(string(modules)))
+	cmd.Stdout, cmd.Stderr = b.Output(), b.Output()
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		b.Fatal(err)
+	}
+	figure.Seconds(b, "all tools, cold", time.Since(began), coldBound)
+}

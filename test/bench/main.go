@@ -1,0 +1,192 @@
+// Command bench runs Strata's benchmarks and prints what they measured beside the bounds that were set, as a table or as
+// JSON. It fails when a benchmark fails or a bound is missed.
+//
+// Benchmarks are those in files named *bench_test.go, and report by package figure.
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+
+	"github.com/strata-platform/strata/internal/toolchain"
+	"github.com/strata-platform/strata/test/bench/figure"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out, log io.Writer) error {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(log)
+	pattern := flags.String("bench", ".", "run the benchmarks whose name `matches`")
+	output := flags.String("o", "text", "how to print: text or json")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *output != "text" && *output != "json" {
+		return fmt.Errorf("output %q: it is text or json", *output)
+	}
+	root, err := toolchain.FindRoot(".")
+	if err != nil {
+		return err
+	}
+	figures, failed := measure(ctx, root, *pattern, log)
+	report := newReport(figures, failed == nil)
+	if *output == "json" {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		err = encoder.Encode(report)
+	} else {
+		err = report.print(out)
+	}
+	switch {
+	case failed != nil:
+		return failed
+	case err != nil:
+		return err
+	case len(figures) == 0:
+		return fmt.Errorf("no benchmark that matches %q reported a figure", *pattern)
+	case !report.OK:
+		return errors.New("a bound was missed: the bounds hold for two cores with nothing else to do")
+	}
+	return nil
+}
+
+// measure runs the benchmarks and returns the figures that they reported, those before a failure too. What the
+// benchmarks print goes to log.
+func measure(ctx context.Context, root, pattern string, log io.Writer) ([]figure.Figure, error) {
+	list, err := packages(root)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "strata-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "figures")
+	// One package at a time: benchmarks do not share the machine.
+	args := []string{"test", "-p", "1", "-timeout", "0", "-run", "^$", "-bench", pattern, "-benchtime", "1x"}
+	cmd := exec.CommandContext(ctx, "go", append(args, list...)...)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), figure.FileVariable+"="+path)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	failed := cmd.Run()
+	figures, err := read(path)
+	return figures, errors.Join(failed, err)
+}
+
+// packages returns the packages that hold benchmarks, as ./path.
+func packages(root string) ([]string, error) {
+	var list []string
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), ".") {
+			return filepath.SkipDir
+		}
+		if !entry.IsDir() && strings.HasSuffix(entry.Name(), "bench_test.go") {
+			relative, err := filepath.Rel(root, filepath.Dir(path))
+			if err != nil {
+				return err
+			}
+			list = append(list, "./"+filepath.ToSlash(relative))
+		}
+		return nil
+	})
+	slices.Sort(list)
+	return slices.Compact(list), err
+}
+
+// read reads the figures that benchmarks have written. Where there is no file there are none.
+func read(path string) ([]figure.Figure, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var figures []figure.Figure
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		var f figure.Figure
+		if err := json.Unmarshal(lines.Bytes(), &f); err != nil {
+			return figures, fmt.Errorf("read the figures: %w", err)
+		}
+		figures = append(figures, f)
+	}
+	return figures, lines.Err()
+}
+
+// report is what was measured, and on what. It is what -o json prints.
+type report struct {
+	OK      bool            `json:"ok"` // no benchmark failed and no bound was missed
+	Cores   int             `json:"cores"`
+	System  string          `json:"system"`
+	Go      string          `json:"go"`
+	Figures []figure.Figure `json:"figures"`
+}
+
+func newReport(figures []figure.Figure, passed bool) report {
+	missed := slices.ContainsFunc(figures, func(f figure.Figure) bool { return !f.OK })
+	return report{
+		OK: passed && !missed, Cores: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(),
+		Figures: append([]figure.Figure{}, figures...),
+	}
+}
+
+func (r report) print(out io.Writer) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "figure\tmeasured\tbound\tok")
+	for _, f := range r.Figures {
+		bound, mark := "", ""
+		switch {
+		case f.Bound == 0:
+		case f.OK:
+			bound, mark = number(f.Bound)+" "+f.Unit, "✓"
+		default:
+			bound, mark = number(f.Bound)+" "+f.Unit, "✗"
+		}
+		fmt.Fprintf(table, "%s\t%s %s\t%s\t%s\n", f.Name, number(f.Measured), f.Unit, bound, mark)
+	}
+	fmt.Fprintf(table, "(%d cores, %s, %s)\n", r.Cores, r.System, r.Go)
+	return table.Flush()
+}
+
+// number writes a value with three digits that count, and without zeros at its end.
+func number(value float64) string {
+	digits := 0
+	for limit := 100.0; digits < 3 && value < limit; limit /= 10 {
+		digits++
+	}
+	text := fmt.Sprintf("%.*f", digits, value)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}

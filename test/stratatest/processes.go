@@ -1,0 +1,77 @@
+package stratatest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Process is a process of a platform.
+type Process struct {
+	Pid int
+	// Line is its arguments, separated by spaces.
+	Line string
+	// Resident is the memory that it holds, in bytes.
+	Resident int64
+	// CPU is the processor time that it has used since it started.
+	CPU time.Duration
+}
+
+// clockTick is the unit in which the kernel tells times of processes (sysconf(3), _SC_CLK_TCK: 100 a second on every
+// Linux that Go runs on).
+const clockTick = 10 * time.Millisecond
+
+// Processes are the platform's processes now, by their ids: all that have its home in their arguments, but for this one.
+// Systems without /proc show none.
+func (p *Platform) Processes() map[int]Process {
+	found := map[int]Process{}
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if pid == os.Getpid() || !bytes.Contains(line, []byte(p.Home)) {
+			continue
+		}
+		// One that ends meanwhile is none of them any more.
+		if process, err := usage(dir); err == nil {
+			process.Pid, process.Line = pid, strings.TrimSpace(string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+			found[pid] = process
+		}
+	}
+	return found
+}
+
+// usage reads what a process holds and has used (proc(5): the second field of statm is the resident pages; the 14th and
+// 15th of stat are the user and system time, counted from the first, the second being the name in parentheses).
+func usage(dir string) (Process, error) {
+	statm, err := os.ReadFile(filepath.Join(dir, "statm"))
+	if err != nil {
+		return Process{}, err
+	}
+	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+	if err != nil {
+		return Process{}, err
+	}
+	pages := strings.Fields(string(statm))
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(pages) < 2 || len(fields) < 13 {
+		return Process{}, fmt.Errorf("%s: not what proc(5) says", dir)
+	}
+	resident, err := strconv.ParseInt(pages[1], 10, 64)
+	if err != nil {
+		return Process{}, err
+	}
+	var ticks int64
+	for _, field := range fields[11:13] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return Process{}, err
+		}
+		ticks += n
+	}
+	return Process{Resident: resident * int64(os.Getpagesize()), CPU: time.Duration(ticks) * clockTick}, nil
+}

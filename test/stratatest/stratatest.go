@@ -1,0 +1,149 @@
+// Package stratatest gives tests, benchmarks and soaks a platform of their own, run by the strata command as users have
+// it.
+package stratatest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/toolchain"
+)
+
+// Platform is a local platform with a home of its own.
+type Platform struct {
+	// Home is the folder of its state. It is made by the first command that needs it.
+	Home string
+
+	t testing.TB
+	command
+}
+
+// command is the strata command under test and the repository that it is built from.
+type command struct{ executable, root string }
+
+// built is the command, once a test has needed it; Main removes it.
+var built struct {
+	sync.Mutex
+	dir string
+	command
+}
+
+// Main runs the tests of a package that uses New, and returns what TestMain exits with.
+func Main(m *testing.M) int {
+	defer func() { _ = os.RemoveAll(built.dir) }()
+	return m.Run()
+}
+
+// New returns a platform in which nothing runs yet. At the end of the test nothing runs in it any more. Under -short it
+// skips the test.
+func New(t testing.TB) *Platform {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs the toolchain")
+	}
+	command, err := build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Platform{Home: filepath.Join(t.TempDir(), "home"), t: t, command: command}
+	t.Cleanup(func() {
+		if _, err := p.Try(context.Background(), "local", "stop"); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// NewWithTools is New after all tools are built, in the test's own time and log.
+func NewWithTools(t testing.TB) *Platform {
+	t.Helper()
+	p := New(t)
+	p.Run("toolchain", "build", "--all")
+	return p
+}
+
+// build builds strata as `make build` does, once.
+func build(ctx context.Context) (command, error) {
+	built.Lock()
+	defer built.Unlock()
+	if built.executable != "" {
+		return built.command, nil
+	}
+	root, err := toolchain.FindRoot(".")
+	if err != nil {
+		return command{}, err
+	}
+	if built.dir, err = os.MkdirTemp("", "strata-test-"); err != nil {
+		return command{}, err
+	}
+	executable := filepath.Join(built.dir, "strata")
+	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", executable, "./cmd/strata")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return command{}, fmt.Errorf("build strata: %w\n%s", err, out)
+	}
+	built.command = command{executable, root}
+	return built.command, nil
+}
+
+// Run runs strata on the platform and returns its standard output. A failure ends the test.
+func (p *Platform) Run(args ...string) []byte {
+	p.t.Helper()
+	out, err := p.Try(p.t.Context(), args...)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return out
+}
+
+// Try is Run for commands that may fail. The error holds what the command printed to standard error.
+func (p *Platform) Try(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := p.Command(ctx, args...)
+	out, err := cmd.Output()
+	if err != nil {
+		stderr := ""
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+			stderr = string(exit.Stderr)
+		}
+		return out, fmt.Errorf("strata %s: %w\n%s", strings.Join(args, " "), err, stderr)
+	}
+	return out, nil
+}
+
+// Command is a command of strata on the platform, for those who want more of it than its output.
+func (p *Platform) Command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, p.executable, args...)
+	cmd.Dir = p.root
+	cmd.Env = append(os.Environ(), "STRATA_HOME="+p.Home, "GIT_CONFIG_GLOBAL="+os.DevNull)
+	return cmd
+}
+
+// Kubernetes is the administrator's client of the running cluster, without a limit to its rate.
+func (p *Platform) Kubernetes() kubernetes.Interface {
+	p.t.Helper()
+	h, err := home.At(p.Home)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", h.AdminKubeconfig())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	config.QPS = -1
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return client
+}
