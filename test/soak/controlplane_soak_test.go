@@ -1,0 +1,123 @@
+package soak_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/test/soak"
+	"github.com/strata-platform/strata/test/stratatest"
+)
+
+func TestMain(m *testing.M) { os.Exit(stratatest.Main(m)) }
+
+// recoverTimeout is how long a platform may take until it serves again after a kill.
+const recoverTimeout = time.Minute
+
+// TestSoakControlPlaneLosesNothing kills a process of the platform in each round, the supervisor among them, at random
+// moments while objects are written. In the end, and after each round, every write that was acknowledged is there.
+func TestSoakControlPlaneLosesNothing(t *testing.T) {
+	rounds := soak.Rounds(t)
+	p := stratatest.NewWithTools(t)
+	p.Run("local", "start")
+	w := startWriters(t, p.Kubernetes())
+	for round := 1; round <= rounds; round++ {
+		w.await(t, 1+rand.IntN(50))
+		began := time.Now()
+		victims := kill(t, p, round)
+		awaitRunning(t, p, victims)
+		w.await(t, 1)
+		served := time.Since(began)
+		acknowledged := w.check(t)
+		t.Logf("round %d of %d: killed %s, served again after %.1fs, %d writes acknowledged and all there",
+			round, rounds, strings.Join(slices.Sorted(maps.Values(victims)), ", "), served.Seconds(), acknowledged)
+	}
+	w.stop()
+	w.check(t)
+	p.Run("local", "stop")
+	if left := p.Processes(); len(left) > 0 {
+		t.Errorf("after stop there are %v", left)
+	}
+}
+
+// everySupervisor is in how many rounds the supervisor is killed once.
+const everySupervisor = 4
+
+// kill ends the supervisor, or some of its processes at once, by SIGKILL and returns what they were, by their ids. A
+// supervisor is started again, as the next call of strata does; its processes it starts again itself.
+func kill(t *testing.T, p *stratatest.Platform, round int) map[int]string {
+	t.Helper()
+	status := statusOf(t, p)
+	victims := map[int]string{}
+	if round%everySupervisor == 0 {
+		victims[status.Pid] = "the supervisor"
+	} else {
+		for _, i := range rand.Perm(len(status.Processes))[:1+rand.IntN(len(status.Processes))] {
+			victims[status.Processes[i].Pid] = status.Processes[i].Name
+		}
+	}
+	for pid, name := range victims {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatalf("kill %s: %v", name, err)
+		}
+	}
+	if victims[status.Pid] != "" {
+		p.Run("local", "start")
+	}
+	return victims
+}
+
+// supervisorStatus is what `strata local status -o json` prints, as far as the soak reads it.
+type supervisorStatus struct {
+	Pid       int                     `json:"pid"`
+	Cluster   supervisor.ClusterState `json:"cluster"`
+	Processes []supervisorProcess     `json:"processes"`
+}
+
+type supervisorProcess struct {
+	Name    string `json:"name"`
+	Pid     int    `json:"pid"`
+	Running bool   `json:"running"`
+}
+
+func statusOf(t *testing.T, p *stratatest.Platform) supervisorStatus {
+	t.Helper()
+	var status supervisorStatus
+	if err := json.Unmarshal(p.Run("local", "status", "-o", "json"), &status); err != nil {
+		t.Fatal(err)
+	}
+	return status
+}
+
+// awaitRunning waits until all processes run, others in place of the victims.
+func awaitRunning(t *testing.T, p *stratatest.Platform, victims map[int]string) {
+	t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, recoverTimeout, true, func(context.Context) (bool, error) {
+		status := statusOf(t, p)
+		last = nil
+		if status.Cluster != supervisor.ClusterRunning {
+			last = fmt.Errorf("the cluster is %s", status.Cluster)
+		}
+		for _, s := range status.Processes {
+			if !s.Running || victims[s.Pid] != "" {
+				last = fmt.Errorf("%s does not run", s.Name)
+			}
+		}
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("in vain waited until the platform runs again: %v", last)
+	}
+}

@@ -1,0 +1,152 @@
+package soak_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+)
+
+const (
+	writerCount = 4
+	// writeEvery leaves the control plane room for its own work.
+	writeEvery = 20 * time.Millisecond
+	// writeTimeout ends a write that a killed server never answers.
+	writeTimeout = 5 * time.Second
+	namespace    = "default"
+	counterKey   = "count"
+)
+
+// writers write to a cluster without end: each makes objects, and counts up in one of its own. They remember what was
+// acknowledged. What was not may be there or not.
+type writers struct {
+	client kubernetes.Interface
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+
+	mu      sync.Mutex
+	made    []string
+	counts  [writerCount]int // the last count that was acknowledged
+	written int
+}
+
+func startWriters(t *testing.T, client kubernetes.Interface) *writers {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	w := &writers{client: client, cancel: cancel}
+	for n := range writerCount {
+		if err := w.put(ctx, counterName(n), 0, true); err != nil {
+			t.Fatal(err)
+		}
+		w.group.Go(func() { w.write(ctx, n) })
+	}
+	t.Cleanup(w.stop)
+	return w
+}
+
+func counterName(writer int) string { return fmt.Sprintf("counter-%d", writer) }
+
+// write makes an object and counts up, in turn, until ctx ends. Failures are what a soak makes: the next try is another
+// write.
+func (w *writers) write(ctx context.Context, writer int) {
+	tick := time.NewTicker(writeEvery)
+	defer tick.Stop()
+	for i := 1; ctx.Err() == nil; i++ {
+		name := fmt.Sprintf("object-%d-%d", writer, i)
+		if w.put(ctx, name, i, true) == nil {
+			w.acknowledge(func() { w.made = append(w.made, name) })
+		}
+		if w.put(ctx, counterName(writer), i, false) == nil {
+			w.acknowledge(func() { w.counts[writer] = i })
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (w *writers) acknowledge(remember func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	remember()
+	w.written++
+}
+
+func (w *writers) put(ctx context.Context, name string, count int, create bool) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	object := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"soak": "true"}},
+		Data:       map[string]string{counterKey: strconv.Itoa(count)},
+	}
+	var err error
+	if create {
+		_, err = w.client.CoreV1().ConfigMaps(namespace).Create(ctx, object, metav1.CreateOptions{})
+	} else {
+		_, err = w.client.CoreV1().ConfigMaps(namespace).Update(ctx, object, metav1.UpdateOptions{})
+	}
+	return err
+}
+
+// await waits until some more writes were acknowledged.
+func (w *writers) await(t *testing.T, more int) {
+	t.Helper()
+	count := func() int {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.written
+	}
+	goal := count() + more
+	err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, recoverTimeout, true, func(context.Context) (bool, error) {
+		return count() >= goal, nil
+	})
+	if err != nil {
+		t.Fatalf("in vain waited until %d more writes were acknowledged, %d were", more, count()-goal+more)
+	}
+}
+
+// check fails the test when an acknowledged write is not there, and returns how many there are.
+func (w *writers) check(t *testing.T) int {
+	t.Helper()
+	w.mu.Lock()
+	made, counts, written := w.made[:len(w.made):len(w.made)], w.counts, w.written
+	w.mu.Unlock()
+	list, err := w.client.CoreV1().ConfigMaps(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "soak=true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]int{}
+	for _, object := range list.Items {
+		if found[object.Name], err = strconv.Atoi(object.Data[counterKey]); err != nil {
+			t.Errorf("%s holds %v", object.Name, object.Data)
+		}
+	}
+	for _, name := range made {
+		if _, ok := found[name]; !ok {
+			t.Errorf("%s was acknowledged and is lost", name)
+		}
+	}
+	for n, count := range counts {
+		if found[counterName(n)] < count {
+			t.Errorf("%s was acknowledged as %d and is %d", counterName(n), count, found[counterName(n)])
+		}
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	return written
+}
+
+// stop ends the writers.
+func (w *writers) stop() {
+	w.cancel()
+	w.group.Wait()
+}
