@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -13,12 +15,22 @@ import (
 func newToolchain(io streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "toolchain",
-		Short: "List or build the programs that the local target consists of",
+		Short: "List, build or prune the programs that the local target consists of",
 		Example: `  strata toolchain list
-  strata toolchain build --all`,
+  strata toolchain build --all
+  strata toolchain prune`,
 	}
-	command.AddCommand(newToolchainList(io), newToolchainBuild(io))
+	command.AddCommand(newToolchainList(io), newToolchainBuild(io), newToolchainPrune(io))
 	return command
+}
+
+// openToolchain opens the toolchain of the repository that strata is called in.
+func openToolchain() (*toolchain.Toolchain, error) {
+	root, err := findRepository()
+	if err != nil {
+		return nil, err
+	}
+	return toolchain.Open(root)
 }
 
 func newToolchainList(io streams) *cobra.Command {
@@ -33,11 +45,7 @@ func newToolchainList(io streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			root, err := findRepository()
-			if err != nil {
-				return err
-			}
-			tc, err := toolchain.Open(root)
+			tc, err := openToolchain()
 			if err != nil {
 				return err
 			}
@@ -60,12 +68,18 @@ func newToolchainList(io streams) *cobra.Command {
 }
 
 func newToolchainBuild(io streams) *cobra.Command {
+	var o output
 	var all bool
 	command := &cobra.Command{
-		Use:     "build [TOOL ...]",
-		Short:   "Build the named tools, or all",
-		Example: "  strata toolchain build etcd kube-apiserver",
+		Use:   "build [TOOL ...]",
+		Short: "Build the named tools, or all",
+		Example: `  strata toolchain build etcd kube-apiserver
+  strata toolchain build --all -o json`,
 		RunE: func(command *cobra.Command, names []string) error {
+			asJSON, err := o.json()
+			if err != nil {
+				return err
+			}
 			if all == (len(names) > 0) {
 				return usageError{fmt.Errorf("name the tools to build, or say --all")}
 			}
@@ -77,11 +91,58 @@ func newToolchainBuild(io streams) *cobra.Command {
 				names = p.Toolchain.Names()
 			}
 			show := progress.New(io.err)
-			return show.Run("toolchain", func() (string, error) {
+			err = show.Run("toolchain", func() (string, error) {
 				return "", p.EnsureTools(command.Context(), show, names...)
 			})
+			if err != nil || !asJSON {
+				return err
+			}
+			list, err := p.Toolchain.List(command.Context())
+			if err != nil {
+				return err
+			}
+			return printJSON(io.out, slices.DeleteFunc(list, func(s toolchain.Status) bool { return !slices.Contains(names, s.Name) }))
 		},
 	}
+	o.bind(command)
 	command.Flags().BoolVar(&all, "all", false, "build all tools")
+	return command
+}
+
+func newToolchainPrune(io streams) *cobra.Command {
+	var o output
+	command := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove built tools that this clone does not use",
+		Long: `Remove from the cache what this clone does not use: tools of other pins or of another version of Go, and what builds that
+were killed have left. Another clone that uses them will build them again. Nothing is removed while a program of them runs.`,
+		Example: "  strata toolchain prune",
+		Args:    arguments(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			asJSON, err := o.json()
+			if err != nil {
+				return err
+			}
+			tc, err := openToolchain()
+			if err != nil {
+				return err
+			}
+			removed, err := tc.Prune(command.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(io.out, append([]toolchain.Leftover{}, removed...))
+			}
+			var freed int64
+			for _, l := range removed {
+				fmt.Fprintf(io.out, "removed %s (%d MB)\n", filepath.Base(l.Path), l.Bytes/1e6)
+				freed += l.Bytes
+			}
+			fmt.Fprintf(io.out, "%d MB freed\n", freed/1e6)
+			return nil
+		},
+	}
+	o.bind(command)
 	return command
 }

@@ -1,0 +1,46 @@
+// Package docstest takes the examples out of the documentation, so that tests keep them true.
+package docstest
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/strata-platform/strata/internal/toolchain"
+)
+
+// CheckJSON fails the test unless an example of a document decodes into a value of type T that encodes to the same
+// again: no field of the example is unknown, and none that it should show is missing. The example is the code block that
+// begins with ```json and the name.
+func CheckJSON[T any](t *testing.T, document, name string) {
+	t.Helper()
+	root, err := toolchain.FindRoot(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(filepath.Join(root, document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(content), "\n```json "+name+"\n")
+	example, _, closed := strings.Cut(rest, "```\n")
+	if !found || !closed {
+		t.Fatalf("%s has no example %s", document, name)
+	}
+	var value T
+	if err := json.Unmarshal([]byte(example), &value); err != nil {
+		t.Fatalf("%s, example %s: %v", document, name, err)
+	}
+	var again bytes.Buffer
+	encoder := json.NewEncoder(&again)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(value); err != nil {
+		t.Fatal(err)
+	}
+	if again.String() != example {
+		t.Errorf("%s: the example %s should be\n%s", document, name, again.String())
+	}
+}
