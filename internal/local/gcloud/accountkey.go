@@ -194,6 +194,19 @@ func (s *Server) listKeys(c *call) (any, error) {
 	return answer, err
 }
 
+// setKeyDisabled answers the enable and disable calls. The tokens that were issued for a disabled key end at once.
+func (s *Server) setKeyDisabled(disabled bool) func(*call) (any, error) {
+	return func(c *call) (any, error) {
+		return struct{}{}, s.withKey(c, s.store.update, func(tx *bbolt.Tx, path string, record *accountKey) error {
+			record.Key.Disabled, record.Key.DisableReason = disabled, ""
+			if disabled {
+				record.Key.DisableReason = "SERVICE_ACCOUNT_KEY_DISABLE_REASON_USER_INITIATED"
+			}
+			return put(tx, accountKeys, path, record)
+		})
+	}
+}
+
 // deleteKey removes a key. The tokens that were issued for it end at once.
 func (s *Server) deleteKey(c *call) (any, error) {
 	return struct{}{}, s.withKey(c, s.store.update, func(tx *bbolt.Tx, path string, _ *accountKey) error {

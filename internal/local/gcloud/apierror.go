@@ -25,7 +25,8 @@ type errorItem struct {
 	LocationType string `json:"locationType,omitempty"`
 }
 
-// errorInfo is the newer way to say why: google.rpc.ErrorInfo, or google.rpc.LocalizedMessage.
+// errorInfo is the newer way to say why: google.rpc.ErrorInfo, google.rpc.LocalizedMessage, or Resource Manager's
+// ProjectIamPolicyError.
 type errorInfo struct {
 	Type     string            `json:"@type"`
 	Reason   string            `json:"reason,omitempty"`
@@ -33,6 +34,9 @@ type errorInfo struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 	Locale   string            `json:"locale,omitempty"`
 	Message  string            `json:"message,omitempty"`
+	Kind     string            `json:"type,omitempty"`
+	Member   string            `json:"member,omitempty"`
+	Role     string            `json:"role,omitempty"`
 }
 
 func (e *apiError) Error() string { return fmt.Sprintf("%d %s: %s", e.Code, e.Status, e.Message) }

@@ -22,13 +22,14 @@ type assertion struct {
 	email    string
 	key      string // of the service account key in the store
 	audience string
-	scoped   bool
+	scopes   string
+	subject  string // whom the account stands in for; empty for itself
 }
 
 // forService tells whether the assertion may stand in for an access token of a service, as Google's libraries use it:
 // it names the service as its audience, or carries scopes.
 func (a *assertion) forService(svc *service, baseURL string) bool {
-	return a.scoped || a.audience == "https://"+svc.name+"/" || strings.HasPrefix(a.audience, baseURL+"/"+svc.prefix)
+	return a.scopes != "" || a.audience == "https://"+svc.name+"/" || strings.HasPrefix(a.audience, baseURL+"/"+svc.prefix)
 }
 
 // errAssertion is why an assertion is not accepted, in the words of the token endpoint.
@@ -44,8 +45,8 @@ func (s *Server) verifyAssertion(tx *bbolt.Tx, token string) (*assertion, error)
 	}
 	var header struct{ Alg, Kid string }
 	var claims struct {
-		Iss, Aud, Scope string
-		Iat, Exp        float64
+		Iss, Sub, Aud, Scope string
+		Iat, Exp             float64
 	}
 	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
 	if err = errors.Join(err, decodePart(parts[0], &header), decodePart(parts[1], &claims)); err != nil {
@@ -74,7 +75,10 @@ func (s *Server) verifyAssertion(tx *bbolt.Tx, token string) (*assertion, error)
 		return nil, errAssertion("Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. " +
 			"Check your iat and exp values in the JWT claim.")
 	}
-	return &assertion{email: claims.Iss, key: key, audience: claims.Aud, scoped: claims.Scope != ""}, nil
+	if claims.Sub == claims.Iss {
+		claims.Sub = ""
+	}
+	return &assertion{email: claims.Iss, key: key, audience: claims.Aud, scopes: claims.Scope, subject: claims.Sub}, nil
 }
 
 func decodePart(part string, into any) error {
@@ -98,7 +102,7 @@ func (s *Server) usableKey(tx *bbolt.Tx, key string) (*accountKey, error) {
 	switch {
 	case account == nil:
 		return nil, errAssertion("Invalid grant: account not found")
-	case record == nil:
+	case record == nil || record.Key.Disabled:
 		return nil, errAssertion("Invalid JWT Signature.")
 	case account.Disabled:
 		return nil, errAssertion("Invalid grant: account disabled")

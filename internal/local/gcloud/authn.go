@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,8 @@ type accessToken struct {
 	Member  string    `json:"member"`
 	Email   string    `json:"email"`
 	Expires time.Time `json:"expires"`
+	// Scopes are what the token may be used for, separated by spaces.
+	Scopes string `json:"scopes"`
 	// Key is the key of the service account key the token was issued for; the token ends with it.
 	Key string `json:"key,omitempty"`
 }
@@ -35,25 +38,17 @@ func hashToken(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// issueToken makes an access token and forgets those that have expired.
+// issueToken makes an access token and, every minute, forgets those that have expired.
 func (s *Server) issueToken(tx *bbolt.Tx, record accessToken) (string, error) {
-	var expired []string
-	err := each(tx, tokens, "", func(key string, old *accessToken) error {
-		if !s.now().Before(old.Expires) {
-			expired = append(expired, key)
-		}
-		return nil
-	})
-	if err != nil {
-		return "", err
-	}
-	for _, key := range expired {
-		if err := remove(tx, tokens, key); err != nil {
+	now := s.now()
+	if now.Sub(s.tokensPruned).Abs() > time.Minute {
+		s.tokensPruned = now
+		if err := removeIf(tx, tokens, "", func(old *accessToken) bool { return !now.Before(old.Expires) }); err != nil {
 			return "", err
 		}
 	}
 	token := "ya29.emulated-" + randomText(32)
-	record.Expires = s.now().Add(tokenLifetime)
+	record.Expires = now.Add(tokenLifetime)
 	return token, put(tx, tokens, hashToken(token), record)
 }
 
@@ -73,11 +68,14 @@ func (s *Server) authenticate(r *http.Request, svc *service) (principal, error) 
 	err := s.store.view(func(tx *bbolt.Tx) error {
 		if strings.Count(token, ".") == 2 {
 			assertion, err := s.verifyAssertion(tx, token)
-			if err != nil || !assertion.forService(svc, s.baseURL) {
+			if err != nil || assertion.subject != "" || !assertion.forService(svc, s.baseURL) {
 				return invalidCredentials(svc)
 			}
 			who = principal{member: "serviceAccount:" + assertion.email, email: assertion.email}
-			return nil
+			if assertion.scopes == "" {
+				return nil
+			}
+			return svc.requireScope(assertion.scopes, r.Method)
 		}
 		record, err := get[accessToken](tx, tokens, hashToken(token))
 		if err != nil {
@@ -92,9 +90,25 @@ func (s *Server) authenticate(r *http.Request, svc *service) (principal, error) 
 			}
 		}
 		who = principal{member: record.Member, email: record.Email}
-		return nil
+		return svc.requireScope(record.Scopes, r.Method)
 	})
 	return who, err
+}
+
+// cloudPlatform is the scope for all of Google Cloud.
+const cloudPlatform = "https://www.googleapis.com/auth/cloud-platform"
+
+// requireScope refuses a call with a token for other purposes. Scopes to read are good for reading calls.
+func (svc *service) requireScope(scopes, method string) error {
+	reads := method == http.MethodGet || method == http.MethodHead
+	for scope := range strings.FieldsSeq(scopes) {
+		if scope == cloudPlatform || slices.Contains(svc.scopes, scope) || reads && slices.Contains(svc.readScopes, scope) {
+			return nil
+		}
+	}
+	refusal := newError(http.StatusForbidden, "PERMISSION_DENIED", "insufficientPermissions", "Request had insufficient authentication scopes.")
+	refusal.Errors[0].Message = "Insufficient Permission"
+	return refusal.withInfo("ACCESS_TOKEN_SCOPE_INSUFFICIENT", "googleapis.com", map[string]string{"service": svc.name})
 }
 
 const authenticationHelp = "Expected OAuth 2 access token, login cookie or other valid authentication credential. " +

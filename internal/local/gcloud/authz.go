@@ -1,14 +1,15 @@
 package gcloud
 
 import (
-	"slices"
+	"strings"
 
 	"go.etcd.io/bbolt"
+	crm "google.golang.org/api/cloudresourcemanager/v1"
 )
 
 // authorize refuses the call, in the service's own words, where the caller lacks a permission.
 func (s *Server) authorize(tx *bbolt.Tx, svc *service, who principal, permission string, on resource) error {
-	granted, err := allowed(tx, who, permission, on)
+	granted, err := s.allowed(tx, who, permission, on)
 	if err != nil {
 		return err
 	}
@@ -18,9 +19,31 @@ func (s *Server) authorize(tx *bbolt.Tx, svc *service, who principal, permission
 	return nil
 }
 
+// requireQuotaProject refuses a call on the account of a project that the caller may not use.
+func (s *Server) requireQuotaProject(tx *bbolt.Tx, svc *service, c *call) error {
+	named := c.request.Header.Get("X-Goog-User-Project")
+	if named == "" {
+		return nil
+	}
+	about, err := findProject(tx, named)
+	if err != nil {
+		return err
+	}
+	if about != nil {
+		granted, err := s.allowed(tx, c.who, "serviceusage.services.use", resource{project: about.ID})
+		if err != nil || granted {
+			return err
+		}
+	}
+	return permissionDenied("Caller does not have required permission to use project %s. Grant the caller the "+
+		"roles/serviceusage.serviceUsageConsumer role, or a custom role with the serviceusage.services.use permission, by visiting "+
+		"https://console.developers.google.com/iam-admin/iam/project?project=%s and then retry.", named, named).withInfo(
+		"USER_PROJECT_DENIED", "googleapis.com", map[string]string{"service": svc.name, "consumer": "projects/" + named})
+}
+
 // allowed tells whether the policy of the resource or of its project grants a permission. A project that does not exist
 // grants nothing, so that callers cannot tell it from one that is not theirs.
-func allowed(tx *bbolt.Tx, who principal, permission string, on resource) (bool, error) {
+func (s *Server) allowed(tx *bbolt.Tx, who principal, permission string, on resource) (bool, error) {
 	keys := []string{projectPolicy(on.project)}
 	if on.policy != "" {
 		keys = append(keys, on.policy)
@@ -31,10 +54,8 @@ func allowed(tx *bbolt.Tx, who principal, permission string, on resource) (bool,
 			return false, err
 		}
 		for _, binding := range policy.Bindings {
-			if binding.Condition != nil || !isMember(who, binding.Members) {
-				continue
-			}
-			if granted, err := grants(tx, binding.Role, permission); err != nil || granted {
+			granted, err := s.binds(tx, binding, who, permission, on)
+			if err != nil || granted {
 				return granted, err
 			}
 		}
@@ -42,8 +63,40 @@ func allowed(tx *bbolt.Tx, who principal, permission string, on resource) (bool,
 	return false, nil
 }
 
-func isMember(who principal, members []string) bool {
-	return slices.ContainsFunc(members, func(member string) bool {
-		return member == who.member || member == "allUsers" || member == "allAuthenticatedUsers"
-	})
+// binds tells whether a binding gives the caller a permission on a resource.
+func (s *Server) binds(tx *bbolt.Tx, binding *crm.Binding, who principal, permission string, on resource) (bool, error) {
+	granted, err := grants(tx, binding.Role, permission)
+	if err != nil || !granted {
+		return false, err
+	}
+	for _, member := range binding.Members {
+		is, err := who.is(tx, member)
+		if err != nil {
+			return false, err
+		}
+		if is && binding.Condition != nil {
+			return s.conditions.met(binding.Condition.Expression, on, s.now())
+		}
+		if is {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// is tells whether a member of a binding means the caller. There are no groups here.
+func (p principal) is(tx *bbolt.Tx, member string) (bool, error) {
+	switch member {
+	case p.member, "allUsers", "allAuthenticatedUsers":
+		return true, nil
+	}
+	kind, name, _ := strings.Cut(member, ":")
+	switch kind {
+	case "domain":
+		return strings.HasPrefix(p.member, "user:") && strings.HasSuffix(p.email, "@"+name), nil
+	case "projectOwner", "projectEditor", "projectViewer":
+		policy, err := readPolicy(tx, projectPolicy(name))
+		return err == nil && hasMember(policy, "roles/"+strings.ToLower(strings.TrimPrefix(kind, "project")), p.member), err
+	}
+	return false, nil
 }

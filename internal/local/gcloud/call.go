@@ -33,7 +33,8 @@ func (c *call) projectID() string {
 
 // onProject is the resource of the routes whose permission is needed on the project.
 func onProject(c *call) resource {
-	return resource{project: c.projectID(), name: "projects/" + c.projectID()}
+	name := "projects/" + c.projectID()
+	return resource{project: c.projectID(), name: name, path: name, kind: "cloudresourcemanager.googleapis.com/Project"}
 }
 
 // decode reads the request's body into a request type of the API. An empty body is an empty request.

@@ -58,7 +58,8 @@ func (k *cluster) link() string { return clusterLink(k.Project, k.Cluster.Locati
 
 // onCluster is the resource of the routes whose permission is needed on a cluster.
 func onCluster(c *call) resource {
-	return resource{project: c.projectID(), name: clusterLink(c.projectID(), c.vars["location"], c.vars["cluster"])}
+	link := clusterLink(c.projectID(), c.vars["location"], c.vars["cluster"])
+	return resource{project: c.projectID(), name: link, path: link, kind: "container.googleapis.com/Cluster"}
 }
 
 func (s *Server) createCluster(c *call) (any, error) {

@@ -38,7 +38,7 @@ func (s *Server) newClusterOperation(tx *bbolt.Tx, on *cluster, kind, target str
 			TargetLink:    s.baseURL + "/container/v1/" + target,
 		},
 	}
-	return op, put(tx, clusterOps, op.key(), op)
+	return op, putOperation(tx, clusterOps, op.key(), op, func(old *clusterOperation) bool { return old.Operation.Status == "DONE" })
 }
 
 // doneClusterOperation stores an operation whose work was done in the same transaction.

@@ -1,11 +1,21 @@
 package gcloud
 
 import (
+	"net/http"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"go.etcd.io/bbolt"
 	"google.golang.org/api/iam/v1"
+)
+
+// A deleted role can be brought back for a while. Its name is not free before its removal has ended.
+// https://cloud.google.com/iam/docs/creating-custom-roles says how long these last.
+const (
+	roleUndeletable = 7 * 24 * time.Hour
+	roleNameKept    = 37 * 24 * time.Hour
 )
 
 var (
@@ -28,21 +38,41 @@ func findCustomRole(tx *bbolt.Tx, name string) (*iam.Role, error) {
 // grants tells whether a role, predefined or a project's own, has a permission.
 func grants(tx *bbolt.Tx, role, permission string) (bool, error) {
 	if strings.HasPrefix(role, "roles/") {
-		return rolePermissions()[role][permission], nil
+		known := predefinedRoles()[role]
+		return known != nil && known.granted[permission], nil
 	}
 	custom, err := findCustomRole(tx, role)
-	if err != nil || custom == nil || custom.Deleted {
+	if err != nil || custom == nil || custom.Deleted || custom.Stage == "DISABLED" {
 		return false, err
 	}
-	return oneOf(strings.Join(custom.IncludedPermissions, "|"), permission), nil
+	return slices.Contains(custom.IncludedPermissions, permission), nil
 }
 
-func checkPermissions(included []string) error {
-	for _, permission := range included {
-		if !permissions.MatchString(permission) {
+// isPermission tells whether there is such a permission. Of services that are not emulated any one will do.
+func isPermission(name string) bool {
+	return knownPermissions()[name] || permissions.MatchString(name) && !emulatedPrefix(name)
+}
+
+// checkRoleFields refuses what a role of a project cannot be, and puts its permissions in order.
+func checkRoleFields(role *iam.Role) error {
+	if len(role.Title) > 100 {
+		return invalidArgument("The role title is longer than 100 bytes.")
+	}
+	if len(role.Description) > 300 {
+		return invalidArgument("The role description is longer than 300 bytes.")
+	}
+	if !oneOf("ALPHA|BETA|GA|DEPRECATED|DISABLED|EAP", role.Stage) {
+		return invalidArgument("Invalid value at 'role.stage' (type.googleapis.com/google.iam.admin.v1.Role.RoleLaunchStage), %q", role.Stage)
+	}
+	for _, permission := range role.IncludedPermissions {
+		// Lists of projects, and what belongs to folders and organizations, are for the roles of organizations.
+		if !isPermission(permission) || permission == "resourcemanager.projects.list" ||
+			strings.HasPrefix(permission, "resourcemanager.folders.") || strings.HasPrefix(permission, "resourcemanager.organizations.") {
 			return invalidArgument("Permission %s is not valid.", permission)
 		}
 	}
+	slices.Sort(role.IncludedPermissions)
+	role.IncludedPermissions = slices.Compact(role.IncludedPermissions)
 	return nil
 }
 
@@ -58,13 +88,14 @@ func (s *Server) createRole(c *call) (any, error) {
 	if role == nil {
 		role = &iam.Role{}
 	}
-	if err := checkPermissions(role.IncludedPermissions); err != nil {
+	setDefault(&role.Stage, "ALPHA")
+	if err := checkRoleFields(role); err != nil {
 		return nil, err
 	}
-	role.Name, role.Deleted, role.Etag = "projects/"+c.project.ID+"/roles/"+request.RoleId, false, randomText(9)
-	setDefault(&role.Stage, "ALPHA")
+	role.Name, role.Deleted, role.Etag = "projects/"+c.project.ID+"/roles/"+request.RoleId, false, roleEtag()
 	err := s.store.update(func(tx *bbolt.Tx) error {
-		existing, err := findCustomRole(tx, role.Name)
+		key := customRole(c.project.ID, request.RoleId)
+		existing, err := s.storedRole(tx, key)
 		switch {
 		case err != nil:
 			return err
@@ -73,28 +104,55 @@ func (s *Server) createRole(c *call) (any, error) {
 		case existing != nil:
 			return alreadyExists("A role named %s in projects/%s already exists.", request.RoleId, c.project.ID)
 		}
-		return put(tx, customRoles, customRole(c.project.ID, request.RoleId), role)
+		if err := remove(tx, roleDeletions, key); err != nil {
+			return err
+		}
+		return put(tx, customRoles, key, role)
 	})
 	return role, err
 }
 
-// withRole runs fn in a transaction with the project's own role that the path names.
-func (s *Server) withRole(c *call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, *iam.Role) error) error {
+func roleEtag() string { return "BwY" + randomText(6) + "=" }
+
+// storedRole returns a project's own role, nil where there is none or where its removal has ended.
+func (s *Server) storedRole(tx *bbolt.Tx, key string) (*iam.Role, error) {
+	role, err := get[iam.Role](tx, customRoles, key)
+	if err != nil || role == nil || !role.Deleted {
+		return role, err
+	}
+	deleted, err := s.sinceDeletion(tx, key)
+	if err != nil || deleted > roleNameKept {
+		return nil, err
+	}
+	return role, nil
+}
+
+func (s *Server) sinceDeletion(tx *bbolt.Tx, key string) (time.Duration, error) {
+	deleted, err := get[time.Time](tx, roleDeletions, key)
+	if err != nil || deleted == nil {
+		return 0, err
+	}
+	return s.now().Sub(*deleted), nil
+}
+
+// withRole runs fn in a transaction with the project's own role that the path names, and with its key.
+func (s *Server) withRole(c *call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, string, *iam.Role) error) error {
 	return run(func(tx *bbolt.Tx) error {
-		role, err := get[iam.Role](tx, customRoles, customRole(c.projectID(), c.vars["role"]))
+		key := customRole(c.projectID(), c.vars["role"])
+		role, err := s.storedRole(tx, key)
 		if err != nil {
 			return err
 		}
 		if role == nil {
 			return notFound("The role named projects/%s/roles/%s was not found.", c.projectID(), c.vars["role"])
 		}
-		return fn(tx, role)
+		return fn(tx, key, role)
 	})
 }
 
 func (s *Server) getRole(c *call) (any, error) {
 	var answer *iam.Role
-	err := s.withRole(c, s.store.view, func(_ *bbolt.Tx, role *iam.Role) error {
+	err := s.withRole(c, s.store.view, func(_ *bbolt.Tx, _ string, role *iam.Role) error {
 		answer = role
 		return nil
 	})
@@ -103,19 +161,25 @@ func (s *Server) getRole(c *call) (any, error) {
 
 func (s *Server) listRoles(c *call) (any, error) {
 	query := c.request.URL.Query()
-	answer := &iam.ListRolesResponse{}
+	var all []*iam.Role
 	err := s.store.view(func(tx *bbolt.Tx) error {
-		return each(tx, customRoles, c.project.ID+"/", func(_ string, role *iam.Role) error {
-			if role.Deleted && query.Get("showDeleted") != "true" {
-				return nil
+		return each(tx, customRoles, c.project.ID+"/", func(key string, role *iam.Role) error {
+			known, err := s.storedRole(tx, key)
+			if err != nil || known == nil || role.Deleted && query.Get("showDeleted") != "true" {
+				return err
 			}
 			if query.Get("view") != "FULL" {
 				role.IncludedPermissions = nil
 			}
-			answer.Roles = append(answer.Roles, role)
+			all = append(all, role)
 			return nil
 		})
 	})
+	if err != nil {
+		return nil, err
+	}
+	answer := &iam.ListRolesResponse{}
+	answer.Roles, answer.NextPageToken, err = page(c, all, func(r *iam.Role) string { return r.Name }, 300, 1000)
 	return answer, err
 }
 
@@ -124,22 +188,19 @@ func (s *Server) patchRole(c *call) (any, error) {
 	if err := c.decode(&wanted); err != nil {
 		return nil, err
 	}
-	if err := checkPermissions(wanted.IncludedPermissions); err != nil {
-		return nil, err
-	}
 	mask := c.request.URL.Query().Get("updateMask")
 	if mask == "" {
-		mask = "title,description,includedPermissions,stage"
+		mask = "title,description,includedPermissions"
+		if wanted.Stage != "" {
+			mask += ",stage"
+		}
 	}
-	return s.changeRole(c, func(role *iam.Role) error {
+	return s.changeRole(c, wanted.Etag, func(_ *bbolt.Tx, _ string, role *iam.Role) error {
 		if role.Deleted {
 			return failedPrecondition("You can't update role_id (%s) because it is marked for deletion.", c.vars["role"])
 		}
-		if wanted.Etag != "" && wanted.Etag != role.Etag {
-			return newError(409, "ABORTED", "aborted", "There were concurrent changes to the role. Please retry the whole read-modify-write with exponential backoff.")
-		}
 		for field := range strings.SplitSeq(mask, ",") {
-			switch field {
+			switch strings.TrimPrefix(strings.TrimSpace(field), "role.") {
 			case "title":
 				role.Title = wanted.Title
 			case "description":
@@ -148,44 +209,61 @@ func (s *Server) patchRole(c *call) (any, error) {
 				role.IncludedPermissions = wanted.IncludedPermissions
 			case "stage":
 				role.Stage = wanted.Stage
+			case "etag":
 			default:
-				return invalidArgument("The update mask %q is not supported: use title, description, includedPermissions and stage.", mask)
+				return invalidArgument("Invalid value at 'update_mask': a role has no field %q that could be changed.", field)
 			}
 		}
-		return nil
+		return checkRoleFields(role)
 	})
 }
 
-func (s *Server) changeRole(c *call, change func(*iam.Role) error) (any, error) {
+// changeRole changes a role that has the etag that the caller read, or any where the caller names none.
+func (s *Server) changeRole(c *call, etag string, change func(*bbolt.Tx, string, *iam.Role) error) (any, error) {
 	var answer *iam.Role
-	err := s.withRole(c, s.store.update, func(tx *bbolt.Tx, role *iam.Role) error {
-		if err := change(role); err != nil {
+	err := s.withRole(c, s.store.update, func(tx *bbolt.Tx, key string, role *iam.Role) error {
+		if etag != "" && etag != role.Etag {
+			return newError(http.StatusConflict, "ABORTED", "aborted",
+				"There were concurrent changes to the role. Please retry the whole read-modify-write with exponential backoff.")
+		}
+		if err := change(tx, key, role); err != nil {
 			return err
 		}
-		role.Etag = randomText(9)
+		role.Etag = roleEtag()
 		answer = role
-		return put(tx, customRoles, customRole(c.projectID(), c.vars["role"]), role)
+		return put(tx, customRoles, key, role)
 	})
 	return answer, err
 }
 
 // deleteRole marks a role as deleted; it grants nothing until it is undeleted.
 func (s *Server) deleteRole(c *call) (any, error) {
-	return s.changeRole(c, func(role *iam.Role) error {
+	return s.changeRole(c, c.request.URL.Query().Get("etag"), func(tx *bbolt.Tx, key string, role *iam.Role) error {
 		if role.Deleted {
 			return failedPrecondition("You can't delete role_id (%s) because it is already marked for deletion.", c.vars["role"])
 		}
 		role.Deleted = true
-		return nil
+		return put(tx, roleDeletions, key, s.now().UTC())
 	})
 }
 
 func (s *Server) undeleteRole(c *call) (any, error) {
-	return s.changeRole(c, func(role *iam.Role) error {
+	var request iam.UndeleteRoleRequest
+	if err := c.decode(&request); err != nil {
+		return nil, err
+	}
+	return s.changeRole(c, request.Etag, func(tx *bbolt.Tx, key string, role *iam.Role) error {
 		if !role.Deleted {
 			return failedPrecondition("You can't undelete role_id (%s) because it is not marked for deletion.", c.vars["role"])
 		}
+		deleted, err := s.sinceDeletion(tx, key)
+		if err != nil {
+			return err
+		}
+		if deleted > roleUndeletable {
+			return failedPrecondition("You can't undelete role_id (%s) because it was deleted more than 7 days ago.", c.vars["role"])
+		}
 		role.Deleted = false
-		return nil
+		return remove(tx, roleDeletions, key)
 	})
 }

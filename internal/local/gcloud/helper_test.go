@@ -30,6 +30,8 @@ const (
 	engineer  = "engineer@strata.local"
 	location  = "europe-west1-b"
 	parent    = "projects/" + projectID + "/locations/" + location
+
+	cloudPlatform = "https://www.googleapis.com/auth/cloud-platform"
 )
 
 // cloud is an emulated Google Cloud with one project, for one test.
@@ -109,7 +111,7 @@ func (c *cloud) as(file []byte) *clients {
 	if strings.Contains(string(file), `"authorized_user"`) {
 		kind = google.AuthorizedUser
 	}
-	login, err := google.CredentialsFromJSONWithType(c.t.Context(), file, kind, "https://www.googleapis.com/auth/cloud-platform")
+	login, err := google.CredentialsFromJSONWithType(c.t.Context(), file, kind, cloudPlatform)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -1,10 +1,14 @@
 package gcloud
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
-	"regexp"
+	"encoding/hex"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.etcd.io/bbolt"
@@ -12,6 +16,9 @@ import (
 )
 
 // Policies of every kind of resource have the same JSON form; Resource Manager's type stands for all of them.
+
+// conditionalVersion is the version of policies that have conditions; those without have version 1.
+const conditionalVersion = 3
 
 // setPolicyRequest is the body of a setIamPolicy call.
 type setPolicyRequest struct {
@@ -29,21 +36,13 @@ func readPolicy(tx *bbolt.Tx, key string) (*crm.Policy, error) {
 	return &crm.Policy{Etag: "ACAB"}, nil
 }
 
-// writePolicy stores a policy under a new etag, sorted as Google answers it.
+// writePolicy stores a policy under a new etag, in the form in which Google answers it: one binding for each role and
+// condition, sorted.
 func (s *Server) writePolicy(tx *bbolt.Tx, key string, policy *crm.Policy) error {
-	kept := policy.Bindings[:0]
-	for _, binding := range policy.Bindings {
-		if len(binding.Members) == 0 {
-			continue
-		}
-		slices.Sort(binding.Members)
-		binding.Members = slices.Compact(binding.Members)
-		kept = append(kept, binding)
-	}
-	policy.Bindings = kept
-	slices.SortStableFunc(policy.Bindings, func(a, b *crm.Binding) int { return strings.Compare(a.Role, b.Role) })
-	if policy.Version == 0 {
-		policy.Version = 1
+	policy.Bindings = mergeBindings(policy.Bindings)
+	policy.Version = 1
+	if conditional(policy) {
+		policy.Version = conditionalVersion
 	}
 	revision, err := tx.Bucket([]byte(policies)).NextSequence()
 	if err != nil {
@@ -54,9 +53,96 @@ func (s *Server) writePolicy(tx *bbolt.Tx, key string, policy *crm.Policy) error
 	return put(tx, policies, key, policy)
 }
 
-// setPolicy replaces the policy of a resource. Where the caller names the etag it read, the policy must not have changed
-// since.
-func (s *Server) setPolicy(c *call, key string) (*crm.Policy, error) {
+func mergeBindings(bindings []*crm.Binding) []*crm.Binding {
+	merged := map[string]*crm.Binding{}
+	for _, binding := range bindings {
+		key := binding.Role + "\n" + conditionHash(binding.Condition)
+		if merged[key] == nil {
+			merged[key] = &crm.Binding{Role: binding.Role, Condition: binding.Condition}
+		}
+		for _, member := range binding.Members {
+			merged[key].Members = append(merged[key].Members, canonicalMember(member))
+		}
+	}
+	var kept []*crm.Binding
+	for _, binding := range merged {
+		slices.Sort(binding.Members)
+		binding.Members = slices.Compact(binding.Members)
+		if len(binding.Members) > 0 {
+			kept = append(kept, binding)
+		}
+	}
+	slices.SortFunc(kept, func(a, b *crm.Binding) int {
+		return cmp.Or(strings.Compare(a.Role, b.Role), strings.Compare(conditionHash(a.Condition), conditionHash(b.Condition)))
+	})
+	return kept
+}
+
+// conditionHash tells the conditions of bindings apart; it is empty where there is none.
+func conditionHash(condition *crm.Expr) string {
+	if condition == nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(condition.Expression + "\n" + condition.Title + "\n" + condition.Description + "\n" + condition.Location))
+	return hex.EncodeToString(sum[:10])
+}
+
+func conditional(policy *crm.Policy) bool {
+	return slices.ContainsFunc(policy.Bindings, func(b *crm.Binding) bool { return b.Condition != nil })
+}
+
+// asVersion returns a policy in the form for clients that ask for a version. Those that do not know conditions see the
+// roles of conditional bindings under names that grant nothing.
+func asVersion(policy *crm.Policy, version int64) *crm.Policy {
+	if version >= conditionalVersion || !conditional(policy) {
+		return policy
+	}
+	shown := *policy
+	shown.Version = 1
+	shown.Bindings = nil
+	for _, binding := range policy.Bindings {
+		if hash := conditionHash(binding.Condition); hash != "" {
+			binding = &crm.Binding{Role: binding.Role + hiddenCondition + hash, Members: binding.Members}
+		}
+		shown.Bindings = append(shown.Bindings, binding)
+	}
+	return &shown
+}
+
+// getPolicy answers a getIamPolicy call about the resource whose policy is under key.
+func (s *Server) getPolicy(c *call, key string) (any, error) {
+	var request crm.GetIamPolicyRequest
+	if err := c.decode(&request); err != nil {
+		return nil, err
+	}
+	var version int64
+	if request.Options != nil {
+		version = request.Options.RequestedPolicyVersion
+	}
+	// IAM takes the version as a parameter where Resource Manager takes a body.
+	if asked := c.request.URL.Query().Get("options.requestedPolicyVersion"); asked != "" {
+		var err error
+		if version, err = strconv.ParseInt(asked, 10, 32); err != nil {
+			return nil, invalidArgument("Invalid value at 'options.requested_policy_version' (TYPE_INT32), %q", asked)
+		}
+	}
+	if err := checkVersion(version); err != nil {
+		return nil, err
+	}
+	var policy *crm.Policy
+	err := s.store.view(func(tx *bbolt.Tx) (err error) {
+		policy, err = readPolicy(tx, key)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return asVersion(policy, version), nil
+}
+
+// setPolicy answers a setIamPolicy call. Where the caller names the etag it read, the policy must not have changed since.
+// check refuses what cannot be in the policy of such a resource; it may be nil.
+func (s *Server) setPolicy(c *call, key string, check func(wanted, current *crm.Policy) error) (any, error) {
 	var request setPolicyRequest
 	if err := c.decode(&request); err != nil {
 		return nil, err
@@ -70,118 +156,66 @@ func (s *Server) setPolicy(c *call, key string) (*crm.Policy, error) {
 		if err != nil {
 			return err
 		}
-		if err := checkPolicy(tx, wanted, current); err != nil {
-			return err
-		}
 		if wanted.Etag != "" && wanted.Etag != current.Etag {
 			return newError(409, "ABORTED", "aborted", "There were concurrent policy changes. "+
 				"Please retry the whole read-modify-write with exponential backoff. "+
-				"The request's ETag '%s' did not match the current policy's ETag '%s'.", wanted.Etag, current.Etag)
+				"The request's ETag '%s' did not match the current policy's ETag '%s'.", escapeEtag(wanted.Etag), escapeEtag(current.Etag))
+		}
+		if err := maskPolicy(request.UpdateMask, wanted, current); err != nil {
+			return err
+		}
+		if err := s.checkPolicy(tx, wanted, current); err != nil {
+			return err
+		}
+		if check != nil {
+			if err := check(wanted, current); err != nil {
+				return err
+			}
 		}
 		return s.writePolicy(tx, key, wanted)
 	})
 	return wanted, err
 }
 
-var (
-	roleNames   = regexp.MustCompile(`^roles/[a-zA-Z0-9_.]+$`)
-	memberNames = regexp.MustCompile(`^(allUsers|allAuthenticatedUsers|(user|group|serviceAccount):[^@\s]+@[^@\s]+|domain:[^@\s]+|deleted:(user|group|serviceAccount):[^@\s]+@[^@\s]+\?uid=\d+)$`)
-)
-
-// checkPolicy refuses a policy that could not be enforced as it stands. Bindings of a role that has been deleted since
-// may stay as they are in the current policy: they grant nothing.
-func checkPolicy(tx *bbolt.Tx, policy, current *crm.Policy) error {
-	for _, binding := range policy.Bindings {
-		if binding == nil {
-			return invalidArgument("A binding is empty.")
+// maskPolicy takes from the current policy what the mask of a request leaves alone.
+func maskPolicy(mask string, wanted, current *crm.Policy) error {
+	setDefault(&mask, "bindings,etag")
+	bindings, audit := false, false
+	for field := range strings.SplitSeq(mask, ",") {
+		switch strings.TrimSpace(field) {
+		case "bindings":
+			bindings = true
+		case "auditConfigs", "audit_configs":
+			audit = true
+		case "etag", "version":
+		default:
+			return invalidArgument("Invalid value at 'update_mask': a policy has no field %q.", field)
 		}
-		if err := checkRole(tx, binding, current); err != nil {
-			return err
-		}
-		if binding.Condition != nil {
-			return invalidArgument("The binding of %s has a condition; the emulated Google Cloud has no conditions yet.", binding.Role)
-		}
-		for _, member := range binding.Members {
-			if !memberNames.MatchString(member) {
-				return invalidArgument("Invalid member %q in the binding of %s: one of allUsers, allAuthenticatedUsers, user:, group:, "+
-					"serviceAccount: or domain: is expected.", member, binding.Role)
-			}
-			if email, ok := strings.CutPrefix(member, "serviceAccount:"); ok {
-				if err := checkAccountMember(tx, email); err != nil {
-					return err
-				}
-			}
-		}
+	}
+	if !bindings {
+		wanted.Bindings, wanted.Version = current.Bindings, current.Version
+	}
+	if !audit {
+		wanted.AuditConfigs = current.AuditConfigs
 	}
 	return nil
 }
 
-// checkRole refuses what cannot be a role of Google's, a role of a project that does not exist, and to give a deleted
-// role to somebody new.
-func checkRole(tx *bbolt.Tx, binding *crm.Binding, current *crm.Policy) error {
-	role := binding.Role
-	if roleNames.MatchString(role) {
-		return nil
-	}
-	if !strings.HasPrefix(role, "projects/") {
-		return invalidArgument("Role %s is not supported for this resource.", role)
-	}
-	custom, err := findCustomRole(tx, role)
-	if err == nil && (custom == nil || custom.Deleted && !bound(current, binding)) {
-		return invalidArgument("Role (%s) does not exist in the resource's hierarchy.", role)
-	}
-	return err
-}
-
-// bound tells whether each member of a binding has its role in a policy already.
-func bound(policy *crm.Policy, binding *crm.Binding) bool {
-	for _, member := range binding.Members {
-		has := func(b *crm.Binding) bool { return b.Role == binding.Role && slices.Contains(b.Members, member) }
-		if !slices.ContainsFunc(policy.Bindings, has) {
-			return false
-		}
-	}
-	return true
-}
-
-// checkAccountMember refuses a service account of a project here that does not exist. Google's own accounts are let in.
-func checkAccountMember(tx *bbolt.Tx, email string) error {
-	id, ok := accountProject(email)
-	if !ok {
-		return nil
-	}
-	home, err := findProject(tx, id)
-	if err != nil || home == nil {
-		return err
-	}
-	account, err := findAccount(tx, id, email)
+// escapeEtag writes an etag as the real refusals do: its bytes, those that are no text in octal.
+func escapeEtag(etag string) string {
+	data, err := base64.StdEncoding.DecodeString(etag)
 	if err != nil {
-		return err
+		return etag
 	}
-	if account == nil {
-		return invalidArgument("Service account %s does not exist.", email)
+	var text strings.Builder
+	for _, b := range data {
+		if b >= ' ' && b <= '~' && b != '\'' && b != '\\' {
+			text.WriteByte(b)
+		} else {
+			fmt.Fprintf(&text, `\%03o`, b)
+		}
 	}
-	return nil
-}
-
-func (s *Server) getPolicy(key string) (policy *crm.Policy, err error) {
-	err = s.store.view(func(tx *bbolt.Tx) error {
-		policy, err = readPolicy(tx, key)
-		return err
-	})
-	return policy, err
-}
-
-func (s *Server) getProjectPolicy(c *call) (any, error) {
-	return s.getPolicy(projectPolicy(c.project.ID))
-}
-
-func (s *Server) setProjectPolicy(c *call) (any, error) {
-	return s.setPolicy(c, projectPolicy(c.project.ID))
-}
-
-func (s *Server) testProjectPermissions(c *call) (any, error) {
-	return s.testPermissions(c, onProject(c))
+	return text.String()
 }
 
 // testPermissions answers which of the permissions in a request the caller has.
@@ -193,7 +227,10 @@ func (s *Server) testPermissions(c *call, on resource) (any, error) {
 	answer := &crm.TestIamPermissionsResponse{}
 	err := s.store.view(func(tx *bbolt.Tx) error {
 		for _, permission := range request.Permissions {
-			granted, err := allowed(tx, c.who, permission, on)
+			if !isPermission(permission) {
+				return invalidArgument("Permission %s is not valid for this resource.", permission)
+			}
+			granted, err := s.allowed(tx, c.who, permission, on)
 			if err != nil {
 				return err
 			}

@@ -85,11 +85,15 @@ func TestPolicyThatCannotBeEnforcedIsRefused(t *testing.T) {
 		binding *crm.Binding
 		want    string
 	}{
-		"role without a prefix":   {&crm.Binding{Role: "viewer", Members: []string{"user:a@example.com"}}, "Role viewer is not supported"},
-		"custom role that is not": {&crm.Binding{Role: "projects/strata-local/roles/none", Members: []string{"user:a@example.com"}}, "does not exist in the resource's hierarchy"},
-		"member without a kind":   {&crm.Binding{Role: "roles/viewer", Members: []string{"a@example.com"}}, "Invalid member"},
-		"account that is not":     {&crm.Binding{Role: "roles/viewer", Members: []string{"serviceAccount:none@strata-local.iam.gserviceaccount.com"}}, "Service account none@strata-local.iam.gserviceaccount.com does not exist."},
-		"binding on a condition":  {&crm.Binding{Role: "roles/viewer", Members: []string{"user:a@example.com"}, Condition: &crm.Expr{Expression: "true"}}, "condition"},
+		"role without a prefix":    {&crm.Binding{Role: "viewer", Members: []string{"user:a@example.com"}}, "Role viewer is not supported"},
+		"custom role that is not":  {&crm.Binding{Role: "projects/strata-local/roles/none", Members: []string{"user:a@example.com"}}, "does not exist in the resource's hierarchy"},
+		"member without a kind":    {&crm.Binding{Role: "roles/viewer", Members: []string{"a@example.com"}}, "Invalid member"},
+		"account that is not":      {&crm.Binding{Role: "roles/viewer", Members: []string{"serviceAccount:none@strata-local.iam.gserviceaccount.com"}}, "Service account none@strata-local.iam.gserviceaccount.com does not exist."},
+		"role that Google has not": {&crm.Binding{Role: "roles/cloudsql.amdin", Members: []string{"user:a@example.com"}}, "Role roles/cloudsql.amdin is not supported"},
+		"everybody":                {&crm.Binding{Role: "roles/viewer", Members: []string{"allUsers"}}, "Members of type allUsers are not supported"},
+		"pool that is not":         {&crm.Binding{Role: "roles/viewer", Members: []string{"serviceAccount:strata-local.svc.id.goog[team/default]"}}, "Identity Pool does not exist (strata-local.svc.id.goog)"},
+		"owner without invitation": {&crm.Binding{Role: "roles/owner", Members: []string{"user:a@example.com"}}, "SOLO_MUST_INVITE_OWNERS"},
+		"no owner":                 {&crm.Binding{Role: "roles/viewer", Members: []string{"user:a@example.com"}}, "SOLO_REQUIRE_TOS_ACCEPTOR"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := projects.SetIamPolicy(projectID, &crm.SetIamPolicyRequest{Policy: &crm.Policy{Bindings: []*crm.Binding{test.binding}}}).Do()

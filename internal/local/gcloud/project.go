@@ -132,9 +132,11 @@ func findProject(tx *bbolt.Tx, idOrNumber string) (*project, error) {
 
 func (s *Server) resourceManagerService() *service {
 	return &service{
-		name:   "cloudresourcemanager.googleapis.com",
-		title:  "Cloud Resource Manager API",
-		prefix: "cloudresourcemanager",
+		name:       "cloudresourcemanager.googleapis.com",
+		title:      "Cloud Resource Manager API",
+		prefix:     "cloudresourcemanager",
+		scopes:     []string{"https://www.googleapis.com/auth/cloudplatformprojects"},
+		readScopes: []string{"https://www.googleapis.com/auth/cloud-platform.read-only", "https://www.googleapis.com/auth/cloudplatformprojects.readonly"},
 		denied: func(_ principal, permission string, on resource) *apiError {
 			return permissionDenied("The caller does not have permission").withInfo("IAM_PERMISSION_DENIED",
 				"cloudresourcemanager.googleapis.com", map[string]string{"permission": permission, "resource": on.name})
@@ -148,6 +150,18 @@ func (s *Server) resourceManagerService() *service {
 			{method: "POST", pattern: "v1|v3/projects/{project}:testIamPermissions", handle: s.testProjectPermissions},
 		},
 	}
+}
+
+func (s *Server) getProjectPolicy(c *call) (any, error) {
+	return s.getPolicy(c, projectPolicy(c.project.ID))
+}
+
+func (s *Server) setProjectPolicy(c *call) (any, error) {
+	return s.setPolicy(c, projectPolicy(c.project.ID), checkProjectPolicy)
+}
+
+func (s *Server) testProjectPermissions(c *call) (any, error) {
+	return s.testPermissions(c, onProject(c))
 }
 
 func getProject(c *call) (any, error) {

@@ -15,6 +15,8 @@ type service struct {
 	title  string
 	prefix string // first segment of its paths here
 	routes []route
+	// scopes are what a token may be for besides all of Google Cloud, and readScopes those that only allow to read.
+	scopes, readScopes []string
 	// project tells which project a call is about, by its id or its number, where that is not the path's variable. It may
 	// be nil.
 	project func(*bbolt.Tx, *call) (string, error)
@@ -45,6 +47,11 @@ type resource struct {
 	project string
 	name    string // as refusals name it
 	policy  string // key of the resource's own IAM policy; empty where it has none
+	// path and kind are what conditions read as resource.name and resource.type; resource.service is the kind up to its
+	// slash. They are empty for resources of which Google's documentation says that they have no such attributes:
+	// https://cloud.google.com/iam/docs/conditions-resource-attributes
+	path string
+	kind string
 }
 
 func compile(routes []route) []route {

@@ -41,7 +41,11 @@ type Server struct {
 	stop    context.CancelFunc
 	work    sync.WaitGroup
 
-	sql sqlServers
+	conditions conditionCache
+	sql        sqlServers
+
+	// tokensPruned is when expired tokens were last forgotten; it is for writers of the store only.
+	tokensPruned time.Time
 }
 
 // New opens the emulator's store. Start resumes what existed when it was last closed.
@@ -98,7 +102,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveToken(w, r)
 		return
 	}
-	answer, err := s.serve(r)
+	answer, err := s.serveSelected(r)
 	if err != nil {
 		writeError(w, err)
 		return
@@ -108,6 +112,23 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeJSON(w, http.StatusOK, answer)
+}
+
+// serveSelected answers one call with the part of the answer that the call selects.
+func (s *Server) serveSelected(r *http.Request) (any, error) {
+	fields := r.URL.Query().Get("fields")
+	if fields == "" {
+		return s.serve(r)
+	}
+	selected, err := parseFields(fields)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.serve(r)
+	if _, own := answer.(http.Handler); own || err != nil {
+		return answer, err
+	}
+	return selected.of(answer)
 }
 
 func (s *Server) serve(r *http.Request) (any, error) {
@@ -134,6 +155,9 @@ func (s *Server) serve(r *http.Request) (any, error) {
 			return err
 		}
 		if err := s.requireEnabled(tx, svc, c.project); err != nil {
+			return err
+		}
+		if err := s.requireQuotaProject(tx, svc, c); err != nil {
 			return err
 		}
 		if found.permission == "" {

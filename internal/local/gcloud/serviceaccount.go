@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"go.etcd.io/bbolt"
-	crm "google.golang.org/api/cloudresourcemanager/v1"
 	"google.golang.org/api/iam/v1"
 )
 
@@ -53,25 +52,43 @@ func findAccount(tx *bbolt.Tx, projectID, account string) (*iam.ServiceAccount, 
 	return nil, nil
 }
 
-// onAccount is the resource of the routes whose permission is needed on a service account.
-func (s *Server) onAccount(c *call) resource {
-	on := resource{project: c.projectID(), name: "projects/" + c.vars["project"] + "/serviceAccounts/" + c.vars["account"]}
-	_ = s.store.view(func(tx *bbolt.Tx) error {
-		account, err := findAccount(tx, accountScope(c), c.vars["account"])
-		if err == nil && account != nil {
-			on.project, on.policy = account.ProjectId, accountPolicy(account.Email)
+// iamProject returns the project that a call to IAM is about. A path may name a service account by its unique id, and may
+// leave the project out as "-": then the account tells, and the call goes on with its address.
+func iamProject(tx *bbolt.Tx, c *call) (string, error) {
+	scope, name := c.vars["project"], c.vars["account"]
+	if name == "" {
+		return scope, nil
+	}
+	if named, err := findProject(tx, scope); err != nil {
+		return "", err
+	} else if named != nil {
+		scope = named.ID
+	}
+	account, err := findAccount(tx, scope, name)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case account != nil:
+		c.vars["account"] = account.Email
+		return account.ProjectId, nil
+	case scope == "-":
+		if home, ok := accountProject(name); ok {
+			return home, nil
 		}
-		return err
-	})
-	return on
+		return deletedAccountProject(tx, name)
+	}
+	return scope, nil
 }
 
-// accountScope is the project that a path names for a service account: an id, or "-" for any.
-func accountScope(c *call) string {
-	if c.vars["project"] == "-" {
-		return "-"
+// onAccount is the resource of the routes whose permission is needed on a service account. Conditions do not know its
+// name: Google Cloud gives service accounts no resource attributes.
+func onAccount(c *call) resource {
+	return resource{
+		project: c.projectID(),
+		name:    "projects/" + c.projectID() + "/serviceAccounts/" + c.vars["account"],
+		policy:  accountPolicy(c.vars["account"]),
 	}
-	return c.projectID()
 }
 
 func (s *Server) createServiceAccount(c *call) (any, error) {
@@ -110,8 +127,14 @@ func (s *Server) createServiceAccount(c *call) (any, error) {
 	return account, err
 }
 
-// putAccount stores an account under a new etag.
+// putAccount stores an account under a new etag, unless its texts are too long.
 func (s *Server) putAccount(tx *bbolt.Tx, account *iam.ServiceAccount) error {
+	if len(account.DisplayName) > 100 {
+		return invalidArgument("The display name of the service account is longer than 100 bytes.")
+	}
+	if len(account.Description) > 256 {
+		return invalidArgument("The description of the service account is longer than 256 bytes.")
+	}
 	account.Etag = "MDEwMjE5MjA" + randomText(3) + "="
 	return put(tx, serviceAccounts, accountPath(account.ProjectId, account.Email), account)
 }
@@ -119,7 +142,7 @@ func (s *Server) putAccount(tx *bbolt.Tx, account *iam.ServiceAccount) error {
 // withAccount runs fn in a transaction with the account that the path names.
 func (s *Server) withAccount(c *call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, *iam.ServiceAccount) error) error {
 	return run(func(tx *bbolt.Tx) error {
-		account, err := findAccount(tx, accountScope(c), c.vars["account"])
+		account, err := findAccount(tx, c.projectID(), c.vars["account"])
 		if err != nil {
 			return err
 		}
@@ -130,7 +153,10 @@ func (s *Server) withAccount(c *call, run func(func(*bbolt.Tx) error) error, fn 
 	})
 }
 
-func (s *Server) getServiceAccount(c *call) (any, error) {
+func (s *Server) getServiceAccount(c *call) (any, error) { return s.account(c) }
+
+// account returns the account that the path names.
+func (s *Server) account(c *call) (*iam.ServiceAccount, error) {
 	var found *iam.ServiceAccount
 	err := s.withAccount(c, s.store.view, func(_ *bbolt.Tx, account *iam.ServiceAccount) error {
 		found = account
@@ -140,11 +166,16 @@ func (s *Server) getServiceAccount(c *call) (any, error) {
 }
 
 func (s *Server) listServiceAccounts(c *call) (any, error) {
-	answer := &iam.ListServiceAccountsResponse{}
+	var all []*iam.ServiceAccount
 	err := s.store.view(func(tx *bbolt.Tx) (err error) {
-		answer.Accounts, err = list[iam.ServiceAccount](tx, serviceAccounts, c.project.ID+"/")
+		all, err = list[iam.ServiceAccount](tx, serviceAccounts, c.project.ID+"/")
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	answer := &iam.ListServiceAccountsResponse{}
+	answer.Accounts, answer.NextPageToken, err = page(c, all, func(a *iam.ServiceAccount) string { return a.Email }, 20, 100)
 	return answer, err
 }
 
@@ -156,22 +187,37 @@ func (s *Server) patchServiceAccount(c *call) (any, error) {
 	if request.ServiceAccount == nil {
 		return nil, invalidArgument("The service account to patch is required.")
 	}
-	var patched *iam.ServiceAccount
+	return s.changeAccount(c, request.ServiceAccount, request.UpdateMask)
+}
+
+// updateServiceAccount answers the older form of patch, which changes the display name only.
+func (s *Server) updateServiceAccount(c *call) (any, error) {
+	var wanted iam.ServiceAccount
+	if err := c.decode(&wanted); err != nil {
+		return nil, err
+	}
+	return s.changeAccount(c, &wanted, "displayName")
+}
+
+// changeAccount sets the fields of an account that a mask names.
+func (s *Server) changeAccount(c *call, wanted *iam.ServiceAccount, mask string) (any, error) {
+	var changed *iam.ServiceAccount
 	err := s.withAccount(c, s.store.update, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
-		for field := range strings.SplitSeq(request.UpdateMask, ",") {
+		for field := range strings.SplitSeq(mask, ",") {
 			switch strings.TrimSpace(field) {
 			case "displayName", "display_name":
-				account.DisplayName = request.ServiceAccount.DisplayName
+				account.DisplayName = wanted.DisplayName
 			case "description":
-				account.Description = request.ServiceAccount.Description
+				account.Description = wanted.Description
+			case "etag":
 			default:
-				return invalidArgument("The update mask %q is not supported: use display_name and description.", request.UpdateMask)
+				return invalidArgument("Invalid value at 'update_mask': %q is not display_name or description.", field)
 			}
 		}
-		patched = account
+		changed = account
 		return s.putAccount(tx, account)
 	})
-	return patched, err
+	return changed, err
 }
 
 // setAccountDisabled answers the enable and disable calls. The tokens of a disabled account end at once.
@@ -184,70 +230,22 @@ func (s *Server) setAccountDisabled(disabled bool) func(*call) (any, error) {
 	}
 }
 
-func (s *Server) deleteServiceAccount(c *call) (any, error) {
-	return struct{}{}, s.withAccount(c, s.store.update, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
-		path := accountPath(account.ProjectId, account.Email)
-		if err := remove(tx, serviceAccounts, path); err != nil {
-			return err
-		}
-		if err := removeAll(tx, accountKeys, path+"/"); err != nil {
-			return err
-		}
-		if err := remove(tx, policies, accountPolicy(account.Email)); err != nil {
-			return err
-		}
-		return s.retireMember(tx, account)
-	})
-}
-
-// retireMember renames a deleted account in every policy, as Google does, so that an account made later under the same
-// address does not inherit its roles.
-func (s *Server) retireMember(tx *bbolt.Tx, account *iam.ServiceAccount) error {
-	member := "serviceAccount:" + account.Email
-	changed := map[string]*crm.Policy{}
-	err := each(tx, policies, "", func(key string, policy *crm.Policy) error {
-		for _, binding := range policy.Bindings {
-			for i := range binding.Members {
-				if binding.Members[i] == member {
-					binding.Members[i] = "deleted:" + member + "?uid=" + account.UniqueId
-					changed[key] = policy
-				}
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for key, policy := range changed {
-		if err := s.writePolicy(tx, key, policy); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (s *Server) getAccountPolicy(c *call) (any, error) {
-	var policy *crm.Policy
-	err := s.withAccount(c, s.store.view, func(tx *bbolt.Tx, account *iam.ServiceAccount) (err error) {
-		policy, err = readPolicy(tx, accountPolicy(account.Email))
-		return err
-	})
-	return policy, err
-}
-
-func (s *Server) setAccountPolicy(c *call) (any, error) {
-	var key string
-	err := s.withAccount(c, s.store.view, func(_ *bbolt.Tx, account *iam.ServiceAccount) error {
-		key = accountPolicy(account.Email)
-		return nil
-	})
+	account, err := s.account(c)
 	if err != nil {
 		return nil, err
 	}
-	return s.setPolicy(c, key)
+	return s.getPolicy(c, accountPolicy(account.Email))
+}
+
+func (s *Server) setAccountPolicy(c *call) (any, error) {
+	account, err := s.account(c)
+	if err != nil {
+		return nil, err
+	}
+	return s.setPolicy(c, accountPolicy(account.Email), nil)
 }
 
 func (s *Server) testAccountPermissions(c *call) (any, error) {
-	return s.testPermissions(c, s.onAccount(c))
+	return s.testPermissions(c, onAccount(c))
 }

@@ -2,6 +2,7 @@ package gcloud
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,9 +21,11 @@ func (s *Server) serviceUsageService() *service {
 		one = all + "/{service}"
 	)
 	return &service{
-		name:   "serviceusage.googleapis.com",
-		title:  "Service Usage API",
-		prefix: "serviceusage",
+		name:       "serviceusage.googleapis.com",
+		title:      "Service Usage API",
+		prefix:     "serviceusage",
+		scopes:     []string{"https://www.googleapis.com/auth/service.management"},
+		readScopes: []string{"https://www.googleapis.com/auth/cloud-platform.read-only"},
 		denied: func(_ principal, permission string, on resource) *apiError {
 			return permissionDenied("Permission denied on %s: %s is required.", on.name, permission).withInfo(
 				"AUTH_PERMISSION_DENIED", "serviceusage.googleapis.com", map[string]string{"permission": permission, "resource": on.name})
@@ -45,8 +48,8 @@ func (s *Server) requireEnabled(tx *bbolt.Tx, svc *service, about *project) erro
 	if about == nil || svc.prefix == "serviceusage" {
 		return nil
 	}
-	disabled, err := get[bool](tx, disabledServices, about.ID+"/"+svc.name)
-	if err != nil || disabled == nil {
+	enabled, err := s.isEnabled(tx, about, svc.name)
+	if err != nil || enabled {
 		return err
 	}
 	number := strconv.FormatInt(about.Number, 10)
@@ -60,89 +63,141 @@ func (s *Server) requireEnabled(tx *bbolt.Tx, svc *service, about *project) erro
 	})
 }
 
-func (s *Server) known(name string) bool {
-	for _, svc := range s.services {
-		if svc.name == name {
-			return true
-		}
+// serviceNames are the names that an API can have. There are more of them than are emulated.
+var serviceNames = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?\.googleapis\.com$`)
+
+// isEnabled tells whether a project has an API enabled. Of a new project these are the emulated ones.
+func (s *Server) isEnabled(tx *bbolt.Tx, about *project, name string) (bool, error) {
+	state, err := get[bool](tx, serviceStates, about.ID+"/"+name)
+	if err != nil || state != nil {
+		return state != nil && *state, err
 	}
-	return false
+	return slices.Contains(s.serviceNames(), name), nil
 }
 
-// serviceState describes an API in a project. An API that is not emulated can be enabled, and is never in the way.
-func (s *Server) serviceState(tx *bbolt.Tx, about *project, name string) (*serviceusage.GoogleApiServiceusageV1Service, error) {
-	disabled, err := get[bool](tx, disabledServices, about.ID+"/"+name)
+// serviceNames are the names of the emulated APIs.
+func (s *Server) serviceNames() []string {
+	names := make([]string, 0, len(s.services))
+	for _, svc := range s.services {
+		names = append(names, svc.name)
+	}
+	return names
+}
+
+// apiState describes an API in a project. One that is not emulated can be enabled, and is never in the way.
+func (s *Server) apiState(tx *bbolt.Tx, about *project, name string) (*serviceusage.GoogleApiServiceusageV1Service, error) {
+	if !serviceNames.MatchString(name) {
+		return nil, permissionDenied("Not found or permission denied for service(s): %s.", name).withInfo(
+			"SERVICE_CONFIG_NOT_FOUND_OR_PERMISSION_DENIED", "serviceusage.googleapis.com", map[string]string{"services": name})
+	}
+	enabled, err := s.isEnabled(tx, about, name)
 	if err != nil {
 		return nil, err
 	}
 	parent := "projects/" + strconv.FormatInt(about.Number, 10)
-	state := "ENABLED"
-	if disabled != nil {
-		state = "DISABLED"
-	}
-	return &serviceusage.GoogleApiServiceusageV1Service{
+	described := &serviceusage.GoogleApiServiceusageV1Service{
 		Name:   parent + "/services/" + name,
 		Parent: parent,
-		State:  state,
+		State:  "DISABLED",
 		Config: &serviceusage.GoogleApiServiceusageV1ServiceConfig{Name: name},
-	}, nil
+	}
+	if enabled {
+		described.State = "ENABLED"
+	}
+	for _, svc := range s.services {
+		if svc.name == name {
+			described.Config.Title = svc.title
+		}
+	}
+	return described, nil
+}
+
+// apiStates describes several APIs.
+func (s *Server) apiStates(tx *bbolt.Tx, about *project, names []string) ([]*serviceusage.GoogleApiServiceusageV1Service, error) {
+	var all []*serviceusage.GoogleApiServiceusageV1Service
+	for _, name := range names {
+		described, err := s.apiState(tx, about, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, described)
+	}
+	return all, nil
 }
 
 func (s *Server) getService(c *call) (any, error) {
 	var found *serviceusage.GoogleApiServiceusageV1Service
 	err := s.store.view(func(tx *bbolt.Tx) (err error) {
-		found, err = s.serviceState(tx, c.project, c.vars["service"])
+		found, err = s.apiState(tx, c.project, c.vars["service"])
 		return err
 	})
 	return found, err
 }
 
+// listServices answers the emulated APIs and those that were ever enabled. The real list has all there are.
 func (s *Server) listServices(c *call) (any, error) {
 	wanted := strings.ReplaceAll(c.request.URL.Query().Get("filter"), " ", "")
 	if wanted != "" && wanted != "state:ENABLED" && wanted != "state:DISABLED" {
 		return nil, invalidArgument("The filter %q is not supported: use state:ENABLED or state:DISABLED.", wanted)
 	}
-	names := make([]string, 0, len(s.services))
-	for _, svc := range s.services {
-		names = append(names, svc.name)
-	}
-	slices.Sort(names)
-	answer := &serviceusage.ListServicesResponse{}
+	var all []*serviceusage.GoogleApiServiceusageV1Service
 	err := s.store.view(func(tx *bbolt.Tx) error {
-		for _, name := range names {
-			found, err := s.serviceState(tx, c.project, name)
-			if err != nil {
-				return err
-			}
-			if wanted == "" || wanted == "state:"+found.State {
-				answer.Services = append(answer.Services, found)
-			}
+		names := s.serviceNames()
+		err := each(tx, serviceStates, c.project.ID+"/", func(key string, _ *bool) error {
+			names = append(names, strings.TrimPrefix(key, c.project.ID+"/"))
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		return nil
+		slices.Sort(names)
+		all, err = s.apiStates(tx, c.project, slices.Compact(names))
+		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(d *serviceusage.GoogleApiServiceusageV1Service) bool {
+		return wanted != "" && wanted != "state:"+d.State
+	})
+	answer := &serviceusage.ListServicesResponse{}
+	name := func(d *serviceusage.GoogleApiServiceusageV1Service) string { return d.Name }
+	answer.Services, answer.NextPageToken, err = page(c, all, name, 50, 200)
 	return answer, err
 }
 
 func (s *Server) batchGetServices(c *call) (any, error) {
-	answer := &serviceusage.BatchGetServicesResponse{}
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		for _, name := range c.request.URL.Query()["names"] {
-			found, err := s.serviceState(tx, c.project, name[strings.LastIndex(name, "/")+1:])
-			if err != nil {
-				return err
-			}
-			answer.Services = append(answer.Services, found)
+	asked := c.request.URL.Query()["names"]
+	if len(asked) > 30 {
+		return nil, invalidArgument("At most 30 services can be read at once.")
+	}
+	parents := []string{"projects/" + c.project.ID + "/services/", "projects/" + strconv.FormatInt(c.project.Number, 10) + "/services/"}
+	var names []string
+	for _, name := range asked {
+		at := slices.IndexFunc(parents, func(parent string) bool { return strings.HasPrefix(name, parent) })
+		if at < 0 {
+			return nil, invalidArgument("%q is no service of the project %s: use %sSERVICE.", name, c.project.ID, parents[0])
 		}
-		return nil
+		names = append(names, strings.TrimPrefix(name, parents[at]))
+	}
+	answer := &serviceusage.BatchGetServicesResponse{}
+	err := s.store.view(func(tx *bbolt.Tx) (err error) {
+		answer.Services, err = s.apiStates(tx, c.project, names)
+		return err
 	})
 	return answer, err
 }
 
 func (s *Server) enableService(c *call) (any, error) {
-	if err := s.setServices(c.project, false, c.vars["service"]); err != nil {
+	var request serviceusage.EnableServiceRequest
+	if err := c.decode(&request); err != nil {
 		return nil, err
 	}
-	return s.doneWith(c, "EnableServiceResponse", "service", c.vars["service"])
+	changed, err := s.setServices(c.project, true, c.vars["service"])
+	if err != nil {
+		return nil, err
+	}
+	return doneWith("EnableServiceResponse", "service", changed[0]), nil
 }
 
 func (s *Server) disableService(c *call) (any, error) {
@@ -150,13 +205,11 @@ func (s *Server) disableService(c *call) (any, error) {
 	if err := c.decode(&request); err != nil {
 		return nil, err
 	}
-	if !s.known(c.vars["service"]) {
-		return nil, invalidArgument("Service %s is not emulated and cannot be disabled.", c.vars["service"])
-	}
-	if err := s.setServices(c.project, true, c.vars["service"]); err != nil {
+	changed, err := s.setServices(c.project, false, c.vars["service"])
+	if err != nil {
 		return nil, err
 	}
-	return s.doneWith(c, "DisableServiceResponse", "service", c.vars["service"])
+	return doneWith("DisableServiceResponse", "service", changed[0]), nil
 }
 
 func (s *Server) batchEnableServices(c *call) (any, error) {
@@ -164,54 +217,37 @@ func (s *Server) batchEnableServices(c *call) (any, error) {
 	if err := c.decode(&request); err != nil {
 		return nil, err
 	}
-	if err := s.setServices(c.project, false, request.ServiceIds...); err != nil {
-		return nil, err
+	if n := len(request.ServiceIds); n == 0 || n > 20 {
+		return nil, invalidArgument("Invalid value at 'service_ids': 1 to 20 services can be enabled at once, not %d.", n)
 	}
-	return s.doneWith(c, "BatchEnableServicesResponse", "services", request.ServiceIds...)
-}
-
-func (s *Server) setServices(about *project, disabled bool, names ...string) error {
-	return s.store.update(func(tx *bbolt.Tx) error {
-		for _, name := range names {
-			key := about.ID + "/" + name
-			var err error
-			if disabled {
-				err = put(tx, disabledServices, key, true)
-			} else {
-				err = remove(tx, disabledServices, key)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// doneWith is the operation of a change to services that has been made: its response carries them under field, a list
-// where the field is a plural.
-func (s *Server) doneWith(c *call, kind, field string, names ...string) (any, error) {
-	var found []*serviceusage.GoogleApiServiceusageV1Service
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		for _, name := range names {
-			one, err := s.serviceState(tx, c.project, name)
-			if err != nil {
-				return err
-			}
-			found = append(found, one)
-		}
-		return nil
-	})
+	changed, err := s.setServices(c.project, true, request.ServiceIds...)
 	if err != nil {
 		return nil, err
 	}
-	response := map[string]any{"@type": "type.googleapis.com/google.api.serviceusage.v1." + kind}
-	if field == "service" {
-		response[field] = found[0]
-	} else {
-		response[field] = found
-	}
-	return map[string]any{"name": doneOperation, "done": true, "response": response}, nil
+	return doneWith("BatchEnableServicesResponse", "services", changed), nil
+}
+
+// setServices enables or disables APIs, all or none, and describes them.
+func (s *Server) setServices(about *project, enabled bool, names ...string) ([]*serviceusage.GoogleApiServiceusageV1Service, error) {
+	var changed []*serviceusage.GoogleApiServiceusageV1Service
+	err := s.store.update(func(tx *bbolt.Tx) (err error) {
+		for _, name := range names {
+			if err := put(tx, serviceStates, about.ID+"/"+name, enabled); err != nil {
+				return err
+			}
+		}
+		changed, err = s.apiStates(tx, about, names)
+		return err
+	})
+	return changed, err
+}
+
+// doneWith is the operation of a change that has been made, with what was changed in a field of its response.
+func doneWith(kind, field string, changed any) any {
+	return map[string]any{"name": doneOperation, "done": true, "response": map[string]any{
+		"@type": "type.googleapis.com/google.api.serviceusage.v1." + kind,
+		field:   changed,
+	}}
 }
 
 func getDoneOperation(c *call) (any, error) {

@@ -13,6 +13,7 @@ func (s *Server) sqlService() *service {
 		name:   "sqladmin.googleapis.com",
 		title:  "Cloud SQL Admin API",
 		prefix: "sqladmin",
+		scopes: []string{"https://www.googleapis.com/auth/sqlservice.admin"},
 		denied: func(_ principal, permission string, on resource) *apiError {
 			refusal := permissionDenied("boss::NOT_AUTHORIZED: Not authorized to access resource. Possibly missing permission %s on resource %s.",
 				permission, on.name)
@@ -60,7 +61,8 @@ func (s *Server) sqlRoutes(project string) []route {
 
 // onInstance is the resource of the routes whose permission is needed on an instance.
 func onInstance(c *call) resource {
-	return resource{project: c.projectID(), name: "instances/" + c.vars["instance"]}
+	name := "instances/" + c.vars["instance"]
+	return resource{project: c.projectID(), name: name, path: "projects/" + c.projectID() + "/" + name, kind: "sqladmin.googleapis.com/Instance"}
 }
 
 // sqlError is a refusal in the form of the Cloud SQL Admin API, whose errors mostly have no status.
@@ -95,7 +97,7 @@ func (s *Server) newInstanceOperation(tx *bbolt.Tx, c *call, on *sqladmin.Databa
 		TargetProject: on.Project,
 		User:          c.who.email,
 	}
-	return op, put(tx, instanceOps, on.Project+"/"+name, op)
+	return op, putOperation(tx, instanceOps, on.Project+"/"+name, op, func(old *sqladmin.Operation) bool { return old.Status == "DONE" })
 }
 
 // doneInstanceOperation stores an operation whose work is done.

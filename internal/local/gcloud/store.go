@@ -1,9 +1,11 @@
 package gcloud
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -14,24 +16,26 @@ import (
 type table string
 
 const (
-	projects         table = "projects"          // <project>
-	policies         table = "policies"          // <full name of a resource>
-	credentials      table = "credentials"       // <client id>
-	tokens           table = "tokens"            // <hash of an access token>
-	serviceAccounts  table = "serviceAccounts"   // <project>/<email>
-	accountKeys      table = "accountKeys"       // <project>/<email>/<key id>
-	clusters         table = "clusters"          // <project>/<location>/<cluster>
-	clusterOps       table = "clusterOperations" // <project>/<location>/<operation>
-	instances        table = "sqlInstances"      // <project>/<instance>
-	instanceOps      table = "sqlOperations"     // <project>/<operation>
-	customRoles      table = "customRoles"       // <project>/<role>
-	disabledServices table = "disabledServices"  // <project>/<service>
+	projects        table = "projects"          // <project>
+	policies        table = "policies"          // <full name of a resource>
+	credentials     table = "credentials"       // <client id>
+	tokens          table = "tokens"            // <hash of an access token>
+	serviceAccounts table = "serviceAccounts"   // <project>/<email>
+	accountKeys     table = "accountKeys"       // <project>/<email>/<key id>
+	clusters        table = "clusters"          // <project>/<location>/<cluster>
+	clusterOps      table = "clusterOperations" // <project>/<location>/<operation>
+	instances       table = "sqlInstances"      // <project>/<instance>
+	instanceOps     table = "sqlOperations"     // <project>/<operation>
+	customRoles     table = "customRoles"       // <project>/<role>
+	roleDeletions   table = "roleDeletions"     // <project>/<role>
+	deletedAccounts table = "deletedAccounts"   // <unique id>
+	serviceStates   table = "serviceStates"     // <project>/<service>
 )
 
 func allTables() []table {
 	return []table{
 		projects, policies, credentials, tokens, serviceAccounts, accountKeys, clusters, clusterOps, instances,
-		instanceOps, customRoles, disabledServices,
+		instanceOps, customRoles, roleDeletions, deletedAccounts, serviceStates,
 	}
 }
 
@@ -115,9 +119,16 @@ func list[T any](tx *bbolt.Tx, t table, prefix string) ([]*T, error) {
 
 // removeAll removes every record whose key begins with prefix.
 func removeAll(tx *bbolt.Tx, t table, prefix string) error {
+	return removeIf(tx, t, prefix, func(*json.RawMessage) bool { return true })
+}
+
+// removeIf removes the records whose key begins with prefix and that are no longer needed.
+func removeIf[T any](tx *bbolt.Tx, t table, prefix string, useless func(*T) bool) error {
 	var keys []string
-	err := each(tx, t, prefix, func(key string, _ *json.RawMessage) error {
-		keys = append(keys, key)
+	err := each(tx, t, prefix, func(key string, record *T) error {
+		if useless(record) {
+			keys = append(keys, key)
+		}
 		return nil
 	})
 	if err != nil {
@@ -125,6 +136,34 @@ func removeAll(tx *bbolt.Tx, t table, prefix string) error {
 	}
 	for _, key := range keys {
 		if err := remove(tx, t, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keptOperations is how many operations of one parent are kept.
+const keptOperations = 1000
+
+// putOperation stores an operation, whose key must end with a name that sorts by time, and forgets the oldest ones of
+// the same parent, as long as they have ended.
+func putOperation[T any](tx *bbolt.Tx, t table, key string, operation *T, ended func(*T) bool) error {
+	if err := put(tx, t, key, operation); err != nil {
+		return err
+	}
+	parent := []byte(key[:strings.LastIndex(key, "/")+1])
+	cursor := tx.Bucket([]byte(t)).Cursor()
+	count := 0
+	for k, _ := cursor.Seek(parent); bytes.HasPrefix(k, parent); k, _ = cursor.Next() {
+		count++
+	}
+	for ; count > keptOperations; count-- {
+		k, v := cursor.Seek(parent)
+		old, err := decodeRecord[T](t, string(k), v)
+		if err != nil || !ended(old) {
+			return err
+		}
+		if err := cursor.Delete(); err != nil {
 			return err
 		}
 	}

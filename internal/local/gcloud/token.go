@@ -79,7 +79,16 @@ func (s *Server) grant(tx *bbolt.Tx, r *http.Request) (accessToken, error) {
 		if signed.audience != s.tokenURI() {
 			return accessToken{}, errAssertion("Invalid JWT: Failed audience check. The right audience is " + s.tokenURI())
 		}
-		return accessToken{Member: "serviceAccount:" + signed.email, Email: signed.email, Key: signed.key}, nil
+		if signed.subject != "" {
+			return accessToken{}, &oauthError{
+				code: http.StatusUnauthorized, Reason: "unauthorized_client",
+				Description: "Client is unauthorized to retrieve access tokens using this method, or client not authorized for any of the scopes requested.",
+			}
+		}
+		if signed.scopes == "" {
+			return accessToken{}, &oauthError{code: http.StatusBadRequest, Reason: "invalid_scope", Description: "Empty or missing scope not allowed."}
+		}
+		return accessToken{Member: "serviceAccount:" + signed.email, Email: signed.email, Key: signed.key, Scopes: signed.scopes}, nil
 	case "refresh_token":
 		return grantRefresh(tx, r)
 	}
@@ -106,7 +115,9 @@ func grantRefresh(tx *bbolt.Tx, r *http.Request) (accessToken, error) {
 	if !equal(r.PostForm.Get("refresh_token"), known.RefreshToken) {
 		return accessToken{}, &oauthError{code: http.StatusBadRequest, Reason: "invalid_grant", Description: "Token has been expired or revoked."}
 	}
-	return accessToken{Member: known.Member, Email: known.Email}, nil
+	scopes := r.PostForm.Get("scope")
+	setDefault(&scopes, cloudPlatform)
+	return accessToken{Member: known.Member, Email: known.Email, Scopes: scopes}, nil
 }
 
 func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

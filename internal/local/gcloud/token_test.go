@@ -17,7 +17,7 @@ import (
 // login exchanges a key file for an access token.
 func login(t *testing.T, key []byte) (string, error) {
 	t.Helper()
-	config, err := google.JWTConfigFromJSON(key)
+	config, err := google.JWTConfigFromJSON(key, cloudPlatform)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func login(t *testing.T, key []byte) (string, error) {
 // token is login where a failure ends the test.
 func (c *cloud) token(key []byte) string {
 	c.t.Helper()
-	config, err := google.JWTConfigFromJSON(key)
+	config, err := google.JWTConfigFromJSON(key, cloudPlatform)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestTokenEndpointRefuses(t *testing.T) {
 		}
 	})
 	t.Run("audience of another cloud", func(t *testing.T) {
-		config, err := google.JWTConfigFromJSON(file)
+		config, err := google.JWTConfigFromJSON(file, cloudPlatform)
 		if err != nil {
 			t.Fatal(err)
 		}

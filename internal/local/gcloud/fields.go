@@ -1,0 +1,102 @@
+package gcloud
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// selection is what the fields parameter of a call leaves of an answer: for each field, what it leaves of it. An empty
+// selection leaves all.
+type selection map[string]selection
+
+// parseFields reads a fields parameter, for example "nextPageToken,services(name,config/title)".
+func parseFields(text string) (selection, error) {
+	selected, rest, ok := parseSelection(text)
+	if !ok || rest != "" {
+		return nil, invalidArgument("Invalid field selection %s", text)
+	}
+	return selected, nil
+}
+
+// parseSelection reads as much of a selection as there is, and returns what follows.
+func parseSelection(text string) (selected selection, rest string, ok bool) {
+	selected = selection{}
+	for {
+		if text, ok = selected.parsePath(text); !ok {
+			return nil, "", false
+		}
+		if text == "" || text[0] != ',' {
+			return selected, text, true
+		}
+		text = text[1:]
+	}
+}
+
+// parsePath reads one path, which may end with a selection in parentheses, into a selection.
+func (s selection) parsePath(text string) (rest string, ok bool) {
+	at := 0
+	for at < len(text) && text[at] != ',' && text[at] != '/' && text[at] != '(' && text[at] != ')' {
+		at++
+	}
+	if at == 0 {
+		return "", false
+	}
+	name := text[:at]
+	if s[name] == nil {
+		s[name] = selection{}
+	}
+	switch text = text[at:]; {
+	case text != "" && text[0] == '/':
+		return s[name].parsePath(text[1:])
+	case text != "" && text[0] == '(':
+		inner, after, ok := parseSelection(text[1:])
+		if !ok || after == "" || after[0] != ')' {
+			return "", false
+		}
+		for field, of := range inner {
+			s[name][field] = of
+		}
+		return after[1:], true
+	}
+	return text, true
+}
+
+// of returns what the selection leaves of an answer.
+func (s selection) of(answer any) (any, error) {
+	data, err := json.Marshal(answer)
+	if err != nil {
+		return nil, err
+	}
+	var whole any
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	if err := decoder.Decode(&whole); err != nil {
+		return nil, err
+	}
+	return s.cut(whole), nil
+}
+
+func (s selection) cut(value any) any {
+	if len(s) == 0 {
+		return value
+	}
+	switch value := value.(type) {
+	case []any:
+		for i := range value {
+			value[i] = s.cut(value[i])
+		}
+	case map[string]any:
+		for name, field := range value {
+			inner, ok := s[name]
+			if !ok {
+				inner, ok = s["*"]
+			}
+			if ok {
+				value[name] = inner.cut(field)
+			} else {
+				delete(value, name)
+			}
+		}
+	}
+	return value
+}

@@ -1,0 +1,212 @@
+package gcloud
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.etcd.io/bbolt"
+	crm "google.golang.org/api/cloudresourcemanager/v1"
+)
+
+const (
+	// hiddenCondition is what the role of a conditional binding is called by to clients that do not know conditions; a
+	// hash follows.
+	hiddenCondition = "_withcond_"
+
+	versionsHelp = "For more information, please refer to https://cloud.google.com/iam/help/allow-policies/versions."
+)
+
+var (
+	roleNames   = regexp.MustCompile(`^roles/[a-zA-Z0-9_.]+$`)
+	memberNames = regexp.MustCompile(`^(allUsers|allAuthenticatedUsers` +
+		`|(user|group|serviceAccount):[^@\s]+@[^@\s]+|domain:[^@\s:]+` +
+		`|serviceAccount:[^@\s\[\]]+\.svc\.id\.goog\[[^/\s\]]+/[^/\s\]]+\]` +
+		`|project(Owner|Editor|Viewer):[^@\s:]+` +
+		`|principal(Set)?://iam\.googleapis\.com/\S+` +
+		`|deleted:(user|group|serviceAccount):[^@\s]+@[^@\s]+\?uid=\d+)$`)
+)
+
+// canonicalMember writes a member as Google answers it: e-mail addresses and domains are the same in capitals.
+func canonicalMember(member string) string {
+	for _, kind := range []string{"user:", "group:", "serviceAccount:", "domain:"} {
+		if name, ok := strings.CutPrefix(member, kind); ok {
+			return kind + strings.ToLower(name)
+		}
+	}
+	return member
+}
+
+func checkVersion(version int64) error {
+	if version != 0 && version != 1 && version != conditionalVersion {
+		return invalidArgument("Invalid policy version %d: use 0, 1 or 3. %s", version, versionsHelp)
+	}
+	return nil
+}
+
+// checkPolicy refuses a policy that could not be enforced as it stands. What was right when it was set may stay as it is
+// in the current policy, such as the binding of a role that has been deleted since.
+func (s *Server) checkPolicy(tx *bbolt.Tx, policy, current *crm.Policy) error {
+	if err := checkVersion(policy.Version); err != nil {
+		return err
+	}
+	// Without an etag even a policy with conditions may be overwritten by one without, as Google documents.
+	if policy.Version < conditionalVersion && policy.Etag != "" && conditional(current) {
+		return invalidArgument("Specified policy version (%d) cannot be less than the existing policy version (3). %s",
+			policy.Version, versionsHelp)
+	}
+	for _, binding := range policy.Bindings {
+		if binding == nil {
+			return invalidArgument("A binding is empty.")
+		}
+		if err := checkRole(tx, binding, current); err != nil {
+			return err
+		}
+		if err := s.checkCondition(policy, binding); err != nil {
+			return err
+		}
+		for _, member := range binding.Members {
+			if err := checkMember(tx, member, binding, current); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkCondition refuses a condition that could not be evaluated, and where there cannot be one.
+func (s *Server) checkCondition(policy *crm.Policy, binding *crm.Binding) error {
+	switch {
+	case strings.Contains(binding.Role, hiddenCondition):
+		return invalidArgument("Policy cannot contain both conditions and condition hashes. "+
+			"Please update your client to request version 3 policy. %s", versionsHelp)
+	case binding.Condition == nil:
+		return nil
+	case policy.Version < conditionalVersion:
+		return invalidArgument("Specified policy version (%d) cannot be less than 3 for a policy with conditions. %s", policy.Version, versionsHelp)
+	case isBasicRole(binding.Role):
+		return invalidArgument("Conditions can't be set on primitive roles.")
+	case slices.Contains(binding.Members, "allUsers"), slices.Contains(binding.Members, "allAuthenticatedUsers"):
+		return invalidArgument("Conditions can't be set on bindings of allUsers or allAuthenticatedUsers.")
+	}
+	_, err := s.conditions.compile(binding.Condition.Expression)
+	return err
+}
+
+func isBasicRole(role string) bool {
+	return role == "roles/owner" || role == "roles/editor" || role == "roles/viewer"
+}
+
+// checkRole refuses what cannot be a role of Google's, a role of a project that does not exist, and to give a deleted
+// role to somebody new.
+func checkRole(tx *bbolt.Tx, binding *crm.Binding, current *crm.Policy) error {
+	role, _, _ := strings.Cut(binding.Role, hiddenCondition)
+	if isPredefinedRole(role) {
+		return nil
+	}
+	if !strings.HasPrefix(role, "projects/") {
+		return invalidArgument("Role %s is not supported for this resource.", role)
+	}
+	custom, err := findCustomRole(tx, role)
+	if err == nil && (custom == nil || custom.Deleted && !bound(current, binding)) {
+		return invalidArgument("Role (%s) does not exist in the resource's hierarchy.", role)
+	}
+	return err
+}
+
+// bound tells whether each member of a binding has its role in a policy already.
+func bound(policy *crm.Policy, binding *crm.Binding) bool {
+	return !slices.ContainsFunc(binding.Members, func(member string) bool { return !hasMember(policy, binding.Role, canonicalMember(member)) })
+}
+
+func hasMember(policy *crm.Policy, role, member string) bool {
+	return slices.ContainsFunc(policy.Bindings, func(b *crm.Binding) bool { return b.Role == role && slices.Contains(b.Members, member) })
+}
+
+// checkMember refuses who cannot be a member, and members of the emulated cloud that do not exist.
+func checkMember(tx *bbolt.Tx, member string, binding *crm.Binding, current *crm.Policy) error {
+	if !memberNames.MatchString(member) {
+		return invalidArgument("Invalid member %q in the binding of %s: one of allUsers, allAuthenticatedUsers, user:, group:, "+
+			"serviceAccount:, domain:, principal:// or principalSet:// is expected.", member, binding.Role)
+	}
+	name, ok := strings.CutPrefix(canonicalMember(member), "serviceAccount:")
+	if !ok || hasMember(current, binding.Role, "serviceAccount:"+name) {
+		return nil
+	}
+	if pool, _, ok := strings.Cut(name, "["); ok {
+		return checkPoolMember(tx, pool)
+	}
+	return checkAccountMember(tx, name)
+}
+
+// checkPoolMember refuses the Kubernetes service accounts of a workload identity pool that no cluster here has made. Of
+// other projects' pools nothing is known.
+func checkPoolMember(tx *bbolt.Tx, pool string) error {
+	home, err := findProject(tx, strings.TrimSuffix(pool, ".svc.id.goog"))
+	if err != nil || home == nil {
+		return err
+	}
+	all, err := list[cluster](tx, clusters, home.ID+"/")
+	if err != nil {
+		return err
+	}
+	for _, k := range all {
+		if identity := k.Cluster.WorkloadIdentityConfig; identity != nil && identity.WorkloadPool == pool {
+			return nil
+		}
+	}
+	return invalidArgument("Identity Pool does not exist (%s). Please check that you specified a valid resource name as returned "+
+		"in the `name` attribute in the configuration API.", pool)
+}
+
+// checkAccountMember refuses a service account of a project here that does not exist. Google's own accounts are let in.
+func checkAccountMember(tx *bbolt.Tx, email string) error {
+	id, ok := accountProject(email)
+	if !ok {
+		return nil
+	}
+	home, err := findProject(tx, id)
+	if err != nil || home == nil {
+		return err
+	}
+	account, err := findAccount(tx, id, email)
+	if err != nil {
+		return err
+	}
+	if account == nil {
+		return invalidArgument("Service account %s does not exist.", email)
+	}
+	return nil
+}
+
+// checkProjectPolicy refuses what the policy of a project outside of an organization cannot be: open to everybody, with a
+// new owner who was not invited in the console, or without a user who owns the project.
+func checkProjectPolicy(policy, current *crm.Policy) error {
+	owned := false
+	for _, binding := range policy.Bindings {
+		for _, member := range binding.Members {
+			if kind, _, _ := strings.Cut(member, ":"); oneOf("allUsers|allAuthenticatedUsers|projectOwner|projectEditor|projectViewer", kind) {
+				return invalidArgument("Members of type %s are not supported for this resource.", kind)
+			}
+			if binding.Role != "roles/owner" || strings.HasPrefix(member, "serviceAccount:") || strings.HasPrefix(member, "deleted:") {
+				continue
+			}
+			if !hasMember(current, binding.Role, canonicalMember(member)) {
+				return ownerFault("SOLO_MUST_INVITE_OWNERS", member)
+			}
+			owned = true
+		}
+	}
+	if !owned {
+		return ownerFault("SOLO_REQUIRE_TOS_ACCEPTOR", "")
+	}
+	return nil
+}
+
+func ownerFault(kind, member string) *apiError {
+	refusal := invalidArgument("Request contains an invalid argument.")
+	refusal.Details = append(refusal.Details, &errorInfo{
+		Type: "type.googleapis.com/google.cloudresourcemanager.v1.ProjectIamPolicyError", Kind: kind, Member: member, Role: "roles/owner",
+	})
+	return refusal
+}
