@@ -19,6 +19,28 @@ func (s *Server) authorize(tx *bbolt.Tx, svc *service, who principal, permission
 	return nil
 }
 
+// requireActAs refuses to run nodes as a service account that the caller may not act as. The default one is no account
+// here, so that the permission is needed on the project.
+func (s *Server) requireActAs(tx *bbolt.Tx, c *call, account string) error {
+	on := onProject(c)
+	if account != "default" {
+		found, err := findAccount(tx, "-", account)
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			return invalidArgument("Service account %q does not exist.", account)
+		}
+		on = resource{project: found.ProjectId, policy: accountPolicy(found.Email)}
+	}
+	granted, err := s.allowed(tx, c.who, "iam.serviceAccounts.actAs", on)
+	if err != nil || granted {
+		return err
+	}
+	return invalidArgument("The user does not have access to service account %q. Ask a project owner to grant you the "+
+		"iam.serviceAccountUser role on the service account.", account)
+}
+
 // requireQuotaProject refuses a call on the account of a project that the caller may not use.
 func (s *Server) requireQuotaProject(tx *bbolt.Tx, svc *service, c *call) error {
 	named := c.request.Header.Get("X-Goog-User-Project")

@@ -21,6 +21,8 @@ type call struct {
 	who     principal
 	// project is the project the path names, by its id or its number; nil where it names none that exists.
 	project *project
+	// read is the request's body, as far as it has been read.
+	read []byte
 }
 
 // projectID is the id of the project that the call is about, whether it exists or not.
@@ -37,14 +39,27 @@ func onProject(c *call) resource {
 	return resource{project: c.projectID(), name: name, path: name, kind: "cloudresourcemanager.googleapis.com/Project"}
 }
 
+// body returns the request's body, which is read once.
+func (c *call) body() ([]byte, error) {
+	if c.read != nil {
+		return c.read, nil
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(nil, c.request.Body, maxBody))
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, newError(http.StatusRequestEntityTooLarge, "INVALID_ARGUMENT", "uploadTooLarge", "Request payload size exceeds the limit: %d bytes.", maxBody)
+	}
+	if err != nil {
+		return nil, invalidArgument("The request body could not be read: %v", err)
+	}
+	c.read = data
+	return data, nil
+}
+
 // decode reads the request's body into a request type of the API. An empty body is an empty request.
 func (c *call) decode(into any) error {
-	data, err := io.ReadAll(http.MaxBytesReader(nil, c.request.Body, maxBody))
+	data, err := c.body()
 	if err != nil {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return newError(http.StatusRequestEntityTooLarge, "INVALID_ARGUMENT", "uploadTooLarge", "Request payload size exceeds the limit: %d bytes.", maxBody)
-		}
-		return invalidArgument("The request body could not be read: %v", err)
+		return err
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil

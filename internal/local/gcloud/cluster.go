@@ -83,6 +83,11 @@ func (s *Server) createCluster(c *call) (any, error) {
 		if err := checkQuota(tx, created); err != nil {
 			return err
 		}
+		for _, pool := range wanted.NodePools {
+			if err := s.requireActAs(tx, c, pool.Config.ServiceAccount); err != nil {
+				return err
+			}
+		}
 		if err := put(tx, clusters, created.key(), created); err != nil {
 			return err
 		}

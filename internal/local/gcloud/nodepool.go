@@ -63,6 +63,9 @@ func (s *Server) createNodePool(c *call) (any, error) {
 		if err := s.fillNodePool(on, request.NodePool); err != nil {
 			return err
 		}
+		if err := s.requireActAs(tx, c, request.NodePool.Config.ServiceAccount); err != nil {
+			return err
+		}
 		for _, pool := range on.Cluster.NodePools {
 			if pool.Name == request.NodePool.Name {
 				return alreadyExists("Already exists: %s.", poolLink(on, pool.Name))

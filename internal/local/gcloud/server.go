@@ -157,20 +157,22 @@ func (s *Server) serve(r *http.Request) (any, error) {
 		if err := s.requireEnabled(tx, svc, c.project); err != nil {
 			return err
 		}
-		if err := s.requireQuotaProject(tx, svc, c); err != nil {
-			return err
-		}
-		if found.permission == "" {
-			return nil
-		}
+		return s.requireQuotaProject(tx, svc, c)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if found.permission != "" {
 		on := onProject(c)
 		if found.on != nil {
 			on = found.on(c)
 		}
-		return s.authorize(tx, svc, c.who, found.permission, on)
-	})
-	if err != nil {
-		return nil, err
+		err := s.store.view(func(tx *bbolt.Tx) error {
+			return s.authorize(tx, svc, c.who, found.permission, on)
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
 	return found.handle(c)
 }

@@ -1,6 +1,7 @@
 package gcloud
 
 import (
+	"encoding/json"
 	"net/http"
 	"strconv"
 
@@ -37,7 +38,7 @@ func (s *Server) sqlRoutes(project string) []route {
 		users     = one + "/users"
 	)
 	return []route{
-		{method: "POST", pattern: all, permission: "cloudsql.instances.create", handle: s.insertInstance},
+		{method: "POST", pattern: all, permission: "cloudsql.instances.create", on: onNewInstance, handle: s.insertInstance},
 		{method: "GET", pattern: all, permission: "cloudsql.instances.list", handle: s.listInstances},
 		{method: "GET", pattern: one, permission: "cloudsql.instances.get", on: onInstance, handle: s.getInstance},
 		{method: "PATCH", pattern: one, permission: "cloudsql.instances.update", on: onInstance, handle: s.changeInstance(merge)},
@@ -60,8 +61,21 @@ func (s *Server) sqlRoutes(project string) []route {
 }
 
 // onInstance is the resource of the routes whose permission is needed on an instance.
-func onInstance(c *call) resource {
-	name := "instances/" + c.vars["instance"]
+func onInstance(c *call) resource { return instanceResource(c, c.vars["instance"]) }
+
+// onNewInstance is the instance that a request makes, so that a condition may say what its name must be.
+func onNewInstance(c *call) resource {
+	var wanted struct {
+		Name string `json:"name"`
+	}
+	if data, err := c.body(); err == nil {
+		_ = json.Unmarshal(data, &wanted) // what cannot be read is refused when it is decoded
+	}
+	return instanceResource(c, wanted.Name)
+}
+
+func instanceResource(c *call, instance string) resource {
+	name := "instances/" + instance
 	return resource{project: c.projectID(), name: name, path: "projects/" + c.projectID() + "/" + name, kind: "sqladmin.googleapis.com/Instance"}
 }
 
