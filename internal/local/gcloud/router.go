@@ -114,7 +114,7 @@ var repeatedVersion = regexp.MustCompile(`^(sql/)?v\d[a-z0-9]*/((sql/)?v\d[a-z0-
 
 // find returns the service, the route and the variables of a request; a nil service or route where there is none.
 func (s *Server) find(r *http.Request) (*service, *route, map[string]string) {
-	prefix, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.EscapedPath(), "/"), "/")
+	prefix, rest, _ := strings.Cut(strings.TrimPrefix(s.canonicalPath(r), "/"), "/")
 	svc := s.services[prefix]
 	if svc == nil {
 		return nil, nil, nil

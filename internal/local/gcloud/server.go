@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/strata-platform/strata/internal/local/gcloud/blobs"
 )
 
 // Options says where the emulator keeps its state, how clients reach it and what runs its clusters and databases.
@@ -44,6 +46,10 @@ type Server struct {
 	conditions conditionCache
 	sql        sqlServers
 
+	// blobs are the contents of objects; uploading holds the uploads that a request writes to.
+	blobs     *blobs.Store
+	uploading sync.Map
+
 	// tokensPruned is when expired tokens were last forgotten; it is for writers of the store only.
 	tokensPruned time.Time
 }
@@ -68,9 +74,16 @@ func New(options Options) (*Server, error) {
 	s.services = map[string]*service{}
 	for _, svc := range []*service{
 		s.iamService(), s.resourceManagerService(), s.containerService(), s.sqlService(), s.serviceUsageService(),
+		s.storageService(),
 	} {
 		svc.routes = compile(svc.routes)
 		s.services[svc.prefix] = svc
+	}
+	if s.blobs, err = blobs.Open(filepath.Join(options.Dir, "objects")); err == nil {
+		err = s.sweepStorage()
+	}
+	if err != nil {
+		return nil, errors.Join(err, st.close())
 	}
 	return s, nil
 }
@@ -104,6 +117,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answer, err := s.serveSelected(r)
 	if err != nil {
+		if strings.HasPrefix(s.canonicalPath(r), xmlPrefix) {
+			writeXMLError(w, err)
+			return
+		}
 		writeError(w, err)
 		return
 	}

@@ -26,6 +26,9 @@ const (
 	clusterOps      table = "clusterOperations" // <project>/<location>/<operation>
 	instances       table = "sqlInstances"      // <project>/<instance>
 	instanceOps     table = "sqlOperations"     // <project>/<operation>
+	buckets         table = "storageBuckets"    // <bucket>
+	objects         table = "storageObjects"    // <bucket> <name> <generation>, with NUL between them
+	uploads         table = "storageUploads"    // <upload>
 	customRoles     table = "customRoles"       // <project>/<role>
 	roleDeletions   table = "roleDeletions"     // <project>/<role>
 	deletedAccounts table = "deletedAccounts"   // <unique id>
@@ -35,7 +38,7 @@ const (
 func allTables() []table {
 	return []table{
 		projects, policies, credentials, tokens, serviceAccounts, accountKeys, clusters, clusterOps, instances,
-		instanceOps, customRoles, roleDeletions, deletedAccounts, serviceStates,
+		instanceOps, buckets, objects, uploads, customRoles, roleDeletions, deletedAccounts, serviceStates,
 	}
 }
 

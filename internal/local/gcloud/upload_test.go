@@ -1,0 +1,163 @@
+package gcloud_test
+
+import (
+	"encoding/json"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+
+	"google.golang.org/api/googleapi"
+	"google.golang.org/api/storage/v1"
+)
+
+// text is content of a size.
+func text(size int) string {
+	var b strings.Builder
+	for b.Len() < size {
+		b.WriteByte(byte('a' + rand.IntN(26)))
+	}
+	return b.String()
+}
+
+func TestLargeObjectsAreUploadedInParts(t *testing.T) {
+	c := newCloud(t, false)
+	client := c.storageAs(c.engineer)
+	c.newBucket(client, "state")
+	content := text(3*googleapi.MinUploadChunkSize + 17)
+	insert := func() (*storage.Object, error) {
+		return client.Objects.Insert("state", &storage.Object{Name: "large"}).Name("large").IfGenerationMatch(0).
+			Media(strings.NewReader(content), googleapi.ChunkSize(googleapi.MinUploadChunkSize), googleapi.ContentType("text/plain")).Do()
+	}
+	made, err := insert()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.Size != uint64(len(content)) || made.ContentType != "text/plain" {
+		t.Errorf("object is %+v", made)
+	}
+	wantContent(t, client, "state", "large", content)
+	_, err = insert()
+	refused(t, err, 412)
+	if left := c.contents(); left != 1 {
+		t.Errorf("%d contents are left", left)
+	}
+}
+
+// resumable is an upload in parts, request by request.
+type resumable struct {
+	*testing.T
+	c     *cloud
+	token string
+	uri   string
+}
+
+func (c *cloud) begin(t *testing.T, key []byte, name, query string) *resumable {
+	t.Helper()
+	u := &resumable{T: t, c: c, token: c.token(key), uri: c.url + "/upload/storage/v1/b/state/o?uploadType=resumable&name=" + name + query}
+	answer := u.send("POST", "", `{"metadata":{"by":"me"}}`)
+	if u.uri = answer.Header.Get("Location"); answer.StatusCode != 200 || !strings.HasPrefix(u.uri, c.url+"/upload/storage/v1/b/state/o?") {
+		t.Fatalf("begin: %s, %v", answer.Status, answer.Header)
+	}
+	return u
+}
+
+// send sends one request and returns the answer, whose body is read.
+func (u *resumable) send(method, contentRange, body string) *http.Response {
+	u.Helper()
+	request, err := http.NewRequestWithContext(u.Context(), method, u.uri, strings.NewReader(body))
+	if err != nil {
+		u.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+u.token)
+	if contentRange != "" {
+		request.Header.Set("Content-Range", contentRange)
+	}
+	answer, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil {
+		u.Fatal(err)
+	}
+	defer answer.Body.Close()
+	read, err := io.ReadAll(answer.Body)
+	if err != nil {
+		u.Fatal(err)
+	}
+	answer.Body = io.NopCloser(strings.NewReader(string(read)))
+	return answer
+}
+
+// want sends a part and checks the status and how much there is then.
+func (u *resumable) want(contentRange, body string, status int, received string) {
+	u.Helper()
+	answer := u.send("PUT", contentRange, body)
+	if got := answer.Header.Get("Range"); answer.StatusCode != status || got != received {
+		content, _ := io.ReadAll(answer.Body)
+		u.Errorf("%s: %s with range %q, want %d with %q: %s", contentRange, answer.Status, got, status, received, content)
+	}
+}
+
+func TestUploadIsResumed(t *testing.T) {
+	c := newCloud(t, false)
+	client := c.storageAs(c.engineer)
+	c.newBucket(client, "state")
+	_, key := c.account("writer-account", "roles/storage.objectAdmin")
+	u := c.begin(t, key, "a", "")
+	u.want("bytes */*", "", 308, "")
+	u.want("bytes 0-4/*", "hello", 308, "bytes=0-4")
+	u.want("bytes 7-9/*", "gap", 308, "bytes=0-4") // there is a gap: told where to go on
+	c.restart(false)
+	u.want("bytes */11", "", 308, "bytes=0-4")
+	u.want("bytes 3-7/11", "lo wo", 308, "bytes=0-7") // the part overlaps
+	_, err := read(client, "state", "a")
+	refused(t, err, 404)
+	u.want("bytes 8-10/11", "rld", 200, "")
+	wantContent(t, client, "state", "a", "hello world")
+
+	// The last answer was lost: the caller sends the part again, or asks. Nothing is written again.
+	var first, again storage.Object
+	for _, into := range []*storage.Object{&first, &again} {
+		if err := json.NewDecoder(u.send("PUT", "bytes 8-10/11", "rld").Body).Decode(into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if first.Generation == 0 || first.Generation != again.Generation || first.Metadata["by"] != "me" {
+		t.Errorf("objects are %+v and %+v", first, again)
+	}
+	u.want("bytes */11", "", 200, "")
+}
+
+func TestUploadsThatAreRefused(t *testing.T) {
+	c := newCloud(t, false)
+	client := c.storageAs(c.engineer)
+	c.newBucket(client, "state")
+	_, key := c.account("writer-account", "roles/storage.objectAdmin")
+	_, other := c.account("other-account", "roles/storage.objectAdmin")
+
+	u := c.begin(t, key, "a", "&ifGenerationMatch=0")
+	u.want("bytes 0-x/9", "hello", 400, "")
+	u.want("bytes 0-4/3", "hello", 400, "")
+	theirs := *u
+	theirs.token = c.token(other)
+	theirs.want("bytes */9", "", 404, "")
+	write(t, client, "state", "a", "first")
+	u.want("bytes 5-8/9", " you", 412, "")
+	u.want("bytes */9", "", 404, "") // its content is gone
+	wantContent(t, client, "state", "a", "first")
+
+	u = c.begin(t, key, "b", "")
+	u.want("bytes 0-4/*", "hello", 308, "bytes=0-4")
+	if answer := u.send("DELETE", "", ""); answer.StatusCode != 499 {
+		t.Errorf("cancel: %s", answer.Status)
+	}
+	u.want("bytes 5-8/9", " you", 404, "")
+	if left := c.contents(); left != 1 {
+		t.Errorf("%d contents are left", left)
+	}
+
+	_, reader := c.account("reader-account", "roles/storage.objectViewer")
+	u = &resumable{T: t, c: c, token: c.token(reader), uri: c.url + "/upload/storage/v1/b/state/o?uploadType=resumable&name=c"}
+	if answer := u.send("POST", "", "{}"); answer.StatusCode != 403 {
+		t.Errorf("begin without the permission: %s", answer.Status)
+	}
+}
