@@ -40,7 +40,7 @@ func TestOnlyThePlatformsOwnAccountsGetProcesses(t *testing.T) {
 				t.Errorf("%s runs with the files of the user for %s", image.Repository, other)
 			}
 		}
-		if image.ExecProbes {
+		if image.Commands {
 			t.Errorf("probes of %s run commands on this machine", image.Repository)
 		}
 	}
