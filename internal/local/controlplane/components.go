@@ -65,6 +65,8 @@ func (c *ControlPlane) start(ctx context.Context, find FindTool, etcdPort, apiPo
 		"--service-cluster-ip-range="+serviceRange,
 		"--authorization-mode=Node,RBAC", "--anonymous-auth=false",
 		"--enable-admission-plugins=NodeRestriction",
+		"--kubelet-certificate-authority="+p.cert("ca"), "--kubelet-preferred-address-types=InternalIP",
+		"--kubelet-client-certificate="+p.cert(kubeletClient), "--kubelet-client-key="+p.key(kubeletClient),
 		"--audit-policy-file="+policy, "--audit-log-path="+filepath.Join(c.home.Logs(), "audit.log"),
 		"--audit-log-maxsize=16", "--audit-log-maxbackup=1",
 	)

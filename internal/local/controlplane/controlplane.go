@@ -44,6 +44,12 @@ const (
 	nodeClient              = "node"
 )
 
+// The node's own API: its certificate, and that of its only client, the API server.
+const (
+	nodeServer    = "node-server"
+	kubeletClient = "kube-apiserver-kubelet-client"
+)
+
 // FindTool returns the path of a program of the toolchain.
 type FindTool func(ctx context.Context, name string) (string, error)
 
@@ -177,6 +183,8 @@ func (c *ControlPlane) ensureKeys() error {
 		p.ensureClient(ca, controllerManagerClient, "system:kube-controller-manager"),
 		p.ensureClient(ca, schedulerClient, "system:kube-scheduler"),
 		p.ensureClient(ca, nodeClient, "system:node:"+NodeName, "system:nodes"),
+		p.ensureServer(ca, nodeServer, NodeName),
+		p.ensureClient(ca, kubeletClient, kubeletClient),
 	)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/controlplane"
 	"github.com/strata-platform/strata/internal/local/home"
-	"github.com/strata-platform/strata/internal/local/process"
+	"github.com/strata-platform/strata/internal/local/logfile"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
@@ -105,12 +105,16 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 	if err != nil {
 		return nil, err
 	}
+	serving, err := plane.NodeTLS()
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan struct{}), make(chan error, 1)
 	go func() {
 		done <- Run(ctx, Options{
 			Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: tools.Version("kube-apiserver"), Catalogue: testCatalogue(tools),
-			Pods: h.Pods(), Logs: h.Logs(), Listen: h.Listen, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+			Pods: h.Pods(), Logs: h.Logs(), Listen: h.Listen, TLS: serving, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		}, func() { close(ready) })
 	}()
 	select {
@@ -242,7 +246,10 @@ func (c *cluster) event(t *testing.T, namespace, object, reason string) corev1.E
 
 // log is what a container has written.
 func (c *cluster) log(namespace, pod, container string) string {
-	return string(process.Tail(filepath.Join(c.home.Logs(), "pods", namespace+"_"+pod+"_"+container+".log")))
+	var text strings.Builder
+	path := filepath.Join(c.home.Logs(), "pods", namespace+"_"+pod+"_"+container+".log")
+	_ = logfile.Read(context.Background(), path, logfile.Options{}, &text)
+	return text.String()
 }
 
 // processesOf returns the arguments of a pod's processes, by process id. The first argument leads into the pod's folder.

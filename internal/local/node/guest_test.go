@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,6 +42,13 @@ func playGuest(args []string) error {
 		return errors.New("the configuration is wrong")
 	case "end":
 		return nil
+	case "say":
+		fmt.Println(args[1])
+		return nil
+	case "tick":
+		signal.Notify(asked, syscall.SIGTERM)
+		tick(asked)
+		return nil
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 		signal.Notify(asked, syscall.SIGUSR1)
@@ -60,6 +68,22 @@ func playGuest(args []string) error {
 	}
 	<-asked
 	return nil
+}
+
+// tick writes its process id, and then numbered lines until it is asked to end.
+func tick(asked <-chan os.Signal) {
+	fmt.Println("pid", os.Getpid())
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for i := 1; ; i++ {
+		fmt.Println("tick", i)
+		select {
+		case <-asked:
+			fmt.Println("goodbye")
+			return
+		case <-ticker.C:
+		}
+	}
 }
 
 // report tells in one line of JSON what the guest sees: its arguments, variables, and the files that arguments name.

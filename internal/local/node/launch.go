@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/strata-platform/strata/internal/local/logfile"
 	"github.com/strata-platform/strata/internal/local/process"
 )
 
@@ -83,9 +84,12 @@ func (c *container) launch(ctx context.Context, image *Image) (*running, error) 
 		args = append(args, rewrite(expand(word, own)))
 	}
 	args = append(append(args, listen...), image.Override...)
+	if err := logfile.Rename(c.logPath(), logfile.Previous(c.logPath())); err != nil {
+		return nil, err
+	}
 	r := &running{image: image, env: env, began: time.Now()}
 	r.process, err = process.Start(process.Spec{
-		Name: c.spec.Name, Path: path, Args: args, Env: env, Dir: c.workingDir(mounts), Log: c.logFile(),
+		Name: c.spec.Name, Path: path, Args: args, Env: env, Dir: c.workingDir(mounts), Log: c.logPath(), Stamps: true,
 		// The first argument leads from the process list to the home, the pod and the container.
 		Argv0: filepath.Join(c.pod.dir, c.spec.Name, filepath.Base(path)),
 	})
@@ -163,17 +167,4 @@ func (c *container) workingDir(mounts mounts) string {
 		return dir
 	}
 	return c.pod.dir
-}
-
-func (c *container) logFile() string {
-	o := c.pod.current()
-	return filepath.Join(c.pod.node.logs, "pods", strings.Join([]string{o.Namespace, o.Name, c.spec.Name}, "_")+".log")
-}
-
-// removeLogs removes the logs of a pod that is gone.
-func (p *pod) removeLogs() {
-	for _, c := range p.all() {
-		_ = os.Remove(c.logFile())
-		_ = os.Remove(c.logFile() + ".1")
-	}
 }

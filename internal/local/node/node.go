@@ -8,6 +8,7 @@ package node
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,6 +27,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	corev1listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
@@ -44,7 +46,9 @@ type Options struct {
 	Pods, Logs string
 	// Listen listens on the loopback port kept for a name.
 	Listen func(name string) (net.Listener, error)
-	Log    *slog.Logger
+	// TLS is how the node's own API is served. It lets in the API server alone.
+	TLS *tls.Config
+	Log *slog.Logger
 }
 
 // Node is a running node.
@@ -55,8 +59,10 @@ type Node struct {
 	pods, logs string
 	clock      clock.Clock
 	services   *services
-	recorder   record.EventRecorder
-	log        *slog.Logger
+	// lister knows the pods that are bound to this node.
+	lister   corev1listers.PodLister
+	recorder record.EventRecorder
+	log      *slog.Logger
 
 	// closing is set while the node stops all its pods.
 	closing atomic.Bool
@@ -85,6 +91,11 @@ func Run(ctx context.Context, o Options, ready func()) error {
 	if err != nil {
 		return fmt.Errorf("run the node: %w", err)
 	}
+	listener, err := o.Listen(portName)
+	if err != nil {
+		return fmt.Errorf("run the node: %w", err)
+	}
+	defer listener.Close()
 	asked := ctx
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -106,6 +117,7 @@ func Run(ctx context.Context, o Options, ready func()) error {
 		running:  map[string]*pod{},
 		notify:   func(*corev1.Pod) {},
 	}
+	n.lister = pods.Core().V1().Pods().Lister()
 	n.services = &services{
 		lister: shared.Core().V1().Services().Lister(), listen: o.Listen, pods: n.podsIn, log: o.Log, listeners: map[string]net.Listener{},
 	}
@@ -123,14 +135,21 @@ func Run(ctx context.Context, o Options, ready func()) error {
 	if err != nil {
 		return fmt.Errorf("run the node: %w", err)
 	}
-	nodeController, err := vknode.NewNodeController(vknode.NewNaiveNodeProvider(), object(o), client.CoreV1().Nodes(),
+	nodeController, err := vknode.NewNodeController(vknode.NewNaiveNodeProvider(), object(o, listener.Addr().(*net.TCPAddr).Port), client.CoreV1().Nodes(),
 		vknode.WithNodeEnableLeaseV1(client.CoordinationV1().Leases(corev1.NamespaceNodeLease), leaseSeconds))
 	if err != nil {
 		return fmt.Errorf("run the node: %w", err)
 	}
 	pods.Start(ctx.Done())
 	shared.Start(ctx.Done())
+	pods.WaitForCacheSync(ctx.Done())
 	shared.WaitForCacheSync(ctx.Done())
+	if ctx.Err() == nil {
+		if err := n.pruneLogs(); err != nil {
+			return fmt.Errorf("run the node: %w", err)
+		}
+	}
+	defer n.serve(listener, o.TLS)()
 	go func() { _ = podController.Run(ctx, podWorkers) }()
 	go func() { _ = nodeController.Run(ctx) }()
 	select {
@@ -191,8 +210,8 @@ func capacity() corev1.ResourceList {
 	}
 }
 
-// object is the node as the API server shows it.
-func object(o Options) *corev1.Node {
+// object is the node as the API server shows it, with the port of its own API.
+func object(o Options, port int) *corev1.Node {
 	now := metav1.NewTime(time.Now())
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: o.Name, Labels: map[string]string{
@@ -201,9 +220,10 @@ func object(o Options) *corev1.Node {
 			corev1.LabelArchStable: runtime.GOARCH,
 		}},
 		Status: corev1.NodeStatus{
-			Capacity:    capacity(),
-			Allocatable: capacity(),
-			Addresses:   []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: loopback}, {Type: corev1.NodeHostName, Address: o.Name}},
+			Capacity:        capacity(),
+			Allocatable:     capacity(),
+			Addresses:       []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: loopback}, {Type: corev1.NodeHostName, Address: o.Name}},
+			DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(port)}},
 			NodeInfo: corev1.NodeSystemInfo{
 				KubeletVersion: o.Version, OperatingSystem: "linux", Architecture: runtime.GOARCH, ContainerRuntimeVersion: "strata://processes",
 			},

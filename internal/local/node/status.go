@@ -143,7 +143,7 @@ func statuses(containers []*container) []corev1.ContainerStatus {
 		list[i] = corev1.ContainerStatus{
 			Name:                 c.spec.Name,
 			Image:                c.name,
-			ImageID:              "strata.dev/" + c.runtime(),
+			ImageID:              imageID(c.runtime()),
 			State:                c.state,
 			LastTerminationState: c.last,
 			RestartCount:         c.restarts,
@@ -154,6 +154,9 @@ func statuses(containers []*container) []corev1.ContainerStatus {
 	}
 	return list
 }
+
+// imageID says in a container's status how it runs.
+func imageID(runtime string) string { return "strata.dev/" + runtime }
 
 func (c *container) runtime() string {
 	if c.image == nil {

@@ -102,6 +102,10 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 	if err := os.RemoveAll(c.home.Pods()); err != nil {
 		return nil, fmt.Errorf("start the node: %w", err)
 	}
+	serving, err := plane.NodeTLS()
+	if err != nil {
+		return nil, fmt.Errorf("start the node: %w", err)
+	}
 	running, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan struct{}), make(chan struct{})
 	var ended error
@@ -109,7 +113,7 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 		defer close(done)
 		ended = node.Run(running, node.Options{
 			Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: c.version, Catalogue: c.catalogue,
-			Pods: c.home.Pods(), Logs: c.home.Logs(), Listen: c.home.Listen, Log: c.log,
+			Pods: c.home.Pods(), Logs: c.home.Logs(), Listen: c.home.Listen, TLS: serving, Log: c.log,
 		}, func() { close(ready) })
 	}()
 	select {
