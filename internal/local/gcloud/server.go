@@ -50,6 +50,9 @@ type Server struct {
 	blobs     *blobs.Store
 	uploading sync.Map
 
+	authority *authority
+	tunnels   *tunnels
+
 	// tokensPruned is when expired tokens were last forgotten; it is for writers of the store only.
 	tokensPruned time.Time
 }
@@ -79,13 +82,31 @@ func New(options Options) (*Server, error) {
 		svc.routes = compile(svc.routes)
 		s.services[svc.prefix] = svc
 	}
-	if s.blobs, err = blobs.Open(filepath.Join(options.Dir, "objects")); err == nil {
-		err = s.sweepStorage()
-	}
-	if err != nil {
+	if err := s.openParts(options.Dir); err != nil {
 		return nil, errors.Join(err, st.close())
 	}
+	s.work.Go(s.tunnels.serve)
 	return s, nil
+}
+
+// openParts opens what the emulator keeps beside its store.
+func (s *Server) openParts(dir string) error {
+	var err error
+	if s.blobs, err = blobs.Open(filepath.Join(dir, "objects")); err != nil {
+		return err
+	}
+	if err := s.sweepStorage(); err != nil {
+		return err
+	}
+	if s.authority, err = openAuthority(dir, s.now()); err != nil {
+		return err
+	}
+	certificate, err := s.authority.vouch(s.hosts(), s.now())
+	if err != nil {
+		return err
+	}
+	s.tunnels = newTunnels(s, certificate)
+	return nil
 }
 
 // Start brings back what existed when the emulator was last closed or killed: the cluster, the instances, and the
@@ -98,8 +119,9 @@ func (s *Server) Start(ctx context.Context) error {
 // by the next Start. The cluster belongs to its runtime and is left alone.
 func (s *Server) Close() error {
 	s.stop()
+	tunnels := s.tunnels.stop()
 	s.work.Wait()
-	return errors.Join(s.stopInstances(), s.store.close())
+	return errors.Join(tunnels, s.stopInstances(), s.store.close())
 }
 
 // background runs the work behind a long-running operation.
@@ -111,6 +133,10 @@ func (s *Server) background(work func(context.Context)) {
 
 // ServeHTTP answers one call.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodConnect {
+		s.openTunnel(w, r)
+		return
+	}
 	if r.URL.Path == tokenPath {
 		s.serveToken(w, r)
 		return

@@ -1,0 +1,210 @@
+package gcloud_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/strata-platform/strata/internal/local/gcloud"
+	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+)
+
+// certificates returns a folder with the certificate of the emulator's authority.
+func (c *cloud) certificates() string {
+	c.t.Helper()
+	dir := c.t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "authority.pem"), c.Authority(), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	return dir
+}
+
+// throughTunnel is a client that reaches the emulator by the names of Google's hosts.
+func (c *cloud) throughTunnel() *http.Client {
+	c.t.Helper()
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(c.Authority())
+	proxy, err := url.Parse(gcloud.TunnelVariables(c.url, "")["HTTPS_PROXY"])
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	transport := &http.Transport{Proxy: http.ProxyURL(proxy), TLSClientConfig: &tls.Config{RootCAs: pool}}
+	c.t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+func TestTunnelsLeadToTheEmulatorOnly(t *testing.T) {
+	c := newCloud(t, false)
+	_, key := c.account("reader-account", "roles/viewer")
+	token := c.token(key)
+	authority := c.Authority()
+	c.restart(false)
+	if !slices.Equal(authority, c.Authority()) {
+		t.Error("the authority is another one after a restart")
+	}
+	client := c.throughTunnel()
+	for address, want := range map[string]int{
+		"https://storage.googleapis.com/storage/v1/b?project=strata-local":               200,
+		"https://cloudresourcemanager.googleapis.com/v1/projects/strata-local":           200,
+		"https://sqladmin.googleapis.com/sql/v1beta4/projects/strata-local/instances":    200,
+		"https://container.googleapis.com/v1/projects/strata-local/locations/-/clusters": 200,
+		"https://storage.googleapis.com/none/none":                                       404,
+		"https://oauth2.googleapis.com/token":                                            405,
+		"https://compute.googleapis.com/compute/v1/projects/strata-local":                0,
+		"https://example.com/": 0,
+		"https://storage.googleapis.com:8443/storage/v1/b?project=strata-local": 0,
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		answer, err := client.Do(request)
+		if want == 0 {
+			if err == nil || !strings.Contains(err.Error(), "Forbidden") {
+				t.Errorf("%s: %v; want no tunnel", address, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", address, err)
+			continue
+		}
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%s: %s, want %d", address, answer.Status, want)
+		}
+	}
+}
+
+// TestTheAuthorityVouchesForGoogleOnly checks that its certificates are worth nothing for other names.
+func TestTheAuthorityVouchesForGoogleOnly(t *testing.T) {
+	c := newCloud(t, false)
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(c.Authority())
+	leaf := c.VouchFor(t, "storage.googleapis.com", "example.com")
+	for name, trusted := range map[string]bool{"storage.googleapis.com": false, "example.com": false} {
+		if _, err := leaf.Verify(x509.VerifyOptions{DNSName: name, Roots: pool}); (err == nil) != trusted {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := c.VouchFor(t, "storage.googleapis.com").Verify(x509.VerifyOptions{DNSName: "storage.googleapis.com", Roots: pool}); err != nil {
+		t.Error(err)
+	}
+}
+
+// pulumiRuns runs Pulumi's own command line in a folder with a program, as somebody.
+type pulumiRuns struct {
+	*testing.T
+	dir string
+	env []string
+}
+
+func (c *cloud) pulumi(t *testing.T, backend string, key []byte) *pulumiRuns {
+	t.Helper()
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"pulumi", "pulumi-language-yaml"} {
+		if err := os.Symlink(toolchaintest.Path(t, name), filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := &pulumiRuns{T: t, dir: dir, env: []string{
+		"PATH=" + bin + ":/usr/bin:/bin", "HOME=" + dir, "PULUMI_HOME=" + filepath.Join(dir, ".pulumi"), "TMPDIR=" + dir,
+		"PULUMI_BACKEND_URL=" + backend, "PULUMI_CONFIG_PASSPHRASE=test", "PULUMI_SKIP_UPDATE_CHECK=true",
+		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true", "GOOGLE_CREDENTIALS=" + string(key),
+	}}
+	for name, value := range gcloud.TunnelVariables(c.url, c.certificates()) {
+		p.env = append(p.env, name+"="+value)
+	}
+	p.program("one")
+	return p
+}
+
+// program writes a program that keeps a value.
+func (p *pulumiRuns) program(value string) {
+	p.Helper()
+	program := "name: tiny\nruntime: yaml\nresources:\n  kept:\n    type: pulumi:index:Stash\n    properties:\n      input: " + value +
+		"\noutputs:\n  value: ${kept.output}\n"
+	if err := os.WriteFile(filepath.Join(p.dir, "Pulumi.yaml"), []byte(program), 0o600); err != nil {
+		p.Fatal(err)
+	}
+}
+
+func (p *pulumiRuns) run(args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(p.Context(), 2*time.Minute)
+	defer cancel()
+	command := exec.CommandContext(ctx, filepath.Join(p.dir, "bin", "pulumi"), append(args, "--non-interactive", "--logtostderr")...)
+	command.Dir, command.Env = p.dir, p.env
+	out, err := command.CombinedOutput()
+	return string(out), err
+}
+
+func (p *pulumiRuns) must(args ...string) string {
+	p.Helper()
+	out, err := p.run(args...)
+	if err != nil {
+		p.Fatalf("pulumi %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// TestPulumiKeepsItsStateInABucket runs the real command line, as a service account that may use the objects of one
+// bucket and nothing else.
+func TestPulumiKeepsItsStateInABucket(t *testing.T) {
+	toolchaintest.Path(t, "pulumi")
+	c := newCloud(t, false)
+	owner := c.storageAs(c.engineer)
+	c.newBucket(owner, "team-web-state")
+	c.newBucket(owner, "team-api-state")
+	email, key := c.account("team-web")
+	c.grantOn("team-web-state", "serviceAccount:"+email, "roles/storage.objectAdmin", nil)
+
+	p := c.pulumi(t, "gs://team-web-state", key)
+	p.must("stack", "init", "dev")
+	p.must("up", "--yes", "--skip-preview")
+	if out := p.must("stack", "output", "value"); strings.TrimSpace(out) != "one" {
+		t.Errorf("the output is %q", out)
+	}
+	p.must("up", "--yes", "--skip-preview", "--expect-no-changes")
+	p.must("refresh", "--yes", "--skip-preview")
+	if _, err := read(owner, "team-web-state", ".pulumi/stacks/tiny/dev.json"); err != nil {
+		t.Errorf("the state is not in the bucket: %v", err)
+	}
+
+	c.restart(false)
+	if out := p.must("stack", "ls", "--all"); !strings.Contains(out, "dev") {
+		t.Errorf("stacks after a restart of the emulator:\n%s", out)
+	}
+	if out := p.must("stack", "history"); strings.Count(out, "Version:") != 3 {
+		t.Errorf("the history is\n%s", out)
+	}
+
+	other := c.pulumi(t, "gs://team-api-state", key)
+	out, err := other.run("stack", "init", "dev")
+	if err == nil || !strings.Contains(out, email+" does not have storage.objects.") || !strings.Contains(out, "403") {
+		t.Errorf("another team's bucket: %v\n%s", err, out)
+	}
+	listed, err := owner.Objects.List("team-api-state").Do()
+	if err != nil || len(listed.Items) != 0 {
+		t.Errorf("the other team's bucket holds %+v, %v", listed, err)
+	}
+
+	p.must("destroy", "--yes", "--skip-preview")
+	p.must("stack", "rm", "dev", "--yes")
+	if _, err := owner.Objects.Get("team-web-state", ".pulumi/stacks/tiny/dev.json").Do(); code(err) != http.StatusNotFound {
+		t.Errorf("the state is still there: %v", err)
+	}
+}
