@@ -1,0 +1,96 @@
+package gohost
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/constant"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
+)
+
+// grace is how long a program that was interrupted may take to end.
+const grace = 5 * time.Second
+
+// Run builds the program and runs it to its end. What went wrong is part of the answer: the engine shows it as it is.
+func (h *host) Run(ctx context.Context, req *pulumirpc.RunRequest) (*pulumirpc.RunResponse, error) {
+	if req.GetAttachDebugger() {
+		return failed(errors.New("attach a debugger: the local Go language host cannot: use the official Pulumi CLI"))
+	}
+	engine, err := h.engineAddress()
+	if err != nil {
+		return failed(err)
+	}
+	env, err := environment(req, engine)
+	if err != nil {
+		return failed(err)
+	}
+	ctx, release := h.until(ctx)
+	defer release()
+	program, remove, err := h.program(ctx, engine, req)
+	if err != nil {
+		return failed(err)
+	}
+	defer remove()
+	command := command(ctx, req.GetPwd(), program)
+	command.Env = env
+	command.Stdout, command.Stderr = os.Stdout, os.Stderr
+	err = command.Run()
+	exit, exited := errors.AsType[*exec.ExitError](err)
+	switch {
+	case err == nil:
+		return &pulumirpc.RunResponse{}, nil
+	case exited && exit.ExitCode() == constant.ExitStatusLoggedError:
+		// The program has told the engine what failed.
+		return &pulumirpc.RunResponse{Bail: true}, nil
+	case ctx.Err() != nil:
+		return failed(errors.New("the program was interrupted"))
+	case exited:
+		return failed(fmt.Errorf("the program ended with %s and did not say why: see what it printed", exit.ProcessState))
+	}
+	return failed(fmt.Errorf("run the program: %w", err))
+}
+
+func failed(err error) (*pulumirpc.RunResponse, error) {
+	return &pulumirpc.RunResponse{Error: err.Error()}, nil
+}
+
+// command is a process that is interrupted when ctx ends, and killed when it does not heed that.
+func command(ctx context.Context, dir, program string, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, program, args...)
+	c.Dir = dir
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.WaitDelay = grace
+	return c
+}
+
+// environment is what a program of Pulumi's Go SDK reads its run from. Every variable is set, an empty one too: a
+// program must not take one of them from the engineer's shell.
+func environment(req *pulumirpc.RunRequest, engine string) ([]string, error) {
+	config, err := json.Marshal(req.GetConfig())
+	if err != nil {
+		return nil, fmt.Errorf("encode the configuration: %w", err)
+	}
+	secrets, err := json.Marshal(req.GetConfigSecretKeys())
+	if err != nil {
+		return nil, fmt.Errorf("encode the configuration: %w", err)
+	}
+	return append(os.Environ(),
+		pulumi.EnvOrganization+"="+req.GetOrganization(),
+		pulumi.EnvProject+"="+req.GetProject(),
+		pulumi.EnvPulumiRootDirectory+"="+req.GetInfo().GetRootDirectory(),
+		pulumi.EnvStack+"="+req.GetStack(),
+		pulumi.EnvConfig+"="+string(config),
+		pulumi.EnvConfigSecretKeys+"="+string(secrets),
+		pulumi.EnvDryRun+"="+strconv.FormatBool(req.GetDryRun()),
+		pulumi.EnvParallel+"="+strconv.Itoa(int(req.GetParallel())),
+		pulumi.EnvMonitor+"="+req.GetMonitorAddress(),
+		pulumi.EnvEngine+"="+engine,
+	), nil
+}
