@@ -64,6 +64,9 @@ func (h Home) ToolsRoot() string { return h.path("tools") }
 // Tools is the folder of links to the programs that Pulumi runs need, made to stand first on PATH.
 func (h Home) Tools() string { return h.path("tools", "bin") }
 
+// Spares is the folder of links to programs that the machine may have its own of, made to stand last on PATH.
+func (h Home) Spares() string { return h.path("tools", "spares") }
+
 // EngineerCredentials is the platform engineer's own Google credential, of type authorized_user.
 func (h Home) EngineerCredentials() string { return h.path("credentials", "engineer.json") }
 
