@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,8 +41,9 @@ type Runner struct {
 	Env map[string]string
 	// WorkDir returns the folder for a layer's project and stack settings.
 	WorkDir func(layer string) string
-	// Exclusive says that nobody else uses the backend: a lock in it was left by a run that was killed.
-	Exclusive bool
+	// Unlock is called where another run holds the lock of a project's stack. It tells whether the lock is free now, and
+	// worth another try. Nil means that it is not.
+	Unlock func(ctx context.Context, project string) (bool, error)
 }
 
 // Summary is what an operation did.
@@ -125,17 +125,31 @@ func (r Runner) Outputs(ctx context.Context, l Layer) (auto.OutputMap, error) {
 	return outputs, nil
 }
 
+// Prepare makes the stack where there is none and sets its configuration, so that others can run it.
+func (r Runner) Prepare(ctx context.Context, l Layer) error {
+	_, err := r.prepare(ctx, l)
+	return err
+}
+
+func (r Runner) prepare(ctx context.Context, l Layer) (auto.Stack, error) {
+	stack, err := r.open(ctx, l)
+	if err != nil {
+		return stack, r.wrap("open", l, err, nil)
+	}
+	if err := r.configure(ctx, stack, l.Config); err != nil {
+		return stack, r.wrap("configure", l, err, nil)
+	}
+	return stack, nil
+}
+
 // run opens the stack, sets its configuration and does one operation, with pulumi's own output in a log.
 func (r Runner) run(ctx context.Context, l Layer, progress Progress, operate func(auto.Stack, chan<- events.EngineEvent, *os.File) error) error {
 	if progress == nil {
 		progress = func(string, string) {}
 	}
-	stack, err := r.open(ctx, l)
+	stack, err := r.prepare(ctx, l)
 	if err != nil {
-		return r.wrap("open", l, err, nil)
-	}
-	if err := r.configure(ctx, stack, l.Config); err != nil {
-		return r.wrap("configure", l, err, nil)
+		return err
 	}
 	log, err := os.OpenFile(filepath.Join(r.WorkDir(l.Name), "pulumi.log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -143,11 +157,15 @@ func (r Runner) run(ctx context.Context, l Layer, progress Progress, operate fun
 	}
 	defer log.Close()
 	diagnostics, err := watch(stack, progress, log, operate)
-	if err != nil && r.Exclusive && auto.IsConcurrentUpdateError(err) {
-		if err := stack.Cancel(ctx); err != nil {
-			return r.wrap("unlock", l, err, nil)
+	if err != nil && r.Unlock != nil && auto.IsConcurrentUpdateError(err) {
+		progress("waiting for", "the run that holds the stack's lock")
+		free, unlockErr := r.Unlock(ctx, l.Project)
+		if unlockErr != nil {
+			return r.wrap("unlock", l, unlockErr, nil)
 		}
-		diagnostics, err = watch(stack, progress, log, operate)
+		if free {
+			diagnostics, err = watch(stack, progress, log, operate)
+		}
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -204,57 +222,6 @@ func (r Runner) open(ctx context.Context, l Layer) (auto.Stack, error) {
 		return auto.Stack{}, err
 	}
 	return auto.UpsertStackInlineSource(ctx, r.Stack, l.Project, l.Program, auto.WorkDir(dir), auto.EnvVars(r.Env), auto.Pulumi(command))
-}
-
-// configure makes the stack's configuration that of the layer. Secrets go through standard input: arguments of a
-// process are for everybody to see.
-func (r Runner) configure(ctx context.Context, stack auto.Stack, config auto.ConfigMap) error {
-	current, err := stack.GetAllConfig(ctx)
-	if err != nil {
-		return err
-	}
-	plain := auto.ConfigMap{}
-	for key, value := range config {
-		if old, ok := current[key]; ok && old == value {
-			continue
-		}
-		if !value.Secret {
-			plain[key] = value
-			continue
-		}
-		if err := r.setSecret(ctx, stack, key, value.Value); err != nil {
-			return err
-		}
-	}
-	var stale []string
-	for key := range current {
-		if _, ok := config[key]; !ok {
-			stale = append(stale, key)
-		}
-	}
-	if len(stale) > 0 {
-		if err := stack.RemoveAllConfig(ctx, stale); err != nil {
-			return err
-		}
-	}
-	if len(plain) == 0 {
-		return nil
-	}
-	return stack.SetAllConfig(ctx, plain)
-}
-
-func (r Runner) setSecret(ctx context.Context, stack auto.Stack, key, value string) error {
-	var env []string
-	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
-		env = append(env, name+"="+r.Env[name])
-	}
-	w := stack.Workspace()
-	_, stderr, _, err := w.PulumiCommand().Run(ctx, w.WorkDir(), strings.NewReader(value), nil, nil, env,
-		"config", "set", "--secret", "--stack", stack.Name(), key)
-	if err != nil {
-		return fmt.Errorf("set the secret %s: %w: %s", key, err, strings.TrimSpace(stderr))
-	}
-	return nil
 }
 
 // wrap names the layer, and puts the engine's own diagnostics in the place of what the Automation API makes of them.

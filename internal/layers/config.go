@@ -1,0 +1,139 @@
+package layers
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+)
+
+// storedValue is a value of a stack's configuration as pulumi prints it.
+type storedValue struct {
+	Value       string `json:"value"`
+	ObjectValue any    `json:"objectValue"`
+	Secret      bool   `json:"secret"`
+}
+
+// configure makes the stack's configuration that of the layer. Secrets travel in the environment: arguments of a process
+// are for everybody to see.
+func (r Runner) configure(ctx context.Context, stack auto.Stack, config auto.ConfigMap) error {
+	text, err := r.pulumi(ctx, stack, nil, "config", "--json", "--show-secrets")
+	if err != nil {
+		return err
+	}
+	var current map[string]storedValue
+	if err := json.Unmarshal([]byte(text), &current); err != nil {
+		return fmt.Errorf("read the configuration: %w", err)
+	}
+	var stale, plain, secret []string
+	for key, old := range current {
+		if wanted, ok := config[key]; !ok || !old.is(wanted) {
+			stale = append(stale, key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(config)) {
+		value := config[key]
+		switch old, ok := current[key]; {
+		case ok && old.is(value):
+		case value.Secret:
+			secret = append(secret, assignments(key, value.Value)...)
+		default:
+			plain = append(plain, assignments(key, value.Value)...)
+		}
+	}
+	if len(stale) > 0 {
+		if _, err := r.pulumi(ctx, stack, nil, append([]string{"config", "rm-all"}, stale...)...); err != nil {
+			return err
+		}
+	}
+	if len(plain)+len(secret) == 0 {
+		return nil
+	}
+	_, err = r.pulumi(ctx, stack, []string{
+		"PULUMI_OPTION_PATH=true",
+		"PULUMI_OPTION_PLAINTEXT=" + csvLine(plain),
+		"PULUMI_OPTION_SECRET=" + csvLine(secret),
+	}, "config", "set-all")
+	return err
+}
+
+// pulumi runs a command on a stack and returns what it prints.
+func (r Runner) pulumi(ctx context.Context, stack auto.Stack, env []string, args ...string) (string, error) {
+	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
+		env = append(env, name+"="+r.Env[name])
+	}
+	w := stack.Workspace()
+	stdout, stderr, _, err := w.PulumiCommand().Run(ctx, w.WorkDir(), nil, nil, nil, env, append(args, "--stack", stack.Name())...)
+	if err != nil {
+		return "", fmt.Errorf("pulumi %s: %w: %s", strings.Join(args[:2], " "), err, strings.TrimSpace(stderr))
+	}
+	return stdout, nil
+}
+
+// structured returns the list or object that a text of configuration is in JSON. A project file can give a setting such
+// a type, and then a stack's value must have it; programs get it as the text again.
+func structured(text string) (any, bool) {
+	if !strings.HasPrefix(text, "[") && !strings.HasPrefix(text, "{") {
+		return nil, false
+	}
+	var value any
+	return value, json.Unmarshal([]byte(text), &value) == nil
+}
+
+// is tells whether a stored value is the one that is wanted. What assignments does not set is never stored.
+func (v storedValue) is(wanted auto.ConfigValue) bool {
+	if v.Secret != wanted.Secret {
+		return false
+	}
+	if value, ok := structured(wanted.Value); ok {
+		return reflect.DeepEqual(v.ObjectValue, value)
+	}
+	return v.ObjectValue == nil && v.Value == wanted.Value
+}
+
+// assignments sets a key, or each leaf of a structured value, as `pulumi config set-all --path` takes it. A list or
+// object without leaves has none: it is as good as absent.
+func assignments(key, text string) []string {
+	value, ok := structured(text)
+	if !ok {
+		return []string{key + "=" + text}
+	}
+	return leaves(key, value)
+}
+
+func leaves(path string, value any) []string {
+	var all []string
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			all = append(all, leaves(path+"["+strconv.Quote(name)+"]", value[name])...)
+		}
+	case []any:
+		for i, item := range value {
+			all = append(all, leaves(fmt.Sprintf("%s[%d]", path, i), item)...)
+		}
+	default:
+		all = append(all, fmt.Sprintf("%s=%v", path, value))
+	}
+	return all
+}
+
+// csvLine is how pulumi takes a list from an environment variable.
+func csvLine(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	var line strings.Builder
+	w := csv.NewWriter(&line)
+	// Writing to memory does not fail.
+	_ = w.Write(values)
+	w.Flush()
+	return strings.TrimSuffix(line.String(), "\n")
+}
