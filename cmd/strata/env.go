@@ -9,25 +9,39 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/progress"
 )
 
 func newEnv(io streams) *cobra.Command {
 	var t target
+	var o output
 	command := &cobra.Command{
-		Use:       "env LAYER",
-		Short:     "Print the environment in which plain pulumi does the same as strata layer",
-		Long:      "Print the environment in which plain pulumi does the same as strata layer. It contains the passphrase of the layers' state.",
-		Example:   `  eval "$(strata env bootstrap)" && pulumi stack ls --all`,
+		Use:   "env LAYER",
+		Short: "Print the environment in which plain pulumi does the same as strata layer",
+		Long: `Print the environment in which plain pulumi, in a layer's folder, does the same as strata layer: as
+assignments for a POSIX shell, or as a JSON object of names and values.
+
+The stack is made where there is none yet, and configured as teams.yaml and the home say now; run
+this again after a change of teams.yaml. The environment contains the passphrase of the layers' state.`,
+		Example: `  eval "$(strata env bootstrap)" && cd bootstrap && pulumi preview
+  eval "$(strata env platform)" && pulumi up     # in the repository's root`,
 		ValidArgs: []string{local.BootstrapLayer, local.PlatformLayer},
 		Args:      layerArgument(),
 		RunE: func(command *cobra.Command, args []string) error {
+			asJSON, err := o.json()
+			if err != nil {
+				return err
+			}
 			p, err := t.open()
 			if err != nil {
 				return err
 			}
-			env, err := p.LayerEnvironment(command.Context(), args[0])
+			env, err := p.ShellEnvironment(command.Context(), args[0], progress.New(io.err))
 			if err != nil {
 				return err
+			}
+			if asJSON {
+				return printJSON(io.out, env)
 			}
 			for _, name := range slices.Sorted(maps.Keys(env)) {
 				fmt.Fprintf(io.out, "export %s=%s\n", name, shellQuote(env[name]))
@@ -36,6 +50,7 @@ func newEnv(io streams) *cobra.Command {
 		},
 	}
 	t.bind(command)
+	o.bind(command)
 	return command
 }
 

@@ -1,6 +1,7 @@
 // Command strata carries a platform through its layers, from an empty folder to running Stacks, and back.
 //
-// Under the names of Pulumi's provider plugins the same executable is the local target's plugins.
+// Under the names of Pulumi's provider plugins the same executable is the local target's plugins, and under that of the
+// language host for Go it is a thin one.
 package main
 
 import (
@@ -8,20 +9,31 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
+	"github.com/strata-platform/strata/internal/local/gohost"
 	"github.com/strata-platform/strata/internal/local/plugins"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if filepath.Base(os.Args[0]) == gohost.Executable {
+		exitOn(gohost.Serve(ctx, os.Stdout, version, os.Args[1:]))
+		return
+	}
 	if name, ok := plugins.Name(os.Args[0]); ok {
-		if err := plugins.Run(ctx, name); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(exitFailed)
-		}
+		exitOn(plugins.Run(ctx, name))
 		return
 	}
 	os.Exit(run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+}
+
+// exitOn ends the process of a plugin that failed.
+func exitOn(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(exitFailed)
+	}
 }

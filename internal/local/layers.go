@@ -28,9 +28,9 @@ var localComponents = []string{"source-controller", "kustomize-controller"}
 
 // layer returns a layer with the configuration that makes it run on the local target.
 func (p *Platform) layer(ctx context.Context, name string) (layers.Layer, error) {
-	status, err := p.client.Status(ctx)
+	status, err := p.status(ctx, name)
 	if err != nil {
-		return layers.Layer{}, fmt.Errorf("layer %s: %w: run `strata up` or `strata local start` first", name, err)
+		return layers.Layer{}, err
 	}
 	switch name {
 	case BootstrapLayer:
@@ -122,10 +122,9 @@ func (p *Platform) operate(ctx context.Context, name string, progress layers.Pro
 	if err != nil {
 		return layers.Summary{}, err
 	}
-	// Under this lock a lock in the backend can only be one that a killed run left: the runner may break it.
-	release, err := p.Home.AcquireLayers()
+	release, err := p.acquire(name)
 	if err != nil {
-		return layers.Summary{}, fmt.Errorf("layer %s: %w: wait for it, then run this again", name, err)
+		return layers.Summary{}, err
 	}
 	defer release()
 	temp := p.layerTemp(name)
@@ -134,6 +133,15 @@ func (p *Platform) operate(ctx context.Context, name string, progress layers.Pro
 	}
 	defer os.RemoveAll(temp)
 	return do(runner, ctx, l, progress)
+}
+
+// acquire takes the lock under which one strata at a time works on the layers.
+func (p *Platform) acquire(name string) (release func(), err error) {
+	release, err = p.Home.AcquireLayers()
+	if err != nil {
+		return nil, fmt.Errorf("layer %s: %w: wait for it, then run this again", name, err)
+	}
+	return release, nil
 }
 
 // LayerOutputs returns the outputs of one layer; none where it has not run.

@@ -96,16 +96,8 @@ func (p *Platform) Start(ctx context.Context) (supervisor.Status, error) {
 	return p.client.Status(ctx)
 }
 
-// LayerEnvironment is the environment in which a layer's Pulumi program runs: the state backend, its passphrase, the
-// plugins and, for layer 1 only, the engineer's Google identity.
-func (p *Platform) LayerEnvironment(ctx context.Context, layer string) (map[string]string, error) {
-	status, err := p.client.Status(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("environment of layer %s: %w: run `strata up` or `strata local start` first", layer, err)
-	}
-	return p.layerEnvironment(ctx, layer, status.GoogleURL)
-}
-
+// layerEnvironment is the environment in which a layer's Pulumi program runs: the state backend, its passphrase, the
+// stack and its configuration, the plugins and, for layer 1 only, the engineer's Google identity.
 func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string) (map[string]string, error) {
 	passphrase, err := p.Home.Secret("passphrase")
 	if err != nil {
@@ -119,8 +111,9 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 		"PULUMI_BACKEND_URL":       "file://" + p.Home.LayerState(),
 		"PULUMI_CONFIG_PASSPHRASE": passphrase,
 		"PULUMI_HOME":              filepath.Join(p.Home.Layer(layer), "pulumi"),
-		// The Kubernetes plugin leaves kubeconfigs in the folder for temporary files.
-		"TMPDIR": p.layerTemp(layer),
+		// A shell may hold another layer's.
+		"PULUMI_STACK":              p.Environment,
+		"PULUMI_OPTION_CONFIG_FILE": filepath.Join(p.Home.Layer(layer), "Pulumi."+p.Environment+".yaml"),
 	})
 	switch layer {
 	case BootstrapLayer:
@@ -137,11 +130,12 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 		// Layer 2 has the cluster and nothing of the cloud, whatever the engineer's shell holds.
 		for name := range env {
 			if strings.HasPrefix(name, "GOOGLE_") {
-				delete(env, name)
+				env[name] = ""
 			}
 		}
-		env["GOOGLE_CREDENTIALS"] = ""
-		env["GOOGLE_APPLICATION_CREDENTIALS"] = ""
+		for _, name := range []string{"CREDENTIALS", "APPLICATION_CREDENTIALS", "PROJECT", "REGION", "ZONE"} {
+			env["GOOGLE_"+name] = ""
+		}
 	default:
 		return nil, fmt.Errorf("there is no layer %q: the layers are %s and %s", layer, BootstrapLayer, PlatformLayer)
 	}
@@ -153,11 +147,26 @@ func (p *Platform) layerTemp(layer string) string { return filepath.Join(p.Home.
 
 // runner runs a layer of this platform.
 func (p *Platform) runner(ctx context.Context, layer string) (layers.Runner, error) {
-	env, err := p.LayerEnvironment(ctx, layer)
+	status, err := p.status(ctx, layer)
 	if err != nil {
 		return layers.Runner{}, err
 	}
-	return layers.Runner{Stack: p.Environment, Pulumi: p.Home.ToolsRoot(), Env: env, WorkDir: p.Home.Layer, Exclusive: true}, nil
+	env, err := p.layerEnvironment(ctx, layer, status.GoogleURL)
+	if err != nil {
+		return layers.Runner{}, err
+	}
+	// The Kubernetes plugin leaves kubeconfigs in the folder for temporary files.
+	env["TMPDIR"] = p.layerTemp(layer)
+	return layers.Runner{Stack: p.Environment, Pulumi: p.Home.ToolsRoot(), Env: env, WorkDir: p.Home.Layer, Unlock: p.unlock}, nil
+}
+
+// status asks the supervisor how it is, for something that is done with a layer.
+func (p *Platform) status(ctx context.Context, layer string) (supervisor.Status, error) {
+	status, err := p.client.Status(ctx)
+	if err != nil {
+		return status, fmt.Errorf("layer %s: %w: run `strata up` or `strata local start` first", layer, err)
+	}
+	return status, nil
 }
 
 // repositoryURL is the address of a repository of the home's Git server, without a login.

@@ -10,8 +10,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/strata-platform/strata/internal/local/gcloud"
+	"github.com/strata-platform/strata/internal/local/gohost"
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
@@ -22,10 +25,13 @@ var Tools = []string{"pulumi", "pulumi-language-yaml", "pulumi-resource-kubernet
 var plugins = []string{"pulumi-resource-gcp", "pulumi-resource-random", "pulumi-resource-flux"}
 
 // Link fills the home's tools folder with links to the toolchain's programs and, as provider plugins, to strata's own
-// executable. Pulumi finds them there as ambient plugins: no run needs a plugin folder of its own.
+// executable. Pulumi finds them there as ambient plugins: no run needs a plugin folder of its own. Among the spares
+// strata is the language host of Go programs.
 func Link(ctx context.Context, h home.Home, find func(context.Context, string) (string, error), strata string) error {
-	if err := os.MkdirAll(h.Tools(), 0o700); err != nil {
-		return fmt.Errorf("link the tools: %w", err)
+	for _, dir := range []string{h.Tools(), h.Spares()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("link the tools: %w", err)
+		}
 	}
 	for _, name := range Tools {
 		path, err := find(ctx, name)
@@ -40,6 +46,9 @@ func Link(ctx context.Context, h home.Home, find func(context.Context, string) (
 		if err := link(strata, filepath.Join(h.Tools(), name)); err != nil {
 			return fmt.Errorf("link %s: %w", name, err)
 		}
+	}
+	if err := link(strata, filepath.Join(h.Spares(), gohost.Executable)); err != nil {
+		return fmt.Errorf("link %s: %w", gohost.Executable, err)
 	}
 	return nil
 }
@@ -59,10 +68,22 @@ func link(target, path string) error {
 // Variables are the environment variables of every run: of the layers, and of what the operator runs.
 func Variables(h home.Home, googleURL string) map[string]string {
 	env := map[string]string{
-		"PATH":                     h.Tools() + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"PATH":                     joinPath(h.Tools(), machinePath(h)),
 		"PULUMI_SKIP_UPDATE_CHECK": "true",
 		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
 	}
 	maps.Copy(env, gcloud.Endpoints(googleURL))
 	return env
 }
+
+// ShellPath is PATH for an engineer's shell: where the machine has no language host for Go, Pulumi finds the spare one.
+func ShellPath(h home.Home) string { return joinPath(h.Tools(), machinePath(h), h.Spares()) }
+
+// machinePath is PATH without the home's folders, which a shell has that took this environment before.
+func machinePath(h home.Home) string {
+	return joinPath(slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
+		return dir == h.Tools() || dir == h.Spares()
+	})...)
+}
+
+func joinPath(dirs ...string) string { return strings.Join(dirs, string(os.PathListSeparator)) }

@@ -1,0 +1,48 @@
+package local
+
+import (
+	"context"
+
+	"github.com/strata-platform/strata/internal/local/pulumienv"
+	"github.com/strata-platform/strata/internal/progress"
+)
+
+// ShellEnvironment is the environment in which plain pulumi, in a layer's folder, works on the stack of LayerUp with the
+// configuration of LayerUp. It brings all that a run needs but the supervisor, which must run.
+func (p *Platform) ShellEnvironment(ctx context.Context, name string, show *progress.Reporter) (map[string]string, error) {
+	status, err := p.status(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.EnsureTools(ctx, show, tools()...); err != nil {
+		return nil, err
+	}
+	if err := pulumienv.Link(ctx, p.Home, p.Toolchain.Path, p.executable); err != nil {
+		return nil, err
+	}
+	if err := p.EnsureRepositories(ctx, status, show.Note); err != nil {
+		return nil, err
+	}
+	l, err := p.layer(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	runner, err := p.runner(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	release, err := p.acquire(name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if err := runner.Prepare(ctx, l); err != nil {
+		return nil, err
+	}
+	env, err := p.layerEnvironment(ctx, name, status.GoogleURL)
+	if err != nil {
+		return nil, err
+	}
+	env["PATH"] = pulumienv.ShellPath(p.Home)
+	return env, nil
+}
