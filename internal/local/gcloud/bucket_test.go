@@ -1,6 +1,7 @@
 package gcloud_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -254,10 +255,10 @@ func TestBucketPolicy(t *testing.T) {
 	}
 }
 
-// is tells whether a refusal is of Cloud Storage's own form: without a status.
+// storageRefusal checks that a refusal is of Cloud Storage's own form: without a status.
 func storageRefusal(t *testing.T, err error, reason string) {
 	t.Helper()
-	refused, ok := err.(*googleapi.Error)
+	refused, ok := errors.AsType[*googleapi.Error](err)
 	if !ok || len(refused.Errors) != 1 || refused.Errors[0].Reason != reason || strings.Contains(refused.Body, `"status"`) {
 		t.Errorf("refusal is %#v, want the reason %s", err, reason)
 	}

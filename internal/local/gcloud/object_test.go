@@ -41,10 +41,20 @@ func wantContent(t testing.TB, client *storage.Service, bucket, name, want strin
 	}
 }
 
-// sendRaw sends a request with a token.
-func (c *cloud) sendRaw(token, method, path string, header map[string]string) *http.Response {
+// reply is an answer whose body was read.
+type reply struct {
+	code   int
+	header http.Header
+	body   string
+}
+
+// sendRaw sends a request with a token, to a path of the emulator or to a whole address.
+func (c *cloud) sendRaw(token, method, address, body string, header map[string]string) reply {
 	c.t.Helper()
-	request, err := http.NewRequestWithContext(c.t.Context(), method, c.url+path, nil)
+	if strings.HasPrefix(address, "/") {
+		address = c.url + address
+	}
+	request, err := http.NewRequestWithContext(c.t.Context(), method, address, strings.NewReader(body))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -52,12 +62,16 @@ func (c *cloud) sendRaw(token, method, path string, header map[string]string) *h
 	for name, value := range header {
 		request.Header.Set(name, value)
 	}
-	answer, err := (&http.Transport{DisableCompression: true}).RoundTrip(request)
+	answer, err := (&http.Transport{DisableCompression: true, DisableKeepAlives: true}).RoundTrip(request)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.t.Cleanup(func() { answer.Body.Close() })
-	return answer
+	defer answer.Body.Close()
+	read, err := io.ReadAll(answer.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return reply{code: answer.StatusCode, header: answer.Header, body: string(read)}
 }
 
 func TestObjectLifecycle(t *testing.T) {
@@ -295,31 +309,30 @@ func TestReadsByTheXMLAPI(t *testing.T) {
 	_, key := c.account("reader-account", "roles/storage.objectViewer")
 	token := c.token(key)
 	for _, path := range []string{"/state/a%2Fb.json", "/state/a/b.json"} {
-		answer := c.sendRaw(token, "GET", path, nil)
-		content, _ := io.ReadAll(answer.Body)
-		if answer.StatusCode != 200 || string(content) != "hello" || answer.Header.Get("X-Goog-Generation") != fmt.Sprint(made.Generation) ||
-			!slices.Contains(answer.Header["X-Goog-Hash"], "crc32c="+made.Crc32c) || answer.Header.Get("Content-Type") != "text/plain" {
-			t.Errorf("%s: %s %q %v", path, answer.Status, content, answer.Header)
+		answer := c.sendRaw(token, "GET", path, "", nil)
+		if answer.code != http.StatusOK || answer.body != "hello" || answer.header.Get("X-Goog-Generation") != fmt.Sprint(made.Generation) ||
+			!slices.Contains(answer.header["X-Goog-Hash"], "crc32c="+made.Crc32c) || answer.header.Get("Content-Type") != "text/plain" {
+			t.Errorf("%s: %+v", path, answer)
 		}
 	}
-	answer := c.sendRaw(token, "GET", "/state/a/b.json", map[string]string{"Range": "bytes=1-3"})
-	if content, _ := io.ReadAll(answer.Body); answer.StatusCode != 206 || string(content) != "ell" || answer.Header.Get("Content-Range") != "bytes 1-3/5" {
-		t.Errorf("range: %s %q", answer.Status, content)
+	answer := c.sendRaw(token, "GET", "/state/a/b.json", "", map[string]string{"Range": "bytes=1-3"})
+	if answer.code != http.StatusPartialContent || answer.body != "ell" || answer.header.Get("Content-Range") != "bytes 1-3/5" {
+		t.Errorf("range: %+v", answer)
 	}
-	if answer := c.sendRaw(token, "HEAD", "/state/a/b.json", nil); answer.StatusCode != 200 || answer.ContentLength != 5 {
-		t.Errorf("head: %s of %d bytes", answer.Status, answer.ContentLength)
+	if answer := c.sendRaw(token, "HEAD", "/state/a/b.json", "", nil); answer.code != http.StatusOK || answer.header.Get("Content-Length") != "5" {
+		t.Errorf("head: %+v", answer)
 	}
-	for header, want := range map[string]int{"x-goog-if-generation-match": 412, "x-goog-if-metageneration-match": 412} {
-		if answer := c.sendRaw(token, "GET", "/state/a/b.json", map[string]string{header: "7"}); answer.StatusCode != want {
-			t.Errorf("%s: %s, want %d", header, answer.Status, want)
+	for _, header := range []string{"x-goog-if-generation-match", "x-goog-if-metageneration-match"} {
+		if answer := c.sendRaw(token, "GET", "/state/a/b.json", "", map[string]string{header: "7"}); answer.code != http.StatusPreconditionFailed {
+			t.Errorf("%s: %+v", header, answer)
 		}
 	}
-	answer = c.sendRaw(token, "GET", "/state/none", nil)
-	if content, _ := io.ReadAll(answer.Body); answer.StatusCode != 404 || !strings.Contains(string(content), "<Code>NoSuchKey</Code>") {
-		t.Errorf("no object: %s %s", answer.Status, content)
+	answer = c.sendRaw(token, "GET", "/state/none", "", nil)
+	if answer.code != http.StatusNotFound || !strings.Contains(answer.body, "<Code>NoSuchKey</Code>") {
+		t.Errorf("no object: %+v", answer)
 	}
-	if answer = c.sendRaw(token, "GET", "/compute/v1", nil); answer.StatusCode != 404 {
-		t.Errorf("an API that is not there: %s", answer.Status)
+	if answer = c.sendRaw(token, "GET", "/compute/v1", "", nil); answer.code != http.StatusNotFound {
+		t.Errorf("an API that is not there: %+v", answer)
 	}
 }
 
@@ -338,9 +351,8 @@ func TestContentsThatAreCompressed(t *testing.T) {
 	_, key := c.account("reader-account", "roles/storage.objectViewer")
 	token := c.token(key)
 	for accepted, want := range map[string]string{"gzip": packed.String(), "identity": "hello"} {
-		answer := c.sendRaw(token, "GET", "/state/a", map[string]string{"Accept-Encoding": accepted})
-		if content, _ := io.ReadAll(answer.Body); string(content) != want {
-			t.Errorf("who accepts %s gets %q", accepted, content)
+		if answer := c.sendRaw(token, "GET", "/state/a", "", map[string]string{"Accept-Encoding": accepted}); answer.body != want {
+			t.Errorf("who accepts %s gets %+v", accepted, answer)
 		}
 	}
 }

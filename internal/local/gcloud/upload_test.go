@@ -2,7 +2,6 @@ package gcloud_test
 
 import (
 	"encoding/json"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -57,43 +56,27 @@ func (c *cloud) begin(t *testing.T, key []byte, name, query string) *resumable {
 	t.Helper()
 	u := &resumable{T: t, c: c, token: c.token(key), uri: c.url + "/upload/storage/v1/b/state/o?uploadType=resumable&name=" + name + query}
 	answer := u.send("POST", "", `{"metadata":{"by":"me"}}`)
-	if u.uri = answer.Header.Get("Location"); answer.StatusCode != 200 || !strings.HasPrefix(u.uri, c.url+"/upload/storage/v1/b/state/o?") {
-		t.Fatalf("begin: %s, %v", answer.Status, answer.Header)
+	if u.uri = answer.header.Get("Location"); answer.code != http.StatusOK || !strings.HasPrefix(u.uri, c.url+"/upload/storage/v1/b/state/o?") {
+		t.Fatalf("begin: %+v", answer)
 	}
 	return u
 }
 
-// send sends one request and returns the answer, whose body is read.
-func (u *resumable) send(method, contentRange, body string) *http.Response {
+func (u *resumable) send(method, contentRange, body string) reply {
 	u.Helper()
-	request, err := http.NewRequestWithContext(u.Context(), method, u.uri, strings.NewReader(body))
-	if err != nil {
-		u.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+u.token)
+	header := map[string]string{}
 	if contentRange != "" {
-		request.Header.Set("Content-Range", contentRange)
+		header["Content-Range"] = contentRange
 	}
-	answer, err := http.DefaultTransport.RoundTrip(request)
-	if err != nil {
-		u.Fatal(err)
-	}
-	defer answer.Body.Close()
-	read, err := io.ReadAll(answer.Body)
-	if err != nil {
-		u.Fatal(err)
-	}
-	answer.Body = io.NopCloser(strings.NewReader(string(read)))
-	return answer
+	return u.c.sendRaw(u.token, method, u.uri, body, header)
 }
 
 // want sends a part and checks the status and how much there is then.
 func (u *resumable) want(contentRange, body string, status int, received string) {
 	u.Helper()
 	answer := u.send("PUT", contentRange, body)
-	if got := answer.Header.Get("Range"); answer.StatusCode != status || got != received {
-		content, _ := io.ReadAll(answer.Body)
-		u.Errorf("%s: %s with range %q, want %d with %q: %s", contentRange, answer.Status, got, status, received, content)
+	if answer.code != status || answer.header.Get("Range") != received {
+		u.Errorf("%s: %+v, want %d with %q", contentRange, answer, status, received)
 	}
 }
 
@@ -117,7 +100,7 @@ func TestUploadIsResumed(t *testing.T) {
 	// The last answer was lost: the caller sends the part again, or asks. Nothing is written again.
 	var first, again storage.Object
 	for _, into := range []*storage.Object{&first, &again} {
-		if err := json.NewDecoder(u.send("PUT", "bytes 8-10/11", "rld").Body).Decode(into); err != nil {
+		if err := json.Unmarshal([]byte(u.send("PUT", "bytes 8-10/11", "rld").body), into); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -147,8 +130,8 @@ func TestUploadsThatAreRefused(t *testing.T) {
 
 	u = c.begin(t, key, "b", "")
 	u.want("bytes 0-4/*", "hello", 308, "bytes=0-4")
-	if answer := u.send("DELETE", "", ""); answer.StatusCode != 499 {
-		t.Errorf("cancel: %s", answer.Status)
+	if answer := u.send("DELETE", "", ""); answer.code != 499 {
+		t.Errorf("cancel: %+v", answer)
 	}
 	u.want("bytes 5-8/9", " you", 404, "")
 	if left := c.contents(); left != 1 {
@@ -157,7 +140,7 @@ func TestUploadsThatAreRefused(t *testing.T) {
 
 	_, reader := c.account("reader-account", "roles/storage.objectViewer")
 	u = &resumable{T: t, c: c, token: c.token(reader), uri: c.url + "/upload/storage/v1/b/state/o?uploadType=resumable&name=c"}
-	if answer := u.send("POST", "", "{}"); answer.StatusCode != 403 {
-		t.Errorf("begin without the permission: %s", answer.Status)
+	if answer := u.send("POST", "", "{}"); answer.code != http.StatusForbidden {
+		t.Errorf("begin without the permission: %+v", answer)
 	}
 }
