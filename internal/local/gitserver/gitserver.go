@@ -123,6 +123,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	backend := s.backend
 	backend.Env = append(slices.Clip(backend.Env), "REMOTE_USER="+account)
+	// Git sends a large push in chunks. The cgi package refuses those, as CGI has no word for them; git's backend reads a
+	// body of unknown length to its end.
+	r.TransferEncoding = nil
 	backend.ServeHTTP(w, r)
 }
 

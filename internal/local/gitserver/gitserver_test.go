@@ -1,6 +1,8 @@
 package gitserver_test
 
 import (
+	"bytes"
+	"crypto/rand"
 	"log"
 	"net/http/httptest"
 	"net/url"
@@ -74,6 +76,39 @@ func TestAccounts(t *testing.T) {
 				t.Errorf("ls-remote: %v %s", err, out)
 			}
 		})
+	}
+}
+
+func TestALargePushArrives(t *testing.T) {
+	server, err := gitserver.New(t.TempDir(), secret, log.New(t.Output(), "", 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(server)
+	defer web.Close()
+	if err := server.Create(t.Context(), "web"); err != nil {
+		t.Fatal(err)
+	}
+	work, copied := t.TempDir(), filepath.Join(t.TempDir(), "copy")
+	// Git cannot make this smaller, and sends more than 1 MiB in chunks.
+	noise := make([]byte, 3<<20)
+	if _, err := rand.Read(noise); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(work, "noise"), noise, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	url := remote(t, web.URL, "web", "web", gitserver.Password(secret, "web"))
+	for _, args := range [][]string{
+		{"init", "--quiet", "--initial-branch=main"}, {"add", "noise"}, {"commit", "--quiet", "--message=noise"},
+		{"push", "--quiet", url, "main"}, {"clone", "--quiet", url, copied},
+	} {
+		if out, err := git(work, args...); err != nil {
+			t.Fatalf("git %s: %v: %s", args[0], err, out)
+		}
+	}
+	if got, err := os.ReadFile(filepath.Join(copied, "noise")); err != nil || !bytes.Equal(got, noise) {
+		t.Errorf("another file came back: %v", err)
 	}
 }
 
