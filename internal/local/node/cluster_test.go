@@ -204,6 +204,20 @@ func isReady(p *corev1.Pod) error {
 	return nil
 }
 
+func isWaiting(s corev1.ContainerStatus, reason string) bool {
+	return s.State.Waiting != nil && s.State.Waiting.Reason == reason
+}
+
+// inPhase is a check of a pod's phase.
+func inPhase(phase corev1.PodPhase) func(p *corev1.Pod) error {
+	return func(p *corev1.Pod) error {
+		if p.Status.Phase != phase {
+			return errors.New(describe(p.Status))
+		}
+		return nil
+	}
+}
+
 func describe(s corev1.PodStatus) string {
 	text := fmt.Sprintf("phase %s, %s %s", s.Phase, s.Reason, s.Message)
 	for _, c := range append(s.InitContainerStatuses, s.ContainerStatuses...) {

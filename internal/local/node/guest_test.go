@@ -39,7 +39,15 @@ func playGuest(args []string) error {
 	listen := strings.TrimPrefix(args[len(args)-1], "--listen=")
 	switch args[0] {
 	case "crash":
+		fmt.Println("starting")
 		return errors.New("the configuration is wrong")
+	case "abort":
+		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case "flaky":
+		if _, err := os.Stat(args[1]); err == nil {
+			return nil
+		}
+		return errors.Join(os.WriteFile(args[1], nil, 0o600), errors.New("the first try fails"))
 	case "end":
 		return nil
 	case "say":
@@ -60,9 +68,20 @@ func playGuest(args []string) error {
 		signal.Notify(asked, syscall.SIGTERM)
 		fmt.Println(askAPI())
 	case "serve":
-		return http.ListenAndServe(listen, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "you asked for ", r.URL.Path) }))
+		return http.ListenAndServe(listen, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprint(w, os.Getenv("HOSTNAME"), " was asked for ", r.URL.Path)
+		}))
 	case "fetch":
 		return fetch(args[1])
+	case "journal":
+		signal.Notify(asked, syscall.SIGTERM)
+		if err := note(args[1], args[2]+" begins"); err != nil {
+			return err
+		}
+		if args[3] == "forever" {
+			<-asked
+		}
+		return note(args[1], args[2]+" ends")
 	default:
 		return fmt.Errorf("the guest cannot %s", args[0])
 	}
@@ -86,22 +105,14 @@ func tick(asked <-chan os.Signal) {
 	}
 }
 
-// report tells in one line of JSON what the guest sees: its arguments, variables, and the files that arguments name.
+// report tells in one line of JSON what the guest sees: its arguments, variables and working folder.
 func report(args []string) string {
-	seen := guestReport{Args: args, Env: map[string]string{}, Files: map[string]string{}}
+	seen := guestReport{Args: args, Env: map[string]string{}}
 	for _, v := range os.Environ() {
 		name, value, _ := strings.Cut(v, "=")
 		seen.Env[name] = value
 	}
-	for _, arg := range args {
-		if path, ok := strings.CutPrefix(arg, "--file="); ok {
-			content, err := os.ReadFile(path)
-			if err != nil {
-				content = []byte(err.Error())
-			}
-			seen.Files[path] = string(content)
-		}
-	}
+	seen.Dir, _ = os.Getwd()
 	raw, err := json.Marshal(seen)
 	if err != nil {
 		return err.Error()
@@ -110,19 +121,19 @@ func report(args []string) string {
 }
 
 type guestReport struct {
-	Args  []string
-	Env   map[string]string
-	Files map[string]string
+	Args []string
+	Env  map[string]string
+	Dir  string
 }
 
-// file is the path and the content of the file that the argument --file= with this ending named.
-func (r guestReport) file(ending string) (path, content string) {
-	for path, content := range r.Files {
-		if strings.HasSuffix(path, ending) {
-			return path, content
+// argument is the argument with a prefix.
+func argument(args []string, prefix string) string {
+	for _, a := range args {
+		if strings.HasPrefix(a, prefix) {
+			return a
 		}
 	}
-	return "", "no such file was named"
+	return "no argument " + prefix
 }
 
 // askAPI lists what the guest may list and what not, as the pod's service account.
@@ -142,6 +153,16 @@ func askAPI() string {
 		return fmt.Sprintf("secrets are not forbidden: %v", secrets)
 	}
 	return fmt.Sprintf("config maps: %v; %v", configMaps, secrets)
+}
+
+// note adds a line to a journal.
+func note(journal, line string) error {
+	f, err := os.OpenFile(journal, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(f, line)
+	return errors.Join(err, f.Close())
 }
 
 func fetch(url string) error {

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kwait "k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 )
 
@@ -20,6 +21,17 @@ const patience = 2 * time.Minute
 
 // eventually waits until check returns nil, and otherwise says what it last found.
 func eventually(t *testing.T, what string, check func() error) {
+	t.Helper()
+	within(t, patience, what, check)
+}
+
+// soon is eventually for what must not wait until the node looks by itself, every minute.
+func soon(t *testing.T, what string, check func() error) {
+	t.Helper()
+	within(t, refreshVolumes/2, what, check)
+}
+
+func within(t *testing.T, patience time.Duration, what string, check func() error) {
 	t.Helper()
 	var last error
 	err := kwait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, patience, true, func(context.Context) (bool, error) {
@@ -43,6 +55,7 @@ func newTestNode(t *testing.T) *Node {
 		clock: clock.RealClock{},
 		pods:  t.TempDir(), logs: t.TempDir(), log: slog.New(slog.NewTextHandler(io.Discard, nil)), running: map[string]*pod{},
 		notify:    func(*corev1.Pod) {},
+		recorder:  &record.FakeRecorder{},
 		catalogue: Catalogue{{May: anybody, Repository: "example.com/program", Tag: "v1"}},
 	}
 	n.services = &services{

@@ -1,18 +1,15 @@
 package node
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -23,10 +20,8 @@ func TestAPodThatCrashesShowsACrashLoop(t *testing.T) {
 	ns := c.namespace(t)
 	c.create(t, ns, "crash", corev1.PodSpec{Containers: []corev1.Container{guest("crash")}})
 	p := c.waitPod(t, ns, "crash", "the crash loop shows", func(p *corev1.Pod) error {
-		for _, s := range p.Status.ContainerStatuses {
-			if s.State.Waiting != nil && s.State.Waiting.Reason == "CrashLoopBackOff" {
-				return nil
-			}
+		if len(p.Status.ContainerStatuses) == 1 && isWaiting(p.Status.ContainerStatuses[0], "CrashLoopBackOff") {
+			return nil
 		}
 		return errors.New(describe(p.Status))
 	})
@@ -75,14 +70,17 @@ func TestInitContainersRunFirst(t *testing.T) {
 	first := guest("crash")
 	first.Name = "first"
 	c.create(t, ns, "held", corev1.PodSpec{InitContainers: []corev1.Container{first}, Containers: []corev1.Container{guest("report")}})
-	p := c.waitPod(t, ns, "held", "the init container has failed", func(p *corev1.Pod) error {
-		if len(p.Status.InitContainerStatuses) == 0 || p.Status.InitContainerStatuses[0].RestartCount == 0 {
+	p := c.waitPod(t, ns, "held", "the init container is in a crash loop", func(p *corev1.Pod) error {
+		if len(p.Status.InitContainerStatuses) == 0 || !isWaiting(p.Status.InitContainerStatuses[0], "CrashLoopBackOff") {
 			return errors.New(describe(p.Status))
 		}
 		return nil
 	})
-	if p.Status.Phase != corev1.PodPending || p.Status.ContainerStatuses[0].State.Waiting == nil {
+	if p.Status.Phase != corev1.PodPending || !isWaiting(p.Status.ContainerStatuses[0], "PodInitializing") {
 		t.Errorf("the pod went on: %s", describe(p.Status))
+	}
+	if init := p.Status.InitContainerStatuses[0]; init.RestartCount == 0 || init.LastTerminationState.Terminated.ExitCode != guestFailed {
+		t.Errorf("the init container's status is %+v", init)
 	}
 	first.Args = []string{"end"}
 	c.create(t, ns, "let", corev1.PodSpec{InitContainers: []corev1.Container{first}, Containers: []corev1.Container{guest("report")}})
@@ -158,86 +156,6 @@ func TestAPodReadsTheAPIWithTheRightsOfItsServiceAccount(t *testing.T) {
 	})
 }
 
-func TestAPodSeesItsEnvironmentAndVolumes(t *testing.T) {
-	c := realCluster(t)
-	t.Parallel()
-	ns := c.namespace(t)
-	if _, err := c.CoreV1().Secrets(ns).Create(t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: "login"}, StringData: map[string]string{"user": "web", "password": "first"},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.CoreV1().ConfigMaps(ns).Create(t.Context(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: "settings"}, Data: map[string]string{"COLOUR": "green"},
-	}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	login := corev1.LocalObjectReference{Name: "login"}
-	container := guest("report", "--user=$(USER_NAME)", "--not=$$(USER_NAME)", "--unknown=$(NOBODY)", "--file=/etc/login/password", "--file=/etc/info/labels", "--work=/tmp")
-	container.Command = []string{"guest"}
-	container.EnvFrom = []corev1.EnvFromSource{{Prefix: "SET_", ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}
-	container.Env = []corev1.EnvVar{
-		{Name: "USER_NAME", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: login, Key: "user"}}},
-		{Name: "POD", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
-		{Name: "APP", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels['app']"}}},
-		{Name: "MEMORY", ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.memory"}}},
-		{Name: "CPU", ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.cpu"}}},
-		{Name: "GREETING", Value: "hello $(USER_NAME)"},
-		{Name: "PASSWORD_FILE", Value: "/etc/login/password"},
-	}
-	container.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi"), corev1.ResourceCPU: resource.MustParse("1500m")}
-	container.VolumeMounts = []corev1.VolumeMount{{Name: "login", MountPath: "/etc/login"}, {Name: "info", MountPath: "/etc/info"}, {Name: "temp", MountPath: "/tmp"}}
-	c.create(t, ns, "seer", corev1.PodSpec{Containers: []corev1.Container{container}, Volumes: []corev1.Volume{
-		{Name: "login", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "login"}}},
-		{Name: "temp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-		{Name: "info", VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
-			Items: []corev1.DownwardAPIVolumeFile{{Path: "labels", FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.labels"}}},
-		}}},
-	}})
-	var seen guestReport
-	eventually(t, "the guest reports", func() error { return json.Unmarshal([]byte(c.log(ns, "seer", "guest")), &seen) })
-	for _, want := range []string{"--user=web", "--not=$(USER_NAME)", "--unknown=$(NOBODY)"} {
-		if !slices.Contains(seen.Args, want) {
-			t.Errorf("the arguments have no %s: %q", want, seen.Args)
-		}
-	}
-	passwordFile, password := seen.file("/password")
-	if password != "first" {
-		t.Errorf("the mounted Secret shows %q, want first", password)
-	}
-	if _, labels := seen.file("/labels"); strings.TrimSpace(labels) != `app="seer"` {
-		t.Errorf("the downward API shows %q", labels)
-	}
-	for name, want := range map[string]string{
-		"USER_NAME": "web", "POD": "seer", "APP": "seer", "MEMORY": "1073741824", "CPU": "2", "GREETING": "hello web",
-		"SET_COLOUR": "green", "FROM_IMAGE": "image", "HOSTNAME": "seer", "PASSWORD_FILE": passwordFile, "TMPDIR": strings.TrimPrefix(argument(seen.Args, "--work="), "--work="),
-	} {
-		if seen.Env[name] != want {
-			t.Errorf("%s is %q, want %q", name, seen.Env[name], want)
-		}
-	}
-
-	if _, err := c.CoreV1().Secrets(ns).Patch(t.Context(), "login", "application/merge-patch+json", []byte(`{"stringData":{"password":"second"}}`), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the changed Secret reaches the pod", func() error {
-		content, err := os.ReadFile(passwordFile)
-		if err == nil && string(content) != "second" {
-			err = fmt.Errorf("the file shows %q", content)
-		}
-		return err
-	})
-}
-
-func argument(args []string, prefix string) string {
-	for _, a := range args {
-		if strings.HasPrefix(a, prefix) {
-			return a
-		}
-	}
-	return "no argument " + prefix
-}
-
 func TestAPodWaitsForTheSecretItNeeds(t *testing.T) {
 	c := realCluster(t)
 	t.Parallel()
@@ -282,7 +200,7 @@ func TestAPodReachesAnotherByTheNameOfItsService(t *testing.T) {
 		}
 		return nil
 	})
-	if said := c.log(ns, "client", "guest"); !strings.Contains(said, "you asked for /greeting") {
+	if said := c.log(ns, "client", "guest"); !strings.Contains(said, "server was asked for /greeting") {
 		t.Errorf("the client says %q", said)
 	}
 }

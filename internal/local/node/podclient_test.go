@@ -1,0 +1,70 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+)
+
+func TestAStatusPatchSaysWhatIsGoneAndTouchesNothingElse(t *testing.T) {
+	o := aPod(corev1.PodSpec{})
+	o.Labels, o.Annotations = map[string]string{"app": "web"}, map[string]string{RuntimeAnnotation: RuntimeProcess, "note": "of somebody"}
+	o.Status = corev1.PodStatus{Phase: corev1.PodRunning, Reason: "Why"}
+	raw, err := statusPatch(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var patch struct {
+		Metadata map[string]any
+		Status   map[string]any
+	}
+	if err := json.Unmarshal(raw, &patch); err != nil {
+		t.Fatal(err)
+	}
+	if message, said := patch.Status["message"]; !said || message != nil || patch.Status["reason"] != "Why" {
+		t.Errorf("the status is %v, want the reason and no message any more", patch.Status)
+	}
+	if annotations := patch.Metadata["annotations"].(map[string]any); len(annotations) != 1 || annotations[RuntimeAnnotation] != RuntimeProcess {
+		t.Errorf("the annotations are %v", annotations)
+	}
+	if patch.Metadata["labels"] != nil || patch.Metadata["uid"] != string(o.UID) {
+		t.Errorf("the metadata are %v", patch.Metadata)
+	}
+}
+
+func TestAPodIsNotRemovedWhileItRuns(t *testing.T) {
+	n := newTestNode(t)
+	o := aPod(corev1.PodSpec{Containers: containersNamed("example.com/simulated", "a")})
+	n.client = fake.NewClientset(o)
+	if err := (*provider)(n).CreatePod(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	pods := podClient{n.client.CoreV1(), n}.Pods(o.Namespace)
+	there := func() bool {
+		_, err := n.client.CoreV1().Pods(o.Namespace).Get(t.Context(), o.Name, metav1.GetOptions{})
+		return err == nil
+	}
+	if err := pods.Delete(t.Context(), o.Name, metav1.DeleteOptions{}); err != nil || !there() {
+		t.Fatalf("a pod that nobody named by its UID: removed %v, error %v", !there(), err)
+	}
+	uid := types.UID("of another")
+	if err := pods.Delete(t.Context(), "another", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}); err == nil {
+		t.Error("a pod that is not on this node is not asked for at the API server")
+	}
+	p := (*provider)(n).pod(o.Namespace, o.Name)
+	if err := pods.Delete(t.Context(), o.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &o.UID}}); err != nil {
+		t.Fatal(err)
+	}
+	<-p.done
+	eventually(t, "the object is gone", func() error {
+		if there() {
+			return errors.New("it is there")
+		}
+		return nil
+	})
+}
