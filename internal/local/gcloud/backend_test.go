@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -42,7 +44,7 @@ func (c *cloud) throughTunnel() *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-func TestTunnelsLeadToTheEmulatorOnly(t *testing.T) {
+func TestTunnelsToGoogleLeadToTheEmulator(t *testing.T) {
 	c := newCloud(t, false)
 	_, key := c.account("reader-account", "roles/viewer")
 	token := c.token(key)
@@ -60,8 +62,7 @@ func TestTunnelsLeadToTheEmulatorOnly(t *testing.T) {
 		"https://storage.googleapis.com/none/none":                                       404,
 		"https://oauth2.googleapis.com/token":                                            405,
 		"https://compute.googleapis.com/compute/v1/projects/strata-local":                0,
-		"https://example.com/": 0,
-		"https://storage.googleapis.com:8443/storage/v1/b?project=strata-local": 0,
+		"https://storage.googleapis.com:8443/storage/v1/b?project=strata-local":          0,
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 		if err != nil {
@@ -84,6 +85,30 @@ func TestTunnelsLeadToTheEmulatorOnly(t *testing.T) {
 			t.Errorf("%s: %s, want %d", address, answer.Status, want)
 		}
 	}
+}
+
+// TestTunnelsLeadElsewhereAsWell checks that a program in the environment of tunnels still reaches others.
+func TestTunnelsLeadElsewhereAsWell(t *testing.T) {
+	c := newCloud(t, false)
+	other := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
+	defer other.Close()
+	proxy, err := url.Parse(c.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := other.Client()
+	transport, _ := client.Transport.(*http.Transport)
+	transport.Proxy = http.ProxyURL(proxy)
+	content := text(1 << 20)
+	answer, err := client.Post(other.URL, "text/plain", strings.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if got, err := io.ReadAll(answer.Body); err != nil || string(got) != content {
+		t.Errorf("got back %d bytes of %d, %v", len(got), len(content), err)
+	}
+	// The tunnel is still open: closing the emulator ends it.
 }
 
 // TestTheAuthorityVouchesForGoogleOnly checks that its certificates are worth nothing for other names.

@@ -1,9 +1,11 @@
 package gcloud
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -16,7 +18,7 @@ import (
 // tunnel to a host of Google's, and the emulator is what is at the other end.
 
 // TunnelVariables returns the environment in which clients of Google Cloud without an endpoint of their own, written in
-// Go, reach the emulator at baseURL and nothing else. certificates is a folder that holds Server.Authority in a file.
+// Go, reach the emulator at baseURL, and never Google. certificates is a folder that holds Server.Authority in a file.
 func TunnelVariables(baseURL, certificates string) map[string]string {
 	return map[string]string{
 		"HTTPS_PROXY": strings.TrimSuffix(baseURL, "/"),
@@ -64,13 +66,22 @@ func (t *tunnels) Close() error {
 // Addr implements net.Listener.
 func (t *tunnels) Addr() net.Addr { return &net.TCPAddr{} }
 
+// take has a connection served.
+func (t *tunnels) take(conn net.Conn) {
+	select {
+	case t.conns <- conn:
+	case <-t.done:
+		conn.Close()
+	}
+}
+
 // serve serves until stop. Accept gives no other error.
 func (t *tunnels) serve() { _ = t.server.ServeTLS(t, "", "") }
 
 // stop ends the tunnels.
 func (t *tunnels) stop() error { return errors.Join(t.Close(), t.server.Close()) }
 
-// hosts are the hosts that tunnels lead to.
+// hosts are the hosts of Google's that the emulator stands for.
 func (s *Server) hosts() []string {
 	hosts := []string{"oauth2.googleapis.com"}
 	for _, svc := range s.services {
@@ -80,29 +91,58 @@ func (s *Server) hosts() []string {
 	return hosts
 }
 
-// openTunnel answers a request for a tunnel. None leads anywhere else than to the emulator.
+// openTunnel answers a request for a tunnel. One to a host of Google's leads to the emulator or nowhere. Others lead where
+// they would without a proxy, so that runs which need both can have both.
 func (s *Server) openTunnel(w http.ResponseWriter, r *http.Request) {
 	host, port, err := net.SplitHostPort(r.Host)
-	if err != nil || port != "443" || !slices.Contains(s.hosts(), host) {
-		http.Error(w, fmt.Sprintf("the emulated Google Cloud leads to %s only, not to %s", strings.Join(s.hosts(), ", "), r.Host), http.StatusForbidden)
+	emulated := port == "443" && slices.Contains(s.hosts(), host)
+	if err != nil || !emulated && isGoogles(host) {
+		http.Error(w, fmt.Sprintf("no tunnel to %s: of Google's hosts the emulated Google Cloud stands for %s", r.Host, strings.Join(s.hosts(), ", ")), http.StatusForbidden)
 		return
 	}
-	conn, buffered, err := http.NewResponseController(w).Hijack()
+	var far net.Conn
+	if !emulated {
+		if far, err = (&net.Dialer{Timeout: dialTimeout}).DialContext(r.Context(), "tcp", r.Host); err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+	}
+	near, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		http.Error(w, "open a tunnel: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
-	if buffered.Reader.Buffered() > 0 {
-		conn.Close() // a client speaks only after it is answered
-		return
+	_, err = near.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n"))
+	switch {
+	case err != nil || buffered.Reader.Buffered() > 0: // a client speaks only after it is answered
+		near.Close()
+		if far != nil {
+			far.Close()
+		}
+	case far != nil:
+		s.background(func(ctx context.Context) { relay(ctx, near, far) })
+	default:
+		s.tunnels.take(near)
 	}
-	if _, err := conn.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil {
-		conn.Close()
-		return
+}
+
+// dialTimeout is how long it may take to reach the other end of a tunnel.
+const dialTimeout = 30 * time.Second
+
+func isGoogles(host string) bool {
+	return host == "googleapis.com" || strings.HasSuffix(host, ".googleapis.com") || strings.HasSuffix(host, ".google.com")
+}
+
+// relay passes on what both ends send, until one of them ends or ctx does.
+func relay(ctx context.Context, near, far net.Conn) {
+	end := func() { near.Close(); far.Close() }
+	defer context.AfterFunc(ctx, end)()
+	var both sync.WaitGroup
+	for _, pass := range [][2]net.Conn{{near, far}, {far, near}} {
+		both.Go(func() {
+			defer end()
+			_, _ = io.Copy(pass[1], pass[0])
+		})
 	}
-	select {
-	case s.tunnels.conns <- conn:
-	case <-s.tunnels.done:
-		conn.Close()
-	}
+	both.Wait()
 }

@@ -64,6 +64,10 @@ func (h Home) ToolsRoot() string { return h.path("tools") }
 // Tools is the folder of links to the programs that Pulumi runs need, made to stand first on PATH.
 func (h Home) Tools() string { return h.path("tools", "bin") }
 
+// Certificates is the folder of certificate authorities that Pulumi runs trust besides those of the system. It lies where
+// runs of teams can read.
+func (h Home) Certificates() string { return h.path("tools", "bin", "certificates") }
+
 // Spares is the folder of links to programs that the machine may have its own of, made to stand last on PATH.
 func (h Home) Spares() string { return h.path("tools", "spares") }
 

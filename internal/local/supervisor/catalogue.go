@@ -2,8 +2,10 @@ package supervisor
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
 
+	"github.com/strata-platform/strata/internal/local/gcloud"
 	"github.com/strata-platform/strata/internal/local/home"
 	"github.com/strata-platform/strata/internal/local/node"
 	"github.com/strata-platform/strata/internal/local/pulumienv"
@@ -57,9 +59,11 @@ func only(namespace, serviceAccount string) func(string, string) bool {
 	return func(n, a string) bool { return n == namespace && a == serviceAccount }
 }
 
-// operatorEnv is the environment of every run, and what the operator itself is told of the home.
+// operatorEnv is the environment of every run, and what the operator itself is told of the home. What they
+// ask of Google, for a gs:// backend, goes to the emulated one.
 func operatorEnv(h home.Home, googleURL string) map[string]string {
 	env := pulumienv.Variables(h, googleURL)
+	maps.Copy(env, gcloud.TunnelVariables(googleURL, h.Certificates()))
 	env[controller.FileBackendRootVariable] = filepath.Dir(h.TenantState("x"))
 	return env
 }

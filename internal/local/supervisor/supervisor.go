@@ -111,6 +111,9 @@ func (s *supervisor) open() error {
 	if s.google, err = gcloud.New(gcloud.Options{Dir: s.Home.Google(), BaseURL: s.googleURL, Clusters: s.cluster, Databases: databases}); err != nil {
 		return err
 	}
+	if err := home.WriteFile(filepath.Join(s.Home.Certificates(), "emulated-google-cloud.pem"), s.google.Authority()); err != nil {
+		return err
+	}
 	credentials, err := s.google.EnsureProject(home.Project, Engineer)
 	if err != nil {
 		return err
