@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -66,10 +67,13 @@ func newLocalStop(io streams) *cobra.Command {
 func newLocalStatus(io streams) *cobra.Command {
 	var o output
 	command := &cobra.Command{
-		Use:     "status",
-		Short:   "Show the supervisor, what it serves and its child processes",
-		Example: "  strata local status -o json",
-		Args:    arguments(cobra.NoArgs),
+		Use:   "status",
+		Short: "Show the supervisor, what it serves and its child processes",
+		Long: `Show the supervisor, what it serves and its child processes: those of the control plane, of databases and of pods.
+What -o json prints is documented in docs/reference/output.md.`,
+		Example: `  strata local status
+  strata local status -o json`,
+		Args: arguments(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
 			asJSON, err := o.json()
 			if err != nil {
@@ -86,12 +90,7 @@ func newLocalStatus(io streams) *cobra.Command {
 			if asJSON {
 				return printJSON(io.out, s)
 			}
-			fmt.Fprintf(io.out, "supervisor  pid %d\nGoogle      %s (emulated)\nGit         %s\ncluster     %s %s%s\n",
-				s.Pid, s.GoogleURL, s.GitURL, s.Cluster, s.Server, s.ClusterError)
-			for _, child := range s.Processes {
-				fmt.Fprintf(io.out, "  %-24s pid %-7d restarts %d %s\n", child.Name, child.Pid, child.Restarts, child.LastError)
-			}
-			return nil
+			return printLocalStatus(io.out, s, time.Now())
 		},
 	}
 	o.bind(command)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/strata-platform/strata/internal/local/pulumienv"
 	"github.com/strata-platform/strata/internal/local/supervisor"
@@ -157,6 +158,25 @@ func (p *Platform) StartCluster(ctx context.Context, show *progress.Reporter) er
 		if _, err := p.Start(ctx); err != nil {
 			return "", err
 		}
+		waiting, done := context.WithCancel(ctx)
+		defer done()
+		go p.showWaiting(waiting, show)
 		return "ready", p.client.StartCluster(ctx)
 	})
+}
+
+// showWaiting shows what the cluster's start waits for, until ctx ends.
+func (p *Platform) showWaiting(ctx context.Context, show *progress.Reporter) {
+	ticker := time.NewTicker(readyPoll)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if s, err := p.client.Status(ctx); err == nil && s.Waiting != "" {
+				show.Detail("waiting for %s", s.Waiting)
+			}
+		}
+	}
 }

@@ -30,14 +30,14 @@ rules:
 `
 
 // start starts the programs in the order in which they need each other. The API server waits for etcd by itself.
-func (c *ControlPlane) start(ctx context.Context, find FindTool, etcdPort, apiPort int) error {
+func (c *ControlPlane) start(ctx context.Context, etcdPort, apiPort int) error {
 	dir, p := c.home.Kubernetes(), c.pki()
 	policy := filepath.Join(dir, "audit-policy.yaml")
-	if err := home.WriteFile(policy, []byte(auditPolicy)); err != nil {
+	if err := home.KeepFile(policy, []byte(auditPolicy)); err != nil {
 		return err
 	}
 	etcdURL := fmt.Sprintf("https://127.0.0.1:%d", etcdPort)
-	if _, err := c.keep(ctx, find, "etcd",
+	if err := c.keep(ctx, "etcd",
 		"--name=local",
 		"--data-dir="+filepath.Join(dir, "etcd"),
 		"--listen-client-urls="+etcdURL,
@@ -53,7 +53,7 @@ func (c *ControlPlane) start(ctx context.Context, find FindTool, etcdPort, apiPo
 	); err != nil {
 		return err
 	}
-	apiserver, err := c.keep(ctx, find, "kube-apiserver",
+	if err := c.keep(ctx, "kube-apiserver",
 		"--etcd-servers="+etcdURL,
 		"--etcd-cafile="+p.cert("etcd-ca"), "--etcd-certfile="+p.cert("etcd-client"), "--etcd-keyfile="+p.key("etcd-client"),
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", apiPort),
@@ -69,14 +69,13 @@ func (c *ControlPlane) start(ctx context.Context, find FindTool, etcdPort, apiPo
 		"--kubelet-client-certificate="+p.cert(kubeletClient), "--kubelet-client-key="+p.key(kubeletClient),
 		"--audit-policy-file="+policy, "--audit-log-path="+filepath.Join(c.home.Logs(), "audit.log"),
 		"--audit-log-maxsize=16", "--audit-log-maxbackup=1",
-	)
-	if err != nil {
+	); err != nil {
 		return err
 	}
-	if err := c.waitReady(ctx, apiserver); err != nil {
+	if err := c.wait(ctx, "kube-apiserver to be ready", c.serves); err != nil {
 		return err
 	}
-	if _, err := c.keep(ctx, find, "kube-controller-manager",
+	if err := c.keep(ctx, "kube-controller-manager",
 		"--kubeconfig="+c.kubeconfig(controllerManagerClient),
 		"--use-service-account-credentials",
 		"--service-account-private-key-file="+p.key("service-account"),
@@ -85,17 +84,19 @@ func (c *ControlPlane) start(ctx context.Context, find FindTool, etcdPort, apiPo
 	); err != nil {
 		return err
 	}
-	_, err = c.keep(ctx, find, "kube-scheduler",
+	if err := c.keep(ctx, "kube-scheduler",
 		"--kubeconfig="+c.kubeconfig(schedulerClient),
 		"--leader-elect=false", "--secure-port=0",
-	)
-	return err
+	); err != nil {
+		return err
+	}
+	return c.wait(ctx, "kube-controller-manager to make the first service account", c.takesPods)
 }
 
-func (c *ControlPlane) keep(ctx context.Context, find FindTool, name string, args ...string) (*process.Keeper, error) {
-	path, err := find(ctx, name)
+func (c *ControlPlane) keep(ctx context.Context, name string, args ...string) error {
+	path, err := c.find(ctx, name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	child, err := process.Keep(process.Spec{
 		Name: name,
@@ -106,8 +107,10 @@ func (c *ControlPlane) keep(ctx context.Context, find FindTool, name string, arg
 		Log:  c.home.Log(name),
 	}, stopGrace)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.children = append(c.children, child)
-	return child, nil
+	return nil
 }

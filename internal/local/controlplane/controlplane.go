@@ -6,16 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/strata-platform/strata/internal/local/home"
 	"github.com/strata-platform/strata/internal/local/process"
@@ -29,7 +29,6 @@ const (
 	issuer       = "https://kubernetes.default.svc.cluster.local"
 	stopGrace    = 10 * time.Second
 	readyTimeout = 2 * time.Minute
-	portTimeout  = 3 * time.Second
 	pollEvery    = 50 * time.Millisecond
 )
 
@@ -53,79 +52,124 @@ const (
 // FindTool returns the path of a program of the toolchain.
 type FindTool func(ctx context.Context, name string) (string, error)
 
-// ControlPlane is a running control plane.
+// ControlPlane is the control plane of a home.
 type ControlPlane struct {
-	home     home.Home
-	server   string
+	home   home.Home
+	find   FindTool
+	server string
+	client kubernetes.Interface
+
+	mu       sync.Mutex
 	children []*process.Keeper
+	waiting  string
 }
+
+// New returns the control plane of a home, which does not run yet. find is asked for its programs.
+func New(h home.Home, find FindTool) *ControlPlane { return &ControlPlane{home: h, find: find} }
 
 // Exists says whether the home holds the data of a control plane.
-func Exists(h home.Home) bool { return exists(filepath.Join(h.Kubernetes(), "etcd")) }
+func Exists(h home.Home) bool {
+	_, err := os.Stat(filepath.Join(h.Kubernetes(), "etcd"))
+	return err == nil
+}
 
-// Start starts the control plane of a home and returns when the API server answers that it is ready. Data and keys
-// from an earlier start are used again.
+// Start is New, and Start of what it returns.
 func Start(ctx context.Context, h home.Home, find FindTool) (*ControlPlane, error) {
-	etcdPort, err := portOf(ctx, h, "etcd")
+	c := New(h, find)
+	return c, c.Start(ctx)
+}
+
+// Start starts the control plane and returns when it serves and its controllers work. Data and keys from an earlier
+// start are used again. Where it cannot start, nothing of it runs.
+func (c *ControlPlane) Start(ctx context.Context) error {
+	etcdPort, err := freePort(c.home, "etcd")
 	if err != nil {
-		return nil, fmt.Errorf("start the control plane: %w", err)
+		return fmt.Errorf("start the control plane: %w", err)
 	}
-	apiPort, err := portOf(ctx, h, "kube-apiserver")
+	apiPort, err := freePort(c.home, "kube-apiserver")
 	if err != nil {
-		return nil, fmt.Errorf("start the control plane: %w", err)
+		return fmt.Errorf("start the control plane: %w", err)
 	}
-	c := &ControlPlane{home: h, server: fmt.Sprintf("https://127.0.0.1:%d", apiPort)}
+	c.server = fmt.Sprintf("https://127.0.0.1:%d", apiPort)
 	if err := c.ensureKeys(); err != nil {
-		return nil, fmt.Errorf("make the keys of the control plane: %w", err)
+		return fmt.Errorf("make the keys of the control plane: %w", err)
 	}
-	if err := c.start(ctx, find, etcdPort, apiPort); err != nil {
+	config := c.AdminConfig()
+	config.QPS = -1 // it is asked often while something is waited for
+	if c.client, err = kubernetes.NewForConfig(config); err != nil {
+		return fmt.Errorf("start the control plane: %w", err)
+	}
+	if err := c.start(ctx, etcdPort, apiPort); err != nil {
 		c.Stop()
-		return nil, fmt.Errorf("start the control plane: %w", err)
+		return fmt.Errorf("start the control plane: %w", err)
 	}
-	return c, nil
+	return nil
 }
 
-// portOf returns the port kept for a program and sees that it is free. What a killed supervisor left may hold it for a
-// moment still.
-func portOf(ctx context.Context, h home.Home, name string) (port int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, portTimeout)
-	defer cancel()
-	for {
-		var l net.Listener
-		if l, err = h.Listen(name); err == nil {
-			return l.Addr().(*net.TCPAddr).Port, l.Close()
-		}
-		select {
-		case <-ctx.Done():
-			return 0, err
-		case <-time.After(pollEvery):
-		}
+// freePort returns the port kept for a program, and sees that it is free.
+func freePort(h home.Home, name string) (int, error) {
+	l, err := h.Listen(name)
+	if err != nil {
+		return 0, err
 	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
-// Erase removes all data of a stopped control plane.
+// Erase removes all data of a stopped control plane. One that is interrupted has removed all, or nothing.
 func Erase(h home.Home) error {
-	if err := os.RemoveAll(h.Kubernetes()); err != nil {
+	err := FinishErase(h)
+	if err == nil {
+		err = os.Rename(h.Kubernetes(), h.ErasedKubernetes())
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = FinishErase(h)
+	}
+	if err != nil {
 		return fmt.Errorf("erase the control plane: %w", err)
 	}
 	return nil
 }
 
-// Stop ends the control plane, the API server before its store.
+// FinishErase removes what an interrupted Erase left.
+func FinishErase(h home.Home) error { return os.RemoveAll(h.ErasedKubernetes()) }
+
+// Stop ends the control plane: first what only asks the API server, then that, then its store.
 func (c *ControlPlane) Stop() {
-	for _, child := range slices.Backward(c.children) {
+	c.mu.Lock()
+	children := c.children
+	c.mu.Unlock()
+	var group sync.WaitGroup
+	for _, child := range children[min(2, len(children)):] {
+		group.Go(child.Stop)
+	}
+	group.Wait()
+	for _, child := range slices.Backward(children[:min(2, len(children))]) {
 		child.Stop()
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.children = nil
 }
 
-// States tells how the child processes are.
+// States tells how the programs are, in the order of their start.
 func (c *ControlPlane) States() []process.State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	states := make([]process.State, len(c.children))
 	for i, child := range c.children {
 		states[i] = child.State()
 	}
 	return states
+}
+
+// Waiting is what Start or WaitNode waits for at the moment.
+func (c *ControlPlane) Waiting() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.waiting
 }
 
 // Server is the URL of the API server.
@@ -162,96 +206,6 @@ func (c *ControlPlane) clientConfig(client string) *rest.Config {
 	}
 }
 
-func (c *ControlPlane) pki() pki { return pki{dir: filepath.Join(c.home.Kubernetes(), "pki")} }
-
-func (c *ControlPlane) ensureKeys() error {
-	p := c.pki()
-	ca, err := p.ensureCA("ca")
-	if err != nil {
-		return err
-	}
-	etcdCA, err := p.ensureCA("etcd-ca")
-	if err != nil {
-		return err
-	}
-	err = errors.Join(
-		p.ensureKey("service-account"),
-		p.ensureServer(etcdCA, "etcd"),
-		p.ensureClient(etcdCA, "etcd-client", "kube-apiserver"),
-		p.ensureServer(ca, "kube-apiserver", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"),
-		p.ensureClient(ca, adminClient, "strata:admin", "system:masters"),
-		p.ensureClient(ca, controllerManagerClient, "system:kube-controller-manager"),
-		p.ensureClient(ca, schedulerClient, "system:kube-scheduler"),
-		p.ensureClient(ca, nodeClient, "system:node:"+NodeName, "system:nodes"),
-		p.ensureServer(ca, nodeServer, NodeName),
-		p.ensureClient(ca, kubeletClient, kubeletClient),
-	)
-	if err != nil {
-		return err
-	}
-	for client, path := range map[string]string{
-		adminClient:             c.home.AdminKubeconfig(),
-		controllerManagerClient: c.kubeconfig(controllerManagerClient),
-		schedulerClient:         c.kubeconfig(schedulerClient),
-	} {
-		if err := c.writeKubeconfig(client, path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *ControlPlane) kubeconfig(client string) string {
-	return filepath.Join(c.home.Kubernetes(), client+".kubeconfig")
-}
-
-func (c *ControlPlane) writeKubeconfig(client, path string) error {
-	p := c.pki()
-	ca, err := os.ReadFile(p.cert("ca"))
-	if err != nil {
-		return err
-	}
-	cert, err := os.ReadFile(p.cert(client))
-	if err != nil {
-		return err
-	}
-	key, err := os.ReadFile(p.key(client))
-	if err != nil {
-		return err
-	}
-	config := clientcmdapi.NewConfig()
-	config.Clusters["strata"] = &clientcmdapi.Cluster{Server: c.server, CertificateAuthorityData: ca}
-	config.AuthInfos[client] = &clientcmdapi.AuthInfo{ClientCertificateData: cert, ClientKeyData: key}
-	config.Contexts["strata"] = &clientcmdapi.Context{Cluster: "strata", AuthInfo: client}
-	config.CurrentContext = "strata"
-	raw, err := clientcmd.Write(*config)
-	if err != nil {
-		return err
-	}
-	return home.WriteFile(path, raw)
-}
-
-// waitReady waits until the API server says that it is ready, or says why its process ended.
-func (c *ControlPlane) waitReady(ctx context.Context, apiserver *process.Keeper) error {
-	client, err := kubernetes.NewForConfig(c.AdminConfig())
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
-	for {
-		if _, err = client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx); err == nil {
-			return nil
-		}
-		if state := apiserver.State(); state.Restarts > 2 && state.LastError != "" {
-			return errors.New(state.LastError)
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("kube-apiserver is not ready after %s: %w; see %s", readyTimeout, err, c.home.Log("kube-apiserver"))
-		case <-tick.C:
-		}
-	}
+func (c *ControlPlane) pki() pki {
+	return pki{dir: filepath.Join(c.home.Kubernetes(), "pki"), now: time.Now}
 }

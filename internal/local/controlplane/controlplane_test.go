@@ -308,7 +308,7 @@ func TestStartSaysWhichProgramCannotBeHad(t *testing.T) {
 func TestAnInterruptedStartIsTakenUpAgain(t *testing.T) {
 	h := newHome(t)
 	find := finder(t)
-	// The power fails after the first key of each pair: the certificate, which says that a pair is whole, is missing.
+	// The power fails after the first key of each pair: the certificate is missing.
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, err := controlplane.Start(ctx, h, func(context.Context, string) (string, error) {
 		cancel()

@@ -20,12 +20,19 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// lifetime of every certificate. A home is a development platform that is thrown away long before.
-const lifetime = 10 * 365 * 24 * time.Hour
+const (
+	// lifetime of every certificate.
+	lifetime = 10 * 365 * 24 * time.Hour
+	// renewBefore is how long before its end a certificate is renewed by a start: longer than a platform runs at a time.
+	renewBefore = 180 * 24 * time.Hour
+)
 
-// pki is a folder of keys and certificates in PEM, all of mode 0600. What exists is kept: contexts and kubeconfigs
-// stay byte-stable over restarts.
-type pki struct{ dir string }
+// pki is a folder of keys and certificates in PEM, all of mode 0600. A key is made once and kept. What derives from it
+// is kept while it is good, so that contexts and kubeconfigs stay byte-stable over restarts, and otherwise made anew.
+type pki struct {
+	dir string
+	now func() time.Time
+}
 
 func (p pki) cert(name string) string { return filepath.Join(p.dir, name+".crt") }
 func (p pki) key(name string) string  { return filepath.Join(p.dir, name+".key") }
@@ -36,69 +43,50 @@ type authority struct {
 	key  crypto.Signer
 }
 
-// ensureCA makes the authority called name, or loads it.
+// ensureCA makes the authority called name, or loads it. One that is renewed keeps its key, so that what it signed
+// stays good.
 func (p pki) ensureCA(name string) (authority, error) {
-	err := p.ensure(name, func(key crypto.Signer) ([]byte, error) {
-		template := newTemplate(name, nil)
-		template.IsCA = true
-		template.BasicConstraintsValid = true
-		template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
-		return x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	})
+	key, err := p.ensureKey(name)
 	if err != nil {
 		return authority{}, err
 	}
-	return p.loadCA(name)
-}
-
-func (p pki) loadCA(name string) (authority, error) {
-	certPEM, err := os.ReadFile(p.cert(name))
-	if err != nil {
-		return authority{}, err
-	}
-	cert, err := x509.ParseCertificate(der(certPEM))
-	if err != nil {
-		return authority{}, fmt.Errorf("certificate %s: %w", p.cert(name), err)
-	}
-	keyPEM, err := os.ReadFile(p.key(name))
-	if err != nil {
-		return authority{}, err
-	}
-	key, err := x509.ParsePKCS8PrivateKey(der(keyPEM))
-	if err != nil {
-		return authority{}, fmt.Errorf("key %s: %w", p.key(name), err)
-	}
-	return authority{cert: cert, key: key.(crypto.Signer)}, nil
+	template := p.template(name, nil)
+	template.IsCA = true
+	template.BasicConstraintsValid = true
+	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
+	cert, err := p.ensureCert(name, template, key, nil)
+	return authority{cert: cert, key: key}, err
 }
 
 // ensureClient makes a client certificate for a Kubernetes user and its groups.
 func (p pki) ensureClient(ca authority, name, user string, groups ...string) error {
-	return p.ensure(name, func(key crypto.Signer) ([]byte, error) {
-		template := newTemplate(user, groups)
-		template.KeyUsage = x509.KeyUsageDigitalSignature
-		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-		return x509.CreateCertificate(rand.Reader, template, ca.cert, key.Public(), ca.key)
-	})
+	template := p.template(user, groups)
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	return p.ensureSigned(ca, name, template)
 }
 
 // ensureServer makes a certificate for a server on loopback, which may act as a client too (etcd's gateway does).
 func (p pki) ensureServer(ca authority, name string, hosts ...string) error {
-	return p.ensure(name, func(key crypto.Signer) ([]byte, error) {
-		template := newTemplate(name, nil)
-		template.KeyUsage = x509.KeyUsageDigitalSignature
-		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-		template.DNSNames = append([]string{"localhost"}, hosts...)
-		template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), serviceIP}
-		return x509.CreateCertificate(rand.Reader, template, ca.cert, key.Public(), ca.key)
-	})
+	template := p.template(name, nil)
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	template.DNSNames = append([]string{"localhost"}, hosts...)
+	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), serviceIP}
+	return p.ensureSigned(ca, name, template)
 }
 
-// ensureKey makes a bare key pair: name.key and name.crt, which then holds the public key.
-func (p pki) ensureKey(name string) error {
-	if exists(p.cert(name)) {
-		return nil
+func (p pki) ensureSigned(ca authority, name string, template *x509.Certificate) error {
+	key, err := p.ensureKey(name)
+	if err == nil {
+		_, err = p.ensureCert(name, template, key, &ca)
 	}
-	key, keyPEM, err := newKey()
+	return err
+}
+
+// ensurePair makes a bare key pair: name.key and name.crt, which then holds the public key.
+func (p pki) ensurePair(name string) error {
+	key, err := p.ensureKey(name)
 	if err != nil {
 		return err
 	}
@@ -106,47 +94,75 @@ func (p pki) ensureKey(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := home.WriteFile(p.key(name), keyPEM); err != nil {
-		return err
-	}
-	return home.WriteFile(p.cert(name), pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}))
+	return home.KeepFile(p.cert(name), pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}))
 }
 
-// ensure writes a key and the certificate that sign makes for it. The certificate is written last, so that its
-// presence says that the pair is whole.
-func (p pki) ensure(name string, sign func(crypto.Signer) ([]byte, error)) error {
-	if exists(p.cert(name)) {
-		return nil
+// ensureKey makes a key, or loads it.
+func (p pki) ensureKey(name string) (crypto.Signer, error) {
+	raw, err := os.ReadFile(p.key(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return p.newKey(name)
 	}
-	key, keyPEM, err := newKey()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	certDER, err := sign(key)
-	if err != nil {
-		return fmt.Errorf("sign the certificate of %s: %w", name, err)
+	key, err := x509.ParsePKCS8PrivateKey(der(raw))
+	if signer, ok := key.(crypto.Signer); err == nil && ok {
+		return signer, nil
 	}
-	if err := home.WriteFile(p.key(name), keyPEM); err != nil {
-		return err
-	}
-	return home.WriteFile(p.cert(name), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certDER}))
+	return nil, fmt.Errorf("key %s is damaged: put a copy of it back, or remove it and the next start makes another, which ends the access of all who were let in by it", p.key(name))
 }
 
-func newKey() (crypto.Signer, []byte, error) {
+func (p pki) newKey(name string) (crypto.Signer, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	raw, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), nil
+	return key, home.WriteFile(p.key(name), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}))
 }
 
-func newTemplate(commonName string, organizations []string) *x509.Certificate {
+// ensureCert signs a certificate for a key where there is no good one. Without an authority the key signs for itself.
+func (p pki) ensureCert(name string, template *x509.Certificate, key crypto.Signer, ca *authority) (*x509.Certificate, error) {
+	signer := authority{cert: template, key: key}
+	if ca != nil {
+		signer = *ca
+	}
+	if raw, err := os.ReadFile(p.cert(name)); err == nil {
+		if cert, err := x509.ParseCertificate(der(raw)); err == nil && p.good(cert, key, ca) {
+			return cert, nil
+		}
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, signer.cert, key.Public(), signer.key)
+	if err != nil {
+		return nil, fmt.Errorf("sign the certificate of %s: %w", name, err)
+	}
+	if err := home.WriteFile(p.cert(name), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})); err != nil {
+		return nil, err
+	}
+	return x509.ParseCertificate(raw)
+}
+
+// good says whether a certificate is the key's, signed by the authority, and valid for long enough.
+func (p pki) good(cert *x509.Certificate, key crypto.Signer, ca *authority) bool {
+	public, ok := cert.PublicKey.(*ecdsa.PublicKey)
+	if !ok || !public.Equal(key.Public()) {
+		return false
+	}
+	issuer := cert
+	if ca != nil {
+		issuer = ca.cert
+	}
+	now := p.now()
+	return cert.CheckSignatureFrom(issuer) == nil && now.After(cert.NotBefore) && now.Add(renewBefore).Before(cert.NotAfter)
+}
+
+func (p pki) template(commonName string, organizations []string) *x509.Certificate {
 	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	now := time.Now()
+	now := p.now()
 	return &x509.Certificate{
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: commonName, Organization: organizations},
@@ -161,9 +177,4 @@ func der(pemBytes []byte) []byte {
 		return nil
 	}
 	return block.Bytes
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return !errors.Is(err, fs.ErrNotExist)
 }

@@ -57,7 +57,7 @@ func New(root, secret string, logger *log.Logger) (*Server, error) {
 		// The folder leads from the process list to the home.
 		Args: []string{"-C", root, "http-backend"},
 		Dir:  root,
-		Env: append(hermetic(), "GIT_PROJECT_ROOT="+root, "GIT_HTTP_EXPORT_ALL=1",
+		Env: append(s.hermetic(), "GIT_PROJECT_ROOT="+root, "GIT_HTTP_EXPORT_ALL=1",
 			// A shallow clone, as CI makes them, can be pushed too.
 			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=receive.shallowUpdate", "GIT_CONFIG_VALUE_0=true"),
 		Logger: logger,
@@ -66,9 +66,10 @@ func New(root, secret string, logger *log.Logger) (*Server, error) {
 	return s, nil
 }
 
-// hermetic keeps the machine's and the user's Git settings out.
-func hermetic() []string {
-	return []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "PATH=" + os.Getenv("PATH")}
+// hermetic keeps the machine's and the user's Git settings out. By its HOME a git is found that outlives a server that
+// was killed.
+func (s *Server) hermetic() []string {
+	return []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "HOME=" + s.root, "PATH=" + os.Getenv("PATH")}
 }
 
 // Password is the password of an account. It is the same for as long as the home's secret is.
@@ -95,7 +96,7 @@ func (s *Server) Create(ctx context.Context, name string) error {
 	}
 	defer os.RemoveAll(tmp)
 	command := exec.CommandContext(ctx, s.git, "init", "--quiet", "--bare", "--initial-branch="+Branch, tmp)
-	command.Env = hermetic()
+	command.Env = s.hermetic()
 	if out, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("create the Git repository %s: %w: %s", name, err, bytes.TrimSpace(out))
 	}

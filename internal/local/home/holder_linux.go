@@ -1,45 +1,64 @@
 package home
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+
+	"github.com/strata-platform/strata/internal/local/process"
 )
 
-// holder names the process that listens on a loopback port, as far as this user may know it: " by NAME (pid N)".
+// holder names the process that listens on a loopback port, as far as this user may know it: " by PROGRAM (pid N)". A
+// process that is ending has no name any more.
 func holder(port int) string {
-	inode := listeningInode(port)
-	if inode == "" {
+	sockets := listening(port)
+	if len(sockets) == 0 {
 		return ""
 	}
 	links, _ := filepath.Glob("/proc/[0-9]*/fd/*")
 	for _, link := range links {
 		target, err := os.Readlink(link)
-		if err != nil || target != "socket:["+inode+"]" {
+		if err != nil || !sockets[target] {
 			continue
 		}
-		pid := strings.Split(link, "/")[2]
-		comm, _ := os.ReadFile(filepath.Join("/proc", pid, "comm"))
-		return fmt.Sprintf(" by %s (pid %s)", bytes.TrimSpace(comm), pid)
+		pid, _ := strconv.Atoi(strings.Split(link, "/")[2])
+		if command := process.Command(pid); command != "" {
+			return fmt.Sprintf(" by %s (pid %d)", command, pid)
+		}
 	}
 	return ""
 }
 
-// listeningInode finds the socket that listens on a port in the kernel's table (proc(5), net/tcp: local address in
-// hexadecimal, state 0A is LISTEN, the tenth field is the inode).
-func listeningInode(port int) string {
-	table, err := os.ReadFile("/proc/net/tcp")
-	if err != nil {
-		return ""
-	}
-	suffix := fmt.Sprintf(":%04X", port)
-	for line := range strings.Lines(string(table)) {
-		fields := strings.Fields(line)
-		if len(fields) > 9 && strings.HasSuffix(fields[1], suffix) && fields[3] == "0A" {
-			return fields[9]
+// Addresses, as the kernel's tables have them, on which a listener keeps others from 127.0.0.1: that one and all, in
+// versions 4 and 6.
+var addresses = []string{
+	"0100007F", "00000000",
+	"0000000000000000FFFF00000100007F", "00000000000000000000000000000000",
+}
+
+// listening finds the sockets that listen on a port of loopback in the kernel's tables (proc(5), net/tcp: the second
+// field is the local address in hexadecimal, state 0A is LISTEN, the tenth field is the inode). They are named as links
+// to them are.
+func listening(port int) map[string]bool {
+	found := map[string]bool{}
+	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		table, err := os.ReadFile(file)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(table)) {
+			fields := strings.Fields(line)
+			if len(fields) < 10 || fields[3] != "0A" {
+				continue
+			}
+			for _, address := range addresses {
+				if fields[1] == fmt.Sprintf("%s:%04X", address, port) {
+					found["socket:["+fields[9]+"]"] = true
+				}
+			}
 		}
 	}
-	return ""
+	return found
 }

@@ -2,16 +2,13 @@
 package home
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
-	"sync"
+	"slices"
 )
 
 // Names of the emulated Google Cloud that a home starts with.
@@ -48,6 +45,9 @@ func (h Home) Logs() string { return h.path("logs") }
 
 // Kubernetes is the folder of the control plane's keys and data.
 func (h Home) Kubernetes() string { return h.path("kubernetes") }
+
+// ErasedKubernetes is the folder Kubernetes while it is being removed.
+func (h Home) ErasedKubernetes() string { return h.path("kubernetes.erased") }
 
 // Pods is the folder of the pods' volumes and credentials.
 func (h Home) Pods() string { return h.path("pods") }
@@ -90,13 +90,27 @@ func (h Home) LayerState() string { return h.path("state", "platform") }
 // use the folder of its own namespace only.
 func (h Home) TenantState(namespace string) string { return h.path("state", "teams", namespace) }
 
-// At returns the home in dir without touching the disk. Use Open to make it.
+// At returns the home in dir without touching the disk. Use Open to make it. Over whatever links dir leads there, a
+// home has one path: state and credentials hold it.
 func At(dir string) (Home, error) {
 	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = resolve(abs)
+	}
 	if err != nil {
 		return Home{}, fmt.Errorf("find the home %s: %w", dir, err)
 	}
 	return Home{dir: abs}, nil
+}
+
+// resolve follows the links in a path of which the end need not exist.
+func resolve(path string) (string, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return real, err
+	}
+	parent, err := resolve(filepath.Dir(path))
+	return filepath.Join(parent, filepath.Base(path)), err
 }
 
 // Exists says whether the home has been made.
@@ -116,10 +130,19 @@ func Open(dir string) (Home, error) {
 	}
 	f, err := h.read()
 	if errors.Is(err, fs.ErrNotExist) {
-		if left, err := os.ReadDir(h.dir); err != nil || len(left) > 0 {
-			return h, errors.Join(err, fmt.Errorf("make the home: %s is not empty and no home: name an empty folder in STRATA_HOME", h.dir))
+		left, err := os.ReadDir(h.dir)
+		if err != nil {
+			return h, fmt.Errorf("make the home: %w", err)
 		}
-		return h, h.write(file{Version: version, Ports: map[string]int{}})
+		// Another process may be making the home, or has died of it.
+		if slices.ContainsFunc(left, func(entry fs.DirEntry) bool { return !isEntry(entry.Name()) }) {
+			return h, fmt.Errorf("make the home: %s is not empty and no home: name an empty folder in STRATA_HOME", h.dir)
+		}
+		raw, err := file{Version: version, Ports: map[string]int{}}.marshal()
+		if err != nil {
+			return h, err
+		}
+		return h, createFile(h.path("home.json"), raw)
 	}
 	if err != nil {
 		return h, err
@@ -132,18 +155,33 @@ func Open(dir string) (Home, error) {
 
 // entries are all that a home consists of.
 var entries = []string{
-	"credentials", "environment", "git", "google", "kubernetes", "layers", "layers.lock", "logs", "pods", "state",
+	"credentials", "environment", "git", "google", "kubernetes", "kubernetes.erased", "layers", "layers.lock", "logs", "pods", "state",
 	"supervisor.lock", "supervisor.sock", "tools", "home.json",
 }
 
-// Remove removes the home: all that belongs to one, and then the folder, unless something else lies in it. Where there
-// is no home nothing is touched.
+// isEntry says whether a name in the folder of a home is one of the entries, or what is left of writing one.
+func isEntry(name string) bool {
+	return slices.ContainsFunc(entries, func(entry string) bool { return name == entry || isTemporary(name, entry) })
+}
+
+// Remove removes the home: all that belongs to one, home.json as the last, and then the folder, unless something else
+// lies in it. Where there is no home nothing is touched.
 func (h Home) Remove() error {
 	if !h.Exists() {
 		return nil
 	}
-	for _, entry := range entries {
-		if err := os.RemoveAll(h.path(entry)); err != nil {
+	left, err := os.ReadDir(h.dir)
+	if err != nil {
+		return fmt.Errorf("remove the home: %w", err)
+	}
+	var names []string
+	for _, entry := range left {
+		if name := entry.Name(); isEntry(name) && name != "home.json" {
+			names = append(names, name)
+		}
+	}
+	for _, name := range append(names, "home.json") {
+		if err := os.RemoveAll(h.path(name)); err != nil {
 			return fmt.Errorf("remove the home: %w", err)
 		}
 	}
@@ -189,7 +227,7 @@ func (h Home) read() (file, error) {
 		return f, fmt.Errorf("read the home: %w", err)
 	}
 	if err := json.Unmarshal(raw, &f); err != nil {
-		return f, fmt.Errorf("read the home: %s: %w", h.path("home.json"), err)
+		return f, fmt.Errorf("read the home: %s is damaged (%w): put a copy of it back, or remove the folder %s and begin anew", h.path("home.json"), err, h.dir)
 	}
 	if f.Ports == nil {
 		f.Ports = map[string]int{}
@@ -197,119 +235,15 @@ func (h Home) read() (file, error) {
 	return f, nil
 }
 
-func (h Home) write(f file) error {
+func (f file) marshal() ([]byte, error) {
 	raw, err := json.MarshalIndent(f, "", "  ")
-	if err != nil {
-		return err
-	}
-	return WriteFile(h.path("home.json"), append(raw, '\n'))
+	return append(raw, '\n'), err
 }
 
-// WriteFile writes a file of mode 0600 in one step: a reader, or a start after a power loss, finds the old content or
-// the new one.
-func WriteFile(path string, content []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+func (h Home) write(f file) error {
+	raw, err := f.marshal()
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name())
-	if _, err := tmp.Write(content); err != nil {
-		tmp.Close()
-		return err
-	}
-	if err := tmp.Sync(); err != nil {
-		tmp.Close()
-		return err
-	}
-	if err := tmp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
-}
-
-// ports is held while the kept ports are read and written: the parts of a supervisor ask for theirs when they need them.
-var ports sync.Mutex
-
-// Port returns the port kept for a name, and chooses a free one at the first call. Kept ports keep kubeconfigs,
-// contexts and Git URLs stable over restarts. Only the supervisor calls it, so one writing process is all there is.
-func (h Home) Port(name string) (int, error) {
-	ports.Lock()
-	defer ports.Unlock()
-	f, err := h.read()
-	if err != nil {
-		return 0, err
-	}
-	if port, ok := f.Ports[name]; ok {
-		return port, nil
-	}
-	taken := map[int]bool{}
-	for _, p := range f.Ports {
-		taken[p] = true
-	}
-	port, err := freePort(taken)
-	if err != nil {
-		return 0, fmt.Errorf("choose a port for %s: %w", name, err)
-	}
-	f.Ports[name] = port
-	return port, h.write(f)
-}
-
-// Listen listens on the loopback port kept for a name. A kept port that another program took meanwhile is an error.
-func (h Home) Listen(name string) (net.Listener, error) {
-	port, err := h.Port(name)
-	if err != nil {
-		return nil, err
-	}
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if err != nil {
-		return nil, fmt.Errorf("%s: port %d of this home is in use%s: end that program, or run `strata down --purge` and begin a new home: %w", name, port, holder(port), err)
-	}
-	return l, nil
-}
-
-// freePort asks the kernel for ports until it names one that is not yet kept for another name.
-func freePort(taken map[int]bool) (int, error) {
-	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return 0, err
-		}
-		port := l.Addr().(*net.TCPAddr).Port
-		l.Close()
-		if !taken[port] {
-			return port, nil
-		}
-	}
-}
-
-// Secret returns the random secret kept in a file of the home, and makes it at the first call. Of several processes that
-// call it first, one makes it for all.
-func (h Home) Secret(name string) (string, error) {
-	path := h.path("credentials", name)
-	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = h.makeSecret(path); err == nil {
-			raw, err = os.ReadFile(path)
-		}
-	}
-	if err != nil {
-		return "", fmt.Errorf("the home's secret %s: %w", name, err)
-	}
-	return string(raw), nil
-}
-
-// makeSecret makes a secret, unless another process was quicker: a link, unlike a rename, replaces nothing.
-func (h Home) makeSecret(path string) error {
-	fresh := path + "." + rand.Text()
-	if err := WriteFile(fresh, []byte(rand.Text())); err != nil {
-		return err
-	}
-	defer os.Remove(fresh)
-	if err := os.Link(fresh, path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return nil
+	return WriteFile(h.path("home.json"), raw)
 }

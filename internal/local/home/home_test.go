@@ -203,8 +203,8 @@ func TestAnUnusableHomeIsRefusedAndUntouched(t *testing.T) {
 		says    []string
 	}{
 		"a later version": {`{"version": 2, "ports": {"etcd": 1}, "more": true}`, []string{"version 2", "version 1", "STRATA_HOME"}},
-		"half a file":     {`{"version": 1, "por`, []string{"home.json"}},
-		"an empty file":   {``, []string{"home.json"}},
+		"half a file":     {`{"version": 1, "por`, []string{"home.json is damaged", "begin anew"}},
+		"an empty file":   {``, []string{"home.json is damaged", "begin anew"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "home.json")

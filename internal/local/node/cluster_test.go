@@ -23,6 +23,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/controlplane"
 	"github.com/strata-platform/strata/internal/local/home"
 	"github.com/strata-platform/strata/internal/local/logfile"
+	"github.com/strata-platform/strata/internal/local/process"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
@@ -114,7 +115,7 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 	go func() {
 		done <- Run(ctx, Options{
 			Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: tools.Version("kube-apiserver"), Catalogue: testCatalogue(tools),
-			Pods: h.Pods(), Logs: h.Logs(), Listen: h.Listen, TLS: serving, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+			Pods: h.Pods(), Logs: h.Logs(), Processes: &process.Set{}, Listen: h.Listen, TLS: serving, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		}, func() { close(ready) })
 	}()
 	select {

@@ -106,6 +106,8 @@ func (c *container) run(ctx context.Context) int {
 		// It had ended for good when the node was restarted.
 		return int(before.ExitCode)
 	}
+	// What is not started again is of no interest to the supervisor's status.
+	defer c.pod.node.processes.Forget(c.component())
 	var crashDelay, configDelay time.Duration
 	for {
 		r, err := c.start(ctx)

@@ -14,6 +14,8 @@ import (
 	kwait "k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
+
+	"github.com/strata-platform/strata/internal/local/process"
 )
 
 // patience is how long a test waits for what the parts of a cluster do among themselves.
@@ -53,7 +55,7 @@ func newTestNode(t *testing.T) *Node {
 	t.Helper()
 	n := &Node{
 		clock: clock.RealClock{},
-		pods:  t.TempDir(), logs: t.TempDir(), log: slog.New(slog.NewTextHandler(io.Discard, nil)), running: map[string]*pod{},
+		pods:  t.TempDir(), logs: t.TempDir(), log: slog.New(slog.NewTextHandler(io.Discard, nil)), running: map[string]*pod{}, processes: &process.Set{},
 		notify:    func(*corev1.Pod) {},
 		recorder:  &record.FakeRecorder{},
 		catalogue: Catalogue{{May: anybody, Repository: "example.com/program", Tag: "v1"}},

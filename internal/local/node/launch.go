@@ -88,7 +88,7 @@ func (c *container) launch(ctx context.Context, image *Image) (*running, error) 
 		return nil, err
 	}
 	r := &running{image: image, env: env, began: time.Now()}
-	r.process, err = process.Start(process.Spec{
+	r.process, err = c.pod.node.processes.Start(c.component(), process.Spec{
 		Name: c.spec.Name, Path: path, Args: args, Env: env, Dir: c.workingDir(mounts), Log: c.logPath(), Stamps: true,
 		// The first argument leads from the process list to the home, the pod and the container.
 		Argv0: filepath.Join(c.pod.dir, c.spec.Name, filepath.Base(path)),
@@ -167,4 +167,10 @@ func (c *container) workingDir(mounts mounts) string {
 		return dir
 	}
 	return c.pod.dir
+}
+
+// component is what the supervisor's status and `strata logs` call the container.
+func (c *container) component() string {
+	o := c.pod.current()
+	return "pods/" + strings.Join([]string{o.Namespace, o.Name, c.spec.Name}, "_")
 }

@@ -31,6 +31,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
+
+	"github.com/strata-platform/strata/internal/local/process"
 )
 
 // Options say what node to run. All fields are needed.
@@ -44,6 +46,8 @@ type Options struct {
 	Catalogue Catalogue
 	// Pods is the folder of the pods' files, Logs that of the logs.
 	Pods, Logs string
+	// Processes starts the pods' programs, and knows how they are.
+	Processes *process.Set
 	// Listen listens on the loopback port kept for a name.
 	Listen func(name string) (net.Listener, error)
 	// TLS is how the node's own API is served. It lets in the API server alone.
@@ -58,6 +62,7 @@ type Node struct {
 	catalogue  Catalogue
 	pods, logs string
 	clock      clock.Clock
+	processes  *process.Set
 	services   *services
 	// lister knows the pods that are bound to this node.
 	lister   corev1listers.PodLister
@@ -111,7 +116,7 @@ func Run(ctx context.Context, o Options, ready func()) error {
 	defer broadcaster.Shutdown()
 
 	n := &Node{
-		client: client, server: o.Config.Host, catalogue: o.Catalogue, pods: o.Pods, logs: o.Logs, log: o.Log,
+		client: client, server: o.Config.Host, catalogue: o.Catalogue, pods: o.Pods, logs: o.Logs, processes: o.Processes, log: o.Log,
 		clock:    clock.RealClock{},
 		recorder: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "strata-node", Host: o.Name}),
 		running:  map[string]*pod{},

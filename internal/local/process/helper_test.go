@@ -104,7 +104,7 @@ func must(err error) {
 
 func role(name string, args ...string) *exec.Cmd {
 	command := exec.Command(os.Args[0], args...)
-	command.Env = []string{roleVariable + "=" + name}
+	command.Env = append(os.Environ(), roleVariable+"="+name)
 	return command
 }
 

@@ -27,13 +27,13 @@ func TestKeepRestartsAKilledProgramAndCounts(t *testing.T) {
 			s := k.State()
 			return s.Running && s.Pid != old && lives(s.Pid)
 		})
-		if s := k.State(); s.Restarts != restarts || !strings.Contains(s.LastError, "sleeper ended (signal: killed)") {
+		if s := k.State(); s.Restarts != restarts || s.LastExit == nil || s.LastExit.Code != 137 || !strings.Contains(s.LastExit.Message, "sleeper ended (signal: killed)") {
 			t.Errorf("state is %+v, want %d restarts and the reason of the last", s, restarts)
 		}
 	}
 	pid := k.State().Pid
 	k.Stop()
-	if s := k.State(); s.Running || s.Pid != 0 || lives(pid) {
+	if s := k.State(); s.Phase != process.Stopped || s.Pid != 0 || lives(pid) {
 		t.Errorf("after Stop the state is %+v, and the program lives: %v", s, lives(pid))
 	}
 }
@@ -50,9 +50,6 @@ func TestKeepWaitsLongerBeforeEachRestart(t *testing.T) {
 	if took := time.Since(began); took < 750*time.Millisecond {
 		t.Errorf("two restarts took %s, want at least 750ms", took)
 	}
-	if s := k.State(); !strings.HasSuffix(s.LastError, "no configuration at /nowhere") {
-		t.Errorf("the last error is %q, want the program's own", s.LastError)
-	}
 }
 
 func TestStopEndsTheWaitForARestart(t *testing.T) {
@@ -60,7 +57,7 @@ func TestStopEndsTheWaitForARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the program has ended", func() bool { return k.State().LastError != "" })
+	eventually(t, "the program has ended", func() bool { return k.State().LastExit != nil })
 	stopped := make(chan struct{})
 	go func() {
 		k.Stop()

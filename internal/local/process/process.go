@@ -3,6 +3,7 @@ package process
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"sync/atomic"
@@ -14,7 +15,7 @@ import (
 
 // Spec says how to start one program.
 type Spec struct {
-	// Name is what messages call the program, for example "etcd".
+	// Name is what messages and the status call the program, for example "etcd".
 	Name string
 	// Path is the executable.
 	Path string
@@ -35,12 +36,13 @@ type Spec struct {
 
 // Process is a started program. It is a group leader: Stop reaches its children too.
 type Process struct {
-	name string
-	cmd  *exec.Cmd
-	log  string
-	last string // the last line of its output, once it has ended
-	done chan struct{}
-	err  error
+	name    string
+	cmd     *exec.Cmd
+	began   time.Time
+	log     string
+	essence string // of its output, once it has ended
+	done    chan struct{}
+	err     error
 	// stopped tells a death that was asked for from one that was not.
 	stopped atomic.Bool
 }
@@ -82,11 +84,12 @@ func Start(spec Spec) (*Process, error) {
 		log.Close()
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
-	p := &Process{name: spec.Name, cmd: cmd, log: spec.Log, done: make(chan struct{})}
+	p := &Process{name: spec.Name, cmd: cmd, began: time.Now(), log: spec.Log, done: make(chan struct{})}
 	copied := make(chan struct{})
+	end := &tail{}
 	go func() {
 		defer close(copied)
-		log.Copy(output)
+		log.Copy(io.TeeReader(output, end))
 	}()
 	go func() {
 		p.err = cmd.Wait()
@@ -96,7 +99,7 @@ func Start(spec Spec) (*Process, error) {
 		<-copied
 		output.Close()
 		log.Close()
-		p.last = log.LastLine()
+		p.essence = Essence(end.data)
 		close(p.done)
 	}()
 	return p, nil
@@ -118,7 +121,7 @@ func (p *Process) ExitCode() int {
 	return status.ExitStatus()
 }
 
-// ExitError says why a program that was not asked to stop has ended, with the last line that it wrote. It is nil while
+// ExitError says why a program that was not asked to stop has ended, with the essence of what it wrote. It is nil while
 // the program runs and after Stop.
 func (p *Process) ExitError() error {
 	select {
@@ -133,8 +136,9 @@ func (p *Process) ExitError() error {
 	if p.err != nil {
 		why = p.err.Error()
 	}
-	if p.last != "" {
-		return fmt.Errorf("%s ended (%s): %s", p.name, why, p.last)
+	// Of kill -9 the program knew nothing.
+	if killed := p.ExitCode() == 128+int(syscall.SIGKILL); p.essence != "" && !killed {
+		return fmt.Errorf("%s ended (%s): %s", p.name, why, p.essence)
 	}
 	return fmt.Errorf("%s ended (%s); see %s", p.name, why, p.log)
 }

@@ -5,37 +5,26 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/strata-platform/strata/internal/local/home"
-	"github.com/strata-platform/strata/internal/local/process"
 )
 
-// ExitLocked is the exit code of the supervisor command where another supervisor holds the home's lock.
-const ExitLocked = 3
+// answerTimeout is how long a supervisor may take for a question that it answers at once.
+const answerTimeout = 15 * time.Second
 
-// Command is the hidden command of strata that is the supervisor; --home follows it.
-const Command = "supervisor"
-
-const (
-	startTimeout = 30 * time.Second
-	// stopTimeout leaves a pod the time that the node gives it, and the control plane and the databases theirs.
-	stopTimeout = 2 * time.Minute
-	pollEvery   = 20 * time.Millisecond
-	// respawnEvery is how long to wait for another supervisor to answer or to end.
-	respawnEvery = 500 * time.Millisecond
+var (
+	// ErrNotRunning says that the home has no supervisor now.
+	ErrNotRunning = errors.New("nothing runs in this home")
+	// errHangs says that a supervisor has the question and does not answer.
+	errHangs = errors.New("it hangs")
 )
-
-// ErrNotRunning says that the home has no supervisor now.
-var ErrNotRunning = errors.New("nothing runs in this home")
 
 // Client speaks to the supervisor of a home.
 type Client struct {
@@ -59,13 +48,21 @@ func Connect(h home.Home) *Client {
 // Status asks the supervisor how it is. Without one the error is ErrNotRunning.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var status Status
-	err := c.call(ctx, http.MethodGet, "/status", &status)
+	err := c.ask(ctx, http.MethodGet, "/status", &status)
+	if errors.Is(err, errHangs) {
+		err = fmt.Errorf("the supervisor of %s (pid %d) does not answer: end it by `strata local stop`, then start again; its log is %s",
+			c.home.Dir(), c.home.Holder(), c.home.Log(Command))
+	}
 	return status, err
 }
 
 // StartCluster starts the control plane without any layer and returns when its node takes pods.
 func (c *Client) StartCluster(ctx context.Context) error {
-	return c.call(ctx, http.MethodPost, "/cluster", nil)
+	err := c.call(ctx, http.MethodPost, "/cluster", nil)
+	if errors.Is(err, ErrNotRunning) {
+		err = fmt.Errorf("start the cluster: the supervisor ended meanwhile; its log is %s", c.home.Log(Command))
+	}
+	return err
 }
 
 // CreateRepository makes a Git repository where there is none of that name.
@@ -73,93 +70,15 @@ func (c *Client) CreateRepository(ctx context.Context, name string) error {
 	return c.call(ctx, http.MethodPost, "/repositories/"+url.PathEscape(name), nil)
 }
 
-// Start starts the supervisor in the background where none runs, and returns when it answers. executable is strata.
-func (c *Client) Start(ctx context.Context, executable, repository string) error {
-	if _, err := c.Status(ctx); err == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+// ask is call for what is answered at once. The error is errHangs where it is not.
+func (c *Client) ask(ctx context.Context, method, path string, result any) error {
+	limited, cancel := context.WithTimeoutCause(ctx, answerTimeout, errHangs)
 	defer cancel()
-	logPath := c.home.Log(Command)
-	if err := os.MkdirAll(filepath.Dir(logPath), 0o700); err != nil {
-		return fmt.Errorf("start the supervisor: %w", err)
+	err := c.call(limited, method, path, result)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		return errHangs
 	}
-	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("start the supervisor: %w", err)
-	}
-	defer log.Close()
-	var ended chan error
-	for {
-		if ended == nil {
-			if ended, err = c.spawn(executable, repository, log); err != nil {
-				return fmt.Errorf("start the supervisor: %w", err)
-			}
-		}
-		if _, err := c.Status(ctx); err == nil {
-			return nil
-		}
-		select {
-		case err := <-ended:
-			var exit *exec.ExitError
-			if !errors.As(err, &exit) || exit.ExitCode() != ExitLocked {
-				return fmt.Errorf("start the supervisor: %s; see %s", process.LastLine(logPath), logPath)
-			}
-			// Another supervisor starts or stops: it will answer, or leave the lock to the next one.
-			ended = nil
-			select {
-			case <-ctx.Done():
-			case <-time.After(respawnEvery):
-			}
-		case <-ctx.Done():
-			return fmt.Errorf("start the supervisor: it does not answer after %s; see %s", startTimeout, logPath)
-		case <-time.After(pollEvery):
-		}
-	}
-}
-
-// spawn starts a supervisor that outlives this process. The channel tells how it ended.
-func (c *Client) spawn(executable, repository string, log *os.File) (chan error, error) {
-	command := exec.Command(executable, Command, "--home", c.home.Dir(), "--repository", repository)
-	command.Stdout, command.Stderr, command.Dir = log, log, c.home.Dir()
-	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := command.Start(); err != nil {
-		return nil, err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- command.Wait() }()
-	return ended, nil
-}
-
-// Stop stops the supervisor and all it runs, and returns when it is gone. It is no error when none runs.
-func (c *Client) Stop(ctx context.Context) error {
-	if !c.home.Exists() {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
-	defer cancel()
-	var asked bool
-	var refusal error
-	for {
-		// One that does not answer is still starting, or ending: it is gone when the lock is free.
-		if !asked {
-			refusal = c.call(ctx, http.MethodPost, "/stop", nil)
-			asked = refusal == nil
-		}
-		release, err := c.home.Acquire()
-		if err == nil {
-			release()
-			return nil
-		}
-		if !errors.Is(err, home.ErrLocked) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("stop the supervisor: it still runs after %s; see %s", stopTimeout, c.home.Log(Command)), refusal)
-		case <-time.After(pollEvery):
-		}
-	}
+	return err
 }
 
 func (c *Client) call(ctx context.Context, method, path string, result any) error {
@@ -176,9 +95,10 @@ func (c *Client) call(ctx context.Context, method, path string, result any) erro
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		// The connection to a supervisor that dies before it takes the request is reset.
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) {
-			return ErrNotRunning
+		for _, gone := range []error{fs.ErrNotExist, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, io.EOF} {
+			if errors.Is(err, gone) {
+				return ErrNotRunning
+			}
 		}
 		return fmt.Errorf("ask the supervisor of %s: %w", c.home.Dir(), err)
 	}

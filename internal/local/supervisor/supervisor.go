@@ -21,6 +21,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/gcloud/dolt"
 	"github.com/strata-platform/strata/internal/local/gitserver"
 	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/process"
 	"github.com/strata-platform/strata/internal/toolchain"
 )
 
@@ -46,25 +47,52 @@ type Options struct {
 
 type supervisor struct {
 	Options
+	began     time.Time
 	google    *gcloud.Server
+	databases *dolt.Runtime
 	git       *gitserver.Server
 	cluster   *cluster
 	googleURL string
 	gitURL    string
-	stop      context.CancelFunc
+
+	// ctx ends when the supervisor is to stop, which stop brings about.
+	ctx  context.Context
+	stop context.CancelFunc
 }
 
 // Run runs the home until ctx ends or a client asks it to stop; then it stops everything it started. Where the home
-// already has a supervisor it returns home.ErrLocked.
+// already has a supervisor it returns home.ErrLocked. It keeps the home's lock: the kernel gives that back as one of the
+// last things of this process, and who gets it then finds no process and no port in use.
 func Run(ctx context.Context, o Options) error {
-	release, err := o.Home.Acquire()
-	if err != nil {
+	if _, err := o.Home.Acquire(); err != nil {
 		return err
 	}
-	defer release()
+	if err := endLeftovers(ctx, o); err != nil {
+		return err
+	}
+	err := run(ctx, o)
+	// A program may have left its group, as git does when it tidies up.
+	return errors.Join(err, endLeftovers(context.WithoutCancel(ctx), o))
+}
+
+// endLeftovers ends what the programs of a supervisor left behind that was killed, and what was left of erasing data.
+func endLeftovers(ctx context.Context, o Options) error {
+	ended, err := process.EndLeftovers(ctx, workFolders(o.Home)...)
+	for _, name := range ended {
+		o.Log.Warn("ended what was left behind", "process", name)
+	}
+	return errors.Join(err, controlplane.FinishErase(o.Home))
+}
+
+// workFolders are the folders in which the HOME of every program lies that a supervisor starts.
+func workFolders(h home.Home) []string {
+	return []string{h.Kubernetes(), h.Pods(), h.Google(), h.Git()}
+}
+
+func run(ctx context.Context, o Options) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	s := &supervisor{Options: o, stop: stop}
+	s := &supervisor{Options: o, began: time.Now(), ctx: ctx, stop: stop}
 
 	googleListener, err := o.Home.Listen("google")
 	if err != nil {
@@ -103,12 +131,12 @@ func (s *supervisor) open() error {
 	if s.git, err = gitserver.New(s.Home.Git(), secret, slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn)); err != nil {
 		return err
 	}
-	databases := dolt.New(dolt.Options{
+	s.databases = dolt.New(dolt.Options{
 		Dir:    filepath.Join(s.Home.Google(), "sql"),
 		Logs:   s.Home.Logs(),
 		Binary: func(ctx context.Context) (string, error) { return s.Toolchain.Path(ctx, "dolt") },
 	})
-	if s.google, err = gcloud.New(gcloud.Options{Dir: s.Home.Google(), BaseURL: s.googleURL, Clusters: s.cluster, Databases: databases}); err != nil {
+	if s.google, err = gcloud.New(gcloud.Options{Dir: s.Home.Google(), BaseURL: s.googleURL, Clusters: s.cluster, Databases: s.databases}); err != nil {
 		return err
 	}
 	if err := home.WriteFile(filepath.Join(s.Home.Certificates(), "emulated-google-cloud.pem"), s.google.Authority()); err != nil {
@@ -182,20 +210,6 @@ func (s *supervisor) resume(ctx context.Context) {
 	}
 }
 
-func (s *supervisor) status() Status {
-	c := s.cluster
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	status := Status{Pid: os.Getpid(), GoogleURL: s.googleURL, GitURL: s.gitURL, Cluster: c.state}
-	if c.err != nil {
-		status.ClusterError = c.err.Error()
-	}
-	if c.plane != nil {
-		status.Server, status.Processes = c.plane.Server(), c.plane.States()
-	}
-	return status
-}
-
 // controlSecret is the name of the home's secret that callers of the control socket show. The socket's mode keeps other
 // users out; the secret keeps out a team's run of Pulumi, which is the same user's but cannot read the home.
 const controlSecret = "control"
@@ -211,8 +225,9 @@ func (s *supervisor) control(secret string) http.Handler {
 		}
 		_ = json.NewEncoder(w).Encode(value)
 	}
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, s.status(), nil)
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
+		status, err := s.status(r.Context())
+		answer(w, status, err)
 	})
 	mux.HandleFunc("POST /cluster", func(w http.ResponseWriter, r *http.Request) {
 		answer(w, struct{}{}, s.cluster.start(r.Context()))

@@ -203,7 +203,7 @@ func TestAKilledProgramShowsInTheStatus(t *testing.T) {
 	}
 	eventually(t, "all run again and their restarts show", func() error {
 		for _, s := range p.status(t).Processes {
-			if !s.Running || s.Restarts == 0 || !strings.Contains(s.LastError, s.Name) {
+			if !s.Running || s.Restarts == 0 || s.LastExit == nil || !strings.Contains(s.LastExit.Message, s.Name) {
 				return fmt.Errorf("%+v", s)
 			}
 		}

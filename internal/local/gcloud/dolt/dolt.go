@@ -7,10 +7,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -52,6 +54,9 @@ type Runtime struct {
 
 	mu      sync.Mutex // held while a server is started or stopped
 	servers map[string]*server
+
+	keeping sync.Mutex // guards kept, which knows of a server that is being started, too
+	kept    map[string]*process.Keeper
 }
 
 var _ gcloud.DatabaseRuntime = (*Runtime)(nil)
@@ -68,7 +73,7 @@ func (s *server) Root() *sql.DB   { return s.root }
 
 // New returns a runtime that runs no server yet.
 func New(options Options) *Runtime {
-	return &Runtime{options: options, servers: map[string]*server{}}
+	return &Runtime{options: options, servers: map[string]*server{}, kept: map[string]*process.Keeper{}}
 }
 
 // instanceNames keeps the name of an instance from leading out of the runtime's folder.
@@ -90,6 +95,7 @@ func (r *Runtime) Start(ctx context.Context, instance string) (gcloud.Database, 
 	}
 	started, err := r.start(ctx, instance)
 	if err != nil {
+		r.keep(instance, nil)
 		return nil, fmt.Errorf("start the server of instance %s: %w", instance, err)
 	}
 	r.servers[instance] = started
@@ -109,12 +115,15 @@ func (r *Runtime) start(ctx context.Context, instance string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	log := filepath.Join(r.options.Logs, "sql-"+filepath.Base(string(dir))+".log")
+	name := "sql-" + filepath.Base(string(dir))
+	log := filepath.Join(r.options.Logs, name+".log")
 	keeper, err := process.Keep(process.Spec{
-		Name: "dolt",
+		Name: name,
 		Path: binary,
 		Args: []string{"sql-server", "--config", dir.config()},
 		Env: []string{
+			// What Dolt leaves behind when it is killed is found by its HOME.
+			"HOME=" + dir.home(),
 			"DOLT_ROOT_PATH=" + dir.home(),
 			// The runtime's root comes from the server's own address, so that the root of Cloud SQL's API is another one.
 			"DOLT_ROOT_HOST=" + address,
@@ -128,6 +137,7 @@ func (r *Runtime) start(ctx context.Context, instance string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.keep(instance, keeper)
 	config := mysql.NewConfig()
 	config.User, config.Passwd, config.Net = "root", password, "tcp"
 	config.Addr = net.JoinHostPort(address, strconv.Itoa(port))
@@ -160,10 +170,14 @@ func (s *server) wait(ctx context.Context, log string) error {
 		if _, ok := errors.AsType[*mysql.MySQLError](err); ok {
 			return fmt.Errorf("the server at %s refuses its root user: %w", s.address, err)
 		}
+		state := s.keeper.State()
+		if state.Phase == process.CrashLooping {
+			return fmt.Errorf("the server at %s does not come up: %s; its log is %s", s.address, state.LastExit.Message, log)
+		}
 		select {
 		case <-ctx.Done():
-			if last := s.keeper.State().LastError; last != "" {
-				return fmt.Errorf("no answer from %s: %s", s.address, last)
+			if last := state.LastExit; last != nil {
+				return fmt.Errorf("no answer from %s: %s; its log is %s", s.address, last.Message, log)
 			}
 			return fmt.Errorf("no answer from %s within %s; see %s", s.address, startTimeout, log)
 		case <-ticker.C:
@@ -175,6 +189,28 @@ func (s *server) stop() error {
 	err := s.root.Close()
 	s.keeper.Stop()
 	return err
+}
+
+// States tells how the servers are, in the order of their names.
+func (r *Runtime) States() []process.State {
+	r.keeping.Lock()
+	defer r.keeping.Unlock()
+	var states []process.State
+	for _, instance := range slices.Sorted(maps.Keys(r.kept)) {
+		states = append(states, r.kept[instance].State())
+	}
+	return states
+}
+
+// keep notes what keeps the server of an instance running, nil where nothing does.
+func (r *Runtime) keep(instance string, keeper *process.Keeper) {
+	r.keeping.Lock()
+	defer r.keeping.Unlock()
+	if keeper == nil {
+		delete(r.kept, instance)
+		return
+	}
+	r.kept[instance] = keeper
 }
 
 // Stop stops the server of an instance and keeps its data.
@@ -190,6 +226,7 @@ func (r *Runtime) stop(instance string) error {
 		return nil
 	}
 	delete(r.servers, instance)
+	defer r.keep(instance, nil)
 	if err := running.stop(); err != nil {
 		return fmt.Errorf("stop the server of instance %s: %w", instance, err)
 	}

@@ -1,0 +1,102 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/strata-platform/strata/internal/local/process"
+)
+
+// Ready says what keeps the control plane from its work: a program that does not run, or an API server that is not
+// ready; nil where nothing does.
+func (c *ControlPlane) Ready(ctx context.Context) error {
+	for _, s := range c.States() {
+		switch {
+		case s.Running:
+		case s.LastExit != nil:
+			return fmt.Errorf("%s: %s; its log is %s", s.Phase, s.LastExit.Message, s.Log)
+		default:
+			return fmt.Errorf("%s is %s", s.Name, s.Phase)
+		}
+	}
+	return c.serves(ctx)
+}
+
+// serves says why the API server is not ready.
+func (c *ControlPlane) serves(ctx context.Context) error {
+	_, err := c.client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
+	return err
+}
+
+// NodeReady says why the node takes no pods; nil where it does.
+func (c *ControlPlane) NodeReady(ctx context.Context) error {
+	node, err := c.client.CoreV1().Nodes().Get(ctx, NodeName, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady && condition.Status != corev1.ConditionTrue {
+			return fmt.Errorf("node %s is not ready: %s", NodeName, condition.Message)
+		}
+	}
+	for _, taint := range node.Spec.Taints {
+		if taint.Effect != corev1.TaintEffectPreferNoSchedule {
+			return fmt.Errorf("node %s takes no pods: it has the taint %s", NodeName, taint.Key)
+		}
+	}
+	return nil
+}
+
+// WaitNode waits until the node takes pods.
+func (c *ControlPlane) WaitNode(ctx context.Context) error {
+	if err := c.wait(ctx, "the node to take pods", c.NodeReady); err != nil {
+		return fmt.Errorf("start the node: %w", err)
+	}
+	return nil
+}
+
+// takesPods says why no pod can be made: the admission of a pod wants the service account that a controller makes.
+func (c *ControlPlane) takesPods(ctx context.Context) error {
+	_, err := c.client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
+	return err
+}
+
+// wait waits until check returns nil. It gives up on a program that ends again and again.
+func (c *ControlPlane) wait(ctx context.Context, what string, check func(context.Context) error) error {
+	c.setWaiting(what)
+	defer c.setWaiting("")
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
+		for _, s := range c.States() {
+			if s.Phase == process.CrashLooping {
+				return fmt.Errorf("crash loop: %s; its log is %s", s.LastExit.Message, s.Log)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return fmt.Errorf("waited %s for %s: %w; the logs are in %s", readyTimeout, what, err, c.home.Logs())
+			}
+			return fmt.Errorf("wait for %s: %w", what, context.Cause(ctx))
+		case <-tick.C:
+		}
+	}
+}
+
+func (c *ControlPlane) setWaiting(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting = what
+}

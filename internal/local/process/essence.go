@@ -1,0 +1,52 @@
+package process
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
+// maxEssence is the longest essence, in bytes.
+const maxEssence = 400
+
+// fatal matches the line in which a program says why it gives up, behind which it may print a stack trace or its usage:
+// Go's runtime, command lines, klog, and loggers that write JSON or key=value.
+var fatal = regexp.MustCompile(`(?m)^(?:panic: |fatal error: |Error: |F\d{4} |.*"level":"(?:fatal|panic)"|.*\blevel=(?:fatal|panic)\b).*$`)
+
+// klogHeader is what klog writes before a message: severity, date, time, thread and place.
+var klogHeader = regexp.MustCompile(`^[IWEF]\d{4} \S+\s+\d+ \S+\] `)
+
+// Essence returns in one line what the output of a program that ended says about the reason: the line of a panic or a
+// fatal error, or else the last line.
+func Essence(output []byte) string {
+	lines := bytes.Split(bytes.TrimSpace(output), []byte("\n"))
+	line := lines[len(lines)-1]
+	if found := fatal.FindAll(output, -1); len(found) > 0 {
+		line = found[len(found)-1]
+	}
+	line = klogHeader.ReplaceAll(bytes.TrimSpace(line), nil)
+	text := string(line)
+	var entry struct{ Msg, Error string }
+	if json.Unmarshal(line, &entry) == nil && entry.Msg != "" {
+		text = entry.Msg
+		if entry.Error != "" {
+			text += ": " + entry.Error
+		}
+	}
+	if len(text) > maxEssence {
+		text = strings.ToValidUTF8(text[:maxEssence], "") + "…"
+	}
+	return text
+}
+
+// tail keeps the end of what is written to it.
+type tail struct{ data []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.data = append(t.data, p[max(0, len(p)-tailSize):]...)
+	if over := len(t.data) - tailSize; over > 0 {
+		t.data = append(t.data[:0], t.data[over:]...)
+	}
+	return len(p), nil
+}

@@ -1,0 +1,103 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/strata-platform/strata/internal/local/controlplane"
+	"github.com/strata-platform/strata/internal/local/gcloud"
+	"github.com/strata-platform/strata/internal/local/home"
+)
+
+// Create starts the cluster for the emulated Kubernetes Engine. It adopts a control plane that was started without a
+// layer, as long as nobody has used it.
+func (c *cluster) Create(ctx context.Context, name string) (gcloud.ClusterAccess, error) {
+	if err := c.start(ctx); err != nil {
+		return gcloud.ClusterAccess{}, err
+	}
+	if err := c.claim(ctx, name); err != nil {
+		return gcloud.ClusterAccess{}, err
+	}
+	c.mu.Lock()
+	plane := c.plane
+	c.mu.Unlock()
+	if plane == nil {
+		return gcloud.ClusterAccess{}, errors.New("the cluster was stopped meanwhile")
+	}
+	ca, cert, key, err := plane.Credentials()
+	if err != nil {
+		return gcloud.ClusterAccess{}, err
+	}
+	return gcloud.ClusterAccess{Endpoint: strings.TrimPrefix(plane.Server(), "https://"), CA: ca, ClientCertificate: cert, ClientKey: key}, nil
+}
+
+// Delete stops the cluster and erases its data. A control plane that this cluster never claimed is left alone.
+func (c *cluster) Delete(_ context.Context, name string) error {
+	c.lifecycle.Lock()
+	defer c.lifecycle.Unlock()
+	owner, err := os.ReadFile(c.claimFile())
+	if err == nil && string(owner) != name || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.stopLocked()
+	return errors.Join(controlplane.Erase(c.home), os.RemoveAll(c.home.Pods()))
+}
+
+// claim makes the control plane that of the cluster called name.
+func (c *cluster) claim(ctx context.Context, name string) error {
+	owner, err := os.ReadFile(c.claimFile())
+	switch {
+	case err == nil && string(owner) == name:
+		return nil
+	case err == nil:
+		return fmt.Errorf("the control plane of this home belongs to cluster %s: delete that cluster first", owner)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	used, err := c.usedNamespace(ctx)
+	if err != nil {
+		return err
+	}
+	if used != "" {
+		return fmt.Errorf("the control plane of this home holds a namespace %s that no layer made: delete it, or use another home", used)
+	}
+	return home.WriteFile(c.claimFile(), []byte(name))
+}
+
+// claimFile names the cluster that the control plane belongs to.
+func (c *cluster) claimFile() string { return filepath.Join(c.home.Kubernetes(), "cluster") }
+
+// usedNamespace names a namespace that Kubernetes itself did not make, or "".
+func (c *cluster) usedNamespace(ctx context.Context) (string, error) {
+	c.mu.Lock()
+	plane := c.plane
+	c.mu.Unlock()
+	if plane == nil {
+		return "", errors.New("the cluster was stopped meanwhile")
+	}
+	client, err := kubernetes.NewForConfig(plane.AdminConfig())
+	if err != nil {
+		return "", err
+	}
+	list, err := client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	for _, ns := range list.Items {
+		if ns.Name != metav1.NamespaceDefault && !strings.HasPrefix(ns.Name, "kube-") {
+			return ns.Name, nil
+		}
+	}
+	return "", nil
+}

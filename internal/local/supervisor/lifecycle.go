@@ -1,0 +1,179 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/process"
+)
+
+// ExitLocked is the exit code of the supervisor command where another supervisor holds the home's lock.
+const ExitLocked = 3
+
+// Command is the hidden command of strata that is the supervisor; --home follows it.
+const Command = "supervisor"
+
+const (
+	// startTimeout is how long a supervisor may take to answer after its start.
+	startTimeout = 30 * time.Second
+	// stopTimeout leaves a pod the time that the node gives it, and the control plane and the databases theirs. Who takes
+	// longer is killed.
+	stopTimeout = 2 * time.Minute
+	// killTimeout is how long a killed supervisor may take to be gone.
+	killTimeout = 15 * time.Second
+	pollEvery   = 20 * time.Millisecond
+	// respawnEvery is how long to wait for another supervisor to answer or to end.
+	respawnEvery = 500 * time.Millisecond
+)
+
+// Start starts the supervisor in the background where none runs, and returns when it answers. One that is stopping is
+// waited for. executable is strata.
+func (c *Client) Start(ctx context.Context, executable, repository string) error {
+	patience := time.After(stopTimeout + killTimeout)
+	for {
+		status, err := c.Status(ctx)
+		if err == nil && !status.Stopping {
+			return nil
+		}
+		if err != nil && !errors.Is(err, ErrNotRunning) {
+			return err
+		}
+		if err != nil {
+			// Where another supervisor starts or stops, it will answer, or leave the lock to the next one.
+			if err := c.launch(ctx, executable, repository); !errors.Is(err, home.ErrLocked) {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("start the supervisor: %w", ctx.Err())
+		case <-patience:
+			return fmt.Errorf("start the supervisor: another one (pid %d) neither serves nor ends: end it by `strata local stop`; its log is %s",
+				c.home.Holder(), c.home.Log(Command))
+		case <-time.After(respawnEvery):
+		}
+	}
+}
+
+// launch starts a supervisor that outlives this process, and returns when one answers. The error is home.ErrLocked
+// where there is another one.
+func (c *Client) launch(ctx context.Context, executable, repository string) error {
+	path := c.home.Log(Command)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("start the supervisor: %w", err)
+	}
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("start the supervisor: %w", err)
+	}
+	defer log.Close()
+	offset, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("start the supervisor: %w", err)
+	}
+	command := exec.Command(executable, Command, "--home", c.home.Dir(), "--repository", repository)
+	command.Stdout, command.Stderr, command.Dir = log, log, c.home.Dir()
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := command.Start(); err != nil {
+		return fmt.Errorf("start the supervisor: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	patience := time.After(startTimeout)
+	for {
+		if status, err := c.Status(ctx); err == nil && !status.Stopping {
+			return nil
+		}
+		select {
+		case err := <-ended:
+			if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == ExitLocked {
+				return home.ErrLocked
+			}
+			return fmt.Errorf("start the supervisor: %s; its log is %s", lastWords(path, offset, err), path)
+		case <-ctx.Done():
+			return fmt.Errorf("start the supervisor: %w", ctx.Err())
+		case <-patience:
+			return fmt.Errorf("start the supervisor: it does not answer after %s; its log is %s", startTimeout, path)
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// lastWords is why a supervisor has ended: what its log says about it behind an offset, or else how it ended.
+func lastWords(log string, offset int64, end error) string {
+	text, _ := os.ReadFile(log)
+	if int64(len(text)) >= offset {
+		text = text[offset:]
+	}
+	if words := strings.TrimPrefix(process.Essence(text), "strata: "); words != "" {
+		return words
+	}
+	return fmt.Sprintf("it ended (%v)", end)
+}
+
+// Stop stops the supervisor and all it runs, and returns when it is gone. It is no error when none runs: then it ends
+// what a killed one left. A supervisor that hangs is killed.
+func (c *Client) Stop(ctx context.Context) error {
+	if !c.home.Exists() {
+		return nil
+	}
+	patience, asked, killed := time.After(stopTimeout), false, false
+	for {
+		if !asked {
+			err := c.ask(ctx, http.MethodPost, "/stop", nil)
+			// One that does not listen is still starting, or ending: it is gone when the lock is free.
+			asked = err == nil
+			if errors.Is(err, errHangs) {
+				patience = time.After(0)
+			}
+		}
+		release, err := c.home.Acquire()
+		if err == nil {
+			defer release()
+			_, err := process.EndLeftovers(ctx, workFolders(c.home)...)
+			return err
+		}
+		if !errors.Is(err, home.ErrLocked) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("stop the supervisor: %w", ctx.Err())
+		case <-patience:
+			holder := c.home.Holder()
+			if killed {
+				return fmt.Errorf("stop the supervisor: pid %d does not end: end it by hand; its log is %s", holder, c.home.Log(Command))
+			}
+			if err := kill(holder); err != nil {
+				return fmt.Errorf("stop the supervisor: end pid %d, which hangs: %w", holder, err)
+			}
+			asked, killed, patience = true, true, time.After(killTimeout)
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// kill ends a supervisor. What it runs ends with it.
+func kill(pid int) error {
+	if pid == 0 {
+		return errors.New("its process is not known")
+	}
+	p, err := os.FindProcess(pid)
+	if err == nil {
+		err = p.Kill()
+	}
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,115 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/strata-platform/strata/internal/local/controlplane"
+	"github.com/strata-platform/strata/internal/local/node"
+)
+
+const (
+	// nodeTimeout is how long a node may take to register.
+	nodeTimeout = time.Minute
+	// The wait before a node that ended by itself is run again doubles from minNodeBackoff to maxNodeBackoff.
+	minNodeBackoff = time.Second
+	maxNodeBackoff = 30 * time.Second
+)
+
+// localNode is the node of the cluster, which runs inside of this process until stop. When it ends by itself it is run
+// again.
+type localNode struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu       sync.Mutex
+	restarts int
+	lastErr  error
+}
+
+// startNode runs the node in the background and returns when it has registered.
+func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlane) (*localNode, error) {
+	// Pods of an earlier run are gone with their processes; what they left would only be in the way.
+	if err := os.RemoveAll(c.home.Pods()); err != nil {
+		return nil, fmt.Errorf("start the node: %w", err)
+	}
+	serving, err := plane.NodeTLS()
+	if err != nil {
+		return nil, fmt.Errorf("start the node: %w", err)
+	}
+	options := node.Options{
+		Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: c.version, Catalogue: c.catalogue,
+		Pods: c.home.Pods(), Logs: c.home.Logs(), Processes: &c.pods, Listen: c.home.Listen, TLS: serving, Log: c.log,
+	}
+	running, cancel := context.WithCancel(context.Background())
+	n := &localNode{cancel: cancel, done: make(chan struct{})}
+	ready, first := make(chan struct{}), make(chan error, 1)
+	var once sync.Once
+	go func() {
+		defer close(n.done)
+		n.run(running, func() error {
+			err := node.Run(running, options, func() { once.Do(func() { close(ready) }) })
+			select {
+			case first <- err:
+			default:
+			}
+			return err
+		})
+	}()
+	select {
+	case <-ready:
+		return n, nil
+	case err = <-first:
+	case <-time.After(nodeTimeout):
+		err = fmt.Errorf("it did not register within %s", nodeTimeout)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	n.stop()
+	return nil, fmt.Errorf("start the node: %w", err)
+}
+
+// run runs the node again and again until ctx ends.
+func (n *localNode) run(ctx context.Context, node func() error) {
+	backoff := minNodeBackoff
+	for {
+		began := time.Now()
+		err := node()
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			err = errors.New("the node ended by itself")
+		}
+		if time.Since(began) > 2*maxNodeBackoff {
+			backoff = minNodeBackoff
+		}
+		n.mu.Lock()
+		n.restarts++
+		n.lastErr = err
+		n.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(backoff):
+		}
+		backoff = min(2*backoff, maxNodeBackoff)
+	}
+}
+
+// stop stops the node and its pods.
+func (n *localNode) stop() {
+	n.cancel()
+	<-n.done
+}
+
+// state is how often the node was run again, and why the last time.
+func (n *localNode) state() (restarts int, lastErr error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.restarts, n.lastErr
+}
