@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
 	"google.golang.org/api/iam/v1"
 )
@@ -28,14 +29,20 @@ func login(t *testing.T, key []byte) (string, error) {
 	return token.AccessToken, nil
 }
 
-// token is login where a failure ends the test.
-func (c *cloud) token(key []byte) string {
+// tokens returns the source of the tokens of a key file.
+func (c *cloud) tokens(key []byte) oauth2.TokenSource {
 	c.t.Helper()
 	config, err := google.JWTConfigFromJSON(key, cloudPlatform)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	token, err := config.TokenSource(c.t.Context()).Token()
+	return config.TokenSource(c.t.Context())
+}
+
+// token is login where a failure ends the test.
+func (c *cloud) token(key []byte) string {
+	c.t.Helper()
+	token, err := c.tokens(key).Token()
 	if err != nil {
 		c.t.Fatal(err)
 	}

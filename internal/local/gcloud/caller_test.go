@@ -1,0 +1,125 @@
+package gcloud_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+
+	crm "google.golang.org/api/cloudresourcemanager/v1"
+	"google.golang.org/api/iam/v1"
+)
+
+// caller makes calls of the table in the identity of a service account, whose role changes.
+type caller struct {
+	*cloud
+	token   string
+	member  string
+	role    string
+	objects int // counts the objects that calls made
+}
+
+// becomes gives the account one role on the project, or none.
+func (c *caller) becomes(role string) {
+	c.t.Helper()
+	projects := c.owner().projects.Projects
+	policy, err := projects.GetIamPolicy(projectID, &crm.GetIamPolicyRequest{}).Do()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, binding := range policy.Bindings {
+		binding.Members = slices.DeleteFunc(binding.Members, func(member string) bool { return member == c.member })
+	}
+	if role != "" {
+		policy.Bindings = append(policy.Bindings, &crm.Binding{Role: role, Members: []string{c.member}})
+	}
+	if _, err := projects.SetIamPolicy(projectID, &crm.SetIamPolicyRequest{Policy: policy}).Do(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.role = role
+}
+
+const customRole = "projects/" + projectID + "/roles/custom"
+
+// gets gives the account a custom role with these permissions.
+func (c *caller) gets(permissions ...string) {
+	c.t.Helper()
+	roles := c.owner().iam.Projects.Roles
+	_, err := roles.Create("projects/"+projectID, &iam.CreateRoleRequest{RoleId: "custom", Role: &iam.Role{Stage: "GA"}}).Do()
+	if err != nil && code(err) != http.StatusConflict {
+		c.t.Fatal(err)
+	}
+	if c.role != customRole {
+		c.becomes(customRole)
+	}
+	if _, err := roles.Patch(customRole, &iam.Role{IncludedPermissions: permissions}).UpdateMask("includedPermissions").Do(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+var variables = regexp.MustCompile(`\{[a-zA-Z]+\}`)
+
+// make makes a call about things that do not exist, or with an empty request, so that those who may make it change
+// nothing, and returns the refusal where there is one.
+func (c *caller) make(route string) (refused bool, body string) {
+	method, path, _ := strings.Cut(route, " ")
+	segments := strings.Split(path, "/")
+	for i, segment := range segments {
+		segments[i], _, _ = strings.Cut(segment, "|")
+		if _, verb, ok := strings.Cut(segment, ":"); ok && strings.Contains(segment, "|") {
+			segments[i] += ":" + verb
+		}
+	}
+	path = "/" + strings.Join(segments, "/")
+	path = variables.ReplaceAllStringFunc(path, func(name string) string {
+		switch name {
+		case "{project}":
+			return projectID
+		case "{account}":
+			return "none@" + projectID + ".iam.gserviceaccount.com"
+		case "{service}":
+			return "none.googleapis.com"
+		case "{bucket}", "{toBucket}":
+			return "strata-calls"
+		case "{toObject}":
+			// Each time a new object: to overwrite one takes another permission.
+			return c.newObject()
+		case "{object}":
+			if strings.HasSuffix(route, "/compose") {
+				return c.newObject()
+			}
+			if oneOf([]string{"GET", "HEAD", "POST"}, method) {
+				return "there"
+			}
+		}
+		return "none"
+	})
+	path = strings.Replace(path, "/storage/xml/", "/", 1)
+	query, request := "", ""
+	switch {
+	case strings.HasSuffix(route, "/b"):
+		query = "?project=" + projectID
+	case strings.HasPrefix(route, "PUT") && strings.HasSuffix(route, "/iam"):
+		request = `{"etag":"b2xk"}`
+	case strings.HasPrefix(route, "POST") && strings.HasSuffix(route, "/o"):
+		query = "?uploadType=media&name=" + c.newObject()
+	case strings.HasSuffix(route, "/compose"):
+		request = `{"sourceObjects":[{"name":"there"}]}`
+	}
+	answer := httptest.NewRecorder()
+	r := httptest.NewRequest(method, path+query, strings.NewReader(request))
+	r.Header.Set("Authorization", "Bearer "+c.token)
+	c.ServeHTTP(answer, r)
+	if answer.Code >= 500 && answer.Code != http.StatusNotImplemented || answer.Code == http.StatusUnauthorized {
+		c.t.Errorf("%s %s is answered with %d %s", method, path, answer.Code, answer.Body)
+	}
+	return answer.Code == http.StatusForbidden, answer.Body.String()
+}
+
+// newObject is the name of an object that is not there: to overwrite one takes another permission.
+func (c *caller) newObject() string {
+	c.objects++
+	return fmt.Sprintf("new-%d", c.objects)
+}

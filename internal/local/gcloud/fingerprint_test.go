@@ -1,0 +1,48 @@
+package gcloud
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"go.etcd.io/bbolt"
+)
+
+// Routes returns every call that is emulated, as "METHOD prefix/pattern".
+func (s *Server) Routes() []string {
+	var all []string
+	for _, svc := range s.services {
+		for _, r := range svc.routes {
+			all = append(all, r.method+" "+svc.prefix+"/"+r.pattern)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// KnownPermissions are the permissions of the emulated services.
+func KnownPermissions() map[string]bool { return knownPermissions() }
+
+// Fingerprint is the same for two stores that hold the same, apart from access tokens.
+func (s *Server) Fingerprint() (string, error) {
+	hash := sha256.New()
+	err := s.store.view(func(tx *bbolt.Tx) error {
+		for _, t := range allTables() {
+			if t == tokens {
+				continue
+			}
+			err := tx.Bucket([]byte(t)).ForEach(func(k, v []byte) error {
+				for _, part := range [][]byte{[]byte(t), k, v} {
+					sum := sha256.Sum256(part)
+					hash.Write(sum[:])
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return hex.EncodeToString(hash.Sum(nil)), err
+}
