@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -145,5 +147,30 @@ func TestLogOptions(t *testing.T) {
 	o, err = logOptions(url.Values{"sinceTime": {"2026-11-21T07:00:00Z"}}, now)
 	if err != nil || !o.Since.Equal(now.Add(-time.Hour)) || o.follow || o.previous || o.Tail != nil || o.Limit != 0 {
 		t.Errorf("the options are %+v (%v)", o, err)
+	}
+}
+
+func TestLogsOfPodsThatAreGoneAreRemovedAtTheStart(t *testing.T) {
+	n := newTestNode(t)
+	ended := aPod(corev1.PodSpec{Containers: containersNamed("example.com/program:v1", "main")})
+	n.lister = listerOf(t, ended)
+	if err := n.pruneLogs(); err != nil {
+		t.Errorf("before there is any log: %v", err)
+	}
+	kept, gone := n.logPath("default", "one", "main"), n.logPath("default", "two", "main")
+	for _, path := range []string{kept, kept + ".previous", gone, gone + ".1", gone + ".previous"} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("x\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := n.pruneLogs(); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(filepath.Join(n.podLogs(), "*"))
+	if err != nil || len(left) != 2 || left[0] != kept || left[1] != kept+".previous" {
+		t.Errorf("what is left are %v (%v)", left, err)
 	}
 }

@@ -3,13 +3,8 @@ package node
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,13 +13,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-
-	"github.com/strata-platform/strata/internal/local/controlplane"
 )
 
 // askLogs asks the API server for logs.
@@ -193,131 +184,4 @@ func TestTheLogOfAPodThatCannotStartSaysWhy(t *testing.T) {
 		}
 		return fmt.Errorf("it says %w", err)
 	})
-}
-
-func TestWhoMayNotGetLogsIsRefused(t *testing.T) {
-	c := realCluster(t)
-	t.Parallel()
-	ns := c.namespace(t)
-	c.ticker(t, ns)
-	for name, resources := range map[string][]string{"onlooker": {"pods"}, "reader": {"pods", "pods/log"}} {
-		if _, err := c.RbacV1().Roles(ns).Create(t.Context(), &rbacv1.Role{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: resources, Verbs: []string{"get"}}},
-		}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.RbacV1().RoleBindings(ns).Create(t.Context(), &rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-			Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: name}},
-		}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	as := func(user string) kubernetes.Interface {
-		config := rest.CopyConfig(c.config)
-		config.Impersonate.UserName = user
-		client, err := kubernetes.NewForConfig(config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return client
-	}
-	eventually(t, "the reader may get the logs", func() error {
-		_, err := askLogs(t, as("reader"), ns, "ticker", corev1.PodLogOptions{})
-		return err
-	})
-	if _, err := as("onlooker").CoreV1().Pods(ns).Get(t.Context(), "ticker", metav1.GetOptions{}); err != nil {
-		t.Errorf("the onlooker may not get the pod: %v", err)
-	}
-	_, err := askLogs(t, as("onlooker"), ns, "ticker", corev1.PodLogOptions{})
-	if !apierrors.IsForbidden(err) {
-		t.Errorf("who may get pods alone gets logs: %v", err)
-	}
-}
-
-func TestTheNodeAnswersTheAPIServerAlone(t *testing.T) {
-	c := realCluster(t)
-	t.Parallel()
-	ns := c.namespace(t)
-	c.ticker(t, ns)
-	object, err := c.CoreV1().Nodes().Get(t.Context(), controlplane.NodeName, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	port, err := c.home.Port(portName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if shown := object.Status.DaemonEndpoints.KubeletEndpoint.Port; int(shown) != port {
-		t.Fatalf("the node's status shows port %d, want the kept port %d", shown, port)
-	}
-	url := fmt.Sprintf("https://%s/containerLogs/%s/ticker/guest", net.JoinHostPort(loopback, strconv.Itoa(port)), ns)
-	keys, err := filepath.Glob(filepath.Join(c.home.Kubernetes(), "pki", "*.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	asked := 0
-	for _, key := range append(keys, "") {
-		name := strings.TrimSuffix(filepath.Base(key), ".key")
-		config := &tls.Config{InsecureSkipVerify: true}
-		if key != "" {
-			certificate, err := tls.LoadX509KeyPair(strings.TrimSuffix(key, ".key")+".crt", key)
-			if err != nil {
-				continue // a bare key pair
-			}
-			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &certificate, nil }
-		}
-		asked++
-		transport := &http.Transport{TLSClientConfig: config}
-		response, err := (&http.Client{Transport: transport}).Get(url)
-		if err == nil {
-			_, _ = io.Copy(io.Discard, response.Body)
-			response.Body.Close()
-		}
-		transport.CloseIdleConnections()
-		switch may := name == "kube-apiserver-kubelet-client"; {
-		case may && (err != nil || response.StatusCode != http.StatusOK):
-			t.Errorf("the API server is refused: %v", err)
-		case !may && err == nil:
-			t.Errorf("the certificate %q is answered: %s", name, response.Status)
-		case !may && !refused(err):
-			t.Errorf("the certificate %q is not refused but %v", name, err)
-		}
-	}
-	if asked < 8 {
-		t.Errorf("only %d certificates were tried", asked)
-	}
-}
-
-// refused says whether the other side ended a connection with an alert of TLS.
-func refused(err error) bool {
-	var alert *net.OpError
-	return errors.As(err, &alert) && alert.Op == "remote error"
-}
-
-func TestLogsOfPodsThatAreGoneAreRemovedAtTheStart(t *testing.T) {
-	n := newTestNode(t)
-	ended := aPod(corev1.PodSpec{Containers: containersNamed("example.com/program:v1", "main")})
-	n.lister = listerOf(t, ended)
-	if err := n.pruneLogs(); err != nil {
-		t.Errorf("before there is any log: %v", err)
-	}
-	kept, gone := n.logPath("default", "one", "main"), n.logPath("default", "two", "main")
-	for _, path := range []string{kept, kept + ".previous", gone, gone + ".1", gone + ".previous"} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("x\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := n.pruneLogs(); err != nil {
-		t.Fatal(err)
-	}
-	left, err := filepath.Glob(filepath.Join(n.podLogs(), "*"))
-	if err != nil || len(left) != 2 || left[0] != kept || left[1] != kept+".previous" {
-		t.Errorf("what is left are %v (%v)", left, err)
-	}
 }
