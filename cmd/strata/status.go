@@ -14,7 +14,7 @@ import (
 	"github.com/strata-platform/strata/internal/status"
 )
 
-// errNotReady makes the exit code of a status that was printed and is not ready.
+// errNotReady makes the exit code of a report that was printed and says that something is not as it should be.
 var errNotReady = errors.New("not ready")
 
 // watchEvery is how often `status --watch` looks.

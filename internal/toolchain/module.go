@@ -149,6 +149,23 @@ func (t *Toolchain) askGo(ctx context.Context) (string, error) {
 	return t.goVersion, nil
 }
 
+// Go returns the version of the go command on PATH and the least that the repository needs, both as in "go1.26.0".
+func (t *Toolchain) Go(ctx context.Context) (found, needed string, err error) {
+	content, err := os.ReadFile(filepath.Join(t.root, "go.mod"))
+	if err != nil {
+		return "", "", err
+	}
+	parsed, err := modfile.ParseLax(filepath.Join(t.root, "go.mod"), content, nil)
+	if err != nil {
+		return "", "", err
+	}
+	if parsed.Go != nil {
+		needed = "go" + parsed.Go.Version
+	}
+	found, err = t.askGo(ctx)
+	return found, needed, err
+}
+
 func isRoot(dir string) bool {
 	content, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil || modfile.ModulePath(content) != modulePath {

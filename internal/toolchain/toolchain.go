@@ -91,6 +91,9 @@ func FindRoot(start string) (string, error) {
 	}
 }
 
+// Cache returns the folder that holds the tools. It is made when the first one is built.
+func (t *Toolchain) Cache() string { return t.cache }
+
 // Names returns the names of all tools, in the order in which they are best built.
 func (t *Toolchain) Names() []string {
 	var names []string

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/strata-platform/strata/internal/local/doctor"
+)
+
+func newDoctor(io streams) *cobra.Command {
+	var o output
+	command := &cobra.Command{
+		Use:   "doctor",
+		Short: "Tell what this machine has and lacks for the local target, and how to get it",
+		Long: `Tell what this machine has and lacks for the local target, and how to get it. It changes nothing. The exit code is 1
+only when something that is needed is lacking (✗); with a warning (!) Strata works, but slower or less safely.`,
+		Example: `  strata doctor
+  strata doctor -o json`,
+		Args: arguments(cobra.NoArgs),
+		RunE: func(command *cobra.Command, _ []string) error {
+			asJSON, err := o.json()
+			if err != nil {
+				return err
+			}
+			p, err := openLocal("")
+			if err != nil {
+				return err
+			}
+			report := doctor.Check(doctor.Look(command.Context(), p.Toolchain, p.Home))
+			if asJSON {
+				if err := printJSON(io.out, report); err != nil {
+					return err
+				}
+			} else {
+				report.Print(io.out)
+			}
+			if !report.OK {
+				return errNotReady
+			}
+			return nil
+		},
+	}
+	o.bind(command)
+	return command
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/strata-platform/strata/internal/local/doctor"
+)
+
+// TestDoctorOfThisMachine runs the real command. Whatever this machine lacks, it has what this test runs with.
+func TestDoctorOfThisMachine(t *testing.T) {
+	t.Setenv(homeVariable, filepath.Join(t.TempDir(), "home"))
+	code, out, stderr := call(t, "doctor", "-o", "json")
+	var report doctor.Report
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatalf("%v: %s %s", err, out, stderr)
+	}
+	if (code == exitDone) != report.OK || stderr != "" {
+		t.Errorf("doctor exits %d with %s, ok: %v", code, stderr, report.OK)
+	}
+	levels := map[string]doctor.Level{}
+	for _, f := range report.Findings {
+		levels[f.Check] = f.Level
+	}
+	for _, check := range []string{"go", "git", "platform"} {
+		if levels[check] != doctor.OK {
+			t.Errorf("%s is %s", check, levels[check])
+		}
+	}
+	if code, out, _ := call(t, "doctor"); code == exitUsage || !strings.Contains(out, "✓ go") {
+		t.Errorf("as text doctor says (%d)\n%s", code, out)
+	}
+}
+
+// TestDoctorOfAMachineThatLacksSomething takes everything from PATH.
+func TestDoctorOfAMachineThatLacksSomething(t *testing.T) {
+	t.Setenv(homeVariable, filepath.Join(t.TempDir(), "home"))
+	t.Setenv("PATH", t.TempDir())
+	code, out, _ := call(t, "doctor")
+	for _, want := range []string{"✗ go", "no Go on PATH", "→ install Go from https://go.dev/dl", "✗ git", "Something that is needed is lacking"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("doctor does not say %q:\n%s", want, out)
+		}
+	}
+	if code != exitFailed {
+		t.Errorf("doctor exits %d", code)
+	}
+}

@@ -1,0 +1,60 @@
+package doctor
+
+import (
+	"bufio"
+	"os"
+	"strconv"
+	"strings"
+
+	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// memory returns how much memory the machine has, and how much of it programs could get (proc(5), meminfo).
+func memory() (total, free int64) {
+	file, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return 0, 0
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 2 {
+			continue
+		}
+		kilobytes, _ := strconv.ParseInt(fields[1], 10, 64)
+		switch fields[0] {
+		case "MemTotal:":
+			total = kilobytes << 10
+		case "MemAvailable:":
+			free = kilobytes << 10
+		}
+	}
+	return total, free
+}
+
+// freeSpace returns how much this user may still write where a folder is, or will be made.
+func freeSpace(dir string) int64 {
+	var fs unix.Statfs_t
+	if unix.Statfs(existing(dir), &fs) != nil {
+		return 0
+	}
+	return int64(fs.Bavail) * fs.Bsize
+}
+
+func openFiles() uint64 {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return 0
+	}
+	return limit.Max
+}
+
+func landlockVersion() int {
+	version, err := landlock.LandlockGetABIVersion()
+	if err != nil {
+		return 0
+	}
+	return version
+}
