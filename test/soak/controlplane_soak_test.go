@@ -68,6 +68,9 @@ func kill(t *testing.T, p *stratatest.Platform, round int) map[int]string {
 		}
 	}
 	for pid, name := range victims {
+		if pid == 0 {
+			t.Fatalf("%s does not run", name) // and 0 would be this test's own group
+		}
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatalf("kill %s: %v", name, err)
 		}
