@@ -98,6 +98,14 @@ type running struct {
 	began   time.Time
 }
 
+// exitError says why the program ended, where nobody asked it to.
+func (r *running) exitError() error {
+	if r.process == nil {
+		return nil
+	}
+	return r.process.ExitError()
+}
+
 // run runs the container until it is not to be started again, or until ctx ends; then the program gets the pod's grace
 // period. It returns the last exit code.
 func (c *container) run(ctx context.Context) int {
@@ -128,7 +136,7 @@ func (c *container) run(ctx context.Context) int {
 		if why == changed || time.Since(r.began) > crashesForgiven {
 			crashDelay = 0
 		}
-		c.crashed(crashDelay)
+		c.crashed(r.exitError(), crashDelay)
 		if !c.wait(ctx, crashDelay, nil) {
 			return code
 		}

@@ -1,6 +1,8 @@
 package node
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -39,6 +41,22 @@ func (p *pod) removeLogs() {
 		_ = logfile.Remove(c.logPath())
 		_ = logfile.Remove(logfile.Previous(c.logPath()))
 	}
+}
+
+// How much of a container's log its status shows, as the kubelet has it (Kubernetes, "Determine the Reason for Pod Failure").
+const (
+	lastLines = 80
+	lastBytes = 2048
+)
+
+// lastWords is the end of what the container's last run wrote.
+func (c *container) lastWords() string {
+	lines := int64(lastLines)
+	var text bytes.Buffer
+	// Without a log the status has no message, and that is all.
+	_ = logfile.Read(context.Background(), c.logPath(), logfile.Options{Tail: &lines}, &text)
+	words := bytes.TrimSpace(text.Bytes())
+	return string(bytes.ToValidUTF8(words[max(0, len(words)-lastBytes):], nil))
 }
 
 // pruneLogs removes the logs of pods that were deleted while no node ran.

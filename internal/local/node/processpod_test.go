@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,9 @@ func TestAPodThatCrashesShowsACrashLoop(t *testing.T) {
 	if !strings.Contains(status.State.Waiting.Message, "the configuration is wrong") {
 		t.Errorf("the status does not say why: %s", status.State.Waiting.Message)
 	}
+	if last.Message != "starting\nthe configuration is wrong" {
+		t.Errorf("the message of the last end is %q, want the end of its log", last.Message)
+	}
 	if p.Status.Phase != corev1.PodRunning || isReady(p) == nil {
 		t.Errorf("the pod is %s, ready: %v", p.Status.Phase, isReady(p) == nil)
 	}
@@ -44,22 +48,30 @@ func TestAPodThatIsNotRestartedShowsItsEnd(t *testing.T) {
 	t.Parallel()
 	ns := c.namespace(t)
 	for name, test := range map[string]struct {
-		phase corev1.PodPhase
-		code  int32
+		phase        corev1.PodPhase
+		code, signal int32
 	}{
-		"crash": {corev1.PodFailed, guestFailed},
-		"end":   {corev1.PodSucceeded, 0},
+		"crash": {corev1.PodFailed, guestFailed, 0},
+		"abort": {corev1.PodFailed, 128 + 9, 9},
+		"end":   {corev1.PodSucceeded, 0, 0},
 	} {
 		c.create(t, ns, name, corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{guest(name)}})
-		p := c.waitPod(t, ns, name, "it has ended", func(p *corev1.Pod) error {
-			if p.Status.Phase != test.phase {
-				return errors.New(describe(p.Status))
-			}
-			return nil
-		})
-		if end := p.Status.ContainerStatuses[0].State.Terminated; end == nil || end.ExitCode != test.code {
-			t.Errorf("%s ended as %+v, want exit code %d", name, end, test.code)
+		p := c.waitPod(t, ns, name, "it has ended", inPhase(test.phase))
+		if end := p.Status.ContainerStatuses[0].State.Terminated; end == nil || end.ExitCode != test.code || end.Signal != test.signal {
+			t.Errorf("%s ended as %+v, want exit code %d, signal %d", name, end, test.code, test.signal)
 		}
+	}
+}
+
+func TestAPodIsTriedUntilItSucceeds(t *testing.T) {
+	c := realCluster(t)
+	t.Parallel()
+	ns := c.namespace(t)
+	c.create(t, ns, "flaky", corev1.PodSpec{RestartPolicy: corev1.RestartPolicyOnFailure, Containers: []corev1.Container{guest("flaky", filepath.Join(t.TempDir(), "tried"))}})
+	p := c.waitPod(t, ns, "flaky", "it has succeeded", inPhase(corev1.PodSucceeded))
+	s := p.Status.ContainerStatuses[0]
+	if s.RestartCount != 1 || s.LastTerminationState.Terminated == nil || s.LastTerminationState.Terminated.ExitCode != guestFailed {
+		t.Errorf("its status is %+v", s)
 	}
 }
 
@@ -202,23 +214,5 @@ func TestAPodReachesAnotherByTheNameOfItsService(t *testing.T) {
 	})
 	if said := c.log(ns, "client", "guest"); !strings.Contains(said, "server was asked for /greeting") {
 		t.Errorf("the client says %q", said)
-	}
-}
-
-func TestAFailedLivenessProbeRestartsAContainer(t *testing.T) {
-	c := realCluster(t)
-	t.Parallel()
-	ns := c.namespace(t)
-	sick := guest("report")
-	sick.LivenessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"/bin/sh", "-c", "echo unwell; exit 1"}}}, PeriodSeconds: 1, FailureThreshold: 2}
-	c.create(t, ns, "sick", corev1.PodSpec{Containers: []corev1.Container{sick}})
-	c.waitPod(t, ns, "sick", "it was restarted", func(p *corev1.Pod) error {
-		if len(p.Status.ContainerStatuses) == 0 || p.Status.ContainerStatuses[0].RestartCount == 0 {
-			return errors.New(describe(p.Status))
-		}
-		return nil
-	})
-	if e := c.event(t, ns, "sick", "Unhealthy"); !strings.Contains(e.Message, "unwell") {
-		t.Errorf("the event does not say what the probe said: %s", e.Message)
 	}
 }

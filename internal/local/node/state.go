@@ -44,12 +44,9 @@ func (c *container) terminated(r *running) int {
 		// As the kubelet has it, so that nobody takes the pod for one that succeeded.
 		t.ExitCode, t.Reason, t.Message = killedCode, "ContainerStatusUnknown", "the pod was ended before the container ran"
 	case r.process != nil:
-		t.StartedAt, t.ExitCode = metav1.NewTime(r.began), int32(r.process.ExitCode())
+		t.StartedAt, t.ExitCode, t.Signal = metav1.NewTime(r.began), int32(r.process.ExitCode()), int32(r.process.Signal())
 		if t.ExitCode != 0 {
-			t.Reason = "Error"
-		}
-		if err := r.process.ExitError(); err != nil && t.ExitCode != 0 {
-			t.Message = err.Error()
+			t.Reason, t.Message = "Error", c.lastWords()
 		}
 	default:
 		t.StartedAt = metav1.NewTime(r.began)
@@ -64,18 +61,20 @@ func (c *container) terminated(r *running) int {
 // killedCode is the exit code of a program that was killed.
 const killedCode = 137
 
-// crashed turns the end of a run into the wait for the next.
-func (c *container) crashed(delay time.Duration) {
-	o := c.pod.current()
+// crashed turns the end of a run into the wait for the next. why says how it ended.
+func (c *container) crashed(why error, delay time.Duration) {
+	message := fmt.Sprintf("back-off %s restarting container %s of pod %s", delay, c.spec.Name, c.pod.current().Name)
+	if why != nil {
+		message += ": " + why.Error()
+	}
 	c.set(func() {
 		c.last, c.restarts = c.state, c.restarts+1
 		if delay > 0 {
-			message := fmt.Sprintf("back-off %s restarting container %s of pod %s: %s", delay, c.spec.Name, o.Name, c.state.Terminated.Message)
 			c.state = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: message}}
 		}
 	})
 	if delay > 0 {
-		c.pod.event(corev1.EventTypeWarning, "BackOff", "back-off %s restarting container %s", delay, c.spec.Name)
+		c.pod.event(corev1.EventTypeWarning, "BackOff", "%s", message)
 	}
 }
 

@@ -121,6 +121,15 @@ func (p *Process) ExitCode() int {
 	return status.ExitStatus()
 }
 
+// Signal is the number of the signal that ended the program, or 0. It is valid once Done is closed.
+func (p *Process) Signal() int {
+	status := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if !status.Signaled() {
+		return 0
+	}
+	return int(status.Signal())
+}
+
 // ExitError says why a program that was not asked to stop has ended, with the essence of what it wrote. It is nil while
 // the program runs and after Stop.
 func (p *Process) ExitError() error {

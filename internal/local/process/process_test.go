@@ -50,6 +50,9 @@ func TestExitCodeOfAKilledProgramNamesTheSignal(t *testing.T) {
 	if p.ExitCode() != 128+int(syscall.SIGSEGV) {
 		t.Errorf("exit code is %d, want %d", p.ExitCode(), 128+int(syscall.SIGSEGV))
 	}
+	if p.Signal() != int(syscall.SIGSEGV) {
+		t.Errorf("signal is %d, want %d", p.Signal(), int(syscall.SIGSEGV))
+	}
 }
 
 func TestStopLetsAProgramEndByItself(t *testing.T) {
