@@ -150,11 +150,16 @@ func testCatalogue(tools *toolchain.Toolchain) Catalogue {
 	return Catalogue{
 		flux("source-controller", Listen{"--storage-addr", 9090}),
 		flux("kustomize-controller"),
-		{
-			May: anybody, Commands: true, Repository: guestRepository, Tag: "v1", Env: map[string]string{guestVariable: "1", "FROM_IMAGE": "image"},
-			Program: func(context.Context) (string, error) { return os.Executable() },
-			Listen:  []Listen{{"--listen", guestPort}},
-		},
+		guestProgram(guestRepository, "image"),
+		guestProgram(otherGuestRepository, "other image"),
+	}
+}
+
+func guestProgram(repository, env string) Image {
+	return Image{
+		May: anybody, Commands: true, Repository: repository, Tag: "v1", Env: map[string]string{guestVariable: "1", "FROM_IMAGE": env},
+		Program: func(context.Context) (string, error) { return os.Executable() },
+		Listen:  []Listen{{"--listen", guestPort}},
 	}
 }
 

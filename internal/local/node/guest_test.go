@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -24,9 +25,12 @@ import (
 const (
 	guestRepository = "example.com/guest"
 	guestImage      = guestRepository + ":v1"
-	guestVariable   = "NODE_TEST_GUEST"
-	guestPort       = 8080
-	guestFailed     = 7
+	// The same program as another image.
+	otherGuestRepository = "example.com/other-guest"
+	otherGuestImage      = otherGuestRepository + ":v1"
+	guestVariable        = "NODE_TEST_GUEST"
+	guestPort            = 8080
+	guestFailed          = 7
 )
 
 // guest is a container that runs the guest.
@@ -72,7 +76,10 @@ func playGuest(args []string) error {
 			fmt.Fprint(w, os.Getenv("HOSTNAME"), " was asked for ", r.URL.Path)
 		}))
 	case "fetch":
-		return fetch(args[1])
+		return fetch(args[1], 1)
+	case "fetch-until":
+		n, err := strconv.Atoi(args[2])
+		return errors.Join(err, fetch(args[1], n))
 	case "journal":
 		signal.Notify(asked, syscall.SIGTERM)
 		if err := note(args[1], args[2]+" begins"); err != nil {
@@ -165,13 +172,23 @@ func note(journal, line string) error {
 	return errors.Join(err, f.Close())
 }
 
-func fetch(url string) error {
-	response, err := http.Get(url)
-	if err != nil {
-		return err
+// fetch asks a server until it has given so many different answers.
+func fetch(url string, answers int) error {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for seen := map[string]bool{}; len(seen) < answers; {
+		response, err := client.Get(url)
+		if err != nil {
+			return err
+		}
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		if err != nil {
+			return err
+		}
+		if !seen[string(body)] {
+			fmt.Println(string(body))
+		}
+		seen[string(body)] = true
 	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	fmt.Println(string(body))
-	return err
+	return nil
 }
