@@ -220,7 +220,7 @@ func TestProgramsAreRefusedWithTheReason(t *testing.T) {
 	for program, want := range map[string]string{
 		strings.ReplaceAll(deployment, "name: shop}", "name: shop, colour: red}"):     "colour",
 		strings.ReplaceAll(deployment, "length: 24", "length: many"):                  "length",
-		strings.ReplaceAll(deployment, "{length: 24}", "{length: 3, minUpper: 4}"):    "length must be at least 1 and at least the sum of the minimums, 4, not 3",
+		strings.ReplaceAll(deployment, "{length: 24}", "{length: 3, minUpper: 4}"):    "length must be at least the sum of the minimums, 4, not 3",
 		strings.ReplaceAll(deployment, "gcp:sql:Database\n", "gcp:compute:Network\n"): "gcp:compute:Network",
 	} {
 		s.write(t, program)

@@ -30,9 +30,9 @@ func Package() provider.Package {
 		Configure: b.configure,
 		Resources: map[string]provider.Resource{
 			sdk.FluxBootstrapGitToken: {
-				Args:    sdk.FluxBootstrapGitArgs{},
-				State:   sdk.FluxBootstrapGit{},
-				Replace: []string{"namespace", "path", "secretName"},
+				Args:  sdk.FluxBootstrapGitArgs{},
+				State: sdk.FluxBootstrapGit{},
+				Rules: provider.Rules{}.Each(provider.Rule{Replace: true}, "namespace path secretName"),
 				// One cluster has room for one Flux, whatever its namespace: the old one always goes first.
 				Identity: []string{},
 				Operations: provider.Handle(provider.CRUD[Install, state]{

@@ -3,6 +3,8 @@ package gcp
 import (
 	"context"
 	"fmt"
+	"net"
+	"regexp"
 	"strings"
 
 	sdk "github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/storage"
@@ -12,29 +14,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// bucketNameLength is the longest name of a bucket.
-const bucketNameLength = 63
-
-type bucketArgs struct {
-	ForceDestroy             bool                      `json:"forceDestroy"`
-	Labels                   map[string]string         `json:"labels"`
-	Location                 string                    `json:"location"`
-	Name                     string                    `json:"name"`
-	Project                  string                    `json:"project"`
-	PublicAccessPrevention   string                    `json:"publicAccessPrevention,omitempty"`
-	StorageClass             string                    `json:"storageClass,omitempty"`
-	UniformBucketLevelAccess bool                      `json:"uniformBucketLevelAccess"`
-	Versioning               *storage.BucketVersioning `json:"versioning,omitempty"`
-}
-
-type bucketState struct {
-	bucketArgs
-	ProjectNumber   uint64            `json:"projectNumber,omitempty"`
-	EffectiveLabels map[string]string `json:"effectiveLabels"`
-	PulumiLabels    map[string]string `json:"pulumiLabels"`
-	SelfLink        string            `json:"selfLink"`
-	URL             string            `json:"url"`
-}
+// bucketNames is what a bucket may be called.
+var bucketNames = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{1,220}[a-z0-9]$`)
 
 type bucketRequest = provider.Request[bucketArgs, bucketState]
 
@@ -42,23 +23,57 @@ func (g *plugin) bucket() provider.Resource {
 	return provider.Resource{
 		Args:     sdk.BucketArgs{},
 		State:    sdk.Bucket{},
-		Replace:  []string{"name", "location", "project", "enableObjectRetention", "customPlacementConfig.dataLocations"},
+		Rules:    bucketRules(),
 		Identity: []string{"name"},
-		Computed: []string{"project", "publicAccessPrevention", "rpo", "softDeletePolicy", "uniformBucketLevelAccess", "versioning", "website"},
-		Secrets:  []string{"effectiveLabels", "pulumiLabels"},
-		AutoName: &provider.AutoName{Property: "name", MaxLength: bucketNameLength},
-		Defaults: map[string]property.Value{"forceDestroy": property.New(false), "storageClass": property.New("STANDARD")},
+		AutoName: "name",
+		Differ:   unlockingRetention,
 		Operations: provider.Handle(provider.CRUD[bucketArgs, bucketState]{
+			Check:  checkBucket,
 			Create: g.createBucket,
-			Read: func(ctx context.Context, r bucketRequest) (string, bucketState, error) {
-				name := r.ID[strings.LastIndex(r.ID, "/")+1:]
-				state, err := g.liveBucket(ctx, name, r.State.bucketArgs)
-				return name, state, err
-			},
+			Read:   g.readBucket,
 			Update: g.updateBucket,
 			Delete: g.deleteBucket,
 		}),
 	}
+}
+
+// checkBucketName refuses what no bucket can be called.
+func checkBucketName(name string) string {
+	long := false
+	for part := range strings.SplitSeq(name, ".") {
+		long = long || len(part) > 63
+	}
+	switch plain := strings.ReplaceAll(name, "0", "o"); {
+	case !bucketNames.MatchString(name), long:
+		return fmt.Sprintf("must be 3 to 63 lower case letters, digits, dashes, underscores and dots, letters or digits at both ends, not %q", name)
+	case net.ParseIP(name) != nil:
+		return fmt.Sprintf("must not be an IP address, as %q is", name)
+	case strings.HasPrefix(name, "goog"), strings.Contains(plain, "google"):
+		return fmt.Sprintf("must not begin with goog or contain google, as %q does", name)
+	}
+	return ""
+}
+
+func checkBucket(args bucketArgs) []provider.Failure {
+	var failures []provider.Failure
+	for i, r := range args.LifecycleRules {
+		if r.Action != nil && r.Condition == nil {
+			failures = append(failures, provider.Failure{
+				Path: fmt.Sprintf("lifecycleRules[%d].condition", i), Reason: "a rule needs a condition",
+			})
+		}
+	}
+	return failures
+}
+
+// unlockingRetention finds that a locked retention policy is to be unlocked, which only a new bucket is.
+func unlockingRetention(olds, news property.Map) []string {
+	const path = "retentionPolicy.isLocked"
+	locked := func(m property.Map) bool { v := provider.At(m, path); return v.IsBool() && v.AsBool() }
+	if locked(olds) && !locked(news) {
+		return []string{path}
+	}
+	return nil
 }
 
 func (g *plugin) createBucket(ctx context.Context, r bucketRequest) (string, bucketState, error) {
@@ -71,31 +86,52 @@ func (g *plugin) createBucket(ctx context.Context, r bucketRequest) (string, buc
 		return "", bucketState{}, fmt.Errorf("make Storage client: %w", err)
 	}
 	b := r.Args.api()
-	b.Name, b.Location = r.Args.Name, r.Args.Location
-	if _, err := svc.Buckets.Insert(project, b).Context(ctx).Do(); err != nil {
+	b.Name, b.Location, b.CustomPlacementConfig = r.Args.Name, r.Args.Location, r.Args.CustomPlacementConfig
+	call := svc.Buckets.Insert(project, b)
+	if r.Args.EnableObjectRetention {
+		call.EnableObjectRetention(true)
+	}
+	made, err := call.Context(ctx).Do()
+	if err != nil {
 		return "", bucketState{}, explained(err)
 	}
 	r.Args.Project = project
-	state, err := g.liveBucket(ctx, r.Args.Name, r.Args)
+	if err := lockRetention(ctx, svc, r.Args, made); err != nil {
+		return made.Name, bucketState{bucketSpec: r.Args.bucketSpec}, err
+	}
+	state, err := g.liveBucket(ctx, made.Name, r.Args)
 	if err != nil {
-		return r.Args.Name, bucketState{bucketArgs: r.Args}, err
+		return made.Name, bucketState{bucketSpec: r.Args.bucketSpec}, err
 	}
-	return r.Args.Name, state, nil
+	return made.Name, state, nil
 }
 
-func (a bucketArgs) api() *storage.Bucket {
-	return &storage.Bucket{
-		Labels: a.Labels, StorageClass: a.StorageClass, Versioning: a.Versioning,
-		IamConfiguration: &storage.BucketIamConfiguration{
-			PublicAccessPrevention: a.PublicAccessPrevention,
-			UniformBucketLevelAccess: &storage.BucketIamConfigurationUniformBucketLevelAccess{
-				Enabled: a.UniformBucketLevelAccess, ForceSendFields: []string{"Enabled"},
-			},
-		},
+// lockRetention locks the retention policy of a bucket where the program asks for it. Nobody can unlock it.
+func lockRetention(ctx context.Context, svc *storage.Service, a bucketArgs, b *storage.Bucket) error {
+	if a.RetentionPolicy == nil || !a.RetentionPolicy.IsLocked || b.RetentionPolicy == nil || b.RetentionPolicy.IsLocked {
+		return nil
 	}
+	if _, err := svc.Buckets.LockRetentionPolicy(b.Name, b.Metageneration).Context(ctx).Do(); err != nil {
+		return fmt.Errorf("lock the retention policy: %w", explained(err))
+	}
+	return nil
 }
 
-// liveBucket returns a bucket as the service has it. The project and forceDestroy are not the service's to tell.
+func (g *plugin) readBucket(ctx context.Context, r bucketRequest) (string, bucketState, error) {
+	project, name, ok := strings.Cut(r.ID, "/")
+	if !ok {
+		project, name = "", r.ID
+	}
+	r.Args.Project = first(project, r.State.Project)
+	state, err := g.liveBucket(ctx, name, r.Args)
+	if r.Importing {
+		state.Labels = state.EffectiveLabels
+	}
+	return name, state, err
+}
+
+// liveBucket returns a bucket as the service has it. Labels that the program does not know are somebody else's, as with
+// the official provider.
 func (g *plugin) liveBucket(ctx context.Context, name string, known bucketArgs) (bucketState, error) {
 	svc, err := g.clients.storage(ctx)
 	if err != nil {
@@ -105,27 +141,24 @@ func (g *plugin) liveBucket(ctx context.Context, name string, known bucketArgs) 
 	if err != nil {
 		return bucketState{}, explained(err)
 	}
-	labels := b.Labels
-	if labels == nil {
-		labels = map[string]string{}
-	}
 	project, err := g.project(known.Project)
 	if err != nil {
 		return bucketState{}, err
 	}
-	state := bucketState{
-		bucketArgs: bucketArgs{
-			ForceDestroy: known.ForceDestroy, Labels: labels, Location: b.Location, Name: b.Name, Project: project,
-			StorageClass: b.StorageClass, Versioning: b.Versioning,
-		},
-		ProjectNumber: b.ProjectNumber, EffectiveLabels: labels, PulumiLabels: labels, SelfLink: b.SelfLink, URL: "gs://" + b.Name,
+	state := bucketState{bucketSpec: bucketOf(b, project), EffectiveLabels: map[string]string{}, URL: "gs://" + b.Name}
+	own := map[string]string{}
+	for k, v := range b.Labels {
+		state.EffectiveLabels[k] = v
+		if _, ok := known.Labels[k]; ok {
+			own[k] = v
+		}
 	}
-	if strings.EqualFold(known.Location, b.Location) {
-		state.Location = known.Location
-	}
-	if c := b.IamConfiguration; c != nil {
-		state.PublicAccessPrevention = c.PublicAccessPrevention
-		state.UniformBucketLevelAccess = c.UniformBucketLevelAccess != nil && c.UniformBucketLevelAccess.Enabled
+	state.Labels, state.PulumiLabels = own, own
+	for i := range min(len(state.LifecycleRules), len(known.LifecycleRules)) {
+		if c, k := state.LifecycleRules[i].Condition, known.LifecycleRules[i].Condition; k != nil {
+			c.NoAge, c.SendDaysSinceCustomTimeIfZero = k.NoAge, k.SendDaysSinceCustomTimeIfZero
+			c.SendDaysSinceNoncurrentTimeIfZero, c.SendNumNewerVersionsIfZero = k.SendDaysSinceNoncurrentTimeIfZero, k.SendNumNewerVersionsIfZero
+		}
 	}
 	return state, nil
 }
@@ -141,8 +174,23 @@ func (g *plugin) updateBucket(ctx context.Context, r bucketRequest) (bucketState
 			b.NullFields = append(b.NullFields, "Labels."+k)
 		}
 	}
-	if _, err := svc.Buckets.Patch(r.ID, b).Context(ctx).Do(); err != nil {
+	for field, taken := range map[string]bool{
+		"Cors": len(b.Cors) == 0, "Encryption": b.Encryption == nil, "Lifecycle": b.Lifecycle == nil, "Logging": b.Logging == nil,
+		"RetentionPolicy": b.RetentionPolicy == nil, "Website": b.Website == nil,
+	} {
+		if taken {
+			b.NullFields = append(b.NullFields, field)
+		}
+	}
+	if r.Args.Autoclass == nil && r.Old.Autoclass != nil {
+		b.Autoclass = &storage.BucketAutoclass{ForceSendFields: []string{"Enabled"}}
+	}
+	patched, err := svc.Buckets.Patch(r.ID, b).Context(ctx).Do()
+	if err != nil {
 		return bucketState{}, explained(err)
+	}
+	if err := lockRetention(ctx, svc, r.Args, patched); err != nil {
+		return bucketState{}, err
 	}
 	r.Args.Project = r.State.Project
 	return g.liveBucket(ctx, r.ID, r.Args)
@@ -153,17 +201,21 @@ func (g *plugin) deleteBucket(ctx context.Context, r bucketRequest) error {
 	if err != nil {
 		return fmt.Errorf("make Storage client: %w", err)
 	}
-	if r.State.ForceDestroy {
-		err := svc.Objects.List(r.ID).Versions(true).Pages(ctx, func(page *storage.Objects) error {
-			for _, o := range page.Items {
-				if err := svc.Objects.Delete(r.ID, o.Name).Generation(o.Generation).Context(ctx).Do(); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+	for {
+		page, err := svc.Objects.List(r.ID).Versions(true).Context(ctx).Do()
 		if err != nil {
-			return fmt.Errorf("empty the bucket: %w", explained(err))
+			return fmt.Errorf("look whether the bucket is empty: %w", explained(err))
+		}
+		if len(page.Items) == 0 {
+			break
+		}
+		if r.State.ForceDestroy == nil || !*r.State.ForceDestroy {
+			return fmt.Errorf("bucket %s holds objects: remove them, or set forceDestroy, run up, and delete the bucket then", r.ID)
+		}
+		for _, o := range page.Items {
+			if err := svc.Objects.Delete(r.ID, o.Name).Generation(o.Generation).Context(ctx).Do(); err != nil && !gone(err) {
+				return fmt.Errorf("empty the bucket: delete %s: %w", o.Name, explained(err))
+			}
 		}
 	}
 	return explained(svc.Buckets.Delete(r.ID).Context(ctx).Do())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	crm "google.golang.org/api/cloudresourcemanager/v1"
+	"google.golang.org/api/compute/v1"
 	"google.golang.org/api/container/v1"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/iam/v1"
@@ -50,6 +51,11 @@ func (c *clients) container(ctx context.Context) (*container.Service, error) {
 	return container.NewService(ctx, c.options(root(c.settings.ContainerEndpoint))...)
 }
 
+// compute needs its version, unlike most others.
+func (c *clients) compute(ctx context.Context) (*compute.Service, error) {
+	return compute.NewService(ctx, c.options(root(c.settings.ComputeEndpoint)+"v1/")...)
+}
+
 func (c *clients) sql(ctx context.Context) (*sqladmin.Service, error) {
 	return sqladmin.NewService(ctx, c.options(root(c.settings.SQLEndpoint))...)
 }
@@ -58,7 +64,7 @@ func (c *clients) serviceUsage(ctx context.Context) (*serviceusage.Service, erro
 	return serviceusage.NewService(ctx, c.options(root(c.settings.ServiceUsageEndpoint))...)
 }
 
-// storage needs its version, unlike the others.
+// storage needs its version, unlike most others.
 func (c *clients) storage(ctx context.Context) (*storage.Service, error) {
 	return storage.NewService(ctx, c.options(root(c.settings.StorageEndpoint)+"storage/v1/")...)
 }
@@ -70,6 +76,9 @@ func statusOf(err error) int {
 	}
 	return 0
 }
+
+// gone says whether an API error is that an object does not exist.
+func gone(err error) bool { return statusOf(err) == http.StatusNotFound }
 
 // explained turns an API error into what the API said, and a missing object into provider.ErrNotFound.
 func explained(err error) error {

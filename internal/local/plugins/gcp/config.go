@@ -32,6 +32,7 @@ type settings struct {
 	Credentials string `json:"credentials"`
 	AccessToken string `json:"accessToken"`
 
+	ComputeEndpoint         string `json:"computeCustomEndpoint"`
 	ContainerEndpoint       string `json:"containerCustomEndpoint"`
 	IAMEndpoint             string `json:"iamCustomEndpoint"`
 	ResourceManagerEndpoint string `json:"resourceManagerCustomEndpoint"`
@@ -48,6 +49,7 @@ type endpoint struct {
 
 func (s *settings) endpoints() []endpoint {
 	return []endpoint{
+		{&s.ComputeEndpoint, "GOOGLE_COMPUTE_CUSTOM_ENDPOINT"},
 		{&s.ContainerEndpoint, "GOOGLE_CONTAINER_CUSTOM_ENDPOINT"},
 		{&s.IAMEndpoint, "GOOGLE_IAM_CUSTOM_ENDPOINT"},
 		{&s.ResourceManagerEndpoint, "GOOGLE_RESOURCE_MANAGER_CUSTOM_ENDPOINT"},

@@ -35,16 +35,11 @@ func (g *plugin) clusterCall(
 		if op.Error != nil && op.Error.Message != "" {
 			return true, errors.New(op.Error.Message)
 		}
+		if op.StatusMessage != "" { // the older place of the same
+			return true, errors.New(op.StatusMessage)
+		}
 		return true, nil
 	})
-}
-
-// location returns the resource's own location, or the provider's: its zone, else its region.
-func (g *plugin) location(own string) (string, error) {
-	if l := first(own, g.clients.settings.Zone, g.clients.settings.Region); l != "" {
-		return l, nil
-	}
-	return "", errors.New("no location: set the property, the provider's zone or region, GOOGLE_ZONE or GOOGLE_REGION")
 }
 
 func clusterName(project, location, name string) string {

@@ -55,7 +55,7 @@ func TestClusterAndNodePool(t *testing.T) {
 	if changes := pl.diff(pl.read(pool), pool.inputs); len(changes) > 0 {
 		t.Errorf("an unchanged pool has changes: %v", changes)
 	}
-	if kinds := pl.diff(pool, pool.inputs.Set("nodeConfig", property.New(props("machineType", "e2-small", "spot", true)))); kinds["nodeConfig.spot"] != p.AddReplace {
+	if kinds := pl.diff(pool, pool.inputs.Set("nodeConfig", property.New(props("machineType", "e2-small", "spot", true)))); kinds["nodeConfig.spot"] != p.UpdateReplace {
 		t.Errorf("spot nodes mean %v, want a replacement", kinds)
 	}
 	pool = pl.update(pool, pool.inputs.Set("nodeCount", property.New(3.0)))

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/sql"
-	"github.com/pulumi/pulumi/sdk/v3/go/property"
 	"google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
@@ -42,20 +42,19 @@ var databaseIDPatterns = []*regexp.Regexp{
 
 func (g *plugin) database() provider.Resource {
 	return provider.Resource{
-		Args:     sql.DatabaseArgs{},
-		State:    sql.Database{},
-		Replace:  []string{"instance", "name", "project"},
+		Args:  sql.DatabaseArgs{},
+		State: sql.Database{},
+		Rules: provider.Rules{
+			"charset":        {Computed: true, Same: strings.EqualFold},
+			"collation":      {Computed: true},
+			"deletionPolicy": {Default: policyDelete, OneOf: []string{policyDelete, policyAbandon}},
+			"instance":       {Replace: true},
+			"name":           {Replace: true},
+			"project":        fromProvider(),
+		},
 		Identity: []string{"instance", "name", "project"},
-		Computed: []string{"charset", "collation", "project"},
-		AutoName: &provider.AutoName{Property: "name"},
-		Defaults: map[string]property.Value{"deletionPolicy": property.New(policyDelete)},
+		AutoName: "name",
 		Operations: provider.Handle(provider.CRUD[databaseArgs, databaseState]{
-			Check: func(args databaseArgs) []provider.Failure {
-				if p := args.DeletionPolicy; p != policyDelete && p != policyAbandon && p != "" {
-					return []provider.Failure{{Path: "deletionPolicy", Reason: fmt.Sprintf("deletionPolicy must be DELETE or ABANDON, not %q", p)}}
-				}
-				return nil
-			},
 			Create: g.createDatabase,
 			Read: func(ctx context.Context, r databaseRequest) (string, databaseState, error) {
 				parts, err := parseID(r.ID, databaseIDPatterns)
@@ -140,33 +139,4 @@ func (g *plugin) updateDatabase(ctx context.Context, r databaseRequest) (databas
 		}
 	}
 	return g.liveDatabase(ctx, r.State.Project, r.State.Instance, r.State.Name)
-}
-
-type lookupDatabaseArgs struct {
-	Instance string `json:"instance"`
-	Name     string `json:"name"`
-	Project  string `json:"project"`
-}
-
-type lookupDatabaseResult struct {
-	databaseState
-	ID string `json:"id"`
-}
-
-func (g *plugin) getDatabase() provider.Function {
-	return provider.Function{
-		Args:   sql.LookupDatabaseArgs{},
-		Result: sql.LookupDatabaseResult{},
-		Call: provider.Call(func(ctx context.Context, args lookupDatabaseArgs) (lookupDatabaseResult, error) {
-			project, err := g.project(args.Project)
-			if err != nil {
-				return lookupDatabaseResult{}, err
-			}
-			state, err := g.liveDatabase(ctx, project, args.Instance, args.Name)
-			if err != nil {
-				return lookupDatabaseResult{}, fmt.Errorf("database %q of instance %q: %w", args.Name, args.Instance, err)
-			}
-			return lookupDatabaseResult{state, databaseID(state)}, nil
-		}),
-	}
 }

@@ -3,7 +3,6 @@ package gcp
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	crm "google.golang.org/api/cloudresourcemanager/v1"
 	"google.golang.org/api/iam/v1"
@@ -15,7 +14,7 @@ func (g *plugin) projectPolicy(ctx context.Context, project string) (policyHolde
 	if err != nil {
 		return policyHolder{}, fmt.Errorf("make Resource Manager client: %w", err)
 	}
-	project = strings.TrimPrefix(project, "projects/")
+	project = lastPart(project)
 	return policyHolder{
 		get: func(ctx context.Context) (*iam.Policy, error) {
 			p, err := svc.Projects.GetIamPolicy(project, &crm.GetIamPolicyRequest{
@@ -31,7 +30,9 @@ func (g *plugin) projectPolicy(ctx context.Context, project string) (policyHolde
 			if err != nil {
 				return nil, err
 			}
-			p, err := svc.Projects.SetIamPolicy(project, &crm.SetIamPolicyRequest{Policy: policy}).Context(ctx).Do()
+			p, err := svc.Projects.SetIamPolicy(project, &crm.SetIamPolicyRequest{
+				Policy: policy, UpdateMask: "bindings,etag,auditConfigs",
+			}).Context(ctx).Do()
 			if err != nil {
 				return nil, err
 			}
@@ -60,7 +61,7 @@ func (g *plugin) bucketPolicy(ctx context.Context, bucket string) (policyHolder,
 	if err != nil {
 		return policyHolder{}, fmt.Errorf("make Storage client: %w", err)
 	}
-	bucket = strings.TrimPrefix(bucket, "b/")
+	bucket = lastPart(bucket)
 	return policyHolder{
 		get: func(ctx context.Context) (*iam.Policy, error) {
 			p, err := svc.Buckets.GetIamPolicy(bucket).OptionsRequestedPolicyVersion(policyVersion).Context(ctx).Do()

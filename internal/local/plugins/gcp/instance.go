@@ -6,25 +6,29 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/sql"
-	"github.com/pulumi/pulumi/sdk/v3/go/property"
 	"google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// instanceNameLength is the longest name of a Cloud SQL instance.
-const instanceNameLength = 97
-
 type instanceArgs struct {
-	DatabaseVersion    string            `json:"databaseVersion"`
-	DeletionProtection bool              `json:"deletionProtection"`
-	Name               string            `json:"name"`
-	Project            string            `json:"project"`
-	Region             string            `json:"region"`
-	RootPassword       string            `json:"rootPassword,omitempty"`
-	Settings           *instanceSettings `json:"settings,omitempty"`
+	Clone                any               `json:"clone,omitempty"`
+	DatabaseVersion      string            `json:"databaseVersion"`
+	DeletionProtection   bool              `json:"deletionProtection"`
+	EncryptionKeyName    string            `json:"encryptionKeyName,omitempty"`
+	InstanceType         string            `json:"instanceType,omitempty"`
+	MaintenanceVersion   string            `json:"maintenanceVersion,omitempty"`
+	MasterInstanceName   string            `json:"masterInstanceName,omitempty"`
+	Name                 string            `json:"name"`
+	Project              string            `json:"project"`
+	Region               string            `json:"region"`
+	ReplicaConfiguration any               `json:"replicaConfiguration,omitempty"`
+	RestoreBackupContext any               `json:"restoreBackupContext,omitempty"`
+	RootPassword         string            `json:"rootPassword,omitempty"`
+	Settings             *instanceSettings `json:"settings,omitempty"`
 }
 
 type instanceState struct {
@@ -35,6 +39,7 @@ type instanceState struct {
 	Project            string            `json:"project"`
 	Region             string            `json:"region"`
 	Settings           *instanceSettings `json:"settings,omitempty"`
+	EncryptionKeyName  string            `json:"encryptionKeyName"`
 
 	AvailableMaintenanceVersions []string              `json:"availableMaintenanceVersions"`
 	ConnectionName               string                `json:"connectionName"`
@@ -66,30 +71,53 @@ func (g *plugin) instance() provider.Resource {
 	return provider.Resource{
 		Args:  sql.DatabaseInstanceArgs{},
 		State: sql.DatabaseInstance{},
-		Replace: []string{
-			"encryptionKeyName", "masterInstanceName", "name", "project", "region", "settings.collation",
-			"replicaConfiguration",
-		},
+		Rules: provider.Rules{
+			"deletionProtection":   {Default: true},
+			"encryptionKeyName":    {Replace: true, Computed: true},
+			"instanceType":         {Computed: true},
+			"maintenanceVersion":   {Computed: true},
+			"masterInstanceName":   {Computed: true},
+			"name":                 {Replace: true, Computed: true},
+			"project":              fromProvider(),
+			"region":               fromProvider(),
+			"replicaConfiguration": {Computed: true, Secret: true},
+			"rootPassword":         {Secret: true},
+			"serverCaCerts":        {Secret: true},
+			"settings":             {Computed: true},
+		}.With("settings", settingsRules()),
 		Identity: []string{"name", "project"},
-		Computed: []string{
-			"encryptionKeyName", "instanceType", "maintenanceVersion", "masterInstanceName", "project", "region", "settings",
-			"settings.activationPolicy", "settings.availabilityType", "settings.backupConfiguration",
-			"settings.backupConfiguration.backupRetentionSettings", "settings.backupConfiguration.startTime",
-			"settings.backupConfiguration.transactionLogRetentionDays", "settings.connectorEnforcement", "settings.diskAutoresize", "settings.diskAutoresizeLimit", "settings.diskSize",
-			"settings.diskType", "settings.edition", "settings.ipConfiguration", "settings.ipConfiguration.sslMode",
-			"settings.locationPreference",
-			"settings.pricingPlan", "settings.userLabels", "settings.version",
-		},
-		Secrets:  []string{"replicaConfiguration", "rootPassword", "serverCaCerts"},
-		AutoName: &provider.AutoName{Property: "name", MaxLength: instanceNameLength},
-		Defaults: map[string]property.Value{"deletionProtection": property.New(true)},
+		AutoName: "name",
+		Differ:   replacingSettings,
 		Operations: provider.Handle(provider.CRUD[instanceArgs, instanceState]{
+			Check:  checkInstance,
 			Create: g.createInstance,
 			Read:   g.readInstance,
 			Update: g.updateInstance,
 			Delete: g.deleteInstance,
 		}),
 	}
+}
+
+func checkInstance(args instanceArgs) []provider.Failure {
+	var failures []provider.Failure
+	refuse := func(path, format string, args ...any) {
+		failures = append(failures, provider.Failure{Path: path, Reason: path + " " + fmt.Sprintf(format, args...)})
+	}
+	for path, value := range map[string]any{
+		"clone": args.Clone, "replicaConfiguration": args.ReplicaConfiguration, "restoreBackupContext": args.RestoreBackupContext,
+	} {
+		if value != nil {
+			refuse(path, "is not emulated: remove it")
+		}
+	}
+	if args.Settings == nil {
+		return failures
+	}
+	backup, version := args.Settings.BackupConfiguration, args.DatabaseVersion
+	if backup != nil && backup.PointInTimeRecoveryEnabled && strings.HasPrefix(version, "MYSQL") {
+		refuse("settings.backupConfiguration.pointInTimeRecoveryEnabled", "is not for %s: use binaryLogEnabled", version)
+	}
+	return failures
 }
 
 func (g *plugin) createInstance(ctx context.Context, r instanceRequest) (string, instanceState, error) {
@@ -100,22 +128,27 @@ func (g *plugin) createInstance(ctx context.Context, r instanceRequest) (string,
 	if r.Args.Settings == nil {
 		return "", instanceState{}, errors.New("settings are missing: a new instance needs at least settings.tier")
 	}
-	region := r.Args.Region
-	if region == "" {
-		region = g.clients.settings.Region
+	region, err := g.region(r.Args.Region)
+	if err != nil {
+		return "", instanceState{}, err
 	}
-	if region == "" {
-		return "", instanceState{}, errors.New("no region: set the property, the provider's region or GOOGLE_REGION")
+	wanted := &sqladmin.DatabaseInstance{
+		Name: r.Args.Name, Region: region, DatabaseVersion: r.Args.DatabaseVersion, InstanceType: r.Args.InstanceType,
+		MaintenanceVersion: r.Args.MaintenanceVersion, MasterInstanceName: r.Args.MasterInstanceName,
+		RootPassword: r.Args.RootPassword, Settings: r.Args.Settings.api(),
+	}
+	if r.Args.EncryptionKeyName != "" {
+		wanted.DiskEncryptionConfiguration = &sqladmin.DiskEncryptionConfiguration{KmsKeyName: r.Args.EncryptionKeyName}
 	}
 	started := false
 	err = g.sqlCall(ctx, project, r.Timeout, func(svc *sqladmin.Service) (*sqladmin.Operation, error) {
-		op, err := svc.Instances.Insert(project, &sqladmin.DatabaseInstance{
-			Name: r.Args.Name, Region: region, DatabaseVersion: r.Args.DatabaseVersion,
-			RootPassword: r.Args.RootPassword, Settings: r.Args.Settings.api(),
-		}).Context(ctx).Do()
+		op, err := svc.Instances.Insert(project, wanted).Context(ctx).Do()
 		started = started || err == nil
 		return op, err
 	})
+	if err == nil && r.Args.MasterInstanceName == "" {
+		err = g.removeDefaultRoot(ctx, project, r.Args.Name, r.Timeout)
+	}
 	switch {
 	case err != nil && !started:
 		return "", instanceState{}, err
@@ -124,6 +157,30 @@ func (g *plugin) createInstance(ctx context.Context, r instanceRequest) (string,
 	}
 	state, err := g.liveInstance(ctx, project, r.Args.Name)
 	return r.Args.Name, state, err
+}
+
+// removeDefaultRoot deletes the user root@%, which Cloud SQL makes with every instance, as the official provider does.
+func (g *plugin) removeDefaultRoot(ctx context.Context, project, instance string, limit time.Duration) error {
+	svc, err := g.clients.sql(ctx)
+	if err != nil {
+		return fmt.Errorf("make Cloud SQL client: %w", err)
+	}
+	users, err := svc.Users.List(project, instance).Context(ctx).Do()
+	if err != nil {
+		return fmt.Errorf("look for the default user root: %w", explained(err))
+	}
+	for _, u := range users.Items {
+		if u.Name != rootUser || u.Host != anyHost {
+			continue
+		}
+		err := g.sqlCall(ctx, project, limit, func(svc *sqladmin.Service) (*sqladmin.Operation, error) {
+			return svc.Users.Delete(project, instance).Host(u.Host).Name(u.Name).Context(ctx).Do()
+		})
+		if err != nil {
+			return fmt.Errorf("delete the default user root: %w", err)
+		}
+	}
+	return nil
 }
 
 // liveInstance returns an instance as the service has it.
@@ -143,6 +200,9 @@ func (g *plugin) liveInstance(ctx context.Context, project, name string) (instan
 		MasterInstanceName:       strings.TrimPrefix(i.MasterInstanceName, project+":"),
 		PscServiceAttachmentLink: i.PscServiceAttachmentLink, SelfLink: i.SelfLink,
 		ServerCaCerts: []serverCaCert{}, ServiceAccountEmailAddress: i.ServiceAccountEmailAddress,
+	}
+	if e := i.DiskEncryptionConfiguration; e != nil {
+		state.EncryptionKeyName = e.KmsKeyName
 	}
 	for _, ip := range i.IpAddresses {
 		if state.FirstIPAddress == "" {
@@ -184,40 +244,73 @@ func (g *plugin) readInstance(ctx context.Context, r instanceRequest) (string, i
 	return parts["name"], state, err
 }
 
+// updateInstance makes the changes that the API takes only one by one, then those of the settings.
 func (g *plugin) updateInstance(ctx context.Context, r instanceRequest) (instanceState, error) {
-	project, name := r.State.Project, r.State.Name
-	if r.Args.DatabaseVersion != r.Old.DatabaseVersion {
+	project, name, a, old := r.State.Project, r.State.Name, r.Args, r.Old
+	patch := func(what string, change *sqladmin.DatabaseInstance) error {
 		err := g.sqlCall(ctx, project, r.Timeout, func(svc *sqladmin.Service) (*sqladmin.Operation, error) {
-			return svc.Instances.Patch(project, name, &sqladmin.DatabaseInstance{DatabaseVersion: r.Args.DatabaseVersion}).Context(ctx).Do()
+			return svc.Instances.Patch(project, name, change).Context(ctx).Do()
 		})
 		if err != nil {
-			return instanceState{}, fmt.Errorf("upgrade to %s: %w", r.Args.DatabaseVersion, err)
+			return fmt.Errorf("change the %s: %w", what, err)
+		}
+		return nil
+	}
+	if a.Settings == nil || old.Settings == nil {
+		return instanceState{}, errors.New("settings are missing: an instance needs at least settings.tier")
+	}
+	if a.Settings.ActivationPolicy != old.Settings.ActivationPolicy && a.Settings.ActivationPolicy == "ALWAYS" {
+		if err := patch("activation policy", &sqladmin.DatabaseInstance{Settings: &sqladmin.Settings{ActivationPolicy: "ALWAYS"}}); err != nil {
+			return instanceState{}, err
 		}
 	}
-	if r.Args.RootPassword != r.Old.RootPassword {
+	if a.DatabaseVersion != old.DatabaseVersion {
+		if err := patch("version to "+a.DatabaseVersion, &sqladmin.DatabaseInstance{DatabaseVersion: a.DatabaseVersion}); err != nil {
+			return instanceState{}, err
+		}
+	}
+	if a.RootPassword != old.RootPassword {
 		err := g.sqlCall(ctx, project, r.Timeout, func(svc *sqladmin.Service) (*sqladmin.Operation, error) {
-			root := &sqladmin.User{Name: "root", Instance: name, Password: r.Args.RootPassword}
-			return svc.Users.Update(project, name, root).Host("%").Name(root.Name).Context(ctx).Do()
+			root := &sqladmin.User{Name: rootUser, Instance: name, Password: a.RootPassword}
+			return svc.Users.Update(project, name, root).Host(anyHost).Name(root.Name).Context(ctx).Do()
 		})
 		if err != nil {
 			return instanceState{}, fmt.Errorf("change the root password: %w", err)
 		}
 	}
-	if r.Args.Settings != nil {
-		live, err := g.liveInstance(ctx, project, name)
-		if err != nil {
+	if a.MaintenanceVersion != old.MaintenanceVersion {
+		if err := patch("maintenance version", &sqladmin.DatabaseInstance{MaintenanceVersion: a.MaintenanceVersion}); err != nil {
 			return instanceState{}, err
 		}
-		settings := r.Args.Settings.api()
-		settings.SettingsVersion = live.Settings.Version
-		err = g.sqlCall(ctx, project, r.Timeout, func(svc *sqladmin.Service) (*sqladmin.Operation, error) {
-			return svc.Instances.Patch(project, name, &sqladmin.DatabaseInstance{Settings: settings}).Context(ctx).Do()
-		})
-		if err != nil {
-			return instanceState{}, fmt.Errorf("change the settings: %w", err)
+	}
+	if s := a.Settings; s.Edition != old.Settings.Edition {
+		change := &sqladmin.Settings{Edition: s.Edition, Tier: s.Tier, DataCacheConfig: s.DataCacheConfig}
+		if err := patch("edition", &sqladmin.DatabaseInstance{Settings: change}); err != nil {
+			return instanceState{}, err
 		}
 	}
+	if err := g.updateSettings(ctx, r); err != nil {
+		return instanceState{}, err
+	}
 	return g.liveInstance(ctx, project, name)
+}
+
+// updateSettings puts all settings in place of those there are: what the program took out goes.
+func (g *plugin) updateSettings(ctx context.Context, r instanceRequest) error {
+	live, err := g.liveInstance(ctx, r.State.Project, r.State.Name)
+	if err != nil {
+		return err
+	}
+	settings := r.Args.Settings.api()
+	settings.SettingsVersion = live.Settings.Version
+	settings.Collation = "" // the API takes it for new instances only
+	err = g.sqlCall(ctx, r.State.Project, r.Timeout, func(svc *sqladmin.Service) (*sqladmin.Operation, error) {
+		return svc.Instances.Update(r.State.Project, r.State.Name, &sqladmin.DatabaseInstance{Settings: settings}).Context(ctx).Do()
+	})
+	if err != nil {
+		return fmt.Errorf("change the settings: %w", err)
+	}
+	return nil
 }
 
 func (g *plugin) deleteInstance(ctx context.Context, r instanceRequest) error {
@@ -227,37 +320,4 @@ func (g *plugin) deleteInstance(ctx context.Context, r instanceRequest) error {
 	return g.sqlCall(ctx, r.State.Project, r.Timeout, func(svc *sqladmin.Service) (*sqladmin.Operation, error) {
 		return svc.Instances.Delete(r.State.Project, r.State.Name).Context(ctx).Do()
 	})
-}
-
-type lookupInstanceArgs struct {
-	Name    string `json:"name"`
-	Project string `json:"project"`
-}
-
-type lookupInstanceResult struct {
-	instanceState
-	ID       string           `json:"id"`
-	Settings []map[string]any `json:"settings"`
-}
-
-func (g *plugin) getInstance() provider.Function {
-	return provider.Function{
-		Args:   sql.LookupDatabaseInstanceArgs{},
-		Result: sql.LookupDatabaseInstanceResult{},
-		Call: provider.Call(func(ctx context.Context, args lookupInstanceArgs) (lookupInstanceResult, error) {
-			project, err := g.project(args.Project)
-			if err != nil {
-				return lookupInstanceResult{}, err
-			}
-			state, err := g.liveInstance(ctx, project, args.Name)
-			if err != nil {
-				return lookupInstanceResult{}, fmt.Errorf("instance %q: %w", args.Name, err)
-			}
-			return lookupInstanceResult{
-				instanceState: state,
-				ID:            fmt.Sprintf("projects/%s/instances/%s", project, args.Name),
-				Settings:      []map[string]any{state.Settings.lookup()},
-			}, nil
-		}),
-	}
 }

@@ -2,10 +2,11 @@ package gcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/serviceaccount"
-	"github.com/pulumi/pulumi/sdk/v3/go/property"
 	"google.golang.org/api/iam/v1"
 
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
@@ -35,14 +36,16 @@ type keyRequest = provider.Request[keyArgs, keyState]
 
 func (g *plugin) key() provider.Resource {
 	return provider.Resource{
-		Args:    serviceaccount.KeyArgs{},
-		State:   serviceaccount.Key{},
-		Replace: []string{"keepers", "keyAlgorithm", "privateKeyType", "publicKeyData", "publicKeyType", "serviceAccountId"},
-		Secrets: []string{"privateKey"},
-		Defaults: map[string]property.Value{
-			"keyAlgorithm":   property.New("KEY_ALG_RSA_2048"),
-			"privateKeyType": property.New("TYPE_GOOGLE_CREDENTIALS_FILE"),
-			"publicKeyType":  property.New(publicKeyType),
+		Args:  serviceaccount.KeyArgs{},
+		State: serviceaccount.Key{},
+		Rules: provider.Rules{
+			"keepers":          {Replace: true},
+			"keyAlgorithm":     {Replace: true, Default: "KEY_ALG_RSA_2048", OneOf: []string{"KEY_ALG_UNSPECIFIED", "KEY_ALG_RSA_1024", "KEY_ALG_RSA_2048"}},
+			"privateKey":       {Secret: true},
+			"privateKeyType":   {Replace: true, Default: "TYPE_GOOGLE_CREDENTIALS_FILE", OneOf: []string{"TYPE_UNSPECIFIED", "TYPE_PKCS12_FILE", "TYPE_GOOGLE_CREDENTIALS_FILE"}},
+			"publicKeyData":    {Replace: true, Excludes: []string{"keyAlgorithm", "privateKeyType"}},
+			"publicKeyType":    {Replace: true, Default: publicKeyType, OneOf: []string{"TYPE_NONE", "TYPE_X509_PEM_FILE", "TYPE_RAW_PUBLIC_KEY"}},
+			"serviceAccountId": {Replace: true},
 		},
 		Operations: provider.Handle(provider.CRUD[keyArgs, keyState]{
 			Create: g.createKey,
@@ -60,7 +63,7 @@ func (g *plugin) key() provider.Resource {
 }
 
 func (g *plugin) createKey(ctx context.Context, r keyRequest) (string, keyState, error) {
-	account, err := g.accountName(r.Args.ServiceAccountID, "")
+	account, err := g.accountName(r.Args.ServiceAccountID)
 	if err != nil {
 		return "", keyState{}, err
 	}
@@ -99,15 +102,31 @@ func (g *plugin) readKey(ctx context.Context, r keyRequest) (string, keyState, e
 	if err != nil {
 		return "", keyState{}, fmt.Errorf("make IAM client: %w", err)
 	}
-	publicType := r.Args.PublicKeyType
-	if publicType == "" {
-		publicType = publicKeyType
+	if r.Importing {
+		return "", keyState{}, errors.New("a key cannot be imported: its private part is told only when it is made")
 	}
-	k, err := svc.Projects.ServiceAccounts.Keys.Get(r.ID).PublicKeyType(publicType).Context(ctx).Do()
+	k, err := svc.Projects.ServiceAccounts.Keys.Get(r.ID).PublicKeyType(first(r.Args.PublicKeyType, publicKeyType)).Context(ctx).Do()
 	if err != nil {
 		return "", keyState{}, explained(err)
 	}
 	state := keyState{keyArgs: r.Args, Name: k.Name, PublicKey: k.PublicKeyData}
-	state.KeyAlgorithm = k.KeyAlgorithm
+	if r.Args.PublicKeyData == "" {
+		state.KeyAlgorithm = k.KeyAlgorithm
+	}
 	return k.Name, state, nil
+}
+
+// accountName turns what the official provider accepts as the account of a key into the account's full name.
+func (g *plugin) accountName(account string) (string, error) {
+	switch {
+	case strings.HasPrefix(account, "projects/"):
+		return account, nil
+	case strings.Contains(account, "@"):
+		return "projects/-/serviceAccounts/" + account, nil
+	}
+	project, err := g.project("")
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("projects/-/serviceAccounts/%s@%s.iam.gserviceaccount.com", account, project), nil
 }

@@ -2,10 +2,15 @@ package gcp
 
 import (
 	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/projects"
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/serviceaccount"
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/storage"
+	"google.golang.org/api/iam/v1"
 
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
@@ -27,37 +32,52 @@ type memberState struct {
 
 // memberOf describes what differs between the IAMMember resources.
 type memberOf struct {
+	name   string // of the input that names the object
+	rule   provider.Rule
 	object func(*memberArgs) *string
+	// shown is how the state and the ID name the object; nil means as the program does.
+	shown  func(string) string
 	holder func(ctx context.Context, object string) (policyHolder, error)
 }
 
 func (g *plugin) projectMember() provider.Resource {
-	return memberResource("project", projects.IAMMemberArgs{}, projects.IAMMember{}, memberOf{
+	return memberResource(projects.IAMMemberArgs{}, projects.IAMMember{}, memberOf{
+		name:   "project",
+		rule:   provider.Rule{Replace: true, Same: sameName},
 		object: func(a *memberArgs) *string { return &a.Project },
 		holder: g.projectPolicy,
 	})
 }
 
 func (g *plugin) accountMember() provider.Resource {
-	return memberResource("serviceAccountId", serviceaccount.IAMMemberArgs{}, serviceaccount.IAMMember{}, memberOf{
+	return memberResource(serviceaccount.IAMMemberArgs{}, serviceaccount.IAMMember{}, memberOf{
+		name:   "serviceAccountId",
+		rule:   provider.Rule{Replace: true, Check: checkAccountLink},
 		object: func(a *memberArgs) *string { return &a.ServiceAccountID },
 		holder: g.accountPolicy,
 	})
 }
 
 func (g *plugin) bucketMember() provider.Resource {
-	return memberResource("bucket", storage.BucketIAMMemberArgs{}, storage.BucketIAMMember{}, memberOf{
+	return memberResource(storage.BucketIAMMemberArgs{}, storage.BucketIAMMember{}, memberOf{
+		name:   "bucket",
+		rule:   provider.Rule{Replace: true, Same: sameName},
 		object: func(a *memberArgs) *string { return &a.Bucket },
+		shown:  func(bucket string) string { return "b/" + lastPart(bucket) },
 		holder: g.bucketPolicy,
 	})
 }
 
-func memberResource(object string, args, state any, of memberOf) provider.Resource {
+func memberResource(args, state any, of memberOf) provider.Resource {
 	return provider.Resource{
-		Args:     args,
-		State:    state,
-		Replace:  []string{object, "role", "member", "condition"},
-		Identity: []string{object, "role", "member", "condition"},
+		Args:  args,
+		State: state,
+		Rules: provider.Rules{
+			of.name:  of.rule,
+			"role":   {Replace: true},
+			"member": {Replace: true, Same: sameMember, Check: checkMember},
+		}.With("", conditionRules()),
+		Identity: []string{of.name, "role", "member", "condition"},
 		Operations: provider.Handle(provider.CRUD[memberArgs, memberState]{
 			Create: of.create,
 			Read:   of.read,
@@ -66,20 +86,68 @@ func memberResource(object string, args, state any, of memberOf) provider.Resour
 	}
 }
 
+func conditionRules() provider.Rules {
+	return provider.Rules{}.Each(provider.Rule{Replace: true},
+		"condition condition.description condition.expression condition.title")
+}
+
+// accountLink is what the official provider accepts as the service account of a member or binding.
+var accountLink = regexp.MustCompile(`^projects/[^/]+/serviceAccounts/[^/@]+@[^/]+$`)
+
+func checkAccountLink(account string) string {
+	return matching(accountLink, "projects/PROJECT/serviceAccounts/EMAIL")(account)
+}
+
+// checkMember refuses what cannot be a member of a policy.
+func checkMember(member string) string {
+	switch kind, _, ok := strings.Cut(member, ":"); {
+	case kind == "deleted":
+		return fmt.Sprintf("must not be a deleted principal, as %q is", member)
+	case !ok && kind != "allUsers" && kind != "allAuthenticatedUsers":
+		return fmt.Sprintf("must be TYPE:NAME, such as user:a@example.com, not %q", member)
+	}
+	return ""
+}
+
+// normalMember writes a member as policies do: its name is in lower case where case means nothing.
+func normalMember(member string) string {
+	kind, name, ok := strings.Cut(member, ":")
+	if !ok || kind == "principal" || kind == "principalSet" || kind == "principalHierarchy" {
+		return member
+	}
+	return kind + ":" + strings.ToLower(name)
+}
+
+func sameMember(a, b string) bool { return normalMember(a) == normalMember(b) }
+
+func hasMember(b *iam.Binding, member string) bool {
+	return slices.ContainsFunc(b.Members, func(m string) bool { return strings.EqualFold(m, member) })
+}
+
 type memberRequest = provider.Request[memberArgs, memberState]
 
+// known completes the state: it names object and member as they are, and returns the resource's ID.
+func (of memberOf) known(args memberArgs, member, etag string) (string, memberState) {
+	object := of.object(&args)
+	if of.shown != nil {
+		*object = of.shown(*object)
+	}
+	args.Member = member
+	return memberID([]string{*object, args.Role, normalMember(member)}, args.Condition), memberState{args, etag}
+}
+
 func (of memberOf) create(ctx context.Context, r memberRequest) (string, memberState, error) {
-	object := *of.object(&r.Args)
-	h, err := of.holder(ctx, object)
+	h, err := of.holder(ctx, *of.object(&r.Args))
 	if err != nil {
 		return "", memberState{}, err
 	}
-	etag, err := h.addMember(ctx, r.Args.Role, r.Args.Member, r.Args.Condition.expr())
+	member := normalMember(r.Args.Member)
+	etag, err := h.addMember(ctx, r.Args.Role, member, r.Args.Condition.expr())
 	if err != nil {
 		return "", memberState{}, err
 	}
-	id := memberID([]string{object, r.Args.Role, r.Args.Member}, r.Args.Condition)
-	return id, memberState{memberArgs: r.Args, Etag: etag}, nil
+	id, state := of.known(r.Args, member, etag)
+	return id, state, nil
 }
 
 func (of memberOf) read(ctx context.Context, r memberRequest) (string, memberState, error) {
@@ -91,8 +159,7 @@ func (of memberOf) read(ctx context.Context, r memberRequest) (string, memberSta
 		}
 		*of.object(&args), args.Role, args.Member, title = parts[0], parts[1], parts[2], t
 	}
-	object := *of.object(&args)
-	h, err := of.holder(ctx, object)
+	h, err := of.holder(ctx, *of.object(&args))
 	if err != nil {
 		return "", memberState{}, err
 	}
@@ -101,11 +168,12 @@ func (of memberOf) read(ctx context.Context, r memberRequest) (string, memberSta
 			return "", memberState{}, err
 		}
 	}
-	etag, err := h.hasMember(ctx, args.Role, args.Member, args.Condition.expr())
+	member, etag, err := h.findMember(ctx, args.Role, args.Member, args.Condition.expr())
 	if err != nil {
 		return "", memberState{}, err
 	}
-	return memberID([]string{object, args.Role, args.Member}, args.Condition), memberState{memberArgs: args, Etag: etag}, nil
+	id, state := of.known(args, member, etag)
+	return id, state, nil
 }
 
 func (of memberOf) remove(ctx context.Context, r memberRequest) error {

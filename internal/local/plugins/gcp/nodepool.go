@@ -2,10 +2,8 @@ package gcp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
-	"strings"
 
 	sdk "github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/container"
 	"google.golang.org/api/container/v1"
@@ -13,26 +11,41 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
+// poolArgs are the inputs that a node pool has wherever it stands: by itself or in a cluster.
+type poolArgs struct {
+	Autoscaling        *container.NodePoolAutoscaling `json:"autoscaling,omitempty"`
+	InitialNodeCount   int64                          `json:"initialNodeCount,omitempty"`
+	Management         *container.NodeManagement      `json:"management,omitempty"`
+	MaxPodsPerNode     int64                          `json:"maxPodsPerNode,omitempty"`
+	Name               string                         `json:"name"`
+	NetworkConfig      *container.NodeNetworkConfig   `json:"networkConfig,omitempty"`
+	NodeConfig         *nodeConfig                    `json:"nodeConfig,omitempty"`
+	NodeCount          *int64                         `json:"nodeCount,omitempty"`
+	NodeLocations      []string                       `json:"nodeLocations,omitempty"`
+	PlacementPolicy    *container.PlacementPolicy     `json:"placementPolicy,omitempty"`
+	QueuedProvisioning *container.QueuedProvisioning  `json:"queuedProvisioning,omitempty"`
+	UpgradeSettings    *container.UpgradeSettings     `json:"upgradeSettings,omitempty"`
+	Version            string                         `json:"version,omitempty"`
+}
+
+type poolState struct {
+	poolArgs
+	InstanceGroupUrls        []string `json:"instanceGroupUrls"`
+	ManagedInstanceGroupUrls []string `json:"managedInstanceGroupUrls"`
+}
+
 type nodePoolArgs struct {
-	Autoscaling      *container.NodePoolAutoscaling `json:"autoscaling,omitempty"`
-	Cluster          string                         `json:"cluster"`
-	InitialNodeCount int64                          `json:"initialNodeCount,omitempty"`
-	Location         string                         `json:"location"`
-	Management       *container.NodeManagement      `json:"management,omitempty"`
-	MaxPodsPerNode   int64                          `json:"maxPodsPerNode,omitempty"`
-	Name             string                         `json:"name"`
-	NodeConfig       *container.NodeConfig          `json:"nodeConfig,omitempty"`
-	NodeCount        *int64                         `json:"nodeCount,omitempty"`
-	NodeLocations    []string                       `json:"nodeLocations,omitempty"`
-	Project          string                         `json:"project"`
-	UpgradeSettings  *container.UpgradeSettings     `json:"upgradeSettings,omitempty"`
-	Version          string                         `json:"version,omitempty"`
+	poolArgs
+	Cluster  string `json:"cluster"`
+	Location string `json:"location"`
+	Project  string `json:"project"`
 }
 
 type nodePoolState struct {
-	nodePoolArgs
-	InstanceGroupUrls        []string `json:"instanceGroupUrls"`
-	ManagedInstanceGroupUrls []string `json:"managedInstanceGroupUrls"`
+	poolState
+	Cluster  string `json:"cluster"`
+	Location string `json:"location"`
+	Project  string `json:"project"`
 }
 
 type nodePoolRequest = provider.Request[nodePoolArgs, nodePoolState]
@@ -45,38 +58,24 @@ var nodePoolIDPatterns = []*regexp.Regexp{
 
 func (g *plugin) nodePool() provider.Resource {
 	return provider.Resource{
-		Args:     sdk.NodePoolArgs{},
-		State:    sdk.NodePool{},
+		Args:  sdk.NodePoolArgs{},
+		State: sdk.NodePool{},
+		Rules: provider.Rules{
+			"cluster":  {Replace: true},
+			"location": fromProvider(),
+			"project":  fromProvider(),
+		}.With("", poolRules()),
 		Identity: []string{"name", "cluster", "location", "project"},
-		Replace: append([]string{
-			"cluster", "initialNodeCount", "location", "maxPodsPerNode", "name", "namePrefix",
-			"networkConfig.createPodRange", "networkConfig.additionalNodeNetworkConfigs",
-			"networkConfig.additionalPodNetworkConfigs", "networkConfig.podCidrOverprovisionConfig", "networkConfig.podIpv4CidrBlock",
-			"networkConfig.podRange", "placementPolicy", "project", "queuedProvisioning",
-		}, replacedNodeConfig()...),
-		Computed: []string{
-			"initialNodeCount", "location", "management", "maxPodsPerNode", "networkConfig", "nodeConfig", "nodeCount",
-			"nodeLocations", "project", "upgradeSettings", "version",
-		},
-		AutoName: &provider.AutoName{Property: "name", MaxLength: clusterNameLength},
+		AutoName: "name",
 		Operations: provider.Handle(provider.CRUD[nodePoolArgs, nodePoolState]{
-			Create: g.createNodePool,
-			Read: func(ctx context.Context, r nodePoolRequest) (string, nodePoolState, error) {
-				parts, err := parseID(r.ID, nodePoolIDPatterns)
-				if err != nil {
-					return "", nodePoolState{}, err
+			Check: func(args nodePoolArgs) []provider.Failure {
+				if args.InitialNodeCount > 0 && args.NodeCount != nil && *args.NodeCount > 0 {
+					return []provider.Failure{{Path: "nodeCount", Reason: "nodeCount cannot stand beside initialNodeCount: remove one of them"}}
 				}
-				project, err := g.project(parts["project"])
-				if err != nil {
-					return "", nodePoolState{}, err
-				}
-				id := clusterName(project, parts["location"], parts["cluster"]) + "/nodePools/" + parts["name"]
-				state, err := g.liveNodePool(ctx, id)
-				if err == nil && !r.Importing {
-					state.Cluster = r.State.Cluster
-				}
-				return id, state, err
+				return nil
 			},
+			Create: g.createNodePool,
+			Read:   g.readNodePool,
 			Update: g.updateNodePool,
 			Delete: func(ctx context.Context, r nodePoolRequest) error {
 				return g.clusterCall(ctx, r.State.Project, r.State.Location, r.Timeout, func(svc *container.Service) (*container.Operation, error) {
@@ -87,32 +86,59 @@ func (g *plugin) nodePool() provider.Resource {
 	}
 }
 
+// poolRules are those of a node pool wherever it stands.
+func poolRules() provider.Rules {
+	replace, computed := provider.Rule{Replace: true}, provider.Rule{Computed: true}
+	both := provider.Rule{Replace: true, Computed: true}
+	return provider.Rules{
+		"autoscaling.locationPolicy":    {Computed: true, OneOf: []string{"BALANCED", "ANY"}},
+		"autoscaling.maxNodeCount":      {Range: provider.AtLeast(0)},
+		"autoscaling.minNodeCount":      {Range: provider.AtLeast(0)},
+		"autoscaling.totalMaxNodeCount": {Range: provider.AtLeast(0)},
+		"autoscaling.totalMinNodeCount": {Range: provider.AtLeast(0)},
+		"management":                    {Computed: true},
+		"management.autoRepair":         {Default: true},
+		"management.autoUpgrade":        {Default: true},
+		"namePrefix":                    {Replace: true, Computed: true, Excludes: []string{"name"}},
+		"nodeConfig":                    {Replace: true, Computed: true},
+		"nodeCount":                     {Computed: true, Range: provider.AtLeast(0)},
+		"nodeLocations":                 {Computed: true, Set: true},
+		"upgradeSettings.maxSurge":      {Computed: true, Range: provider.AtLeast(0)},
+		"upgradeSettings.strategy":      {Default: "SURGE", OneOf: []string{"SURGE", "BLUE_GREEN"}},
+	}.Each(replace, `
+		networkConfig.additionalNodeNetworkConfigs networkConfig.additionalNodeNetworkConfigs.network
+		networkConfig.additionalNodeNetworkConfigs.subnetwork networkConfig.additionalPodNetworkConfigs
+		networkConfig.additionalPodNetworkConfigs.secondaryPodRange networkConfig.additionalPodNetworkConfigs.subnetwork
+		networkConfig.createPodRange placementPolicy placementPolicy.policyName queuedProvisioning queuedProvisioning.enabled
+	`).Each(both, `
+		initialNodeCount maxPodsPerNode name networkConfig.additionalPodNetworkConfigs.maxPodsPerNode
+		networkConfig.podCidrOverprovisionConfig networkConfig.podIpv4CidrBlock networkConfig.podRange
+	`).Each(computed, `
+		networkConfig networkConfig.enablePrivateNodes upgradeSettings upgradeSettings.blueGreenSettings
+		upgradeSettings.blueGreenSettings.nodePoolSoakDuration upgradeSettings.blueGreenSettings.standardRolloutPolicy.batchNodeCount
+		upgradeSettings.blueGreenSettings.standardRolloutPolicy.batchPercentage
+		upgradeSettings.blueGreenSettings.standardRolloutPolicy.batchSoakDuration upgradeSettings.maxUnavailable version
+	`).With("nodeConfig", nodeConfigRules())
+}
+
 // clusterOf returns where the cluster of a node pool is. The program names it by its name or by its ID.
 func (g *plugin) clusterOf(a nodePoolArgs) (project, location, cluster string, err error) {
-	cluster = a.Cluster
-	if strings.Contains(a.Cluster, "/") {
-		parts, err := parseID(a.Cluster, clusterIDPatterns)
-		if err != nil {
-			return "", "", "", err
-		}
-		a.Project, a.Location, cluster = first(a.Project, parts["project"]), first(a.Location, parts["location"]), parts["name"]
+	if parts, err := parseID(a.Cluster, clusterIDPatterns[:1]); err == nil {
+		return parts["project"], parts["location"], parts["name"], nil
 	}
 	if project, err = g.project(a.Project); err != nil {
 		return "", "", "", err
 	}
 	location, err = g.location(a.Location)
-	return project, location, cluster, err
+	return project, location, a.Cluster, err
 }
 
-func (g *plugin) createNodePool(ctx context.Context, r nodePoolRequest) (string, nodePoolState, error) {
-	project, location, cluster, err := g.clusterOf(r.Args)
-	if err != nil {
-		return "", nodePoolState{}, err
-	}
-	a, parent, started := r.Args, clusterName(project, location, cluster), false
+// api returns the pool as the API wants a new one.
+func (a *poolArgs) api() *container.NodePool {
 	pool := &container.NodePool{
-		Name: a.Name, Autoscaling: enabled(a.Autoscaling), Config: a.NodeConfig, InitialNodeCount: a.InitialNodeCount,
-		Locations: a.NodeLocations, Management: a.Management, UpgradeSettings: a.UpgradeSettings, Version: a.Version,
+		Name: a.Name, Autoscaling: enabled(a.Autoscaling), Config: a.NodeConfig.api(), InitialNodeCount: a.InitialNodeCount,
+		Locations: a.NodeLocations, Management: a.Management, NetworkConfig: a.NetworkConfig, PlacementPolicy: a.PlacementPolicy,
+		QueuedProvisioning: a.QueuedProvisioning, UpgradeSettings: a.UpgradeSettings, Version: a.Version,
 		ForceSendFields: []string{"InitialNodeCount"},
 	}
 	if a.NodeCount != nil {
@@ -121,55 +147,7 @@ func (g *plugin) createNodePool(ctx context.Context, r nodePoolRequest) (string,
 	if a.MaxPodsPerNode > 0 {
 		pool.MaxPodsConstraint = &container.MaxPodsConstraint{MaxPodsPerNode: a.MaxPodsPerNode}
 	}
-	err = g.clusterCall(ctx, project, location, r.Timeout, func(svc *container.Service) (*container.Operation, error) {
-		op, err := svc.Projects.Locations.Clusters.NodePools.Create(parent, &container.CreateNodePoolRequest{NodePool: pool}).Context(ctx).Do()
-		started = err == nil
-		return op, err
-	})
-	id := parent + "/nodePools/" + a.Name
-	a.Project, a.Location = project, location
-	switch {
-	case err != nil && !started:
-		return "", nodePoolState{}, err
-	case err != nil:
-		return id, nodePoolState{nodePoolArgs: a}, err
-	}
-	live, err := g.liveNodePool(ctx, id)
-	if err != nil {
-		return id, nodePoolState{nodePoolArgs: a}, err
-	}
-	live.Cluster = a.Cluster
-	return id, live, nil
-}
-
-func (g *plugin) liveNodePool(ctx context.Context, id string) (nodePoolState, error) {
-	svc, err := g.clients.container(ctx)
-	if err != nil {
-		return nodePoolState{}, fmt.Errorf("make Kubernetes Engine client: %w", err)
-	}
-	p, err := svc.Projects.Locations.Clusters.NodePools.Get(id).Context(ctx).Do()
-	if err != nil {
-		return nodePoolState{}, explained(err)
-	}
-	parts, err := parseID(id, nodePoolIDPatterns)
-	if err != nil {
-		return nodePoolState{}, err
-	}
-	state := nodePoolState{
-		nodePoolArgs: nodePoolArgs{
-			Cluster: parts["cluster"], InitialNodeCount: p.InitialNodeCount, Location: parts["location"],
-			Management: p.Management, Name: p.Name, NodeConfig: p.Config, NodeLocations: p.Locations, Project: parts["project"],
-			UpgradeSettings: p.UpgradeSettings, Version: p.Version,
-		},
-		InstanceGroupUrls: p.InstanceGroupUrls, ManagedInstanceGroupUrls: p.InstanceGroupUrls,
-	}
-	if p.Autoscaling != nil && p.Autoscaling.Enabled {
-		state.Autoscaling = p.Autoscaling
-	}
-	if p.MaxPodsConstraint != nil {
-		state.MaxPodsPerNode = p.MaxPodsConstraint.MaxPodsPerNode
-	}
-	return state, nil
+	return pool
 }
 
 // enabled says that autoscaling is in force, which Pulumi's spelling leaves out.
@@ -179,72 +157,123 @@ func enabled(a *container.NodePoolAutoscaling) *container.NodePoolAutoscaling {
 	}
 	wanted := *a
 	wanted.Enabled = true
-	wanted.ForceSendFields = append(wanted.ForceSendFields, "MinNodeCount")
+	wanted.ForceSendFields = append(wanted.ForceSendFields, "MinNodeCount", "MaxNodeCount", "TotalMinNodeCount", "TotalMaxNodeCount")
 	return &wanted
 }
 
-func (g *plugin) updateNodePool(ctx context.Context, r nodePoolRequest) (nodePoolState, error) {
-	a, old := r.Args, r.Old
-	call := func(start func(*container.ProjectsLocationsClustersNodePoolsService) (*container.Operation, error)) error {
-		return g.clusterCall(ctx, r.State.Project, r.State.Location, r.Timeout, func(svc *container.Service) (*container.Operation, error) {
-			return start(svc.Projects.Locations.Clusters.NodePools)
-		})
+func (g *plugin) createNodePool(ctx context.Context, r nodePoolRequest) (string, nodePoolState, error) {
+	project, location, cluster, err := g.clusterOf(r.Args)
+	if err != nil {
+		return "", nodePoolState{}, err
 	}
-	var errs []error
-	if differ(a.Autoscaling, old.Autoscaling) {
-		wanted := enabled(a.Autoscaling)
-		if wanted == nil {
-			wanted = &container.NodePoolAutoscaling{ForceSendFields: []string{"Enabled"}}
-		}
-		errs = append(errs, call(func(pools *container.ProjectsLocationsClustersNodePoolsService) (*container.Operation, error) {
-			return pools.SetAutoscaling(r.ID, &container.SetNodePoolAutoscalingRequest{Autoscaling: wanted}).Context(ctx).Do()
-		}))
+	a, parent, started := r.Args, clusterName(project, location, cluster), false
+	err = g.clusterCall(ctx, project, location, r.Timeout, func(svc *container.Service) (*container.Operation, error) {
+		request := &container.CreateNodePoolRequest{NodePool: a.api()}
+		op, err := svc.Projects.Locations.Clusters.NodePools.Create(parent, request).Context(ctx).Do()
+		started = err == nil
+		return op, err
+	})
+	id := parent + "/nodePools/" + a.Name
+	made := nodePoolState{Cluster: a.Cluster, Location: location, Project: project, poolState: poolState{poolArgs: a.poolArgs}}
+	switch {
+	case err != nil && !started:
+		return "", nodePoolState{}, err
+	case err != nil:
+		return id, made, err
 	}
-	if a.NodeCount != nil && differ(a.NodeCount, old.NodeCount) {
-		errs = append(errs, call(func(pools *container.ProjectsLocationsClustersNodePoolsService) (*container.Operation, error) {
-			return pools.SetSize(r.ID, &container.SetNodePoolSizeRequest{NodeCount: *a.NodeCount, ForceSendFields: []string{"NodeCount"}}).Context(ctx).Do()
-		}))
+	if made.poolState, err = g.livePool(ctx, id); err != nil {
+		return id, made, err
 	}
-	if a.Management != nil && differ(a.Management, old.Management) {
-		errs = append(errs, call(func(pools *container.ProjectsLocationsClustersNodePoolsService) (*container.Operation, error) {
-			return pools.SetManagement(r.ID, &container.SetNodePoolManagementRequest{Management: a.Management}).Context(ctx).Do()
-		}))
-	}
-	if change := nodePoolChange(a, old); change != nil {
-		errs = append(errs, call(func(pools *container.ProjectsLocationsClustersNodePoolsService) (*container.Operation, error) {
-			return pools.Update(r.ID, change).Context(ctx).Do()
-		}))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nodePoolState{}, err
-	}
-	state, err := g.liveNodePool(ctx, r.ID)
-	state.Cluster = a.Cluster
-	return state, err
+	return id, made, nil
 }
 
-// nodePoolChange collects what the service's own update call can change, or returns nil.
-func nodePoolChange(a, old nodePoolArgs) *container.UpdateNodePoolRequest {
-	change := &container.UpdateNodePoolRequest{}
-	if a.Version != old.Version {
-		change.NodeVersion = a.Version
+func (g *plugin) readNodePool(ctx context.Context, r nodePoolRequest) (string, nodePoolState, error) {
+	parts, err := parseID(r.ID, nodePoolIDPatterns)
+	if err != nil {
+		return "", nodePoolState{}, err
 	}
-	if differ(a.NodeLocations, old.NodeLocations) {
-		change.Locations = a.NodeLocations
+	project, err := g.project(parts["project"])
+	if err != nil {
+		return "", nodePoolState{}, err
 	}
-	if differ(a.UpgradeSettings, old.UpgradeSettings) {
-		change.UpgradeSettings = a.UpgradeSettings
+	id := clusterName(project, parts["location"], parts["cluster"]) + "/nodePools/" + parts["name"]
+	live, err := g.livePool(ctx, id)
+	return id, nodePoolState{
+		poolState: live, Cluster: first(r.State.Cluster, parts["cluster"]), Location: parts["location"], Project: project,
+	}, err
+}
+
+// livePool returns a node pool as the service has it.
+func (g *plugin) livePool(ctx context.Context, id string) (poolState, error) {
+	svc, err := g.clients.container(ctx)
+	if err != nil {
+		return poolState{}, fmt.Errorf("make Kubernetes Engine client: %w", err)
 	}
-	if c := a.NodeConfig; c != nil && differ(c, old.NodeConfig) {
-		change.DiskSizeGb, change.DiskType, change.ImageType, change.MachineType = c.DiskSizeGb, c.DiskType, c.ImageType, c.MachineType
-		change.Labels = &container.NodeLabels{Labels: c.Labels, ForceSendFields: []string{"Labels"}}
-		change.Tags = &container.NetworkTags{Tags: c.Tags, ForceSendFields: []string{"Tags"}}
-		change.Taints = &container.NodeTaints{Taints: c.Taints, ForceSendFields: []string{"Taints"}}
-		change.ResourceLabels = &container.ResourceLabels{Labels: c.ResourceLabels, ForceSendFields: []string{"Labels"}}
-		change.WorkloadMetadataConfig = c.WorkloadMetadataConfig
+	p, err := svc.Projects.Locations.Clusters.NodePools.Get(id).Context(ctx).Do()
+	if err != nil {
+		return poolState{}, explained(err)
 	}
-	if !differ(change, &container.UpdateNodePoolRequest{}) {
-		return nil
+	return g.poolOf(ctx, p)
+}
+
+// instanceGroupManager is what the URL of a node pool's instance group ends in.
+var instanceGroupManager = regexp.MustCompile(`projects/([^/]+)/zones/([^/]+)/instanceGroupManagers/([^/]+)$`)
+
+// poolOf reads the number of nodes from the pool's instance groups, as the official provider does: the pool itself does
+// not tell it.
+func (g *plugin) poolOf(ctx context.Context, p *container.NodePool) (poolState, error) {
+	state := poolState{
+		poolArgs: poolArgs{
+			InitialNodeCount: p.InitialNodeCount, Management: p.Management, Name: p.Name, NetworkConfig: p.NetworkConfig,
+			NodeConfig: nodeConfigOf(p.Config), NodeLocations: p.Locations, PlacementPolicy: p.PlacementPolicy,
+			QueuedProvisioning: p.QueuedProvisioning, UpgradeSettings: p.UpgradeSettings, Version: p.Version,
+		},
+		InstanceGroupUrls: []string{}, ManagedInstanceGroupUrls: []string{},
 	}
-	return change
+	if p.Autoscaling != nil && p.Autoscaling.Enabled {
+		state.Autoscaling = p.Autoscaling
+	}
+	if p.MaxPodsConstraint != nil {
+		state.MaxPodsPerNode = p.MaxPodsConstraint.MaxPodsPerNode
+	}
+	if len(p.InstanceGroupUrls) == 0 {
+		return state, nil
+	}
+	svc, err := g.clients.compute(ctx)
+	if err != nil {
+		return state, fmt.Errorf("make Compute Engine client: %w", err)
+	}
+	var size int64
+	for _, url := range p.InstanceGroupUrls {
+		parts := instanceGroupManager.FindStringSubmatch(url)
+		if parts == nil {
+			return state, fmt.Errorf("the URL of an instance group is of an unknown form: %s", url)
+		}
+		m, err := svc.InstanceGroupManagers.Get(parts[1], parts[2], parts[3]).Context(ctx).Do()
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return state, fmt.Errorf("read instance group %s: %w", parts[3], explained(err))
+		}
+		size += m.TargetSize
+		state.InstanceGroupUrls = append(state.InstanceGroupUrls, url)
+		state.ManagedInstanceGroupUrls = append(state.ManagedInstanceGroupUrls, m.InstanceGroup)
+	}
+	if n := int64(len(state.InstanceGroupUrls)); n > 0 {
+		size /= n
+	}
+	state.NodeCount = &size
+	return state, nil
+}
+
+func (g *plugin) updateNodePool(ctx context.Context, r nodePoolRequest) (nodePoolState, error) {
+	state := r.State
+	if err := g.changePool(ctx, r.ID, r.Timeout, r.Args.poolArgs, r.Old.poolArgs); err != nil {
+		return state, err
+	}
+	var err error
+	state.poolState, err = g.livePool(ctx, r.ID)
+	state.Cluster = r.Args.Cluster
+	return state, err
 }

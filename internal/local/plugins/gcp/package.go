@@ -3,7 +3,9 @@
 package gcp
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	sdk "github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp"
 
@@ -60,4 +62,37 @@ func (g *plugin) project(own string) (string, error) {
 		return "", fmt.Errorf("no project: set the property, the provider's project or GOOGLE_PROJECT")
 	}
 	return g.clients.settings.Project, nil
+}
+
+// location returns the resource's own location, or the provider's: its zone, else its region.
+func (g *plugin) location(own string) (string, error) {
+	if l := first(own, g.clients.settings.Zone, g.clients.settings.Region); l != "" {
+		return l, nil
+	}
+	return "", errors.New("no location: set the property, the provider's zone or region, GOOGLE_ZONE or GOOGLE_REGION")
+}
+
+// region returns the resource's own region, or the provider's: its region, else that of its zone.
+func (g *plugin) region(own string) (string, error) {
+	s := g.clients.settings
+	if r := first(own, s.Region); r != "" {
+		return r, nil
+	}
+	if i := strings.LastIndex(s.Zone, "-"); isZone(s.Zone) {
+		return s.Zone[:i], nil
+	}
+	return "", errors.New("no region: set the property, the provider's region or GOOGLE_REGION")
+}
+
+// isZone tells a zone, such as europe-west1-b, from a region.
+func isZone(location string) bool { return strings.Count(location, "-") > 1 }
+
+// first returns the first value that is not empty.
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
 }

@@ -2,7 +2,6 @@ package gcp_test
 
 import (
 	"encoding/json"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,21 +41,26 @@ func TestSchema(t *testing.T) {
 	if len(pkg.Resources) != 14 || len(pkg.Functions) != 2 || len(pkg.Config) < 100 {
 		t.Errorf("%d resources, %d functions, %d configuration values", len(pkg.Resources), len(pkg.Functions), len(pkg.Config))
 	}
-	// What replaces, is secret, computed or a default must be a property that exists.
+	// What rules speak of must be a property that exists.
 	for token, r := range gcp.Package().Resources {
 		known, ok := pkg.GetResource(token)
 		if !ok {
 			t.Errorf("%s is not in the schema", token)
 			continue
 		}
-		for _, path := range slices.Concat(r.Replace, r.Computed, r.Identity, slices.Collect(maps.Keys(r.Defaults))) {
-			if !has(known.InputProperties, path) {
-				t.Errorf("%s has no input %q", token, path)
+		for path, rule := range r.Rules {
+			if !has(known.InputProperties, path) && !has(known.Properties, path) {
+				t.Errorf("%s has a rule for %q, which is none of its properties", token, path)
+			}
+			for _, other := range rule.Excludes {
+				if !has(known.InputProperties, other) {
+					t.Errorf("%s: %s excludes %q, which is no input", token, path, other)
+				}
 			}
 		}
-		for _, path := range r.Secrets {
-			if !has(known.Properties, path) {
-				t.Errorf("%s has no output %q", token, path)
+		for _, path := range r.Identity {
+			if !has(known.InputProperties, path) {
+				t.Errorf("%s has no input %q", token, path)
 			}
 		}
 	}

@@ -95,7 +95,7 @@ func (h policyHolder) addMember(ctx context.Context, role, member string, cond *
 			p.Bindings = append(p.Bindings, &iam.Binding{Role: role, Members: []string{member}, Condition: cond})
 			return true
 		}
-		if slices.Contains(p.Bindings[i].Members, member) {
+		if hasMember(p.Bindings[i], member) {
 			return false
 		}
 		p.Bindings[i].Members = append(p.Bindings[i].Members, member)
@@ -106,10 +106,10 @@ func (h policyHolder) addMember(ctx context.Context, role, member string, cond *
 func (h policyHolder) removeMember(ctx context.Context, role, member string, cond *iam.Expr) error {
 	_, err := h.edit(ctx, func(p *iam.Policy) bool {
 		i := binding(p, role, cond)
-		if i < 0 || !slices.Contains(p.Bindings[i].Members, member) {
+		if i < 0 || !hasMember(p.Bindings[i], member) {
 			return false
 		}
-		p.Bindings[i].Members = slices.DeleteFunc(p.Bindings[i].Members, func(m string) bool { return m == member })
+		p.Bindings[i].Members = slices.DeleteFunc(p.Bindings[i].Members, func(m string) bool { return strings.EqualFold(m, member) })
 		if len(p.Bindings[i].Members) == 0 {
 			p.Bindings = slices.Delete(p.Bindings, i, i+1)
 		}
@@ -118,19 +118,24 @@ func (h policyHolder) removeMember(ctx context.Context, role, member string, con
 	return err
 }
 
-// hasMember returns the policy's etag, or provider.ErrNotFound when the member does not have the role.
-func (h policyHolder) hasMember(ctx context.Context, role, member string, cond *iam.Expr) (string, error) {
+// findMember returns how the policy writes a member that has the role, and the policy's etag, or provider.ErrNotFound.
+func (h policyHolder) findMember(ctx context.Context, role, member string, cond *iam.Expr) (written, etag string, err error) {
 	p, err := h.get(ctx)
 	if err != nil {
-		return "", explained(err)
+		return "", "", explained(err)
 	}
-	if i := binding(p, role, cond); i >= 0 && slices.Contains(p.Bindings[i].Members, member) {
-		return p.Etag, nil
+	if i := binding(p, role, cond); i >= 0 {
+		for _, m := range p.Bindings[i].Members {
+			if strings.EqualFold(m, member) {
+				return m, p.Etag, nil
+			}
+		}
 	}
-	return "", provider.ErrNotFound
+	return "", "", provider.ErrNotFound
 }
 
-// titled returns the condition that a title means in a binding of role to member, for imports.
+// titled returns the condition that a title means in a binding of role to member, for imports. No title means the binding
+// without a condition.
 func (h policyHolder) titled(ctx context.Context, role, member, title string) (*condition, error) {
 	if title == "" {
 		return nil, nil
@@ -139,32 +144,37 @@ func (h policyHolder) titled(ctx context.Context, role, member, title string) (*
 	if err != nil {
 		return nil, explained(err)
 	}
+	var found []*iam.Expr
 	for _, b := range p.Bindings {
-		if b.Role == role && b.Condition != nil && b.Condition.Title == title && (member == "" || slices.Contains(b.Members, member)) {
-			return conditionOf(b.Condition), nil
+		if b.Role == role && b.Condition != nil && b.Condition.Title == title && (member == "" || hasMember(b, member)) {
+			found = append(found, b.Condition)
 		}
 	}
-	return nil, provider.ErrNotFound
+	switch len(found) {
+	case 0:
+		return nil, provider.ErrNotFound
+	case 1:
+		return conditionOf(found[0]), nil
+	default:
+		return nil, fmt.Errorf("condition title %q is that of %d bindings of %s: give them titles of their own", title, len(found), role)
+	}
 }
 
-// memberID is the official provider's ID of a member resource.
+// memberID is the official provider's ID of a member or binding.
 func memberID(parts []string, cond *condition) string {
 	if cond != nil {
-		parts = append(parts, cond.Title)
+		parts = append(parts, cond.Title, cond.Description, cond.Expression)
 	}
 	return strings.Join(parts, "/")
 }
 
 // importID splits the official provider's import ID: words separated by spaces, the last optional one a condition's title.
 func importID(id string, words int) (parts []string, title string, err error) {
-	fields := strings.SplitN(id, " ", words+1)
+	fields := strings.Fields(id)
 	if len(fields) < words {
 		return nil, "", fmt.Errorf(
 			"import ID %q must be %d words separated by spaces (object, role and, for a member, the member), then a condition's title if there is one",
 			id, words)
 	}
-	if len(fields) > words {
-		title = fields[words]
-	}
-	return fields[:words], title, nil
+	return fields[:words], strings.Join(fields[words:], " "), nil
 }

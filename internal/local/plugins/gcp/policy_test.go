@@ -60,10 +60,10 @@ func TestMembersUnderConditionsAreApart(t *testing.T) {
 	if err := h.removeMember(t.Context(), "roles/viewer", "user:a@example.com", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.hasMember(t.Context(), "roles/viewer", "user:a@example.com", nil); !errors.Is(err, provider.ErrNotFound) {
+	if _, _, err := h.findMember(t.Context(), "roles/viewer", "user:a@example.com", nil); !errors.Is(err, provider.ErrNotFound) {
 		t.Errorf("the removed member: %v", err)
 	}
-	if _, err := h.hasMember(t.Context(), "roles/viewer", "user:a@example.com", cond.expr()); err != nil {
+	if _, _, err := h.findMember(t.Context(), "roles/viewer", "user:a@example.com", cond.expr()); err != nil {
 		t.Errorf("the member under a condition: %v", err)
 	}
 }

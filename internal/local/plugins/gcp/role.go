@@ -7,7 +7,6 @@ import (
 	"regexp"
 
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/projects"
-	"github.com/pulumi/pulumi/sdk/v3/go/property"
 	"google.golang.org/api/iam/v1"
 
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
@@ -30,6 +29,9 @@ type roleState struct {
 
 type roleRequest = provider.Request[roleArgs, roleState]
 
+// roleIDs is what a custom role may be called.
+var roleIDs = regexp.MustCompile(`^[a-zA-Z0-9_.]{3,64}$`)
+
 var roleIDPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`^projects/(?P<project>[^/]+)/roles/(?P<name>[^/]+)$`),
 	regexp.MustCompile(`^(?P<project>[^/]+)/(?P<name>[^/]+)$`),
@@ -38,14 +40,24 @@ var roleIDPatterns = []*regexp.Regexp{
 
 func (g *plugin) customRole() provider.Resource {
 	return provider.Resource{
-		Args:     projects.IAMCustomRoleArgs{},
-		State:    projects.IAMCustomRole{},
-		Required: []string{"permissions"},
-		Replace:  []string{"roleId", "project"},
+		Args:  projects.IAMCustomRoleArgs{},
+		State: projects.IAMCustomRole{},
+		Rules: provider.Rules{
+			"permissions": {Required: true, Set: true},
+			"project":     fromProvider(),
+			"roleId":      {Replace: true, Check: matching(roleIDs, "3 to 64 letters, digits, underscores and dots")},
+			"stage": {
+				Default: "GA", OneOf: []string{"ALPHA", "BETA", "GA", "DEPRECATED", "DISABLED", "EAP"}, Same: sameAs("ALPHA"),
+			},
+		},
 		Identity: []string{"roleId", "project"},
-		Computed: []string{"project", "description"},
-		Defaults: map[string]property.Value{"stage": property.New("GA")},
 		Operations: provider.Handle(provider.CRUD[roleArgs, roleState]{
+			Check: func(args roleArgs) []provider.Failure {
+				if args.Permissions == nil || len(args.Permissions) > 0 {
+					return nil
+				}
+				return []provider.Failure{{Path: "permissions", Reason: "permissions must name at least one permission"}}
+			},
 			Create: g.createRole,
 			Read: func(ctx context.Context, r roleRequest) (string, roleState, error) {
 				parts, err := parseID(r.ID, roleIDPatterns)
@@ -56,7 +68,7 @@ func (g *plugin) customRole() provider.Resource {
 				if err != nil {
 					return "", roleState{}, err
 				}
-				return g.liveRole(ctx, fmt.Sprintf("projects/%s/roles/%s", project, parts["name"]), r.Args.Permissions)
+				return g.liveRole(ctx, fmt.Sprintf("projects/%s/roles/%s", project, parts["name"]))
 			},
 			Update: g.updateRole,
 			Delete: g.deleteRole,
@@ -103,7 +115,7 @@ func (g *plugin) createRole(ctx context.Context, r roleRequest) (string, roleSta
 			return "", roleState{}, explained(err)
 		}
 	}
-	_, live, err := g.liveRole(ctx, name, r.Args.Permissions)
+	_, live, err := g.liveRole(ctx, name)
 	if err != nil {
 		return name, made, err
 	}
@@ -127,7 +139,7 @@ func (g *plugin) updateRole(ctx context.Context, r roleRequest) (roleState, erro
 	if _, err := svc.Projects.Roles.Patch(r.ID, r.Args.api()).Context(ctx).Do(); err != nil {
 		return roleState{}, explained(err)
 	}
-	_, state, err := g.liveRole(ctx, r.ID, r.Args.Permissions)
+	_, state, err := g.liveRole(ctx, r.ID)
 	return state, err
 }
 
@@ -151,7 +163,7 @@ func (g *plugin) deleteRole(ctx context.Context, r roleRequest) error {
 	return explained(err)
 }
 
-func (g *plugin) liveRole(ctx context.Context, name string, known []string) (string, roleState, error) {
+func (g *plugin) liveRole(ctx context.Context, name string) (string, roleState, error) {
 	svc, err := g.clients.iam(ctx)
 	if err != nil {
 		return "", roleState{}, fmt.Errorf("make IAM client: %w", err)
@@ -169,7 +181,7 @@ func (g *plugin) liveRole(ctx context.Context, name string, known []string) (str
 	}
 	return name, roleState{
 		roleArgs: roleArgs{
-			Description: role.Description, Permissions: sortedLike(role.IncludedPermissions, known),
+			Description: role.Description, Permissions: role.IncludedPermissions,
 			Project: parts["project"], RoleID: parts["name"], Stage: role.Stage, Title: role.Title,
 		},
 		Name: role.Name,

@@ -1,47 +1,54 @@
 package gcp
 
 import (
-	"fmt"
-	"regexp"
+	"strings"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/property"
 	"google.golang.org/api/sqladmin/v1beta4"
+
+	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
+
+// apiSettings are the API's settings without its way to write them as JSON.
+type apiSettings sqladmin.Settings
 
 // instanceSettings are those of a Cloud SQL instance in Pulumi's spelling, where it has another one than the API.
 type instanceSettings struct {
-	ActivationPolicy          string                        `json:"activationPolicy,omitempty"`
-	AvailabilityType          string                        `json:"availabilityType,omitempty"`
-	BackupConfiguration       *sqladmin.BackupConfiguration `json:"backupConfiguration,omitempty"`
-	Collation                 string                        `json:"collation,omitempty"`
-	ConnectorEnforcement      string                        `json:"connectorEnforcement,omitempty"`
-	DatabaseFlags             []*sqladmin.DatabaseFlags     `json:"databaseFlags"`
-	DeletionProtectionEnabled bool                          `json:"deletionProtectionEnabled"`
-	DiskAutoresize            *bool                         `json:"diskAutoresize,omitempty"`
-	DiskAutoresizeLimit       int64                         `json:"diskAutoresizeLimit,omitempty"`
-	DiskSize                  int64                         `json:"diskSize,omitempty"`
-	DiskType                  string                        `json:"diskType,omitempty"`
-	Edition                   string                        `json:"edition,omitempty"`
-	IPConfiguration           *sqladmin.IpConfiguration     `json:"ipConfiguration,omitempty"`
-	LocationPreference        *sqladmin.LocationPreference  `json:"locationPreference,omitempty"`
-	MaintenanceWindow         *sqladmin.MaintenanceWindow   `json:"maintenanceWindow,omitempty"`
-	PricingPlan               string                        `json:"pricingPlan,omitempty"`
-	Tier                      string                        `json:"tier"`
-	TimeZone                  string                        `json:"timeZone,omitempty"`
-	UserLabels                map[string]string             `json:"userLabels"`
-	Version                   int64                         `json:"version,omitempty"`
+	apiSettings
+	DenyMaintenancePeriod *sqladmin.DenyMaintenancePeriod `json:"denyMaintenancePeriod,omitempty"`
+	DiskAutoresize        *bool                           `json:"diskAutoresize,omitempty"`
+	DiskAutoresizeLimit   int64                           `json:"diskAutoresizeLimit"`
+	DiskSize              int64                           `json:"diskSize"`
+	DiskType              string                          `json:"diskType"`
+	IPConfiguration       *ipConfiguration                `json:"ipConfiguration,omitempty"`
+	Version               int64                           `json:"version,omitempty"`
+}
+
+type apiIPConfiguration sqladmin.IpConfiguration
+
+type ipConfiguration struct {
+	apiIPConfiguration
+	PscConfigs []*sqladmin.PscConfig `json:"pscConfigs,omitempty"`
 }
 
 // api returns the settings as the API wants them. Lists and flags that can be taken back are sent even when empty.
 func (s *instanceSettings) api() *sqladmin.Settings {
-	return &sqladmin.Settings{
-		ActivationPolicy: s.ActivationPolicy, AvailabilityType: s.AvailabilityType, BackupConfiguration: s.BackupConfiguration,
-		Collation: s.Collation, ConnectorEnforcement: s.ConnectorEnforcement, DatabaseFlags: s.DatabaseFlags,
-		DeletionProtectionEnabled: s.DeletionProtectionEnabled, StorageAutoResize: s.DiskAutoresize,
-		StorageAutoResizeLimit: s.DiskAutoresizeLimit, DataDiskSizeGb: s.DiskSize, DataDiskType: s.DiskType, Edition: s.Edition,
-		IpConfiguration: s.IPConfiguration, LocationPreference: s.LocationPreference, MaintenanceWindow: s.MaintenanceWindow,
-		PricingPlan: s.PricingPlan, Tier: s.Tier, TimeZone: s.TimeZone, UserLabels: s.UserLabels,
-		ForceSendFields: []string{"DatabaseFlags", "DeletionProtectionEnabled", "UserLabels"},
+	out := sqladmin.Settings(s.apiSettings)
+	out.DataDiskSizeGb, out.DataDiskType = s.DiskSize, s.DiskType
+	out.StorageAutoResize, out.StorageAutoResizeLimit = s.DiskAutoresize, s.DiskAutoresizeLimit
+	out.SettingsVersion = s.Version
+	if p := s.DenyMaintenancePeriod; p != nil {
+		out.DenyMaintenancePeriods = []*sqladmin.DenyMaintenancePeriod{p}
 	}
+	if ip := s.IPConfiguration; ip != nil {
+		converted := sqladmin.IpConfiguration(ip.apiIPConfiguration)
+		if len(ip.PscConfigs) > 0 {
+			converted.PscConfig = ip.PscConfigs[0]
+		}
+		out.IpConfiguration = &converted
+	}
+	out.ForceSendFields = append(out.ForceSendFields, "DatabaseFlags", "DeletionProtectionEnabled", "UserLabels")
+	return &out
 }
 
 func settingsOf(s *sqladmin.Settings) *instanceSettings {
@@ -49,65 +56,80 @@ func settingsOf(s *sqladmin.Settings) *instanceSettings {
 		return &instanceSettings{}
 	}
 	out := &instanceSettings{
-		ActivationPolicy: s.ActivationPolicy, AvailabilityType: s.AvailabilityType, BackupConfiguration: s.BackupConfiguration,
-		Collation: s.Collation, ConnectorEnforcement: s.ConnectorEnforcement, DatabaseFlags: s.DatabaseFlags,
-		DeletionProtectionEnabled: s.DeletionProtectionEnabled, DiskAutoresize: s.StorageAutoResize,
-		DiskAutoresizeLimit: s.StorageAutoResizeLimit, DiskSize: s.DataDiskSizeGb, DiskType: s.DataDiskType, Edition: s.Edition,
-		IPConfiguration: s.IpConfiguration, LocationPreference: s.LocationPreference, MaintenanceWindow: s.MaintenanceWindow,
-		PricingPlan: s.PricingPlan, Tier: s.Tier, TimeZone: s.TimeZone, UserLabels: s.UserLabels, Version: s.SettingsVersion,
+		apiSettings: apiSettings(*s), DiskAutoresize: s.StorageAutoResize, DiskAutoresizeLimit: s.StorageAutoResizeLimit,
+		DiskSize: s.DataDiskSizeGb, DiskType: s.DataDiskType, Version: s.SettingsVersion,
 	}
-	if out.DatabaseFlags == nil {
-		out.DatabaseFlags = []*sqladmin.DatabaseFlags{}
+	if len(s.DenyMaintenancePeriods) > 0 {
+		out.DenyMaintenancePeriod = s.DenyMaintenancePeriods[0]
 	}
-	if out.UserLabels == nil {
-		out.UserLabels = map[string]string{}
+	if ip := s.IpConfiguration; ip != nil {
+		out.IPConfiguration = &ipConfiguration{apiIPConfiguration: apiIPConfiguration(*ip)}
+		if ip.PscConfig != nil {
+			out.IPConfiguration.PscConfigs = []*sqladmin.PscConfig{ip.PscConfig}
+		}
 	}
 	return out
 }
 
-// lookup returns the settings as the function returns them, where single objects are lists.
-func (s *instanceSettings) lookup() map[string]any {
-	m := map[string]any{
-		"activationPolicy": s.ActivationPolicy, "availabilityType": s.AvailabilityType, "collation": s.Collation,
-		"connectorEnforcement": s.ConnectorEnforcement, "databaseFlags": s.DatabaseFlags,
-		"deletionProtectionEnabled": s.DeletionProtectionEnabled, "diskAutoresizeLimit": s.DiskAutoresizeLimit,
-		"diskAutoresize": s.DiskAutoresize != nil && *s.DiskAutoresize, "diskSize": s.DiskSize, "diskType": s.DiskType,
-		"edition": s.Edition, "pricingPlan": s.PricingPlan, "tier": s.Tier, "timeZone": s.TimeZone,
-		"userLabels": s.UserLabels, "version": s.Version,
-	}
-	if s.IPConfiguration != nil {
-		m["ipConfigurations"] = []any{s.IPConfiguration}
-	}
-	if s.BackupConfiguration != nil {
-		m["backupConfigurations"] = []any{s.BackupConfiguration}
-	}
-	return m
+func settingsRules() provider.Rules {
+	computed := provider.Rule{Computed: true}
+	return provider.Rules{
+		"activationPolicy": {Default: "ALWAYS"},
+		"availabilityType": {Default: "ZONAL", OneOf: []string{"REGIONAL", "ZONAL"}},
+		"backupConfiguration.backupRetentionSettings.retentionUnit": {Default: "COUNT"},
+		"collation":                                          {Replace: true},
+		"connectorEnforcement":                               {Computed: true, OneOf: []string{"NOT_REQUIRED", "REQUIRED"}},
+		"dataCacheConfig.dataCacheEnabled":                   {Default: false},
+		"databaseFlags":                                      {Set: true},
+		"diskAutoresize":                                     {Default: true},
+		"diskAutoresizeLimit":                                {Default: 0},
+		"diskType":                                           {Replace: true, Default: "PD_SSD", Same: sameDiskType},
+		"edition":                                            {Default: "ENTERPRISE", OneOf: []string{"ENTERPRISE", "ENTERPRISE_PLUS"}},
+		"insightsConfig.queryPlansPerMinute":                 {Computed: true, Range: [2]int{0, 20}},
+		"insightsConfig.queryStringLength":                   {Default: 1024, Range: [2]int{256, 4500}},
+		"ipConfiguration.authorizedNetworks":                 {Set: true},
+		"ipConfiguration.ipv4Enabled":                        {Default: true},
+		"ipConfiguration.privateNetwork":                     {Same: sameName},
+		"ipConfiguration.pscConfigs":                         {Set: true},
+		"ipConfiguration.pscConfigs.allowedConsumerProjects": {Set: true},
+		"ipConfiguration.serverCaMode":                       {Computed: true, OneOf: []string{"CA_MODE_UNSPECIFIED", "GOOGLE_MANAGED_INTERNAL_CA", "GOOGLE_MANAGED_CAS_CA"}},
+		"ipConfiguration.sslMode":                            {Computed: true, OneOf: []string{"ALLOW_UNENCRYPTED_AND_ENCRYPTED", "ENCRYPTED_ONLY", "TRUSTED_CLIENT_CERTIFICATE_REQUIRED"}},
+		"maintenanceWindow.day":                              {Range: [2]int{1, 7}},
+		"maintenanceWindow.hour":                             {Range: [2]int{0, 23}},
+		"passwordValidationPolicy.complexity":                {OneOf: []string{"COMPLEXITY_DEFAULT", "COMPLEXITY_UNSPECIFIED"}},
+		"pricingPlan":                                        {Default: "PER_USE"},
+		"timeZone":                                           {Replace: true},
+	}.Each(computed, `
+		backupConfiguration backupConfiguration.backupRetentionSettings backupConfiguration.startTime
+		backupConfiguration.transactionLogRetentionDays diskSize insightsConfig ipConfiguration locationPreference userLabels version
+	`)
 }
 
-// parseID returns the named parts of an ID in the first pattern that it fits.
-func parseID(id string, patterns []*regexp.Regexp) (map[string]string, error) {
-	for _, p := range patterns {
-		m := p.FindStringSubmatch(id)
-		if m == nil {
-			continue
+// replacingSettings finds the changes of settings that cannot be made in place: a smaller disk, and no network where there
+// was one.
+func replacingSettings(olds, news property.Map) []string {
+	var paths []string
+	size := func(m property.Map) float64 {
+		if v := provider.At(m, "settings.diskSize"); v.IsNumber() {
+			return v.AsNumber()
 		}
-		parts := map[string]string{}
-		for i, name := range p.SubexpNames() {
-			if name != "" {
-				parts[name] = m[i]
-			}
-		}
-		return parts, nil
+		return 0
 	}
-	return nil, fmt.Errorf("ID %q has none of the known forms, the longest of which is %s", id, patterns[0])
+	if n := size(news); n != 0 && n < size(olds) {
+		paths = append(paths, "settings.diskSize")
+	}
+	const network = "settings.ipConfiguration.privateNetwork"
+	if !provider.At(olds, network).IsNull() && provider.At(news, network).IsNull() {
+		paths = append(paths, network)
+	}
+	const primary = "masterInstanceName"
+	if !provider.At(news, primary).IsNull() {
+		paths = append(paths, primary)
+	}
+	return paths
 }
 
-// first returns the first value that is not empty.
-func first(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
+// sameDiskType compares types of disks, which may be written with dashes and in lower case.
+func sameDiskType(a, b string) bool {
+	return strings.EqualFold(strings.ReplaceAll(a, "-", "_"), strings.ReplaceAll(b, "-", "_"))
 }

@@ -12,6 +12,13 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
+const (
+	builtIn = "BUILT_IN"
+	// rootUser at anyHost is the user that Cloud SQL makes with every instance of MySQL.
+	rootUser = "root"
+	anyHost  = "%"
+)
+
 type userArgs struct {
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 	Host           string `json:"host"`
@@ -20,6 +27,8 @@ type userArgs struct {
 	Password       string `json:"password,omitempty"`
 	Project        string `json:"project"`
 	Type           string `json:"type,omitempty"`
+
+	PasswordPolicy *sqladmin.UserPasswordValidationPolicy `json:"passwordPolicy,omitempty"`
 }
 
 type userRequest = provider.Request[userArgs, userArgs]
@@ -31,20 +40,20 @@ var userIDPatterns = []*regexp.Regexp{
 
 func (g *plugin) user() provider.Resource {
 	return provider.Resource{
-		Args:     sql.UserArgs{},
-		State:    sql.User{},
-		Replace:  []string{"host", "instance", "name", "project", "type"},
+		Args:  sql.UserArgs{},
+		State: sql.User{},
+		Rules: provider.Rules{
+			"deletionPolicy": {OneOf: []string{policyAbandon, ""}},
+			"host":           {Replace: true, Computed: true},
+			"instance":       {Replace: true},
+			"name":           {Replace: true},
+			"password":       {Secret: true},
+			"project":        fromProvider(),
+			"type":           {Replace: true, Same: sameAs(builtIn)},
+		},
 		Identity: []string{"host", "instance", "name", "project"},
-		Computed: []string{"host", "project"},
-		Secrets:  []string{"password"},
-		AutoName: &provider.AutoName{Property: "name"},
+		AutoName: "name",
 		Operations: provider.Handle(provider.CRUD[userArgs, userArgs]{
-			Check: func(args userArgs) []provider.Failure {
-				if p := args.DeletionPolicy; p != policyAbandon && p != "" {
-					return []provider.Failure{{Path: "deletionPolicy", Reason: fmt.Sprintf("deletionPolicy must be ABANDON or absent, not %q", p)}}
-				}
-				return nil
-			},
 			Create: g.createUser,
 			Read: func(ctx context.Context, r userRequest) (string, userArgs, error) {
 				wanted := r.State
@@ -59,9 +68,11 @@ func (g *plugin) user() provider.Resource {
 				return userID(state), state, err
 			},
 			Update: func(ctx context.Context, r userRequest) (userArgs, error) {
-				if r.Args.Password != r.Old.Password {
+				if r.Args.Password != r.Old.Password || differ(r.Args.PasswordPolicy, r.Old.PasswordPolicy) {
 					err := g.sqlCall(ctx, r.State.Project, r.Timeout, func(svc *sqladmin.Service) (*sqladmin.Operation, error) {
-						u := &sqladmin.User{Name: r.State.Name, Instance: r.State.Instance, Password: r.Args.Password}
+						u := &sqladmin.User{
+							Name: r.State.Name, Instance: r.State.Instance, Password: r.Args.Password, PasswordPolicy: r.Args.PasswordPolicy,
+						}
 						return svc.Users.Update(r.State.Project, r.State.Instance, u).Host(r.State.Host).Name(r.State.Name).Context(ctx).Do()
 					})
 					if err != nil {
@@ -89,9 +100,19 @@ func (g *plugin) createUser(ctx context.Context, r userRequest) (string, userArg
 	if err != nil {
 		return "", userArgs{}, err
 	}
+	if r.Args.Host != "" {
+		instance, err := g.liveInstance(ctx, project, r.Args.Instance)
+		if err != nil {
+			return "", userArgs{}, fmt.Errorf("instance %s: %w", r.Args.Instance, err)
+		}
+		if !strings.Contains(instance.DatabaseVersion, "MYSQL") {
+			return "", userArgs{}, fmt.Errorf("host: only users of MySQL have one, and instance %s is %s", r.Args.Instance, instance.DatabaseVersion)
+		}
+	}
 	err = g.sqlCall(ctx, project, r.Timeout, func(svc *sqladmin.Service) (*sqladmin.Operation, error) {
 		return svc.Users.Insert(project, r.Args.Instance, &sqladmin.User{
 			Name: r.Args.Name, Instance: r.Args.Instance, Host: r.Args.Host, Password: r.Args.Password, Type: r.Args.Type,
+			PasswordPolicy: r.Args.PasswordPolicy,
 		}).Context(ctx).Do()
 	})
 	if err != nil {
@@ -124,11 +145,10 @@ func (g *plugin) liveUser(ctx context.Context, wanted userArgs) (userArgs, error
 		if u.Name != name && u.Name != wanted.Name || wanted.Host != "" && u.Host != wanted.Host {
 			continue
 		}
-		live := userArgs{Host: u.Host, Instance: wanted.Instance, Name: wanted.Name, Project: wanted.Project, Type: u.Type}
-		if live.Type == "BUILT_IN" {
-			live.Type = ""
-		}
-		return live, nil
+		return userArgs{
+			Host: u.Host, Instance: wanted.Instance, Name: wanted.Name, Project: wanted.Project, Type: u.Type,
+			PasswordPolicy: u.PasswordPolicy, DeletionPolicy: wanted.DeletionPolicy,
+		}, nil
 	}
 	return userArgs{}, provider.ErrNotFound
 }

@@ -1,22 +1,21 @@
 package provider
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	p "github.com/pulumi/pulumi-go-provider"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
 // defaultsKey is where a bridged provider keeps the names of the inputs that it, not the program, chose.
 const defaultsKey = "__defaults"
 
-// suffixBytes of randomness make a seven digit suffix, like the official provider's.
-const suffixBytes = 4
+// suffixDigits is how many random digits a generated name ends in.
+const suffixDigits = 7
 
 // internalKey tells keys of the engine and of this package from properties.
 func internalKey(k string) bool { return strings.HasPrefix(k, "__") }
@@ -100,32 +99,30 @@ func checkValue(t *typ, v property.Value, path string) []p.CheckFailure {
 	}}
 }
 
-// defaulted adds the resource's defaults and its generated name, which stays what it was in olds.
-func defaulted(r Resource, resourceName string, olds, news property.Map) property.Map {
+// completed adds the resource's defaults and its generated name, which stays what it was in olds.
+func completed(r Resource, resourceName string, seed []byte, olds, news property.Map) (property.Map, error) {
+	news = r.Rules.withDefaults("", news, news)
+	k := r.AutoName
+	if k == "" || !news.Get(k).IsNull() {
+		return news, nil
+	}
+	if old := olds.Get(k); isDefault(olds, k) && old.IsString() {
+		return noted(news.Set(k, old), k), nil
+	}
+	name, err := resource.NewUniqueName(seed, resourceName+"-", suffixDigits, 0, nil)
+	if err != nil {
+		return news, fmt.Errorf("generate a %s: %w", k, err)
+	}
+	return noted(news.Set(k, property.New(name)), k), nil
+}
+
+// noted says that the provider chose the input k, not the program.
+func noted(inputs property.Map, k string) property.Map {
 	var chosen []property.Value
-	missing := func(k string) bool {
-		v, ok := news.GetOk(k)
-		return !ok || v.IsNull()
+	if list := inputs.Get(defaultsKey); list.IsArray() {
+		chosen = list.AsArray().AsSlice()
 	}
-	for _, k := range slices.Sorted(maps.Keys(r.Defaults)) {
-		if missing(k) {
-			news = news.Set(k, r.Defaults[k])
-			chosen = append(chosen, property.New(k))
-		}
-	}
-	if r.AutoName != nil && missing(r.AutoName.Property) {
-		k := r.AutoName.Property
-		if old := olds.Get(k); isDefault(olds, k) && old.IsString() {
-			news = news.Set(k, old)
-		} else {
-			news = news.Set(k, property.New(generatedName(resourceName, r.AutoName.MaxLength)))
-		}
-		chosen = append(chosen, property.New(k))
-	}
-	if len(chosen) == 0 {
-		return news.Delete(defaultsKey)
-	}
-	return news.Set(defaultsKey, property.New(chosen))
+	return inputs.Set(defaultsKey, property.New(append(chosen, property.New(k))))
 }
 
 // isDefault says whether the provider chose the input k, not the program.
@@ -140,17 +137,6 @@ func isDefault(inputs property.Map, k string) bool {
 		}
 	}
 	return false
-}
-
-func generatedName(resourceName string, maxLength int) string {
-	random := make([]byte, suffixBytes)
-	_, _ = rand.Read(random) // never fails
-	suffix := "-" + hex.EncodeToString(random)[:7]
-	name := strings.ToLower(resourceName)
-	if maxLength > 0 && len(name)+len(suffix) > maxLength {
-		name = name[:maxLength-len(suffix)]
-	}
-	return name + suffix
 }
 
 // withoutEffect returns the paths in m that s does not understand.

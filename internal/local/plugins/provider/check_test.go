@@ -49,25 +49,25 @@ func TestCheck(t *testing.T) {
 
 func TestCheckGeneratesANameAndKeepsIt(t *testing.T) {
 	s := (&shelf{}).pkg().Provider()
-	first, err := s.Check(t.Context(), p.CheckRequest{Urn: urn("My-Very-Long-Box"), Inputs: props("size", 1)})
+	first, err := s.Check(t.Context(), p.CheckRequest{Urn: urn("My-Box"), Inputs: props("size", 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	name := first.Inputs.Get("name").AsString()
-	if !strings.HasPrefix(name, "my-v-") || len(name) != 12 {
-		t.Errorf("generated name is %q, want 12 characters from my-v", name)
+	if !strings.HasPrefix(name, "My-Box-") || len(name) != len("My-Box-")+7 {
+		t.Errorf("generated name is %q, want My-Box- and seven digits", name)
 	}
 	if v := first.Inputs.Get("fancy"); !v.IsBool() || !v.AsBool() {
 		t.Errorf("fancy is %v, want the default", v)
 	}
-	second, err := s.Check(t.Context(), p.CheckRequest{Urn: urn("My-Very-Long-Box"), State: first.Inputs, Inputs: props("size", 2)})
+	second, err := s.Check(t.Context(), p.CheckRequest{Urn: urn("My-Box"), State: first.Inputs, Inputs: props("size", 2)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := second.Inputs.Get("name").AsString(); got != name {
 		t.Errorf("the name became %q, want it kept as %q", got, name)
 	}
-	third, err := s.Check(t.Context(), p.CheckRequest{Urn: urn("My-Very-Long-Box"), State: props("name", "own"), Inputs: props("size", 2)})
+	third, err := s.Check(t.Context(), p.CheckRequest{Urn: urn("My-Box"), State: props("name", "own"), Inputs: props("size", 2)})
 	if err != nil {
 		t.Fatal(err)
 	}

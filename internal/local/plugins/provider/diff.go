@@ -4,27 +4,55 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	p "github.com/pulumi/pulumi-go-provider"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
-var (
-	indexPattern = regexp.MustCompile(`\[\d+\]`)
-	namePattern  = regexp.MustCompile(`^[a-zA-Z_$][a-zA-Z0-9_$]*$`)
-)
+var namePattern = regexp.MustCompile(`^[a-zA-Z_$][a-zA-Z0-9_$]*$`)
 
 // differ collects the differences between the inputs of an object and those wanted of it.
 type differ struct {
-	resource Resource
-	found    map[string]p.PropertyDiff
+	rules   Rules
+	further []string // paths whose change replaces because of what the change is
+	found   map[string]p.PropertyDiff
+}
+
+// place is where a value stands: its path in the engine's notation, the path of the rule that holds there, and its type.
+type place struct {
+	path, rule string
+	typ        *typ // nil where the SDK knows no type
+}
+
+func (at place) key(k string) place {
+	next := place{path: child(at.path, k), rule: at.rule}
+	switch {
+	case at.typ == nil || at.typ.kind == kindObject:
+		next.rule = join(at.rule, k)
+		if at.typ != nil {
+			next.typ = at.typ.object.fields[k].typ
+		}
+	default: // the keys of a map have no rules of their own
+		next.typ = at.typ.elem
+	}
+	return next
+}
+
+func (at place) index(i int) place {
+	next := place{path: fmt.Sprintf("%s[%d]", at.path, i), rule: at.rule}
+	if at.typ != nil {
+		next.typ = at.typ.elem
+	}
+	return next
 }
 
 // diff compares inputs. Values the service chose itself are not compared, so an unchanged program shows no change.
-func diff(r Resource, state, olds, news property.Map) p.DiffResponse {
-	d := differ{resource: r, found: map[string]p.PropertyDiff{}}
-	d.compareMaps("", olds, news, property.New(state))
+func diff(r Resource, inputs *object, state, olds, news property.Map) p.DiffResponse {
+	d := differ{rules: r.Rules, found: map[string]p.PropertyDiff{}}
+	if r.Differ != nil {
+		d.further = r.Differ(olds, news)
+	}
+	d.compareMaps(place{typ: &typ{kind: kindObject, object: inputs}}, olds, news, property.New(state))
 	resp := p.DiffResponse{HasChanges: len(d.found) > 0, DetailedDiff: d.found}
 	for _, c := range d.found {
 		switch c.Kind {
@@ -38,7 +66,7 @@ func diff(r Resource, state, olds, news property.Map) p.DiffResponse {
 // collides says whether the new object would have the old one's name. A name that was generated is generated anew.
 func collides(r Resource, olds, news property.Map) bool {
 	for _, k := range r.Identity {
-		if isDefault(news, k) && r.AutoName != nil && r.AutoName.Property == k {
+		if isDefault(news, k) && r.AutoName == k {
 			return false
 		}
 		if !same(olds.Get(k), news.Get(k)) {
@@ -48,98 +76,113 @@ func collides(r Resource, olds, news property.Map) bool {
 	return r.Identity != nil
 }
 
-func (d *differ) compareMaps(path string, olds, news property.Map, state property.Value) {
-	stateOf := func(k string) property.Value {
-		if state.IsMap() {
-			return state.AsMap().Get(k)
-		}
-		return property.New(property.Null)
-	}
+func (d *differ) compareMaps(at place, olds, news property.Map, state property.Value) {
 	for k, n := range news.All {
 		if internalKey(k) || n.IsNull() {
 			continue
 		}
+		s := property.New(property.Null)
+		if state.IsMap() {
+			s = state.AsMap().Get(k)
+		}
 		if o := olds.Get(k); o.IsNull() {
-			d.added(child(path, k), n, stateOf(k))
+			d.added(at.key(k), n, s)
 		} else {
-			d.compare(child(path, k), o, n, stateOf(k))
+			d.compare(at.key(k), o, n, s)
 		}
 	}
 	for k, o := range olds.All {
 		if !internalKey(k) && !o.IsNull() && news.Get(k).IsNull() {
-			d.removed(child(path, k), o)
+			d.removed(at.key(k), o)
 		}
 	}
 }
 
-func (d *differ) compare(path string, o, n, state property.Value) {
+func (d *differ) compare(at place, o, n, state property.Value) {
 	switch {
 	case o.IsMap() && n.IsMap():
-		d.compareMaps(path, o.AsMap(), n.AsMap(), state)
+		d.compareMaps(at, o.AsMap(), n.AsMap(), state)
 	case o.IsArray() && n.IsArray() && o.AsArray().Len() == n.AsArray().Len():
-		for i, e := range n.AsArray().All {
-			var s property.Value
+		list := n.AsArray().AsSlice()
+		if d.rules[at.rule].Set {
+			list = sortedLike(list, o.AsArray().AsSlice())
+		}
+		for i, e := range list {
+			s := property.New(property.Null)
 			if state.IsArray() && i < state.AsArray().Len() {
 				s = state.AsArray().Get(i)
 			}
-			d.compare(fmt.Sprintf("%s[%d]", path, i), o.AsArray().Get(i), e, s)
+			d.compare(at.index(i), o.AsArray().Get(i), e, s)
 		}
-	case !same(o, n):
-		d.record(path, n, p.Update, p.UpdateReplace)
+	case !d.same(at, o, n):
+		d.record(at, n, p.Update, p.UpdateReplace)
 	}
+}
+
+// same compares two values at a place, where one may be another way to write the other.
+func (d *differ) same(at place, a, b property.Value) bool {
+	f := d.rules[at.rule].Same
+	if x, ok := text(a); ok && f != nil {
+		if y, ok := text(b); ok {
+			return f(x, y)
+		}
+	}
+	return same(a, b)
+}
+
+// text returns a string, or what nothing is as one.
+func text(v property.Value) (string, bool) {
+	if v.IsNull() {
+		return "", true
+	}
+	if !v.IsString() {
+		return "", false
+	}
+	return v.AsString(), true
 }
 
 // added is no change when the object has that value already, for example a project that used to be the provider's. As in
 // the official providers, nothing is the same as false, zero or empty.
-func (d *differ) added(path string, n, state property.Value) {
-	if same(n, state) || zero(n) && state.IsNull() {
-		return
+func (d *differ) added(at place, n, state property.Value) {
+	switch {
+	case d.same(at, n, state) || Zero(n) && (state.IsNull() || Zero(state)):
+	case n.IsMap() && state.IsMap():
+		d.compareMaps(at, property.Map{}, n.AsMap(), state)
+	default:
+		d.record(at, n, p.Add, p.AddReplace)
 	}
-	d.record(path, n, p.Add, p.AddReplace)
 }
 
 // removed is no change when the service goes on to fill the value in, or when there was as good as none.
-func (d *differ) removed(path string, o property.Value) {
-	if zero(o) || slices.Contains(d.resource.Computed, generic(path)) {
-		return
+func (d *differ) removed(at place, o property.Value) {
+	if !Zero(o) && !d.rules[at.rule].Computed && !d.same(at, o, property.New(property.Null)) {
+		d.record(at, o, p.Delete, p.DeleteReplace)
 	}
-	if o.IsMap() && o.AsMap().Len() > 0 {
-		left := false
-		for k := range o.AsMap().All {
-			left = left || !slices.Contains(d.resource.Computed, generic(child(path, k)))
-		}
-		if !left {
-			return
-		}
-	}
-	d.record(path, o, p.Delete, p.DeleteReplace)
 }
 
-func (d *differ) record(path string, v property.Value, inPlace, replace p.DiffKind) {
+func (d *differ) record(at place, v property.Value, inPlace, replace p.DiffKind) {
 	k := inPlace
-	if d.replaces(generic(path), v) {
+	if d.replaces(at, v) {
 		k = replace
 	}
-	d.found[path] = p.PropertyDiff{Kind: k, InputDiff: true}
+	d.found[at.path] = p.PropertyDiff{Kind: k, InputDiff: true}
 }
 
-// replaces says whether path, or a path inside the value v that stands there, is one that replaces the resource.
-func (d *differ) replaces(path string, v property.Value) bool {
-	for _, r := range d.resource.Replace {
-		if path == r || strings.HasPrefix(path, r+".") {
-			return true
-		}
+// replaces says whether what stands at a place, or something inside the value v there, replaces the resource.
+func (d *differ) replaces(at place, v property.Value) bool {
+	if d.rules[at.rule].Replace || slices.Contains(d.further, at.rule) {
+		return true
 	}
-	if v.IsArray() {
-		for _, e := range v.AsArray().All {
-			if e.IsMap() && d.replaces(path, e) {
+	switch {
+	case v.IsArray():
+		for i, e := range v.AsArray().All {
+			if (e.IsMap() || e.IsArray()) && d.replaces(at.index(i), e) {
 				return true
 			}
 		}
-	}
-	if v.IsMap() {
+	case v.IsMap():
 		for k, e := range v.AsMap().All {
-			if d.replaces(join(path, k), e) {
+			if !internalKey(k) && !Zero(e) && d.replaces(at.key(k), e) {
 				return true
 			}
 		}
@@ -152,8 +195,8 @@ func same(a, b property.Value) bool {
 	return !a.HasComputed() && !b.HasComputed() && unmarked(a).Equals(unmarked(b))
 }
 
-// zero says whether a value is as good as none.
-func zero(v property.Value) bool {
+// Zero says whether a value is as good as none.
+func Zero(v property.Value) bool {
 	switch {
 	case v.IsBool():
 		return !v.AsBool()
@@ -168,11 +211,6 @@ func zero(v property.Value) bool {
 	default:
 		return v.IsNull()
 	}
-}
-
-// generic turns a path of the engine's into the form that Replace and Computed use.
-func generic(path string) string {
-	return indexPattern.ReplaceAllString(path, "")
 }
 
 // child appends a key in the engine's notation.

@@ -38,32 +38,18 @@ type Resource struct {
 	// Args and State are values of the SDK's types, for example sql.UserArgs{} and sql.User{}. Inputs are the fields of
 	// Args' element type, outputs are the Output fields of State. Both are required.
 	Args, State any
-	// Required names required inputs that the Go types do not show, such as slices.
-	Required []string
-	// Secrets are the paths of outputs that are always secret. An input that was secret stays so without being named here.
-	Secrets []string
-	// Replace are the input paths whose change replaces the resource.
-	Replace []string
+	// Rules say what is special about single properties.
+	Rules Rules
 	// Identity are the inputs that name the object. When a replacement leaves them all as they were, the old object is
 	// deleted first. Nil means that old and new objects never collide.
 	Identity []string
-	// Computed are the input paths that the service fills in when the program says nothing: taking one out of the
-	// program is no change.
-	Computed []string
-	// AutoName makes a name out of the resource's when the program gives none. Nil means no name is made.
-	AutoName *AutoName
-	// Defaults are input values that the provider itself adds when the program gives none.
-	Defaults map[string]property.Value
+	// AutoName is the input that gets a name when the program gives none: the resource's own, a dash and seven random
+	// digits, as the official providers do. Empty means that no name is made.
+	AutoName string
+	// Differ finds further paths whose change replaces the resource, by the old and the new inputs. It may be nil.
+	Differ func(olds, news property.Map) []string
 	// Operations do the work; see Handle.
 	Operations Operations
-}
-
-// AutoName describes a generated name: the resource's own, lower case, a dash and a random suffix.
-type AutoName struct {
-	// Property is the input that receives the name.
-	Property string
-	// MaxLength is the longest name allowed.
-	MaxLength int
 }
 
 // Request is what an operation gets. Inputs carry no secret marks; they never hold unknown values.
@@ -71,11 +57,12 @@ type Request[A, S any] struct {
 	// URN of the resource, and its ID where it exists already.
 	URN resource.URN
 	ID  string
-	// Args are the inputs that are wanted. In Read they are the last known ones and zero while importing, in Delete the last ones.
+	// Args are the inputs that are wanted. In Read they are the last known ones and zero while importing, in Delete the
+	// last ones. In Update, what the program leaves to the service is as the object has it.
 	Args A
-	// Old are the inputs of the existing object, in Update only.
+	// Old are the inputs of the existing object as it is, in Update only.
 	Old A
-	// State is the last known state, zero in Create and while importing.
+	// State is the last known state, in Update the one of now, zero in Create and while importing.
 	State S
 	// Importing is true in a Read that has nothing but an ID.
 	Importing bool

@@ -33,6 +33,7 @@ type boxArgs struct {
 	Region *string           `pulumi:"region"`
 	Fancy  *bool             `pulumi:"fancy"`
 	Lid    *boxLock          `pulumi:"lid"`
+	Tags   []string          `pulumi:"tags"`
 }
 
 type BoxArgs struct{}
@@ -50,6 +51,7 @@ type Box struct {
 	Region pulumi.StringOutput    `pulumi:"region"`
 	Fancy  pulumi.BoolPtrOutput   `pulumi:"fancy"`
 	Lid    pulumi.AnyOutput       `pulumi:"lid"`
+	Tags   pulumi.AnyOutput       `pulumi:"tags"`
 	Serial pulumi.StringOutput    `pulumi:"serial"`
 	Key    pulumi.StringOutput    `pulumi:"key"`
 }
@@ -62,6 +64,7 @@ type box struct {
 	Colour string            `json:"colour,omitempty"`
 	Labels map[string]string `json:"labels"`
 	Region string            `json:"region"`
+	Tags   []string          `json:"tags,omitempty"`
 }
 
 type boxState struct {
@@ -74,8 +77,9 @@ const boxToken = "toys:index/box:Box"
 
 // shelf is where boxes are.
 type shelf struct {
-	boxes map[string]boxState
-	fail  error
+	boxes   map[string]boxState
+	fail    error
+	updated provider.Request[box, boxState] // the last one
 }
 
 func (s *shelf) pkg() provider.Package {
@@ -88,12 +92,12 @@ func (s *shelf) pkg() provider.Package {
 		}{},
 		Resources: map[string]provider.Resource{boxToken: {
 			Args: BoxArgs{}, State: Box{},
-			Replace:  []string{"name", "size", "lid.code"},
+			Rules: provider.Rules{
+				"name": {Replace: true}, "size": {Replace: true}, "lid.code": {Replace: true}, "locks": {Replace: true},
+				"region": {Computed: true}, "fancy": {Default: true}, "key": {Secret: true},
+			},
 			Identity: []string{"name"},
-			Computed: []string{"region"},
-			Secrets:  []string{"key"},
-			AutoName: &provider.AutoName{Property: "name", MaxLength: 12},
-			Defaults: map[string]property.Value{"fancy": property.New(true)},
+			AutoName: "name",
 			Operations: provider.Handle(provider.CRUD[box, boxState]{
 				Check: func(b box) []provider.Failure {
 					if b.Size < 0 {
@@ -121,6 +125,7 @@ func (s *shelf) pkg() provider.Package {
 					return r.ID, b, nil
 				},
 				Update: func(_ context.Context, r request) (boxState, error) {
+					s.updated = r
 					b := s.boxes[r.ID]
 					b.Labels, b.Colour = r.Args.Labels, r.Args.Colour
 					s.boxes[r.ID] = b
@@ -333,7 +338,7 @@ func TestSchemaIsOneThatPulumiBinds(t *testing.T) {
 	for _, in := range r.InputProperties {
 		required[in.Name] = in.IsRequired()
 	}
-	if !required["size"] || required["colour"] || len(required) != 8 {
+	if !required["size"] || required["colour"] || len(required) != 9 {
 		t.Errorf("inputs (and whether they are required) are %v", required)
 	}
 	for _, out := range r.Properties {

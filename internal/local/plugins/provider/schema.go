@@ -52,12 +52,11 @@ func buildSchema(pkg *Package, types *typeCache) (string, error) {
 }
 
 func (b *schemaBuilder) resource(r Resource) schema.ResourceSpec {
-	in := b.objectSpec(b.types.inputs(r.Args), r.Required, r.Secrets)
-	for k := range r.Defaults {
-		in.Required = slices.DeleteFunc(in.Required, func(s string) bool { return s == k })
-	}
+	secrets := r.Rules.secrets()
+	in := b.objectSpec(b.types.inputs(r.Args), r.Rules.required(), secrets)
+	in.Required = slices.DeleteFunc(in.Required, func(k string) bool { return r.Rules[k].Default != nil || k == r.AutoName })
 	return schema.ResourceSpec{
-		ObjectTypeSpec:  b.objectSpec(b.types.outputs(r.State), nil, r.Secrets),
+		ObjectTypeSpec:  b.objectSpec(b.types.outputs(r.State), nil, secrets),
 		InputProperties: in.Properties,
 		RequiredInputs:  in.Required,
 	}

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -103,7 +102,7 @@ func (s *server) diffConfig(_ context.Context, req p.DiffRequest) (p.DiffRespons
 	if olds.Len() == 0 {
 		olds = req.State
 	}
-	return diff(Resource{}, property.Map{}, olds, req.Inputs), nil
+	return diff(Resource{}, s.configObject(), property.Map{}, olds, req.Inputs), nil
 }
 
 func (s *server) configure(ctx context.Context, req p.ConfigureRequest) error {
@@ -135,163 +134,6 @@ func (s *server) invoke(ctx context.Context, req p.InvokeRequest) (p.InvokeRespo
 		return p.InvokeResponse{}, oneLine(fmt.Errorf("call %s: %w", token, err))
 	}
 	return p.InvokeResponse{Return: markPaths(result, f.Secrets)}, nil
-}
-
-func (s *server) check(_ context.Context, req p.CheckRequest) (p.CheckResponse, error) {
-	r, err := s.resource(req.Urn)
-	if err != nil {
-		return p.CheckResponse{}, err
-	}
-	inputs := defaulted(r, req.Urn.Name(), req.State, req.Inputs)
-	failures := checkObject(s.types.inputs(r.Args), r.Required, inputs, "")
-	if len(failures) == 0 {
-		own, err := r.Operations.check(inputs)
-		if err != nil {
-			return p.CheckResponse{}, failed("check", req.Urn, err)
-		}
-		for _, f := range own {
-			failures = append(failures, p.CheckFailure{Property: f.Path, Reason: f.Reason})
-		}
-	}
-	return p.CheckResponse{Inputs: inputs, Failures: failures}, nil
-}
-
-func (s *server) diff(_ context.Context, req p.DiffRequest) (p.DiffResponse, error) {
-	r, err := s.resource(req.Urn)
-	if err != nil {
-		return p.DiffResponse{}, err
-	}
-	return diff(r, req.State, req.OldInputs, req.Inputs), nil
-}
-
-func (s *server) create(ctx context.Context, req p.CreateRequest) (p.CreateResponse, error) {
-	ctx, done := s.until(ctx)
-	defer done()
-	r, err := s.resource(req.Urn)
-	if err != nil {
-		return p.CreateResponse{}, err
-	}
-	if req.DryRun {
-		return p.CreateResponse{Properties: s.finished(r, req.Properties, s.unknowns(r, req.Properties))}, nil
-	}
-	warn(ctx, r, req.Properties)
-	id, state, err := r.Operations.create(ctx, rawRequest{urn: req.Urn, inputs: req.Properties, timeoutInSeconds: req.Timeout})
-	resp := p.CreateResponse{ID: id}
-	if err != nil {
-		err = failed("create", req.Urn, err)
-		if id == "" {
-			return resp, err
-		}
-		resp.PartialState = &p.InitializationFailed{Reasons: []string{err.Error()}}
-	}
-	resp.Properties = s.finished(r, req.Properties, state)
-	return resp, err
-}
-
-func (s *server) read(ctx context.Context, req p.ReadRequest) (p.ReadResponse, error) {
-	ctx, done := s.until(ctx)
-	defer done()
-	r, err := s.resource(req.Urn)
-	if err != nil {
-		return p.ReadResponse{}, err
-	}
-	importing := req.Inputs.Len() == 0
-	id, live, err := r.Operations.read(ctx, rawRequest{
-		urn: req.Urn, id: req.ID, inputs: req.Inputs, state: req.Properties, importing: importing,
-	})
-	if errors.Is(err, ErrNotFound) {
-		return p.ReadResponse{}, nil
-	}
-	if err != nil {
-		return p.ReadResponse{}, failed("read", req.Urn, err)
-	}
-	in := &typ{kind: kindObject, object: s.types.inputs(r.Args)}
-	inputs := property.New(req.Inputs)
-	if importing {
-		if inputs = asInput(in, property.New(live)); inputs.IsNull() {
-			inputs = property.New(property.Map{})
-		}
-		inputs = property.New(markPaths(inputs.AsMap(), r.Secrets))
-	} else {
-		inputs = projected(in, inputs, property.New(live))
-	}
-	// What the service does not tell, such as a key's private part, stays as it was.
-	for k, v := range req.Properties.All {
-		if _, ok := live.GetOk(k); !ok && !internalKey(k) {
-			live = live.Set(k, v)
-		}
-	}
-	return p.ReadResponse{ID: id, Inputs: inputs.AsMap(), Properties: s.finished(r, inputs.AsMap(), live)}, nil
-}
-
-func (s *server) update(ctx context.Context, req p.UpdateRequest) (p.UpdateResponse, error) {
-	ctx, done := s.until(ctx)
-	defer done()
-	r, err := s.resource(req.Urn)
-	if err != nil {
-		return p.UpdateResponse{}, err
-	}
-	if req.DryRun {
-		return p.UpdateResponse{Properties: s.finished(r, req.Inputs, s.withoutOldInputs(req))}, nil
-	}
-	warn(ctx, r, req.Inputs)
-	state, err := r.Operations.update(ctx, rawRequest{
-		urn: req.Urn, id: req.ID, inputs: req.Inputs, old: req.OldInputs, state: req.State, timeoutInSeconds: req.Timeout,
-	})
-	if err != nil {
-		return p.UpdateResponse{}, failed("update", req.Urn, err)
-	}
-	return p.UpdateResponse{Properties: s.finished(r, req.Inputs, state)}, nil
-}
-
-func (s *server) remove(ctx context.Context, req p.DeleteRequest) error {
-	ctx, done := s.until(ctx)
-	defer done()
-	r, err := s.resource(req.Urn)
-	if err != nil {
-		return err
-	}
-	err = r.Operations.remove(ctx, rawRequest{
-		urn: req.Urn, id: req.ID, inputs: req.OldInputs, state: req.Properties, timeoutInSeconds: req.Timeout,
-	})
-	if err == nil || errors.Is(err, ErrNotFound) {
-		return nil
-	}
-	return failed("delete", req.Urn, err)
-}
-
-// finished returns the outputs: what the service says, over what the program said, with both kinds of secret marks.
-func (s *server) finished(r Resource, inputs, state property.Map) property.Map {
-	outputs := &typ{kind: kindObject, object: s.types.outputs(r.State)}
-	out := conforming(outputs, merged(property.New(inputs), property.New(state)))
-	return markPaths(marked(out, property.New(inputs)).AsMap(), r.Secrets)
-}
-
-// unknowns returns the outputs that only the service can tell.
-func (s *server) unknowns(r Resource, inputs property.Map) property.Map {
-	m := map[string]property.Value{}
-	for k := range s.types.outputs(r.State).fields {
-		if inputs.Get(k).IsNull() {
-			m[k] = property.New(property.Computed)
-		}
-	}
-	return property.NewMap(m)
-}
-
-// withoutOldInputs returns the state less what the inputs decide.
-func (s *server) withoutOldInputs(req p.UpdateRequest) property.Map {
-	state := req.State
-	for k := range req.OldInputs.All {
-		if _, kept := req.Inputs.GetOk(k); !kept || !same(req.OldInputs.Get(k), req.Inputs.Get(k)) {
-			state = state.Delete(k)
-		}
-	}
-	for k, v := range req.Inputs.All {
-		if !same(v, req.OldInputs.Get(k)) {
-			state = state.Delete(k)
-		}
-	}
-	return state
 }
 
 func markPaths(m property.Map, paths []string) property.Map {

@@ -2,81 +2,9 @@ package provider
 
 import (
 	"encoding/json"
-	"fmt"
-	"reflect"
-	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
-
-// forceSendFields is the field in which Google's API types list the fields to send although they are zero.
-const forceSendFields = "ForceSendFields"
-
-// Decode fills target, a pointer to a struct with JSON tags, from m. Unknown values are left out. What m sets to zero is
-// marked to be sent in Google's API types.
-func Decode(m property.Map, target any) error {
-	values := plain(property.New(m))
-	raw, err := json.Marshal(values)
-	if err != nil {
-		return fmt.Errorf("encode properties: %w", err)
-	}
-	if err := json.Unmarshal(raw, target); err != nil {
-		return fmt.Errorf("decode properties: %w", err)
-	}
-	forceZeros(reflect.ValueOf(target), values)
-	return nil
-}
-
-func forceZeros(target reflect.Value, values any) {
-	switch target.Kind() {
-	case reflect.Pointer:
-		if !target.IsNil() {
-			forceZeros(target.Elem(), values)
-		}
-	case reflect.Slice:
-		list, ok := values.([]any)
-		for i := 0; ok && i < target.Len() && i < len(list); i++ {
-			forceZeros(target.Index(i), list[i])
-		}
-	case reflect.Struct:
-		if m, ok := values.(map[string]any); ok {
-			forceZeroFields(target, m)
-		}
-	}
-}
-
-func forceZeroFields(target reflect.Value, values map[string]any) {
-	force := target.FieldByName(forceSendFields)
-	for i := range target.NumField() {
-		f := target.Type().Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous && name == "" {
-			forceZeros(target.Field(i), values)
-			continue
-		}
-		v, ok := values[name]
-		if !ok || name == "-" {
-			continue
-		}
-		if force.IsValid() && target.Field(i).IsZero() {
-			force.Set(reflect.Append(force, reflect.ValueOf(f.Name)))
-		}
-		forceZeros(target.Field(i), v)
-	}
-}
-
-// Encode turns a struct with JSON tags into properties. Null values are left out.
-func Encode(source any) (property.Map, error) {
-	raw, err := json.Marshal(source)
-	if err != nil {
-		return property.Map{}, fmt.Errorf("encode state: %w", err)
-	}
-	var m map[string]any
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return property.Map{}, fmt.Errorf("decode state: %w", err)
-	}
-	return fromPlain(m).AsMap(), nil
-}
 
 // plain turns a value into what encoding/json writes, without secret marks and without unknown values.
 func plain(v property.Value) any {
@@ -110,6 +38,8 @@ func fromPlain(v any) property.Value {
 	switch v := v.(type) {
 	case bool:
 		return property.New(v)
+	case int:
+		return property.New(float64(v))
 	case float64:
 		return property.New(v)
 	case string:
@@ -219,39 +149,45 @@ func projected(t *typ, wanted, live property.Value) property.Value {
 			list[i] = projected(t.elem, w, live.AsArray().Get(i))
 		}
 		return property.WithGoValue(wanted, property.NewArray(list))
+	case wanted.IsArray() && live.IsArray():
+		return marked(conforming(t, live), wanted)
 	default:
 		return marked(live, wanted)
 	}
 }
 
-// asInput returns the part of live that t can express, without empty values: the inputs of an imported object. The
-// result is null when nothing is left.
-func asInput(t *typ, live property.Value) property.Value {
+// asInput returns the part of live that t can express, without zeros that mean the same as nothing: the inputs of an
+// imported object. The result is null when nothing is left.
+func asInput(t *typ, rules Rules, path string, live property.Value) property.Value {
+	none := property.New(property.Null)
 	switch {
 	case t.kind == kindObject && live.IsMap():
 		m := map[string]property.Value{}
 		for k, l := range live.AsMap().All {
 			if f, ok := t.object.fields[k]; ok {
-				if v := asInput(f.typ, l); !v.IsNull() {
+				if v := asInput(f.typ, rules, join(path, k), l); !v.IsNull() {
 					m[k] = v
 				}
 			}
 		}
 		if len(m) == 0 {
-			return property.New(property.Null)
+			return none
 		}
 		return property.New(m)
 	case t.kind == kindArray && live.IsArray():
 		var list []property.Value
 		for _, l := range live.AsArray().All {
-			list = append(list, asInput(t.elem, l))
+			if v := asInput(t.elem, rules, path, l); !v.IsNull() {
+				l = v
+			}
+			list = append(list, l)
 		}
 		if len(list) == 0 {
-			return property.New(property.Null)
+			return none
 		}
 		return property.New(property.NewArray(list))
-	case live.IsMap() && live.AsMap().Len() == 0, live.IsString() && live.AsString() == "":
-		return property.New(property.Null)
+	case Zero(live) && (rules[path].Default == nil || Zero(fromPlain(rules[path].Default))):
+		return none
 	default:
 		return live
 	}

@@ -9,7 +9,7 @@ import (
 
 type inner struct {
 	Enabled         bool     `json:"enabled,omitempty"`
-	Size            int      `json:"size,omitempty"`
+	Size            int64    `json:"size,omitempty"`
 	ForceSendFields []string `json:"-"`
 }
 
@@ -76,5 +76,31 @@ func TestMarksFollowValues(t *testing.T) {
 	empty := markPath(property.New(map[string]property.Value{"a": property.New(property.NewArray(nil))}), []string{"a"})
 	if !empty.AsMap().Get("a").Secret() {
 		t.Error("an empty list lost its mark")
+	}
+}
+
+type big struct {
+	Size int64  `json:"size,omitempty,string"`
+	Bigs []*big `json:"bigs,omitempty"`
+}
+
+func TestNumbersThatGoogleKeepsInStringsAreNumbers(t *testing.T) {
+	m := mustEncode(t, map[string]any{"size": 5, "bigs": []any{map[string]any{"size": 1 << 40}}})
+	var b big
+	if err := Decode(m, &b); err != nil || b.Size != 5 || b.Bigs[0].Size != 1<<40 {
+		t.Fatalf("decoded %+v, %v", b, err)
+	}
+	if back := mustEncode(t, b); !property.New(back).Equals(property.New(m)) {
+		t.Errorf("encoded %v, want %v", back, m)
+	}
+}
+
+func TestZerosThatGoogleLeavesOutAreThere(t *testing.T) {
+	m := mustEncode(t, outer{Name: "a", Inner: &inner{}, Inners: []*inner{{Size: 1}}})
+	want := mustEncode(t, map[string]any{
+		"name": "a", "inner": map[string]any{"enabled": false, "size": 0}, "inners": []any{map[string]any{"enabled": false, "size": 1}},
+	})
+	if !property.New(m).Equals(property.New(want)) {
+		t.Errorf("encoded %v, want %v", m, want)
 	}
 }

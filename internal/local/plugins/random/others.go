@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash/crc64"
 	"math/big"
@@ -35,20 +36,11 @@ type idState struct {
 func randomID() provider.Resource {
 	type request = provider.Request[idArgs, idState]
 	return provider.Resource{
-		Args:    sdk.RandomIdArgs{},
-		State:   sdk.RandomId{},
-		Replace: []string{"byteLength", "keepers", "prefix"},
+		Args:  sdk.RandomIdArgs{},
+		State: sdk.RandomId{},
+		Rules: provider.Rules{"byteLength": {Replace: true, Range: provider.AtLeast(1)}, "keepers": {Replace: true}, "prefix": {Replace: true}},
 		Operations: provider.Handle(provider.CRUD[idArgs, idState]{
-			Check: func(args idArgs) []provider.Failure {
-				if args.ByteLength < 0 {
-					return []provider.Failure{{Path: "byteLength", Reason: "byteLength must be at least 1"}}
-				}
-				return nil
-			},
 			Create: func(_ context.Context, r request) (string, idState, error) {
-				if r.Args.ByteLength < 1 {
-					return "", idState{}, fmt.Errorf("byteLength must be at least 1, not %d", r.Args.ByteLength)
-				}
 				value := make([]byte, r.Args.ByteLength)
 				_, _ = rand.Read(value) // never fails
 				return base64.RawURLEncoding.EncodeToString(value), idOf(r.Args, value), nil
@@ -96,9 +88,9 @@ type integerState struct {
 func integer() provider.Resource {
 	type request = provider.Request[integerArgs, integerState]
 	return provider.Resource{
-		Args:    sdk.RandomIntegerArgs{},
-		State:   sdk.RandomInteger{},
-		Replace: []string{"keepers", "max", "min", "seed"},
+		Args:  sdk.RandomIntegerArgs{},
+		State: sdk.RandomInteger{},
+		Rules: provider.Rules{}.Each(provider.Rule{Replace: true}, "keepers max min seed"),
 		Operations: provider.Handle(provider.CRUD[integerArgs, integerState]{
 			Create: func(_ context.Context, r request) (string, integerState, error) {
 				if r.Args.Max < r.Args.Min {
@@ -146,32 +138,33 @@ func importInteger(id string) (string, integerState, error) {
 
 type petArgs struct {
 	Keepers   map[string]string `json:"keepers,omitempty"`
-	Length    *int              `json:"length"`
+	Length    int               `json:"length"`
 	Prefix    string            `json:"prefix,omitempty"`
-	Separator *string           `json:"separator"`
+	Separator string            `json:"separator"`
 }
 
 func pet() provider.Resource {
 	type request = provider.Request[petArgs, petArgs]
 	return provider.Resource{
-		Args:    sdk.RandomPetArgs{},
-		State:   sdk.RandomPet{},
-		Replace: []string{"keepers", "length", "prefix", "separator"},
+		Args:  sdk.RandomPetArgs{},
+		State: sdk.RandomPet{},
+		Rules: provider.Rules{
+			"keepers": {Replace: true}, "prefix": {Replace: true},
+			"length": {Replace: true, Default: 2}, "separator": {Replace: true, Default: "-"},
+		},
 		Operations: provider.Handle(provider.CRUD[petArgs, petArgs]{
 			Create: func(_ context.Context, r request) (string, petArgs, error) {
-				length, separator := 2, "-"
-				if r.Args.Length != nil {
-					length = *r.Args.Length
-				}
-				if r.Args.Separator != nil {
-					separator = *r.Args.Separator
-				}
-				r.Args.Length, r.Args.Separator = &length, &separator
-				words := petWords(length)
+				words := petWords(r.Args.Length)
 				if r.Args.Prefix != "" {
 					words = append([]string{r.Args.Prefix}, words...)
 				}
-				return strings.Join(words, separator), r.Args, nil
+				return strings.Join(words, r.Args.Separator), r.Args, nil
+			},
+			Read: func(_ context.Context, r request) (string, petArgs, error) {
+				if r.Importing {
+					return "", petArgs{}, errors.New("a pet's name cannot be imported: make a new one, or write the name down")
+				}
+				return r.ID, r.State, nil
 			},
 		}),
 	}
@@ -208,9 +201,9 @@ type uuidState struct {
 func randomUUID() provider.Resource {
 	type request = provider.Request[uuidArgs, uuidState]
 	return provider.Resource{
-		Args:    sdk.RandomUuidArgs{},
-		State:   sdk.RandomUuid{},
-		Replace: []string{"keepers"},
+		Args:  sdk.RandomUuidArgs{},
+		State: sdk.RandomUuid{},
+		Rules: provider.Rules{"keepers": {Replace: true}},
 		Operations: provider.Handle(provider.CRUD[uuidArgs, uuidState]{
 			Create: func(_ context.Context, r request) (string, uuidState, error) {
 				result, err := uuid.NewRandom()

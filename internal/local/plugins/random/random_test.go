@@ -93,11 +93,11 @@ func TestTextObeysItsConstraints(t *testing.T) {
 func TestTextRefuses(t *testing.T) {
 	for inputs, want := range map[string]string{
 		`{}`: `length: missing required property "length"`,
-		`{"length": 3, "minUpper": 2, "minLower": 2}`:                                       "length: length must be at least 1 and at least the sum of the minimums, 4, not 3",
-		`{"length": 3, "minUpper": -1}`:                                                     "minUpper: minUpper must not be negative",
+		`{"length": 3, "minUpper": 2, "minLower": 2}`:                                       "length: length must be at least the sum of the minimums, 4, not 3",
+		`{"length": 3, "minUpper": -1}`:                                                     "minUpper: minUpper must be at least 0, not -1",
 		`{"length": 3, "upper": false, "lower": false, "numeric": false, "special": false}`: "special: at least one of lower, upper, numeric and special must include characters",
-		`{"length": 3, "minSpecial": 1, "overrideSpecial": ""}`:                             "minSpecial: minSpecial has no characters to choose from",
-		`{"length": 3, "lengthy": 3}`:                                                       `lengthy: unknown property "lengthy"`,
+		`{"length": 0}`:               "length: length must be at least 1, not 0",
+		`{"length": 3, "lengthy": 3}`: `lengthy: unknown property "lengthy"`,
 	} {
 		if _, _, refusal := create(t, "Password", inputs); refusal != want {
 			t.Errorf("%s is refused with %q, want %q", inputs, refusal, want)

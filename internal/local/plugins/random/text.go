@@ -49,20 +49,19 @@ type passwordState struct {
 	BcryptHash string `json:"bcryptHash"`
 }
 
-// textInputs are all inputs of passwords and strings. Each one replaces.
-func textInputs() []string {
-	return []string{
-		"keepers", "length", "lower", "minLower", "minNumeric", "minSpecial", "minUpper", "number", "numeric",
-		"overrideSpecial", "special", "upper",
-	}
+// textRules are those of passwords and strings. Every change makes a new text.
+func textRules() provider.Rules {
+	minimum := provider.Rule{Replace: true, Range: provider.AtLeast(0)}
+	return provider.Rules{}.Each(provider.Rule{Replace: true}, "keepers lower number numeric overrideSpecial special upper").
+		Each(minimum, "minLower minNumeric minSpecial minUpper").
+		With("", provider.Rules{"length": {Replace: true, Range: provider.AtLeast(1)}})
 }
 
 func password() provider.Resource {
 	return provider.Resource{
-		Args:    sdk.RandomPasswordArgs{},
-		State:   sdk.RandomPassword{},
-		Replace: textInputs(),
-		Secrets: []string{"result", "bcryptHash"},
+		Args:  sdk.RandomPasswordArgs{},
+		State: sdk.RandomPassword{},
+		Rules: textRules().Each(provider.Rule{Secret: true}, "result bcryptHash"),
 		Operations: provider.Handle(provider.CRUD[textArgs, passwordState]{
 			Check: checkText,
 			Create: func(_ context.Context, r provider.Request[textArgs, passwordState]) (string, passwordState, error) {
@@ -86,9 +85,9 @@ func password() provider.Resource {
 
 func randomString() provider.Resource {
 	return provider.Resource{
-		Args:    sdk.RandomStringArgs{},
-		State:   sdk.RandomString{},
-		Replace: textInputs(),
+		Args:  sdk.RandomStringArgs{},
+		State: sdk.RandomString{},
+		Rules: textRules(),
 		Operations: provider.Handle(provider.CRUD[textArgs, textState]{
 			Check: checkText,
 			Create: func(_ context.Context, r provider.Request[textArgs, textState]) (string, textState, error) {
@@ -139,7 +138,7 @@ func (a textArgs) withDefaults() textArgs {
 func (a textArgs) classes() []class {
 	a = a.withDefaults()
 	special := specials
-	if a.OverrideSpecial != nil {
+	if a.OverrideSpecial != nil && *a.OverrideSpecial != "" {
 		special = *a.OverrideSpecial
 	}
 	return []class{
@@ -154,21 +153,15 @@ func checkText(args textArgs) []provider.Failure {
 	var failures []provider.Failure
 	minimum, letters := 0, ""
 	for _, c := range args.classes() {
-		if c.minimum < 0 {
-			failures = append(failures, provider.Failure{Path: c.property, Reason: c.property + " must not be negative"})
-		}
-		if c.minimum > 0 && c.letters == "" {
-			failures = append(failures, provider.Failure{Path: c.property, Reason: c.property + " has no characters to choose from"})
-		}
 		minimum += c.minimum
 		if c.included {
 			letters += c.letters
 		}
 	}
-	if args.Length != 0 && (args.Length < 1 || args.Length < minimum) {
+	if args.Length != 0 && args.Length < minimum {
 		failures = append(failures, provider.Failure{
 			Path:   "length",
-			Reason: fmt.Sprintf("length must be at least 1 and at least the sum of the minimums, %d, not %d", minimum, args.Length),
+			Reason: fmt.Sprintf("length must be at least the sum of the minimums, %d, not %d", minimum, args.Length),
 		})
 	}
 	if letters == "" {
@@ -182,9 +175,6 @@ func checkText(args textArgs) []provider.Failure {
 
 // text chooses the required characters of each class, fills up from all included ones, and shuffles.
 func text(args textArgs) (string, error) {
-	if args.Length < 1 {
-		return "", fmt.Errorf("length must be at least 1, not %d", args.Length)
-	}
 	var result []byte
 	var all strings.Builder
 	for _, c := range args.classes() {

@@ -1,0 +1,185 @@
+package gcp
+
+import (
+	"strings"
+
+	"google.golang.org/api/storage/v1"
+
+	"github.com/strata-platform/strata/internal/local/plugins/provider"
+)
+
+// apiBucket is the API's bucket without its way to write it as JSON.
+type apiBucket storage.Bucket
+
+// bucketSpec is a bucket in Pulumi's spelling, where it has another one than the API.
+type bucketSpec struct {
+	apiBucket
+	Cors                     []bucketCors      `json:"cors"`
+	EnableObjectRetention    bool              `json:"enableObjectRetention"`
+	LifecycleRules           []bucketLifecycle `json:"lifecycleRules"`
+	Project                  string            `json:"project"`
+	PublicAccessPrevention   string            `json:"publicAccessPrevention,omitempty"`
+	RequesterPays            bool              `json:"requesterPays"`
+	UniformBucketLevelAccess bool              `json:"uniformBucketLevelAccess"`
+}
+
+type bucketArgs struct {
+	bucketSpec
+	ForceDestroy bool `json:"forceDestroy"`
+}
+
+type bucketState struct {
+	bucketSpec
+	// ForceDestroy is the provider's own: the service does not know it.
+	ForceDestroy    *bool             `json:"forceDestroy,omitempty"`
+	EffectiveLabels map[string]string `json:"effectiveLabels"`
+	PulumiLabels    map[string]string `json:"pulumiLabels"`
+	URL             string            `json:"url"`
+}
+
+type bucketCors struct {
+	MaxAgeSeconds   int64    `json:"maxAgeSeconds,omitempty"`
+	Methods         []string `json:"methods,omitempty"`
+	Origins         []string `json:"origins,omitempty"`
+	ResponseHeaders []string `json:"responseHeaders,omitempty"`
+}
+
+type bucketLifecycle struct {
+	Action    *storage.BucketLifecycleRuleAction `json:"action"`
+	Condition *lifecycleCondition                `json:"condition"`
+}
+
+type apiCondition storage.BucketLifecycleRuleCondition
+
+type lifecycleCondition struct {
+	apiCondition
+	MatchesPrefixes                   []string `json:"matchesPrefixes,omitempty"`
+	MatchesStorageClasses             []string `json:"matchesStorageClasses,omitempty"`
+	MatchesSuffixes                   []string `json:"matchesSuffixes,omitempty"`
+	NoAge                             bool     `json:"noAge,omitempty"`
+	SendDaysSinceCustomTimeIfZero     bool     `json:"sendDaysSinceCustomTimeIfZero,omitempty"`
+	SendDaysSinceNoncurrentTimeIfZero bool     `json:"sendDaysSinceNoncurrentTimeIfZero,omitempty"`
+	SendNumNewerVersionsIfZero        bool     `json:"sendNumNewerVersionsIfZero,omitempty"`
+	WithState                         string   `json:"withState,omitempty"`
+}
+
+func (c *lifecycleCondition) api() *storage.BucketLifecycleRuleCondition {
+	out := storage.BucketLifecycleRuleCondition(c.apiCondition)
+	out.MatchesPrefix, out.MatchesStorageClass, out.MatchesSuffix = c.MatchesPrefixes, c.MatchesStorageClasses, c.MatchesSuffixes
+	out.ForceSendFields = nil
+	for field, send := range map[string]bool{
+		"DaysSinceCustomTime": c.SendDaysSinceCustomTimeIfZero, "DaysSinceNoncurrentTime": c.SendDaysSinceNoncurrentTimeIfZero,
+		"NumNewerVersions": c.SendNumNewerVersionsIfZero,
+	} {
+		if send {
+			out.ForceSendFields = append(out.ForceSendFields, field)
+		}
+	}
+	switch {
+	case c.NoAge:
+		out.Age = nil
+	case out.Age == nil:
+		out.Age = new(int64)
+	}
+	if live := c.WithState == stateLive; live || c.WithState == stateArchived {
+		out.IsLive = &live
+	}
+	return &out
+}
+
+const (
+	stateLive     = "LIVE"
+	stateArchived = "ARCHIVED"
+	stateAny      = "ANY"
+)
+
+func conditionOfRule(c *storage.BucketLifecycleRuleCondition) *lifecycleCondition {
+	out := &lifecycleCondition{
+		apiCondition: apiCondition(*c), MatchesPrefixes: c.MatchesPrefix, MatchesStorageClasses: c.MatchesStorageClass,
+		MatchesSuffixes: c.MatchesSuffix, WithState: stateAny,
+	}
+	if c.IsLive != nil {
+		out.WithState = map[bool]string{true: stateLive, false: stateArchived}[*c.IsLive]
+	}
+	return out
+}
+
+// api returns the bucket as the API wants it. What it wants only of a new one is left out.
+func (a *bucketArgs) api() *storage.Bucket {
+	b := storage.Bucket(a.apiBucket)
+	b.Name, b.Location, b.CustomPlacementConfig = "", "", nil
+	b.ForceSendFields = []string{"DefaultEventBasedHold"}
+	for _, c := range a.Cors {
+		b.Cors = append(b.Cors, &storage.BucketCors{
+			MaxAgeSeconds: c.MaxAgeSeconds, Method: c.Methods, Origin: c.Origins, ResponseHeader: c.ResponseHeaders,
+		})
+	}
+	if len(a.LifecycleRules) > 0 {
+		b.Lifecycle = &storage.BucketLifecycle{}
+		for _, r := range a.LifecycleRules {
+			b.Lifecycle.Rule = append(b.Lifecycle.Rule, &storage.BucketLifecycleRule{Action: r.Action, Condition: r.Condition.api()})
+		}
+	}
+	if p := a.RetentionPolicy; p != nil {
+		b.RetentionPolicy = &storage.BucketRetentionPolicy{RetentionPeriod: p.RetentionPeriod}
+	}
+	if p := a.SoftDeletePolicy; p != nil {
+		b.SoftDeletePolicy = &storage.BucketSoftDeletePolicy{
+			RetentionDurationSeconds: p.RetentionDurationSeconds, ForceSendFields: []string{"RetentionDurationSeconds"},
+		}
+	}
+	b.Billing = &storage.BucketBilling{RequesterPays: a.RequesterPays, ForceSendFields: []string{"RequesterPays"}}
+	b.IamConfiguration = &storage.BucketIamConfiguration{
+		PublicAccessPrevention: a.PublicAccessPrevention,
+		UniformBucketLevelAccess: &storage.BucketIamConfigurationUniformBucketLevelAccess{
+			Enabled: a.UniformBucketLevelAccess, ForceSendFields: []string{"Enabled"},
+		},
+	}
+	return &b
+}
+
+// bucketOf returns a bucket of the API in Pulumi's spelling.
+func bucketOf(b *storage.Bucket, project string) bucketSpec {
+	spec := bucketSpec{
+		apiBucket: apiBucket(*b), Cors: []bucketCors{}, LifecycleRules: []bucketLifecycle{}, Project: project,
+		EnableObjectRetention: b.ObjectRetention != nil && b.ObjectRetention.Mode == "Enabled",
+		RequesterPays:         b.Billing != nil && b.Billing.RequesterPays,
+	}
+	for _, c := range b.Cors {
+		spec.Cors = append(spec.Cors, bucketCors{c.MaxAgeSeconds, c.Method, c.Origin, c.ResponseHeader})
+	}
+	if b.Lifecycle != nil {
+		for _, r := range b.Lifecycle.Rule {
+			if r.Action != nil && r.Condition != nil {
+				spec.LifecycleRules = append(spec.LifecycleRules, bucketLifecycle{r.Action, conditionOfRule(r.Condition)})
+			}
+		}
+	}
+	if c := b.IamConfiguration; c != nil {
+		spec.PublicAccessPrevention = c.PublicAccessPrevention
+		spec.UniformBucketLevelAccess = c.UniformBucketLevelAccess != nil && c.UniformBucketLevelAccess.Enabled
+	}
+	return spec
+}
+
+func bucketRules() provider.Rules {
+	computed := provider.Rule{Computed: true}
+	return provider.Rules{
+		"customPlacementConfig.dataLocations":       {Replace: true, Set: true},
+		"effectiveLabels":                           {Secret: true},
+		"enableObjectRetention":                     {Replace: true},
+		"forceDestroy":                              {Default: false},
+		"lifecycleRules.condition.withState":        {Computed: true, OneOf: []string{stateLive, stateArchived, stateAny, ""}},
+		"location":                                  {Replace: true, Same: strings.EqualFold},
+		"name":                                      {Replace: true, Check: checkBucketName},
+		"project":                                   fromProvider(),
+		"pulumiLabels":                              {Secret: true},
+		"retentionPolicy.isLocked":                  {Default: false},
+		"retentionPolicy.retentionPeriod":           {Range: [2]int{1, 1<<31 - 1}},
+		"softDeletePolicy.retentionDurationSeconds": {Default: 604800},
+		"storageClass":                              {Default: "STANDARD"},
+	}.Each(computed, `
+		autoclass.terminalStorageClass logging.logObjectPrefix publicAccessPrevention rpo softDeletePolicy
+		softDeletePolicy.effectiveTime uniformBucketLevelAccess versioning website
+	`)
+}

@@ -1,0 +1,208 @@
+package gcp
+
+import "google.golang.org/api/container/v1"
+
+// apiCluster is the API's cluster without its way to write it as JSON.
+type apiCluster container.Cluster
+
+// clusterSpec is a cluster in Pulumi's spelling, where it has another one than the API.
+type clusterSpec struct {
+	apiCluster
+	LoggingConfig     *loggingConfig     `json:"loggingConfig,omitempty"`
+	MaintenancePolicy *maintenancePolicy `json:"maintenancePolicy,omitempty"`
+	MonitoringConfig  *monitoringConfig  `json:"monitoringConfig,omitempty"`
+	NodeConfig        *nodeConfig        `json:"nodeConfig,omitempty"`
+
+	// Those have another shape, and are not emulated.
+	NodePoolAutoConfig        *struct{} `json:"nodePoolAutoConfig,omitempty"`
+	NodePoolDefaults          *struct{} `json:"nodePoolDefaults,omitempty"`
+	ResourceUsageExportConfig *struct{} `json:"resourceUsageExportConfig,omitempty"`
+
+	// Those are parts of the API's network configuration.
+	DatapathProvider                     string                              `json:"datapathProvider"`
+	DefaultSnatStatus                    *container.DefaultSnatStatus        `json:"defaultSnatStatus,omitempty"`
+	DNSConfig                            *container.DNSConfig                `json:"dnsConfig,omitempty"`
+	EnableCiliumClusterwideNetworkPolicy bool                                `json:"enableCiliumClusterwideNetworkPolicy"`
+	EnableFqdnNetworkPolicy              bool                                `json:"enableFqdnNetworkPolicy"`
+	EnableIntranodeVisibility            bool                                `json:"enableIntranodeVisibility"`
+	EnableL4IlbSubsetting                bool                                `json:"enableL4IlbSubsetting"`
+	EnableMultiNetworking                bool                                `json:"enableMultiNetworking"`
+	GatewayAPIConfig                     *container.GatewayAPIConfig         `json:"gatewayApiConfig,omitempty"`
+	PrivateIpv6GoogleAccess              string                              `json:"privateIpv6GoogleAccess"`
+	ServiceExternalIpsConfig             *container.ServiceExternalIPsConfig `json:"serviceExternalIpsConfig,omitempty"`
+
+	// Those are objects of the API with one value.
+	DefaultMaxPodsPerNode int64  `json:"defaultMaxPodsPerNode,omitempty"`
+	EnableAutopilot       bool   `json:"enableAutopilot,omitempty"`
+	EnableLegacyAbac      bool   `json:"enableLegacyAbac"`
+	EnableShieldedNodes   *bool  `json:"enableShieldedNodes,omitempty"`
+	NetworkingMode        string `json:"networkingMode,omitempty"`
+
+	Location      string   `json:"location"`
+	NodeLocations []string `json:"nodeLocations,omitempty"`
+	NodeVersion   string   `json:"nodeVersion,omitempty"`
+	Project       string   `json:"project"`
+}
+
+type clusterArgs struct {
+	clusterSpec
+	DeletionProtection    bool       `json:"deletionProtection"`
+	MinMasterVersion      string     `json:"minMasterVersion,omitempty"`
+	NodePools             []poolArgs `json:"nodePools,omitempty"`
+	RemoveDefaultNodePool bool       `json:"removeDefaultNodePool,omitempty"`
+}
+
+type clusterState struct {
+	clusterSpec
+	// DeletionProtection is the provider's own: the service does not know it.
+	DeletionProtection *bool       `json:"deletionProtection,omitempty"`
+	MasterVersion      string      `json:"masterVersion"`
+	NodePools          []poolState `json:"nodePools"`
+}
+
+type loggingConfig struct {
+	EnableComponents []string `json:"enableComponents"`
+}
+
+func (l *loggingConfig) api() *container.LoggingConfig {
+	if l == nil {
+		return nil
+	}
+	return &container.LoggingConfig{ComponentConfig: &container.LoggingComponentConfig{
+		EnableComponents: l.EnableComponents, ForceSendFields: []string{"EnableComponents"},
+	}}
+}
+
+type monitoringConfig struct {
+	AdvancedDatapathObservabilityConfigs []*container.AdvancedDatapathObservabilityConfig `json:"advancedDatapathObservabilityConfigs,omitempty"`
+	EnableComponents                     []string                                         `json:"enableComponents,omitempty"`
+	ManagedPrometheus                    *container.ManagedPrometheusConfig               `json:"managedPrometheus,omitempty"`
+}
+
+func (m *monitoringConfig) api() *container.MonitoringConfig {
+	if m == nil {
+		return nil
+	}
+	out := &container.MonitoringConfig{
+		ComponentConfig:         &container.MonitoringComponentConfig{EnableComponents: m.EnableComponents},
+		ManagedPrometheusConfig: m.ManagedPrometheus,
+	}
+	if len(m.AdvancedDatapathObservabilityConfigs) > 0 {
+		out.AdvancedDatapathObservabilityConfig = m.AdvancedDatapathObservabilityConfigs[0]
+	}
+	return out
+}
+
+// api returns the cluster as the API wants a new one.
+func (a *clusterArgs) api(location string) *container.Cluster {
+	c := container.Cluster(a.apiCluster)
+	c.Location, c.Locations, c.InitialClusterVersion = "", a.allLocations(location), a.MinMasterVersion
+	c.LoggingConfig, c.MonitoringConfig, c.MaintenancePolicy = a.LoggingConfig.api(), a.MonitoringConfig.api(), a.MaintenancePolicy.api()
+	c.NodeConfig = a.NodeConfig.api()
+	for _, p := range a.NodePools {
+		c.NodePools = append(c.NodePools, p.api())
+	}
+	c.NetworkConfig = &container.NetworkConfig{
+		DatapathProvider: a.DatapathProvider, DefaultSnatStatus: a.DefaultSnatStatus, DnsConfig: a.DNSConfig,
+		EnableCiliumClusterwideNetworkPolicy: a.EnableCiliumClusterwideNetworkPolicy, EnableFqdnNetworkPolicy: a.EnableFqdnNetworkPolicy,
+		EnableIntraNodeVisibility: a.EnableIntranodeVisibility, EnableL4ilbSubsetting: a.EnableL4IlbSubsetting,
+		EnableMultiNetworking: a.EnableMultiNetworking, GatewayApiConfig: a.GatewayAPIConfig,
+		PrivateIpv6GoogleAccess: a.PrivateIpv6GoogleAccess, ServiceExternalIpsConfig: a.ServiceExternalIpsConfig,
+	}
+	if a.DefaultMaxPodsPerNode > 0 {
+		c.DefaultMaxPodsConstraint = &container.MaxPodsConstraint{MaxPodsPerNode: a.DefaultMaxPodsPerNode}
+	}
+	if a.EnableAutopilot {
+		c.Autopilot = &container.Autopilot{Enabled: true}
+	}
+	c.LegacyAbac = &container.LegacyAbac{Enabled: a.EnableLegacyAbac, ForceSendFields: []string{"Enabled"}}
+	if a.EnableShieldedNodes != nil {
+		c.ShieldedNodes = &container.ShieldedNodes{Enabled: *a.EnableShieldedNodes, ForceSendFields: []string{"Enabled"}}
+	}
+	if a.NetworkingMode != "" || a.IpAllocationPolicy != nil {
+		c.IpAllocationPolicy = a.allocation()
+	}
+	if a.MasterAuthorizedNetworksConfig != nil {
+		c.MasterAuthorizedNetworksConfig = authorizedNetworks(a)
+	}
+	return &c
+}
+
+// allLocations are all zones of the nodes, of which Pulumi's spelling leaves out a zonal cluster's own.
+func (a *clusterArgs) allLocations(location string) []string {
+	if len(a.NodeLocations) == 0 || !isZone(location) {
+		return a.NodeLocations
+	}
+	return append([]string{location}, a.NodeLocations...)
+}
+
+// allocation says how pods get their addresses, which Pulumi's spelling calls the networking mode.
+func (a *clusterArgs) allocation() *container.IPAllocationPolicy {
+	wanted := container.IPAllocationPolicy{}
+	if a.IpAllocationPolicy != nil {
+		wanted = *a.IpAllocationPolicy
+	}
+	wanted.UseIpAliases = a.NetworkingMode != routes
+	wanted.UseRoutes = a.NetworkingMode == routes
+	return &wanted
+}
+
+// authorizedNetworks says that they are in force, which Pulumi's spelling leaves out.
+func authorizedNetworks(a *clusterArgs) *container.MasterAuthorizedNetworksConfig {
+	if a.MasterAuthorizedNetworksConfig == nil {
+		return &container.MasterAuthorizedNetworksConfig{ForceSendFields: []string{"Enabled"}}
+	}
+	wanted := *a.MasterAuthorizedNetworksConfig
+	wanted.Enabled = true
+	return &wanted
+}
+
+// specOf returns a cluster of the API in Pulumi's spelling.
+func specOf(c *container.Cluster, project, location string) clusterSpec {
+	spec := clusterSpec{
+		apiCluster: apiCluster(*c), MaintenancePolicy: maintenanceOf(c.MaintenancePolicy), NodeConfig: nodeConfigOf(c.NodeConfig),
+		Location: location, NodeVersion: c.CurrentNodeVersion, Project: project,
+	}
+	if l := c.LoggingConfig; l != nil && l.ComponentConfig != nil {
+		spec.LoggingConfig = &loggingConfig{l.ComponentConfig.EnableComponents}
+	}
+	if m := c.MonitoringConfig; m != nil {
+		spec.MonitoringConfig = &monitoringConfig{ManagedPrometheus: m.ManagedPrometheusConfig}
+		if m.ComponentConfig != nil {
+			spec.MonitoringConfig.EnableComponents = m.ComponentConfig.EnableComponents
+		}
+		if o := m.AdvancedDatapathObservabilityConfig; o != nil {
+			spec.MonitoringConfig.AdvancedDatapathObservabilityConfigs = []*container.AdvancedDatapathObservabilityConfig{o}
+		}
+	}
+	if n := c.NetworkConfig; n != nil {
+		spec.DatapathProvider, spec.DefaultSnatStatus, spec.DNSConfig = n.DatapathProvider, n.DefaultSnatStatus, n.DnsConfig
+		spec.EnableCiliumClusterwideNetworkPolicy, spec.EnableFqdnNetworkPolicy = n.EnableCiliumClusterwideNetworkPolicy, n.EnableFqdnNetworkPolicy
+		spec.EnableIntranodeVisibility, spec.EnableL4IlbSubsetting = n.EnableIntraNodeVisibility, n.EnableL4ilbSubsetting
+		spec.EnableMultiNetworking, spec.GatewayAPIConfig = n.EnableMultiNetworking, n.GatewayApiConfig
+		spec.PrivateIpv6GoogleAccess, spec.ServiceExternalIpsConfig = n.PrivateIpv6GoogleAccess, n.ServiceExternalIpsConfig
+	}
+	if m := c.DefaultMaxPodsConstraint; m != nil {
+		spec.DefaultMaxPodsPerNode = m.MaxPodsPerNode
+	}
+	spec.EnableAutopilot = c.Autopilot != nil && c.Autopilot.Enabled
+	spec.EnableLegacyAbac = c.LegacyAbac != nil && c.LegacyAbac.Enabled
+	if c.ShieldedNodes != nil {
+		spec.EnableShieldedNodes = &c.ShieldedNodes.Enabled
+	}
+	if p := c.IpAllocationPolicy; p != nil {
+		spec.NetworkingMode = routes
+		if p.UseIpAliases {
+			spec.NetworkingMode = vpcNative
+		}
+	}
+	if m := c.MasterAuthorizedNetworksConfig; m != nil && !m.Enabled {
+		spec.MasterAuthorizedNetworksConfig = nil
+	}
+	for _, l := range c.Locations {
+		if l != location {
+			spec.NodeLocations = append(spec.NodeLocations, l)
+		}
+	}
+	return spec
+}

@@ -1,0 +1,172 @@
+package gcp
+
+import (
+	"context"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/property"
+	"google.golang.org/api/container/v1"
+
+	"github.com/strata-platform/strata/internal/local/plugins/provider"
+)
+
+// updateCluster makes the changes one by one: the service takes one change at a time.
+func (g *plugin) updateCluster(ctx context.Context, r clusterRequest) (clusterState, error) {
+	a, old, project, location := &r.Args, &r.Old, r.State.Project, r.State.Location
+	call := func(start func(*container.ProjectsLocationsClustersService) (*container.Operation, error)) error {
+		return g.clusterCall(ctx, project, location, r.Timeout, func(svc *container.Service) (*container.Operation, error) {
+			return start(svc.Projects.Locations.Clusters)
+		})
+	}
+	for _, change := range clusterChanges(a, old, location) {
+		err := call(func(clusters *container.ProjectsLocationsClustersService) (*container.Operation, error) {
+			return clusters.Update(r.ID, &container.UpdateClusterRequest{Update: change}).Context(ctx).Do()
+		})
+		if err != nil {
+			return clusterState{}, err
+		}
+	}
+	for _, setter := range clusterSetters(ctx, r) {
+		if err := call(setter); err != nil {
+			return clusterState{}, err
+		}
+	}
+	for i, pool := range a.NodePools {
+		if i >= len(old.NodePools) {
+			break // another number of pools replaces the cluster
+		}
+		if err := g.changePool(ctx, r.ID+"/nodePools/"+old.NodePools[i].Name, r.Timeout, pool, old.NodePools[i]); err != nil {
+			return clusterState{}, err
+		}
+	}
+	return g.liveCluster(ctx, project, location, r.State.Name, len(a.NodePools) > 0)
+}
+
+// clusterSetters returns the changes that have calls of their own.
+func clusterSetters(ctx context.Context, r clusterRequest) []func(*container.ProjectsLocationsClustersService) (*container.Operation, error) {
+	type clusters = container.ProjectsLocationsClustersService
+	var setters []func(*clusters) (*container.Operation, error)
+	add := func(changed bool, setter func(*clusters) (*container.Operation, error)) {
+		if changed {
+			setters = append(setters, setter)
+		}
+	}
+	add(differ(r.Args.MaintenancePolicy, r.Old.MaintenancePolicy), func(c *clusters) (*container.Operation, error) {
+		policy := r.Args.MaintenancePolicy.api()
+		if policy == nil {
+			policy = &container.MaintenancePolicy{}
+		}
+		live, err := c.Get(r.ID).Context(ctx).Do()
+		if err != nil {
+			return nil, err
+		}
+		if live.MaintenancePolicy != nil {
+			policy.ResourceVersion = live.MaintenancePolicy.ResourceVersion
+		}
+		return c.SetMaintenancePolicy(r.ID, &container.SetMaintenancePolicyRequest{MaintenancePolicy: policy}).Context(ctx).Do()
+	})
+	add(r.Args.EnableLegacyAbac != r.Old.EnableLegacyAbac, func(c *clusters) (*container.Operation, error) {
+		request := &container.SetLegacyAbacRequest{Enabled: r.Args.EnableLegacyAbac, ForceSendFields: []string{"Enabled"}}
+		return c.SetLegacyAbac(r.ID, request).Context(ctx).Do()
+	})
+	add(differ(r.Args.NetworkPolicy, r.Old.NetworkPolicy), func(c *clusters) (*container.Operation, error) {
+		policy := r.Args.NetworkPolicy
+		if policy == nil {
+			policy = &container.NetworkPolicy{ForceSendFields: []string{"Enabled"}}
+		}
+		return c.SetNetworkPolicy(r.ID, &container.SetNetworkPolicyRequest{NetworkPolicy: policy}).Context(ctx).Do()
+	})
+	add(differ(r.Args.ResourceLabels, r.Old.ResourceLabels), func(c *clusters) (*container.Operation, error) {
+		return c.SetResourceLabels(r.ID, &container.SetLabelsRequest{
+			ResourceLabels: r.Args.ResourceLabels, LabelFingerprint: r.State.LabelFingerprint, ForceSendFields: []string{"ResourceLabels"},
+		}).Context(ctx).Do()
+	})
+	return setters
+}
+
+// clusterChanges returns what to change by the service's own update call.
+func clusterChanges(a, old *clusterArgs, location string) []*container.ClusterUpdate {
+	var changes []*container.ClusterUpdate
+	add := func(changed bool, change *container.ClusterUpdate) {
+		if changed {
+			changes = append(changes, change)
+		}
+	}
+	add(a.MinMasterVersion != old.MinMasterVersion && a.MinMasterVersion != "",
+		&container.ClusterUpdate{DesiredMasterVersion: a.MinMasterVersion})
+	add(a.NodeVersion != old.NodeVersion && a.NodeVersion != "",
+		&container.ClusterUpdate{DesiredNodeVersion: a.NodeVersion, DesiredNodePoolId: defaultPool})
+	if on := a.EnableShieldedNodes; on != nil {
+		add(differ(on, old.EnableShieldedNodes),
+			&container.ClusterUpdate{DesiredShieldedNodes: &container.ShieldedNodes{Enabled: *on, ForceSendFields: []string{"Enabled"}}})
+	}
+	add(differ(a.AddonsConfig, old.AddonsConfig), &container.ClusterUpdate{DesiredAddonsConfig: a.AddonsConfig})
+	add(differ(a.AuthenticatorGroupsConfig, old.AuthenticatorGroupsConfig), &container.ClusterUpdate{DesiredAuthenticatorGroupsConfig: a.AuthenticatorGroupsConfig})
+	add(differ(a.BinaryAuthorization, old.BinaryAuthorization), &container.ClusterUpdate{DesiredBinaryAuthorization: a.BinaryAuthorization})
+	add(differ(a.CostManagementConfig, old.CostManagementConfig), &container.ClusterUpdate{DesiredCostManagementConfig: a.CostManagementConfig})
+	add(differ(a.DatabaseEncryption, old.DatabaseEncryption), &container.ClusterUpdate{DesiredDatabaseEncryption: a.DatabaseEncryption})
+	add(differ(a.DefaultSnatStatus, old.DefaultSnatStatus), &container.ClusterUpdate{DesiredDefaultSnatStatus: a.DefaultSnatStatus})
+	add(differ(a.DNSConfig, old.DNSConfig), &container.ClusterUpdate{DesiredDnsConfig: a.DNSConfig})
+	add(a.EnableFqdnNetworkPolicy != old.EnableFqdnNetworkPolicy,
+		&container.ClusterUpdate{DesiredEnableFqdnNetworkPolicy: a.EnableFqdnNetworkPolicy, ForceSendFields: []string{"DesiredEnableFqdnNetworkPolicy"}})
+	add(a.EnableIntranodeVisibility != old.EnableIntranodeVisibility,
+		&container.ClusterUpdate{DesiredIntraNodeVisibilityConfig: &container.IntraNodeVisibilityConfig{
+			Enabled: a.EnableIntranodeVisibility, ForceSendFields: []string{"Enabled"},
+		}})
+	add(a.EnableL4IlbSubsetting != old.EnableL4IlbSubsetting,
+		&container.ClusterUpdate{DesiredL4ilbSubsettingConfig: &container.ILBSubsettingConfig{
+			Enabled: a.EnableL4IlbSubsetting, ForceSendFields: []string{"Enabled"},
+		}})
+	add(differ(a.GatewayAPIConfig, old.GatewayAPIConfig), &container.ClusterUpdate{DesiredGatewayApiConfig: a.GatewayAPIConfig})
+	add(differ(a.IdentityServiceConfig, old.IdentityServiceConfig), &container.ClusterUpdate{DesiredIdentityServiceConfig: a.IdentityServiceConfig})
+	add(differ(a.LoggingConfig, old.LoggingConfig), &container.ClusterUpdate{DesiredLoggingConfig: a.LoggingConfig.api()})
+	add(differ(a.MasterAuthorizedNetworksConfig, old.MasterAuthorizedNetworksConfig),
+		&container.ClusterUpdate{DesiredMasterAuthorizedNetworksConfig: authorizedNetworks(a)})
+	add(differ(a.MeshCertificates, old.MeshCertificates), &container.ClusterUpdate{DesiredMeshCertificates: a.MeshCertificates})
+	add(differ(a.MonitoringConfig, old.MonitoringConfig), &container.ClusterUpdate{DesiredMonitoringConfig: a.MonitoringConfig.api()})
+	add(a.LoggingService != old.LoggingService || a.MonitoringService != old.MonitoringService,
+		&container.ClusterUpdate{DesiredLoggingService: a.LoggingService, DesiredMonitoringService: a.MonitoringService})
+	add(differ(a.NodeLocations, old.NodeLocations), &container.ClusterUpdate{DesiredLocations: a.allLocations(location)})
+	add(differ(a.NotificationConfig, old.NotificationConfig), &container.ClusterUpdate{DesiredNotificationConfig: a.NotificationConfig})
+	add(differ(a.PrivateClusterConfig, old.PrivateClusterConfig), &container.ClusterUpdate{DesiredPrivateClusterConfig: a.PrivateClusterConfig})
+	add(differ(a.ReleaseChannel, old.ReleaseChannel), &container.ClusterUpdate{DesiredReleaseChannel: a.ReleaseChannel})
+	add(differ(a.SecurityPostureConfig, old.SecurityPostureConfig), &container.ClusterUpdate{DesiredSecurityPostureConfig: a.SecurityPostureConfig})
+	add(differ(a.ServiceExternalIpsConfig, old.ServiceExternalIpsConfig), &container.ClusterUpdate{DesiredServiceExternalIpsConfig: a.ServiceExternalIpsConfig})
+	add(differ(a.VerticalPodAutoscaling, old.VerticalPodAutoscaling), &container.ClusterUpdate{DesiredVerticalPodAutoscaling: a.VerticalPodAutoscaling})
+	add(differ(a.WorkloadIdentityConfig, old.WorkloadIdentityConfig), &container.ClusterUpdate{DesiredWorkloadIdentityConfig: workloadIdentity(a)})
+	return changes
+}
+
+// workloadIdentity turns workload identity off when the program no longer asks for it.
+func workloadIdentity(a *clusterArgs) *container.WorkloadIdentityConfig {
+	if a.WorkloadIdentityConfig != nil {
+		return a.WorkloadIdentityConfig
+	}
+	return &container.WorkloadIdentityConfig{ForceSendFields: []string{"WorkloadPool"}}
+}
+
+// differ says whether two values mean different things to the service, to which nothing is the same as zero.
+func differ(a, b any) bool {
+	x, errX := provider.Encode(struct {
+		V any `json:"v"`
+	}{a})
+	y, errY := provider.Encode(struct {
+		V any `json:"v"`
+	}{b})
+	return errX != nil || errY != nil || !trimmed(property.New(x)).Equals(trimmed(property.New(y)))
+}
+
+// trimmed returns a value without what is zero in it.
+func trimmed(v property.Value) property.Value {
+	if !v.IsMap() {
+		return v
+	}
+	m := v.AsMap()
+	for k, e := range m.All {
+		if e = trimmed(e); provider.Zero(e) {
+			m = m.Delete(k)
+		} else {
+			m = m.Set(k, e)
+		}
+	}
+	return property.New(m)
+}

@@ -1,0 +1,69 @@
+package gcp
+
+import (
+	"maps"
+	"slices"
+
+	"google.golang.org/api/container/v1"
+)
+
+// maintenancePolicy is when a cluster may be maintained, in Pulumi's spelling.
+type maintenancePolicy struct {
+	DailyMaintenanceWindow *container.DailyMaintenanceWindow `json:"dailyMaintenanceWindow,omitempty"`
+	MaintenanceExclusions  []maintenanceExclusion            `json:"maintenanceExclusions,omitempty"`
+	RecurringWindow        *recurringWindow                  `json:"recurringWindow,omitempty"`
+}
+
+type maintenanceExclusion struct {
+	EndTime          string                                 `json:"endTime"`
+	ExclusionName    string                                 `json:"exclusionName"`
+	ExclusionOptions *container.MaintenanceExclusionOptions `json:"exclusionOptions,omitempty"`
+	StartTime        string                                 `json:"startTime"`
+}
+
+type recurringWindow struct {
+	EndTime    string `json:"endTime"`
+	Recurrence string `json:"recurrence"`
+	StartTime  string `json:"startTime"`
+}
+
+func (m *maintenancePolicy) api() *container.MaintenancePolicy {
+	if m == nil {
+		return nil
+	}
+	window := &container.MaintenanceWindow{DailyMaintenanceWindow: m.DailyMaintenanceWindow}
+	for _, e := range m.MaintenanceExclusions {
+		if window.MaintenanceExclusions == nil {
+			window.MaintenanceExclusions = map[string]container.TimeWindow{}
+		}
+		window.MaintenanceExclusions[e.ExclusionName] = container.TimeWindow{
+			StartTime: e.StartTime, EndTime: e.EndTime, MaintenanceExclusionOptions: e.ExclusionOptions,
+		}
+	}
+	if r := m.RecurringWindow; r != nil {
+		window.RecurringWindow = &container.RecurringTimeWindow{
+			Recurrence: r.Recurrence, Window: &container.TimeWindow{StartTime: r.StartTime, EndTime: r.EndTime},
+		}
+	}
+	return &container.MaintenancePolicy{Window: window}
+}
+
+func maintenanceOf(p *container.MaintenancePolicy) *maintenancePolicy {
+	if p == nil || p.Window == nil {
+		return nil
+	}
+	out := &maintenancePolicy{DailyMaintenanceWindow: p.Window.DailyMaintenanceWindow}
+	for _, name := range slices.Sorted(maps.Keys(p.Window.MaintenanceExclusions)) {
+		w := p.Window.MaintenanceExclusions[name]
+		out.MaintenanceExclusions = append(out.MaintenanceExclusions, maintenanceExclusion{
+			EndTime: w.EndTime, ExclusionName: name, ExclusionOptions: w.MaintenanceExclusionOptions, StartTime: w.StartTime,
+		})
+	}
+	if r := p.Window.RecurringWindow; r != nil && r.Window != nil {
+		out.RecurringWindow = &recurringWindow{EndTime: r.Window.EndTime, Recurrence: r.Recurrence, StartTime: r.Window.StartTime}
+	}
+	if out.DailyMaintenanceWindow == nil && out.RecurringWindow == nil && out.MaintenanceExclusions == nil {
+		return nil
+	}
+	return out
+}

@@ -1,0 +1,101 @@
+package gcp
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"google.golang.org/api/container/v1"
+)
+
+// changePool makes the changes to a node pool, each by the call that the official provider makes for it.
+func (g *plugin) changePool(ctx context.Context, id string, limit time.Duration, a, old poolArgs) error {
+	parts, err := parseID(id, nodePoolIDPatterns)
+	if err != nil {
+		return err
+	}
+	call := func(changed bool, start func(*container.ProjectsLocationsClustersService) (*container.Operation, error)) {
+		if err == nil && changed {
+			err = g.clusterCall(ctx, parts["project"], parts["location"], limit, func(svc *container.Service) (*container.Operation, error) {
+				return start(svc.Projects.Locations.Clusters)
+			})
+		}
+	}
+	clusterUpdate := func(changed bool, change *container.ClusterUpdate) {
+		change.DesiredNodePoolId = parts["name"]
+		call(changed, func(clusters *container.ProjectsLocationsClustersService) (*container.Operation, error) {
+			cluster, _, _ := strings.Cut(id, "/nodePools/")
+			return clusters.Update(cluster, &container.UpdateClusterRequest{Update: change}).Context(ctx).Do()
+		})
+	}
+	wanted := enabled(a.Autoscaling)
+	if wanted == nil {
+		wanted = &container.NodePoolAutoscaling{ForceSendFields: []string{"Enabled"}}
+	}
+	clusterUpdate(differ(a.Autoscaling, old.Autoscaling), &container.ClusterUpdate{DesiredNodePoolAutoscaling: wanted})
+	if a.NodeConfig != nil && old.NodeConfig != nil && a.NodeConfig.ImageType != "" {
+		clusterUpdate(!strings.EqualFold(a.NodeConfig.ImageType, old.NodeConfig.ImageType),
+			&container.ClusterUpdate{DesiredImageType: a.NodeConfig.ImageType})
+	}
+	for _, change := range poolChanges(a, old) {
+		call(true, func(clusters *container.ProjectsLocationsClustersService) (*container.Operation, error) {
+			return clusters.NodePools.Update(id, change).Context(ctx).Do()
+		})
+	}
+	call(a.NodeCount != nil && differ(a.NodeCount, old.NodeCount), func(clusters *container.ProjectsLocationsClustersService) (*container.Operation, error) {
+		request := &container.SetNodePoolSizeRequest{NodeCount: *a.NodeCount, ForceSendFields: []string{"NodeCount"}}
+		return clusters.NodePools.SetSize(id, request).Context(ctx).Do()
+	})
+	call(a.Management != nil && differ(a.Management, old.Management), func(clusters *container.ProjectsLocationsClustersService) (*container.Operation, error) {
+		request := &container.SetNodePoolManagementRequest{Management: a.Management}
+		return clusters.NodePools.SetManagement(id, request).Context(ctx).Do()
+	})
+	return err
+}
+
+// poolChanges returns what to change by the service's own update call, one by one: it takes one change at a time.
+func poolChanges(a, old poolArgs) []*container.UpdateNodePoolRequest {
+	var changes []*container.UpdateNodePoolRequest
+	add := func(changed bool, change *container.UpdateNodePoolRequest) {
+		if changed {
+			changes = append(changes, change)
+		}
+	}
+	c, o := a.NodeConfig, old.NodeConfig
+	if c == nil || o == nil {
+		c, o = &nodeConfig{}, &nodeConfig{}
+	}
+	add(c.LoggingVariant != o.LoggingVariant, &container.UpdateNodePoolRequest{LoggingConfig: loggingVariant(c.LoggingVariant)})
+	add(c.DiskSizeGb != o.DiskSizeGb || c.DiskType != o.DiskType || c.MachineType != o.MachineType,
+		&container.UpdateNodePoolRequest{DiskSizeGb: c.DiskSizeGb, DiskType: c.DiskType, MachineType: c.MachineType})
+	add(differ(c.Taints, o.Taints), &container.UpdateNodePoolRequest{
+		Taints: &container.NodeTaints{Taints: c.Taints, ForceSendFields: []string{"Taints"}},
+	})
+	add(differ(c.Tags, o.Tags), &container.UpdateNodePoolRequest{
+		Tags: &container.NetworkTags{Tags: c.Tags, ForceSendFields: []string{"Tags"}},
+	})
+	add(differ(c.ResourceManagerTags, o.ResourceManagerTags), &container.UpdateNodePoolRequest{
+		ResourceManagerTags: &container.ResourceManagerTags{Tags: c.ResourceManagerTags, ForceSendFields: []string{"Tags"}},
+	})
+	add(differ(c.ResourceLabels, o.ResourceLabels), &container.UpdateNodePoolRequest{
+		ResourceLabels: &container.ResourceLabels{Labels: c.ResourceLabels, ForceSendFields: []string{"Labels"}},
+	})
+	add(differ(c.Labels, o.Labels), &container.UpdateNodePoolRequest{
+		Labels: &container.NodeLabels{Labels: c.Labels, ForceSendFields: []string{"Labels"}},
+	})
+	add(differ(c.WorkloadMetadataConfig, o.WorkloadMetadataConfig), &container.UpdateNodePoolRequest{
+		WorkloadMetadataConfig: c.WorkloadMetadataConfig,
+	})
+	add(differ(c.KubeletConfig, o.KubeletConfig) && c.KubeletConfig != nil, &container.UpdateNodePoolRequest{KubeletConfig: c.KubeletConfig})
+	add(differ(c.LinuxNodeConfig, o.LinuxNodeConfig) && c.LinuxNodeConfig != nil, &container.UpdateNodePoolRequest{LinuxNodeConfig: c.LinuxNodeConfig})
+	add(differ(c.FastSocket, o.FastSocket) && c.FastSocket != nil, &container.UpdateNodePoolRequest{FastSocket: c.FastSocket})
+	add(a.Version != old.Version && a.Version != "", &container.UpdateNodePoolRequest{NodeVersion: a.Version})
+	add(differ(a.NodeLocations, old.NodeLocations), &container.UpdateNodePoolRequest{Locations: a.NodeLocations})
+	add(differ(a.UpgradeSettings, old.UpgradeSettings) && a.UpgradeSettings != nil, &container.UpdateNodePoolRequest{
+		UpgradeSettings: a.UpgradeSettings,
+	})
+	add(differ(a.NetworkConfig, old.NetworkConfig) && a.NetworkConfig != nil, &container.UpdateNodePoolRequest{
+		NodeNetworkConfig: a.NetworkConfig,
+	})
+	return changes
+}
