@@ -10,6 +10,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/controlplane"
 	"github.com/strata-platform/strata/internal/local/node"
+	"github.com/strata-platform/strata/internal/local/storage"
 )
 
 const (
@@ -31,7 +32,8 @@ type localNode struct {
 	lastErr  error
 }
 
-// startNode runs the node in the background and returns when it has registered.
+// startNode runs the node, and what provisions volumes for its pods, in the background and returns when the node has
+// registered.
 func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlane) (*localNode, error) {
 	// Pods of an earlier run are gone with their processes; what they left would only be in the way.
 	if err := os.RemoveAll(c.home.Pods()); err != nil {
@@ -46,6 +48,10 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 		Pods: c.home.Pods(), Logs: c.home.Logs(), Processes: &c.pods, Listen: c.home.Listen, TLS: serving, Log: c.log,
 	}
 	running, cancel := context.WithCancel(context.Background())
+	if err := storage.Start(running, plane.AdminConfig(), c.log); err != nil {
+		cancel()
+		return nil, fmt.Errorf("start the node: %w", err)
+	}
 	n := &localNode{cancel: cancel, done: make(chan struct{})}
 	ready, first := make(chan struct{}), make(chan error, 1)
 	var once sync.Once
