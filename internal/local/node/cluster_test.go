@@ -24,6 +24,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 	"github.com/strata-platform/strata/internal/local/logfile"
 	"github.com/strata-platform/strata/internal/local/process"
+	"github.com/strata-platform/strata/internal/local/storage"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
@@ -111,11 +112,16 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	if err := storage.Start(ctx, plane.AdminConfig(), log); err != nil {
+		cancel()
+		return nil, err
+	}
 	ready, done := make(chan struct{}), make(chan error, 1)
 	go func() {
 		done <- Run(ctx, Options{
 			Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: tools.Version("kube-apiserver"), Catalogue: testCatalogue(tools),
-			Pods: h.Pods(), Logs: h.Logs(), Processes: &process.Set{}, Listen: h.Listen, TLS: serving, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+			Pods: h.Pods(), Logs: h.Logs(), Processes: &process.Set{}, Listen: h.Listen, TLS: serving, Log: log,
 		}, func() { close(ready) })
 	}()
 	select {

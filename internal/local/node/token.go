@@ -42,7 +42,8 @@ func (p *pod) token(ctx context.Context, volume string, spec *corev1.ServiceAcco
 		return nil, fmt.Errorf("token of service account %s: %w", account, err)
 	}
 	life := time.Until(answer.Status.ExpirationTimestamp.Time)
-	t := podToken{value: []byte(answer.Status.Token), renew: p.node.clock.Now().Add(life * 4 / 5)}
+	// By the wall clock: a machine that slept has older tokens than it has counted seconds.
+	t := podToken{value: []byte(answer.Status.Token), renew: p.node.clock.Now().Round(0).Add(life * 4 / 5)}
 	p.tokens[key] = t
 	return t.value, nil
 }

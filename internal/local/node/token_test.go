@@ -1,0 +1,112 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// The node of this test has a clock that stands. Its pod is a real one that no scheduler takes.
+func TestATokenIsRenewedInTimeAndTheKubeconfigFollows(t *testing.T) {
+	c := realCluster(t)
+	t.Parallel()
+	ns := c.namespace(t)
+	const life = 600 // The API server gives none that is shorter.
+	seconds := int64(life)
+	spec := corev1.PodSpec{SchedulerName: "nobody", AutomountServiceAccountToken: new(bool), Containers: []corev1.Container{guest("report")}}
+	addVolume(&spec, "account", serviceAccountDir, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: &seconds}},
+		{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}}},
+	}}})
+	addVolume(&spec, "elsewhere", "/elsewhere", corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: &seconds, Audience: "elsewhere"}},
+	}}})
+	n := newTestNode(t)
+	clock := clocktesting.NewFakeClock(time.Now())
+	n.client, n.server, n.clock = c.Interface, c.config.Host, clock
+	p := newPod(n, c.create(t, ns, "bearer", spec))
+	if err := p.prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	dir := p.volumeDir("account")
+	token := func() string {
+		t.Helper()
+		raw, err := os.ReadFile(filepath.Join(dir, "token"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	kubeconfig, err := p.containers[0].writeKubeconfig(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go p.keepVolumes(t.Context())
+
+	first := token()
+	if raw, err := os.ReadFile(filepath.Join(p.volumeDir("elsewhere"), "token")); err != nil || string(raw) == first {
+		t.Errorf("the token for elsewhere is that of the account, %v", err)
+	}
+	// step turns the clock forward and waits until the node has looked.
+	step := func(d time.Duration) {
+		t.Helper()
+		waiting := func() error {
+			if !clock.HasWaiters() {
+				return errors.New("it does not")
+			}
+			return nil
+		}
+		eventually(t, "the node waits for the clock", waiting)
+		clock.Step(d)
+		eventually(t, "the node has looked and waits again", waiting)
+	}
+	for range 7 {
+		step(time.Minute)
+	}
+	if token() != first {
+		t.Error("the token was renewed before four fifths of its life were over")
+	}
+	step(time.Minute)
+	step(time.Minute)
+	second := token()
+	if second == first {
+		t.Fatal("the token was not renewed when four fifths of its life were over")
+	}
+
+	// The kubeconfig is as it was, and good for the second token.
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("system:serviceaccount:%s:default", ns); review.Status.UserInfo.Username != want {
+		t.Errorf("the kubeconfig is that of %s, want %s", review.Status.UserInfo.Username, want)
+	}
+	source, err := os.ReadFile(kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.BearerTokenFile != filepath.Join(dir, "token") || config.BearerToken != second {
+		t.Errorf("the kubeconfig does not lead to the second token: %s", source)
+	}
+	if pod := review.Status.UserInfo.Extra["authentication.kubernetes.io/pod-name"]; len(pod) != 1 || pod[0] != "bearer" {
+		t.Errorf("the token is bound to %v", pod)
+	}
+}
