@@ -40,7 +40,7 @@ func Read(ctx context.Context, path string, o Options, w io.Writer) error {
 		err = r.out.Flush()
 	}
 	if err != nil {
-		return fmt.Errorf("read log %s: %w", path, err)
+		return fmt.Errorf("read log: %w", err)
 	}
 	return nil
 }

@@ -148,11 +148,21 @@ func TestTheLogsOfAPodGoWithIt(t *testing.T) {
 	t.Parallel()
 	ns := c.namespace(t)
 	c.ticker(t, ns)
+	if err := syscall.Kill(pidIn(t, c.logs(t, ns, "ticker", corev1.PodLogOptions{})), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	files := filepath.Join(c.home.Logs(), "pods", ns+"_*")
+	eventually(t, "there are the logs of three runs", func() error {
+		if made, err := filepath.Glob(files); err != nil || len(made) != 3 {
+			return fmt.Errorf("there are %v (%w)", made, err)
+		}
+		return nil
+	})
 	if err := c.CoreV1().Pods(ns).Delete(t.Context(), "ticker", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	c.gone(t, ns, "ticker")
-	if left, err := filepath.Glob(filepath.Join(c.home.Logs(), "pods", ns+"_*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(files); err != nil || len(left) > 0 {
 		t.Errorf("what is left of the logs are %v (%v)", left, err)
 	}
 }
