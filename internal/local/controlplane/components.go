@@ -80,6 +80,8 @@ func (c *ControlPlane) start(ctx context.Context, etcdPort, apiPort int) error {
 		"--use-service-account-credentials",
 		"--service-account-private-key-file="+p.key("service-account"),
 		"--root-ca-file="+p.cert("ca"),
+		// Every controller asks for a token of its own as it starts. Within the limit for a shared cluster that takes seconds.
+		"--kube-api-qps=500", "--kube-api-burst=1000",
 		"--leader-elect=false", "--secure-port=0",
 	); err != nil {
 		return err
@@ -102,7 +104,8 @@ func (c *ControlPlane) keep(ctx context.Context, name string, args ...string) er
 		Name: name,
 		Path: path,
 		Args: args,
-		Env:  []string{"HOME=" + c.home.Kubernetes(), "TMPDIR=" + os.TempDir()},
+		// The programs wait most of the time: GOGC makes them collect garbage sooner and hold less.
+		Env:  []string{"HOME=" + c.home.Kubernetes(), "TMPDIR=" + os.TempDir(), "GOGC=50"},
 		Dir:  c.home.Kubernetes(),
 		Log:  c.home.Log(name),
 	}, stopGrace)
