@@ -105,9 +105,9 @@ func (c *ControlPlane) keep(ctx context.Context, name string, args ...string) er
 		Path: path,
 		Args: args,
 		// The programs wait most of the time: GOGC makes them collect garbage sooner and hold less.
-		Env:  []string{"HOME=" + c.home.Kubernetes(), "TMPDIR=" + os.TempDir(), "GOGC=50"},
-		Dir:  c.home.Kubernetes(),
-		Log:  c.home.Log(name),
+		Env: []string{"HOME=" + c.home.Kubernetes(), "TMPDIR=" + os.TempDir(), "GOGC=50"},
+		Dir: c.home.Kubernetes(),
+		Log: c.home.Log(name),
 	}, stopGrace)
 	if err != nil {
 		return err
