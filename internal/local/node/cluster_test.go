@@ -156,6 +156,8 @@ func testCatalogue(tools *toolchain.Toolchain) Catalogue {
 	return Catalogue{
 		flux("source-controller", Listen{"--storage-addr", 9090}),
 		flux("kustomize-controller"),
+		flux("helm-controller"),
+		flux("notification-controller", Listen{"--events-addr", 9090}, Listen{"--receiverAddr", 9292}),
 		guestProgram(guestRepository, "image"),
 		guestProgram(otherGuestRepository, "other image"),
 	}

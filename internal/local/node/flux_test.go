@@ -23,25 +23,34 @@ import (
 
 const fluxNamespace = "flux-system"
 
+// controllers are those of Flux's default installation.
+var controllers = []string{"source-controller", "kustomize-controller", "helm-controller", "notification-controller"}
+
 func TestFluxRunsFromItsOwnDeployments(t *testing.T) {
 	// Built here, not while the pods wait for them.
-	toolchaintest.Path(t, "source-controller")
-	toolchaintest.Path(t, "kustomize-controller")
+	for _, name := range controllers {
+		toolchaintest.Path(t, name)
+	}
 	c := realCluster(t)
 	t.Parallel()
-	c.installFlux(t, toolchaintest.Path(t, "flux-manifests"), "source-controller", "kustomize-controller")
-	for _, name := range []string{"source-controller", "kustomize-controller"} {
+	c.installFlux(t, toolchaintest.Path(t, "flux-manifests"), controllers...)
+	for _, name := range controllers {
 		c.waitAvailable(t, name)
+		if p := c.only(t, name); p.Annotations[RuntimeAnnotation] != RuntimeProcess {
+			t.Errorf("the annotation of %s is %q, want process", p.Name, p.Annotations[RuntimeAnnotation])
+		}
 	}
+	t.Run("what a Kustomization does is told to an Alert's receiver", func(t *testing.T) { testAlert(t, c) })
+	t.Run("a HelmRelease installs a chart", func(t *testing.T) { testHelmRelease(t, c) })
+	t.Run("a changed argument reaches the process", func(t *testing.T) { testArguments(t, c) })
+}
+
+func testArguments(t *testing.T, c *cluster) {
 	before := c.only(t, "kustomize-controller")
 	args := c.arguments(t, before)
 	if slices.Contains(args, "--no-cross-namespace-refs=true") {
 		t.Fatalf("the installed arguments are %q", args)
 	}
-	if before.Annotations[RuntimeAnnotation] != RuntimeProcess {
-		t.Errorf("the annotation is %q, want process", before.Annotations[RuntimeAnnotation])
-	}
-
 	deployments := c.AppsV1().Deployments(fluxNamespace)
 	if err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
 		d, err := deployments.Get(t.Context(), "kustomize-controller", metav1.GetOptions{})
@@ -114,7 +123,13 @@ func (c *cluster) installFlux(t *testing.T, manifests string, components ...stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects, err := ssautil.ReadObjects(strings.NewReader(manifest.Content))
+	c.apply(t, manifest.Content)
+}
+
+// apply makes the objects of a manifest.
+func (c *cluster) apply(t *testing.T, manifest string) {
+	t.Helper()
+	objects, err := ssautil.ReadObjects(strings.NewReader(manifest))
 	if err != nil {
 		t.Fatal(err)
 	}
