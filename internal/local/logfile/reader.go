@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -188,7 +189,7 @@ func (r *reader) write(raw []byte) error {
 		return nil
 	}
 	if r.options.Stamps && l.stamp != nil && !r.within {
-		if err := r.put(append(l.stamp[:len(l.stamp):len(l.stamp)], ' ')); err != nil {
+		if err := r.put(append(slices.Clip(l.stamp), ' ')); err != nil {
 			return err
 		}
 	}
