@@ -3,6 +3,7 @@ package soak_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -117,7 +118,7 @@ func (w *writers) await(t *testing.T, more int) {
 func (w *writers) check(t *testing.T) int {
 	t.Helper()
 	w.mu.Lock()
-	made, counts, written := w.made[:len(w.made):len(w.made)], w.counts, w.written
+	made, counts, written := slices.Clip(w.made), w.counts, w.written
 	w.mu.Unlock()
 	list, err := w.client.CoreV1().ConfigMaps(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "soak=true"})
 	if err != nil {

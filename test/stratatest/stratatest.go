@@ -8,11 +8,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -25,24 +29,44 @@ type Platform struct {
 	// Home is the folder of its state. It is made by the first command that needs it.
 	Home string
 
-	t testing.TB
+	t   testing.TB
+	end func() error // stops what runs and removes the home, once
 	command
 }
 
 // command is the strata command under test and the repository that it is built from.
 type command struct{ executable, root string }
 
-// built is the command, once a test has needed it; Main removes it.
+// built is the command, once a test has needed it, and the platforms that were made by now, all below one folder. Main
+// removes it.
 var built struct {
 	sync.Mutex
 	dir string
 	command
+	platforms []*Platform
 }
 
-// Main runs the tests of a package that uses New, and returns what TestMain exits with.
+// Main runs the tests of a package that uses New, and returns what TestMain exits with. Platforms run in sessions of
+// their own: where the tests are interrupted it ends them, too.
 func Main(m *testing.M) int {
-	defer func() { _ = os.RemoveAll(built.dir) }()
-	return m.Run()
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-interrupted
+		built.Lock() // for good: the tests' own end waits for this one
+		for _, p := range built.platforms {
+			if err := p.end(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
+		}
+		_ = os.RemoveAll(built.dir)
+		os.Exit(1)
+	}()
+	code := m.Run()
+	built.Lock()
+	defer built.Unlock()
+	_ = os.RemoveAll(built.dir)
+	return code
 }
 
 // New returns a platform in which nothing runs yet. At the end of the test nothing runs in it any more. Under -short it
@@ -56,9 +80,17 @@ func New(t testing.TB) *Platform {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Platform{Home: filepath.Join(t.TempDir(), "home"), t: t, command: command}
+	built.Lock()
+	defer built.Unlock()
+	dir, err := os.MkdirTemp(built.dir, "platform-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Platform{Home: filepath.Join(dir, "home"), t: t, command: command}
+	p.end = sync.OnceValue(func() error { return errors.Join(p.stop(), os.RemoveAll(dir)) })
+	built.platforms = append(built.platforms, p)
 	t.Cleanup(func() {
-		if _, err := p.Try(context.Background(), "local", "stop"); err != nil {
+		if err := p.end(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -95,6 +127,25 @@ func build(ctx context.Context) (command, error) {
 	}
 	built.command = command{executable, root}
 	return built.command, nil
+}
+
+// stopTimeout is how long a platform may take to stop.
+const stopTimeout = 2 * time.Minute
+
+// stop stops what runs. A supervisor that an interrupted command has just begun to start answers no stop yet, so that it
+// takes another one.
+func (p *Platform) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	var last error
+	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		_, last = p.Try(ctx, "local", "stop")
+		return len(p.Processes()) == 0, nil
+	})
+	if err != nil {
+		return fmt.Errorf("stop the platform: there are still %v: %w", p.Processes(), errors.Join(err, last))
+	}
+	return last
 }
 
 // Run runs strata on the platform and returns its standard output. A failure ends the test.
