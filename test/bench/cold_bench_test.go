@@ -28,7 +28,7 @@ func BenchmarkColdToolchain(b *testing.B) {
 		b.Fatal(err)
 	}
 	p := stratatest.New(b)
-	cache := b.TempDir()
+	cache := filepath.Join(p.Dir, "cache")
 	cmd := p.Command(b.Context(), "toolchain", "build", "--all")
 	cmd.Env = append(cmd.Env,
 		"XDG_CACHE_HOME="+cache, "GOCACHE="+filepath.Join(cache, "go-build"), "GOMODCACHE="+strings.TrimSpace(string(modules)))

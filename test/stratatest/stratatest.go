@@ -26,6 +26,8 @@ import (
 
 // Platform is a local platform with a home of its own.
 type Platform struct {
+	// Dir is removed when the test ends, and Home lies in it.
+	Dir string
 	// Home is the folder of its state. It is made by the first command that needs it.
 	Home string
 
@@ -86,7 +88,7 @@ func New(t testing.TB) *Platform {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Platform{Home: filepath.Join(dir, "home"), t: t, command: command}
+	p := &Platform{Dir: dir, Home: filepath.Join(dir, "home"), t: t, command: command}
 	p.end = sync.OnceValue(func() error { return errors.Join(p.stop(), os.RemoveAll(dir)) })
 	built.platforms = append(built.platforms, p)
 	t.Cleanup(func() {
