@@ -196,10 +196,14 @@ func (c *ControlPlane) AdminConfig() *rest.Config { return c.clientConfig(adminC
 func (c *ControlPlane) NodeConfig() *rest.Config { return c.clientConfig(nodeClient) }
 
 func (c *ControlPlane) clientConfig(client string) *rest.Config {
+	// Given the file only, client-go keeps trusting what it held when it was first read: a cluster that is made after
+	// another was erased has another CA in it. A file that cannot be read is its to complain of.
+	ca, _ := os.ReadFile(c.pki().cert("ca"))
 	return &rest.Config{
 		Host: c.server,
 		TLSClientConfig: rest.TLSClientConfig{
 			CAFile:   c.pki().cert("ca"),
+			CAData:   ca,
 			CertFile: c.pki().cert(client),
 			KeyFile:  c.pki().key(client),
 		},

@@ -1,6 +1,7 @@
 package controlplane_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -139,6 +140,24 @@ func TestDataAndAccessSurviveStopAndStart(t *testing.T) {
 	}
 	if err := checkConfigMap(t.Context(), clientOf(t, config), "kept"); err != nil {
 		t.Errorf("what was made before Stop: %v", err)
+	}
+}
+
+func TestAnErasedClusterIsFollowedByAnother(t *testing.T) {
+	h := newHome(t)
+	first := start(t, h)
+	makeConfigMap(t, clientOf(t, first.AdminConfig()), "gone")
+	ca := first.AdminConfig().CAData
+	first.Stop()
+	if err := controlplane.Erase(h); err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, h)
+	if bytes.Equal(ca, second.AdminConfig().CAData) {
+		t.Error("the second cluster trusts the keys of the first")
+	}
+	if err := checkConfigMap(t.Context(), clientOf(t, second.AdminConfig()), "gone"); !apierrors.IsNotFound(err) {
+		t.Errorf("what the first cluster held is still there: %v", err)
 	}
 }
 
