@@ -31,7 +31,6 @@ type program struct {
 	t      *testing.T
 	output io.WriteCloser
 	done   chan struct{}
-	writer *logfile.Writer
 }
 
 func run(t *testing.T, path string, stamps bool) *program {
@@ -44,7 +43,7 @@ func run(t *testing.T, path string, stamps bool) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &program{t: t, output: out, done: make(chan struct{}), writer: writer}
+	p := &program{t: t, output: out, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
 		writer.Copy(in)

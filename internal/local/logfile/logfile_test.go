@@ -57,20 +57,6 @@ func TestAWholeLineDoesNotWaitForTheNext(t *testing.T) {
 	eventually(t, "the whole line is in the log", func() bool { return read(t, path, logfile.Options{}) == "whole\n" })
 }
 
-func TestLastLineIsTheProgramsOwn(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "program.log")
-	written(t, path, true, "of an earlier run\n")
-	p := run(t, path, true)
-	if last := p.writer.LastLine(); last != "" {
-		t.Errorf("before the program says anything its last line is %q", last)
-	}
-	p.say("first\n  no configuration  \n\n")
-	p.end()
-	if last := p.writer.LastLine(); last != "no configuration" {
-		t.Errorf("the last line is %q", last)
-	}
-}
-
 func TestSelection(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program.log")
 	p := run(t, path, true)

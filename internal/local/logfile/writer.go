@@ -10,12 +10,8 @@ import (
 	"time"
 )
 
-const (
-	// maxPart is the length at which a line is written in parts.
-	maxPart = 16 << 10
-	// maxLast bounds what LastLine returns.
-	maxLast = 2 << 10
-)
+// maxPart is the length at which a line is written in parts.
+const maxPart = 16 << 10
 
 // Writer appends to a log. It is for one goroutine at a time.
 type Writer struct {
@@ -24,7 +20,6 @@ type Writer struct {
 	file   *os.File
 	size   int64
 	buffer []byte // whole lines that are not in the file yet
-	last   []byte
 }
 
 // Open opens a log to append to it, and makes it, readable for its owner alone, where there is none. With stamps each
@@ -52,9 +47,6 @@ func openFile(path string) (*os.File, error) {
 // Close closes the log.
 func (w *Writer) Close() error { return w.file.Close() }
 
-// LastLine is the last line, not empty, that this writer took, cut to 2 KiB.
-func (w *Writer) LastLine() string { return string(w.last) }
-
 // Copy writes what r gives, line by line, until r ends. What cannot be written, for want of space on the disk, is lost:
 // the program behind r must go on.
 func (w *Writer) Copy(r io.Reader) {
@@ -77,9 +69,6 @@ func (w *Writer) Copy(r io.Reader) {
 func (w *Writer) add(line []byte, part bool) {
 	if len(line) == 0 {
 		return
-	}
-	if text := bytes.TrimSpace(line); len(text) > 0 {
-		w.last = append(w.last[:0], text[:min(len(text), maxLast)]...)
 	}
 	if w.stamps {
 		w.buffer = time.Now().UTC().AppendFormat(w.buffer, stampFormat)
