@@ -115,8 +115,8 @@ func TestKubectl(t *testing.T) {
 			return err == nil && strings.HasPrefix(line, "tick ")
 		}},
 		{"logs -l app=ticker --tail=1", func(out string) bool { return strings.HasPrefix(out, "tick ") }},
-		{"logs crash", func(out string) bool { return out == "the configuration is wrong\n" }},
-		{"logs crash --previous", func(out string) bool { return out == "the configuration is wrong\n" }},
+		{"logs crash", func(out string) bool { return strings.HasSuffix(out, "the configuration is wrong\n") }},
+		{"logs crash --previous", func(out string) bool { return strings.HasSuffix(out, "the configuration is wrong\n") }},
 		{"logs once", func(out string) bool { return out == "once and for all\n" }},
 		{"logs once --follow", func(out string) bool { return out == "once and for all\n" }},
 		{"logs simulated", func(out string) bool { return strings.Contains(out, "simulated") && strings.Count(out, "\n") == 1 }},
