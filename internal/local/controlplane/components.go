@@ -39,7 +39,7 @@ func (c *ControlPlane) start(ctx context.Context, etcdPort, apiPort int) error {
 	etcdURL := fmt.Sprintf("https://127.0.0.1:%d", etcdPort)
 	if err := c.keep(ctx, "etcd",
 		"--name=local",
-		"--data-dir="+filepath.Join(dir, "etcd"),
+		"--data-dir="+store(c.home),
 		"--listen-client-urls="+etcdURL,
 		"--advertise-client-urls="+etcdURL,
 		// One member has no peers: a Unix socket, relative to the working folder, takes the place of the peer port.

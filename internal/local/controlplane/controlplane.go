@@ -56,6 +56,7 @@ type FindTool func(ctx context.Context, name string) (string, error)
 type ControlPlane struct {
 	home   home.Home
 	find   FindTool
+	now    func() time.Time
 	server string
 	client kubernetes.Interface
 
@@ -65,13 +66,18 @@ type ControlPlane struct {
 }
 
 // New returns the control plane of a home, which does not run yet. find is asked for its programs.
-func New(h home.Home, find FindTool) *ControlPlane { return &ControlPlane{home: h, find: find} }
+func New(h home.Home, find FindTool) *ControlPlane {
+	return &ControlPlane{home: h, find: find, now: time.Now}
+}
 
 // Exists says whether the home holds the data of a control plane.
 func Exists(h home.Home) bool {
-	_, err := os.Stat(filepath.Join(h.Kubernetes(), "etcd"))
+	_, err := os.Stat(store(h))
 	return err == nil
 }
+
+// store is the folder of etcd's data.
+func store(h home.Home) string { return filepath.Join(h.Kubernetes(), "etcd") }
 
 // Start is New, and Start of what it returns.
 func Start(ctx context.Context, h home.Home, find FindTool) (*ControlPlane, error) {
@@ -211,5 +217,5 @@ func (c *ControlPlane) clientConfig(client string) *rest.Config {
 }
 
 func (c *ControlPlane) pki() pki {
-	return pki{dir: filepath.Join(c.home.Kubernetes(), "pki"), now: time.Now}
+	return pki{dir: filepath.Join(c.home.Kubernetes(), "pki"), now: c.now}
 }

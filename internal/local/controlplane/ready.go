@@ -74,25 +74,49 @@ func (c *ControlPlane) wait(ctx context.Context, what string, check func(context
 	defer cancel()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
+	results := make(chan error, 1)
+	// An API server that cannot reach its store lets a check wait: programs are looked at meanwhile.
+	look := func() { results <- check(ctx) }
+	go look()
+	err := errors.New("it did not answer")
+	answered := false
 	for {
-		err := check(ctx)
-		if err == nil {
-			return nil
-		}
-		for _, s := range c.States() {
-			if s.Phase == process.CrashLooping {
-				return fmt.Errorf("crash loop: %s; its log is %s", s.LastExit.Message, s.Log)
-			}
-		}
 		select {
+		case err = <-results:
+			if err == nil {
+				return nil
+			}
+			answered = true
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return fmt.Errorf("waited %s for %s: %w; the logs are in %s", readyTimeout, what, err, c.home.Logs())
 			}
 			return fmt.Errorf("wait for %s: %w", what, context.Cause(ctx))
 		case <-tick.C:
+			if err := c.crashLoop(); err != nil {
+				return err
+			}
+			if answered {
+				answered = false
+				go look()
+			}
 		}
 	}
+}
+
+// crashLoop says which program ends again and again.
+func (c *ControlPlane) crashLoop() error {
+	for _, s := range c.States() {
+		if s.Phase != process.CrashLooping {
+			continue
+		}
+		err := fmt.Errorf("crash loop: %s; its log is %s", s.LastExit.Message, s.Log)
+		if s.Name == "etcd" {
+			err = fmt.Errorf("%w; its data, which may be damaged, is in %s: put a copy of it back, or begin anew by `strata down --purge`", err, store(c.home))
+		}
+		return err
+	}
+	return nil
 }
 
 func (c *ControlPlane) setWaiting(what string) {
