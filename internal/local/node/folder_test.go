@@ -22,11 +22,11 @@ func content(t *testing.T, dir string) map[string]string {
 			continue
 		}
 		root := filepath.Join(dir, e.Name())
-		real, err := filepath.EvalSymlinks(root)
+		target, err := filepath.EvalSymlinks(root)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = filepath.WalkDir(real, func(name string, d fs.DirEntry, err error) error {
+		err = filepath.WalkDir(target, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
 			}
@@ -35,7 +35,7 @@ func content(t *testing.T, dir string) map[string]string {
 				return err
 			}
 			raw, err := os.ReadFile(name)
-			found[e.Name()+strings.TrimPrefix(name, real)] = fmt.Sprintf("%s %o", raw, info.Mode().Perm())
+			found[e.Name()+strings.TrimPrefix(name, target)] = fmt.Sprintf("%s %o", raw, info.Mode().Perm())
 			return err
 		})
 		if err != nil {

@@ -42,8 +42,10 @@ func playGuest(args []string) error {
 	asked := make(chan os.Signal, 1)
 	listen := strings.TrimPrefix(args[len(args)-1], "--listen=")
 	switch args[0] {
-	case "crash":
+	case "confess":
 		fmt.Println("starting")
+		return errors.New("the configuration is wrong")
+	case "crash":
 		return errors.New("the configuration is wrong")
 	case "abort":
 		return syscall.Kill(os.Getpid(), syscall.SIGKILL)

@@ -65,15 +65,22 @@ func TestSidecarsBeginInOrderAndEndLast(t *testing.T) {
 			t.Errorf("the last word on %s is %+v", s.Name, s.State)
 		}
 	}
-	c.create(t, ns, "deleted", corev1.PodSpec{InitContainers: []corev1.Container{sidecar("side")}, Containers: []corev1.Container{j.of("app", "forever")}})
-	c.waitPod(t, ns, "deleted", "it is ready", isReady)
-	if err := os.Truncate(string(j), 0); err != nil {
+}
+
+func TestSidecarsEndLastWhenAPodIsDeleted(t *testing.T) {
+	c := realCluster(t)
+	t.Parallel()
+	ns, j := c.namespace(t), newJournal(t)
+	always := corev1.ContainerRestartPolicyAlways
+	side := j.of("side", "forever")
+	side.RestartPolicy = &always
+	side.StartupProbe = script(fmt.Sprintf("grep -q 'side begins' %s", j))
+	c.create(t, ns, "crew", corev1.PodSpec{InitContainers: []corev1.Container{side}, Containers: []corev1.Container{j.of("main", "forever")}})
+	j.until(t, "side begins", "main begins")
+	if err := c.CoreV1().Pods(ns).Delete(t.Context(), "crew", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.CoreV1().Pods(ns).Delete(t.Context(), "deleted", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	j.until(t, "app ends", "side ends")
+	j.until(t, "side begins", "main begins", "main ends", "side ends")
 }
 
 func TestHooksRunAfterTheStartAndBeforeTheEnd(t *testing.T) {

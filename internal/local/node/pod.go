@@ -86,9 +86,9 @@ func (p *pod) current() *corev1.Pod {
 // update takes over what the API server changed: labels, annotations, images, the active deadline, the mark of deletion.
 func (p *pod) update(object *corev1.Pod) {
 	p.mu.Lock()
-	status := p.object.Status
+	before := p.object
 	p.object = object.DeepCopy()
-	p.object.Status = status
+	p.object.Status = before.Status
 	p.annotate()
 	for _, c := range p.all() {
 		if spec := containerNamed(object, c.spec.Name); spec != nil && spec.Image != c.wanted {
@@ -100,7 +100,9 @@ func (p *pod) update(object *corev1.Pod) {
 	p.mu.Unlock()
 	// Labels and annotations may be in the volumes.
 	poke(p.stale)
-	p.publish()
+	if before.Generation != object.Generation {
+		p.publish()
+	}
 }
 
 // annotate says how the pod runs. The caller holds the lock, and the object is nobody else's yet.
