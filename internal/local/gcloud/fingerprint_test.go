@@ -23,6 +23,16 @@ func (s *Server) Routes() []string {
 // KnownPermissions are the permissions of the emulated services.
 func KnownPermissions() map[string]bool { return knownPermissions() }
 
+// Tokens returns how many access tokens are kept.
+func (s *Server) Tokens() int {
+	count := 0
+	_ = s.store.view(func(tx *bbolt.Tx) error {
+		count = tx.Bucket([]byte(tokens)).Stats().KeyN
+		return nil
+	})
+	return count
+}
+
 // Fingerprint is the same for two stores that hold the same, apart from access tokens.
 func (s *Server) Fingerprint() (string, error) {
 	hash := sha256.New()

@@ -10,7 +10,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	crm "google.golang.org/api/cloudresourcemanager/v1"
+	crmv3 "google.golang.org/api/cloudresourcemanager/v3"
+	"google.golang.org/api/container/v1"
 	"google.golang.org/api/iam/v1"
+	"google.golang.org/api/option"
 )
 
 // compact returns JSON without its spaces.
@@ -49,32 +52,142 @@ func holds(policy *crm.Policy, role, member string) bool {
 func TestConcurrentWritersLoseNothing(t *testing.T) {
 	const writers = 50
 	c := newCloud(t, false)
-	projects := c.owner().projects
-	var group errgroup.Group
-	for i := range writers {
-		group.Go(func() error {
-			for {
-				err := addMember(projects, fmt.Sprintf("user:writer-%d@example.com", i), "roles/viewer")
-				if code(err) != 409 {
-					return err
+	target, _ := c.account("target-account")
+	owner := c.owner()
+	newer, err := crmv3.NewService(t.Context(), option.WithEndpoint(c.url+"/cloudresourcemanager/"), option.WithTokenSource(c.ownerTokens()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	accounts, account := owner.iam.Projects.ServiceAccounts, "projects/-/serviceAccounts/"+target
+	// Each of them reads the policy, adds a binding and writes it back, as the IAMMember resources of the providers do.
+	for name, add := range map[string]func(role, member string) error{
+		"project": func(role, member string) error { return addMember(owner.projects, member, role) },
+		"project by the newer API": func(role, member string) error {
+			policy, err := newer.Projects.GetIamPolicy("projects/"+projectID, &crmv3.GetIamPolicyRequest{}).Do()
+			if err != nil {
+				return err
+			}
+			policy.Bindings = append(policy.Bindings, &crmv3.Binding{Role: role, Members: []string{member}})
+			_, err = newer.Projects.SetIamPolicy("projects/"+projectID, &crmv3.SetIamPolicyRequest{Policy: policy}).Do()
+			return err
+		},
+		"service account": func(role, member string) error {
+			policy, err := accounts.GetIamPolicy(account).Do()
+			if err != nil {
+				return err
+			}
+			policy.Bindings = append(policy.Bindings, &iam.Binding{Role: role, Members: []string{member}})
+			_, err = accounts.SetIamPolicy(account, &iam.SetIamPolicyRequest{Policy: policy}).Do()
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			role := "roles/" + strings.ReplaceAll(name, " ", "_") + ".user"
+			var group errgroup.Group
+			for i := range writers {
+				group.Go(func() error {
+					for {
+						if err := add(role, fmt.Sprintf("user:writer-%d@example.com", i)); code(err) != 409 {
+							return err
+						}
+					}
+				})
+			}
+			if err := group.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			policy, err := getPolicy(owner.projects, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !holds(policy, "roles/owner", "user:"+engineer) {
+				t.Error("the owner was lost")
+			}
+			if name == "service account" {
+				found, err := accounts.GetIamPolicy(account).Do()
+				if err != nil || len(found.Bindings) != 1 {
+					t.Fatalf("policy is %v, %v", found, err)
+				}
+				policy.Bindings = []*crm.Binding{{Role: role, Members: found.Bindings[0].Members}}
+			}
+			for i := range writers {
+				if member := fmt.Sprintf("user:writer-%d@example.com", i); !holds(policy, role, member) {
+					t.Errorf("%s was lost", member)
 				}
 			}
 		})
 	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
+}
+
+func TestPolicyIsChangedWhereItsMaskSays(t *testing.T) {
+	c := newCloud(t, false)
+	projects := c.owner().projects.Projects
+	set := func(mask string, policy *crm.Policy) *crm.Policy {
+		t.Helper()
+		stored, err := projects.SetIamPolicy(projectID, &crm.SetIamPolicyRequest{Policy: policy, UpdateMask: mask}).Do()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stored
 	}
-	policy, err := projects.Projects.GetIamPolicy(projectID, &crm.GetIamPolicyRequest{}).Do()
+	owners := &crm.Binding{Role: "roles/owner", Members: []string{"user:" + engineer}}
+	audited := []*crm.AuditConfig{{Service: "allServices", AuditLogConfigs: []*crm.AuditLogConfig{{LogType: "DATA_READ"}}}}
+	if got := set("", &crm.Policy{Bindings: []*crm.Binding{owners}, AuditConfigs: audited}); len(got.AuditConfigs) != 0 {
+		t.Errorf("without a mask audit configs were stored: %v", got.AuditConfigs)
+	}
+	if got := set("auditConfigs", &crm.Policy{AuditConfigs: audited}); len(got.AuditConfigs) != 1 || !holds(got, "roles/owner", "user:"+engineer) {
+		t.Errorf("with a mask of the audit configs the policy became %+v", got)
+	}
+	viewers := &crm.Binding{Role: "roles/viewer", Members: []string{"user:B@Example.com", "user:a@example.com", "user:b@example.com"}}
+	got := set("", &crm.Policy{Bindings: []*crm.Binding{owners, viewers, {Role: "roles/viewer", Members: []string{"user:c@example.com"}}, {Role: "roles/editor"}}})
+	if len(got.AuditConfigs) != 1 {
+		t.Error("without a mask the audit configs were lost")
+	}
+	if len(got.Bindings) != 2 || !slices.Equal(got.Bindings[1].Members, []string{"user:a@example.com", "user:b@example.com", "user:c@example.com"}) {
+		t.Errorf("bindings are %+v; want one for each role", got.Bindings)
+	}
+	_, err := projects.SetIamPolicy(projectID, &crm.SetIamPolicyRequest{Policy: got, UpdateMask: "colour"}).Do()
+	refused(t, err, 400, "colour")
+}
+
+func TestMembersOfADomainAndOfAPool(t *testing.T) {
+	c := newCloud(t, false)
+	domain := engineer[strings.Index(engineer, "@")+1:]
+	other, err := c.EnsureProject("another-project", "somebody@example.com")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range writers {
-		if member := fmt.Sprintf("user:writer-%d@example.com", i); !holds(policy, "roles/viewer", member) {
-			t.Errorf("%s was lost", member)
+	_, err = c.owner().projects.Projects.Get("another-project").Do()
+	refused(t, err, 403)
+	projects := c.as(other).projects
+	add := func(member string) error {
+		policy, err := projects.Projects.GetIamPolicy("another-project", &crm.GetIamPolicyRequest{}).Do()
+		if err != nil {
+			return err
 		}
+		policy.Bindings = append(policy.Bindings, &crm.Binding{Role: "roles/browser", Members: []string{member}})
+		_, err = projects.Projects.SetIamPolicy("another-project", &crm.SetIamPolicyRequest{Policy: policy}).Do()
+		return err
 	}
-	if !holds(policy, "roles/owner", "user:"+engineer) {
-		t.Error("the owner was lost")
+	if err := add("domain:" + domain); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.owner().projects.Projects.Get("another-project").Do(); err != nil {
+		t.Errorf("a user of the domain: %v", err)
+	}
+
+	const member = "serviceAccount:" + projectID + ".svc.id.goog[team/default]"
+	refused(t, add(member), 400, "Identity Pool does not exist")
+	owner := c.owner()
+	op, err := owner.container.Projects.Locations.Clusters.Create(parent, &container.CreateClusterRequest{Cluster: &container.Cluster{
+		Name: "strata", InitialNodeCount: 1, WorkloadIdentityConfig: &container.WorkloadIdentityConfig{WorkloadPool: projectID + ".svc.id.goog"},
+	}}).Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.waitCluster(owner, op)
+	if err := add(member); err != nil {
+		t.Errorf("a member of the pool of a cluster: %v", err)
 	}
 }
 
@@ -102,160 +215,5 @@ func TestPolicyThatCannotBeEnforcedIsRefused(t *testing.T) {
 	}
 	if _, err := projects.Get(projectID).Do(); err != nil {
 		t.Errorf("a refused policy took the owner's role away: %v", err)
-	}
-}
-
-func TestAccountMadeAgainDoesNotInheritRoles(t *testing.T) {
-	c := newCloud(t, false)
-	email, _ := c.account("team-web", "roles/owner")
-	if _, err := c.owner().iam.Projects.ServiceAccounts.Delete("projects/-/serviceAccounts/" + email).Do(); err != nil {
-		t.Fatal(err)
-	}
-	policy, err := c.owner().projects.Projects.GetIamPolicy(projectID, &crm.GetIamPolicyRequest{}).Do()
-	if err != nil {
-		t.Fatal(err)
-	}
-	retired := slices.ContainsFunc(policy.Bindings, func(b *crm.Binding) bool {
-		return slices.ContainsFunc(b.Members, func(m string) bool { return strings.HasPrefix(m, "deleted:serviceAccount:"+email+"?uid=") })
-	})
-	if !retired {
-		t.Errorf("the deleted account is not marked: %v", policy.Bindings)
-	}
-	_, key := c.account("team-web")
-	_, err = c.as(key).projects.Projects.Get(projectID).Do()
-	refused(t, err, 403, "resourcemanager.projects.get")
-}
-
-func TestServiceAccountLifecycle(t *testing.T) {
-	c := newCloud(t, false)
-	accounts := c.owner().iam.Projects.ServiceAccounts
-	name := "projects/" + projectID + "/serviceAccounts/team-web@" + projectID + ".iam.gserviceaccount.com"
-	_, err := accounts.Get(name).Do()
-	refused(t, err, 404, "Unknown service account")
-	made, err := accounts.Create("projects/"+projectID, &iam.CreateServiceAccountRequest{
-		AccountId: "team-web", ServiceAccount: &iam.ServiceAccount{DisplayName: "Web"},
-	}).Do()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if made.Name != name || made.DisplayName != "Web" || len(made.UniqueId) != 21 {
-		t.Errorf("made %+v", made)
-	}
-	_, err = accounts.Create("projects/"+projectID, &iam.CreateServiceAccountRequest{AccountId: "team-web"}).Do()
-	refused(t, err, 409, "already exists")
-	if _, err := accounts.Patch(name, &iam.PatchServiceAccountRequest{
-		ServiceAccount: &iam.ServiceAccount{DisplayName: "New", Description: "ignored"}, UpdateMask: "display_name",
-	}).Do(); err != nil {
-		t.Fatal(err)
-	}
-	found, err := accounts.Get("projects/-/serviceAccounts/" + made.UniqueId).Do()
-	if err != nil || found.DisplayName != "New" || found.Description != "" {
-		t.Errorf("found %+v, %v", found, err)
-	}
-	_, err = accounts.Get("projects/another-project/serviceAccounts/" + made.Email).Do()
-	if code(err) != 404 && code(err) != 403 {
-		t.Errorf("found through another project: %v", err)
-	}
-}
-
-func TestKeysOfAnAccountAreLimited(t *testing.T) {
-	c := newCloud(t, false)
-	email, _ := c.account("team-web") // has one key
-	keys := c.owner().iam.Projects.ServiceAccounts.Keys
-	for range 9 {
-		made, err := keys.Create("projects/-/serviceAccounts/"+email, &iam.CreateServiceAccountKeyRequest{}).Do()
-		if err != nil {
-			t.Fatal(err)
-		}
-		found, err := keys.Get(made.Name).PublicKeyType("TYPE_X509_PEM_FILE").Do()
-		if err != nil || found.PrivateKeyData != "" || found.PublicKeyData == "" {
-			t.Errorf("read back %+v, %v; want the public half only", found, err)
-		}
-	}
-	_, err := keys.Create("projects/-/serviceAccounts/"+email, &iam.CreateServiceAccountKeyRequest{}).Do()
-	refused(t, err, 429, "Maximum number of keys")
-	all, err := keys.List("projects/-/serviceAccounts/" + email).KeyTypes("USER_MANAGED").Do()
-	if err != nil || len(all.Keys) != 10 {
-		t.Errorf("list %v, %v; want 10 keys", all, err)
-	}
-}
-
-func TestDisabledAPIRefusesItsCalls(t *testing.T) {
-	c := newCloud(t, false)
-	owner := c.owner()
-	name := "projects/" + projectID + "/services/container.googleapis.com"
-	list := func() error {
-		_, err := owner.container.Projects.Locations.Clusters.List(parent).Do()
-		return err
-	}
-	if _, err := owner.services.Services.Disable(name, nil).Do(); err != nil {
-		t.Fatal(err)
-	}
-	refused(t, list(), 403, "Kubernetes Engine API has not been used in project", "SERVICE_DISABLED", "accessNotConfigured")
-	found, err := owner.services.Services.Get(name).Do()
-	if err != nil || found.State != "DISABLED" {
-		t.Errorf("state %v, %v; want DISABLED", found, err)
-	}
-	op, err := owner.services.Services.Enable(name, nil).Do()
-	if err != nil || !op.Done {
-		t.Errorf("enable: %v, %v; want a done operation", op, err)
-	}
-	if err := list(); err != nil {
-		t.Errorf("after it was enabled: %v", err)
-	}
-}
-
-func TestCustomRoleGrantsWhatItListsWhileItLasts(t *testing.T) {
-	c := newCloud(t, false)
-	roles := c.owner().iam.Projects.Roles
-	const name = "projects/" + projectID + "/roles/tenant"
-	create := &iam.CreateRoleRequest{RoleId: "tenant", Role: &iam.Role{Title: "Tenant", IncludedPermissions: []string{"cloudsql.instances.get"}}}
-	if _, err := roles.Create("projects/"+projectID, create).Do(); err != nil {
-		t.Fatal(err)
-	}
-	_, err := roles.Create("projects/"+projectID, create).Do()
-	refused(t, err, 409, "already exists")
-	_, key := c.account("team-web", name)
-	tenant := c.as(key)
-	get := func() int {
-		_, err := tenant.sql.Instances.Get(projectID, "none").Do()
-		return code(err)
-	}
-	list := func() int {
-		_, err := tenant.sql.Instances.List(projectID).Do()
-		return code(err)
-	}
-	if get() != 404 || list() != 403 {
-		t.Errorf("get is answered with %d and list with %d; want 404 and 403", get(), list())
-	}
-	_, err = roles.Patch(name, &iam.Role{IncludedPermissions: []string{"cloudsql.instances.list"}}).UpdateMask("includedPermissions").Do()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if get() != 403 || list() != 200 {
-		t.Errorf("after the patch get is answered with %d and list with %d; want 403 and 200", get(), list())
-	}
-	if _, err := roles.Delete(name).Do(); err != nil {
-		t.Fatal(err)
-	}
-	if list() != 403 {
-		t.Errorf("the deleted role still grants: %d", list())
-	}
-	_, err = roles.Create("projects/"+projectID, create).Do()
-	refused(t, err, 400, "in a deleted state")
-	_, err = roles.Patch(name, &iam.Role{Title: "New"}).UpdateMask("title").Do()
-	refused(t, err, 400, "marked for deletion")
-	_, err = roles.Delete(name).Do()
-	refused(t, err, 400, "already marked for deletion")
-	if err := addMember(c.owner().projects, "user:a@example.com", "roles/viewer"); err != nil {
-		t.Errorf("the binding of the deleted role stands in the way of others: %v", err)
-	}
-	refused(t, addMember(c.owner().projects, "user:a@example.com", name), 400, "does not exist in the resource's hierarchy")
-	if _, err := roles.Undelete(name, &iam.UndeleteRoleRequest{}).Do(); err != nil {
-		t.Fatal(err)
-	}
-	found, err := roles.Get(name).Do()
-	if err != nil || found.Title != "Tenant" || list() != 200 {
-		t.Errorf("after the undelete: %+v, %v, list is answered with %d", found, err, list())
 	}
 }

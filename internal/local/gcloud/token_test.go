@@ -39,6 +39,16 @@ func (c *cloud) tokens(key []byte) oauth2.TokenSource {
 	return config.TokenSource(c.t.Context())
 }
 
+// ownerTokens returns the source of the tokens of the project's owner.
+func (c *cloud) ownerTokens() oauth2.TokenSource {
+	c.t.Helper()
+	login, err := google.CredentialsFromJSONWithType(c.t.Context(), c.engineer, google.AuthorizedUser, cloudPlatform)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return login.TokenSource
+}
+
 // token is login where a failure ends the test.
 func (c *cloud) token(key []byte) string {
 	c.t.Helper()
