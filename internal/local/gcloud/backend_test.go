@@ -55,14 +55,15 @@ func TestTunnelsToGoogleLeadToTheEmulator(t *testing.T) {
 	}
 	client := c.throughTunnel()
 	for address, want := range map[string]int{
-		"https://storage.googleapis.com/storage/v1/b?project=strata-local":               200,
-		"https://cloudresourcemanager.googleapis.com/v1/projects/strata-local":           200,
-		"https://sqladmin.googleapis.com/sql/v1beta4/projects/strata-local/instances":    200,
-		"https://container.googleapis.com/v1/projects/strata-local/locations/-/clusters": 200,
-		"https://storage.googleapis.com/none/none":                                       404,
-		"https://oauth2.googleapis.com/token":                                            405,
-		"https://compute.googleapis.com/compute/v1/projects/strata-local":                0,
-		"https://storage.googleapis.com:8443/storage/v1/b?project=strata-local":          0,
+		"https://storage.googleapis.com/storage/v1/b?project=strata-local":                                             200,
+		"https://cloudresourcemanager.googleapis.com/v1/projects/strata-local":                                         200,
+		"https://sqladmin.googleapis.com/sql/v1beta4/projects/strata-local/instances":                                  200,
+		"https://container.googleapis.com/v1/projects/strata-local/locations/-/clusters":                               200,
+		"https://storage.googleapis.com/none/none":                                                                     404,
+		"https://oauth2.googleapis.com/token":                                                                          405,
+		"https://compute.googleapis.com/compute/v1/projects/strata-local/zones/europe-west1-b/instanceGroupManagers/x": 404,
+		"https://dns.googleapis.com/dns/v1/projects/strata-local":                                                      0,
+		"https://storage.googleapis.com:8443/storage/v1/b?project=strata-local":                                        0,
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 		if err != nil {

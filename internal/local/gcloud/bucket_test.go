@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/option"
@@ -19,20 +20,29 @@ import (
 // storageAs returns Google's client for Cloud Storage, for one identity.
 func (c *cloud) storageAs(file []byte) *storage.Service {
 	c.t.Helper()
-	kind := google.ServiceAccount
-	if strings.Contains(string(file), `"authorized_user"`) {
-		kind = google.AuthorizedUser
-	}
-	login, err := google.CredentialsFromJSONWithType(c.t.Context(), file, kind, storage.DevstorageReadWriteScope)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	made, err := storage.NewService(c.t.Context(), option.WithTokenSource(login.TokenSource),
+	made, err := storage.NewService(c.t.Context(), option.WithTokenSource(c.login(file, storage.DevstorageReadWriteScope)),
 		option.WithEndpoint(gcloud.Endpoints(c.url)["GOOGLE_STORAGE_CUSTOM_ENDPOINT"]))
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	return made
+}
+
+// login returns what logs in with a credentials file: for all of Google Cloud where no scope is named.
+func (c *cloud) login(file []byte, scopes ...string) oauth2.TokenSource {
+	c.t.Helper()
+	if len(scopes) == 0 {
+		scopes = []string{"https://www.googleapis.com/auth/cloud-platform"}
+	}
+	kind := google.ServiceAccount
+	if strings.Contains(string(file), `"authorized_user"`) {
+		kind = google.AuthorizedUser
+	}
+	login, err := google.CredentialsFromJSONWithType(c.t.Context(), file, kind, scopes...)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return login.TokenSource
 }
 
 // newBucket makes a bucket with uniform access.

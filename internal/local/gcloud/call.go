@@ -65,10 +65,7 @@ func (c *call) decode(into any) error {
 		return nil
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	// A beta client may send fields that the stable types do not have; they are ignored as unknown to this version.
-	if !strings.Contains(c.request.URL.Path, "/v1beta1/") {
-		decoder.DisallowUnknownFields()
-	}
+	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
 		return invalidArgument("Invalid JSON payload received. %s", payloadFault(err))
 	}

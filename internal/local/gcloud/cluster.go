@@ -4,10 +4,9 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"regexp"
 
 	"go.etcd.io/bbolt"
-	"google.golang.org/api/container/v1"
+	container "google.golang.org/api/container/v1beta1"
 )
 
 // ClusterRuntime runs the control plane behind a cluster.
@@ -42,11 +41,6 @@ const (
 	failed       = "ERROR"
 )
 
-// kubernetesVersion is the version that clusters and node pools report.
-const kubernetesVersion = "1.36.3-gke.100"
-
-var clusterNames = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$`)
-
 func clusterKey(project, location, name string) string { return project + "/" + location + "/" + name }
 
 func clusterLink(project, location, name string) string {
@@ -68,8 +62,8 @@ func (s *Server) createCluster(c *call) (any, error) {
 		return nil, err
 	}
 	wanted := request.Cluster
-	if wanted == nil || !clusterNames.MatchString(wanted.Name) {
-		return nil, invalidArgument("Invalid value for field \"cluster.name\": it must match %s.", clusterNames)
+	if err := checkCluster(c, wanted); err != nil {
+		return nil, err
 	}
 	if s.clusters == nil {
 		return nil, failedPrecondition("This emulated Google Cloud has nothing to run clusters with.")
@@ -116,44 +110,6 @@ func checkQuota(tx *bbolt.Tx, created *cluster) error {
 		"the emulated Google Cloud has the quota of one cluster, and %s is it.", created.Cluster.Location, all[0].link())
 }
 
-// fillCluster sets what Google Cloud sets in a new cluster.
-func (s *Server) fillCluster(c *call, created *cluster) error {
-	k := created.Cluster
-	k.Location, k.Zone = c.vars["location"], c.vars["location"]
-	k.Status = provisioning
-	k.CreateTime = timestamp(s.now())
-	k.Id = randomText(24)
-	k.Etag = randomText(8)
-	k.SelfLink = s.baseURL + "/container/v1/" + created.link()
-	k.InitialClusterVersion, k.CurrentMasterVersion, k.CurrentNodeVersion = kubernetesVersion, kubernetesVersion, kubernetesVersion
-	k.LabelFingerprint = randomText(6)
-	setDefault(&k.Network, "default")
-	setDefault(&k.Subnetwork, "default")
-	setDefault(&k.ClusterIpv4Cidr, "10.112.0.0/14")
-	setDefault(&k.ServicesIpv4Cidr, "34.118.224.0/20")
-	setDefault(&k.LoggingService, "logging.googleapis.com/kubernetes")
-	setDefault(&k.MonitoringService, "monitoring.googleapis.com/kubernetes")
-	if len(k.Locations) == 0 {
-		k.Locations = []string{k.Location}
-	}
-	if len(k.NodePools) == 0 {
-		k.NodePools = []*container.NodePool{{Name: "default-pool", InitialNodeCount: k.InitialNodeCount, Config: k.NodeConfig}}
-	}
-	for _, pool := range k.NodePools {
-		if err := s.fillNodePool(created, pool); err != nil {
-			return err
-		}
-	}
-	k.NodeConfig = k.NodePools[0].Config
-	return nil
-}
-
-func setDefault(field *string, value string) {
-	if *field == "" {
-		*field = value
-	}
-}
-
 // shown is the cluster as the API answers it: with the client certificate only where one was asked for.
 func (k *cluster) shown() *container.Cluster {
 	answer := *k.Cluster
@@ -167,9 +123,13 @@ func (k *cluster) shown() *container.Cluster {
 	}
 	answer.MasterAuth = auth
 	answer.Endpoint = k.Access.Endpoint
-	answer.CurrentNodeCount = 0
+	if ends := answer.ControlPlaneEndpointsConfig; ends != nil && ends.IpEndpointsConfig != nil {
+		ends.IpEndpointsConfig.PublicEndpoint = k.Access.Endpoint
+	}
+	answer.CurrentNodeCount, answer.InstanceGroupUrls = 0, nil
 	for _, pool := range answer.NodePools {
-		answer.CurrentNodeCount += pool.InitialNodeCount
+		answer.CurrentNodeCount += pool.InitialNodeCount * int64(len(pool.Locations))
+		answer.InstanceGroupUrls = append(answer.InstanceGroupUrls, pool.InstanceGroupUrls...)
 	}
 	return &answer
 }

@@ -195,7 +195,7 @@ func TestClusterUpdate(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, update(&container.ClusterUpdate{}), 400, "Must specify a field")
-	refused(t, update(&container.ClusterUpdate{DesiredImageType: "WINDOWS"}), 400, "desiredImageType is not emulated")
+	refused(t, update(&container.ClusterUpdate{DesiredEmulatedVersion: "1.35"}), 400, "desiredEmulatedVersion is not emulated")
 	found, err := clusters.Get(cluster).Do()
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"go.etcd.io/bbolt"
-	"google.golang.org/api/container/v1"
+	container "google.golang.org/api/container/v1beta1"
 )
 
 // clusterOperation is a long-running operation on a cluster, in the store.
@@ -151,4 +151,14 @@ func (s *Server) listClusterOperations(c *call) (any, error) {
 		})
 	})
 	return answer, err
+}
+
+// cancelClusterOperation refuses, as Google Cloud does for operations that cannot be cut short. Here none can.
+func (s *Server) cancelClusterOperation(c *call) (any, error) {
+	found, err := s.getClusterOperation(c)
+	if err != nil {
+		return nil, err
+	}
+	op, _ := found.(*container.Operation)
+	return nil, failedPrecondition("Operation %s of the type %s, which is %s, cannot be cancelled.", op.Name, op.OperationType, op.Status)
 }

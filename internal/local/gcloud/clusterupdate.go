@@ -1,101 +1,250 @@
 package gcloud
 
 import (
-	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
 
 	"go.etcd.io/bbolt"
-	"google.golang.org/api/container/v1"
+	container "google.golang.org/api/container/v1beta1"
 )
 
-// clusterFields are the fields of a cluster that an update may set, by their name in the update.
-func clusterFields() map[string]string {
-	return map[string]string{
-		"desiredAddonsConfig":                   "addonsConfig",
-		"desiredBinaryAuthorization":            "binaryAuthorization",
-		"desiredCostManagementConfig":           "costManagementConfig",
-		"desiredLocations":                      "locations",
-		"desiredLoggingConfig":                  "loggingConfig",
-		"desiredLoggingService":                 "loggingService",
-		"desiredMasterAuthorizedNetworksConfig": "masterAuthorizedNetworksConfig",
-		"desiredMonitoringConfig":               "monitoringConfig",
-		"desiredMonitoringService":              "monitoringService",
-		"desiredNotificationConfig":             "notificationConfig",
-		"desiredReleaseChannel":                 "releaseChannel",
-		"desiredSecurityPostureConfig":          "securityPostureConfig",
-		"desiredShieldedNodes":                  "shieldedNodes",
-		"desiredVerticalPodAutoscaling":         "verticalPodAutoscaling",
-		"desiredWorkloadIdentityConfig":         "workloadIdentityConfig",
+// updatePaths says where the fields of an update go in a cluster: to the field of the same name without "desired", or as
+// listed here. A field that is nowhere is refused. None of them changes the control plane that runs.
+var updatePaths = sync.OnceValue(func() map[string]string {
+	paths := map[string]string{
+		"desiredAutoIpamConfig":                        "ipAllocationPolicy.autoIpamConfig",
+		"desiredAutopilotClusterPolicyConfig":          "autopilot.clusterPolicyConfig",
+		"desiredAutopilotWorkloadPolicyConfig":         "autopilot.workloadPolicyConfig",
+		"desiredClusterAutoscaling":                    "autoscaling",
+		"desiredContainerdConfig":                      "nodePoolDefaults.nodeConfigDefaults.containerdConfig",
+		"desiredDatapathProvider":                      "networkConfig.datapathProvider",
+		"desiredDefaultEnablePrivateNodes":             "networkConfig.defaultEnablePrivateNodes",
+		"desiredDefaultSnatStatus":                     "networkConfig.defaultSnatStatus",
+		"desiredDisableL4LbFirewallReconciliation":     "networkConfig.disableL4LbFirewallReconciliation",
+		"desiredDnsConfig":                             "networkConfig.dnsConfig",
+		"desiredEnableCiliumClusterwideNetworkPolicy":  "networkConfig.enableCiliumClusterwideNetworkPolicy",
+		"desiredEnableFqdnNetworkPolicy":               "networkConfig.enableFqdnNetworkPolicy",
+		"desiredEnableMultiNetworking":                 "networkConfig.enableMultiNetworking",
+		"desiredEnablePrivateEndpoint":                 "privateClusterConfig.enablePrivateEndpoint",
+		"desiredGatewayApiConfig":                      "networkConfig.gatewayApiConfig",
+		"desiredGcfsConfig":                            "nodePoolDefaults.nodeConfigDefaults.gcfsConfig",
+		"desiredHostMaintenancePolicy":                 "nodePoolDefaults.nodeConfigDefaults.hostMaintenancePolicy",
+		"desiredInTransitEncryptionConfig":             "networkConfig.inTransitEncryptionConfig",
+		"desiredIntraNodeVisibilityConfig":             "networkConfig.enableIntraNodeVisibility",
+		"desiredK8sBetaApis":                           "enableK8sBetaApis",
+		"desiredL4ilbSubsettingConfig":                 "networkConfig.enableL4ilbSubsetting",
+		"desiredNetworkPerformanceConfig":              "networkConfig.networkPerformanceConfig",
+		"desiredNetworkTierConfig":                     "ipAllocationPolicy.networkTierConfig",
+		"desiredNodeKubeletConfig":                     "nodePoolDefaults.nodeConfigDefaults.nodeKubeletConfig",
+		"desiredNodePoolAutoConfigKubeletConfig":       "nodePoolAutoConfig.nodeKubeletConfig",
+		"desiredNodePoolAutoConfigLinuxNodeConfig":     "nodePoolAutoConfig.linuxNodeConfig",
+		"desiredNodePoolAutoConfigNetworkTags":         "nodePoolAutoConfig.networkTags",
+		"desiredNodePoolAutoConfigResourceManagerTags": "nodePoolAutoConfig.resourceManagerTags",
+		"desiredNodePoolLoggingConfig":                 "nodePoolDefaults.nodeConfigDefaults.loggingConfig",
+		"desiredPrivateIpv6GoogleAccess":               "networkConfig.privateIpv6GoogleAccess",
+		"desiredServiceExternalIpsConfig":              "networkConfig.serviceExternalIpsConfig",
+		"desiredStackType":                             "ipAllocationPolicy.stackType",
 	}
+	cluster := jsonFields(reflect.TypeFor[container.Cluster]())
+	for _, name := range jsonFields(reflect.TypeFor[container.ClusterUpdate]()) {
+		plain := name
+		if rest, ok := strings.CutPrefix(name, "desired"); ok {
+			plain = strings.ToLower(rest[:1]) + rest[1:]
+		}
+		if paths[name] == "" && slices.Contains(cluster, plain) {
+			paths[name] = plain
+		}
+	}
+	// These two belong to the call, not to the cluster; an address of the control plane cannot be chosen here.
+	for _, name := range []string{"etag", "desiredMaster"} {
+		delete(paths, name)
+	}
+	return paths
+})
+
+// poolFields are the fields of an update that change the node pool which desiredNodePoolId names.
+var poolFields = map[string]string{
+	"desiredImageType":           "config.imageType",
+	"desiredNodePoolAutoscaling": "autoscaling",
+	"desiredNodeVersion":         "version",
 }
 
-// updateCluster sets fields of a cluster. None of them changes the control plane that runs.
+// switches are settings that an update has as an object and a cluster as a truth value.
+var switches = []string{"desiredIntraNodeVisibilityConfig", "desiredL4ilbSubsettingConfig"}
+
+// removable are settings that an update removes by setting all of their fields to nothing.
+var removable = []string{"desiredFleet", "desiredResourceUsageExportConfig", "desiredWorkloadIdentityConfig"}
+
+// jsonFields are the names of a type's fields in JSON.
+func jsonFields(of reflect.Type) []string {
+	var names []string
+	for field := range of.Fields() {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 func (s *Server) updateCluster(c *call) (any, error) {
-	var request container.UpdateClusterRequest
+	var request struct {
+		Update map[string]any `json:"update"`
+		// The rest of the request names the cluster, as the path does.
+		ClusterID, ProjectID, Zone, Name string
+	}
 	if err := c.decode(&request); err != nil {
 		return nil, err
 	}
-	if request.Update == nil {
-		return nil, invalidArgument("Must specify a field to update.")
-	}
-	wanted, err := asMap(request.Update)
-	if err != nil {
+	wanted := request.Update
+	// The types tell what is unknown and what is of the wrong type.
+	if _, err := decodeStrictly[container.ClusterUpdate](wanted); err != nil {
 		return nil, err
 	}
+	etag, _ := wanted["etag"].(string)
+	delete(wanted, "etag")
 	if len(wanted) == 0 {
 		return nil, invalidArgument("Must specify a field to update.")
 	}
-	return s.changeFields(c, func(on *cluster) error {
-		old, err := asMap(on.Cluster)
-		if err != nil {
-			return err
+	return s.changeFields(c, "UPDATE_CLUSTER", func(on *cluster) error {
+		if etag != "" && etag != on.Cluster.Etag {
+			return failedPrecondition("The etag of cluster %s is not %q any more; get the cluster again and retry.", on.Cluster.Name, etag)
 		}
-		fields := clusterFields()
-		for name, value := range wanted {
-			field, ok := fields[name]
-			if !ok {
-				return invalidArgument("The update of %s is not emulated.", name)
-			}
-			old[field] = value
-		}
-		data, err := json.Marshal(old)
-		if err != nil {
-			return err
-		}
-		changed := &container.Cluster{}
-		if err := json.Unmarshal(data, changed); err != nil {
-			return err
-		}
-		on.Cluster = changed
-		return nil
+		return s.applyUpdate(on, wanted)
 	})
 }
 
-func asMap(value any) (map[string]json.RawMessage, error) {
-	data, err := json.Marshal(value)
+func (s *Server) applyUpdate(on *cluster, wanted map[string]any) error {
+	poolID, _ := wanted["desiredNodePoolId"].(string)
+	delete(wanted, "desiredNodePoolId")
+	whole, err := asObject(on.Cluster)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	fields := map[string]json.RawMessage{}
-	return fields, json.Unmarshal(data, &fields)
+	inPool := map[string]any{}
+	for name, value := range wanted {
+		switch path := updatePaths()[name]; {
+		case poolFields[name] != "":
+			setPath(inPool, poolFields[name], value)
+		case name == "desiredMasterVersion":
+			if err := checkVersionOf("desired_master_version", asText(value)); err != nil {
+				return err
+			}
+		case path == "":
+			return invalidArgument("The update of %s is not emulated.", name)
+		default:
+			setPath(whole, path, updated(name, value, getPath(whole, path)))
+		}
+	}
+	changed, err := decodeStrictly[container.Cluster](whole)
+	if err != nil {
+		return err
+	}
+	if err := s.completeUpdate(on, changed, wanted); err != nil {
+		return err
+	}
+	if len(inPool) > 0 {
+		return s.updatePool(on, poolID, inPool)
+	}
+	return nil
 }
 
-func (s *Server) setResourceLabels(c *call) (any, error) {
-	var request container.SetLabelsRequest
-	if err := c.decode(&request); err != nil {
-		return nil, err
-	}
-	return s.changeFields(c, func(on *cluster) error {
-		if request.LabelFingerprint != on.Cluster.LabelFingerprint {
-			return failedPrecondition("Labels could not be set due to fingerprint mismatch; get the cluster again and retry.")
-		}
-		on.Cluster.ResourceLabels = request.ResourceLabels
-		on.Cluster.LabelFingerprint = randomText(6)
+// updated is the new value of a setting that had one.
+func updated(name string, value, old any) any {
+	object, _ := value.(map[string]any)
+	was, _ := old.(map[string]any)
+	switch {
+	case slices.Contains(switches, name):
+		return object["enabled"]
+	case slices.Contains(removable, name) && isNothing(value):
 		return nil
-	})
+	case name == "desiredAddonsConfig", name == "desiredControlPlaneEndpointsConfig":
+		// What is not named is left as it is.
+		if was == nil {
+			was = map[string]any{}
+		}
+		return mergePatch(was, object)
+	case name == "desiredK8sBetaApis":
+		// An API that was turned on stays on.
+		apis, _ := was["enabledApis"].([]any)
+		more, _ := object["enabledApis"].([]any)
+		return map[string]any{"enabledApis": append(apis, more...)}
+	}
+	return value
+}
+
+// completeUpdate takes the changed cluster over.
+func (s *Server) completeUpdate(on *cluster, changed *container.Cluster, wanted map[string]any) error {
+	if err := checkClusterSettings(on.Project, changed); err != nil {
+		return err
+	}
+	if err := checkLocations(changed.Location, changed.Locations); err != nil {
+		return err
+	}
+	if _, ok := wanted["desiredMasterAuthorizedNetworksConfig"]; ok && changed.MasterAuthorizedNetworksConfig != nil {
+		changed.ControlPlaneEndpointsConfig.IpEndpointsConfig.AuthorizedNetworksConfig = changed.MasterAuthorizedNetworksConfig
+	}
+	if private := changed.PrivateClusterConfig; private != nil && wanted["desiredControlPlaneEndpointsConfig"] == nil {
+		changed.ControlPlaneEndpointsConfig.IpEndpointsConfig.EnablePublicEndpoint = !private.EnablePrivateEndpoint
+	}
+	setMissing(&changed.Autoscaling, container.ClusterAutoscaling{})
+	setMissing(&changed.MasterAuthorizedNetworksConfig, container.MasterAuthorizedNetworksConfig{})
+	completeCluster(changed)
+	on.Cluster = changed
+	return nil
+}
+
+// isNothing tells whether a JSON value says nothing: whether everything in it is empty.
+func isNothing(value any) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, field := range value {
+			if !isNothing(field) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return len(value) == 0
+	}
+	return value == nil || value == "" || value == false || value == float64(0)
+}
+
+func asText(value any) string {
+	text, _ := value.(string)
+	return text
+}
+
+// setPath sets a field of a JSON object, named by its path; nil removes it.
+func setPath(whole map[string]any, path string, value any) {
+	first, rest, deeper := strings.Cut(path, ".")
+	switch {
+	case deeper:
+		inner, ok := whole[first].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+			whole[first] = inner
+		}
+		setPath(inner, rest, value)
+	case value == nil:
+		delete(whole, first)
+	default:
+		whole[first] = value
+	}
+}
+
+func getPath(whole map[string]any, path string) any {
+	first, rest, deeper := strings.Cut(path, ".")
+	if !deeper {
+		return whole[first]
+	}
+	inner, _ := whole[first].(map[string]any)
+	return getPath(inner, rest)
 }
 
 // changeFields answers a call that changes fields of the cluster that the path names.
-func (s *Server) changeFields(c *call, change func(*cluster) error) (any, error) {
+func (s *Server) changeFields(c *call, kind string, change func(*cluster) error) (any, error) {
 	var answer *container.Operation
 	err := withCluster(c, s.store.update, func(tx *bbolt.Tx, on *cluster) error {
 		if err := requireIdle(tx, on); err != nil {
@@ -105,7 +254,7 @@ func (s *Server) changeFields(c *call, change func(*cluster) error) (any, error)
 			return err
 		}
 		var err error
-		answer, err = s.changeCluster(tx, on, "UPDATE_CLUSTER", on.link())
+		answer, err = s.changeCluster(tx, on, kind, on.link())
 		return err
 	})
 	return answer, err

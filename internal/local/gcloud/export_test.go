@@ -22,3 +22,6 @@ func (s *Server) VouchFor(t testing.TB, hosts ...string) *x509.Certificate {
 	}
 	return leaf
 }
+
+// UpdatePaths says where the fields of a cluster's update go.
+func UpdatePaths() map[string]string { return updatePaths() }

@@ -4,28 +4,28 @@ import (
 	"slices"
 
 	"go.etcd.io/bbolt"
-	"google.golang.org/api/container/v1"
+	container "google.golang.org/api/container/v1beta1"
 )
 
 // A node pool is kept and answered, and has no machines behind it: a home has one node, which is not of any pool.
 
 func poolLink(on *cluster, name string) string { return on.link() + "/nodePools/" + name }
 
-// fillNodePool sets what Google Cloud sets in a new node pool.
+// fillNodePool sets what Google Cloud sets in a new node pool, and refuses one that Google Cloud refuses.
 func (s *Server) fillNodePool(on *cluster, pool *container.NodePool) error {
 	if pool == nil || !clusterNames.MatchString(pool.Name) {
 		return invalidArgument("Invalid value for field \"node_pool.name\": it must match %s.", clusterNames)
 	}
+	if err := checkVersionOf("node_pool.version", pool.Version); err != nil {
+		return err
+	}
 	pool.Status = on.Cluster.Status
 	pool.SelfLink = s.baseURL + "/container/v1/" + poolLink(on, pool.Name)
-	pool.Etag = randomText(8)
-	setDefault(&pool.Version, kubernetesVersion)
+	pool.Version = kubernetesVersion
 	if len(pool.Locations) == 0 {
 		pool.Locations = on.Cluster.Locations
 	}
-	if pool.Config == nil {
-		pool.Config = &container.NodeConfig{}
-	}
+	setMissing(&pool.Config, container.NodeConfig{})
 	setDefault(&pool.Config.MachineType, "e2-medium")
 	setDefault(&pool.Config.DiskType, "pd-balanced")
 	setDefault(&pool.Config.ImageType, "COS_CONTAINERD")
@@ -33,9 +33,50 @@ func (s *Server) fillNodePool(on *cluster, pool *container.NodePool) error {
 	if pool.Config.DiskSizeGb == 0 {
 		pool.Config.DiskSizeGb = 100
 	}
-	if pool.Management == nil {
-		pool.Management = &container.NodeManagement{AutoRepair: true, AutoUpgrade: true}
+	if pool.Config.Metadata == nil {
+		pool.Config.Metadata = map[string]string{"disable-legacy-endpoints": "true"}
 	}
+	setMissing(&pool.Config.ShieldedInstanceConfig, container.ShieldedInstanceConfig{EnableIntegrityMonitoring: true})
+	if len(pool.Config.OauthScopes) == 0 {
+		pool.Config.OauthScopes = defaultScopes()
+	}
+	setMissing(&pool.Management, container.NodeManagement{AutoRepair: true, AutoUpgrade: true})
+	setMissing(&pool.UpgradeSettings, container.UpgradeSettings{MaxSurge: 1, Strategy: "SURGE"})
+	setMissing(&pool.MaxPodsConstraint, container.MaxPodsConstraint{MaxPodsPerNode: 110})
+	setMissing(&pool.NetworkConfig, container.NodeNetworkConfig{})
+	setDefault(&pool.NetworkConfig.PodIpv4CidrBlock, on.Cluster.ClusterIpv4Cidr)
+	return s.completePool(on, pool)
+}
+
+// defaultScopes are what nodes may do where the caller does not say.
+func defaultScopes() []string {
+	const auth = "https://www.googleapis.com/auth/"
+	return []string{
+		auth + "devstorage.read_only", auth + "logging.write", auth + "monitoring", auth + "service.management.readonly",
+		auth + "servicecontrol", auth + "trace.append",
+	}
+}
+
+// completePool checks a new or changed node pool, and sets what follows from the rest.
+func (s *Server) completePool(on *cluster, pool *container.NodePool) error {
+	channel := on.Cluster.ReleaseChannel
+	scaling := pool.Autoscaling
+	switch {
+	case pool.InitialNodeCount < 0:
+		return invalidArgument("Invalid value for field \"node_pool.initial_node_count\": %d is negative.", pool.InitialNodeCount)
+	case channel != nil && channel.Channel != "" && channel.Channel != "UNSPECIFIED" && !pool.Management.AutoUpgrade:
+		return invalidArgument("Auto_upgrade must be true when release_channel %s is set.", channel.Channel)
+	case scaling != nil && scaling.Enabled && scaling.MinNodeCount > scaling.MaxNodeCount && scaling.TotalMaxNodeCount == 0:
+		return invalidArgument("Autoscaling.min_node_count %d must not be greater than autoscaling.max_node_count %d.", scaling.MinNodeCount, scaling.MaxNodeCount)
+	}
+	if err := checkLocations(on.Cluster.Location, pool.Locations); err != nil {
+		return err
+	}
+	pool.InstanceGroupUrls = nil
+	for _, zone := range pool.Locations {
+		pool.InstanceGroupUrls = append(pool.InstanceGroupUrls, s.groupLink(on, pool.Name, zone))
+	}
+	pool.Etag = randomText(8)
 	return nil
 }
 
@@ -59,6 +100,9 @@ func (s *Server) createNodePool(c *call) (any, error) {
 	err := withCluster(c, s.store.update, func(tx *bbolt.Tx, on *cluster) error {
 		if err := requireIdle(tx, on); err != nil {
 			return err
+		}
+		if isAutopilot(on.Cluster) {
+			return invalidArgument("Autopilot clusters do not support mutating node pools.")
 		}
 		if err := s.fillNodePool(on, request.NodePool); err != nil {
 			return err
@@ -130,6 +174,9 @@ func (s *Server) changePool(c *call, kind string, change func(*container.NodePoo
 		if err := change(on.Cluster.NodePools[at]); err != nil {
 			return err
 		}
+		if err := s.completePool(on, on.Cluster.NodePools[at]); err != nil {
+			return err
+		}
 		var err error
 		answer, err = s.changeCluster(tx, on, kind, poolLink(on, c.vars["pool"]))
 		return err
@@ -141,9 +188,6 @@ func (s *Server) setNodePoolSize(c *call) (any, error) {
 	var request container.SetNodePoolSizeRequest
 	if err := c.decode(&request); err != nil {
 		return nil, err
-	}
-	if request.NodeCount < 0 {
-		return nil, invalidArgument("Invalid value for field \"node_count\": %d is negative.", request.NodeCount)
 	}
 	return s.changePool(c, "SET_NODE_POOL_SIZE", func(pool *container.NodePool) error {
 		pool.InitialNodeCount = request.NodeCount
@@ -157,6 +201,9 @@ func (s *Server) setNodePoolManagement(c *call) (any, error) {
 		return nil, err
 	}
 	return s.changePool(c, "SET_NODE_POOL_MANAGEMENT", func(pool *container.NodePool) error {
+		if request.Management == nil {
+			return invalidArgument("\"management\" is required.")
+		}
 		pool.Management = request.Management
 		return nil
 	})
@@ -169,43 +216,6 @@ func (s *Server) setNodePoolAutoscaling(c *call) (any, error) {
 	}
 	return s.changePool(c, "UPDATE_CLUSTER", func(pool *container.NodePool) error {
 		pool.Autoscaling = request.Autoscaling
-		return nil
-	})
-}
-
-func (s *Server) updateNodePool(c *call) (any, error) {
-	var request container.UpdateNodePoolRequest
-	if err := c.decode(&request); err != nil {
-		return nil, err
-	}
-	return s.changePool(c, "UPGRADE_NODES", func(pool *container.NodePool) error {
-		for _, field := range []struct {
-			to   *string
-			from string
-		}{
-			{&pool.Config.ImageType, request.ImageType},
-			{&pool.Config.MachineType, request.MachineType},
-			{&pool.Config.DiskType, request.DiskType},
-		} {
-			if field.from != "" {
-				*field.to = field.from
-			}
-		}
-		if request.DiskSizeGb != 0 {
-			pool.Config.DiskSizeGb = request.DiskSizeGb
-		}
-		if len(request.Locations) > 0 {
-			pool.Locations = request.Locations
-		}
-		if request.Labels != nil {
-			pool.Config.Labels = request.Labels.Labels
-		}
-		if request.Tags != nil {
-			pool.Config.Tags = request.Tags.Tags
-		}
-		if request.UpgradeSettings != nil {
-			pool.UpgradeSettings = request.UpgradeSettings
-		}
 		return nil
 	})
 }

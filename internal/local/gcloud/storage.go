@@ -161,6 +161,8 @@ func (s *Server) canonicalPath(r *http.Request) string {
 		case r.Host != svc.name:
 		case svc.prefix == "storage":
 			return storagePath(path)
+		case svc.prefix == "compute":
+			return path // which begins with the name there, too
 		default:
 			return "/" + svc.prefix + path
 		}

@@ -181,7 +181,7 @@ func (t *guardedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // versionPath is the end of an endpoint that Google's clients add themselves.
-var versionPath = regexp.MustCompile(`/(sql/|storage/)?v[0-9][^/]*/?$`)
+var versionPath = regexp.MustCompile(`/(sql/|storage/)?(v[0-9][^/]*|beta)/?$`)
 
 // root returns an endpoint without its version.
 func root(endpoint string) string {

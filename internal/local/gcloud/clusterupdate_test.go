@@ -1,0 +1,381 @@
+package gcloud_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/api/compute/v1"
+	"google.golang.org/api/container/v1"
+	beta "google.golang.org/api/container/v1beta1"
+	"google.golang.org/api/option"
+
+	"github.com/strata-platform/strata/internal/local/gcloud"
+)
+
+const strata = parent + "/clusters/strata"
+
+// betaClient is Google's client for v1beta1, which the official provider uses.
+func (c *cloud) betaClient() *beta.Service {
+	c.t.Helper()
+	made, err := beta.NewService(c.t.Context(), option.WithTokenSource(c.login(c.engineer)),
+		option.WithEndpoint(strings.TrimSuffix(gcloud.Endpoints(c.url)["GOOGLE_CONTAINER_CUSTOM_ENDPOINT"], "v1/")))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return made
+}
+
+// makeCluster makes the cluster "strata" and returns it.
+func (c *cloud) makeCluster(owner *clients, wanted *container.Cluster) *container.Cluster {
+	c.t.Helper()
+	wanted.Name = "strata"
+	op, err := owner.container.Projects.Locations.Clusters.Create(parent, &container.CreateClusterRequest{Cluster: wanted}).Do()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.waitCluster(owner, op)
+	found, err := owner.container.Projects.Locations.Clusters.Get(strata).Do()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return found
+}
+
+// TestEveryFieldOfAnUpdateIsKnown holds the fields of an update against Google's type: one is applied, or refused by name.
+func TestEveryFieldOfAnUpdateIsKnown(t *testing.T) {
+	refused := strings.Fields("additionalPodRangesConfig desiredAdditionalIpRangesConfig desiredEmulatedVersion desiredImage desiredImageProject " +
+		"desiredMaster desiredPrivilegedAdmissionConfig removedAdditionalPodRangesConfig")
+	special := strings.Fields("desiredImageType desiredMasterVersion desiredNodePoolAutoscaling desiredNodePoolId desiredNodeVersion etag")
+	paths := gcloud.UpdatePaths()
+	update := reflect.TypeFor[beta.ClusterUpdate]()
+	for field := range update.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
+		known := 0
+		for _, is := range []bool{paths[name] != "", slices.Contains(refused, name), slices.Contains(special, name)} {
+			if is {
+				known++
+			}
+		}
+		if known != 1 {
+			t.Errorf("%s is applied to %q, refused: %t, special: %t", name, paths[name], slices.Contains(refused, name), slices.Contains(special, name))
+		}
+		if paths[name] != "" && !hasPath(reflect.TypeFor[beta.Cluster](), paths[name]) {
+			t.Errorf("%s is applied to %s, which a cluster does not have", name, paths[name])
+		}
+	}
+}
+
+// hasPath tells whether a type has a field, named by its path in JSON.
+func hasPath(of reflect.Type, path string) bool {
+	for name := range strings.SplitSeq(path, ".") {
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		found := false
+		for field := range of.Fields() {
+			if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag == name {
+				of, found = field.Type, true
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+func TestUpdatesOfAClusterByTheBetaClient(t *testing.T) {
+	c := newCloud(t, false)
+	owner := c.owner()
+	c.makeCluster(owner, &container.Cluster{InitialNodeCount: 1})
+	clusters := c.betaClient().Projects.Locations.Clusters
+	for name, test := range map[string]struct {
+		update *beta.ClusterUpdate
+		check  func(*beta.Cluster) bool
+	}{
+		"object": {&beta.ClusterUpdate{DesiredVerticalPodAutoscaling: &beta.VerticalPodAutoscaling{Enabled: true}},
+			func(k *beta.Cluster) bool { return k.VerticalPodAutoscaling.Enabled }},
+		"only in beta": {&beta.ClusterUpdate{DesiredClusterTelemetry: &beta.ClusterTelemetry{Type: "ENABLED"}},
+			func(k *beta.Cluster) bool { return k.ClusterTelemetry.Type == "ENABLED" }},
+		"deeper": {&beta.ClusterUpdate{DesiredDatapathProvider: "ADVANCED_DATAPATH"},
+			func(k *beta.Cluster) bool {
+				return k.NetworkConfig.DatapathProvider == "ADVANCED_DATAPATH" && k.NetworkConfig.Network == "projects/strata-local/global/networks/default"
+			}},
+		"switch": {&beta.ClusterUpdate{DesiredIntraNodeVisibilityConfig: &beta.IntraNodeVisibilityConfig{Enabled: true}},
+			func(k *beta.Cluster) bool { return k.NetworkConfig.EnableIntraNodeVisibility }},
+		"one addon": {&beta.ClusterUpdate{DesiredAddonsConfig: &beta.AddonsConfig{DnsCacheConfig: &beta.DnsCacheConfig{ForceSendFields: []string{"Enabled"}}}},
+			func(k *beta.Cluster) bool {
+				return !k.AddonsConfig.DnsCacheConfig.Enabled && k.AddonsConfig.GcePersistentDiskCsiDriverConfig.Enabled
+			}},
+		"turned off": {&beta.ClusterUpdate{DesiredShieldedNodes: &beta.ShieldedNodes{ForceSendFields: []string{"Enabled"}}},
+			func(k *beta.Cluster) bool { return !k.ShieldedNodes.Enabled }},
+		"identities": {&beta.ClusterUpdate{DesiredWorkloadIdentityConfig: &beta.WorkloadIdentityConfig{WorkloadPool: "strata-local.svc.id.goog"}},
+			func(k *beta.Cluster) bool { return k.WorkloadIdentityConfig.WorkloadPool == "strata-local.svc.id.goog" }},
+		"networks": {&beta.ClusterUpdate{DesiredMasterAuthorizedNetworksConfig: &beta.MasterAuthorizedNetworksConfig{Enabled: true}},
+			func(k *beta.Cluster) bool {
+				return k.ControlPlaneEndpointsConfig.IpEndpointsConfig.AuthorizedNetworksConfig.Enabled
+			}},
+		"endpoint": {&beta.ClusterUpdate{DesiredControlPlaneEndpointsConfig: &beta.ControlPlaneEndpointsConfig{
+			IpEndpointsConfig: &beta.IPEndpointsConfig{GlobalAccess: true}}},
+			func(k *beta.Cluster) bool {
+				ip := k.ControlPlaneEndpointsConfig.IpEndpointsConfig
+				return ip.GlobalAccess && ip.EnablePublicEndpoint && ip.PublicEndpoint == k.Endpoint
+			}},
+		"version there is": {&beta.ClusterUpdate{DesiredMasterVersion: "1.36"},
+			func(k *beta.Cluster) bool { return k.CurrentMasterVersion == "1.36.3-gke.100" }},
+		"pool": {&beta.ClusterUpdate{DesiredNodePoolId: "default-pool", DesiredImageType: "UBUNTU_CONTAINERD"},
+			func(k *beta.Cluster) bool { return k.NodePools[0].Config.ImageType == "UBUNTU_CONTAINERD" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := clusters.Update(strata, &beta.UpdateClusterRequest{Update: test.update}).Do(); err != nil {
+				t.Fatal(err)
+			}
+			found, err := clusters.Get(strata).Do()
+			if err != nil || found.Status != "RUNNING" || !test.check(found) {
+				t.Errorf("cluster is %+v, %v", found, err)
+			}
+		})
+	}
+	empty := &beta.ClusterUpdate{DesiredWorkloadIdentityConfig: &beta.WorkloadIdentityConfig{ForceSendFields: []string{"WorkloadPool"}}}
+	if _, err := clusters.Update(strata, &beta.UpdateClusterRequest{Update: empty}).Do(); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := clusters.Get(strata).Do(); err != nil || found.WorkloadIdentityConfig != nil {
+		t.Errorf("after turning them off, identities are %+v, %v", found.WorkloadIdentityConfig, err)
+	}
+}
+
+func TestUpdatesThatAreRefused(t *testing.T) {
+	c := newCloud(t, false)
+	owner := c.owner()
+	c.makeCluster(owner, &container.Cluster{InitialNodeCount: 1})
+	clusters := owner.container.Projects.Locations.Clusters
+	for name, test := range map[string]struct {
+		update *container.ClusterUpdate
+		want   string
+	}{
+		"nothing":          {&container.ClusterUpdate{}, "Must specify a field"},
+		"not emulated":     {&container.ClusterUpdate{DesiredPrivilegedAdmissionConfig: &container.PrivilegedAdmissionConfig{}}, "desiredPrivilegedAdmissionConfig is not emulated"},
+		"newer version":    {&container.ClusterUpdate{DesiredMasterVersion: "1.99"}, `No valid versions with the prefix "1.99"`},
+		"no version":       {&container.ClusterUpdate{DesiredNodeVersion: "newest"}, `No valid versions with the prefix "newest"`},
+		"another's pool":   {&container.ClusterUpdate{DesiredWorkloadIdentityConfig: &container.WorkloadIdentityConfig{WorkloadPool: "x.svc.id.goog"}}, "strata-local.svc.id.goog"},
+		"zone elsewhere":   {&container.ClusterUpdate{DesiredLocations: []string{"us-east1-b"}}, "not a zone of europe-west1"},
+		"channel":          {&container.ClusterUpdate{DesiredReleaseChannel: &container.ReleaseChannel{Channel: "FAST"}}, "release_channel.channel"},
+		"etag of the past": {&container.ClusterUpdate{Etag: "old", DesiredLoggingService: "none"}, "etag"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := clusters.Update(strata, &container.UpdateClusterRequest{Update: test.update}).Do()
+			refused(t, err, 400, test.want)
+		})
+	}
+	_, err := clusters.Update(strata, &container.UpdateClusterRequest{Update: &container.ClusterUpdate{DesiredNodePoolId: "none", DesiredImageType: "x"}}).Do()
+	refused(t, err, 404, "nodePools/none")
+}
+
+func TestSettersOfACluster(t *testing.T) {
+	c := newCloud(t, false)
+	owner := c.owner()
+	found := c.makeCluster(owner, &container.Cluster{InitialNodeCount: 1})
+	clusters := owner.container.Projects.Locations.Clusters
+	zonal := owner.container.Projects.Zones.Clusters
+	do := func(_ *container.Operation, err error) {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	labels := map[string]string{"team": "web"}
+	do(clusters.SetResourceLabels(strata, &container.SetLabelsRequest{LabelFingerprint: found.LabelFingerprint, ResourceLabels: labels}).Do())
+	do(clusters.SetNetworkPolicy(strata, &container.SetNetworkPolicyRequest{NetworkPolicy: &container.NetworkPolicy{Enabled: true, Provider: "CALICO"}}).Do())
+	do(clusters.SetLegacyAbac(strata, &container.SetLegacyAbacRequest{Enabled: true}).Do())
+	do(clusters.SetAddons(strata, &container.SetAddonsConfigRequest{AddonsConfig: &container.AddonsConfig{
+		HttpLoadBalancing: &container.HttpLoadBalancing{Disabled: true},
+	}}).Do())
+	do(zonal.Logging(projectID, location, "strata", &container.SetLoggingServiceRequest{LoggingService: "none"}).Do())
+	do(clusters.SetMonitoring(strata, &container.SetMonitoringServiceRequest{MonitoringService: "none"}).Do())
+	do(zonal.Locations(projectID, location, "strata", &container.SetLocationsRequest{Locations: []string{"europe-west1-b", "europe-west1-c"}}).Do())
+	do(clusters.UpdateMaster(strata, &container.UpdateMasterRequest{MasterVersion: "latest"}).Do())
+	window := &container.MaintenanceWindow{DailyMaintenanceWindow: &container.DailyMaintenanceWindow{StartTime: "03:00"}}
+	do(clusters.SetMaintenancePolicy(strata, &container.SetMaintenancePolicyRequest{MaintenancePolicy: &container.MaintenancePolicy{Window: window}}).Do())
+
+	found, err := zonal.Get(projectID, location, "strata").Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.ResourceLabels["team"] != "web" || found.NetworkPolicy.Provider != "CALICO" || !found.LegacyAbac.Enabled || !found.AddonsConfig.HttpLoadBalancing.Disabled ||
+		!found.AddonsConfig.DnsCacheConfig.Enabled || found.LoggingService != "none" || found.MonitoringService != "none" || len(found.Locations) != 2 ||
+		found.MaintenancePolicy.Window.DailyMaintenanceWindow.StartTime != "03:00" {
+		t.Errorf("cluster is %+v", found)
+	}
+	_, err = clusters.SetMaintenancePolicy(strata, &container.SetMaintenancePolicyRequest{MaintenancePolicy: &container.MaintenancePolicy{ResourceVersion: "old"}}).Do()
+	refused(t, err, 400, "maintenance policy has changed")
+	_, err = clusters.SetResourceLabels(strata, &container.SetLabelsRequest{LabelFingerprint: "old"}).Do()
+	refused(t, err, 400, "fingerprint mismatch")
+	_, err = clusters.SetLocations(strata, &container.SetLocationsRequest{Locations: []string{"us-east1-b"}}).Do()
+	refused(t, err, 400, "not a zone")
+	ops, err := owner.container.Projects.Locations.Operations.List(parent).Do()
+	if err != nil || len(ops.Operations) < 10 {
+		t.Fatalf("operations are %v, %v", ops, err)
+	}
+	_, err = owner.container.Projects.Locations.Operations.Cancel(parent+"/operations/"+ops.Operations[0].Name, &container.CancelOperationRequest{}).Do()
+	refused(t, err, 400, "cannot be cancelled")
+}
+
+// TestWhatClientsReadOfANewCluster checks the parts that the official provider reads without a look whether they are there.
+func TestWhatClientsReadOfANewCluster(t *testing.T) {
+	c := newCloud(t, false)
+	found := c.makeCluster(c.owner(), &container.Cluster{InitialNodeCount: 2, Locations: []string{"europe-west1-b", "europe-west1-c"}})
+	for name, there := range map[string]bool{
+		"legacyAbac":                  found.LegacyAbac != nil,
+		"masterAuth":                  found.MasterAuth != nil,
+		"networkConfig":               found.NetworkConfig != nil && found.NetworkConfig.Subnetwork == "projects/strata-local/regions/europe-west1/subnetworks/default",
+		"ipAllocationPolicy":          found.IpAllocationPolicy != nil && found.IpAllocationPolicy.UseIpAliases && found.IpAllocationPolicy.ServicesIpv4CidrBlock == found.ServicesIpv4Cidr,
+		"controlPlaneEndpointsConfig": found.ControlPlaneEndpointsConfig != nil && found.ControlPlaneEndpointsConfig.IpEndpointsConfig.PublicEndpoint == found.Endpoint,
+		"loggingConfig":               found.LoggingConfig != nil && len(found.LoggingConfig.ComponentConfig.EnableComponents) == 2,
+		"notificationConfig":          found.NotificationConfig != nil && found.NotificationConfig.Pubsub != nil,
+		"releaseChannel":              found.ReleaseChannel != nil && found.ReleaseChannel.Channel == "REGULAR",
+		"nodes in each zone":          found.CurrentNodeCount == 4 && len(found.InstanceGroupUrls) == 2,
+		"pool":                        found.NodePools[0].Management.AutoUpgrade && found.NodePools[0].UpgradeSettings.MaxSurge == 1,
+	} {
+		if !there {
+			t.Errorf("%s is not as expected", name)
+		}
+	}
+}
+
+func TestARegionalClusterHasThreeZones(t *testing.T) {
+	c := newCloud(t, false)
+	owner := c.owner()
+	const region = "projects/" + projectID + "/locations/europe-west3"
+	op, err := owner.container.Projects.Locations.Clusters.Create(region, newCluster("strata", false)).Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := owner.container.Projects.Locations.Clusters.Get(region + "/clusters/strata").Do()
+	if err != nil || !slices.Equal(found.Locations, []string{"europe-west3-a", "europe-west3-b", "europe-west3-c"}) || found.Zone != "europe-west3" {
+		t.Errorf("cluster is %+v, %v", found, err)
+	}
+	if _, err := owner.container.Projects.Locations.Operations.Get(region + "/operations/" + op.Name).Do(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClustersThatAreRefused(t *testing.T) {
+	c := newCloud(t, false)
+	clusters := c.owner().container.Projects.Locations.Clusters
+	pool := []*container.NodePool{{Name: "main", InitialNodeCount: 1}}
+	for name, test := range map[string]struct {
+		parent  string
+		cluster *container.Cluster
+		want    string
+	}{
+		"no nodes":        {parent, &container.Cluster{Name: "x"}, "initial_node_count must be greater than zero"},
+		"no name":         {parent, &container.Cluster{InitialNodeCount: 1}, "cluster.name"},
+		"no place":        {"projects/strata-local/locations/moon", &container.Cluster{Name: "x", InitialNodeCount: 1}, `Location "moon" does not exist`},
+		"nodes twice":     {parent, &container.Cluster{Name: "x", InitialNodeCount: 1, NodePools: pool}, "Only one of"},
+		"password":        {parent, &container.Cluster{Name: "x", NodePools: pool, MasterAuth: &container.MasterAuth{Username: "admin"}}, "Basic authentication was removed"},
+		"newer version":   {parent, &container.Cluster{Name: "x", NodePools: pool, InitialClusterVersion: "1.40"}, "No valid versions"},
+		"zone elsewhere":  {parent, &container.Cluster{Name: "x", NodePools: pool, Locations: []string{"us-east1-b"}}, "not a zone of europe-west1"},
+		"identities":      {parent, &container.Cluster{Name: "x", NodePools: pool, WorkloadIdentityConfig: &container.WorkloadIdentityConfig{WorkloadPool: "x"}}, "Workload pool"},
+		"no auto upgrade": {parent, &container.Cluster{Name: "x", NodePools: []*container.NodePool{{Name: "main", Management: &container.NodeManagement{}}}}, "Auto_upgrade must be true when release_channel REGULAR is set."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := clusters.Create(test.parent, &container.CreateClusterRequest{Cluster: test.cluster}).Do()
+			refused(t, err, 400, test.want)
+		})
+	}
+}
+
+func TestUpdatesOfANodePool(t *testing.T) {
+	c := newCloud(t, false)
+	owner := c.owner()
+	c.makeCluster(owner, &container.Cluster{InitialNodeCount: 1})
+	pools := owner.container.Projects.Locations.Clusters.NodePools
+	const name = strata + "/nodePools/default-pool"
+	update := &container.UpdateNodePoolRequest{
+		MachineType: "e2-standard-8", DiskSizeGb: 200, Labels: &container.NodeLabels{Labels: map[string]string{"a": "b"}},
+		Taints: &container.NodeTaints{Taints: []*container.NodeTaint{{Key: "k", Value: "v", Effect: "NO_SCHEDULE"}}},
+		Tags:   &container.NetworkTags{Tags: []string{"web"}}, ResourceLabels: &container.ResourceLabels{Labels: map[string]string{"c": "d"}},
+		WorkloadMetadataConfig: &container.WorkloadMetadataConfig{Mode: "GKE_METADATA"}, UpgradeSettings: &container.UpgradeSettings{MaxSurge: 3},
+		Locations: []string{"europe-west1-b", "europe-west1-d"}, NodeVersion: "1.36", QueuedProvisioning: &container.QueuedProvisioning{Enabled: true},
+	}
+	if _, err := pools.Update(name, update).Do(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pools.SetAutoscaling(name, &container.SetNodePoolAutoscalingRequest{Autoscaling: &container.NodePoolAutoscaling{Enabled: true, MaxNodeCount: 5}}).Do(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := owner.container.Projects.Zones.Clusters.NodePools.SetManagement(projectID, location, "strata", "default-pool",
+		&container.SetNodePoolManagementRequest{Management: &container.NodeManagement{AutoUpgrade: true}}).Do(); err != nil {
+		t.Fatal(err)
+	}
+	found, err := pools.Get(name).Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := found.Config
+	if config.MachineType != "e2-standard-8" || config.DiskSizeGb != 200 || config.Labels["a"] != "b" || config.Taints[0].Key != "k" || config.Tags[0] != "web" ||
+		config.ResourceLabels["c"] != "d" || config.WorkloadMetadataConfig.Mode != "GKE_METADATA" || config.DiskType != "pd-balanced" ||
+		found.UpgradeSettings.MaxSurge != 3 || len(found.Locations) != 2 || len(found.InstanceGroupUrls) != 2 || !found.QueuedProvisioning.Enabled ||
+		found.Version != "1.36.3-gke.100" || found.Autoscaling.MaxNodeCount != 5 || found.Management.AutoRepair {
+		t.Errorf("pool is %+v with %+v", found, config)
+	}
+	for what, call := range map[string]func() error{
+		"image is not emulated": func() error {
+			_, err := pools.Update(name, &container.UpdateNodePoolRequest{Image: "x"}).Do()
+			return err
+		},
+		"Auto_upgrade must be true": func() error {
+			_, err := pools.SetManagement(name, &container.SetNodePoolManagementRequest{Management: &container.NodeManagement{AutoRepair: true}}).Do()
+			return err
+		},
+		"must not be greater": func() error {
+			_, err := pools.SetAutoscaling(name, &container.SetNodePoolAutoscalingRequest{Autoscaling: &container.NodePoolAutoscaling{Enabled: true, MinNodeCount: 9, MaxNodeCount: 2}}).Do()
+			return err
+		},
+		"is negative": func() error {
+			_, err := pools.SetSize(name, &container.SetNodePoolSizeRequest{NodeCount: -1}).Do()
+			return err
+		},
+		"etag": func() error {
+			_, err := pools.Update(name, &container.UpdateNodePoolRequest{Etag: "old", ImageType: "x"}).Do()
+			return err
+		},
+	} {
+		refused(t, call(), 400, what)
+	}
+}
+
+// TestNodesOfAPoolAreRead reads how many nodes a pool has as the official provider does, from Compute Engine.
+func TestNodesOfAPoolAreRead(t *testing.T) {
+	c := newCloud(t, false)
+	owner := c.owner()
+	found := c.makeCluster(owner, &container.Cluster{InitialNodeCount: 1})
+	if _, err := owner.container.Projects.Locations.Clusters.NodePools.SetSize(strata+"/nodePools/default-pool", &container.SetNodePoolSizeRequest{NodeCount: 4}).Do(); err != nil {
+		t.Fatal(err)
+	}
+	group := found.InstanceGroupUrls[0][strings.LastIndex(found.InstanceGroupUrls[0], "/")+1:]
+	as := func(file []byte) *compute.InstanceGroupManagersService {
+		t.Helper()
+		made, err := compute.NewService(t.Context(), option.WithTokenSource(c.login(file)), option.WithEndpoint(c.url+"/compute/v1/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made.InstanceGroupManagers
+	}
+	manager, err := as(c.engineer).Get(projectID, location, group).Do()
+	if err != nil || manager.TargetSize != 4 || !strings.Contains(found.InstanceGroupUrls[0], "/zones/"+location+"/instanceGroupManagers/gke-strata-default-pool-") {
+		t.Errorf("%s is %+v, %v", found.InstanceGroupUrls[0], manager, err)
+	}
+	_, err = as(c.engineer).Get(projectID, location, "none").Do()
+	refused(t, err, 404, "was not found")
+	_, admin := c.account("cluster-admin", "roles/container.admin")
+	_, err = as(admin).Get(projectID, location, group).Do()
+	refused(t, err, 403, "compute.instanceGroupManagers.get")
+}
