@@ -12,7 +12,6 @@ func Endpoints(baseURL string) map[string]string {
 	base := strings.TrimSuffix(baseURL, "/")
 	return map[string]string{
 		"GOOGLE_COMPUTE_CUSTOM_ENDPOINT":             base + "/compute/beta/",
-		"GOOGLE_COMPUTE_CUSTOM_ENDPOINT":             base + "/compute/beta/",
 		"GOOGLE_CONTAINER_CUSTOM_ENDPOINT":           base + "/container/v1/",
 		"GOOGLE_IAM_CUSTOM_ENDPOINT":                 base + "/iam/v1/",
 		"GOOGLE_RESOURCE_MANAGER_CUSTOM_ENDPOINT":    base + "/cloudresourcemanager/v1/",
