@@ -9,9 +9,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -60,8 +63,8 @@ type platform struct {
 	home home.Home
 }
 
-// newPlatform makes a home in dir. At the end of the test nothing runs in it.
-func newPlatform(t *testing.T, dir string) *platform {
+// needTools builds the programs of a control plane; under -short it skips the test.
+func needTools(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs strata and the programs of a control plane")
@@ -69,7 +72,23 @@ func newPlatform(t *testing.T, dir string) *platform {
 	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
 		toolchaintest.Path(t, name)
 	}
-	h, err := home.Open(dir)
+}
+
+// newPlatform makes a home in dir. At the end of the test nothing runs in it.
+func newPlatform(t *testing.T, dir string) *platform {
+	t.Helper()
+	needTools(t)
+	if _, err := home.Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	return newPlatformAt(t, dir)
+}
+
+// newPlatformAt is newPlatform for a home that is still to be made.
+func newPlatformAt(t *testing.T, dir string) *platform {
+	t.Helper()
+	needTools(t)
+	h, err := home.At(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,6 +176,25 @@ func (p *platform) portsFree() error {
 		l.Close()
 	}
 	return nil
+}
+
+// runPod makes a pod and waits until it runs.
+func (p *platform) runPod(t *testing.T, name string) {
+	t.Helper()
+	client := p.kubernetes(t)
+	eventually(t, "a pod runs", func() error {
+		_, err := client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "nginx"}}},
+		}, metav1.CreateOptions{})
+		if err != nil && !strings.Contains(err.Error(), "already exists") {
+			return err
+		}
+		pod, err := client.CoreV1().Pods("default").Get(t.Context(), name, metav1.GetOptions{})
+		if err == nil && pod.Status.Phase != corev1.PodRunning {
+			err = fmt.Errorf("it is %s", pod.Status.Phase)
+		}
+		return err
+	})
 }
 
 // eventually waits until check returns nil, and otherwise says what it last found.

@@ -209,18 +209,5 @@ func TestAKilledProgramShowsInTheStatus(t *testing.T) {
 		}
 		return nil
 	})
-	client := p.kubernetes(t)
-	eventually(t, "a pod runs", func() error {
-		_, err := client.CoreV1().Pods("default").Create(t.Context(), &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: "after"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "nginx"}}},
-		}, metav1.CreateOptions{})
-		if err != nil && !strings.Contains(err.Error(), "already exists") {
-			return err
-		}
-		pod, err := client.CoreV1().Pods("default").Get(t.Context(), "after", metav1.GetOptions{})
-		if err == nil && pod.Status.Phase != corev1.PodRunning {
-			err = fmt.Errorf("it is %s", pod.Status.Phase)
-		}
-		return err
-	})
+	p.runPod(t, "after")
 }
