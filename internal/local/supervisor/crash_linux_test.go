@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/internal/local/home"
-	"github.com/strata-platform/strata/internal/local/supervisor"
 )
 
 // stray starts a process as a program of the home would: in a group of its own, with its HOME, and nobody's child.
