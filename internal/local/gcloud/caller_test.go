@@ -61,10 +61,10 @@ func (c *caller) gets(permissions ...string) {
 
 var variables = regexp.MustCompile(`\{[a-zA-Z]+\}`)
 
-// make makes a call about things that do not exist, or with an empty request, so that those who may make it change
-// nothing, and returns the refusal where there is one.
-func (c *caller) make(route string) (refused bool, body string) {
-	method, path, _ := strings.Cut(route, " ")
+// request returns the method of a call, and a path that it has: with the first of several alternatives, and with values
+// for its variables.
+func request(route string, value func(variable string) string) (method, path string) {
+	method, path, _ = strings.Cut(route, " ")
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
 		segments[i], _, _ = strings.Cut(segment, "|")
@@ -72,8 +72,16 @@ func (c *caller) make(route string) (refused bool, body string) {
 			segments[i] += ":" + verb
 		}
 	}
-	path = "/" + strings.Join(segments, "/")
-	path = variables.ReplaceAllStringFunc(path, func(name string) string {
+	path = variables.ReplaceAllStringFunc("/"+strings.Join(segments, "/"), value)
+	// Google's clients read contents at the root.
+	return method, strings.Replace(path, "/storage/xml/", "/", 1)
+}
+
+// make makes a call about things that do not exist, or with an empty request, so that those who may make it change
+// nothing, and returns the refusal where there is one.
+func (c *caller) make(route string) (refused bool, answered string) {
+	method, _, _ := strings.Cut(route, " ")
+	_, path := request(route, func(name string) string {
 		switch name {
 		case "{project}":
 			return projectID
@@ -96,20 +104,19 @@ func (c *caller) make(route string) (refused bool, body string) {
 		}
 		return "none"
 	})
-	path = strings.Replace(path, "/storage/xml/", "/", 1)
-	query, request := "", ""
+	query, body := "", ""
 	switch {
 	case strings.HasSuffix(route, "/b"):
 		query = "?project=" + projectID
 	case strings.HasPrefix(route, "PUT") && strings.HasSuffix(route, "/iam"):
-		request = `{"etag":"b2xk"}`
+		body = `{"etag":"b2xk"}`
 	case strings.HasPrefix(route, "POST") && strings.HasSuffix(route, "/o"):
 		query = "?uploadType=media&name=" + c.newObject()
 	case strings.HasSuffix(route, "/compose"):
-		request = `{"sourceObjects":[{"name":"there"}]}`
+		body = `{"sourceObjects":[{"name":"there"}]}`
 	}
 	answer := httptest.NewRecorder()
-	r := httptest.NewRequest(method, path+query, strings.NewReader(request))
+	r := httptest.NewRequest(method, path+query, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+c.token)
 	c.ServeHTTP(answer, r)
 	if answer.Code >= 500 && answer.Code != http.StatusNotImplemented || answer.Code == http.StatusUnauthorized {

@@ -2,7 +2,6 @@ package gcloud_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -41,40 +40,4 @@ func TestMalformedRequestsChangeNothing(t *testing.T) {
 	if err != nil || len(found.Accounts) != 1 {
 		t.Errorf("accounts are %v, %v; want the one that asked", found, err)
 	}
-}
-
-// FuzzRequests sends bodies to the calls that decode the most. None may be answered as an error of the emulator.
-func FuzzRequests(f *testing.F) {
-	paths := []string{
-		"POST /iam/v1/projects/strata-local/serviceAccounts",
-		"POST /cloudresourcemanager/v1/projects/strata-local:setIamPolicy",
-		"POST /container/v1/projects/strata-local/locations/europe-west1-b/clusters",
-		"PUT /container/v1/projects/strata-local/locations/europe-west1-b/clusters/strata",
-		"PATCH /sqladmin/sql/v1beta4/projects/strata-local/instances/strata",
-		"POST /serviceusage/v1/projects/strata-local/services:batchEnable",
-		"POST /iam/v1/projects/strata-local/roles",
-		"POST /token",
-	}
-	for _, body := range []string{
-		"", "{}", "null", "[]", `"x"`, `{"policy":null}`, `{"policy":{"bindings":[null]}}`, `{"policy":{"bindings":[{}]}}`,
-		`{"cluster":{"name":"a","nodePools":[null]}}`, `{"update":{"desiredLocations":["a"]}}`, `{"settings":7}`, `{"settings":{"settingsVersion":{}}}`,
-		`{"serviceIds":[""]}`, `{"roleId":"abc","role":{"includedPermissions":["a.b.c"]}}`, `{"accountId":"abcdef"}`, `{"nodePool":null}`,
-	} {
-		for i := range paths {
-			f.Add(uint(i), body)
-		}
-	}
-	c := newCloud(f, false)
-	_, key := c.account("admin-account", "roles/owner")
-	token := c.token(key)
-	f.Fuzz(func(t *testing.T, which uint, body string) {
-		method, path, _ := strings.Cut(paths[which%uint(len(paths))], " ")
-		request := httptest.NewRequest(method, path, strings.NewReader(body))
-		request.Header.Set("Authorization", "Bearer "+token)
-		answer := httptest.NewRecorder()
-		c.ServeHTTP(answer, request)
-		if answer.Code >= 500 {
-			t.Errorf("%s %s %q is answered with %d %s", method, path, body, answer.Code, answer.Body)
-		}
-	})
 }
