@@ -23,14 +23,14 @@ import (
 
 // signer signs assertions with a service account key, right or wrong ones.
 type signer struct {
-	t     *testing.T
+	t     testing.TB
 	key   *rsa.PrivateKey
 	email string
 	kid   string
 	token string // URI of the token endpoint
 }
 
-func newSigner(t *testing.T, file []byte) *signer {
+func newSigner(t testing.TB, file []byte) *signer {
 	t.Helper()
 	var fields struct {
 		Key   string `json:"private_key"`
