@@ -61,9 +61,9 @@ func (c *caller) gets(permissions ...string) {
 
 var variables = regexp.MustCompile(`\{[a-zA-Z]+\}`)
 
-// request returns the method of a call, and a path that it has: with the first of several alternatives, and with values
+// exampleOf returns the method of a call, and a path that it has: with the first of several alternatives, and with values
 // for its variables.
-func request(route string, value func(variable string) string) (method, path string) {
+func exampleOf(route string, value func(variable string) string) (method, path string) {
 	method, path, _ = strings.Cut(route, " ")
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
@@ -81,7 +81,7 @@ func request(route string, value func(variable string) string) (method, path str
 // nothing, and returns the refusal where there is one.
 func (c *caller) make(route string) (refused bool, answered string) {
 	method, _, _ := strings.Cut(route, " ")
-	_, path := request(route, func(name string) string {
+	_, path := exampleOf(route, func(name string) string {
 		switch name {
 		case "{project}":
 			return projectID

@@ -101,7 +101,7 @@ func FuzzCalls(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, which uint, name, query, body string) {
-		method, path := request(routes[which%uint(len(routes))], func(variable string) string {
+		method, path := exampleOf(routes[which%uint(len(routes))], func(variable string) string {
 			if variable == "{project}" {
 				return projectID
 			}
