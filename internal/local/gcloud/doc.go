@@ -1,5 +1,6 @@
 // Package gcloud implements an emulated Google Cloud: the REST calls of Identity and Access Management, Resource
-// Manager, Kubernetes Engine, Cloud SQL Admin and Service Usage that Strata's layers make, for Google's own clients.
+// Manager, Service Usage, Kubernetes Engine, Cloud SQL Admin and Cloud Storage that Strata's layers make, for Google's
+// own clients.
 //
 // Every call is authenticated with an OAuth access token that the emulator issued and authorised against the IAM
 // policies that it keeps. A cluster is a real control plane and a Cloud SQL instance is a real MySQL-protocol server;
@@ -8,5 +9,7 @@
 // Where the emulator differs from Google Cloud on purpose: operations on databases, users and node pools are done when
 // they are answered; all emulated APIs are enabled in a new project; names are free again after a deletion; there is one
 // cluster per home; a database user has all privileges on the databases that the API made and none on the server; a
-// new instance has no root user until the API gives it a password; roles with conditions are refused.
+// new instance has no root user until the API gives it a password; nobody is in a group; conditions know the names, types
+// and services of resources and the time, and are refused where they ask for more; keys do not come back with an account
+// that is undeleted.
 package gcloud
