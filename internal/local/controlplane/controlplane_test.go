@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -188,6 +189,24 @@ func TestAccess(t *testing.T) {
 		_, err := clientOf(t, plane.NodeConfig()).CoreV1().Secrets("kube-system").List(t.Context(), metav1.ListOptions{})
 		if !apierrors.IsForbidden(err) {
 			t.Errorf("the node lists Secrets: %v", err)
+		}
+	})
+
+	t.Run("an account without a role may do nothing", func(t *testing.T) {
+		admin := clientOf(t, plane.AdminConfig())
+		var token *authenticationv1.TokenRequest
+		eventually(t, "the account has a token", func() (err error) {
+			token, err = admin.CoreV1().ServiceAccounts("default").CreateToken(t.Context(), "default", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+			return err
+		})
+		config := rest.AnonymousClientConfig(plane.AdminConfig())
+		config.BearerToken = token.Status.Token
+		client := clientOf(t, config)
+		if _, err := client.CoreV1().Secrets("default").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+			t.Errorf("it lists Secrets: %v", err)
+		}
+		if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "no"}}, metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
+			t.Errorf("it makes a ConfigMap: %v", err)
 		}
 	})
 

@@ -1,0 +1,204 @@
+// Package crash kills what a platform consists of, with the strata command as users have it.
+package crash
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/test/stratatest"
+)
+
+func TestMain(m *testing.M) { os.Exit(stratatest.Main(m)) }
+
+// recoverTimeout is generous: a machine that tests much else at the same time is slow.
+const recoverTimeout = 4 * time.Minute
+
+// platform is a platform of its own and what these tests ask of it.
+type platform struct {
+	*stratatest.Platform
+	t *testing.T
+}
+
+func (p platform) status() supervisor.Status {
+	p.t.Helper()
+	var s supervisor.Status
+	if err := json.Unmarshal(p.Run("local", "status", "-o", "json"), &s); err != nil {
+		p.t.Fatal(err)
+	}
+	return s
+}
+
+// eventually waits until check returns nil, and otherwise says what it last found.
+func (p platform) eventually(what string, check func() error) {
+	p.t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(p.t.Context(), 200*time.Millisecond, recoverTimeout, true, func(context.Context) (bool, error) {
+		last = check()
+		return last == nil, nil
+	})
+	if err != nil {
+		p.t.Fatalf("in vain waited until %s: %v", what, last)
+	}
+}
+
+// ready says what `strata status` misses.
+func (p platform) ready() error {
+	_, err := p.Try(p.t.Context(), "status")
+	return err
+}
+
+// left says which processes of the home are there, found by their arguments or by their environment.
+func (p platform) left() error {
+	var found []string
+	for _, file := range []string{"cmdline", "environ"} {
+		paths, _ := filepath.Glob("/proc/[0-9]*/" + file)
+		for _, path := range paths {
+			content, _ := os.ReadFile(path)
+			pid := filepath.Base(filepath.Dir(path))
+			// This test's own commands carry the home as STRATA_HOME.
+			text := strings.ReplaceAll(string(content), "STRATA_HOME="+p.Home, "")
+			if pid != strconv.Itoa(os.Getpid()) && strings.Contains(text, p.Home) {
+				found = append(found, pid)
+			}
+		}
+	}
+	if len(found) > 0 {
+		return fmt.Errorf("there are the processes %v", found)
+	}
+	return nil
+}
+
+// served says which of the ports is still listened on.
+func served(ports map[string]int) error {
+	for name, port := range ports {
+		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			return errors.Join(fmt.Errorf("port %d of %s is served", port, name), conn.Close())
+		}
+	}
+	return nil
+}
+
+func TestAllThatIsKilledRunsAgainAndNothingIsLost(t *testing.T) {
+	p := platform{stratatest.NewWithTools(t), t}
+	p.Run("up")
+	db := p.database()
+	db.write(1)
+	before, objects := p.status(), p.objects()
+	names := []string{}
+	for _, process := range before.Processes {
+		names = append(names, process.Name)
+	}
+	for _, want := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "sql-", "pods/flux-system_source-controller", "pods/pulumi-kubernetes-operator_"} {
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, want) }) {
+			t.Fatalf("the status shows %v, and no %s", names, want)
+		}
+	}
+
+	// Every child at once.
+	began := time.Now()
+	for _, process := range before.Processes {
+		if err := syscall.Kill(process.Pid, syscall.SIGKILL); err != nil {
+			t.Fatalf("kill %s: %v", process.Name, err)
+		}
+	}
+	p.eventually("all run again, and their restarts show", func() error { return p.restarted(before) })
+	t.Logf("after the kill of %d children all run again after %.1fs", len(before.Processes), time.Since(began).Seconds())
+	p.eventually("the platform is ready", p.ready)
+	p.checkObjects(objects)
+	db.check(1)
+	db.write(2)
+
+	// The supervisor, as somebody's `kill -9` or the kernel's want of memory ends it.
+	if err := syscall.Kill(before.Pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.Run("local", "start")
+	p.eventually("the platform is ready", p.ready)
+	p.checkObjects(objects)
+	db.check(2)
+	if after := p.status(); after.Pid == before.Pid {
+		t.Error("the supervisor was not killed")
+	}
+
+	other := platform{stratatest.New(t), t}
+	other.Run("local", "start")
+	if p.left() == nil || served(before.Ports) == nil {
+		t.Fatal("the platform runs, and nothing of it is found")
+	}
+	p.Run("local", "stop")
+	if err := p.left(); err != nil {
+		t.Errorf("after stop %v", err)
+	}
+	if err := served(before.Ports); err != nil {
+		t.Errorf("after stop %v", err)
+	}
+	if s := other.status(); !s.ControlPlane.Ready || !s.Node.Ready || slices.ContainsFunc(s.Processes, restartedOnce) {
+		t.Errorf("the stop of one platform did something to another: %+v", s)
+	}
+}
+
+// restarted says which of the processes of a status does not run as another process, or does not show that it ended.
+func (p platform) restarted(before supervisor.Status) error {
+	now := p.status()
+	for _, old := range before.Processes {
+		i := slices.IndexFunc(now.Processes, func(s state) bool { return s.Name == old.Name })
+		if i < 0 {
+			return fmt.Errorf("there is no %s", old.Name)
+		}
+		s := now.Processes[i]
+		if !s.Running || s.Pid == old.Pid || s.Restarts <= old.Restarts || s.LastExit == nil || s.LastExit.Code != 128+int(syscall.SIGKILL) {
+			return fmt.Errorf("%+v, last exit %+v", s, s.LastExit)
+		}
+	}
+	if !now.ControlPlane.Ready || !now.Node.Ready {
+		return fmt.Errorf("control plane: %+v, node: %+v", now.ControlPlane, now.Node)
+	}
+	return nil
+}
+
+// objects are all objects of the cluster that are meant to stay, as "group/version resource namespace/name uid".
+func (p platform) objects() []string {
+	p.t.Helper()
+	client, resources := p.metadata()
+	var found []string
+	for _, resource := range resources {
+		list, err := client.Resource(resource).List(p.t.Context(), metav1.ListOptions{})
+		if err != nil {
+			p.t.Fatalf("list %s: %v", resource, err)
+		}
+		for _, object := range list.Items {
+			found = append(found, fmt.Sprintf("%s %s/%s %s", resource.GroupResource(), object.Namespace, object.Name, object.UID))
+		}
+	}
+	if len(found) < 100 {
+		p.t.Fatalf("the cluster has only %d objects: %v", len(found), found)
+	}
+	return found
+}
+
+// checkObjects fails the test where objects are not there any more.
+func (p platform) checkObjects(before []string) {
+	p.t.Helper()
+	now := p.objects()
+	for _, object := range before {
+		if !slices.Contains(now, object) {
+			p.t.Errorf("%s is lost", object)
+		}
+	}
+}

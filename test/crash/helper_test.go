@@ -1,0 +1,113 @@
+package crash
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/process"
+)
+
+type state = process.State
+
+func restartedOnce(s state) bool { return s.Restarts > 0 }
+
+// passing are the resources whose objects come and go by themselves.
+var passing = []string{"events", "leases"}
+
+// metadata returns a client of the cluster's administrator and all resources that can be listed, each once.
+func (p platform) metadata() (metadata.Interface, []schema.GroupVersionResource) {
+	p.t.Helper()
+	h, err := home.At(p.Home)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", h.AdminKubeconfig())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	config.QPS = -1
+	config.WarningHandler = rest.NoWarnings{} // of resources that are old
+	client, err := metadata.NewForConfig(config)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	discoverer, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	lists, err := discoverer.ServerPreferredResources()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var resources []schema.GroupVersionResource
+	for _, list := range lists {
+		group, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		for _, resource := range list.APIResources {
+			if slices.Contains(resource.Verbs, "watch") && !slices.Contains(passing, resource.Name) {
+				resources = append(resources, group.WithResource(resource.Name))
+			}
+		}
+	}
+	return client, resources
+}
+
+// database is a team's database, with a table of its own in it.
+type database struct {
+	t  *testing.T
+	db *sql.DB
+}
+
+// database opens the database of the team web, with what its Program made for it.
+func (p platform) database() database {
+	p.t.Helper()
+	secret, err := p.Kubernetes().CoreV1().Secrets("team-web").Get(p.t.Context(), "sql-auth", metav1.GetOptions{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	config := mysql.NewConfig()
+	config.Net, config.Addr = "tcp", fmt.Sprintf("%s:%s", secret.Data["host"], secret.Data["port"])
+	config.User, config.Passwd, config.DBName = string(secret.Data["username"]), string(secret.Data["password"]), string(secret.Data["database"])
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	d := database{p.t, sql.OpenDB(connector)}
+	p.t.Cleanup(func() { d.db.Close() })
+	d.exec("CREATE TABLE crash (n INT PRIMARY KEY)")
+	return d
+}
+
+func (d database) exec(statement string, args ...any) {
+	d.t.Helper()
+	if _, err := d.db.ExecContext(d.t.Context(), statement, args...); err != nil {
+		d.t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+func (d database) write(n int) {
+	d.t.Helper()
+	d.exec("INSERT INTO crash VALUES (?)", n)
+}
+
+// check fails the test unless the rows 1 to n are there.
+func (d database) check(n int) {
+	d.t.Helper()
+	var rows int
+	if err := d.db.QueryRowContext(d.t.Context(), "SELECT COUNT(*) FROM crash").Scan(&rows); err != nil || rows != n {
+		d.t.Errorf("the table has %d rows (%v), want %d", rows, err, n)
+	}
+}
