@@ -3,6 +3,7 @@ package plugins_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/oauth2/google"
+	crm "google.golang.org/api/cloudresourcemanager/v1"
+	"google.golang.org/api/container/v1"
+	"google.golang.org/api/iam/v1"
+	"google.golang.org/api/option"
+	"google.golang.org/api/serviceusage/v1"
+	"google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/storage/v1"
 
 	"github.com/strata-platform/strata/internal/local/gcloud"
 	"github.com/strata-platform/strata/internal/local/gcloud/dolt"
@@ -68,6 +78,40 @@ func newCloud(t *testing.T) cloud {
 		t.Fatal(err)
 	}
 	return cloud{url: front.URL, owner: string(owner)}
+}
+
+// owner are clients of the cloud in the name of the project's owner.
+type owner struct {
+	iam       *iam.Service
+	projects  *crm.Service
+	services  *serviceusage.Service
+	container *container.Service
+	sql       *sqladmin.Service
+	storage   *storage.Service
+}
+
+func (c cloud) asOwner(t *testing.T) owner {
+	t.Helper()
+	ctx := t.Context()
+	credentials, err := google.CredentialsFromJSONWithType(ctx, []byte(c.owner), google.AuthorizedUser, "https://www.googleapis.com/auth/cloud-platform")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(path string) []option.ClientOption {
+		return []option.ClientOption{option.WithCredentials(credentials), option.WithEndpoint(c.url + path)}
+	}
+	var o owner
+	errs := make([]error, 6)
+	o.iam, errs[0] = iam.NewService(ctx, at("/iam/")...)
+	o.projects, errs[1] = crm.NewService(ctx, at("/cloudresourcemanager/")...)
+	o.services, errs[2] = serviceusage.NewService(ctx, at("/serviceusage/")...)
+	o.container, errs[3] = container.NewService(ctx, at("/container/")...)
+	o.sql, errs[4] = sqladmin.NewService(ctx, at("/sqladmin/")...)
+	o.storage, errs[5] = storage.NewService(ctx, at("/storage/storage/v1/")...)
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	return o
 }
 
 // stack is a Pulumi stack of a YAML program in a folder of its own.

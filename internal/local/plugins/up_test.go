@@ -10,118 +10,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// chain is a program with every type that the layers and the app teams use.
-const chain = `
-name: chain
-runtime: yaml
-resources:
-  cluster:
-    type: gcp:container:Cluster
-    properties:
-      name: strata
-      location: europe-west1-b
-      initialNodeCount: 1
-      removeDefaultNodePool: true
-      deletionProtection: false
-      resourceLabels: {made-by: test}
-  pool:
-    type: gcp:container:NodePool
-    properties:
-      cluster: ${cluster.name}
-      location: ${cluster.location}
-      nodeCount: 2
-      nodeConfig: {machineType: e2-small, oauthScopes: ["https://www.googleapis.com/auth/cloud-platform"]}
-  instance:
-    type: gcp:sql:DatabaseInstance
-    properties:
-      name: strata
-      databaseVersion: MYSQL_8_0
-      deletionProtection: false
-      settings:
-        tier: db-f1-micro
-        ipConfiguration: {ipv4Enabled: true}
-  database:
-    type: gcp:sql:Database
-    properties: {instance: "${instance.name}", name: shop}
-  password:
-    type: random:RandomPassword
-    properties: {length: 24, special: false, minUpper: 2}
-  user:
-    type: gcp:sql:User
-    properties: {instance: "${instance.name}", name: shop, host: "%", password: "${password.result}"}
-  account:
-    type: gcp:serviceaccount:Account
-    properties: {accountId: team-web, displayName: TITLE}
-  key:
-    type: gcp:serviceaccount:Key
-    properties: {serviceAccountId: "${account.name}"}
-  grant:
-    type: gcp:projects:IAMMember
-    properties: {project: strata-local, role: roles/cloudsql.admin, member: "${account.member}"}
-  actAs:
-    type: gcp:serviceaccount:IAMMember
-    properties: {serviceAccountId: "${account.name}", role: roles/iam.serviceAccountUser, member: "user:engineer@example.com"}
-variables:
-  looked:
-    fn::invoke:
-      function: gcp:sql:getDatabaseInstance
-      arguments: {name: "${instance.name}"}
-outputs:
-  endpoint: ${cluster.endpoint}
-  host: ${looked.publicIpAddress}
-  password: ${password.result}
-  key: ${key.privateKey}
-`
-
-func TestChainGoesUpAndDown(t *testing.T) {
-	c := newCloud(t)
-	s := c.newStack(t)
-	s.write(t, strings.ReplaceAll(chain, "TITLE", "Web"))
-	s.run(t, "stack", "init", "dev")
-	s.run(t, "up", "--yes", "--skip-preview")
-	outputs := s.outputs(t)
-	if login(t, outputs["host"], "shop", outputs["password"]) != nil {
-		t.Errorf("the user cannot log in: %v", login(t, outputs["host"], "shop", outputs["password"]))
-	}
-	if login(t, outputs["host"], "shop", "wrong") == nil {
-		t.Error("a wrong password was let in")
-	}
-	if out := s.run(t, "stack", "output"); strings.Contains(out, outputs["password"]) || strings.Contains(out, outputs["key"]) {
-		t.Error("a secret output is shown")
-	}
-
-	if file := s.find(t, outputs["password"]); file != "" {
-		t.Errorf("the password stands in plain text in %s", file)
-	}
-
-	t.Run("a second up changes nothing", func(t *testing.T) {
-		s.run(t, "up", "--yes", "--skip-preview", "--expect-no-changes")
-	})
-	t.Run("a refresh changes nothing", func(t *testing.T) {
-		s.run(t, "refresh", "--yes", "--expect-no-changes")
-	})
-	t.Run("a changed title is an update in place", func(t *testing.T) {
-		s.write(t, strings.ReplaceAll(chain, "TITLE", "The web"))
-		out := s.run(t, "up", "--yes", "--skip-preview")
-		if !strings.Contains(out, "1 updated") || strings.Contains(out, "replaced") {
-			t.Errorf("up says:\n%s", out)
-		}
-	})
-	t.Run("a changed host replaces the user", func(t *testing.T) {
-		s.write(t, strings.ReplaceAll(strings.ReplaceAll(chain, "TITLE", "The web"), `host: "%"`, `host: "127.%"`))
-		out := s.run(t, "up", "--yes", "--skip-preview")
-		if !strings.Contains(out, "1 replaced") {
-			t.Errorf("up says:\n%s", out)
-		}
-	})
-	t.Run("down leaves nothing", func(t *testing.T) {
-		s.run(t, "destroy", "--yes", "--skip-preview")
-		if out := s.run(t, "stack", "export"); strings.Contains(out, "gcp:") {
-			t.Errorf("the state still has objects:\n%s", out)
-		}
-	})
-}
-
 func (s *stack) outputs(t *testing.T) map[string]string {
 	t.Helper()
 	outputs := map[string]string{}
@@ -147,7 +35,7 @@ func login(t *testing.T, host, user, password string) error {
 	return nil
 }
 
-// deployment is what an app team has: a key with one role, and a program that needs just that.
+// deployment is a program of an app team.
 const deployment = `
 name: deployment
 runtime: yaml
@@ -162,55 +50,6 @@ resources:
     type: gcp:sql:User
     properties: {instance: strata, name: shop, host: "%", password: "${password.result}"}
 `
-
-const groundwork = `
-name: groundwork
-runtime: yaml
-resources:
-  instance:
-    type: gcp:sql:DatabaseInstance
-    properties: {name: strata, databaseVersion: MYSQL_8_0, deletionProtection: false, settings: {tier: db-f1-micro}}
-  account:
-    type: gcp:serviceaccount:Account
-    properties: {accountId: team-web}
-  key:
-    type: gcp:serviceaccount:Key
-    properties: {serviceAccountId: "${account.name}"}
-  grant:
-    type: gcp:projects:IAMMember
-    properties: {project: strata-local, role: ROLE, member: "${account.member}"}
-outputs:
-  credentials:
-    fn::fromBase64: ${key.privateKey}
-`
-
-func TestAKeyDoesWhatItsRolesAllow(t *testing.T) {
-	c := newCloud(t)
-	below := c.newStack(t)
-	below.write(t, strings.ReplaceAll(groundwork, "ROLE", "roles/cloudsql.admin"))
-	below.run(t, "stack", "init", "dev")
-	below.run(t, "up", "--yes", "--skip-preview")
-
-	team := cloud{url: c.url, owner: below.outputs(t)["credentials"]}
-	s := team.newStack(t)
-	s.write(t, deployment)
-	s.run(t, "stack", "init", "dev")
-	s.run(t, "up", "--yes", "--skip-preview")
-	s.run(t, "up", "--yes", "--expect-no-changes")
-
-	below.write(t, strings.ReplaceAll(groundwork, "ROLE", "roles/cloudsql.viewer"))
-	below.run(t, "up", "--yes", "--skip-preview")
-	s.write(t, strings.ReplaceAll(deployment, "name: shop}", "name: store}"))
-	out, err := s.try(t, "up", "--yes", "--skip-preview")
-	if err == nil || !strings.Contains(out, "cloudsql.databases.create") {
-		t.Errorf("without the role, up says: %v\n%s", err, out)
-	}
-
-	below.write(t, strings.ReplaceAll(groundwork, "ROLE", "roles/cloudsql.admin"))
-	below.run(t, "up", "--yes", "--skip-preview")
-	s.run(t, "destroy", "--yes", "--skip-preview")
-	below.run(t, "destroy", "--yes", "--skip-preview")
-}
 
 func TestProgramsAreRefusedWithTheReason(t *testing.T) {
 	c := newCloud(t)

@@ -85,7 +85,7 @@ func (g *plugin) createBucket(ctx context.Context, r bucketRequest) (string, buc
 	if err != nil {
 		return "", bucketState{}, fmt.Errorf("make Storage client: %w", err)
 	}
-	b := r.Args.api()
+	b := r.Args.api(g.clients.settings.DefaultLabels)
 	b.Name, b.Location, b.CustomPlacementConfig = r.Args.Name, r.Args.Location, r.Args.CustomPlacementConfig
 	call := svc.Buckets.Insert(project, b)
 	if r.Args.EnableObjectRetention {
@@ -146,14 +146,17 @@ func (g *plugin) liveBucket(ctx context.Context, name string, known bucketArgs) 
 		return bucketState{}, err
 	}
 	state := bucketState{bucketSpec: bucketOf(b, project), EffectiveLabels: map[string]string{}, URL: "gs://" + b.Name}
-	own := map[string]string{}
+	state.Labels, state.PulumiLabels = map[string]string{}, map[string]string{}
+	ours := withDefaultLabels(known.Labels, g.clients.settings.DefaultLabels)
 	for k, v := range b.Labels {
 		state.EffectiveLabels[k] = v
+		if _, ok := ours[k]; ok {
+			state.PulumiLabels[k] = v
+		}
 		if _, ok := known.Labels[k]; ok {
-			own[k] = v
+			state.Labels[k] = v
 		}
 	}
-	state.Labels, state.PulumiLabels = own, own
 	for i := range min(len(state.LifecycleRules), len(known.LifecycleRules)) {
 		if c, k := state.LifecycleRules[i].Condition, known.LifecycleRules[i].Condition; k != nil {
 			c.NoAge, c.SendDaysSinceCustomTimeIfZero = k.NoAge, k.SendDaysSinceCustomTimeIfZero
@@ -168,9 +171,10 @@ func (g *plugin) updateBucket(ctx context.Context, r bucketRequest) (bucketState
 	if err != nil {
 		return bucketState{}, fmt.Errorf("make Storage client: %w", err)
 	}
-	b := r.Args.api()
+	b := r.Args.api(g.clients.settings.DefaultLabels)
+	b.ForceSendFields = append(b.ForceSendFields, "Labels") // or the labels to take out would not be sent either
 	for k := range r.Old.Labels {
-		if _, kept := r.Args.Labels[k]; !kept {
+		if _, kept := b.Labels[k]; !kept {
 			b.NullFields = append(b.NullFields, "Labels."+k)
 		}
 	}

@@ -1,6 +1,7 @@
 package gcp
 
 import (
+	"maps"
 	"strings"
 
 	"google.golang.org/api/storage/v1"
@@ -105,8 +106,9 @@ func conditionOfRule(c *storage.BucketLifecycleRuleCondition) *lifecycleConditio
 }
 
 // api returns the bucket as the API wants it. What it wants only of a new one is left out.
-func (a *bucketArgs) api() *storage.Bucket {
+func (a *bucketArgs) api(defaultLabels map[string]string) *storage.Bucket {
 	b := storage.Bucket(a.apiBucket)
+	b.Labels = withDefaultLabels(a.Labels, defaultLabels)
 	b.Name, b.Location, b.CustomPlacementConfig = "", "", nil
 	b.ForceSendFields = []string{"DefaultEventBasedHold"}
 	for _, c := range a.Cors {
@@ -136,6 +138,16 @@ func (a *bucketArgs) api() *storage.Bucket {
 		},
 	}
 	return &b
+}
+
+// withDefaultLabels returns the program's own labels over those of the provider's configuration.
+func withDefaultLabels(own, defaults map[string]string) map[string]string {
+	all := maps.Clone(defaults)
+	if all == nil {
+		return own
+	}
+	maps.Copy(all, own)
+	return all
 }
 
 // bucketOf returns a bucket of the API in Pulumi's spelling.

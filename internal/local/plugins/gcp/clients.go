@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	crm "google.golang.org/api/cloudresourcemanager/v1"
@@ -93,7 +94,22 @@ func explained(err error) error {
 	if len(api.Errors) > 0 && api.Errors[0].Reason != "" {
 		reason = ", " + api.Errors[0].Reason
 	}
+	if p := missingPermission(api); p != "" && !strings.Contains(api.Message, p) {
+		reason += ", missing permission " + p
+	}
 	return fmt.Errorf("%s (HTTP %d%s)", api.Message, api.Code, reason)
+}
+
+// missingPermission returns the permission that an API names in the details of a refusal only, as Resource Manager does.
+func missingPermission(err *googleapi.Error) string {
+	for _, detail := range err.Details {
+		d, _ := detail.(map[string]any)
+		metadata, _ := d["metadata"].(map[string]any)
+		if p, ok := metadata["permission"].(string); ok {
+			return p
+		}
+	}
+	return ""
 }
 
 // wait polls until done says so, the time limit is over or ctx ends.

@@ -17,19 +17,27 @@ func clusterRules() provider.Rules {
 	autopilot := []string{"enableAutopilot"}
 	ranges := []string{"ipAllocationPolicy.clusterSecondaryRangeName", "ipAllocationPolicy.servicesSecondaryRangeName"}
 	return provider.Rules{
-		"binaryAuthorization.enabled":        {Excludes: []string{"enableAutopilot", "binaryAuthorization.evaluationMode"}},
-		"binaryAuthorization.evaluationMode": {Computed: true, OneOf: []string{"DISABLED", "PROJECT_SINGLETON_POLICY_ENFORCE"}},
-		"clusterAutoscaling.enabled":         {Computed: true, Excludes: autopilot},
-		"clusterIpv4Cidr":                    {Replace: true, Computed: true, Excludes: []string{"ipAllocationPolicy"}},
-		"databaseEncryption.state":           {OneOf: []string{"ENCRYPTED", "DECRYPTED"}},
+		"binaryAuthorization.enabled": {Excludes: []string{"enableAutopilot", "binaryAuthorization.evaluationMode"}},
+		"binaryAuthorization.evaluationMode": {
+			Computed: true, OneOf: []string{"DISABLED", "PROJECT_SINGLETON_POLICY_ENFORCE"}, Same: sameAs("DISABLED"),
+		},
+		"clusterAutoscaling.enabled": {Computed: true, Excludes: autopilot},
+		"clusterIpv4Cidr":            {Replace: true, Computed: true, Excludes: []string{"ipAllocationPolicy"}},
+		"databaseEncryption.state":   {OneOf: []string{"ENCRYPTED", "DECRYPTED"}},
 		"datapathProvider": {
 			Replace: true, Computed: true, Same: sameAs("DATAPATH_PROVIDER_UNSPECIFIED"),
 			OneOf: []string{"DATAPATH_PROVIDER_UNSPECIFIED", "LEGACY_DATAPATH", "ADVANCED_DATAPATH"},
 		},
-		"defaultMaxPodsPerNode":                {Replace: true, Computed: true, Excludes: autopilot},
-		"deletionProtection":                   {Default: true},
-		"dnsConfig.clusterDns":                 {Default: "PROVIDER_UNSPECIFIED", OneOf: []string{"PROVIDER_UNSPECIFIED", "PLATFORM_DEFAULT", "CLOUD_DNS"}},
-		"dnsConfig.clusterDnsScope":            {Default: "DNS_SCOPE_UNSPECIFIED", OneOf: []string{"DNS_SCOPE_UNSPECIFIED", "CLUSTER_SCOPE", "VPC_SCOPE"}},
+		"defaultMaxPodsPerNode": {Replace: true, Computed: true, Excludes: autopilot},
+		"deletionProtection":    {Default: true},
+		"dnsConfig.clusterDns": {
+			Default: "PROVIDER_UNSPECIFIED", OneOf: []string{"PROVIDER_UNSPECIFIED", "PLATFORM_DEFAULT", "CLOUD_DNS"},
+			Same: sameAs("PROVIDER_UNSPECIFIED"),
+		},
+		"dnsConfig.clusterDnsScope": {
+			Default: "DNS_SCOPE_UNSPECIFIED", OneOf: []string{"DNS_SCOPE_UNSPECIFIED", "CLUSTER_SCOPE", "VPC_SCOPE"},
+			Same: sameAs("DNS_SCOPE_UNSPECIFIED"),
+		},
 		"enableCiliumClusterwideNetworkPolicy": {Default: false},
 		"enableFqdnNetworkPolicy":              {Default: false},
 		"enableIntranodeVisibility":            {Computed: true, Excludes: autopilot},

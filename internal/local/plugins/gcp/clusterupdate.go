@@ -101,11 +101,11 @@ func clusterChanges(a, old *clusterArgs, location string) []*container.ClusterUp
 	}
 	add(differ(a.AddonsConfig, old.AddonsConfig), &container.ClusterUpdate{DesiredAddonsConfig: a.AddonsConfig})
 	add(differ(a.AuthenticatorGroupsConfig, old.AuthenticatorGroupsConfig), &container.ClusterUpdate{DesiredAuthenticatorGroupsConfig: a.AuthenticatorGroupsConfig})
-	add(differ(a.BinaryAuthorization, old.BinaryAuthorization), &container.ClusterUpdate{DesiredBinaryAuthorization: a.BinaryAuthorization})
+	add(differ(a.BinaryAuthorization, old.BinaryAuthorization), &container.ClusterUpdate{DesiredBinaryAuthorization: binaryAuthorization(a)})
 	add(differ(a.CostManagementConfig, old.CostManagementConfig), &container.ClusterUpdate{DesiredCostManagementConfig: a.CostManagementConfig})
 	add(differ(a.DatabaseEncryption, old.DatabaseEncryption), &container.ClusterUpdate{DesiredDatabaseEncryption: a.DatabaseEncryption})
 	add(differ(a.DefaultSnatStatus, old.DefaultSnatStatus), &container.ClusterUpdate{DesiredDefaultSnatStatus: a.DefaultSnatStatus})
-	add(differ(a.DNSConfig, old.DNSConfig), &container.ClusterUpdate{DesiredDnsConfig: a.DNSConfig})
+	add(differ(a.DNSConfig, old.DNSConfig), &container.ClusterUpdate{DesiredDnsConfig: dnsConfig(a)})
 	add(a.EnableFqdnNetworkPolicy != old.EnableFqdnNetworkPolicy,
 		&container.ClusterUpdate{DesiredEnableFqdnNetworkPolicy: a.EnableFqdnNetworkPolicy, ForceSendFields: []string{"DesiredEnableFqdnNetworkPolicy"}})
 	add(a.EnableIntranodeVisibility != old.EnableIntranodeVisibility,
@@ -142,6 +142,22 @@ func workloadIdentity(a *clusterArgs) *container.WorkloadIdentityConfig {
 		return a.WorkloadIdentityConfig
 	}
 	return &container.WorkloadIdentityConfig{ForceSendFields: []string{"WorkloadPool"}}
+}
+
+// binaryAuthorization turns binary authorization off when the program no longer asks for it.
+func binaryAuthorization(a *clusterArgs) *container.BinaryAuthorization {
+	if a.BinaryAuthorization != nil {
+		return a.BinaryAuthorization
+	}
+	return &container.BinaryAuthorization{EvaluationMode: "DISABLED"}
+}
+
+// dnsConfig leaves DNS to the provider when the program no longer asks for one.
+func dnsConfig(a *clusterArgs) *container.DNSConfig {
+	if a.DNSConfig != nil {
+		return a.DNSConfig
+	}
+	return &container.DNSConfig{ClusterDns: "PROVIDER_UNSPECIFIED", ClusterDnsScope: "DNS_SCOPE_UNSPECIFIED"}
 }
 
 // differ says whether two values mean different things to the service, to which nothing is the same as zero.

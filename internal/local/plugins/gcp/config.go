@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
@@ -31,6 +33,12 @@ type settings struct {
 	Zone        string `json:"zone"`
 	Credentials string `json:"credentials"`
 	AccessToken string `json:"accessToken"`
+
+	BillingProject            string            `json:"billingProject"`
+	DefaultLabels             map[string]string `json:"defaultLabels"`
+	ImpersonateServiceAccount string            `json:"impersonateServiceAccount"`
+	Scopes                    []string          `json:"scopes"`
+	UserProjectOverride       bool              `json:"userProjectOverride"`
 
 	ComputeEndpoint         string `json:"computeCustomEndpoint"`
 	ContainerEndpoint       string `json:"containerCustomEndpoint"`
@@ -68,11 +76,19 @@ func (g *plugin) configure(_ context.Context, config property.Map) error {
 	fromEnvironment(&s.Project, "GOOGLE_PROJECT", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT")
 	fromEnvironment(&s.Region, "GOOGLE_REGION", "GCLOUD_REGION", "CLOUDSDK_COMPUTE_REGION")
 	fromEnvironment(&s.Zone, "GOOGLE_ZONE", "GCLOUD_ZONE", "CLOUDSDK_COMPUTE_ZONE")
+	fromEnvironment(&s.BillingProject, "GOOGLE_BILLING_PROJECT")
+	fromEnvironment(&s.ImpersonateServiceAccount, "GOOGLE_IMPERSONATE_SERVICE_ACCOUNT")
+	if override := os.Getenv("USER_PROJECT_OVERRIDE"); override != "" && !config.Get("userProjectOverride").IsBool() {
+		var err error
+		if s.UserProjectOverride, err = strconv.ParseBool(override); err != nil {
+			return fmt.Errorf("USER_PROJECT_OVERRIDE must be true or false, not %q", override)
+		}
+	}
 	hosts, err := s.resolveEndpoints()
 	if err != nil {
 		return err
 	}
-	transport := &guardedTransport{hosts: hosts, next: &http.Transport{ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16}}
+	transport := &guardedTransport{hosts: hosts, quotaProject: s.quotaProject(), next: &http.Transport{ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 16}}
 	source, err := s.tokenSource(transport)
 	if err != nil {
 		return err
@@ -105,53 +121,88 @@ func (s *settings) resolveEndpoints() ([]string, error) {
 	return slices.Compact(hosts), nil
 }
 
-// tokenSource takes the credentials in the official provider's order.
+// quotaProject is the project on whose account calls are made, empty for that of the credentials.
+func (s *settings) quotaProject() string {
+	if !s.UserProjectOverride {
+		return ""
+	}
+	return first(s.BillingProject, s.Project)
+}
+
+// tokenSource takes the credentials in the official provider's order: the configuration, the environment, then
+// application default credentials. In the environment an access token is stronger.
 func (s *settings) tokenSource(transport http.RoundTripper) (oauth2.TokenSource, error) {
+	if s.ImpersonateServiceAccount != "" {
+		return nil, errors.New("impersonateServiceAccount is not emulated: use a key of the service account")
+	}
+	if s.Credentials != "" && s.AccessToken != "" {
+		return nil, errors.New("the provider's credentials and accessToken cannot stand beside each other: remove one of them")
+	}
 	from := "the provider's credentials"
 	if s.Credentials == "" && s.AccessToken == "" {
-		for _, variable := range []string{"GOOGLE_CREDENTIALS", "GOOGLE_CLOUD_KEYFILE_JSON", "GCLOUD_KEYFILE_JSON"} {
-			if s.Credentials == "" {
-				from = variable
-				fromEnvironment(&s.Credentials, variable)
+		fromEnvironment(&s.AccessToken, "GOOGLE_OAUTH_ACCESS_TOKEN")
+		for _, from = range []string{"GOOGLE_CREDENTIALS", "GOOGLE_CLOUD_KEYFILE_JSON", "GCLOUD_KEYFILE_JSON", "GOOGLE_APPLICATION_CREDENTIALS"} {
+			if fromEnvironment(&s.Credentials, from); s.Credentials != "" {
+				break
 			}
-		}
-		if s.Credentials == "" {
-			fromEnvironment(&s.AccessToken, "GOOGLE_OAUTH_ACCESS_TOKEN")
-		}
-		if s.Credentials == "" && s.AccessToken == "" {
-			from = "GOOGLE_APPLICATION_CREDENTIALS"
-			fromEnvironment(&s.Credentials, from)
 		}
 	}
 	if s.AccessToken != "" {
-		return oauth2.StaticTokenSource(&oauth2.Token{AccessToken: s.AccessToken}), nil
+		token, err := contents(s.AccessToken, "an access token")
+		if err != nil {
+			return nil, err
+		}
+		return oauth2.StaticTokenSource(&oauth2.Token{AccessToken: strings.TrimSpace(token)}), nil
 	}
 	if s.Credentials == "" {
 		return nil, errors.New("no credentials: set the provider's credentials or GOOGLE_CREDENTIALS")
 	}
-	return credentials(s.Credentials, from, transport)
+	return credentials(s.Credentials, from, s.Scopes, transport)
+}
+
+// contents returns what is in the file that a value names, or the value itself where there is no such file.
+func contents(value, what string) (string, error) {
+	path := value
+	if rest, ok := strings.CutPrefix(value, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("find the home directory of %s: %w", what, err)
+		}
+		path = filepath.Join(home, rest)
+	}
+	if _, err := os.Stat(path); err != nil {
+		return value, nil
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", what, errors.Unwrap(err))
+	}
+	return string(content), nil
 }
 
 // credentials reads a key that is given as JSON or as the path of a file. No error shows what is in it.
-func credentials(value, from string, transport http.RoundTripper) (oauth2.TokenSource, error) {
-	content := []byte(value)
-	if !strings.HasPrefix(strings.TrimSpace(value), "{") {
-		var err error
-		if content, err = os.ReadFile(value); err != nil {
-			return nil, fmt.Errorf("read the credentials that %s names: %w", from, errors.Unwrap(err))
-		}
+func credentials(value, from string, scopes []string, transport http.RoundTripper) (oauth2.TokenSource, error) {
+	content, err := contents(value, "the credentials that "+from+" names")
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(value, "/") && content == value {
+		return nil, fmt.Errorf("the credentials that %s names are not there: %s is no file", from, value)
 	}
 	var kind struct {
 		Type google.CredentialsType `json:"type"`
 	}
-	if err := json.Unmarshal(content, &kind); err != nil {
+	if err := json.Unmarshal([]byte(content), &kind); err != nil {
 		return nil, fmt.Errorf("credentials of %s are not JSON", from)
 	}
 	if kind.Type != google.ServiceAccount && kind.Type != google.AuthorizedUser {
 		return nil, fmt.Errorf("credentials of %s are of type %q: use a service_account key or an authorized_user", from, kind.Type)
 	}
+	if len(scopes) == 0 {
+		scopes = []string{cloudScope, emailScope}
+	}
 	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Transport: transport})
-	c, err := google.CredentialsFromJSONWithType(ctx, content, kind.Type, cloudScope, emailScope)
+	c, err := google.CredentialsFromJSONWithType(ctx, []byte(content), kind.Type, scopes...)
 	if err != nil {
 		return nil, fmt.Errorf("credentials of %s cannot be used: %w", from, err)
 	}
@@ -168,14 +219,19 @@ func fromEnvironment(value *string, variables ...string) {
 
 // guardedTransport lets calls to the endpoints' hosts through and no others, wherever credentials or answers point.
 type guardedTransport struct {
-	hosts []string
-	next  http.RoundTripper
+	hosts        []string
+	quotaProject string // sent where it is not empty
+	next         http.RoundTripper
 }
 
 func (t *guardedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !slices.Contains(t.hosts, r.URL.Host) {
 		return nil, fmt.Errorf("refused to call %s: the local gcp plugin reaches the emulated Google Cloud only, at %s",
 			r.URL.Host, strings.Join(t.hosts, ", "))
+	}
+	if t.quotaProject != "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("X-Goog-User-Project", t.quotaProject)
 	}
 	return t.next.RoundTrip(r)
 }

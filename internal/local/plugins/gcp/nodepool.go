@@ -114,7 +114,7 @@ func poolRules() provider.Rules {
 		initialNodeCount maxPodsPerNode name networkConfig.additionalPodNetworkConfigs.maxPodsPerNode
 		networkConfig.podCidrOverprovisionConfig networkConfig.podIpv4CidrBlock networkConfig.podRange
 	`).Each(computed, `
-		networkConfig networkConfig.enablePrivateNodes upgradeSettings upgradeSettings.blueGreenSettings
+		instanceGroupUrls managedInstanceGroupUrls networkConfig networkConfig.enablePrivateNodes upgradeSettings upgradeSettings.blueGreenSettings
 		upgradeSettings.blueGreenSettings.nodePoolSoakDuration upgradeSettings.blueGreenSettings.standardRolloutPolicy.batchNodeCount
 		upgradeSettings.blueGreenSettings.standardRolloutPolicy.batchPercentage
 		upgradeSettings.blueGreenSettings.standardRolloutPolicy.batchSoakDuration upgradeSettings.maxUnavailable version

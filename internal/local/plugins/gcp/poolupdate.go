@@ -84,11 +84,17 @@ func poolChanges(a, old poolArgs) []*container.UpdateNodePoolRequest {
 		Labels: &container.NodeLabels{Labels: c.Labels, ForceSendFields: []string{"Labels"}},
 	})
 	add(differ(c.WorkloadMetadataConfig, o.WorkloadMetadataConfig), &container.UpdateNodePoolRequest{
-		WorkloadMetadataConfig: c.WorkloadMetadataConfig,
+		WorkloadMetadataConfig: orEmpty(c.WorkloadMetadataConfig),
 	})
-	add(differ(c.KubeletConfig, o.KubeletConfig) && c.KubeletConfig != nil, &container.UpdateNodePoolRequest{KubeletConfig: c.KubeletConfig})
-	add(differ(c.LinuxNodeConfig, o.LinuxNodeConfig) && c.LinuxNodeConfig != nil, &container.UpdateNodePoolRequest{LinuxNodeConfig: c.LinuxNodeConfig})
-	add(differ(c.FastSocket, o.FastSocket) && c.FastSocket != nil, &container.UpdateNodePoolRequest{FastSocket: c.FastSocket})
+	add(differ(c.KubeletConfig, o.KubeletConfig), &container.UpdateNodePoolRequest{
+		KubeletConfig: orEmpty(c.KubeletConfig),
+	})
+	add(differ(c.LinuxNodeConfig, o.LinuxNodeConfig), &container.UpdateNodePoolRequest{
+		LinuxNodeConfig: orEmpty(c.LinuxNodeConfig),
+	})
+	add(differ(c.FastSocket, o.FastSocket), &container.UpdateNodePoolRequest{
+		FastSocket: orEmpty(c.FastSocket),
+	})
 	add(a.Version != old.Version && a.Version != "", &container.UpdateNodePoolRequest{NodeVersion: a.Version})
 	add(differ(a.NodeLocations, old.NodeLocations), &container.UpdateNodePoolRequest{Locations: a.NodeLocations})
 	add(differ(a.UpgradeSettings, old.UpgradeSettings) && a.UpgradeSettings != nil, &container.UpdateNodePoolRequest{
@@ -98,4 +104,12 @@ func poolChanges(a, old poolArgs) []*container.UpdateNodePoolRequest {
 		NodeNetworkConfig: a.NetworkConfig,
 	})
 	return changes
+}
+
+// orEmpty returns an empty value for nil: to take a part away, it is sent empty.
+func orEmpty[T any](p *T) *T {
+	if p == nil {
+		return new(T)
+	}
+	return p
 }

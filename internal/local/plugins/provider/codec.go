@@ -83,11 +83,11 @@ func quoteFields(t reflect.Type, values map[string]any, off bool) {
 			values[name] = quoted(f.Type, v, off)
 			continue
 		}
-		switch v := v.(type) {
-		case float64:
-			values[name] = strconv.FormatFloat(v, 'f', -1, 64)
-		case string:
-			if n, err := strconv.ParseFloat(v, 64); err == nil && off {
+		if n, ok := v.(float64); ok && !off {
+			values[name] = strconv.FormatFloat(n, 'f', -1, 64)
+		}
+		if text, ok := v.(string); ok && off {
+			if n, err := strconv.ParseFloat(text, 64); err == nil {
 				values[name] = n
 			}
 		}

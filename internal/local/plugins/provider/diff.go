@@ -155,9 +155,22 @@ func (d *differ) added(at place, n, state property.Value) {
 
 // removed is no change when the service goes on to fill the value in, or when there was as good as none.
 func (d *differ) removed(at place, o property.Value) {
-	if !Zero(o) && !d.rules[at.rule].Computed && !d.same(at, o, property.New(property.Null)) {
+	if !d.rules[at.rule].Computed && !d.nothing(at, o) {
 		d.record(at, o, p.Delete, p.DeleteReplace)
 	}
+}
+
+// nothing says whether a value means the same as none, by itself or in all its parts.
+func (d *differ) nothing(at place, v property.Value) bool {
+	if !v.IsMap() {
+		return Zero(v) || d.same(at, v, property.New(property.Null))
+	}
+	for k, e := range v.AsMap().All {
+		if !internalKey(k) && !d.nothing(at.key(k), e) {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *differ) record(at place, v property.Value, inPlace, replace p.DiffKind) {

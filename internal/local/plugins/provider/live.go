@@ -112,7 +112,8 @@ func covers(live, wanted property.Value) bool {
 		return same(live, wanted)
 	}
 	for k, w := range wanted.AsMap().All {
-		if l := live.AsMap().Get(k); !internalKey(k) && !covers(l, w) && !(l.IsNull() && Zero(w)) {
+		l := live.AsMap().Get(k)
+		if !internalKey(k) && !covers(l, w) && (!l.IsNull() || !Zero(w)) {
 			return false
 		}
 	}

@@ -116,24 +116,25 @@ func TestRulesRefuse(t *testing.T) {
 func TestRulesOfChanges(t *testing.T) {
 	rules := provider.Rules{
 		"colour": {Same: strings.EqualFold}, "labels": {Replace: true},
-		"locks": {Replace: true, Set: true}, "lid": {Computed: true}, "lid.code": {Replace: true},
+		"locks": {Replace: true, Set: true}, "lid.code": {Replace: true},
 	}
 	low, high := props("level", 1), props("level", 2)
 	for name, tc := range map[string]struct {
 		state, olds, news property.Map
 		want              map[string]p.DiffKind
 	}{
-		"another way to write it":                       {olds: props("colour", "Red"), news: props("colour", "red"), want: map[string]p.DiffKind{}},
-		"another way to write what is there":            {state: props("colour", "Red"), olds: props(), news: props("colour", "red"), want: map[string]p.DiffKind{}},
-		"another order of a set":                        {olds: props("locks", list(low, high)), news: props("locks", list(high, low)), want: map[string]p.DiffKind{}},
-		"a change inside of a set that comes":           {olds: props("locks", list(low, high)), news: props("locks", list(high, props("level", 3))), want: map[string]p.DiffKind{"locks[0].level": p.Update}},
-		"another size of a set":                         {olds: props("locks", list(low)), news: props("locks", list(low, high)), want: map[string]p.DiffKind{"locks": p.UpdateReplace}},
-		"a key of a map that replaces":                  {olds: props("labels", props("a", "1")), news: props("labels", props("a", "1", "b", "2")), want: map[string]p.DiffKind{"labels.b": p.AddReplace}},
-		"an added object that is there already":         {state: props("lid", props("level", 1, "code", "x")), olds: props(), news: props("lid", props("level", 1)), want: map[string]p.DiffKind{}},
-		"an added object that is another":               {state: props("lid", props("level", 1, "code", "x")), olds: props(), news: props("lid", props("level", 2)), want: map[string]p.DiffKind{"lid.level": p.Add}},
-		"an added object with a new part":               {state: props("lid", props("level", 1)), olds: props(), news: props("lid", props("level", 1, "code", "x")), want: map[string]p.DiffKind{"lid.code": p.AddReplace}},
-		"a part that is taken out":                      {olds: props("lid", props("level", 1, "code", "x")), news: props("lid", props("level", 1)), want: map[string]p.DiffKind{"lid.code": p.DeleteReplace}},
-		"an object that the service goes on to fill in": {olds: props("lid", props("level", 1, "code", "x")), news: props(), want: map[string]p.DiffKind{}},
+		"another way to write it":               {olds: props("colour", "Red"), news: props("colour", "red"), want: map[string]p.DiffKind{}},
+		"another way to write what is there":    {state: props("colour", "Red"), olds: props(), news: props("colour", "red"), want: map[string]p.DiffKind{}},
+		"another order of a set":                {olds: props("locks", list(low, high)), news: props("locks", list(high, low)), want: map[string]p.DiffKind{}},
+		"a change inside of a set that comes":   {olds: props("locks", list(low, high)), news: props("locks", list(high, props("level", 3))), want: map[string]p.DiffKind{"locks[0].level": p.Update}},
+		"another size of a set":                 {olds: props("locks", list(low)), news: props("locks", list(low, high)), want: map[string]p.DiffKind{"locks": p.UpdateReplace}},
+		"a key of a map that replaces":          {olds: props("labels", props("a", "1")), news: props("labels", props("a", "1", "b", "2")), want: map[string]p.DiffKind{"labels.b": p.AddReplace}},
+		"an added object that is there already": {state: props("lid", props("level", 1, "code", "x")), olds: props(), news: props("lid", props("level", 1)), want: map[string]p.DiffKind{}},
+		"an added object that is another":       {state: props("lid", props("level", 1, "code", "x")), olds: props(), news: props("lid", props("level", 2)), want: map[string]p.DiffKind{"lid.level": p.Add}},
+		"an added object with a new part":       {state: props("lid", props("level", 1)), olds: props(), news: props("lid", props("level", 1, "code", "x")), want: map[string]p.DiffKind{"lid.code": p.AddReplace}},
+		"a part that is taken out":              {olds: props("lid", props("level", 1, "code", "x")), news: props("lid", props("level", 1)), want: map[string]p.DiffKind{"lid.code": p.DeleteReplace}},
+		"an object without a meaning":           {olds: props("lid", props("level", 0, "code", "")), news: props(), want: map[string]p.DiffKind{}},
+		"an object that is taken out":           {olds: props("lid", props("level", 1, "code", "")), news: props(), want: map[string]p.DiffKind{"lid": p.Delete}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp, err := ruled(&shelf{}, rules).Diff(t.Context(), p.DiffRequest{Urn: urn("b"), State: tc.state, OldInputs: tc.olds, Inputs: tc.news})

@@ -80,12 +80,13 @@ func TestMarksFollowValues(t *testing.T) {
 }
 
 type big struct {
-	Size int64  `json:"size,omitempty,string"`
-	Bigs []*big `json:"bigs,omitempty"`
+	Size            int64    `json:"size,omitempty,string"`
+	Bigs            []*big   `json:"bigs,omitempty"`
+	ForceSendFields []string `json:"-"`
 }
 
 func TestNumbersThatGoogleKeepsInStringsAreNumbers(t *testing.T) {
-	m := mustEncode(t, map[string]any{"size": 5, "bigs": []any{map[string]any{"size": 1 << 40}}})
+	m := mustEncode(t, map[string]any{"size": 5, "bigs": []any{map[string]any{"size": 1 << 40, "bigs": []any{}}, map[string]any{"size": 0, "bigs": []any{}}}})
 	var b big
 	if err := Decode(m, &b); err != nil || b.Size != 5 || b.Bigs[0].Size != 1<<40 {
 		t.Fatalf("decoded %+v, %v", b, err)

@@ -1,0 +1,379 @@
+package plugins_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	crm "google.golang.org/api/cloudresourcemanager/v1"
+	"google.golang.org/api/container/v1"
+	"google.golang.org/api/iam/v1"
+	"google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/storage/v1"
+
+	"github.com/strata-platform/strata/internal/local/plugins/gcp"
+	"github.com/strata-platform/strata/internal/local/plugins/random"
+)
+
+// need is a role that the program in testdata/every needs.
+type need struct {
+	role      string
+	resources []string // at which a run stops without the role
+	names     string   // what the refusal names
+}
+
+func needs(t *testing.T) []need {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("testdata", "every", "roles.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []need
+	for line := range strings.Lines(string(content)) {
+		if words := strings.Fields(line); len(words) == 3 && words[0] != "#" {
+			all = append(all, need{words[0], strings.Split(words[1], ","), words[2]})
+		}
+	}
+	return all
+}
+
+// deployer is a service account of the cloud, and its key.
+type deployer struct {
+	cloud  cloud // as the account
+	owner  owner
+	member string
+}
+
+func (c cloud) newDeployer(t *testing.T) deployer {
+	t.Helper()
+	o := c.asOwner(t)
+	account, err := o.iam.Projects.ServiceAccounts.Create("projects/"+project, &iam.CreateServiceAccountRequest{AccountId: "deployer"}).Context(t.Context()).Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := o.iam.Projects.ServiceAccounts.Keys.Create(account.Name, &iam.CreateServiceAccountKeyRequest{}).Context(t.Context()).Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := base64.StdEncoding.DecodeString(key.PrivateKeyData)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return deployer{cloud{url: c.url, owner: string(content)}, o, "serviceAccount:" + account.Email}
+}
+
+// grant gives the account these roles on the project, and takes all others.
+func (d deployer) grant(t *testing.T, roles []string) {
+	t.Helper()
+	p, err := d.owner.projects.Projects.GetIamPolicy(project, &crm.GetIamPolicyRequest{
+		Options: &crm.GetPolicyOptions{RequestedPolicyVersion: 3},
+	}).Context(t.Context()).Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Bindings = slices.DeleteFunc(p.Bindings, func(b *crm.Binding) bool { return slices.Equal(b.Members, []string{d.member}) })
+	for _, role := range roles {
+		p.Bindings = append(p.Bindings, &crm.Binding{Role: role, Members: []string{d.member}})
+	}
+	if _, err := d.owner.projects.Projects.SetIamPolicy(project, &crm.SetIamPolicyRequest{Policy: p}).Context(t.Context()).Do(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEveryType runs a program with every type under the key of a service account that has exactly the roles it needs.
+func TestEveryType(t *testing.T) {
+	c := newCloud(t)
+	d := c.newDeployer(t)
+	s := d.cloud.newStack(t)
+	program, err := os.ReadFile(filepath.Join("testdata", "every", "Pulumi.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write(t, string(program))
+	s.run(t, "stack", "init", "dev")
+	var roles []string
+	for _, n := range needs(t) {
+		roles = append(roles, n.role)
+	}
+
+	var targets []string
+	for _, n := range needs(t) {
+		for _, r := range n.resources {
+			targets = append(targets, "--target", "**::"+r)
+		}
+		d.grant(t, slices.DeleteFunc(slices.Clone(roles), func(r string) bool { return r == n.role }))
+		out, err := s.try(t, append([]string{"up", "--yes", "--skip-preview"}, targets...)...)
+		if err == nil || !strings.Contains(out, n.names) {
+			t.Fatalf("without %s, up says: %v\n%s", n.role, err, out)
+		}
+	}
+
+	d.grant(t, roles)
+	s.run(t, "up", "--yes", "--skip-preview")
+	outputs := s.outputs(t)
+	t.Run("every type is there", func(t *testing.T) {
+		var exported struct {
+			Deployment struct{ Resources []struct{ Type string } }
+		}
+		if err := json.Unmarshal([]byte(s.run(t, "stack", "export")), &exported); err != nil {
+			t.Fatal(err)
+		}
+		there := map[string]bool{}
+		for _, r := range exported.Deployment.Resources {
+			there[r.Type] = true
+		}
+		for token := range gcp.Package().Resources {
+			if !there[token] {
+				t.Errorf("%s is not in the program", token)
+			}
+		}
+		for token := range random.Package().Resources {
+			if !there[token] {
+				t.Errorf("%s is not in the program", token)
+			}
+		}
+	})
+	t.Run("its parts work", func(t *testing.T) {
+		if err := login(t, outputs["host"], "shop", outputs["password"]); err != nil {
+			t.Error(err)
+		}
+		if login(t, outputs["host"], "shop", "wrong") == nil {
+			t.Error("a wrong password was let in")
+		}
+	})
+	t.Run("its secrets stay secret", func(t *testing.T) {
+		if out := s.run(t, "stack", "output"); strings.Contains(out, outputs["password"]) || strings.Contains(out, outputs["key"]) {
+			t.Error("a secret output is shown")
+		}
+		for _, secret := range []string{outputs["password"], outputs["key"]} {
+			if file := s.find(t, secret); file != "" {
+				t.Errorf("a secret stands in plain text in %s", file)
+			}
+		}
+	})
+	t.Run("a second up and a refresh change nothing", func(t *testing.T) {
+		s.run(t, "up", "--yes", "--skip-preview", "--expect-no-changes")
+		s.run(t, "refresh", "--yes", "--skip-preview", "--expect-no-changes")
+	})
+	t.Run("what somebody changed is seen and mended", func(t *testing.T) {
+		d.owner.meddle(t)
+		out := s.run(t, "refresh", "--yes", "--skip-preview")
+		for _, r := range []string{"account", "bucket", "cluster", "pool", "instance", "role", "minters"} {
+			if !changed(out, r, "updated") {
+				t.Errorf("refresh does not see the change of %s:\n%s", r, out)
+			}
+		}
+		for _, r := range []string{"database", "user", "writer", "service"} {
+			if !changed(out, r, "deleted") {
+				t.Errorf("refresh does not see that %s is gone:\n%s", r, out)
+			}
+		}
+		s.run(t, "up", "--yes", "--skip-preview")
+		s.run(t, "up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+		if err := login(t, outputs["host"], "shop", outputs["password"]); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("a changed title is an update in place, another name a replacement", func(t *testing.T) {
+		s.run(t, "config", "set", "title", "The web")
+		s.write(t, strings.ReplaceAll(string(program), "name: shop, host", "name: store, host"))
+		out := s.run(t, "up", "--yes", "--skip-preview")
+		if !strings.Contains(out, "2 updated") || !strings.Contains(out, "1 replaced") {
+			t.Errorf("up says:\n%s", out)
+		}
+	})
+	t.Run("it can be imported", func(t *testing.T) { s.importAll(t, outputs) })
+	t.Run("down leaves nothing", func(t *testing.T) {
+		s.run(t, "destroy", "--yes", "--skip-preview")
+		if out := s.run(t, "stack", "export"); strings.Contains(out, "gcp:") {
+			t.Errorf("the state still has objects:\n%s", out)
+		}
+		d.owner.requireNothing(t)
+	})
+}
+
+// changed says whether the display of a run tells that something happened to a resource.
+func changed(out, name, what string) bool {
+	for line := range strings.Lines(out) {
+		if words := strings.Fields(line); len(words) > 3 && slices.Contains(words, name) && slices.Contains(words, what) {
+			return true
+		}
+	}
+	return false
+}
+
+// meddle changes something of most objects of the program, and deletes others.
+func (o owner) meddle(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	account := "projects/" + project + "/serviceAccounts/team-web@" + project + ".iam.gserviceaccount.com"
+	nodes := "projects/" + project + "/serviceAccounts/strata-nodes@" + project + ".iam.gserviceaccount.com"
+	cluster := "projects/" + project + "/locations/europe-west1-b/clusters/strata"
+	for name, do := range map[string]func() error{
+		"account": func() error {
+			_, err := o.iam.Projects.ServiceAccounts.Patch(account, &iam.PatchServiceAccountRequest{
+				ServiceAccount: &iam.ServiceAccount{DisplayName: "Meddled"}, UpdateMask: "displayName",
+			}).Context(ctx).Do()
+			return err
+		},
+		"role": func() error {
+			_, err := o.iam.Projects.Roles.Patch("projects/"+project+"/roles/reader", &iam.Role{
+				IncludedPermissions: []string{"cloudsql.instances.get"},
+			}).UpdateMask("includedPermissions").Context(ctx).Do()
+			return err
+		},
+		"minters": func() error {
+			_, err := o.iam.Projects.ServiceAccounts.SetIamPolicy(nodes, &iam.SetIamPolicyRequest{Policy: &iam.Policy{}}).Context(ctx).Do()
+			return err
+		},
+		"bucket": func() error {
+			_, err := o.storage.Buckets.Patch("strata-local-state", &storage.Bucket{
+				Labels: map[string]string{"title": "meddled"}, Versioning: &storage.BucketVersioning{ForceSendFields: []string{"Enabled"}},
+			}).Context(ctx).Do()
+			return err
+		},
+		"writer": func() error {
+			p, err := o.storage.Buckets.GetIamPolicy("strata-local-state").Context(ctx).Do()
+			if err != nil {
+				return err
+			}
+			p.Bindings = slices.DeleteFunc(p.Bindings, func(b *storage.PolicyBindings) bool { return b.Role == "roles/storage.objectUser" })
+			_, err = o.storage.Buckets.SetIamPolicy("strata-local-state", p).Context(ctx).Do()
+			return err
+		},
+		"cluster and pool": func() error {
+			// One after the other: a cluster takes one change at a time.
+			pools := o.container.Projects.Locations.Clusters.NodePools
+			if _, err := pools.SetSize(cluster+"/nodePools/main", &container.SetNodePoolSizeRequest{NodeCount: 5}).Context(ctx).Do(); err != nil {
+				return err
+			}
+			live, err := o.container.Projects.Locations.Clusters.Get(cluster).Context(ctx).Do()
+			if err != nil {
+				return err
+			}
+			_, err = o.container.Projects.Locations.Clusters.SetResourceLabels(cluster, &container.SetLabelsRequest{
+				LabelFingerprint: live.LabelFingerprint, ResourceLabels: map[string]string{"made-by": "somebody"},
+			}).Context(ctx).Do()
+			return err
+		},
+		"user, database and instance": func() error {
+			if _, err := o.sql.Users.Delete(project, "strata").Name("shop").Host("%").Context(ctx).Do(); err != nil {
+				return err
+			}
+			if _, err := o.sql.Databases.Delete(project, "strata", "shop").Context(ctx).Do(); err != nil {
+				return err
+			}
+			_, err := o.sql.Instances.Patch(project, "strata", &sqladmin.DatabaseInstance{
+				Settings: &sqladmin.Settings{
+					UserLabels:          map[string]string{"made-by": "somebody"},
+					BackupConfiguration: &sqladmin.BackupConfiguration{ForceSendFields: []string{"Enabled", "BinaryLogEnabled"}},
+				},
+			}).Context(ctx).Do()
+			return err
+		},
+		"service": func() error {
+			_, err := o.services.Services.Disable("projects/"+project+"/services/pubsub.googleapis.com", nil).Context(ctx).Do()
+			return err
+		},
+	} {
+		if err := do(); err != nil {
+			t.Fatalf("meddle with %s: %v", name, err)
+		}
+	}
+}
+
+// requireNothing checks that the project holds nothing of the program.
+func (o owner) requireNothing(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	clusters, err := o.container.Projects.Locations.Clusters.List("projects/" + project + "/locations/-").Context(ctx).Do()
+	if err != nil || len(clusters.Clusters) > 0 {
+		t.Errorf("clusters: %v, %v", clusters, err)
+	}
+	instances, err := o.sql.Instances.List(project).Context(ctx).Do()
+	if err != nil || len(instances.Items) > 0 {
+		t.Errorf("instances: %v, %v", instances, err)
+	}
+	buckets, err := o.storage.Buckets.List(project).Context(ctx).Do()
+	if err != nil || len(buckets.Items) > 0 {
+		t.Errorf("buckets: %v, %v", buckets, err)
+	}
+	accounts, err := o.iam.Projects.ServiceAccounts.List("projects/" + project).Context(ctx).Do()
+	if err != nil || len(accounts.Accounts) != 1 {
+		t.Errorf("service accounts: %v, %v; want the deployer's only", accounts, err)
+	}
+	policy, err := o.projects.Projects.GetIamPolicy(project, &crm.GetIamPolicyRequest{
+		Options: &crm.GetPolicyOptions{RequestedPolicyVersion: 3},
+	}).Context(ctx).Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range policy.Bindings {
+		if b.Condition != nil {
+			t.Errorf("%s is still bound under a condition", b.Role)
+		}
+	}
+}
+
+// importAll imports what can be imported into a second stack. What was imported is what the program says.
+func (s *stack) importAll(t *testing.T, outputs map[string]string) {
+	t.Helper()
+	type resource struct {
+		Type string `json:"type"`
+		Name string `json:"name"`
+		ID   string `json:"id"`
+	}
+	account := "projects/" + project + "/serviceAccounts/team-web@" + project + ".iam.gserviceaccount.com"
+	nodes := "projects/" + project + "/serviceAccounts/strata-nodes@" + project + ".iam.gserviceaccount.com"
+	member := "serviceAccount:team-web@" + project + ".iam.gserviceaccount.com"
+	resources := []resource{
+		{"gcp:projects/service:Service", "service", project + "/pubsub.googleapis.com"},
+		{"gcp:projects/iAMCustomRole:IAMCustomRole", "role", project + "/reader"},
+		{"gcp:serviceaccount/account:Account", "account", account},
+		{"gcp:serviceaccount/account:Account", "nodes", nodes},
+		{"gcp:serviceaccount/iAMMember:IAMMember", "actAs", account + " roles/iam.serviceAccountUser user:engineer@example.com"},
+		{"gcp:serviceaccount/iAMBinding:IAMBinding", "minters", nodes + " roles/iam.serviceAccountTokenCreator"},
+		{"gcp:projects/iAMMember:IAMMember", "grant", project + " projects/" + project + "/roles/reader " + member + " shop"},
+		{"gcp:storage/bucket:Bucket", "bucket", project + "/strata-local-state"},
+		{"gcp:storage/bucketIAMMember:BucketIAMMember", "writer", "b/strata-local-state roles/storage.objectUser " + member},
+		{"gcp:container/cluster:Cluster", "cluster", "europe-west1-b/strata"},
+		{"gcp:container/nodePool:NodePool", "pool", project + "/europe-west1-b/strata/main"},
+		{"gcp:sql/databaseInstance:DatabaseInstance", "instance", "strata"},
+		{"gcp:sql/database:Database", "database", "strata/shop"},
+		{"gcp:sql/user:User", "user", project + "/strata/%/store"},
+		{"random:index/randomPassword:RandomPassword", "password", outputs["password"]},
+		{"random:index/randomInteger:RandomInteger", "number", "3,1,6"},
+		{"random:index/randomUuid:RandomUuid", "uuid", "aabbccdd-eeff-0011-2233-445566778899"},
+	}
+	content, err := json.Marshal(map[string]any{"resources": resources})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "import.json")
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.run(t, "stack", "init", "imported")
+	defer s.run(t, "stack", "select", "dev")
+	defer s.run(t, "stack", "rm", "imported", "--force", "--yes")
+	s.run(t, "import", "--file", file, "--yes", "--skip-preview", "--protect=false", "--generate-code=false")
+	s.run(t, "config", "set", "title", "The web")
+
+	// What is the provider's own is not told: an imported object is protected, and nobody knows the password.
+	own := []string{"cluster", "instance", "user"}
+	args := []string{"preview", "--expect-no-changes"}
+	for _, r := range resources {
+		if !strings.HasPrefix(r.Type, "random:") && !slices.Contains(own, r.Name) {
+			args = append(args, "--target", "**::"+r.Name)
+		}
+	}
+	s.run(t, args...)
+	out := s.run(t, "preview", "--target", "**::cluster", "--target", "**::instance")
+	if !changed(out, "instance", "update") || !changed(out, "cluster", "update") || !strings.Contains(out, "~ 2 to update") || strings.Contains(out, "replace") {
+		t.Errorf("preview of what was imported says:\n%s", out)
+	}
+}
