@@ -105,9 +105,9 @@ func At(dir string) (Home, error) {
 
 // resolve follows the links in a path of which the end need not exist.
 func resolve(path string) (string, error) {
-	real, err := filepath.EvalSymlinks(path)
+	resolved, err := filepath.EvalSymlinks(path)
 	if !errors.Is(err, fs.ErrNotExist) {
-		return real, err
+		return resolved, err
 	}
 	parent, err := resolve(filepath.Dir(path))
 	return filepath.Join(parent, filepath.Base(path)), err

@@ -85,7 +85,7 @@ func livesIn(pid int, folders []string) bool {
 	if err != nil {
 		return false
 	}
-	for _, variable := range bytes.Split(environment, []byte{0}) {
+	for variable := range bytes.SplitSeq(environment, []byte{0}) {
 		home, ok := bytes.CutPrefix(variable, []byte("HOME="))
 		if !ok {
 			continue
