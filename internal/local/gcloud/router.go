@@ -12,7 +12,7 @@ import (
 // service is one emulated API.
 type service struct {
 	name   string // as Service Usage calls it
-	title  string
+	title  string // empty for what is no API that a project enables
 	prefix string // first segment of its paths here
 	routes []route
 	// scopes are what a token may be for besides all of Google Cloud, and readScopes those that only allow to read.

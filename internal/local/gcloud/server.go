@@ -77,7 +77,7 @@ func New(options Options) (*Server, error) {
 	s.services = map[string]*service{}
 	for _, svc := range []*service{
 		s.iamService(), s.resourceManagerService(), s.containerService(), s.sqlService(), s.serviceUsageService(),
-		s.storageService(), s.computeService(),
+		s.storageService(), s.computeService(), s.identityService(),
 	} {
 		svc.routes = compile(svc.routes)
 		s.services[svc.prefix] = svc

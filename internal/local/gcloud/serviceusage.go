@@ -79,7 +79,9 @@ func (s *Server) isEnabled(tx *bbolt.Tx, about *project, name string) (bool, err
 func (s *Server) serviceNames() []string {
 	names := make([]string, 0, len(s.services))
 	for _, svc := range s.services {
-		names = append(names, svc.name)
+		if svc.title != "" {
+			names = append(names, svc.name)
+		}
 	}
 	return names
 }

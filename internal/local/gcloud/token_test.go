@@ -132,6 +132,31 @@ func TestTokenEndsWithItsKeyItsAccountAndItsHour(t *testing.T) {
 	}
 }
 
+func TestCallersAreToldWhoTheyAre(t *testing.T) {
+	c := newCloud(t, false)
+	email, file := c.account("team-web")
+	made, err := c.owner().iam.Projects.ServiceAccounts.Get("projects/-/serviceAccounts/" + email).Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, err := c.ownerTokens().Token()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for token, want := range map[string]string{
+		c.token(file):     `{"email":"` + email + `","email_verified":true,"sub":"` + made.UniqueId + `"}`,
+		owner.AccessToken: `{"email":"` + engineer + `","email_verified":true,"sub":"`,
+	} {
+		status, body := c.ask("GET", "/openidconnect/v1/userinfo", token, "")
+		if status != 200 || !strings.HasPrefix(compact(t, body), want) {
+			t.Errorf("answer is %d %s; want %s", status, body, want)
+		}
+	}
+	if status, body := c.ask("GET", "/openidconnect/v1/userinfo", "ya29.x", ""); status != 401 {
+		t.Errorf("somebody unknown is answered with %d %s", status, body)
+	}
+}
+
 func TestTokenSurvivesRestart(t *testing.T) {
 	c := newCloud(t, false)
 	_, file := c.account("team-web", "roles/viewer")
