@@ -3,6 +3,7 @@ package gcloud
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 )
 
 // selection is what the fields parameter of a call leaves of an answer: for each field, what it leaves of it. An empty
@@ -53,9 +54,7 @@ func (s selection) parsePath(text string) (rest string, ok bool) {
 		if !ok || after == "" || after[0] != ')' {
 			return "", false
 		}
-		for field, of := range inner {
-			s[name][field] = of
-		}
+		maps.Copy(s[name], inner)
 		return after[1:], true
 	}
 	return text, true
