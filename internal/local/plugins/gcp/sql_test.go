@@ -65,6 +65,9 @@ func TestSQL(t *testing.T) {
 	if changes := pl.diff(instance, inputs); len(changes) > 0 {
 		t.Errorf("an unchanged instance has changes: %v", changes)
 	}
+	if login(t, host, "root", "root-1", "") == nil {
+		t.Error("the default user root, which anybody might know, was left on the instance")
+	}
 
 	t.Run("what replaces an instance", func(t *testing.T) {
 		for path, value := range map[string]any{"region": "europe-west4", "name": "other"} {
@@ -154,4 +157,14 @@ func TestSQL(t *testing.T) {
 			t.Error("the instance is still there")
 		}
 	})
+}
+
+func TestPostgres(t *testing.T) {
+	newCloudWith(t, newDatabases(t))
+	pl := newPlugin(t, property.Map{})
+	pl.create(instanceType, fromJSON(t, `{"name": "strata", "databaseVersion": "POSTGRES_15", "settings": {"tier": "db-f1-micro"}}`))
+	_, err := pl.try(userType, fromJSON(t, `{"name": "shop", "instance": "strata", "host": "%", "password": "first"}`))
+	if err == nil || !strings.Contains(err.Error(), "only users of MySQL have one") {
+		t.Errorf("a user with a host: %v", err)
+	}
 }

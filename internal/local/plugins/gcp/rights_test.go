@@ -1,0 +1,135 @@
+package gcp_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	p "github.com/pulumi/pulumi-go-provider"
+	"github.com/pulumi/pulumi/sdk/v3/go/property"
+
+	"github.com/strata-platform/strata/internal/local/plugins/gcp"
+	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+)
+
+// documentedRoles returns the roles that the reference page says each type needs, by the type's token.
+func documentedRoles(t *testing.T) map[string][]string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(toolchaintest.Root(t), "docs", "reference", "emulated-google-cloud.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := map[string]string{}
+	for token := range gcp.Package().Resources {
+		tokens[regexp.MustCompile(`/\w+:`).ReplaceAllString(token, ":")] = token
+	}
+	roles := map[string][]string{}
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 4 || !strings.HasPrefix(cells[1], " `gcp:") {
+			continue
+		}
+		for _, word := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[1], -1) {
+			token := tokens[word[1]]
+			if token == "" {
+				t.Errorf("the page names %s, which the plugin does not have", word[1])
+			}
+			for _, role := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[2], -1) {
+				roles[token] = append(roles[token], role[1])
+			}
+		}
+	}
+	return roles
+}
+
+// lives makes an object, reads it and removes it, as far as it is let.
+func (pl plugin) lives(typ string, inputs property.Map) error {
+	o, err := pl.try(typ, inputs)
+	if err != nil {
+		return err
+	}
+	if _, err := pl.provider.Read(pl.t.Context(), p.ReadRequest{ID: o.id, Urn: urn(typ, "it"), Properties: o.state, Inputs: o.inputs}); err != nil {
+		return err
+	}
+	return pl.provider.Delete(pl.t.Context(), p.DeleteRequest{ID: o.id, Urn: urn(typ, "it"), Properties: o.state, OldInputs: o.inputs})
+}
+
+// TestRolesInTheReference makes an object of every type in the identity of a service account that has exactly the roles
+// of the reference page, and is refused without any one of them.
+func TestRolesInTheReference(t *testing.T) {
+	documented := documentedRoles(t)
+	for token := range gcp.Package().Resources {
+		if len(documented[token]) == 0 {
+			t.Errorf("the page does not say which roles %s needs", token)
+		}
+	}
+	newCloudWith(t, newDatabases(t))
+	owner := newPlugin(t, property.Map{})
+	account := owner.create(accountType, props("accountId", "deployer"))
+	deployer := owner.as(owner.create(keyType, props("serviceAccountId", account.state.Get("name").AsString())))
+	owner.create(accountType, props("accountId", "target"))
+	grant := func(role string) object {
+		return owner.create(memberType, props("project", project, "role", role, "member", account.state.Get("member").AsString()))
+	}
+	// A cluster and an instance have to be gone before others can be made; the owner makes those that the rest lies in.
+	order := slices.SortedFunc(maps.Keys(documented), func(a, b string) int {
+		return strings.Compare(fmt.Sprint(a != clusterType && a != instanceType, a), fmt.Sprint(b != clusterType && b != instanceType, b))
+	})
+	prepared := false
+	for _, typ := range order {
+		if !prepared && typ != clusterType && typ != instanceType {
+			prepared = true
+			owner.create(clusterType, fromJSON(t, ordinary[clusterType]))
+			owner.create(instanceType, fromJSON(t, ordinary[instanceType], `{"name": "shared"}`))
+			owner.create(bucketType, fromJSON(t, ordinary[bucketType], `{"name": "strata-shared"}`))
+		}
+		t.Run(typ, func(t *testing.T) {
+			granted := map[string]object{}
+			for _, role := range documented[typ] {
+				granted[role] = grant(role)
+			}
+			if err := deployer.lives(typ, attempt(t, typ, 0)); err != nil {
+				t.Errorf("with %v: %v", documented[typ], err)
+			}
+			for i, role := range documented[typ] {
+				owner.remove(granted[role])
+				if err := deployer.lives(typ, attempt(t, typ, i+1)); err == nil {
+					t.Errorf("%s is not needed", role)
+				}
+				granted[role] = grant(role)
+			}
+			for _, o := range granted {
+				owner.remove(o)
+			}
+		})
+	}
+}
+
+// attempt returns inputs of a type, with names of their own for each attempt: one that is refused half-way leaves
+// something behind.
+func attempt(t *testing.T, typ string, number int) property.Map {
+	t.Helper()
+	target := "projects/" + project + "/serviceAccounts/target@" + project + ".iam.gserviceaccount.com"
+	own := map[string]string{
+		accountType:      `{"accountId": "team-%d"}`,
+		keyType:          `{"serviceAccountId": "` + target + `"}`,
+		bindingType:      `{"serviceAccountId": "` + target + `"}`,
+		actAsType:        `{"serviceAccountId": "` + target + `"}`,
+		memberType:       `{}`,
+		roleType:         `{"roleId": "tenant%d"}`,
+		serviceType:      `{"service": "pubsub.googleapis.com"}`,
+		clusterType:      `{"name": "own-%d", "deletionProtection": false}`,
+		poolType:         `{"name": "own-%d"}`,
+		instanceType:     `{"name": "own-%d", "deletionProtection": false}`,
+		databaseType:     `{"name": "own%d", "instance": "shared"}`,
+		userType:         `{"name": "own%d", "instance": "shared"}`,
+		bucketType:       `{"name": "strata-own-%d"}`,
+		bucketMemberType: `{"bucket": "strata-shared"}`,
+	}
+	return fromJSON(t, ordinary[typ], strings.ReplaceAll(own[typ], "%d", fmt.Sprint(number)))
+}
