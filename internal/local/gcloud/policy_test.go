@@ -150,6 +150,20 @@ func TestPolicyIsChangedWhereItsMaskSays(t *testing.T) {
 	refused(t, err, 400, "colour")
 }
 
+func TestGooglesOwnAccountsAreMembers(t *testing.T) {
+	c := newCloud(t, false)
+	for _, member := range []string{
+		"serviceAccount:service-123@container-engine-robot.iam.gserviceaccount.com", "serviceAccount:service-123@gcp-sa-pubsub.iam.gserviceaccount.com",
+		"serviceAccount:p123-abc@gcp-sa-cloud-sql.iam.gserviceaccount.com", "serviceAccount:123-compute@developer.gserviceaccount.com",
+		"serviceAccount:123@cloudservices.gserviceaccount.com", "group:admins@example.com",
+		"principal://iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/subject/s",
+	} {
+		if err := addMember(c.owner().projects, member, "roles/browser"); err != nil {
+			t.Errorf("%s: %v", member, err)
+		}
+	}
+}
+
 func TestMembersOfADomainAndOfAPool(t *testing.T) {
 	c := newCloud(t, false)
 	domain := engineer[strings.Index(engineer, "@")+1:]
@@ -202,6 +216,8 @@ func TestPolicyThatCannotBeEnforcedIsRefused(t *testing.T) {
 		"custom role that is not":  {&crm.Binding{Role: "projects/strata-local/roles/none", Members: []string{"user:a@example.com"}}, "does not exist in the resource's hierarchy"},
 		"member without a kind":    {&crm.Binding{Role: "roles/viewer", Members: []string{"a@example.com"}}, "Invalid member"},
 		"account that is not":      {&crm.Binding{Role: "roles/viewer", Members: []string{"serviceAccount:none@strata-local.iam.gserviceaccount.com"}}, "Service account none@strata-local.iam.gserviceaccount.com does not exist."},
+		"account of nowhere":       {&crm.Binding{Role: "roles/viewer", Members: []string{"serviceAccount:team@strata-locl.iam.gserviceaccount.com"}}, "Service account team@strata-locl.iam.gserviceaccount.com does not exist."},
+		"pool of nowhere":          {&crm.Binding{Role: "roles/viewer", Members: []string{"serviceAccount:strata-locl.svc.id.goog[team/default]"}}, "Identity Pool does not exist"},
 		"role that Google has not": {&crm.Binding{Role: "roles/cloudsql.amdin", Members: []string{"user:a@example.com"}}, "Role roles/cloudsql.amdin is not supported"},
 		"everybody":                {&crm.Binding{Role: "roles/viewer", Members: []string{"allUsers"}}, "Members of type allUsers are not supported"},
 		"pool that is not":         {&crm.Binding{Role: "roles/viewer", Members: []string{"serviceAccount:strata-local.svc.id.goog[team/default]"}}, "Identity Pool does not exist (strata-local.svc.id.goog)"},

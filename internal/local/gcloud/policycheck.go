@@ -139,14 +139,9 @@ func checkMember(tx *bbolt.Tx, member string, binding *crm.Binding, current *crm
 	return checkAccountMember(tx, name)
 }
 
-// checkPoolMember refuses the Kubernetes service accounts of a workload identity pool that no cluster here has made. Of
-// other projects' pools nothing is known.
+// checkPoolMember refuses the Kubernetes service accounts of a workload identity pool that no cluster here has made.
 func checkPoolMember(tx *bbolt.Tx, pool string) error {
-	home, err := findProject(tx, strings.TrimSuffix(pool, ".svc.id.goog"))
-	if err != nil || home == nil {
-		return err
-	}
-	all, err := list[cluster](tx, clusters, home.ID+"/")
+	all, err := list[cluster](tx, clusters, strings.TrimSuffix(pool, ".svc.id.goog")+"/")
 	if err != nil {
 		return err
 	}
@@ -159,21 +154,24 @@ func checkPoolMember(tx *bbolt.Tx, pool string) error {
 		"in the `name` attribute in the configuration API.", pool)
 }
 
-// checkAccountMember refuses a service account of a project here that does not exist. Google's own accounts are let in.
+// serviceAgents are accounts that Google's services make in projects of their own.
+var serviceAgents = regexp.MustCompile(`^((service|project)-[a-z0-9-]+@.*|.*@gcp-sa-.*)` + regexp.QuoteMeta(accountDomain) + `$`)
+
+// checkAccountMember refuses a service account that does not exist. Google's own accounts are let in.
 func checkAccountMember(tx *bbolt.Tx, email string) error {
-	id, ok := accountProject(email)
+	home, ok := accountProject(email)
 	if !ok {
 		return nil
 	}
-	home, err := findProject(tx, id)
-	if err != nil || home == nil {
-		return err
-	}
-	account, err := findAccount(tx, id, email)
+	account, err := findAccount(tx, home, email)
 	if err != nil {
 		return err
 	}
-	if account == nil {
+	known, err := findProject(tx, home)
+	if err != nil {
+		return err
+	}
+	if account == nil && (known != nil || !serviceAgents.MatchString(email)) {
 		return invalidArgument("Service account %s does not exist.", email)
 	}
 	return nil
