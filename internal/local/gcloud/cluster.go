@@ -31,6 +31,8 @@ type cluster struct {
 	Cluster *container.Cluster `json:"cluster"`
 	Project string             `json:"project"`
 	Access  ClusterAccess      `json:"access"`
+	// Busy is the operation that goes on, if any.
+	Busy string `json:"busy,omitempty"`
 }
 
 // Values of a cluster's or a node pool's status.
@@ -82,11 +84,8 @@ func (s *Server) createCluster(c *call) (any, error) {
 				return err
 			}
 		}
-		if err := put(tx, clusters, created.key(), created); err != nil {
-			return err
-		}
 		var err error
-		op, err = s.newClusterOperation(tx, created, "CREATE_CLUSTER", created.link())
+		op, err = s.beginClusterOperation(tx, created, "CREATE_CLUSTER")
 		return err
 	})
 	if err != nil {
@@ -175,15 +174,12 @@ func (s *Server) listClusters(c *call) (any, error) {
 func (s *Server) deleteCluster(c *call) (any, error) {
 	var op *clusterOperation
 	err := withCluster(c, s.store.update, func(tx *bbolt.Tx, found *cluster) error {
-		if err := requireIdle(tx, found); err != nil {
+		if err := found.idle(); err != nil {
 			return err
 		}
 		found.Cluster.Status = stopping
-		if err := put(tx, clusters, found.key(), found); err != nil {
-			return err
-		}
 		var err error
-		op, err = s.newClusterOperation(tx, found, "DELETE_CLUSTER", found.link())
+		op, err = s.beginClusterOperation(tx, found, "DELETE_CLUSTER")
 		return err
 	})
 	if err != nil {

@@ -41,6 +41,16 @@ func (s *Server) newClusterOperation(tx *bbolt.Tx, on *cluster, kind, target str
 	return op, putOperation(tx, clusterOps, op.key(), op, func(old *clusterOperation) bool { return old.Operation.Status == "DONE" })
 }
 
+// beginClusterOperation stores an operation that keeps its cluster busy, and the cluster with it.
+func (s *Server) beginClusterOperation(tx *bbolt.Tx, on *cluster, kind string) (*clusterOperation, error) {
+	op, err := s.newClusterOperation(tx, on, kind, on.link())
+	if err != nil {
+		return nil, err
+	}
+	on.Busy = op.Operation.Name
+	return op, put(tx, clusters, on.key(), on)
+}
+
 // doneClusterOperation stores an operation whose work was done in the same transaction.
 func (s *Server) doneClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*container.Operation, error) {
 	op, err := s.newClusterOperation(tx, on, kind, target)
@@ -97,6 +107,7 @@ func (s *Server) endClusterOperation(tx *bbolt.Tx, key, kind string, access Clus
 	if err != nil || on == nil {
 		return err
 	}
+	on.Busy = ""
 	switch {
 	case fault != nil:
 		on.Cluster.Status, on.Cluster.StatusMessage = failed, fault.Error()
@@ -112,14 +123,12 @@ func (s *Server) endClusterOperation(tx *bbolt.Tx, key, kind string, access Clus
 	return put(tx, clusters, key, on)
 }
 
-// requireIdle refuses a change to a cluster while another one goes on.
-func requireIdle(tx *bbolt.Tx, on *cluster) error {
-	return each(tx, clusterOps, on.Project+"/"+on.Cluster.Location+"/", func(_ string, op *clusterOperation) error {
-		if op.Cluster == on.key() && op.Operation.Status != "DONE" {
-			return failedPrecondition("Cluster is running incompatible operation %s.", op.Operation.Name)
-		}
-		return nil
-	})
+// idle refuses a change to a cluster while another one goes on.
+func (k *cluster) idle() error {
+	if k.Busy != "" {
+		return failedPrecondition("Cluster is running incompatible operation %s.", k.Busy)
+	}
+	return nil
 }
 
 func (s *Server) getClusterOperation(c *call) (any, error) {

@@ -247,7 +247,7 @@ func getPath(whole map[string]any, path string) any {
 func (s *Server) changeFields(c *call, kind string, change func(*cluster) error) (any, error) {
 	var answer *container.Operation
 	err := withCluster(c, s.store.update, func(tx *bbolt.Tx, on *cluster) error {
-		if err := requireIdle(tx, on); err != nil {
+		if err := on.idle(); err != nil {
 			return err
 		}
 		if err := change(on); err != nil {

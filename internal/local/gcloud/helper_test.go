@@ -42,7 +42,9 @@ type cloud struct {
 	url      string
 	handler  atomic.Pointer[gcloud.Server]
 	clusters gcloud.ClusterRuntime
-	engineer []byte // credentials of the project's owner
+	// databases runs instances where Dolt does not.
+	databases gcloud.DatabaseRuntime
+	engineer  []byte // credentials of the project's owner
 }
 
 // newCloud starts an emulator. With Dolt it has databases, without it has none.
@@ -63,7 +65,7 @@ func newCloud(t testing.TB, withDolt bool) *cloud {
 
 func (c *cloud) start(withDolt bool) {
 	c.t.Helper()
-	options := gcloud.Options{Dir: c.dir, BaseURL: c.url, Clusters: c.clusters}
+	options := gcloud.Options{Dir: c.dir, BaseURL: c.url, Clusters: c.clusters, Databases: c.databases}
 	if withDolt {
 		binary := toolchaintest.Path(c.t, "dolt")
 		options.Databases = dolt.New(dolt.Options{

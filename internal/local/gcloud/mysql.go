@@ -3,23 +3,18 @@ package gcloud
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// What the API does to a MySQL instance is done in SQL, and what it answers of databases and users is read from the
-// server, so that a change made in SQL is seen as on Cloud SQL.
-
-// anyHost is the host of a user that may come from anywhere, which is what the API makes by default.
-const anyHost = "%"
-
-type mysqlDatabase struct{ name, charset, collation string }
-
-type mysqlUser struct{ name, host string }
-
-func (u mysqlUser) String() string { return quoteText(u.name) + "@" + quoteText(u.host) }
+// mysqlEngine is the engine of a MySQL instance. What the API does is done in SQL, and what it answers of databases and
+// users is read from the server, so that a change made in SQL is seen as on Cloud SQL.
+type mysqlEngine struct{ Database }
 
 // systemDatabases are the server's own.
-const systemDatabases = "'information_schema', 'mysql', 'performance_schema', 'sys'"
+var systemDatabases = []string{"information_schema", "mysql", "performance_schema", "sys"}
+
+func (u sqlUser) quoted() string { return quoteText(u.Name) + "@" + quoteText(u.Host) }
 
 func quoteText(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(text) + "'"
@@ -27,37 +22,111 @@ func quoteText(text string) string {
 
 func quoteName(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// databasesOf lists the databases of a server, or the one called name.
-func databasesOf(ctx context.Context, server Database, name string) ([]mysqlDatabase, error) {
-	rows, err := server.Root().QueryContext(ctx, `SELECT schema_name, default_character_set_name, default_collation_name
-		FROM information_schema.schemata
-		WHERE lower(schema_name) NOT IN (`+systemDatabases+`) AND (? = '' OR schema_name = ?) ORDER BY schema_name`, name, name)
+func (m mysqlEngine) databases(ctx context.Context, name string) ([]sqlDatabase, error) {
+	rows, err := m.Root().QueryContext(ctx, `SELECT schema_name, default_character_set_name, default_collation_name
+		FROM information_schema.schemata WHERE ? = '' OR schema_name = ? ORDER BY schema_name`, name, name)
 	if err != nil {
 		return nil, fmt.Errorf("list the databases: %w", err)
 	}
 	defer rows.Close()
-	var found []mysqlDatabase
+	var found []sqlDatabase
 	for rows.Next() {
-		var db mysqlDatabase
-		if err := rows.Scan(&db.name, &db.charset, &db.collation); err != nil {
+		var db sqlDatabase
+		if err := rows.Scan(&db.Name, &db.Charset, &db.Collation); err != nil {
 			return nil, fmt.Errorf("list the databases: %w", err)
 		}
-		found = append(found, db)
+		if !slices.Contains(systemDatabases, strings.ToLower(db.Name)) {
+			found = append(found, db)
+		}
 	}
 	return found, rows.Err()
 }
 
 // createDatabase makes a database and lets every user in.
-func createDatabase(ctx context.Context, server Database, db mysqlDatabase) error {
-	if err := setDatabase(ctx, server, "CREATE", db); err != nil {
+func (m mysqlEngine) createDatabase(ctx context.Context, db sqlDatabase) error {
+	if err := m.setDatabase(ctx, "CREATE", db); err != nil {
 		return err
 	}
-	users, err := usersOf(ctx, server)
+	users, err := m.users(ctx)
 	if err != nil {
 		return err
 	}
 	for _, user := range users {
-		if err := letIn(ctx, server, db.name, user); err != nil {
+		if err := m.letIn(ctx, db.Name, user); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m mysqlEngine) alterDatabase(ctx context.Context, db sqlDatabase) error {
+	return m.setDatabase(ctx, "ALTER", db)
+}
+
+// setDatabase creates a database or alters it. The charset and the collation must be words.
+func (m mysqlEngine) setDatabase(ctx context.Context, verb string, db sqlDatabase) error {
+	statement := verb + " DATABASE " + quoteName(db.Name)
+	if db.Charset != "" {
+		statement += " CHARACTER SET " + db.Charset
+	}
+	if db.Collation != "" {
+		statement += " COLLATE " + db.Collation
+	}
+	_, err := m.Root().ExecContext(ctx, statement)
+	return err
+}
+
+func (m mysqlEngine) dropDatabase(ctx context.Context, name string) error {
+	_, err := m.Root().ExecContext(ctx, "DROP DATABASE IF EXISTS "+quoteName(name))
+	return err
+}
+
+func (m mysqlEngine) users(ctx context.Context) ([]sqlUser, error) {
+	rows, err := m.Root().QueryContext(ctx, `SELECT user, host FROM mysql.user ORDER BY user, host`)
+	if err != nil {
+		return nil, fmt.Errorf("list the users: %w", err)
+	}
+	defer rows.Close()
+	var found []sqlUser
+	for rows.Next() {
+		var user sqlUser
+		if err := rows.Scan(&user.Name, &user.Host); err != nil {
+			return nil, fmt.Errorf("list the users: %w", err)
+		}
+		if !m.owns(user) {
+			found = append(found, user)
+		}
+	}
+	return found, rows.Err()
+}
+
+// owns tells whether a user is of the server's own address, which the root user of the runtime comes from, or of the
+// machine itself, which the users that Dolt makes for its own tools come from. Dolt takes the two addresses of the
+// machine for its name, and then for any other host of a user of the same name: it would drop the wrong one.
+func (m mysqlEngine) owns(user sqlUser) bool {
+	return slices.Contains([]string{"localhost", "127.0.0.1", "::1", m.Address()}, user.Host)
+}
+
+func (m mysqlEngine) putUser(ctx context.Context, user sqlUser, password *passwordHash) error {
+	statements := []string{"CREATE USER IF NOT EXISTS " + user.quoted()}
+	if password != nil {
+		identified := " IDENTIFIED BY ''"
+		if *password != "" {
+			identified = " IDENTIFIED WITH mysql_native_password AS " + quoteText(string(*password))
+		}
+		statements = []string{statements[0] + identified, "ALTER USER " + user.quoted() + identified}
+	}
+	for _, statement := range statements {
+		if _, err := m.Root().ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("set up the user %s: %w", user.quoted(), err)
+		}
+	}
+	existing, err := m.databases(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, db := range existing {
+		if err := m.letIn(ctx, db.Name, user); err != nil {
 			return err
 		}
 	}
@@ -68,86 +137,30 @@ func createDatabase(ctx context.Context, server Database, db mysqlDatabase) erro
 // everything; in Dolt whoever may write everywhere may write the table of users too, make himself root and, with root's
 // FILE privilege, read and write the files of the machine. So privileges are given database by database, and only the
 // API makes databases.
-func letIn(ctx context.Context, server Database, database string, user mysqlUser) error {
-	if _, err := server.Root().ExecContext(ctx, "GRANT ALL PRIVILEGES ON "+quoteName(database)+".* TO "+user.String()); err != nil {
-		return fmt.Errorf("let the user %s into the database %s: %w", user, database, err)
+func (m mysqlEngine) letIn(ctx context.Context, database string, user sqlUser) error {
+	if _, err := m.Root().ExecContext(ctx, "GRANT ALL PRIVILEGES ON "+quoteName(database)+".* TO "+user.quoted()); err != nil {
+		return fmt.Errorf("let the user %s into the database %s: %w", user.quoted(), database, err)
 	}
 	return nil
 }
 
-// setDatabase creates a database or alters it. The charset and the collation must be words.
-func setDatabase(ctx context.Context, server Database, verb string, db mysqlDatabase) error {
-	statement := verb + " DATABASE " + quoteName(db.name)
-	if db.charset != "" {
-		statement += " CHARACTER SET " + db.charset
-	}
-	if db.collation != "" {
-		statement += " COLLATE " + db.collation
-	}
-	_, err := server.Root().ExecContext(ctx, statement)
-	return err
-}
-
-func dropDatabase(ctx context.Context, server Database, name string) error {
-	_, err := server.Root().ExecContext(ctx, "DROP DATABASE IF EXISTS "+quoteName(name))
-	return err
-}
-
-// usersOf lists the users that the API shows: all but the server's own.
-func usersOf(ctx context.Context, server Database) ([]mysqlUser, error) {
-	rows, err := server.Root().QueryContext(ctx, `SELECT user, host FROM mysql.user ORDER BY user, host`)
-	if err != nil {
-		return nil, fmt.Errorf("list the users: %w", err)
-	}
-	defer rows.Close()
-	var found []mysqlUser
-	for rows.Next() {
-		var user mysqlUser
-		if err := rows.Scan(&user.name, &user.host); err != nil {
-			return nil, fmt.Errorf("list the users: %w", err)
-		}
-		if !ownHost(server, user.host) {
-			found = append(found, user)
-		}
-	}
-	return found, rows.Err()
-}
-
-// ownHost tells whether the users of a host belong to the server: its own address, which the root user of the runtime
-// comes from, and the machine itself, which the users that Dolt makes for its own tools come from.
-func ownHost(server Database, host string) bool {
-	return host == "localhost" || host == server.Address()
-}
-
-// putUser makes a user who may use every database, or sets the password of the one there is. A nil password leaves that
-// as it is.
-func putUser(ctx context.Context, server Database, user mysqlUser, password *string) error {
-	statements := []string{"CREATE USER IF NOT EXISTS " + user.String()}
-	if password != nil {
-		identified := " IDENTIFIED BY " + quoteText(*password)
-		statements = []string{statements[0] + identified, "ALTER USER " + user.String() + identified}
-	}
-	for _, statement := range statements {
-		if _, err := server.Root().ExecContext(ctx, statement); err != nil {
-			// The statement holds the password, so the error names the user instead.
-			return fmt.Errorf("set up the user %s: %w", user, err)
-		}
-	}
-	existing, err := databasesOf(ctx, server, "")
+// letAllIn lets every user into every database. An emulator that was killed may have been in the middle of it.
+func (m mysqlEngine) letAllIn(ctx context.Context) error {
+	users, err := m.users(ctx)
 	if err != nil {
 		return err
 	}
-	for _, db := range existing {
-		if err := letIn(ctx, server, db.name, user); err != nil {
+	for _, user := range users {
+		if err := m.putUser(ctx, user, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func dropUser(ctx context.Context, server Database, user mysqlUser) error {
-	if _, err := server.Root().ExecContext(ctx, "DROP USER IF EXISTS "+user.String()); err != nil {
-		return fmt.Errorf("drop the user %s: %w", user, err)
+func (m mysqlEngine) dropUser(ctx context.Context, user sqlUser) error {
+	if _, err := m.Root().ExecContext(ctx, "DROP USER IF EXISTS "+user.quoted()); err != nil {
+		return fmt.Errorf("drop the user %s: %w", user.quoted(), err)
 	}
 	return nil
 }

@@ -98,7 +98,7 @@ func (s *Server) createNodePool(c *call) (any, error) {
 	}
 	var answer *container.Operation
 	err := withCluster(c, s.store.update, func(tx *bbolt.Tx, on *cluster) error {
-		if err := requireIdle(tx, on); err != nil {
+		if err := on.idle(); err != nil {
 			return err
 		}
 		if isAutopilot(on.Cluster) {
@@ -153,7 +153,7 @@ func (s *Server) listNodePools(c *call) (any, error) {
 func (s *Server) deleteNodePool(c *call) (any, error) {
 	var answer *container.Operation
 	err := withPool(c, s.store.update, func(tx *bbolt.Tx, on *cluster, at int) error {
-		if err := requireIdle(tx, on); err != nil {
+		if err := on.idle(); err != nil {
 			return err
 		}
 		on.Cluster.NodePools = slices.Delete(on.Cluster.NodePools, at, at+1)
@@ -168,7 +168,7 @@ func (s *Server) deleteNodePool(c *call) (any, error) {
 func (s *Server) changePool(c *call, kind string, change func(*container.NodePool) error) (any, error) {
 	var answer *container.Operation
 	err := withPool(c, s.store.update, func(tx *bbolt.Tx, on *cluster, at int) error {
-		if err := requireIdle(tx, on); err != nil {
+		if err := on.idle(); err != nil {
 			return err
 		}
 		if err := change(on.Cluster.NodePools[at]); err != nil {

@@ -3,10 +3,6 @@ package gcloud
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
-
-	"go.etcd.io/bbolt"
-	"google.golang.org/api/sqladmin/v1beta4"
 )
 
 func (s *Server) sqlService() *service {
@@ -41,9 +37,10 @@ func (s *Server) sqlRoutes(project string) []route {
 		{method: "POST", pattern: all, permission: "cloudsql.instances.create", on: onNewInstance, handle: s.insertInstance},
 		{method: "GET", pattern: all, permission: "cloudsql.instances.list", handle: s.listInstances},
 		{method: "GET", pattern: one, permission: "cloudsql.instances.get", on: onInstance, handle: s.getInstance},
-		{method: "PATCH", pattern: one, permission: "cloudsql.instances.update", on: onInstance, handle: s.changeInstance(merge)},
-		{method: "PUT", pattern: one, permission: "cloudsql.instances.update", on: onInstance, handle: s.changeInstance(replace)},
+		{method: "PATCH", pattern: one, permission: "cloudsql.instances.update", on: onInstance, handle: s.patchInstance},
+		{method: "PUT", pattern: one, permission: "cloudsql.instances.update", on: onInstance, handle: s.updateInstance},
 		{method: "DELETE", pattern: one, permission: "cloudsql.instances.delete", on: onInstance, handle: s.deleteInstance},
+		{method: "POST", pattern: one + "/restart", permission: "cloudsql.instances.restart", on: onInstance, handle: s.restartInstance},
 		{method: "POST", pattern: databases, permission: "cloudsql.databases.create", on: onInstance, handle: s.insertDatabase},
 		{method: "GET", pattern: databases, permission: "cloudsql.databases.list", on: onInstance, handle: s.listDatabases},
 		{method: "GET", pattern: database, permission: "cloudsql.databases.get", on: onInstance, handle: s.getDatabase},
@@ -94,74 +91,4 @@ func invalidSQL(format string, args ...any) *apiError {
 
 func (s *Server) instanceLink(project, name string) string {
 	return s.baseURL + "/sqladmin/sql/v1beta4/projects/" + project + "/instances/" + name
-}
-
-// newInstanceOperation stores an operation that waits for its work.
-func (s *Server) newInstanceOperation(tx *bbolt.Tx, c *call, on *sqladmin.DatabaseInstance, kind, target string) (*sqladmin.Operation, error) {
-	name := strconv.FormatInt(s.now().UnixNano(), 36) + "-" + randomDigits(8)
-	op := &sqladmin.Operation{
-		Kind:          "sql#operation",
-		Name:          name,
-		OperationType: kind,
-		Status:        "PENDING",
-		InsertTime:    timestamp(s.now()),
-		SelfLink:      s.baseURL + "/sqladmin/sql/v1beta4/projects/" + on.Project + "/operations/" + name,
-		TargetId:      on.Name,
-		TargetLink:    target,
-		TargetProject: on.Project,
-		User:          c.who.email,
-	}
-	return op, putOperation(tx, instanceOps, on.Project+"/"+name, op, func(old *sqladmin.Operation) bool { return old.Status == "DONE" })
-}
-
-// doneInstanceOperation stores an operation whose work is done.
-func (s *Server) doneInstanceOperation(c *call, on *sqladmin.DatabaseInstance, kind, target string) (any, error) {
-	var op *sqladmin.Operation
-	err := s.store.update(func(tx *bbolt.Tx) error {
-		var err error
-		if op, err = s.newInstanceOperation(tx, c, on, kind, target); err != nil {
-			return err
-		}
-		return s.endInstanceOperation(tx, op, nil)
-	})
-	return op, err
-}
-
-func (s *Server) endInstanceOperation(tx *bbolt.Tx, op *sqladmin.Operation, fault error) error {
-	setDefault(&op.StartTime, op.InsertTime)
-	op.Status, op.EndTime = "DONE", timestamp(s.now())
-	if fault != nil {
-		op.Error = &sqladmin.OperationErrors{
-			Kind:   "sql#operationErrors",
-			Errors: []*sqladmin.OperationError{{Kind: "sql#operationError", Code: "INTERNAL_ERROR", Message: fault.Error()}},
-		}
-	}
-	return put(tx, instanceOps, op.TargetProject+"/"+op.Name, op)
-}
-
-func (s *Server) getInstanceOperation(c *call) (any, error) {
-	var answer *sqladmin.Operation
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		var err error
-		answer, err = get[sqladmin.Operation](tx, instanceOps, c.project.ID+"/"+c.vars["operation"])
-		if err == nil && answer == nil {
-			return sqlError(http.StatusNotFound, "operationDoesNotExist", "The Cloud SQL instance operation does not exist.")
-		}
-		return err
-	})
-	return answer, err
-}
-
-func (s *Server) listInstanceOperations(c *call) (any, error) {
-	instance := c.request.URL.Query().Get("instance")
-	answer := &sqladmin.OperationsListResponse{Kind: "sql#operationsList"}
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		return each(tx, instanceOps, c.project.ID+"/", func(_ string, op *sqladmin.Operation) error {
-			if instance == "" || op.TargetId == instance {
-				answer.Items = append(answer.Items, op)
-			}
-			return nil
-		})
-	})
-	return answer, err
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -13,60 +14,48 @@ import (
 var (
 	databaseNames = regexp.MustCompile(`^[^/\\.\x00-\x1f]{1,64}$`)
 	charsets      = regexp.MustCompile(`^[a-zA-Z0-9_]*$`)
+	collations    = regexp.MustCompile(`^[a-zA-Z0-9_.-]*$`)
 )
-
-// server returns the instance that the path names and its running server, locked: the caller unlocks it.
-func (s *Server) server(c *call) (*sqladmin.DatabaseInstance, *sqlServer, error) {
-	instance, err := s.instance(c)
-	if err != nil {
-		return nil, nil, err
-	}
-	server := s.sql.get(instanceKey(instance.Project, instance.Name))
-	if instance.State != "RUNNABLE" || server == nil {
-		if instance.State == "PENDING_CREATE" || instance.State == "PENDING_DELETE" {
-			return nil, nil, operationInProgress()
-		}
-		return nil, nil, invalidSQL("Invalid request: Invalid request since instance is not running.")
-	}
-	server.Lock()
-	return instance, server, nil
-}
 
 func (s *Server) insertDatabase(c *call) (any, error) {
 	var wanted sqladmin.Database
 	if err := c.decode(&wanted); err != nil {
 		return nil, err
 	}
-	db := mysqlDatabase{name: wanted.Name, charset: wanted.Charset, collation: wanted.Collation}
-	if err := checkDatabase(db); err != nil {
-		return nil, err
-	}
-	if db.charset == "" && db.collation == "" {
-		db.charset, db.collation = "utf8mb4", "utf8mb4_0900_ai_ci"
-	}
-	instance, server, err := s.server(c)
+	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
-	defer server.Unlock()
-	if err := createDatabase(c.ctx, server, db); err != nil {
-		return nil, mysqlRefusal("failed to create database "+db.name, err)
+	defer unlock()
+	db := sqlDatabase{Name: wanted.Name, Charset: wanted.Charset, Collation: wanted.Collation}
+	if err := checkDatabase(on.family(), db); err != nil {
+		return nil, err
 	}
-	return s.doneInstanceOperation(c, instance, "CREATE_DATABASE", instance.SelfLink+"/databases/"+db.name)
+	if db.Charset == "" && db.Collation == "" {
+		db.Charset, db.Collation = on.family().charset, on.family().collation
+	}
+	if err := engine.createDatabase(c.ctx, db); err != nil {
+		return nil, engineRefusal("failed to create database "+db.Name, err)
+	}
+	return s.doneInstanceOperation(c, on, "CREATE_DATABASE", databaseLink(on, db.Name))
 }
 
-func checkDatabase(db mysqlDatabase) error {
-	if !databaseNames.MatchString(db.name) || strings.Contains(systemDatabases, quoteText(strings.ToLower(db.name))) {
-		return invalidSQL("Invalid request: Incorrect database name '%s'.", db.name)
+func databaseLink(on *instance, name string) string {
+	return on.Instance.SelfLink + "/databases/" + name
+}
+
+func checkDatabase(family sqlFamily, db sqlDatabase) error {
+	if !databaseNames.MatchString(db.Name) || slices.Contains(family.own, strings.ToLower(db.Name)) {
+		return invalidSQL("Invalid request: Incorrect database name '%s'.", db.Name)
 	}
-	if !charsets.MatchString(db.charset) || !charsets.MatchString(db.collation) {
+	if !charsets.MatchString(db.Charset) || !collations.MatchString(db.Collation) || family.served && !charsets.MatchString(db.Collation) {
 		return invalidSQL("Invalid request: Unknown character set or collation.")
 	}
 	return nil
 }
 
-// mysqlRefusal passes on what the server refused, as the API does. What is not the server's refusal is an error of ours.
-func mysqlRefusal(what string, err error) error {
+// engineRefusal passes on what the engine refused, as the API does. What is not a refusal is an error of ours.
+func engineRefusal(what string, err error) error {
 	if refused, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return invalidSQL("Invalid request: %s. Detail: %v", what, refused)
 	}
@@ -74,53 +63,53 @@ func mysqlRefusal(what string, err error) error {
 }
 
 // database returns the database that the path names, as the API shows it.
-func (s *Server) database(c *call, instance *sqladmin.DatabaseInstance, server *sqlServer) (*sqladmin.Database, error) {
-	found, err := databasesOf(c.ctx, server, c.vars["database"])
+func (s *Server) database(c *call, on *instance, engine sqlEngine) (*sqladmin.Database, error) {
+	found, err := engine.databases(c.ctx, c.vars["database"])
 	if err != nil {
 		return nil, err
 	}
 	if len(found) == 0 {
 		return nil, newError(http.StatusNotFound, "NOT_FOUND", "notFound", "Not Found")
 	}
-	return shownDatabase(instance, found[0]), nil
+	return shownDatabase(on, found[0]), nil
 }
 
-func shownDatabase(instance *sqladmin.DatabaseInstance, db mysqlDatabase) *sqladmin.Database {
+func shownDatabase(on *instance, db sqlDatabase) *sqladmin.Database {
 	return &sqladmin.Database{
 		Kind: "sql#database",
-		Name: db.name,
+		Name: db.Name,
 		// The server calls utf8 by its newer name; the API keeps the older one.
-		Charset:   strings.Replace(db.charset, "utf8mb3", "utf8", 1),
-		Collation: strings.Replace(db.collation, "utf8mb3", "utf8", 1),
-		Instance:  instance.Name,
-		Project:   instance.Project,
-		SelfLink:  instance.SelfLink + "/databases/" + db.name,
-		Etag:      hashToken(db.name + db.charset + db.collation),
+		Charset:   strings.Replace(db.Charset, "utf8mb3", "utf8", 1),
+		Collation: strings.Replace(db.Collation, "utf8mb3", "utf8", 1),
+		Instance:  on.Instance.Name,
+		Project:   on.Instance.Project,
+		SelfLink:  databaseLink(on, db.Name),
+		Etag:      hashToken(db.Name + db.Charset + db.Collation),
 	}
 }
 
 func (s *Server) getDatabase(c *call) (any, error) {
-	instance, server, err := s.server(c)
+	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
-	defer server.Unlock()
-	return s.database(c, instance, server)
+	defer unlock()
+	return s.database(c, on, engine)
 }
 
 func (s *Server) listDatabases(c *call) (any, error) {
-	instance, server, err := s.server(c)
+	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
-	defer server.Unlock()
-	found, err := databasesOf(c.ctx, server, "")
+	defer unlock()
+	found, err := engine.databases(c.ctx, "")
 	if err != nil {
 		return nil, err
 	}
 	answer := &sqladmin.DatabasesListResponse{Kind: "sql#databasesList"}
 	for _, db := range found {
-		answer.Items = append(answer.Items, shownDatabase(instance, db))
+		answer.Items = append(answer.Items, shownDatabase(on, db))
 	}
 	return answer, nil
 }
@@ -130,38 +119,38 @@ func (s *Server) updateDatabase(c *call) (any, error) {
 	if err := c.decode(&wanted); err != nil {
 		return nil, err
 	}
-	db := mysqlDatabase{name: c.vars["database"], charset: wanted.Charset, collation: wanted.Collation}
-	if err := checkDatabase(db); err != nil {
-		return nil, err
-	}
-	instance, server, err := s.server(c)
+	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
-	defer server.Unlock()
-	if _, err := s.database(c, instance, server); err != nil {
+	defer unlock()
+	db := sqlDatabase{Name: c.vars["database"], Charset: wanted.Charset, Collation: wanted.Collation}
+	if err := checkDatabase(on.family(), db); err != nil {
 		return nil, err
 	}
-	if db.charset != "" || db.collation != "" {
-		if err := setDatabase(c.ctx, server, "ALTER", db); err != nil {
-			return nil, mysqlRefusal("failed to update database "+db.name, err)
+	if _, err := s.database(c, on, engine); err != nil {
+		return nil, err
+	}
+	if db.Charset != "" || db.Collation != "" {
+		if err := engine.alterDatabase(c.ctx, db); err != nil {
+			return nil, engineRefusal("failed to update database "+db.Name, err)
 		}
 	}
-	return s.doneInstanceOperation(c, instance, "UPDATE_DATABASE", instance.SelfLink+"/databases/"+db.name)
+	return s.doneInstanceOperation(c, on, "UPDATE_DATABASE", databaseLink(on, db.Name))
 }
 
 func (s *Server) deleteDatabase(c *call) (any, error) {
-	instance, server, err := s.server(c)
+	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
-	defer server.Unlock()
-	found, err := s.database(c, instance, server)
+	defer unlock()
+	found, err := s.database(c, on, engine)
 	if err != nil {
 		return nil, err
 	}
-	if err := dropDatabase(c.ctx, server, found.Name); err != nil {
-		return nil, mysqlRefusal("failed to delete database "+found.Name, err)
+	if err := engine.dropDatabase(c.ctx, found.Name); err != nil {
+		return nil, engineRefusal("failed to delete database "+found.Name, err)
 	}
-	return s.doneInstanceOperation(c, instance, "DELETE_DATABASE", found.SelfLink)
+	return s.doneInstanceOperation(c, on, "DELETE_DATABASE", found.SelfLink)
 }

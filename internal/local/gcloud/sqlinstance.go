@@ -2,11 +2,9 @@ package gcloud
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,33 +12,81 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-var instanceNames = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,96}[a-z0-9])?$`)
+var (
+	instanceNames = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,96}[a-z0-9])?$`)
+	regions       = regexp.MustCompile(`^[a-z]+-[a-z]+\d+$`)
+)
+
+// instance is an instance in the store.
+type instance struct {
+	Instance *sqladmin.DatabaseInstance `json:"instance"`
+	// Busy is the operation that goes on, if any.
+	Busy string `json:"busy,omitempty"`
+	// Root is what the password of the root user of an instance that is being made will be.
+	Root passwordHash `json:"root,omitempty"`
+	// Paper is what is kept in place of an engine, where there is none.
+	Paper *sqlPaper `json:"paper,omitempty"`
+}
+
+func instanceKey(project, name string) string { return project + "/" + name }
+
+func (i *instance) key() string { return instanceKey(i.Instance.Project, i.Instance.Name) }
+
+// runs tells whether the instance's server is to run.
+func (i *instance) runs() bool { return i.Instance.Settings.ActivationPolicy != "NEVER" }
+
+func (i *instance) family() sqlFamily {
+	family, _ := familyOf(i.Instance.DatabaseVersion)
+	return family
+}
+
+// requireInstance returns an instance. One that does not exist is an error of the API.
+func requireInstance(tx *bbolt.Tx, key string) (*instance, error) {
+	found, err := get[instance](tx, instances, key)
+	if err == nil && found == nil {
+		return nil, noInstance()
+	}
+	return found, err
+}
+
+// idle refuses a change to an instance while another one goes on.
+func (i *instance) idle() error {
+	if i.Busy != "" {
+		return operationInProgress()
+	}
+	return nil
+}
+
+func operationInProgress() *apiError {
+	return sqlError(http.StatusConflict, "operationInProgress",
+		"Operation failed because another operation was already in progress. Try your request after the current operation is complete.")
+}
 
 func (s *Server) insertInstance(c *call) (any, error) {
-	instance := &sqladmin.DatabaseInstance{}
-	if err := c.decode(instance); err != nil {
+	wanted := &sqladmin.DatabaseInstance{}
+	if err := c.decode(wanted); err != nil {
 		return nil, err
 	}
-	if !instanceNames.MatchString(instance.Name) {
-		return nil, invalidSQL("Invalid request: Invalid value for field: name: %q must match %s.", instance.Name, instanceNames)
+	setDefault(&wanted.DatabaseVersion, "MYSQL_8_0")
+	if err := checkNewInstance(wanted); err != nil {
+		return nil, err
 	}
-	setDefault(&instance.DatabaseVersion, "MYSQL_8_0")
-	if !strings.HasPrefix(instance.DatabaseVersion, "MYSQL_") {
-		return nil, invalidSQL("Invalid request: databaseVersion %s is not emulated: use MYSQL_8_0.", instance.DatabaseVersion)
-	}
-	if instance.Settings == nil || instance.Settings.Tier == "" {
-		return nil, invalidSQL("Invalid request: Missing required field: settings.tier.")
-	}
-	if s.databases == nil {
+	made := &instance{Instance: wanted}
+	family := made.family()
+	if family.served && s.databases == nil {
 		return nil, invalidSQL("Invalid request: this emulated Google Cloud has nothing to run instances with.")
 	}
-	secret := instance.RootPassword
-	instance.RootPassword = ""
-	s.fillInstance(c, instance)
+	// A root user without a password would let in everybody on this machine; on Cloud SQL he is out of reach at first.
+	secret := wanted.RootPassword
+	setDefault(&secret, randomText(24))
+	made.Root, wanted.RootPassword = hashPassword(secret), ""
+	if !family.served {
+		made.Root, made.Paper = "", newPaper(family)
+	}
+	s.fillInstance(c, made)
 	var op *sqladmin.Operation
 	err := s.store.update(func(tx *bbolt.Tx) error {
-		key := instanceKey(instance.Project, instance.Name)
-		existing, err := get[sqladmin.DatabaseInstance](tx, instances, key)
+		existing, err := get[instance](tx, instances, made.key())
 		if err != nil {
 			return err
 		}
@@ -48,36 +94,94 @@ func (s *Server) insertInstance(c *call) (any, error) {
 			return sqlError(http.StatusConflict, "instanceAlreadyExists", "The Cloud SQL instance already exists. "+
 				"When you delete an instance, you can't reuse the name of the deleted instance until one week from the deletion date.")
 		}
-		if err := put(tx, instances, key, instance); err != nil {
-			return err
-		}
-		op, err = s.newInstanceOperation(tx, c, instance, "CREATE", instance.SelfLink)
+		op, err = s.beginInstanceOperation(tx, c, made, "CREATE")
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	return s.inBackground(op), nil
+}
+
+// inBackground starts the work of an operation, and returns the operation as it is now.
+func (s *Server) inBackground(op *sqladmin.Operation) *sqladmin.Operation {
 	answer := *op
-	s.background(func(ctx context.Context) { _ = s.runInstanceOperation(ctx, op, secret) })
-	return &answer, nil
+	s.background(func(ctx context.Context) { _ = s.runInstanceOperation(ctx, op) })
+	return &answer
+}
+
+// checkNewInstance refuses a new instance that Cloud SQL refuses, or that would not be what was asked for.
+func checkNewInstance(wanted *sqladmin.DatabaseInstance) error {
+	if !instanceNames.MatchString(wanted.Name) {
+		return invalidSQL("Invalid request: Invalid value for field: name: %q must match %s.", wanted.Name, instanceNames)
+	}
+	if wanted.Region != "" && !regions.MatchString(wanted.Region) {
+		return invalidSQL("Invalid request: Invalid value for region: %s.", wanted.Region)
+	}
+	if _, ok := familyOf(wanted.DatabaseVersion); !ok {
+		return invalidSQL("Invalid request: databaseVersion %s is not emulated: use MYSQL_8_0.", wanted.DatabaseVersion)
+	}
+	for name, set := range map[string]bool{
+		"diskEncryptionConfiguration": wanted.DiskEncryptionConfiguration != nil && wanted.DiskEncryptionConfiguration.KmsKeyName != "",
+		"failoverReplica":             wanted.FailoverReplica != nil,
+		"instanceType":                wanted.InstanceType != "" && wanted.InstanceType != "CLOUD_SQL_INSTANCE",
+		"masterInstanceName":          wanted.MasterInstanceName != "",
+		"onPremisesConfiguration":     wanted.OnPremisesConfiguration != nil,
+		"replicaConfiguration":        wanted.ReplicaConfiguration != nil,
+	} {
+		if set {
+			return invalidSQL("Invalid request: %s is not emulated.", name)
+		}
+	}
+	return checkSettings(wanted.Settings)
+}
+
+// checkSettings refuses settings without what they must have, and those that the engine here would not keep to.
+func checkSettings(settings *sqladmin.Settings) error {
+	if settings == nil || settings.Tier == "" {
+		return invalidSQL("Invalid request: Missing required field: settings.tier.")
+	}
+	if !slices.Contains([]string{"", "ALWAYS", "NEVER", "ON_DEMAND"}, settings.ActivationPolicy) {
+		return invalidSQL("Invalid request: Invalid value for activationPolicy: %s.", settings.ActivationPolicy)
+	}
+	ip := settings.IpConfiguration
+	if ip == nil {
+		return nil
+	}
+	if !ip.Ipv4Enabled && ip.PrivateNetwork == "" && (ip.PscConfig == nil || !ip.PscConfig.PscEnabled) {
+		return invalidSQL("Invalid request: At least one of Public IP or Private IP or PSC connectivity must be enabled.")
+	}
+	for name, set := range map[string]bool{
+		"pscConfig": ip.PscConfig != nil && ip.PscConfig.PscEnabled,
+		"requireSsl and sslMode: the server here speaks without TLS, which": ip.RequireSsl ||
+			ip.SslMode == "ENCRYPTED_ONLY" || ip.SslMode == "TRUSTED_CLIENT_CERTIFICATE_REQUIRED",
+	} {
+		if set {
+			return invalidSQL("Invalid request: settings.ipConfiguration.%s is not emulated.", name)
+		}
+	}
+	return nil
 }
 
 // fillInstance sets what Google Cloud sets in a new instance.
-func (s *Server) fillInstance(c *call, instance *sqladmin.DatabaseInstance) {
-	setDefault(&instance.Region, "us-central1")
-	setDefault(&instance.GceZone, instance.Region+"-b")
-	instance.Kind = "sql#instance"
-	instance.Project = c.project.ID
-	instance.State = "PENDING_CREATE"
-	instance.BackendType = "SECOND_GEN"
-	instance.InstanceType = "CLOUD_SQL_INSTANCE"
-	instance.ConnectionName = instance.Project + ":" + instance.Region + ":" + instance.Name
-	instance.SelfLink = s.instanceLink(instance.Project, instance.Name)
-	instance.CreateTime = timestamp(s.now())
-	instance.ServiceAccountEmailAddress = "p" + randomDigits(12) + "-" + randomDigits(6) + "@gcp-sa-cloud-sql.iam.gserviceaccount.com"
-	fillSettings(instance.Settings)
-	instance.Settings.SettingsVersion = 1
-	instance.Etag = randomText(32)
+func (s *Server) fillInstance(c *call, made *instance) {
+	in := made.Instance
+	setDefault(&in.Region, "us-central1")
+	setDefault(&in.GceZone, zonesOf(in.Region)[0])
+	in.Kind = "sql#instance"
+	in.Project = c.project.ID
+	in.State = "PENDING_CREATE"
+	in.BackendType = "SECOND_GEN"
+	in.InstanceType = "CLOUD_SQL_INSTANCE"
+	in.DatabaseInstalledVersion = made.family().installed(in.DatabaseVersion)
+	in.ConnectionName = in.Project + ":" + in.Region + ":" + in.Name
+	in.SelfLink = s.instanceLink(in.Project, in.Name)
+	in.CreateTime = timestamp(s.now())
+	in.IpAddresses = nil
+	in.ServiceAccountEmailAddress = "p" + strconv.FormatInt(c.project.Number, 10) + "-" + strings.ToLower(randomDigits(6)) + "@gcp-sa-cloud-sql.iam.gserviceaccount.com"
+	fillSettings(in.Settings)
+	in.Settings.SettingsVersion = 1
+	in.Etag = randomText(32)
 }
 
 func fillSettings(settings *sqladmin.Settings) {
@@ -92,27 +196,31 @@ func fillSettings(settings *sqladmin.Settings) {
 	if settings.DataDiskSizeGb == 0 {
 		settings.DataDiskSizeGb = 10
 	}
-	if settings.StorageAutoResize == nil {
-		yes := true
-		settings.StorageAutoResize = &yes
-	}
-	if settings.IpConfiguration == nil {
-		settings.IpConfiguration = &sqladmin.IpConfiguration{Ipv4Enabled: true}
-	}
+	setMissing(&settings.StorageAutoResize, true)
+	setMissing(&settings.IpConfiguration, sqladmin.IpConfiguration{Ipv4Enabled: true})
 	setDefault(&settings.IpConfiguration.SslMode, "ALLOW_UNENCRYPTED_AND_ENCRYPTED")
-	if settings.BackupConfiguration == nil {
-		settings.BackupConfiguration = &sqladmin.BackupConfiguration{Kind: "sql#backupConfiguration"}
-	}
+	setMissing(&settings.BackupConfiguration, sqladmin.BackupConfiguration{Kind: "sql#backupConfiguration"})
 	setDefault(&settings.BackupConfiguration.StartTime, "12:00")
 }
 
-// instance returns the instance that the path names.
-func (s *Server) instance(c *call) (found *sqladmin.DatabaseInstance, err error) {
-	err = s.store.view(func(tx *bbolt.Tx) error {
-		found, err = get[sqladmin.DatabaseInstance](tx, instances, instanceKey(c.projectID(), c.vars["instance"]))
-		if err == nil && found == nil {
-			return noInstance()
+// addresses are where clients reach the instance's server.
+func (i *instance) addresses(address string) []*sqladmin.IpMapping {
+	var mapped []*sqladmin.IpMapping
+	if ip := i.Instance.Settings.IpConfiguration; address != "" {
+		if ip.Ipv4Enabled {
+			mapped = append(mapped, &sqladmin.IpMapping{Type: "PRIMARY", IpAddress: address})
 		}
+		if ip.PrivateNetwork != "" {
+			mapped = append(mapped, &sqladmin.IpMapping{Type: "PRIVATE", IpAddress: address})
+		}
+	}
+	return mapped
+}
+
+// instance returns the instance that the path names.
+func (s *Server) instance(c *call) (found *instance, err error) {
+	err = s.store.view(func(tx *bbolt.Tx) error {
+		found, err = requireInstance(tx, instanceKey(c.projectID(), c.vars["instance"]))
 		return err
 	})
 	return found, err
@@ -123,146 +231,88 @@ func (s *Server) getInstance(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return found, nil
+	return found.Instance, nil
 }
 
 func (s *Server) listInstances(c *call) (any, error) {
+	if c.request.URL.Query().Get("filter") != "" {
+		return nil, invalidSQL("Invalid request: the parameter filter is not emulated.")
+	}
 	answer := &sqladmin.InstancesListResponse{Kind: "sql#instancesList"}
-	err := s.store.view(func(tx *bbolt.Tx) (err error) {
-		answer.Items, err = list[sqladmin.DatabaseInstance](tx, instances, c.project.ID+"/")
-		return err
+	var all []*sqladmin.DatabaseInstance
+	err := s.store.view(func(tx *bbolt.Tx) error {
+		return each(tx, instances, c.project.ID+"/", func(_ string, found *instance) error {
+			all = append(all, found.Instance)
+			if warning := found.family().warning(found.Instance.DatabaseVersion); warning != nil {
+				answer.Warnings = append(answer.Warnings, warning)
+			}
+			return nil
+		})
 	})
+	if err != nil {
+		return nil, err
+	}
+	answer.Items, answer.NextPageToken, err = sqlPage(c, all, func(i *sqladmin.DatabaseInstance) string { return i.Name })
 	return answer, err
 }
 
-// How a request changes an instance.
-type change func(old, wanted map[string]any) map[string]any
-
-// merge changes what the request names.
-func merge(old, wanted map[string]any) map[string]any {
-	for field, value := range wanted {
-		part, isObject := value.(map[string]any)
-		whole, wasObject := old[field].(map[string]any)
-		if isObject && wasObject && field != "userLabels" {
-			value = merge(whole, part)
+// sqlPage cuts out of a list the page that a call asks for, and returns the token of the next one: the name that ends
+// this page.
+func sqlPage[T any](c *call, all []T, name func(T) string) ([]T, string, error) {
+	query := c.request.URL.Query()
+	if token := query.Get("pageToken"); token != "" {
+		at := slices.IndexFunc(all, func(item T) bool { return name(item) == token })
+		if at < 0 {
+			return nil, "", invalidSQL("Invalid request: Invalid page token.")
 		}
-		old[field] = value
+		all = all[at+1:]
 	}
-	return old
-}
-
-// replace takes the request's settings in place of those there were.
-func replace(old, wanted map[string]any) map[string]any {
-	maps.Copy(old, wanted)
-	return old
-}
-
-// changeInstance answers patch and update calls. Only the settings and the version of the database can be changed.
-func (s *Server) changeInstance(apply change) func(*call) (any, error) {
-	return func(c *call) (any, error) {
-		wanted := map[string]any{}
-		if err := c.decode(&wanted); err != nil {
-			return nil, err
-		}
-		var op *sqladmin.Operation
-		err := s.store.update(func(tx *bbolt.Tx) error {
-			old, err := get[sqladmin.DatabaseInstance](tx, instances, instanceKey(c.project.ID, c.vars["instance"]))
-			if err != nil {
-				return err
-			}
-			if old == nil {
-				return noInstance()
-			}
-			if old.State != "RUNNABLE" {
-				return operationInProgress()
-			}
-			changed, err := applyChange(apply, old, wanted)
-			if err != nil {
-				return err
-			}
-			if err := put(tx, instances, instanceKey(changed.Project, changed.Name), changed); err != nil {
-				return err
-			}
-			if op, err = s.newInstanceOperation(tx, c, changed, "UPDATE", changed.SelfLink); err != nil {
-				return err
-			}
-			return s.endInstanceOperation(tx, op, nil)
-		})
-		return op, err
+	size, err := pageSize(query.Get("maxResults"))
+	if err != nil || len(all) <= size {
+		return all, "", err
 	}
-}
-
-func applyChange(apply change, old *sqladmin.DatabaseInstance, wanted map[string]any) (*sqladmin.DatabaseInstance, error) {
-	settings, _ := wanted["settings"].(map[string]any)
-	if version, ok := settings["settingsVersion"]; ok && fmt.Sprint(version) != strconv.FormatInt(old.Settings.SettingsVersion, 10) {
-		return nil, sqlError(http.StatusPreconditionFailed, "staleData",
-			"The settings version %v is not the current one, %d: get the instance again and retry.", version, old.Settings.SettingsVersion)
-	}
-	data, err := json.Marshal(old)
-	if err != nil {
-		return nil, err
-	}
-	before := map[string]any{}
-	if err := json.Unmarshal(data, &before); err != nil {
-		return nil, err
-	}
-	if data, err = json.Marshal(apply(before, wanted)); err != nil {
-		return nil, err
-	}
-	changed := &sqladmin.DatabaseInstance{}
-	decoder := json.NewDecoder(strings.NewReader(string(data)))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(changed); err != nil {
-		return nil, invalidArgument("Invalid JSON payload received. %s", payloadFault(err))
-	}
-	if changed.Name != old.Name || changed.Region != old.Region || changed.Settings == nil {
-		return nil, invalidSQL("Invalid request: the name and the region of an instance cannot be changed.")
-	}
-	if !strings.HasPrefix(changed.DatabaseVersion, "MYSQL_") {
-		return nil, invalidSQL("Invalid request: databaseVersion cannot be changed from %s to %s.", old.DatabaseVersion, changed.DatabaseVersion)
-	}
-	// What only the server sets stays as it was.
-	kept := *old
-	kept.Settings, kept.DatabaseVersion = changed.Settings, changed.DatabaseVersion
-	fillSettings(kept.Settings)
-	kept.Settings.SettingsVersion = old.Settings.SettingsVersion + 1
-	kept.Etag = randomText(32)
-	return &kept, nil
-}
-
-func operationInProgress() *apiError {
-	return sqlError(http.StatusConflict, "operationInProgress",
-		"Operation failed because another operation was already in progress. Try your request after the current operation is complete.")
+	return all[:size], name(all[size-1]), nil
 }
 
 func (s *Server) deleteInstance(c *call) (any, error) {
-	var op *sqladmin.Operation
-	err := s.store.update(func(tx *bbolt.Tx) error {
-		key := instanceKey(c.project.ID, c.vars["instance"])
-		instance, err := get[sqladmin.DatabaseInstance](tx, instances, key)
-		if err != nil {
-			return err
-		}
-		switch {
-		case instance == nil:
-			return noInstance()
-		case instance.State != "RUNNABLE" && instance.State != "FAILED":
-			return operationInProgress()
-		case instance.Settings.DeletionProtectionEnabled:
+	return s.startOn(c, "DELETE", func(found *instance) error {
+		if found.Instance.Settings.DeletionProtectionEnabled {
 			return invalidSQL("The instance is protected. Please disable the deletion protection and try again. " +
 				"To disable deletion protection, update the instance settings with deletionProtectionEnabled set to false.")
 		}
-		instance.State = "PENDING_DELETE"
-		if err := put(tx, instances, key, instance); err != nil {
+		found.Instance.State = "PENDING_DELETE"
+		return nil
+	})
+}
+
+func (s *Server) restartInstance(c *call) (any, error) {
+	return s.startOn(c, "RESTART", func(found *instance) error {
+		if found.Instance.State != "RUNNABLE" || !found.runs() {
+			return invalidSQL("Invalid request: Invalid request since instance is not running.")
+		}
+		return nil
+	})
+}
+
+// startOn starts an operation on the instance that the path names. prepare refuses it, or changes the instance first.
+func (s *Server) startOn(c *call, kind string, prepare func(*instance) error) (any, error) {
+	var op *sqladmin.Operation
+	err := s.store.update(func(tx *bbolt.Tx) error {
+		found, err := requireInstance(tx, instanceKey(c.project.ID, c.vars["instance"]))
+		if err != nil {
 			return err
 		}
-		op, err = s.newInstanceOperation(tx, c, instance, "DELETE", instance.SelfLink)
+		if err := found.idle(); err != nil {
+			return err
+		}
+		if err := prepare(found); err != nil {
+			return err
+		}
+		op, err = s.beginInstanceOperation(tx, c, found, kind)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	answer := *op
-	s.background(func(ctx context.Context) { _ = s.runInstanceOperation(ctx, op, "") })
-	return &answer, nil
+	return s.inBackground(op), nil
 }

@@ -31,44 +31,91 @@ type Database interface {
 	Root() *sql.DB
 }
 
-// sqlServers are the running servers of instances.
+// sqlServers are the running servers of instances, and the locks that order the changes made to each through the API.
 type sqlServers struct {
 	mu      sync.Mutex
-	running map[string]*sqlServer
+	running map[string]Database
+	locks   map[string]*sync.Mutex
 }
 
-// sqlServer is the running server of one instance. Its lock orders the changes made through the API.
-type sqlServer struct {
-	sync.Mutex
-	Database
+// lock waits until nobody else changes an instance's databases and users, and returns what to call afterwards.
+func (k *sqlServers) lock(key string) (unlock func()) {
+	k.mu.Lock()
+	if k.locks == nil {
+		k.locks = map[string]*sync.Mutex{}
+	}
+	if k.locks[key] == nil {
+		k.locks[key] = &sync.Mutex{}
+	}
+	own := k.locks[key]
+	k.mu.Unlock()
+	own.Lock()
+	return own.Unlock
 }
-
-func instanceKey(project, name string) string { return project + "/" + name }
 
 func (k *sqlServers) set(key string, db Database) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.running == nil {
-		k.running = map[string]*sqlServer{}
+		k.running = map[string]Database{}
 	}
 	if db == nil {
 		delete(k.running, key)
 		return
 	}
-	k.running[key] = &sqlServer{Database: db}
+	k.running[key] = db
 }
 
-func (k *sqlServers) get(key string) *sqlServer {
+func (k *sqlServers) get(key string) Database {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.running[key]
 }
 
+// engine returns the instance that the path names and its engine, locked: the caller calls unlock.
+func (s *Server) engine(c *call) (found *instance, engine sqlEngine, unlock func(), err error) {
+	key := instanceKey(c.projectID(), c.vars["instance"])
+	if _, _, err := s.idleEngine(c, key); err != nil {
+		return nil, nil, nil, err
+	}
+	unlock = s.sql.lock(key)
+	found, engine, err = s.idleEngine(c, key)
+	if err != nil {
+		unlock()
+	}
+	return found, engine, unlock, err
+}
+
+func (s *Server) idleEngine(c *call, key string) (*instance, sqlEngine, error) {
+	found, err := s.instance(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := found.idle(); err != nil {
+		return nil, nil, err
+	}
+	running := s.sql.get(key)
+	switch {
+	case found.Instance.State != "RUNNABLE", !found.runs():
+		return nil, nil, invalidSQL("Invalid request: Invalid request since instance is not running.")
+	case found.Paper != nil:
+		return found, paperEngine{s.store, key}, nil
+	case running == nil:
+		return nil, nil, sqlError(503, "backendError", "The server of the instance has not started yet. Please retry.")
+	}
+	return found, mysqlEngine{running}, nil
+}
+
 // runInstanceOperation does the work of an operation on an instance and ends it. Work that is cut short by Close is left
-// for Start. secret is the root password of a new instance, which is not stored.
-func (s *Server) runInstanceOperation(ctx context.Context, op *sqladmin.Operation, secret string) error {
+// for Start.
+func (s *Server) runInstanceOperation(ctx context.Context, op *sqladmin.Operation) error {
 	key := instanceKey(op.TargetProject, op.TargetId)
-	err := s.store.update(func(tx *bbolt.Tx) error {
+	defer s.sql.lock(key)()
+	var on *instance
+	err := s.store.update(func(tx *bbolt.Tx) (err error) {
+		if on, err = get[instance](tx, instances, key); err != nil {
+			return err
+		}
 		op.Status, op.StartTime = "RUNNING", timestamp(s.now())
 		return put(tx, instanceOps, op.TargetProject+"/"+op.Name, op)
 	})
@@ -76,16 +123,10 @@ func (s *Server) runInstanceOperation(ctx context.Context, op *sqladmin.Operatio
 		return err
 	}
 	var fault error
-	var address string
-	switch op.OperationType {
-	case "CREATE":
-		address, fault = s.startInstance(ctx, key)
-		if fault == nil && secret != "" {
-			fault = putUser(ctx, s.sql.get(key), mysqlUser{name: rootUser, host: anyHost}, &secret)
-		}
-	case "DELETE":
-		s.sql.set(key, nil)
-		fault = s.databases.Erase(ctx, key)
+	if on == nil {
+		fault = errors.New("the instance is gone")
+	} else if on.family().served {
+		fault = s.workOn(ctx, on, op.OperationType)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -94,53 +135,92 @@ func (s *Server) runInstanceOperation(ctx context.Context, op *sqladmin.Operatio
 		if err := s.endInstanceOperation(tx, op, fault); err != nil {
 			return err
 		}
-		instance, err := get[sqladmin.DatabaseInstance](tx, instances, key)
-		if err != nil || instance == nil {
+		on, err := get[instance](tx, instances, key)
+		if err != nil || on == nil {
 			return err
 		}
-		switch {
-		case fault != nil:
-			instance.State = "FAILED"
-		case op.OperationType == "DELETE":
+		if fault == nil && op.OperationType == "DELETE" {
 			return remove(tx, instances, key)
-		default:
-			instance.State = "RUNNABLE"
-			instance.IpAddresses = []*sqladmin.IpMapping{{Type: "PRIMARY", IpAddress: address}}
 		}
-		return put(tx, instances, key, instance)
+		on.Busy, on.Root, on.Instance.State = "", "", "RUNNABLE"
+		if fault != nil {
+			on.Instance.State = "FAILED"
+		}
+		if server := s.sql.get(key); server != nil {
+			on.Instance.IpAddresses = on.addresses(server.Address())
+		}
+		return put(tx, instances, key, on)
 	})
 }
 
-// startInstance starts the server of an instance and returns its address.
-func (s *Server) startInstance(ctx context.Context, key string) (string, error) {
+// workOn does to the server of an instance what an operation says.
+func (s *Server) workOn(ctx context.Context, on *instance, kind string) error {
 	if s.databases == nil {
-		return "", fmt.Errorf("start the server of instance %s: nothing to run instances with", key)
+		return errors.New("nothing to run instances with")
 	}
-	db, err := s.databases.Start(ctx, key)
+	switch kind {
+	case "DELETE":
+		s.sql.set(on.key(), nil)
+		return s.databases.Erase(ctx, on.key())
+	case "RESTART":
+		if err := s.stopInstance(on.key()); err != nil {
+			return err
+		}
+	}
+	if kind != "CREATE" && !on.runs() {
+		return s.stopInstance(on.key())
+	}
+	server, err := s.startInstance(ctx, on.key())
 	if err != nil {
-		return "", err
+		return err
 	}
-	s.sql.set(key, db)
-	return db.Address(), nil
+	if kind == "CREATE" {
+		family := on.family()
+		err = mysqlEngine{server}.putUser(ctx, sqlUser{Name: family.root, Host: family.anyHost}, &on.Root)
+	}
+	if err == nil && !on.runs() {
+		err = s.stopInstance(on.key())
+	}
+	return err
+}
+
+// startInstance starts the server of an instance.
+func (s *Server) startInstance(ctx context.Context, key string) (Database, error) {
+	if s.databases == nil {
+		return nil, fmt.Errorf("start the server of instance %s: nothing to run instances with", key)
+	}
+	server, err := s.databases.Start(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if err := (mysqlEngine{server}).letAllIn(ctx); err != nil {
+		return nil, err
+	}
+	s.sql.set(key, server)
+	return server, nil
+}
+
+// stopInstance stops the server of an instance and keeps its data.
+func (s *Server) stopInstance(key string) error {
+	s.sql.set(key, nil)
+	return s.databases.Stop(key)
 }
 
 // resumeInstances starts the servers of the instances that exist and takes up operations that had not ended.
 func (s *Server) resumeInstances(ctx context.Context) error {
 	var pending []*sqladmin.Operation
-	var existing []*sqladmin.DatabaseInstance
+	var existing []string
 	err := s.store.view(func(tx *bbolt.Tx) error {
-		err := each(tx, instanceOps, "", func(_ string, op *sqladmin.Operation) error {
-			if op.Status != "DONE" {
-				pending = append(pending, op)
+		return each(tx, instances, "", func(key string, on *instance) error {
+			if on.Busy != "" {
+				op, err := get[sqladmin.Operation](tx, instanceOps, on.Instance.Project+"/"+on.Busy)
+				if err == nil && op != nil {
+					pending = append(pending, op)
+				}
+				return err
 			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		return each(tx, instances, "", func(_ string, instance *sqladmin.DatabaseInstance) error {
-			if instance.State == "RUNNABLE" {
-				existing = append(existing, instance)
+			if on.Instance.State == "RUNNABLE" && on.runs() && on.family().served {
+				existing = append(existing, key)
 			}
 			return nil
 		})
@@ -150,13 +230,13 @@ func (s *Server) resumeInstances(ctx context.Context) error {
 	}
 	var faults []error
 	for _, op := range pending {
-		if err := s.runInstanceOperation(ctx, op, ""); err != nil {
+		if err := s.runInstanceOperation(ctx, op); err != nil {
 			faults = append(faults, fmt.Errorf("resume %s of instance %s: %w", op.OperationType, op.TargetId, err))
 		}
 	}
-	for _, instance := range existing {
-		if _, err := s.startInstance(ctx, instanceKey(instance.Project, instance.Name)); err != nil {
-			faults = append(faults, fmt.Errorf("resume instance %s: %w", instance.Name, err))
+	for _, key := range existing {
+		if _, err := s.startInstance(ctx, key); err != nil {
+			faults = append(faults, fmt.Errorf("resume instance %s: %w", key, err))
 		}
 	}
 	return errors.Join(faults...)

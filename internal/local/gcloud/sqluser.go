@@ -7,86 +7,111 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// rootUser is the user that every instance has.
-const rootUser = "root"
+// longestHost is the longest host of a user that MySQL takes.
+const longestHost = 255
+
+// checkUser refuses a user of a kind that is not emulated, and limits that nobody here would keep to.
+func checkUser(wanted *sqladmin.User) error {
+	if wanted.Type != "" && wanted.Type != "BUILT_IN" {
+		return invalidSQL("Invalid request: users of the type %s are not emulated: use BUILT_IN.", wanted.Type)
+	}
+	for name, set := range map[string]bool{
+		"databaseRoles":    len(wanted.DatabaseRoles) > 0,
+		"dualPasswordType": wanted.DualPasswordType != "" && wanted.DualPasswordType != "NO_DUAL_PASSWORD",
+		"passwordPolicy":   wanted.PasswordPolicy != nil,
+	} {
+		if set {
+			return invalidSQL("Invalid request: %s is not emulated.", name)
+		}
+	}
+	return nil
+}
 
 func (s *Server) insertUser(c *call) (any, error) {
 	var wanted sqladmin.User
 	if err := c.decode(&wanted); err != nil {
 		return nil, err
 	}
-	if wanted.Type != "" && wanted.Type != "BUILT_IN" {
-		return nil, invalidSQL("Invalid request: users of the type %s are not emulated: use BUILT_IN.", wanted.Type)
+	if err := checkUser(&wanted); err != nil {
+		return nil, err
 	}
-	user := mysqlUser{name: wanted.Name, host: wanted.Host}
-	setDefault(&user.host, anyHost)
-	if user.name == "" || len(user.name) > 32 {
-		return nil, invalidSQL("Invalid request: The user name must have 1 to 32 characters.")
-	}
-	instance, server, err := s.server(c)
+	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
-	defer server.Unlock()
-	if ownHost(server, user.host) {
-		return nil, invalidSQL("Invalid request: The users of the host %s belong to the server.", user.host)
+	defer unlock()
+	family := on.family()
+	user := sqlUser{Name: wanted.Name, Host: wanted.Host}
+	setDefault(&user.Host, family.anyHost)
+	switch {
+	case user.Name == "" || len(user.Name) > family.longestUser:
+		return nil, invalidSQL("Invalid request: The user name must have 1 to %d characters.", family.longestUser)
+	case len(user.Host) > longestHost || family.anyHost == "" && user.Host != "":
+		return nil, invalidSQL("Invalid request: Invalid value for host: %s.", user.Host)
+	case engine.owns(user):
+		return nil, invalidSQL("Invalid request: The users of the host %s belong to the server.", user.Host)
 	}
-	if err := putUser(c.ctx, server, user, &wanted.Password); err != nil {
-		return nil, mysqlRefusal("failed to create user "+user.name, err)
+	hash := hashPassword(wanted.Password)
+	if err := engine.putUser(c.ctx, user, &hash); err != nil {
+		return nil, engineRefusal("failed to create user "+user.Name, err)
 	}
-	return s.doneInstanceOperation(c, instance, "CREATE_USER", instance.SelfLink)
+	return s.doneInstanceOperation(c, on, "CREATE_USER", on.Instance.SelfLink)
 }
 
 // findUser returns the user that a request names by name and host; the host may be left out where only one fits.
-func findUser(c *call, server *sqlServer, name, host string) (mysqlUser, error) {
-	users, err := usersOf(c.ctx, server)
+func findUser(c *call, engine sqlEngine, name, host string) (sqlUser, error) {
+	users, err := engine.users(c.ctx)
 	if err != nil {
-		return mysqlUser{}, err
+		return sqlUser{}, err
 	}
-	at := slices.IndexFunc(users, func(u mysqlUser) bool { return u.name == name && (host == "" || u.host == host) })
+	fits := func(u sqlUser) bool { return u.Name == name && (host == "" || u.Host == host) }
+	at := slices.IndexFunc(users, fits)
 	if at < 0 {
-		return mysqlUser{}, sqlError(http.StatusNotFound, "userDoesNotExist", "The specified user does not exist.")
+		return sqlUser{}, sqlError(http.StatusNotFound, "userDoesNotExist", "The specified user does not exist.")
+	}
+	if slices.ContainsFunc(users[at+1:], fits) {
+		return sqlUser{}, invalidSQL("Invalid request: There is more than one user %s: name the host.", name)
 	}
 	return users[at], nil
 }
 
-func shownUser(instance *sqladmin.DatabaseInstance, user mysqlUser) *sqladmin.User {
+func shownUser(on *instance, user sqlUser) *sqladmin.User {
 	return &sqladmin.User{
 		Kind:     "sql#user",
-		Name:     user.name,
-		Host:     user.host,
-		Instance: instance.Name,
-		Project:  instance.Project,
-		Etag:     hashToken(user.String()),
+		Name:     user.Name,
+		Host:     user.Host,
+		Instance: on.Instance.Name,
+		Project:  on.Instance.Project,
+		Etag:     hashToken(user.quoted()),
 	}
 }
 
 func (s *Server) getUser(c *call) (any, error) {
-	instance, server, err := s.server(c)
+	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
-	defer server.Unlock()
-	user, err := findUser(c, server, c.vars["user"], c.request.URL.Query().Get("host"))
+	defer unlock()
+	user, err := findUser(c, engine, c.vars["user"], c.request.URL.Query().Get("host"))
 	if err != nil {
 		return nil, err
 	}
-	return shownUser(instance, user), nil
+	return shownUser(on, user), nil
 }
 
 func (s *Server) listUsers(c *call) (any, error) {
-	instance, server, err := s.server(c)
+	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
-	defer server.Unlock()
-	users, err := usersOf(c.ctx, server)
+	defer unlock()
+	users, err := engine.users(c.ctx)
 	if err != nil {
 		return nil, err
 	}
 	answer := &sqladmin.UsersListResponse{Kind: "sql#usersList"}
 	for _, user := range users {
-		answer.Items = append(answer.Items, shownUser(instance, user))
+		answer.Items = append(answer.Items, shownUser(on, user))
 	}
 	return answer, nil
 }
@@ -96,43 +121,45 @@ func (s *Server) updateUser(c *call) (any, error) {
 	if err := c.decode(&wanted); err != nil {
 		return nil, err
 	}
+	if err := checkUser(&wanted); err != nil {
+		return nil, err
+	}
 	query := c.request.URL.Query()
-	instance, server, err := s.server(c)
+	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
-	defer server.Unlock()
-	user, err := findUser(c, server, query.Get("name"), query.Get("host"))
-	if err != nil && query.Get("name") == rootUser {
-		// Every instance of Cloud SQL has this user; here it is made when it gets a password.
-		user, err = mysqlUser{name: rootUser, host: anyHost}, nil
-	}
+	defer unlock()
+	name := query.Get("name")
+	setDefault(&name, wanted.Name)
+	user, err := findUser(c, engine, name, query.Get("host"))
 	if err != nil {
 		return nil, err
 	}
-	var password *string
+	var password *passwordHash
 	if wanted.Password != "" {
-		password = &wanted.Password
+		hash := hashPassword(wanted.Password)
+		password = &hash
 	}
-	if err := putUser(c.ctx, server, user, password); err != nil {
-		return nil, mysqlRefusal("failed to update user "+user.name, err)
+	if err := engine.putUser(c.ctx, user, password); err != nil {
+		return nil, engineRefusal("failed to update user "+user.Name, err)
 	}
-	return s.doneInstanceOperation(c, instance, "UPDATE_USER", instance.SelfLink)
+	return s.doneInstanceOperation(c, on, "UPDATE_USER", on.Instance.SelfLink)
 }
 
 func (s *Server) deleteUser(c *call) (any, error) {
 	query := c.request.URL.Query()
-	instance, server, err := s.server(c)
+	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
-	defer server.Unlock()
-	user, err := findUser(c, server, query.Get("name"), query.Get("host"))
+	defer unlock()
+	user, err := findUser(c, engine, query.Get("name"), query.Get("host"))
 	if err != nil {
 		return nil, err
 	}
-	if err := dropUser(c.ctx, server, user); err != nil {
-		return nil, mysqlRefusal("failed to delete user "+user.name, err)
+	if err := engine.dropUser(c.ctx, user); err != nil {
+		return nil, engineRefusal("failed to delete user "+user.Name, err)
 	}
-	return s.doneInstanceOperation(c, instance, "DELETE_USER", instance.SelfLink)
+	return s.doneInstanceOperation(c, on, "DELETE_USER", on.Instance.SelfLink)
 }
