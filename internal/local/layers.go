@@ -12,6 +12,7 @@ import (
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/local/gitserver"
 	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/process"
 	"github.com/strata-platform/strata/internal/local/supervisor"
 	"github.com/strata-platform/strata/platform"
 	"github.com/strata-platform/strata/teams"
@@ -127,6 +128,11 @@ func (p *Platform) operate(ctx context.Context, name string, progress layers.Pro
 		return layers.Summary{}, err
 	}
 	defer release()
+	// Plugins outlive a pulumi that is killed. By their HOME they are found.
+	if _, err := process.EndLeftovers(ctx, p.Home.Layers()); err != nil {
+		return layers.Summary{}, fmt.Errorf("layer %s: %w", name, err)
+	}
+	runner.Env["HOME"] = p.Home.Layer(name)
 	temp := p.layerTemp(name)
 	if err := os.MkdirAll(temp, 0o700); err != nil {
 		return layers.Summary{}, fmt.Errorf("layer %s: %w", name, err)

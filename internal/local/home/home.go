@@ -77,6 +77,9 @@ func (h Home) EngineerCredentials() string { return h.path("credentials", "engin
 // AdminKubeconfig is the kubeconfig of the cluster's administrator.
 func (h Home) AdminKubeconfig() string { return h.path("kubernetes", "admin.kubeconfig") }
 
+// Layers is the folder of the folders that Layer names.
+func (h Home) Layers() string { return h.path("layers") }
+
 // Layer is the folder in which a Pulumi layer runs: its project and stack settings.
 func (h Home) Layer(name string) string { return h.path("layers", name) }
 
