@@ -9,7 +9,7 @@
 // Where the emulator differs from Google Cloud on purpose: operations on databases, users and node pools are done when
 // they are answered; all emulated APIs are enabled in a new project; names are free again after a deletion; there is one
 // cluster per home; a database user has all privileges on the databases that the API made and none on the server; a
-// new instance has no root user until the API gives it a password; nobody is in a group; conditions know the names, types
+// new instance lets nobody in as root until the API gives it a password; nobody is in a group; conditions know the names, types
 // and services of resources and the time, and are refused where they ask for more; keys do not come back with an account
 // that is undeleted.
 package gcloud
