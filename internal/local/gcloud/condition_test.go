@@ -7,7 +7,6 @@ import (
 
 	crm "google.golang.org/api/cloudresourcemanager/v1"
 	"google.golang.org/api/iam/v1"
-	"google.golang.org/api/option"
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
@@ -286,26 +285,5 @@ func TestClientThatDoesNotKnowConditionsCannotLoseThem(t *testing.T) {
 	after, err := getPolicy(projects, 3)
 	if err != nil || after.Version != 1 {
 		t.Errorf("policy is %+v, %v; want version 1 once there is no condition", after, err)
-	}
-}
-
-func TestQuotaProjectMustBeUsable(t *testing.T) {
-	c := newCloud(t, false)
-	_, key := c.account("reader", "roles/browser")
-	get := func(project string) error {
-		client, err := crm.NewService(t.Context(), option.WithEndpoint(c.url+"/cloudresourcemanager/"), option.WithTokenSource(c.tokens(key)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		call := client.Projects.Get(projectID)
-		call.Header().Set("X-Goog-User-Project", project)
-		_, err = call.Do()
-		return err
-	}
-	refused(t, get(projectID), 403, "USER_PROJECT_DENIED", "serviceusage.services.use")
-	refused(t, get("another-project"), 403, "USER_PROJECT_DENIED")
-	c.grant("serviceAccount:reader@"+projectID+".iam.gserviceaccount.com", "roles/serviceusage.serviceUsageConsumer")
-	if err := get(projectID); err != nil {
-		t.Error(err)
 	}
 }
