@@ -96,6 +96,7 @@ func served(ports map[string]int) error {
 
 func TestAllThatIsKilledRunsAgainAndNothingIsLost(t *testing.T) {
 	p := platform{stratatest.NewWithTools(t), t}
+	p.killUp()
 	p.Run("up")
 	db := p.database()
 	db.write(1)
@@ -151,6 +152,38 @@ func TestAllThatIsKilledRunsAgainAndNothingIsLost(t *testing.T) {
 	if s := other.status(); !s.ControlPlane.Ready || !s.Node.Ready || slices.ContainsFunc(s.Processes, restartedOnce) {
 		t.Errorf("the stop of one platform did something to another: %+v", s)
 	}
+}
+
+// killUp kills `strata up` while layer 2 goes on, of which plugins of Pulumi are left.
+func (p platform) killUp() {
+	p.t.Helper()
+	up := p.Command(p.t.Context(), "up")
+	if err := up.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- up.Wait() }()
+	plugin := 0
+	p.eventually("a plugin of layer 2 runs", func() error {
+		for pid, process := range p.Processes() {
+			if strings.Contains(process.Line, "pulumi-resource-kubernetes") {
+				plugin = pid
+				return nil
+			}
+		}
+		return errors.New("there is none")
+	})
+	if err := up.Process.Kill(); err != nil {
+		p.t.Fatal(err)
+	}
+	<-ended
+	p.t.Cleanup(func() {
+		if !p.t.Failed() {
+			if content, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", plugin)); err == nil && strings.Contains(string(content), p.Home) {
+				p.t.Errorf("the plugin, pid %d, was left", plugin)
+			}
+		}
+	})
 }
 
 // restarted says which of the processes of a status does not run as another process, or does not show that it ended.
