@@ -42,8 +42,11 @@ func (c *ControlPlane) start(ctx context.Context, etcdPort, apiPort int) error {
 		"--data-dir="+store(c.home),
 		"--listen-client-urls="+etcdURL,
 		"--advertise-client-urls="+etcdURL,
-		// One member has no peers: a Unix socket, relative to the working folder, takes the place of the peer port.
-		"--listen-peer-urls=unix://peer.sock:0",
+		// One member has no peers, so any free port will do. A peer may propose any change, so it wants a certificate. On a Unix
+		// socket etcd asks for none (etcd, client/pkg/transport, newListener), and a team's run can connect to one.
+		"--listen-peer-urls=https://127.0.0.1:0",
+		"--peer-cert-file="+p.cert("etcd"), "--peer-key-file="+p.key("etcd"),
+		"--peer-client-cert-auth", "--peer-trusted-ca-file="+p.cert("etcd-ca"),
 		"--initial-advertise-peer-urls=http://localhost:2380",
 		"--initial-cluster=local=http://localhost:2380",
 		"--cert-file="+p.cert("etcd"), "--key-file="+p.key("etcd"),
