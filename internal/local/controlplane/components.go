@@ -68,6 +68,8 @@ func (c *ControlPlane) start(ctx context.Context, etcdPort, apiPort int) error {
 		"--service-cluster-ip-range="+serviceRange,
 		"--authorization-mode=Node,RBAC", "--anonymous-auth=false",
 		"--enable-admission-plugins=NodeRestriction",
+		// Many charts have privileged pods. Here they are simulated like others.
+		"--allow-privileged",
 		"--kubelet-certificate-authority="+p.cert("ca"), "--kubelet-preferred-address-types=InternalIP",
 		"--kubelet-client-certificate="+p.cert(kubeletClient), "--kubelet-client-key="+p.key(kubeletClient),
 		"--audit-policy-file="+policy, "--audit-log-path="+filepath.Join(c.home.Logs(), "audit.log"),

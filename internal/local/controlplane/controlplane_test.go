@@ -227,6 +227,16 @@ func TestAccess(t *testing.T) {
 		}
 	})
 
+	t.Run("a privileged pod is taken, as a cluster of Google takes it", func(t *testing.T) {
+		privileged := true
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "privileged"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: "agent", Image: "agent", SecurityContext: &corev1.SecurityContext{Privileged: &privileged},
+		}}}}
+		if _, err := clientOf(t, plane.AdminConfig()).CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+
 	t.Run("keys and kubeconfigs are for their owner alone", func(t *testing.T) {
 		checked := 0
 		err := filepath.WalkDir(h.Kubernetes(), func(path string, entry fs.DirEntry, err error) error {
