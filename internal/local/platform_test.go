@@ -1,6 +1,7 @@
 package local
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -43,6 +44,17 @@ func TestLayerEnvironment(t *testing.T) {
 	// The variable has to be there and empty: a run inherits what the engineer's shell holds.
 	if value, ok := second["GOOGLE_CREDENTIALS"]; !ok || value != "" {
 		t.Errorf("layer 2 inherits GOOGLE_CREDENTIALS")
+	}
+	// So has any other that layer 1 sets: a shell may hold them.
+	for name := range first {
+		if _, ok := second[name]; !ok && strings.HasPrefix(name, "GOOGLE_") {
+			t.Errorf("layer 2 inherits %s", name)
+		}
+	}
+	for layer, env := range map[string]map[string]string{BootstrapLayer: first, PlatformLayer: second} {
+		if file := filepath.Join(p.Home.Layer(layer), "Pulumi.dev.yaml"); env["PULUMI_OPTION_CONFIG_FILE"] != file || env["PULUMI_STACK"] != "dev" {
+			t.Errorf("layer %s runs stack %s as %s says", layer, env["PULUMI_STACK"], env["PULUMI_OPTION_CONFIG_FILE"])
+		}
 	}
 	if first["PULUMI_BACKEND_URL"] != second["PULUMI_BACKEND_URL"] || first["PULUMI_CONFIG_PASSPHRASE"] != second["PULUMI_CONFIG_PASSPHRASE"] {
 		t.Error("layers 1 and 2 do not share a backend: layer 2 could not read its context")
