@@ -14,21 +14,19 @@ import (
 )
 
 func newLayer(io streams) *cobra.Command {
-	command := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "layer",
 		Short: "Run one Pulumi layer: bootstrap or platform",
 		Example: `  strata layer preview bootstrap
   strata layer up bootstrap
   strata layer outputs bootstrap -o json
   strata layer destroy platform --yes`,
-	}
-	command.AddCommand(
+	},
 		newLayerOperation(io, "up", "Bring a layer to what its program says", (*local.Platform).LayerUp, false),
 		newLayerOperation(io, "preview", "Show what up would do", (*local.Platform).LayerPreview, false),
 		newLayerOperation(io, "destroy", "Delete all resources of a layer", (*local.Platform).LayerDestroy, true),
 		newLayerOutputs(io),
 	)
-	return command
 }
 
 type layerOperation func(*local.Platform, context.Context, string, layers.Progress) (layers.Summary, error)

@@ -10,15 +10,13 @@ import (
 )
 
 func newLocal(io streams) *cobra.Command {
-	command := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "local",
 		Short: "Run the local target without any layer: emulated Google Cloud, Git server, control plane",
 		Example: `  strata local start
   strata local status -o json
   strata local stop`,
-	}
-	command.AddCommand(newLocalStart(io), newLocalStop(io), newLocalStatus(io))
-	return command
+	}, newLocalStart(io), newLocalStop(io), newLocalStatus(io))
 }
 
 func newLocalStart(io streams) *cobra.Command {

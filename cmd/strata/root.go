@@ -174,6 +174,15 @@ func printJSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
+// group makes a command that only has commands below it: it shows its help, and refuses a name that none of them has.
+func group(command *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	command.Args = arguments(cobra.NoArgs)
+	command.RunE = func(command *cobra.Command, _ []string) error { return command.Help() }
+	command.DisableFlagsInUseLine = true
+	command.AddCommand(below...)
+	return command
+}
+
 // arguments refuses a wrong number of arguments as wrong use.
 func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {

@@ -13,15 +13,13 @@ import (
 )
 
 func newToolchain(io streams) *cobra.Command {
-	command := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "toolchain",
 		Short: "List, build or prune the programs that the local target consists of",
 		Example: `  strata toolchain list
   strata toolchain build --all
   strata toolchain prune`,
-	}
-	command.AddCommand(newToolchainList(io), newToolchainBuild(io), newToolchainPrune(io))
-	return command
+	}, newToolchainList(io), newToolchainBuild(io), newToolchainPrune(io))
 }
 
 // openToolchain opens the toolchain of the repository that strata is called in.
