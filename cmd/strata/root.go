@@ -12,8 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/internal/local"
-	"github.com/strata-platform/strata/internal/local/home"
-	"github.com/strata-platform/strata/internal/local/supervisor"
 	"github.com/strata-platform/strata/internal/toolchain"
 	operator "github.com/strata-platform/strata/operator/command"
 )
@@ -57,8 +55,6 @@ func run(ctx context.Context, args []string, io streams) int {
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(io.err, "strata: interrupted; run the same command again to go on, or `strata local stop` to stop what runs")
 		return exitFailed
-	case errors.Is(err, home.ErrLocked) && len(args) > 0 && args[0] == supervisor.Command:
-		return supervisor.ExitLocked
 	}
 	fmt.Fprintf(io.err, "strata: %v\n", err)
 	return exitFailed

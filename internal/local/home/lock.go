@@ -16,28 +16,57 @@ var ErrLocked = errors.New("another strata is at work in this home")
 // unless release did so before.
 func (h Home) Acquire() (release func(), err error) { return acquire(h.Lock()) }
 
+// Lend takes the lock of the home's supervisor for a process that is to be started with the file. Nobody else gets the
+// lock before the file is closed here and that process has ended.
+func (h Home) Lend() (*os.File, error) {
+	fd, err := lock(h.Lock())
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), h.Lock()), nil
+}
+
+// Inherit takes over the lock that was lent to this process as a descriptor. It is kept until the process has ended.
+func (h Home) Inherit(fd int) error {
+	syscall.CloseOnExec(fd)
+	return hold(fd, h.Lock())
+}
+
 // AcquireLayers takes the lock under which layers 1 and 2 are run.
 func (h Home) AcquireLayers() (release func(), err error) { return acquire(h.path("layers.lock")) }
 
-// acquire locks a file and writes the id of this process into it. The descriptor is a bare one, which nothing closes
-// that is out of sight.
 func acquire(path string) (release func(), err error) {
-	fd, err := syscall.Open(path, syscall.O_CREAT|syscall.O_RDWR|syscall.O_CLOEXEC, 0o600)
+	fd, err := lock(path)
 	if err != nil {
-		return nil, fmt.Errorf("lock the home: %s: %w", path, err)
-	}
-	if err := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		_ = syscall.Close(fd)
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, ErrLocked
-		}
-		return nil, fmt.Errorf("lock the home: %s: %w", path, err)
-	}
-	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
-		_ = syscall.Close(fd)
-		return nil, fmt.Errorf("lock the home: %w", err)
+		return nil, err
 	}
 	return func() { _ = syscall.Close(fd) }, nil
+}
+
+// lock opens a file and locks it. The descriptor is a bare one, which nothing closes that is out of sight.
+func lock(path string) (fd int, err error) {
+	fd, err = syscall.Open(path, syscall.O_CREAT|syscall.O_RDWR|syscall.O_CLOEXEC, 0o600)
+	if err != nil {
+		return 0, fmt.Errorf("lock the home: %s: %w", path, err)
+	}
+	if err := hold(fd, path); err != nil {
+		_ = syscall.Close(fd)
+		return 0, err
+	}
+	return fd, nil
+}
+
+// hold locks an open file and writes the id of this process into it.
+func hold(fd int, path string) error {
+	if err := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+		return ErrLocked
+	} else if err != nil {
+		return fmt.Errorf("lock the home: %s: %w", path, err)
+	}
+	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
+		return fmt.Errorf("lock the home: %w", err)
+	}
+	return nil
 }
 
 // Holder is the id of the process that holds the lock of the home's supervisor, 0 where that is not known. It is

@@ -63,6 +63,12 @@ func TestWhatAKilledSupervisorLeftIsEndedByTheNextAndByStop(t *testing.T) {
 			p.start(t)
 			mine := []int{stray(t, filepath.Join(p.home.Pods(), "operator", "run-1")), stray(t, p.home.Git()), stray(t, p.home.Kubernetes())}
 			others := []int{stray(t, filepath.Join(other.Pods(), "operator")), stray(t, p.home.Dir()), stray(t, p.home.Layer("bootstrap"))}
+			// A layer runs.
+			release, err := p.home.AcquireLayers()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer release()
 			p.killAll()
 			end(t, p)
 			for _, pid := range mine {
@@ -76,6 +82,17 @@ func TestWhatAKilledSupervisorLeftIsEndedByTheNextAndByStop(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestStopEndsWhatAKilledRunOfALayerLeft(t *testing.T) {
+	p := newPlatform(t, t.TempDir())
+	plugin := stray(t, p.home.Layer("bootstrap"))
+	if err := p.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !gone(plugin) {
+		t.Error("it was left")
 	}
 }
 
@@ -151,6 +168,50 @@ func TestAStartThatIsInterruptedAnywhereIsTakenUpAgain(t *testing.T) {
 			p.runPod(t, "after")
 		})
 	}
+}
+
+func TestAStopEndsASupervisorThatHasNotBegun(t *testing.T) {
+	p := newPlatform(t, t.TempDir())
+	dir := t.TempDir()
+	spawned, goOn := filepath.Join(dir, "spawned"), filepath.Join(dir, "go-on")
+	slow := filepath.Join(dir, "strata")
+	script := fmt.Sprintf("#!/bin/sh\necho $$ >%[1]s.new && mv %[1]s.new %[1]s\nuntil [ -e %s ]; do sleep 0.05; done\nexec %s \"$@\"\n", spawned, goOn, executable)
+	if err := os.WriteFile(slow, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	started := make(chan error, 1)
+	go func() { started <- p.Start(ctx, slow, repository) }()
+	var pid int
+	eventually(t, "the supervisor's process is there", func() error {
+		raw, err := os.ReadFile(spawned)
+		if err == nil {
+			pid, err = strconv.Atoi(strings.TrimSpace(string(raw)))
+		}
+		return err
+	})
+	interrupt()
+	if err := <-started; !errors.Is(err, context.Canceled) {
+		t.Fatalf("the start says %v", err)
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- p.Stop(t.Context()) }()
+	if release, err := p.home.Acquire(); err == nil {
+		release()
+		t.Error("a stop finds the home unlocked while a supervisor begins")
+	}
+	if err := os.WriteFile(goOn, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the supervisor is gone", func() error {
+		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("process %d: %v", pid, err)
+		}
+		return nil
+	})
 }
 
 func TestAStartWhileAnotherStopsWaitsForItsEnd(t *testing.T) {

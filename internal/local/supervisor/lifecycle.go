@@ -17,10 +17,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/process"
 )
 
-// ExitLocked is the exit code of the supervisor command where another supervisor holds the home's lock.
-const ExitLocked = 3
-
-// Command is the hidden command of strata that is the supervisor; --home follows it.
+// Command is the hidden command of strata that is the supervisor; --home follows it. It is started with the home's lock,
+// so that a stop at any time finds either no supervisor or a locked home.
 const Command = "supervisor"
 
 const (
@@ -65,9 +63,17 @@ func (c *Client) Start(ctx context.Context, executable, repository string) error
 	}
 }
 
+// lockFile is the descriptor with which a supervisor gets the home's lock.
+const lockFile = 3
+
 // launch starts a supervisor that outlives this process, and returns when one answers. The error is home.ErrLocked
 // where there is another one.
 func (c *Client) launch(ctx context.Context, executable, repository string) error {
+	lock, err := c.home.Lend()
+	if err != nil {
+		return fmt.Errorf("start the supervisor: %w", err)
+	}
+	defer lock.Close()
 	path := c.home.Log(Command)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("start the supervisor: %w", err)
@@ -83,10 +89,12 @@ func (c *Client) launch(ctx context.Context, executable, repository string) erro
 	}
 	command := exec.Command(executable, Command, "--home", c.home.Dir(), "--repository", repository)
 	command.Stdout, command.Stderr, command.Dir = log, log, c.home.Dir()
+	command.ExtraFiles = []*os.File{lock}
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("start the supervisor: %w", err)
 	}
+	lock.Close() // so that it is free when the supervisor has ended
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
 	patience := time.After(startTimeout)
@@ -96,9 +104,6 @@ func (c *Client) launch(ctx context.Context, executable, repository string) erro
 		}
 		select {
 		case err := <-ended:
-			if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == ExitLocked {
-				return home.ErrLocked
-			}
 			return fmt.Errorf("start the supervisor: %s; its log is %s", lastWords(path, offset, err), path)
 		case <-ctx.Done():
 			return fmt.Errorf("start the supervisor: %w", ctx.Err())
@@ -140,8 +145,7 @@ func (c *Client) Stop(ctx context.Context) error {
 		release, err := c.home.Acquire()
 		if err == nil {
 			defer release()
-			_, err := process.EndLeftovers(ctx, workFolders(c.home)...)
-			return err
+			return c.endLeftovers(ctx)
 		}
 		if !errors.Is(err, home.ErrLocked) {
 			return err
@@ -161,6 +165,19 @@ func (c *Client) Stop(ctx context.Context) error {
 		case <-time.After(pollEvery):
 		}
 	}
+}
+
+// endLeftovers ends what a killed supervisor left, and what a killed run of a layer left; one that goes on is left alone.
+func (c *Client) endLeftovers(ctx context.Context) error {
+	folders := workFolders(c.home)
+	if release, err := c.home.AcquireLayers(); err == nil {
+		defer release()
+		folders = append(folders, c.home.Layers())
+	} else if !errors.Is(err, home.ErrLocked) {
+		return err
+	}
+	_, err := process.EndLeftovers(ctx, folders...)
+	return err
 }
 
 // kill ends a supervisor. What it runs ends with it.

@@ -60,11 +60,11 @@ type supervisor struct {
 	stop context.CancelFunc
 }
 
-// Run runs the home until ctx ends or a client asks it to stop; then it stops everything it started. Where the home
-// already has a supervisor it returns home.ErrLocked. It keeps the home's lock: the kernel gives that back as one of the
-// last things of this process, and who gets it then finds no process and no port in use.
+// Run runs the home until ctx ends or a client asks it to stop; then it stops everything it started. It keeps the
+// home's lock, with which Client starts it: the kernel gives that back as one of the last things of this process, and who
+// gets it then finds no process and no port in use.
 func Run(ctx context.Context, o Options) error {
-	if _, err := o.Home.Acquire(); err != nil {
+	if err := o.Home.Inherit(lockFile); err != nil {
 		return err
 	}
 	if err := endLeftovers(ctx, o); err != nil {
