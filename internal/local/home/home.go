@@ -133,12 +133,13 @@ func Open(dir string) (Home, error) {
 	}
 	f, err := h.read()
 	if errors.Is(err, fs.ErrNotExist) {
+		// Another process may be making the home, or has died of it.
 		left, err := os.ReadDir(h.dir)
 		if err != nil {
 			return h, fmt.Errorf("make the home: %w", err)
 		}
-		// Another process may be making the home, or has died of it.
-		if slices.ContainsFunc(left, func(entry fs.DirEntry) bool { return !isEntry(entry.Name()) }) {
+		foreign := slices.ContainsFunc(left, func(entry fs.DirEntry) bool { return !isTemporary(entry.Name(), "home.json") })
+		if foreign && !h.Exists() {
 			return h, fmt.Errorf("make the home: %s is not empty and no home: name an empty folder in STRATA_HOME", h.dir)
 		}
 		raw, err := file{Version: version, Ports: map[string]int{}}.marshal()

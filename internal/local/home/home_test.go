@@ -246,8 +246,14 @@ func TestTwoAcquireExcludeEachOther(t *testing.T) {
 }
 
 func TestAForeignFolderIsNeitherMadeAHomeNorRemoved(t *testing.T) {
+	for _, name := range []string{"thesis.txt", "git", ".git-credentials"} {
+		t.Run(name, func(t *testing.T) { checkForeign(t, name) })
+	}
+}
+
+func checkForeign(t *testing.T, name string) {
 	dir := t.TempDir()
-	thesis := filepath.Join(dir, "thesis.txt")
+	thesis := filepath.Join(dir, name)
 	if err := os.WriteFile(thesis, []byte("not Strata's"), 0o600); err != nil {
 		t.Fatal(err)
 	}
