@@ -16,9 +16,9 @@ import (
 // callsFile says of each call which permission it takes and which roles may make it.
 const callsFile = "testdata/calls.txt"
 
-var update = flag.Bool("update", false, "write "+callsFile+" anew; read the difference against Google's documentation")
+var update = flag.Bool("update", false, "write anew what tests compare with; read the difference against Google's documentation")
 
-// rolesTried are the roles of Google's that are tried on each call; "" stands for none.
+// rolesTried are the roles of Google's that are tried on each call.
 func rolesTried() []string {
 	return strings.Fields(`
 		owner editor viewer browser
@@ -140,7 +140,7 @@ func checkRoutes(t *testing.T, calls []emulatedCall, routes []string) {
 	}
 	for _, route := range routes {
 		if !listed[route] {
-			t.Errorf("%s says nothing of %s: run this test with -update, and check what it writes", callsFile, route)
+			t.Errorf("%s says nothing of %s: go test ./internal/local/gcloud -run %s -update adds it; check what it writes", callsFile, route, t.Name())
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestReferenceListsEveryCall(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("the calls in %s are not those of the router: mend it with go test -run %s -update ./internal/local/gcloud", referencePage, t.Name())
+		t.Fatalf("the calls in %s are not those of the router: mend it with go test ./internal/local/gcloud -run %s -update", referencePage, t.Name())
 	}
 	if err := os.WriteFile(path, []byte(before+callsBegin+want+callsEnd+after), 0o600); err != nil {
 		t.Fatal(err)
