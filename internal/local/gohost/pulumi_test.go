@@ -43,7 +43,9 @@ func TestAProgramGetsItsRun(t *testing.T) {
 			t.Errorf("the program's %s is %v, want %v", name, got[name], want)
 		}
 	}
-	p.leftovers(t)
+	if left := p.leftovers(t); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
 }
 
 func TestAFailureIsShownOnceAndReadable(t *testing.T) {
@@ -74,7 +76,9 @@ func TestAFailureIsShownOnceAndReadable(t *testing.T) {
 		once(t, out, "undefined: theMoon")
 		once(t, out, "build the program in "+filepath.Join(p.dir, "app"))
 	})
-	p.leftovers(t)
+	if left := p.leftovers(t); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
 }
 
 func TestOptions(t *testing.T) {
@@ -101,46 +105,58 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-func TestAnInterruptEndsTheProgram(t *testing.T) {
+func TestTheProgramEndsWithPulumi(t *testing.T) {
 	p := newProject(t, "go", program)
 	p.mustRun(t, "config", "set", "mode", "wait")
-	c := p.command(t, "up", "--yes", "--skip-preview")
-	stdout, err := c.StdoutPipe()
+	for name, signal := range map[string]os.Signal{"interrupted": os.Interrupt, "killed": os.Kill} {
+		t.Run(name, func(t *testing.T) {
+			c := p.command(t, "up", "--yes", "--skip-preview")
+			pid := startWaiting(t, c)
+			if err := c.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			var exit *exec.ExitError
+			if err := c.Wait(); !errors.As(err, &exit) {
+				t.Errorf("up ends with %v", err)
+			}
+			// pulumi does not wait for the program's end, and where it is killed not for that of its host.
+			if !eventually(t, func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }) {
+				t.Errorf("the program %d outlives pulumi", pid)
+			}
+			if !eventually(t, func() bool { return len(p.leftovers(t)) == 0 }) {
+				t.Errorf("left behind: %v", p.leftovers(t))
+			}
+			if signal == os.Kill {
+				p.mustRun(t, "cancel", "--yes")
+			}
+		})
+	}
+	p.mustRun(t, "config", "set", "mode", "go")
+	p.mustRun(t, "up", "--yes", "--skip-preview")
+}
+
+// startWaiting starts a run of the program, and returns the program's process once it waits.
+func startWaiting(t *testing.T, c *exec.Cmd) (pid int) {
+	t.Helper()
+	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var pid int
-	lines := bufio.NewScanner(stdout)
-	for pid == 0 && lines.Scan() {
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
 		if _, text, ok := strings.Cut(lines.Text(), "waiting as "); ok {
 			if _, err := fmt.Sscan(text, &pid); err != nil {
 				t.Fatal(err)
 			}
+			// Nobody reads on: what is left fits into the pipe.
+			return pid
 		}
 	}
-	if pid == 0 {
-		t.Fatalf("the program did not start: %v", c.Wait())
-	}
-	if err := c.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	for lines.Scan() {
-	}
-	var exit *exec.ExitError
-	if err := c.Wait(); !errors.As(err, &exit) {
-		t.Errorf("an interrupted up ends with %v", err)
-	}
-	// pulumi does not wait for the program's end, only for that of its host.
-	ended := eventually(t, func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
-	if !ended {
-		t.Errorf("the program %d outlives pulumi", pid)
-	}
-	p.leftovers(t)
-	p.mustRun(t, "config", "set", "mode", "go")
-	p.mustRun(t, "up", "--yes", "--skip-preview")
+	t.Fatalf("the program did not start: %v", c.Wait())
+	return 0
 }
 
 // eventually polls a condition until it holds or the test has waited long enough.
