@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"time"
 
 	"google.golang.org/api/container/v1"
+	"google.golang.org/api/googleapi"
 )
 
-// clusterCall starts an operation on a cluster and waits for its end.
+// clusterCall starts an operation on a cluster and waits for its end. While another operation is in progress the API
+// refuses; then the call is made again.
 func (g *plugin) clusterCall(
 	ctx context.Context, project, location string, limit time.Duration,
 	start func(*container.Service) (*container.Operation, error),
@@ -18,9 +22,16 @@ func (g *plugin) clusterCall(
 	if err != nil {
 		return fmt.Errorf("make Kubernetes Engine client: %w", err)
 	}
-	op, err := start(svc)
+	var op *container.Operation
+	err = wait(ctx, limit, "other operations on the cluster", func(context.Context) (bool, error) {
+		op, err = start(svc)
+		if clusterBusy(err) {
+			return false, nil
+		}
+		return true, explained(err)
+	})
 	if err != nil {
-		return explained(err)
+		return err
 	}
 	name := fmt.Sprintf("projects/%s/locations/%s/operations/%s", project, location, op.Name)
 	return wait(ctx, limit, fmt.Sprintf("operation %s (%s)", op.Name, op.OperationType), func(ctx context.Context) (bool, error) {
@@ -40,6 +51,11 @@ func (g *plugin) clusterCall(
 		}
 		return true, nil
 	})
+}
+
+func clusterBusy(err error) bool {
+	var api *googleapi.Error
+	return errors.As(err, &api) && api.Code == http.StatusBadRequest && strings.Contains(api.Message, "running incompatible operation")
 }
 
 func clusterName(project, location, name string) string {
