@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -151,6 +152,11 @@ func TestASimulatedJobCompletes(t *testing.T) {
 	if _, err := c.BatchV1().CronJobs(ns).Create(t.Context(), &batchv1.CronJob{ObjectMeta: metav1.ObjectMeta{Name: "often"}, Spec: batchv1.CronJobSpec{
 		Schedule: "* * * * *", JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: spec.Template}},
 	}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// It has missed its time, so that nobody waits for the next minute.
+	missed := fmt.Sprintf(`{"status": {"lastScheduleTime": %q}}`, time.Now().Add(-2*time.Minute).UTC().Format(time.RFC3339))
+	if _, err := c.BatchV1().CronJobs(ns).Patch(t.Context(), "often", types.MergePatchType, []byte(missed), metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the Job is complete", func() error {
