@@ -74,6 +74,13 @@ func (c *container) find() {
 	c.image, c.refused = c.pod.node.catalogue.find(c.pod.namespace, c.pod.object.Spec.ServiceAccountName, c.name)
 }
 
+// isOutdated says whether the pod asks for another image than the one that runs.
+func (c *container) isOutdated() bool {
+	c.pod.mu.Lock()
+	defer c.pod.mu.Unlock()
+	return c.name != c.wanted
+}
+
 // isSidecar says whether the container is an init container that runs beside the others (Kubernetes, "Sidecar Containers").
 func (c *container) isSidecar() bool {
 	return c.init && c.spec.RestartPolicy != nil && *c.spec.RestartPolicy == corev1.ContainerRestartPolicyAlways
@@ -141,6 +148,9 @@ func (c *container) run(ctx context.Context) int {
 			return code
 		}
 		crashDelay = min(max(2*crashDelay, firstCrashDelay), maxCrashDelay)
+		if c.isOutdated() {
+			crashDelay = 0 // Another image has not crashed yet.
+		}
 	}
 }
 

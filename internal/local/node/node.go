@@ -12,8 +12,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -182,12 +184,14 @@ const podWorkers = 10
 // closingGrace bounds how long a pod may take to end when the node itself stops, whatever the pod asks for.
 const closingGrace = 45 * time.Second
 
+// stopAll stops all pods at once. Meanwhile they may still reach each other.
 func (n *Node) stopAll() {
 	n.closing.Store(true)
 	n.mu.Lock()
-	defer n.mu.Unlock()
+	running := slices.Collect(maps.Values(n.running))
+	n.mu.Unlock()
 	var group sync.WaitGroup
-	for _, p := range n.running {
+	for _, p := range running {
 		group.Go(p.stop)
 	}
 	group.Wait()

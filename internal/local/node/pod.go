@@ -98,6 +98,9 @@ func (p *pod) update(object *corev1.Pod) {
 	}
 	p.armDeadline()
 	p.mu.Unlock()
+	if len(object.Spec.EphemeralContainers) > len(before.Spec.EphemeralContainers) {
+		p.event(corev1.EventTypeWarning, "Failed", "ephemeral containers are not supported on this node")
+	}
 	// Labels and annotations may be in the volumes.
 	poke(p.stale)
 	if before.Generation != object.Generation {

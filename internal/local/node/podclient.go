@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/virtual-kubelet/virtual-kubelet/errdefs"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -62,14 +63,15 @@ func statusPatch(pod *corev1.Pod) ([]byte, error) {
 // Delete removes the object of a pod that is not on this node any more. One that is, is stopped first: virtual-kubelet
 // would remove its object while its processes end.
 func (c podsClient) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
-	if p := c.provider.pod(c.namespace, name); p != nil {
-		if o := p.current(); options.Preconditions != nil && options.Preconditions.UID != nil && *options.Preconditions.UID == o.UID {
-			return c.provider.DeletePod(ctx, o)
-		}
-	}
-	if options.Preconditions == nil {
+	if options.Preconditions == nil || options.Preconditions.UID == nil {
 		// virtual-kubelet means the pod that it once knew by this name; that one is gone.
 		return nil
+	}
+	object, err := c.provider.lister.Pods(c.namespace).Get(name)
+	if err == nil && object.UID == *options.Preconditions.UID {
+		if err := c.provider.DeletePod(ctx, object); !errdefs.IsNotFound(err) {
+			return err
+		}
 	}
 	return c.PodInterface.Delete(ctx, name, options)
 }

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	corev1listers "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
 )
 
 func TestAStatusPatchSaysWhatIsGoneAndTouchesNothingElse(t *testing.T) {
@@ -41,6 +43,11 @@ func TestAPodIsNotRemovedWhileItRuns(t *testing.T) {
 	n := newTestNode(t)
 	o := aPod(corev1.PodSpec{Containers: containersNamed("example.com/simulated", "a")})
 	n.client = fake.NewClientset(o)
+	known := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
+	if err := known.Add(o); err != nil {
+		t.Fatal(err)
+	}
+	n.lister = corev1listers.NewPodLister(known)
 	if err := (*provider)(n).CreatePod(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}

@@ -83,10 +83,13 @@ func (c *container) crashed(why error, delay time.Duration) {
 func (c *container) restore() {
 	status := c.pod.object.Status
 	for _, s := range slices.Concat(status.ContainerStatuses, status.InitContainerStatuses) {
-		if s.Name != c.spec.Name || c.image == nil {
+		if s.Name != c.spec.Name {
 			continue
 		}
 		c.restarts, c.last = s.RestartCount, s.LastTerminationState
+		if c.image == nil {
+			continue
+		}
 		was := s.State
 		if was.Running != nil {
 			was = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
