@@ -3,11 +3,15 @@ package node
 import (
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1listers "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
 )
 
 func TestServiceNamesBecomeLoopbackAddresses(t *testing.T) {
@@ -54,6 +58,78 @@ func TestAServiceNameStaysWhereNoPortCanBeHad(t *testing.T) {
 	s.listen = func(string) (net.Listener, error) { return nil, errors.New("no port is free") }
 	if got, want := s.rewrite("http://a.b.svc/x"), "http://a.b.svc/x"; got != want {
 		t.Errorf("it becomes %q, want %q", got, want)
+	}
+}
+
+// webNode is a node whose cluster has a Service "web" with the port 80 for the pods that webPod makes, and one that
+// selects none.
+func webNode(t *testing.T) *Node {
+	t.Helper()
+	n := newTestNode(t)
+	known := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	n.services.lister = corev1listers.NewServiceLister(known)
+	for name, selector := range map[string]map[string]string{"web": {"app": "web"}, "outside": nil} {
+		if err := known.Add(&corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default"},
+			Spec:       corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n
+}
+
+// webPod adds a ready pod whose port 8080 is this one, once change has changed it.
+func (n *Node) webPod(name string, port int, change func(p *pod)) {
+	o := aPod(corev1.PodSpec{Containers: containersNamed("example.com/program:v1", "a")})
+	o.Name, o.Labels = name, map[string]string{"app": "web"}
+	p := newPod(n, o)
+	p.containers[0].ready, p.containers[0].ports = true, map[int32]int{8080: port}
+	change(p)
+	n.running[podKey(o.Namespace, o.Name)] = p
+}
+
+func TestAServiceLeadsToPodsThatAreReadyAndStay(t *testing.T) {
+	n := webNode(t)
+	n.webPod("one", 1001, func(*pod) {})
+	n.webPod("two", 1002, func(*pod) {})
+	n.webPod("unready", 1003, func(p *pod) { p.containers[0].ready = false })
+	n.webPod("leaving", 1004, func(p *pod) { p.object.DeletionTimestamp = &metav1.Time{} })
+	n.webPod("stranger", 1005, func(p *pod) { p.object.Labels = nil })
+	n.webPod("abroad", 1006, func(p *pod) { p.object.Namespace = "other" })
+	n.webPod("simulated", 1007, func(p *pod) { p.containers[0].image = nil })
+	n.webPod("elsewhere", 1008, func(p *pod) { p.containers[0].ports = nil })
+	for service, want := range map[string][]string{"web": {"127.0.0.1:1001", "127.0.0.1:1002"}, "outside": nil, "unknown": nil} {
+		got := n.services.targets("default", service, 80)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s leads to %v, want %v", service, got, want)
+		}
+	}
+	if got := n.services.targets("default", "web", 81); len(got) > 0 {
+		t.Errorf("a port that the Service has not leads to %v", got)
+	}
+}
+
+func TestAConnectionGoesToAnotherPodWhereOneDoesNotAnswer(t *testing.T) {
+	n := webNode(t)
+	open, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	closed, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.webPod("gone", closed, func(*pod) {})
+	n.webPod("there", open.Addr().(*net.TCPAddr).Port, func(*pod) {})
+	for range 20 {
+		conn := n.services.dial("default", "web", 80)
+		if conn == nil {
+			t.Fatal("no pod was found")
+		}
+		conn.Close()
 	}
 }
 
