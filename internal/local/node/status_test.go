@@ -82,6 +82,29 @@ func TestStatus(t *testing.T) {
 				p.finished = true
 			},
 		},
+		"a pod is running until its sidecars have ended": {
+			inits: sidecar, containers: containersNamed(image, "a"),
+			phase: corev1.PodRunning, initialized: "True", ready: "False",
+			change: func(p *pod) {
+				p.inits[0].state, p.inits[0].ended = terminated(0), true
+				p.containers[0].state, p.containers[0].ended = terminated(0), true
+			},
+		},
+		"a sidecar that was ended does not fail the pod": {
+			inits: sidecar, containers: containersNamed(image, "a"),
+			phase: corev1.PodSucceeded, initialized: "True", ready: "False",
+			change: func(p *pod) {
+				p.inits[0].state, p.containers[0].state, p.finished = terminated(143), terminated(0), true
+			},
+		},
+		"a pod that ended before it ran has failed": {
+			containers: containersNamed(image, "a"), phase: corev1.PodFailed, initialized: "True", ready: "False",
+			change: func(p *pod) { p.finished = true },
+		},
+		"a pod that outlived its deadline has failed": {
+			containers: containersNamed(image, "a"), phase: corev1.PodFailed, initialized: "True", ready: "False",
+			change: func(p *pod) { p.containers[0].state, p.exceeded, p.finished = terminated(0), true, true },
+		},
 		"one that failed is running while the other runs": {
 			containers: containersNamed(image, "a", "b"), phase: corev1.PodRunning, initialized: "True", ready: "False",
 			change: func(p *pod) {
@@ -147,12 +170,44 @@ func TestConditionKeepsTheTimeOfItsLastChange(t *testing.T) {
 	}
 }
 
-func TestRestartsAreCountedOnAfterTheNodeWasRestarted(t *testing.T) {
-	object := aPod(corev1.PodSpec{RestartPolicy: corev1.RestartPolicyAlways, Containers: containersNamed("example.com/program:v1", "a")})
-	object.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "a", RestartCount: 2, State: isRunning()}}
+func TestAPodGoesOnAfterTheNodeWasRestarted(t *testing.T) {
+	waiting := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	for name, test := range map[string]struct {
+		policy   corev1.RestartPolicy
+		was      corev1.ContainerState
+		restarts int32 // there were two before
+		last     string
+		ended    bool
+	}{
+		"what ran is started again":                        {corev1.RestartPolicyAlways, isRunning(), 3, "NodeRestarted", false},
+		"what ran and may run once only has ended":         {corev1.RestartPolicyNever, isRunning(), 2, "", true},
+		"what had succeeded has ended":                     {corev1.RestartPolicyOnFailure, terminated(0), 2, "", true},
+		"what had failed is started again":                 {corev1.RestartPolicyOnFailure, terminated(1), 3, "", false},
+		"what had failed and may run once only has ended":  {corev1.RestartPolicyNever, terminated(1), 2, "", true},
+		"what waited for its next start is started":        {corev1.RestartPolicyAlways, waiting, 2, "", false},
+		"what waited for its first start may still run":    {corev1.RestartPolicyNever, waiting, 2, "", false},
+		"what was asked for but never reported is started": {corev1.RestartPolicyNever, corev1.ContainerState{}, 2, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := aPod(corev1.PodSpec{RestartPolicy: test.policy, Containers: containersNamed("example.com/program:v1", "a")})
+			object.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "a", RestartCount: 2, State: test.was}}
+			c := newPod(newTestNode(t), object).containers[0]
+			if ended := c.state.Terminated != nil; c.restarts != test.restarts || ended != test.ended {
+				t.Errorf("there are %d restarts, ended: %v, want %d, %v", c.restarts, ended, test.restarts, test.ended)
+			}
+			if test.last != "" && (c.last.Terminated == nil || c.last.Terminated.Reason != test.last) {
+				t.Errorf("the last end is %+v, want %s", c.last, test.last)
+			}
+		})
+	}
+}
+
+func TestInitContainersRunAgainAfterTheNodeWasRestarted(t *testing.T) {
+	object := aPod(corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, InitContainers: containersNamed("example.com/program:v1", "done", "failed"), Containers: containersNamed("example.com/program:v1", "a")})
+	object.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "done", State: terminated(0)}, {Name: "failed", State: terminated(1)}}
 	p := newPod(newTestNode(t), object)
-	if c := p.containers[0]; c.restarts != 3 || c.last.Terminated == nil || c.last.Terminated.Reason != "NodeRestarted" {
-		t.Errorf("after a restart of the node there are %d restarts, the last %+v", c.restarts, c.last)
+	if p.inits[0].state.Terminated != nil || p.inits[1].state.Terminated == nil {
+		t.Errorf("their states are %+v, %+v", p.inits[0].state, p.inits[1].state)
 	}
 }
 
