@@ -122,3 +122,28 @@ func TestTheHolderOfTheLockIsKnown(t *testing.T) {
 		t.Errorf("the holder is %d, want %d", pid, os.Getpid())
 	}
 }
+
+func TestWhoWasLentTheLockIsItsHolder(t *testing.T) {
+	h := open(t, t.TempDir())
+	lock, err := h.Lend()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	home.LentTo(lock, 4194399)
+	if pid := h.Holder(); pid != 4194399 {
+		t.Errorf("the holder is %d, want who was lent the lock", pid)
+	}
+}
+
+func TestTheLockIsTakenWhereNothingCanBeWritten(t *testing.T) {
+	h := open(t, t.TempDir())
+	if err := os.Symlink("/dev/full", h.Lock()); err != nil {
+		t.Fatal(err)
+	}
+	release, err := h.Acquire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+}

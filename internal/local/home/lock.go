@@ -17,7 +17,7 @@ var ErrLocked = errors.New("another strata is at work in this home")
 func (h Home) Acquire() (release func(), err error) { return acquire(h.Lock()) }
 
 // Lend takes the lock of the home's supervisor for a process that is to be started with the file. Nobody else gets the
-// lock before the file is closed here and that process has ended.
+// lock before the file is closed here and that process has ended. LentTo says which process it is.
 func (h Home) Lend() (*os.File, error) {
 	fd, err := lock(h.Lock())
 	if err != nil {
@@ -25,6 +25,9 @@ func (h Home) Lend() (*os.File, error) {
 	}
 	return os.NewFile(uintptr(fd), h.Lock()), nil
 }
+
+// LentTo names the process that was started with a lock.
+func LentTo(lock *os.File, pid int) { sign(int(lock.Fd()), pid) }
 
 // Inherit takes over the lock that was lent to this process as a descriptor. It is kept until the process has ended.
 func (h Home) Inherit(fd int) error {
@@ -63,10 +66,16 @@ func hold(fd int, path string) error {
 	} else if err != nil {
 		return fmt.Errorf("lock the home: %s: %w", path, err)
 	}
-	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
-		return fmt.Errorf("lock the home: %w", err)
-	}
+	sign(fd, os.Getpid())
 	return nil
+}
+
+// sign writes a process's id into a locked file. On a full disk the file stays empty: the holder is not known then, but
+// the lock holds, and a platform can be stopped.
+func sign(fd, pid int) {
+	if err := syscall.Ftruncate(fd, 0); err == nil {
+		_, _ = syscall.Pwrite(fd, []byte(strconv.Itoa(pid)), 0)
+	}
 }
 
 // Holder is the id of the process that holds the lock of the home's supervisor, 0 where that is not known. It is

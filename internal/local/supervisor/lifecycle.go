@@ -94,6 +94,7 @@ func (c *Client) launch(ctx context.Context, executable, repository string) erro
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("start the supervisor: %w", err)
 	}
+	home.LentTo(lock, command.Process.Pid)
 	lock.Close() // so that it is free when the supervisor has ended
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
