@@ -22,7 +22,7 @@ const teamTokenLife = 12 * time.Hour
 // AdminKubeconfig returns the path of the administrator's kubeconfig.
 func (p *Platform) AdminKubeconfig() (string, error) {
 	if _, err := os.Stat(p.Home.AdminKubeconfig()); err != nil {
-		return "", fmt.Errorf("there is no cluster in %s: run `strata up` first", p.Home.Dir())
+		return "", fmt.Errorf("there is no cluster in %s: run `strata up` or `strata local start` first", p.Home.Dir())
 	}
 	return p.Home.AdminKubeconfig(), nil
 }

@@ -50,6 +50,9 @@ func (p *Platform) component(component string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if len(names) == 0 {
+		return "", fmt.Errorf("there is no log in %s yet: run `strata up` or `strata local start` first", p.Home.Dir())
+	}
 	if slices.Contains(names, component) {
 		return component, nil
 	}
