@@ -30,18 +30,17 @@ rules:
 `
 
 // start starts the programs in the order in which they need each other. The API server waits for etcd by itself.
-func (c *ControlPlane) start(ctx context.Context, etcdPort, apiPort int) error {
+func (c *ControlPlane) start(ctx context.Context, apiPort int) error {
 	dir, p := c.home.Kubernetes(), c.pki()
 	policy := filepath.Join(dir, "audit-policy.yaml")
 	if err := home.KeepFile(policy, []byte(auditPolicy)); err != nil {
 		return err
 	}
-	etcdURL := fmt.Sprintf("https://127.0.0.1:%d", etcdPort)
 	if err := c.keep(ctx, "etcd",
 		"--name=local",
 		"--data-dir="+store(c.home),
-		"--listen-client-urls="+etcdURL,
-		"--advertise-client-urls="+etcdURL,
+		"--listen-client-urls="+c.etcd,
+		"--advertise-client-urls="+c.etcd,
 		// One member has no peers, so any free port will do. A peer may propose any change, so it wants a certificate. On a Unix
 		// socket etcd asks for none (etcd, client/pkg/transport, newListener), and a team's run can connect to one.
 		"--listen-peer-urls=https://127.0.0.1:0",
@@ -57,7 +56,7 @@ func (c *ControlPlane) start(ctx context.Context, etcdPort, apiPort int) error {
 		return err
 	}
 	if err := c.keep(ctx, "kube-apiserver",
-		"--etcd-servers="+etcdURL,
+		"--etcd-servers="+c.etcd,
 		"--etcd-cafile="+p.cert("etcd-ca"), "--etcd-certfile="+p.cert("etcd-client"), "--etcd-keyfile="+p.key("etcd-client"),
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", apiPort),
 		"--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
@@ -77,7 +76,7 @@ func (c *ControlPlane) start(ctx context.Context, etcdPort, apiPort int) error {
 	); err != nil {
 		return err
 	}
-	if err := c.wait(ctx, "kube-apiserver to be ready", c.serves); err != nil {
+	if err := c.wait(ctx, "kube-apiserver", "to be ready", c.serves); err != nil {
 		return err
 	}
 	if err := c.keep(ctx, "kube-controller-manager",
@@ -97,7 +96,7 @@ func (c *ControlPlane) start(ctx context.Context, etcdPort, apiPort int) error {
 	); err != nil {
 		return err
 	}
-	return c.wait(ctx, "kube-controller-manager to make the first service account", c.takesPods)
+	return c.wait(ctx, "kube-controller-manager", "to make the first service account", c.takesPods)
 }
 
 func (c *ControlPlane) keep(ctx context.Context, name string, args ...string) error {

@@ -29,7 +29,9 @@ const (
 	issuer       = "https://kubernetes.default.svc.cluster.local"
 	stopGrace    = 10 * time.Second
 	readyTimeout = 2 * time.Minute
-	pollEvery    = 50 * time.Millisecond
+	// healthTimeout is how long etcd may take to say whether it is healthy.
+	healthTimeout = 5 * time.Second
+	pollEvery     = 50 * time.Millisecond
 )
 
 // serviceIP is the first address of serviceRange: the service kubernetes.default.
@@ -57,7 +59,8 @@ type ControlPlane struct {
 	home   home.Home
 	find   FindTool
 	now    func() time.Time
-	server string
+	etcd   string // URL
+	server string // URL of the API server
 	client kubernetes.Interface
 
 	mu       sync.Mutex
@@ -96,6 +99,7 @@ func (c *ControlPlane) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start the control plane: %w", err)
 	}
+	c.etcd = fmt.Sprintf("https://127.0.0.1:%d", etcdPort)
 	c.server = fmt.Sprintf("https://127.0.0.1:%d", apiPort)
 	if err := c.ensureKeys(); err != nil {
 		return fmt.Errorf("make the keys of the control plane: %w", err)
@@ -105,7 +109,7 @@ func (c *ControlPlane) Start(ctx context.Context) error {
 	if c.client, err = kubernetes.NewForConfig(config); err != nil {
 		return fmt.Errorf("start the control plane: %w", err)
 	}
-	if err := c.start(ctx, etcdPort, apiPort); err != nil {
+	if err := c.start(ctx, apiPort); err != nil {
 		c.Stop()
 		return fmt.Errorf("start the control plane: %w", err)
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/internal/local/process"
 )
@@ -54,7 +56,7 @@ func (c *ControlPlane) NodeReady(ctx context.Context) error {
 
 // WaitNode waits until the node takes pods.
 func (c *ControlPlane) WaitNode(ctx context.Context) error {
-	if err := c.wait(ctx, "the node to take pods", c.NodeReady); err != nil {
+	if err := c.wait(ctx, "kube-controller-manager", "to let the node take pods", c.NodeReady); err != nil {
 		return fmt.Errorf("start the node: %w", err)
 	}
 	return nil
@@ -66,9 +68,9 @@ func (c *ControlPlane) takesPods(ctx context.Context) error {
 	return err
 }
 
-// wait waits until check returns nil. It gives up on a program that ends again and again.
-func (c *ControlPlane) wait(ctx context.Context, what string, check func(context.Context) error) error {
-	c.setWaiting(what)
+// wait waits for what a program is to do: until check returns nil. It gives up on a program that ends again and again.
+func (c *ControlPlane) wait(ctx context.Context, program, what string, check func(context.Context) error) error {
+	c.setWaiting(program + " " + what)
 	defer c.setWaiting("")
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -89,11 +91,11 @@ func (c *ControlPlane) wait(ctx context.Context, what string, check func(context
 			answered = true
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return fmt.Errorf("waited %s for %s: %w; the logs are in %s", readyTimeout, what, err, c.home.Logs())
+				return c.blameStore(ctx, program, fmt.Errorf("waited %s for %s %s: %w; its log is %s", readyTimeout, program, what, err, c.home.Log(program)))
 			}
-			return fmt.Errorf("wait for %s: %w", what, context.Cause(ctx))
+			return fmt.Errorf("wait for %s %s: %w", program, what, context.Cause(ctx))
 		case <-tick.C:
-			if err := c.crashLoop(); err != nil {
+			if err := c.crashLoop(ctx); err != nil {
 				return err
 			}
 			if answered {
@@ -105,16 +107,49 @@ func (c *ControlPlane) wait(ctx context.Context, what string, check func(context
 }
 
 // crashLoop says which program ends again and again.
-func (c *ControlPlane) crashLoop() error {
+func (c *ControlPlane) crashLoop(ctx context.Context) error {
 	for _, s := range c.States() {
-		if s.Phase != process.CrashLooping {
-			continue
+		if s.Phase == process.CrashLooping {
+			return c.blameStore(ctx, s.Name, fmt.Errorf("crash loop: %s; its log is %s", s.LastExit.Message, s.Log))
 		}
-		err := fmt.Errorf("crash loop: %s; its log is %s", s.LastExit.Message, s.Log)
-		if s.Name == "etcd" {
-			err = fmt.Errorf("%w; its data, which may be damaged, is in %s: put a copy of it back, or begin anew by `strata down --purge`", err, store(c.home))
-		}
+	}
+	return nil
+}
+
+// blameStore adds to what is wrong with a program what is wrong with etcd, where that may be the cause.
+func (c *ControlPlane) blameStore(ctx context.Context, program string, err error) error {
+	switch {
+	case program == "etcd":
+	case program == "kube-apiserver" && c.storeServes(ctx) != nil:
+		err = fmt.Errorf("%w; etcd does not serve; its log is %s", err, c.home.Log("etcd"))
+	default:
 		return err
+	}
+	return fmt.Errorf("%w; etcd's data, which may be damaged, is in %s: put a copy of it back, or begin anew by `strata down --purge`", err, store(c.home))
+}
+
+// storeServes says why etcd does not serve.
+func (c *ControlPlane) storeServes(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTimeout)
+	defer cancel()
+	p := c.pki()
+	client, err := rest.HTTPClientFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{
+		CAFile: p.cert("etcd-ca"), CertFile: p.cert("etcd-client"), KeyFile: p.key("etcd-client"),
+	}})
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.etcd+"/health", nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("etcd answers %s", response.Status)
 	}
 	return nil
 }
