@@ -161,8 +161,11 @@ func (p platform) killUp() {
 	if err := up.Start(); err != nil {
 		p.t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- up.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = up.Wait()
+	}()
 	plugin := 0
 	p.eventually("a plugin of layer 2 runs", func() error {
 		for pid, process := range p.Processes() {

@@ -102,12 +102,9 @@ var interruptions = []struct {
 	here func(p *platform) bool
 }{
 	{"the home is made", func(p *platform) bool { return p.home.Exists() }},
-	{"the supervisor has the lock", func(p *platform) bool { return p.home.Holder() != 0 }},
 	{"the emulator has its store", func(p *platform) bool { return exists(p.home.Google(), "store.db") }},
 	{"the first key is made", func(p *platform) bool { return exists(p.home.Kubernetes(), "pki", "ca.key") }},
-	{"the last kubeconfig is made", func(p *platform) bool { return exists(p.home.AdminKubeconfig()) }},
 	{"etcd has its folder", func(p *platform) bool { return exists(p.home.Kubernetes(), "etcd") }},
-	{"etcd has its database", func(p *platform) bool { return exists(p.home.Kubernetes(), "etcd", "member", "snap", "db") }},
 	{"the API server runs", func(p *platform) bool { return exists(p.home.Log("kube-apiserver")) }},
 	{"the controllers run", func(p *platform) bool { return exists(p.home.Log("kube-controller-manager")) }},
 	{"the node runs", func(p *platform) bool { return p.keeps("node") }},
