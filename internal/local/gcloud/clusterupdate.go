@@ -182,15 +182,18 @@ func (s *Server) completeUpdate(on *cluster, changed *container.Cluster, wanted 
 	if err := checkLocations(changed.Location, changed.Locations); err != nil {
 		return err
 	}
-	if _, ok := wanted["desiredMasterAuthorizedNetworksConfig"]; ok && changed.MasterAuthorizedNetworksConfig != nil {
-		changed.ControlPlaneEndpointsConfig.IpEndpointsConfig.AuthorizedNetworksConfig = changed.MasterAuthorizedNetworksConfig
-	}
-	if private := changed.PrivateClusterConfig; private != nil && wanted["desiredControlPlaneEndpointsConfig"] == nil {
-		changed.ControlPlaneEndpointsConfig.IpEndpointsConfig.EnablePublicEndpoint = !private.EnablePrivateEndpoint
-	}
 	setMissing(&changed.Autoscaling, container.ClusterAutoscaling{})
 	setMissing(&changed.MasterAuthorizedNetworksConfig, container.MasterAuthorizedNetworksConfig{})
+	networks := changed.MasterAuthorizedNetworksConfig
 	completeCluster(changed)
+	// These two are in the cluster twice.
+	ip := changed.ControlPlaneEndpointsConfig.IpEndpointsConfig
+	if _, ok := wanted["desiredMasterAuthorizedNetworksConfig"]; ok {
+		ip.AuthorizedNetworksConfig, changed.MasterAuthorizedNetworksConfig = networks, networks
+	}
+	if private := changed.PrivateClusterConfig; private != nil && wanted["desiredControlPlaneEndpointsConfig"] == nil {
+		ip.EnablePublicEndpoint = !private.EnablePrivateEndpoint
+	}
 	on.Cluster = changed
 	return nil
 }

@@ -3,17 +3,11 @@ package gcloud_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
-	"google.golang.org/api/option"
-	sqlv1 "google.golang.org/api/sqladmin/v1"
 	"google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/gcloud"
@@ -125,107 +119,6 @@ func TestRestartKeepsTheData(t *testing.T) {
 	}
 }
 
-// doltOf returns the process of the instance's server.
-func (c *cloud) doltOf(t *testing.T) int {
-	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		args, _ := os.ReadFile(file)
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file))); err == nil && strings.Contains(string(args), "sql-server") && strings.Contains(string(args), c.dir) {
-			return pid
-		}
-	}
-	t.Fatal("no server runs")
-	return 0
-}
-
-// TestKilledServerLosesNothingAcknowledged kills Dolt while databases and users are made through the API, and rows by SQL.
-func TestKilledServerLosesNothingAcknowledged(t *testing.T) {
-	c := newCloud(t, true)
-	owner := c.owner()
-	address := c.newInstance(owner, &sqladmin.Settings{})
-	op, err := owner.sql.Databases.Insert(projectID, "strata", &sqladmin.Database{Name: "web"}).Do()
-	c.waitSQL(owner, op, err)
-	op, err = owner.sql.Users.Insert(projectID, "strata", &sqladmin.User{Name: "web", Password: "web"}).Do()
-	c.waitSQL(owner, op, err)
-	db, err := connect(t, address, "web", "web", "web")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), "CREATE TABLE t (id INT PRIMARY KEY)"); err != nil {
-		t.Fatal(err)
-	}
-	made, written := map[string]bool{}, map[int]bool{}
-	row := 0
-	for round := range 3 {
-		c.killWhile(t, func(i int) {
-			name := fmt.Sprintf("round-%d-%d", round, i)
-			if _, err := owner.sql.Databases.Insert(projectID, "strata", &sqladmin.Database{Name: name}).Do(); err == nil {
-				made[name] = true
-			}
-			row++
-			if _, err := db.ExecContext(t.Context(), "INSERT INTO t VALUES (?)", row); err == nil {
-				written[row] = true
-			}
-		})
-		waitFor(t, "the server is back", func() error {
-			_, err := connect(t, address, "web", "web", "web")
-			return err
-		})
-	}
-	if len(made) < 3 || len(written) < 3 {
-		t.Fatalf("only %d databases and %d rows were acknowledged", len(made), len(written))
-	}
-	for name := range made {
-		if _, err := owner.sql.Databases.Get(projectID, "strata", name).Do(); err != nil {
-			t.Errorf("database %s: %v", name, err)
-		}
-	}
-	for id := range written {
-		var got int
-		if err := db.QueryRowContext(t.Context(), "SELECT id FROM t WHERE id = ?", id).Scan(&got); err != nil {
-			t.Errorf("row %d: %v", id, err)
-		}
-	}
-}
-
-// killWhile kills the instance's server while work is done again and again.
-func (c *cloud) killWhile(t *testing.T, work func(i int)) {
-	t.Helper()
-	pid := c.doltOf(t)
-	for i := range 8 {
-		if i == 4 {
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-		}
-		work(i)
-	}
-}
-
-// waitFor waits until check has no error.
-func waitFor(t *testing.T, what string, check func() error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("waited in vain until %s: %v", what, err)
-		case <-ticker.C:
-		}
-	}
-}
-
 // heldRuntime runs no server: it holds each start back until it is let go, and then fails it.
 type heldRuntime struct{ held chan struct{} }
 
@@ -303,68 +196,6 @@ func TestCreationIsTakenUpWithItsPassword(t *testing.T) {
 	}
 }
 
-func TestPostgresIsAcceptedAndSaysThatNothingRuns(t *testing.T) {
-	c := newCloud(t, false) // not even something to run instances with
-	owner := c.owner()
-	op, err := owner.sql.Instances.Insert(projectID, &sqladmin.DatabaseInstance{
-		Name: "strata", Region: "europe-west1", DatabaseVersion: "POSTGRES_15", RootPassword: "x", Settings: &sqladmin.Settings{Tier: "db-f1-micro"},
-	}).Do()
-	if err != nil || op.ApiWarning == nil || !strings.Contains(op.ApiWarning.Message, "no engine for POSTGRES_15") {
-		t.Fatalf("operation is %+v, %v", op, err)
-	}
-	c.waitSQL(owner, op, err)
-	found, err := owner.sql.Instances.Get(projectID, "strata").Do()
-	if err != nil || found.State != "RUNNABLE" || !strings.Contains(found.DatabaseInstalledVersion, "no engine") || len(found.IpAddresses) != 0 {
-		t.Errorf("instance is %+v, %v", found, err)
-	}
-	op, err = owner.sql.Databases.Insert(projectID, "strata", &sqladmin.Database{Name: "shop"}).Do()
-	if err != nil || op.ApiWarning == nil {
-		t.Errorf("operation is %+v, %v", op, err)
-	}
-	_, err = owner.sql.Databases.Insert(projectID, "strata", &sqladmin.Database{Name: "shop"}).Do()
-	refused(t, err, 400, "already exists")
-	_, err = owner.sql.Databases.Insert(projectID, "strata", &sqladmin.Database{Name: "template1"}).Do()
-	refused(t, err, 400, "Incorrect database name")
-	for _, name := range []string{"web", "api"} {
-		op, err = owner.sql.Users.Insert(projectID, "strata", &sqladmin.User{Name: name, Password: "x"}).Do()
-		c.waitSQL(owner, op, err)
-	}
-	op, err = owner.sql.Users.Update(projectID, "strata", &sqladmin.User{Name: "postgres", Password: "y"}).Name("postgres").Do()
-	c.waitSQL(owner, op, err)
-	op, err = owner.sql.Users.Delete(projectID, "strata").Name("api").Do()
-	c.waitSQL(owner, op, err)
-	_, err = owner.sql.Users.Insert(projectID, "strata", &sqladmin.User{Name: "x", Host: "%"}).Do()
-	refused(t, err, 400, "host")
-
-	c.restart(false)
-	var names []string
-	databases, err := owner.sql.Databases.List(projectID, "strata").Do()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, db := range databases.Items {
-		names = append(names, db.Name+" "+db.Charset)
-	}
-	users, err := owner.sql.Users.List(projectID, "strata").Do()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, user := range users.Items {
-		names = append(names, user.Name)
-	}
-	if got := strings.Join(names, ", "); got != "postgres UTF8, shop UTF8, postgres, web" {
-		t.Errorf("there are %s", got)
-	}
-	listed, err := owner.sql.Instances.List(projectID).Do()
-	if err != nil || len(listed.Warnings) != 1 {
-		t.Errorf("instances are %+v, %v; want a warning", listed, err)
-	}
-	op, err = owner.sql.Databases.Delete(projectID, "strata", "shop").Do()
-	c.waitSQL(owner, op, err)
-	op, err = owner.sql.Instances.Delete(projectID, "strata").Do()
-	c.waitSQL(owner, op, err)
-}
-
 func TestUsersOfSeveralHosts(t *testing.T) {
 	c := newCloud(t, true)
 	owner := c.owner()
@@ -400,50 +231,4 @@ func TestUsersOfSeveralHosts(t *testing.T) {
 		_, err := owner.sql.Users.Insert(projectID, "strata", user).Do()
 		refused(t, err, 400, name)
 	}
-}
-
-func TestListsOfCloudSQLHavePages(t *testing.T) {
-	c := newCloud(t, false)
-	owner := c.owner()
-	for _, name := range []string{"a", "b", "c"} {
-		op, err := owner.sql.Instances.Insert(projectID, &sqladmin.DatabaseInstance{
-			Name: name, DatabaseVersion: "POSTGRES_15", Settings: &sqladmin.Settings{Tier: "db-f1-micro"},
-		}).Do()
-		c.waitSQL(owner, op, err)
-	}
-	var pages []string
-	err := owner.sql.Instances.List(projectID).MaxResults(2).Pages(t.Context(), func(page *sqladmin.InstancesListResponse) error {
-		names := ""
-		for _, item := range page.Items {
-			names += item.Name
-		}
-		pages = append(pages, names)
-		return nil
-	})
-	if err != nil || strings.Join(pages, " ") != "ab c" {
-		t.Errorf("pages are %v, %v", pages, err)
-	}
-	pages = nil
-	err = owner.sql.Operations.List(projectID).MaxResults(2).Pages(t.Context(), func(page *sqladmin.OperationsListResponse) error {
-		names := ""
-		for _, item := range page.Items {
-			names += item.TargetId
-		}
-		pages = append(pages, names)
-		return nil
-	})
-	if err != nil || strings.Join(pages, " ") != "cb a" {
-		t.Errorf("pages of operations are %v, %v", pages, err)
-	}
-	// The same API under its newer name.
-	newer, err := sqlv1.NewService(t.Context(), option.WithTokenSource(c.login(c.engineer)), option.WithEndpoint(c.url+"/sqladmin/"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := newer.Instances.Get(projectID, "b").Do()
-	if err != nil || found.ConnectionName != "strata-local:us-central1:b" {
-		t.Errorf("instance is %+v, %v", found, err)
-	}
-	_, err = newer.Instances.List(projectID).Filter("state:RUNNABLE").Do()
-	refused(t, err, 400, "filter")
 }

@@ -3,18 +3,12 @@ package gcloud
 import (
 	"context"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.etcd.io/bbolt"
 	"google.golang.org/api/sqladmin/v1beta4"
-)
-
-var (
-	instanceNames = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,96}[a-z0-9])?$`)
-	regions       = regexp.MustCompile(`^[a-z]+-[a-z]+\d+$`)
 )
 
 // instance is an instance in the store.
@@ -108,59 +102,6 @@ func (s *Server) inBackground(op *sqladmin.Operation) *sqladmin.Operation {
 	answer := *op
 	s.background(func(ctx context.Context) { _ = s.runInstanceOperation(ctx, op) })
 	return &answer
-}
-
-// checkNewInstance refuses a new instance that Cloud SQL refuses, or that would not be what was asked for.
-func checkNewInstance(wanted *sqladmin.DatabaseInstance) error {
-	if !instanceNames.MatchString(wanted.Name) {
-		return invalidSQL("Invalid request: Invalid value for field: name: %q must match %s.", wanted.Name, instanceNames)
-	}
-	if wanted.Region != "" && !regions.MatchString(wanted.Region) {
-		return invalidSQL("Invalid request: Invalid value for region: %s.", wanted.Region)
-	}
-	if _, ok := familyOf(wanted.DatabaseVersion); !ok {
-		return invalidSQL("Invalid request: databaseVersion %s is not emulated: use MYSQL_8_0.", wanted.DatabaseVersion)
-	}
-	for name, set := range map[string]bool{
-		"diskEncryptionConfiguration": wanted.DiskEncryptionConfiguration != nil && wanted.DiskEncryptionConfiguration.KmsKeyName != "",
-		"failoverReplica":             wanted.FailoverReplica != nil,
-		"instanceType":                wanted.InstanceType != "" && wanted.InstanceType != "CLOUD_SQL_INSTANCE",
-		"masterInstanceName":          wanted.MasterInstanceName != "",
-		"onPremisesConfiguration":     wanted.OnPremisesConfiguration != nil,
-		"replicaConfiguration":        wanted.ReplicaConfiguration != nil,
-	} {
-		if set {
-			return invalidSQL("Invalid request: %s is not emulated.", name)
-		}
-	}
-	return checkSettings(wanted.Settings)
-}
-
-// checkSettings refuses settings without what they must have, and those that the engine here would not keep to.
-func checkSettings(settings *sqladmin.Settings) error {
-	if settings == nil || settings.Tier == "" {
-		return invalidSQL("Invalid request: Missing required field: settings.tier.")
-	}
-	if !slices.Contains([]string{"", "ALWAYS", "NEVER", "ON_DEMAND"}, settings.ActivationPolicy) {
-		return invalidSQL("Invalid request: Invalid value for activationPolicy: %s.", settings.ActivationPolicy)
-	}
-	ip := settings.IpConfiguration
-	if ip == nil {
-		return nil
-	}
-	if !ip.Ipv4Enabled && ip.PrivateNetwork == "" && (ip.PscConfig == nil || !ip.PscConfig.PscEnabled) {
-		return invalidSQL("Invalid request: At least one of Public IP or Private IP or PSC connectivity must be enabled.")
-	}
-	for name, set := range map[string]bool{
-		"pscConfig": ip.PscConfig != nil && ip.PscConfig.PscEnabled,
-		"requireSsl and sslMode: the server here speaks without TLS, which": ip.RequireSsl ||
-			ip.SslMode == "ENCRYPTED_ONLY" || ip.SslMode == "TRUSTED_CLIENT_CERTIFICATE_REQUIRED",
-	} {
-		if set {
-			return invalidSQL("Invalid request: settings.ipConfiguration.%s is not emulated.", name)
-		}
-	}
-	return nil
 }
 
 // fillInstance sets what Google Cloud sets in a new instance.

@@ -167,9 +167,6 @@ func (s *Server) workOn(ctx context.Context, on *instance, kind string) error {
 			return err
 		}
 	}
-	if kind != "CREATE" && !on.runs() {
-		return s.stopInstance(on.key())
-	}
 	server, err := s.startInstance(ctx, on.key())
 	if err != nil {
 		return err
