@@ -33,6 +33,7 @@ const project = "strata-local"
 type cloud struct {
 	url   string
 	owner string // credentials of the project's owner
+	calls *calls
 }
 
 type pretendedCluster struct{}
@@ -69,7 +70,8 @@ func newCloud(t *testing.T) cloud {
 			t.Error(err)
 		}
 	})
-	handler = server
+	noted := &calls{tokens: map[string]bool{}, lines: map[string]bool{}}
+	handler = noted.around(server)
 	if err := server.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +79,7 @@ func newCloud(t *testing.T) cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cloud{url: front.URL, owner: string(owner)}
+	return cloud{url: front.URL, owner: string(owner), calls: noted}
 }
 
 // owner are clients of the cloud in the name of the project's owner.

@@ -60,7 +60,7 @@ func (c cloud) newDeployer(t *testing.T) deployer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return deployer{cloud{url: c.url, owner: string(content)}, o, "serviceAccount:" + account.Email}
+	return deployer{cloud{url: c.url, owner: string(content), calls: c.calls}, o, "serviceAccount:" + account.Email}
 }
 
 // grant gives the account these roles on the project, and takes all others.
@@ -190,6 +190,22 @@ func TestEveryType(t *testing.T) {
 			t.Errorf("the state still has objects:\n%s", out)
 		}
 		d.owner.requireNothing(t)
+	})
+	t.Run("it makes no calls but those of the official provider", func(t *testing.T) {
+		content, err := os.ReadFile(filepath.Join("testdata", "every", "calls.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		official := strings.Split(string(content), "\n")
+		noted := c.calls.sorted()
+		for _, line := range noted {
+			if !slices.Contains(official, line) {
+				t.Errorf("the official provider does not call %s", line)
+			}
+		}
+		if len(noted) < 40 {
+			t.Errorf("only %d kinds of calls were noted: %q", len(noted), noted)
+		}
 	})
 }
 

@@ -76,3 +76,16 @@ func TestNothingButTheEmulatorIsReached(t *testing.T) {
 		t.Error("a host that is no endpoint was called")
 	}
 }
+
+func TestCallsAreOnTheAccountOfTheBillingProject(t *testing.T) {
+	newCloud(t)
+	t.Setenv("GOOGLE_BILLING_PROJECT", "strata-nowhere")
+	if _, err := newPlugin(t, property.Map{}).try(accountType, props("accountId", "team-web")); err != nil {
+		t.Errorf("a billing project that is not asked for: %v", err)
+	}
+	t.Setenv("USER_PROJECT_OVERRIDE", "true")
+	_, err := newPlugin(t, property.Map{}).try(accountType, props("accountId", "team-api"))
+	if err == nil || !strings.Contains(err.Error(), "strata-nowhere") {
+		t.Errorf("a billing project that does not exist: %v", err)
+	}
+}
