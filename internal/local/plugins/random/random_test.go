@@ -176,6 +176,20 @@ func TestImports(t *testing.T) {
 	}
 }
 
+func TestWhatCannotBeImported(t *testing.T) {
+	for _, tc := range []struct{ kind, id, want string }{
+		{"Pet", "able-ant", "cannot be imported"},
+		{"Id", "not base64!", "[prefix,]base64url"},
+		{"Integer", "7", "result,min,max[,seed]"},
+		{"Uuid", "abc", "must be a UUID"},
+	} {
+		_, err := random.Package().Provider().Read(t.Context(), p.ReadRequest{ID: tc.id, Urn: urn(tc.kind)})
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("import of %s %q: %v, want %q", tc.kind, tc.id, err, tc.want)
+		}
+	}
+}
+
 func TestSchemaAndVersion(t *testing.T) {
 	resp, err := random.Package().Provider().GetSchema(t.Context(), p.GetSchemaRequest{})
 	if err != nil {
