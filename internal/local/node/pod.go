@@ -136,7 +136,12 @@ func (p *pod) start() {
 	})
 	p.mu.Lock()
 	p.armDeadline()
+	simulated := p.object.Annotations[RuntimeAnnotation] == RuntimeSimulated
 	p.mu.Unlock()
+	if !simulated {
+		// What the API server shows may be of a run that ended with the node. What is simulated runs at once.
+		p.publish()
+	}
 	go func() {
 		defer close(p.done)
 		defer cancel()

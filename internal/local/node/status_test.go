@@ -1,7 +1,9 @@
 package node
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -199,6 +201,29 @@ func TestAPodGoesOnAfterTheNodeWasRestarted(t *testing.T) {
 				t.Errorf("the last end is %+v, want %s", c.last, test.last)
 			}
 		})
+	}
+}
+
+func TestTheFirstWordOnAProcessIsThatItDoesNotRunYet(t *testing.T) {
+	n := newTestNode(t)
+	n.catalogue[0].Program = func(ctx context.Context) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	said := make(chan *corev1.Pod, 100)
+	n.notify = func(p *corev1.Pod) { said <- p }
+	object := aPod(corev1.PodSpec{Containers: containersNamed("example.com/program:v1", "a")})
+	object.Status = corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}
+	p := newPod(n, object)
+	p.start()
+	defer p.stop()
+	select {
+	case first := <-said:
+		if conditionOf(first.Status, corev1.PodReady) != "False" {
+			t.Errorf("the first word is that the pod is ready: %s", describe(first.Status))
+		}
+	case <-time.After(patience):
+		t.Error("nothing is said of the pod")
 	}
 }
 
