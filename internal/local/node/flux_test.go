@@ -14,7 +14,10 @@ import (
 	ssautil "github.com/fluxcd/pkg/ssa/utils"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,7 +36,7 @@ func TestFluxRunsFromItsOwnDeployments(t *testing.T) {
 	}
 	c := realCluster(t)
 	t.Parallel()
-	c.installFlux(t, toolchaintest.Path(t, "flux-manifests"), controllers...)
+	objects := c.installFlux(t, toolchaintest.Path(t, "flux-manifests"), controllers...)
 	for _, name := range controllers {
 		c.waitAvailable(t, name)
 		if p := c.only(t, name); p.Annotations[RuntimeAnnotation] != RuntimeProcess {
@@ -43,7 +46,15 @@ func TestFluxRunsFromItsOwnDeployments(t *testing.T) {
 	t.Run("what a Kustomization does is told to an Alert's receiver", func(t *testing.T) { testAlert(t, c) })
 	t.Run("a HelmRelease installs a chart", func(t *testing.T) { testHelmRelease(t, c) })
 	t.Run("a changed argument reaches the process", func(t *testing.T) { testArguments(t, c) })
+	if !t.Failed() {
+		// The kinds go first, while there is somebody who ends their objects.
+		rest := slices.DeleteFunc(slices.Clone(objects), isKind)
+		c.remove(t, slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return !isKind(o) }))
+		c.remove(t, rest)
+	}
 }
+
+func isKind(o *unstructured.Unstructured) bool { return o.GetKind() == "CustomResourceDefinition" }
 
 func testArguments(t *testing.T, c *cluster) {
 	before := c.only(t, "kustomize-controller")
@@ -106,7 +117,7 @@ func TestATagThatTheCatalogueHasNotShowsInThePod(t *testing.T) {
 }
 
 // installFlux applies Flux's own install manifests, as `flux install` makes them.
-func (c *cluster) installFlux(t *testing.T, manifests string, components ...string) {
+func (c *cluster) installFlux(t *testing.T, manifests string, components ...string) []*unstructured.Unstructured {
 	t.Helper()
 	// The generator writes into its base.
 	base, err := manifestgen.MkdirTempAbs("", "strata-flux-")
@@ -123,25 +134,51 @@ func (c *cluster) installFlux(t *testing.T, manifests string, components ...stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.apply(t, manifest.Content)
+	return c.apply(t, manifest.Content)
 }
 
 // apply makes the objects of a manifest.
-func (c *cluster) apply(t *testing.T, manifest string) {
+func (c *cluster) apply(t *testing.T, manifest string) []*unstructured.Unstructured {
 	t.Helper()
 	objects, err := ssautil.ReadObjects(strings.NewReader(manifest))
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, o := range objects {
+		if err := c.any(t).Create(t.Context(), o); err != nil {
+			t.Fatalf("apply %s %s: %v", o.GetKind(), o.GetName(), err)
+		}
+	}
+	return objects
+}
+
+// remove deletes objects and waits until they are gone.
+func (c *cluster) remove(t *testing.T, objects []*unstructured.Unstructured) {
+	t.Helper()
+	for _, o := range objects {
+		if err := c.any(t).Delete(t.Context(), o); err != nil && !apierrors.IsNotFound(err) {
+			t.Fatalf("delete %s %s: %v", o.GetKind(), o.GetName(), err)
+		}
+	}
+	for _, o := range objects {
+		eventually(t, o.GetKind()+" "+o.GetName()+" is gone", func() error {
+			err := c.any(t).Get(t.Context(), client.ObjectKeyFromObject(o), o.DeepCopy())
+			if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+				return nil
+			}
+			return fmt.Errorf("it is there: %w", err)
+		})
+	}
+}
+
+// any is a client for objects of any kind.
+func (c *cluster) any(t *testing.T) client.Client {
+	t.Helper()
 	api, err := client.New(c.config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range objects {
-		if err := api.Create(t.Context(), o); err != nil {
-			t.Fatalf("apply %s %s: %v", o.GetKind(), o.GetName(), err)
-		}
-	}
+	return api
 }
 
 func (c *cluster) waitAvailable(t *testing.T, name string) {

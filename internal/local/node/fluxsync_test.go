@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -75,11 +76,7 @@ spec:
 // waitReady waits until an object of Flux says that it is ready.
 func (c *cluster) waitReady(t *testing.T, group, version, kind, namespace, name string) {
 	t.Helper()
-	api, err := client.New(c.config, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := &unstructured.Unstructured{}
+	api, o := c.any(t), &unstructured.Unstructured{}
 	o.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kind})
 	eventually(t, kind+" "+name+" is ready", func() error {
 		if err := api.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
@@ -116,7 +113,7 @@ func testAlert(t *testing.T, c *cluster) {
 	}))
 	t.Cleanup(receiver.Close)
 	ns := c.gitSource(t, map[string]string{"deploy/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {colour: green}\n"})
-	c.apply(t, strings.NewReplacer("NAMESPACE", ns, "RECEIVER", receiver.URL).Replace(`
+	synced := c.apply(t, strings.NewReplacer("NAMESPACE", ns, "RECEIVER", receiver.URL).Replace(`
 apiVersion: notification.toolkit.fluxcd.io/v1beta3
 kind: Provider
 metadata: {name: receiver, namespace: NAMESPACE}
@@ -153,6 +150,10 @@ spec:
 		}
 		return fmt.Errorf("it has heard %+v", events)
 	})
+	c.remove(t, synced)
+	if _, err := c.CoreV1().ConfigMaps(ns).Get(t.Context(), "settings", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("what the Kustomization applied is there still: %v", err)
+	}
 }
 
 func testHelmRelease(t *testing.T, c *cluster) {
@@ -170,7 +171,7 @@ spec:
     spec:
       containers: [{name: web, image: "nginx:1.27"}]
 `})
-	c.apply(t, strings.NewReplacer("NAMESPACE", ns).Replace(`
+	released := c.apply(t, strings.NewReplacer("NAMESPACE", ns).Replace(`
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease
 metadata: {name: web, namespace: NAMESPACE}
@@ -194,4 +195,12 @@ spec:
 	if err != nil || len(pods.Items) != 2 {
 		t.Errorf("there are %d pods, want 2 that are ready: %v", len(pods.Items), err)
 	}
+	c.remove(t, released)
+	eventually(t, "the pods of the release are gone", func() error {
+		pods, err := c.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
+		if err == nil && len(pods.Items) > 0 {
+			err = fmt.Errorf("there are %d", len(pods.Items))
+		}
+		return err
+	})
 }
