@@ -36,6 +36,9 @@ func (c *ControlPlane) start(ctx context.Context, apiPort int) error {
 	if err := home.KeepFile(policy, []byte(auditPolicy)); err != nil {
 		return err
 	}
+	if err := c.prepareStore(); err != nil {
+		return fmt.Errorf("make etcd's data: %w", err)
+	}
 	if err := c.keep(ctx, "etcd",
 		"--name=local",
 		"--data-dir="+store(c.home),
@@ -53,6 +56,9 @@ func (c *ControlPlane) start(ctx context.Context, apiPort int) error {
 		"--log-level=warn",
 		"--auto-compaction-mode=periodic", "--auto-compaction-retention=1h",
 	); err != nil {
+		return err
+	}
+	if err := c.waitStore(ctx); err != nil {
 		return err
 	}
 	if err := c.keep(ctx, "kube-apiserver",

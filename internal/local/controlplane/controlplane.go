@@ -79,9 +79,6 @@ func Exists(h home.Home) bool {
 	return err == nil
 }
 
-// store is the folder of etcd's data.
-func store(h home.Home) string { return filepath.Join(h.Kubernetes(), "etcd") }
-
 // Start is New, and Start of what it returns.
 func Start(ctx context.Context, h home.Home, find FindTool) (*ControlPlane, error) {
 	c := New(h, find)

@@ -148,3 +148,25 @@ func TestAProgramThatDoesNotRunKeepsTheControlPlaneFromBeingReady(t *testing.T) 
 		}
 	}
 }
+
+func TestDataThatEtcdHadNotFinishedMakingIsMadeAnew(t *testing.T) {
+	find := toolsOf(t, nil)
+	h, err := home.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join(store(h), "member", "wal", "0000000000000000-0000000000000000.wal")
+	for _, path := range []string{log, unborn(h)} {
+		if err := home.WriteFile(path, []byte("half")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := New(h, find)
+	if err := c.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Stop()
+	if _, err := os.Stat(unborn(h)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("etcd serves, and its data is still taken for half made: %v", err)
+	}
+}

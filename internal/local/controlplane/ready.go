@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/internal/local/process"
 )
@@ -126,32 +124,6 @@ func (c *ControlPlane) blameStore(ctx context.Context, program string, err error
 		return err
 	}
 	return fmt.Errorf("%w; etcd's data, which may be damaged, is in %s: put a copy of it back, or begin anew by `strata down --purge`", err, store(c.home))
-}
-
-// storeServes says why etcd does not serve.
-func (c *ControlPlane) storeServes(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTimeout)
-	defer cancel()
-	p := c.pki()
-	client, err := rest.HTTPClientFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{
-		CAFile: p.cert("etcd-ca"), CertFile: p.cert("etcd-client"), KeyFile: p.key("etcd-client"),
-	}})
-	if err != nil {
-		return err
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.etcd+"/health", nil)
-	if err != nil {
-		return err
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("etcd answers %s", response.Status)
-	}
-	return nil
 }
 
 func (c *ControlPlane) setWaiting(what string) {

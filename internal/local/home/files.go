@@ -49,6 +49,14 @@ func write(path string, content []byte, put func(from, to string) error) error {
 	return syncDir(dir)
 }
 
+// RemoveFile removes a file for good: it does not come back when the power fails.
+func RemoveFile(path string) error {
+	if err := os.Remove(path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
 // syncDir puts on disk which names a folder holds.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
