@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// tailSize is how much of the end of a program's output is kept for a message.
+const tailSize = 8 << 10
+
 // maxEssence is the longest essence, in bytes.
 const maxEssence = 400
 

@@ -5,9 +5,6 @@ import (
 	"os"
 )
 
-// tailSize is how much of a log's end is read for a message.
-const tailSize = 8 << 10
-
 // Tail returns the end of a log file, at most 8 KiB; nothing where it cannot be read.
 func Tail(path string) []byte {
 	f, err := os.Open(path)
