@@ -28,12 +28,12 @@ func TestAPodSeesItsVolumes(t *testing.T) {
 	c.configMap(t, ns, "settings", map[string]string{"colour": "green"})
 	yes, tight, readOnly := true, int32(0o400), int32(0o444)
 	spec := corev1.PodSpec{Containers: []corev1.Container{guest("report",
-		"--login=/etc/login", "--part=/etc/part", "--all=/etc/all", "--none=/etc/none", "--info=/etc/info", "--password=/etc/password", "--work=/work/of-seer", "--tmp=/tmp", "--account=/var/run/secrets/kubernetes.io/serviceaccount")}}
+		"--login=/etc/login", "--part=/etc/part", "--all=/etc/all", "--none=/etc/none", "--info=/etc/info", "--password=/etc/password", "--work=/data/of-seer", "--tmp=/tmp", "--account=/var/run/secrets/kubernetes.io/serviceaccount")}}
 	spec.Containers[0].Env = []corev1.EnvVar{
 		{Name: "POD", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
 		{Name: "PASSWORD_FILE", Value: "/etc/login/password"},
 	}
-	spec.Containers[0].WorkingDir = "/work/of-seer"
+	spec.Containers[0].WorkingDir = "/data/of-seer"
 	addVolume(&spec, "login", "/etc/login", corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "login"}})
 	addVolume(&spec, "part", "/etc/part", corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{
 		SecretName: "login", DefaultMode: &readOnly, Optional: &yes,
@@ -53,7 +53,7 @@ func TestAPodSeesItsVolumes(t *testing.T) {
 	addVolume(&spec, "temp", "/tmp", corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
 	spec.Containers[0].VolumeMounts = append(spec.Containers[0].VolumeMounts,
 		corev1.VolumeMount{Name: "login", MountPath: "/etc/password", SubPath: "password"},
-		corev1.VolumeMount{Name: "temp", MountPath: "/work/of-seer", SubPathExpr: "of/$(POD)"})
+		corev1.VolumeMount{Name: "temp", MountPath: "/data/of-seer", SubPathExpr: "of/$(POD)"})
 	c.create(t, ns, "seer", spec)
 	seen := c.reported(t, ns, "seer")
 	dir := func(flag string) string { return strings.TrimPrefix(argument(seen.Args, flag), flag) }
