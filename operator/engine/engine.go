@@ -47,15 +47,36 @@ type Engine struct {
 	Env []string
 }
 
-// Request says what to run. Project, Stack and Operation are required.
+// Source is where a project's files come from; package source has some.
+type Source interface {
+	// Fetch puts the files into dst, an empty folder, and says which revision they
+	// are.
+	Fetch(ctx context.Context, dst string) (revision string, err error)
+}
+
+// Request says what to run. Stack and Operation are required, and Project where
+// there is no Source.
 type Request struct {
 	Operation Operation
 
-	// Project is the name of the Pulumi project.
+	// Project is the name of the Pulumi project. With a Source or a Dir the name in
+	// its Pulumi.yaml counts, and Project, if set, must be the same.
 	Project string
 
-	// Program is the content of Pulumi.yaml. Destroy needs none.
+	// Program is the content of Pulumi.yaml. Destroy needs none. It excludes Source
+	// and Dir.
 	Program []byte
+
+	// Source fetches the project into the run's folder. It excludes Dir.
+	Source Source
+
+	// Dir is a folder with the project's files. They are moved, or where that
+	// cannot be, copied into the run's folder, and are gone after the run.
+	Dir string
+
+	// Path is the folder of Source or Dir that holds Pulumi.yaml, relative to it;
+	// its root when empty. The run may read all of Source or Dir.
+	Path string
 
 	// Stack is the stack's name, optionally qualified by an organization. It is
 	// created when missing, unless NoCreate is set.
@@ -111,6 +132,12 @@ type Request struct {
 
 // Result is what a successful run leaves.
 type Result struct {
+	// Project and Runtime are the project's name and language.
+	Project, Runtime string
+
+	// Revision is what the Source said that it fetched.
+	Revision string
+
 	// Outputs holds the stack's outputs by name.
 	Outputs map[string]Output
 

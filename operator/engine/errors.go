@@ -24,6 +24,18 @@ const (
 	// StackMissing means that the backend has no such stack.
 	StackMissing Reason = "StackMissing"
 
+	// SourceUnavailable means that the project could not be fetched. A retry may
+	// mend it, but for errors in which errors.Is finds source.ErrInvalid.
+	SourceUnavailable Reason = "SourceUnavailable"
+
+	// ProjectInvalid means that what was fetched is no project: it has no Pulumi.yaml
+	// at Path, or one that cannot be read. Only another revision mends it.
+	ProjectInvalid Reason = "ProjectInvalid"
+
+	// RuntimeMissing means that the project's language is not installed here. Only
+	// another revision mends it.
+	RuntimeMissing Reason = "RuntimeMissing"
+
 	// Interrupted means that the run was stopped or killed before it ended.
 	Interrupted Reason = "Interrupted"
 )
@@ -39,7 +51,13 @@ type Error struct {
 
 	// Log is the end of what pulumi printed.
 	Log string
+
+	// Err is the cause where there is one besides pulumi's own failure.
+	Err error
 }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
 
 // Error implements error.
 func (e *Error) Error() string {
