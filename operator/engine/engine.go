@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Operation is what to do with a stack.
@@ -125,6 +126,19 @@ type Request struct {
 	Targets          []string
 	TargetDependents bool
 
+	// Options are settings of the pulumi command beyond the above.
+	Options Options
+
+	// Token, when set, gives the token of the file "token" that Kubeconfig refers to
+	// by that name as tokenFile. It is asked before the run and each time that the
+	// duration has passed that it gave with the token; the run's Kubernetes clients
+	// read the file anew by themselves. Its tokens are hidden as Secrets are.
+	Token func(context.Context) (token string, renew time.Duration, err error)
+
+	// Begin, when set, is told the project before anything is done to the stack. The
+	// run ends with its error.
+	Begin func(project string) error
+
 	// Interrupted says that the caller's previous run of this stack was cut off.
 	// A lock that it left is then removed; a lock of anyone else never is.
 	Interrupted bool
@@ -187,6 +201,16 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	r := &run{Request: req, dir: dir, env: env, mask: newMask(req), files: backend.folder != ""}
 	if err := r.write(); err != nil {
 		return nil, err
+	}
+	stop, err := r.keepToken(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	if r.Begin != nil {
+		if err := r.Begin(r.Project); err != nil {
+			return nil, err
+		}
 	}
 	return r.operate(ctx)
 }
@@ -287,5 +311,5 @@ func (r *run) arguments() []string {
 	if r.TargetDependents && len(r.Targets) > 0 {
 		args = append(args, "--target-dependents")
 	}
-	return args
+	return append(args, r.Options.arguments(r.Operation)...)
 }

@@ -2,9 +2,11 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -93,33 +95,48 @@ func shorten(s string) string {
 }
 
 // mask hides secrets in text.
-type mask struct{ replacer *strings.Replacer }
+type mask struct {
+	mu       sync.Mutex
+	secrets  []string
+	replacer *strings.Replacer
+}
 
 // shortestSecret is the length below which a value is no secret worth hiding: it
 // would blot out ordinary text.
 const shortestSecret = 4
 
 func newMask(req Request) *mask {
+	m := &mask{}
+	m.add(append(slices.Collect(maps.Values(req.SecretConfig)), req.Secrets...)...)
+	return m
+}
+
+// add hides further secrets from now on.
+func (m *mask) add(secrets ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.secrets = append(m.secrets, secrets...)
+	// A long secret goes first: a short one may be a part of it.
+	slices.SortFunc(m.secrets, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
-	add := func(secret string) {
+	hide := func(secret string) {
 		if len(secret) >= shortestSecret {
 			pairs = append(pairs, secret, "[secret]")
 		}
 	}
-	secrets := slices.Clone(req.Secrets)
-	for _, secret := range req.SecretConfig {
-		secrets = append(secrets, secret)
-	}
-	// A long secret goes first: a short one may be a part of it.
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	for _, secret := range secrets {
-		add(secret)
+	for _, secret := range m.secrets {
+		hide(secret)
 		// Messages are brought to one line.
 		if line := oneLine(secret); line != secret {
-			add(line)
+			hide(line)
 		}
 	}
-	return &mask{replacer: strings.NewReplacer(pairs...)}
+	m.replacer = strings.NewReplacer(pairs...)
 }
 
-func (m *mask) apply(s string) string { return m.replacer.Replace(s) }
+func (m *mask) apply(s string) string {
+	m.mu.Lock()
+	replacer := m.replacer
+	m.mu.Unlock()
+	return replacer.Replace(s)
+}
