@@ -51,6 +51,17 @@ type Team struct {
 	Branch string `json:"branch,omitempty"`
 	// Path is the folder of the team's repository that is applied; empty means DefaultPath.
 	Path string `json:"path,omitempty"`
+	// Allow are the types of resources that the team's Programs may declare, such as gcp:sql/user:User, gcp:sql/* or
+	// random:*; empty means DefaultAllow.
+	Allow []string `json:"allow,omitempty"`
+	// Quota bounds what the team's namespace uses.
+	Quota Quota `json:"quota,omitzero"`
+	// Sources are the addresses of repositories that the team's sources and Stacks may take besides the team's own.
+	Sources []string `json:"sources,omitempty"`
+	// May is what the team's account may do; empty means DefaultMay.
+	May []string `json:"may,omitempty"`
+	// Accounts are more accounts in the team's namespace.
+	Accounts []Account `json:"accounts,omitempty"`
 }
 
 // Namespace is the team's Kubernetes namespace.
@@ -117,6 +128,12 @@ func (t *Team) setDefaults() {
 	if t.Path == "" {
 		t.Path = DefaultPath
 	}
+	if len(t.Allow) == 0 {
+		t.Allow = DefaultAllow()
+	}
+	if len(t.May) == 0 {
+		t.May = DefaultMay()
+	}
 }
 
 func (f *File) problems() []error {
@@ -163,7 +180,7 @@ func (t Team) problems(at string) []error {
 	if t.Path != "" && !insideRepository(t.Path) {
 		problems = append(problems, fmt.Errorf("%s.path %q must be relative to the repository's root and stay inside it, such as ./deploy", at, t.Path))
 	}
-	return problems
+	return append(problems, t.grantProblems(at)...)
 }
 
 func insideRepository(path string) bool {

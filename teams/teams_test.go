@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,11 @@ import (
 
 const header = "apiVersion: strata/v1\nkind: Teams\n"
 
+// plain is a team of which the file says no more than name, branch and path.
+func plain(name, branch, path string) teams.Team {
+	return teams.Team{Name: name, Branch: branch, Path: path, Allow: teams.DefaultAllow(), May: teams.DefaultMay()}
+}
+
 func TestDecodeAccepts(t *testing.T) {
 	for name, test := range map[string]struct {
 		give string
@@ -19,17 +25,33 @@ func TestDecodeAccepts(t *testing.T) {
 	}{
 		"a name alone, with defaults": {
 			give: header + "teams:\n- name: web\n",
-			want: []teams.Team{{Name: "web", Branch: "main", Path: "./"}},
+			want: []teams.Team{plain("web", "main", "./")},
 		},
 		"every field, order kept": {
 			give: header + "teams:\n- {name: shop-2, branch: release/1.x, path: ./deploy}\n- name: a\n",
 			want: []teams.Team{
-				{Name: "shop-2", Branch: "release/1.x", Path: "./deploy"},
-				{Name: "a", Branch: "main", Path: "./"},
+				plain("shop-2", "release/1.x", "./deploy"), plain("a", "main", "./"),
 			},
 		},
 		"a platform without tenants": {give: header + "teams: []\n", want: []teams.Team{}},
-		"the longest name":           {give: header + "teams: [{name: " + strings.Repeat("a", 25) + "}]", want: []teams.Team{{Name: strings.Repeat("a", 25), Branch: "main", Path: "./"}}},
+		"the longest name":           {give: header + "teams: [{name: " + strings.Repeat("a", 25) + "}]", want: []teams.Team{plain(strings.Repeat("a", 25), "main", "./")}},
+		"every grant": {
+			give: header + `teams:
+- name: web
+  allow: [gcp:sql/*, "random:*", kubernetes:core/v1:Secret, gcp:sql:User]
+  quota: {cpu: "2", memory: 4Gi, memoryLimit: 8Gi, pods: "20", storage: 10Gi, volumes: "3"}
+  sources: [https://git.example.com/shared.git, oci://registry.example.com/charts]
+  may: [workloads]
+  accounts: [{name: infra, may: [sources, stacks], path: ./infra}]
+`,
+			want: []teams.Team{{
+				Name: "web", Branch: "main", Path: "./",
+				Allow:   []string{"gcp:sql/*", "random:*", "kubernetes:core/v1:Secret", "gcp:sql:User"},
+				Quota:   teams.Quota{CPU: "2", Memory: "4Gi", MemoryLimit: "8Gi", Pods: "20", Storage: "10Gi", Volumes: "3"},
+				Sources: []string{"https://git.example.com/shared.git", "oci://registry.example.com/charts"},
+				May:     []string{"workloads"}, Accounts: []teams.Account{{Name: "infra", May: []string{"sources", "stacks"}, Path: "./infra"}},
+			}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file, err := teams.Decode([]byte(test.give))
@@ -65,6 +87,24 @@ func TestDecodeRefuses(t *testing.T) {
 		"a branch like an option": {
 			header + "teams: [{name: web, branch: --upload-pack}]", []string{`teams[0].branch "--upload-pack"`},
 		},
+		"types that are none": {
+			header + "teams: [{name: web, allow: ['*', 'gcp*', 'gcp:sql/data*', 'pulumi:pulumi:StackReference', 'pulumi:*']}]",
+			[]string{`teams[0].allow[0] "*"`, `allow[1] "gcp*"`, `allow[2] "gcp:sql/data*"`, `allow[3] "pulumi:pulumi:StackReference" would let`, `allow[4] "pulumi:*" would let`},
+		},
+		"amounts that are none": {
+			header + "teams: [{name: web, quota: {cpu: much, pods: '-1'}}]", []string{`teams[0].quota.cpu "much"`, `quota.pods "-1"`},
+		},
+		"sources that are none": {
+			header + "teams: [{name: web, sources: [../x, 'https://u:canary@host/x.git', 'https://host/*']}]",
+			[]string{"teams[0].sources[0]", "sources[1]", "sources[2]"},
+		},
+		"accounts that are none": {
+			header + "teams: [{name: web, may: [all], accounts: [{name: web, may: [stacks]}, {name: default, may: [root], path: ../x}, {}]}]",
+			[]string{
+				`teams[0].may[0] is "all"`, `accounts[0].name "web" is the name of another account`, `accounts[1].name "default" is reserved`,
+				`accounts[1].may[0] is "root"`, `accounts[1].path "../x"`, `accounts[2].name ""`, "accounts[2].may is missing",
+			},
+		},
 		"every problem at once": {
 			"apiVersion: v1\nkind: Teams\ncolour: red\nteams:\n- {name: Web, size: 3}\n- {path: ../x}\n",
 			[]string{`unknown field "colour"`, `unknown field "teams[0].size"`, `apiVersion is "v1"`, `"Web"`, "teams[1].name is missing", `teams[1].path`},
@@ -80,8 +120,33 @@ func TestDecodeRefuses(t *testing.T) {
 					t.Errorf("error does not say %q: %v", want, err)
 				}
 			}
+			if strings.Contains(err.Error(), "canary") {
+				t.Errorf("error shows a login: %v", err)
+			}
 			if strings.Contains(err.Error(), "\n") {
 				t.Errorf("error is longer than a line: %q", err)
+			}
+		})
+	}
+}
+
+func TestStacksRunAsTheAccountsThatMayMakeThem(t *testing.T) {
+	for name, test := range map[string]struct {
+		give string
+		want []string
+	}{
+		"by default the team's own":       {"", []string{"web"}},
+		"another one instead":             {"may: [workloads], accounts: [{name: infra, may: [stacks]}]", []string{"infra"}},
+		"both":                            {"accounts: [{name: infra, may: [stacks]}, {name: ci, may: [sources]}]", []string{"web", "infra"}},
+		"none where the file allows none": {"may: [workloads]", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file, err := teams.Decode([]byte(header + "teams: [{name: web, " + test.give + "}]"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := file.Teams[0].StackAccounts(); !slices.Equal(got, test.want) {
+				t.Errorf("Stacks run as %q, want %q", got, test.want)
 			}
 		})
 	}

@@ -1,0 +1,177 @@
+package teams
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// What an account in a team's namespace may do there.
+const (
+	// MayWorkloads allows Deployments, Services, Secrets and the like.
+	MayWorkloads = "workloads"
+	// MayStacks allows Stacks and Programs, and the ConfigMaps and Secrets that a Program makes. Stacks run as such an account.
+	MayStacks = "stacks"
+	// MaySources allows Flux's GitRepositories, OCIRepositories and Buckets.
+	MaySources = "sources"
+)
+
+// DefaultMay is what a team's own account may do when the file does not say.
+func DefaultMay() []string { return []string{MayWorkloads, MayStacks} }
+
+// DefaultAllow are the types of resources that a team's Programs may declare when the file does not say: a database
+// with its user on the shared instance, generated values, and what hands them to the team's pods.
+func DefaultAllow() []string {
+	return []string{
+		"gcp:sql/database:Database", "gcp:sql/user:User", "random:*", "kubernetes:core/v1:ConfigMap", "kubernetes:core/v1:Secret",
+	}
+}
+
+// Quota bounds what a team's namespace uses. Each field is a Kubernetes quantity; an empty one means the platform's default.
+type Quota struct {
+	// CPU and Memory bound the sum of what pods request, MemoryLimit that of their limits.
+	CPU         string `json:"cpu,omitempty"`
+	Memory      string `json:"memory,omitempty"`
+	MemoryLimit string `json:"memoryLimit,omitempty"`
+	// Pods bounds their number.
+	Pods string `json:"pods,omitempty"`
+	// Storage bounds the sum of what claims of volumes request, Volumes the number of the claims.
+	Storage string `json:"storage,omitempty"`
+	Volumes string `json:"volumes,omitempty"`
+}
+
+// Hard returns the fields that are given, by the names that a ResourceQuota has for them.
+func (q Quota) Hard() map[string]string {
+	hard := map[string]string{}
+	for _, field := range q.fields() {
+		if field.value != "" {
+			hard[field.resource] = field.value
+		}
+	}
+	return hard
+}
+
+type quotaField struct{ name, resource, value string }
+
+func (q Quota) fields() []quotaField {
+	return []quotaField{
+		{"cpu", "requests.cpu", q.CPU}, {"memory", "requests.memory", q.Memory}, {"memoryLimit", "limits.memory", q.MemoryLimit},
+		{"pods", "pods", q.Pods}, {"storage", "requests.storage", q.Storage}, {"volumes", "persistentvolumeclaims", q.Volumes},
+	}
+}
+
+// Account is one more account in a team's namespace.
+type Account struct {
+	// Name of the account, which its sync has, too. Required; another than the team's, unique in the team.
+	Name string `json:"name"`
+	// May is what it may do: MayWorkloads, MayStacks, MaySources. Required.
+	May []string `json:"may"`
+	// Path is the folder of the team's repository that is applied under this account; empty means none.
+	Path string `json:"path,omitempty"`
+}
+
+// StackAccounts are the accounts that the team's Stacks may run as.
+func (t Team) StackAccounts() []string {
+	var accounts []string
+	if slices.Contains(t.May, MayStacks) {
+		accounts = append(accounts, t.ServiceAccount())
+	}
+	for _, account := range t.Accounts {
+		if slices.Contains(account.May, MayStacks) {
+			accounts = append(accounts, account.Name)
+		}
+	}
+	return accounts
+}
+
+var (
+	// typePattern is a type of Pulumi's, package:module:Name or package:Name, or the beginning of some, ending in "*" after
+	// a colon or a slash.
+	typePattern = regexp.MustCompile(`^[a-z][a-z0-9-]*:(\*|[A-Z][A-Za-z0-9]*|[A-Za-z0-9._/-]+:(\*|[A-Z][A-Za-z0-9]*)|[A-Za-z0-9._/-]+/\*)$`)
+	// foreignTypes would let a Program read another stack, or act under credentials that it brings.
+	foreignTypes = regexp.MustCompile(`^pulumi:`)
+)
+
+// grantProblems are those of what the team is given.
+func (t Team) grantProblems(at string) []error {
+	var problems []error
+	refuse := func(format string, args ...any) { problems = append(problems, fmt.Errorf(at+format, args...)) }
+	for i, pattern := range t.Allow {
+		switch {
+		case foreignTypes.MatchString(pattern):
+			refuse(".allow[%d] %q would let a Program read other stacks or bring its own credentials", i, pattern)
+		case !typePattern.MatchString(pattern):
+			refuse(`.allow[%d] %q is not a type of a resource, such as gcp:sql/user:User, nor the beginning of some, such as gcp:sql/*`, i, pattern)
+		}
+	}
+	for _, field := range t.Quota.fields() {
+		if field.value == "" {
+			continue
+		}
+		if quantity, err := resource.ParseQuantity(field.value); err != nil || quantity.Sign() < 0 {
+			refuse(".quota.%s %q is not a quantity, such as 4 or 8Gi", field.name, field.value)
+		}
+	}
+	for i, source := range t.Sources {
+		if !isRepository(source) {
+			refuse(".sources[%d] is not the address of a repository without a login, such as https://git.example.com/shared.git", i)
+		}
+	}
+	problems = append(problems, mayProblems(at, t.May)...)
+	taken := map[string]bool{t.Name: true}
+	for i, account := range t.Accounts {
+		here := fmt.Sprintf("%s.accounts[%d]", at, i)
+		problems = append(problems, account.problems(here)...)
+		if account.Name != "" && taken[account.Name] {
+			problems = append(problems, fmt.Errorf("%s.name %q is the name of another account of the team", here, account.Name))
+		}
+		taken[account.Name] = true
+	}
+	return problems
+}
+
+func (a Account) problems(at string) []error {
+	var problems []error
+	if reason, isReserved := reserved[a.Name]; isReserved {
+		problems = append(problems, fmt.Errorf("%s.name %q is reserved: %s", at, a.Name, reason))
+	} else if !namePattern.MatchString(a.Name) || len(a.Name) > maxName {
+		problems = append(problems, fmt.Errorf("%s.name %q must be at most %d lower-case letters, digits and hyphens, begin with a letter and not end with a hyphen",
+			at, a.Name, maxName))
+	}
+	if len(a.May) == 0 {
+		problems = append(problems, fmt.Errorf("%s.may is missing: it lists %s, %s and %s", at, MayWorkloads, MayStacks, MaySources))
+	}
+	if a.Path != "" && !insideRepository(a.Path) {
+		problems = append(problems, fmt.Errorf("%s.path %q must be relative to the repository's root and stay inside it, such as ./infra", at, a.Path))
+	}
+	return append(problems, mayProblems(at, a.May)...)
+}
+
+func mayProblems(at string, may []string) []error {
+	var problems []error
+	for i, each := range may {
+		if each != MayWorkloads && each != MayStacks && each != MaySources {
+			problems = append(problems, fmt.Errorf("%s.may[%d] is %q: it must be %s, %s or %s", at, i, each, MayWorkloads, MayStacks, MaySources))
+		}
+	}
+	return problems
+}
+
+func isRepository(address string) bool {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" || strings.ContainsAny(address, " \t\n*") {
+		return false
+	}
+	_, hasPassword := parsed.User.Password()
+	switch parsed.Scheme {
+	case "https", "http", "oci":
+		return parsed.User == nil
+	case "ssh":
+		return !hasPassword
+	}
+	return false
+}
