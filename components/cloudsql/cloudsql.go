@@ -4,13 +4,13 @@
 //		Name: "strata", Project: pulumi.String("acme-dev"), Region: pulumi.String("europe-west1"),
 //	})
 //
-// Databases and users on it belong to the teams' own Programs.
+// Databases and users on it usually belong to the teams' own Programs; those of the platform itself can be made with the
+// instance. They never go before it: while the instance is protected they are as well, and when it goes it takes them
+// along, so that a deletion that is refused leaves all data where it is.
 package cloudsql
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/sql"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -24,6 +24,9 @@ const (
 	DefaultVersion = "MYSQL_8_0"
 	// DefaultTier is the machine when Args name none.
 	DefaultTier = "db-custom-1-3840"
+	// DefaultRetention is how many daily backups are kept, and for how many days the instance can be taken back to any
+	// moment, when Args say nothing else. It is the longest time for the latter that Cloud SQL Enterprise offers.
+	DefaultRetention = 7
 )
 
 // Args describe an instance.
@@ -34,15 +37,65 @@ type Args struct {
 	Project pulumi.StringInput
 	// Region is where the instance runs. Required.
 	Region pulumi.StringInput
-	// Version is the database engine, such as MYSQL_8_0; empty means DefaultVersion. It cannot be lowered later.
+	// Version is the database engine, such as MYSQL_8_0 or POSTGRES_16; empty means DefaultVersion. It cannot be lowered
+	// later.
 	Version string
 	// Tier is the machine; empty means DefaultTier.
 	Tier string
-	// DeletionProtection makes the provider and the API refuse to delete the instance; nil means true.
+	// HighAvailability keeps a second machine in another zone of the region, which takes over by itself.
+	HighAvailability bool
+
+	// Backups says what is kept for the case of a loss; nil means daily backups, and recovery of any moment, for
+	// DefaultRetention days.
+	Backups *Backups
+	// DeletionProtection makes the provider, the API and the engine refuse to delete the instance, and the engine refuse to
+	// delete Databases and Users; nil means true.
 	DeletionProtection *bool
-	// PrivateNetwork is the self link of the VPC network that alone reaches the instance. Nil gives the instance a
-	// public address without any authorised network, which only the Cloud SQL Auth Proxy can use.
+
+	// PrivateNetwork is the self link of the VPC network that alone reaches the instance; the network must have private
+	// services access. Nil gives the instance a public address without any authorised network, which only the Cloud SQL
+	// Auth Proxy can use. A private instance cannot be made public again.
 	PrivateNetwork pulumi.StringInput
+	// RequireTLS refuses connections that are not encrypted. Those of the Auth Proxy always are.
+	RequireTLS bool
+
+	// Databases are made with the instance. Their names must differ.
+	Databases []Database
+	// Users are made with the instance. Their names must differ.
+	Users []User
+}
+
+// Backups says what an instance keeps for the case of a loss.
+type Backups struct {
+	// Disabled keeps nothing. It excludes all other fields.
+	Disabled bool
+	// StartTime is the beginning of the four hours in UTC in which the daily backup is made, such as 03:00; empty leaves it
+	// to Google Cloud.
+	StartTime string
+	// Retained is the number of daily backups that are kept, 1 to 365; zero means DefaultRetention.
+	Retained int
+	// NoPointInTimeRecovery keeps no logs of changes, so that only the state of a backup can be had again.
+	NoPointInTimeRecovery bool
+	// LogDays is for how many days the logs are kept, 1 to 7; zero means DefaultRetention.
+	LogDays int
+}
+
+// Database is a database on the instance.
+type Database struct {
+	// Name is the database's name. Required.
+	Name string
+	// Charset and Collation are the engine's own names; empty means the engine's defaults.
+	Charset, Collation string
+}
+
+// User is a user of the instance, who may use all of its databases.
+type User struct {
+	// Name is the user's name. Required.
+	Name string
+	// Host is from where the user connects, for MySQL only; empty means from anywhere.
+	Host string
+	// Password is kept as a secret. Required.
+	Password pulumi.StringInput
 }
 
 // Instance is a Cloud SQL instance.
@@ -57,43 +110,31 @@ type Instance struct {
 	Address pulumi.StringOutput `pulumi:"address"`
 }
 
-// New makes the instance.
+// New makes the instance, its databases and its users.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Instance, error) {
 	if err := args.check(); err != nil {
 		return nil, fmt.Errorf("make Cloud SQL instance %s: %w", name, err)
 	}
-	protected := args.DeletionProtection == nil || *args.DeletionProtection
 	instance := &Instance{}
 	inputs := pulumi.Map{
 		"name": pulumi.String(args.Name), "project": args.Project, "region": args.Region,
-		"deletionProtection": pulumi.Bool(protected),
+		"deletionProtection": pulumi.Bool(args.protected()),
 	}
 	if err := ctx.RegisterComponentResourceV2(Type, name, inputs, instance, opts...); err != nil {
 		return nil, fmt.Errorf("make Cloud SQL instance %s: %w", name, err)
-	}
-	network := &sql.DatabaseInstanceSettingsIpConfigurationArgs{Ipv4Enabled: pulumi.Bool(args.PrivateNetwork == nil)}
-	if args.PrivateNetwork != nil {
-		network.PrivateNetwork = args.PrivateNetwork.ToStringOutput().ToStringPtrOutput()
 	}
 	resource, err := sql.NewDatabaseInstance(ctx, name+"-instance", &sql.DatabaseInstanceArgs{
 		Name:               pulumi.String(args.Name),
 		Project:            args.Project.ToStringOutput().ToStringPtrOutput(),
 		Region:             args.Region.ToStringOutput().ToStringPtrOutput(),
-		DatabaseVersion:    pulumi.String(or(args.Version, DefaultVersion)),
-		DeletionProtection: pulumi.Bool(protected),
-		Settings: &sql.DatabaseInstanceSettingsArgs{
-			Tier: pulumi.String(or(args.Tier, DefaultTier)),
-			// The provider's own flag does not stop a person with a console; this one does.
-			DeletionProtectionEnabled: pulumi.Bool(protected),
-			DiskAutoresize:            pulumi.Bool(true),
-			BackupConfiguration: &sql.DatabaseInstanceSettingsBackupConfigurationArgs{
-				Enabled:          pulumi.Bool(true),
-				BinaryLogEnabled: pulumi.Bool(true),
-			},
-			IpConfiguration: network,
-		},
-	}, pulumi.Parent(instance))
+		DatabaseVersion:    pulumi.String(args.version()),
+		DeletionProtection: pulumi.Bool(args.protected()),
+		Settings:           args.settings(),
+	}, pulumi.Parent(instance), pulumi.Protect(args.protected()))
 	if err != nil {
+		return nil, fmt.Errorf("make Cloud SQL instance %s: %w", name, err)
+	}
+	if err := args.populate(ctx, name, instance, resource); err != nil {
 		return nil, fmt.Errorf("make Cloud SQL instance %s: %w", name, err)
 	}
 	instance.Name = resource.Name
@@ -104,29 +145,26 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	})
 }
 
-func (a *Args) check() error {
-	var missing []string
-	if a.Name == "" {
-		missing = append(missing, "name")
+// populate makes what is on the instance.
+func (a *Args) populate(ctx *pulumi.Context, name string, parent pulumi.Resource, instance *sql.DatabaseInstance) error {
+	opts := []pulumi.ResourceOption{pulumi.Parent(parent), pulumi.Protect(a.protected()), pulumi.DeletedWith(instance)}
+	for _, database := range a.Databases {
+		_, err := sql.NewDatabase(ctx, name+"-database-"+database.Name, &sql.DatabaseArgs{
+			Name: pulumi.String(database.Name), Instance: instance.Name, Project: optional(a.Project),
+			Charset: nonEmpty(database.Charset), Collation: nonEmpty(database.Collation),
+		}, opts...)
+		if err != nil {
+			return err
+		}
 	}
-	if a.Project == nil {
-		missing = append(missing, "project")
-	}
-	if a.Region == nil {
-		missing = append(missing, "region")
-	}
-	if len(missing) > 0 {
-		return errors.New(strings.Join(missing, ", ") + " must be given")
-	}
-	if version := or(a.Version, DefaultVersion); !strings.HasPrefix(version, "MYSQL_") {
-		return fmt.Errorf("version %q is not a version of MySQL, such as %s: backups are set up for MySQL only", version, DefaultVersion)
+	for _, user := range a.Users {
+		_, err := sql.NewUser(ctx, name+"-user-"+user.Name, &sql.UserArgs{
+			Name: pulumi.String(user.Name), Host: nonEmpty(user.Host), Instance: instance.Name, Project: optional(a.Project),
+			Password: pulumi.ToSecret(user.Password).(pulumi.StringOutput).ToStringPtrOutput(),
+		}, opts...)
+		if err != nil {
+			return err
+		}
 	}
 	return nil
-}
-
-func or(value, fallback string) string {
-	if value == "" {
-		return fallback
-	}
-	return value
 }

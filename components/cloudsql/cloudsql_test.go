@@ -1,6 +1,7 @@
 package cloudsql_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -11,7 +12,25 @@ import (
 	"github.com/strata-platform/strata/internal/pulumitest"
 )
 
-const instanceType = "gcp:sql/databaseInstance:DatabaseInstance"
+const (
+	instanceType = "gcp:sql/databaseInstance:DatabaseInstance"
+	databaseType = "gcp:sql/database:Database"
+	userType     = "gcp:sql/user:User"
+)
+
+func given() *cloudsql.Args {
+	return &cloudsql.Args{Name: "strata", Project: pulumi.String("acme"), Region: pulumi.String("europe-west1")}
+}
+
+// check compares properties of a resource by their paths.
+func check(t *testing.T, r pulumitest.Resource, want map[string]any) {
+	t.Helper()
+	for path, value := range want {
+		if got, _ := pulumitest.Plain(t, r.Inputs, path); got != value {
+			t.Errorf("%s of %s is %v, want %v", path, r.Name, got, value)
+		}
+	}
+}
 
 func run(engine *pulumitest.Engine, args *cloudsql.Args) error {
 	return engine.Run("proj", "dev", func(ctx *pulumi.Context) error {
@@ -31,7 +50,7 @@ func TestAnInstanceIsProtectedAndBackedUpByDefault(t *testing.T) {
 			return resource.PropertyMap{"firstIpAddress": resource.NewProperty("10.0.0.3")}
 		},
 	}}
-	err := run(engine, &cloudsql.Args{Name: "strata", Project: pulumi.String("acme"), Region: pulumi.String("europe-west1")})
+	err := run(engine, given())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,15 +58,17 @@ func TestAnInstanceIsProtectedAndBackedUpByDefault(t *testing.T) {
 	if want := engine.Get(t, cloudsql.Type, "strata").URN; instance.Parent != want {
 		t.Errorf("parent is %s, want %s", instance.Parent, want)
 	}
-	for path, want := range map[string]any{
+	check(t, instance, map[string]any{
 		"name": "strata", "project": "acme", "region": "europe-west1", "databaseVersion": "MYSQL_8_0",
 		"deletionProtection": true, "settings.deletionProtectionEnabled": true, "settings.tier": "db-custom-1-3840",
+		"settings.availabilityType":            "ZONAL",
 		"settings.backupConfiguration.enabled": true, "settings.backupConfiguration.binaryLogEnabled": true,
-		"settings.ipConfiguration.ipv4Enabled": true,
-	} {
-		if got, _ := pulumitest.Plain(t, instance.Inputs, path); got != want {
-			t.Errorf("%s is %v, want %v", path, got, want)
-		}
+		"settings.backupConfiguration.transactionLogRetentionDays":             7.0,
+		"settings.backupConfiguration.backupRetentionSettings.retainedBackups": 7.0,
+		"settings.ipConfiguration.ipv4Enabled":                                 true,
+	})
+	if !instance.Protect {
+		t.Error("the engine would delete the instance")
 	}
 	if output := engine.Output(t, "address"); output.Value != "10.0.0.3" {
 		t.Errorf("address is %v", output.Value)
@@ -60,32 +81,124 @@ func TestProtectionIsLiftedAndTheNetworkIsPrivateByChoice(t *testing.T) {
 	err := run(engine, &cloudsql.Args{
 		Name: "strata", Project: pulumi.String("acme"), Region: pulumi.String("europe-west1"), Tier: "db-n1-standard-1",
 		DeletionProtection: &lifted, PrivateNetwork: pulumi.String("projects/acme/global/networks/core"),
+		HighAvailability: true, RequireTLS: true,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	instance := engine.Get(t, instanceType, "strata-instance")
-	for path, want := range map[string]any{
+	check(t, instance, map[string]any{
 		"deletionProtection": false, "settings.deletionProtectionEnabled": false, "settings.tier": "db-n1-standard-1",
 		"settings.ipConfiguration.ipv4Enabled": false, "settings.ipConfiguration.privateNetwork": "projects/acme/global/networks/core",
-	} {
-		if got, _ := pulumitest.Plain(t, instance.Inputs, path); got != want {
-			t.Errorf("%s is %v, want %v", path, got, want)
+		"settings.availabilityType": "REGIONAL", "settings.ipConfiguration.sslMode": "ENCRYPTED_ONLY",
+	})
+	if instance.Protect {
+		t.Error("the engine would keep the instance")
+	}
+}
+
+func TestPostgresRecoversAnyMomentByItsOwnLog(t *testing.T) {
+	engine := &pulumitest.Engine{}
+	args := given()
+	args.Version, args.Backups = "POSTGRES_16", &cloudsql.Backups{StartTime: "03:00", Retained: 30, LogDays: 3}
+	if err := run(engine, args); err != nil {
+		t.Fatal(err)
+	}
+	instance := engine.Get(t, instanceType, "strata-instance")
+	check(t, instance, map[string]any{
+		"settings.backupConfiguration.pointInTimeRecoveryEnabled":              true,
+		"settings.backupConfiguration.startTime":                               "03:00",
+		"settings.backupConfiguration.transactionLogRetentionDays":             3.0,
+		"settings.backupConfiguration.backupRetentionSettings.retainedBackups": 30.0,
+	})
+	backups := instance.Inputs["settings"].ObjectValue()["backupConfiguration"].ObjectValue()
+	if _, given := backups["binaryLogEnabled"]; given {
+		t.Error("the binary log, which PostgreSQL has not, is set")
+	}
+}
+
+func TestBackupsAreLeftOutByChoice(t *testing.T) {
+	engine := &pulumitest.Engine{}
+	args := given()
+	args.Backups = &cloudsql.Backups{Disabled: true}
+	if err := run(engine, args); err != nil {
+		t.Fatal(err)
+	}
+	instance := engine.Get(t, instanceType, "strata-instance")
+	if got, _ := pulumitest.Plain(t, instance.Inputs, "settings.backupConfiguration"); !reflect.DeepEqual(got, map[string]any{"enabled": false}) {
+		t.Errorf("backups are %v", got)
+	}
+}
+
+func TestDatabasesAndUsersGoWithTheInstanceAndNotBefore(t *testing.T) {
+	for _, protected := range []bool{true, false} {
+		engine := &pulumitest.Engine{}
+		args := given()
+		args.DeletionProtection = &protected
+		args.Databases = []cloudsql.Database{{Name: "audit", Charset: "utf8mb4"}}
+		args.Users = []cloudsql.User{{Name: "auditor", Host: "10.%", Password: pulumi.String("canary")}}
+		if err := run(engine, args); err != nil {
+			t.Fatal(err)
+		}
+		component, instance := engine.Get(t, cloudsql.Type, "strata"), engine.Get(t, instanceType, "strata-instance")
+		database, user := engine.Get(t, databaseType, "strata-database-audit"), engine.Get(t, userType, "strata-user-auditor")
+		for _, child := range []pulumitest.Resource{database, user} {
+			if child.Parent != component.URN || !child.DependsOn(instance) {
+				t.Errorf("%s is a child of %s and depends on %v", child.Name, child.Parent, child.Dependencies)
+			}
+			if child.Protect != protected || child.DeletedWith != instance.URN {
+				t.Errorf("%s is protected: %v, want %v; it is deleted with %q", child.Name, child.Protect, protected, child.DeletedWith)
+			}
+		}
+		check(t, database, map[string]any{"name": "audit", "charset": "utf8mb4", "project": "acme", "instance": "strata"})
+		check(t, user, map[string]any{"name": "auditor", "host": "10.%", "project": "acme", "instance": "strata"})
+		if got, secret := pulumitest.Plain(t, user.Inputs, "password"); got != "canary" || !secret {
+			t.Errorf("the password is secret: %v", secret)
 		}
 	}
 }
 
-func TestBadArgsAreRefused(t *testing.T) {
+func TestBadArgsAreRefusedAllAtOnce(t *testing.T) {
 	for name, test := range map[string]struct {
-		args cloudsql.Args
-		want string
+		edit func(*cloudsql.Args)
+		want []string
 	}{
-		"nothing given":  {cloudsql.Args{}, "name, project, region must be given"},
-		"another engine": {cloudsql.Args{Name: "x", Project: pulumi.String("p"), Region: pulumi.String("r"), Version: "POSTGRES_16"}, "POSTGRES_16"},
+		"nothing given":  {func(a *cloudsql.Args) { *a = cloudsql.Args{} }, []string{"name must", "project must", "region must"}},
+		"another engine": {func(a *cloudsql.Args) { a.Version = "SQLSERVER_2022_WEB" }, []string{"SQLSERVER_2022_WEB"}},
+		"backups that are disabled and described": {
+			func(a *cloudsql.Args) { a.Backups = &cloudsql.Backups{Disabled: true, Retained: 3} }, []string{"disabled and described"},
+		},
+		"impossible backups": {
+			func(a *cloudsql.Args) { a.Backups = &cloudsql.Backups{StartTime: "3am", Retained: 400, LogDays: 8} },
+			[]string{`"3am"`, "400 retained", "8 days"},
+		},
+		"high availability without logs": {
+			func(a *cloudsql.Args) {
+				a.HighAvailability, a.Backups = true, &cloudsql.Backups{NoPointInTimeRecovery: true, LogDays: 2}
+			},
+			[]string{"high availability needs", "no logs are kept"},
+		},
+		"doubled names and a missing password": {
+			func(a *cloudsql.Args) {
+				a.Databases, a.Users = []cloudsql.Database{{Name: "a"}, {Name: "a"}, {}}, []cloudsql.User{{Name: "u"}, {Name: "u"}}
+			},
+			[]string{"database a is given twice", "a database has no name", "user u is given twice", "user u has no password"},
+		},
+		"a host for PostgreSQL": {
+			func(a *cloudsql.Args) {
+				a.Version, a.Users = "POSTGRES_16", []cloudsql.User{{Name: "u", Host: "%", Password: pulumi.String("p")}}
+			},
+			[]string{"for MySQL only"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := run(&pulumitest.Engine{}, &test.args); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error does not say %q: %v", test.want, err)
+			args := given()
+			test.edit(args)
+			err := run(&pulumitest.Engine{}, args)
+			for _, want := range test.want {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("error does not say %q: %v", want, err)
+				}
 			}
 		})
 	}

@@ -1,17 +1,22 @@
 // Package gke makes a GKE cluster with a node pool of its own, and the kubeconfig that reaches it.
 //
 //	cluster, err := gke.New(ctx, "strata", &gke.Args{
-//		Name: "strata", Project: pulumi.String("acme-dev"), Location: pulumi.String("europe-west1"),
+//		Name: "strata", Project: pulumi.String("acme-dev"), Location: pulumi.String("europe-west1"), NodeCount: 1,
+//		NodeServiceAccount: nodes.Email,
 //	})
 //	// cluster.Kubeconfig is a secret
 //
 // The cluster is VPC-native, follows a release channel, has shielded nodes and a Workload Identity pool, and is
-// protected against deletion unless told otherwise.
+// protected against deletion unless told otherwise. The protection is the provider's for the cluster and the engine's
+// for cluster and node pool: without the latter a destroy would first take the nodes away, and fail at the cluster
+// after that.
 package gke
 
 import (
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/container"
@@ -26,10 +31,10 @@ const (
 	DefaultMachineType = "e2-standard-4"
 	// DefaultReleaseChannel is the channel when Args name none.
 	DefaultReleaseChannel = "REGULAR"
-
-	// cloudPlatformScope leaves it to the nodes' IAM roles what they may do; scopes are a legacy second gate.
-	cloudPlatformScope = "https://www.googleapis.com/auth/cloud-platform"
 )
+
+// Channels returns the release channels that a cluster can follow.
+func Channels() []string { return []string{"RAPID", "REGULAR", "STABLE"} }
 
 // Args describe a cluster.
 type Args struct {
@@ -39,20 +44,63 @@ type Args struct {
 	Project pulumi.StringInput
 	// Location is a region for a cluster that survives the loss of a zone, or a zone. Required.
 	Location pulumi.StringInput
-	// NodeCount is the number of nodes in each zone of Location. Required, at least 1.
+
+	// NodeCount is the number of nodes in each zone of Location, with Autoscaling the number to begin with. Required, at
+	// least 1. It is changed in place.
 	NodeCount int
+	// Autoscaling lets Google Cloud change the number of nodes; nil keeps it at NodeCount.
+	Autoscaling *Autoscaling
+	// Upgrade says how the nodes get a new version; nil means one additional node at a time.
+	Upgrade *Upgrade
 	// MachineType is the nodes' machine; empty means DefaultMachineType.
 	MachineType string
-	// ReleaseChannel decides when versions arrive: RAPID, REGULAR or STABLE; empty means DefaultReleaseChannel.
-	ReleaseChannel string
-	// NodeServiceAccount is the e-mail of the account under which the nodes run. Nil means the project's default account,
-	// which usually may do far more than a node needs.
+	// NodeServiceAccount is the e-mail of the account under which the nodes run, those of Google's own first pool
+	// included. Nil means the project's default account, which usually may do far more than a node needs.
 	NodeServiceAccount pulumi.StringInput
-	// DeletionProtection makes the provider refuse to delete the cluster; nil means true.
+
+	// ReleaseChannel decides when versions arrive, one of Channels; empty means DefaultReleaseChannel.
+	ReleaseChannel string
+	// Network and Subnetwork are names or links of an existing VPC network and of its part in the cluster's region; nil
+	// means the network "default".
+	Network, Subnetwork pulumi.StringInput
+	// Private keeps nodes, and by choice the control plane, off the internet; nil gives the nodes public addresses. Whether
+	// a cluster is private cannot be changed later.
+	Private *Private
+	// AuthorizedNetworks are the ranges, such as 203.0.113.0/24, from which the control plane is reached; none means from
+	// everywhere, guarded by authentication alone.
+	AuthorizedNetworks []string
+
+	// DeletionProtection makes the provider refuse to delete the cluster, and the engine refuse to delete or to replace
+	// cluster or node pool; nil means true.
 	DeletionProtection *bool
 	// IssueClientCertificate asks for a client certificate, with which the kubeconfig then works without a plugin. Such a
 	// certificate cannot be revoked, so leave it off where gke-gcloud-auth-plugin is at hand.
 	IssueClientCertificate bool
+}
+
+// Autoscaling bounds the number of nodes in each zone.
+type Autoscaling struct {
+	// Min and Max are the bounds, both of them allowed; Max is at least 1.
+	Min, Max int
+}
+
+// Upgrade says how many nodes an upgrade touches at once, in each zone. At least one of the fields must be above zero.
+type Upgrade struct {
+	// MaxSurge is how many nodes are added for the time of the upgrade.
+	MaxSurge int
+	// MaxUnavailable is how many nodes may be missing meanwhile.
+	MaxUnavailable int
+}
+
+// Private describes a private cluster. Its nodes reach the internet, from which Flux's images come, only through a Cloud
+// NAT of the network, which is not made here.
+type Private struct {
+	// ControlPlaneRange is the /28 of the control plane's addresses, such as 172.16.0.0/28, used nowhere else in the
+	// network; empty leaves the choice to Google Cloud, which clusters of version 1.29 and later allow.
+	ControlPlaneRange string
+	// Endpoint takes the public address of the control plane away: whoever uses the kubeconfig, layer 2 included, must then
+	// run inside the network.
+	Endpoint bool
 }
 
 // Cluster is a GKE cluster with its node pool.
@@ -67,7 +115,8 @@ type Cluster struct {
 	Endpoint pulumi.StringOutput `pulumi:"endpoint"`
 	// CACertificate is the base64 certificate of the cluster's authority.
 	CACertificate pulumi.StringOutput `pulumi:"caCertificate"`
-	// WorkloadPool is the pool of identities that the cluster's own accounts belong to.
+	// WorkloadPool is the pool of identities that the cluster's own accounts belong to, known once the cluster exists:
+	// Google Cloud makes a project's pool with the first cluster, and refuses to bind a member of it before.
 	WorkloadPool pulumi.StringOutput `pulumi:"workloadPool"`
 	// Kubeconfig reaches the cluster; a secret. Known only when the node pool is there as well.
 	Kubeconfig pulumi.StringOutput `pulumi:"kubeconfig"`
@@ -98,71 +147,14 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	cluster.ClusterID = resource.ID().ToStringOutput()
 	cluster.Endpoint = resource.Endpoint
 	cluster.CACertificate = pulumi.Unsecret(authority(resource.MasterAuth)).(pulumi.StringOutput)
-	cluster.WorkloadPool = workloadPool(args.Project)
+	cluster.WorkloadPool = pulumi.All(workloadPool(args.Project), resource.ID()).ApplyT(func(parts []any) string {
+		return parts[0].(string)
+	}).(pulumi.StringOutput)
 	cluster.Kubeconfig = args.kubeconfig(resource, pool)
 	return cluster, ctx.RegisterResourceOutputs(cluster, pulumi.Map{
 		"name": cluster.Name, "clusterId": cluster.ClusterID, "endpoint": cluster.Endpoint, "caCertificate": cluster.CACertificate,
 		"workloadPool": cluster.WorkloadPool, "kubeconfig": cluster.Kubeconfig,
 	})
-}
-
-func (a *Args) newCluster(ctx *pulumi.Context, name string, parent pulumi.Resource) (*container.Cluster, error) {
-	channel := a.ReleaseChannel
-	if channel == "" {
-		channel = DefaultReleaseChannel
-	}
-	return container.NewCluster(ctx, name+"-cluster", &container.ClusterArgs{
-		Name:               pulumi.String(a.Name),
-		Project:            a.Project.ToStringOutput().ToStringPtrOutput(),
-		Location:           a.Location.ToStringOutput().ToStringPtrOutput(),
-		DeletionProtection: pulumi.Bool(a.protected()),
-		// The API makes no cluster without nodes; the pool of its first minute is replaced by one that can be changed
-		// without touching the cluster.
-		InitialNodeCount:      pulumi.Int(1),
-		RemoveDefaultNodePool: pulumi.Bool(true),
-		NetworkingMode:        pulumi.String("VPC_NATIVE"),
-		// Without it NetworkPolicies are accepted and not enforced.
-		DatapathProvider:    pulumi.String("ADVANCED_DATAPATH"),
-		IpAllocationPolicy:  &container.ClusterIpAllocationPolicyArgs{},
-		EnableShieldedNodes: pulumi.Bool(true),
-		ReleaseChannel:      &container.ClusterReleaseChannelArgs{Channel: pulumi.String(channel)},
-		WorkloadIdentityConfig: &container.ClusterWorkloadIdentityConfigArgs{
-			WorkloadPool: workloadPool(a.Project),
-		},
-		MasterAuth: &container.ClusterMasterAuthArgs{
-			ClientCertificateConfig: &container.ClusterMasterAuthClientCertificateConfigArgs{
-				IssueClientCertificate: pulumi.Bool(a.IssueClientCertificate),
-			},
-		},
-	}, pulumi.Parent(parent), pulumi.AdditionalSecretOutputs([]string{"masterAuth"}))
-}
-
-func (a *Args) newNodePool(ctx *pulumi.Context, name string, parent pulumi.Resource, cluster *container.Cluster) (*container.NodePool, error) {
-	machine := a.MachineType
-	if machine == "" {
-		machine = DefaultMachineType
-	}
-	nodes := &container.NodePoolNodeConfigArgs{
-		MachineType: pulumi.String(machine),
-		OauthScopes: pulumi.StringArray{pulumi.String(cloudPlatformScope)},
-		// Pods see the identities of their own accounts, never that of the node.
-		WorkloadMetadataConfig: &container.NodePoolNodeConfigWorkloadMetadataConfigArgs{Mode: pulumi.String("GKE_METADATA")},
-		ShieldedInstanceConfig: &container.NodePoolNodeConfigShieldedInstanceConfigArgs{
-			EnableSecureBoot: pulumi.Bool(true), EnableIntegrityMonitoring: pulumi.Bool(true),
-		},
-	}
-	if a.NodeServiceAccount != nil {
-		nodes.ServiceAccount = a.NodeServiceAccount.ToStringOutput().ToStringPtrOutput()
-	}
-	return container.NewNodePool(ctx, name+"-nodes", &container.NodePoolArgs{
-		Name:       pulumi.String(a.Name),
-		Cluster:    cluster.Name,
-		Project:    a.Project.ToStringOutput().ToStringPtrOutput(),
-		Location:   a.Location.ToStringOutput().ToStringPtrOutput(),
-		NodeCount:  pulumi.Int(a.NodeCount),
-		NodeConfig: nodes,
-		Management: &container.NodePoolManagementArgs{AutoRepair: pulumi.Bool(true), AutoUpgrade: pulumi.Bool(true)},
-	}, pulumi.Parent(parent))
 }
 
 // kubeconfig waits for the node pool, since whoever reads it wants to run something.
@@ -197,22 +189,48 @@ func (a *Args) protected() bool { return a.DeletionProtection == nil || *a.Delet
 
 func (a *Args) check() error {
 	var problems []string
-	if a.Name == "" {
-		problems = append(problems, "name must be given")
+	refuse := func(broken bool, format string, args ...any) {
+		if broken {
+			problems = append(problems, fmt.Sprintf(format, args...))
+		}
 	}
-	if a.Project == nil {
-		problems = append(problems, "project must be given")
+	refuse(a.Name == "", "name must be given")
+	refuse(a.Project == nil, "project must be given")
+	refuse(a.Location == nil, "location must be given")
+	refuse(a.NodeCount < 1, "node count is %d: at least 1 is needed", a.NodeCount)
+	refuse(a.ReleaseChannel != "" && !slices.Contains(Channels(), a.ReleaseChannel),
+		"release channel %q is none of %s", a.ReleaseChannel, strings.Join(Channels(), ", "))
+	refuse(a.Subnetwork != nil && a.Network == nil, "a subnetwork is given without its network")
+	if s := a.Autoscaling; s != nil {
+		refuse(s.Min < 0 || s.Max < 1 || s.Min > s.Max, "autoscaling between %d and %d nodes is impossible", s.Min, s.Max)
+		refuse(a.NodeCount < s.Min || a.NodeCount > s.Max, "node count %d is outside of autoscaling's %d to %d", a.NodeCount, s.Min, s.Max)
 	}
-	if a.Location == nil {
-		problems = append(problems, "location must be given")
+	if u := a.Upgrade; u != nil {
+		refuse(u.MaxSurge < 0 || u.MaxUnavailable < 0 || u.MaxSurge+u.MaxUnavailable < 1,
+			"an upgrade with %d additional and %d missing nodes cannot go on: one of them must be above zero", u.MaxSurge, u.MaxUnavailable)
 	}
-	if a.NodeCount < 1 {
-		problems = append(problems, fmt.Sprintf("node count is %d: at least 1 is needed", a.NodeCount))
+	if p := a.Private; p != nil && p.ControlPlaneRange != "" {
+		prefix, err := netip.ParsePrefix(p.ControlPlaneRange)
+		refuse(err != nil || prefix.Bits() != 28 || prefix != prefix.Masked() || !prefix.Addr().Is4(),
+			"control plane range %q is not a range of 16 addresses, such as 172.16.0.0/28", p.ControlPlaneRange)
 	}
+	problems = append(problems, CheckNetworks(a.AuthorizedNetworks)...)
 	if len(problems) > 0 {
 		return errors.New(strings.Join(problems, "; "))
 	}
 	return nil
+}
+
+// CheckNetworks returns a phrase for each of the Args' AuthorizedNetworks that New would refuse, so that a program can
+// refuse it before it makes anything.
+func CheckNetworks(networks []string) []string {
+	var problems []string
+	for _, network := range networks {
+		if prefix, err := netip.ParsePrefix(network); err != nil || prefix != prefix.Masked() {
+			problems = append(problems, fmt.Sprintf("authorized network %q is not a range of addresses, such as 203.0.113.0/24", network))
+		}
+	}
+	return problems
 }
 
 func value(pointer *string) string {

@@ -120,8 +120,17 @@ func TestAClusterOnGoogleCloudIsProtectedAndReachedThroughThePlugin(t *testing.T
 	if !pool.DependsOn(cluster) {
 		t.Error("the node pool does not depend on the cluster")
 	}
+	for _, protected := range []pulumitest.Resource{cluster, pool} {
+		if !protected.Protect {
+			t.Errorf("the engine would delete %s", protected.Name)
+		}
+	}
+	if pool.DeletedWith != cluster.URN {
+		t.Errorf("the node pool is deleted with %q", pool.DeletedWith)
+	}
 	for path, want := range map[string]any{
-		"deletionProtection": true, "removeDefaultNodePool": true, "networkingMode": "VPC_NATIVE", "enableShieldedNodes": true,
+		"nodeConfig.serviceAccount": "nodes@acme.iam.gserviceaccount.com",
+		"deletionProtection":        true, "removeDefaultNodePool": true, "networkingMode": "VPC_NATIVE", "enableShieldedNodes": true,
 		"releaseChannel.channel": "REGULAR", "workloadIdentityConfig.workloadPool": "acme.svc.id.goog",
 		"masterAuth.clientCertificateConfig.issueClientCertificate": false, "location": "europe-west1",
 	} {
@@ -132,6 +141,8 @@ func TestAClusterOnGoogleCloudIsProtectedAndReachedThroughThePlugin(t *testing.T
 	for path, want := range map[string]any{
 		"nodeCount": 1.0, "nodeConfig.machineType": "e2-standard-4", "nodeConfig.workloadMetadataConfig.mode": "GKE_METADATA",
 		"nodeConfig.serviceAccount": "nodes@acme.iam.gserviceaccount.com", "management.autoUpgrade": true,
+		"nodeConfig.shieldedInstanceConfig.enableSecureBoot": true, "nodeConfig.shieldedInstanceConfig.enableIntegrityMonitoring": true,
+		"management.autoRepair": true, "upgradeSettings.strategy": "SURGE", "upgradeSettings.maxSurge": 1.0, "upgradeSettings.maxUnavailable": 0.0,
 	} {
 		if got, _ := pulumitest.Plain(t, pool.Inputs, path); got != want {
 			t.Errorf("node pool's %s is %v, want %v", path, got, want)
@@ -160,8 +171,8 @@ func TestAClusterThatIssuesACertificateIsReachedWithIt(t *testing.T) {
 		t.Errorf("kubeconfig (secret: %v) is\n%s\nwant\n%s", output.Secret, output.Value, withCertificate)
 	}
 	cluster := engine.Get(t, clusterType, "strata-cluster")
-	if got, _ := pulumitest.Plain(t, cluster.Inputs, "deletionProtection"); got != false {
-		t.Errorf("deletionProtection is %v", got)
+	if got, _ := pulumitest.Plain(t, cluster.Inputs, "deletionProtection"); got != false || cluster.Protect {
+		t.Errorf("deletionProtection is %v, protect %v", got, cluster.Protect)
 	}
 	if len(cluster.SecretOutputs) != 1 || cluster.SecretOutputs[0] != "masterAuth" {
 		t.Errorf("secret outputs of the cluster are %v", cluster.SecretOutputs)
@@ -198,6 +209,58 @@ func TestAPreviewOfAClusterPasses(t *testing.T) {
 	args.IssueClientCertificate = true
 	if err := run(engine, args); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestAPrivateClusterScalesByItself(t *testing.T) {
+	engine := serving("10.0.0.2", "", "")
+	args := given()
+	args.Network, args.Subnetwork = pulumi.String("core"), pulumi.String("core-gke")
+	args.Private = &gke.Private{ControlPlaneRange: "172.16.0.0/28", Endpoint: true}
+	args.AuthorizedNetworks = []string{"203.0.113.0/24", "2001:db8::/32"}
+	args.NodeCount, args.Autoscaling, args.Upgrade = 2, &gke.Autoscaling{Min: 1, Max: 5}, &gke.Upgrade{MaxUnavailable: 2}
+	if err := run(engine, args); err != nil {
+		t.Fatal(err)
+	}
+	cluster, pool := engine.Get(t, clusterType, "strata-cluster"), engine.Get(t, poolType, "strata-nodes")
+	for path, want := range map[string]any{
+		"network": "core", "subnetwork": "core-gke", "privateClusterConfig.enablePrivateNodes": true,
+		"privateClusterConfig.enablePrivateEndpoint": true, "privateClusterConfig.masterIpv4CidrBlock": "172.16.0.0/28",
+		"masterAuthorizedNetworksConfig.cidrBlocks[0].cidrBlock": "203.0.113.0/24",
+		"masterAuthorizedNetworksConfig.cidrBlocks[1].cidrBlock": "2001:db8::/32",
+	} {
+		if got, _ := pulumitest.Plain(t, cluster.Inputs, path); got != want {
+			t.Errorf("cluster's %s is %v, want %v", path, got, want)
+		}
+	}
+	for path, want := range map[string]any{
+		"initialNodeCount": 2.0, "autoscaling.minNodeCount": 1.0, "autoscaling.maxNodeCount": 5.0,
+		"upgradeSettings.maxSurge": 0.0, "upgradeSettings.maxUnavailable": 2.0,
+	} {
+		if got, _ := pulumitest.Plain(t, pool.Inputs, path); got != want {
+			t.Errorf("node pool's %s is %v, want %v", path, got, want)
+		}
+	}
+	if _, fixed := pool.Inputs["nodeCount"]; fixed {
+		t.Error("a number of nodes is set, which would undo what the autoscaler does")
+	}
+}
+
+func TestAnImpossibleClusterIsRefused(t *testing.T) {
+	for want, edit := range map[string]func(*gke.Args){
+		"between 3 and 2 nodes is impossible":     func(a *gke.Args) { a.Autoscaling = &gke.Autoscaling{Min: 3, Max: 2} },
+		"node count 1 is outside":                 func(a *gke.Args) { a.Autoscaling = &gke.Autoscaling{Min: 2, Max: 5} },
+		"one of them must be above zero":          func(a *gke.Args) { a.Upgrade = &gke.Upgrade{} },
+		`"172.16.0.0/24" is not a range of 16`:    func(a *gke.Args) { a.Private = &gke.Private{ControlPlaneRange: "172.16.0.0/24"} },
+		`authorized network "203.0.113.7/24"`:     func(a *gke.Args) { a.AuthorizedNetworks = []string{"203.0.113.7/24"} },
+		`release channel "EXTENDED" is none of`:   func(a *gke.Args) { a.ReleaseChannel = "EXTENDED" },
+		"a subnetwork is given without its netwo": func(a *gke.Args) { a.Subnetwork = pulumi.String("core-gke") },
+	} {
+		args := given()
+		edit(args)
+		if err := run(&pulumitest.Engine{}, args); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error does not say %q: %v", want, err)
+		}
 	}
 }
 

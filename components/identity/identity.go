@@ -1,9 +1,13 @@
-// Package identity makes a scoped Google service account: exactly the roles asked for, and a key only when asked.
+// Package identity makes a scoped Google service account: exactly the roles asked for, a Kubernetes account that acts as
+// it, and a key only when asked.
 //
 //	account, err := identity.New(ctx, "team-web", &identity.Args{
 //		AccountID: "team-web",
 //		Project:   pulumi.String("acme-dev"),
 //		Roles:     []string{"roles/cloudsql.client"},
+//		KubernetesAccount: &identity.KubernetesAccount{
+//			WorkloadPool: cluster.WorkloadPool, Namespace: "team-web", Name: "web",
+//		},
 //	})
 //
 // Each role is a binding of its own, so that a role given by somebody else is neither seen nor removed. Roles that
@@ -46,11 +50,29 @@ type Args struct {
 	CustomRoles pulumi.StringMap
 	// Overrides says, by role, in words why a role that is refused is needed here nevertheless.
 	Overrides map[string]string
+	// KubernetesAccount acts as the identity without a key, by Workload Identity; nil means that no Kubernetes account does.
+	KubernetesAccount *KubernetesAccount
 	// Key makes a key for workloads that have no other way to prove who they are. Prefer none.
 	Key bool
-	// KeyKeepers replace the key when one of them changes. Only with Key.
+	// KeyKeepers replace the key when one of them changes: the new key exists before the old one goes. Only with Key.
 	KeyKeepers pulumi.StringMap
 }
+
+// KubernetesAccount is a service account in a cluster. Besides the binding that New makes, the account needs the annotation
+// [Annotation] with the identity's e-mail.
+type KubernetesAccount struct {
+	// WorkloadPool is the pool of the cluster's identities. Required; it must be known only once the pool exists, as
+	// gke.Cluster's WorkloadPool is.
+	WorkloadPool pulumi.StringInput
+	// Namespace and Name name the account. Required.
+	Namespace, Name string
+}
+
+// Annotation on a Kubernetes service account names the Google account that it acts as.
+const Annotation = "iam.gke.io/gcp-service-account"
+
+// workloadRole lets a Kubernetes account act as a Google account, and as that one only.
+const workloadRole = "roles/iam.workloadIdentityUser"
 
 // Identity is a service account with its roles.
 type Identity struct {
@@ -119,6 +141,25 @@ func (i *Identity) populate(ctx *pulumi.Context, name string, args *Args) error 
 		}
 	}
 
+	if err := i.bindKubernetes(ctx, name, account, args.KubernetesAccount); err != nil {
+		return err
+	}
+	return i.makeKey(ctx, name, account, args)
+}
+
+func (i *Identity) bindKubernetes(ctx *pulumi.Context, name string, account *serviceaccount.Account, who *KubernetesAccount) error {
+	if who == nil {
+		return nil
+	}
+	_, err := serviceaccount.NewIAMMember(ctx, name+"-workload", &serviceaccount.IAMMemberArgs{
+		ServiceAccountId: account.Name,
+		Role:             pulumi.String(workloadRole),
+		Member:           pulumi.Sprintf("serviceAccount:%s[%s/%s]", who.WorkloadPool, who.Namespace, who.Name),
+	}, pulumi.Parent(i))
+	return err
+}
+
+func (i *Identity) makeKey(ctx *pulumi.Context, name string, account *serviceaccount.Account, args *Args) error {
 	i.Credentials = pulumi.ToSecret(pulumi.String("")).(pulumi.StringOutput)
 	if !args.Key {
 		return nil
@@ -126,7 +167,8 @@ func (i *Identity) populate(ctx *pulumi.Context, name string, args *Args) error 
 	key, err := serviceaccount.NewKey(ctx, name+"-key", &serviceaccount.KeyArgs{
 		ServiceAccountId: account.Name,
 		Keepers:          args.KeyKeepers,
-	}, pulumi.Parent(i), pulumi.AdditionalSecretOutputs([]string{"privateKey"}))
+		// A key is made to be replaced, which the engine refuses for what is protected.
+	}, pulumi.Parent(i), pulumi.Protect(false), pulumi.AdditionalSecretOutputs([]string{"privateKey"}))
 	if err != nil {
 		return err
 	}
@@ -153,6 +195,9 @@ func (a *Args) check() error {
 	}
 	if len(a.KeyKeepers) > 0 && !a.Key {
 		problems = append(problems, "keepers are given for a key that is not asked for")
+	}
+	if who := a.KubernetesAccount; who != nil && (who.WorkloadPool == nil || who.Namespace == "" || who.Name == "") {
+		problems = append(problems, "the Kubernetes account needs a workload pool, a namespace and a name")
 	}
 	problems = append(problems, CheckRoles(a.Roles, a.Overrides)...)
 	for _, role := range a.Roles {

@@ -16,6 +16,7 @@ const (
 	accountType = "gcp:serviceaccount/account:Account"
 	keyType     = "gcp:serviceaccount/key:Key"
 	memberType  = "gcp:projects/iAMMember:IAMMember"
+	bindingType = "gcp:serviceaccount/iAMMember:IAMMember"
 )
 
 func newEngine() *pulumitest.Engine {
@@ -118,6 +119,53 @@ func TestAPredefinedRoleIsNoCustomRole(t *testing.T) {
 	}
 }
 
+func TestAKubernetesAccountActsAsTheIdentityWithoutAKey(t *testing.T) {
+	engine := newEngine()
+	err := run(engine, &identity.Args{
+		AccountID: "team-web", Project: pulumi.String("acme"),
+		KubernetesAccount: &identity.KubernetesAccount{
+			WorkloadPool: pulumi.String("acme.svc.id.goog"), Namespace: "team-web", Name: "web",
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	binding, account := engine.Get(t, bindingType, "team-web-workload"), engine.Get(t, accountType, "team-web-account")
+	for property, want := range map[string]string{
+		"serviceAccountId": "projects/acme/serviceAccounts/team-web@acme.iam.gserviceaccount.com",
+		"role":             "roles/iam.workloadIdentityUser",
+		"member":           "serviceAccount:acme.svc.id.goog[team-web/web]",
+	} {
+		if got, _ := pulumitest.Plain(t, binding.Inputs, property); got != want {
+			t.Errorf("%s is %v, want %s", property, got, want)
+		}
+	}
+	if parent := engine.Get(t, identity.Type, "team-web").URN; binding.Parent != parent || !binding.DependsOn(account) {
+		t.Errorf("the binding's parent is %s, want %s; it depends on %v", binding.Parent, parent, binding.Dependencies)
+	}
+	if keys := engine.OfType(keyType); len(keys) != 0 {
+		t.Errorf("%d keys were made, want none", len(keys))
+	}
+}
+
+func TestAProtectedIdentityLetsItsKeyBeRotated(t *testing.T) {
+	engine := newEngine()
+	err := engine.Run("proj", "dev", func(ctx *pulumi.Context) error {
+		_, err := identity.New(ctx, "team-web", &identity.Args{
+			AccountID: "team-web", Project: pulumi.String("acme"), Roles: []string{"roles/viewer"}, Key: true,
+		}, pulumi.Protect(true))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for typeToken, want := range map[string]bool{accountType: true, memberType: true, keyType: false} {
+		if got := engine.OfType(typeToken)[0].Protect; got != want {
+			t.Errorf("%s is protected: %v, want %v", typeToken, got, want)
+		}
+	}
+}
+
 func TestAKeyIsMadeOnlyWhenAskedAndIsSecret(t *testing.T) {
 	engine := newEngine()
 	err := run(engine, &identity.Args{
@@ -170,9 +218,12 @@ func TestRoles(t *testing.T) {
 		"making keys is refused":              {roles: []string{"roles/iam.serviceAccountKeyAdmin"}, want: "act as another account"},
 		"acting as an account is refused":     {roles: []string{"roles/iam.serviceAccountUser"}, want: "act as another account"},
 		"running builds is refused":           {roles: []string{"roles/cloudbuild.builds.editor"}, want: "runs builds as another account"},
-		"the cluster's admin is refused":      {roles: []string{"roles/container.admin"}, want: "administrator roles"},
-		"an admin inside a name is refused":   {roles: []string{"roles/compute.instanceAdmin"}, want: "administrator roles"},
-		"an object's admin is refused":        {roles: []string{"roles/storage.objectAdmin"}, want: "administrator roles"},
+		"the cluster's admin is refused":      {roles: []string{"roles/container.admin"}, want: "it holds container.clusterRoleBindings.create"},
+		"an admin inside a name is refused":   {roles: []string{"roles/newer.thingAdmin.v2"}, want: "administrator roles"},
+		"an object's admin is refused":        {roles: []string{"roles/storage.objectAdmin"}, want: "it holds storage.objects.setIamPolicy"},
+		"an owner of data is refused":         {roles: []string{"roles/bigquery.dataOwner"}, want: "it holds bigquery."},
+		"a newer owner is refused":            {roles: []string{"roles/newer.thingOwner"}, want: "administrator roles"},
+		"a reader of Secrets is refused":      {roles: []string{"roles/container.editor"}, want: "reads every Secret"},
 		"a service agent's role is refused":   {roles: []string{"roles/container.serviceAgent"}, want: "Google's own"},
 		"a role without a prefix is refused":  {roles: []string{"cloudsql.admin"}, want: "not of the form"},
 		"a role asked for twice is refused":   {roles: []string{"roles/viewer", "roles/viewer"}, want: "twice"},
@@ -202,8 +253,9 @@ func TestBadArgsAreRefusedAllAtOnce(t *testing.T) {
 	err := run(newEngine(), &identity.Args{
 		AccountID: "Web", KeyKeepers: pulumi.StringMap{"a": pulumi.String("b")},
 		Roles: []string{"roles/viewer"}, CustomRoles: pulumi.StringMap{"viewer": pulumi.String("projects/acme/roles/own")},
+		KubernetesAccount: &identity.KubernetesAccount{Namespace: "team-web"},
 	})
-	for _, want := range []string{`account id "Web"`, "no project", "keepers", "key viewer"} {
+	for _, want := range []string{`account id "Web"`, "no project", "keepers", "key viewer", "the Kubernetes account needs"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error does not say %q: %v", want, err)
 		}

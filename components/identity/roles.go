@@ -1,9 +1,11 @@
 package identity
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // minReason is the shortest reason, in words, that overrides a refusal: one word is a habit, a sentence is a decision.
@@ -11,6 +13,25 @@ const minReason = 4
 
 // basicRoles reach over every service of a project.
 var basicRoles = []string{"roles/owner", "roles/editor"}
+
+// grantingTable holds Google's roles that grant or impersonate; its first lines say which, and where they come from.
+//
+//go:embed granting.txt
+var grantingTable string
+
+// granting maps each role of the table to a permission for which it is refused.
+var granting = sync.OnceValue(func() map[string]string {
+	roles := map[string]string{}
+	for line := range strings.Lines(grantingTable) {
+		if role, permission, found := strings.Cut(strings.TrimSpace(line), " "); found && role != "#" {
+			roles[role] = permission
+		}
+	}
+	return roles
+})
+
+// The rules below refuse by name what the table cannot know: roles that are newer than it, and those that start
+// something which runs as another account without holding a permission that says so.
 
 // grantingServices hold the roles that decide about identities and policies themselves. Of these services only roles
 // that read are accepted.
@@ -33,6 +54,7 @@ var grantingRoles = map[string]string{
 	"roles/storage.legacyBucketOwner":      "it sets the bucket's IAM policy",
 	"roles/storage.legacyObjectOwner":      "it sets the object's access list",
 	"roles/container.developer":            "it reads every Secret of every cluster",
+	"roles/container.editor":               "it reads every Secret of every cluster",
 	"roles/container.hostServiceAgentUser": "it acts for Google's own service account",
 }
 
@@ -53,15 +75,18 @@ func refusal(role string) string {
 	if reason, found := grantingRoles[role]; found {
 		return reason
 	}
+	if permission, found := granting()[role]; found {
+		return fmt.Sprintf("it holds %s, with which it can set IAM policy, or act as another account", permission)
+	}
 	service, _, _ := strings.Cut(name, ".")
 	lower := strings.ToLower(name)
 	reads := strings.HasSuffix(lower, "viewer") || strings.HasSuffix(lower, "reviewer") || strings.HasSuffix(lower, ".browser")
 	switch {
 	case slices.Contains(grantingServices, service) && !reads:
 		return "it can set IAM policy, or act as another account"
-	case strings.HasSuffix(lower, "serviceagent"):
+	case strings.Contains(lower, "serviceagent"):
 		return "it is made for Google's own service accounts"
-	case strings.Contains(lower, "admin") && !slices.Contains(harmlessAdmins, role):
+	case (strings.Contains(lower, "admin") || strings.HasSuffix(lower, "owner")) && !slices.Contains(harmlessAdmins, role):
 		return "administrator roles set the IAM policy of what they administer"
 	}
 	return ""

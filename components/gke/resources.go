@@ -1,0 +1,133 @@
+package gke
+
+import (
+	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/container"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// cloudPlatformScope leaves it to the nodes' IAM roles what they may do; scopes are a legacy second gate.
+const cloudPlatformScope = "https://www.googleapis.com/auth/cloud-platform"
+
+func (a *Args) newCluster(ctx *pulumi.Context, name string, parent pulumi.Resource) (*container.Cluster, error) {
+	channel := a.ReleaseChannel
+	if channel == "" {
+		channel = DefaultReleaseChannel
+	}
+	args := &container.ClusterArgs{
+		Name:               pulumi.String(a.Name),
+		Project:            a.Project.ToStringOutput().ToStringPtrOutput(),
+		Location:           a.Location.ToStringOutput().ToStringPtrOutput(),
+		DeletionProtection: pulumi.Bool(a.protected()),
+		// The API makes no cluster without nodes; the pool of its first minutes is replaced by one that can be changed
+		// without touching the cluster.
+		InitialNodeCount:      pulumi.Int(1),
+		RemoveDefaultNodePool: pulumi.Bool(true),
+		Network:               optional(a.Network),
+		Subnetwork:            optional(a.Subnetwork),
+		NetworkingMode:        pulumi.String("VPC_NATIVE"),
+		// Without it NetworkPolicies are accepted and not enforced.
+		DatapathProvider:    pulumi.String("ADVANCED_DATAPATH"),
+		IpAllocationPolicy:  &container.ClusterIpAllocationPolicyArgs{},
+		EnableShieldedNodes: pulumi.Bool(true),
+		ReleaseChannel:      &container.ClusterReleaseChannelArgs{Channel: pulumi.String(channel)},
+		WorkloadIdentityConfig: &container.ClusterWorkloadIdentityConfigArgs{
+			WorkloadPool: workloadPool(a.Project),
+		},
+		MasterAuth: &container.ClusterMasterAuthArgs{
+			ClientCertificateConfig: &container.ClusterMasterAuthClientCertificateConfigArgs{
+				IssueClientCertificate: pulumi.Bool(a.IssueClientCertificate),
+			},
+		},
+	}
+	if a.NodeServiceAccount != nil {
+		// The first pool runs for minutes only, but a project whose default account is deleted or powerless could not make
+		// it at all.
+		args.NodeConfig = &container.ClusterNodeConfigArgs{
+			ServiceAccount: a.NodeServiceAccount.ToStringOutput().ToStringPtrOutput(),
+			OauthScopes:    pulumi.ToStringArray([]string{cloudPlatformScope}),
+		}
+	}
+	a.setReach(args)
+	return container.NewCluster(ctx, name+"-cluster", args, pulumi.Parent(parent), pulumi.Protect(a.protected()),
+		pulumi.AdditionalSecretOutputs([]string{"masterAuth"}),
+		// What it answers once the first pool is gone is another pool's, and a change of it would replace the cluster.
+		pulumi.IgnoreChanges([]string{"nodeConfig"}))
+}
+
+// setReach decides who reaches nodes and control plane.
+func (a *Args) setReach(args *container.ClusterArgs) {
+	if a.Private != nil {
+		args.PrivateClusterConfig = &container.ClusterPrivateClusterConfigArgs{
+			EnablePrivateNodes:    pulumi.Bool(true),
+			EnablePrivateEndpoint: pulumi.Bool(a.Private.Endpoint),
+			MasterIpv4CidrBlock:   nonEmpty(a.Private.ControlPlaneRange),
+		}
+	}
+	if len(a.AuthorizedNetworks) == 0 {
+		return
+	}
+	var blocks container.ClusterMasterAuthorizedNetworksConfigCidrBlockArray
+	for _, network := range a.AuthorizedNetworks {
+		blocks = append(blocks, &container.ClusterMasterAuthorizedNetworksConfigCidrBlockArgs{CidrBlock: pulumi.String(network)})
+	}
+	args.MasterAuthorizedNetworksConfig = &container.ClusterMasterAuthorizedNetworksConfigArgs{CidrBlocks: blocks}
+}
+
+func (a *Args) newNodePool(ctx *pulumi.Context, name string, parent pulumi.Resource, cluster *container.Cluster) (*container.NodePool, error) {
+	machine := a.MachineType
+	if machine == "" {
+		machine = DefaultMachineType
+	}
+	nodes := &container.NodePoolNodeConfigArgs{
+		MachineType: pulumi.String(machine),
+		OauthScopes: pulumi.ToStringArray([]string{cloudPlatformScope}),
+		// Pods see the identities of their own accounts, never that of the node.
+		WorkloadMetadataConfig: &container.NodePoolNodeConfigWorkloadMetadataConfigArgs{Mode: pulumi.String("GKE_METADATA")},
+		ShieldedInstanceConfig: &container.NodePoolNodeConfigShieldedInstanceConfigArgs{
+			EnableSecureBoot: pulumi.Bool(true), EnableIntegrityMonitoring: pulumi.Bool(true),
+		},
+		ServiceAccount: optional(a.NodeServiceAccount),
+	}
+	upgrade := Upgrade{MaxSurge: 1}
+	if a.Upgrade != nil {
+		upgrade = *a.Upgrade
+	}
+	args := &container.NodePoolArgs{
+		Name:       pulumi.String(a.Name),
+		Cluster:    cluster.Name,
+		Project:    a.Project.ToStringOutput().ToStringPtrOutput(),
+		Location:   a.Location.ToStringOutput().ToStringPtrOutput(),
+		NodeConfig: nodes,
+		Management: &container.NodePoolManagementArgs{AutoRepair: pulumi.Bool(true), AutoUpgrade: pulumi.Bool(true)},
+		UpgradeSettings: &container.NodePoolUpgradeSettingsArgs{
+			Strategy: pulumi.String("SURGE"), MaxSurge: pulumi.Int(upgrade.MaxSurge), MaxUnavailable: pulumi.Int(upgrade.MaxUnavailable),
+		},
+	}
+	opts := []pulumi.ResourceOption{pulumi.Parent(parent), pulumi.Protect(a.protected()), pulumi.DeletedWith(cluster)}
+	if a.Autoscaling == nil {
+		args.NodeCount = pulumi.Int(a.NodeCount)
+	} else {
+		args.InitialNodeCount = pulumi.Int(a.NodeCount)
+		args.Autoscaling = &container.NodePoolAutoscalingArgs{
+			MinNodeCount: pulumi.Int(a.Autoscaling.Min), MaxNodeCount: pulumi.Int(a.Autoscaling.Max),
+		}
+	}
+	// The number to begin with means nothing later, yet a change of it would replace all nodes.
+	opts = append(opts, pulumi.IgnoreChanges([]string{"initialNodeCount"}))
+	return container.NewNodePool(ctx, name+"-nodes", args, opts...)
+}
+
+// optional leaves an input out that is not given.
+func optional(input pulumi.StringInput) pulumi.StringPtrInput {
+	if input == nil {
+		return nil
+	}
+	return input.ToStringOutput().ToStringPtrOutput()
+}
+
+func nonEmpty(text string) pulumi.StringPtrInput {
+	if text == "" {
+		return nil
+	}
+	return pulumi.String(text)
+}
