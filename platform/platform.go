@@ -102,17 +102,16 @@ func newFlux(ctx *pulumi.Context, config Config, bootstrap *handoff.Bootstrap, o
 
 // newPlatformSync makes Flux apply the entry point of the target below sync/clusters, as the platform account.
 func newPlatformSync(ctx *pulumi.Context, config Config, opts ...pulumi.ResourceOption) (*fluxcd.Sync, error) {
-	args := &fluxcd.SourceArgs{
+	repository := fluxcd.Git{URL: pulumi.String(config.PlatformURL), Branch: pulumi.String(config.PlatformBranch)}
+	if config.PlatformUsername != "" {
+		repository.Username, repository.Password = pulumi.String(config.PlatformUsername), config.PlatformPassword.Input()
+	}
+	source, err := fluxcd.NewSource(ctx, "platform-source", &fluxcd.SourceArgs{
 		Namespace: pulumi.String(PlatformNamespace),
 		Name:      pulumi.String(PlatformAccount),
-		URL:       pulumi.String(config.PlatformURL),
-		Branch:    pulumi.String(config.PlatformBranch),
+		Origin:    repository,
 		Interval:  pulumi.String(config.Interval),
-	}
-	if config.PlatformUsername != "" {
-		args.Username, args.Password = pulumi.String(config.PlatformUsername), config.PlatformPassword.Input()
-	}
-	source, err := fluxcd.NewSource(ctx, "platform-source", args, opts...)
+	}, opts...)
 	if err != nil {
 		return nil, err
 	}

@@ -5,10 +5,14 @@
 //		Path: pulumi.String("clusters/dev"), Kubeconfig: kubeconfig,
 //	}, pulumi.Provider(cluster))
 //	source, err := fluxcd.NewSource(ctx, "web", &fluxcd.SourceArgs{
-//		Namespace: pulumi.String("team-web"), URL: pulumi.String("https://git.example.com/web.git"),
+//		Namespace: pulumi.String("team-web"),
+//		Origin:    fluxcd.Git{URL: pulumi.String("https://git.example.com/web.git")},
 //	}, pulumi.Provider(cluster), pulumi.DependsOn([]pulumi.Resource{flux}))
 //	sync, err := fluxcd.NewSync(ctx, "web", &fluxcd.SyncArgs{
 //		Namespace: pulumi.String("team-web"), Source: source, ServiceAccount: pulumi.String("web"),
+//	}, pulumi.Provider(cluster), pulumi.DependsOn([]pulumi.Resource{flux}))
+//	receiver, err := fluxcd.NewReceiver(ctx, "web", &fluxcd.ReceiverArgs{
+//		Namespace: pulumi.String("team-web"), Sources: []*fluxcd.Source{source},
 //	}, pulumi.Provider(cluster), pulumi.DependsOn([]pulumi.Resource{flux}))
 //
 // Flux starts locked down for many tenants: no object may refer to another namespace's, no kustomization may fetch from
@@ -18,11 +22,7 @@
 package fluxcd
 
 import (
-	"errors"
 	"fmt"
-	"net"
-	"net/url"
-	"strings"
 
 	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
@@ -140,21 +140,8 @@ func (a *Args) credentials(ctx *pulumi.Context, name string, parent pulumi.Resou
 	if username == nil {
 		username, password = a.GitUsername, a.GitPassword
 	}
-	return newCredentials(ctx, name+"-credentials", namespace.Metadata.Name().Elem(), pulumi.String(Namespace), username, password, parent)
-}
-
-// newCredentials makes a Secret with a username and a password.
-func newCredentials(
-	ctx *pulumi.Context, resource string, namespace, name, username, password pulumi.StringInput, parent pulumi.Resource,
-) (*corev1.Secret, error) {
-	return corev1.NewSecret(ctx, resource, &corev1.SecretArgs{
-		Metadata: metadata(namespace, name),
-		Type:     pulumi.String("Opaque"),
-		StringData: pulumi.StringMap{
-			"username": username,
-			"password": secret(password),
-		},
-	}, pulumi.Parent(parent))
+	return newSecret(ctx, name+"-credentials", namespace.Metadata.Name().Elem(), pulumi.String(Namespace), opaque,
+		map[string]pulumi.StringInput{"username": username, "password": password}, parent)
 }
 
 func (a *Args) provider(ctx *pulumi.Context, name string, parent pulumi.Resource) (*flux.Provider, error) {
@@ -174,23 +161,12 @@ func (a *Args) provider(ctx *pulumi.Context, name string, parent pulumi.Resource
 }
 
 func (a *Args) check() error {
-	var problems []string
-	if a.GitURL == nil {
-		problems = append(problems, "GitURL must be given")
-	}
-	if a.GitUsername == nil || a.GitPassword == nil {
-		problems = append(problems, "GitUsername and GitPassword must be given")
-	}
-	if (a.ReadUsername == nil) != (a.ReadPassword == nil) {
-		problems = append(problems, "ReadUsername and ReadPassword must be given together")
-	}
-	if (a.Kubeconfig == nil) == (a.Provider == nil) {
-		problems = append(problems, "one of Kubeconfig and Provider must be given")
-	}
-	if len(problems) > 0 {
-		return errors.New(strings.Join(problems, "; "))
-	}
-	return nil
+	var p problems
+	p.refuse(a.GitURL == nil, "GitURL must be given")
+	p.refuse(a.GitUsername == nil || a.GitPassword == nil, "GitUsername and GitPassword must be given")
+	p = append(p, together("ReadUsername and ReadPassword", a.ReadUsername, a.ReadPassword)...)
+	p.refuse((a.Kubeconfig == nil) == (a.Provider == nil), "one of Kubeconfig and Provider must be given")
+	return p.err()
 }
 
 func (a *Args) branch() pulumi.StringInput { return or(a.Branch, DefaultBranch) }
@@ -202,16 +178,6 @@ func (a *Args) components() pulumi.StringArrayInput {
 		return pulumi.ToStringArray(DefaultComponents())
 	}
 	return a.Components
-}
-
-// isLoopback says whether a URL is one over which a password may go in the clear.
-func isLoopback(address string) bool {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func or(input pulumi.StringInput, fallback string) pulumi.StringInput {

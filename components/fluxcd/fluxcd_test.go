@@ -7,53 +7,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	kustypes "sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/strata-platform/strata/sdks/flux"
 )
-
-const (
-	clusterType = "pulumi:providers:kubernetes"
-	fluxType    = "strata:components:Flux"
-	sourceType  = "strata:components:FluxSource"
-	syncType    = "strata:components:FluxSync"
-	canary      = "s3cret-canary"
-)
-
-// engine records what a program registers, as the engine would see it.
-type engine struct {
-	mu        sync.Mutex
-	resources map[string]pulumi.MockResourceArgs
-}
-
-func (e *engine) NewResource(args pulumi.MockResourceArgs) (string, resource.PropertyMap, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.resources[args.Name] = args
-	return args.Name + "-id", args.Inputs, nil
-}
-
-func (*engine) Call(pulumi.MockCallArgs) (resource.PropertyMap, error) {
-	return resource.PropertyMap{}, nil
-}
-
-// run runs a program and returns what it registered, by name.
-func run(t *testing.T, program func(ctx *pulumi.Context, cluster pulumi.ResourceOption) error) (map[string]pulumi.MockResourceArgs, error) {
-	t.Helper()
-	e := &engine{resources: map[string]pulumi.MockResourceArgs{}}
-	err := pulumi.RunErr(func(ctx *pulumi.Context) error {
-		cluster, err := kubernetes.NewProvider(ctx, "cluster", nil)
-		if err != nil {
-			return err
-		}
-		return program(ctx, pulumi.Provider(cluster))
-	}, pulumi.WithMocks("project", "stack", e))
-	return e.resources, err
-}
 
 func minimal() *Args {
 	return &Args{
@@ -79,26 +38,20 @@ func TestNew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	assertResources(t, got, map[string]string{
-		"cluster":          clusterType,
+	assertGraph(t, got, map[string]string{
 		"flux":             fluxType,
-		"flux-namespace":   "kubernetes:core/v1:Namespace",
-		"flux-credentials": "kubernetes:core/v1:Secret",
-		"flux-provider":    flux.ProviderToken,
-		"flux-bootstrap":   flux.FluxBootstrapGitToken,
+		"flux-namespace":   "kubernetes:core/v1:Namespace in flux",
+		"flux-credentials": secretType + " in flux",
+		"flux-provider":    flux.ProviderToken + " in flux",
+		"flux-bootstrap":   flux.FluxBootstrapGitToken + " in flux",
 	})
-	for _, child := range []string{"flux-namespace", "flux-credentials", "flux-provider", "flux-bootstrap"} {
-		assertParent(t, got[child], fluxType+"::flux")
-	}
 	assertSecretOnlyMarked(t, got)
 
 	bootstrap := got["flux-bootstrap"]
 	if !strings.Contains(bootstrap.Provider, "flux-provider") {
 		t.Errorf("flux-bootstrap uses provider %q", bootstrap.Provider)
 	}
-	if deps := bootstrap.RegisterRPC.GetDependencies(); !slices.ContainsFunc(deps, func(d string) bool { return strings.HasSuffix(d, "::flux-credentials") }) {
-		t.Errorf("flux-bootstrap does not wait for the credentials, but for %q", deps)
-	}
+	assertDependsOn(t, bootstrap, "flux-credentials")
 	if !strings.Contains(got["flux-credentials"].Provider, "cluster") {
 		t.Errorf("flux-credentials uses provider %q, not the component's", got["flux-credentials"].Provider)
 	}
@@ -226,71 +179,4 @@ func TestIsLoopback(t *testing.T) {
 			t.Errorf("%s: %t, want %t", address, got, want)
 		}
 	}
-}
-
-func assertResources(t *testing.T, got map[string]pulumi.MockResourceArgs, want map[string]string) {
-	t.Helper()
-	types := map[string]string{}
-	for name, r := range got {
-		types[name] = r.TypeToken
-	}
-	if !maps.Equal(types, want) {
-		t.Errorf("resources are %v, want %v", types, want)
-	}
-}
-
-func assertParent(t *testing.T, r pulumi.MockResourceArgs, want string) {
-	t.Helper()
-	if got := r.RegisterRPC.GetParent(); !strings.HasSuffix(got, want) {
-		t.Errorf("the parent of %s is %q, want one that ends with %q", r.Name, got, want)
-	}
-}
-
-// assertSecretOnlyMarked fails where the canary is anywhere but in a value marked secret.
-func assertSecretOnlyMarked(t *testing.T, got map[string]pulumi.MockResourceArgs) {
-	t.Helper()
-	marked := 0
-	var visit func(path string, v resource.PropertyValue)
-	visit = func(path string, v resource.PropertyValue) {
-		switch {
-		case v.IsSecret(), v.IsOutput() && v.OutputValue().Secret:
-			marked++
-		case v.IsOutput():
-			visit(path, v.OutputValue().Element)
-		case v.IsString():
-			if strings.Contains(v.StringValue(), canary) {
-				t.Errorf("%s shows the secret", path)
-			}
-		case v.IsArray():
-			for _, e := range v.ArrayValue() {
-				visit(path, e)
-			}
-		case v.IsObject():
-			for k, e := range v.ObjectValue() {
-				visit(path+"."+string(k), e)
-			}
-		}
-	}
-	for name, r := range got {
-		visit(name, resource.NewProperty(r.Inputs))
-	}
-	if marked == 0 {
-		t.Error("nothing is marked secret")
-	}
-}
-
-// plain returns properties without marks.
-func plain(m resource.PropertyMap) map[string]any {
-	var open func(v resource.PropertyValue) (any, bool)
-	open = func(v resource.PropertyValue) (any, bool) {
-		switch {
-		case v.IsSecret():
-			return v.SecretValue().Element.MapRepl(nil, open), true
-		case v.IsOutput():
-			return v.OutputValue().Element.MapRepl(nil, open), true
-		default:
-			return nil, false
-		}
-	}
-	return m.MapRepl(nil, open)
 }

@@ -1,7 +1,6 @@
 package fluxcd
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
@@ -15,7 +14,6 @@ const (
 	SourceType = "strata:components:FluxSource"
 
 	sourceVersion   = "source.toolkit.fluxcd.io/v1"
-	sourceKind      = "GitRepository"
 	defaultInterval = "1m"
 
 	// sourceDeleteTimeout is more than source-controller ever needs to let go of a source. When it is over, the Kubernetes
@@ -23,74 +21,150 @@ const (
 	sourceDeleteTimeout = "30s"
 )
 
-// SourceArgs describe a repository that Flux fetches.
+// SourceArgs describe something that Flux fetches.
 type SourceArgs struct {
 	// Namespace of the source. Required.
 	Namespace pulumi.StringInput
 	// Name of the source, by default that of the resource.
 	Name pulumi.StringInput
-	// URL of the Git repository. Required.
-	URL pulumi.StringInput
-	// Branch to fetch, DefaultBranch by default.
-	Branch pulumi.StringInput
-	// Interval at which the repository is checked, "1m" by default.
+	// Origin is what is fetched: Git, OCI or Bucket. Required.
+	Origin Origin
+	// Interval at which Origin is checked, "1m" by default. A Receiver has it checked at once.
 	Interval pulumi.StringInput
-	// Username and Password read a private repository. They become a Secret in Namespace: never give ones that may write to
-	// more than Namespace's owner may.
-	Username, Password pulumi.StringInput
+	// Timeout of one fetch. Without it Flux takes a minute.
+	Timeout pulumi.StringInput
+	// Ignore lists what is left out, in the format of .gitignore. Without it Flux leaves out what is no manifest.
+	Ignore pulumi.StringInput
+	// ProxySecret names a Secret in Namespace with the address, and where it wants them the username and password, of a
+	// proxy to fetch through.
+	ProxySecret pulumi.StringInput
 }
 
-// Source is a Git repository that Flux fetches.
+// Origin is where a Source is fetched from: Git, OCI or Bucket.
+type Origin interface {
+	// check returns what is wrong with the fields.
+	check() []string
+	// kind of Flux's resource.
+	kind() string
+	// address is what the source fetches, without any credential.
+	address() pulumi.StringInput
+	// fill puts what is the origin's own into the spec and makes the Secrets that it refers to.
+	fill(b *sourceBuilder) error
+}
+
+// Source is something that Flux fetches.
 type Source struct {
 	pulumi.ResourceState
 
 	// Namespace and Name of the source, known once it exists.
 	Namespace pulumi.StringOutput `pulumi:"namespace"`
 	Name      pulumi.StringOutput `pulumi:"name"`
-	// Kind of the source, for references to it.
+	// Kind of the source, for references to it: GitRepository, OCIRepository or Bucket.
 	Kind pulumi.StringOutput `pulumi:"kind"`
+	// URL is what is fetched; of a bucket it is its endpoint and its name.
+	URL pulumi.StringOutput `pulumi:"url"`
 }
 
-// NewSource makes Flux fetch a repository. The provider for the cluster comes by opts; Flux has to be there.
+// NewSource makes Flux fetch something. The provider for the cluster comes by opts; Flux has to be there.
 func NewSource(ctx *pulumi.Context, name string, args *SourceArgs, opts ...pulumi.ResourceOption) (*Source, error) {
 	if err := args.check(); err != nil {
 		return nil, fmt.Errorf("make source %s: %w", name, err)
 	}
 	s := &Source{}
 	object := or(args.Name, name)
-	inputs := pulumi.Map{"namespace": args.Namespace, "name": object, "url": args.URL, "branch": or(args.Branch, DefaultBranch)}
+	inputs := pulumi.Map{
+		"namespace": args.Namespace, "name": object, "kind": pulumi.String(args.Origin.kind()), "url": args.Origin.address(),
+	}
 	if err := ctx.RegisterComponentResourceV2(SourceType, name, inputs, s, opts...); err != nil {
 		return nil, fmt.Errorf("make source %s: %w", name, err)
 	}
-	spec := pulumi.Map{
-		"url":      args.URL,
-		"interval": or(args.Interval, defaultInterval),
-		"ref":      pulumi.Map{"branch": or(args.Branch, DefaultBranch)},
+	b := &sourceBuilder{ctx: ctx, name: name, namespace: args.Namespace, object: object, parent: s, spec: args.spec()}
+	if err := args.Origin.fill(b); err != nil {
+		return nil, fmt.Errorf("make source %s: %w", name, err)
 	}
-	if args.Username != nil {
-		credentials, err := newCredentials(ctx, name+"-credentials", args.Namespace, object, args.Username, args.Password, s)
-		if err != nil {
-			return nil, fmt.Errorf("make source %s: %w", name, err)
-		}
-		spec["secretRef"] = pulumi.Map{"name": credentials.Metadata.Name().Elem()}
-	}
-	repository, err := newObject(ctx, name+"-repository", sourceVersion, sourceKind, args.Namespace, object, spec,
+	resource := name + "-" + map[string]string{gitKind: "repository", ociKind: "repository", bucketKind: "bucket"}[args.Origin.kind()]
+	fetched, err := newObject(ctx, resource, sourceVersion, args.Origin.kind(), args.Namespace, object, b.spec,
 		pulumi.Parent(s), pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: sourceDeleteTimeout}))
 	if err != nil {
 		return nil, fmt.Errorf("make source %s: %w", name, err)
 	}
-	s.Namespace, s.Name, s.Kind = repository.Metadata.Namespace().Elem(), repository.Metadata.Name().Elem(), repository.Kind
-	return s, ctx.RegisterResourceOutputs(s, pulumi.Map{"namespace": s.Namespace, "name": s.Name, "kind": s.Kind})
+	s.Namespace, s.Name, s.Kind = fetched.Metadata.Namespace().Elem(), fetched.Metadata.Name().Elem(), fetched.Kind
+	s.URL = args.Origin.address().ToStringOutput()
+	return s, ctx.RegisterResourceOutputs(s, pulumi.Map{"namespace": s.Namespace, "name": s.Name, "kind": s.Kind, "url": s.URL})
+}
+
+// spec is what every kind of source has.
+func (a *SourceArgs) spec() pulumi.Map {
+	spec := pulumi.Map{"interval": or(a.Interval, defaultInterval)}
+	put(spec, "timeout", a.Timeout)
+	put(spec, "ignore", a.Ignore)
+	reference(spec, "proxySecretRef", a.ProxySecret)
+	return spec
+}
+
+func (a *SourceArgs) check() error {
+	var p problems
+	p.refuse(a.Namespace == nil, "Namespace must be given")
+	p.refuse(a.Origin == nil, "Origin must be given: Git, OCI or Bucket")
+	if a.Origin != nil {
+		p = append(p, a.Origin.check()...)
+	}
+	return p.err()
+}
+
+// sourceBuilder carries what an Origin needs to fill in a source.
+type sourceBuilder struct {
+	ctx *pulumi.Context
+	// name is that of the component, object that of the source in the cluster.
+	name              string
+	namespace, object pulumi.StringInput
+	parent            pulumi.Resource
+	spec              pulumi.Map
+}
+
+// secret makes a Secret with those of the data that are given, and has the spec refer to it by field. suffix tells it from
+// the source's other Secrets.
+func (b *sourceBuilder) secret(spec pulumi.Map, field, suffix, kind string, data map[string]pulumi.StringInput) error {
+	name := b.object
+	if suffix != credentialsSuffix {
+		name = pulumi.Sprintf("%s-%s", b.object, suffix)
+	}
+	made, err := newSecret(b.ctx, b.name+"-"+suffix, b.namespace, name, kind, data, b.parent)
+	if err != nil {
+		return err
+	}
+	reference(spec, field, made.Metadata.Name().Elem())
+	return nil
+}
+
+// reference puts a reference to an object of the same namespace into a spec, where it is given.
+func reference(spec pulumi.Map, field string, name pulumi.StringInput) {
+	if name != nil {
+		spec[field] = pulumi.Map{"name": name}
+	}
+}
+
+// put puts a value into a spec, where it is given.
+func put(spec pulumi.Map, field string, value pulumi.StringInput) {
+	if value != nil {
+		spec[field] = value
+	}
 }
 
 // newObject makes one of Flux's custom resources.
 func newObject(
 	ctx *pulumi.Context, resource, version, kind string, namespace, name pulumi.StringInput, spec pulumi.Map, opts ...pulumi.ResourceOption,
 ) (*apiextensions.CustomResource, error) {
+	return newAnnotatedObject(ctx, resource, version, kind, metadata(namespace, name), spec, opts...)
+}
+
+func newAnnotatedObject(
+	ctx *pulumi.Context, resource, version, kind string, metadata *metav1.ObjectMetaArgs, spec pulumi.Map, opts ...pulumi.ResourceOption,
+) (*apiextensions.CustomResource, error) {
 	return apiextensions.NewCustomResource(ctx, resource, &apiextensions.CustomResourceArgs{
 		ApiVersion:  pulumi.String(version),
 		Kind:        pulumi.String(kind),
-		Metadata:    metadata(namespace, name),
+		Metadata:    metadata,
 		OtherFields: kubernetes.UntypedArgs{"spec": spec},
 	}, opts...)
 }
@@ -104,14 +178,4 @@ func metadata(namespace, name pulumi.StringInput) *metav1.ObjectMetaArgs {
 		Name:        name,
 		Annotations: pulumi.StringMap{"pulumi.com/deletionPropagationPolicy": pulumi.String("background")},
 	}
-}
-
-func (a *SourceArgs) check() error {
-	switch {
-	case a.Namespace == nil || a.URL == nil:
-		return errors.New("Namespace and URL must be given")
-	case (a.Username == nil) != (a.Password == nil):
-		return errors.New("Username and Password must be given together")
-	}
-	return nil
 }

@@ -1,8 +1,8 @@
 package fluxcd
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
@@ -45,7 +45,24 @@ type SyncArgs struct {
 	TargetNamespace pulumi.StringInput
 	// DependsOn are syncs of the same namespace that have to be ready first.
 	DependsOn []*Sync
+	// HealthChecks say, with Wait, when custom resources are ready of which Flux cannot tell by itself. nil is PulumiHealth;
+	// give an empty slice for none.
+	HealthChecks []HealthCheck
+	// DeletionPolicy is what becomes of the objects when the sync is deleted: DeleteAndWait (the default, but with KeepRemoved
+	// it is Orphan), Delete or Orphan.
+	DeletionPolicy string
 }
+
+// What becomes of a sync's objects when it is deleted.
+const (
+	// DeleteAndWait deletes them, and the sync only when they are gone. What the sync needs to clean up, such as its account,
+	// can depend on that.
+	DeleteAndWait = "WaitForTermination"
+	// Delete deletes them, and the sync at once.
+	Delete = "Delete"
+	// Orphan keeps them.
+	Orphan = "Orphan"
+)
 
 // Sync is what Flux applies of a source.
 type Sync struct {
@@ -87,19 +104,12 @@ func (a *SyncArgs) spec() pulumi.Map {
 		"path":               or(a.Path, defaultPath),
 		"prune":              pulumi.Bool(!a.KeepRemoved),
 		"wait":               pulumi.Bool(a.Wait),
+		"deletionPolicy":     pulumi.String(a.deletionPolicy()),
 		"interval":           or(a.Interval, defaultSyncInterval),
 		"retryInterval":      or(a.RetryInterval, defaultRetryInterval),
 	}
-	if !a.KeepRemoved {
-		// What the sync needs to clean up, such as its account, must not go before its objects have.
-		spec["deletionPolicy"] = pulumi.String("WaitForTermination")
-	}
-	if a.Timeout != nil {
-		spec["timeout"] = a.Timeout
-	}
-	if a.TargetNamespace != nil {
-		spec["targetNamespace"] = a.TargetNamespace
-	}
+	put(spec, "timeout", a.Timeout)
+	put(spec, "targetNamespace", a.TargetNamespace)
 	if len(a.DependsOn) > 0 {
 		needs := make(pulumi.Array, len(a.DependsOn))
 		for i, need := range a.DependsOn {
@@ -107,15 +117,33 @@ func (a *SyncArgs) spec() pulumi.Map {
 		}
 		spec["dependsOn"] = needs
 	}
+	checks := a.HealthChecks
+	if checks == nil {
+		checks = PulumiHealth()
+	}
+	if a.Wait && len(checks) > 0 {
+		spec["healthCheckExprs"] = healthChecks(checks)
+	}
 	return spec
 }
 
-func (a *SyncArgs) check() error {
+func (a *SyncArgs) deletionPolicy() string {
 	switch {
-	case a.Namespace == nil || a.Source == nil:
-		return errors.New("Namespace and Source must be given")
-	case a.ServiceAccount == nil:
-		return errors.New("ServiceAccount must be given: without one, whoever may change the source has the rights of the namespace's default account")
+	case a.DeletionPolicy != "":
+		return a.DeletionPolicy
+	case a.KeepRemoved:
+		return Orphan
 	}
-	return nil
+	return DeleteAndWait
+}
+
+func (a *SyncArgs) check() error {
+	var p problems
+	p.refuse(a.Namespace == nil || a.Source == nil, "Namespace and Source must be given")
+	p.refuse(a.ServiceAccount == nil,
+		"ServiceAccount must be given: without one, whoever may change the source has the rights of the namespace's default account")
+	p.refuse(!slices.Contains([]string{DeleteAndWait, Delete, Orphan}, a.deletionPolicy()),
+		"DeletionPolicy must be "+DeleteAndWait+", "+Delete+" or "+Orphan)
+	p.refuse(!a.Wait && len(a.HealthChecks) > 0, "HealthChecks need Wait")
+	return append(p, checkHealth(a.HealthChecks)...).err()
 }

@@ -11,17 +11,17 @@ const syncTimeout = "5m"
 
 // sync makes Flux apply the team's repository in the team's namespace, under the team's account.
 func (b *builder) sync() error {
+	repository := fluxcd.Git{URL: pulumi.String(b.args.Source.URL), Branch: pulumi.String(b.args.Source.Branch)}
+	if b.args.Source.Username != "" {
+		repository.Username, repository.Password = pulumi.String(b.args.Source.Username), b.args.Source.Password.Input()
+	}
 	args := &fluxcd.SourceArgs{
 		Namespace: b.hop.Namespace,
 		Name:      pulumi.String(b.args.Account),
-		URL:       pulumi.String(b.args.Source.URL),
-		Branch:    pulumi.String(b.args.Source.Branch),
+		Origin:    repository,
 	}
 	if b.args.Source.Interval != "" {
 		args.Interval = pulumi.String(b.args.Source.Interval)
-	}
-	if b.args.Source.Username != "" {
-		args.Username, args.Password = pulumi.String(b.args.Source.Username), b.args.Source.Password.Input()
 	}
 	source, err := fluxcd.NewSource(b.ctx, b.name+"-source", args, b.child()...)
 	if err != nil {

@@ -1,0 +1,195 @@
+package fluxcd
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+const ociKind = "OCIRepository"
+
+// OCI is an artifact in a container registry, an Origin of a Source.
+type OCI struct {
+	// URL of the artifact, "oci://" and no tag. Required.
+	URL pulumi.StringInput
+	// At most one of Tag, SemVer (a range of tags) and Digest says what is fetched; the tag "latest" by default.
+	Tag, SemVer, Digest pulumi.StringInput
+	// MediaType is that of the layer to take, by default the first one.
+	MediaType pulumi.StringInput
+
+	// At most one way to log in; without any, everybody has to be able to read the artifact.
+
+	// Username and Password at the registry. They become a Secret in the source's namespace, so that its owner can read them.
+	Username, Password pulumi.StringInput
+	// SecretName names a Secret of type kubernetes.io/dockerconfigjson that is there already.
+	SecretName pulumi.StringInput
+	// Provider is the cloud whose workload identity logs in: aws, azure or gcp.
+	Provider string
+
+	// ServiceAccount is the account in Namespace whose pull secrets, or with a Provider whose workload identity, are used.
+	ServiceAccount pulumi.StringInput
+	// TLS of the registry.
+	TLS *TLS
+	// Insecure speaks http with the registry.
+	Insecure bool
+	// Verify has an artifact refused that nobody signed whom it trusts.
+	Verify *OCIVerification
+}
+
+// What OCIVerification checks signatures with.
+const (
+	// Cosign is Sigstore's tool, with keys or without.
+	Cosign = "cosign"
+	// Notation is the tool of the Notary project.
+	Notation = "notation"
+)
+
+// OCIVerification says whose signatures Flux trusts.
+type OCIVerification struct {
+	// Provider is Cosign (the default) or Notation.
+	Provider string
+	// Keys are trusted, by name: public keys of cosign in NAME.pub; certificates of notation in NAME.crt or NAME.pem, beside
+	// trustpolicy.json. They become a Secret in the source's namespace.
+	Keys map[string]pulumi.StringInput
+	// SecretName names a Secret with such keys that is there already. It excludes Keys.
+	SecretName pulumi.StringInput
+	// Identities are trusted where cosign signed without a key. They exclude Keys and SecretName.
+	Identities []OIDCIdentity
+	// TrustedRootSecret names a Secret with the trusted_root.json of a Sigstore of one's own. It goes with Identities.
+	TrustedRootSecret pulumi.StringInput
+}
+
+// OIDCIdentity matches who signed without a key.
+type OIDCIdentity struct {
+	// Issuer and Subject are regular expressions over the certificate's. Both are required: anchor them by ^ and $.
+	Issuer, Subject string
+}
+
+func (OCI) kind() string { return ociKind }
+
+func (o OCI) address() pulumi.StringInput { return o.URL }
+
+func (o OCI) fill(b *sourceBuilder) error {
+	b.spec["url"] = o.URL
+	ref := pulumi.Map{}
+	put(ref, "tag", o.Tag)
+	put(ref, "semver", o.SemVer)
+	put(ref, "digest", o.Digest)
+	if len(ref) > 0 {
+		b.spec["ref"] = ref
+	}
+	if o.MediaType != nil {
+		b.spec["layerSelector"] = pulumi.Map{"mediaType": o.MediaType, "operation": pulumi.String("extract")}
+	}
+	b.spec["provider"] = pulumi.String(provider(o.Provider))
+	if o.Insecure {
+		b.spec["insecure"] = pulumi.Bool(true)
+	}
+	put(b.spec, "serviceAccountName", o.ServiceAccount)
+	reference(b.spec, "secretRef", o.SecretName)
+	if o.Password != nil {
+		login := map[string]pulumi.StringInput{".dockerconfigjson": dockerLogin(o.URL, o.Username, o.Password)}
+		if err := b.secret(b.spec, "secretRef", credentialsSuffix, dockerConfig, login); err != nil {
+			return err
+		}
+	}
+	if o.TLS != nil {
+		if err := b.secret(b.spec, "certSecretRef", tlsSuffix, opaque, o.TLS.data()); err != nil {
+			return err
+		}
+	}
+	return o.Verify.fill(b)
+}
+
+func (v *OCIVerification) fill(b *sourceBuilder) error {
+	if v == nil {
+		return nil
+	}
+	verify := pulumi.Map{"provider": pulumi.String(v.provider())}
+	b.spec["verify"] = verify
+	reference(verify, "secretRef", v.SecretName)
+	reference(verify, "trustedRootSecretRef", v.TrustedRootSecret)
+	if len(v.Identities) > 0 {
+		matches := make(pulumi.Array, len(v.Identities))
+		for i, id := range v.Identities {
+			matches[i] = pulumi.Map{"issuer": pulumi.String(id.Issuer), "subject": pulumi.String(id.Subject)}
+		}
+		verify["matchOIDCIdentity"] = matches
+	}
+	if len(v.Keys) == 0 {
+		return nil
+	}
+	return b.secret(verify, "secretRef", keysSuffix, opaque, v.Keys)
+}
+
+func (v *OCIVerification) provider() string {
+	if v.Provider == "" {
+		return Cosign
+	}
+	return v.Provider
+}
+
+func (o OCI) check() []string {
+	var p problems
+	p.refuse(o.URL == nil, "OCI.URL must be given")
+	p.refuse(count(o.Tag, o.SemVer, o.Digest) > 1, "only one of OCI.Tag, OCI.SemVer and OCI.Digest may be given")
+	p = append(p, together("OCI.Username and OCI.Password", o.Username, o.Password)...)
+	p.refuse(!slices.Contains([]string{"generic", "aws", "azure", "gcp"}, provider(o.Provider)), "OCI.Provider must be aws, azure or gcp")
+	p.refuse(count(o.Password, o.SecretName) > 1 || provider(o.Provider) != "generic" && count(o.Password, o.SecretName) > 0,
+		"only one of OCI.Password, OCI.SecretName and OCI.Provider may be given")
+	p.refuse(o.Insecure && o.TLS != nil, "OCI.Insecure excludes OCI.TLS")
+	p = append(p, o.TLS.check()...)
+	return append(p, o.Verify.check()...)
+}
+
+func (v *OCIVerification) check() []string {
+	if v == nil {
+		return nil
+	}
+	var p problems
+	given := 0
+	for _, is := range []bool{len(v.Keys) > 0, v.SecretName != nil, len(v.Identities) > 0} {
+		if is {
+			given++
+		}
+	}
+	// Without any of them cosign would take a signature of anybody who has an account with the public Sigstore.
+	p.refuse(given != 1, "one of OCI.Verify.Keys, OCI.Verify.SecretName and OCI.Verify.Identities must be given")
+	p.refuse(slices.ContainsFunc(v.Identities, func(id OIDCIdentity) bool { return id.Issuer == "" || id.Subject == "" }),
+		"OCI.Verify.Identities must each have an Issuer and a Subject")
+	p.refuse(v.TrustedRootSecret != nil && len(v.Identities) == 0, "OCI.Verify.TrustedRootSecret goes with OCI.Verify.Identities")
+	switch v.provider() {
+	case Cosign:
+		return append(p, keysProblem("OCI.Verify.Keys", v.Keys, ".pub")...)
+	case Notation:
+		p.refuse(len(v.Identities) > 0, "OCI.Verify.Identities are for "+Cosign)
+		p.refuse(len(v.Keys) > 0 && v.Keys["trustpolicy.json"] == nil, "OCI.Verify.Keys must have the trustpolicy.json of "+Notation)
+		return append(p, keysProblem("OCI.Verify.Keys", v.Keys, ".crt", ".pem", ".json")...)
+	}
+	return append(p, "OCI.Verify.Provider must be "+Cosign+" or "+Notation)
+}
+
+// dockerLogin is the content of a Secret with the credentials of one registry.
+func dockerLogin(url, username, password pulumi.StringInput) pulumi.StringInput {
+	return pulumi.All(url, username, pulumi.ToSecret(password.ToStringOutput())).ApplyT(func(args []any) (string, error) {
+		host, _, _ := strings.Cut(strings.TrimPrefix(args[0].(string), "oci://"), "/")
+		if host == "" {
+			return "", fmt.Errorf("the URL %q of the source names no registry: oci://REGISTRY/REPOSITORY", args[0])
+		}
+		raw, err := json.Marshal(map[string]any{"auths": map[string]any{
+			host: map[string]string{"username": args[1].(string), "password": args[2].(string)},
+		}})
+		return string(raw), err
+	}).(pulumi.StringOutput)
+}
+
+// provider is the cloud that a source is in, as Flux calls it.
+func provider(name string) string {
+	if name == "" {
+		return "generic"
+	}
+	return name
+}
