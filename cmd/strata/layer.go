@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,28 +24,48 @@ func newLayer(io streams) *cobra.Command {
   strata layer outputs bootstrap -o json
   strata layer destroy platform --yes`,
 	},
-		newLayerOperation(io, "up", "Bring a layer to what its program says", (*local.Platform).LayerUp, false),
-		newLayerOperation(io, "preview", "Show what up would do", (*local.Platform).LayerPreview, false),
-		newLayerOperation(io, "destroy", "Delete all resources of a layer", (*local.Platform).LayerDestroy, true),
+		newLayerOperation(io, layerOperation{verb: "preview", short: "Show what up would do", do: (*local.Platform).LayerPreview}),
+		newLayerOperation(io, layerOperation{
+			verb: "up", short: "Bring a layer to what its program says", do: (*local.Platform).LayerUp, repositories: true,
+		}),
+		newLayerOperation(io, layerOperation{
+			verb: "destroy", short: "Delete all resources of a layer, unless something stands on it", do: (*local.Platform).LayerDestroy, destructive: true,
+		}),
 		newLayerOutputs(io),
 	)
 }
 
-type layerOperation func(*local.Platform, context.Context, string, layers.Progress) (layers.Summary, error)
+type layerOperation struct {
+	verb, short string
+	do          func(*local.Platform, context.Context, string, layers.Progress) (layers.Summary, error)
+	// repositories: the repositories are brought up to this clone first. destructive: somebody has to say yes.
+	repositories, destructive bool
+}
+
+// layerResult is what an operation on a layer prints as JSON.
+type layerResult struct {
+	Layer     string `json:"layer"`
+	Operation string `json:"operation"`
+	// Changes counts resources by what was done to them.
+	Changes map[string]int `json:"changes"`
+	// Seconds is the time of the operation, EngineSeconds the part of it within Pulumi.
+	Seconds       float64 `json:"seconds"`
+	EngineSeconds float64 `json:"engineSeconds"`
+}
 
 // layerArgument is the one argument of every layer command.
 func layerArgument() cobra.PositionalArgs {
 	return arguments(cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs))
 }
 
-func newLayerOperation(io streams, verb, short string, do layerOperation, destructive bool) *cobra.Command {
+func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 	var t target
 	var o output
 	var yes bool
 	command := &cobra.Command{
-		Use:       verb + " LAYER",
-		Short:     short,
-		Example:   "  strata layer " + verb + " bootstrap",
+		Use:       op.verb + " LAYER",
+		Short:     op.short,
+		Example:   "  strata layer " + op.verb + " bootstrap",
 		ValidArgs: []string{local.BootstrapLayer, local.PlatformLayer},
 		Args:      layerArgument(),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -55,42 +77,65 @@ func newLayerOperation(io streams, verb, short string, do layerOperation, destru
 			if err != nil {
 				return err
 			}
-			if destructive && !yes {
+			result := layerResult{Layer: args[0], Operation: op.verb, Changes: map[string]int{}}
+			show := progress.New(io.err)
+			switch {
+			case op.destructive && !p.Made(args[0]):
+				show.Note("layer %s was never made in this home", args[0])
+			case op.destructive && !yes:
 				if err := confirm(io, "Destroy layer "+args[0]+"?"); err != nil {
 					return err
 				}
+				fallthrough
+			default:
+				if err := runLayer(command.Context(), p, show, op, &result); err != nil {
+					return err
+				}
 			}
-			show := progress.New(io.err)
-			if err := p.Prepare(command.Context(), show); err != nil {
-				return err
+			if !asJSON {
+				return nil
 			}
-			var summary layers.Summary
-			err = show.Run(verb+" layer "+args[0], func() (string, error) {
-				summary, err = do(p, command.Context(), args[0], func(operation, resource string) {
-					show.Detail("%s %s", operation, resource)
-				})
-				return summary.String(), err
-			})
-			if err != nil || !asJSON {
-				return err
-			}
-			return printJSON(io.out, map[string]any{"layer": args[0], "changes": summary.Changes})
+			return printJSON(io.out, result)
 		},
 	}
 	t.bind(command)
 	o.bind(command)
-	if destructive {
+	if op.destructive {
 		command.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	}
 	return command
 }
 
-const hiddenSecret = "[secret]"
+// runLayer does an operation on the layer of the result, and completes that. It shows each resource that is turned to: on
+// a terminal the current one, elsewhere a line for each.
+func runLayer(ctx context.Context, p *local.Platform, show *progress.Reporter, op layerOperation, result *layerResult) error {
+	if err := p.Prepare(ctx, show, op.repositories); err != nil {
+		return err
+	}
+	began := time.Now()
+	return show.Run(op.verb+" layer "+result.Layer, func() (string, error) {
+		summary, err := op.do(p, ctx, result.Layer, func(operation, resource string) {
+			if show.Terminal() {
+				show.Detail("%s %s", operation, resource)
+			} else {
+				show.Note("%s %s", operation, resource)
+			}
+		})
+		if err != nil {
+			return "", err
+		}
+		if summary.Changes != nil {
+			result.Changes = summary.Changes
+		}
+		result.Seconds, result.EngineSeconds = time.Since(began).Seconds(), summary.Engine.Seconds()
+		return fmt.Sprintf("%s (%.1fs in Pulumi)", summary, summary.Engine.Seconds()), nil
+	})
+}
 
 func newLayerOutputs(io streams) *cobra.Command {
 	var t target
 	var o output
-	var show bool
+	var secrets bool
 	command := &cobra.Command{
 		Use:       "outputs LAYER",
 		Short:     "Print what a layer hands on",
@@ -106,28 +151,34 @@ func newLayerOutputs(io streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			outputs, err := p.LayerOutputs(command.Context(), args[0])
+			values, err := p.LayerOutputs(command.Context(), args[0], secrets)
 			if err != nil {
 				return err
-			}
-			values := map[string]any{}
-			for name, value := range outputs {
-				values[name] = value.Value
-				if value.Secret && !show {
-					values[name] = hiddenSecret
-				}
 			}
 			if asJSON {
 				return printJSON(io.out, values)
 			}
 			for _, name := range slices.Sorted(maps.Keys(values)) {
-				fmt.Fprintf(io.out, "%s: %v\n", name, values[name])
+				text, err := outputText(values[name])
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(io.out, "%s: %s\n", name, text)
 			}
 			return nil
 		},
 	}
 	t.bind(command)
 	o.bind(command)
-	command.Flags().BoolVar(&show, "show-secrets", false, "print secrets in plain text")
+	command.Flags().BoolVar(&secrets, "show-secrets", false, "print secrets in plain text")
 	return command
+}
+
+// outputText is an output's text as it is, and anything else as JSON.
+func outputText(value any) (string, error) {
+	if text, ok := value.(string); ok {
+		return text, nil
+	}
+	text, err := json.Marshal(value)
+	return string(text), err
 }

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -19,7 +18,7 @@ import (
 
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 
-	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
 )
 
@@ -77,13 +76,14 @@ func (p *Platform) Down(ctx context.Context, show *progress.Reporter, purge bool
 // downLayer destroys a layer. Nothing is destroyed where nothing runs and nothing was made.
 func (p *Platform) downLayer(layer string) func(context.Context, *progress.Reporter) (string, error) {
 	return func(ctx context.Context, show *progress.Reporter) (string, error) {
-		if _, err := os.Stat(p.Home.Layer(layer)); errors.Is(err, os.ErrNotExist) {
+		if !p.Made(layer) {
 			return "never made", nil
 		}
 		if _, err := p.Start(ctx); err != nil {
 			return "", err
 		}
-		summary, err := p.LayerDestroy(ctx, layer, func(operation, resource string) { show.Detail("%s %s", operation, resource) })
+		// The steps are in order, so that nothing stands on the layer any more but what could not be destroyed.
+		summary, err := p.operate(ctx, layer, func(operation, resource string) { show.Detail("%s %s", operation, resource) }, layers.Runner.Destroy, nil)
 		if err != nil {
 			return "", err
 		}
@@ -96,21 +96,12 @@ var kustomizations = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxc
 // downStacks stops Flux from applying the teams' syncs again, deletes their Stacks, and waits until the operator has
 // destroyed what they made.
 func (p *Platform) downStacks(ctx context.Context, show *progress.Reporter) (string, error) {
-	running, err := p.client.Status(ctx)
-	if errors.Is(err, supervisor.ErrNotRunning) || err == nil && running.Cluster != supervisor.ClusterRunning {
-		if _, statErr := os.Stat(p.Home.AdminKubeconfig()); errors.Is(statErr, os.ErrNotExist) {
-			return "no cluster", nil
-		}
-		if _, err = p.Start(ctx); err == nil {
-			err = p.client.StartCluster(ctx)
-		}
-	}
+	c, err := p.runningCluster(ctx)
 	if err != nil {
 		return "", err
 	}
-	c, err := p.clusterClient()
-	if err != nil {
-		return "", err
+	if c == nil {
+		return "no cluster", nil
 	}
 	all, err := stacks(ctx, c)
 	if err != nil || len(all) == 0 {

@@ -99,22 +99,20 @@ func (p *Platform) platformConfig(status supervisor.Status) (auto.ConfigMap, err
 
 // LayerUp runs one layer.
 func (p *Platform) LayerUp(ctx context.Context, name string, progress layers.Progress) (layers.Summary, error) {
-	return p.operate(ctx, name, progress, layers.Runner.Up)
+	return p.operate(ctx, name, progress, layers.Runner.Up, nil)
 }
 
 // LayerPreview tells what LayerUp would do.
 func (p *Platform) LayerPreview(ctx context.Context, name string, progress layers.Progress) (layers.Summary, error) {
-	return p.operate(ctx, name, progress, layers.Runner.Preview)
-}
-
-// LayerDestroy deletes the resources of one layer.
-func (p *Platform) LayerDestroy(ctx context.Context, name string, progress layers.Progress) (layers.Summary, error) {
-	return p.operate(ctx, name, progress, layers.Runner.Destroy)
+	return p.operate(ctx, name, progress, layers.Runner.Preview, nil)
 }
 
 type operation func(layers.Runner, context.Context, layers.Layer, layers.Progress) (layers.Summary, error)
 
-func (p *Platform) operate(ctx context.Context, name string, progress layers.Progress, do operation) (layers.Summary, error) {
+// operate does something with a layer, alone. Where refuse, if there is one, says why not, nothing is done.
+func (p *Platform) operate(ctx context.Context, name string, progress layers.Progress, do operation,
+	refuse func(context.Context, string, layers.Runner) error,
+) (layers.Summary, error) {
 	l, err := p.layer(ctx, name)
 	if err != nil {
 		return layers.Summary{}, err
@@ -131,6 +129,11 @@ func (p *Platform) operate(ctx context.Context, name string, progress layers.Pro
 	// Plugins outlive a pulumi that is killed. By their HOME they are found.
 	if _, err := process.EndLeftovers(ctx, p.Home.Layers()); err != nil {
 		return layers.Summary{}, fmt.Errorf("layer %s: %w", name, err)
+	}
+	if refuse != nil {
+		if err := refuse(ctx, name, runner); err != nil {
+			return layers.Summary{}, err
+		}
 	}
 	runner.Env["HOME"] = p.Home.Layer(name)
 	temp := p.layerTemp(name)
@@ -150,8 +153,9 @@ func (p *Platform) acquire(name string) (release func(), err error) {
 	return release, nil
 }
 
-// LayerOutputs returns the outputs of one layer; none where it has not run.
-func (p *Platform) LayerOutputs(ctx context.Context, name string) (auto.OutputMap, error) {
+// LayerOutputs returns the outputs of one layer, in plain text those that are secret only where secrets is true; none
+// where it has not run.
+func (p *Platform) LayerOutputs(ctx context.Context, name string, secrets bool) (map[string]any, error) {
 	l, err := p.layer(ctx, name)
 	if err != nil {
 		return nil, err
@@ -160,7 +164,18 @@ func (p *Platform) LayerOutputs(ctx context.Context, name string) (auto.OutputMa
 	if err != nil {
 		return nil, err
 	}
-	return runner.Outputs(ctx, l)
+	if !secrets {
+		return runner.MaskedOutputs(ctx, l)
+	}
+	outputs, err := runner.Outputs(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]any{}
+	for name, output := range outputs {
+		values[name] = output.Value
+	}
+	return values, nil
 }
 
 // team finds a team in teams.yaml.

@@ -157,7 +157,10 @@ func (p *Platform) runner(ctx context.Context, layer string) (layers.Runner, err
 	}
 	// The Kubernetes plugin leaves kubeconfigs in the folder for temporary files.
 	env["TMPDIR"] = p.layerTemp(layer)
-	return layers.Runner{Stack: p.Environment, Pulumi: p.Home.ToolsRoot(), Env: env, WorkDir: p.Home.Layer, Unlock: p.unlock}, nil
+	return layers.Runner{
+		Stack: p.Environment, Pulumi: p.Home.ToolsRoot(), Env: env, WorkDir: p.Home.Layer, Unlock: p.unlock,
+		Lost: deleteLostKeys(status.GoogleURL, p.Home.EngineerCredentials()),
+	}, nil
 }
 
 // status asks the supervisor how it is, for something that is done with a layer.

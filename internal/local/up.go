@@ -109,12 +109,12 @@ func (p *Platform) NextSteps(ctx context.Context) ([]string, error) {
 
 // Describe says what exists in each layer and as whom it was made.
 func (p *Platform) Describe(ctx context.Context) ([]string, error) {
-	outputs, err := p.LayerOutputs(ctx, BootstrapLayer)
+	outputs, err := p.LayerOutputs(ctx, BootstrapLayer, false)
 	if err != nil {
 		return nil, err
 	}
 	text := func(name string) string {
-		s, _ := outputs[name].Value.(string)
+		s, _ := outputs[name].(string)
 		return s
 	}
 	list, err := p.Teams()
@@ -134,13 +134,13 @@ func (p *Platform) Describe(ctx context.Context) ([]string, error) {
 	return append(lines, stacks...), err
 }
 
-// Prepare brings what a single layer needs: its tools, the supervisor and the repositories.
-func (p *Platform) Prepare(ctx context.Context, show *progress.Reporter) error {
+// Prepare brings what a single layer needs: its tools and the supervisor, and for up the repositories, too.
+func (p *Platform) Prepare(ctx context.Context, show *progress.Reporter, repositories bool) error {
 	if err := p.EnsureTools(ctx, show, tools()...); err != nil {
 		return err
 	}
 	running, err := p.Start(ctx)
-	if err != nil {
+	if err != nil || !repositories {
 		return err
 	}
 	return p.EnsureRepositories(ctx, running, show.Note)

@@ -1,0 +1,81 @@
+package layers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+)
+
+// HiddenSecret stands for a value that is secret.
+const HiddenSecret = "[secret]"
+
+// Outputs returns the outputs that a layer's last run left, secrets in plain text; none where it has not run.
+func (r Runner) Outputs(ctx context.Context, l Layer) (auto.OutputMap, error) {
+	stack, err := r.open(ctx, l)
+	if err != nil {
+		return nil, r.wrap("read the outputs of", l, err, nil)
+	}
+	outputs, err := stack.Outputs(ctx)
+	if err != nil {
+		return nil, r.wrap("read the outputs of", l, err, nil)
+	}
+	return outputs, nil
+}
+
+// MaskedOutputs returns the outputs with HiddenSecret in the place of every secret, those within lists and objects
+// among them. Nothing is decrypted.
+func (r Runner) MaskedOutputs(ctx context.Context, l Layer) (map[string]any, error) {
+	stack, err := r.open(ctx, l)
+	if err != nil {
+		return nil, r.wrap("read the outputs of", l, err, nil)
+	}
+	exported, err := stack.Export(ctx)
+	if err != nil {
+		return nil, r.wrap("read the outputs of", l, err, nil)
+	}
+	var d apitype.DeploymentV3
+	if len(exported.Deployment) > 0 {
+		if err := json.Unmarshal(exported.Deployment, &d); err != nil {
+			return nil, r.wrap("read the outputs of", l, fmt.Errorf("read the stack's state: %w", err), nil)
+		}
+	}
+	outputs := map[string]any{}
+	for _, resource := range d.Resources {
+		if resource.Type == "pulumi:pulumi:Stack" && resource.Parent == "" {
+			for name, value := range resource.Outputs {
+				outputs[name] = masked(value)
+			}
+		}
+	}
+	return outputs, nil
+}
+
+// How Pulumi marks a value in a state that is no plain one (apitype, serialised property values).
+const (
+	signature       = "4dabf18193072939515e22adb298388d"
+	secretSignature = "1b47061264138c4ac30d75fd1eb44270"
+)
+
+func masked(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		if value[signature] == secretSignature {
+			return HiddenSecret
+		}
+		result := map[string]any{}
+		for name, v := range value {
+			result[name] = masked(v)
+		}
+		return result
+	case []any:
+		result := make([]any, len(value))
+		for i, v := range value {
+			result[i] = masked(v)
+		}
+		return result
+	}
+	return value
+}

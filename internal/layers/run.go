@@ -1,0 +1,156 @@
+package layers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+)
+
+// kind is what kind of operation is done.
+type kind struct {
+	// settles: what a killed run left open is settled first. destroys: the resources are deleted.
+	settles, destroys bool
+}
+
+type operation func(auto.Stack, chan<- events.EngineEvent, *os.File) error
+
+func (r Runner) prepare(ctx context.Context, l Layer) (auto.Stack, error) {
+	stack, err := r.open(ctx, l)
+	if err != nil {
+		return stack, r.wrap("open", l, err, nil)
+	}
+	if err := r.configure(ctx, stack, l.Config); err != nil {
+		return stack, r.wrap("configure", l, err, nil)
+	}
+	return stack, nil
+}
+
+// run opens the stack, sets its configuration and does one operation, with pulumi's own output in a log.
+func (r Runner) run(ctx context.Context, l Layer, progress Progress, kind kind, operate operation) (Summary, error) {
+	if progress == nil {
+		progress = func(string, string) {}
+	}
+	stack, err := r.prepare(ctx, l)
+	if err != nil {
+		return Summary{}, err
+	}
+	log, err := os.OpenFile(filepath.Join(r.WorkDir(l.Name), "pulumi.log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return Summary{}, r.wrap("log", l, err, nil)
+	}
+	defer log.Close()
+	if kind.settles {
+		if err := r.settle(ctx, l, stack, progress, log, kind.destroys); err != nil {
+			return Summary{}, r.wrap("settle what an interrupted run left open in", l, err, nil)
+		}
+	}
+	seen, err := watch(stack, progress, log, operate)
+	if err != nil && r.Unlock != nil && auto.IsConcurrentUpdateError(err) {
+		progress("waiting for", "the run that holds the stack's lock")
+		free, unlockErr := r.Unlock(ctx, l.Project)
+		if unlockErr != nil {
+			return Summary{}, r.wrap("unlock", l, unlockErr, nil)
+		}
+		if free {
+			seen, err = watch(stack, progress, log, operate)
+		}
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return Summary{}, fmt.Errorf("run layer %s, stack %s: %w", l.Name, r.Stack, ctx.Err())
+		}
+		return Summary{}, r.wrap("run", l, err, seen.diagnostics)
+	}
+	if kind.destroys {
+		if err := r.keepUnsettled(l, nil); err != nil {
+			return Summary{}, r.wrap("run", l, err, nil)
+		}
+	}
+	return Summary{Changes: seen.changes, Engine: seen.engine}, nil
+}
+
+// seen is what the engine told of an operation.
+type seen struct {
+	diagnostics []string
+	changes     map[string]int
+	engine      time.Duration
+}
+
+// streamGrace is how long the engine's last events may take to arrive after an operation has returned.
+const streamGrace = 2 * time.Second
+
+// watch does one operation while it reads the engine's events.
+func watch(stack auto.Stack, progress Progress, log *os.File, operate operation) (seen, error) {
+	stream := make(chan events.EngineEvent)
+	read := make(chan struct{})
+	var mu sync.Mutex
+	result := seen{changes: map[string]int{}}
+	go func() {
+		defer close(read)
+		for e := range stream {
+			if e.ResourcePreEvent != nil && e.ResourcePreEvent.Metadata.Op != apitype.OpSame {
+				progress(string(e.ResourcePreEvent.Metadata.Op), resourceName(e.ResourcePreEvent.Metadata.URN))
+			}
+			mu.Lock()
+			result.add(e)
+			mu.Unlock()
+		}
+	}()
+	began := time.Now()
+	err := operate(stack, stream, log)
+	took := time.Since(began)
+	// The Automation API closes the stream, but not where it fails before it has begun to follow the engine.
+	select {
+	case <-read:
+	case <-time.After(streamGrace):
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	result.engine = took
+	return seen{result.diagnostics, result.changes, result.engine}, err
+}
+
+func (s *seen) add(e events.EngineEvent) {
+	switch {
+	case e.DiagnosticEvent != nil && e.DiagnosticEvent.Severity == "error":
+		if text := diagnostic(e.DiagnosticEvent); text != "" {
+			s.diagnostics = append(s.diagnostics, text)
+		}
+	case e.SummaryEvent != nil:
+		for op, count := range e.SummaryEvent.ResourceChanges {
+			s.changes[string(op)] = count
+		}
+	}
+}
+
+// open makes or selects the stack in its backend.
+func (r Runner) open(ctx context.Context, l Layer) (auto.Stack, error) {
+	dir := r.WorkDir(l.Name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return auto.Stack{}, err
+	}
+	command, err := auto.NewPulumiCommand(&auto.PulumiCommandOptions{Root: r.Pulumi})
+	if err != nil {
+		return auto.Stack{}, err
+	}
+	return auto.UpsertStackInlineSource(ctx, r.Stack, l.Project, l.Program, auto.WorkDir(dir), auto.EnvVars(r.Env), auto.Pulumi(command))
+}
+
+// wrap names the layer, and puts the engine's own diagnostics in the place of what the Automation API makes of them.
+func (r Runner) wrap(tried string, l Layer, err error, diagnostics []string) error {
+	if len(diagnostics) > 0 {
+		err = errors.New(strings.Join(diagnostics, "; "))
+	} else {
+		err = brief(err)
+	}
+	return fmt.Errorf("%s layer %s, stack %s: %w (pulumi's own output: %s)", tried, l.Name, r.Stack, err, filepath.Join(r.WorkDir(l.Name), "pulumi.log"))
+}

@@ -1,0 +1,191 @@
+package layers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optrefresh"
+
+	"github.com/strata-platform/strata/internal/pending"
+)
+
+// settle ends what a killed run left open in the state of a layer: Pulumi itself would go on with the note that a
+// resource may exist, and fail where it does. What may have been made is looked for and adopted, or, before all is
+// destroyed, deleted with the rest.
+func (r Runner) settle(ctx context.Context, l Layer, stack auto.Stack, progress Progress, log *os.File, destroys bool) error {
+	unsettled, err := r.unsettled(l)
+	if err != nil {
+		return err
+	}
+	state, err := r.state(ctx, l, stack)
+	if err != nil {
+		return err
+	}
+	if state.Interrupted() {
+		progress("settle", "what an interrupted run left open")
+		if state, err = r.exclusive(ctx, l, stack); err != nil {
+			return err
+		}
+		adopted, err := r.adopt(ctx, l, stack, state, destroys)
+		if err != nil {
+			return err
+		}
+		unsettled = append(unsettled, adopted...)
+	}
+	if len(unsettled) == 0 || destroys {
+		return nil
+	}
+	// A resource that an earlier run had found, and that is gone by now, cannot be refreshed.
+	unsettled = slices.DeleteFunc(unsettled, func(urn string) bool { return !state.Has(urn) })
+	if len(unsettled) > 0 {
+		if _, err := stack.Refresh(ctx, optrefresh.Target(unsettled), optrefresh.ProgressStreams(log), optrefresh.ErrorProgressStreams(log)); err != nil {
+			return err
+		}
+	}
+	return r.keepUnsettled(l, nil)
+}
+
+// adopt settles the state and stores it. Which of the resources exist is to be found out by a refresh: until that is
+// done, a file says so.
+func (r Runner) adopt(ctx context.Context, l Layer, stack auto.Stack, state *pending.State, destroys bool) ([]string, error) {
+	creations, err := state.Creations()
+	if err != nil {
+		return nil, err
+	}
+	if r.Lost != nil && len(creations) > 0 {
+		if err := r.Lost(ctx, creations, state.Holds); err != nil {
+			return nil, err
+		}
+	}
+	adopted, err := state.Settle(func(pending.Creation) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	before, err := r.unsettled(l)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.keepUnsettled(l, append(before, adopted...)); err != nil {
+		return nil, err
+	}
+	deployment, err := stack.Export(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if deployment.Deployment, err = json.Marshal(state); err != nil {
+		return nil, err
+	}
+	return adopted, stack.Import(ctx, deployment)
+}
+
+// exclusive returns the state when no other run is at work on it: what lives may yet end what it has begun.
+func (r Runner) exclusive(ctx context.Context, l Layer, stack auto.Stack) (*pending.State, error) {
+	if r.Unlock != nil {
+		free, err := r.Unlock(ctx, l.Project)
+		if err != nil {
+			return nil, err
+		}
+		if !free {
+			return nil, errors.New("another run of Pulumi is at work on it: wait for it, or end it, then run this again")
+		}
+	}
+	return r.state(ctx, l, stack)
+}
+
+// state reads the state of a layer, from a backend of files directly, which takes no time.
+func (r Runner) state(ctx context.Context, l Layer, stack auto.Stack) (*pending.State, error) {
+	if state, ok, err := r.stored(l); ok || err != nil {
+		return state, err
+	}
+	deployment, err := stack.Export(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return pending.Parse(deployment.Deployment)
+}
+
+// stored reads the state of a layer from a backend of files. It is not ok where the backend is another one.
+func (r Runner) stored(l Layer) (state *pending.State, ok bool, err error) {
+	dir, ok := strings.CutPrefix(r.Env["PULUMI_BACKEND_URL"], "file://")
+	if !ok {
+		return nil, false, nil
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, ".pulumi", "stacks", l.Project, r.Stack+".json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		state, err = pending.Parse(nil)
+		return state, true, err
+	}
+	var file struct {
+		Checkpoint struct {
+			Latest json.RawMessage `json:"latest"`
+		} `json:"checkpoint"`
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &file)
+	}
+	if err != nil {
+		return nil, true, fmt.Errorf("read the stack's state: %w", err)
+	}
+	state, err = pending.Parse(file.Checkpoint.Latest)
+	return state, true, err
+}
+
+// Resources is the number of resources that a layer's stack holds, without the stack itself; 0 where it has not run. It
+// changes nothing.
+func (r Runner) Resources(ctx context.Context, l Layer) (int, error) {
+	state, ok, err := r.stored(l)
+	if !ok {
+		var stack auto.Stack
+		if stack, err = r.open(ctx, l); err == nil {
+			state, err = r.state(ctx, l, stack)
+		}
+	}
+	if err != nil {
+		return 0, r.wrap("read the state of", l, err, nil)
+	}
+	return max(0, state.Resources()-1), nil
+}
+
+// unsettledFile names the resources of a layer of which it is not known whether they exist, as a list of URNs.
+func (r Runner) unsettledFile(l Layer) string {
+	return filepath.Join(r.WorkDir(l.Name), "unsettled.json")
+}
+
+func (r Runner) unsettled(l Layer) ([]string, error) {
+	raw, err := os.ReadFile(r.unsettledFile(l))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var urns []string
+	if err == nil {
+		err = json.Unmarshal(raw, &urns)
+	}
+	return urns, err
+}
+
+func (r Runner) keepUnsettled(l Layer, urns []string) error {
+	if len(urns) == 0 {
+		err := os.Remove(r.unsettledFile(l))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	raw, err := json.Marshal(urns)
+	if err != nil {
+		return err
+	}
+	partial := r.unsettledFile(l) + ".partial"
+	if err := os.WriteFile(partial, raw, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(partial, r.unsettledFile(l))
+}

@@ -1,0 +1,85 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
+
+	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/platform"
+)
+
+// LayerDestroy deletes the resources of one layer. It refuses, and changes nothing, where what stands on the layer would
+// lose what it needs to be deleted: of layer 2 the Stacks, of layer 1 layer 2.
+func (p *Platform) LayerDestroy(ctx context.Context, name string, progress layers.Progress) (layers.Summary, error) {
+	return p.operate(ctx, name, progress, layers.Runner.Destroy, p.standsAlone)
+}
+
+// Made tells whether a layer was ever run in this home.
+func (p *Platform) Made(layer string) bool {
+	_, err := os.Stat(p.Home.Layer(layer))
+	return err == nil
+}
+
+// standsAlone says what stands on a layer.
+func (p *Platform) standsAlone(ctx context.Context, name string, runner layers.Runner) error {
+	switch name {
+	case PlatformLayer:
+		return p.noStacks(ctx)
+	case BootstrapLayer:
+		count, err := runner.Resources(ctx, layers.Layer{Name: PlatformLayer, Project: platform.Project})
+		if err == nil && count > 0 {
+			err = fmt.Errorf("layer %s: nothing was destroyed: layer %s still has %d resources in the cluster: run `strata layer destroy %s` first",
+				BootstrapLayer, PlatformLayer, count, PlatformLayer)
+		}
+		return err
+	}
+	return nil
+}
+
+// noStacks is an error where there are Stacks: what they made in the cloud only the operator can delete, which goes with
+// layer 2.
+func (p *Platform) noStacks(ctx context.Context) error {
+	c, err := p.runningCluster(ctx)
+	if err != nil || c == nil {
+		return err
+	}
+	all, err := stacks(ctx, c)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	return fmt.Errorf("layer %s: nothing was destroyed: only the operator, which goes with this layer, can delete what these Stacks made: %s: "+
+		"remove them from their repositories and run this again, or run `strata down` to destroy them and every layer", PlatformLayer, strings.Join(namesOf(all), ", "))
+}
+
+func namesOf(all []pulumiv1.Stack) []string {
+	var names []string
+	for _, s := range all {
+		names = append(names, s.Namespace+"/"+s.Name)
+	}
+	return names
+}
+
+// runningCluster is the client of the cluster, which is started where it does not run; nil where there is none.
+func (p *Platform) runningCluster(ctx context.Context) (client.Client, error) {
+	running, err := p.client.Status(ctx)
+	if errors.Is(err, supervisor.ErrNotRunning) || err == nil && running.Cluster != supervisor.ClusterRunning {
+		if _, statErr := os.Stat(p.Home.AdminKubeconfig()); errors.Is(statErr, os.ErrNotExist) {
+			return nil, nil
+		}
+		if _, err = p.Start(ctx); err == nil {
+			err = p.client.StartCluster(ctx)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.clusterClient()
+}
