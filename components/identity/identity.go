@@ -1,12 +1,12 @@
-// Package identity makes a scoped Google service account: exactly the roles asked for, a Kubernetes account that acts as
+// Package identity makes a scoped Google service account: exactly the roles asked for, the Kubernetes accounts that act as
 // it, and a key only when asked.
 //
 //	account, err := identity.New(ctx, "team-web", &identity.Args{
 //		AccountID: "team-web",
 //		Project:   pulumi.String("acme-dev"),
 //		Roles:     []string{"roles/cloudsql.client"},
-//		KubernetesAccount: &identity.KubernetesAccount{
-//			WorkloadPool: cluster.WorkloadPool, Namespace: "team-web", Name: "web",
+//		KubernetesAccounts: []identity.KubernetesAccount{
+//			{WorkloadPool: cluster.WorkloadPool, Namespace: "team-web", Name: "web"},
 //		},
 //	})
 //
@@ -50,8 +50,8 @@ type Args struct {
 	CustomRoles pulumi.StringMap
 	// Overrides says, by role, in words why a role that is refused is needed here nevertheless.
 	Overrides map[string]string
-	// KubernetesAccount acts as the identity without a key, by Workload Identity; nil means that no Kubernetes account does.
-	KubernetesAccount *KubernetesAccount
+	// KubernetesAccounts act as the identity without a key, by Workload Identity, one binding each.
+	KubernetesAccounts []KubernetesAccount
 	// Key makes a key for workloads that have no other way to prove who they are. Prefer none.
 	Key bool
 	// KeyKeepers replace the key when one of them changes: the new key exists before the old one goes. Only with Key.
@@ -141,23 +141,21 @@ func (i *Identity) populate(ctx *pulumi.Context, name string, args *Args) error 
 		}
 	}
 
-	if err := i.bindKubernetes(ctx, name, account, args.KubernetesAccount); err != nil {
-		return err
+	for _, who := range args.KubernetesAccounts {
+		_, err := serviceaccount.NewIAMMember(ctx, name+"-workload-"+who.suffix(), &serviceaccount.IAMMemberArgs{
+			ServiceAccountId: account.Name,
+			Role:             pulumi.String(workloadRole),
+			Member:           pulumi.Sprintf("serviceAccount:%s[%s/%s]", who.WorkloadPool, who.Namespace, who.Name),
+		}, pulumi.Parent(i))
+		if err != nil {
+			return err
+		}
 	}
 	return i.makeKey(ctx, name, account, args)
 }
 
-func (i *Identity) bindKubernetes(ctx *pulumi.Context, name string, account *serviceaccount.Account, who *KubernetesAccount) error {
-	if who == nil {
-		return nil
-	}
-	_, err := serviceaccount.NewIAMMember(ctx, name+"-workload", &serviceaccount.IAMMemberArgs{
-		ServiceAccountId: account.Name,
-		Role:             pulumi.String(workloadRole),
-		Member:           pulumi.Sprintf("serviceAccount:%s[%s/%s]", who.WorkloadPool, who.Namespace, who.Name),
-	}, pulumi.Parent(i))
-	return err
-}
+// suffix tells two bindings of one identity apart in URNs.
+func (k KubernetesAccount) suffix() string { return k.Namespace + "-" + k.Name }
 
 func (i *Identity) makeKey(ctx *pulumi.Context, name string, account *serviceaccount.Account, args *Args) error {
 	i.Credentials = pulumi.ToSecret(pulumi.String("")).(pulumi.StringOutput)
@@ -196,8 +194,15 @@ func (a *Args) check() error {
 	if len(a.KeyKeepers) > 0 && !a.Key {
 		problems = append(problems, "keepers are given for a key that is not asked for")
 	}
-	if who := a.KubernetesAccount; who != nil && (who.WorkloadPool == nil || who.Namespace == "" || who.Name == "") {
-		problems = append(problems, "the Kubernetes account needs a workload pool, a namespace and a name")
+	bound := map[string]bool{}
+	for _, who := range a.KubernetesAccounts {
+		if who.WorkloadPool == nil || who.Namespace == "" || who.Name == "" {
+			problems = append(problems, "a Kubernetes account needs a workload pool, a namespace and a name")
+		}
+		if bound[who.suffix()] {
+			problems = append(problems, fmt.Sprintf("Kubernetes account %s/%s is given twice, or looks like another one", who.Namespace, who.Name))
+		}
+		bound[who.suffix()] = true
 	}
 	problems = append(problems, CheckRoles(a.Roles, a.Overrides)...)
 	for _, role := range a.Roles {

@@ -123,14 +123,15 @@ func TestAKubernetesAccountActsAsTheIdentityWithoutAKey(t *testing.T) {
 	engine := newEngine()
 	err := run(engine, &identity.Args{
 		AccountID: "team-web", Project: pulumi.String("acme"),
-		KubernetesAccount: &identity.KubernetesAccount{
-			WorkloadPool: pulumi.String("acme.svc.id.goog"), Namespace: "team-web", Name: "web",
+		KubernetesAccounts: []identity.KubernetesAccount{
+			{WorkloadPool: pulumi.String("acme.svc.id.goog"), Namespace: "team-web", Name: "web"},
+			{WorkloadPool: pulumi.String("acme.svc.id.goog"), Namespace: "team-web", Name: "jobs"},
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	binding, account := engine.Get(t, bindingType, "team-web-workload"), engine.Get(t, accountType, "team-web-account")
+	binding, account := engine.Get(t, bindingType, "team-web-workload-team-web-web"), engine.Get(t, accountType, "team-web-account")
 	for property, want := range map[string]string{
 		"serviceAccountId": "projects/acme/serviceAccounts/team-web@acme.iam.gserviceaccount.com",
 		"role":             "roles/iam.workloadIdentityUser",
@@ -143,6 +144,7 @@ func TestAKubernetesAccountActsAsTheIdentityWithoutAKey(t *testing.T) {
 	if parent := engine.Get(t, identity.Type, "team-web").URN; binding.Parent != parent || !binding.DependsOn(account) {
 		t.Errorf("the binding's parent is %s, want %s; it depends on %v", binding.Parent, parent, binding.Dependencies)
 	}
+	engine.Get(t, bindingType, "team-web-workload-team-web-jobs")
 	if keys := engine.OfType(keyType); len(keys) != 0 {
 		t.Errorf("%d keys were made, want none", len(keys))
 	}
@@ -253,9 +255,9 @@ func TestBadArgsAreRefusedAllAtOnce(t *testing.T) {
 	err := run(newEngine(), &identity.Args{
 		AccountID: "Web", KeyKeepers: pulumi.StringMap{"a": pulumi.String("b")},
 		Roles: []string{"roles/viewer"}, CustomRoles: pulumi.StringMap{"viewer": pulumi.String("projects/acme/roles/own")},
-		KubernetesAccount: &identity.KubernetesAccount{Namespace: "team-web"},
+		KubernetesAccounts: []identity.KubernetesAccount{{Namespace: "team-web"}, {Namespace: "team-web"}},
 	})
-	for _, want := range []string{`account id "Web"`, "no project", "keepers", "key viewer", "the Kubernetes account needs"} {
+	for _, want := range []string{`account id "Web"`, "no project", "keepers", "key viewer", "a Kubernetes account needs", "is given twice"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error does not say %q: %v", want, err)
 		}

@@ -1,0 +1,175 @@
+package stack
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
+)
+
+// waitAnnotation tells the Kubernetes provider what to wait for.
+const waitAnnotation = "pulumi.com/waitFor"
+
+// object is a resource of the operator as the Kubernetes provider answers it.
+type object struct {
+	pulumi.CustomResourceState
+
+	Metadata metav1.ObjectMetaOutput `pulumi:"metadata"`
+	Status   pulumi.MapOutput        `pulumi:"status"`
+}
+
+// outputs are the stack's outputs in the status, which is not there before the operator has seen the Stack.
+func (o *object) outputs() pulumi.MapOutput {
+	return o.Status.ApplyT(func(status map[string]any) map[string]any {
+		outputs, _ := status["outputs"].(map[string]any)
+		return outputs
+	}).(pulumi.MapOutput)
+}
+
+func (b *builder) register(kind, part string, properties pulumi.Map, opts ...pulumi.ResourceOption) (*object, error) {
+	group := pulumiv1.GroupVersion.String()
+	properties["apiVersion"], properties["kind"] = pulumi.String(group), pulumi.String(kind)
+	made := &object{}
+	err := b.ctx.RegisterResource(fmt.Sprintf("kubernetes:%s:%s", group, kind), b.name+"-"+part, properties, made,
+		append(opts, pulumi.Parent(b.parent))...)
+	return made, err
+}
+
+func (b *builder) program() error {
+	if b.args.Program == nil {
+		return nil
+	}
+	spec, err := inputs(b.args.Program)
+	if err != nil {
+		return fmt.Errorf("encode the program: %w", err)
+	}
+	program, err := b.register(pulumiv1.ProgramKind, "program", pulumi.Map{"metadata": b.metadata(), "program": spec})
+	b.before = append(b.before, program)
+	return err
+}
+
+func (b *builder) stack() (*object, error) {
+	spec, err := b.spec()
+	if err != nil {
+		return nil, err
+	}
+	metadata := b.metadata()
+	if metadata.Annotations, err = b.annotations(); err != nil {
+		return nil, err
+	}
+	timeout := b.args.Timeout
+	if timeout == "" {
+		timeout = DefaultTimeout
+	}
+	return b.register(pulumiv1.StackKind, "stack", pulumi.Map{"metadata": metadata, "spec": spec},
+		pulumi.DependsOn(b.before),
+		pulumi.Timeouts(&pulumi.CustomTimeouts{Create: timeout, Update: timeout, Delete: timeout}))
+}
+
+// annotations asks for a run of the very program and secrets that are here, of which the Stack alone does not know that
+// they changed, and makes the provider wait for the end of that run. Being ready alone would be an old run's news.
+func (b *builder) annotations() (pulumi.StringMap, error) {
+	program, err := json.Marshal(b.args.Program)
+	if err != nil {
+		return nil, fmt.Errorf("encode the program: %w", err)
+	}
+	sum := sha256.Sum256(program)
+	request := pulumi.Sprintf("%x-%s", sum[:8], b.secretVersion)
+	annotations := pulumi.StringMap{pulumiv1.ReconcileRequestAnnotation: request}
+	if !b.args.NoWait {
+		annotations[waitAnnotation] = pulumi.Sprintf(`["jsonpath={.status.observedReconcileRequest}=%s","condition=Ready"]`, request)
+	}
+	return annotations, nil
+}
+
+// spec is that of the caller, with what comes beside it.
+func (b *builder) spec() (pulumi.Map, error) {
+	spec := b.args.Spec.DeepCopy()
+	if b.args.Program != nil {
+		spec.ProgramRef = &pulumiv1.ProgramReference{Name: b.args.Name}
+	}
+	all, err := inputs(spec)
+	if err != nil {
+		return nil, fmt.Errorf("encode the spec: %w", err)
+	}
+	config, refs, env := part(all, "config"), part(all, "secretsRef"), part(all, "envRefs")
+	for key, value := range b.args.Config {
+		config[key] = value
+	}
+	for key := range b.args.SecretConfig {
+		refs[key] = b.fromSecret(secretConfigKey(key))
+	}
+	for name, value := range b.args.Env {
+		env[name] = pulumi.Map{"type": pulumi.String(pulumiv1.ResourceSelectorLiteral), "literal": pulumi.Map{"value": value}}
+	}
+	for name := range b.args.SecretEnv {
+		env[name] = b.fromSecret(secretEnvKey(name))
+	}
+	for name, entries := range map[string]pulumi.Map{"config": config, "secretsRef": refs, "envRefs": env} {
+		if len(entries) > 0 {
+			all[name] = entries
+		}
+	}
+	return all, nil
+}
+
+// fromSecret points to a key of the Secret.
+func (b *builder) fromSecret(key string) pulumi.Map {
+	return pulumi.Map{"type": pulumi.String(pulumiv1.ResourceSelectorSecret), "secret": pulumi.Map{
+		"name": pulumi.String(b.args.Name), "key": pulumi.String(key),
+	}}
+}
+
+// Keys of a Secret know no colon, which config keys may have.
+func secretConfigKey(key string) string { return "config." + strings.ReplaceAll(key, ":", ".") }
+
+func secretEnvKey(name string) string { return "env." + name }
+
+func part(of pulumi.Map, name string) pulumi.Map {
+	if found, ok := of[name].(pulumi.Map); ok {
+		return found
+	}
+	return pulumi.Map{}
+}
+
+// inputs turns a typed object into Pulumi's values by way of its JSON, which is what the API server gets to see.
+func inputs(typed any) (pulumi.Map, error) {
+	content, err := json.Marshal(typed)
+	if err != nil {
+		return nil, err
+	}
+	var plain map[string]any
+	if err := json.Unmarshal(content, &plain); err != nil {
+		return nil, err
+	}
+	return asInput(plain).(pulumi.Map), nil
+}
+
+func asInput(value any) pulumi.Input {
+	switch value := value.(type) {
+	case map[string]any:
+		fields := pulumi.Map{}
+		for name, field := range value {
+			fields[name] = asInput(field)
+		}
+		return fields
+	case []any:
+		items := pulumi.Array{}
+		for _, item := range value {
+			items = append(items, asInput(item))
+		}
+		return items
+	case string:
+		return pulumi.String(value)
+	case bool:
+		return pulumi.Bool(value)
+	case float64:
+		return pulumi.Float64(value)
+	}
+	return nil
+}
