@@ -1,15 +1,12 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"time"
+
+	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
 const (
@@ -20,11 +17,13 @@ const (
 	tailSize = 16 << 10
 
 	exitStackMissing = 6
+
+	pulumiName = "pulumi"
 )
 
 // pulumi runs one pulumi command on the stack and returns the end of its output.
 func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string, error) {
-	path, err := lookPath("pulumi", value(r.env, "PATH"))
+	path, err := sandbox.LookPath(pulumiName, sandbox.Value(r.env, "PATH"))
 	if err != nil {
 		return "", err
 	}
@@ -32,17 +31,12 @@ func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string,
 	if name != "stack" {
 		args = append([]string{name, "--stack", r.Stack}, args[1:]...)
 	}
-	args = append([]string{"--non-interactive"}, args...)
-
 	out := &tail{}
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Dir, cmd.Env, cmd.Stdin = r.dir, r.env, bytes.NewReader(stdin)
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = stopTimeout
-	dieWithParent(cmd)
-
-	err = r.start(cmd)
+	err = sandbox.Command{
+		Path: path, Args: append([]string{"--non-interactive"}, args...),
+		Dir: r.workDir, Env: r.env, Stdin: stdin, Output: out,
+		Grants: r.grants(), StopTimeout: stopTimeout,
+	}.Run(ctx)
 	log := r.mask.apply(out.String())
 	if err == nil {
 		return log, nil
@@ -52,34 +46,13 @@ func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string,
 	return log, failure
 }
 
-// start runs a command, confined where that can be.
-func (r *run) start(cmd *exec.Cmd) error {
-	done := make(chan error, 1)
-	go func() {
-		// A child inherits the confinement of the thread that starts it, and dies with
-		// it. The thread is never unlocked: it ends with this function, confined for good.
-		runtime.LockOSThread()
-		if CanConfine() == nil {
-			if err := confine(r.grants()); err != nil {
-				done <- fmt.Errorf("confine the run: %w", err)
-				return
-			}
-		}
-		done <- cmd.Run()
-	}()
-	return <-done
-}
-
-// lookPath finds a command on the given path. A relative entry is left out: it
-// would be looked up in the run's folder.
-func lookPath(name, path string) (string, error) {
-	for _, dir := range filepath.SplitList(path) {
-		file := filepath.Join(dir, name)
-		if info, err := os.Stat(file); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return file, nil
-		}
+// grants returns what the run may use.
+func (r *run) grants() []sandbox.Grant {
+	own := []string{r.dir}
+	if r.files {
+		own = append(own, r.BackendFolder)
 	}
-	return "", fmt.Errorf("command %s not found: the engine's PATH (%q) has none", name, path)
+	return sandbox.Grants(sandbox.Value(r.env, "PATH"), own...)
 }
 
 // tail keeps the end of what is written to it.

@@ -183,12 +183,7 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.WorkDir != "" {
-		if err := os.MkdirAll(e.WorkDir, 0o700); err != nil {
-			return nil, fmt.Errorf("make folder for runs: %w", err)
-		}
-	}
-	dir, err := os.MkdirTemp(e.WorkDir, runPrefix)
+	dir, err := e.makeFolder()
 	if err != nil {
 		return nil, fmt.Errorf("make folder of run: %w", err)
 	}
@@ -199,8 +194,10 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 		return nil, err
 	}
 	r := &run{Request: req, dir: dir, env: env, mask: newMask(req), files: backend.folder != ""}
-	if err := r.write(); err != nil {
-		return nil, err
+	for _, step := range []func() error{r.write, func() error { return r.fetch(ctx) }} {
+		if err := step(); err != nil {
+			return nil, err
+		}
 	}
 	stop, err := r.keepToken(ctx)
 	if err != nil {
@@ -212,7 +209,26 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 			return nil, err
 		}
 	}
-	return r.operate(ctx)
+	result, err := r.operate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result.Project, result.Runtime, result.Revision = r.Project, r.project.runtime(), r.revision
+	return result, nil
+}
+
+// makeFolder makes a folder for a run and returns its absolute path.
+func (e *Engine) makeFolder() (string, error) {
+	if e.WorkDir != "" {
+		if err := os.MkdirAll(e.WorkDir, 0o700); err != nil {
+			return "", err
+		}
+	}
+	dir, err := os.MkdirTemp(e.WorkDir, runPrefix)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(dir)
 }
 
 // run is one run in its folder.
@@ -222,6 +238,12 @@ type run struct {
 	dir  string
 	env  []string
 	mask *mask
+
+	// project is what is run, workDir the folder that holds its Pulumi.yaml, and
+	// revision what its source said that it is.
+	project  project
+	workDir  string
+	revision string
 
 	// files says that the state lies in the request's BackendFolder.
 	files bool
@@ -264,6 +286,11 @@ func (r *run) createStack(ctx context.Context) error {
 }
 
 func (r *run) attempt(ctx context.Context) (*Result, error) {
+	if r.Options.ChangeSecretsProvider && r.Operation == Up {
+		if _, err := r.pulumi(ctx, nil, "stack", "change-secrets-provider", "--stack", r.Stack, "--", r.SecretsProvider); err != nil {
+			return nil, err
+		}
+	}
 	// The values go through standard input: a command line can be read by others.
 	for _, key := range sortedKeys(r.SecretConfig) {
 		if _, err := r.pulumi(ctx, []byte(r.SecretConfig[key]), "config", "set", "--secret", "--", r.configKey(key)); err != nil {
@@ -283,8 +310,11 @@ func (r *run) attempt(ctx context.Context) (*Result, error) {
 	log, err := r.pulumi(ctx, nil, append(r.arguments(), "--event-log", path)...)
 	events, readErr := readEvents(path)
 	if err != nil {
-		if failure := asError(err); failure != nil && failure.Reason == Failed {
-			failure.describe(events, r.mask)
+		if failure := asError(err); failure != nil {
+			failure.Began = events.began()
+			if failure.Reason == Failed {
+				failure.describe(events, r.mask)
+			}
 		}
 		return nil, err
 	}

@@ -12,6 +12,7 @@ const (
 	runPrefix      = "run-"
 	homeFolder     = "home"
 	tempFolder     = "tmp"
+	projectFolder  = "project"
 	kubeconfigFile = "kubeconfig"
 )
 
@@ -53,14 +54,4 @@ func reserved(name string) bool {
 		return true
 	}
 	return strings.HasPrefix(name, "LD_") || name == "" || strings.ContainsAny(name, "=\x00")
-}
-
-// value looks a variable up; the last entry wins, as it does for a process.
-func value(env []string, name string) string {
-	for _, variable := range slices.Backward(env) {
-		if v, ok := strings.CutPrefix(variable, name+"="); ok {
-			return v
-		}
-	}
-	return ""
 }

@@ -3,6 +3,8 @@ package engine
 import (
 	"slices"
 	"testing"
+
+	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
 func TestEnvironmentIsBuiltFromNothing(t *testing.T) {
@@ -24,7 +26,7 @@ func TestEnvironmentIsBuiltFromNothing(t *testing.T) {
 		"PULUMI_BACKEND_URL":         "file:///state",
 		"OPERATOR_SECRET":            "",
 	} {
-		if got := value(env, name); got != want {
+		if got := sandbox.Value(env, name); got != want {
 			t.Errorf("%s=%q, want %q", name, got, want)
 		}
 	}

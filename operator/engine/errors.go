@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
 // Reason says which kind of failure an [Error] is, for callers that act on it.
@@ -52,6 +54,10 @@ type Error struct {
 	// Log is the end of what pulumi printed.
 	Log string
 
+	// Began says that pulumi had begun to look at the stack's resources, so that
+	// some may have been made.
+	Began bool
+
 	// Err is the cause where there is one besides pulumi's own failure.
 	Err error
 }
@@ -69,6 +75,11 @@ func asError(err error) *Error {
 	var failure *Error
 	errors.As(err, &failure)
 	return failure
+}
+
+// failure makes an error of the run that pulumi has no part in.
+func (r *run) failure(reason Reason, format string, args ...any) *Error {
+	return &Error{Reason: reason, Operation: r.Operation, Stack: r.Stack, Message: shorten(r.mask.apply(fmt.Sprintf(format, args...)))}
 }
 
 func reasonOf(err error) Reason {
@@ -129,7 +140,7 @@ func staleLocks(failed error) bool {
 	}
 	for _, match := range matches {
 		pid, err := strconv.Atoi(match[3])
-		if err != nil || match[2] != host || runningPulumi(pid) {
+		if err != nil || match[2] != host || sandbox.Running(pid, pulumiName) {
 			return false
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 )
 
 const (
@@ -30,6 +31,12 @@ type event struct {
 			} `json:"new"`
 		} `json:"metadata"`
 	} `json:"resOutputsEvent"`
+	Pre *struct {
+		Metadata struct {
+			Op   string `json:"op"`
+			Type string `json:"type"`
+		} `json:"metadata"`
+	} `json:"resourcePreEvent"`
 	Summary *struct {
 		Changes map[string]int `json:"resourceChanges"`
 	} `json:"summaryEvent"`
@@ -109,4 +116,13 @@ func (l events) changes() map[string]int {
 		}
 	}
 	return changes
+}
+
+// began tells whether anything was done about a resource, or at least begun. The
+// stack itself and providers are none: they exist in the state only.
+func (l events) began() bool {
+	return slices.ContainsFunc(l, func(e event) bool {
+		return e.Pre != nil && e.Pre.Metadata.Op != "" && e.Pre.Metadata.Type != stackType &&
+			!strings.HasPrefix(e.Pre.Metadata.Type, "pulumi:providers:")
+	})
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
 var stackName = regexp.MustCompile(`^([A-Za-z0-9._-]+/){0,2}[A-Za-z0-9._-]{1,100}$`)
@@ -23,7 +22,16 @@ func (r Request) validate() error {
 	default:
 		return fmt.Errorf("operation %q is unknown: use up, preview, refresh or destroy", r.Operation)
 	}
-	if r.Project == "" {
+	sources := 0
+	for _, given := range []bool{r.Program != nil, r.Source != nil, r.Dir != ""} {
+		if given {
+			sources++
+		}
+	}
+	if sources > 1 {
+		return errors.New("more than one of Program, Source and Dir: a project comes from one place")
+	}
+	if r.Project == "" && r.Source == nil && r.Dir == "" {
 		return errors.New("no project: every stack belongs to a Pulumi project")
 	}
 	if !stackName.MatchString(r.Stack) {
@@ -32,39 +40,18 @@ func (r Request) validate() error {
 	return nil
 }
 
-// write puts the program, its config and the kubeconfig into the run's folder.
+// write makes the folders and files of the run besides its project.
 func (r *run) write() error {
-	program := r.Program
-	if program == nil {
-		var err error
-		if program, err = yaml.Marshal(map[string]string{"name": r.Project, "runtime": "yaml"}); err != nil {
-			return fmt.Errorf("write an empty program: %w", err)
-		}
-	}
-	config := map[string]json.RawMessage{}
-	for key, value := range r.Config {
-		config[r.configKey(key)] = value
-	}
-	stack, err := yaml.Marshal(map[string]any{"config": config})
-	if err != nil {
-		return fmt.Errorf("write config of stack %q: %w", r.Stack, err)
-	}
-	files := map[string][]byte{
-		"Pulumi.yaml": program,
-		"Pulumi." + r.Stack[strings.LastIndexByte(r.Stack, '/')+1:] + ".yaml": stack,
-	}
-	if r.Kubeconfig != nil {
-		files[kubeconfigFile] = r.Kubeconfig
-	}
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(r.dir, name), content, 0o600); err != nil {
-			return fmt.Errorf("write the run's %s: %w", name, err)
-		}
-	}
 	for _, name := range []string{homeFolder, tempFolder} {
 		if err := os.Mkdir(filepath.Join(r.dir, name), 0o700); err != nil {
 			return fmt.Errorf("make the run's folder %s: %w", name, err)
 		}
+	}
+	if r.Kubeconfig == nil {
+		return nil
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, kubeconfigFile), r.Kubeconfig, 0o600); err != nil {
+		return fmt.Errorf("write the run's %s: %w", kubeconfigFile, err)
 	}
 	return nil
 }
@@ -81,10 +68,21 @@ func sortedKeys[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// Clean removes the folders of runs that a killed process left. It must not be
-// called while this engine, or another with the same WorkDir, runs anything.
+// Clean ends what runs that a killed process began have left: their processes,
+// then their folders. It must not be called while this engine, or another with the
+// same WorkDir, runs anything.
 func (e *Engine) Clean() error {
-	left, err := filepath.Glob(filepath.Join(e.WorkDir, runPrefix+"*"))
+	if e.WorkDir == "" {
+		return errors.New("no WorkDir to clean: the folder for temporary files is others' as well")
+	}
+	runs, err := filepath.Abs(filepath.Join(e.WorkDir, runPrefix))
+	if err != nil {
+		return fmt.Errorf("look for left folders of runs: %w", err)
+	}
+	if err := sandbox.Kill(runs); err != nil {
+		return fmt.Errorf("end left processes of runs: %w", err)
+	}
+	left, err := filepath.Glob(escape.Replace(runs) + "*")
 	if err != nil {
 		return fmt.Errorf("look for left folders of runs: %w", err)
 	}
@@ -95,3 +93,6 @@ func (e *Engine) Clean() error {
 	}
 	return nil
 }
+
+// escape makes a path match itself only.
+var escape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)

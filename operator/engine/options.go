@@ -21,6 +21,10 @@ type Options struct {
 	// Destroy.
 	ContinueOnError bool
 
+	// ChangeSecretsProvider encrypts the stack anew with the request's SecretsProvider
+	// before an Up.
+	ChangeSecretsProvider bool
+
 	// Remove removes the stack from its backend after a Destroy of everything.
 	Remove bool
 }

@@ -2,9 +2,31 @@ package source
 
 import (
 	"context"
+	"crypto"
+	"crypto/subtle"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/pkg/tar"
 )
+
+const (
+	// artifactTimeout bounds the time in which an archive must have come.
+	artifactTimeout = 5 * time.Minute
+
+	// maxRedirects is how often an archive's address may lead to another one.
+	maxRedirects = 3
+)
+
+// algorithms are the checksums that source-controller can be told to make.
+var algorithms = map[string]crypto.Hash{"sha256": crypto.SHA256, "sha384": crypto.SHA384, "sha512": crypto.SHA512}
 
 // Artifact is an archive (.tar.gz) that a Flux source offers in
 // status.artifact.
@@ -18,12 +40,118 @@ type Artifact struct {
 	// Revision says what the archive holds, for example main@sha1:8c4e....
 	Revision string
 
-	// Client fetches; a client with a timeout per connection when nil.
+	// Client fetches; http.DefaultClient when nil. Redirects to another host are
+	// refused whatever it says.
 	Client *http.Client
 }
 
-// Fetch unpacks the archive into dst, an empty folder, and returns Revision. It
-// leaves dst as far as it came when it fails.
+// Fetch unpacks the archive into dst, an empty folder, and returns Revision. An
+// archive with links, or with names that lead out of dst, is refused. It leaves
+// dst as far as it came when it fails.
 func (a Artifact) Fetch(ctx context.Context, dst string) (revision string, err error) {
-	return "", errors.New("not written yet")
+	address, err := url.Parse(a.URL)
+	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" {
+		return "", invalid("artifact %q: its address is not one of http or https", a.URL)
+	}
+	algorithm, sum, err := a.checksum()
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, artifactTimeout)
+	defer cancel()
+	archive, err := os.CreateTemp(dst, ".artifact-")
+	if err != nil {
+		return "", fmt.Errorf("store artifact %s: %w", shown(address), err)
+	}
+	defer archive.Close()
+	// Nothing but its content is in dst.
+	if err := os.Remove(archive.Name()); err != nil {
+		return "", fmt.Errorf("store artifact %s: %w", shown(address), err)
+	}
+	hash := algorithm.New()
+	if err := a.download(ctx, io.MultiWriter(archive, hash)); err != nil {
+		return "", fmt.Errorf("fetch artifact %s: %w", shown(address), err)
+	}
+	if got := hash.Sum(nil); subtle.ConstantTimeCompare(got, sum) != 1 {
+		return "", fmt.Errorf("artifact %s has the digest %x instead of %s: it was changed on its way, or its source has a newer one by now", shown(address), got, a.Digest)
+	}
+	if _, err := archive.Seek(0, io.SeekStart); err != nil {
+		return "", fmt.Errorf("read artifact %s: %w", shown(address), err)
+	}
+	if err := unpack(contextReader{ctx, archive}, dst); err != nil {
+		return "", fmt.Errorf("unpack artifact %s: %w", shown(address), err)
+	}
+	return a.Revision, nil
+}
+
+// checksum takes Digest apart.
+func (a Artifact) checksum() (crypto.Hash, []byte, error) {
+	name, value, _ := strings.Cut(a.Digest, ":")
+	algorithm, known := algorithms[name]
+	sum, err := hex.DecodeString(value)
+	if !known || err != nil || len(sum) != algorithm.Size() {
+		return 0, nil, invalid("artifact %q: its digest %q is none of sha256, sha384 or sha512", a.URL, a.Digest)
+	}
+	return algorithm, sum, nil
+}
+
+// download writes the archive to w.
+func (a Artifact) download(ctx context.Context, w io.Writer) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL, nil)
+	if err != nil {
+		return err
+	}
+	client := http.Client{}
+	if a.Client != nil {
+		client = *a.Client
+	}
+	client.CheckRedirect = func(next *http.Request, via []*http.Request) error {
+		if next.URL.Host != via[0].URL.Host || next.URL.Scheme != via[0].URL.Scheme || len(via) > maxRedirects {
+			return fmt.Errorf("redirected to %s, which is refused", shown(next.URL))
+		}
+		return nil
+	}
+	answer, err := client.Do(req)
+	if err != nil {
+		// It begins with the method and the address, which the caller names.
+		if cause := (*url.Error)(nil); errors.As(err, &cause) {
+			err = cause.Err
+		}
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("its server answers %s", answer.Status)
+	}
+	n, err := io.Copy(w, io.LimitReader(answer.Body, maxBytes+1))
+	if err == nil && n > maxBytes {
+		err = fmt.Errorf("it is larger than %d bytes", maxBytes)
+	}
+	return err
+}
+
+// unpack unpacks an archive, which must hold no links.
+func unpack(archive io.Reader, dst string) error {
+	entries := 0
+	err := tar.Untar(archive, dst, tar.WithMaxUntarSize(maxBytes), tar.WithFilter(func(string, os.FileInfo) bool {
+		entries++
+		return entries > maxFiles
+	}))
+	if err == nil && entries > maxFiles {
+		err = fmt.Errorf("it holds more than %d files and folders", maxFiles)
+	}
+	return err
+}
+
+// contextReader reads until its context ends.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r contextReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
 }

@@ -2,17 +2,34 @@ package source
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+const (
+	// headTimeout and fetchTimeout bound how long a repository may take to answer.
+	headTimeout  = time.Minute
+	fetchTimeout = 10 * time.Minute
 )
 
 // Git is a commit of a git repository.
+//
+// The git command does the work, not a library: a repository of any size then
+// takes none of this process's memory, and git is confined to the folders that it
+// writes. It runs without anybody's configuration, hooks or submodules.
 type Git struct {
 	// URL is the repository's address: https, http or ssh, the latter also written
 	// as user@host:path. Those that name files of this machine are refused.
 	URL string
 
-	// Branch is the branch to follow, by its short or full name. Commit is the full
-	// hash of a commit. One of them is required; Commit wins.
+	// Branch is the branch to follow, by its short or full name; a full name may
+	// also be a tag's. Commit is the full hash of a commit. One of them is required;
+	// Commit wins.
 	Branch, Commit string
 
 	// Shallow fetches the commit without its history.
@@ -27,26 +44,153 @@ type GitAuth struct {
 	// Token is an access token for https and http. It wins over User and Password.
 	Token string
 
-	// User and Password are for https and http. User, when set, also wins over the
-	// user in an address of ssh.
+	// User and Password are for https and http. They win over those in the address.
 	User, Password string
 
 	// SSHKey is a private key as PEM, and SSHKeyPassword what it is encrypted with.
 	SSHKey, SSHKeyPassword string
 
 	// KnownHosts lists the keys of hosts for ssh, in the form of OpenSSH's file of
-	// that name. Without it the key that a host shows first is believed.
+	// that name. Without it the key that a host shows is believed, unless this
+	// machine's own list has another one.
 	KnownHosts string
 }
+
+var (
+	commitHash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+
+	// branchName leaves out what git refuses or takes for something else
+	// (git-check-ref-format(1)).
+	branchName = regexp.MustCompile(`^[^-/.\x00-\x20~^:?*\[\\\x7f][^\x00-\x20~^:?*\[\\\x7f]*$`)
+
+	// scpAddress is the short form of an address of ssh.
+	scpAddress = regexp.MustCompile(`^([A-Za-z0-9_.-]+@)?([A-Za-z0-9][A-Za-z0-9.-]*):([^:].*)$`)
+)
 
 // Head returns the hash of the commit to run: Commit, or what the repository has
 // for Branch.
 func (g Git) Head(ctx context.Context) (commit string, err error) {
-	return "", errors.New("not written yet")
+	if err := g.validate(); err != nil {
+		return "", err
+	}
+	if g.Commit != "" {
+		return g.Commit, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, headTimeout)
+	defer cancel()
+	c, err := g.open("", "")
+	if err != nil {
+		return "", err
+	}
+	defer c.close()
+	out, err := c.git(ctx, "ls-remote", "--quiet", "--", c.remote, g.ref(), g.ref()+"^{}")
+	if err != nil {
+		return "", fmt.Errorf("look up %s in %s: %w", g.Branch, c.shown, err)
+	}
+	// The commit of an annotated tag comes last.
+	for line := range strings.Lines(out) {
+		if hash, _, _ := strings.Cut(line, "\t"); commitHash.MatchString(hash) {
+			commit = hash
+		}
+	}
+	if commit == "" {
+		return "", fmt.Errorf("look up %s in %s: the repository has no such branch", g.Branch, c.shown)
+	}
+	return commit, nil
 }
 
-// Fetch checks the commit out into dst, an empty folder, and returns its hash. It
-// leaves dst as far as it came when it fails.
+// Fetch checks the commit out into dst, an empty folder, and returns its hash. The
+// repository, with what history was fetched, stays in dst. It leaves dst as far as
+// it came when it fails.
 func (g Git) Fetch(ctx context.Context, dst string) (revision string, err error) {
-	return "", errors.New("not written yet")
+	if err := g.validate(); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	c, err := g.open(filepath.Dir(dst), dst)
+	if err != nil {
+		return "", err
+	}
+	defer c.close()
+	commit, err := c.fetch(ctx, g)
+	if err != nil {
+		return "", fmt.Errorf("fetch %s from %s: %w", g.wanted(), c.shown, err)
+	}
+	if err := c.bounded(ctx, commit); err != nil {
+		return "", fmt.Errorf("check out %s from %s: %w", g.wanted(), c.shown, err)
+	}
+	if _, err := c.git(ctx, "checkout", "--quiet", "--force", "--detach", commit); err != nil {
+		return "", fmt.Errorf("check out %s from %s: %w", g.wanted(), c.shown, err)
+	}
+	return commit, nil
+}
+
+// ref returns the full name of the branch.
+func (g Git) ref() string {
+	if strings.HasPrefix(g.Branch, "refs/") {
+		return g.Branch
+	}
+	return "refs/heads/" + g.Branch
+}
+
+func (g Git) wanted() string {
+	if g.Commit != "" {
+		return "commit " + g.Commit
+	}
+	return "branch " + g.Branch
+}
+
+// validate finds what can never be fetched.
+func (g Git) validate() error {
+	if _, err := g.address(); err != nil {
+		return err
+	}
+	switch {
+	case g.Commit != "" && !commitHash.MatchString(g.Commit):
+		return invalid("commit %q is no full hash of a commit: give all of its 40 digits", g.Commit)
+	case g.Commit == "" && g.Branch == "":
+		return invalid("neither branch nor commit: say which one to run")
+	case g.Commit == "" && (!branchName.MatchString(g.Branch) || strings.Contains(g.Branch, "..")):
+		return invalid("branch %q is no name of a branch", g.Branch)
+	}
+	return nil
+}
+
+// address parses URL. Addresses of the short form become those of ssh.
+func (g Git) address() (*url.URL, error) {
+	text := g.URL
+	if !strings.Contains(text, "://") {
+		parts := scpAddress.FindStringSubmatch(text)
+		if parts == nil {
+			return nil, invalid("repository: its address is not one of https, http or ssh, and files of this machine are not read")
+		}
+		text = "ssh://" + parts[1] + parts[2] + "/" + strings.TrimPrefix(parts[3], "/")
+	}
+	address, err := url.Parse(text)
+	if err != nil {
+		// What cannot be parsed may hold a password.
+		return nil, invalid("repository: its address cannot be understood")
+	}
+	switch address.Scheme {
+	case "https", "http", "ssh":
+	default:
+		return nil, invalid("repository %s: addresses of the kind %q are refused: use https, http or ssh", shown(address), address.Scheme)
+	}
+	if address.Hostname() == "" || strings.HasPrefix(address.Hostname(), "-") {
+		return nil, invalid("repository %s: its address names no host", shown(address))
+	}
+	return address, nil
+}
+
+// makeHome makes the folder that is HOME for a checkout's commands.
+func makeHome(parent string) (string, error) {
+	home, err := os.MkdirTemp(parent, "git-")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for git: %w", err)
+	}
+	if home, err = filepath.Abs(home); err != nil {
+		return "", fmt.Errorf("make a folder for git: %w", err)
+	}
+	return home, nil
 }

@@ -1,11 +1,12 @@
 //go:build !linux
 
-package engine
+package sandbox
 
 import "errors"
 
-// CanConfine tells why this system cannot confine runs; nil means that it does.
+// CanConfine tells why this system cannot confine commands; nil means that it
+// does.
 func CanConfine() error { return errors.New("only Linux confines runs") }
 
 // confine is not called where it cannot be done.
-func confine([]grant) error { return CanConfine() }
+func confine([]Grant) error { return CanConfine() }

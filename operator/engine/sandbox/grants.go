@@ -1,4 +1,4 @@
-package engine
+package sandbox
 
 import (
 	"path/filepath"
@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// grant is a file, or a folder with all below it, that a run may use. What is not
-// there grants nothing.
-type grant struct {
-	path string
+// Grant is a file, or a folder with all below it, that a command may use. What is
+// not there grants nothing.
+type Grant struct {
+	// Path is the absolute path of the file or folder.
+	Path string
 
-	// write allows to change it, but not to execute it; without it a run may read
-	// and execute.
-	write bool
+	// Write allows to change it, but not to execute it; without it a command may
+	// read and execute.
+	Write bool
 }
 
 // systemFiles is what every program may count on, and nothing that is a secret.
@@ -31,24 +32,22 @@ var systemFiles = []string{
 // devices may be written as well.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full"}
 
-// grants returns all that the run may use.
-func (r *run) grants() []grant {
-	own := []string{r.dir}
-	if r.files {
-		own = append(own, r.BackendFolder)
-	}
-	var grants []grant
+// Grants returns what a command may use: the folders of its own, which it may
+// change, the programs on path (of the form of PATH), and what the system offers to
+// everyone.
+func Grants(path string, own ...string) []Grant {
+	var grants []Grant
 	for _, path := range slices.Concat(own, devices) {
-		grants = append(grants, grant{path: path, write: true})
+		grants = append(grants, Grant{Path: path, Write: true})
 	}
-	for _, path := range slices.Concat(systemFiles, programs(value(r.env, "PATH"), own)) {
-		grants = append(grants, grant{path: path})
+	for _, path := range slices.Concat(systemFiles, programs(path, own)) {
+		grants = append(grants, Grant{Path: path})
 	}
 	return grants
 }
 
 // programs returns the folders on the given path, and the files that pulumi and
-// its plugins in them are links to. A folder that holds one of the run's own would
+// its plugins in them are links to. A folder that holds one of the command's own would
 // open what lies beside it, and is left out.
 func programs(path string, own []string) []string {
 	var found []string

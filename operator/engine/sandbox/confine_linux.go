@@ -1,4 +1,4 @@
-package engine
+package sandbox
 
 import (
 	"errors"
@@ -14,20 +14,25 @@ const (
 
 	readRights = landlock.AccessFSExecute | landlock.AccessFSReadFile | landlock.AccessFSReadDir
 
-	// No device can be made, and nothing that a run wrote can be executed.
+	// No device can be made, and nothing that a command wrote can be executed.
 	writeRights = landlock.AccessFSReadFile | landlock.AccessFSReadDir | landlock.AccessFSWriteFile | landlock.AccessFSTruncate |
 		landlock.AccessFSRemoveDir | landlock.AccessFSRemoveFile | landlock.AccessFSMakeDir | landlock.AccessFSMakeReg |
 		landlock.AccessFSMakeSym | landlock.AccessFSMakeSock | landlock.AccessFSMakeFifo
 
-	// scopes keep a run from signalling others, and from their abstract sockets.
-	scopes = landlock.ScopeAbstractUnixSocket | landlock.ScopeSignal
+	// signalsMended is the bit of a mended flaw of Landlock: a confined thread could
+	// not signal the other threads of its process, which the Go runtime counts on.
+	signalsMended = 1 << 1
 )
 
 // rights returns what a version of Landlock is able to refuse (landlock(7),
 // "VERSIONS").
 func rights(version int) (files, scoped uint64) {
 	if version >= 6 {
-		scoped = scopes
+		// Nobody else's abstract sockets are reached.
+		scoped = landlock.ScopeAbstractUnixSocket
+		if errata, err := landlock.LandlockGetErrata(); err == nil && errata&signalsMended != 0 {
+			scoped |= landlock.ScopeSignal
+		}
 	}
 	switch {
 	case version >= 9:
@@ -42,7 +47,8 @@ func rights(version int) (files, scoped uint64) {
 	return landlock.AccessFSMakeSym<<1 - 1, scoped
 }
 
-// CanConfine tells why this system cannot confine runs; nil means that it does.
+// CanConfine tells why this system cannot confine commands; nil means that it
+// does.
 func CanConfine() error {
 	_, err := landlock.LandlockGetABIVersion()
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
@@ -56,7 +62,7 @@ func CanConfine() error {
 
 // confine takes from the calling thread, and from what it starts, all files but
 // those granted. It cannot be taken back.
-func confine(grants []grant) error {
+func confine(grants []Grant) error {
 	version, err := landlock.LandlockGetABIVersion()
 	if err != nil {
 		return fmt.Errorf("ask the kernel for Landlock: %w", err)
@@ -69,7 +75,7 @@ func confine(grants []grant) error {
 	defer unix.Close(ruleset)
 	for _, g := range grants {
 		if err := allow(ruleset, g, files); err != nil {
-			return fmt.Errorf("allow %s: %w", g.path, err)
+			return fmt.Errorf("allow %s: %w", g.Path, err)
 		}
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -82,8 +88,8 @@ func confine(grants []grant) error {
 }
 
 // allow adds one grant to a set of rules.
-func allow(ruleset int, g grant, known uint64) error {
-	fd, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
+func allow(ruleset int, g Grant, known uint64) error {
+	fd, err := unix.Open(g.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
 		return nil
 	}
@@ -96,7 +102,7 @@ func allow(ruleset int, g grant, known uint64) error {
 		return err
 	}
 	access := uint64(readRights)
-	if g.write {
+	if g.Write {
 		access = writeRights
 	}
 	if info.Mode&unix.S_IFMT != unix.S_IFDIR {

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package engine
+package sandbox
 
 import (
 	"os"
@@ -11,8 +11,11 @@ import (
 // dieWithParent does nothing where a process cannot be bound to its parent.
 func dieWithParent(*exec.Cmd) {}
 
-// runningPulumi tells whether pid is a process.
-func runningPulumi(pid int) bool {
+// Running tells whether pid is a process, whatever its command name.
+func Running(pid int, _ string) bool {
 	process, err := os.FindProcess(pid)
 	return err == nil && process.Signal(syscall.Signal(0)) == nil
 }
+
+// Kill finds nothing to kill where processes do not show their environment.
+func Kill(string) error { return nil }

@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/strata-platform/strata/operator/engine/sandbox"
+)
+
+// projectSize bounds the size of a project's Pulumi.yaml and of its stacks'
+// settings: this process reads them.
+const projectSize = 2 << 20
+
+// projectFiles are the names of a project's file, in the order in which pulumi
+// looks for them.
+var projectFiles = []string{"Pulumi.json", "Pulumi.yaml", "Pulumi.yml"}
+
+var runtimeName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+// project is what this package needs to know of a Pulumi.yaml.
+type project struct {
+	Name    string          `json:"name"`
+	Runtime json.RawMessage `json:"runtime"`
+
+	// Config is the old name of StackConfigDir where it is a string.
+	Config         json.RawMessage `json:"config"`
+	StackConfigDir string          `json:"stackConfigDir"`
+
+	// file is the path of the file, below the folder of the project's files.
+	file string
+}
+
+// runtime returns the name of the project's language.
+func (p *project) runtime() string {
+	var name string
+	if json.Unmarshal(p.Runtime, &name) == nil {
+		return name
+	}
+	var long struct {
+		Name string `json:"name"`
+	}
+	_ = json.Unmarshal(p.Runtime, &long) // No name is an invalid one.
+	return long.Name
+}
+
+// settings returns the path of the file with a stack's settings.
+func (p *project) settings(stack string) string {
+	dir := p.StackConfigDir
+	if dir == "" {
+		_ = json.Unmarshal(p.Config, &dir) // It is the project's config where it is no string.
+	}
+	name := "Pulumi." + stack[strings.LastIndexByte(stack, '/')+1:] + path.Ext(p.file)
+	return path.Join(path.Dir(p.file), filepath.ToSlash(dir), name)
+}
+
+// fetch puts the project's files into the run's folder and reads what they are.
+func (r *run) fetch(ctx context.Context) error {
+	files := filepath.Join(r.dir, projectFolder)
+	if r.Dir == "" {
+		if err := os.Mkdir(files, 0o700); err != nil {
+			return fmt.Errorf("make the run's folder %s: %w", projectFolder, err)
+		}
+	}
+	var err error
+	switch {
+	case r.Source != nil:
+		if r.revision, err = r.Source.Fetch(ctx, files); err != nil {
+			failure := r.failure(SourceUnavailable, "%s", r.mask.apply(oneLine(err.Error())))
+			failure.Err = err
+			return failure
+		}
+	case r.Dir != "":
+		err = move(r.Dir, files)
+	default:
+		err = r.writeProgram(files)
+	}
+	if err != nil {
+		return fmt.Errorf("prepare the project of stack %q: %w", r.Stack, err)
+	}
+	// Whoever wrote the files may have put links among them.
+	root, err := os.OpenRoot(files)
+	if err != nil {
+		return fmt.Errorf("prepare the project of stack %q: %w", r.Stack, err)
+	}
+	defer root.Close()
+	found, err := readProject(root, r.Path)
+	if err == nil {
+		err = r.check(found)
+	}
+	if err != nil {
+		if asError(err) == nil {
+			err = r.failure(ProjectInvalid, "%v", err)
+		}
+		return err
+	}
+	r.project, r.workDir = *found, filepath.Join(files, filepath.FromSlash(path.Dir(found.file)))
+	r.Project = found.Name
+	return r.writeSettings(root)
+}
+
+// writeProgram writes the project of a request that holds its Program, or none.
+func (r *run) writeProgram(files string) error {
+	program := r.Program
+	if program == nil {
+		var err error
+		if program, err = yaml.Marshal(map[string]string{"name": r.Project, "runtime": "yaml"}); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(files, "Pulumi.yaml"), program, 0o600)
+}
+
+// move moves a folder, or copies it where it lies on another file system.
+func move(from, to string) error {
+	if os.Rename(from, to) == nil {
+		return nil
+	}
+	if err := os.Mkdir(to, 0o700); err != nil {
+		return err
+	}
+	return os.CopyFS(to, os.DirFS(from))
+}
+
+// readProject reads the project's file in a folder below root.
+func readProject(root *os.Root, dir string) (*project, error) {
+	dir = path.Clean(filepath.ToSlash(dir))
+	if !filepath.IsLocal(filepath.FromSlash(dir)) {
+		return nil, fmt.Errorf("its folder %q is no path within the source: give one relative to its root", dir)
+	}
+	for _, name := range projectFiles {
+		file := path.Join(dir, name)
+		data, err := readFile(root, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("its %s cannot be read: %w", file, err)
+		}
+		found := &project{file: file}
+		if err := yaml.Unmarshal(data, found); err != nil {
+			return nil, fmt.Errorf("its %s is not valid: %s", file, oneLine(err.Error()))
+		}
+		return found, nil
+	}
+	where := "at its root"
+	if dir != "." {
+		where = "in its folder " + dir
+	}
+	return nil, fmt.Errorf("it has no Pulumi.yaml %s: name the folder that holds it", where)
+}
+
+// readFile reads a regular file of bounded size below root.
+func readFile(root *os.Root, name string) ([]byte, error) {
+	// Without blocking: a pipe would wait for a writer.
+	file, err := root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no file")
+	}
+	data, err := io.ReadAll(io.LimitReader(file, projectSize+1))
+	if err == nil && len(data) > projectSize {
+		err = fmt.Errorf("it is larger than %d bytes", projectSize)
+	}
+	return data, err
+}
+
+// check finds what pulumi would only say later, and less plainly.
+func (r *run) check(p *project) error {
+	switch name := p.runtime(); {
+	case p.Name == "":
+		return fmt.Errorf("its %s has no name: every project has one", p.file)
+	case r.Project != "" && p.Name != r.Project:
+		return fmt.Errorf("its %s names the project %q, but the stack belongs to %q: rename it, or make a new stack", p.file, p.Name, r.Project)
+	case name == "":
+		return fmt.Errorf("its %s has no runtime: name the project's language, for example yaml", p.file)
+	case !runtimeName.MatchString(name):
+		return fmt.Errorf("its %s has the runtime %q, which is no name of a language", p.file, name)
+	default:
+		host := "pulumi-language-" + name
+		if _, err := sandbox.LookPath(host, sandbox.Value(r.env, "PATH")); err != nil {
+			return r.failure(RuntimeMissing, "runtime %q of project %q is not installed here: there is no %s on the PATH of runs; use one that is, for example yaml", name, p.Name, host)
+		}
+		return nil
+	}
+}
+
+// writeSettings writes the stack's settings: those in the project's own file, if
+// it has one, and over them the request's config.
+func (r *run) writeSettings(root *os.Root) error {
+	file := r.project.settings(r.Stack)
+	settings := map[string]any{}
+	data, err := readFile(root, file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return r.failure(ProjectInvalid, "its %s cannot be read: %v", file, err)
+	default:
+		if err := yaml.Unmarshal(data, &settings); err != nil {
+			return r.failure(ProjectInvalid, "its %s is not valid: %s", file, oneLine(err.Error()))
+		}
+	}
+	config, ok := settings["config"].(map[string]any)
+	if !ok && settings["config"] != nil {
+		return r.failure(ProjectInvalid, "its %s is not valid: config is no map", file)
+	}
+	merged := map[string]any{}
+	for key, value := range config {
+		merged[r.configKey(key)] = value
+	}
+	for key, value := range r.Config {
+		merged[r.configKey(key)] = value
+	}
+	if settings == nil {
+		settings = map[string]any{}
+	}
+	settings["config"] = merged
+	if data, err = yaml.Marshal(settings); err != nil {
+		return fmt.Errorf("write config of stack %q: %w", r.Stack, err)
+	}
+	// A link is replaced, not followed.
+	err = root.Remove(file)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		if err = root.MkdirAll(path.Dir(file), 0o700); err == nil {
+			err = root.WriteFile(file, data, 0o600)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write config of stack %q: %w", r.Stack, err)
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package sandbox
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// killTimeout is how long killed processes may take to be gone.
+const killTimeout = 10 * time.Second
+
+// dieWithParent keeps a command from outliving the process that started it.
+func dieWithParent(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+}
+
+// Running tells whether pid is a process with the given command name. A number
+// that some other program has by now counts as free.
+func Running(pid int, name string) bool {
+	comm, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
+	return err == nil && strings.TrimSpace(string(comm)) == name
+}
+
+// Kill kills every process whose variable HOME begins with the given path and
+// waits until they are gone. Commands start others in process groups of their own,
+// so their environment is what they have in common. Only Linux shows it.
+func Kill(home string) error {
+	for deadline := time.Now().Add(killTimeout); ; time.Sleep(time.Millisecond) {
+		left := using(home)
+		if len(left) == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("processes %v of the run in %s do not end though they were killed", left, home)
+		}
+		for _, pid := range left {
+			// It may have ended by itself.
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// using returns the processes whose HOME begins with the given path.
+func using(home string) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	variable := []byte("HOME=" + home)
+	var found []int
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		// Those of other users, and those that are gone by now, have none to show.
+		env, _ := os.ReadFile(filepath.Join("/proc", entry.Name(), "environ"))
+		if bytes.HasPrefix(env, variable) || bytes.Contains(env, append([]byte{0}, variable...)) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}

@@ -1,0 +1,140 @@
+package source_test
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/strata-platform/strata/operator/source"
+)
+
+// serveSSH serves the repository over ssh to whoever has the key, and returns its
+// address and the line of its host key in a file of known hosts.
+func (r repository) serveSSH(key ssh.PublicKey) (url, hosts string) {
+	r.t.Helper()
+	if _, err := exec.LookPath("ssh"); err != nil {
+		r.t.Skip(err)
+	}
+	host, _ := newKey(r.t)
+	config := &ssh.ServerConfig{PublicKeyCallback: func(c ssh.ConnMetadata, offered ssh.PublicKey) (*ssh.Permissions, error) {
+		if c.User() != "git" || string(offered.Marshal()) != string(key.Marshal()) {
+			return nil, fmt.Errorf("%s is not known", c.User())
+		}
+		return nil, nil
+	}}
+	config.AddHostKey(host)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go r.session(conn, config)
+		}
+	}()
+	address := listener.Addr().String()
+	return "ssh://git@" + address + r.dir, knownhosts.Line([]string{address}, host.PublicKey())
+}
+
+// session lets one client execute what git asks for.
+func (r repository) session(conn net.Conn, config *ssh.ServerConfig) {
+	_, channels, requests, err := ssh.NewServerConn(conn, config)
+	if err != nil {
+		return
+	}
+	go ssh.DiscardRequests(requests)
+	for offered := range channels {
+		channel, requests, err := offered.Accept()
+		if err != nil {
+			return
+		}
+		for req := range requests {
+			_ = req.Reply(req.Type == "exec" || req.Type == "env", nil)
+			if req.Type != "exec" {
+				continue
+			}
+			var command struct{ Line string }
+			if ssh.Unmarshal(req.Payload, &command) == nil && strings.HasPrefix(command.Line, "git-upload-pack ") {
+				cmd := exec.Command("git", "upload-pack", r.dir)
+				cmd.Stdin, cmd.Stdout = channel, channel
+				_ = cmd.Run()
+			}
+			_, _ = channel.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{}))
+			channel.Close()
+		}
+	}
+}
+
+// newKey makes a key and returns it as the text of a file, too.
+func newKey(t *testing.T) (ssh.Signer, ed25519.PrivateKey) {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer, key
+}
+
+// written returns a key as the text of a file.
+func written(t *testing.T, key ed25519.PrivateKey, password string) string {
+	t.Helper()
+	block, err := ssh.MarshalPrivateKey(key, "")
+	if password != "" {
+		block, err = ssh.MarshalPrivateKeyWithPassphrase(key, "", []byte(password))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(block))
+}
+
+func TestKeyOpensARepositoryOverSSH(t *testing.T) {
+	r := newRepository(t)
+	commit := r.commit("Pulumi.yaml", "name: shop")
+	signer, key := newKey(t)
+	_, other := newKey(t)
+	url, hosts := r.serveSSH(signer.PublicKey())
+	_, others := r.serveSSH(signer.PublicKey())
+	listed := strings.Fields(hosts)[0] + " " + strings.SplitN(others, " ", 2)[1]
+	cases := map[string]struct {
+		auth    source.GitAuth
+		message string
+	}{
+		"a key":                        {source.GitAuth{SSHKey: written(t, key, "")}, ""},
+		"an encrypted key":             {source.GitAuth{SSHKey: written(t, key, "open sesame"), SSHKeyPassword: "open sesame"}, ""},
+		"a key and a known host":       {source.GitAuth{SSHKey: written(t, key, ""), KnownHosts: hosts}, ""},
+		"a wrong password of a key":    {source.GitAuth{SSHKey: written(t, key, "open sesame"), SSHKeyPassword: "wrong"}, "cannot be decrypted with its password"},
+		"another key":                  {source.GitAuth{SSHKey: written(t, other, "")}, "Permission denied"},
+		"a host with another key":      {source.GitAuth{SSHKey: written(t, key, ""), KnownHosts: listed}, "Host key verification failed"},
+		"a host that is not known":     {source.GitAuth{SSHKey: written(t, key, ""), KnownHosts: "elsewhere ssh-ed25519 AAAA\n"}, "Host key verification failed"},
+		"no key where one is required": {source.GitAuth{}, "Permission denied"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, revision, err := fetch(t, source.Git{URL: url, Branch: "main", Auth: c.auth})
+			if c.message == "" && (err != nil || revision != commit) {
+				t.Fatalf("revision %q, error %v", revision, err)
+			}
+			if c.message != "" && (err == nil || !strings.Contains(err.Error(), c.message)) {
+				t.Errorf("error %v, want one that holds %q", err, c.message)
+			}
+		})
+	}
+}
