@@ -2,6 +2,7 @@ package platform
 
 import (
 	"fmt"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -59,6 +60,12 @@ type Config struct {
 	PlatformUsername string         `setting:"platformUsername"`
 	PlatformPassword handoff.Secret `setting:"platformPassword"`
 
+	// PrivateRanges are addresses in private networks that the teams' pods may reach, such as those of the database or of the
+	// control plane where they have no public ones.
+	PrivateRanges []string `setting:"privateRanges" default:"[]"`
+	// Contact is whom a refused team is told to ask.
+	Contact string `setting:"contact" default:"the platform team"`
+
 	// TeamURL is the address of a team's repository, with {team} for the team's name. Required.
 	TeamURL string `setting:"teamUrl" required:"true"`
 	// TeamCredentials may read a team's repository, by the team's name. The team can read them as well, so each is for
@@ -109,6 +116,10 @@ func (c Config) Problems() []string {
 	refuse(!strings.Contains(c.TeamURL, TeamPlaceholder), "teamUrl does not contain %s: teams would share a repository", TeamPlaceholder)
 	refuse((c.FleetUsername == "") != (c.FleetPassword == ""), "fleetUsername and fleetPassword must be given together")
 	refuse((c.PlatformUsername == "") != (c.PlatformPassword == ""), "platformUsername and platformPassword must be given together")
+	for _, each := range c.PrivateRanges {
+		_, err := netip.ParsePrefix(each)
+		refuse(err != nil, "privateRanges: %q is not a range of addresses, such as 10.8.0.0/24", each)
+	}
 	problems = append(problems, c.credentialProblems()...)
 	return problems
 }
@@ -124,6 +135,9 @@ func (c Config) credentialProblems() []string {
 		case login.Password == c.GitPassword:
 			problems = append(problems, fmt.Sprintf("teamCredentials.%s is the login that writes the fleet repository, which would make the team the cluster's administrator", team))
 		}
+	}
+	if c.upstreamOperator() && (c.FleetPassword == "" || c.FleetPassword == c.GitPassword) {
+		problems = append(problems, "fleetUsername and fleetPassword must be a login that only reads: the upstream operator reads every Secret of the cluster, and with the login that writes the fleet repository it would be the cluster's administrator")
 	}
 	if c.PlatformPassword != "" && c.PlatformPassword == c.GitPassword {
 		problems = append(problems, "platformPassword is the login that writes the fleet repository: the platform account needs one that only reads")
@@ -143,6 +157,15 @@ func gitURLProblem(address string) string {
 		return "must begin with https://, http:// or ssh://"
 	}
 	return ""
+}
+
+// upstreamOperator says whether sync/ of the target brings the upstream operator, which runs Stacks in pods of the teams'
+// namespaces, and not the embedded one.
+func (c Config) upstreamOperator() bool { return c.Target != "local" }
+
+// hasReceivers says whether Flux can be told of a push.
+func (c Config) hasReceivers() bool {
+	return slices.Contains(c.FluxComponents, "notification-controller")
 }
 
 // teamURL is the address of one team's repository.

@@ -59,11 +59,18 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	rights, err := newRights(ctx, pulumi.Provider(cluster))
+	rights, err := newRights(ctx, config.upstreamOperator(), pulumi.Provider(cluster))
 	if err != nil {
 		return err
 	}
-	before := append(slices.Clone(rights.all), flux)
+	if err := guardFlux(ctx, config.upstreamOperator(), pulumi.Provider(cluster), pulumi.DependsOn([]pulumi.Resource{flux})); err != nil {
+		return err
+	}
+	kind, err := hop.NewPolicyKind(ctx, "tenant-policies", pulumi.Provider(cluster))
+	if err != nil {
+		return err
+	}
+	before := append(slices.Clone(rights.all), flux, kind)
 	sync, err := newPlatformSync(ctx, config, pulumi.Provider(cluster), pulumi.DependsOn(before))
 	if err != nil {
 		return err
@@ -115,6 +122,15 @@ func newPlatformSync(ctx *pulumi.Context, config Config, opts ...pulumi.Resource
 	if err != nil {
 		return nil, err
 	}
+	if config.hasReceivers() {
+		if _, err := fluxcd.NewReceiver(ctx, "platform-receiver", &fluxcd.ReceiverArgs{
+			Namespace: pulumi.String(PlatformNamespace),
+			Name:      pulumi.String(PlatformAccount),
+			Sources:   []*fluxcd.Source{source},
+		}, opts...); err != nil {
+			return nil, err
+		}
+	}
 	return fluxcd.NewSync(ctx, "platform-sync", &fluxcd.SyncArgs{
 		Namespace:      pulumi.String(PlatformNamespace),
 		Name:           pulumi.String(PlatformAccount),
@@ -123,34 +139,6 @@ func newPlatformSync(ctx *pulumi.Context, config Config, opts ...pulumi.Resource
 		Path:           pulumi.String("./sync/clusters/" + config.Target),
 		Wait:           true,
 		Timeout:        pulumi.String("5m"),
-	}, opts...)
-}
-
-func newHop(
-	ctx *pulumi.Context, config Config, bootstrap *handoff.Bootstrap, team teams.Team, opts ...pulumi.ResourceOption,
-) (*hop.Hop, error) {
-	tenant := bootstrap.Tenants[team.Name]
-	login := config.TeamCredentials[team.Name]
-	return hop.New(ctx, "team-"+team.Name, &hop.Args{
-		Namespace: team.Namespace(),
-		Account:   team.ServiceAccount(),
-		TeamRole:  RoleTeam,
-		Operator:  hop.Operator{Namespace: OperatorNamespace, Account: OperatorAccount, Role: RoleOperatorTenant},
-		Source: hop.Source{
-			URL:      config.teamURL(team.Name),
-			Branch:   team.Branch,
-			Path:     team.Path,
-			Interval: config.Interval,
-			Username: login.Username,
-			Password: login.Password,
-		},
-		Context: handoff.Tenant{
-			BackendURL:        pulumi.String(tenant.Backend),
-			GoogleCredentials: tenant.Credentials.Input(),
-			Project:           pulumi.String(bootstrap.Project),
-			Region:            pulumi.String(bootstrap.Region),
-			Instance:          pulumi.String(bootstrap.Instance),
-		},
 	}, opts...)
 }
 

@@ -15,16 +15,18 @@ import (
 // rights are the objects that decide what the platform account and the operator may do. What they apply and run must
 // never outlive them.
 type rights struct {
+	// upstream says which operator the rights are for.
+	upstream     bool
 	all          []pulumi.Resource
 	namespaces   map[string]*corev1.Namespace
 	clusterRoles map[string]*rbacv1.ClusterRole
 }
 
 // newRights makes the ClusterRoles, the platform's own namespaces and the platform account.
-func newRights(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*rights, error) {
-	made := &rights{namespaces: map[string]*corev1.Namespace{}, clusterRoles: map[string]*rbacv1.ClusterRole{}}
+func newRights(ctx *pulumi.Context, upstream bool, opts ...pulumi.ResourceOption) (*rights, error) {
+	made := &rights{upstream: upstream, namespaces: map[string]*corev1.Namespace{}, clusterRoles: map[string]*rbacv1.ClusterRole{}}
 	for _, step := range []func(*pulumi.Context, []pulumi.ResourceOption) error{
-		made.makeNamespaces, made.makeClusterRoles, made.makeAccount,
+		made.makeNamespaces, made.makeClusterRoles, made.makeAccount, made.guardOperator,
 	} {
 		if err := step(ctx, opts); err != nil {
 			return nil, err
@@ -52,6 +54,9 @@ func (r *rights) makeNamespaces(ctx *pulumi.Context, opts []pulumi.ResourceOptio
 
 func (r *rights) makeClusterRoles(ctx *pulumi.Context, opts []pulumi.ResourceOption) error {
 	roles := ClusterRoles()
+	if r.upstream {
+		roles = UpstreamClusterRoles()
+	}
 	for _, name := range sortedKeys(roles) {
 		role, err := rbacv1.NewClusterRole(ctx, "role-"+strings.TrimPrefix(name, "strata:"), &rbacv1.ClusterRoleArgs{
 			Metadata: clusterMetadata(name),
@@ -92,24 +97,31 @@ func (r *rights) makeAccount(ctx *pulumi.Context, opts []pulumi.ResourceOption) 
 
 	roles := NamespaceRoles()
 	for _, namespace := range sortedKeys(roles) {
-		role, err := rbacv1.NewRole(ctx, "platform-role-"+namespace, &rbacv1.RoleArgs{
-			Metadata: r.metadata(namespace, RolePlatform),
-			Rules:    policyRules(roles[namespace]),
-		}, r.inside(namespace, opts)...)
-		if err != nil {
+		if err := r.give(ctx, "platform", namespace, RolePlatform, roles[namespace], subjects, opts); err != nil {
 			return err
 		}
-		binding, err := rbacv1.NewRoleBinding(ctx, "platform-binding-"+namespace, &rbacv1.RoleBindingArgs{
-			Metadata: r.metadata(namespace, RolePlatform),
-			RoleRef:  roleRef("Role", role.Metadata.Name().Elem()),
-			Subjects: subjects,
-		}, r.inside(namespace, opts)...)
-		if err != nil {
-			return err
-		}
-		r.all = append(r.all, role, binding)
 	}
 	return nil
+}
+
+// give makes a Role in a namespace of the platform, and binds it.
+func (r *rights) give(
+	ctx *pulumi.Context, part, namespace, name string, rules []rbac.PolicyRule, to rbacv1.SubjectArray, opts []pulumi.ResourceOption,
+) error {
+	role, err := rbacv1.NewRole(ctx, part+"-role-"+namespace, &rbacv1.RoleArgs{
+		Metadata: r.metadata(namespace, name),
+		Rules:    policyRules(rules),
+	}, r.inside(namespace, opts)...)
+	if err != nil {
+		return err
+	}
+	binding, err := rbacv1.NewRoleBinding(ctx, part+"-binding-"+namespace, &rbacv1.RoleBindingArgs{
+		Metadata: r.metadata(namespace, name),
+		RoleRef:  roleRef("Role", role.Metadata.Name().Elem()),
+		Subjects: to,
+	}, r.inside(namespace, opts)...)
+	r.all = append(r.all, role, binding)
+	return err
 }
 
 // metadata names an object in one of the platform's namespaces, and makes it wait for the namespace.

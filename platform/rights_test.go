@@ -245,7 +245,7 @@ func TestRights(t *testing.T) {
 		{operatorUser, "patch", "pulumi.com", "stacks/status", "team-web", "x", true},
 		{operatorUser, "delete", "pulumi.com", "stacks", "team-web", "x", false},
 		{operatorUser, "get", "", "secrets", "team-web", "strata-context", true},
-		{operatorUser, "list", "", "secrets", "team-web", "", false},
+		{operatorUser, "list", "", "secrets", "team-web", "", true},
 		{operatorUser, "get", "", "secrets", "flux-system", "flux-system", false},
 		{operatorUser, "get", "", "secrets", "platform", "platform", false},
 		{operatorUser, "patch", "rbac.authorization.k8s.io", "rolebindings", "team-web", "strata-team", false},

@@ -1,6 +1,12 @@
 package platform
 
-import rbac "k8s.io/api/rbac/v1"
+import (
+	"slices"
+
+	rbac "k8s.io/api/rbac/v1"
+
+	"github.com/strata-platform/strata/components/hop"
+)
 
 // Names of the ClusterRoles that this layer makes, and of the one binding of them that sync/ makes. Nothing above this
 // layer makes ClusterRoles.
@@ -13,8 +19,13 @@ const (
 	OperatorBinding = "pulumi-operator"
 	// RoleOperatorTenant is what the operator may do in a team's namespace in addition.
 	RoleOperatorTenant = "strata:operator-tenant"
-	// RoleTeam is what a team's account may do in the team's namespace.
+	// RoleTeam is what a team's account may do in the team's namespace: RoleTeamWorkloads and RoleTeamStacks together.
 	RoleTeam = "strata:team"
+	// RoleTeamWorkloads is for what runs, RoleTeamStacks for Stacks and what their Programs make in the namespace, and
+	// RoleTeamSources for Flux's sources. Where a team has several accounts, each gets those of them that teams.yaml says.
+	RoleTeamWorkloads = "strata:team-workloads"
+	RoleTeamStacks    = "strata:team-stacks"
+	RoleTeamSources   = "strata:team-sources"
 )
 
 // Namespaces and accounts of the platform itself.
@@ -27,8 +38,29 @@ const (
 	OperatorAccount   = "pulumi-operator"
 )
 
-// ClusterRoles returns the rules of each ClusterRole of this layer, by its name.
+// ClusterRoles returns the rules of each ClusterRole of this layer, by its name, where the operator is the embedded one.
 func ClusterRoles() map[string][]rbac.PolicyRule {
+	workloads := []rbac.PolicyRule{
+		allow("", change, "configmaps", "secrets", "services", "persistentvolumeclaims"),
+		allow("apps", change, "deployments", "statefulsets"),
+		allow("batch", change, "jobs", "cronjobs"),
+		allow("autoscaling", change, "horizontalpodautoscalers"),
+		allow("policy", change, "poddisruptionbudgets"),
+		allow("networking.k8s.io", change, "ingresses"),
+		// What Flux and Pulumi look at to see whether the objects above are ready, and a team to see why not.
+		allow("", look, "pods", "events", "endpoints"),
+		allow("", []string{"get"}, "pods/log"),
+		allow("apps", look, "replicasets"),
+		allow("discovery.k8s.io", look, "endpointslices"),
+		// What the platform allows, for whoever wonders why something was refused.
+		allow(hop.PolicyGroup, look, hop.PolicyPlural),
+	}
+	stacks := []rbac.PolicyRule{
+		allow("pulumi.com", change, "stacks", "programs"),
+		// What a Program makes for the pods that use its results.
+		allow("", change, "configmaps", "secrets"),
+		allow(hop.PolicyGroup, look, hop.PolicyPlural),
+	}
 	return map[string][]rbac.PolicyRule{
 		RolePlatform: {
 			named("apiextensions.k8s.io", "customresourcedefinitions", "stacks.pulumi.com", "programs.pulumi.com"),
@@ -44,24 +76,53 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 			allow("", []string{"create", "patch"}, "events"),
 		},
 		RoleOperatorTenant: {
-			allow("", []string{"get"}, "secrets", "configmaps"),
+			// What a Stack refers to, and when that changes.
+			allow("", look, "secrets", "configmaps"),
+			allow("source.toolkit.fluxcd.io", look, sources...),
 			// A Stack runs as the account that it names, with a token of its own.
 			allow("", []string{"create"}, "serviceaccounts/token"),
 		},
-		RoleTeam: {
-			allow("", change, "configmaps", "secrets", "services", "persistentvolumeclaims"),
-			allow("apps", change, "deployments", "statefulsets"),
-			allow("batch", change, "jobs", "cronjobs"),
-			allow("autoscaling", change, "horizontalpodautoscalers"),
-			allow("policy", change, "poddisruptionbudgets"),
-			allow("networking.k8s.io", change, "ingresses"),
-			allow("pulumi.com", change, "stacks", "programs"),
-			// What Flux and Pulumi look at to see whether the objects above are ready, and a team to see why not.
-			allow("", look, "pods", "events", "endpoints"),
-			allow("", []string{"get"}, "pods/log"),
-			allow("apps", look, "replicasets"),
-			allow("discovery.k8s.io", look, "endpointslices"),
-		},
+		RoleTeam:          slices.Concat(workloads, stacks[:1]),
+		RoleTeamWorkloads: workloads,
+		RoleTeamStacks:    stacks,
+		RoleTeamSources:   {allow("source.toolkit.fluxcd.io", change, sources...)},
+	}
+}
+
+// UpstreamClusterRoles returns the same where the operator is upstream's. It keeps a copy of every Secret, ConfigMap, Pod,
+// Service and StatefulSet of the cluster in memory, so that it has to read them all; what it changes is within the teams'
+// namespaces, unlike with the ClusterRole that it comes with, by which it could put a pod into Flux's namespace.
+func UpstreamClusterRoles() map[string][]rbac.PolicyRule {
+	roles := ClusterRoles()
+	roles[RolePlatform][0] = named("apiextensions.k8s.io", "customresourcedefinitions",
+		"stacks.pulumi.com", "programs.pulumi.com", "workspaces.auto.pulumi.com", "updates.auto.pulumi.com")
+	roles[RoleOperator] = append(roles[RoleOperator],
+		allow("", look, "secrets", "configmaps", "pods", "services"),
+		allow("apps", look, "statefulsets"),
+		allow("auto.pulumi.com", look, "workspaces", "updates"),
+		allow("source.toolkit.fluxcd.io", look, sources...),
+	)
+	roles[RoleOperatorTenant] = []rbac.PolicyRule{
+		// The pod in which a Stack runs, and how the operator reaches it.
+		allow("apps", change, "statefulsets"),
+		allow("", change, "services"),
+		allow("", []string{"update", "delete"}, "pods"),
+		allow("auto.pulumi.com", change, "workspaces", "updates"),
+		allow("auto.pulumi.com", []string{"get", "patch", "update"}, "workspaces/status", "updates/status"),
+		allow("auto.pulumi.com", []string{"update"}, "workspaces/finalizers", "updates/finalizers"),
+		allow("auto.pulumi.com", []string{"use"}, "workspaces/rpc"),
+		// A run's outputs.
+		allow("", []string{"create"}, "secrets"),
+	}
+	return roles
+}
+
+// UpstreamOperatorRole returns the rules of the Role that upstream's operator has in its own namespace: one of its copies is
+// the leader, and it calls workspaces with a token of its own account.
+func UpstreamOperatorRole() []rbac.PolicyRule {
+	return []rbac.PolicyRule{
+		allow("coordination.k8s.io", change, "leases"),
+		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: []string{OperatorAccount}, Verbs: []string{"create"}},
 	}
 }
 
@@ -85,6 +146,8 @@ func NamespaceRoles() map[string][]rbac.PolicyRule {
 var (
 	look   = []string{"get", "list", "watch"}
 	change = []string{"get", "list", "watch", "create", "patch", "update", "delete"}
+
+	sources = []string{"gitrepositories", "ocirepositories", "buckets"}
 )
 
 func allow(group string, verbs []string, resources ...string) rbac.PolicyRule {

@@ -1,25 +1,24 @@
 // Package hop makes the way from the platform to one team: the namespace, the account under which the team's commits
 // are applied, what that account may do, and the team's context.
 //
+//	kind, err := hop.NewPolicyKind(ctx, "policies", pulumi.Provider(cluster))
 //	web, err := hop.New(ctx, "web", &hop.Args{
-//		Namespace: "team-web", Account: "web", TeamRole: "strata:team",
+//		Namespace: "team-web", Account: "web", Roles: []string{"strata:team"},
 //		Operator: hop.Operator{Namespace: "pulumi-kubernetes-operator", Account: "pulumi-operator", Role: "strata:operator-tenant"},
 //		Source:   hop.Source{URL: "https://git.example.com/web.git", Branch: "main", Path: "./"},
+//		Policy:   &hop.Policy{Types: []string{"gcp:sql/*", "kubernetes:core/v1:Secret"}, StackAccounts: []string{"web"}},
 //		Context:  context,
-//	}, pulumi.Provider(cluster), pulumi.DependsOn([]pulumi.Resource{flux}))
+//	}, pulumi.Provider(cluster), pulumi.DependsOn([]pulumi.Resource{flux, kind}))
 //
 // Everything that decides what the team may do is made here, under the identity of the caller. What the team's own
 // repository holds is applied under the team's account and can change none of it.
 package hop
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 
 	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
-	"github.com/pulumi/pulumi-random/sdk/v4/go/random"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/handoff"
@@ -28,8 +27,8 @@ import (
 // Type is the component's type token.
 const Type = "strata:components:Hop"
 
-// passphraseLength gives more entropy than the key that is derived from the passphrase.
-const passphraseLength = 48
+// TeamLabel is the label of a team's namespace; its value is Args.Account.
+const TeamLabel = "strata.dev/team"
 
 // Args describe a hop.
 type Args struct {
@@ -38,12 +37,22 @@ type Args struct {
 	// Account is the team's account in Namespace, made by the hop; source and sync have the same name. Required; not
 	// "default".
 	Account string
-	// TeamRole is the ClusterRole that Account gets in Namespace. Required.
-	TeamRole string
+	// Roles are the ClusterRoles that Account gets in Namespace. At least one is required.
+	Roles []string
+	// Accounts are more accounts in Namespace, each with its own rights and its own sync.
+	Accounts []Account
 	// Operator says who runs the team's Stacks. Required.
 	Operator Operator
 	// Source is the team's repository. Required.
 	Source Source
+	// Quota bounds what the namespace uses, in addition to DefaultQuota and instead of what that says, by the names that a
+	// ResourceQuota has for resources.
+	Quota map[string]string
+	// PrivateRanges are addresses in private networks that the team's pods may reach besides each other, the cluster's name
+	// service and public addresses: those of a private database or control plane, for example "10.8.0.0/24".
+	PrivateRanges []string
+	// Policy is what admission policies look up for the team. It needs the kind of NewPolicyKind; nil makes no such object.
+	Policy *Policy
 	// Context is what the team gets. Its Passphrase must be nil: the hop makes one that nobody else knows.
 	Context handoff.Tenant
 }
@@ -54,6 +63,20 @@ type Operator struct {
 	Namespace, Account string
 	// Role is the ClusterRole that it gets in the team's namespace.
 	Role string
+	// Workspaces says that it runs each Stack in a pod of the team's namespace, as upstream's operator does: then it may
+	// reach those pods, they may reach it and source-controller, and the accounts of Policy.StackAccounts may ask the API
+	// server who somebody is and what he may do, with which those pods check who calls them.
+	Workspaces bool
+}
+
+// Account is one more account in a team's namespace.
+type Account struct {
+	// Name of the account, which its sync has, too. Required; neither Args.Account nor "default".
+	Name string
+	// Roles are the ClusterRoles that it gets in the namespace. At least one is required.
+	Roles []string
+	// Path is the folder of the team's repository that is applied under it; empty means none.
+	Path string
 }
 
 // Source is a team's repository.
@@ -70,6 +93,9 @@ type Source struct {
 	// namespace, where the team can read them: never give credentials that may write to another repository.
 	Username string
 	Password handoff.Secret
+	// Webhook makes a Receiver, at which the Git server says that something was pushed. Flux's notification-controller has
+	// to be there.
+	Webhook bool
 }
 
 // Hop is a team's way into the cluster.
@@ -90,13 +116,13 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	hop := &Hop{}
 	inputs := pulumi.Map{
 		"namespace": pulumi.String(args.Namespace), "account": pulumi.String(args.Account),
-		"teamRole": pulumi.String(args.TeamRole), "url": pulumi.String(args.Source.URL),
+		"roles": pulumi.ToStringArray(args.Roles), "url": pulumi.String(args.Source.URL),
 	}
 	if err := ctx.RegisterComponentResourceV2(Type, name, inputs, hop, opts...); err != nil {
 		return nil, fmt.Errorf("make hop %s: %w", name, err)
 	}
 	b := &builder{ctx: ctx, name: name, args: args, hop: hop}
-	for _, step := range []func() error{b.namespace, b.limits, b.account, b.context, b.sync} {
+	for _, step := range []func() error{b.namespace, b.limits, b.network, b.rights, b.context, b.policy, b.sync} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("make hop %s: %w", name, err)
 		}
@@ -112,6 +138,8 @@ type builder struct {
 	hop  *Hop
 	// home is the team's namespace, with which everything in it goes.
 	home pulumi.Resource
+	// accounts are the further accounts, by name, known once they have their rights.
+	accounts map[string]pulumi.StringOutput
 
 	// beforeSync must be there for as long as anything that the team's sync applied is: the sync waits for it when it is
 	// made, and is gone before it when all is deleted.
@@ -140,6 +168,7 @@ func (b *builder) namespace() error {
 	// what reaches out of a container.
 	marks["pod-security.kubernetes.io/enforce"] = pulumi.String("baseline")
 	marks["pod-security.kubernetes.io/warn"] = pulumi.String("restricted")
+	marks[TeamLabel] = pulumi.String(b.args.Account)
 	namespace, err := corev1.NewNamespace(b.ctx, b.name+"-namespace", &corev1.NamespaceArgs{
 		Metadata: &metav1.ObjectMetaArgs{Name: pulumi.String(b.args.Namespace), Labels: marks},
 	}, b.child()...)
@@ -150,82 +179,9 @@ func (b *builder) namespace() error {
 	return nil
 }
 
-func (b *builder) context() error {
-	passphrase, err := random.NewRandomPassword(b.ctx, b.name+"-passphrase", &random.RandomPasswordArgs{
-		Length:  pulumi.Int(passphraseLength),
-		Special: pulumi.Bool(false),
-	}, b.child()...)
-	if err != nil {
-		return err
-	}
-	content := b.args.Context
-	content.Passphrase = passphrase.Result
-	secret, err := corev1.NewSecret(b.ctx, b.name+"-context", &corev1.SecretArgs{
-		Metadata:   b.metadata(handoff.TenantName),
-		StringData: content.SecretData(),
-	}, b.inside()...)
-	if err != nil {
-		return err
-	}
-	config, err := corev1.NewConfigMap(b.ctx, b.name+"-config", &corev1.ConfigMapArgs{
-		Metadata: b.metadata(handoff.TenantName),
-		Data:     content.ConfigData(),
-	}, b.inside()...)
-	b.beforeSync = append(b.beforeSync, secret, config)
-	return err
-}
-
 func labels() pulumi.StringMap {
 	return pulumi.StringMap{
 		"app.kubernetes.io/part-of":    pulumi.String("strata"),
 		"app.kubernetes.io/managed-by": pulumi.String("pulumi"),
 	}
-}
-
-func (a *Args) check() error {
-	var problems []string
-	for _, field := range []struct{ name, value string }{
-		{"namespace", a.Namespace}, {"account", a.Account}, {"team role", a.TeamRole},
-		{"operator's namespace", a.Operator.Namespace}, {"operator's account", a.Operator.Account}, {"operator's role", a.Operator.Role},
-		{"source's URL", a.Source.URL}, {"source's branch", a.Source.Branch}, {"source's path", a.Source.Path},
-	} {
-		if field.value == "" {
-			problems = append(problems, "the "+field.name+" must be given")
-		}
-	}
-	if a.Account == "default" {
-		problems = append(problems, `the account must not be "default": every pod that names no account would have the team's rights`)
-	}
-	if (a.Source.Username == "") != (a.Source.Password == "") {
-		problems = append(problems, "the source's username and password must be given together")
-	}
-	for _, role := range []string{a.TeamRole, a.Operator.Role} {
-		if role == "cluster-admin" {
-			problems = append(problems, "role cluster-admin is refused: it lets its holder give itself any other right")
-		}
-	}
-	problems = append(problems, contextProblems(a.Context)...)
-	if len(problems) > 0 {
-		return errors.New(strings.Join(problems, "; "))
-	}
-	return nil
-}
-
-func contextProblems(context handoff.Tenant) []string {
-	var problems []string
-	if context.Passphrase != nil {
-		problems = append(problems, "the context's passphrase must not be given: the hop makes it")
-	}
-	for _, field := range []struct {
-		name  string
-		value pulumi.StringInput
-	}{
-		{"backend URL", context.BackendURL}, {"Google credentials", context.GoogleCredentials},
-		{"project", context.Project}, {"region", context.Region}, {"instance", context.Instance},
-	} {
-		if field.value == nil {
-			problems = append(problems, "the context's "+field.name+" must be given")
-		}
-	}
-	return problems
 }

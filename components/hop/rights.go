@@ -3,92 +3,112 @@ package hop
 import (
 	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
-	networkingv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/networking/v1"
 	rbacv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/rbac/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-const rbacGroup = "rbac.authorization.k8s.io"
+const (
+	rbacGroup = "rbac.authorization.k8s.io"
+	// reviewerRole is Kubernetes' own ClusterRole for asking who somebody is and what he may do.
+	reviewerRole = "system:auth-delegator"
+)
 
-// account makes the team's account, and gives it and the operator their rights in the namespace.
-func (b *builder) account() error {
-	account, err := corev1.NewServiceAccount(b.ctx, b.name+"-account", &corev1.ServiceAccountArgs{
-		Metadata: b.metadata(b.args.Account),
+// rights makes the accounts, and gives them and the operator their rights in the namespace.
+func (b *builder) rights() error {
+	main, err := b.account("account", "team", Account{Name: b.args.Account, Roles: b.args.Roles})
+	if err != nil {
+		return err
+	}
+	b.hop.Account, b.accounts = main, map[string]pulumi.StringOutput{}
+	for _, account := range b.args.Accounts {
+		if b.accounts[account.Name], err = b.account("account-"+account.Name, "account-"+account.Name, account); err != nil {
+			return err
+		}
+	}
+	operator := b.args.Operator
+	if _, err := b.bind("operator", operator.Role, operator.Namespace, pulumi.String(operator.Account)); err != nil {
+		return err
+	}
+	if err := b.bareDefaultAccount(); err != nil {
+		return err
+	}
+	return b.reviewers()
+}
+
+// account makes an account with its rights, and returns its name, known once it has them.
+func (b *builder) account(part, binding string, wanted Account) (pulumi.StringOutput, error) {
+	account, err := corev1.NewServiceAccount(b.ctx, b.name+"-"+part, &corev1.ServiceAccountArgs{
+		Metadata: b.metadata(wanted.Name),
 		// The account is for Flux and for Stacks; a pod that really needs it has to ask.
 		AutomountServiceAccountToken: pulumi.Bool(false),
 	}, b.inside()...)
 	if err != nil {
-		return err
+		return pulumi.StringOutput{}, err
 	}
-	team, err := b.bind("team", b.args.TeamRole, b.args.Namespace, account.Metadata.Name().Elem())
-	if err != nil {
-		return err
+	b.beforeSync = append(b.beforeSync, account)
+	known := []any{account.Metadata.Name().Elem()}
+	for i, role := range wanted.Roles {
+		name := binding
+		if i > 0 {
+			name += "-" + lastPart(role)
+		}
+		bound, err := b.bind(name, role, b.args.Namespace, account.Metadata.Name().Elem())
+		if err != nil {
+			return pulumi.StringOutput{}, err
+		}
+		known = append(known, bound.ID())
 	}
-	operator := b.args.Operator
-	run, err := b.bind("operator", operator.Role, operator.Namespace, pulumi.String(operator.Account))
-	if err != nil {
-		return err
-	}
-	b.hop.Account = pulumi.All(account.Metadata.Name().Elem(), team.ID()).ApplyT(func(parts []any) string {
-		return parts[0].(string)
-	}).(pulumi.StringOutput)
-	b.beforeSync = append(b.beforeSync, account, team, run)
-	return nil
+	return pulumi.All(known...).ApplyT(func(of []any) string { return of[0].(string) }).(pulumi.StringOutput), nil
 }
 
 // bind gives a ClusterRole to an account, within the team's namespace only.
 func (b *builder) bind(part, role, accountNamespace string, account pulumi.StringInput) (*rbacv1.RoleBinding, error) {
-	return rbacv1.NewRoleBinding(b.ctx, b.name+"-"+part, &rbacv1.RoleBindingArgs{
+	bound, err := rbacv1.NewRoleBinding(b.ctx, b.name+"-"+part, &rbacv1.RoleBindingArgs{
 		Metadata: b.metadata("strata-" + part),
-		RoleRef: &rbacv1.RoleRefArgs{
-			ApiGroup: pulumi.String(rbacGroup), Kind: pulumi.String("ClusterRole"), Name: pulumi.String(role),
-		},
-		Subjects: rbacv1.SubjectArray{&rbacv1.SubjectArgs{
-			Kind: pulumi.String("ServiceAccount"), Namespace: pulumi.String(accountNamespace), Name: account,
-		}},
+		RoleRef:  clusterRole(role),
+		Subjects: rbacv1.SubjectArray{subject(pulumi.String(accountNamespace), account)},
 	}, b.inside()...)
+	b.beforeSync = append(b.beforeSync, bound)
+	return bound, err
 }
 
-// limits bounds what the team's pods use, and who talks to them.
-func (b *builder) limits() error {
-	quota, err := corev1.NewResourceQuota(b.ctx, b.name+"-quota", &corev1.ResourceQuotaArgs{
-		Metadata: b.metadata("strata"),
-		Spec: &corev1.ResourceQuotaSpecArgs{Hard: pulumi.StringMap{
-			"requests.cpu":           pulumi.String("4"),
-			"requests.memory":        pulumi.String("8Gi"),
-			"limits.memory":          pulumi.String("16Gi"),
-			"services.nodeports":     pulumi.String("0"),
-			"services.loadbalancers": pulumi.String("0"),
-		}},
+// bareDefaultAccount keeps the token of the namespace's default account out of pods that do not ask for it. The account
+// is made by Kubernetes and others may put things into it, so that one field is ours and no more.
+func (b *builder) bareDefaultAccount() error {
+	_, err := corev1.NewServiceAccountPatch(b.ctx, b.name+"-default-account", &corev1.ServiceAccountPatchArgs{
+		Metadata:                     &metav1.ObjectMetaPatchArgs{Name: pulumi.String("default"), Namespace: b.hop.Namespace},
+		AutomountServiceAccountToken: pulumi.Bool(false),
 	}, b.inside()...)
-	if err != nil {
-		return err
-	}
-	// The quota counts what pods ask for, so that a pod that says nothing needs a default.
-	limits, err := corev1.NewLimitRange(b.ctx, b.name+"-limits", &corev1.LimitRangeArgs{
-		Metadata: b.metadata("strata"),
-		Spec: &corev1.LimitRangeSpecArgs{Limits: corev1.LimitRangeItemArray{&corev1.LimitRangeItemArgs{
-			Type:           pulumi.String("Container"),
-			DefaultRequest: pulumi.StringMap{"cpu": pulumi.String("100m"), "memory": pulumi.String("128Mi")},
-			Default:        pulumi.StringMap{"memory": pulumi.String("512Mi")},
-		}}},
-	}, b.inside()...)
-	if err != nil {
-		return err
-	}
-	// What comes in comes from the team's own pods, unless a policy of the platform says more.
-	policy, err := networkingv1.NewNetworkPolicy(b.ctx, b.name+"-network", &networkingv1.NetworkPolicyArgs{
-		Metadata: b.metadata("strata-own-pods-only"),
-		Spec: &networkingv1.NetworkPolicySpecArgs{
-			PodSelector: &metav1.LabelSelectorArgs{},
-			PolicyTypes: pulumi.StringArray{pulumi.String("Ingress")},
-			Ingress: networkingv1.NetworkPolicyIngressRuleArray{&networkingv1.NetworkPolicyIngressRuleArgs{
-				From: networkingv1.NetworkPolicyPeerArray{&networkingv1.NetworkPolicyPeerArgs{
-					PodSelector: &metav1.LabelSelectorArgs{},
-				}},
-			}},
-		},
-	}, b.inside()...)
-	b.beforeSync = append(b.beforeSync, quota, limits, policy)
 	return err
+}
+
+// reviewers lets the pods in which upstream's operator runs Stacks check who calls them. Reviews are not within a
+// namespace, and neither is the binding; they change nothing and show no content.
+func (b *builder) reviewers() error {
+	if !b.args.Operator.Workspaces || b.args.Policy == nil || len(b.args.Policy.StackAccounts) == 0 {
+		return nil
+	}
+	var subjects rbacv1.SubjectArray
+	for _, account := range b.args.Policy.StackAccounts {
+		subjects = append(subjects, subject(b.hop.Namespace, pulumi.String(account)))
+	}
+	bound, err := rbacv1.NewClusterRoleBinding(b.ctx, b.name+"-reviewers", &rbacv1.ClusterRoleBindingArgs{
+		Metadata: &metav1.ObjectMetaArgs{
+			Name: pulumi.String("strata:" + b.args.Namespace + ":reviewers"), Labels: labels(),
+			// Nothing is owned by a binding, so that there is nothing to wait for when it goes.
+			Annotations: pulumi.StringMap{"pulumi.com/deletionPropagationPolicy": pulumi.String("background")},
+		},
+		RoleRef:  clusterRole(reviewerRole),
+		Subjects: subjects,
+	}, b.child()...)
+	b.beforeSync = append(b.beforeSync, bound)
+	return err
+}
+
+func clusterRole(name string) *rbacv1.RoleRefArgs {
+	return &rbacv1.RoleRefArgs{ApiGroup: pulumi.String(rbacGroup), Kind: pulumi.String("ClusterRole"), Name: pulumi.String(name)}
+}
+
+func subject(namespace, account pulumi.StringInput) *rbacv1.SubjectArgs {
+	return &rbacv1.SubjectArgs{Kind: pulumi.String("ServiceAccount"), Namespace: namespace, Name: account}
 }

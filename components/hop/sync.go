@@ -9,7 +9,7 @@ import (
 // syncTimeout is how long what the team commits may take to be ready; a database is among it.
 const syncTimeout = "5m"
 
-// sync makes Flux apply the team's repository in the team's namespace, under the team's account.
+// sync makes Flux apply the team's repository in the team's namespace, each folder under the account that it is for.
 func (b *builder) sync() error {
 	repository := fluxcd.Git{URL: pulumi.String(b.args.Source.URL), Branch: pulumi.String(b.args.Source.Branch)}
 	if b.args.Source.Username != "" {
@@ -27,12 +27,36 @@ func (b *builder) sync() error {
 	if err != nil {
 		return err
 	}
-	_, err = fluxcd.NewSync(b.ctx, b.name+"-sync", &fluxcd.SyncArgs{
+	if err := b.apply("sync", b.args.Account, b.hop.Account, b.args.Source.Path, source); err != nil {
+		return err
+	}
+	for _, account := range b.args.Accounts {
+		if account.Path == "" {
+			continue
+		}
+		if err := b.apply("sync-"+account.Name, account.Name, b.accounts[account.Name], account.Path, source); err != nil {
+			return err
+		}
+	}
+	if !b.args.Source.Webhook {
+		return nil
+	}
+	_, err = fluxcd.NewReceiver(b.ctx, b.name+"-receiver", &fluxcd.ReceiverArgs{
+		Namespace: b.hop.Namespace,
+		Name:      pulumi.String(b.args.Account),
+		Sources:   []*fluxcd.Source{source},
+	}, b.child()...)
+	return err
+}
+
+// apply makes Flux apply a folder of the team's repository under an account.
+func (b *builder) apply(part, name string, account pulumi.StringInput, path string, source *fluxcd.Source) error {
+	_, err := fluxcd.NewSync(b.ctx, b.name+"-"+part, &fluxcd.SyncArgs{
 		Namespace:       b.hop.Namespace,
-		Name:            pulumi.String(b.args.Account),
+		Name:            pulumi.String(name),
 		Source:          source,
-		ServiceAccount:  b.hop.Account,
-		Path:            pulumi.String(b.args.Source.Path),
+		ServiceAccount:  account,
+		Path:            pulumi.String(path),
 		TargetNamespace: b.hop.Namespace,
 		Wait:            true,
 		Timeout:         pulumi.String(syncTimeout),

@@ -1,0 +1,128 @@
+package hop
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/strata-platform/strata/handoff"
+)
+
+// check reports everything that is wrong with a hop at once.
+func (a *Args) check() error {
+	var problems []string
+	for _, field := range []struct{ name, value string }{
+		{"namespace", a.Namespace}, {"account", a.Account},
+		{"operator's namespace", a.Operator.Namespace}, {"operator's account", a.Operator.Account}, {"operator's role", a.Operator.Role},
+		{"source's URL", a.Source.URL}, {"source's branch", a.Source.Branch}, {"source's path", a.Source.Path},
+	} {
+		if field.value == "" {
+			problems = append(problems, "the "+field.name+" must be given")
+		}
+	}
+	if a.Operator.Role == administrator {
+		problems = append(problems, administratorProblem("the operator"))
+	}
+	if (a.Source.Username == "") != (a.Source.Password == "") {
+		problems = append(problems, "the source's username and password must be given together")
+	}
+	problems = append(problems, accountProblems("the account", Account{Name: a.Account, Roles: a.Roles})...)
+	problems = append(problems, a.furtherAccountProblems()...)
+	problems = append(problems, a.limitProblems()...)
+	if a.Policy != nil {
+		problems = append(problems, a.Policy.problems(a.accountNames())...)
+	}
+	problems = append(problems, contextProblems(a.Context)...)
+	if len(problems) > 0 {
+		return errors.New(strings.Join(problems, "; "))
+	}
+	return nil
+}
+
+// administrator is the ClusterRole that no tenant gets, not even in a namespace: it holds the right to give rights.
+const administrator = "cluster-admin"
+
+func administratorProblem(who string) string {
+	return who + " must not have role cluster-admin: it lets its holder give itself any other right"
+}
+
+func accountProblems(who string, account Account) []string {
+	var problems []string
+	if account.Name == "default" {
+		problems = append(problems, who+` must not be "default": every pod that names no account would have its rights`)
+	}
+	if len(account.Roles) == 0 {
+		problems = append(problems, who+"'s roles must be given")
+	}
+	if slices.Contains(account.Roles, administrator) {
+		problems = append(problems, administratorProblem(who))
+	}
+	return problems
+}
+
+func (a *Args) furtherAccountProblems() []string {
+	var problems []string
+	taken := map[string]bool{a.Account: true}
+	for i, account := range a.Accounts {
+		who := fmt.Sprintf("account %d", i+1)
+		if account.Name != "" {
+			who = "account " + account.Name
+		} else {
+			problems = append(problems, who+"'s name must be given")
+		}
+		if taken[account.Name] {
+			problems = append(problems, who+" is there twice")
+		}
+		taken[account.Name] = true
+		problems = append(problems, accountProblems(who, account)...)
+	}
+	return problems
+}
+
+func (a *Args) limitProblems() []string {
+	var problems []string
+	for _, name := range sortedKeys(a.Quota) {
+		if _, err := resource.ParseQuantity(a.Quota[name]); err != nil {
+			problems = append(problems, fmt.Sprintf("the quota of %s is %q, which is not a quantity", name, a.Quota[name]))
+		}
+	}
+	for _, each := range a.PrivateRanges {
+		if prefix, err := netip.ParsePrefix(each); err != nil || !isPrivate(prefix) {
+			problems = append(problems, fmt.Sprintf("private range %q is not a range of private addresses, such as 10.8.0.0/24", each))
+		}
+	}
+	return problems
+}
+
+// accountNames are the accounts that the hop makes.
+func (a *Args) accountNames() []string {
+	names := []string{a.Account}
+	for _, account := range a.Accounts {
+		names = append(names, account.Name)
+	}
+	return names
+}
+
+func contextProblems(context handoff.Tenant) []string {
+	var problems []string
+	if context.Passphrase != nil {
+		problems = append(problems, "the context's passphrase must not be given: the hop makes it")
+	}
+	for _, field := range []struct {
+		name  string
+		value pulumi.StringInput
+	}{
+		{"backend URL", context.BackendURL}, {"Google credentials", context.GoogleCredentials},
+		{"project", context.Project}, {"region", context.Region}, {"instance", context.Instance},
+	} {
+		if field.value == nil {
+			problems = append(problems, "the context's "+field.name+" must be given")
+		}
+	}
+	return problems
+}

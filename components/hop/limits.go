@@ -1,0 +1,50 @@
+package hop
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// DefaultQuota is what a namespace may use where Args.Quota says nothing else.
+func DefaultQuota() map[string]string {
+	return map[string]string{
+		"requests.cpu":           "4",
+		"requests.memory":        "8Gi",
+		"limits.memory":          "16Gi",
+		"pods":                   "50",
+		"persistentvolumeclaims": "20",
+		"requests.storage":       "100Gi",
+		// Ports of the nodes and addresses outside of the cluster are the platform's to give.
+		"services.nodeports":     "0",
+		"services.loadbalancers": "0",
+	}
+}
+
+// limits bounds what the team's pods use.
+func (b *builder) limits() error {
+	hard := DefaultQuota()
+	maps.Copy(hard, b.args.Quota)
+	quota, err := corev1.NewResourceQuota(b.ctx, b.name+"-quota", &corev1.ResourceQuotaArgs{
+		Metadata: b.metadata("strata"),
+		Spec:     &corev1.ResourceQuotaSpecArgs{Hard: pulumi.ToStringMap(hard)},
+	}, b.inside()...)
+	if err != nil {
+		return err
+	}
+	// The quota counts what pods ask for, so that a pod that says nothing needs a default.
+	limits, err := corev1.NewLimitRange(b.ctx, b.name+"-limits", &corev1.LimitRangeArgs{
+		Metadata: b.metadata("strata"),
+		Spec: &corev1.LimitRangeSpecArgs{Limits: corev1.LimitRangeItemArray{&corev1.LimitRangeItemArgs{
+			Type:           pulumi.String("Container"),
+			DefaultRequest: pulumi.StringMap{"cpu": pulumi.String("100m"), "memory": pulumi.String("128Mi")},
+			Default:        pulumi.StringMap{"memory": pulumi.String("512Mi")},
+		}}},
+	}, b.inside()...)
+	b.beforeSync = append(b.beforeSync, quota, limits)
+	return err
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,113 @@
+package hop
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
+	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/apiextensions"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/handoff"
+)
+
+// Policy is what a team is allowed beyond what its roles can say, for admission policies to look up: one TenantPolicy by
+// the name PolicyName in the team's namespace, which the team may read and not change.
+type Policy struct {
+	// Types are the types of resources that the team's Programs may declare: a type as a Program writes it
+	// (gcp:sql/user:User or gcp:sql:User), all of a module (gcp:sql/*) or all of a package (random:*).
+	Types []string
+	// StackAccounts are the accounts that the team's Stacks may run as. Each must be one that the hop makes.
+	StackAccounts []string
+	// Sources are the addresses of repositories that the team's sources and Stacks may take besides Args.Source.
+	Sources []string
+	// Contact says whom to ask for more.
+	Contact string
+}
+
+// policy makes the team's TenantPolicy.
+func (b *builder) policy() error {
+	given := b.args.Policy
+	if given == nil {
+		return nil
+	}
+	names, prefixes := forms(given.Types)
+	object, err := apiextensions.NewCustomResource(b.ctx, b.name+"-policy", &apiextensions.CustomResourceArgs{
+		ApiVersion: pulumi.String(PolicyGroup + "/" + PolicyVersion),
+		Kind:       pulumi.String(PolicyKind),
+		Metadata:   b.metadata(PolicyName),
+		OtherFields: kubernetes.UntypedArgs{"spec": pulumi.Map{
+			"team":          pulumi.String(b.args.Account),
+			"contact":       pulumi.String(given.Contact),
+			"types":         pulumi.ToStringArray(given.Types),
+			"typeNames":     pulumi.ToStringArray(names),
+			"typePrefixes":  pulumi.ToStringArray(prefixes),
+			"stackAccounts": pulumi.ToStringArray(given.StackAccounts),
+			"sourceUrls":    pulumi.ToStringArray(append([]string{b.args.Source.URL}, given.Sources...)),
+			"context": pulumi.Map{
+				"name":       pulumi.String(handoff.TenantName),
+				"backendUrl": b.args.Context.BackendURL,
+			},
+		}},
+	}, b.inside()...)
+	b.beforeSync = append(b.beforeSync, object)
+	return err
+}
+
+// forms returns every way in which a Program can write the given types: whole names, and the beginnings of names. Pulumi
+// takes gcp:sql:User for gcp:sql/user:User, and random:Pet for random:index/pet:Pet.
+func forms(types []string) (names, prefixes []string) {
+	for _, each := range types {
+		if head, isPattern := strings.CutSuffix(each, "*"); isPattern {
+			prefixes = append(prefixes, head)
+			if module := strings.TrimRight(head, ":/"); strings.Contains(module, ":") {
+				prefixes = append(prefixes, module+":", module+"/")
+			}
+			continue
+		}
+		names = append(names, each)
+		parts := strings.Split(each, ":")
+		pkg, name := parts[0], parts[len(parts)-1]
+		module := "index"
+		if len(parts) > 2 {
+			module = strings.TrimSuffix(parts[1], "/"+decapitalised(name))
+		}
+		names = append(names, pkg+":"+module+":"+name, pkg+":"+module+"/"+decapitalised(name)+":"+name)
+		if module == "index" {
+			names = append(names, pkg+":"+name)
+		}
+	}
+	slices.Sort(names)
+	slices.Sort(prefixes)
+	return slices.Compact(names), slices.Compact(prefixes)
+}
+
+func decapitalised(name string) string {
+	if name == "" {
+		return ""
+	}
+	return strings.ToLower(name[:1]) + name[1:]
+}
+
+func (p *Policy) problems(accounts []string) []string {
+	var problems []string
+	for _, each := range p.Types {
+		head, isPattern := strings.CutSuffix(each, "*")
+		if isPattern && !strings.HasSuffix(head, ":") && !strings.HasSuffix(head, "/") || !strings.Contains(each, ":") {
+			problems = append(problems, fmt.Sprintf("type %q is neither one, such as gcp:sql/user:User, nor the beginning of some, such as gcp:sql/*", each))
+		}
+		if strings.HasPrefix(each, "pulumi:") {
+			problems = append(problems, fmt.Sprintf("type %q is refused: a Program would read other stacks, or bring its own credentials", each))
+		}
+	}
+	for _, account := range p.StackAccounts {
+		if !slices.Contains(accounts, account) {
+			problems = append(problems, fmt.Sprintf("Stacks cannot run as %q, which is no account of the hop", account))
+		}
+	}
+	return problems
+}
+
+// lastPart is what a role is called after its last colon.
+func lastPart(role string) string { return role[strings.LastIndex(role, ":")+1:] }

@@ -1,0 +1,84 @@
+package hop
+
+import (
+	apiextensionsv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/apiextensions/v1"
+	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// The kind of the objects that say what a team is allowed.
+const (
+	// PolicyGroup, PolicyVersion and PolicyKind are the kind's, PolicyPlural is its resource.
+	PolicyGroup   = "strata.dev"
+	PolicyVersion = "v1"
+	PolicyKind    = "TenantPolicy"
+	PolicyPlural  = "tenantpolicies"
+	// PolicyName is the name of the one object in a team's namespace.
+	PolicyName = "strata"
+)
+
+// NewPolicyKind makes the kind TenantPolicy known to the cluster. It is needed once in a cluster, before hops whose
+// Args.Policy is given. The provider for the cluster comes by opts.
+func NewPolicyKind(ctx *pulumi.Context, name string, opts ...pulumi.ResourceOption) (*apiextensionsv1.CustomResourceDefinition, error) {
+	return apiextensionsv1.NewCustomResourceDefinition(ctx, name, &apiextensionsv1.CustomResourceDefinitionArgs{
+		Metadata: &metav1.ObjectMetaArgs{
+			Name: pulumi.String(PolicyPlural + "." + PolicyGroup), Labels: labels(),
+			Annotations: pulumi.StringMap{"pulumi.com/deletionPropagationPolicy": pulumi.String("background")},
+		},
+		Spec: &apiextensionsv1.CustomResourceDefinitionSpecArgs{
+			Group: pulumi.String(PolicyGroup),
+			Scope: pulumi.String("Namespaced"),
+			Names: &apiextensionsv1.CustomResourceDefinitionNamesArgs{
+				Kind: pulumi.String(PolicyKind), ListKind: pulumi.String(PolicyKind + "List"),
+				Plural: pulumi.String(PolicyPlural), Singular: pulumi.String("tenantpolicy"),
+			},
+			Versions: apiextensionsv1.CustomResourceDefinitionVersionArray{&apiextensionsv1.CustomResourceDefinitionVersionArgs{
+				Name: pulumi.String(PolicyVersion), Served: pulumi.Bool(true), Storage: pulumi.Bool(true),
+				Schema: &apiextensionsv1.CustomResourceValidationArgs{OpenAPIV3Schema: policySchema()},
+			}},
+		},
+	}, opts...)
+}
+
+// policySchema bounds each list, so that the API server can tell what an expression over it costs at most.
+func policySchema() *apiextensionsv1.JSONSchemaPropsArgs {
+	spec := object("What admission policies look up for the team of this namespace.", apiextensionsv1.JSONSchemaPropsMap{
+		"team":          text("The team's name."),
+		"contact":       text("Whom to ask for more."),
+		"types":         texts("Types of resources that Programs may declare, as they were given: for messages."),
+		"typeNames":     texts("The same types, each in every way in which a Program can write it."),
+		"typePrefixes":  texts("Beginnings of types that Programs may declare."),
+		"stackAccounts": texts("Service accounts that Stacks may run as."),
+		"sourceUrls":    texts("Repositories that sources and Stacks may take."),
+		"context": object("What the team's Stacks get from the platform.", apiextensionsv1.JSONSchemaPropsMap{
+			"name":       text("Name of the Secret and of the ConfigMap with it."),
+			"backendUrl": text("The one backend that keeps the state of the team's Stacks."),
+		}),
+	})
+	spec.Required = pulumi.ToStringArray([]string{
+		"team", "contact", "types", "typeNames", "typePrefixes", "stackAccounts", "sourceUrls", "context",
+	})
+	whole := object("What a team is allowed, for admission policies. Made by layer 2; nothing above it changes it.",
+		apiextensionsv1.JSONSchemaPropsMap{"spec": spec})
+	whole.Required = pulumi.ToStringArray([]string{"spec"})
+	return whole
+}
+
+func object(description string, fields apiextensionsv1.JSONSchemaPropsMap) *apiextensionsv1.JSONSchemaPropsArgs {
+	return &apiextensionsv1.JSONSchemaPropsArgs{
+		Type: pulumi.String("object"), Description: pulumi.String(description), Properties: fields,
+	}
+}
+
+func text(description string) *apiextensionsv1.JSONSchemaPropsArgs {
+	return &apiextensionsv1.JSONSchemaPropsArgs{
+		Type: pulumi.String("string"), Description: pulumi.String(description), MaxLength: pulumi.Int(512),
+	}
+}
+
+func texts(description string) *apiextensionsv1.JSONSchemaPropsArgs {
+	return &apiextensionsv1.JSONSchemaPropsArgs{
+		Type: pulumi.String("array"), Description: pulumi.String(description), MaxItems: pulumi.Int(256),
+		Items: &apiextensionsv1.JSONSchemaPropsArgs{Type: pulumi.String("string"), MaxLength: pulumi.Int(512)},
+	}
+}

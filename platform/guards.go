@@ -1,0 +1,96 @@
+package platform
+
+import (
+	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
+	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
+	networkingv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/networking/v1"
+	rbacv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/rbac/v1"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/fluxcd"
+	"github.com/strata-platform/strata/components/hop"
+)
+
+// Ports of upstream's operator and of source-controller, by the names that their pods have for them.
+const (
+	programPort  = "http-fileserver"
+	artifactPort = "http"
+)
+
+// guardOperator keeps others away from the operator, and gives upstream's what it needs in its own namespace.
+func (r *rights) guardOperator(ctx *pulumi.Context, opts []pulumi.ResourceOption) error {
+	if r.upstream {
+		operator := rbacv1.SubjectArray{&rbacv1.SubjectArgs{
+			Kind: pulumi.String("ServiceAccount"), Namespace: pulumi.String(OperatorNamespace), Name: pulumi.String(OperatorAccount),
+		}}
+		if err := r.give(ctx, "operator", OperatorNamespace, RoleOperator, UpstreamOperatorRole(), operator, opts); err != nil {
+			return err
+		}
+	}
+	var callers networkingv1.NetworkPolicyIngressRuleArray
+	if r.upstream {
+		callers = append(callers, from(programPort, workspaces()))
+	}
+	policy, err := networkingv1.NewNetworkPolicy(ctx, "operator-network", &networkingv1.NetworkPolicyArgs{
+		Metadata: r.metadata(OperatorNamespace, "strata"),
+		Spec: &networkingv1.NetworkPolicySpecArgs{
+			PodSelector: &metav1.LabelSelectorArgs{},
+			PolicyTypes: pulumi.ToStringArray([]string{"Ingress"}),
+			Ingress:     callers,
+		},
+	}, r.inside(OperatorNamespace, opts)...)
+	r.all = append(r.all, policy)
+	return err
+}
+
+// guardFlux adds to Flux's namespace, which is the Flux provider's and is changed in place: nothing in it reaches its node,
+// and the pods that run Stacks get their sources.
+func guardFlux(ctx *pulumi.Context, upstream bool, opts ...pulumi.ResourceOption) error {
+	_, err := corev1.NewNamespacePatch(ctx, "flux-pod-security", &corev1.NamespacePatchArgs{
+		Metadata: &metav1.ObjectMetaPatchArgs{
+			Name:   pulumi.String(fluxcd.Namespace),
+			Labels: pulumi.StringMap{"pod-security.kubernetes.io/enforce": pulumi.String("restricted")},
+		},
+	}, opts...)
+	if err != nil {
+		return err
+	}
+	callers := networkingv1.NetworkPolicyPeerArray{podsOf(OperatorNamespace)}
+	if upstream {
+		callers = append(callers, workspaces())
+	}
+	_, err = networkingv1.NewNetworkPolicy(ctx, "flux-artifacts", &networkingv1.NetworkPolicyArgs{
+		Metadata: &metav1.ObjectMetaArgs{
+			Name: pulumi.String("strata-artifacts"), Namespace: pulumi.String(fluxcd.Namespace), Labels: labels(),
+		},
+		Spec: &networkingv1.NetworkPolicySpecArgs{
+			PodSelector: &metav1.LabelSelectorArgs{MatchLabels: pulumi.StringMap{"app": pulumi.String("source-controller")}},
+			PolicyTypes: pulumi.ToStringArray([]string{"Ingress"}),
+			Ingress:     networkingv1.NetworkPolicyIngressRuleArray{from(artifactPort, callers...)},
+		},
+	}, opts...)
+	return err
+}
+
+// workspaces are the pods in the teams' namespaces in which upstream's operator runs Stacks.
+func workspaces() *networkingv1.NetworkPolicyPeerArgs {
+	return &networkingv1.NetworkPolicyPeerArgs{
+		NamespaceSelector: &metav1.LabelSelectorArgs{MatchExpressions: metav1.LabelSelectorRequirementArray{
+			&metav1.LabelSelectorRequirementArgs{Key: pulumi.String(hop.TeamLabel), Operator: pulumi.String("Exists")},
+		}},
+		PodSelector: &metav1.LabelSelectorArgs{MatchLabels: pulumi.StringMap{hop.WorkspaceLabel: pulumi.String(hop.WorkspaceValue)}},
+	}
+}
+
+func podsOf(namespace string) *networkingv1.NetworkPolicyPeerArgs {
+	return &networkingv1.NetworkPolicyPeerArgs{NamespaceSelector: &metav1.LabelSelectorArgs{
+		MatchLabels: pulumi.StringMap{"kubernetes.io/metadata.name": pulumi.String(namespace)},
+	}}
+}
+
+func from(port string, peers ...networkingv1.NetworkPolicyPeerInput) *networkingv1.NetworkPolicyIngressRuleArgs {
+	return &networkingv1.NetworkPolicyIngressRuleArgs{
+		From:  networkingv1.NetworkPolicyPeerArray(peers),
+		Ports: networkingv1.NetworkPolicyPortArray{&networkingv1.NetworkPolicyPortArgs{Port: pulumi.String(port)}},
+	}
+}

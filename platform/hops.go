@@ -1,0 +1,73 @@
+package platform
+
+import (
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/teams"
+)
+
+// newHop makes a team's way into the cluster out of what teams.yaml, the configuration and layer 1 say of the team.
+func newHop(
+	ctx *pulumi.Context, config Config, bootstrap *handoff.Bootstrap, team teams.Team, opts ...pulumi.ResourceOption,
+) (*hop.Hop, error) {
+	tenant := bootstrap.Tenants[team.Name]
+	login := config.TeamCredentials[team.Name]
+	args := &hop.Args{
+		Namespace: team.Namespace(),
+		Account:   team.ServiceAccount(),
+		Roles:     teamRoles(team.May),
+		Operator: hop.Operator{
+			Namespace: OperatorNamespace, Account: OperatorAccount, Role: RoleOperatorTenant, Workspaces: config.upstreamOperator(),
+		},
+		Source: hop.Source{
+			URL:      config.teamURL(team.Name),
+			Branch:   team.Branch,
+			Path:     team.Path,
+			Interval: config.Interval,
+			Username: login.Username,
+			Password: login.Password,
+			Webhook:  config.hasReceivers(),
+		},
+		Quota:         team.Quota.Hard(),
+		PrivateRanges: config.PrivateRanges,
+		Policy: &hop.Policy{
+			Types:         team.Allow,
+			StackAccounts: team.StackAccounts(),
+			Sources:       team.Sources,
+			Contact:       config.Contact,
+		},
+		Context: handoff.Tenant{
+			BackendURL:        pulumi.String(tenant.Backend),
+			GoogleCredentials: tenant.Credentials.Input(),
+			Project:           pulumi.String(bootstrap.Project),
+			Region:            pulumi.String(bootstrap.Region),
+			Instance:          pulumi.String(bootstrap.Instance),
+		},
+	}
+	for _, account := range team.Accounts {
+		args.Accounts = append(args.Accounts, hop.Account{Name: account.Name, Roles: teamRoles(account.May), Path: account.Path})
+	}
+	return hop.New(ctx, "team-"+team.Name, args, opts...)
+}
+
+// teamRoles are the ClusterRoles for what teams.yaml says that an account may do.
+func teamRoles(may []string) []string {
+	var roles []string
+	workloads, stacks := slices.Contains(may, teams.MayWorkloads), slices.Contains(may, teams.MayStacks)
+	switch {
+	case workloads && stacks:
+		roles = append(roles, RoleTeam)
+	case workloads:
+		roles = append(roles, RoleTeamWorkloads)
+	case stacks:
+		roles = append(roles, RoleTeamStacks)
+	}
+	if slices.Contains(may, teams.MaySources) {
+		roles = append(roles, RoleTeamSources)
+	}
+	return roles
+}

@@ -1,0 +1,158 @@
+package platform_test
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/internal/pulumitest"
+	"github.com/strata-platform/strata/platform"
+)
+
+const (
+	policyType      = "kubernetes:strata.dev/v1:TenantPolicy"
+	quotaType       = "kubernetes:core/v1:ResourceQuota"
+	roleBindingType = "kubernetes:rbac.authorization.k8s.io/v1:RoleBinding"
+	networkType     = "kubernetes:networking.k8s.io/v1:NetworkPolicy"
+	receiverType    = "kubernetes:notification.toolkit.fluxcd.io/v1:Receiver"
+)
+
+// withTeams replaces the list of teams.
+func withTeams(t *testing.T, list string, edit func(*platform.Config)) *pulumitest.Engine {
+	t.Helper()
+	return below(t, func(c *platform.Config) {
+		if err := os.WriteFile(c.TeamsFile, []byte("apiVersion: strata/v1\nkind: Teams\nteams:\n"+list), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if edit != nil {
+			edit(c)
+		}
+	})
+}
+
+func TestWhatTeamsYamlGivesReachesTheHop(t *testing.T) {
+	engine := withTeams(t, `
+- name: web
+  allow: [gcp:sql/*]
+  quota: {pods: "7"}
+  sources: [https://git.example.com/shared.git]
+  may: [workloads]
+  accounts: [{name: infra, may: [sources, stacks], path: ./infra}]
+- name: api
+`, func(c *platform.Config) { c.Contact = "#platform" })
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, engine.Get(t, policyType, "team-web-policy"), map[string]any{
+		"spec.types": []any{"gcp:sql/*"}, "spec.stackAccounts": []any{"infra"}, "spec.contact": "#platform",
+		"spec.sourceUrls":         []any{"https://git.example.com/teams/web.git", "https://git.example.com/shared.git"},
+		"spec.context.backendUrl": "gs://acme-web",
+	})
+	expect(t, engine.Get(t, policyType, "team-api-policy"), map[string]any{
+		"spec.stackAccounts": []any{"api"}, "spec.sourceUrls": []any{"https://git.example.com/teams/api.git"},
+		"spec.types": []any{"gcp:sql/database:Database", "gcp:sql/user:User", "random:*", "kubernetes:core/v1:ConfigMap", "kubernetes:core/v1:Secret"},
+	})
+	expect(t, engine.Get(t, quotaType, "team-web-quota"), map[string]any{"spec.hard.pods": "7"})
+	for binding, role := range map[string]string{
+		"team-web-team": "strata:team-workloads", "team-web-account-infra": "strata:team-stacks",
+		"team-web-account-infra-team-sources": "strata:team-sources", "team-api-team": "strata:team",
+	} {
+		expect(t, engine.Get(t, roleBindingType, binding), map[string]any{"roleRef.name": role})
+	}
+	expect(t, engine.Get(t, kustomizationType, "team-web-sync-infra-kustomization"), map[string]any{
+		"spec.path": "./infra", "spec.serviceAccountName": "infra",
+	})
+	kind := engine.Get(t, "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition", "tenant-policies")
+	for _, each := range engine.OfType(hop.Type) {
+		if !each.DependsOn(kind) {
+			t.Errorf("%s does not wait for the kind of its policy", each.URN)
+		}
+	}
+}
+
+func TestTheTargetDecidesForWhichOperatorTheRightsAre(t *testing.T) {
+	for target, upstream := range map[string]bool{"gke": true, "local": false} {
+		t.Run(target, func(t *testing.T) {
+			engine := below(t, func(c *platform.Config) { c.Target = target })
+			if err := run(engine); err != nil {
+				t.Fatal(err)
+			}
+			want := platform.ClusterRoles()
+			if upstream {
+				want = platform.UpstreamClusterRoles()
+			}
+			for _, role := range engine.OfType(clusterRoleType) {
+				name, _ := pulumitest.Plain(t, role.Inputs, "metadata.name")
+				rules, _ := pulumitest.Plain(t, role.Inputs, "rules")
+				if got := len(rules.([]any)); got != len(want[name.(string)]) {
+					t.Errorf("%s has %d rules, want %d", name, got, len(want[name.(string)]))
+				}
+			}
+			for part, type_ := range map[string]string{"team-web-workspaces": networkType, "operator-role-pulumi-kubernetes-operator": roleType, "team-web-reviewers": clusterRoleBindingType} {
+				made := slices.ContainsFunc(engine.OfType(type_), func(r pulumitest.Resource) bool { return r.Name == part })
+				if made != upstream {
+					t.Errorf("%s is made: %v, want %v", part, made, upstream)
+				}
+			}
+		})
+	}
+}
+
+func TestFluxIsToldOfAPushWhereItsNotificationControllerRuns(t *testing.T) {
+	for name, test := range map[string]struct {
+		components []string
+		want       []string
+	}{
+		"with it":    {[]string{"source-controller", "kustomize-controller", "notification-controller"}, []string{"platform-receiver-receiver", "team-api-receiver-receiver", "team-web-receiver-receiver"}},
+		"without it": {[]string{"source-controller", "kustomize-controller"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			engine := below(t, func(c *platform.Config) { c.FluxComponents = test.components })
+			if err := run(engine); err != nil {
+				t.Fatal(err)
+			}
+			var made []string
+			for _, receiver := range engine.OfType(receiverType) {
+				made = append(made, receiver.Name)
+			}
+			if !slices.Equal(made, test.want) {
+				t.Errorf("Receivers are %q, want %q", made, test.want)
+			}
+		})
+	}
+}
+
+func TestWhatOthersKeepIsPatched(t *testing.T) {
+	engine := below(t, nil)
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	flux := engine.OfType(fluxType)[0]
+	patch := engine.Get(t, "kubernetes:core/v1:NamespacePatch", "flux-pod-security")
+	expect(t, patch, map[string]any{
+		"metadata.name": "flux-system", `metadata.labels["pod-security.kubernetes.io/enforce"]`: "restricted",
+	})
+	if !patch.DependsOn(flux) {
+		t.Error("the patch does not wait for the namespace")
+	}
+	for _, account := range engine.OfType("kubernetes:core/v1:ServiceAccount") {
+		if name, _ := pulumitest.Plain(t, account.Inputs, "metadata.name"); name == "default" {
+			t.Errorf("%s takes over an account that Kubernetes keeps", account.URN)
+		}
+	}
+}
+
+func TestThereAreFewResourcesPerTeam(t *testing.T) {
+	count := func(list string) int {
+		engine := withTeams(t, list, func(c *platform.Config) { c.Target = "local"; c.TeamCredentials = nil })
+		if err := run(engine); err != nil {
+			t.Fatal(err)
+		}
+		return len(engine.All())
+	}
+	// Each costs a round trip or two in every run of the layer.
+	if one, two := count("- name: web\n"), count("- name: web\n- name: api\n"); two-one > 22 {
+		t.Errorf("a team is %d resources, want 22 at most", two-one)
+	}
+}
