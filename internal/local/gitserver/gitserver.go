@@ -39,11 +39,12 @@ type Server struct {
 	git     string
 	secret  string
 	backend cgi.Handler
+	pushed  func(repository string)
 }
 
 // New makes a server for the repositories below root. The accounts' passwords derive from secret. Errors of git go to
-// logger.
-func New(root, secret string, logger *log.Logger) (*Server, error) {
+// logger. pushed is called after each push, while the client still waits: it must not take long. It may be nil.
+func New(root, secret string, logger *log.Logger, pushed func(repository string)) (*Server, error) {
 	git, err := exec.LookPath("git")
 	if err != nil {
 		return nil, fmt.Errorf("serve Git repositories: git is not on PATH: install git: %w", err)
@@ -51,7 +52,7 @@ func New(root, secret string, logger *log.Logger) (*Server, error) {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return nil, fmt.Errorf("serve Git repositories: %w", err)
 	}
-	s := &Server{root: root, git: git, secret: secret}
+	s := &Server{root: root, git: git, secret: secret, pushed: pushed}
 	s.backend = cgi.Handler{
 		Path: git,
 		// The folder leads from the process list to the home.
@@ -128,6 +129,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// body of unknown length to its end.
 	r.TransferEncoding = nil
 	backend.ServeHTTP(w, r)
+	if s.pushed != nil && r.Method == http.MethodPost && writes {
+		s.pushed(repository)
+	}
 }
 
 func (s *Server) authentic(account, password string) bool {

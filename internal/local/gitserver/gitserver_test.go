@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,7 +39,7 @@ func git(dir string, args ...string) (string, error) {
 }
 
 func TestAccounts(t *testing.T) {
-	server, err := gitserver.New(t.TempDir(), secret, log.New(t.Output(), "", 0))
+	server, err := gitserver.New(t.TempDir(), secret, log.New(t.Output(), "", 0), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func TestAccounts(t *testing.T) {
 }
 
 func TestALargePushArrives(t *testing.T) {
-	server, err := gitserver.New(t.TempDir(), secret, log.New(t.Output(), "", 0))
+	server, err := gitserver.New(t.TempDir(), secret, log.New(t.Output(), "", 0), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,9 +113,47 @@ func TestALargePushArrives(t *testing.T) {
 	}
 }
 
+func TestAPushIsToldWhenItIsThere(t *testing.T) {
+	root := t.TempDir()
+	var told []string
+	server, err := gitserver.New(root, secret, log.New(t.Output(), "", 0), func(repository string) {
+		head, err := git(filepath.Join(root, repository+".git"), "log", "--format=%s", gitserver.Branch)
+		if err != nil {
+			t.Error(head)
+		}
+		told = append(told, repository+": "+strings.TrimSpace(head))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(server)
+	if err := server.Create(t.Context(), "web"); err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	as := func(account string) string {
+		return remote(t, web.URL, "web", account, gitserver.Password(secret, account))
+	}
+	for _, args := range [][]string{
+		{"init", "--quiet", "--initial-branch=main"}, {"commit", "--quiet", "--allow-empty", "--message=first"},
+		{"push", "--quiet", as("web"), "main"}, {"fetch", "--quiet", as(gitserver.Reader("web"))},
+	} {
+		if out, err := git(work, args...); err != nil {
+			t.Fatal(out)
+		}
+	}
+	if out, err := git(work, "push", "--quiet", as(gitserver.Reader("web")), "main:other"); err == nil {
+		t.Fatal("a reader may push", out)
+	}
+	web.Close() // ends when all requests have
+	if want := []string{"web: first"}; !slices.Equal(told, want) {
+		t.Errorf("told was %q, want %q", told, want)
+	}
+}
+
 func TestCreateRefusesNames(t *testing.T) {
 	root := t.TempDir()
-	server, err := gitserver.New(root, secret, log.New(t.Output(), "", 0))
+	server, err := gitserver.New(root, secret, log.New(t.Output(), "", 0), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

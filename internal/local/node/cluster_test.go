@@ -49,6 +49,7 @@ type cluster struct {
 	kubernetes.Interface
 	config *rest.Config
 	home   home.Home
+	node   *Node
 	stop   func()
 }
 
@@ -117,15 +118,16 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 		cancel()
 		return nil, err
 	}
-	ready, done := make(chan struct{}), make(chan error, 1)
+	ready, done := make(chan *Node, 1), make(chan error, 1)
 	go func() {
 		done <- Run(ctx, Options{
 			Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: tools.Version("kube-apiserver"), Catalogue: testCatalogue(tools),
 			Pods: h.Pods(), Logs: h.Logs(), Processes: &process.Set{}, Listen: h.Listen, TLS: serving, Log: log,
-		}, func() { close(ready) })
+		}, func(n *Node) { ready <- n })
 	}()
+	var running *Node
 	select {
-	case <-ready:
+	case running = <-ready:
 	case err := <-done:
 		cancel()
 		return nil, fmt.Errorf("the node ended: %w", err)
@@ -139,7 +141,7 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	})
-	return &cluster{Interface: client, config: plane.AdminConfig(), home: h, stop: stop}, nil
+	return &cluster{Interface: client, config: plane.AdminConfig(), home: h, node: running, stop: stop}, nil
 }
 
 // anybody may run the programs of a test.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,16 +21,24 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/strata-platform/strata/internal/local/gitserver"
+	"github.com/strata-platform/strata/internal/local/webhook"
 )
 
-// gitSource makes a Git repository with these files, and a namespace with a GitRepository "app" that leads to it.
-func (c *cluster) gitSource(t *testing.T, files map[string]string) (namespace string) {
+// repository is the Git repository "app" of a test, and the folder that is pushed to it.
+type repository struct {
+	url, username, password string
+	folder                  string
+}
+
+// newRepository makes a repository with these files. pushed may be nil.
+func newRepository(t *testing.T, files map[string]string, pushed func(repository string)) *repository {
 	t.Helper()
 	const secret = "of the test"
-	server, err := gitserver.New(t.TempDir(), secret, log.New(t.Output(), "", 0))
+	server, err := gitserver.New(t.TempDir(), secret, log.New(t.Output(), "", 0), pushed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,9 +47,17 @@ func (c *cluster) gitSource(t *testing.T, files map[string]string) (namespace st
 	}
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
-	dir := t.TempDir()
+	r := &repository{url: web.URL + "/app.git", username: "app", password: gitserver.Password(secret, "app"), folder: t.TempDir()}
+	r.git(t, "init", "-q", "-b", gitserver.Branch)
+	r.push(t, files)
+	return r
+}
+
+// push commits these files and pushes them.
+func (r *repository) push(t *testing.T, files map[string]string) {
+	t.Helper()
 	for name, text := range files {
-		path := filepath.Join(dir, name)
+		path := filepath.Join(r.folder, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -47,29 +65,40 @@ func (c *cluster) gitSource(t *testing.T, files map[string]string) (namespace st
 			t.Fatal(err)
 		}
 	}
-	password := gitserver.Password(secret, "app")
-	for _, args := range [][]string{
-		{"init", "-q", "-b", gitserver.Branch}, {"add", "."}, {"-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "first"},
-		{"push", "-q", strings.Replace(web.URL, "://", "://app:"+password+"@", 1) + "/app.git", gitserver.Branch},
-	} {
-		git := exec.CommandContext(t.Context(), "git", args...)
-		git.Dir, git.Env = dir, []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "HOME=" + dir, "PATH=" + os.Getenv("PATH")}
-		if out, err := git.CombinedOutput(); err != nil {
-			t.Fatalf("git %q: %v: %s", args, err, out)
-		}
+	r.git(t, "add", ".")
+	r.git(t, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "change")
+	r.git(t, "push", "-q", strings.Replace(r.url, "://", "://"+r.username+":"+r.password+"@", 1), gitserver.Branch)
+}
+
+func (r *repository) git(t *testing.T, args ...string) {
+	t.Helper()
+	git := exec.CommandContext(t.Context(), "git", args...)
+	git.Dir, git.Env = r.folder, []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "HOME=" + r.folder, "PATH=" + os.Getenv("PATH")}
+	if out, err := git.CombinedOutput(); err != nil {
+		t.Fatalf("git %q: %v: %s", args, err, out)
 	}
+}
+
+// gitSource makes a namespace with a GitRepository "app" that leads to a repository with these files.
+func (c *cluster) gitSource(t *testing.T, files map[string]string) (namespace string) {
+	t.Helper()
+	return c.sourceOf(t, newRepository(t, files, nil))
+}
+
+func (c *cluster) sourceOf(t *testing.T, r *repository) (namespace string) {
+	t.Helper()
 	namespace = c.namespace(t)
-	c.secret(t, namespace, "git", map[string]string{"username": "app", "password": password})
+	c.secret(t, namespace, "git", map[string]string{"username": r.username, "password": r.password})
 	c.apply(t, fmt.Sprintf(`
 apiVersion: source.toolkit.fluxcd.io/v1
 kind: GitRepository
 metadata: {name: app, namespace: %s}
 spec:
   interval: 1h
-  url: %s/app.git
+  url: %s
   ref: {branch: main}
   secretRef: {name: git}
-`, namespace, web.URL))
+`, namespace, r.url))
 	return namespace
 }
 
@@ -112,7 +141,7 @@ func testAlert(t *testing.T, c *cluster) {
 		events = append(events, e)
 	}))
 	t.Cleanup(receiver.Close)
-	ns := c.gitSource(t, map[string]string{"deploy/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {colour: green}\n"})
+	ns := c.gitSource(t, map[string]string{"deploy/settings.yaml": settings("green")})
 	synced := c.apply(t, strings.NewReplacer("NAMESPACE", ns, "RECEIVER", receiver.URL).Replace(`
 apiVersion: notification.toolkit.fluxcd.io/v1beta3
 kind: Provider
@@ -154,6 +183,77 @@ spec:
 	if _, err := c.CoreV1().ConfigMaps(ns).Get(t.Context(), "settings", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("what the Kustomization applied is there still: %v", err)
 	}
+}
+
+// forged is the cluster of the tests, as who tells Flux of pushes sees it.
+type forged struct{ *cluster }
+
+func (f forged) Admin() *rest.Config { return f.config }
+
+func (f forged) DialService(namespace, service string, port int32) (net.Conn, error) {
+	return f.node.DialService(namespace, service, port)
+}
+
+// testReceiver pushes to a repository that Flux would check only after an hour.
+func testReceiver(t *testing.T, c *cluster) {
+	var forge *webhook.Sender
+	r := newRepository(t, map[string]string{"deploy/settings.yaml": settings("green")}, func(name string) {
+		if forge != nil {
+			forge.Pushed(name)
+		}
+	})
+	forge = webhook.New(t.Context(), forged{c}, func(string) string { return r.url }, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	ns := c.sourceOf(t, r)
+	c.secret(t, ns, "app-webhook", map[string]string{"token": "of the test"})
+	synced := c.apply(t, strings.NewReplacer("NAMESPACE", ns, "URL", r.url).Replace(`
+apiVersion: notification.toolkit.fluxcd.io/v1
+kind: Receiver
+metadata: {name: app, namespace: NAMESPACE, annotations: {strata.dev/repositories: URL}}
+spec:
+  type: generic-hmac
+  secretRef: {name: app-webhook}
+  resources: [{apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, name: app}]
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: app, namespace: NAMESPACE}
+spec:
+  interval: 1h
+  prune: true
+  path: ./deploy
+  targetNamespace: NAMESPACE
+  sourceRef: {kind: GitRepository, name: app}
+`))
+	c.waitReady(t, "notification.toolkit.fluxcd.io", "v1", "Receiver", ns, "app")
+	c.waitReady(t, "kustomize.toolkit.fluxcd.io", "v1", "Kustomization", ns, "app")
+
+	r.push(t, map[string]string{"deploy/settings.yaml": settings("blue")})
+	eventually(t, "what was pushed is applied", func() error {
+		found, err := c.CoreV1().ConfigMaps(ns).Get(t.Context(), "settings", metav1.GetOptions{})
+		if err == nil && found.Data["colour"] != "blue" {
+			err = fmt.Errorf("it is %v", found.Data)
+		}
+		return err
+	})
+	// A receiver that fails is named, and the others hear of the push all the same.
+	c.secret(t, ns, "other-webhook", map[string]string{"token": "another"})
+	c.apply(t, strings.NewReplacer("NAMESPACE", ns, "URL", r.url).Replace(`
+apiVersion: notification.toolkit.fluxcd.io/v1
+kind: Receiver
+metadata: {name: lost, namespace: NAMESPACE, annotations: {strata.dev/repositories: URL}}
+spec:
+  type: generic-hmac
+  secretRef: {name: other-webhook}
+  resources: [{apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, name: lost}]
+`))
+	if err := forge.Send(t.Context(), "app"); err == nil || !strings.Contains(err.Error(), "tell Receiver "+ns+"/lost: ") {
+		t.Errorf("a receiver of a source that is not there: the error is %v", err)
+	}
+	c.remove(t, synced)
+}
+
+func settings(colour string) string {
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {colour: " + colour + "}\n"
 }
 
 func testHelmRelease(t *testing.T, c *cluster) {

@@ -89,8 +89,8 @@ const (
 // leaseSeconds is how long the node may be silent before the control plane takes it for lost.
 const leaseSeconds = 40
 
-// Run runs the node until ctx ends, then stops its pods and returns. ready is called when the node takes pods.
-func Run(ctx context.Context, o Options, ready func()) error {
+// Run runs the node until ctx ends, then stops its pods and returns. ready is called with the node when it takes pods.
+func Run(ctx context.Context, o Options, ready func(*Node)) error {
 	config := rest.CopyConfig(o.Config)
 	// As the kubelet's: client-go's own limits are for one small controller.
 	config.QPS, config.Burst = clientQPS, clientBurst
@@ -161,7 +161,7 @@ func Run(ctx context.Context, o Options, ready func()) error {
 	go func() { _ = nodeController.Run(ctx) }()
 	select {
 	case <-nodeController.Ready():
-		ready()
+		ready(n)
 	case <-nodeController.Done():
 	}
 	// Neither half is a node without the other.

@@ -108,6 +108,15 @@ func (s *services) close() {
 	}
 }
 
+// DialService connects to a ready pod of a Service, as a pod of this node would. Only pods that run as processes are found.
+func (n *Node) DialService(namespace, service string, port int32) (net.Conn, error) {
+	conn := n.services.dial(namespace, service, port)
+	if conn == nil {
+		return nil, fmt.Errorf("no ready pod serves port %d of Service %s/%s", port, namespace, service)
+	}
+	return conn, nil
+}
+
 // forward carries one connection to a ready pod. Without one the connection is closed, as by a Service without
 // endpoints.
 func (s *services) forward(conn net.Conn, namespace, service string, port int32) {

@@ -133,6 +133,13 @@ func TestAConnectionGoesToAnotherPodWhereOneDoesNotAnswer(t *testing.T) {
 	}
 }
 
+func TestDialServiceNamesAServiceThatNobodyServes(t *testing.T) {
+	_, err := webNode(t).DialService("default", "web", 80)
+	if err == nil || err.Error() != "no ready pod serves port 80 of Service default/web" {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 type servicePort struct {
 	port corev1.ServicePort
 	want bool

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
+
+	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/internal/local/controlplane"
 	"github.com/strata-platform/strata/internal/local/home"
@@ -121,6 +124,27 @@ func (c *cluster) stopParts() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.plane, c.node = nil, nil
+}
+
+// Admin is how to reach the API server, nil while no cluster runs.
+func (c *cluster) Admin() *rest.Config {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state != ClusterRunning {
+		return nil
+	}
+	return c.plane.AdminConfig()
+}
+
+// DialService connects to a ready pod of a Service of the cluster.
+func (c *cluster) DialService(namespace, service string, port int32) (net.Conn, error) {
+	c.mu.Lock()
+	local := c.node
+	c.mu.Unlock()
+	if local == nil {
+		return nil, errors.New("no cluster runs")
+	}
+	return local.dialService(namespace, service, port)
 }
 
 func (c *cluster) get() ClusterState {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"sync"
 	"time"
@@ -30,6 +31,8 @@ type localNode struct {
 	mu       sync.Mutex
 	restarts int
 	lastErr  error
+	// node is what runs, or ran last.
+	node *node.Node
 }
 
 // startNode runs the node, and what provisions volumes for its pods, in the background and returns when the node has
@@ -58,7 +61,12 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 	go func() {
 		defer close(n.done)
 		n.run(running, func() error {
-			err := node.Run(running, options, func() { once.Do(func() { close(ready) }) })
+			err := node.Run(running, options, func(up *node.Node) {
+				n.mu.Lock()
+				n.node = up
+				n.mu.Unlock()
+				once.Do(func() { close(ready) })
+			})
 			select {
 			case first <- err:
 			default:
@@ -111,6 +119,14 @@ func (n *localNode) run(ctx context.Context, node func() error) {
 func (n *localNode) stop() {
 	n.cancel()
 	<-n.done
+}
+
+// dialService connects to a ready pod of a Service.
+func (n *localNode) dialService(namespace, service string, port int32) (net.Conn, error) {
+	n.mu.Lock()
+	up := n.node
+	n.mu.Unlock()
+	return up.DialService(namespace, service, port)
 }
 
 // state is how often the node was run again, and why the last time.

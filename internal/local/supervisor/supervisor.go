@@ -22,6 +22,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/gitserver"
 	"github.com/strata-platform/strata/internal/local/home"
 	"github.com/strata-platform/strata/internal/local/process"
+	"github.com/strata-platform/strata/internal/local/webhook"
 	"github.com/strata-platform/strata/internal/toolchain"
 )
 
@@ -128,7 +129,8 @@ func (s *supervisor) open() error {
 	if err != nil {
 		return err
 	}
-	if s.git, err = gitserver.New(s.Home.Git(), secret, slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn)); err != nil {
+	hooks := webhook.New(s.ctx, s.cluster, func(repository string) string { return s.gitURL + "/" + repository + ".git" }, s.Log)
+	if s.git, err = gitserver.New(s.Home.Git(), secret, slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn), hooks.Pushed); err != nil {
 		return err
 	}
 	s.databases = dolt.New(dolt.Options{

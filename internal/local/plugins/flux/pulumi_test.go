@@ -64,9 +64,11 @@ func TestPulumi(t *testing.T) {
 		after := pulumi.DependsOn([]pulumi.Resource{flux})
 		source, err := fluxcd.NewSource(ctx, "apps", &fluxcd.SourceArgs{
 			Namespace: flux.Namespace,
-			URL:       pulumi.String(g.url),
-			Username:  pulumi.String(g.username),
-			Password:  pulumi.ToSecret(pulumi.String(g.password)).(pulumi.StringOutput),
+			Origin: fluxcd.Git{
+				URL:      pulumi.String(g.url),
+				Username: pulumi.String(g.username),
+				Password: pulumi.ToSecret(pulumi.String(g.password)).(pulumi.StringOutput),
+			},
 		}, pulumi.Provider(cluster), after)
 		if err != nil {
 			return err
