@@ -81,6 +81,7 @@ func (p *Platform) platformConfig(status supervisor.Status) (auto.ConfigMap, err
 	config.TeamsFile = p.teamsFile()
 	config.FleetURL = repositoryURL(status, fleetRepository)
 	config.GitUsername, config.GitPassword = login(fleetRepository)
+	config.FleetUsername, config.FleetPassword = login(gitserver.Reader(fleetRepository))
 	config.FluxComponents = localComponents
 	config.Interval = "10s"
 	config.PlatformURL = repositoryURL(status, platformRepository)
