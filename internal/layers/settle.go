@@ -65,7 +65,7 @@ func (r Runner) adopt(ctx context.Context, l Layer, stack auto.Stack, state *pen
 			return nil, err
 		}
 	}
-	adopted, err := state.Settle(func(pending.Creation) bool { return true })
+	adopted, err := state.Settle(destroys)
 	if err != nil {
 		return nil, err
 	}

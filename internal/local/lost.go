@@ -13,6 +13,7 @@ import (
 	"google.golang.org/api/iam/v1"
 	"google.golang.org/api/option"
 
+	"github.com/strata-platform/strata/internal/local/gcloud"
 	"github.com/strata-platform/strata/internal/pending"
 )
 
@@ -48,7 +49,7 @@ func deleteKeys(ctx context.Context, googleURL, credentials, account string, hel
 	if err != nil {
 		return err
 	}
-	service, err := iam.NewService(ctx, option.WithTokenSource(engineer.TokenSource), option.WithEndpoint(googleURL))
+	service, err := iam.NewService(ctx, option.WithTokenSource(engineer.TokenSource), option.WithEndpoint(iamEndpoint(googleURL)))
 	if err != nil {
 		return err
 	}
@@ -68,6 +69,11 @@ func deleteKeys(ctx context.Context, googleURL, credentials, account string, hel
 		}
 	}
 	return nil
+}
+
+// iamEndpoint is where the client of IAM, which adds the version itself, finds the emulated one.
+func iamEndpoint(googleURL string) string {
+	return strings.TrimSuffix(gcloud.Endpoints(googleURL)["GOOGLE_IAM_CUSTOM_ENDPOINT"], "v1/")
 }
 
 func isGone(err error) bool {

@@ -9,8 +9,9 @@ import (
 // A name in braces stands for an input.
 //
 // What is missing here is made again: a key of a service account has an ID that only the service knows, a random value
-// has no object, and Flux's bootstrap changes what differs of what it finds.
+// has no object.
 var ids = map[string]string{
+	"flux:index/fluxBootstrapGit:FluxBootstrapGit":  "{namespace}",
 	"gcp:compute/address:Address":                   "projects/{project}/regions/{region}/addresses/{name}",
 	"gcp:compute/firewall:Firewall":                 "projects/{project}/global/firewalls/{name}",
 	"gcp:compute/globalAddress:GlobalAddress":       "projects/{project}/global/addresses/{name}",
@@ -31,6 +32,10 @@ var ids = map[string]string{
 	"gcp:storage/bucketIAMMember:BucketIAMMember":   "b/{bucket}/{role}/{member}",
 	"gcp:storage/bucketIAMBinding:BucketIAMBinding": "b/{bucket}/{role}",
 }
+
+// repeatable are types whose creation goes on where an earlier one was cut off. They consist of so much that nothing says
+// of one that is there whether it is all there.
+var repeatable = map[string]bool{"flux:index/fluxBootstrapGit:FluxBootstrapGit": true}
 
 // optional are inputs that may be empty within an ID.
 var optional = map[string]bool{"host": true}

@@ -83,9 +83,10 @@ func (s *State) Has(urn string) bool { return s.known[urn] }
 // Holds tells whether the state has a resource by the ID that its provider gave it.
 func (s *State) Holds(id string) bool { return s.ids[id] }
 
-// Settle drops all open operations. Of the creations that have an ID it puts those into the state that adopt says yes
-// to, and returns their URNs: a refresh has to tell which of them exist.
-func (s *State) Settle(adopt func(Creation) bool) (adopted []string, err error) {
+// Settle drops all open operations. The creations that have an ID it puts into the state, and returns their URNs: a
+// refresh has to tell which of them exist. For what is destroyed next, nobody has to: to delete what is not there is no
+// error.
+func (s *State) Settle(destroyed bool) (adopted []string, err error) {
 	for _, o := range s.pending {
 		if o.Type != "creating" {
 			continue
@@ -94,7 +95,7 @@ func (s *State) Settle(adopt func(Creation) bool) (adopted []string, err error) 
 		if err != nil {
 			return nil, err
 		}
-		if c.ID == "" || !adopt(c) {
+		if c.ID == "" || repeatable[c.Type] && !destroyed {
 			continue
 		}
 		if fields["id"], err = json.Marshal(c.ID); err != nil {

@@ -3,7 +3,6 @@ package pending_test
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
@@ -36,16 +35,14 @@ func creating(typ string, inputs map[string]any) apitype.OperationV2 {
 	return o
 }
 
-func all(pending.Creation) bool { return true }
-
 // settled parses a state, settles it, and returns it as Pulumi would read it.
-func settled(t *testing.T, raw json.RawMessage, adopt func(pending.Creation) bool) (apitype.DeploymentV3, []string) {
+func settled(t *testing.T, raw json.RawMessage, destroyed bool) (apitype.DeploymentV3, []string) {
 	t.Helper()
 	s, err := pending.Parse(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
-	adopted, err := s.Settle(adopt)
+	adopted, err := s.Settle(destroyed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +85,7 @@ func TestACreationIsAdoptedByTheIDThatItsInputsTell(t *testing.T) {
 		{"random", "random:index/randomPassword:RandomPassword", map[string]any{"length": 16}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d, adopted := settled(t, state(t, creating(test.typ, test.inputs)), all)
+			d, adopted := settled(t, state(t, creating(test.typ, test.inputs)), false)
 			if test.want == "" {
 				if len(adopted) > 0 || len(d.Resources) != 1 {
 					t.Errorf("adopted %v: %+v", adopted, d.Resources)
@@ -115,7 +112,7 @@ func TestWhatTheStackHasAlreadyIsNotAdopted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, adopted := settled(t, raw, all); len(adopted) > 0 || len(d.Resources) != 1 {
+	if d, adopted := settled(t, raw, false); len(adopted) > 0 || len(d.Resources) != 1 {
 		t.Errorf("adopted %v: %+v", adopted, d.Resources)
 	}
 }
@@ -129,16 +126,18 @@ func TestOtherOperationsAreDropped(t *testing.T) {
 	}
 	component := creating("strata:index:Hop", nil)
 	component.Resource.Custom = false
-	if d, adopted := settled(t, state(t, append(operations, component)...), all); len(adopted) > 0 || len(d.Resources) != 1 {
+	if d, adopted := settled(t, state(t, append(operations, component)...), false); len(adopted) > 0 || len(d.Resources) != 1 {
 		t.Errorf("adopted %v: %+v", adopted, d.Resources)
 	}
 }
 
-func TestACreationThatIsNotWantedIsTriedAgain(t *testing.T) {
-	raw := state(t, creating("kubernetes:core/v1:Namespace", map[string]any{"metadata": map[string]any{"name": "x"}}))
-	d, adopted := settled(t, raw, func(c pending.Creation) bool { return !strings.HasPrefix(c.Type, "kubernetes:") })
-	if len(adopted) > 0 || len(d.Resources) != 1 {
-		t.Errorf("adopted %v: %+v", adopted, d.Resources)
+func TestFluxIsAdoptedOnlyToBeDestroyed(t *testing.T) {
+	raw := state(t, creating("flux:index/fluxBootstrapGit:FluxBootstrapGit", map[string]any{"namespace": "flux-system"}))
+	if d, adopted := settled(t, raw, false); len(adopted) > 0 || len(d.Resources) != 1 {
+		t.Errorf("before up adopted %v: %+v", adopted, d.Resources)
+	}
+	if d, adopted := settled(t, raw, true); len(adopted) != 1 || string(d.Resources[1].ID) != "flux-system" {
+		t.Errorf("before destroy adopted %v: %+v", adopted, d.Resources)
 	}
 }
 

@@ -137,7 +137,15 @@ func (b *bootstrapper) update(ctx context.Context, r provider.Request[Install, s
 }
 
 func (b *bootstrapper) remove(ctx context.Context, r provider.Request[Install, state]) error {
-	return Uninstall(ctx, b.options(ctx, limited(r.Args, r.Timeout)), paths(r.State.RepositoryFiles))
+	o := b.options(ctx, limited(r.Args, r.Timeout))
+	files := r.State.RepositoryFiles
+	if len(files) == 0 { // a killed run has told nobody which it wrote
+		var err error
+		if files, err = Render(o); err != nil {
+			return err
+		}
+	}
+	return Uninstall(ctx, o, paths(files))
 }
 
 // limited lets the program's own time limit win over the resource's timeouts.

@@ -109,9 +109,14 @@ func (g *plugin) liveCluster(ctx context.Context, project, location, name string
 	if err != nil {
 		return clusterState{}, fmt.Errorf("make Kubernetes Engine client: %w", err)
 	}
-	c, err := svc.Projects.Locations.Clusters.Get(clusterName(project, location, name)).Context(ctx).Do()
+	// One that a killed run has begun to make has no address yet.
+	var c *container.Cluster
+	err = wait(ctx, 0, "cluster "+name, func(ctx context.Context) (bool, error) {
+		c, err = svc.Projects.Locations.Clusters.Get(clusterName(project, location, name)).Context(ctx).Do()
+		return err == nil && c.Status != "PROVISIONING", explained(err)
+	})
 	if err != nil {
-		return clusterState{}, explained(err)
+		return clusterState{}, err
 	}
 	state := clusterState{clusterSpec: specOf(c, project, location), MasterVersion: c.CurrentMasterVersion, NodePools: []poolState{}}
 	if !pools {
