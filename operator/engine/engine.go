@@ -140,7 +140,9 @@ type Request struct {
 	Begin func(project string) error
 
 	// Interrupted says that the caller's previous run of this stack was cut off.
-	// A lock that it left is then removed; a lock of anyone else never is.
+	// A lock that it left is then removed; a lock of anyone else never is. What it
+	// was doing to resources is found out first, so that none is made twice or left
+	// behind.
 	Interrupted bool
 }
 
@@ -161,6 +163,10 @@ type Result struct {
 
 	// Log is the end of what pulumi printed.
 	Log string
+
+	// Warnings say, each in one line, what somebody should look at: resources of
+	// which an interrupted run may have left more than the state knows.
+	Warnings []string
 }
 
 // Output is one output of a stack.
@@ -210,9 +216,13 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 		}
 	}
 	result, err := r.operate(ctx)
+	if failure := asError(err); failure != nil {
+		failure.Warnings = r.warnings
+	}
 	if err != nil {
 		return nil, err
 	}
+	result.Warnings = r.warnings
 	result.Project, result.Runtime, result.Revision = r.Project, r.project.runtime(), r.revision
 	return result, nil
 }
@@ -244,6 +254,12 @@ type run struct {
 	project  project
 	workDir  string
 	revision string
+
+	// warnings are for the caller.
+	warnings []string
+
+	// recovered says that an interrupted run's operations are resolved.
+	recovered bool
 
 	// files says that the state lies in the request's BackendFolder.
 	files bool
@@ -286,6 +302,12 @@ func (r *run) createStack(ctx context.Context) error {
 }
 
 func (r *run) attempt(ctx context.Context) (*Result, error) {
+	if r.Interrupted && !r.recovered {
+		if err := r.recover(ctx); err != nil {
+			return nil, err
+		}
+		r.recovered = true
+	}
 	if r.Options.ChangeSecretsProvider && r.Operation == Up {
 		if _, err := r.pulumi(ctx, nil, "stack", "change-secrets-provider", "--stack", r.Stack, "--", r.SecretsProvider); err != nil {
 			return nil, err

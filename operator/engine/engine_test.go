@@ -137,7 +137,7 @@ func TestFailures(t *testing.T) {
 		},
 		"a language that is not installed is named": {
 			func(r *engine.Request) { r.Program = []byte("name: shop\nruntime: nodejs\n") },
-			engine.Failed, "no language plugin 'pulumi-language-nodejs' found",
+			engine.RuntimeMissing, `runtime "nodejs" of project "shop" is not installed here: there is no pulumi-language-nodejs on the PATH of runs; use one that is`,
 		},
 		"a missing stack is reported when it must not be created": {
 			func(r *engine.Request) { r.Stack, r.NoCreate = "other", true },

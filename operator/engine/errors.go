@@ -58,6 +58,9 @@ type Error struct {
 	// some may have been made.
 	Began bool
 
+	// Warnings are those of [Result].
+	Warnings []string
+
 	// Err is the cause where there is one besides pulumi's own failure.
 	Err error
 }

@@ -1,0 +1,284 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/strata-platform/strata/operator/engine/sandbox"
+)
+
+// maxState bounds the state that this process reads to mend it.
+const maxState = 64 << 20
+
+// deployment is the state of a stack, as pulumi exports it. What is not named here
+// is kept as it is.
+type deployment struct {
+	whole     map[string]json.RawMessage
+	inner     map[string]json.RawMessage
+	resources []resource
+	pending   []operation
+
+	// project is the cloud project of providers that name none themselves.
+	project string
+}
+
+// resource is a resource of the state by the names of its fields.
+type resource map[string]json.RawMessage
+
+func (r resource) text(field string) string {
+	var s string
+	_ = json.Unmarshal(r[field], &s) // What is no string is none of ours.
+	return s
+}
+
+func (r resource) yes(field string) bool { return string(r[field]) == "true" }
+
+func (r resource) set(field string, value any) {
+	data, _ := json.Marshal(value) // A string or a boolean.
+	r[field] = data
+}
+
+// operation is what an interrupted run was doing to a resource.
+type operation struct {
+	Resource resource `json:"resource"`
+	Type     string   `json:"type"`
+}
+
+// recover finds out what became of the operations that an interrupted run had
+// begun. Pulumi itself goes on as if a resource whose creation was cut off did not
+// exist, so it would be made twice, or be left behind by a destroy.
+//
+// Objects whose ID follows from their inputs are taken into the state and then
+// read: those that are not there leave it again. Others are reported.
+func (r *run) recover(ctx context.Context) error {
+	state, err := r.export(ctx)
+	if reasonOf(err) == StackMissing {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	undecided := state.undecided()
+	if len(state.pending) == 0 && len(undecided) == 0 {
+		return nil
+	}
+	// This reads what was being changed or deleted and, as it takes the lock, makes
+	// sure that nobody else is at work.
+	if err := r.refresh(ctx, append(undecided, state.interrupted()...)); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(state.pending, func(o operation) bool { return o.Type == "creating" }) {
+		return nil
+	}
+	if state, err = r.export(ctx); err != nil {
+		return err
+	}
+	adopted := state.adopt(r.note)
+	if err := r.replace(ctx, state); err != nil {
+		return err
+	}
+	if len(adopted) == 0 {
+		return nil
+	}
+	return r.refresh(ctx, adopted)
+}
+
+// note records a warning for the caller.
+func (r *run) note(format string, args ...any) {
+	r.warnings = append(r.warnings, r.mask.apply(fmt.Sprintf(format, args...)))
+}
+
+// refresh reads the given resources anew. The stack itself is always among them:
+// without any, pulumi would read all.
+func (r *run) refresh(ctx context.Context, urns []string) error {
+	args := []string{"refresh", "--skip-preview", "--suppress-progress", "--suppress-outputs", "--color", "never"}
+	for _, urn := range append(urns, r.urn()) {
+		args = append(args, "--target", urn)
+	}
+	_, err := r.pulumi(ctx, nil, args...)
+	return err
+}
+
+// urn returns the URN of the stack's own resource.
+func (r *run) urn() string {
+	name := filepath.Base(r.Stack)
+	return fmt.Sprintf("urn:pulumi:%s::%s::%s::%s-%s", name, r.Project, stackType, r.Project, name)
+}
+
+// cloudProject returns the Google Cloud project that the provider finds in the
+// run's environment.
+func (r *run) cloudProject() string {
+	for _, name := range []string{"GOOGLE_PROJECT", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT"} {
+		if project := sandbox.Value(r.env, name); project != "" {
+			return project
+		}
+	}
+	return ""
+}
+
+func (r *run) stateFile() string { return filepath.Join(r.dir, "state.json") }
+
+// export reads the stack's state.
+func (r *run) export(ctx context.Context) (*deployment, error) {
+	// A previous one would be added to.
+	if err := os.Remove(r.stateFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("export the state of stack %q: %w", r.Stack, err)
+	}
+	if _, err := r.pulumi(ctx, nil, "stack", "export", "--stack", r.Stack, "--file", r.stateFile()); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(r.stateFile())
+	if err == nil && info.Size() > maxState {
+		err = fmt.Errorf("it is larger than %d bytes; resolve its pending operations by pulumi refresh", maxState)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("export the state of stack %q: %w", r.Stack, err)
+	}
+	data, err := os.ReadFile(r.stateFile())
+	if err != nil {
+		return nil, fmt.Errorf("export the state of stack %q: %w", r.Stack, err)
+	}
+	state := &deployment{project: r.cloudProject()}
+	if err := state.decode(data); err != nil {
+		return nil, fmt.Errorf("decode the state of stack %q: %w", r.Stack, err)
+	}
+	return state, nil
+}
+
+// replace writes the state back, without pending operations.
+func (r *run) replace(ctx context.Context, state *deployment) error {
+	data, err := state.encode()
+	if err != nil {
+		return fmt.Errorf("encode the state of stack %q: %w", r.Stack, err)
+	}
+	if err := os.WriteFile(r.stateFile(), data, 0o600); err != nil {
+		return fmt.Errorf("write the state of stack %q: %w", r.Stack, err)
+	}
+	_, err = r.pulumi(ctx, nil, "stack", "import", "--stack", r.Stack, "--file", r.stateFile())
+	return err
+}
+
+func (d *deployment) decode(data []byte) error {
+	if err := json.Unmarshal(data, &d.whole); err != nil {
+		return err
+	}
+	if raw := d.whole["deployment"]; raw != nil && !bytes.Equal(raw, []byte("null")) {
+		if err := json.Unmarshal(raw, &d.inner); err != nil {
+			return err
+		}
+	}
+	for field, into := range map[string]any{"resources": &d.resources, "pending_operations": &d.pending} {
+		if raw := d.inner[field]; raw != nil {
+			if err := json.Unmarshal(raw, into); err != nil {
+				return fmt.Errorf("%s: %w", field, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (d *deployment) encode() ([]byte, error) {
+	resources, err := json.Marshal(d.resources)
+	if err != nil {
+		return nil, err
+	}
+	d.inner["resources"] = resources
+	delete(d.inner, "pending_operations")
+	if d.whole["deployment"], err = json.Marshal(d.inner); err != nil {
+		return nil, err
+	}
+	return json.Marshal(d.whole)
+}
+
+// interrupted returns the URNs of the resources in the state that were being
+// changed, deleted or read.
+func (d *deployment) interrupted() []string {
+	var urns []string
+	for _, op := range d.pending {
+		known := slices.ContainsFunc(d.resources, func(r resource) bool { return r.text("urn") == op.Resource.text("urn") })
+		if op.Type != "creating" && known {
+			urns = append(urns, op.Resource.text("urn"))
+		}
+	}
+	return urns
+}
+
+// undecided returns the URNs of the resources that were adopted by a run that was
+// cut off before it read them.
+func (d *deployment) undecided() []string {
+	var urns []string
+	for _, r := range d.resources {
+		if r.yes("custom") && unread(r) && objectID(r, d.projectOf(r)) != "" {
+			urns = append(urns, r.text("urn"))
+		}
+	}
+	return urns
+}
+
+// adopt takes the resources whose creation was cut off into the state, if their ID
+// is known, and returns their URNs.
+func (d *deployment) adopt(note func(string, ...any)) []string {
+	var urns []string
+	for _, op := range d.pending {
+		if op.Type != "creating" {
+			continue
+		}
+		created := op.Resource
+		urn, id := created.text("urn"), ""
+		if created.yes("custom") {
+			id = objectID(created, d.projectOf(created))
+		}
+		switch {
+		case !created.yes("custom") || leavesNothing(created.text("type")):
+		case id == "":
+			note("the creation of %s was cut off, and whether it was made cannot be found out: look for one that the state does not know, and delete it", resourceName(urn))
+		default:
+			d.take(created, id)
+			urns = append(urns, urn)
+			note("the creation of %s was cut off: what is there of it is taken over", resourceName(urn))
+		}
+	}
+	return urns
+}
+
+// take puts a resource into the state. One of the same URN that it replaces is
+// still to be deleted, or already is.
+func (d *deployment) take(created resource, id string) {
+	urn := created.text("urn")
+	d.resources = slices.DeleteFunc(d.resources, func(r resource) bool {
+		return r.text("urn") == urn && r.yes("pendingReplacement")
+	})
+	at := len(d.resources)
+	for i, r := range d.resources {
+		if r.text("urn") == urn && !r.yes("delete") {
+			// What replaces a resource comes before it.
+			r.set("delete", true)
+			at = i
+		}
+	}
+	created.set("id", id)
+	keepManager(created)
+	d.resources = slices.Insert(d.resources, at, created)
+}
+
+// projectOf returns the cloud project that a resource's provider is set to.
+func (d *deployment) projectOf(r resource) string {
+	reference := r.text("provider")
+	for _, p := range d.resources {
+		if p.text("urn")+"::"+p.text("id") != reference {
+			continue
+		}
+		var in inputs
+		if json.Unmarshal(p["inputs"], &in) == nil && in.text("project") != "" {
+			return in.text("project")
+		}
+	}
+	return d.project
+}
