@@ -5,7 +5,6 @@
 package bootstrap
 
 import (
-	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/projects"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/cloudsql"
@@ -29,28 +28,26 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := newCluster(ctx, config)
+	if err := config.checkTeams(list.Teams); err != nil {
+		return err
+	}
+	protected := pulumi.Protect(config.DeletionProtection)
+	cluster, err := newCluster(ctx, config, protected)
 	if err != nil {
 		return err
 	}
-	instance, err := cloudsql.New(ctx, "instance", &cloudsql.Args{
-		Name:               config.InstanceName,
-		Project:            pulumi.String(config.Project),
-		Region:             pulumi.String(config.Region),
-		Version:            config.InstanceVersion,
-		Tier:               config.InstanceTier,
-		DeletionProtection: &config.DeletionProtection,
-	})
+	instance, err := newInstance(ctx, config, protected)
 	if err != nil {
 		return err
 	}
-	role, err := newTenantRole(ctx, config)
+	role, err := newTenantRole(ctx, config, protected)
 	if err != nil {
 		return err
 	}
 	tenants := map[string]handoff.BootstrapTenantOutputs{}
 	for _, team := range list.Teams {
-		if tenants[team.Name], err = newTenant(ctx, config, team, role); err != nil {
+		tenant := tenant{config: config, team: team, role: role, pool: cluster.WorkloadPool}
+		if tenants[team.Name], err = tenant.make(ctx, protected); err != nil {
 			return err
 		}
 	}
@@ -65,17 +62,17 @@ func Program(ctx *pulumi.Context) error {
 	return nil
 }
 
-func newCluster(ctx *pulumi.Context, config Config) (*gke.Cluster, error) {
+func newCluster(ctx *pulumi.Context, config Config, opts ...pulumi.ResourceOption) (*gke.Cluster, error) {
 	nodes, err := identity.New(ctx, "nodes", &identity.Args{
 		AccountID:   config.ClusterName + "-nodes",
 		DisplayName: "Nodes of cluster " + config.ClusterName,
 		Project:     pulumi.String(config.Project),
 		Roles:       []string{nodeRole},
-	})
+	}, opts...)
 	if err != nil {
 		return nil, err
 	}
-	return gke.New(ctx, "cluster", &gke.Args{
+	args := &gke.Args{
 		Name:                   config.ClusterName,
 		Project:                pulumi.String(config.Project),
 		Location:               pulumi.String(config.location()),
@@ -83,26 +80,39 @@ func newCluster(ctx *pulumi.Context, config Config) (*gke.Cluster, error) {
 		MachineType:            config.MachineType,
 		ReleaseChannel:         config.ReleaseChannel,
 		NodeServiceAccount:     nodes.Email,
+		Network:                optional(config.Network),
+		Subnetwork:             optional(config.Subnetwork),
+		AuthorizedNetworks:     config.AuthorizedNetworks,
 		DeletionProtection:     &config.DeletionProtection,
 		IssueClientCertificate: config.IssueClientCertificate,
-	})
+	}
+	if config.MaxNodeCount > 0 {
+		args.Autoscaling = &gke.Autoscaling{Min: config.NodeCount, Max: config.MaxNodeCount}
+	}
+	if config.PrivateNodes {
+		args.Private = &gke.Private{ControlPlaneRange: config.ControlPlaneRange, Endpoint: config.PrivateEndpoint}
+	}
+	return gke.New(ctx, "cluster", args, opts...)
 }
 
-func newTenant(ctx *pulumi.Context, config Config, team teams.Team, role *projects.IAMCustomRole) (handoff.BootstrapTenantOutputs, error) {
-	account, err := identity.New(ctx, "team-"+team.Name, &identity.Args{
-		AccountID:   team.GoogleAccountID(),
-		DisplayName: "Team " + team.Name,
-		Project:     pulumi.String(config.Project),
-		Roles:       config.TenantRoles,
-		CustomRoles: pulumi.StringMap{"tenant": role.Name},
-		Key:         config.TenantKeys,
-	})
-	if err != nil {
-		return handoff.BootstrapTenantOutputs{}, err
+func newInstance(ctx *pulumi.Context, config Config, opts ...pulumi.ResourceOption) (*cloudsql.Instance, error) {
+	return cloudsql.New(ctx, "instance", &cloudsql.Args{
+		Name:               config.InstanceName,
+		Project:            pulumi.String(config.Project),
+		Region:             pulumi.String(config.Region),
+		Version:            config.InstanceVersion,
+		Tier:               config.InstanceTier,
+		HighAvailability:   config.InstanceHighAvailability,
+		PrivateNetwork:     optional(config.InstanceNetwork),
+		RequireTLS:         config.InstanceRequireTLS,
+		DeletionProtection: &config.DeletionProtection,
+	}, opts...)
+}
+
+// optional leaves an input out that is not given.
+func optional(text string) pulumi.StringInput {
+	if text == "" {
+		return nil
 	}
-	return handoff.BootstrapTenantOutputs{
-		Account:     account.Email,
-		Backend:     pulumi.String(config.backend(team.Name)),
-		Credentials: account.Credentials,
-	}, nil
+	return pulumi.String(text)
 }

@@ -24,6 +24,9 @@ const (
 	keyType      = "gcp:serviceaccount/key:Key"
 	memberType   = "gcp:projects/iAMMember:IAMMember"
 	roleType     = "gcp:projects/iAMCustomRole:IAMCustomRole"
+	workloadType = "gcp:serviceaccount/iAMMember:IAMMember"
+	bucketType   = "gcp:storage/bucket:Bucket"
+	objectsType  = "gcp:storage/bucketIAMMember:BucketIAMMember"
 )
 
 func encoded(text string) resource.PropertyValue {
@@ -49,6 +52,9 @@ func google(t *testing.T, config map[string]string) *pulumitest.Engine {
 		roleType: func(args pulumi.MockResourceArgs) resource.PropertyMap {
 			return resource.PropertyMap{"name": resource.NewProperty("projects/acme-dev/roles/" + args.Inputs["roleId"].StringValue())}
 		},
+		bucketType: func(args pulumi.MockResourceArgs) resource.PropertyMap {
+			return resource.PropertyMap{"url": resource.NewProperty("gs://" + args.Inputs["name"].StringValue())}
+		},
 		keyType: func(pulumi.MockResourceArgs) resource.PropertyMap {
 			return resource.PropertyMap{"privateKey": encoded("canary-key")}
 		},
@@ -63,7 +69,7 @@ func google(t *testing.T, config map[string]string) *pulumitest.Engine {
 }
 
 func onGoogleCloud() map[string]string {
-	return map[string]string{"project": "acme-dev", "tenantBackend": "gs://acme-dev-state-{team}"}
+	return map[string]string{"project": "acme-dev"}
 }
 
 func run(engine *pulumitest.Engine) error {
@@ -92,6 +98,11 @@ func TestOnGoogleCloudEverythingIsProtectedAndNoKeyIsMade(t *testing.T) {
 	if keys := engine.OfType(keyType); len(keys) != 0 {
 		t.Errorf("%d keys were made, want none", len(keys))
 	}
+	for _, r := range engine.All() {
+		if r.Custom && !r.Protect {
+			t.Errorf("%s would be deleted by a destroy, which then fails at the cluster", r.URN)
+		}
+	}
 	if config := engine.Output(t, "kubeconfig"); !config.Secret || !strings.Contains(config.Value.(string), "gke-gcloud-auth-plugin") {
 		t.Errorf("the kubeconfig is secret: %v, and does not use the plugin: %v", config.Secret, config.Value)
 	}
@@ -103,8 +114,8 @@ func TestOnlyTheOfficialTypesAreUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	allowed := []string{
-		clusterType, poolType, instanceType, accountType, memberType, roleType,
-		"strata:components:GKE", "strata:components:CloudSQL", "strata:components:Identity",
+		clusterType, poolType, instanceType, accountType, memberType, roleType, workloadType, bucketType, objectsType,
+		"strata:components:GKE", "strata:components:CloudSQL", "strata:components:Identity", "strata:components:StateBucket",
 	}
 	for _, r := range engine.All() {
 		if !slices.Contains(allowed, r.Type) {
@@ -162,65 +173,39 @@ func TestAnEmulatedProjectGetsKeysAndCertificates(t *testing.T) {
 	}
 }
 
-func TestEachTeamHasOneIdentityOfItsOwn(t *testing.T) {
-	engine := google(t, onGoogleCloud())
-	if err := run(engine); err != nil {
-		t.Fatal(err)
-	}
-	roles := map[any]any{}
-	for _, member := range engine.OfType(memberType) {
-		who, _ := pulumitest.Plain(t, member.Inputs, "member")
-		role, _ := pulumitest.Plain(t, member.Inputs, "role")
-		if before, taken := roles[who]; taken {
-			t.Errorf("%v has both %v and %v", who, before, role)
-		}
-		roles[who] = role
-	}
-	want := map[any]any{
-		"serviceAccount:team-web@acme-dev.iam.gserviceaccount.com":     "projects/acme-dev/roles/strataTenant",
-		"serviceAccount:team-api@acme-dev.iam.gserviceaccount.com":     "projects/acme-dev/roles/strataTenant",
-		"serviceAccount:strata-nodes@acme-dev.iam.gserviceaccount.com": "roles/container.defaultNodeServiceAccount",
-	}
-	if !reflect.DeepEqual(roles, want) {
-		t.Errorf("roles are %v, want %v", roles, want)
-	}
-	role := engine.Get(t, roleType, "tenant-role")
-	for _, team := range []string{"web", "api"} {
-		if !engine.Get(t, memberType, "team-"+team+"-tenant").DependsOn(role) {
-			t.Errorf("the binding of team %s does not depend on the role, and would outlive it", team)
-		}
-	}
-}
-
-func TestTheTenantRoleHoldsDatabasesAndUsersOnly(t *testing.T) {
-	engine := google(t, onGoogleCloud())
-	if err := run(engine); err != nil {
-		t.Fatal(err)
-	}
-	role := engine.Get(t, roleType, "tenant-role")
-	for property, want := range map[string]any{
-		"roleId": "strataTenant", "project": "acme-dev",
-		"permissions": []any{
-			"cloudsql.databases.create", "cloudsql.databases.delete", "cloudsql.databases.get", "cloudsql.databases.list", "cloudsql.databases.update",
-			"cloudsql.instances.get",
-			"cloudsql.users.create", "cloudsql.users.delete", "cloudsql.users.get", "cloudsql.users.list", "cloudsql.users.update",
-		},
-	} {
-		if got, _ := pulumitest.Plain(t, role.Inputs, property); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s is %v, want %v", property, got, want)
-		}
-	}
-}
-
-func TestTenantRolesAreGivenBesides(t *testing.T) {
+func TestAClusterIsPrivateAndScalesByChoice(t *testing.T) {
 	config := onGoogleCloud()
-	config["tenantRoles"] = `["roles/cloudsql.viewer"]`
+	for key, value := range map[string]string{
+		"privateNodes": "true", "controlPlaneRange": "172.16.0.0/28", "network": "core", "subnetwork": "gke", "maxNodeCount": "3",
+		"authorizedNetworks": `["203.0.113.0/24"]`, "instanceNetwork": "projects/acme-dev/global/networks/core",
+		"instanceHighAvailability": "true", "instanceRequireTls": "true",
+	} {
+		config[key] = value
+	}
 	engine := google(t, config)
 	if err := run(engine); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"team-web-tenant", "team-web-cloudsql-viewer", "team-api-tenant", "team-api-cloudsql-viewer"} {
-		engine.Get(t, memberType, name)
+	for _, check := range []struct {
+		resource pulumitest.Resource
+		want     map[string]any
+	}{
+		{engine.Get(t, clusterType, "cluster-cluster"), map[string]any{
+			"network": "core", "subnetwork": "gke", "privateClusterConfig.enablePrivateNodes": true,
+			"privateClusterConfig.enablePrivateEndpoint": false, "privateClusterConfig.masterIpv4CidrBlock": "172.16.0.0/28",
+			"masterAuthorizedNetworksConfig.cidrBlocks[0].cidrBlock": "203.0.113.0/24",
+		}},
+		{engine.Get(t, poolType, "cluster-nodes"), map[string]any{"autoscaling.minNodeCount": 1.0, "autoscaling.maxNodeCount": 3.0}},
+		{engine.Get(t, instanceType, "instance-instance"), map[string]any{
+			"settings.ipConfiguration.privateNetwork": "projects/acme-dev/global/networks/core", "settings.ipConfiguration.ipv4Enabled": false,
+			"settings.availabilityType": "REGIONAL", "settings.ipConfiguration.sslMode": "ENCRYPTED_ONLY",
+		}},
+	} {
+		for path, want := range check.want {
+			if got, _ := pulumitest.Plain(t, check.resource.Inputs, path); got != want {
+				t.Errorf("%s of %s is %v, want %v", path, check.resource.Name, got, want)
+			}
+		}
 	}
 }
 
@@ -248,12 +233,26 @@ func TestBadConfigurationIsRefusedBeforeAnythingIsMade(t *testing.T) {
 		config map[string]string
 		want   []string
 	}{
-		"nothing": {map[string]string{}, []string{"project is missing", "tenantBackend is missing"}},
+		"nothing": {map[string]string{}, []string{"project is missing"}},
 		"wrong values": {
 			map[string]string{
 				"project": "Acme", "region": "moon", "zone": "us-east1-b", "nodeCount": "0", "releaseChannel": "NIGHTLY", "tenantBackend": "state",
 			},
 			[]string{`project "Acme"`, `region "moon"`, `zone "us-east1-b"`, "nodeCount is 0", `releaseChannel "NIGHTLY"`, "{team}", "is not a URL"},
+		},
+		"wrong networks and buckets": {
+			map[string]string{
+				"project": "acme-dev", "nodeCount": "3", "maxNodeCount": "2", "subnetwork": "gke", "controlPlaneRange": "172.16.0.0/28",
+				"privateEndpoint": "true", "authorizedNetworks": `["home"]`, "stateBucket": "state", "tenantKeyRotation": "2",
+			},
+			[]string{
+				"maxNodeCount is 2", "subnetwork is given", "controlPlaneRange is for private", "privateEndpoint is for private",
+				`authorized network "home"`, `stateBucket "state" does not contain {team}`, "tenantKeyRotation is for keys",
+			},
+		},
+		"a bucket's name that is too long for a team": {
+			map[string]string{"project": "acme-dev", "stateBucket": strings.Repeat("x", 60) + "-{team}"},
+			[]string{"the bucket of team web must be 3 to 63", "the bucket of team api"},
 		},
 		"a team with too many rights": {
 			map[string]string{"project": "acme-dev", "tenantBackend": "gs://{team}", "tenantRoles": `["roles/owner"]`}, []string{"roles/owner is refused"},

@@ -1,11 +1,8 @@
 package bootstrap_test
 
 import (
-	"context"
-	"fmt"
-	"maps"
+	"errors"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,113 +14,36 @@ import (
 	oauth "golang.org/x/oauth2/google"
 	crm "google.golang.org/api/cloudresourcemanager/v1"
 	"google.golang.org/api/container/v1"
+	"google.golang.org/api/googleapi"
+	"google.golang.org/api/iam/v1"
 	"google.golang.org/api/option"
 	"google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/storage/v1"
 
 	"github.com/strata-platform/strata/bootstrap"
 	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/local/cloudtest"
 	"github.com/strata-platform/strata/internal/local/gcloud"
-	"github.com/strata-platform/strata/internal/local/gcloud/dolt"
-	"github.com/strata-platform/strata/internal/local/plugins"
-	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
-const emulated = "strata-local"
+func TestMain(m *testing.M) { cloudtest.Main(m) }
 
-// TestMain makes the test binary a plugin when it is started under a plugin's name.
-func TestMain(m *testing.M) {
-	if name, ok := plugins.Name(os.Args[0]); ok {
-		if err := plugins.Run(context.Background(), name); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// pretendedCluster stands in for a control plane.
-type pretendedCluster struct{}
-
-func (pretendedCluster) Create(context.Context, string) (gcloud.ClusterAccess, error) {
-	return gcloud.ClusterAccess{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, nil
-}
-func (pretendedCluster) Delete(context.Context, string) error { return nil }
-
-// startGoogle starts an emulated Google Cloud with real databases. It returns its address and its owner's credentials.
-func startGoogle(t *testing.T) (url, owner string) {
-	t.Helper()
-	binary, dir := toolchaintest.Path(t, "dolt"), t.TempDir()
-	var server *gcloud.Server
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { server.ServeHTTP(w, r) }))
-	t.Cleanup(front.Close)
-	server, err := gcloud.New(gcloud.Options{
-		Dir: filepath.Join(dir, "store"), BaseURL: front.URL, Clusters: pretendedCluster{},
-		Databases: dolt.New(dolt.Options{
-			Binary: func(context.Context) (string, error) { return binary, nil },
-			Dir:    filepath.Join(dir, "sql"), Logs: filepath.Join(dir, "logs"),
-		}),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := server.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	credentials, err := server.EnsureProject(emulated, "engineer@example.com")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return front.URL, string(credentials)
-}
-
-// runnerAs returns what runs layers with an identity of the emulated Google Cloud and a backend of their own.
-func runnerAs(t *testing.T, url, credentials string) layers.Runner {
-	t.Helper()
-	dir := t.TempDir()
-	bin := filepath.Join(dir, "bin")
-	if err := os.Mkdir(bin, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, target := range map[string]string{"pulumi": toolchaintest.Path(t, "pulumi"), "pulumi-resource-gcp": self} {
-		if err := os.Symlink(target, filepath.Join(bin, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	env := map[string]string{
-		"PATH": bin + ":/usr/bin:/bin", "HOME": dir, "PULUMI_HOME": filepath.Join(dir, ".pulumi"),
-		"PULUMI_BACKEND_URL": "file://" + dir, "PULUMI_CONFIG_PASSPHRASE": "test",
-		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true", "PULUMI_SKIP_UPDATE_CHECK": "true",
-		"GOOGLE_CREDENTIALS": credentials, "GOOGLE_PROJECT": emulated, "GOOGLE_REGION": "europe-west1",
-	}
-	maps.Copy(env, gcloud.Endpoints(url))
-	return layers.Runner{
-		Stack: "dev", Pulumi: dir, Env: env, WorkDir: func(layer string) string { return filepath.Join(dir, layer) },
-	}
-}
-
-// emulatedLayer is layer 1 as the local target configures it.
-func emulatedLayer(t *testing.T) layers.Layer {
+// emulatedLayer is layer 1 for the teams web and api as the emulated Google Cloud can have it.
+func emulatedLayer(t *testing.T, edit func(*bootstrap.Config)) layers.Layer {
 	t.Helper()
 	teams := filepath.Join(t.TempDir(), "teams.yaml")
-	if err := os.WriteFile(teams, []byte("apiVersion: strata/v1\nkind: Teams\nteams:\n- name: web\n"), 0o600); err != nil {
+	if err := os.WriteFile(teams, []byte("apiVersion: strata/v1\nkind: Teams\nteams:\n- name: web\n- name: api\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	config, err := bootstrap.NewConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Project, config.Zone, config.TeamsFile, config.TenantBackend = emulated, "europe-west1-b", teams, "file:///state/{team}"
+	config.Project, config.Zone, config.TeamsFile = cloudtest.Project, "europe-west1-b", teams
 	config.DeletionProtection, config.IssueClientCertificate, config.TenantKeys = false, true, true
+	if edit != nil {
+		edit(&config)
+	}
 	values, err := config.ConfigMap()
 	if err != nil {
 		t.Fatal(err)
@@ -151,8 +71,8 @@ func tenantLayer(password string) layers.Layer {
 	}}
 }
 
-// credentialsOf returns the key of a team's Google account.
-func credentialsOf(t *testing.T, r layers.Runner, l layers.Layer, team string) string {
+// tenantOf returns what layer 1 hands on for a team.
+func tenantOf(t *testing.T, r layers.Runner, l layers.Layer, team string) map[string]any {
 	t.Helper()
 	outputs, err := r.Outputs(t.Context(), l)
 	if err != nil {
@@ -160,37 +80,32 @@ func credentialsOf(t *testing.T, r layers.Runner, l layers.Layer, team string) s
 	}
 	tenants, _ := outputs["tenants"].Value.(map[string]any)
 	tenant, _ := tenants[team].(map[string]any)
-	credentials, _ := tenant["credentials"].(string)
+	if tenant == nil {
+		t.Fatalf("nothing is handed on for team %s", team)
+	}
+	return tenant
+}
+
+func credentialsOf(t *testing.T, r layers.Runner, l layers.Layer, team string) string {
+	t.Helper()
+	credentials, _ := tenantOf(t, r, l, team)["credentials"].(string)
 	if credentials == "" {
 		t.Fatalf("team %s has no credentials", team)
 	}
 	return credentials
 }
 
-func up(t *testing.T, r layers.Runner, l layers.Layer) layers.Summary {
-	t.Helper()
-	summary, err := r.Up(t.Context(), l, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return summary
-}
-
 func TestATeamMakesDatabasesAndUsersAndIsRefusedTheRest(t *testing.T) {
-	url, owner := startGoogle(t)
-	engineer, layer := runnerAs(t, url, owner), emulatedLayer(t)
-	up(t, engineer, layer)
-	if again := up(t, engineer, layer); again.Changes["create"]+again.Changes["update"]+again.Changes["replace"]+again.Changes["delete"] != 0 {
-		t.Errorf("a second up: %s", again)
-	}
+	cloud := cloudtest.Start(t)
+	engineer, layer := cloud.Runner(t, cloud.Owner), emulatedLayer(t, nil)
+	cloudtest.Up(t, engineer, layer)
+	cloudtest.Unchanged(t, engineer, layer)
 
 	key := credentialsOf(t, engineer, layer, "web")
-	team := runnerAs(t, url, key)
-	up(t, team, tenantLayer("first"))
-	if changed := up(t, team, tenantLayer("second")); changed.Changes["update"] != 1 {
-		t.Errorf("up with another password: %s", changed)
-	}
-	checkRefusals(t, url, key)
+	team := cloud.Runner(t, key)
+	cloudtest.Up(t, team, tenantLayer("first"))
+	cloudtest.Changes(t, team, tenantLayer("second"), map[string]int{"update": 1})
+	checkRefusals(t, cloud, key)
 	if _, err := team.Destroy(t.Context(), tenantLayer("second"), nil); err != nil {
 		t.Error(err)
 	}
@@ -199,21 +114,163 @@ func TestATeamMakesDatabasesAndUsersAndIsRefusedTheRest(t *testing.T) {
 	if _, err := engineer.Destroy(t.Context(), layer, nil); err != nil {
 		t.Fatal(err)
 	}
-	up(t, engineer, layer)
-	up(t, runnerAs(t, url, credentialsOf(t, engineer, layer, "web")), tenantLayer("third"))
+	cloudtest.Up(t, engineer, layer)
+	cloudtest.Up(t, cloud.Runner(t, credentialsOf(t, engineer, layer, "web")), tenantLayer("third"))
 }
 
-// checkRefusals calls what a team must not do, with the team's key.
-func checkRefusals(t *testing.T, url, key string) {
-	t.Helper()
-	ctx := t.Context()
-	login, err := oauth.CredentialsFromJSONWithType(ctx, []byte(key), oauth.ServiceAccount, container.CloudPlatformScope)
+func TestATeamsStateIsReadByItsOwnAccountOnly(t *testing.T) {
+	cloud := cloudtest.Start(t)
+	engineer, layer := cloud.Runner(t, cloud.Owner), emulatedLayer(t, nil)
+	cloudtest.Up(t, engineer, layer)
+
+	clients := map[string]*storage.Service{}
+	for _, team := range []string{"web", "api"} {
+		if got := tenantOf(t, engineer, layer, team)["backend"]; got != "gs://strata-local-strata-"+team {
+			t.Fatalf("the backend of team %s is %v", team, got)
+		}
+		clients[team] = storageOf(t, cloud, credentialsOf(t, engineer, layer, team))
+	}
+	for who, other := range map[string]string{"web": "api", "api": "web"} {
+		own, foreign, client := "strata-local-strata-"+who, "strata-local-strata-"+other, clients[who]
+		if err := write(client, own); err != nil {
+			t.Errorf("team %s writes its state: %v", who, err)
+		}
+		for what, call := range map[string]func() error{
+			"writes":  func() error { return write(client, foreign) },
+			"reads":   func() error { _, err := client.Objects.Get(foreign, "state").Do(); return err },
+			"lists":   func() error { _, err := client.Objects.List(foreign).Do(); return err },
+			"deletes": func() error { return client.Objects.Delete(foreign, "state").Do() },
+			"makes public what is in its own": func() error {
+				_, err := client.Buckets.SetIamPolicy(own, &storage.Policy{}).Do()
+				return err
+			},
+			"takes versions of its own away": func() error {
+				_, err := client.Buckets.Patch(own, &storage.Bucket{Versioning: &storage.BucketVersioning{ForceSendFields: []string{"Enabled"}}}).Do()
+				return err
+			},
+			"deletes its own":  func() error { return client.Buckets.Delete(own).Do() },
+			"looks for others": func() error { _, err := client.Buckets.List(cloudtest.Project).Do(); return err },
+		} {
+			if err := call(); code(err) != http.StatusForbidden {
+				t.Errorf("team %s %s bucket %s: want 403, got %v", who, what, foreign, err)
+			}
+		}
+	}
+	if err := write(clients["web"], "strata-local-strata-web"); err != nil {
+		t.Fatal(err)
+	}
+	versions, err := clients["web"].Objects.List("strata-local-strata-web").Versions(true).Do()
+	if err != nil || len(versions.Items) != 2 {
+		t.Errorf("versions of the state are %+v, %v: the overwritten one is lost", versions, err)
+	}
+}
+
+func TestAProtectedLayerLosesNothing(t *testing.T) {
+	cloud := cloudtest.Start(t)
+	engineer := cloud.Runner(t, cloud.Owner)
+	protected := emulatedLayer(t, func(c *bootstrap.Config) { c.DeletionProtection = true })
+	cloudtest.Up(t, engineer, protected)
+	key := credentialsOf(t, engineer, protected, "web")
+
+	_, err := engineer.Destroy(t.Context(), protected, nil)
+	if err == nil || !strings.Contains(err.Error(), "protect") {
+		t.Errorf("destroy of a protected layer: %v", err)
+	}
+	// Only the keys are gone, which a rotation must be able to replace.
+	cloudtest.Changes(t, engineer, protected, map[string]int{"create": 2})
+	if err := write(storageOf(t, cloud, key), "strata-local-strata-web"); err == nil {
+		t.Error("a key that is gone still works")
+	}
+	if err := write(storageOf(t, cloud, credentialsOf(t, engineer, protected, "web")), "strata-local-strata-web"); err != nil {
+		t.Errorf("the new key: %v", err)
+	}
+
+	lifted := emulatedLayer(t, nil)
+	cloudtest.Up(t, engineer, lifted)
+	if _, err := engineer.Destroy(t.Context(), lifted, nil); err != nil {
+		t.Errorf("destroy of a layer with state in its buckets, and without protection: %v", err)
+	}
+}
+
+func TestKeysAreRotatedAndWorkloadIdentityTakesTheirPlace(t *testing.T) {
+	cloud := cloudtest.Start(t)
+	engineer, layer := cloud.Runner(t, cloud.Owner), emulatedLayer(t, nil)
+	cloudtest.Up(t, engineer, layer)
+	key := credentialsOf(t, engineer, layer, "web")
+
+	rotated := emulatedLayer(t, func(c *bootstrap.Config) { c.TenantKeyRotation = "2" })
+	cloudtest.Changes(t, engineer, rotated, map[string]int{"replace": 2})
+	if err := write(storageOf(t, cloud, key), "strata-local-strata-web"); err == nil {
+		t.Error("the key from before the rotation still works")
+	}
+	if err := write(storageOf(t, cloud, credentialsOf(t, engineer, rotated, "web")), "strata-local-strata-web"); err != nil {
+		t.Errorf("the rotated key: %v", err)
+	}
+
+	keyless := emulatedLayer(t, func(c *bootstrap.Config) { c.TenantKeys = false })
+	// The updates are those of the components' own inputs.
+	cloudtest.Changes(t, engineer, keyless, map[string]int{"create": 2, "update": 2, "delete": 2})
+	if got := tenantOf(t, engineer, keyless, "web")["credentials"]; got != "" {
+		t.Error("credentials are handed on although there is no key")
+	}
+	accounts, err := iam.NewService(t.Context(), cloudOptions(t, cloud, cloud.Owner, "GOOGLE_IAM_CUSTOM_ENDPOINT", "v1/")...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	policy, err := accounts.Projects.ServiceAccounts.GetIamPolicy(
+		"projects/strata-local/serviceAccounts/team-web@strata-local.iam.gserviceaccount.com").Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(policy.Bindings) != 1 || strings.Join(policy.Bindings[0].Members, " ") != "serviceAccount:strata-local.svc.id.goog[team-web/web]" {
+		t.Errorf("the account's policy is %+v", policy.Bindings)
+	}
+}
+
+// code is the HTTP status of a refused call, 0 for none.
+func code(err error) int {
+	if refused, ok := errors.AsType[*googleapi.Error](err); ok {
+		return refused.Code
+	}
+	return 0
+}
+
+// write makes the object that stands for a state.
+func write(client *storage.Service, bucket string) error {
+	_, err := client.Objects.Insert(bucket, &storage.Object{Name: "state"}).Media(strings.NewReader("{}")).Do()
+	return err
+}
+
+func storageOf(t *testing.T, cloud cloudtest.Cloud, key string) *storage.Service {
+	t.Helper()
+	service, err := storage.NewService(t.Context(), cloudOptions(t, cloud, key, "GOOGLE_STORAGE_CUSTOM_ENDPOINT", "")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return service
+}
+
+// cloudOptions make a client speak to the cloud under a credential.
+func cloudOptions(t *testing.T, cloud cloudtest.Cloud, credential, variable, version string) []option.ClientOption {
+	t.Helper()
+	kind := oauth.ServiceAccount
+	if strings.Contains(credential, "authorized_user") {
+		kind = oauth.AuthorizedUser
+	}
+	login, err := oauth.CredentialsFromJSONWithType(t.Context(), []byte(credential), kind, container.CloudPlatformScope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint := strings.TrimSuffix(gcloud.Endpoints(cloud.URL)[variable], version)
+	return []option.ClientOption{option.WithEndpoint(endpoint), option.WithTokenSource(login.TokenSource)}
+}
+
+// checkRefusals calls what a team must not do, with the team's key.
+func checkRefusals(t *testing.T, cloud cloudtest.Cloud, key string) {
+	t.Helper()
+	ctx := t.Context()
 	options := func(variable, version string) []option.ClientOption {
-		endpoint := strings.TrimSuffix(gcloud.Endpoints(url)[variable], version)
-		return []option.ClientOption{option.WithEndpoint(endpoint), option.WithTokenSource(login.TokenSource)}
+		return cloudOptions(t, cloud, key, variable, version)
 	}
 	databases, err := sqladmin.NewService(ctx, options("GOOGLE_SQL_CUSTOM_ENDPOINT", "sql/v1beta4/")...)
 	if err != nil {
@@ -228,23 +285,23 @@ func checkRefusals(t *testing.T, url, key string) {
 		t.Fatal(err)
 	}
 	for permission, call := range map[string]func() error{
-		"cloudsql.instances.delete": func() error { _, err := databases.Instances.Delete(emulated, "strata").Do(); return err },
+		"cloudsql.instances.delete": func() error { _, err := databases.Instances.Delete(cloudtest.Project, "strata").Do(); return err },
 		"cloudsql.instances.update": func() error {
-			_, err := databases.Instances.Patch(emulated, "strata", &sqladmin.DatabaseInstance{}).Do()
+			_, err := databases.Instances.Patch(cloudtest.Project, "strata", &sqladmin.DatabaseInstance{}).Do()
 			return err
 		},
 		"cloudsql.instances.create": func() error {
-			_, err := databases.Instances.Insert(emulated, &sqladmin.DatabaseInstance{Name: "own"}).Do()
+			_, err := databases.Instances.Insert(cloudtest.Project, &sqladmin.DatabaseInstance{Name: "own"}).Do()
 			return err
 		},
 		"container.clusters.create": func() error {
-			_, err := clusters.Projects.Locations.Clusters.Create("projects/"+emulated+"/locations/europe-west1-b", &container.CreateClusterRequest{
+			_, err := clusters.Projects.Locations.Clusters.Create("projects/"+cloudtest.Project+"/locations/europe-west1-b", &container.CreateClusterRequest{
 				Cluster: &container.Cluster{Name: "own", InitialNodeCount: 1},
 			}).Do()
 			return err
 		},
 		"resourcemanager.projects.setIamPolicy": func() error {
-			_, err := policies.Projects.SetIamPolicy(emulated, &crm.SetIamPolicyRequest{Policy: &crm.Policy{}}).Do()
+			_, err := policies.Projects.SetIamPolicy(cloudtest.Project, &crm.SetIamPolicyRequest{Policy: &crm.Policy{}}).Do()
 			return err
 		},
 	} {

@@ -13,8 +13,9 @@ const TenantRole = "strataTenant"
 
 // tenantPermissions is what a Program needs that makes databases and users on the shared instance, sorted.
 //
-// The waiting for an operation and the look-up of the instance both need cloudsql.instances.get, and nothing else on an
-// instance.
+// The waiting for an operation and the look-up of the instance both need cloudsql.instances.get. The team's pods reach an
+// instance with a public address through the Auth Proxy only, which takes cloudsql.instances.connect; what they may do in
+// a database is decided by its users.
 func tenantPermissions() []string {
 	return []string{
 		"cloudsql.databases.create",
@@ -22,6 +23,7 @@ func tenantPermissions() []string {
 		"cloudsql.databases.get",
 		"cloudsql.databases.list",
 		"cloudsql.databases.update",
+		"cloudsql.instances.connect",
 		"cloudsql.instances.get",
 		"cloudsql.users.create",
 		"cloudsql.users.delete",
@@ -33,12 +35,12 @@ func tenantPermissions() []string {
 
 // newTenantRole makes the custom role. Google keeps a deleted role's id for weeks; the provider brings the role back when
 // it is made again within the seven days in which that is possible.
-func newTenantRole(ctx *pulumi.Context, config Config) (*projects.IAMCustomRole, error) {
+func newTenantRole(ctx *pulumi.Context, config Config, opts ...pulumi.ResourceOption) (*projects.IAMCustomRole, error) {
 	return projects.NewIAMCustomRole(ctx, "tenant-role", &projects.IAMCustomRoleArgs{
 		RoleId:      pulumi.String(TenantRole),
 		Title:       pulumi.String("Strata tenant"),
 		Description: pulumi.String("Databases and users on existing Cloud SQL instances."),
 		Permissions: pulumi.ToStringArray(tenantPermissions()),
 		Project:     pulumi.String(config.Project),
-	})
+	}, opts...)
 }

@@ -3,6 +3,7 @@ package handoff
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -56,7 +57,8 @@ type Bootstrap struct {
 type BootstrapTenant struct {
 	// Account is the e-mail of the team's Google service account.
 	Account string
-	// Backend is the URL of the backend that keeps the state of the team's Stacks.
+	// Backend is the URL of the backend that keeps the state of the team's Stacks, such as gs://acme-dev-strata-web. Account
+	// reads and writes it, no other team's account does.
 	Backend string
 	// Credentials is the key file of Account; empty where the team proves who it is without one.
 	Credentials Secret
@@ -164,6 +166,8 @@ func (r *reader) checkVersion(value any, want int) error {
 		return r.wrap(fmt.Errorf("%s is missing", OutputVersion))
 	case !isNumber:
 		return r.wrap(fmt.Errorf("%s is not a number", OutputVersion))
+	case got != math.Trunc(got):
+		return r.wrap(fmt.Errorf("%s is not a whole number", OutputVersion))
 	case int(got) < want:
 		return r.wrap(fmt.Errorf("%s is %d, too old for this version of strata, which reads %d", OutputVersion, int(got), want))
 	case int(got) > want:
@@ -233,6 +237,10 @@ func (r *reader) tenants(teams []string) map[string]BootstrapTenant {
 	for _, team := range slices.Sorted(slices.Values(teams)) {
 		at := OutputTenants + "." + team
 		fields, isMap := all[team].(map[string]any)
+		if _, found := all[team]; found && !isMap {
+			r.problem("%s is not a map", at)
+			continue
+		}
 		if !isMap {
 			known := strings.Join(slices.Sorted(maps.Keys(all)), ", ")
 			r.problem("%s is missing (there are: %s)", at, known)
@@ -243,8 +251,11 @@ func (r *reader) tenants(teams []string) map[string]BootstrapTenant {
 			Backend: r.asText(at+"."+fieldBackend, fields[fieldBackend]),
 		}
 		credentials, isText := fields[fieldCredentials].(string)
-		if !isText {
+		switch {
+		case fields[fieldCredentials] == nil:
 			r.problem("%s.%s is missing", at, fieldCredentials)
+		case !isText:
+			r.problem("%s.%s is not a string", at, fieldCredentials)
 		}
 		tenant.Credentials = Secret(credentials)
 		tenants[team] = tenant

@@ -93,6 +93,7 @@ func TestReadBootstrapRefuses(t *testing.T) {
 		"a stack that was never deployed": {func(v map[string]any) { clear(v) }, []string{"handoffVersion is missing"}},
 		"a version that is too old":       {func(v map[string]any) { v["handoffVersion"] = 0 }, []string{"handoffVersion is 0, too old"}},
 		"a version that is no number":     {func(v map[string]any) { v["handoffVersion"] = "1" }, []string{"handoffVersion is not a number"}},
+		"a version between two":           {func(v map[string]any) { v["handoffVersion"] = 1.5 }, []string{"handoffVersion is not a whole number"}},
 		"fields that are missing": {
 			func(v map[string]any) { delete(v, "project"); delete(v, "kubeconfig") },
 			[]string{"project is missing", "kubeconfig is missing"},
@@ -104,6 +105,14 @@ func TestReadBootstrapRefuses(t *testing.T) {
 		"tenants that are a list":         {func(v map[string]any) { v["tenants"] = secret([]any{"canary"}) }, []string{"tenants is not a map"}},
 		"a team that layer 1 knows not":   {func(v map[string]any) { v["tenants"] = secret(map[string]any{"api": "canary"}) }, []string{"tenants.web is missing (there are: api)"}},
 		"a team whose fields are missing": {func(v map[string]any) { v["tenants"] = secret(map[string]any{"web": map[string]any{}}) }, []string{"tenants.web.account is missing", "tenants.web.backend is missing", "tenants.web.credentials is missing"}},
+		"a team whose fields are malformed": {
+			func(v map[string]any) {
+				v["tenants"] = secret(map[string]any{"web": map[string]any{"account": 7, "backend": "", "credentials": []any{"canary"}}})
+			},
+			[]string{"tenants.web.account is not a string", "tenants.web.backend is empty", "tenants.web.credentials is not a string"},
+		},
+		"a team that is no map":    {func(v map[string]any) { v["tenants"] = secret(map[string]any{"web": "canary"}) }, []string{"tenants.web is not a map"}},
+		"outputs that are missing": {func(v map[string]any) { delete(v, "tenants"); delete(v, "cluster") }, []string{"tenants is missing", "cluster is missing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := read(written(t, test.edit), "web")

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,14 +36,19 @@ type Checked interface {
 // Checked included, are part of the one error.
 func Decode(ctx *pulumi.Context, target any) error {
 	value := reflect.ValueOf(target).Elem()
-	var problems []string
+	var problems, broken []string
 	for _, field := range fieldsOf(value.Type()) {
 		if problem := field.decode(ctx, value.FieldByIndex(field.index)); problem != "" {
-			problems = append(problems, problem)
+			problems, broken = append(problems, problem), append(broken, field.key)
 		}
 	}
-	if checked, ok := target.(Checked); ok && len(problems) == 0 {
-		problems = checked.Problems()
+	if checked, ok := target.(Checked); ok {
+		for _, problem := range checked.Problems() {
+			// A setting that could not be read has its zero value now, about which nothing more is to be said.
+			if key := problem[:max(strings.IndexAny(problem, " .:"), 0)]; !slices.Contains(broken, key) {
+				problems = append(problems, problem)
+			}
+		}
 	}
 	if len(problems) > 0 {
 		return fmt.Errorf("read the configuration of stack %s of project %s: %s; mend it with pulumi config set",

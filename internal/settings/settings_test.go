@@ -110,6 +110,19 @@ func TestDecodeAppliesTheStructsOwnRules(t *testing.T) {
 	}
 }
 
+func TestTheStructsOwnRulesAreAppliedBesideOtherProblems(t *testing.T) {
+	_, err := decode(&pulumitest.Engine{Config: map[string]string{"count": "0"}})
+	for _, want := range []string{"name is missing", "count must be positive"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error does not say %q: %v", want, err)
+		}
+	}
+	_, err = decode(&pulumitest.Engine{Config: map[string]string{"name": "n", "count": "many"}})
+	if err == nil || strings.Contains(err.Error(), "count must be positive") {
+		t.Errorf("a setting that cannot be read is complained about twice: %v", err)
+	}
+}
+
 func TestAWrongSecretIsNotShown(t *testing.T) {
 	_, err := decode(&pulumitest.Engine{
 		Config: map[string]string{"name": "n", "logins": `{"canary`}, Secrets: []string{"logins"},

@@ -1,0 +1,151 @@
+// Package cloudtest runs Pulumi programs against an emulated Google Cloud, for tests of components and layers.
+package cloudtest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/local/gcloud"
+	"github.com/strata-platform/strata/internal/local/gcloud/dolt"
+	"github.com/strata-platform/strata/internal/local/plugins"
+	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+)
+
+// Project is the one project of the emulated Google Cloud.
+const Project = "strata-local"
+
+// Main makes the test binary a plugin when it is started under a plugin's name, and runs the tests otherwise. A package
+// that uses Runner calls it from its TestMain.
+func Main(m *testing.M) {
+	if name, ok := plugins.Name(os.Args[0]); ok {
+		if err := plugins.Run(context.Background(), name); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// Cloud is an emulated Google Cloud with real databases and pretended clusters.
+type Cloud struct {
+	// URL is where it listens.
+	URL string
+	// Owner is the credential of the project's owner.
+	Owner string
+}
+
+// clusters stand in for control planes.
+type clusters struct{}
+
+func (clusters) Create(context.Context, string) (gcloud.ClusterAccess, error) {
+	return gcloud.ClusterAccess{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, nil
+}
+
+func (clusters) Delete(context.Context, string) error { return nil }
+
+// Start starts a cloud that ends with the test.
+func Start(t testing.TB) Cloud {
+	t.Helper()
+	binary, dir := toolchaintest.Path(t, "dolt"), t.TempDir()
+	var server *gcloud.Server
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { server.ServeHTTP(w, r) }))
+	t.Cleanup(front.Close)
+	server, err := gcloud.New(gcloud.Options{
+		Dir: filepath.Join(dir, "store"), BaseURL: front.URL, Clusters: clusters{},
+		Databases: dolt.New(dolt.Options{
+			Binary: func(context.Context) (string, error) { return binary, nil },
+			Dir:    filepath.Join(dir, "sql"), Logs: filepath.Join(dir, "logs"),
+		}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := server.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	credentials, err := server.EnsureProject(Project, "engineer@example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Cloud{URL: front.URL, Owner: string(credentials)}
+}
+
+// Runner runs programs with an identity of the cloud and a backend of their own.
+func (c Cloud) Runner(t testing.TB, credentials string) layers.Runner {
+	t.Helper()
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "bin")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{
+		"pulumi": toolchaintest.Path(t, "pulumi"), "pulumi-resource-gcp": self, "pulumi-resource-random": self,
+	} {
+		if err := os.Symlink(target, filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := map[string]string{
+		"PATH": bin + ":/usr/bin:/bin", "HOME": dir, "PULUMI_HOME": filepath.Join(dir, ".pulumi"),
+		"PULUMI_BACKEND_URL": "file://" + dir, "PULUMI_CONFIG_PASSPHRASE": "test",
+		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true", "PULUMI_SKIP_UPDATE_CHECK": "true",
+		"GOOGLE_CREDENTIALS": credentials, "GOOGLE_PROJECT": Project, "GOOGLE_REGION": "europe-west1",
+	}
+	maps.Copy(env, gcloud.Endpoints(c.URL))
+	return layers.Runner{
+		Stack: "dev", Pulumi: dir, Env: env, WorkDir: func(layer string) string { return filepath.Join(dir, layer) },
+	}
+}
+
+// Program makes a layer of a program that has no configuration.
+func Program(program pulumi.RunFunc) layers.Layer {
+	return layers.Layer{Name: "example", Project: "example", Config: auto.ConfigMap{}, Program: program}
+}
+
+// Up runs a program, which must succeed, and returns how many resources were created, updated in place, replaced and
+// deleted.
+func Up(t testing.TB, r layers.Runner, l layers.Layer) layers.Summary {
+	t.Helper()
+	summary, err := r.Up(t.Context(), l, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return summary
+}
+
+// Unchanged fails the test where a run of the program changes anything.
+func Unchanged(t testing.TB, r layers.Runner, l layers.Layer) {
+	t.Helper()
+	Changes(t, r, l, nil)
+}
+
+// Changes fails the test where a run of the program does other things than wanted, by the names that Pulumi has for them.
+func Changes(t testing.TB, r layers.Runner, l layers.Layer, want map[string]int) {
+	t.Helper()
+	summary := Up(t, r, l)
+	for _, kind := range []string{"create", "update", "replace", "delete"} {
+		if got := summary.Changes[kind]; got != want[kind] {
+			t.Errorf("%d of %s, want %d: %s", got, kind, want[kind], summary)
+		}
+	}
+}
