@@ -1,287 +1,271 @@
 package platform_test
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
-	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
-	"sigs.k8s.io/yaml"
 
-	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/platform"
 )
 
-// Accounts, as the API server knows them.
+func binding(name, role string) string {
+	return fmt.Sprintf(`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: "%s"},
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "%s"},
+subjects: [{kind: ServiceAccount, namespace: platform, name: platform}]}`, name, role)
+}
+
+func bindingPath(name string) string { return rbacPath + "clusterrolebindings/" + name }
+
+func kind(name, group, plural string) string {
+	return fmt.Sprintf(`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: "%s"},
+spec: {group: %s, scope: Namespaced, names: {plural: %s, kind: Thing},
+versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}}`, name, group, plural)
+}
+
 const (
-	platformUser = "system:serviceaccount:platform:platform"
-	operatorUser = "system:serviceaccount:pulumi-kubernetes-operator:pulumi-operator"
-	webUser      = "system:serviceaccount:team-web:web"
+	rbacPath      = "/apis/rbac.authorization.k8s.io/v1/"
+	kindPath      = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	admissionPath = "/apis/admissionregistration.k8s.io/v1/"
+	token         = "{apiVersion: authentication.k8s.io/v1, kind: TokenRequest, spec: {}}"
+	nothing       = "{}"
+	everything    = "rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]"
 )
 
-// newCluster starts an API server that has the roles of this layer, bound as the layer and its hops bind them for the
-// teams web and api.
-func newCluster(t *testing.T) (*rest.Config, client.Client) {
-	t.Helper()
-	env := &envtest.Environment{}
-	env.ControlPlane.Etcd = &envtest.Etcd{Path: toolchaintest.Path(t, "etcd")}
-	env.ControlPlane.GetAPIServer().Path = toolchaintest.Path(t, "kube-apiserver")
-	config, err := env.Start()
-	if err != nil {
-		t.Fatalf("start the API server: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := env.Stop(); err != nil {
-			t.Errorf("stop the API server: %v", err)
-		}
-	})
-	admin := clientFor(t, config, "")
-	create := func(objects ...client.Object) {
-		t.Helper()
-		for _, object := range objects {
-			if err := admin.Create(t.Context(), object); err != nil {
-				t.Fatal(err)
+// climbs are refused to each account: with any of them it could give itself another's rights.
+var climbs = map[string]attempt{
+	"make a ClusterRole of everything":       {"POST", rbacPath + "clusterroles", "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: mine}, " + everything + "}"},
+	"widen the platform's ClusterRole":       {"APPLY", rbacPath + "clusterroles/strata:platform", "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: 'strata:platform'}, " + everything + "}"},
+	"widen the operator's ClusterRole":       {"APPLY", rbacPath + "clusterroles/strata:operator", "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: 'strata:operator'}, " + everything + "}"},
+	"widen a team's ClusterRole":             {"APPLY", rbacPath + "clusterroles/strata:team", "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: 'strata:team'}, " + everything + "}"},
+	"feed a ClusterRole that is aggregated":  {"POST", rbacPath + "clusterroles", "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: mine, labels: {rbac.authorization.k8s.io/aggregate-to-admin: 'true'}}, " + everything + "}"},
+	"bind cluster-admin":                     {"APPLY", bindingPath("mine"), binding("mine", "cluster-admin")},
+	"join the administrators":                {"APPLY", bindingPath("cluster-admin"), binding("cluster-admin", "cluster-admin")},
+	"bind a role in Flux's namespace":        {"POST", rbacPath + "namespaces/flux-system/rolebindings", "{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: mine}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}}"},
+	"make a Role in its namespace":           {"POST", rbacPath + "namespaces/platform/roles", "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: mine}, " + everything + "}"},
+	"be somebody else's token in Flux":       {"POST", "/api/v1/namespaces/flux-system/serviceaccounts/kustomize-controller/token", token},
+	"be somebody else's token in the system": {"POST", "/api/v1/namespaces/kube-system/serviceaccounts/default/token", token},
+	"keep a token as a Secret of Flux":       {"POST", "/api/v1/namespaces/flux-system/secrets", "{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token, metadata: {name: mine, annotations: {kubernetes.io/service-account.name: kustomize-controller}}}"},
+	"make a pod in Flux's namespace":         {"POST", "/api/v1/namespaces/flux-system/pods", "{apiVersion: v1, kind: Pod, metadata: {name: mine}, spec: {serviceAccountName: kustomize-controller, containers: [{name: x, image: x}]}}"},
+	"make a pod in the system's namespace":   {"POST", "/api/v1/namespaces/kube-system/pods", "{apiVersion: v1, kind: Pod, metadata: {name: mine}, spec: {containers: [{name: x, image: x}]}}"},
+	"change a controller of Flux":            {"PATCH", "/apis/apps/v1/namespaces/flux-system/deployments/kustomize-controller", nothing},
+	"change Flux's root sync":                {"PATCH", "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/flux-system/kustomizations/flux-system", nothing},
+	"change Flux's own source":               {"PATCH", "/apis/source.toolkit.fluxcd.io/v1/namespaces/flux-system/gitrepositories/flux-system", nothing},
+	"write into Flux's namespace":            {"POST", "/api/v1/namespaces/flux-system/configmaps", "{apiVersion: v1, kind: ConfigMap, metadata: {name: mine}}"},
+	"open Flux's namespace":                  {"PATCH", "/api/v1/namespaces/flux-system", nothing},
+	"run in a pod of Flux":                   {"POST", "/api/v1/namespaces/flux-system/pods/kustomize-controller/exec?command=id", ""},
+	"attach to a pod of Flux":                {"POST", "/api/v1/namespaces/flux-system/pods/kustomize-controller/attach", ""},
+	"debug a pod of Flux":                    {"PATCH", "/api/v1/namespaces/flux-system/pods/kustomize-controller/ephemeralcontainers", nothing},
+	"reach a pod of Flux by the API server":  {"GET", "/api/v1/namespaces/flux-system/pods/kustomize-controller:8080/proxy/metrics", ""},
+	"reach a kubelet":                        {"GET", "/api/v1/nodes/any/proxy/pods", ""},
+	"see the nodes":                          {"GET", "/api/v1/nodes", ""},
+	"change a node":                          {"PATCH", "/api/v1/nodes/any", nothing},
+	"make a volume of a node's folder":       {"POST", "/api/v1/persistentvolumes", "{apiVersion: v1, kind: PersistentVolume, metadata: {name: mine}}"},
+	"make a namespace":                       {"POST", "/api/v1/namespaces", "{apiVersion: v1, kind: Namespace, metadata: {name: mine}}"},
+	"see everybody's Secrets one by one":     {"GET", "/api/v1/namespaces/kube-system/secrets", ""},
+	"make a webhook that changes":            {"POST", admissionPath + "mutatingwebhookconfigurations", "{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: mine}}"},
+	"make a webhook that checks":             {"POST", admissionPath + "validatingwebhookconfigurations", "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: mine}}"},
+	"make an admission policy":               {"POST", admissionPath + "validatingadmissionpolicies", "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: mine}}"},
+	"serve an API of its own":                {"POST", "/apis/apiregistration.k8s.io/v1/apiservices", "{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.mine}}"},
+	"sign a certificate":                     {"PATCH", "/apis/certificates.k8s.io/v1/certificatesigningrequests/any/approval", nothing},
+	"ask for a certificate":                  {"POST", "/apis/certificates.k8s.io/v1/certificatesigningrequests", "{apiVersion: certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: mine}}"},
+	"be more important than others":          {"POST", "/apis/scheduling.k8s.io/v1/priorityclasses", "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: mine}, value: 1}"},
+	"make a kind of another group":           {"APPLY", kindPath + "/things.example.com", kind("things.example.com", "example.com", "things")},
+	"make another kind of Pulumi's group":    {"APPLY", kindPath + "/things.pulumi.com", kind("things.pulumi.com", "pulumi.com", "things")},
+	"change Flux's kinds":                    {"PATCH", kindPath + "/kustomizations.kustomize.toolkit.fluxcd.io", nothing},
+	"change what teams are allowed":          {"PATCH", "/apis/strata.dev/v1/namespaces/team-web/tenantpolicies/strata", "{spec: {types: ['*']}}"},
+	"change the kind of what is allowed":     {"PATCH", kindPath + "/tenantpolicies.strata.dev", nothing},
+	"mark a namespace as a team's":           {"PATCH", "/api/v1/namespaces/platform", "{metadata: {labels: {strata.dev/team: web}}}"},
+	"loosen pod security":                    {"PATCH", "/api/v1/namespaces/team-web", "{metadata: {labels: {pod-security.kubernetes.io/enforce: privileged}}}"},
+	"change a team's quota":                  {"DELETE", "/api/v1/namespaces/team-web/resourcequotas/strata", ""},
+	"change a team's limits":                 {"DELETE", "/api/v1/namespaces/team-web/limitranges/strata", ""},
+	"open a team's network":                  {"DELETE", "/apis/networking.k8s.io/v1/namespaces/team-web/networkpolicies/strata", ""},
+	"add to a team's network":                {"POST", "/apis/networking.k8s.io/v1/namespaces/team-web/networkpolicies", "{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: mine}, spec: {podSelector: {}}}"},
+	"bind a role in a team's namespace":      {"POST", rbacPath + "namespaces/team-web/rolebindings", "{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: mine}, roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: 'strata:team'}}"},
+	"change its own binding":                 {"PATCH", rbacPath + "namespaces/team-web/rolebindings/strata-team", nothing},
+	"make a sync in a team's namespace":      {"POST", "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/team-web/kustomizations", "{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: mine}}"},
+	"make a HelmRelease":                     {"POST", "/apis/helm.toolkit.fluxcd.io/v2/namespaces/team-web/helmreleases", "{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, metadata: {name: mine}}"},
+	"change the platform's source":           {"PATCH", "/apis/source.toolkit.fluxcd.io/v1/namespaces/platform/gitrepositories/platform", nothing},
+	"take over the election of a controller": {"PATCH", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager", nothing},
+	"point a Service at somebody else":       {"POST", "/api/v1/namespaces/team-web/endpoints", "{apiVersion: v1, kind: Endpoints, metadata: {name: mine}}"},
+	"see the API server's metrics":           {"GET", "/metrics", ""},
+}
+
+// refusals are further requests that one account is refused.
+var refusals = map[string]map[string]attempt{
+	serviceAccount("platform", "platform"): {
+		"bind cluster-admin under the name that it may keep": {"APPLY", bindingPath(platform.OperatorBinding), binding(platform.OperatorBinding, "cluster-admin")},
+		"bind its role under another name":                   {"APPLY", bindingPath("mine"), binding("mine", platform.RoleOperator)},
+		"read a team's context":                              {"GET", "/api/v1/namespaces/team-web/secrets/strata-context", ""},
+		"read its own source's Secret":                       {"GET", "/api/v1/namespaces/platform/secrets/platform", ""},
+		"read a Secret beside the operator":                  {"GET", "/api/v1/namespaces/pulumi-kubernetes-operator/secrets", ""},
+		"keep the operator's token as a Secret":              {"POST", "/api/v1/namespaces/pulumi-kubernetes-operator/secrets", "{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token, metadata: {name: mine, annotations: {kubernetes.io/service-account.name: pulumi-operator}}}"},
+		"get the operator's token":                           {"POST", "/api/v1/namespaces/pulumi-kubernetes-operator/serviceaccounts/pulumi-operator/token", token},
+		"get its own token":                                  {"POST", "/api/v1/namespaces/platform/serviceaccounts/platform/token", token},
+		"get a team's token":                                 {"POST", "/api/v1/namespaces/team-web/serviceaccounts/web/token", token},
+		"run in the operator's pod":                          {"POST", "/api/v1/namespaces/pulumi-kubernetes-operator/pods/any/exec?command=id", ""},
+		"make a bare pod beside the operator":                {"POST", "/api/v1/namespaces/pulumi-kubernetes-operator/pods", "{apiVersion: v1, kind: Pod, metadata: {name: mine}, spec: {containers: [{name: x, image: x}]}}"},
+		"make a Deployment in its own namespace":             {"POST", "/apis/apps/v1/namespaces/platform/deployments", "{apiVersion: apps/v1, kind: Deployment, metadata: {name: mine}}"},
+		"make an account in its own namespace":               {"POST", "/api/v1/namespaces/platform/serviceaccounts", "{apiVersion: v1, kind: ServiceAccount, metadata: {name: mine}}"},
+		"make a source":                                      {"POST", "/apis/source.toolkit.fluxcd.io/v1/namespaces/platform/gitrepositories", "{apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, metadata: {name: mine}}"},
+		"write into a team's namespace":                      {"POST", "/api/v1/namespaces/team-web/configmaps", "{apiVersion: v1, kind: ConfigMap, metadata: {name: mine}}"},
+		"make a Stack of a team":                             {"POST", "/apis/pulumi.com/v1/namespaces/team-web/stacks", "{apiVersion: pulumi.com/v1, kind: Stack, metadata: {name: mine}}"},
+		"open the operator's network":                        {"DELETE", "/apis/networking.k8s.io/v1/namespaces/pulumi-kubernetes-operator/networkpolicies/strata", ""},
+		"change its Role beside the operator":                {"PATCH", rbacPath + "namespaces/pulumi-kubernetes-operator/roles/strata:platform", nothing},
+		"delete the binding of the administrators":           {"DELETE", bindingPath("cluster-admin"), ""},
+		"delete its own binding":                             {"DELETE", bindingPath("strata:platform"), ""},
+		"read everybody's Secrets":                           {"GET", "/api/v1/secrets", ""},
+	},
+	serviceAccount("pulumi-kubernetes-operator", "pulumi-operator"): {
+		"read Flux's Secrets":                    {"GET", "/api/v1/namespaces/flux-system/secrets", ""},
+		"read the platform's Secrets":            {"GET", "/api/v1/namespaces/platform/secrets", ""},
+		"read everybody's Secrets":               {"GET", "/api/v1/secrets", ""},
+		"write a team's Secret":                  {"PATCH", "/api/v1/namespaces/team-web/secrets/strata-context", nothing},
+		"get a token beside itself":              {"POST", "/api/v1/namespaces/pulumi-kubernetes-operator/serviceaccounts/default/token", token},
+		"get the platform's token":               {"POST", "/api/v1/namespaces/platform/serviceaccounts/platform/token", token},
+		"make a pod of a team":                   {"POST", "/api/v1/namespaces/team-web/pods", "{apiVersion: v1, kind: Pod, metadata: {name: mine}, spec: {containers: [{name: x, image: x}]}}"},
+		"make a Deployment of a team":            {"POST", "/apis/apps/v1/namespaces/team-web/deployments", "{apiVersion: apps/v1, kind: Deployment, metadata: {name: mine}}"},
+		"change its own Deployment":              {"PATCH", "/apis/apps/v1/namespaces/pulumi-kubernetes-operator/deployments/pulumi-operator", nothing},
+		"make a Stack":                           {"POST", "/apis/pulumi.com/v1/namespaces/team-web/stacks", "{apiVersion: pulumi.com/v1, kind: Stack, metadata: {name: mine}}"},
+		"delete a Stack":                         {"DELETE", "/apis/pulumi.com/v1/namespaces/team-web/stacks/any", ""},
+		"change its own binding over all":        {"PATCH", bindingPath(platform.OperatorBinding), nothing},
+		"make a sync in the platform's":          {"POST", "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/platform/kustomizations", "{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: mine}}"},
+		"change an account of a team":            {"PATCH", "/api/v1/namespaces/team-web/serviceaccounts/web", nothing},
+		"change its own kinds":                   {"PATCH", kindPath + "/stacks.pulumi.com", nothing},
+		"see a source of the platform":           {"GET", "/apis/source.toolkit.fluxcd.io/v1/namespaces/platform/gitrepositories", ""},
+		"read a ConfigMap of the cluster itself": {"GET", "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication", ""},
+	},
+	serviceAccount("team-web", "web"): {
+		"read another team's context":      {"GET", "/api/v1/namespaces/team-api/secrets/strata-context", ""},
+		"list another team's Secrets":      {"GET", "/api/v1/namespaces/team-api/secrets", ""},
+		"read everybody's Secrets":         {"GET", "/api/v1/secrets", ""},
+		"read the platform's Secrets":      {"GET", "/api/v1/namespaces/platform/secrets", ""},
+		"read Flux's Secrets":              {"GET", "/api/v1/namespaces/flux-system/secrets", ""},
+		"read the operator's Secrets":      {"GET", "/api/v1/namespaces/pulumi-kubernetes-operator/secrets", ""},
+		"make a Stack of another team":     {"POST", "/apis/pulumi.com/v1/namespaces/team-api/stacks", "{apiVersion: pulumi.com/v1, kind: Stack, metadata: {name: mine}}"},
+		"see another team's Stacks":        {"GET", "/apis/pulumi.com/v1/namespaces/team-api/stacks", ""},
+		"see everybody's Stacks":           {"GET", "/apis/pulumi.com/v1/stacks", ""},
+		"see another team's pods":          {"GET", "/api/v1/namespaces/team-api/pods", ""},
+		"see another team's policy":        {"GET", "/apis/strata.dev/v1/namespaces/team-api/tenantpolicies/strata", ""},
+		"write into another team's":        {"POST", "/api/v1/namespaces/team-api/configmaps", "{apiVersion: v1, kind: ConfigMap, metadata: {name: mine}}"},
+		"claim that a Stack is ready":      {"PATCH", "/apis/pulumi.com/v1/namespaces/team-web/stacks/any/status", nothing},
+		"get its own token":                {"POST", "/api/v1/namespaces/team-web/serviceaccounts/web/token", token},
+		"change its own account":           {"PATCH", "/api/v1/namespaces/team-web/serviceaccounts/web", nothing},
+		"make an account":                  {"POST", "/api/v1/namespaces/team-web/serviceaccounts", "{apiVersion: v1, kind: ServiceAccount, metadata: {name: mine}}"},
+		"change its source":                {"PATCH", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-web/gitrepositories/web", nothing},
+		"make a source":                    {"POST", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-web/gitrepositories", "{apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, metadata: {name: mine}}"},
+		"change its sync":                  {"PATCH", "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/team-web/kustomizations/web", nothing},
+		"change its receiver":              {"PATCH", "/apis/notification.toolkit.fluxcd.io/v1/namespaces/team-web/receivers/web", nothing},
+		"have a policy of its own":         {"POST", "/apis/strata.dev/v1/namespaces/team-web/tenantpolicies", "{apiVersion: strata.dev/v1, kind: TenantPolicy, metadata: {name: mine}}"},
+		"run in a pod":                     {"POST", "/api/v1/namespaces/team-web/pods/any/exec?command=id", ""},
+		"forward a port":                   {"POST", "/api/v1/namespaces/team-web/pods/any/portforward", ""},
+		"make a bare pod":                  {"POST", "/api/v1/namespaces/team-web/pods", "{apiVersion: v1, kind: Pod, metadata: {name: mine}, spec: {containers: [{name: x, image: x}]}}"},
+		"run on every node":                {"POST", "/apis/apps/v1/namespaces/team-web/daemonsets", "{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: mine}}"},
+		"delete its namespace":             {"DELETE", "/api/v1/namespaces/team-web", ""},
+		"change the operator's Deployment": {"PATCH", "/apis/apps/v1/namespaces/pulumi-kubernetes-operator/deployments/pulumi-operator", nothing},
+		"make the operator's binding":      {"APPLY", bindingPath(platform.OperatorBinding), binding(platform.OperatorBinding, platform.RoleOperator)},
+		"change Pulumi's kinds":            {"PATCH", kindPath + "/stacks.pulumi.com", nothing},
+	},
+}
+
+// accounts are those that something above layer 2 acts under.
+var accounts = [][2]string{
+	{platform.PlatformNamespace, platform.PlatformAccount}, {platform.OperatorNamespace, platform.OperatorAccount}, {"team-web", "web"},
+	// The accounts that a sync and a pod have which name none.
+	{platform.PlatformNamespace, "default"}, {platform.OperatorNamespace, "default"}, {"team-web", "default"},
+}
+
+func TestWhatAnAccountMustDoItMayAndNoMore(t *testing.T) {
+	c := newCluster(t, "local")
+	act := c.as(t, platform.PlatformNamespace, platform.PlatformAccount)
+	for _, folder := range []string{"../operator/config/crd", "../operator/config/manager"} {
+		for _, object := range built(t, folder) {
+			if err := act.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("kustomize-controller"), client.ForceOwnership); err != nil {
+				t.Errorf("the platform account cannot apply %s %s: %v", object.GetKind(), object.GetName(), err)
 			}
 		}
 	}
-	for _, name := range []string{"platform", "pulumi-kubernetes-operator", "flux-system", "team-web", "team-api"} {
-		create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
-	}
-	for name, rules := range platform.ClusterRoles() {
-		create(&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules})
-	}
-	for namespace, rules := range platform.NamespaceRoles() {
-		meta := metav1.ObjectMeta{Namespace: namespace, Name: platform.RolePlatform}
-		create(&rbacv1.Role{ObjectMeta: meta, Rules: rules}, &rbacv1.RoleBinding{
-			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name}, Subjects: account("platform", "platform"),
-		})
-	}
-	create(&rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: platform.RolePlatform}, RoleRef: clusterRole(platform.RolePlatform), Subjects: account("platform", "platform"),
-	})
-	for _, team := range []string{"web", "api"} {
-		namespace := "team-" + team
-		create(
-			&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: team}},
-			&rbacv1.RoleBinding{
-				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "strata-team"},
-				RoleRef:    clusterRole(platform.RoleTeam), Subjects: account(namespace, team),
-			},
-			&rbacv1.RoleBinding{
-				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "strata-operator"},
-				RoleRef:    clusterRole(platform.RoleOperatorTenant), Subjects: account(platform.OperatorNamespace, platform.OperatorAccount),
-			},
-		)
-	}
-	return config, admin
-}
-
-func account(namespace, name string) []rbacv1.Subject {
-	return []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: namespace, Name: name}}
-}
-
-func clusterRole(name string) rbacv1.RoleRef {
-	return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}
-}
-
-// clientFor acts as the named account, or as the administrator when the name is empty.
-func clientFor(t *testing.T, config *rest.Config, user string) client.Client {
-	t.Helper()
-	as := rest.CopyConfig(config)
-	if user != "" {
-		as.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:serviceaccounts", "system:authenticated"}}
-	}
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	c, err := client.New(as, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// apply does what Flux does with a manifest.
-func apply(ctx context.Context, c client.Client, manifest string) error {
-	object := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(manifest), object); err != nil {
-		return err
-	}
-	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("kustomize-controller"), client.ForceOwnership)
-}
-
-func binding(name, role string) string {
-	return fmt.Sprintf(`
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: "%s"}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "%s"}
-subjects: [{kind: ServiceAccount, namespace: pulumi-kubernetes-operator, name: pulumi-operator}]
-`, name, role)
-}
-
-func foreignKind(name, group, plural string) string {
-	return fmt.Sprintf(`
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: "%s"}
-spec:
-  group: %s
-  scope: Namespaced
-  names: {plural: %s, kind: Thing}
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
-`, name, group, plural)
-}
-
-func TestRights(t *testing.T) {
-	config, admin := newCluster(t)
-
-	t.Run("the platform account applies the operator's kinds and binds its role", func(t *testing.T) {
-		as := clientFor(t, config, platformUser)
-		kinds, err := filepath.Glob("../operator/config/crd/bases/*.yaml")
-		if err != nil || len(kinds) != 2 {
-			t.Fatalf("found %v, %v", kinds, err)
+	for who, attempts := range positives {
+		act := c.as(t, who[0], who[1])
+		for _, a := range attempts {
+			t.Run(fmt.Sprintf("%s %s %s", who[1], a.method, a.path), func(t *testing.T) {
+				eventually(t, "the request is served", func() error {
+					err := act.try(t.Context(), a)
+					if strings.Contains(a.path, "fluxcd.io") && apierrors.IsNotFound(err) {
+						return nil // It was allowed, and Flux is not there.
+					}
+					return err
+				})
+			})
 		}
-		for _, path := range kinds {
-			content, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := apply(t.Context(), as, string(content)); err != nil {
-				t.Errorf("apply %s: %v", path, err)
-			}
+	}
+	// The rest is refused on the same cluster: with the operator's kinds and its binding in place.
+	for _, who := range accounts {
+		act := c.as(t, who[0], who[1])
+		for name, a := range climbs {
+			refused(t, act, name, a)
 		}
-		if err := apply(t.Context(), as, binding(platform.OperatorBinding, platform.RoleOperator)); err != nil {
-			t.Error(err)
+		for name, a := range refusals[act.name] {
+			refused(t, act, name, a)
+		}
+		t.Run(act.name+" may not be somebody else", func(t *testing.T) { testImpersonation(t, act) })
+	}
+	t.Run("by the closure of what each can become", func(t *testing.T) { testClosure(t, c, false) })
+	t.Run("by pod security", func(t *testing.T) { testPodSecurity(t, c) })
+	t.Run("by the quota", func(t *testing.T) { testQuota(t, c) })
+	t.Run("by a policy that looks up what the team is allowed", func(t *testing.T) { testPolicyParameters(t, c) })
+}
+
+func refused(t *testing.T, act *subject, name string, a attempt) {
+	t.Run(act.name+" may not "+name, func(t *testing.T) {
+		if err := act.try(t.Context(), a); !apierrors.IsForbidden(err) {
+			t.Errorf("%s %s: %v, want forbidden", a.method, a.path, err)
 		}
 	})
+}
 
-	t.Run("the platform account climbs no further", func(t *testing.T) {
-		as := clientFor(t, config, platformUser)
-		for name, manifest := range map[string]string{
-			"binding the administrator's role":         binding("mine", "cluster-admin"),
-			"the same under the name that it may keep": binding(platform.OperatorBinding, "cluster-admin"),
-			"binding its role under another name":      binding("mine", platform.RoleOperator),
-			"joining the administrators":               binding("cluster-admin", "cluster-admin"),
-			"a kind of another group":                  foreignKind("things.example.com", "example.com", "things"),
-			"another kind of the operator's group":     foreignKind("things.pulumi.com", "pulumi.com", "things"),
-			"a ClusterRole of its own":                 "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: mine}}",
-			"more rights for the operator":             "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: 'strata:operator'}, rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]}",
-			"a Role in its own namespace":              "{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: mine, namespace: platform}}",
-			"a namespace":                              "{apiVersion: v1, kind: Namespace, metadata: {name: mine}}",
-			"a Secret of the operator":                 "{apiVersion: v1, kind: Secret, metadata: {name: mine, namespace: pulumi-kubernetes-operator}}",
-			"something in Flux's namespace":            "{apiVersion: v1, kind: ConfigMap, metadata: {name: mine, namespace: flux-system}}",
-			"something in a team's namespace":          "{apiVersion: v1, kind: ConfigMap, metadata: {name: mine, namespace: team-web}}",
-		} {
-			if err := apply(t.Context(), as, manifest); !apierrors.IsForbidden(err) {
-				t.Errorf("%s: %v, want forbidden", name, err)
-			}
-		}
-	})
-
-	t.Run("the operator gets a token of a team's account and of no other", func(t *testing.T) {
-		as := clientFor(t, config, operatorUser)
-		token := func(namespace, name string) error {
-			account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-			return as.SubResource("token").Create(t.Context(), account, &authenticationv1.TokenRequest{})
-		}
-		if err := token("team-web", "web"); err != nil {
-			t.Error(err)
-		}
-		for _, namespace := range []string{"flux-system", "platform", "pulumi-kubernetes-operator"} {
-			if err := token(namespace, "default"); !apierrors.IsForbidden(err) {
-				t.Errorf("token of namespace %s: %v, want forbidden", namespace, err)
-			}
-		}
-	})
-
-	t.Run("a team applies its application", func(t *testing.T) {
-		as := clientFor(t, config, webUser)
-		deployment := &appsv1.Deployment{}
-		labels := map[string]string{"app": "x"}
-		deployment.Name, deployment.Namespace = "x", "team-web"
-		deployment.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
-		deployment.Spec.Template.Labels = labels
-		deployment.Spec.Template.Spec.Containers = []corev1.Container{{Name: "x", Image: "x"}}
-		if err := as.Create(t.Context(), deployment); err != nil {
-			t.Error(err)
-		}
-	})
-
-	for _, test := range []struct {
-		user, verb, group, resource, namespace, name string
-		want                                         bool
-	}{
-		{platformUser, "patch", "kustomize.toolkit.fluxcd.io", "kustomizations", "platform", "operator", true},
-		{platformUser, "patch", "kustomize.toolkit.fluxcd.io", "kustomizations", "flux-system", "flux-system", false},
-		{platformUser, "patch", "kustomize.toolkit.fluxcd.io", "kustomizations", "team-web", "web", false},
-		{platformUser, "patch", "source.toolkit.fluxcd.io", "gitrepositories", "platform", "platform", false},
-		{platformUser, "patch", "apps", "deployments", "pulumi-kubernetes-operator", "operator", true},
-		{platformUser, "patch", "apps", "deployments", "flux-system", "kustomize-controller", false},
-		{platformUser, "get", "", "secrets", "platform", "platform", false},
-		{platformUser, "get", "", "secrets", "team-web", "strata-context", false},
-		{platformUser, "create", "", "serviceaccounts/token", "pulumi-kubernetes-operator", "pulumi-operator", false},
-		{platformUser, "impersonate", "", "users", "", "system:admin", false},
-		{platformUser, "escalate", "rbac.authorization.k8s.io", "clusterroles", "", "strata:operator", false},
-		{platformUser, "delete", "rbac.authorization.k8s.io", "clusterrolebindings", "", "cluster-admin", false},
-
-		{operatorUser, "watch", "pulumi.com", "stacks", "", "", true},
-		{operatorUser, "patch", "pulumi.com", "stacks/status", "team-web", "x", true},
-		{operatorUser, "delete", "pulumi.com", "stacks", "team-web", "x", false},
-		{operatorUser, "get", "", "secrets", "team-web", "strata-context", true},
-		{operatorUser, "list", "", "secrets", "team-web", "", true},
-		{operatorUser, "get", "", "secrets", "flux-system", "flux-system", false},
-		{operatorUser, "get", "", "secrets", "platform", "platform", false},
-		{operatorUser, "patch", "rbac.authorization.k8s.io", "rolebindings", "team-web", "strata-team", false},
-		{operatorUser, "create", "", "pods", "team-web", "", false},
-
-		{webUser, "patch", "pulumi.com", "stacks", "team-web", "x", true},
-		{webUser, "patch", "", "secrets", "team-web", "sql-auth", true},
-		{webUser, "patch", "pulumi.com", "stacks/status", "team-web", "x", false},
-		{webUser, "get", "", "secrets", "team-api", "strata-context", false},
-		{webUser, "get", "", "secrets", "platform", "platform", false},
-		{webUser, "get", "", "secrets", "flux-system", "flux-system", false},
-		{webUser, "patch", "pulumi.com", "stacks", "team-api", "x", false},
-		{webUser, "create", "", "serviceaccounts/token", "team-web", "web", false},
-		{webUser, "patch", "", "serviceaccounts", "team-web", "web", false},
-		{webUser, "patch", "", "resourcequotas", "team-web", "strata", false},
-		{webUser, "patch", "", "namespaces", "", "team-web", false},
-		{webUser, "patch", "networking.k8s.io", "networkpolicies", "team-web", "x", false},
-		{webUser, "patch", "rbac.authorization.k8s.io", "rolebindings", "team-web", "strata-team", false},
-		{webUser, "bind", "rbac.authorization.k8s.io", "clusterroles", "", "strata:operator", false},
-		{webUser, "patch", "kustomize.toolkit.fluxcd.io", "kustomizations", "team-web", "web", false},
-		{webUser, "patch", "source.toolkit.fluxcd.io", "gitrepositories", "team-web", "web", false},
+func testImpersonation(t *testing.T, act *subject) {
+	for _, headers := range []map[string]string{
+		{"Impersonate-User": "kubernetes-admin"},
+		{"Impersonate-User": serviceAccount("flux-system", "kustomize-controller")},
+		{"Impersonate-User": act.name, "Impersonate-Group": "system:masters"},
 	} {
-		t.Run(fmt.Sprintf("%s %s %s in %s %v", test.user, test.verb, test.resource, test.namespace, test.want), func(t *testing.T) {
-			resource, subresource, _ := strings.Cut(test.resource, "/")
-			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-				User: test.user,
-				ResourceAttributes: &authorizationv1.ResourceAttributes{
-					Verb: test.verb, Group: test.group, Resource: resource, Subresource: subresource, Namespace: test.namespace, Name: test.name,
-				},
-			}}
-			if err := admin.Create(t.Context(), review); err != nil {
-				t.Fatal(err)
-			}
-			if review.Status.Allowed != test.want {
-				t.Errorf("allowed: %v, want %v", review.Status.Allowed, test.want)
-			}
-		})
+		request := act.raw.Get().AbsPath("/api/v1/namespaces")
+		for name, value := range headers {
+			request = request.SetHeader(name, value)
+		}
+		if err := request.Do(t.Context()).Error(); !apierrors.IsForbidden(err) {
+			t.Errorf("%v: %v, want forbidden", headers, err)
+		}
 	}
+}
+
+// positives are what each account does in its work, in this order.
+var positives = map[[2]string][]attempt{
+	{"platform", "platform"}: {
+		{"APPLY", "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/platform/kustomizations/operator", "{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: operator}}"},
+		{"GET", "/apis/apps/v1/namespaces/pulumi-kubernetes-operator/replicasets", ""},
+		{"GET", "/api/v1/namespaces/pulumi-kubernetes-operator/pods", ""},
+	},
+	{"team-web", "web"}: {
+		{"APPLY", "/apis/apps/v1/namespaces/team-web/deployments/app", `{apiVersion: apps/v1, kind: Deployment, metadata: {name: app},
+spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: x, image: x}]}}}}`},
+		{"APPLY", "/api/v1/namespaces/team-web/services/app", "{apiVersion: v1, kind: Service, metadata: {name: app}, spec: {ports: [{port: 80}]}}"},
+		{"APPLY", "/api/v1/namespaces/team-web/configmaps/app", "{apiVersion: v1, kind: ConfigMap, metadata: {name: app}}"},
+		{"APPLY", "/api/v1/namespaces/team-web/secrets/app", "{apiVersion: v1, kind: Secret, metadata: {name: app}}"},
+		{"APPLY", "/apis/pulumi.com/v1/namespaces/team-web/programs/app", "{apiVersion: pulumi.com/v1, kind: Program, metadata: {name: app}}"},
+		{"APPLY", "/apis/pulumi.com/v1/namespaces/team-web/stacks/app", "{apiVersion: pulumi.com/v1, kind: Stack, metadata: {name: app}, spec: {stack: dev}}"},
+		{"GET", "/api/v1/namespaces/team-web/secrets/strata-context", ""},
+		{"GET", "/apis/strata.dev/v1/namespaces/team-web/tenantpolicies/strata", ""},
+		{"GET", "/api/v1/namespaces/team-web/pods", ""},
+	},
+	{"pulumi-kubernetes-operator", "pulumi-operator"}: {
+		{"GET", "/apis/pulumi.com/v1/stacks", ""},
+		{"GET", "/api/v1/namespaces/team-web/secrets/strata-context", ""},
+		{"GET", "/api/v1/namespaces/team-web/configmaps", ""},
+		{"GET", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-web/gitrepositories", ""},
+		{"POST", "/api/v1/namespaces/team-web/serviceaccounts/web/token", token},
+	},
 }

@@ -13,11 +13,11 @@ import (
 const (
 	// RolePlatform is what the platform account may do outside of a namespace.
 	RolePlatform = "strata:platform"
-	// RoleOperator is what the operator may do in every namespace. The platform account may bind it, and no other role.
+	// RoleOperator is what the operator may see in every namespace. The platform account may bind it, and no other role.
 	RoleOperator = "strata:operator"
 	// OperatorBinding is the one ClusterRoleBinding that the platform account may keep, for RoleOperator.
 	OperatorBinding = "pulumi-operator"
-	// RoleOperatorTenant is what the operator may do in a team's namespace in addition.
+	// RoleOperatorTenant is what the operator may do in a team's namespace.
 	RoleOperatorTenant = "strata:operator-tenant"
 	// RoleTeam is what a team's account may do in the team's namespace: RoleTeamWorkloads and RoleTeamStacks together.
 	RoleTeam = "strata:team"
@@ -68,20 +68,17 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 			named(rbac.GroupName, "clusterrolebindings", OperatorBinding),
 			{APIGroups: []string{rbac.GroupName}, Resources: []string{"clusterroles"}, ResourceNames: []string{RoleOperator}, Verbs: []string{"bind"}},
 		},
+		// It looks everywhere, for it does not know who the teams are; what it changes is in their namespaces.
 		RoleOperator: {
-			allow("pulumi.com", []string{"get", "list", "watch", "patch", "update"}, "stacks", "programs"),
-			allow("pulumi.com", []string{"get", "patch", "update"}, "stacks/status", "programs/status"),
-			allow("pulumi.com", []string{"update"}, "stacks/finalizers", "programs/finalizers"),
-			allow("events.k8s.io", []string{"create", "patch"}, "events"),
-			allow("", []string{"create", "patch"}, "events"),
+			allow("pulumi.com", look, "stacks", "programs"),
 		},
-		RoleOperatorTenant: {
+		RoleOperatorTenant: append(reports(),
 			// What a Stack refers to, and when that changes.
 			allow("", look, "secrets", "configmaps"),
 			allow("source.toolkit.fluxcd.io", look, sources...),
 			// A Stack runs as the account that it names, with a token of its own.
 			allow("", []string{"create"}, "serviceaccounts/token"),
-		},
+		),
 		RoleTeam:          slices.Concat(workloads, stacks[:1]),
 		RoleTeamWorkloads: workloads,
 		RoleTeamStacks:    stacks,
@@ -102,7 +99,7 @@ func UpstreamClusterRoles() map[string][]rbac.PolicyRule {
 		allow("auto.pulumi.com", look, "workspaces", "updates"),
 		allow("source.toolkit.fluxcd.io", look, sources...),
 	)
-	roles[RoleOperatorTenant] = []rbac.PolicyRule{
+	roles[RoleOperatorTenant] = append(reports(),
 		// The pod in which a Stack runs, and how the operator reaches it.
 		allow("apps", change, "statefulsets"),
 		allow("", change, "services"),
@@ -113,8 +110,19 @@ func UpstreamClusterRoles() map[string][]rbac.PolicyRule {
 		allow("auto.pulumi.com", []string{"use"}, "workspaces/rpc"),
 		// A run's outputs.
 		allow("", []string{"create"}, "secrets"),
-	}
+	)
 	return roles
+}
+
+// reports is what an operator of either kind says of Stacks and Programs.
+func reports() []rbac.PolicyRule {
+	return []rbac.PolicyRule{
+		allow("pulumi.com", []string{"patch", "update"}, "stacks", "programs"),
+		allow("pulumi.com", []string{"get", "patch", "update"}, "stacks/status", "programs/status"),
+		allow("pulumi.com", []string{"update"}, "stacks/finalizers", "programs/finalizers"),
+		allow("events.k8s.io", []string{"create", "patch"}, "events"),
+		allow("", []string{"create", "patch"}, "events"),
+	}
 }
 
 // UpstreamOperatorRole returns the rules of the Role that upstream's operator has in its own namespace: one of its copies is

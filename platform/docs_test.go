@@ -1,0 +1,118 @@
+package platform_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	rbac "k8s.io/api/rbac/v1"
+
+	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/teams"
+)
+
+var update = flag.Bool("update", false, "write what is generated into docs/hops.md")
+
+const (
+	hopsPage = "../docs/hops.md"
+	// The table of rights is between these lines of the page.
+	rightsBegin, rightsEnd = "<!-- rights -->\n", "<!-- end of rights -->\n"
+)
+
+// TestThePageListsEveryRight holds the page's table against the roles that the layer makes.
+func TestThePageListsEveryRight(t *testing.T) {
+	page, err := os.ReadFile(hopsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, begins := strings.Cut(string(page), rightsBegin)
+	listed, after, ends := strings.Cut(rest, rightsEnd)
+	if !begins || !ends {
+		t.Fatalf("%s has no table of rights between %q and %q", hopsPage, rightsBegin, rightsEnd)
+	}
+	want := rightsTable()
+	if listed == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("the rights in %s are not those of the layer: mend it with go test ./platform -run %s -update", hopsPage, t.Name())
+	}
+	if err := os.WriteFile(hopsPage, []byte(before+rightsBegin+want+rightsEnd+after), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rightsTable writes a line for each rule: of which role, where, on what, and which verbs.
+func rightsTable() string {
+	var table strings.Builder
+	fmt.Fprintf(&table, "| role | where | may | on |\n|---|---|---|---|\n")
+	lines := func(role, where string, rules []rbac.PolicyRule) {
+		for _, rule := range rules {
+			fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", role, where, strings.Join(rule.Verbs, ", "), objects(rule))
+		}
+	}
+	where := map[string]string{
+		platform.RolePlatform: "everywhere", platform.RoleOperator: "everywhere", platform.RoleOperatorTenant: "teams' namespaces",
+		platform.RoleTeam: "its namespace", platform.RoleTeamWorkloads: "its namespace, if `teams.yaml` says `workloads`",
+		platform.RoleTeamStacks: "its namespace, if it says `stacks`", platform.RoleTeamSources: "its namespace, if it says `sources`",
+	}
+	roles, upstream := platform.ClusterRoles(), platform.UpstreamClusterRoles()
+	for _, role := range []string{
+		platform.RolePlatform, platform.RoleOperator, platform.RoleOperatorTenant, platform.RoleTeam,
+		platform.RoleTeamWorkloads, platform.RoleTeamStacks, platform.RoleTeamSources,
+	} {
+		lines(role, where[role], roles[role])
+		delete(roles, role)
+		if role == platform.RolePlatform {
+			for _, namespace := range []string{platform.PlatformNamespace, platform.OperatorNamespace} {
+				lines(role, "`"+namespace+"`", platform.NamespaceRoles()[namespace])
+			}
+		}
+	}
+	for role := range roles {
+		fmt.Fprintf(&table, "| `%s` | is not in the list of this test | | |\n", role)
+	}
+	fmt.Fprintf(&table, "\nWith upstream's operator instead:\n\n| role | where | may | on |\n|---|---|---|---|\n")
+	for _, role := range []string{platform.RolePlatform, platform.RoleOperator, platform.RoleOperatorTenant} {
+		lines(role, where[role], upstream[role])
+	}
+	lines(platform.RoleOperator, "`"+platform.OperatorNamespace+"`", platform.UpstreamOperatorRole())
+	return table.String()
+}
+
+func objects(rule rbac.PolicyRule) string {
+	var all []string
+	for _, resource := range rule.Resources {
+		if group := rule.APIGroups[0]; group != "" {
+			resource += "." + group
+		}
+		all = append(all, "`"+resource+"`")
+	}
+	text := strings.Join(all, ", ")
+	if len(rule.ResourceNames) > 0 {
+		text += " named `" + strings.Join(rule.ResourceNames, "`, `") + "`"
+	}
+	return text
+}
+
+func TestThePagesExampleOfATeamIsValid(t *testing.T) {
+	page, err := os.ReadFile(hopsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml teams\n")
+	example, _, found := strings.Cut(rest, "```\n")
+	if !found {
+		t.Fatalf("%s has no example of teams.yaml", hopsPage)
+	}
+	file, err := teams.Decode([]byte(example))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := file.Teams[0].StackAccounts(); !slices.Equal(got, []string{"infra"}) {
+		t.Errorf("Stacks run as %q", got)
+	}
+}
