@@ -130,12 +130,12 @@ func TestTheAuthorityVouchesForGoogleOnly(t *testing.T) {
 
 // pulumiRuns runs Pulumi's own command line in a folder with a program, as somebody.
 type pulumiRuns struct {
-	*testing.T
+	testing.TB
 	dir string
 	env []string
 }
 
-func (c *cloud) pulumi(t *testing.T, backend string, key []byte) *pulumiRuns {
+func (c *cloud) pulumi(t testing.TB, backend string, key []byte) *pulumiRuns {
 	t.Helper()
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "bin")
@@ -147,7 +147,7 @@ func (c *cloud) pulumi(t *testing.T, backend string, key []byte) *pulumiRuns {
 			t.Fatal(err)
 		}
 	}
-	p := &pulumiRuns{T: t, dir: dir, env: []string{
+	p := &pulumiRuns{TB: t, dir: dir, env: []string{
 		"PATH=" + bin + ":/usr/bin:/bin", "HOME=" + dir, "PULUMI_HOME=" + filepath.Join(dir, ".pulumi"), "TMPDIR=" + dir,
 		"PULUMI_BACKEND_URL=" + backend, "PULUMI_CONFIG_PASSPHRASE=test", "PULUMI_SKIP_UPDATE_CHECK=true",
 		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true", "GOOGLE_CREDENTIALS=" + string(key),

@@ -1,0 +1,98 @@
+package cloudsql_test
+
+import (
+	"strings"
+	"testing"
+
+	oauth "golang.org/x/oauth2/google"
+	"google.golang.org/api/option"
+	"google.golang.org/api/sqladmin/v1beta4"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/cloudsql"
+	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/local/cloudtest"
+	"github.com/strata-platform/strata/internal/local/gcloud"
+)
+
+func TestMain(m *testing.M) { cloudtest.Main(m) }
+
+// databases is the service that the instances are of, for its owner.
+func databases(t *testing.T, cloud cloudtest.Cloud) *sqladmin.Service {
+	t.Helper()
+	login, err := oauth.CredentialsFromJSONWithType(t.Context(), []byte(cloud.Owner), oauth.AuthorizedUser, sqladmin.CloudPlatformScope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint := strings.TrimSuffix(gcloud.Endpoints(cloud.URL)["GOOGLE_SQL_CUSTOM_ENDPOINT"], "sql/v1beta4/")
+	service, err := sqladmin.NewService(t.Context(), option.WithEndpoint(endpoint), option.WithTokenSource(login.TokenSource))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return service
+}
+
+func checkContents(t *testing.T, service *sqladmin.Service) {
+	t.Helper()
+	if _, err := service.Databases.Get(cloudtest.Project, "shared", "audit").Do(); err != nil {
+		t.Errorf("the database is gone: %v", err)
+	}
+	if _, err := service.Users.Get(cloudtest.Project, "shared", "auditor").Host("%").Do(); err != nil {
+		t.Errorf("the user is gone: %v", err)
+	}
+}
+
+func TestTheExampleLosesNothingWhileItIsProtected(t *testing.T) {
+	cloud := cloudtest.Start(t)
+	r, service := cloud.Runner(t, cloud.Owner), databases(t, cloud)
+	protected, lifted := cloudtest.Program(sharedInstance(true)), cloudtest.Program(sharedInstance(false))
+	cloudtest.Up(t, r, protected)
+	cloudtest.Unchanged(t, r, protected)
+	if _, err := r.Destroy(t.Context(), protected, nil); err == nil || !strings.Contains(err.Error(), "protect") {
+		t.Errorf("destroy of a protected instance: %v", err)
+	}
+	checkContents(t, service)
+	cloudtest.Unchanged(t, r, protected)
+
+	cloudtest.Up(t, r, lifted)
+	// Somebody with a console protects the instance, of which the program knows nothing.
+	_, err := service.Instances.Patch(cloudtest.Project, "shared", &sqladmin.DatabaseInstance{
+		Settings: &sqladmin.Settings{DeletionProtectionEnabled: true},
+	}).Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Destroy(t.Context(), lifted, nil); err == nil || !strings.Contains(err.Error(), "deletion protection") {
+		t.Errorf("destroy of an instance that the service protects: %v", err)
+	}
+	checkContents(t, service)
+}
+
+func TestAnUnprotectedInstanceTakesAllAlong(t *testing.T) {
+	cloud := cloudtest.Start(t)
+	r, lifted := cloud.Runner(t, cloud.Owner), cloudtest.Program(sharedInstance(false))
+	cloudtest.Up(t, r, lifted)
+	if _, err := r.Destroy(t.Context(), lifted, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := databases(t, cloud).Instances.Get(cloudtest.Project, "shared").Do(); err == nil {
+		t.Error("the instance is still there")
+	}
+}
+
+func TestARenamedComponentWithAnAliasKeepsItsInstance(t *testing.T) {
+	cloud := cloudtest.Start(t)
+	named := func(name string, opts ...pulumi.ResourceOption) layers.Layer {
+		return cloudtest.Program(func(ctx *pulumi.Context) error {
+			_, err := cloudsql.New(ctx, name, &cloudsql.Args{
+				Name: "shared", Project: pulumi.String(cloudtest.Project), Region: pulumi.String("europe-west1"),
+				Databases: []cloudsql.Database{{Name: "audit"}},
+			}, opts...)
+			return err
+		})
+	}
+	r := cloud.Runner(t, cloud.Owner)
+	cloudtest.Up(t, r, named("old"))
+	cloudtest.Unchanged(t, r, named("new", pulumi.Aliases([]pulumi.Alias{{Name: pulumi.String("old")}})))
+}

@@ -1,0 +1,29 @@
+package cloudsql_test
+
+import (
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/cloudsql"
+)
+
+// An instance with a database and a user of the platform's own. Backups are kept for a month.
+func Example() { pulumi.Run(sharedInstance(true)) }
+
+func sharedInstance(protected bool) pulumi.RunFunc {
+	return func(ctx *pulumi.Context) error {
+		instance, err := cloudsql.New(ctx, "shared", &cloudsql.Args{
+			Name:               "shared",
+			Project:            pulumi.String("strata-local"),
+			Region:             pulumi.String("europe-west1"),
+			Backups:            &cloudsql.Backups{StartTime: "03:00", Retained: 30},
+			DeletionProtection: &protected,
+			Databases:          []cloudsql.Database{{Name: "audit", Charset: "utf8mb4"}},
+			Users:              []cloudsql.User{{Name: "auditor", Password: pulumi.String("from a secret of your configuration")}},
+		})
+		if err != nil {
+			return err
+		}
+		ctx.Export("address", instance.Address)
+		return nil
+	}
+}

@@ -1,0 +1,82 @@
+package gke_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/gke"
+	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/local/cloudtest"
+)
+
+func TestMain(m *testing.M) { cloudtest.Main(m) }
+
+func kubeconfigOf(t *testing.T, r layers.Runner, l layers.Layer) string {
+	t.Helper()
+	outputs, err := r.Outputs(t.Context(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig := outputs["kubeconfig"]
+	if !kubeconfig.Secret {
+		t.Error("the kubeconfig is not a secret")
+	}
+	text, _ := kubeconfig.Value.(string)
+	return text
+}
+
+func TestTheExampleGrowsInPlaceAndGoesAgain(t *testing.T) {
+	cloud := cloudtest.Start(t)
+	r, one, three := cloud.Runner(t, cloud.Owner), cloudtest.Program(smallCluster(1)), cloudtest.Program(smallCluster(3))
+	cloudtest.Up(t, r, one)
+	before := kubeconfigOf(t, r, one)
+	if !strings.Contains(before, "gke-gcloud-auth-plugin") {
+		t.Errorf("the kubeconfig is\n%s", before)
+	}
+	cloudtest.Unchanged(t, r, one)
+	// The component's own input changes with that of its node pool.
+	cloudtest.Changes(t, r, three, map[string]int{"update": 2})
+	cloudtest.Unchanged(t, r, three)
+	if after := kubeconfigOf(t, r, three); after != before {
+		t.Errorf("more nodes make another kubeconfig:\n%s\nwas\n%s", after, before)
+	}
+	if _, err := r.Destroy(t.Context(), three, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestARenamedComponentWithAnAliasKeepsItsCluster(t *testing.T) {
+	cloud := cloudtest.Start(t)
+	named := func(name string, opts ...pulumi.ResourceOption) layers.Layer {
+		return cloudtest.Program(func(ctx *pulumi.Context) error {
+			_, err := gke.New(ctx, name, &gke.Args{
+				Name: "strata", Project: pulumi.String(cloudtest.Project), Location: pulumi.String("europe-west1-b"), NodeCount: 1,
+			}, opts...)
+			return err
+		})
+	}
+	r := cloud.Runner(t, cloud.Owner)
+	cloudtest.Up(t, r, named("old"))
+	cloudtest.Unchanged(t, r, named("new", pulumi.Aliases([]pulumi.Alias{{Name: pulumi.String("old")}})))
+}
+
+func TestAProtectedClusterKeepsItsNodesWhenADestroyIsRefused(t *testing.T) {
+	cloud := cloudtest.Start(t)
+	protected := cloudtest.Program(func(ctx *pulumi.Context) error {
+		_, err := gke.New(ctx, "strata", &gke.Args{
+			Name: "strata", Project: pulumi.String(cloudtest.Project), Location: pulumi.String("europe-west1-b"), NodeCount: 1,
+			Autoscaling: &gke.Autoscaling{Min: 1, Max: 3}, Upgrade: &gke.Upgrade{MaxSurge: 2, MaxUnavailable: 1},
+			Private: &gke.Private{ControlPlaneRange: "172.16.0.0/28"}, AuthorizedNetworks: []string{"203.0.113.0/24"},
+		})
+		return err
+	})
+	r := cloud.Runner(t, cloud.Owner)
+	cloudtest.Up(t, r, protected)
+	cloudtest.Unchanged(t, r, protected)
+	if _, err := r.Destroy(t.Context(), protected, nil); err == nil || !strings.Contains(err.Error(), "protect") {
+		t.Errorf("destroy of a protected cluster: %v", err)
+	}
+	cloudtest.Unchanged(t, r, protected)
+}

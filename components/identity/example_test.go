@@ -1,0 +1,28 @@
+package identity_test
+
+import (
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/identity"
+)
+
+// An account for a job that runs outside of any cluster, with a key that a new value of its keeper replaces.
+func Example() { pulumi.Run(reportingJob("2030")) }
+
+func reportingJob(year string) pulumi.RunFunc {
+	return func(ctx *pulumi.Context) error {
+		account, err := identity.New(ctx, "reports", &identity.Args{
+			AccountID:  "nightly-reports",
+			Project:    pulumi.String("strata-local"),
+			Roles:      []string{"roles/cloudsql.client", "roles/storage.objectViewer"},
+			Key:        true,
+			KeyKeepers: pulumi.StringMap{"year": pulumi.String(year)},
+		})
+		if err != nil {
+			return err
+		}
+		ctx.Export("email", account.Email)
+		ctx.Export("credentials", account.Credentials)
+		return nil
+	}
+}
