@@ -2,10 +2,17 @@ package layers
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/csv"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -19,6 +26,38 @@ type storedValue struct {
 	Value       string `json:"value"`
 	ObjectValue any    `json:"objectValue"`
 	Secret      bool   `json:"secret"`
+}
+
+// configSum is a checksum of a layer's configuration and of the file that pulumi keeps the stack's in. Nobody can tell a
+// secret by it who has not the passphrase.
+func (r Runner) configSum(l Layer) (string, error) {
+	kept, err := os.ReadFile(filepath.Join(r.WorkDir(l.Name), "Pulumi."+r.Stack+".yaml"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	wanted, err := json.Marshal(l.Config)
+	if err != nil {
+		return "", err
+	}
+	sum := hmac.New(sha256.New, []byte(r.Env["PULUMI_CONFIG_PASSPHRASE"]))
+	fmt.Fprintf(sum, "%d %s%s", len(kept), kept, wanted)
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+func (r Runner) configSumFile(l Layer) string { return filepath.Join(r.WorkDir(l.Name), "config.sum") }
+
+// isConfigured tells whether nothing has changed since the stack's configuration was last made that of the layer.
+func (r Runner) isConfigured(l Layer, sum string) bool {
+	noted, err := os.ReadFile(r.configSumFile(l))
+	return err == nil && string(noted) == sum
+}
+
+func (r Runner) noteConfigured(l Layer) error {
+	sum, err := r.configSum(l)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(r.configSumFile(l), []byte(sum), 0o600)
 }
 
 // configure makes the stack's configuration that of the layer. Secrets travel in the environment: arguments of a process

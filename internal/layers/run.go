@@ -24,11 +24,21 @@ type kind struct {
 type operation func(auto.Stack, chan<- events.EngineEvent, *os.File) error
 
 func (r Runner) prepare(ctx context.Context, l Layer) (auto.Stack, error) {
-	stack, err := r.open(ctx, l)
+	stack, err := r.openFor(ctx, l, true)
 	if err != nil {
 		return stack, r.wrap("open", l, err, nil)
 	}
-	if err := r.configure(ctx, stack, l.Config); err != nil {
+	sum, err := r.configSum(l)
+	if err == nil && r.isConfigured(l, sum) {
+		return stack, nil
+	}
+	if err == nil {
+		err = r.configure(ctx, stack, l.Config)
+	}
+	if err == nil {
+		err = r.noteConfigured(l)
+	}
+	if err != nil {
 		return stack, r.wrap("configure", l, err, nil)
 	}
 	return stack, nil
@@ -134,6 +144,11 @@ func (s *seen) add(e events.EngineEvent) {
 
 // open makes or selects the stack in its backend.
 func (r Runner) open(ctx context.Context, l Layer) (auto.Stack, error) {
+	return r.openFor(ctx, l, false)
+}
+
+// openFor opens the stack, for an operation only where operation is true: then nobody can ask it for its outputs.
+func (r Runner) openFor(ctx context.Context, l Layer, operation bool) (auto.Stack, error) {
 	dir := r.WorkDir(l.Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return auto.Stack{}, err
@@ -141,6 +156,10 @@ func (r Runner) open(ctx context.Context, l Layer) (auto.Stack, error) {
 	command, err := auto.NewPulumiCommand(&auto.PulumiCommandOptions{Root: r.Pulumi})
 	if err != nil {
 		return auto.Stack{}, err
+	}
+	if operation {
+		state, ok, err := r.stored(l)
+		command = frugal{command, err == nil && ok && state.Resources() > 0}
 	}
 	return auto.UpsertStackInlineSource(ctx, r.Stack, l.Project, l.Program, auto.WorkDir(dir), auto.EnvVars(r.Env), auto.Pulumi(command))
 }

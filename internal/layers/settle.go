@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optrefresh"
@@ -114,11 +114,11 @@ func (r Runner) state(ctx context.Context, l Layer, stack auto.Stack) (*pending.
 
 // stored reads the state of a layer from a backend of files. It is not ok where the backend is another one.
 func (r Runner) stored(l Layer) (state *pending.State, ok bool, err error) {
-	dir, ok := strings.CutPrefix(r.Env["PULUMI_BACKEND_URL"], "file://")
-	if !ok {
-		return nil, false, nil
+	backend, err := url.Parse(r.Env["PULUMI_BACKEND_URL"])
+	if err != nil || backend.Scheme != "file" {
+		return nil, false, nil //nolint:nilerr // Pulumi says what is wrong with it.
 	}
-	raw, err := os.ReadFile(filepath.Join(dir, ".pulumi", "stacks", l.Project, r.Stack+".json"))
+	raw, err := os.ReadFile(filepath.Join(backend.Path, ".pulumi", "stacks", l.Project, r.Stack+".json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		state, err = pending.Parse(nil)
 		return state, true, err

@@ -34,6 +34,9 @@ func (p *Platform) unlock(ctx context.Context, project string) (bool, error) {
 	defer cancel()
 	for {
 		held, err := removeAbandoned(dir)
+		if err == nil {
+			err = removeUnfinished(dir)
+		}
 		if err != nil || !held {
 			return !held, err
 		}
@@ -72,6 +75,27 @@ func removeAbandoned(dir string) (held bool, err error) {
 		}
 	}
 	return held, nil
+}
+
+// unfinished is how the file backend calls a file that it has not given its name yet, and writeTime more than that takes.
+const (
+	unfinished = "fileblob"
+	writeTime  = time.Second
+)
+
+// removeUnfinished removes what runs left that were killed while they wrote their lock: Pulumi takes it for one.
+func removeUnfinished(dir string) error {
+	paths, err := filepath.Glob(filepath.Join(dir, unfinished+"*"))
+	for _, path := range paths {
+		info, statErr := os.Stat(path)
+		if statErr == nil && time.Since(info.ModTime()) > writeTime {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("remove an unfinished lock: %w", err)
+	}
+	return nil
 }
 
 // lives tells whether the lock's process runs, as far as can be seen from here. Another program may have the number of

@@ -99,6 +99,28 @@ func TestLocksOfKilledRunsAreRemovedAndOthersStay(t *testing.T) {
 			t.Error("the lock of a run that has ended stays")
 		}
 	})
+	t.Run("of which only a part was written is removed", func(t *testing.T) {
+		path := filepath.Join(filepath.Dir(holdLock(t, p, ended, here)), unfinished+"123")
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if free, err := p.unlock(t.Context(), "strata-bootstrap"); err != nil || !free {
+			t.Errorf("free: %v, %v", free, err)
+		}
+		if _, err := os.Stat(path); err != nil {
+			t.Error("what may still be written was removed")
+		}
+		then := time.Now().Add(-2 * writeTime)
+		if err := os.Chtimes(path, then, then); err != nil {
+			t.Fatal(err)
+		}
+		if free, err := p.unlock(t.Context(), "strata-bootstrap"); err != nil || !free {
+			t.Errorf("free: %v, %v", free, err)
+		}
+		if _, err := os.Stat(path); err == nil {
+			t.Error("it stays")
+		}
+	})
 	if free, err := p.unlock(t.Context(), "strata-platform"); err != nil || !free {
 		t.Errorf("without any lock: free: %v, %v", free, err)
 	}

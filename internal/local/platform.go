@@ -108,7 +108,8 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 	}
 	env := pulumienv.Variables(p.Home, googleURL)
 	maps.Copy(env, map[string]string{
-		"PULUMI_BACKEND_URL":       "file://" + p.Home.LayerState(),
+		// Files of attributes, which a kill may cut off and without which nothing can be read then, are not written.
+		"PULUMI_BACKEND_URL":       "file://" + p.Home.LayerState() + "?metadata=skip",
 		"PULUMI_CONFIG_PASSPHRASE": passphrase,
 		"PULUMI_HOME":              filepath.Join(p.Home.Layer(layer), "pulumi"),
 		// A shell may hold another layer's.
