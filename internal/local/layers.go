@@ -24,9 +24,6 @@ const (
 	PlatformLayer  = "platform"
 )
 
-// localComponents are the controllers of Flux that run on the local target.
-var localComponents = []string{"source-controller", "kustomize-controller"}
-
 // layer returns a layer with the configuration that makes it run on the local target.
 func (p *Platform) layer(ctx context.Context, name string) (layers.Layer, error) {
 	status, err := p.status(ctx, name)
@@ -82,7 +79,6 @@ func (p *Platform) platformConfig(status supervisor.Status) (auto.ConfigMap, err
 	config.FleetURL = repositoryURL(status, fleetRepository)
 	config.GitUsername, config.GitPassword = login(fleetRepository)
 	config.FleetUsername, config.FleetPassword = login(gitserver.Reader(fleetRepository))
-	config.FluxComponents = localComponents
 	config.Interval = "10s"
 	config.PlatformURL = repositoryURL(status, platformRepository)
 	config.PlatformUsername, config.PlatformPassword = login(gitserver.Reader(platformRepository))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/strata-platform/strata/components/fluxcd"
 	"github.com/strata-platform/strata/internal/local/pulumienv"
 	"github.com/strata-platform/strata/internal/local/supervisor"
 	"github.com/strata-platform/strata/internal/progress"
@@ -21,7 +22,7 @@ func tools() []string {
 	list := append([]string{}, ControlPlaneTools...)
 	list = append(list, pulumienv.Tools...)
 	list = append(list, "flux-manifests")
-	list = append(list, localComponents...)
+	list = append(list, fluxcd.DefaultComponents()...)
 	return append(list, "dolt")
 }
 
