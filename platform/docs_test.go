@@ -72,6 +72,7 @@ func rightsTable() string {
 			}
 		}
 	}
+	lines(platform.RoleOperator, "`"+platform.OperatorNamespace+"`", platform.OperatorRole())
 	for role := range roles {
 		fmt.Fprintf(&table, "| `%s` | is not in the list of this test | | |\n", role)
 	}

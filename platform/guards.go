@@ -17,15 +17,17 @@ const (
 	artifactPort = "http"
 )
 
-// guardOperator keeps others away from the operator, and gives upstream's what it needs in its own namespace.
+// guardOperator keeps others away from the operator, and gives it what it needs in its own namespace.
 func (r *rights) guardOperator(ctx *pulumi.Context, opts []pulumi.ResourceOption) error {
+	rules := OperatorRole()
 	if r.upstream {
-		operator := rbacv1.SubjectArray{&rbacv1.SubjectArgs{
-			Kind: pulumi.String("ServiceAccount"), Namespace: pulumi.String(OperatorNamespace), Name: pulumi.String(OperatorAccount),
-		}}
-		if err := r.give(ctx, "operator", OperatorNamespace, RoleOperator, UpstreamOperatorRole(), operator, opts); err != nil {
-			return err
-		}
+		rules = UpstreamOperatorRole()
+	}
+	operator := rbacv1.SubjectArray{&rbacv1.SubjectArgs{
+		Kind: pulumi.String("ServiceAccount"), Namespace: pulumi.String(OperatorNamespace), Name: pulumi.String(OperatorAccount),
+	}}
+	if err := r.give(ctx, "operator", OperatorNamespace, RoleOperator, rules, operator, opts); err != nil {
+		return err
 	}
 	var callers networkingv1.NetworkPolicyIngressRuleArray
 	if r.upstream {

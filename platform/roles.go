@@ -125,6 +125,12 @@ func reports() []rbac.PolicyRule {
 	}
 }
 
+// OperatorRole returns the rules of the Role that the embedded operator has in its own namespace: Secrets there keep what
+// destroying the teams' Stacks takes, for when the teams' own are deleted together with them.
+func OperatorRole() []rbac.PolicyRule {
+	return []rbac.PolicyRule{allow("", []string{"get", "create", "patch", "delete"}, "secrets")}
+}
+
 // UpstreamOperatorRole returns the rules of the Role that upstream's operator has in its own namespace: one of its copies is
 // the leader, and it calls workspaces with a token of its own account.
 func UpstreamOperatorRole() []rbac.PolicyRule {

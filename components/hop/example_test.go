@@ -1,0 +1,41 @@
+package hop_test
+
+import (
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/handoff"
+)
+
+// One team on a cluster that has Flux and the operator, reached as KUBECONFIG says. The account that its Stacks run as is
+// another than that of its application.
+func Example() { pulumi.Run(oneTeam("web", nil)) }
+
+func oneTeam(name string, quota map[string]string, opts ...pulumi.ResourceOption) pulumi.RunFunc {
+	return func(ctx *pulumi.Context) error {
+		kind, err := hop.NewPolicyKind(ctx, "tenant-policies")
+		if err != nil {
+			return err
+		}
+		web, err := hop.New(ctx, name, &hop.Args{
+			Namespace: "team-web",
+			Account:   "web",
+			Roles:     []string{"edit"},
+			Accounts:  []hop.Account{{Name: "infra", Roles: []string{"view"}, Path: "./infra"}},
+			Operator:  hop.Operator{Namespace: "pulumi-kubernetes-operator", Account: "pulumi-operator", Role: "view"},
+			Source:    hop.Source{URL: "https://git.example.com/web.git", Branch: "main", Path: "./", Webhook: true},
+			Quota:     quota,
+			Policy:    &hop.Policy{Types: []string{"gcp:sql/*", "kubernetes:core/v1:Secret"}, StackAccounts: []string{"infra"}, Contact: "the platform team"},
+			Context: handoff.Tenant{
+				BackendURL: pulumi.String("gs://example-web"), GoogleCredentials: pulumi.String(""), Project: pulumi.String("example"),
+				Region: pulumi.String("europe-west1"), Instance: pulumi.String("shared"),
+			},
+		}, append(opts, pulumi.DependsOn([]pulumi.Resource{kind}))...)
+		if err != nil {
+			return err
+		}
+		ctx.Export("namespace", web.Namespace)
+		ctx.Export("account", web.Account)
+		return nil
+	}
+}

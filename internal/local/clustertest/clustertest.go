@@ -1,0 +1,196 @@
+// Package clustertest runs Pulumi programs against a real control plane, for tests of components and layers that make
+// objects of Kubernetes.
+//
+// There is no node, and Flux does not run: its kinds are there, and its objects stay as they were made.
+package clustertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/local/controlplane"
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/plugins"
+	localflux "github.com/strata-platform/strata/internal/local/plugins/flux"
+	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	"github.com/strata-platform/strata/sdks/flux"
+)
+
+// Main makes the test binary a plugin when it is started under a plugin's name, and runs the tests otherwise. A package
+// that uses Runner calls it from its TestMain. The plugin flux says that it installed Flux and does nothing.
+func Main(m *testing.M) {
+	name, isPlugin := plugins.Name(os.Args[0])
+	if !isPlugin {
+		os.Exit(m.Run())
+	}
+	run := func(ctx context.Context) error { return plugins.Run(ctx, name) }
+	if name == "flux" {
+		run = idleFlux().Serve
+	}
+	if err := run(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func idleFlux() provider.Package {
+	return provider.Package{
+		Name: "flux", Version: flux.Version, Description: "Flux that is not there.", Config: flux.ProviderArgs{},
+		Resources: map[string]provider.Resource{flux.FluxBootstrapGitToken: {
+			Args: flux.FluxBootstrapGitArgs{}, State: flux.FluxBootstrapGit{},
+			Operations: provider.Handle(provider.CRUD[localflux.Install, localflux.Install]{
+				Create: func(_ context.Context, r provider.Request[localflux.Install, localflux.Install]) (string, localflux.Install, error) {
+					return r.Args.Namespace, r.Args, nil
+				},
+			}),
+		}},
+	}
+}
+
+// Cluster is a control plane that ends with its test.
+type Cluster struct {
+	// Client acts as the administrator.
+	client.Client
+	server        string
+	ca, cert, key []byte
+}
+
+// Start starts a control plane that knows Flux's kinds.
+func Start(t testing.TB) *Cluster {
+	t.Helper()
+	h, err := home.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plane, err := controlplane.Start(t.Context(), h, func(_ context.Context, name string) (string, error) {
+		return toolchaintest.Path(t, name), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(plane.Stop)
+	c := &Cluster{server: plane.Server()}
+	if c.ca, c.cert, c.key, err = plane.Credentials(); err != nil {
+		t.Fatal(err)
+	}
+	if c.Client, err = client.New(plane.AdminConfig(), client.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	c.addKinds(t)
+	return c
+}
+
+func (c *Cluster) addKinds(t testing.TB) {
+	t.Helper()
+	manifests, err := filepath.Glob(filepath.Join(toolchaintest.Path(t, "flux-manifests"), "*-controller.yaml"))
+	if err != nil || len(manifests) == 0 {
+		t.Fatalf("found no manifests of Flux: %v", err)
+	}
+	for _, path := range manifests {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for document := range strings.SplitSeq(string(content), "\n---\n") {
+			object := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(document), object); err != nil {
+				t.Fatalf("read %s: %v", path, err)
+			}
+			if object.GetKind() != "CustomResourceDefinition" {
+				continue
+			}
+			if err := c.Create(t.Context(), object); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// Kubeconfig reaches the cluster as its administrator. Name is what it calls the cluster and the user: two names make two
+// kubeconfigs for the same cluster.
+func (c *Cluster) Kubeconfig(t testing.TB, name string) string {
+	t.Helper()
+	config := api.NewConfig()
+	config.Clusters[name] = &api.Cluster{Server: c.server, CertificateAuthorityData: c.ca}
+	config.AuthInfos[name] = &api.AuthInfo{ClientCertificateData: c.cert, ClientKeyData: c.key}
+	config.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name}
+	config.CurrentContext = name
+	content, err := clientcmd.Write(*config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// Runner runs programs with a backend of their own. A program that makes no provider for Kubernetes reaches the cluster.
+func (c *Cluster) Runner(t testing.TB) layers.Runner {
+	t.Helper()
+	dir := t.TempDir()
+	bin, kubeconfig := filepath.Join(dir, "bin"), filepath.Join(dir, "kubeconfig")
+	if err := os.Mkdir(bin, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(kubeconfig, []byte(c.Kubeconfig(t, "test")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{
+		"pulumi": toolchaintest.Path(t, "pulumi"), "pulumi-resource-kubernetes": toolchaintest.Path(t, "pulumi-resource-kubernetes"),
+		"pulumi-resource-random": self, "pulumi-resource-flux": self,
+	} {
+		if err := os.Symlink(target, filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return layers.Runner{
+		Stack: "dev", Pulumi: dir, WorkDir: func(layer string) string { return filepath.Join(dir, layer) },
+		Env: map[string]string{
+			"PATH": bin + ":/usr/bin:/bin", "HOME": dir, "TMPDIR": dir, "PULUMI_HOME": filepath.Join(dir, ".pulumi"), "KUBECONFIG": kubeconfig,
+			"PULUMI_BACKEND_URL": "file://" + dir, "PULUMI_CONFIG_PASSPHRASE": "test",
+			"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true", "PULUMI_SKIP_UPDATE_CHECK": "true",
+		},
+	}
+}
+
+// counted are the kinds that Objects lists: those that are in no namespace, and one that every namespace is found by.
+var counted = []string{
+	"Namespace.v1", "ClusterRole.rbac.authorization.k8s.io/v1", "ClusterRoleBinding.rbac.authorization.k8s.io/v1",
+	"CustomResourceDefinition.apiextensions.k8s.io/v1",
+}
+
+// Objects are the names of what is in no namespace, sorted, to tell what a program left behind. A namespace that is being
+// deleted is among them.
+func (c *Cluster) Objects(t testing.TB) []string {
+	t.Helper()
+	var all []string
+	for _, each := range counted {
+		kind, version, _ := strings.Cut(each, ".")
+		list := &unstructured.UnstructuredList{}
+		list.SetAPIVersion(version)
+		list.SetKind(kind + "List")
+		if err := c.List(t.Context(), list); err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range list.Items {
+			all = append(all, kind+" "+object.GetName())
+		}
+	}
+	slices.Sort(all)
+	return all
+}
