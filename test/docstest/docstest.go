@@ -17,15 +17,7 @@ import (
 // begins with ```json and the name.
 func CheckJSON[T any](t *testing.T, document, name string) {
 	t.Helper()
-	root, err := toolchain.FindRoot(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(filepath.Join(root, document))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(content), "\n```json "+name+"\n")
+	_, rest, found := strings.Cut(Read(t, document), "\n```json "+name+"\n")
 	example, _, closed := strings.Cut(rest, "```\n")
 	if !found || !closed {
 		t.Fatalf("%s has no example %s", document, name)
@@ -43,4 +35,50 @@ func CheckJSON[T any](t *testing.T, document, name string) {
 	if again.String() != example {
 		t.Errorf("%s: the example %s should be\n%s", document, name, again.String())
 	}
+}
+
+// Block is a fenced code block of a document.
+type Block struct {
+	// Language and Name are the words behind the fence: ```sh local.
+	Language, Name string
+	// Line is the number of the block's first line in the document.
+	Line int
+	Text string
+}
+
+// Blocks are all code blocks of a document, in order.
+func Blocks(t testing.TB, document string) []Block {
+	t.Helper()
+	var blocks []Block
+	var open *Block
+	for i, line := range strings.Split(Read(t, document), "\n") {
+		fence, ok := strings.CutPrefix(strings.TrimSpace(line), "```")
+		switch {
+		case ok && open == nil:
+			language, name, _ := strings.Cut(fence, " ")
+			open = &Block{Language: language, Name: name, Line: i + 2}
+		case ok:
+			blocks, open = append(blocks, *open), nil
+		case open != nil:
+			open.Text += line + "\n"
+		}
+	}
+	if open != nil {
+		t.Fatalf("%s:%d: a code block has no end", document, open.Line)
+	}
+	return blocks
+}
+
+// Read returns a document, by its path in the repository.
+func Read(t testing.TB, document string) string {
+	t.Helper()
+	root, err := toolchain.FindRoot(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(filepath.Join(root, document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
 }
