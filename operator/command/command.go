@@ -32,6 +32,9 @@ The cluster is taken from KUBECONFIG or, in a pod, from the pod's service accoun
 	flags.StringVar(&opts.HealthAddr, "health-addr", ":8081", "address of /healthz and /readyz; empty for none")
 	flags.StringVar(&opts.MetricsAddr, "metrics-addr", ":8080", "address of /metrics; empty for none")
 	flags.IntVar(&opts.MaxConcurrent, "concurrent", 0, "how many Stacks run at once (default: the number of processors, at least 2)")
+	flags.Int64Var(&opts.RunMemory, "run-memory", 0, "bytes of memory that must be free for a run to begin beside others (default: 512 MiB)")
+	flags.DurationVar(&opts.RunTimeout, "run-timeout", 0, "how long a run may take before it is stopped in good order (default: 1h)")
+	flags.StringVar(&opts.Namespace, "namespace", "", "the operator's own namespace, in whose Secrets it keeps what destroying the Stacks takes; empty keeps nothing")
 	flags.StringSliceVar(&opts.PassEnv, "pass-env", []string{"PATH"}, "names of the operator's environment variables that every run gets; may hold wildcards")
 	flags.StringVar(&opts.WorkDir, "work-dir", "", "folder for the folders of runs and nothing else (default: a new one for temporary files)")
 	flags.StringVar(&opts.FileBackendRoot, "file-backend-root", os.Getenv(controller.FileBackendRootVariable),

@@ -3,7 +3,9 @@
 package controller
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"os"
@@ -16,6 +18,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,8 +33,13 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// shutdownTimeout is how long runs may take to stop in good order.
-const shutdownTimeout = 90 * time.Second
+const (
+	// shutdownTimeout is how long runs may take to stop in good order.
+	shutdownTimeout = 90 * time.Second
+
+	// defaultRunTimeout is how long a run may take where nothing else is said.
+	defaultRunTimeout = time.Hour
+)
 
 // Options says how the operator runs.
 type Options struct {
@@ -45,6 +54,19 @@ type Options struct {
 	// MaxConcurrent is how many Stacks run at once; as many as there are
 	// processors, but at least two, when zero.
 	MaxConcurrent int
+
+	// RunMemory is how many bytes of memory must be free for a run to begin beside
+	// others; 512 MiB when zero.
+	RunMemory int64
+
+	// RunTimeout is how long a run may take before it is stopped in good order; an
+	// hour when zero.
+	RunTimeout time.Duration
+
+	// Namespace is the operator's own. Secrets in it keep what destroying a Stack
+	// takes, for when the Secrets that the Stack refers to are gone before it. When
+	// empty nothing is kept, and such a Stack stays until they are back.
+	Namespace string
 
 	// PassEnv lists the variables of the operator's environment that every run
 	// gets. A name may hold the wildcards of [path.Match]. PATH should be among
@@ -77,6 +99,8 @@ func Run(ctx context.Context, opts Options) error {
 	if opts.MaxConcurrent == 0 {
 		opts.MaxConcurrent = max(2, runtime.NumCPU())
 	}
+	opts.RunMemory = cmp.Or(opts.RunMemory, defaultRunMemory)
+	opts.RunTimeout = cmp.Or(opts.RunTimeout, defaultRunTimeout)
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
@@ -105,22 +129,48 @@ func Run(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	stacks := &stackReconciler{
-		client:     mgr.GetClient(),
-		reader:     mgr.GetAPIReader(),
-		config:     mgr.GetConfig(),
-		recorder:   mgr.GetEventRecorder("pulumi-operator"),
-		engine:     runner,
-		backends:   opts.FileBackendRoot,
-		unconfined: unconfined,
+	stacks, wake, err := newStackReconciler(mgr, opts)
+	if err != nil {
+		return err
 	}
-	if err := setUp(ctx, mgr, stacks); err != nil {
+	defer stacks.dependents.close()
+	stacks.engine, stacks.unconfined = runner, unconfined
+	unregister, err := stacks.metrics.register()
+	if err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	defer unregister()
+	if err := setUp(mgr, stacks, wake); err != nil {
 		return err
 	}
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run the operator: %w", err)
 	}
 	return nil
+}
+
+// newStackReconciler makes the parts that reconciliations share.
+func newStackReconciler(mgr manager.Manager, opts Options) (*stackReconciler, *waker, error) {
+	objects, err := metadata.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect to the cluster for metadata: %w", err)
+	}
+	wake := newWaker()
+	slots := newSlots(opts.MaxConcurrent, func() bool { return hasRoom(opts.RunMemory) }, wake.wake)
+	return &stackReconciler{
+		client:     mgr.GetClient(),
+		reader:     mgr.GetAPIReader(),
+		config:     mgr.GetConfig(),
+		recorder:   mgr.GetEventRecorder("pulumi-operator"),
+		slots:      slots,
+		dependents: newDependents(objects, mgr.GetLogger().WithName("dependents"), wake.wake),
+		records: &records{
+			client: mgr.GetClient(), reader: mgr.GetAPIReader(), namespace: opts.Namespace, kept: map[types.UID][sha256.Size]byte{},
+		},
+		metrics:    newMetrics(mgr.GetCache(), slots),
+		backends:   opts.FileBackendRoot,
+		runTimeout: opts.RunTimeout,
+	}, wake, nil
 }
 
 func newManager(opts Options) (manager.Manager, error) {
@@ -146,7 +196,6 @@ func newManager(opts Options) (manager.Manager, error) {
 			ByObject:         map[client.Object]cache.ByObject{&v1.Stack{}: {Transform: trimStack}},
 		},
 		Controller: config.Controller{
-			MaxConcurrentReconciles: opts.MaxConcurrent,
 			// Run may be called more than once in a process.
 			SkipNameValidation: new(true),
 		},

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,27 +17,38 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// tokenSeconds is how long a run's token lives. No run may take longer.
-const tokenSeconds = 3600
+const (
+	// tokenSeconds is how long a run's token lives. A run that takes longer gets
+	// another one in time.
+	tokenSeconds = 3600
 
-// kubeconfig returns the Kubernetes identity of a run: a fresh token of the
-// Stack's service account, for the operator's cluster and the Stack's namespace.
-// Nothing else of the operator's own credentials goes into it.
-func kubeconfig(ctx context.Context, c client.Client, config *rest.Config, stack *v1.Stack) (content []byte, token string, err error) {
+	// tokenFile is where a run's token is, beside its kubeconfig.
+	tokenFile = "token"
+)
+
+// token gets a token of the Stack's service account, and says after how long it
+// is to be renewed: with a fifth of its life left.
+func token(ctx context.Context, c client.Client, stack *v1.Stack) (token string, renew time.Duration, err error) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
 		Namespace: stack.Namespace, Name: stack.ServiceAccount(),
 	}}
 	request := &authenticationv1.TokenRequest{
 		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](tokenSeconds)},
 	}
+	asked := time.Now()
 	if err := c.SubResource("token").Create(ctx, account, request); err != nil {
-		return nil, "", fmt.Errorf("get a token of service account %s/%s: %w", account.Namespace, account.Name, err)
+		return "", 0, fmt.Errorf("get a token of service account %s/%s: %w", account.Namespace, account.Name, err)
 	}
-	token = request.Status.Token
+	return request.Status.Token, request.Status.ExpirationTimestamp.Sub(asked) * 4 / 5, nil
+}
 
+// kubeconfig returns the Kubernetes identity of a run: the token in the file
+// beside it, for the operator's cluster and the Stack's namespace. Nothing else of
+// the operator's own credentials goes into it.
+func kubeconfig(config *rest.Config, namespace string) ([]byte, error) {
 	loaded := rest.CopyConfig(config)
 	if err := rest.LoadTLSFiles(loaded); err != nil {
-		return nil, "", fmt.Errorf("load the cluster's certificate authority: %w", err)
+		return nil, fmt.Errorf("load the cluster's certificate authority: %w", err)
 	}
 	const name = "stack"
 	file := clientcmdapi.NewConfig()
@@ -46,11 +58,12 @@ func kubeconfig(ctx context.Context, c client.Client, config *rest.Config, stack
 		InsecureSkipTLSVerify:    config.Insecure,
 		CertificateAuthorityData: loaded.CAData,
 	}
-	file.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token}
-	file.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: stack.Namespace}
+	file.AuthInfos[name] = &clientcmdapi.AuthInfo{TokenFile: tokenFile}
+	file.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: namespace}
 	file.CurrentContext = name
-	if content, err = clientcmd.Write(*file); err != nil {
-		return nil, "", fmt.Errorf("write kubeconfig of service account %s/%s: %w", account.Namespace, account.Name, err)
+	content, err := clientcmd.Write(*file)
+	if err != nil {
+		return nil, fmt.Errorf("write the run's kubeconfig: %w", err)
 	}
-	return content, token, nil
+	return content, nil
 }

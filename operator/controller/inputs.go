@@ -2,12 +2,14 @@ package controller
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
@@ -19,75 +21,61 @@ type inputs struct {
 	env          map[string]string
 	config       map[string]json.RawMessage
 	secretConfig map[string]string
-	secrets      []string
+
+	// secrets lists the values that came from Secrets.
+	secrets []string
 }
 
 // resolver follows the references of one Stack, in its namespace only. It reads
 // from the API server: a cache would hold every Secret of every team.
 type resolver struct {
-	reader     client.Reader
-	namespace  string
+	reader    client.Reader
+	namespace string
+
+	// depend is told of an object before it is read.
+	depend func(dependency)
+
 	secrets    map[string]*corev1.Secret
 	configMaps map[string]*corev1.ConfigMap
+
+	// used lists the values that were taken from Secrets.
+	used []string
+
+	// versions says of each object that was read which content it had.
+	versions map[string]string
 }
 
-func resolve(ctx context.Context, reader client.Reader, stack *v1.Stack) (*inputs, error) {
-	r := &resolver{
-		reader: reader, namespace: stack.Namespace,
-		secrets: map[string]*corev1.Secret{}, configMaps: map[string]*corev1.ConfigMap{},
+func newResolver(reader client.Reader, namespace string, depend func(dependency)) *resolver {
+	return &resolver{
+		reader: reader, namespace: namespace, depend: depend,
+		secrets: map[string]*corev1.Secret{}, configMaps: map[string]*corev1.ConfigMap{}, versions: map[string]string{},
 	}
+}
+
+// resolve follows all references but those of the source.
+func (r *resolver) resolve(ctx context.Context, spec *v1.StackSpec) (*inputs, error) {
 	in := &inputs{env: map[string]string{}, config: map[string]json.RawMessage{}, secretConfig: map[string]string{}}
-	for _, step := range []func(context.Context, *v1.StackSpec, *inputs) error{r.wholeEnv, r.env, r.config, r.secretConfig} {
-		if err := step(ctx, &stack.Spec, in); err != nil {
+	for _, step := range []func(context.Context, *v1.StackSpec, *inputs) error{r.env, r.config, r.secretConfig} {
+		if err := step(ctx, spec, in); err != nil {
 			return nil, err
 		}
 	}
+	in.secrets = r.used
 	return in, nil
 }
 
-// wholeEnv reads the deprecated ways to set environment variables.
-func (r *resolver) wholeEnv(ctx context.Context, spec *v1.StackSpec, in *inputs) error {
-	for _, name := range spec.Envs {
-		configMap, err := r.configMap(ctx, "spec.envs", name)
-		if err != nil {
-			return err
-		}
-		maps.Copy(in.env, configMap.Data)
+// digest identifies the content of all that was read. It gives nothing of it
+// away: a Secret counts by its version, as a digest of a short value could be
+// guessed.
+func (r *resolver) digest() string {
+	if len(r.versions) == 0 {
+		return ""
 	}
-	for _, name := range spec.SecretEnvs {
-		secret, err := r.secret(ctx, "spec.envSecrets", name)
-		if err != nil {
-			return err
-		}
-		for key, value := range secret.Data {
-			in.env[key] = string(value)
-			in.secrets = append(in.secrets, string(value))
-		}
+	hash := sha256.New()
+	for _, object := range slices.Sorted(maps.Keys(r.versions)) {
+		fmt.Fprintf(hash, "%s %s\n", object, r.versions[object])
 	}
-	if spec.AccessTokenSecret != "" {
-		token, err := r.secretKey(ctx, "spec.accessTokenSecret", &v1.SecretSelector{Name: spec.AccessTokenSecret, Key: "accessToken"})
-		if err != nil {
-			return err
-		}
-		in.env["PULUMI_ACCESS_TOKEN"] = token
-		in.secrets = append(in.secrets, token)
-	}
-	return nil
-}
-
-func (r *resolver) env(ctx context.Context, spec *v1.StackSpec, in *inputs) error {
-	for _, name := range slices.Sorted(maps.Keys(spec.EnvRefs)) {
-		ref := spec.EnvRefs[name]
-		value, err := r.value(ctx, "spec.envRefs."+name, ref)
-		if err != nil {
-			return err
-		}
-		in.env[name] = value
-		if ref.Type == v1.ResourceSelectorSecret {
-			in.secrets = append(in.secrets, value)
-		}
-	}
-	return nil
+	return fmt.Sprintf("%x", hash.Sum(nil)[:8])
 }
 
 func (r *resolver) config(ctx context.Context, spec *v1.StackSpec, in *inputs) error {
@@ -96,13 +84,9 @@ func (r *resolver) config(ctx context.Context, spec *v1.StackSpec, in *inputs) e
 	}
 	for _, key := range slices.Sorted(maps.Keys(spec.ConfigRef)) {
 		ref, path := spec.ConfigRef[key], "spec.configRef."+key
-		configMap, err := r.configMap(ctx, path, ref.Name)
+		value, err := r.configMapKey(ctx, path, ref.Name, ref.Key)
 		if err != nil {
 			return err
-		}
-		value, ok := configMap.Data[ref.Key]
-		if !ok {
-			return fmt.Errorf("%s: ConfigMap %s/%s has no key %q", path, r.namespace, ref.Name, ref.Key)
 		}
 		raw := json.RawMessage(value)
 		if ref.JSON == nil || !*ref.JSON {
@@ -126,6 +110,10 @@ func (r *resolver) secretConfig(ctx context.Context, spec *v1.StackSpec, in *inp
 		}
 		in.secretConfig[key] = value
 	}
+	// One value a key: what is secret wins, as the last one set does under upstream.
+	for key := range in.secretConfig {
+		delete(in.config, key)
+	}
 	return nil
 }
 
@@ -139,7 +127,7 @@ func (r *resolver) value(ctx context.Context, path string, ref v1.ResourceRef) (
 		if ref.Secret.Namespace != "" && ref.Secret.Namespace != r.namespace {
 			return "", invalid("%s: Secret %s/%s is in another namespace: only those of the Stack's own are read", path, ref.Secret.Namespace, ref.Secret.Name)
 		}
-		return r.secretKey(ctx, path, ref.Secret)
+		return r.secretKey(ctx, path, ref.Secret.Name, ref.Secret.Key)
 	case ref.Type == v1.ResourceSelectorLiteral, ref.Type == v1.ResourceSelectorSecret:
 		return "", invalid("%s: type %s needs the field of that name", path, ref.Type)
 	case ref.Type == v1.ResourceSelectorEnv, ref.Type == v1.ResourceSelectorFS:
@@ -148,34 +136,76 @@ func (r *resolver) value(ctx context.Context, path string, ref v1.ResourceRef) (
 	return "", invalid("%s: type %q is unknown: use Secret or Literal", path, ref.Type)
 }
 
-func (r *resolver) secretKey(ctx context.Context, path string, ref *v1.SecretSelector) (string, error) {
-	secret, err := r.secret(ctx, path, ref.Name)
+func (r *resolver) secretKey(ctx context.Context, path, name, key string) (string, error) {
+	secret, err := r.secret(ctx, path, name)
 	if err != nil {
 		return "", err
 	}
-	value, ok := secret.Data[ref.Key]
+	value, ok := secret.Data[key]
 	if !ok {
-		return "", fmt.Errorf("%s: Secret %s/%s has no key %q", path, r.namespace, ref.Name, ref.Key)
+		return "", fmt.Errorf("%s: Secret %s/%s has no key %q: add it", path, r.namespace, name, key)
 	}
+	r.used = append(r.used, string(value))
 	return string(value), nil
 }
 
+func (r *resolver) configMapKey(ctx context.Context, path, name, key string) (string, error) {
+	configMap, err := r.configMap(ctx, path, name)
+	if err != nil {
+		return "", err
+	}
+	value, ok := configMap.Data[key]
+	if !ok {
+		return "", fmt.Errorf("%s: ConfigMap %s/%s has no key %q: add it", path, r.namespace, name, key)
+	}
+	return value, nil
+}
+
 func (r *resolver) secret(ctx context.Context, path, name string) (*corev1.Secret, error) {
-	return lookUp(ctx, r, path, name, r.secrets, &corev1.Secret{})
+	return lookUp(ctx, r, path, name, secretResource.Resource, r.secrets, &corev1.Secret{}, func(secret *corev1.Secret) string {
+		return string(secret.UID) + "/" + secret.ResourceVersion
+	})
 }
 
 func (r *resolver) configMap(ctx context.Context, path, name string) (*corev1.ConfigMap, error) {
-	return lookUp(ctx, r, path, name, r.configMaps, &corev1.ConfigMap{})
+	return lookUp(ctx, r, path, name, configMapResource.Resource, r.configMaps, &corev1.ConfigMap{}, func(configMap *corev1.ConfigMap) string {
+		// Of maps of strings there is no error, and their keys are written in order.
+		data, _ := json.Marshal(configMap.Data)
+		return fmt.Sprintf("%x", sha256.Sum256(data))
+	})
 }
 
-func lookUp[T client.Object](ctx context.Context, r *resolver, path, name string, known map[string]T, object T) (T, error) {
+// kinds names the kinds that are referred to by their resources.
+var kinds = map[string]string{secretResource.Resource: "Secret", configMapResource.Resource: "ConfigMap"}
+
+// lookUp reads an object once and notes its version; that it is missing is one.
+func lookUp[T client.Object](ctx context.Context, r *resolver, path, name, resource string, known map[string]T, object T, version func(T) string) (T, error) {
+	var none T
 	if found, ok := known[name]; ok {
 		return found, nil
 	}
+	if name == "" {
+		return none, invalid("%s: give the name of a %s", path, kinds[resource])
+	}
+	gvr := secretResource
+	if resource == configMapResource.Resource {
+		gvr = configMapResource
+	}
+	r.depend(dependency{scope{gvr, r.namespace}, name})
 	if err := r.reader.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, object); err != nil {
-		var none T
+		if apierrors.IsNotFound(err) {
+			r.versions[resource+"/"+name] = "missing"
+			return none, &missing{fmt.Sprintf("%s: there is no %s %s/%s: create it", path, kinds[resource], r.namespace, name)}
+		}
 		return none, fmt.Errorf("%s: %w", path, err)
 	}
 	known[name] = object
+	r.versions[resource+"/"+name] = version(object)
 	return object, nil
 }
+
+// missing is the error of an object that is not there.
+type missing struct{ message string }
+
+// Error implements error.
+func (m *missing) Error() string { return m.message }

@@ -31,6 +31,9 @@ import (
 // platform layer gives it and no others.
 const operatorUser = "system:serviceaccount:pulumi-kubernetes-operator:pulumi-operator"
 
+// operatorNamespace is the operator's own.
+const operatorNamespace = "pulumi-kubernetes-operator"
+
 // cluster is an API server that the tests of this package share, each in a
 // namespace of its own.
 type cluster struct {
@@ -133,9 +136,20 @@ func (c *cluster) grantOperator(t *testing.T) {
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: operatorUser}},
 	})
 	c.create(t, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "operator-tenant"}, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get"}},
+		{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get", "list", "watch"}},
+		{APIGroups: []string{"source.toolkit.fluxcd.io"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}},
 		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, Verbs: []string{"create"}},
 	}})
+	c.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}})
+	own := metav1.ObjectMeta{Namespace: operatorNamespace, Name: "operator"}
+	c.create(t, &rbacv1.Role{ObjectMeta: own, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "create", "patch", "delete"}},
+	}})
+	c.create(t, &rbacv1.RoleBinding{
+		ObjectMeta: own,
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: own.Name},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: operatorUser}},
+	})
 }
 
 func (c *cluster) create(t *testing.T, objects ...client.Object) {
@@ -270,6 +284,7 @@ func startOperator(t *testing.T, c *cluster) (stop func()) {
 	go func() {
 		done <- controller.Run(ctx, controller.Options{
 			Config: c.operator, PassEnv: []string{"PATH"}, WorkDir: t.TempDir(), FileBackendRoot: c.backends,
+			Namespace: operatorNamespace, RunMemory: 64 << 20,
 			Log: slog.New(slog.NewTextHandler(logs, nil)),
 		})
 	}()

@@ -40,7 +40,11 @@ func (r *programReconciler) Reconcile(ctx context.Context, req reconcile.Request
 		Type: v1.ReadyCondition, Status: metav1.ConditionTrue, Reason: v1.ReadyCompletedReason,
 		Message: "the program is well formed", ObservedGeneration: program.Generation,
 	}
-	if err := checkProgram(program); err != nil {
+	content, _, err := project(program)
+	if err == nil {
+		err = checkProgram(program, content)
+	}
+	if err != nil {
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1.NotReadyStalledReason, err.Error()
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 			Type: v1.StalledCondition, Status: metav1.ConditionTrue, Reason: v1.StalledSpecInvalidReason,
@@ -59,20 +63,21 @@ func (r *programReconciler) Reconcile(ctx context.Context, req reconcile.Request
 	return reconcile.Result{}, nil
 }
 
-// checkProgram finds what the schema cannot: the first fault, by path.
-func checkProgram(program *v1.Program) error {
+// checkProgram finds what the schema cannot: the first fault, by path, and by line
+// of the program as the project that content is.
+func checkProgram(program *v1.Program, content []byte) error {
 	spec := program.Program
 	for _, name := range slices.Sorted(maps.Keys(spec.Configuration)) {
 		if c := spec.Configuration[name]; c.Type == "" && c.Default == nil {
-			return fmt.Errorf("program.configuration.%s: set type, default or both", name)
+			return (&fault{path: []string{"configuration", name}, message: "set type, default or both"}).at(content)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Resources)) {
 		if r := spec.Resources[name]; r.Get != nil && len(r.Properties) > 0 {
-			return fmt.Errorf("program.resources.%s: get reads an existing resource and excludes properties: remove one of them", name)
+			return (&fault{path: []string{"resources", name}, message: "get reads an existing resource and excludes properties: remove one of them"}).at(content)
 		}
 	}
-	return nil
+	return checkReferences(spec, content)
 }
 
 // project writes a Program as the Pulumi.yaml of a project, and returns with it

@@ -14,9 +14,9 @@ const (
 	// longestRetry bounds the wait where the Stack does not.
 	longestRetry = 5 * time.Minute
 
-	// unavailableRetry is the wait for something that a run needs, is missing, and
-	// whose coming nobody tells.
-	unavailableRetry = 10 * time.Second
+	// unavailableRetry is the wait for something that a run needs and that is
+	// missing, where nobody tells that it has come.
+	unavailableRetry = 15 * time.Second
 
 	// shortestResync bounds spec.resyncFrequencySeconds.
 	shortestResync = time.Minute
@@ -25,9 +25,15 @@ const (
 	failuresToStall = 3
 )
 
+// version is what an update applies besides the Stack itself.
+type version struct {
+	// revision is the program's, inputs the digest of what the Stack refers to.
+	revision, inputs string
+}
+
 // due says why an operation on the Stack is due, or, with an empty cause, after
 // how long one will be; zero is never.
-func due(stack *v1.Stack, revision string, now time.Time) (cause string, wait time.Duration) {
+func due(stack *v1.Stack, current version, now time.Time) (cause string, wait time.Duration) {
 	last := stack.Status.LastUpdate
 	switch {
 	case last == nil:
@@ -36,8 +42,10 @@ func due(stack *v1.Stack, revision string, now time.Time) (cause string, wait ti
 		return fmt.Sprintf("new generation %d", stack.Generation), 0
 	case last.ReconcileRequest != stack.Annotations[v1.ReconcileRequestAnnotation]:
 		return "asked for by annotation", 0
-	case last.LastAttemptedCommit != revision:
-		return "new revision " + revision, 0
+	case last.LastAttemptedCommit != current.revision:
+		return "new revision " + current.revision, 0
+	case last.Inputs != current.inputs:
+		return "a ConfigMap or Secret that it refers to has changed", 0
 	}
 	var at time.Duration
 	var why string
@@ -45,7 +53,7 @@ func due(stack *v1.Stack, revision string, now time.Time) (cause string, wait ti
 	case last.State == v1.FailedStackStateMessage:
 		at, why = backoff(stack), fmt.Sprintf("retry after %d failures", last.Failures+1)
 	case stack.Spec.ContinueResyncOnCommitMatch:
-		at, why = max(shortestResync, time.Duration(stack.Spec.ResyncFrequencySeconds)*time.Second), "periodic run"
+		at, why = resync(stack), "periodic run"
 	default:
 		return "", 0
 	}
@@ -53,6 +61,19 @@ func due(stack *v1.Stack, revision string, now time.Time) (cause string, wait ti
 		return "", wait
 	}
 	return why, 0
+}
+
+// resync is how often the Stack looks for changes that nobody tells of.
+func resync(stack *v1.Stack) time.Duration {
+	return max(shortestResync, time.Duration(stack.Spec.ResyncFrequencySeconds)*time.Second)
+}
+
+// sooner returns the lesser of two waits, where zero is never.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // backoff is how long to wait after the last failure.

@@ -20,6 +20,7 @@ func TestDue(t *testing.T) {
 		"a new Stack is due":                      {func(s *v1.Stack) { s.Status.LastUpdate = nil }, "first update", 0},
 		"a changed Stack is due":                  {func(s *v1.Stack) { s.Generation = 8 }, "new generation 8", 0},
 		"a changed Program makes its Stack due":   {func(s *v1.Stack) { s.Status.LastUpdate.LastAttemptedCommit = "r0" }, "new revision r1", 0},
+		"a changed input makes its Stack due":     {func(s *v1.Stack) { failed(9)(s); s.Status.LastUpdate.Inputs = "i0" }, "a ConfigMap or Secret that it refers to has changed", 0},
 		"a request makes a Stack due":             {func(s *v1.Stack) { s.Annotations = map[string]string{v1.ReconcileRequestAnnotation: "x"} }, "asked for by annotation", 0},
 		"a periodic Stack waits a minute at last": {func(s *v1.Stack) { s.Spec.ContinueResyncOnCommitMatch = true }, "", time.Minute},
 		"a periodic Stack is due at its time": {
@@ -42,10 +43,10 @@ func TestDue(t *testing.T) {
 			stack.Generation = 7
 			stack.Status.LastUpdate = &v1.StackUpdateState{
 				Generation: 7, State: v1.SucceededStackStateMessage,
-				LastAttemptedCommit: "r1", LastResyncTime: metav1.NewTime(now),
+				LastAttemptedCommit: "r1", Inputs: "i1", LastResyncTime: metav1.NewTime(now),
 			}
 			c.change(stack)
-			if cause, wait := due(stack, "r1", now); cause != c.cause || wait != c.wait {
+			if cause, wait := due(stack, version{"r1", "i1"}, now); cause != c.cause || wait != c.wait {
 				t.Errorf("due %q after %v, want %q after %v", cause, wait, c.cause, c.wait)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,12 +30,19 @@ type stackReconciler struct {
 	// not be started upon what was true a moment ago.
 	reader client.Reader
 
-	config   *rest.Config
-	recorder events.EventRecorder
-	engine   *engine.Engine
+	config     *rest.Config
+	recorder   events.EventRecorder
+	engine     *engine.Engine
+	slots      *slots
+	dependents *dependents
+	records    *records
+	metrics    *metricSet
 
 	// backends is the root of file backends, empty where there are none.
 	backends string
+
+	// runTimeout bounds a run.
+	runTimeout time.Duration
 
 	// unconfined is why runs are not confined, nil where they are.
 	unconfined error
@@ -49,27 +57,50 @@ type session struct {
 	// saved is the Stack as the API server last had it.
 	saved *v1.Stack
 
+	// refs follows the Stack's references, dependencies lists all that was read.
+	refs         *resolver
+	dependencies []dependency
+
 	// interrupted says that an earlier update of this Stack began and did not end.
 	interrupted bool
+
+	// waiting says that a run is due as soon as there is a slot for it.
+	waiting bool
 }
 
 // Reconcile implements reconcile.Reconciler.
 func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	stack := &v1.Stack{}
-	if err := r.reader.Get(ctx, req.NamespacedName, stack); err != nil {
-		return reconcile.Result{}, client.IgnoreNotFound(err)
-	}
-	deleted := !stack.DeletionTimestamp.IsZero()
-	if deleted && !controllerutil.ContainsFinalizer(stack, v1.StackFinalizer) {
+	err := r.reader.Get(ctx, req.NamespacedName, stack)
+	deleted := err == nil && !stack.DeletionTimestamp.IsZero()
+	if apierrors.IsNotFound(err) || deleted && !controllerutil.ContainsFinalizer(stack, v1.StackFinalizer) {
+		r.slots.leave(req.NamespacedName)
+		r.dependents.retain(req.NamespacedName, nil)
 		return reconcile.Result{}, nil
+	} else if err != nil {
+		return reconcile.Result{}, fmt.Errorf("read Stack %s: %w", req, err)
 	}
 	s := &session{
 		stackReconciler: r, stack: stack, saved: stack.DeepCopy(),
 		interrupted: stack.Status.CurrentUpdate != nil,
 	}
+	s.refs = newResolver(r.reader, stack.Namespace, s.depend)
+	wait, err := s.reconcile(ctx, deleted)
+	if !s.waiting {
+		r.slots.leave(req.NamespacedName)
+	}
+	r.dependents.retain(req.NamespacedName, s.dependencies)
+	if r.dependents.blind(req.NamespacedName) {
+		wait = sooner(wait, blindPoll)
+	}
+	return reconcile.Result{RequeueAfter: wait}, err
+}
+
+func (s *session) reconcile(ctx context.Context, deleted bool) (time.Duration, error) {
+	stack := s.stack
 	if !deleted && controllerutil.AddFinalizer(stack, v1.StackFinalizer) {
 		if err := s.patch(ctx); err != nil {
-			return reconcile.Result{}, fmt.Errorf("add finalizer to Stack %s: %w", req, err)
+			return 0, fmt.Errorf("add finalizer to Stack %s: %w", s.key(), err)
 		}
 	}
 	unseen := stack.Status.ObservedGeneration != stack.Generation
@@ -85,113 +116,70 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 	wait, err := step(ctx)
 	wait, err = s.settle(wait, err)
 	if saveErr := s.save(ctx); saveErr != nil {
-		return reconcile.Result{}, errors.Join(err, saveErr)
+		return 0, errors.Join(err, saveErr)
 	}
-	return reconcile.Result{RequeueAfter: wait}, err
+	return wait, err
 }
 
 // apply runs the Stack's program if that is due.
 func (s *session) apply(ctx context.Context) (time.Duration, error) {
-	if err := validate(&s.stack.Spec); err != nil {
+	spec := &s.stack.Spec
+	if err := validate(spec); err != nil {
 		return 0, err
 	}
-	content, revision, err := s.program(ctx)
+	prog, err := s.program(ctx)
 	if err != nil {
 		return 0, err
 	}
-	cause, wait := due(s.stack, revision, time.Now())
+	in, err := s.refs.resolve(ctx, spec)
+	if err != nil {
+		return 0, err
+	}
+	req, err := s.request(in)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.stays(prog.project, req); err != nil {
+		return 0, err
+	}
+	current := version{prog.revision, s.refs.digest()}
+	cause, wait := due(s.stack, current, time.Now())
 	if cause == "" {
 		s.conclude()
-		return wait, nil
+		return s.poll(wait), nil
 	}
-	operation := engine.Up
-	if s.stack.Spec.Preview {
-		operation = engine.Preview
+	if err := s.prerequisites(ctx); err != nil {
+		return 0, err
 	}
-	return s.run(ctx, cause, revision, engine.Request{
-		Operation: operation,
-		Project:   s.stack.Spec.ProgramRef.Name,
-		Program:   content,
-	})
+	req.Config, req.SecretConfig = in.config, in.secretConfig
+	req.Project, req.Program, req.Source, req.Path = prog.project, prog.content, prog.source, prog.path
+	s.shape(&req)
+	wait, err = s.run(ctx, cause, current, req)
+	return s.poll(wait), err
 }
 
-// finalize does what deletion asks for and then lets the Stack go. It needs the
-// program only when the spec says so: what to destroy is in the stack's state.
-func (s *session) finalize(ctx context.Context) (time.Duration, error) {
-	spec, status := &s.stack.Spec, &s.stack.Status
-	touched := status.LastUpdate != nil || status.CurrentUpdate != nil
-	destroyed := status.LastUpdate != nil && status.LastUpdate.Type == v1.DestroyType &&
-		status.LastUpdate.State == v1.SucceededStackStateMessage
-	if !spec.DestroyOnFinalize || spec.Preview || !touched || destroyed {
-		return 0, s.release(ctx)
+// poll shortens a wait for a branch, of whose changes nobody tells.
+func (s *session) poll(wait time.Duration) time.Duration {
+	if s.stack.Spec.ProjectRepo != "" && s.stack.Spec.Branch != "" && !s.waiting {
+		return sooner(wait, resync(s.stack))
 	}
-	req := engine.Request{Operation: engine.Destroy, RunProgram: spec.RunProgram}
-	switch {
-	case status.ProjectInfo != nil:
-		req.Project = status.ProjectInfo.Name
-	case spec.ProgramRef != nil:
-		req.Project = spec.ProgramRef.Name
-	default:
-		return 0, s.release(ctx)
-	}
-	revision := ""
-	if spec.RunProgram {
-		var err error
-		if req.Program, revision, err = s.program(ctx); err != nil {
-			return 0, err
-		}
-	} else if last := status.LastUpdate; last != nil {
-		revision = last.LastAttemptedCommit
-	}
-	cause := "Stack is deleted"
-	if last := status.LastUpdate; last != nil && last.Type == v1.DestroyType {
-		var wait time.Duration
-		if cause, wait = due(s.stack, revision, time.Now()); cause == "" {
-			s.conclude()
-			return wait, nil
-		}
-	}
-	if wait, err := s.run(ctx, cause, revision, req); wait != 0 || err != nil {
-		return wait, err
-	}
-	return 0, s.release(ctx)
+	return wait
 }
 
-// release lets the Stack go.
-func (s *session) release(ctx context.Context) error {
-	controllerutil.RemoveFinalizer(s.stack, v1.StackFinalizer)
-	if err := s.patch(ctx); err != nil {
-		return fmt.Errorf("remove finalizer from Stack %s: %w", client.ObjectKeyFromObject(s.stack), err)
-	}
-	return nil
-}
+// key is the Stack's namespace and name.
+func (s *session) key() types.NamespacedName { return client.ObjectKeyFromObject(s.stack) }
 
-// program reads the Program and checks it.
-func (s *session) program(ctx context.Context) (content []byte, revision string, err error) {
-	if s.stack.Spec.ProgramRef == nil {
-		return nil, "", invalid("no source: set spec.programRef")
-	}
-	key := client.ObjectKey{Namespace: s.stack.Namespace, Name: s.stack.Spec.ProgramRef.Name}
-	program := &v1.Program{}
-	if err := s.reader.Get(ctx, key, program); apierrors.IsNotFound(err) {
-		return nil, "", unavailable("spec.programRef: there is no Program %s: create it", key)
-	} else if err != nil {
-		return nil, "", fmt.Errorf("spec.programRef: %w", err)
-	}
-	if err := checkProgram(program); err != nil {
-		return nil, "", unavailable("Program %s: %v", key, err)
-	}
-	return project(program)
-}
-
-func unavailable(format string, args ...any) error {
-	return &stall{reason: v1.StalledSourceUnavailableReason, message: fmt.Sprintf(format, args...)}
+// depend notes an object that is about to be read.
+func (s *session) depend(on dependency) {
+	s.dependencies = append(s.dependencies, on)
+	s.dependents.add(s.key(), on)
 }
 
 // settle puts an error into the status. What it cannot say anything about goes
 // back to the work queue.
 func (s *session) settle(wait time.Duration, err error) (time.Duration, error) {
 	var stalled *stall
+	var waits *unmet
 	switch {
 	case err == nil:
 		return wait, nil
@@ -199,7 +187,11 @@ func (s *session) settle(wait time.Duration, err error) (time.Duration, error) {
 		s.stack.Status.MarkStalled(stalled.reason, stalled.message)
 		if stalled.reason == v1.StalledSpecInvalidReason {
 			s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent, stalled.message)
+			return 0, nil
 		}
+		return unavailableRetry, nil
+	case errors.As(err, &waits):
+		s.stack.Status.MarkReconciling(v1.ReconcilingPrerequisiteNotSatisfiedReason, waits.message)
 		return 0, nil
 	case errors.Is(err, context.Canceled), apierrors.IsConflict(err):
 		return 0, err
@@ -231,7 +223,7 @@ func (s *session) save(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	if err := s.client.Status().Patch(ctx, s.stack, client.MergeFrom(s.saved)); err != nil {
-		return fmt.Errorf("write status of Stack %s: %w", client.ObjectKeyFromObject(s.stack), err)
+		return fmt.Errorf("write status of Stack %s: %w", s.key(), err)
 	}
 	s.saved = s.stack.DeepCopy()
 	return nil

@@ -218,7 +218,7 @@ func TestStacksThatCannotBeApplied(t *testing.T) {
 		},
 		"a Secret that is not there": {
 			spec: "envRefs: {A: {type: Secret, secret: {name: missing, key: b}}}",
-			kind: v1.ReconcilingCondition, reason: v1.ReconcilingRetryReason, messages: []string{"spec.envRefs.A", `secrets "missing" not found`},
+			kind: v1.ReconcilingCondition, reason: v1.ReconcilingRetryReason, messages: []string{"spec.envRefs.A", "no Secret", "/missing"},
 		},
 		"a key that is not there": {
 			spec: "envRefs: {A: {type: Secret, secret: {name: context, key: missing}}}",
@@ -229,12 +229,32 @@ func TestStacksThatCannotBeApplied(t *testing.T) {
 			kind: v1.ReconcilingCondition, reason: v1.ReconcilingRetryReason, messages: []string{`serviceaccounts "missing" not found`},
 		},
 		"fields that are not supported": {
-			spec: "prerequisites: [{name: other}]\n  environment: [esc]",
-			kind: v1.StalledCondition, reason: v1.StalledSpecInvalidReason, messages: []string{"spec.prerequisites, spec.environment", "not supported"},
+			spec: "environment: [esc]\n  workspaceTemplate: {spec: {local: {dir: /app}}}",
+			kind: v1.StalledCondition, reason: v1.StalledSpecInvalidReason, messages: []string{"spec.environment, spec.workspaceTemplate.spec.local", "not supported"},
 		},
-		"a source that is not supported": {
-			spec: "projectRepo: https://example.com/repo",
-			kind: v1.StalledCondition, reason: v1.StalledSpecInvalidReason, messages: []string{"spec.projectRepo"},
+		"two sources": {
+			spec: "projectRepo: https://example.com/repo\n  branch: main",
+			kind: v1.StalledCondition, reason: v1.StalledSpecInvalidReason, messages: []string{"spec.programRef, spec.projectRepo", "more than one"},
+		},
+		"a setting of git without a repository": {
+			spec: "repoDir: infra",
+			kind: v1.StalledCondition, reason: v1.StalledSpecInvalidReason, messages: []string{"spec.repoDir", "without spec.projectRepo"},
+		},
+		"an expectation without what it is about": {
+			spec: "expectNoRefreshChanges: true",
+			kind: v1.StalledCondition, reason: v1.StalledSpecInvalidReason, messages: []string{"spec.expectNoRefreshChanges", "without spec.refresh"},
+		},
+		"an update of no known type": {
+			spec: "updateTemplate: {spec: {type: improve}}",
+			kind: v1.StalledCondition, reason: v1.StalledSpecInvalidReason, messages: []string{"spec.updateTemplate.spec.type", "improve"},
+		},
+		"an environment taken from a pod": {
+			spec: "workspaceTemplate: {spec: {env: [{name: A, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]}}",
+			kind: v1.StalledCondition, reason: v1.StalledSpecInvalidReason, messages: []string{"spec.workspaceTemplate.spec.env.A"},
+		},
+		"a Stack that waits for itself": {
+			spec: "prerequisites: [{name: broken}]",
+			kind: v1.StalledCondition, reason: v1.StalledSpecInvalidReason, messages: []string{"its own prerequisite"},
 		},
 		"a Program that is not there": {
 			program: "metadata: {name: other}",
@@ -247,7 +267,7 @@ func TestStacksThatCannotBeApplied(t *testing.T) {
 		"a Program that refers to nothing": {
 			program: "metadata: {name: shop}\nprogram: {outputs: {a: \"${nothing.there}\"}}",
 			spec:    "envRefs: {PULUMI_CONFIG_PASSPHRASE: {type: Literal, literal: {value: x}}}",
-			kind:    v1.ReconcilingCondition, reason: v1.ReconcilingRetryReason, messages: []string{`"nothing" could not be found`},
+			kind:    v1.StalledCondition, reason: v1.StalledSourceUnavailableReason, messages: []string{"program.outputs.a", `"nothing" could not be found`, "line 3"},
 		},
 		"a variable that the engine keeps for itself": {
 			program: "metadata: {name: shop}\nprogram: {outputs: {a: 1}}",

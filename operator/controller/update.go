@@ -1,11 +1,11 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
+	"maps"
 	"strings"
 	"time"
 
@@ -20,42 +20,161 @@ import (
 
 // run runs an operation on the Stack and puts what becomes of it into the status.
 // It returns how long to wait for the next one; zero is never.
-func (s *session) run(ctx context.Context, cause, revision string, req engine.Request) (time.Duration, error) {
-	if err := s.prepare(ctx, &req); err != nil {
+func (s *session) run(ctx context.Context, cause string, what version, req engine.Request) (time.Duration, error) {
+	if !s.slots.take(s.key()) {
+		s.waiting = true
+		s.stack.Status.MarkReconciling(v1.ReconcilingProcessingReason,
+			fmt.Sprintf("%s waits for one of the runs that are going on to end: %s", req.Operation, cause))
+		return 0, nil
+	}
+	alone, err := s.identify(ctx, &req)
+	if err != nil {
 		return 0, err
 	}
+	req.Interrupted = s.interrupted
+	before, cutOff := s.stack.Status.ProjectInfo, s.stack.Status.CurrentUpdate
 	current := v1.CurrentStackUpdate{
 		Generation:       s.stack.Generation,
 		ReconcileRequest: s.stack.Annotations[v1.ReconcileRequestAnnotation],
 		Name:             fmt.Sprintf("%s-%x", s.stack.Name, time.Now().UnixMilli()),
-		Commit:           revision,
+		Commit:           what.revision,
+		Inputs:           what.inputs,
 	}
 	s.stack.Status.CurrentUpdate = &current
 	s.stack.Status.MarkReconciling(v1.ReconcilingProcessingReason, fmt.Sprintf("%s is running: %s", req.Operation, cause))
 	// The mark must be there before the run: it tells a later operator that a lock
 	// may be its own.
-	if err := s.save(ctx); err != nil {
+	if err := s.begin(ctx, &req); err != nil {
+		s.stack.Status.CurrentUpdate = cutOff
 		return 0, err
 	}
 	s.event(corev1.EventTypeNormal, v1.StackUpdateDetectedEvent, cause)
 
-	result, err := s.engine.Run(ctx, req)
+	result, err := s.engineRun(ctx, req)
 	if ctx.Err() != nil {
 		// The operator is stopping. The update stays current, so that the next one
 		// takes it up again.
-		return 0, fmt.Errorf("%s of Stack %s/%s was stopped: %w", req.Operation, s.stack.Namespace, s.stack.Name, ctx.Err())
+		return 0, fmt.Errorf("%s of Stack %s was stopped: %w", req.Operation, s.key(), ctx.Err())
 	}
 	if req.Operation == engine.Destroy && nothingToDestroy(err, s.stack.Status.LastUpdate) {
 		result, err = &engine.Result{}, nil
 	}
+	if refused := (*refusal)(nil); errors.As(err, &refused) {
+		s.stack.Status.CurrentUpdate = cutOff
+		return 0, refused.error
+	}
 	if err != nil {
+		if before == nil && neverBegan(err) {
+			s.stack.Status.ProjectInfo = nil
+		}
 		s.fail(current, req.Operation, err)
+		if alone != "" {
+			s.stack.Status.MarkStalled(v1.StalledNamespaceTerminatingReason, alone+": "+s.stack.Status.LastUpdate.Message)
+		}
 		return backoff(s.stack), nil
 	}
 	s.succeed(current, req, result)
 	s.conclude()
-	_, wait := due(s.stack, revision, time.Now())
+	_, wait := due(s.stack, what, time.Now())
 	return wait, nil
+}
+
+// engineRun runs the engine for as long as a run may take, and counts the run.
+func (s *session) engineRun(ctx context.Context, req engine.Request) (*engine.Result, error) {
+	limited, cancel := context.WithTimeout(ctx, s.runTimeout)
+	defer cancel()
+	began := time.Now()
+	result, err := s.engine.Run(limited, req)
+	s.metrics.ran(s.stack.Namespace, string(req.Operation), err, time.Since(began))
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return nil, &engine.Error{
+			Reason: engine.Interrupted, Operation: req.Operation, Stack: req.Stack, Err: err,
+			Message: fmt.Sprintf("the run was stopped in good order because it took longer than %s, which is what the operator allows (--run-timeout); it goes on with the next one", s.runTimeout),
+		}
+	}
+	return result, err
+}
+
+// begin notes what the run may leave behind before it makes anything: where that
+// is, and what destroying it takes.
+func (s *session) begin(ctx context.Context, req *engine.Request) error {
+	if req.Operation == engine.Preview || req.Operation == engine.Destroy {
+		return s.save(ctx)
+	}
+	status := &s.stack.Status
+	note := func(project string) error {
+		if err := s.stays(project, *req); err != nil {
+			return err
+		}
+		info := place(project, *req)
+		info.Runtime = runtimeYAML
+		if held := status.ProjectInfo; held != nil && held.Name == project {
+			info.Runtime = held.Runtime
+			req.Options.ChangeSecretsProvider = held.Stack != "" && info.SecretsProvider != "" && info.SecretsProvider != held.SecretsProvider
+		}
+		// Until the run has succeeded the provider may be the former one.
+		if req.Options.ChangeSecretsProvider {
+			info.SecretsProvider = status.ProjectInfo.SecretsProvider
+		}
+		status.ProjectInfo = &info
+		if s.stack.Spec.DestroyOnFinalize {
+			if err := s.records.keep(ctx, s.stack, s.record(project, *req)); err != nil {
+				return err
+			}
+		}
+		return s.save(ctx)
+	}
+	if req.Source == nil {
+		return note(req.Project)
+	}
+	req.Begin = func(project string) error {
+		if err := note(project); err != nil {
+			return &refusal{err}
+		}
+		return nil
+	}
+	return s.save(ctx)
+}
+
+// refusal is an error by which the operator itself kept a run from beginning.
+type refusal struct{ error }
+
+// identify gives the run its Kubernetes identity. A destroy goes on without one
+// where that is gone: there may be nothing in the cluster to destroy. In a
+// namespace that is being deleted the objects go with it. alone then says why.
+func (s *session) identify(ctx context.Context, req *engine.Request) (alone string, err error) {
+	first, renew, err := token(ctx, s.client, s.stack)
+	if err != nil {
+		abandoned, terminating := abandoned(err)
+		if req.Operation != engine.Destroy || !abandoned {
+			return "", err
+		}
+		if terminating {
+			req.Env = maps.Clone(req.Env)
+			req.Env["PULUMI_K8S_DELETE_UNREACHABLE"] = "true"
+			return "the namespace is being deleted, and with it who the Stack runs as", nil
+		}
+		s.event(corev1.EventTypeWarning, v1.StackUpdateFailureEvent, "destroying without access to the cluster: "+err.Error())
+		return "", nil
+	}
+	if req.Kubeconfig, err = kubeconfig(s.config, s.stack.Namespace); err != nil {
+		return "", err
+	}
+	req.Token = func(ctx context.Context) (string, time.Duration, error) {
+		if given := first; given != "" {
+			first = ""
+			return given, renew, nil
+		}
+		return token(ctx, s.client, s.stack)
+	}
+	return "", nil
+}
+
+// neverBegan tells whether a run failed before the engine looked at the stack: no
+// resource can be in it that was not there before.
+func neverBegan(err error) bool {
+	var failure *engine.Error
+	return !errors.As(err, &failure) || !failure.Began && failure.Reason != engine.Interrupted
 }
 
 // nothingToDestroy tells whether a destroy failed because nothing was ever made.
@@ -66,46 +185,23 @@ func nothingToDestroy(err error, last *v1.StackUpdateState) bool {
 	return errors.As(err, &failure) && failure.Reason == engine.StackMissing && (last == nil || last.LastSuccessfulCommit == "")
 }
 
-// prepare fills in what the Stack asks for besides its program.
-func (s *session) prepare(ctx context.Context, req *engine.Request) error {
-	in, err := resolve(ctx, s.reader, s.stack)
-	if err != nil {
-		return err
-	}
-	spec := &s.stack.Spec
-	req.Stack, req.NoCreate = spec.Stack, spec.UseLocalStackOnly
-	req.Backend, req.SecretsProvider = spec.Backend, spec.SecretsProvider
-	if s.backends != "" {
-		req.BackendFolder = filepath.Join(s.backends, s.stack.Namespace)
-	}
-	req.Config, req.SecretConfig, req.Env = in.config, in.secretConfig, in.env
-	if err := req.CheckBackend(); err != nil {
-		return invalid("%v", err)
-	}
-	file, token, err := kubeconfig(ctx, s.client, s.config, s.stack)
-	if err != nil {
-		return err
-	}
-	req.Secrets = slices.Concat(in.secrets, []string{token})
-	req.Kubeconfig = file
-	req.Interrupted = s.interrupted
-	if req.Operation != engine.Destroy {
-		req.Refresh, req.ExpectNoRefreshChanges = spec.Refresh, spec.ExpectNoRefreshChanges
-		req.Targets, req.TargetDependents = spec.Targets, spec.TargetDependents
-	}
-	return nil
-}
-
 // succeed records an update that succeeded.
 func (s *session) succeed(current v1.CurrentStackUpdate, req engine.Request, result *engine.Result) {
 	status := &s.stack.Status
 	status.CurrentUpdate = nil
 	status.LastUpdate = updateState(current, req.Operation, v1.SucceededStackStateMessage)
 	status.LastUpdate.LastSuccessfulCommit = current.Commit
-	status.ProjectInfo = &v1.ProjectInfo{Name: req.Project, Runtime: runtimeYAML}
+	if info := status.ProjectInfo; info != nil {
+		info.SecretsProvider = cmp.Or(req.SecretsProvider, info.SecretsProvider)
+		info.Runtime = cmp.Or(result.Runtime, info.Runtime)
+	}
 	if req.Operation == engine.Destroy {
 		status.Outputs = nil
 		s.event(corev1.EventTypeNormal, v1.StackDestroySuccessfulEvent, "the stack's resources are destroyed"+counted(result.Changes))
+		return
+	}
+	s.event(corev1.EventTypeNormal, v1.StackUpdateSuccessfulEvent, fmt.Sprintf("%s succeeded%s", req.Operation, counted(result.Changes)))
+	if req.Operation == engine.Preview {
 		return
 	}
 	status.Outputs = v1.StackOutputs{}
@@ -116,7 +212,6 @@ func (s *session) succeed(current v1.CurrentStackUpdate, req engine.Request, res
 		}
 		status.Outputs[name] = value
 	}
-	s.event(corev1.EventTypeNormal, v1.StackUpdateSuccessfulEvent, fmt.Sprintf("%s succeeded%s", req.Operation, counted(result.Changes)))
 }
 
 // fail records an update that failed.
@@ -136,9 +231,13 @@ func (s *session) fail(current v1.CurrentStackUpdate, operation engine.Operation
 	if last != nil {
 		next.LastSuccessfulCommit = last.LastSuccessfulCommit
 		if last.State == v1.FailedStackStateMessage && last.Type == next.Type && last.Generation == next.Generation &&
-			last.ReconcileRequest == next.ReconcileRequest && last.LastAttemptedCommit == next.LastAttemptedCommit {
+			last.ReconcileRequest == next.ReconcileRequest && last.LastAttemptedCommit == next.LastAttemptedCommit && last.Inputs == next.Inputs {
 			next.Failures = last.Failures + 1
 		}
+	}
+	if reason == engine.Locked && s.stack.Spec.RetryOnUpdateConflict {
+		// It passes by itself, and soon: the waits do not grow.
+		next.Failures = 0
 	}
 	status.LastUpdate = next
 	event := v1.StackUpdateFailureEvent
@@ -146,8 +245,17 @@ func (s *session) fail(current v1.CurrentStackUpdate, operation engine.Operation
 		event = v1.StackUpdateConflictEvent
 	}
 	s.event(corev1.EventTypeWarning, event, fmt.Sprintf("%s failed: %s", operation, message))
-	if reason == engine.Locked && !s.stack.Spec.RetryOnUpdateConflict {
-		status.MarkStalled(v1.StalledConflictReason, message)
+	switch reason {
+	case engine.Locked:
+		if !s.stack.Spec.RetryOnUpdateConflict {
+			status.MarkStalled(v1.StalledConflictReason, message)
+			return
+		}
+	case engine.SourceUnavailable, engine.ProjectInvalid:
+		status.MarkStalled(v1.StalledSourceUnavailableReason, message)
+		return
+	case engine.RuntimeMissing:
+		status.MarkStalled(v1.StalledSpecInvalidReason, message)
 		return
 	}
 	s.conclude()
@@ -161,6 +269,7 @@ func updateState(current v1.CurrentStackUpdate, operation engine.Operation, stat
 		Type:                v1.UpdateType(operation),
 		State:               state,
 		LastAttemptedCommit: current.Commit,
+		Inputs:              current.Inputs,
 		LastResyncTime:      metav1.Now(),
 	}
 }

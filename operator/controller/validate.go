@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/engine"
 )
 
 // stall is an error that passes only when something changes: the object itself or
@@ -22,14 +23,64 @@ func invalid(format string, args ...any) error {
 
 // validate refuses a spec that this operator would not apply in full.
 func validate(spec *v1.StackSpec) error {
+	for _, check := range []func(*v1.StackSpec) error{checkUnsupported, checkSource, checkUpdate} {
+		if err := check(spec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkUnsupported(spec *v1.StackSpec) error {
 	if fields := unsupported(spec); len(fields) > 0 {
-		return invalid("%s: not supported by this operator yet: remove it", strings.Join(fields, ", "))
+		return invalid("%s: not supported by this operator, which runs programs without a pod and without Pulumi's service for environments: remove it", strings.Join(fields, ", "))
 	}
-	if spec.ProgramRef == nil {
-		return invalid("no source: set spec.programRef")
+	return nil
+}
+
+func checkSource(spec *v1.StackSpec) error {
+	git := []field{
+		{"spec.repoDir", spec.RepoDir != ""},
+		{"spec.commit", spec.Commit != ""},
+		{"spec.branch", spec.Branch != ""},
+		{"spec.shallow", spec.Shallow},
+		{"spec.gitAuth", spec.GitAuth != nil},
+		{"spec.gitAuthSecret", spec.GitAuthSecret != ""},
 	}
+	sources := names([]field{
+		{"spec.programRef", spec.ProgramRef != nil},
+		{"spec.fluxSource", spec.FluxSource != nil},
+		{"spec.projectRepo", spec.ProjectRepo != ""},
+	})
+	switch {
+	case len(sources) == 0:
+		return invalid("no source: set %s", sourceFields)
+	case len(sources) > 1:
+		return invalid("%s: more than one source: leave one of them", strings.Join(sources, ", "))
+	case spec.ProjectRepo == "" && len(names(git)) > 0:
+		return invalid("%s: has no effect without spec.projectRepo: set it, or remove this one", strings.Join(names(git), ", "))
+	case spec.ProjectRepo != "" && (spec.Branch == "") == (spec.Commit == ""):
+		return invalid("spec.projectRepo: set one of spec.branch and spec.commit")
+	case spec.GitAuth != nil && spec.GitAuthSecret != "":
+		return invalid("spec.gitAuth, spec.gitAuthSecret: exclude each other: remove the latter")
+	}
+	return nil
+}
+
+func checkUpdate(spec *v1.StackSpec) error {
 	if spec.ExpectNoRefreshChanges && !spec.Refresh {
 		return invalid("spec.expectNoRefreshChanges: has no effect without spec.refresh: set it, or remove this one")
+	}
+	template := updateOf(spec)
+	if template.Type != nil {
+		switch engine.Operation(*template.Type) {
+		case engine.Up, engine.Preview, engine.Refresh, engine.Destroy:
+		default:
+			return invalid("spec.updateTemplate.spec.type: %q is unknown: use up, preview, refresh or destroy", *template.Type)
+		}
+	}
+	if template.StackName != nil && *template.StackName != spec.Stack {
+		return invalid("spec.updateTemplate.spec.stackName: is not spec.stack: remove it")
 	}
 	return nil
 }
@@ -55,31 +106,19 @@ func names(fields []field) []string {
 func unsupported(spec *v1.StackSpec) []string {
 	template := templateOf(spec)
 	return names([]field{
-		{"spec.projectRepo", spec.ProjectRepo != ""},
-		{"spec.repoDir", spec.RepoDir != ""},
-		{"spec.commit", spec.Commit != ""},
-		{"spec.branch", spec.Branch != ""},
-		{"spec.shallow", spec.Shallow},
-		{"spec.gitAuth", spec.GitAuth != nil},
-		{"spec.gitAuthSecret", spec.GitAuthSecret != ""},
-		{"spec.fluxSource", spec.FluxSource != nil},
-		{"spec.prerequisites", len(spec.Prerequisites) > 0},
 		{"spec.environment", len(spec.Environment) > 0},
-		{"spec.updateTemplate", spec.UpdateTemplate != nil},
 		{"spec.workspaceTemplate.spec.git", template.Git != nil},
 		{"spec.workspaceTemplate.spec.flux", template.Flux != nil},
 		{"spec.workspaceTemplate.spec.local", template.Local != nil},
 		{"spec.workspaceTemplate.spec.projectInfo", template.ProjectInfo != nil},
-		{"spec.workspaceTemplate.spec.env", len(template.Env) > 0},
-		{"spec.workspaceTemplate.spec.envFrom", len(template.EnvFrom) > 0},
 		{"spec.workspaceTemplate.spec.stacks", len(template.Stacks) > 0},
 	})
 }
 
-// notApplied names the fields that are set and only shape a pod, which this
-// operator does not make.
+// notApplied names the fields that are set and only shape objects that this
+// operator does not make: a pod, and the object of an update.
 func notApplied(spec *v1.StackSpec) []string {
-	template := templateOf(spec)
+	template, update := templateOf(spec), updateOf(spec)
 	return names([]field{
 		{"spec.workspaceTemplate.spec.image", template.Image != nil},
 		{"spec.workspaceTemplate.spec.imagePullPolicy", template.ImagePullPolicy != nil},
@@ -88,6 +127,9 @@ func notApplied(spec *v1.StackSpec) []string {
 		{"spec.workspaceTemplate.spec.podTemplate", template.PodTemplate != nil},
 		{"spec.workspaceTemplate.spec.serviceTemplate", template.ServiceTemplate != nil},
 		{"spec.workspaceTemplate.spec.pulumiLogLevel", template.PulumiLogLevel != nil},
+		{"spec.updateTemplate.metadata", spec.UpdateTemplate != nil && spec.UpdateTemplate.Metadata != nil},
+		{"spec.updateTemplate.spec.ttlAfterCompleted", update.TTLAfterCompleted != nil},
+		{"spec.updateTemplate.spec.workspaceName", update.WorkspaceName != nil},
 	})
 }
 

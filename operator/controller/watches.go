@@ -5,32 +5,61 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// programIndex finds Stacks by the Program that they run.
-const programIndex = "spec.programRef.name"
+// spareWorkers is how many workers there are besides those that run something: a
+// new Stack gets its first status, and a broken one its message, while all slots
+// are taken.
+const spareWorkers = 4
+
+// waker puts Stacks into the work queue.
+type waker struct {
+	started chan struct{}
+	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+func newWaker() *waker { return &waker{started: make(chan struct{})} }
+
+// Start implements source.Source.
+func (w *waker) Start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	w.queue = queue
+	close(w.started)
+	return nil
+}
+
+// wake has a Stack reconciled. Nothing is woken before the queue is there: what
+// wakes is only known from reconciliations.
+func (w *waker) wake(stack types.NamespacedName) {
+	select {
+	case <-w.started:
+		w.queue.Add(reconcile.Request{NamespacedName: stack})
+	default:
+	}
+}
 
 // setUp registers the reconcilers and what wakes them.
-func setUp(ctx context.Context, mgr manager.Manager, stacks *stackReconciler) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &v1.Stack{}, programIndex, indexProgram); err != nil {
-		return fmt.Errorf("index Stacks by Program: %w", err)
-	}
+func setUp(mgr manager.Manager, stacks *stackReconciler, wake *waker) error {
 	err := ctrl.NewControllerManagedBy(mgr).
-		Named("stack").
+		Named("stack-controller").
+		WithOptions(controller.Options{MaxConcurrentReconciles: stacks.slots.count + spareWorkers}).
 		For(&v1.Stack{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, requested))).
-		WatchesMetadata(&v1.Program{}, handler.EnqueueRequestsFromMapFunc(stacksOf(mgr.GetCache())),
+		Watches(&v1.Stack{}, stacks.wakeDependents(stackResource.Resource), builder.WithPredicates(outcomeChanged)).
+		WatchesMetadata(&v1.Program{}, stacks.wakeDependents(programResource.Resource),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(source.TypedSource[reconcile.Request](wake)).
 		Complete(stacks)
 	if err != nil {
 		return fmt.Errorf("set up the Stack controller: %w", err)
@@ -38,13 +67,21 @@ func setUp(ctx context.Context, mgr manager.Manager, stacks *stackReconciler) er
 
 	programs := &programReconciler{client: mgr.GetClient(), reader: mgr.GetAPIReader()}
 	err = ctrl.NewControllerManagedBy(mgr).
-		Named("program").
+		Named("program-controller").
 		For(&v1.Program{}, builder.OnlyMetadata, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(programs)
 	if err != nil {
 		return fmt.Errorf("set up the Program controller: %w", err)
 	}
 	return nil
+}
+
+// wakeDependents wakes the Stacks that depend on an object of the manager's cache.
+func (r *stackReconciler) wakeDependents(resource string) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
+		r.dependents.changed(dependency{scope{v1.GroupVersion.WithResource(resource), object.GetNamespace()}, object.GetName()})
+		return nil
+	})
 }
 
 // requested lets a changed request annotation through.
@@ -57,40 +94,44 @@ var requested = predicate.Funcs{
 	},
 }
 
-// trimStack keeps of a cached Stack what waking needs: the cache then stays
-// small however many Stacks there are. Reconciling reads the whole object.
+// outcomeChanged lets through what may satisfy a prerequisite: that a Stack comes
+// or goes, or that an update of it has ended.
+var outcomeChanged = predicate.Funcs{
+	GenericFunc: func(event.GenericEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*v1.Stack)
+		after, too := e.ObjectNew.(*v1.Stack)
+		return ok && too && name(before.Status.LastUpdate) != name(after.Status.LastUpdate)
+	},
+}
+
+func name(update *v1.StackUpdateState) string {
+	if update == nil {
+		return ""
+	}
+	return update.Name
+}
+
+// trimStack keeps of a cached Stack what waking and counting need: the cache then
+// stays small however many Stacks there are. Reconciling reads the whole object.
 func trimStack(obj any) (any, error) {
-	if stack, ok := obj.(*v1.Stack); ok {
-		stack.ManagedFields = nil
-		stack.Spec = v1.StackSpec{ProgramRef: stack.Spec.ProgramRef}
-		stack.Status = v1.StackStatus{}
+	stack, ok := obj.(*v1.Stack)
+	if !ok {
+		return obj, nil
 	}
-	return obj, nil
-}
-
-func indexProgram(obj client.Object) []string {
-	if stack, ok := obj.(*v1.Stack); ok && stack.Spec.ProgramRef != nil {
-		return []string{stack.Spec.ProgramRef.Name}
+	trimmed := &v1.Stack{}
+	trimmed.Namespace, trimmed.Name, trimmed.UID = stack.Namespace, stack.Name, stack.UID
+	trimmed.Generation, trimmed.ResourceVersion = stack.Generation, stack.ResourceVersion
+	trimmed.DeletionTimestamp = stack.DeletionTimestamp
+	if request, ok := stack.Annotations[v1.ReconcileRequestAnnotation]; ok {
+		trimmed.Annotations = map[string]string{v1.ReconcileRequestAnnotation: request}
 	}
-	return nil
-}
-
-// stacksOf wakes the Stacks of a Program.
-func stacksOf(cached client.Reader) handler.MapFunc {
-	return func(ctx context.Context, program client.Object) []reconcile.Request {
-		var stacks v1.StackList
-		err := cached.List(ctx, &stacks, client.InNamespace(program.GetNamespace()),
-			client.MatchingFields{programIndex: program.GetName()})
-		if err != nil {
-			log.FromContext(ctx).Error(err, "list the Stacks of a Program", "program", client.ObjectKeyFromObject(program))
-			return nil
-		}
-		var requests []reconcile.Request
-		for _, stack := range stacks.Items {
-			requests = append(requests, reconcile.Request{
-				NamespacedName: types.NamespacedName{Namespace: stack.Namespace, Name: stack.Name},
-			})
-		}
-		return requests
+	if last := stack.Status.LastUpdate; last != nil {
+		trimmed.Status.LastUpdate = &v1.StackUpdateState{Name: last.Name, State: last.State}
 	}
+	for _, condition := range stack.Status.Conditions {
+		condition.Message, condition.Reason = "", ""
+		trimmed.Status.Conditions = append(trimmed.Status.Conditions, condition)
+	}
+	return trimmed, nil
 }

@@ -47,7 +47,7 @@ func (e *Error) describe(list events, mask *mask) {
 		e.Message = shorten(fmt.Sprintf("%s (and %d more)", shorten(errs[0]), len(errs)-1))
 	case len(errs) == 1:
 		e.Message = shorten(errs[0])
-	case len(program) > 0:
+	case len(program) > 0 && lastErrorLine(e.Log) == "":
 		e.Message = shorten(strings.TrimPrefix(strings.Join(program, " "), "Error: "))
 	}
 }

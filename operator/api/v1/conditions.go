@@ -42,6 +42,10 @@ const (
 
 	// ReconcilingPreviewFailedReason is for a Stack whose preview failed.
 	ReconcilingPreviewFailedReason = "PreviewFailed"
+
+	// ReconcilingPrerequisiteNotSatisfiedReason is for a Stack that waits for
+	// another one of spec.prerequisites.
+	ReconcilingPrerequisiteNotSatisfiedReason = "PrerequisiteNotSatisfied"
 )
 
 // The reasons of the Stalled condition.
@@ -56,6 +60,10 @@ const (
 	// StalledConflictReason is for a stack whose lock another update holds, when
 	// spec.retryOnUpdateConflict is not set.
 	StalledConflictReason = "UpdateConflict"
+
+	// StalledNamespaceTerminatingReason is for a Stack that is to be destroyed in a
+	// namespace that is being deleted, in which that has become impossible.
+	StalledNamespaceTerminatingReason = "NamespaceTerminating"
 
 	// StalledUpdateFailedReason is for an update that failed repeatedly. It is
 	// tried again all the same, ever more rarely, and at once after a change.

@@ -37,8 +37,8 @@ type StackStatus struct {
 	// +optional
 	CurrentUpdate *CurrentStackUpdate `json:"currentUpdate,omitempty"`
 
-	// projectInfo is what destroying the stack needs to know of its program, for
-	// when the program is gone.
+	// projectInfo says which stack of which project may hold resources, and is what
+	// destroying it takes when the program is gone.
 	// +optional
 	ProjectInfo *ProjectInfo `json:"projectInfo,omitempty"`
 }
@@ -46,13 +46,29 @@ type StackStatus struct {
 // StackOutputs holds outputs by name.
 type StackOutputs map[string]apiextensionsv1.JSON
 
-// ProjectInfo identifies a Pulumi project.
+// ProjectInfo identifies a Pulumi project, and the stack of it that holds the
+// resources.
 type ProjectInfo struct {
 	// name is the project's name.
 	Name string `json:"name"`
 
 	// runtime is the language of its program.
 	Runtime string `json:"runtime"`
+
+	// stack is the stack's name when it was last updated. Set by the embedded
+	// operator only, which refuses to leave a stack for another.
+	// +optional
+	Stack string `json:"stack,omitempty"`
+
+	// backend is the address of the backend that holds the stack, without what is
+	// secret in it. Set by the embedded operator only.
+	// +optional
+	Backend string `json:"backend,omitempty"`
+
+	// secretsProvider is what spec.secretsProvider was when the stack was last
+	// updated. Set by the embedded operator only.
+	// +optional
+	SecretsProvider string `json:"secretsProvider,omitempty"`
 }
 
 // UpdateType is what an update did.
@@ -109,6 +125,11 @@ type StackUpdateState struct {
 	// lastSuccessfulCommit is the revision of the program that last succeeded.
 	LastSuccessfulCommit string `json:"lastSuccessfulCommit,omitempty"`
 
+	// inputs identifies the content of the ConfigMaps and Secrets that were used,
+	// without giving any of it away. Set by the embedded operator only.
+	// +optional
+	Inputs string `json:"inputs,omitempty"`
+
 	// permalink is the update's page at a Pulumi service.
 	Permalink string `json:"permalink,omitempty"`
 
@@ -132,4 +153,9 @@ type CurrentStackUpdate struct {
 
 	// commit is the revision of the program that is being run.
 	Commit string `json:"commit,omitempty"`
+
+	// inputs identifies the content of the ConfigMaps and Secrets that are used.
+	// Set by the embedded operator only.
+	// +optional
+	Inputs string `json:"inputs,omitempty"`
 }

@@ -1,0 +1,126 @@
+package controller
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/engine"
+)
+
+// finalize does what deletion asks for and then lets the Stack go. It needs the
+// program only when the spec says so: what to destroy is in the stack's state.
+func (s *session) finalize(ctx context.Context) (time.Duration, error) {
+	spec, status := &s.stack.Spec, &s.stack.Status
+	destroyed := status.LastUpdate != nil && status.LastUpdate.Type == v1.DestroyType &&
+		status.LastUpdate.State == v1.SucceededStackStateMessage
+	if !spec.DestroyOnFinalize || spec.Preview || status.ProjectInfo == nil || destroyed {
+		return 0, s.release(ctx)
+	}
+	req, err := s.destroyRequest(ctx)
+	if err != nil {
+		return 0, err
+	}
+	current := version{inputs: s.refs.digest()}
+	if last := status.LastUpdate; last != nil {
+		current.revision = last.LastAttemptedCommit
+	}
+	if req.RunProgram {
+		if current.revision, err = s.addProgram(ctx, &req); err != nil {
+			return 0, err
+		}
+	}
+	cause := "Stack is deleted"
+	if last := status.LastUpdate; last != nil && last.Type == v1.DestroyType {
+		var wait time.Duration
+		if cause, wait = due(s.stack, current, time.Now()); cause == "" {
+			s.conclude()
+			return wait, nil
+		}
+	}
+	if wait, err := s.run(ctx, cause, current, req); wait != 0 || err != nil || s.waiting {
+		return wait, err
+	}
+	return 0, s.release(ctx)
+}
+
+// destroyRequest says how to destroy what the Stack holds. What it refers to may
+// be gone, or lead elsewhere by now: then the record of its last run counts.
+func (s *session) destroyRequest(ctx context.Context) (engine.Request, error) {
+	held := s.stack.Status.ProjectInfo
+	in, err := s.refs.resolve(ctx, &s.stack.Spec)
+	var req engine.Request
+	if err == nil {
+		if req, err = s.request(in); err == nil {
+			req.Config, req.SecretConfig = in.config, in.secretConfig
+			if now := place(held.Name, req); held.Backend != "" && now.Backend != held.Backend {
+				err = invalid("the resources of this Stack are in %s, and its spec now says %s: change it back, so that they can be destroyed",
+					describe(held), describe(&now))
+			}
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		rec, readErr := s.records.read(ctx, s.stack)
+		if readErr != nil {
+			return req, errors.Join(err, readErr)
+		}
+		if rec == nil {
+			return req, fmt.Errorf("the Stack's resources cannot be destroyed: %w", err)
+		}
+		req = engine.Request{Backend: rec.Backend, SecretsProvider: rec.SecretsProvider, Env: rec.Env, Secrets: rec.Secrets}
+		err = s.checkBackend(&req)
+	}
+	req.Operation, req.RunProgram = engine.Destroy, s.stack.Spec.RunProgram
+	req.Project, req.Stack, req.NoCreate = held.Name, cmp.Or(held.Stack, s.stack.Spec.Stack), true
+	s.shapeAny(&req)
+	return req, err
+}
+
+// addProgram adds the program to a destroy that is to run it. Without it the
+// destroy goes on all the same: it may well succeed.
+func (s *session) addProgram(ctx context.Context, req *engine.Request) (revision string, err error) {
+	prog, err := s.program(ctx)
+	if gone := (*stall)(nil); errors.As(err, &gone) {
+		s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent, "spec.runProgram: destroying without the program: "+gone.message)
+		req.RunProgram = false
+		if last := s.stack.Status.LastUpdate; last != nil {
+			revision = last.LastAttemptedCommit
+		}
+		return revision, nil
+	} else if err != nil {
+		return "", err
+	}
+	if prog.content != nil && prog.project != req.Project {
+		req.RunProgram = false
+		return prog.revision, nil
+	}
+	req.Program, req.Source, req.Path = prog.content, prog.source, prog.path
+	return prog.revision, nil
+}
+
+// abandoned tells whether a token could not be had because the Stack's namespace is
+// being deleted, or because the account in it is gone.
+func abandoned(err error) (abandoned, terminating bool) {
+	terminating = apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+	return terminating || apierrors.IsNotFound(err), terminating
+}
+
+// release lets the Stack go, whose resources are dealt with.
+func (s *session) release(ctx context.Context) error {
+	if err := s.records.drop(ctx, s.stack); err != nil {
+		return err
+	}
+	controllerutil.RemoveFinalizer(s.stack, v1.StackFinalizer)
+	if err := s.patch(ctx); err != nil {
+		return fmt.Errorf("remove finalizer from Stack %s: %w", s.key(), err)
+	}
+	s.dependencies = nil
+	return nil
+}

@@ -1,0 +1,105 @@
+package controller
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/source"
+)
+
+// githubAPI is where GitHub exchanges an app's key for a token.
+const githubAPI = "https://api.github.com"
+
+// githubApp exchanges the key of a GitHub App for a token of its installation,
+// which lives an hour.
+func (s *session) githubApp(ctx context.Context, app *v1.GitHubAppAuth) (source.GitAuth, error) {
+	var id, installation, key string
+	err := s.gitValues(ctx, []gitValue{
+		{"githubApp.appID", &app.AppID, &id},
+		{"githubApp.installationID", &app.InstallationID, &installation},
+		{"githubApp.privateKey", &app.PrivateKey, &key},
+	})
+	if err != nil {
+		return source.GitAuth{}, err
+	}
+	token, err := githubToken(ctx, githubAPI, id, installation, key)
+	if err != nil {
+		return source.GitAuth{}, unavailable("spec.gitAuth.githubApp: %v", err)
+	}
+	return source.GitAuth{Token: token}, nil
+}
+
+// githubToken asks GitHub at the address api for a token of an installation.
+func githubToken(ctx context.Context, api, app, installation, key string) (string, error) {
+	signed, err := githubClaim(app, key, time.Now())
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	address := api + "/app/installations/" + url.PathEscape(installation) + "/access_tokens"
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(nil))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Authorization", "Bearer "+signed)
+	req.Header.Set("Accept", "application/vnd.github+json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", fmt.Errorf("ask GitHub for a token: %w", err)
+	}
+	defer resp.Body.Close()
+	var answer struct{ Token, Message string }
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<20)).Decode(&answer); err != nil {
+		return "", fmt.Errorf("read GitHub's answer (%s): %w", resp.Status, err)
+	}
+	if resp.StatusCode != http.StatusCreated || answer.Token == "" {
+		return "", fmt.Errorf("GitHub gives no token for installation %s of app %s: %s: %s", installation, app, resp.Status, answer.Message)
+	}
+	return answer.Token, nil
+}
+
+// githubClaim is a JSON web token by which an app shows who it is.
+func githubClaim(app, key string, now time.Time) (string, error) {
+	block, _ := pem.Decode([]byte(key))
+	if block == nil {
+		return "", errors.New("the app's private key is no PEM")
+	}
+	private, err := x509.ParsePKCS1PrivateKey(block.Bytes)
+	if err != nil {
+		parsed, otherErr := x509.ParsePKCS8PrivateKey(block.Bytes)
+		rsaKey, ok := parsed.(*rsa.PrivateKey)
+		if otherErr != nil || !ok {
+			return "", errors.New("the app's private key is no RSA key")
+		}
+		private = rsaKey
+	}
+	encode := base64.RawURLEncoding.EncodeToString
+	// A minute earlier, for clocks that are not alike; GitHub allows ten minutes at most.
+	claims, err := json.Marshal(map[string]any{"iss": app, "iat": now.Add(-time.Minute).Unix(), "exp": now.Add(5 * time.Minute).Unix()})
+	if err != nil {
+		return "", err
+	}
+	text := encode([]byte(`{"alg":"RS256","typ":"JWT"}`)) + "." + encode(claims)
+	digest := sha256.Sum256([]byte(text))
+	signature, err := rsa.SignPKCS1v15(rand.Reader, private, crypto.SHA256, digest[:])
+	if err != nil {
+		return "", fmt.Errorf("sign for GitHub: %w", err)
+	}
+	return text + "." + encode(signature), nil
+}

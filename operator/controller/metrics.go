@@ -1,0 +1,120 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+)
+
+var (
+	stacksActive = prometheus.NewDesc("stacks_active", "Stacks that the operator knows.", nil, nil)
+	// One series per Stack, 1 or 0, as upstream has it.
+	stacksFailing     = prometheus.NewDesc("stacks_failing", "Whether the last update of a Stack failed.", []string{"namespace", "name"}, nil)
+	stacksReconciling = prometheus.NewDesc("stacks_reconciling", "Whether an update of a Stack is going on or to come.", []string{"namespace", "name"}, nil)
+	stacksStalled     = prometheus.NewDesc("stacks_stalled", "Whether a Stack needs a change before it can be applied.", []string{"namespace", "name"}, nil)
+	programsActive    = prometheus.NewDesc("programs_active", "Programs that the operator knows.", nil, nil)
+	runsActive        = prometheus.NewDesc("stack_runs_active", "Runs that are going on.", nil, nil)
+	runsWaiting       = prometheus.NewDesc("stack_runs_waiting", "Runs that are due and wait for others to end.", nil, nil)
+)
+
+// metricSet is what the operator tells of itself. The numbers of objects are
+// counted in the cache when they are asked for, so that none is ever left behind.
+type metricSet struct {
+	cached client.Reader
+	slots  *slots
+
+	runs    *prometheus.CounterVec
+	seconds *prometheus.HistogramVec
+}
+
+func newMetrics(cached client.Reader, slots *slots) *metricSet {
+	return &metricSet{
+		cached: cached, slots: slots,
+		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "stack_runs_total", Help: "Runs that have ended.",
+		}, []string{"namespace", "operation", "result"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "stack_run_duration_seconds", Help: "How long runs took.",
+			Buckets: []float64{1, 2, 5, 10, 30, 60, 300, 900, 3600},
+		}, []string{"operation", "result"}),
+	}
+}
+
+// register offers the metrics until unregister is called: the registry is the
+// process's, and Run may be called more than once in it.
+func (m *metricSet) register() (unregister func(), err error) {
+	collectors := []prometheus.Collector{m, m.runs, m.seconds}
+	unregister = func() {
+		for _, c := range collectors {
+			metrics.Registry.Unregister(c)
+		}
+	}
+	for _, c := range collectors {
+		if err := metrics.Registry.Register(c); err != nil {
+			unregister()
+			return nil, err
+		}
+	}
+	return unregister, nil
+}
+
+// ran counts a run that ended.
+func (m *metricSet) ran(namespace, operation string, err error, took time.Duration) {
+	result := string(v1.SucceededStackStateMessage)
+	if err != nil {
+		result = string(v1.FailedStackStateMessage)
+	}
+	m.runs.WithLabelValues(namespace, operation, result).Inc()
+	m.seconds.WithLabelValues(operation, result).Observe(took.Seconds())
+}
+
+// Describe implements prometheus.Collector.
+func (m *metricSet) Describe(out chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{stacksActive, stacksFailing, stacksReconciling, stacksStalled, programsActive, runsActive, runsWaiting} {
+		out <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *metricSet) Collect(out chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	running, waiting := m.slots.busy()
+	gauge(runsActive, float64(running))
+	gauge(runsWaiting, float64(waiting))
+
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var stacks v1.StackList
+	if m.cached.List(ctx, &stacks, client.UnsafeDisableDeepCopy) == nil {
+		gauge(stacksActive, float64(len(stacks.Items)))
+		for i := range stacks.Items {
+			stack := &stacks.Items[i]
+			last := stack.Status.LastUpdate
+			is := func(kind string) bool { return meta.IsStatusConditionTrue(stack.Status.Conditions, kind) }
+			gauge(stacksFailing, number(last != nil && last.State == v1.FailedStackStateMessage), stack.Namespace, stack.Name)
+			gauge(stacksReconciling, number(is(v1.ReconcilingCondition)), stack.Namespace, stack.Name)
+			gauge(stacksStalled, number(is(v1.StalledCondition)), stack.Namespace, stack.Name)
+		}
+	}
+	programs := &metav1.PartialObjectMetadataList{}
+	programs.SetGroupVersionKind(v1.GroupVersion.WithKind("ProgramList"))
+	if m.cached.List(ctx, programs, client.UnsafeDisableDeepCopy) == nil {
+		gauge(programsActive, float64(len(programs.Items)))
+	}
+}
+
+func number(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}

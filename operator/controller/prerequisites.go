@@ -1,0 +1,98 @@
+package controller
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+)
+
+// unmet is the error of prerequisites that are not satisfied. The Stack is woken
+// when one of them changes.
+type unmet struct{ message string }
+
+// Error implements error.
+func (u *unmet) Error() string { return u.message }
+
+// prerequisites checks that the Stacks that must come first have succeeded. One
+// that did so too long ago is asked to run again.
+func (s *session) prerequisites(ctx context.Context) error {
+	var problems []string
+	for _, required := range s.stack.Spec.Prerequisites {
+		problem, err := s.prerequisite(ctx, required)
+		if err != nil {
+			return err
+		}
+		if problem != "" {
+			problems = append(problems, problem)
+		}
+	}
+	if problems == nil {
+		return nil
+	}
+	return &unmet{"spec.prerequisites: " + strings.Join(problems, "; ")}
+}
+
+func (s *session) prerequisite(ctx context.Context, required v1.PrerequisiteRef) (problem string, err error) {
+	key := client.ObjectKey{Namespace: s.stack.Namespace, Name: required.Name}
+	if key.Name == s.stack.Name {
+		return "", invalid("spec.prerequisites: Stack %s is its own prerequisite: remove it", key.Name)
+	}
+	s.depend(dependency{scope{stackResource, key.Namespace}, key.Name})
+	stack := &v1.Stack{}
+	if err := s.reader.Get(ctx, key, stack); apierrors.IsNotFound(err) {
+		return fmt.Sprintf("there is no Stack %s", key), nil
+	} else if err != nil {
+		return "", fmt.Errorf("spec.prerequisites: %w", err)
+	}
+	for _, back := range stack.Spec.Prerequisites {
+		if back.Name == s.stack.Name {
+			return "", invalid("spec.prerequisites: Stacks %s and %s wait for each other: remove one of the two", s.stack.Name, key.Name)
+		}
+	}
+	last := stack.Status.LastUpdate
+	switch {
+	case !stack.DeletionTimestamp.IsZero():
+		return fmt.Sprintf("Stack %s is being deleted", key.Name), nil
+	case last == nil || last.Generation != stack.Generation || last.ReconcileRequest != stack.Annotations[v1.ReconcileRequestAnnotation]:
+		return fmt.Sprintf("Stack %s has not run to its end yet", key.Name), nil
+	case last.State != v1.SucceededStackStateMessage:
+		return fmt.Sprintf("the last update of Stack %s failed", key.Name), nil
+	}
+	limit := required.Requirement
+	if limit == nil || limit.SucceededWithinDuration == nil {
+		return "", nil
+	}
+	age := time.Since(last.LastResyncTime.Time)
+	if age <= limit.SucceededWithinDuration.Duration {
+		return "", nil
+	}
+	if err := s.rerun(ctx, stack, "after-"+last.Name); err != nil {
+		return "", fmt.Errorf("spec.prerequisites: ask Stack %s to run again: %w", key, err)
+	}
+	return fmt.Sprintf("Stack %s succeeded %s ago, not within %s; it is asked to run again", key.Name, age.Round(time.Second), limit.SucceededWithinDuration.Duration), nil
+}
+
+// rerun asks a Stack to run again. The same request twice asks once, so that
+// several dependants ask for one run together.
+func (s *session) rerun(ctx context.Context, stack *v1.Stack, request string) error {
+	if stack.Annotations[v1.ReconcileRequestAnnotation] == request {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"annotations": map[string]string{v1.ReconcileRequestAnnotation: request},
+		// Only if nothing has changed since: it may have run in between.
+		"resourceVersion": stack.ResourceVersion,
+	}})
+	if err != nil {
+		return err
+	}
+	return s.client.Patch(ctx, stack, client.RawPatch(types.MergePatchType, patch))
+}

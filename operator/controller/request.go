@@ -1,0 +1,134 @@
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/engine"
+)
+
+// request says which stack to run, where it is and in what environment.
+func (s *session) request(in *inputs) (engine.Request, error) {
+	spec := &s.stack.Spec
+	req := engine.Request{
+		Stack: spec.Stack, NoCreate: spec.UseLocalStackOnly,
+		Backend: spec.Backend, SecretsProvider: spec.SecretsProvider,
+		Env: in.env, Secrets: in.secrets,
+	}
+	return req, s.checkBackend(&req)
+}
+
+func (s *session) checkBackend(req *engine.Request) error {
+	if s.backends != "" {
+		req.BackendFolder = filepath.Join(s.backends, s.stack.Namespace)
+	}
+	if err := req.CheckBackend(); err != nil {
+		return invalid("%v", err)
+	}
+	return nil
+}
+
+// shape adds what the spec says of how to update.
+func (s *session) shape(req *engine.Request) {
+	spec := &s.stack.Spec
+	req.Operation = engine.Up
+	if spec.Preview {
+		req.Operation = engine.Preview
+	}
+	req.Refresh, req.ExpectNoRefreshChanges = spec.Refresh, spec.ExpectNoRefreshChanges
+	req.Targets, req.TargetDependents = spec.Targets, spec.TargetDependents
+	template := updateOf(spec)
+	if template.Type != nil && !spec.Preview {
+		req.Operation = engine.Operation(*template.Type)
+	}
+	if template.Target != nil {
+		req.Targets = template.Target
+	}
+	set(&req.TargetDependents, template.TargetDependents)
+	set(&req.Refresh, template.Refresh)
+	req.Options.Replace = template.Replace
+	set(&req.Options.ExpectNoChanges, template.ExpectNoChanges)
+	s.shapeAny(req)
+}
+
+// shapeAny adds what the spec says of an update or a destroy.
+func (s *session) shapeAny(req *engine.Request) {
+	template := updateOf(&s.stack.Spec)
+	if template.Parallel != nil {
+		req.Options.Parallel = int(*template.Parallel)
+	}
+	set(&req.Options.Message, template.Message)
+	set(&req.Options.ContinueOnError, template.ContinueOnError)
+	set(&req.Options.Remove, template.Remove)
+	set(&req.RunProgram, template.RunProgram)
+}
+
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+func updateOf(spec *v1.StackSpec) v1.UpdateTemplateSpec {
+	if spec.UpdateTemplate == nil || spec.UpdateTemplate.Spec == nil {
+		return v1.UpdateTemplateSpec{}
+	}
+	return *spec.UpdateTemplate.Spec
+}
+
+// stays refuses a spec that would leave a stack that may hold resources for
+// another one: nobody would destroy them then.
+func (s *session) stays(project string, req engine.Request) error {
+	held := s.stack.Status.ProjectInfo
+	last := s.stack.Status.LastUpdate
+	destroyed := last != nil && last.Type == v1.DestroyType && last.State == v1.SucceededStackStateMessage
+	if held == nil || held.Stack == "" || destroyed {
+		return nil
+	}
+	now := place(cmp.Or(project, held.Name), req)
+	if now.Name == held.Name && now.Stack == held.Stack && now.Backend == held.Backend {
+		return nil
+	}
+	return invalid("the resources of this Stack are in %s, and its spec now says %s: they would be left behind. "+
+		"Change it back, or delete this Stack and create another; destroyOnFinalize decides whether the resources are destroyed then",
+		describe(held), describe(&now))
+}
+
+// place says where a request keeps what it makes.
+func place(project string, req engine.Request) v1.ProjectInfo {
+	return v1.ProjectInfo{
+		Name: project, Stack: req.Stack, SecretsProvider: req.SecretsProvider,
+		Backend: publicAddress(cmp.Or(req.Backend, req.Env["PULUMI_BACKEND_URL"])),
+	}
+}
+
+func describe(info *v1.ProjectInfo) string {
+	backend := cmp.Or(info.Backend, "Pulumi's service")
+	return fmt.Sprintf("stack %s of project %s in %s", info.Stack, info.Name, backend)
+}
+
+// publicAddress leaves out of a backend's address what may be secret in it.
+func publicAddress(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		scheme, _, _ := strings.Cut(address, "://")
+		return scheme + "://"
+	}
+	// The query of a bucket names its region or endpoint; a database's may hold a password.
+	parsed.User, parsed.RawQuery, parsed.Fragment = nil, "", ""
+	return strings.TrimRight(parsed.String(), "/")
+}
+
+// record notes what destroying the request's resources takes.
+func (s *session) record(project string, req engine.Request) record {
+	return record{
+		Namespace: s.stack.Namespace, Name: s.stack.Name,
+		Project: project, Stack: req.Stack, Backend: req.Backend, SecretsProvider: req.SecretsProvider,
+		Env: req.Env, Secrets: slices.Sorted(slices.Values(req.Secrets)),
+	}
+}

@@ -1,0 +1,224 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/engine"
+	"github.com/strata-platform/strata/operator/source"
+)
+
+// program is what a Stack runs.
+type program struct {
+	// project is the Pulumi project's name, empty until it has been fetched.
+	project string
+
+	// revision says which version of the source it is.
+	revision string
+
+	// content is a whole Pulumi.yaml. Without it, source has the files and path is
+	// their folder.
+	content []byte
+	source  engine.Source
+	path    string
+}
+
+// sourceFields are the fields of which a Stack sets exactly one.
+const sourceFields = "spec.programRef, spec.fluxSource or spec.projectRepo"
+
+// program finds what the Stack runs.
+func (s *session) program(ctx context.Context) (*program, error) {
+	spec := &s.stack.Spec
+	switch {
+	case spec.ProgramRef != nil:
+		return s.inlineProgram(ctx, spec.ProgramRef.Name)
+	case spec.FluxSource != nil:
+		return s.fluxProgram(ctx, spec.FluxSource)
+	case spec.ProjectRepo != "":
+		return s.gitProgram(ctx)
+	}
+	return nil, invalid("no source: set %s", sourceFields)
+}
+
+// inlineProgram reads the Program and checks it.
+func (s *session) inlineProgram(ctx context.Context, name string) (*program, error) {
+	key := client.ObjectKey{Namespace: s.stack.Namespace, Name: name}
+	s.depend(dependency{scope{programResource, key.Namespace}, key.Name})
+	object := &v1.Program{}
+	if err := s.reader.Get(ctx, key, object); apierrors.IsNotFound(err) {
+		return nil, unavailable("spec.programRef: there is no Program %s: create it", key)
+	} else if err != nil {
+		return nil, fmt.Errorf("spec.programRef: %w", err)
+	}
+	content, revision, err := project(object)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkProgram(object, content); err != nil {
+		return nil, unavailable("Program %s: %v", key, err)
+	}
+	return &program{project: name, revision: revision, content: content}, nil
+}
+
+// fluxProgram reads where a Flux source's artifact is.
+func (s *session) fluxProgram(ctx context.Context, from *v1.FluxSource) (*program, error) {
+	const field = "spec.fluxSource"
+	ref := from.SourceRef
+	version, err := schema.ParseGroupVersion(ref.APIVersion)
+	if err != nil || version.Group == "" || ref.Kind == "" || ref.Name == "" {
+		return nil, invalid("%s.sourceRef: give apiVersion, kind and name of a Flux source, for example %s", field, exampleSource)
+	}
+	kind := version.WithKind(ref.Kind)
+	resource, _ := meta.UnsafeGuessKindToResource(kind)
+	s.depend(dependency{scope{resource, s.stack.Namespace}, ref.Name})
+
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	key := client.ObjectKey{Namespace: s.stack.Namespace, Name: ref.Name}
+	if err := s.reader.Get(ctx, key, object); meta.IsNoMatchError(err) {
+		return nil, unavailable("%s: this cluster has no kind %s of %s: install it, or correct sourceRef", field, ref.Kind, ref.APIVersion)
+	} else if apierrors.IsNotFound(err) {
+		return nil, unavailable("%s: there is no %s %s: create it", field, ref.Kind, key)
+	} else if err != nil {
+		return nil, fmt.Errorf("%s: %w", field, err)
+	}
+	artifact := &v1.Artifact{}
+	content, found, err := unstructured.NestedMap(object.Object, "status", "artifact")
+	if err == nil && found {
+		err = kruntime.DefaultUnstructuredConverter.FromUnstructured(content, artifact)
+	}
+	if err != nil {
+		return nil, unavailable("%s: status.artifact of %s %s cannot be read: %v", field, ref.Kind, key, err)
+	}
+	if artifact.URL == "" {
+		return nil, unavailable("%s: %s %s has no artifact yet%s", field, ref.Kind, key, notReady(object))
+	}
+	// The revision stays where only what the source leaves out has changed.
+	s.refs.versions["artifact"] = artifact.Digest
+	return &program{
+		revision: artifact.Revision,
+		source:   source.Artifact{URL: artifact.URL, Digest: artifact.Digest, Revision: artifact.Revision},
+		path:     folder(from.Dir),
+	}, nil
+}
+
+const exampleSource = "{apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, name: app}"
+
+// notReady repeats what an object says of why it is not ready.
+func notReady(object *unstructured.Unstructured) string {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, c := range conditions {
+		if c, ok := c.(map[string]any); ok && c["type"] == v1.ReadyCondition && c["status"] != "True" {
+			return fmt.Sprintf(": %v", c["message"])
+		}
+	}
+	return ""
+}
+
+// gitProgram finds the commit to run.
+func (s *session) gitProgram(ctx context.Context) (*program, error) {
+	git := &s.stack.Spec.GitSource
+	auth, err := s.gitAuth(ctx, git)
+	if err != nil {
+		return nil, err
+	}
+	repository := source.Git{URL: git.ProjectRepo, Branch: git.Branch, Commit: git.Commit, Shallow: git.Shallow, Auth: auth}
+	head, err := repository.Head(ctx)
+	switch {
+	case errors.Is(err, source.ErrInvalid):
+		return nil, invalid("spec.projectRepo: %v", err)
+	case err != nil && ctx.Err() == nil:
+		return nil, unavailable("spec.projectRepo: %v", err)
+	case err != nil:
+		return nil, err
+	}
+	repository.Commit, repository.Branch = head, ""
+	return &program{revision: head, source: repository, path: folder(git.RepoDir)}, nil
+}
+
+// gitAuth reads the credentials for the repository.
+func (s *session) gitAuth(ctx context.Context, git *v1.GitSource) (source.GitAuth, error) {
+	var auth source.GitAuth
+	var values []gitValue
+	switch from := git.GitAuth; {
+	case from == nil && git.GitAuthSecret != "":
+		return s.gitAuthSecret(ctx, git.GitAuthSecret)
+	case from == nil:
+		return auth, nil
+	case from.SSHAuth != nil:
+		values = []gitValue{{"sshAuth.sshPrivateKey", &from.SSHAuth.SSHPrivateKey, &auth.SSHKey}, {"sshAuth.password", from.SSHAuth.Password, &auth.SSHKeyPassword}}
+	case from.PersonalAccessToken != nil:
+		values = []gitValue{{"accessToken", from.PersonalAccessToken, &auth.Token}}
+	case from.GitHubApp != nil:
+		return s.githubApp(ctx, from.GitHubApp)
+	case from.BasicAuth != nil:
+		values = []gitValue{{"basicAuth.userName", &from.BasicAuth.UserName, &auth.User}, {"basicAuth.password", &from.BasicAuth.Password, &auth.Password}}
+	default:
+		return auth, invalid("spec.gitAuth: set one of accessToken, sshAuth, basicAuth and githubApp")
+	}
+	return auth, s.gitValues(ctx, values)
+}
+
+// gitValue is a credential, where it is and where it goes.
+type gitValue struct {
+	field string
+	from  *v1.ResourceRef
+	to    *string
+}
+
+func (s *session) gitValues(ctx context.Context, values []gitValue) error {
+	for _, v := range values {
+		if v.from == nil {
+			continue
+		}
+		var err error
+		if *v.to, err = s.refs.value(ctx, "spec.gitAuth."+v.field, *v.from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gitAuthSecret reads the older form: a Secret whose keys say of which kind the
+// credentials are.
+func (s *session) gitAuthSecret(ctx context.Context, name string) (source.GitAuth, error) {
+	secret, err := s.refs.secret(ctx, "spec.gitAuthSecret", name)
+	if err != nil {
+		return source.GitAuth{}, err
+	}
+	get := func(key string) string { return string(secret.Data[key]) }
+	for _, key := range []string{"sshPrivateKey", "accessToken", "password"} {
+		s.refs.used = append(s.refs.used, get(key))
+	}
+	switch {
+	case get("sshPrivateKey") != "":
+		return source.GitAuth{SSHKey: get("sshPrivateKey"), SSHKeyPassword: get("password"), KnownHosts: get("known_hosts")}, nil
+	case get("accessToken") != "":
+		return source.GitAuth{Token: get("accessToken")}, nil
+	case get("username") != "" && get("password") != "":
+		return source.GitAuth{User: get("username"), Password: get("password")}, nil
+	}
+	return source.GitAuth{}, fmt.Errorf("spec.gitAuthSecret: Secret %s/%s has none of sshPrivateKey, accessToken, or username with password: add them", s.stack.Namespace, name)
+}
+
+// folder is a folder of a source as the engine takes it.
+func folder(dir string) string {
+	if dir == "" || path.Clean(dir) == "." {
+		return ""
+	}
+	return path.Clean(dir)
+}
+
+func unavailable(format string, args ...any) error {
+	return &stall{reason: v1.StalledSourceUnavailableReason, message: fmt.Sprintf(format, args...)}
+}
