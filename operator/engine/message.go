@@ -32,7 +32,7 @@ func (e *Error) describe(list events, mask *mask) {
 		}
 		text := mask.apply(tidy(d.Message))
 		switch {
-		case text == "" || text == "update failed" || text == "preview failed":
+		case text == "" || text == "update failed" || text == "preview failed" || strings.HasSuffix(text, ": no diagnostics"):
 		case d.Severity == "error" && resourceName(d.URN) != "":
 			own = append(own, resourceName(d.URN)+": "+text)
 		case d.Severity == "error":
@@ -76,7 +76,7 @@ func lastErrorLine(log string) string {
 }
 
 func tidy(s string) string {
-	return counted.ReplaceAllString(oneLine(ansi.ReplaceAllString(s, "")), "")
+	return counted.ReplaceAllString(oneLine(excerpt.ReplaceAllString(ansi.ReplaceAllString(s, ""), "")), "")
 }
 
 func oneLine(s string) string {

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// The language host for YAML says where in the project's file a fault is: before the fault, or after it, there with the
+// lines themselves.
+var (
+	placeBefore = regexp.MustCompile(`Pulumi\.yaml:(\d+),\d+-[\d,]+: `)
+	placeAfter  = regexp.MustCompile(` ?\(?\bon Pulumi\.yaml line (\d+)(, in \S+)?:?`)
+
+	// excerpt matches a line of the file.
+	excerpt = regexp.MustCompile(`(?m)^\s*\d+: .*$`)
+)
+
+// advice says what to do about faults for which pulumi has no advice, or one for those who call it by hand.
+var advice = []struct {
+	fault  *regexp.Regexp
+	advice string
+}{
+	{regexp.MustCompile("; run `pulumi config` to set"), ": set it in the Stack's config, or give it a default in the program"},
+	{regexp.MustCompile(`^could not create secrets manager for new stack: passphrase must be set .*$`), "nothing encrypts the stack's secrets: set PULUMI_CONFIG_PASSPHRASE in the Stack's envRefs, or secretsProvider"},
+	{regexp.MustCompile(`^(.*)incorrect passphrase, please set PULUMI_CONFIG_PASSPHRASE .*$`), "the stack's secrets were encrypted with another passphrase: set PULUMI_CONFIG_PASSPHRASE to the one of its first run"},
+	{regexp.MustCompile(`^performing HTTP request: (\S+ )"([^"]*)/api/[^"]*": (.*)$`), "the backend $2 does not answer ($3): check its address, and that it is reached from here"},
+	{regexp.MustCompile(`^(.*: )?failed to load checkpoint: (.*)$`), "the stack's state cannot be read ($2): put a good copy in its place, such as its .bak file"},
+	{regexp.MustCompile(`^no resource plugin '([^']*)' found.*$`), "the plugin $1 is not installed here: use a package that is"},
+}
+
+// explain makes of a message of pulumi one that says where in the program the fault is, without what only those who call
+// pulumi by hand can use, and what to do next where pulumi does not say it. The program is the content of Pulumi.yaml,
+// nil where it is not at hand.
+func explain(message string, program []byte) string {
+	for _, prefix := range []string{"failed to discover package requirements: ", "an unhandled error occurred: ", "running program failed: "} {
+		message = counted.ReplaceAllString(strings.TrimPrefix(message, prefix), "")
+	}
+	line := 0
+	for _, place := range []*regexp.Regexp{placeBefore, placeAfter} {
+		if match := place.FindStringSubmatch(message); match != nil && line == 0 {
+			line, _ = strconv.Atoi(match[1])
+		}
+		message = place.ReplaceAllString(message, "")
+	}
+	message = strings.TrimRight(oneLine(message), "; ")
+	for _, a := range advice {
+		message = a.fault.ReplaceAllString(message, a.advice)
+	}
+	if line == 0 {
+		return message
+	}
+	if path := pathOf(program, line); path != "" {
+		message = path + ": " + message
+	}
+	return fmt.Sprintf("%s (line %d of it as Pulumi.yaml)", message, line)
+}
+
+// pathOf returns the path of what begins in a line of a file, empty where the file is not at hand.
+func pathOf(content []byte, line int) string {
+	var document yaml.Node
+	if yaml.Unmarshal(content, &document) != nil || len(document.Content) == 0 {
+		return ""
+	}
+	path := ""
+	for node := document.Content[0]; node != nil; {
+		var inner *yaml.Node
+		for i, child := range node.Content {
+			switch node.Kind {
+			case yaml.MappingNode:
+				if i%2 == 0 && child.Line <= line && !begun(node, i+2, line) {
+					inner = node.Content[i+1]
+					path = strings.TrimPrefix(path+"."+child.Value, ".")
+				}
+			case yaml.SequenceNode:
+				if child.Line <= line && !begun(node, i+1, line) {
+					inner = child
+					path = fmt.Sprintf("%s[%d]", path, i)
+				}
+			}
+			if inner != nil {
+				break
+			}
+		}
+		node = inner
+	}
+	return path
+}
+
+// begun tells whether the child of a node has begun by a line.
+func begun(node *yaml.Node, child, line int) bool {
+	return child < len(node.Content) && node.Content[child].Line <= line
+}
