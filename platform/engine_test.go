@@ -92,7 +92,7 @@ func TestLayerTwoOnARealCluster(t *testing.T) {
 	r, before := cluster.Runner(t), cluster.Objects(t)
 	// Nothing but the handed-over kubeconfig leads to the cluster.
 	delete(r.Env, "KUBECONFIG")
-	cloudtest.Up(t, r, bootstrapped(cluster.Kubeconfig(t, "first")))
+	cloudtest.Up(t, r, bootstrapped(cluster.Kubeconfig(t, "127.0.0.1")))
 	layer := second(t)
 
 	var made plan
@@ -129,7 +129,7 @@ func TestLayerTwoOnARealCluster(t *testing.T) {
 	})
 
 	t.Run("another kubeconfig for the same cluster replaces nothing", func(t *testing.T) {
-		cloudtest.Up(t, r, bootstrapped(cluster.Kubeconfig(t, "second")))
+		cloudtest.Up(t, r, bootstrapped(cluster.Kubeconfig(t, "localhost")))
 		var planned plan
 		summary, err := r.Preview(t.Context(), layer, planned.note)
 		if err != nil {

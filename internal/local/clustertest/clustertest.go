@@ -119,12 +119,14 @@ func (c *Cluster) addKinds(t testing.TB) {
 	}
 }
 
-// Kubeconfig reaches the cluster as its administrator. Name is what it calls the cluster and the user: two names make two
-// kubeconfigs for the same cluster.
-func (c *Cluster) Kubeconfig(t testing.TB, name string) string {
+// Kubeconfig reaches the cluster as its administrator at a host, which is "127.0.0.1" or "localhost": a kubeconfig with
+// either is for the same cluster.
+func (c *Cluster) Kubeconfig(t testing.TB, host string) string {
 	t.Helper()
+	const name = "test"
 	config := api.NewConfig()
-	config.Clusters[name] = &api.Cluster{Server: c.server, CertificateAuthorityData: c.ca}
+	server := strings.Replace(c.server, "127.0.0.1", host, 1)
+	config.Clusters[name] = &api.Cluster{Server: server, CertificateAuthorityData: c.ca}
 	config.AuthInfos[name] = &api.AuthInfo{ClientCertificateData: c.cert, ClientKeyData: c.key}
 	config.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name}
 	config.CurrentContext = name
@@ -143,7 +145,7 @@ func (c *Cluster) Runner(t testing.TB) layers.Runner {
 	if err := os.Mkdir(bin, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(kubeconfig, []byte(c.Kubeconfig(t, "test")), 0o600); err != nil {
+	if err := os.WriteFile(kubeconfig, []byte(c.Kubeconfig(t, "127.0.0.1")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	self, err := os.Executable()
