@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/strata-platform/strata/internal/local/supervisor"
@@ -211,16 +210,13 @@ func (p platform) restarted(before supervisor.Status) error {
 // objects are all objects of the cluster that are meant to stay, as "group/version resource namespace/name uid".
 func (p platform) objects() []string {
 	p.t.Helper()
-	client, resources := p.metadata()
+	all, err := stratatest.Objects(p.t.Context(), p.home().AdminKubeconfig())
+	if err != nil {
+		p.t.Fatal(err)
+	}
 	var found []string
-	for _, resource := range resources {
-		list, err := client.Resource(resource).List(p.t.Context(), metav1.ListOptions{})
-		if err != nil {
-			p.t.Fatalf("list %s: %v", resource, err)
-		}
-		for _, object := range list.Items {
-			found = append(found, fmt.Sprintf("%s %s/%s %s", resource.GroupResource(), object.Namespace, object.Name, object.UID))
-		}
+	for _, object := range all {
+		found = append(found, fmt.Sprintf("%s %s", object, object.UID))
 	}
 	if len(found) < 100 {
 		p.t.Fatalf("the cluster has only %d objects: %v", len(found), found)

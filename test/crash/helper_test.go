@@ -3,67 +3,17 @@ package crash
 import (
 	"database/sql"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/strata-platform/strata/internal/local/home"
 	"github.com/strata-platform/strata/internal/local/process"
 )
 
 type state = process.State
 
 func restartedOnce(s state) bool { return s.Restarts > 0 }
-
-// passing are the resources whose objects come and go by themselves.
-var passing = []string{"events", "leases"}
-
-// metadata returns a client of the cluster's administrator and all resources that can be listed, each once.
-func (p platform) metadata() (metadata.Interface, []schema.GroupVersionResource) {
-	p.t.Helper()
-	h, err := home.At(p.Home)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", h.AdminKubeconfig())
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	config.QPS = -1
-	config.WarningHandler = rest.NoWarnings{} // of resources that are old
-	client, err := metadata.NewForConfig(config)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	discoverer, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	lists, err := discoverer.ServerPreferredResources()
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	var resources []schema.GroupVersionResource
-	for _, list := range lists {
-		group, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		for _, resource := range list.APIResources {
-			if slices.Contains(resource.Verbs, "watch") && !slices.Contains(passing, resource.Name) {
-				resources = append(resources, group.WithResource(resource.Name))
-			}
-		}
-	}
-	return client, resources
-}
 
 // database is a team's database, with a table of its own in it.
 type database struct {

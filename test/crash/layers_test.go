@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/strata-platform/strata/bootstrap"
 	"github.com/strata-platform/strata/internal/local/home"
@@ -343,29 +342,23 @@ const stackMade = "team-web/sql-auth"
 // where two runs of the plugin own fields of one object: each would keep the other from changing it.
 func (p platform) objectsOfPulumi() []string {
 	p.t.Helper()
-	client, resources := p.metadata()
+	all, err := stratatest.Objects(p.t.Context(), p.home().AdminKubeconfig())
+	if err != nil {
+		p.t.Fatal(err)
+	}
 	var found []string
-	for _, resource := range resources {
-		list, err := client.Resource(resource).List(p.t.Context(), metav1.ListOptions{})
-		if err != nil {
-			p.t.Fatalf("list %s: %v", resource, err)
+	for _, object := range all {
+		var managers []string
+		for _, entry := range object.ManagedFields {
+			if strings.HasPrefix(entry.Manager, "pulumi-kubernetes") && !slices.Contains(managers, entry.Manager) {
+				managers = append(managers, entry.Manager)
+			}
 		}
-		for _, object := range list.Items {
-			var managers []string
-			for _, entry := range object.ManagedFields {
-				if strings.HasPrefix(entry.Manager, "pulumi-kubernetes") && !slices.Contains(managers, entry.Manager) {
-					managers = append(managers, entry.Manager)
-				}
-			}
-			if len(managers) > 1 {
-				p.t.Errorf("%s %s/%s is managed by %v", resource.Resource, object.Namespace, object.Name, managers)
-			}
-			if len(managers) > 0 {
-				id := strings.TrimPrefix(object.Namespace+"/"+object.Name, "/")
-				if id != stackMade {
-					found = append(found, id)
-				}
-			}
+		if len(managers) > 1 {
+			p.t.Errorf("%s is managed by %v", object, managers)
+		}
+		if id := strings.TrimPrefix(object.Namespace+"/"+object.Name, "/"); len(managers) > 0 && id != stackMade {
+			found = append(found, id)
 		}
 	}
 	return found
