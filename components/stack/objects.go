@@ -12,8 +12,14 @@ import (
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// waitAnnotation tells the Kubernetes provider what to wait for.
-const waitAnnotation = "pulumi.com/waitFor"
+// Annotations that the Kubernetes provider reads.
+const (
+	// waitAnnotation tells what to wait for.
+	waitAnnotation = "pulumi.com/waitFor"
+	// propagationAnnotation tells in which order a Stack and what it owns are deleted. By default what is owned goes first:
+	// the upstream operator's workspace, without which it could not destroy what the Stack made.
+	propagationAnnotation = "pulumi.com/deletionPropagationPolicy"
+)
 
 // object is a resource of the operator as the Kubernetes provider answers it.
 type object struct {
@@ -80,7 +86,9 @@ func (b *builder) annotations() (pulumi.StringMap, error) {
 	}
 	sum := sha256.Sum256(program)
 	request := pulumi.Sprintf("%x-%s", sum[:8], b.secretVersion)
-	annotations := pulumi.StringMap{pulumiv1.ReconcileRequestAnnotation: request}
+	annotations := pulumi.StringMap{
+		pulumiv1.ReconcileRequestAnnotation: request, propagationAnnotation: pulumi.String("background"),
+	}
 	if !b.args.NoWait {
 		annotations[waitAnnotation] = pulumi.Sprintf(`["jsonpath={.status.observedReconcileRequest}=%s","condition=Ready"]`, request)
 	}

@@ -1,0 +1,50 @@
+package stack_test
+
+import (
+	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/strata-platform/strata/components/stack"
+	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
+)
+
+// A Stack whose Program is written in Go, and whose backend and passphrase never stand in the Stack itself.
+func Example() { pulumi.Run(greeting("hello", "gs://acme-dev-strata-web", "")) }
+
+// greeting reaches the cluster by a kubeconfig; empty means the one of the environment.
+func greeting(word, backend, kubeconfig string) pulumi.RunFunc {
+	return func(ctx *pulumi.Context) error {
+		args := &kubernetes.ProviderArgs{ClusterIdentifier: pulumi.String("strata")}
+		if kubeconfig != "" {
+			args.Kubeconfig = pulumi.String(kubeconfig)
+		}
+		cluster, err := kubernetes.NewProvider(ctx, "cluster", args)
+		if err != nil {
+			return err
+		}
+		made, err := stack.New(ctx, "greeting", &stack.Args{
+			Namespace: pulumi.String("team-web"),
+			Name:      "greeting",
+			Spec:      pulumiv1.StackSpec{Stack: "dev", ServiceAccountName: "web", DestroyOnFinalize: true},
+			Program: &pulumiv1.ProgramSpec{
+				Configuration: map[string]pulumiv1.Configuration{"whom": {Type: "String"}},
+				Resources: map[string]pulumiv1.Resource{"kept": {
+					Type:       "pulumi:index:Stash",
+					Properties: map[string]pulumiv1.Expression{"input": {Raw: []byte(`"` + word + `, ${whom}"`)}},
+				}},
+				Outputs: map[string]apiextensionsv1.JSON{"text": {Raw: []byte(`"${kept.input}"`)}},
+			},
+			Config: pulumi.Map{"whom": pulumi.String("world")},
+			SecretEnv: pulumi.StringMap{
+				"PULUMI_BACKEND_URL": pulumi.String(backend), "PULUMI_CONFIG_PASSPHRASE": pulumi.String("canary-passphrase"),
+			},
+			Timeout: "1m",
+		}, pulumi.Provider(cluster))
+		if err != nil {
+			return err
+		}
+		ctx.Export("outputs", made.Outputs)
+		return nil
+	}
+}
