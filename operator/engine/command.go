@@ -52,7 +52,11 @@ func (r *run) grants() []sandbox.Grant {
 	if r.files {
 		own = append(own, r.BackendFolder)
 	}
-	return sandbox.Grants(sandbox.Value(r.env, "PATH"), own...)
+	grants := sandbox.Grants(sandbox.Value(r.env, "PATH"), own...)
+	if r.shared != "" {
+		grants = append(grants, sandbox.Grant{Path: r.shared})
+	}
+	return grants
 }
 
 // tail keeps the end of what is written to it.

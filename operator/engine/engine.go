@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -46,6 +48,13 @@ type Engine struct {
 	// PATH, on which pulumi, its language hosts and plugins are found, and what
 	// the target asks for. A run sees nothing else of this process's environment.
 	Env []string
+
+	// Cache is a folder for what [Engine.Prepare] keeps, and for nothing else. Runs
+	// read it and cannot change it.
+	Cache string
+
+	// shared is the folder in Cache that runs use, nil until it is prepared.
+	shared atomic.Pointer[string]
 }
 
 // Source is where a project's files come from; package source has some.
@@ -200,7 +209,11 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 		return nil, err
 	}
 	r := &run{Request: req, dir: dir, env: env, mask: newMask(req), files: backend.folder != ""}
-	for _, step := range []func() error{r.write, func() error { return r.fetch(ctx) }} {
+	for _, step := range []func() error{
+		r.write,
+		func() error { return r.fetch(ctx) },
+		func() error { return r.share(e.shared.Load()) },
+	} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -256,6 +269,10 @@ type run struct {
 	workDir  string
 	revision string
 
+	// shared is the folder with what is known of the plugins, empty where each run
+	// finds it out.
+	shared string
+
 	// warnings are for the caller.
 	warnings []string
 
@@ -279,6 +296,11 @@ func (r *run) operate(ctx context.Context) (*Result, error) {
 				continue
 			}
 		}
+		if r.shared != "" && pluginMissing(err) {
+			if err = r.unshare(); err == nil {
+				continue
+			}
+		}
 		if reasonOf(err) == Locked && r.Interrupted && staleLocks(err) && !unlocked {
 			if _, err = r.pulumi(ctx, nil, "cancel", "--yes"); err == nil {
 				unlocked = true
@@ -287,6 +309,12 @@ func (r *run) operate(ctx context.Context) (*Result, error) {
 		}
 		return result, err
 	}
+}
+
+// pluginMissing tells whether pulumi did not find a plugin.
+func pluginMissing(err error) bool {
+	failure := asError(err)
+	return failure != nil && strings.Contains(failure.Log, "no resource plugin")
 }
 
 func (r *run) mayCreate() bool {

