@@ -114,10 +114,19 @@ func Run(ctx context.Context, opts Options) error {
 		}
 		defer os.RemoveAll(opts.WorkDir)
 	}
-	runner := &engine.Engine{WorkDir: opts.WorkDir, Env: env}
+	runner := &engine.Engine{WorkDir: opts.WorkDir, Env: env, Cache: filepath.Join(opts.WorkDir, "cache")}
 	if err := runner.Clean(); err != nil {
 		return err
 	}
+	prepared := make(chan struct{})
+	defer func() { <-prepared }()
+	go func() {
+		defer close(prepared)
+		// Runs go on without it, at the price of starting each plugin more often.
+		if err := runner.Prepare(ctx); err != nil && ctx.Err() == nil {
+			opts.Log.Warn("schemas of plugins are not kept: runs take longer", "reason", err.Error())
+		}
+	}()
 	if opts.FileBackendRoot != "" && !filepath.IsAbs(opts.FileBackendRoot) {
 		return fmt.Errorf("root of file backends %q: give an absolute path", opts.FileBackendRoot)
 	}
