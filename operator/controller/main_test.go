@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -113,8 +114,17 @@ func (c *cluster) makeFolders(t *testing.T) {
 	if err := os.Mkdir(c.tools, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	paths := map[string]string{}
 	for _, name := range []string{"pulumi", "pulumi-language-yaml", "pulumi-resource-kubernetes"} {
-		if err := os.Symlink(toolchaintest.Path(t, name), filepath.Join(c.tools, name)); err != nil {
+		paths[name] = toolchaintest.Path(t, name)
+	}
+	for _, name := range []string{"git", "sh"} {
+		if path, err := exec.LookPath(name); err == nil {
+			paths[name] = path
+		}
+	}
+	for name, path := range paths {
+		if err := os.Symlink(path, filepath.Join(c.tools, name)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,0 +1,147 @@
+package controller_test
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+)
+
+func (tm *team) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: tm.namespace, Name: name}
+}
+
+func (tm *team) remove(t *testing.T, objects ...client.Object) {
+	t.Helper()
+	for _, object := range objects {
+		if err := tm.Delete(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// records returns how many Stacks of the team the operator keeps a record of.
+func (tm *team) records(t *testing.T) int {
+	t.Helper()
+	var secrets corev1.SecretList
+	if err := tm.List(t.Context(), &secrets, client.InNamespace(operatorNamespace)); err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, secret := range secrets.Items {
+		if strings.HasPrefix(secret.Annotations["pulumi.com/stack"], tm.namespace+"/") {
+			count++
+		}
+	}
+	return count
+}
+
+func TestStackIsDestroyedWhenAllWasDeletedAtOnce(t *testing.T) {
+	c := startCluster(t)
+	startOperator(t, c)
+	tm := newTeam(t, c)
+	tm.apply(t, &v1.Program{}, program)
+	tm.apply(t, &v1.Stack{}, stack)
+	got := tm.await(t, "shop-dev", "Ready", ready)
+	if tm.records(t) != 1 {
+		t.Fatal("the operator keeps no record of what destroying the Stack takes")
+	}
+
+	// What Flux prunes goes in no order that helps.
+	tm.remove(t, &corev1.Secret{ObjectMeta: tm.meta("context")}, &v1.Program{ObjectMeta: tm.meta("shop")}, got)
+	tm.await(t, "shop-dev", "gone", gone)
+	if _, ok := tm.configMap(t, "settings"); ok {
+		t.Error("the ConfigMap is left behind")
+	}
+	if tm.records(t) != 0 {
+		t.Error("the operator keeps a record of a Stack that is gone")
+	}
+}
+
+func TestStackIsDestroyedWithoutItsPrerequisiteAndItsProgram(t *testing.T) {
+	c := startCluster(t)
+	startOperator(t, c)
+	tm := newTeam(t, c)
+	tm.run(t, valuesEnv)
+	tm.apply(t, &v1.Program{}, program)
+	tm.apply(t, &v1.Stack{}, stack+"  runProgram: true\n  prerequisites: [{name: values}]\n")
+	got := tm.await(t, "shop-dev", "Ready", ready)
+	tm.remove(t, &v1.Stack{ObjectMeta: tm.meta("values")}, &v1.Program{ObjectMeta: tm.meta("shop")}, got)
+	tm.await(t, "shop-dev", "gone", gone)
+	if _, ok := tm.configMap(t, "settings"); ok {
+		t.Error("the ConfigMap is left behind")
+	}
+}
+
+// TestStackIsDestroyedInNamespaceThatIsBeingDeleted has nobody who deletes what is
+// in the namespace, so that it does that itself.
+func TestStackIsDestroyedInNamespaceThatIsBeingDeleted(t *testing.T) {
+	c := startCluster(t)
+	startOperator(t, c)
+	tm := newTeam(t, c)
+	tm.apply(t, &v1.Program{}, program)
+	tm.apply(t, &v1.Stack{}, stack)
+	got := tm.await(t, "shop-dev", "Ready", ready)
+	// The rights on the Stack itself are the operator's everywhere here.
+	tm.remove(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tm.namespace}}, &corev1.Secret{ObjectMeta: tm.meta("context")},
+		&corev1.ServiceAccount{ObjectMeta: tm.meta("web")}, &rbacv1.Role{ObjectMeta: tm.meta("web")}, &v1.Program{ObjectMeta: tm.meta("shop")}, got)
+	tm.await(t, "shop-dev", "gone", gone)
+}
+
+func TestStackIsNotLeftBehindForAnother(t *testing.T) {
+	c := startCluster(t)
+	startOperator(t, c)
+	cases := map[string]struct{ old, new, message string }{
+		"by another name":    {"stack: dev", "stack: prod", "stack prod of project shop"},
+		"by another Program": {"programRef: {name: shop}", "programRef: {name: other}", "stack dev of project other"},
+		"by another backend": {"serviceAccountName: web", "serviceAccountName: web\n  backend: file://STATE/other", "/other"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tm := newTeam(t, c)
+			tm.apply(t, &v1.Program{}, program)
+			tm.apply(t, &v1.Program{}, strings.Replace(program, "name: shop", "name: other", 1))
+			tm.apply(t, &v1.Stack{}, stack)
+			tm.await(t, "shop-dev", "Ready", ready)
+			tm.apply(t, &v1.Stack{}, strings.ReplaceAll(strings.Replace(stack, tc.old, tc.new, 1), "STATE", tm.state))
+			got := tm.await(t, "shop-dev", "stalled", func(s *v1.Stack) bool {
+				return condition(s, v1.StalledCondition).Reason == v1.StalledSpecInvalidReason
+			})
+			message := condition(got, v1.ReadyCondition).Message
+			for _, want := range []string{"stack dev of project shop in file://" + tm.state, tc.message} {
+				if !strings.Contains(message, want) {
+					t.Errorf("message %q does not hold %q", message, want)
+				}
+			}
+			// What is destroyed is what is there, not what the spec says by now.
+			tm.remove(t, got)
+			tm.await(t, "shop-dev", "gone", gone)
+			if _, ok := tm.configMap(t, "settings"); ok {
+				t.Error("the ConfigMap is left behind")
+			}
+		})
+	}
+}
+
+func TestStackThatMadeNothingMayMoveAndGo(t *testing.T) {
+	c := startCluster(t)
+	startOperator(t, c)
+	tm := newTeam(t, c)
+	tm.apply(t, &v1.Program{}, `
+metadata: {name: shop}
+program: {variables: {a: {fn::split: [",", 1, 2, 3]}}, outputs: {a: "${a}"}}
+`)
+	tm.apply(t, &v1.Stack{}, stackHead)
+	tm.await(t, "shop-dev", "failed", func(s *v1.Stack) bool { return s.Status.LastUpdate != nil })
+	tm.apply(t, &v1.Program{}, program)
+	tm.apply(t, &v1.Stack{}, strings.Replace(stack, "stack: dev", "stack: prod", 1))
+	got := tm.await(t, "shop-dev", "Ready", ready)
+	if got.Status.ProjectInfo.Stack != "prod" {
+		t.Errorf("the status names stack %q", got.Status.ProjectInfo.Stack)
+	}
+}

@@ -1,0 +1,220 @@
+package controller_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+)
+
+// projectFile is a project whose output is version.
+func projectFile(version string) string {
+	return "name: site\nruntime: yaml\noutputs: {version: " + version + "}\n"
+}
+
+const sourceEnv = `
+  stack: dev
+  serviceAccountName: web
+  envRefs:
+    PULUMI_BACKEND_URL: {type: Secret, secret: {name: context, key: backend}}
+    PULUMI_CONFIG_PASSPHRASE: {type: Secret, secret: {name: context, key: passphrase}}
+`
+
+// archive packs one file.
+func archive(t *testing.T, name, content string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	compressed := gzip.NewWriter(&out)
+	files := tar.NewWriter(compressed)
+	for _, err := range []error{
+		files.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(content)), Typeflag: tar.TypeReg}),
+		func() error { _, err := files.Write([]byte(content)); return err }(),
+		files.Close(), compressed.Close(),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.Bytes()
+}
+
+// bucketKind is a kind of source as Flux has it, without its schema.
+func bucketKind() *apiextensionsv1.CustomResourceDefinition {
+	anything := true
+	return &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "buckets.source.toolkit.fluxcd.io"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "source.toolkit.fluxcd.io", Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "buckets", Singular: "bucket", Kind: "Bucket", ListKind: "BucketList"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+					Type: "object", XPreserveUnknownFields: &anything,
+				}},
+			}},
+		},
+	}
+}
+
+func TestFluxArtifactIsRunAndFollowed(t *testing.T) {
+	c := startCluster(t)
+	startOperator(t, c)
+	tm := newTeam(t, c)
+	content := map[string][]byte{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if _, err := w.Write(content[req.URL.Path]); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	tm.apply(t, &v1.Stack{}, "metadata: {name: site}\nspec:"+sourceEnv+`
+  fluxSource:
+    sourceRef: {apiVersion: source.toolkit.fluxcd.io/v1, kind: Bucket, name: site}
+    dir: infra/
+`)
+	stalled := func(message string) {
+		t.Helper()
+		got := tm.await(t, "site", "stalled: "+message, func(s *v1.Stack) bool {
+			c := condition(s, v1.StalledCondition)
+			return c.Reason == v1.StalledSourceUnavailableReason && strings.Contains(c.Message, message)
+		})
+		checkKstatus(t, got, "Failed")
+	}
+	stalled("no kind Bucket of source.toolkit.fluxcd.io/v1")
+
+	// Flux comes later than the Stack.
+	if _, err := envtest.InstallCRDs(c.Config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{bucketKind()}}); err != nil {
+		t.Fatal(err)
+	}
+	bucket := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{
+		"conditions": []any{map[string]any{"type": "Ready", "status": "False", "message": "no such bucket"}},
+	}}}
+	bucket.SetAPIVersion("source.toolkit.fluxcd.io/v1")
+	bucket.SetKind("Bucket")
+	bucket.SetNamespace(tm.namespace)
+	bucket.SetName("site")
+	c.create(t, bucket)
+	stalled("has no artifact yet: no such bucket")
+
+	for _, version := range []string{"one", "two"} {
+		data := archive(t, "infra/Pulumi.yaml", projectFile(version))
+		content["/"+version] = data
+		bucket.Object["status"] = map[string]any{"artifact": map[string]any{
+			"url": server.URL + "/" + version, "path": version, "revision": "main@" + version, "lastUpdateTime": "2026-01-02T03:04:05Z",
+			"digest": fmt.Sprintf("sha256:%x", sha256.Sum256(data)),
+		}}
+		if err := c.Update(t.Context(), bucket); err != nil {
+			t.Fatal(err)
+		}
+		got := tm.await(t, "site", "Ready with "+version, func(s *v1.Stack) bool {
+			return ready(s) && s.Status.LastUpdate.LastSuccessfulCommit == "main@"+version
+		})
+		outputs(t, got, map[string]string{"version": `"` + version + `"`})
+		if info := got.Status.ProjectInfo; info == nil || info.Name != "site" || info.Runtime != "yaml" {
+			t.Errorf("projectInfo %+v, want site in yaml", info)
+		}
+	}
+}
+
+// repository is a git repository behind HTTP.
+type repository struct {
+	command  string
+	dir, url string
+}
+
+func newRepository(t *testing.T, user, password string) *repository {
+	t.Helper()
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip(err)
+	}
+	r := &repository{command: git, dir: t.TempDir()}
+	r.git(t, "init", "--quiet", "--initial-branch=main")
+	backend := &cgi.Handler{
+		Path: git, Args: []string{"http-backend"},
+		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(r.dir), "GIT_HTTP_EXPORT_ALL=1"},
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if u, p, _ := req.BasicAuth(); u != user || p != password {
+			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		backend.ServeHTTP(w, req)
+	}))
+	t.Cleanup(server.Close)
+	r.url = server.URL + "/" + filepath.Base(r.dir)
+	return r
+}
+
+func (r *repository) git(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(r.command, append([]string{"-C", r.dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (r *repository) commit(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(r.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.git(t, "add", "--all")
+	r.git(t, "commit", "--quiet", "--message=change")
+	return r.git(t, "rev-parse", "HEAD")
+}
+
+func TestGitRepositoryIsRunByCommitAndByBranch(t *testing.T) {
+	c := startCluster(t)
+	git := newRepository(t, "me", "canary-password")
+	startOperator(t, c)
+	tm := newTeam(t, c)
+	c.create(t, tm.secret("git", map[string]string{"username": "me", "password": "canary-password"}))
+	first := git.commit(t, "infra/Pulumi.yaml", projectFile("one"))
+	second := git.commit(t, "infra/Pulumi.yaml", projectFile("two"))
+	const auth = "\n  gitAuth: {basicAuth: {userName: {type: Literal, literal: {value: me}}, password: {type: Secret, secret: {name: git, key: password}}}}"
+	head := "metadata: {name: site}\nspec:" + sourceEnv + "  projectRepo: " + git.url + "\n  repoDir: infra"
+	for _, step := range []struct{ spec, commit, version string }{
+		{"\n  commit: " + first + auth, first, "one"},
+		{"\n  branch: main\n  gitAuthSecret: git\n  shallow: true", second, "two"},
+	} {
+		tm.apply(t, &v1.Stack{}, head+step.spec)
+		got := tm.await(t, "site", "Ready with "+step.version, ready)
+		outputs(t, got, map[string]string{"version": `"` + step.version + `"`})
+		if got.Status.LastUpdate.LastSuccessfulCommit != step.commit {
+			t.Errorf("commit %s, want %s", got.Status.LastUpdate.LastSuccessfulCommit, step.commit)
+		}
+	}
+
+	tm.apply(t, &v1.Stack{}, head+"\n  branch: main")
+	got := tm.await(t, "site", "stalled without credentials", func(s *v1.Stack) bool {
+		return condition(s, v1.StalledCondition).Reason == v1.StalledSourceUnavailableReason
+	})
+	if message := condition(got, v1.ReadyCondition).Message; !strings.Contains(message, "spec.projectRepo") || strings.Contains(message, "canary") {
+		t.Errorf("message %q", message)
+	}
+}
