@@ -6,10 +6,6 @@ import (
 	"strings"
 )
 
-// fieldManager is the output in which the Kubernetes provider keeps the name by
-// which it owns an object's fields. It is made up with the inputs.
-const fieldManager = "__fieldManager"
-
 // identifiers tell the ID of the resources of some types by their inputs, in a form
 // by which their provider imports them. The names that Pulumi makes up are among the
 // inputs, so that these are found, too.
@@ -105,17 +101,6 @@ func leavesNothing(kind string) bool {
 // read yet.
 func unread(r resource) bool {
 	var outputs map[string]json.RawMessage
-	_ = json.Unmarshal(r["outputs"], &outputs)
-	_, managed := outputs[fieldManager]
-	return len(outputs) == 0 || len(outputs) == 1 && managed
-}
-
-// keepManager leaves of a resource's outputs what it needs for being read.
-func keepManager(r resource) {
-	var in inputs
-	_ = json.Unmarshal(r["inputs"], &in)
-	delete(r, "outputs")
-	if name := in[fieldManager]; name != nil {
-		r["outputs"], _ = json.Marshal(inputs{fieldManager: name}) // It was JSON before.
-	}
+	_ = json.Unmarshal(r["outputs"], &outputs) // None is what is looked for.
+	return len(outputs) == 0
 }

@@ -66,7 +66,7 @@ func (r *run) recover(ctx context.Context) error {
 		return err
 	}
 	undecided := state.undecided()
-	if len(state.pending) == 0 && len(undecided) == 0 {
+	if len(state.pending) == 0 && len(undecided) == 0 && !state.own() {
 		return nil
 	}
 	// This reads what was being changed or deleted and, as it takes the lock, makes
@@ -74,20 +74,26 @@ func (r *run) recover(ctx context.Context) error {
 	if err := r.refresh(ctx, append(undecided, state.interrupted()...)); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(state.pending, func(o operation) bool { return o.Type == "creating" }) {
-		return nil
-	}
 	if state, err = r.export(ctx); err != nil {
 		return err
 	}
-	adopted := state.adopt(r.note)
-	if err := r.replace(ctx, state); err != nil {
-		return err
+	if adopted, creating := state.adopt(r.note); creating {
+		if err := r.replace(ctx, state); err != nil {
+			return err
+		}
+		if len(adopted) > 0 {
+			if err := r.refresh(ctx, adopted); err != nil {
+				return err
+			}
+		}
+		if state, err = r.export(ctx); err != nil {
+			return err
+		}
 	}
-	if len(adopted) == 0 {
+	if !state.own() {
 		return nil
 	}
-	return r.refresh(ctx, adopted)
+	return r.replace(ctx, state)
 }
 
 // note records a warning for the caller.
@@ -223,13 +229,13 @@ func (d *deployment) undecided() []string {
 }
 
 // adopt takes the resources whose creation was cut off into the state, if their ID
-// is known, and returns their URNs.
-func (d *deployment) adopt(note func(string, ...any)) []string {
-	var urns []string
+// is known, and returns their URNs. It tells whether any creation was cut off.
+func (d *deployment) adopt(note func(string, ...any)) (urns []string, creating bool) {
 	for _, op := range d.pending {
 		if op.Type != "creating" {
 			continue
 		}
+		creating = true
 		created := op.Resource
 		urn, id := created.text("urn"), ""
 		if created.yes("custom") {
@@ -245,7 +251,7 @@ func (d *deployment) adopt(note func(string, ...any)) []string {
 			note("the creation of %s was cut off: what is there of it is taken over", resourceName(urn))
 		}
 	}
-	return urns
+	return urns, creating
 }
 
 // take puts a resource into the state. One of the same URN that it replaces is
@@ -264,7 +270,7 @@ func (d *deployment) take(created resource, id string) {
 		}
 	}
 	created.set("id", id)
-	keepManager(created)
+	delete(created, "outputs")
 	d.resources = slices.Insert(d.resources, at, created)
 }
 
