@@ -71,7 +71,7 @@ func Program(ctx *pulumi.Context) error {
 		return err
 	}
 	before := append(slices.Clone(rights.all), flux, kind)
-	sync, err := newPlatformSync(ctx, config, pulumi.Provider(cluster), pulumi.DependsOn(before))
+	sync, err := newPlatformSync(ctx, config, rights, pulumi.Provider(cluster), pulumi.DependsOn(before))
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,9 @@ func newFlux(ctx *pulumi.Context, config Config, bootstrap *handoff.Bootstrap, o
 }
 
 // newPlatformSync makes Flux apply the entry point of the target below sync/clusters, as the platform account.
-func newPlatformSync(ctx *pulumi.Context, config Config, opts ...pulumi.ResourceOption) (*fluxcd.Sync, error) {
+func newPlatformSync(ctx *pulumi.Context, config Config, rights *rights, opts ...pulumi.ResourceOption) (*fluxcd.Sync, error) {
+	// Flux goes before the namespace, with its finalizers.
+	inside := rights.inside(PlatformNamespace, opts)
 	repository := fluxcd.Git{URL: pulumi.String(config.PlatformURL), Branch: pulumi.String(config.PlatformBranch)}
 	if config.PlatformUsername != "" {
 		repository.Username, repository.Password = pulumi.String(config.PlatformUsername), config.PlatformPassword.Input()
@@ -118,7 +120,7 @@ func newPlatformSync(ctx *pulumi.Context, config Config, opts ...pulumi.Resource
 		Name:      pulumi.String(PlatformAccount),
 		Origin:    repository,
 		Interval:  pulumi.String(config.Interval),
-	}, opts...)
+	}, inside...)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +129,7 @@ func newPlatformSync(ctx *pulumi.Context, config Config, opts ...pulumi.Resource
 			Namespace: pulumi.String(PlatformNamespace),
 			Name:      pulumi.String(PlatformAccount),
 			Sources:   []*fluxcd.Source{source},
-		}, opts...); err != nil {
+		}, inside...); err != nil {
 			return nil, err
 		}
 	}

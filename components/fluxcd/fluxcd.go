@@ -141,7 +141,7 @@ func (a *Args) credentials(ctx *pulumi.Context, name string, parent pulumi.Resou
 		username, password = a.GitUsername, a.GitPassword
 	}
 	return newSecret(ctx, name+"-credentials", namespace.Metadata.Name().Elem(), pulumi.String(Namespace), opaque,
-		map[string]pulumi.StringInput{"username": username, "password": password}, parent)
+		map[string]pulumi.StringInput{"username": username, "password": password}, pulumi.Parent(parent))
 }
 
 func (a *Args) provider(ctx *pulumi.Context, name string, parent pulumi.Resource) (*flux.Provider, error) {

@@ -67,7 +67,8 @@ type Receiver struct {
 }
 
 // NewReceiver makes Flux listen for a push. The provider for the cluster comes by opts; Flux has to be there, with its
-// notification-controller. Whoever holds the token can do no more than have the sources checked.
+// notification-controller. Whoever holds the token can do no more than have the sources checked. For the option
+// DeletedWith see NewSource.
 func NewReceiver(ctx *pulumi.Context, name string, args *ReceiverArgs, opts ...pulumi.ResourceOption) (*Receiver, error) {
 	if err := args.check(); err != nil {
 		return nil, fmt.Errorf("make receiver %s: %w", name, err)
@@ -78,12 +79,16 @@ func NewReceiver(ctx *pulumi.Context, name string, args *ReceiverArgs, opts ...p
 	if err := ctx.RegisterComponentResourceV2(ReceiverType, name, inputs, r, opts...); err != nil {
 		return nil, fmt.Errorf("make receiver %s: %w", name, err)
 	}
+	child, err := childOptions(r, opts)
+	if err != nil {
+		return nil, fmt.Errorf("make receiver %s: %w", name, err)
+	}
 	token, err := args.token(ctx, name, r)
 	if err != nil {
 		return nil, fmt.Errorf("make receiver %s: %w", name, err)
 	}
 	made, err := newSecret(ctx, name+"-token", args.Namespace, pulumi.Sprintf("%s-webhook", object), opaque,
-		map[string]pulumi.StringInput{"token": token}, r)
+		map[string]pulumi.StringInput{"token": token}, child...)
 	if err != nil {
 		return nil, fmt.Errorf("make receiver %s: %w", name, err)
 	}
@@ -94,7 +99,7 @@ func NewReceiver(ctx *pulumi.Context, name string, args *ReceiverArgs, opts ...p
 	}
 	meta := metadata(args.Namespace, object)
 	meta.Annotations.(pulumi.StringMap)[RepositoriesAnnotation] = args.repositories()
-	receiver, err := newAnnotatedObject(ctx, name+"-receiver", receiverVersion, receiverKind, meta, spec, pulumi.Parent(r))
+	receiver, err := newAnnotatedObject(ctx, name+"-receiver", receiverVersion, receiverKind, meta, spec, append(child, patient)...)
 	if err != nil {
 		return nil, fmt.Errorf("make receiver %s: %w", name, err)
 	}

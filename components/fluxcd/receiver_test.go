@@ -2,10 +2,12 @@ package fluxcd
 
 import (
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 
 	notificationv1 "github.com/fluxcd/notification-controller/api/v1"
+	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -21,9 +23,13 @@ func TestNewReceiverListensForAPush(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		home, err := corev1.NewNamespace(ctx, "home", nil)
+		if err != nil {
+			return err
+		}
 		hub, err := NewReceiver(ctx, "hub", &ReceiverArgs{
 			Namespace: team, Name: pulumi.String("push"), Sources: []*Source{fakeSource(), fakeSource()}, Type: "github", Token: pulumi.String(canary),
-		}, cluster)
+		}, cluster, pulumi.DeletedWith(home))
 		if err != nil {
 			return err
 		}
@@ -36,7 +42,18 @@ func TestNewReceiverListensForAPush(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, name := range []string{"hub-token", "hub-receiver"} {
+		if with := got[name].RegisterRPC.GetDeletedWith(); !strings.HasSuffix(with, "::home") {
+			t.Errorf("%s is deleted with %q", name, with)
+		}
+	}
+	for _, name := range []string{"web-receiver", "hub-receiver"} {
+		if limit := got[name].RegisterRPC.GetCustomTimeouts().GetDelete(); limit != deleteTimeout {
+			t.Errorf("the wait for the end of %s is %q", name, limit)
+		}
+	}
 	assertGraph(t, got, map[string]string{
+		"home":         "kubernetes:core/v1:Namespace",
 		"web":          receiverType,
 		"web-secret":   passwordType + " in web",
 		"web-token":    secretType + " in web",

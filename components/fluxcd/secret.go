@@ -27,7 +27,8 @@ const (
 // newSecret makes a Secret with those of the data that are given. It is a resource of its own so that new credentials reach
 // Flux by an update in place.
 func newSecret(
-	ctx *pulumi.Context, resource string, namespace, name pulumi.StringInput, kind string, data map[string]pulumi.StringInput, parent pulumi.Resource,
+	ctx *pulumi.Context, resource string, namespace, name pulumi.StringInput, kind string, data map[string]pulumi.StringInput,
+	opts ...pulumi.ResourceOption,
 ) (*corev1.Secret, error) {
 	given := pulumi.StringMap{}
 	for key, value := range data {
@@ -43,7 +44,7 @@ func newSecret(
 		Metadata:   metadata(namespace, name),
 		Type:       pulumi.String(kind),
 		StringData: given,
-	}, pulumi.Parent(parent))
+	}, opts...)
 }
 
 // public are the keys of a Secret whose values are none.

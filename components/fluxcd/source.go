@@ -2,6 +2,7 @@ package fluxcd
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/apiextensions"
@@ -16,10 +17,26 @@ const (
 	sourceVersion   = "source.toolkit.fluxcd.io/v1"
 	defaultInterval = "1m"
 
-	// sourceDeleteTimeout is more than source-controller ever needs to let go of a source. When it is over, the Kubernetes
-	// provider looks once more whether the object is gone, which mends that it missed it.
-	sourceDeleteTimeout = "30s"
+	// deleteTimeout is more than a controller of Flux ever needs to let go of an object that nothing was made of.
+	deleteTimeout = "5s"
 )
+
+// patient bounds the wait for an object to go. The Kubernetes provider misses an object's end that comes between its first
+// look and its watch; when the time is over it looks once more.
+var patient = pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: deleteTimeout})
+
+// childOptions are the options of a component's children. Unlike others, DeletedWith is not theirs by itself.
+func childOptions(parent pulumi.Resource, opts []pulumi.ResourceOption) ([]pulumi.ResourceOption, error) {
+	given, err := pulumi.NewResourceOptions(opts...)
+	if err != nil {
+		return nil, err
+	}
+	child := []pulumi.ResourceOption{pulumi.Parent(parent)}
+	if given.DeletedWith != nil {
+		child = append(child, pulumi.DeletedWith(given.DeletedWith))
+	}
+	return slices.Clip(child), nil
+}
 
 // SourceArgs describe something that Flux fetches.
 type SourceArgs struct {
@@ -65,7 +82,9 @@ type Source struct {
 	URL pulumi.StringOutput `pulumi:"url"`
 }
 
-// NewSource makes Flux fetch something. The provider for the cluster comes by opts; Flux has to be there.
+// NewSource makes Flux fetch something. The provider for the cluster comes by opts; Flux has to be there. The
+// option DeletedWith holds for all of it. Give it only where Flux is removed before the namespace: Flux's finalizer makes a
+// namespace that is deleted around a source wait for many seconds.
 func NewSource(ctx *pulumi.Context, name string, args *SourceArgs, opts ...pulumi.ResourceOption) (*Source, error) {
 	if err := args.check(); err != nil {
 		return nil, fmt.Errorf("make source %s: %w", name, err)
@@ -78,13 +97,17 @@ func NewSource(ctx *pulumi.Context, name string, args *SourceArgs, opts ...pulum
 	if err := ctx.RegisterComponentResourceV2(SourceType, name, inputs, s, opts...); err != nil {
 		return nil, fmt.Errorf("make source %s: %w", name, err)
 	}
-	b := &sourceBuilder{ctx: ctx, name: name, namespace: args.Namespace, object: object, parent: s, spec: args.spec()}
+	child, err := childOptions(s, opts)
+	if err != nil {
+		return nil, fmt.Errorf("make source %s: %w", name, err)
+	}
+	b := &sourceBuilder{ctx: ctx, name: name, namespace: args.Namespace, object: object, child: child, spec: args.spec()}
 	if err := args.Origin.fill(b); err != nil {
 		return nil, fmt.Errorf("make source %s: %w", name, err)
 	}
 	resource := name + "-" + map[string]string{gitKind: "repository", ociKind: "repository", bucketKind: "bucket"}[args.Origin.kind()]
 	fetched, err := newObject(ctx, resource, sourceVersion, args.Origin.kind(), args.Namespace, object, b.spec,
-		pulumi.Parent(s), pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: sourceDeleteTimeout}))
+		append(child, patient)...)
 	if err != nil {
 		return nil, fmt.Errorf("make source %s: %w", name, err)
 	}
@@ -118,8 +141,9 @@ type sourceBuilder struct {
 	// name is that of the component, object that of the source in the cluster.
 	name              string
 	namespace, object pulumi.StringInput
-	parent            pulumi.Resource
-	spec              pulumi.Map
+	// child are the options of what belongs to the source.
+	child []pulumi.ResourceOption
+	spec  pulumi.Map
 }
 
 // secret makes a Secret with those of the data that are given, and has the spec refer to it by field. suffix tells it from
@@ -129,7 +153,7 @@ func (b *sourceBuilder) secret(spec pulumi.Map, field, suffix, kind string, data
 	if suffix != credentialsSuffix {
 		name = pulumi.Sprintf("%s-%s", b.object, suffix)
 	}
-	made, err := newSecret(b.ctx, b.name+"-"+suffix, b.namespace, name, kind, data, b.parent)
+	made, err := newSecret(b.ctx, b.name+"-"+suffix, b.namespace, name, kind, data, b.child...)
 	if err != nil {
 		return err
 	}
