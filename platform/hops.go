@@ -48,6 +48,9 @@ func newHop(
 			Instance:          pulumi.String(bootstrap.Instance),
 		},
 	}
+	if tenant.Credentials == "" {
+		args.GoogleAccount = tenant.Account
+	}
 	for _, account := range team.Accounts {
 		args.Accounts = append(args.Accounts, hop.Account{Name: account.Name, Roles: teamRoles(account.May), Path: account.Path})
 	}

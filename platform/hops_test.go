@@ -5,7 +5,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+
 	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/pulumitest"
 	"github.com/strata-platform/strata/platform"
 )
@@ -71,6 +74,28 @@ func TestWhatTeamsYamlGivesReachesTheHop(t *testing.T) {
 	}
 }
 
+func TestATeamWithoutAKeyActsByWorkloadIdentity(t *testing.T) {
+	engine := below(t, nil)
+	tenants := map[string]any{
+		"web": map[string]any{"account": "team-web@acme", "backend": "gs://acme-web", "credentials": ""},
+		"api": map[string]any{"account": "team-api@acme", "backend": "gs://acme-api", "credentials": "canary-key"},
+	}
+	handed := handedOn("web", "api")
+	handed["outputs"].ObjectValue()[handoff.OutputTenants] = resource.MakeSecret(resource.NewPropertyValue(tenants))
+	engine.Read["pulumi:pulumi:StackReference"] = handed
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	for account, want := range map[string]any{"team-web-account": "team-web@acme", "team-api-account": nil} {
+		made := engine.Get(t, "kubernetes:core/v1:ServiceAccount", account)
+		meta, _ := pulumitest.Plain(t, made.Inputs, "metadata")
+		annotations, _ := meta.(map[string]any)["annotations"].(map[string]any)
+		if got := annotations["iam.gke.io/gcp-service-account"]; got != want {
+			t.Errorf("%s acts as %v, want %v", account, got, want)
+		}
+	}
+}
+
 func TestTheTargetDecidesForWhichOperatorTheRightsAre(t *testing.T) {
 	for target, upstream := range map[string]bool{"gke": true, "local": false} {
 		t.Run(target, func(t *testing.T) {
@@ -89,7 +114,7 @@ func TestTheTargetDecidesForWhichOperatorTheRightsAre(t *testing.T) {
 					t.Errorf("%s has %d rules, want %d", name, got, len(want[name.(string)]))
 				}
 			}
-			for part, type_ := range map[string]string{"team-web-workspaces": networkType, "operator-role-pulumi-kubernetes-operator": roleType, "team-web-reviewers": clusterRoleBindingType} {
+			for part, type_ := range map[string]string{"team-web-workspaces": networkType, "team-web-reviewers": clusterRoleBindingType} {
 				made := slices.ContainsFunc(engine.OfType(type_), func(r pulumitest.Resource) bool { return r.Name == part })
 				if made != upstream {
 					t.Errorf("%s is made: %v, want %v", part, made, upstream)

@@ -53,6 +53,9 @@ type Args struct {
 	PrivateRanges []string
 	// Policy is what admission policies look up for the team. It needs the kind of NewPolicyKind; nil makes no such object.
 	Policy *Policy
+	// GoogleAccount is the e-mail of the Google service account that the accounts of Policy.StackAccounts act as without a
+	// key, by Workload Identity, where that account lets them; empty means none.
+	GoogleAccount string
 	// Context is what the team gets. Its Passphrase must be nil: the hop makes one that nobody else knows.
 	Context handoff.Tenant
 }

@@ -150,6 +150,22 @@ func TestFurtherAccountsHaveTheirOwnRightsAndSyncs(t *testing.T) {
 	}
 }
 
+func TestOnlyTheAccountsOfStacksActAsTheGoogleAccount(t *testing.T) {
+	engine, args := newEngine(), given()
+	args.GoogleAccount = "team-web@acme.iam.gserviceaccount.com"
+	args.Accounts = []hop.Account{{Name: "infra", Roles: []string{"strata:team-stacks"}}}
+	args.Policy.StackAccounts = []string{"infra"}
+	if err := run(engine, args); err != nil {
+		t.Fatal(err)
+	}
+	if got := plain(t, engine.Get(t, accountType, "web-account-infra"), `metadata.annotations["iam.gke.io/gcp-service-account"]`); got != args.GoogleAccount {
+		t.Errorf("Stacks act as %v", got)
+	}
+	if meta := plain(t, engine.Get(t, accountType, "web-account"), "metadata").(map[string]any); meta["annotations"] != nil {
+		t.Errorf("the application's account has %v", meta["annotations"])
+	}
+}
+
 func TestThePolicySaysWhatTheTeamIsGivenAndNothingSecret(t *testing.T) {
 	engine, args := newEngine(), given()
 	args.Policy.Types = []string{"gcp:sql/*", "random:*", "gcp:storage/bucket:Bucket", "gcp:pubsub:Topic", "kubernetes:core/v1:Secret", "random:Pet"}

@@ -1,6 +1,8 @@
 package hop
 
 import (
+	"slices"
+
 	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
 	rbacv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/rbac/v1"
@@ -11,6 +13,8 @@ const (
 	rbacGroup = "rbac.authorization.k8s.io"
 	// reviewerRole is Kubernetes' own ClusterRole for asking who somebody is and what he may do.
 	reviewerRole = "system:auth-delegator"
+	// googleAccountAnnotation is where GKE looks for the Google account of a Kubernetes account.
+	googleAccountAnnotation = "iam.gke.io/gcp-service-account"
 )
 
 // rights makes the accounts, and gives them and the operator their rights in the namespace.
@@ -37,8 +41,12 @@ func (b *builder) rights() error {
 
 // account makes an account with its rights, and returns its name, known once it has them.
 func (b *builder) account(part, binding string, wanted Account) (pulumi.StringOutput, error) {
+	meta := b.metadata(wanted.Name)
+	if b.args.GoogleAccount != "" && b.args.Policy != nil && slices.Contains(b.args.Policy.StackAccounts, wanted.Name) {
+		meta.Annotations = pulumi.StringMap{googleAccountAnnotation: pulumi.String(b.args.GoogleAccount)}
+	}
 	account, err := corev1.NewServiceAccount(b.ctx, b.name+"-"+part, &corev1.ServiceAccountArgs{
-		Metadata: b.metadata(wanted.Name),
+		Metadata: meta,
 		// The account is for Flux and for Stacks; a pod that really needs it has to ask.
 		AutomountServiceAccountToken: pulumi.Bool(false),
 	}, b.inside()...)
