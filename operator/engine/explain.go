@@ -29,7 +29,13 @@ var advice = []struct {
 	{regexp.MustCompile(`^(.*)incorrect passphrase, please set PULUMI_CONFIG_PASSPHRASE .*$`), "the stack's secrets were encrypted with another passphrase: set PULUMI_CONFIG_PASSPHRASE to the one of its first run"},
 	{regexp.MustCompile(`^performing HTTP request: (\S+ )"([^"]*)/api/[^"]*": (.*)$`), "the backend $2 does not answer ($3): check its address, and that it is reached from here"},
 	{regexp.MustCompile(`^(.*: )?failed to load checkpoint: (.*)$`), "the stack's state cannot be read ($2): put a good copy in its place, such as its .bak file"},
-	{regexp.MustCompile(`^no resource plugin '([^']*)' found.*$`), "the plugin $1 is not installed here: use a package that is"},
+	{regexp.MustCompile(`^(.*?)(?:internal error loading package "[^"]*": )?(?:rpc error: code = \w+ desc = )?no resource plugin '([^']*)' found.*$`), "${1}there is no $2 installed here: use a package that is"},
+	{regexp.MustCompile(`^(resource passed as Provider was not a provider resource).*$`), "$1: name one of a type that begins with pulumi:providers:"},
+	{regexp.MustCompile(`resource "urn:[^"]*" was not successfully (created|updated|deleted) by the Kubernetes API server: `), ""},
+	{regexp.MustCompile(`^waiting for RPCs: rpc error: code = \w+ desc = `), ""},
+	{regexp.MustCompile("(kubernetes:config:kubeconfig`-? ?).*$"), "${1}: it is no kubeconfig"},
+	{regexp.MustCompile(`Did you forget to escape \$ in your shell\?`), "name a resource that the stack has"},
+	{regexp.MustCompile(`^error reading from server: EOF$`), "a part of Pulumi ended in the middle of the run: look for a resource that is read by get and is not there, or run it again"},
 }
 
 // explain makes of a message of pulumi one that says where in the program the fault is, without what only those who call

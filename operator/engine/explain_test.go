@@ -26,3 +26,10 @@ outputs:
 		}
 	}
 }
+
+func TestLiteralSecretsAreMasked(t *testing.T) {
+	mask := newMask(Request{Program: []byte("variables:\n  a: {fn::secret: {inner: [hidden-one, {name: hidden-two}]}}\n  b: shown\n")})
+	if got, want := mask.apply("hidden-one hidden-two inner shown"), "[secret] [secret] inner shown"; got != want {
+		t.Errorf("the text is %q, want %q", got, want)
+	}
+}

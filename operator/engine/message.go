@@ -108,6 +108,7 @@ const shortestSecret = 4
 func newMask(req Request) *mask {
 	m := &mask{}
 	m.add(append(slices.Collect(maps.Values(req.SecretConfig)), req.Secrets...)...)
+	m.add(literalSecrets(req.Program)...)
 	return m
 }
 
