@@ -2,6 +2,7 @@ package bootstrap_test
 
 import (
 	"encoding/base64"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -175,13 +176,11 @@ func TestAnEmulatedProjectGetsKeysAndCertificates(t *testing.T) {
 
 func TestAClusterIsPrivateAndScalesByChoice(t *testing.T) {
 	config := onGoogleCloud()
-	for key, value := range map[string]string{
+	maps.Copy(config, map[string]string{
 		"privateNodes": "true", "controlPlaneRange": "172.16.0.0/28", "network": "core", "subnetwork": "gke", "maxNodeCount": "3",
 		"authorizedNetworks": `["203.0.113.0/24"]`, "instanceNetwork": "projects/acme-dev/global/networks/core",
 		"instanceHighAvailability": "true", "instanceRequireTls": "true",
-	} {
-		config[key] = value
-	}
+	})
 	engine := google(t, config)
 	if err := run(engine); err != nil {
 		t.Fatal(err)

@@ -58,8 +58,8 @@ type Args struct {
 	KeyKeepers pulumi.StringMap
 }
 
-// KubernetesAccount is a service account in a cluster. Besides the binding that New makes, the account needs the annotation
-// [Annotation] with the identity's e-mail.
+// KubernetesAccount is a service account in a cluster. Besides the binding that New makes, the account itself needs the
+// annotation iam.gke.io/gcp-service-account with the identity's e-mail.
 type KubernetesAccount struct {
 	// WorkloadPool is the pool of the cluster's identities. Required; it must be known only once the pool exists, as
 	// gke.Cluster's WorkloadPool is.
@@ -67,9 +67,6 @@ type KubernetesAccount struct {
 	// Namespace and Name name the account. Required.
 	Namespace, Name string
 }
-
-// Annotation on a Kubernetes service account names the Google account that it acts as.
-const Annotation = "iam.gke.io/gcp-service-account"
 
 // workloadRole lets a Kubernetes account act as a Google account, and as that one only.
 const workloadRole = "roles/iam.workloadIdentityUser"

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
@@ -106,9 +107,7 @@ func (b *builder) spec() (pulumi.Map, error) {
 		return nil, fmt.Errorf("encode the spec: %w", err)
 	}
 	config, refs, env := part(all, "config"), part(all, "secretsRef"), part(all, "envRefs")
-	for key, value := range b.args.Config {
-		config[key] = value
-	}
+	maps.Copy(config, b.args.Config)
 	for key := range b.args.SecretConfig {
 		refs[key] = b.fromSecret(secretConfigKey(key))
 	}
