@@ -49,3 +49,14 @@ func TestBrief(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestAnErrorIsOneLineWithLayerResourceCauseAndWhatToDo(t *testing.T) {
+	r := Runner{Stack: "dev", WorkDir: func(layer string) string { return "/home/" + layer }}
+	event := apitype.DiagnosticEvent{URN: "urn:pulumi:dev::p::gcp:container/cluster:Cluster::cluster", Message: "Error 403:\n no right"}
+	got := r.wrap("run", Layer{Name: "bootstrap"}, errors.New("code: 255\nstdout: pages"), []string{diagnostic(&event)}).Error()
+	want := "run layer bootstrap, stack dev: gcp:container/cluster:Cluster cluster: Error 403: no right: " +
+		"mend that and run it again, what is done stays done (pulumi's own output: /home/bootstrap/pulumi.log)"
+	if got != want {
+		t.Errorf("got %q", got)
+	}
+}

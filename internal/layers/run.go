@@ -171,5 +171,6 @@ func (r Runner) wrap(tried string, l Layer, err error, diagnostics []string) err
 	} else {
 		err = brief(err)
 	}
-	return fmt.Errorf("%s layer %s, stack %s: %w (pulumi's own output: %s)", tried, l.Name, r.Stack, err, filepath.Join(r.WorkDir(l.Name), "pulumi.log"))
+	return fmt.Errorf("%s layer %s, stack %s: %w: mend that and run it again, what is done stays done (pulumi's own output: %s)",
+		tried, l.Name, r.Stack, err, filepath.Join(r.WorkDir(l.Name), "pulumi.log"))
 }

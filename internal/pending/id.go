@@ -42,8 +42,8 @@ var optional = map[string]bool{"host": true}
 
 var placeholder = regexp.MustCompile(`\{[A-Za-z]+\}`)
 
-// id returns the ID that a resource has if it exists, or nothing where its inputs do not tell.
-func id(typ string, inputs map[string]any) string {
+// ID returns the ID that a resource of a type has if it exists, or nothing where its inputs do not tell.
+func ID(typ string, inputs map[string]any) string {
 	if strings.HasPrefix(typ, "kubernetes:") {
 		return kubernetesID(inputs)
 	}

@@ -151,7 +151,7 @@ func (s *State) creation(raw json.RawMessage) (Creation, map[string]json.RawMess
 	}
 	c := Creation{URN: r.URN, Type: r.Type, Inputs: r.Inputs}
 	if r.Custom && !s.known[r.URN] {
-		c.ID = id(r.Type, r.Inputs)
+		c.ID = ID(r.Type, r.Inputs)
 	}
 	return c, fields, nil
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/strata-platform/strata/bootstrap"
 	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/pending"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	platformlayer "github.com/strata-platform/strata/platform"
 	"github.com/strata-platform/strata/test/stratatest"
@@ -228,6 +229,9 @@ func (p platform) checkSettled(l layer) {
 			p.t.Errorf("layer %s has %s twice", l.name, key)
 		}
 		seen[key] = true
+		if found := pending.ID(string(r.Type), r.Inputs); r.Custom && found != string(r.ID) && !hasNoID(string(r.Type)) {
+			p.t.Errorf("layer %s: a killed run's %s would be looked for as %q, and is %q", l.name, r.URN, found, r.ID)
+		}
 		if r.Delete {
 			p.t.Errorf("layer %s still has to delete %s", l.name, r.URN)
 		}
@@ -238,6 +242,11 @@ func (p platform) checkSettled(l layer) {
 	if left := p.layerProcesses(); len(left) > 0 {
 		p.t.Errorf("processes of layers are left: %v", left)
 	}
+}
+
+// hasNoID tells of which types the ID does not follow from the inputs: the next run makes these again.
+func hasNoID(typ string) bool {
+	return strings.HasPrefix(typ, "pulumi:") || strings.HasPrefix(typ, "random:") || typ == "gcp:serviceaccount/key:Key"
 }
 
 // unchanged says what an up of a layer does besides nothing.
