@@ -280,6 +280,12 @@ func gone(stack *v1.Stack) bool { return stack == nil }
 // startOperator runs the operator until the test ends or stop is called.
 func startOperator(t *testing.T, c *cluster) (stop func()) {
 	t.Helper()
+	return startOperatorWith(t, c, func(*controller.Options) {})
+}
+
+// startOperatorWith does the same with other options.
+func startOperatorWith(t *testing.T, c *cluster, change func(*controller.Options)) (stop func()) {
+	t.Helper()
 	t.Setenv("PATH", c.tools)
 	t.Setenv("OPERATOR_SECRET", "canary-operator")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -291,12 +297,14 @@ func startOperator(t *testing.T, c *cluster) (stop func()) {
 			t.Logf("the operator's log:\n%s", logs)
 		}
 	})
+	opts := controller.Options{
+		Config: c.operator, PassEnv: []string{"PATH"}, WorkDir: t.TempDir(), FileBackendRoot: c.backends,
+		Namespace: operatorNamespace, RunMemory: 64 << 20,
+		Log: slog.New(slog.NewTextHandler(logs, nil)),
+	}
+	change(&opts)
 	go func() {
-		done <- controller.Run(ctx, controller.Options{
-			Config: c.operator, PassEnv: []string{"PATH"}, WorkDir: t.TempDir(), FileBackendRoot: c.backends,
-			Namespace: operatorNamespace, RunMemory: 64 << 20,
-			Log: slog.New(slog.NewTextHandler(logs, nil)),
-		})
+		done <- controller.Run(ctx, opts)
 	}()
 	stop = sync.OnceFunc(func() {
 		cancel()

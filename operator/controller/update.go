@@ -110,7 +110,11 @@ func (s *session) begin(ctx context.Context, req *engine.Request) error {
 		info.Runtime = runtimeYAML
 		if held := status.ProjectInfo; held != nil && held.Name == project {
 			info.Runtime = held.Runtime
-			req.Options.ChangeSecretsProvider = held.Stack != "" && info.SecretsProvider != "" && info.SecretsProvider != held.SecretsProvider
+			change, err := changesProvider(held, req.SecretsProvider)
+			if err != nil {
+				return err
+			}
+			req.Options.ChangeSecretsProvider = change
 		}
 		// Until the run has succeeded the provider may be the former one.
 		if req.Options.ChangeSecretsProvider {
@@ -134,6 +138,28 @@ func (s *session) begin(ctx context.Context, req *engine.Request) error {
 		return nil
 	}
 	return s.save(ctx)
+}
+
+// changesProvider tells whether the stack is to be encrypted by another provider
+// than it is. What is not said stays.
+func changesProvider(held *v1.ProjectInfo, provider string) (bool, error) {
+	if held.Stack == "" || provider == "" || provider == held.SecretsProvider {
+		return false, nil
+	}
+	if !byPassphrase(provider) {
+		return true, nil
+	}
+	if byPassphrase(held.SecretsProvider) {
+		return false, nil
+	}
+	return false, invalid("spec.secretsProvider: the stack's secrets are encrypted by %s, and pulumi asks for the passphrase to change to; "+
+		"run pulumi stack change-secrets-provider by hand, or change it back", publicAddress(held.SecretsProvider))
+}
+
+// byPassphrase tells whether a provider encrypts with PULUMI_CONFIG_PASSPHRASE,
+// or with what the backend has, which needs no changing.
+func byPassphrase(provider string) bool {
+	return provider == "" || provider == "default" || provider == "passphrase"
 }
 
 // refusal is an error by which the operator itself kept a run from beginning.
