@@ -113,3 +113,23 @@ func makeBelow(root, folder string) error {
 	defer r.Close()
 	return r.MkdirAll(folder, 0o700)
 }
+
+// missing tells whether the stack's state is not in its file backend. Of other
+// backends, and of what cannot be read, it says no.
+func (r *run) missing() bool {
+	if !r.local {
+		return false
+	}
+	root, err := os.OpenRoot(r.BackendFolder)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	name := r.Stack[strings.LastIndexByte(r.Stack, '/')+1:]
+	for _, suffix := range []string{".json", ".json.gz"} {
+		if _, err := root.Stat(filepath.Join(r.stateFolder, ".pulumi", "stacks", r.Project, name+suffix)); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
+}

@@ -49,7 +49,7 @@ func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string,
 // grants returns what the run may use.
 func (r *run) grants() []sandbox.Grant {
 	own := []string{r.dir}
-	if r.files {
+	if r.local {
 		own = append(own, r.BackendFolder)
 	}
 	grants := sandbox.Grants(sandbox.Value(r.env, "PATH"), own...)

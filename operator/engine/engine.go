@@ -55,6 +55,8 @@ type Engine struct {
 
 	// shared is the folder in Cache that runs use, nil until it is prepared.
 	shared atomic.Pointer[string]
+
+	crypters crypters
 }
 
 // Source is where a project's files come from; package source has some.
@@ -92,6 +94,10 @@ type Request struct {
 	// created when missing, unless NoCreate is set.
 	Stack    string
 	NoCreate bool
+
+	// New says that the stack is probably missing. It is then created before it is
+	// looked for, which saves a call where the guess is right.
+	New bool
 
 	// Backend is the address of the state backend. When empty, PULUMI_BACKEND_URL
 	// in Env counts. The folder of a file backend is created when missing.
@@ -208,7 +214,7 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Request: req, dir: dir, env: env, mask: newMask(req), files: backend.folder != ""}
+	r := &run{Request: req, dir: dir, env: env, mask: newMask(req), local: backend.folder != "", stateFolder: backend.folder, crypters: &e.crypters}
 	for _, step := range []func() error{
 		r.write,
 		func() error { return r.fetch(ctx) },
@@ -263,8 +269,9 @@ type run struct {
 	env  []string
 	mask *mask
 
-	// project is what is run, workDir the folder that holds its Pulumi.yaml, and
-	// revision what its source said that it is.
+	// files is the folder of the project's files, project what they are, workDir the
+	// folder that holds its Pulumi.yaml, and revision what its source said.
+	files    string
 	project  project
 	workDir  string
 	revision string
@@ -279,8 +286,12 @@ type run struct {
 	// recovered says that an interrupted run's operations are resolved.
 	recovered bool
 
-	// files says that the state lies in the request's BackendFolder.
-	files bool
+	// local says that the state lies in the request's BackendFolder, in the folder
+	// stateFolder.
+	local       bool
+	stateFolder string
+
+	crypters *crypters
 }
 
 // operate calls pulumi. It first supposes that the stack exists and is free,
@@ -288,6 +299,12 @@ type run struct {
 // the way is removed, once each.
 func (r *run) operate(ctx context.Context) (*Result, error) {
 	created, unlocked := false, false
+	if r.mayCreate() && (r.New || r.missing()) {
+		if err := r.createStack(ctx); err != nil {
+			return nil, err
+		}
+		created = true
+	}
 	for {
 		result, err := r.attempt(ctx)
 		if reasonOf(err) == StackMissing && r.mayCreate() && !created {
@@ -327,6 +344,9 @@ func (r *run) createStack(ctx context.Context) error {
 		args = append(args, "--secrets-provider", r.SecretsProvider)
 	}
 	_, err := r.pulumi(ctx, nil, args...)
+	if failure := asError(err); failure != nil && strings.Contains(failure.Log, "already exists") {
+		return nil
+	}
 	return err
 }
 
@@ -342,11 +362,8 @@ func (r *run) attempt(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 	}
-	// The values go through standard input: a command line can be read by others.
-	for _, key := range sortedKeys(r.SecretConfig) {
-		if _, err := r.pulumi(ctx, []byte(r.SecretConfig[key]), "config", "set", "--secret", "--", r.configKey(key)); err != nil {
-			return nil, err
-		}
+	if err := r.encrypt(ctx); err != nil {
+		return nil, err
 	}
 	if r.Refresh && r.ExpectNoRefreshChanges && r.Operation == Up {
 		if _, err := r.pulumi(ctx, nil, "refresh", "--skip-preview", "--expect-no-changes"); err != nil {

@@ -149,7 +149,7 @@ func TestFailures(t *testing.T) {
 		},
 		"a wrong passphrase is reported": {
 			func(r *engine.Request) { r.Env = map[string]string{"PULUMI_CONFIG_PASSPHRASE": "wrong"} },
-			engine.Failed, "incorrect passphrase",
+			engine.Failed, "encrypted with another passphrase",
 		},
 		"a secret in the message is masked": {
 			func(r *engine.Request) {

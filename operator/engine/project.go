@@ -66,7 +66,8 @@ func (p *project) settings(stack string) string {
 
 // fetch puts the project's files into the run's folder and reads what they are.
 func (r *run) fetch(ctx context.Context) error {
-	files := filepath.Join(r.dir, projectFolder)
+	r.files = filepath.Join(r.dir, projectFolder)
+	files := r.files
 	if r.Dir == "" {
 		if err := os.Mkdir(files, 0o700); err != nil {
 			return fmt.Errorf("make the run's folder %s: %w", projectFolder, err)
@@ -235,14 +236,7 @@ func (r *run) writeSettings(root *os.Root) error {
 	if data, err = yaml.Marshal(settings); err != nil {
 		return fmt.Errorf("write config of stack %q: %w", r.Stack, err)
 	}
-	// A link is replaced, not followed.
-	err = root.Remove(file)
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		if err = root.MkdirAll(path.Dir(file), 0o700); err == nil {
-			err = root.WriteFile(file, data, 0o600)
-		}
-	}
-	if err != nil {
+	if err := writeFile(root, file, data); err != nil {
 		return fmt.Errorf("write config of stack %q: %w", r.Stack, err)
 	}
 	return nil

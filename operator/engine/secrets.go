@@ -1,0 +1,202 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
+	"sigs.k8s.io/yaml"
+
+	"github.com/strata-platform/strata/operator/engine/sandbox"
+)
+
+const (
+	// passphraseVariable holds the passphrase of stacks that are encrypted by one.
+	passphraseVariable = "PULUMI_CONFIG_PASSPHRASE"
+
+	saltSetting = "encryptionsalt"
+
+	// mostCrypters bounds how many stacks' keys are remembered.
+	mostCrypters = 1000
+)
+
+// crypters remembers the keys of stacks: it takes pulumi a fifth of a second to
+// derive one from a passphrase.
+type crypters struct {
+	sync.Mutex
+	known map[[sha256.Size]byte]crypter
+}
+
+// crypter encrypts the config of a stack that has this salt.
+type crypter struct {
+	config.Crypter
+	salt string
+}
+
+func (c *crypters) get(key [sha256.Size]byte) (crypter, bool) {
+	c.Lock()
+	defer c.Unlock()
+	found, ok := c.known[key]
+	return found, ok
+}
+
+func (c *crypters) put(key [sha256.Size]byte, made crypter) {
+	c.Lock()
+	defer c.Unlock()
+	if c.known == nil || len(c.known) >= mostCrypters {
+		c.known = map[[sha256.Size]byte]crypter{}
+	}
+	c.known[key] = made
+}
+
+// encrypt writes the secret config into the stack's settings. Pulumi encrypts the
+// first value of a stack, and leaves the salt of its key in the settings; all
+// others are encrypted here, without a call for each.
+func (r *run) encrypt(ctx context.Context) error {
+	keys := sortedKeys(r.SecretConfig)
+	if len(keys) == 0 {
+		return nil
+	}
+	passphrase := sandbox.Value(r.env, passphraseVariable)
+	if !slices.Contains([]string{"", "default", "passphrase"}, r.SecretsProvider) {
+		passphrase = ""
+	}
+	id := sha256.Sum256([]byte(strings.Join([]string{sandbox.Value(r.env, "PULUMI_BACKEND_URL"), r.Project, r.Stack, passphrase}, "\x00")))
+	by, known := r.crypters.get(id)
+	salt, err := r.salt()
+	if err != nil {
+		return err
+	}
+	if known && salt != "" && salt != by.salt {
+		known = false
+	}
+	for !known && len(keys) > 0 {
+		if salt == "" {
+			// The value goes through standard input: a command line can be read by others.
+			if _, err := r.pulumi(ctx, []byte(r.SecretConfig[keys[0]]), "config", "set", "--secret", "--", r.configKey(keys[0])); err != nil {
+				return err
+			}
+			keys = keys[1:]
+			if salt, err = r.salt(); err != nil {
+				return err
+			}
+		}
+		if salt == "" || passphrase == "" {
+			continue
+		}
+		if by, err = newCrypter(passphrase, salt); err != nil {
+			return r.failure(Failed, "%v", err)
+		}
+		r.crypters.put(id, by)
+		known = true
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	return r.setSecrets(ctx, by, keys)
+}
+
+// newCrypter derives the key of a stack and checks that the passphrase is right:
+// the salt ends in a known text that is encrypted by the key.
+func newCrypter(passphrase, salt string) (crypter, error) {
+	parts := strings.SplitN(salt, ":", 3)
+	if len(parts) != 3 || parts[0] != "v1" {
+		return crypter{}, errors.New("its encryptionsalt is of a form that is not known here")
+	}
+	decoded, err := base64.StdEncoding.DecodeString(parts[1])
+	if err != nil {
+		return crypter{}, fmt.Errorf("its encryptionsalt is not valid: %w", err)
+	}
+	made := crypter{config.NewSymmetricCrypterFromPassphrase(passphrase, decoded), salt}
+	if text, err := made.DecryptValue(context.Background(), parts[2]); err != nil || text != "pulumi" {
+		return crypter{}, fmt.Errorf("the stack's secrets were encrypted with another passphrase: set %s to the one of its first run", passphraseVariable)
+	}
+	return made, nil
+}
+
+// setSecrets encrypts values and writes them into the stack's settings.
+func (r *run) setSecrets(ctx context.Context, by crypter, keys []string) error {
+	return r.editSettings(func(settings map[string]any) error {
+		values, _ := settings["config"].(map[string]any)
+		if values == nil {
+			values = map[string]any{}
+		}
+		for _, key := range keys {
+			secure, err := by.EncryptValue(ctx, r.SecretConfig[key])
+			if err != nil {
+				return err
+			}
+			values[r.configKey(key)] = map[string]string{"secure": secure}
+		}
+		settings["config"], settings[saltSetting] = values, by.salt
+		return nil
+	})
+}
+
+// salt returns the salt in the stack's settings, empty where there is none.
+func (r *run) salt() (salt string, err error) {
+	err = r.readSettings(func(settings map[string]any) { salt, _ = settings[saltSetting].(string) })
+	return salt, err
+}
+
+func (r *run) readSettings(see func(map[string]any)) error {
+	root, err := os.OpenRoot(r.files)
+	if err != nil {
+		return fmt.Errorf("read the settings of stack %q: %w", r.Stack, err)
+	}
+	defer root.Close()
+	settings := map[string]any{}
+	data, err := readFile(root, r.project.settings(r.Stack))
+	if err == nil {
+		err = yaml.Unmarshal(data, &settings)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the settings of stack %q: %w", r.Stack, err)
+	}
+	see(settings)
+	return nil
+}
+
+func (r *run) editSettings(edit func(map[string]any) error) error {
+	var changed map[string]any
+	err := r.readSettings(func(settings map[string]any) { changed = settings })
+	if err == nil {
+		err = edit(changed)
+	}
+	var data []byte
+	if err == nil {
+		data, err = yaml.Marshal(changed)
+	}
+	if err == nil {
+		var root *os.Root
+		if root, err = os.OpenRoot(r.files); err == nil {
+			defer root.Close()
+			err = writeFile(root, r.project.settings(r.Stack), data)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("write config of stack %q: %w", r.Stack, err)
+	}
+	return nil
+}
+
+// writeFile writes a file below root. A link in its place is replaced, not
+// followed.
+func writeFile(root *os.Root, name string, data []byte) error {
+	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return err
+	}
+	return root.WriteFile(name, data, 0o600)
+}
