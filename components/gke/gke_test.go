@@ -125,9 +125,6 @@ func TestAClusterOnGoogleCloudIsProtectedAndReachedThroughThePlugin(t *testing.T
 			t.Errorf("the engine would delete %s", protected.Name)
 		}
 	}
-	if pool.DeletedWith != cluster.URN {
-		t.Errorf("the node pool is deleted with %q", pool.DeletedWith)
-	}
 	for path, want := range map[string]any{
 		"nodeConfig.serviceAccount": "nodes@acme.iam.gserviceaccount.com",
 		"deletionProtection":        true, "removeDefaultNodePool": true, "networkingMode": "VPC_NATIVE", "enableShieldedNodes": true,

@@ -103,7 +103,6 @@ func (a *Args) newNodePool(ctx *pulumi.Context, name string, parent pulumi.Resou
 			Strategy: pulumi.String("SURGE"), MaxSurge: pulumi.Int(upgrade.MaxSurge), MaxUnavailable: pulumi.Int(upgrade.MaxUnavailable),
 		},
 	}
-	opts := []pulumi.ResourceOption{pulumi.Parent(parent), pulumi.Protect(a.protected()), pulumi.DeletedWith(cluster)}
 	if a.Autoscaling == nil {
 		args.NodeCount = pulumi.Int(a.NodeCount)
 	} else {
@@ -112,9 +111,9 @@ func (a *Args) newNodePool(ctx *pulumi.Context, name string, parent pulumi.Resou
 			MinNodeCount: pulumi.Int(a.Autoscaling.Min), MaxNodeCount: pulumi.Int(a.Autoscaling.Max),
 		}
 	}
-	// The number to begin with means nothing later, yet a change of it would replace all nodes.
-	opts = append(opts, pulumi.IgnoreChanges([]string{"initialNodeCount"}))
-	return container.NewNodePool(ctx, name+"-nodes", args, opts...)
+	return container.NewNodePool(ctx, name+"-nodes", args, pulumi.Parent(parent), pulumi.Protect(a.protected()),
+		// The number to begin with means nothing later, yet a change of it would replace all nodes.
+		pulumi.IgnoreChanges([]string{"initialNodeCount"}))
 }
 
 // optional leaves an input out that is not given.
