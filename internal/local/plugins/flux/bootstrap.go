@@ -54,7 +54,12 @@ func Bootstrap(ctx context.Context, o Options, obsolete []string) (map[string]st
 	}
 
 	o.Logger.Actionf("committing the manifests of Flux %s to branch %s of %s", o.Install.Version, o.Git.Branch, o.Git.URL)
-	repo, err := writeFiles(ctx, o.Git, fmt.Sprintf("Add Flux %s manifests", o.Install.Version), files, obsolete)
+	var gone leaving
+	stop := func(ctx context.Context) (err error) {
+		gone, err = o.stopRemoved(ctx, kube)
+		return err
+	}
+	repo, err := writeFiles(ctx, o.Git, fmt.Sprintf("Add Flux %s manifests", o.Install.Version), files, obsolete, stop)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +81,9 @@ func Bootstrap(ctx context.Context, o Options, obsolete []string) (map[string]st
 
 	o.Logger.Waitingf("waiting for Flux to apply %s", revision)
 	if err := o.waitReady(ctx, kube, revision); err != nil {
+		return nil, err
+	}
+	if err := o.waitRemoved(ctx, kube, gone); err != nil {
 		return nil, err
 	}
 	o.Logger.Successf("Flux %s is ready", o.Install.Version)

@@ -10,8 +10,11 @@ import (
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
@@ -106,27 +109,8 @@ func TestLifecycle(t *testing.T) {
 			t.Errorf("files or commits changed: %q", g.commits(t))
 		}
 	})
-	t.Run("an added component comes, a removed one goes", func(t *testing.T) {
-		more := o
-		more.Install.Components = []string{"source-controller", "kustomize-controller", "notification-controller"}
-		if _, err := Bootstrap(t.Context(), more, paths(files)); err != nil {
-			t.Fatal(err)
-		}
-		if !c.exists(t, deployment("notification-controller")) {
-			t.Error("notification-controller is missing")
-		}
-		began := time.Now()
-		if _, err := Bootstrap(t.Context(), o, paths(files)); err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("update: %s", time.Since(began).Round(time.Millisecond))
-		if c.exists(t, deployment("notification-controller")) {
-			t.Error("notification-controller is still there")
-		}
-		if got := len(g.commits(t)); got != 3 {
-			t.Errorf("there are %d commits, want 3", got)
-		}
-	})
+	t.Run("an added component comes, a removed one goes and nothing else", func(t *testing.T) { testComponents(t, c, g, o, files) })
+	t.Run("another version is installed in place", func(t *testing.T) { testVersion(t, c, o, files) })
 	t.Run("uninstalling prunes the syncs and leaves nothing", func(t *testing.T) {
 		g.push(t, "apps/app.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app, namespace: default}\n")
 		app := newSync("apps", "./apps")
@@ -188,6 +172,16 @@ func assertGone(t *testing.T, c *cluster) {
 	}
 	if len(crds.Items) > 0 {
 		t.Errorf("%d definitions are still there", len(crds.Items))
+	}
+	var roles rbacv1.ClusterRoleList
+	var bindings rbacv1.ClusterRoleBindingList
+	for _, list := range []client.ObjectList{&roles, &bindings} {
+		if err := c.List(t.Context(), list, partOfFlux()); err != nil {
+			t.Fatal(err)
+		}
+		if n := apimeta.LenList(list); n > 0 {
+			t.Errorf("%d objects of %T are still there", n, list)
+		}
 	}
 }
 

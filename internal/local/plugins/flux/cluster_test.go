@@ -74,8 +74,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// node plays the kubelet for the pods of Flux: each is running and ready, and those of source-controller and
-// kustomize-controller are so for real.
+// node plays the kubelet for the pods of Flux: each is running and ready, and their programs are so for real.
 type node struct {
 	cluster  *cluster
 	binaries map[string]string
@@ -99,8 +98,10 @@ func newNode(t *testing.T, c *cluster) *node {
 		dir:     t.TempDir(),
 		running: map[string]*process.Process{},
 		binaries: map[string]string{
-			"source-controller":    toolchaintest.Path(t, "source-controller"),
-			"kustomize-controller": toolchaintest.Path(t, "kustomize-controller"),
+			"source-controller":       toolchaintest.Path(t, "source-controller"),
+			"kustomize-controller":    toolchaintest.Path(t, "kustomize-controller"),
+			"helm-controller":         toolchaintest.Path(t, "helm-controller"),
+			"notification-controller": toolchaintest.Path(t, "notification-controller"),
 		},
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -157,13 +158,16 @@ func (n *node) run(pod *corev1.Pod) error {
 	if p := n.running[pod.Name]; n.dead || n.binaries[app] == "" || p != nil && !ended(p) {
 		return nil
 	}
-	args := []string{
-		"--metrics-addr=0", "--health-addr=127.0.0.1:0", "--events-addr=", "--enable-leader-election=false", "--log-encoding=json",
-	}
+	args := []string{"--metrics-addr=0", "--health-addr=127.0.0.1:0", "--enable-leader-election=false", "--log-encoding=json"}
 	for _, a := range pod.Spec.Containers[0].Args {
 		if strings.HasPrefix(a, "--no-") || strings.HasPrefix(a, "--default-") {
 			args = append(args, a)
 		}
+	}
+	if app == "notification-controller" {
+		args = append(args, "--events-addr=127.0.0.1:0", "--receiverAddr=127.0.0.1:0")
+	} else {
+		args = append(args, "--events-addr=")
 	}
 	if app == "source-controller" {
 		storage := filepath.Join(n.dir, pod.Name)

@@ -134,9 +134,17 @@ func isConflict(err error) bool {
 		strings.Contains(err.Error(), "failed to update ref") || strings.Contains(err.Error(), "incorrect old value")
 }
 
-// writeFiles commits the files and removes those of obsolete that are not among them.
-func writeFiles(ctx context.Context, g Git, message string, files map[string]string, obsolete []string) (*checkout, error) {
+// writeFiles commits the files and removes those of obsolete that are not among them. before is called when the repository
+// is there to be written to; it may be nil.
+func writeFiles(
+	ctx context.Context, g Git, message string, files map[string]string, obsolete []string, before func(context.Context) error,
+) (*checkout, error) {
 	return edit(ctx, g, message, func(c *checkout) (map[string]string, error) {
+		if before != nil {
+			if err := before(ctx); err != nil {
+				return nil, err
+			}
+		}
 		for _, p := range obsolete {
 			if _, keep := files[p]; keep {
 				continue

@@ -97,7 +97,7 @@ func (s *gitServer) commits(t *testing.T) []string {
 // push commits a file as somebody else.
 func (s *gitServer) push(t *testing.T, path, content string) {
 	t.Helper()
-	c, err := writeFiles(t.Context(), Options{Config: Config{Git: s.config()}}.withDefaults().Git, "Add "+path, map[string]string{path: content}, nil)
+	c, err := writeFiles(t.Context(), Options{Config: Config{Git: s.config()}}.withDefaults().Git, "Add "+path, map[string]string{path: content}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

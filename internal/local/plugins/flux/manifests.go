@@ -44,19 +44,28 @@ func Render(o Options) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("generate the component manifests of Flux %s: %w", o.Install.Version, err)
 	}
-	syncOpts, err := o.syncOptions()
+	syncPath, syncContent, err := renderSync(o)
 	if err != nil {
 		return nil, err
 	}
-	syncs, err := sync.Generate(syncOpts)
-	if err != nil {
-		return nil, fmt.Errorf("generate the sync manifests: %w", err)
-	}
 	return map[string]string{
 		components.Path: components.Content,
-		syncs.Path:      syncs.Content,
+		syncPath:        syncContent,
 		path.Join(o.folder(), konfig.DefaultKustomizationFileName()): or(o.Install.KustomizationOverride, defaultKustomization),
 	}, nil
+}
+
+// renderSync returns the file with Flux's source and its root sync. The options have their defaults.
+func renderSync(o Options) (path, content string, err error) {
+	syncOpts, err := o.syncOptions()
+	if err != nil {
+		return "", "", err
+	}
+	manifest, err := sync.Generate(syncOpts)
+	if err != nil {
+		return "", "", fmt.Errorf("generate the sync manifests: %w", err)
+	}
+	return manifest.Path, manifest.Content, nil
 }
 
 // folder is where the files are, relative to the repository's root.

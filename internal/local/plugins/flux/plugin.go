@@ -35,6 +35,7 @@ func Package() provider.Package {
 				Rules: provider.Rules{}.Each(provider.Rule{Replace: true}, "namespace path secretName"),
 				// One cluster has room for one Flux, whatever its namespace: the old one always goes first.
 				Identity: []string{},
+				Outdated: b.outdated,
 				Operations: provider.Handle(provider.CRUD[Install, state]{
 					Check:  check,
 					Create: b.create,
@@ -96,6 +97,20 @@ func check(i Install) []provider.Failure {
 		failures = append(failures, provider.Failure{Path: problem.Property, Reason: problem.Reason})
 	}
 	return failures
+}
+
+// outdated says whether the repository's files, which name the repository, are of another one than the provider is for.
+func (b *bootstrapper) outdated(last, news property.Map) []string {
+	var s state
+	var i Install
+	if b.config.Git.URL == "" || provider.Decode(last, &s) != nil || provider.Decode(news, &i) != nil {
+		return nil // the operations say what is wrong
+	}
+	path, content, err := renderSync(Options{Config: b.config, Install: i}.withDefaults())
+	if err != nil || s.RepositoryFiles[path] == content {
+		return nil
+	}
+	return []string{"repositoryFiles"}
 }
 
 func (b *bootstrapper) create(ctx context.Context, r provider.Request[Install, state]) (string, state, error) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
@@ -39,7 +40,7 @@ func TestPulumi(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	components := []string{"source-controller", "kustomize-controller"}
+	components, fleet := []string{"source-controller", "kustomize-controller"}, g
 	stack := newStack(t, func(ctx *pulumi.Context) error {
 		cluster, err := kubernetes.NewProvider(ctx, "cluster", &kubernetes.ProviderArgs{
 			Kubeconfig:          pulumi.ToSecret(pulumi.String(kubeconfig)).(pulumi.StringOutput),
@@ -50,9 +51,9 @@ func TestPulumi(t *testing.T) {
 			return err
 		}
 		flux, err := fluxcd.New(ctx, "flux", &fluxcd.Args{
-			GitURL:      pulumi.String(g.url),
-			GitUsername: pulumi.String(g.username),
-			GitPassword: pulumi.ToSecret(pulumi.String(g.password)).(pulumi.StringOutput),
+			GitURL:      pulumi.String(fleet.url),
+			GitUsername: pulumi.String(fleet.username),
+			GitPassword: pulumi.ToSecret(pulumi.String(fleet.password)).(pulumi.StringOutput),
 			Path:        pulumi.String("clusters/test"),
 			Interval:    pulumi.String("1s"),
 			Components:  pulumi.ToStringArray(components),
@@ -64,6 +65,7 @@ func TestPulumi(t *testing.T) {
 		after := pulumi.DependsOn([]pulumi.Resource{flux})
 		source, err := fluxcd.NewSource(ctx, "apps", &fluxcd.SourceArgs{
 			Namespace: flux.Namespace,
+			Interval:  pulumi.String("1s"),
 			Origin: fluxcd.Git{
 				URL:      pulumi.String(g.url),
 				Username: pulumi.String(g.username),
@@ -99,6 +101,13 @@ func TestPulumi(t *testing.T) {
 	if !c.exists(t, secret) || string(secret.Data["password"]) != "another-canary" {
 		t.Error("the rotated password is not in Secret flux-system")
 	}
+	// The server takes the new password only.
+	g.push(t, "apps/app.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app, namespace: default}\ndata: {since: rotation}\n")
+	g.push(t, "clusters/test/root.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: root, namespace: default}\n")
+	eventually(t, "the sync reads with the rotated password", func() bool { return c.exists(t, app) && app.Data["since"] == "rotation" })
+	eventually(t, "the root sync reads with the rotated password", func() bool {
+		return c.exists(t, &corev1.ConfigMap{ObjectMeta: named("default", "root")})
+	})
 
 	components = append(components, "notification-controller")
 	if changes := stack.up("add a component"); changes[apitype.OpUpdate] == 0 || changes[apitype.OpReplace] > 0 {
@@ -108,12 +117,24 @@ func TestPulumi(t *testing.T) {
 		t.Error("notification-controller is missing")
 	}
 
+	fleet = newGitServer(t)
+	if changes := stack.up("move to another repository"); changes[apitype.OpUpdate] == 0 || changes[apitype.OpReplace] > 0 || changes[apitype.OpCreate] > 0 {
+		t.Errorf("another repository did %v", changes)
+	}
+	source := &sourcev1.GitRepository{ObjectMeta: named(fluxNamespace, fluxNamespace)}
+	if !c.exists(t, source) || source.Spec.URL != fleet.url {
+		t.Errorf("Flux reads from %q, want %q", source.Spec.URL, fleet.url)
+	}
+	if changes := stack.up("unchanged again"); len(changes) > 1 {
+		t.Errorf("an unchanged up did %v", changes)
+	}
+
 	stack.destroy()
 	assertGone(t, c)
 	if c.exists(t, app) {
 		t.Error("what the sync applied is still there")
 	}
-	if got := g.files(t); len(got) != 1 || got[0] != "apps/app.yaml" {
+	if got := fleet.files(t); len(got) != 0 {
 		t.Errorf("the repository holds %q", got)
 	}
 }

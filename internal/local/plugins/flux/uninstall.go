@@ -33,7 +33,7 @@ const (
 )
 
 // Uninstall removes Flux: first, while the controllers live, every sync except the root with what it applied, then the
-// controllers, then the finalizers of what is left, then the definitions and the namespace, and at last the files from the
+// controllers and the namespace, then the finalizers of what is left, then the definitions, and at last the files from the
 // repository. What is gone already is no error.
 func Uninstall(ctx context.Context, o Options, files []string) error {
 	o = o.withDefaults()
@@ -52,8 +52,8 @@ func Uninstall(ctx context.Context, o Options, files []string) error {
 	}{
 		{"suspend the root sync", o.suspendRoot},
 		{"prune the syncs", o.prune},
-		{"delete the components", o.deleteComponents},
-		{"delete the definitions and the namespace", o.deleteDefinitions},
+		{"delete the components and the namespace", o.deleteComponents},
+		{"delete the definitions", o.deleteDefinitions},
 		{"wait for the namespace", o.waitNamespace},
 	} {
 		o.Logger.Actionf("%s", step.name)
@@ -191,31 +191,36 @@ func (o Options) alive(ctx context.Context, kube client.Client) (bool, error) {
 	return d.Status.AvailableReplicas > 0, err
 }
 
-// deleteComponents deletes the controllers and waits for their pods, which would put finalizers back.
+// deleteComponents deletes the controllers and waits for their pods, which would put finalizers back. The namespace is deleted
+// with them: the cluster does nothing about that for five seconds, in which the rest is done.
 func (o Options) deleteComponents(ctx context.Context, kube client.Client) error {
 	if err := uninstall.Components(ctx, o.Logger, kube, o.Install.Namespace, false); err != nil && !isGone(err) {
-		return err
-	}
-	return o.waitGone(ctx, podsLimit, func(ctx context.Context) (int, error) {
-		var pods corev1.PodList
-		err := kube.List(ctx, &pods, client.InNamespace(o.Install.Namespace), partOfFlux())
-		return len(pods.Items), err
-	}, "pods of Flux")
-}
-
-// deleteDefinitions removes the finalizers of what the controllers left behind, then the definitions and, because that takes
-// the cluster some seconds, at the same time the namespace. A controller that has
-// not ended yet may put a finalizer back on an object, but not once that object is being deleted with its definition; so the
-// finalizers are removed until the definitions are gone.
-func (o Options) deleteDefinitions(ctx context.Context, kube client.Client) error {
-	stripped := uninstall.Finalizers(ctx, o.Logger, kube, false)
-	if err := uninstall.CustomResourceDefinitions(ctx, o.Logger, kube, false); err != nil && !isGone(err) {
 		return err
 	}
 	if !o.Install.KeepNamespace {
 		if err := uninstall.Namespace(ctx, o.Logger, kube, o.Install.Namespace, false); err != nil && !isGone(err) {
 			return err
 		}
+	}
+	return o.waitPods(ctx, kube, partOfFlux())
+}
+
+// waitPods waits until Flux's pods with these labels are gone.
+func (o Options) waitPods(ctx context.Context, kube client.Client, which client.MatchingLabels) error {
+	return o.waitGone(ctx, podsLimit, func(ctx context.Context) (int, error) {
+		var pods corev1.PodList
+		err := kube.List(ctx, &pods, client.InNamespace(o.Install.Namespace), which)
+		return len(pods.Items), err
+	}, "pods of Flux")
+}
+
+// deleteDefinitions removes the finalizers of what the controllers left behind, then the definitions. A controller that has
+// not ended yet may put a finalizer back on an object, but not once that object is being deleted with its definition; so the
+// finalizers are removed until the definitions are gone.
+func (o Options) deleteDefinitions(ctx context.Context, kube client.Client) error {
+	stripped := uninstall.Finalizers(ctx, o.Logger, kube, false)
+	if err := uninstall.CustomResourceDefinitions(ctx, o.Logger, kube, false); err != nil && !isGone(err) {
+		return err
 	}
 	var left []string
 	err := wait.PollUntilContextCancel(ctx, stripInterval, true, func(ctx context.Context) (bool, error) {

@@ -53,6 +53,11 @@ func diff(r Resource, inputs *object, state, olds, news property.Map) p.DiffResp
 		d.further = r.Differ(olds, news)
 	}
 	d.compareMaps(place{typ: &typ{kind: kindObject, object: inputs}}, olds, news, property.New(state))
+	if r.Outdated != nil && !property.New(news).HasComputed() {
+		for _, path := range r.Outdated(unmarked(property.New(state)).AsMap(), unmarked(property.New(news)).AsMap()) {
+			d.found[path] = p.PropertyDiff{Kind: p.Update}
+		}
+	}
 	resp := p.DiffResponse{HasChanges: len(d.found) > 0, DetailedDiff: d.found}
 	for _, c := range d.found {
 		switch c.Kind {

@@ -48,6 +48,9 @@ type Resource struct {
 	AutoName string
 	// Differ finds further paths whose change replaces the resource, by the old and the new inputs. It may be nil.
 	Differ func(olds, news property.Map) []string
+	// Outdated names outputs that do not follow from the inputs any more, because the provider's configuration or the plugin
+	// changed. They update the resource. It gets the last state and the new inputs, both fully known, and may be nil.
+	Outdated func(state, news property.Map) []string
 	// Operations do the work; see Handle.
 	Operations Operations
 }
