@@ -25,11 +25,12 @@ func (tm *team) remove(t *testing.T, objects ...client.Object) {
 	}
 }
 
-// records returns how many Stacks of the team the operator keeps a record of.
-func (tm *team) records(t *testing.T) int {
+// records returns how many Stacks of the team the operator keeps a record of, with
+// these labels.
+func (tm *team) records(t *testing.T, labels client.MatchingLabels) int {
 	t.Helper()
 	var secrets corev1.SecretList
-	if err := tm.List(t.Context(), &secrets, client.InNamespace(operatorNamespace)); err != nil {
+	if err := tm.List(t.Context(), &secrets, client.InNamespace(operatorNamespace), labels); err != nil {
 		t.Fatal(err)
 	}
 	count := 0
@@ -46,9 +47,9 @@ func TestStackIsDestroyedWhenAllWasDeletedAtOnce(t *testing.T) {
 	startOperator(t, c)
 	tm := newTeam(t, c)
 	tm.apply(t, &v1.Program{}, program)
-	tm.apply(t, &v1.Stack{}, stack)
+	tm.apply(t, &v1.Stack{}, stack+"  workspaceTemplate: {metadata: {labels: {cost: shop}}}\n")
 	got := tm.await(t, "shop-dev", "Ready", ready)
-	if tm.records(t) != 1 {
+	if tm.records(t, client.MatchingLabels{"cost": "shop"}) != 1 {
 		t.Fatal("the operator keeps no record of what destroying the Stack takes")
 	}
 
@@ -58,7 +59,7 @@ func TestStackIsDestroyedWhenAllWasDeletedAtOnce(t *testing.T) {
 	if _, ok := tm.configMap(t, "settings"); ok {
 		t.Error("the ConfigMap is left behind")
 	}
-	if tm.records(t) != 0 {
+	if tm.records(t, nil) != 0 {
 		t.Error("the operator keeps a record of a Stack that is gone")
 	}
 }

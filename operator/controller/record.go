@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,10 +52,16 @@ type records struct {
 	kept map[types.UID][sha256.Size]byte
 }
 
+// secret is the object that a record is in, with the labels of the workspace that
+// it is in place of.
 func (r *records) secret(stack *v1.Stack) *corev1.Secret {
+	labels := map[string]string{}
+	if template := stack.Spec.WorkspaceTemplate; template != nil && template.Metadata != nil {
+		maps.Copy(labels, template.Metadata.Labels)
+	}
+	labels["app.kubernetes.io/managed-by"] = "pulumi-operator"
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
-		Namespace: r.namespace, Name: "stack-" + string(stack.UID),
-		Labels:      map[string]string{"app.kubernetes.io/managed-by": "pulumi-operator"},
+		Namespace: r.namespace, Name: "stack-" + string(stack.UID), Labels: labels,
 		Annotations: map[string]string{"pulumi.com/stack": stack.Namespace + "/" + stack.Name},
 	}}
 }
@@ -68,26 +75,27 @@ func (r *records) keep(ctx context.Context, stack *v1.Stack, rec record) error {
 	if err != nil {
 		return fmt.Errorf("encode what destroying Stack %s/%s takes: %w", stack.Namespace, stack.Name, err)
 	}
+	secret := r.secret(stack)
+	secret.Data = map[string][]byte{recordKey: content}
+	body, err := json.Marshal(map[string]any{"data": secret.Data, "metadata": map[string]any{"labels": secret.Labels}})
+	if err != nil {
+		return fmt.Errorf("encode what destroying Stack %s/%s takes: %w", stack.Namespace, stack.Name, err)
+	}
+	digest := sha256.Sum256(body)
 	r.mu.Lock()
-	same := r.kept[stack.UID] == sha256.Sum256(content)
+	same := r.kept[stack.UID] == digest
 	r.mu.Unlock()
 	if same {
 		return nil
 	}
-	secret := r.secret(stack)
-	secret.Data = map[string][]byte{recordKey: content}
 	if err = r.client.Create(ctx, secret); apierrors.IsAlreadyExists(err) {
-		patch := map[string]any{"data": secret.Data}
-		var body []byte
-		if body, err = json.Marshal(patch); err == nil {
-			err = r.client.Patch(ctx, r.secret(stack), client.RawPatch(types.MergePatchType, body))
-		}
+		err = r.client.Patch(ctx, r.secret(stack), client.RawPatch(types.MergePatchType, body))
 	}
 	if err != nil {
 		return fmt.Errorf("note what destroying the Stack takes in namespace %s: %w", r.namespace, err)
 	}
 	r.mu.Lock()
-	r.kept[stack.UID] = sha256.Sum256(content)
+	r.kept[stack.UID] = digest
 	r.mu.Unlock()
 	return nil
 }

@@ -123,11 +123,10 @@ func brokenReference(text string, known map[string]bool) string {
 		if strings.HasSuffix(before, "$") {
 			continue
 		}
-		end := strings.IndexByte(after, '}')
-		if end < 0 {
+		name, _, closed := strings.Cut(after, "}")
+		if !closed {
 			return fmt.Sprintf("%q begins with ${ and has no }", shortened("${"+after))
 		}
-		name := after[:end]
 		if cut := strings.IndexAny(name, ".["); cut >= 0 {
 			name = name[:cut]
 		}

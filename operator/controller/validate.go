@@ -127,6 +127,7 @@ func notApplied(spec *v1.StackSpec) []string {
 		{"spec.workspaceTemplate.spec.podTemplate", template.PodTemplate != nil},
 		{"spec.workspaceTemplate.spec.serviceTemplate", template.ServiceTemplate != nil},
 		{"spec.workspaceTemplate.spec.pulumiLogLevel", template.PulumiLogLevel != nil},
+		{"spec.workspaceTemplate.metadata.annotations", spec.WorkspaceTemplate != nil && spec.WorkspaceTemplate.Metadata != nil && len(spec.WorkspaceTemplate.Metadata.Annotations) > 0},
 		{"spec.updateTemplate.metadata", spec.UpdateTemplate != nil && spec.UpdateTemplate.Metadata != nil},
 		{"spec.updateTemplate.spec.ttlAfterCompleted", update.TTLAfterCompleted != nil},
 		{"spec.updateTemplate.spec.workspaceName", update.WorkspaceName != nil},

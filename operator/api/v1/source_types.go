@@ -22,11 +22,12 @@ type GitSource struct {
 	// shallow fetches the one commit without its history.
 	Shallow bool `json:"shallow,omitempty"`
 
-	// gitAuth holds the credentials for the repository. It wins over
+	// gitAuth holds the credentials for the repository. It excludes
 	// gitAuthSecret.
 	GitAuth *GitAuthConfig `json:"gitAuth,omitempty"`
 
-	// gitAuthSecret names a Secret with the credentials for the repository.
+	// gitAuthSecret names a Secret with the credentials for the repository:
+	// sshPrivateKey with password, accessToken, or username with password.
 	// Kept for old manifests: use gitAuth.
 	GitAuthSecret string `json:"gitAuthSecret,omitempty"`
 }
@@ -118,7 +119,8 @@ type PrerequisiteRef struct {
 
 // RequirementSpec says when a prerequisite counts as met.
 type RequirementSpec struct {
-	// succeededWithinDuration is how long ago the success may be, for example 1h.
+	// succeededWithinDuration is how long ago the success may be, for example 1h. A
+	// Stack whose success is older is asked to run again.
 	SucceededWithinDuration *metav1.Duration `json:"succeededWithinDuration,omitempty"`
 }
 

@@ -32,7 +32,7 @@ const (
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reconciling",type="string",JSONPath=`.status.conditions[?(@.type=="Reconciling")].reason`
 // +kubebuilder:printcolumn:name="Stalled",type="string",JSONPath=`.status.conditions[?(@.type=="Stalled")].reason`
-// +kubebuilder:printcolumn:name="Permalink",type="string",priority=10,JSONPath=".status.lastUpdate.permalink"
+// +kubebuilder:printcolumn:name="Permalink",type="string",JSONPath=".status.lastUpdate.permalink"
 // +kubebuilder:printcolumn:name="Status",type="string",priority=10,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 42",message="Stack name must be no more than 42 characters in length."
 type Stack struct {
@@ -55,7 +55,9 @@ type StackList struct {
 // StackSpec says what to run, as whom, with what configuration and when.
 type StackSpec struct {
 	// stack is the name of the Pulumi stack, optionally qualified by its
-	// organization: <org>/<stack>.
+	// organization: <org>/<stack>. Once the stack may hold resources the embedded
+	// operator refuses another name, another project or another backend, which would
+	// leave the resources behind.
 	Stack string `json:"stack"`
 
 	// backend is the address of the state backend, for example
@@ -63,7 +65,8 @@ type StackSpec struct {
 	// PULUMI_BACKEND_URL of envRefs counts.
 	Backend string `json:"backend,omitempty"`
 
-	// secretsProvider encrypts the stack's secrets, for example
+	// secretsProvider encrypts the stack's secrets, anew when it is changed, for
+	// example
 	// gcpkms://projects/P/locations/L/keyRings/R/cryptoKeys/K. Without it, the
 	// backend's default counts, which is PULUMI_CONFIG_PASSPHRASE on a backend
 	// that is not a Pulumi service.
@@ -111,7 +114,8 @@ type StackSpec struct {
 	// namespace or from a literal. It wins over config, configRef and secrets.
 	SecretRefs map[string]ResourceRef `json:"secretsRef,omitempty"`
 
-	// environment lists the Pulumi ESC environments to import.
+	// environment lists the Pulumi ESC environments to import. The embedded operator
+	// refuses it.
 	// +listType=atomic
 	// +optional
 	Environment []string `json:"environment,omitempty"`
@@ -129,7 +133,8 @@ type StackSpec struct {
 	// excludes projectRepo and fluxSource.
 	ProgramRef *ProgramReference `json:"programRef,omitempty"`
 
-	// prerequisites lists Stacks that must have succeeded before this one runs.
+	// prerequisites lists Stacks that must have succeeded before this one runs. They
+	// do not count when it is deleted.
 	Prerequisites []PrerequisiteRef `json:"prerequisites,omitempty"`
 
 	// targets limits updates to the resources with these URNs.
@@ -157,15 +162,18 @@ type StackSpec struct {
 	ResyncFrequencySeconds int64 `json:"resyncFrequencySeconds,omitempty"`
 
 	// destroyOnFinalize destroys the stack's resources when this object is
-	// deleted, before it goes. Without it they are left as they are.
+	// deleted, before it goes. Without it, or with preview, they are left as they
+	// are.
 	DestroyOnFinalize bool `json:"destroyOnFinalize,omitempty"`
 
 	// runProgram runs the program when destroying, for what it sets up, for
-	// example the credentials of a provider.
+	// example the credentials of a provider. Where the program is gone the embedded
+	// operator destroys without it.
 	RunProgram bool `json:"runProgram,omitempty"`
 
 	// retryOnUpdateConflict treats another update that holds the stack's lock as
-	// something that passes; without it the Stack counts as stalled.
+	// something that passes: the waits before it is tried again do not grow. Without
+	// it the Stack counts as stalled, and they do.
 	RetryOnUpdateConflict bool `json:"retryOnUpdateConflict,omitempty"`
 
 	// retryMaxBackoffDurationSeconds is the longest wait before a failed update
@@ -179,16 +187,19 @@ type StackSpec struct {
 	UseLocalStackOnly bool `json:"useLocalStackOnly,omitempty"`
 
 	// workspaceTemplate shapes the workspace that the upstream operator runs the
-	// program in.
+	// program in. Of its fields the embedded operator takes serviceAccountName, env,
+	// envFrom and the labels.
 	// +optional
 	WorkspaceTemplate *WorkspaceTemplate `json:"workspaceTemplate,omitempty"`
 
 	// workspaceReclaimPolicy says whether the workspace is kept after a
-	// successful update; Retain by default.
+	// successful update; Retain by default. The embedded operator has no workspace:
+	// it always removes a run's folder.
 	// +optional
 	WorkspaceReclaimPolicy WorkspaceReclaimPolicy `json:"workspaceReclaimPolicy,omitempty"`
 
-	// updateTemplate shapes the Update objects of the upstream operator.
+	// updateTemplate shapes the Update objects of the upstream operator, and the
+	// updates of both.
 	// +optional
 	UpdateTemplate *UpdateTemplate `json:"updateTemplate,omitempty"`
 }

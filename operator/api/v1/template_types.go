@@ -16,16 +16,53 @@ type WorkspaceTemplate struct {
 	// kind is the kind of a Workspace.
 	Kind *string `json:"kind,omitempty"`
 
-	// metadata holds labels and annotations of the Workspace.
+	// metadata holds labels and annotations of the Workspace. The embedded operator
+	// sets the labels on the one object that it makes for a Stack: the Secret in its
+	// own namespace with what destroying the Stack takes.
 	Metadata *TemplateMeta `json:"metadata,omitempty"`
 
 	// spec is the Workspace's spec.
 	Spec *WorkspaceTemplateSpec `json:"spec,omitempty"`
 
 	// status is accepted and has no effect.
-	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:pruning:PreserveUnknownFields
-	Status *apiextensionsv1.JSON `json:"status,omitempty"`
+	Status *WorkspaceTemplateStatus `json:"status,omitempty"`
+}
+
+// WorkspaceTemplateStatus is accepted where a whole Workspace was copied. It has
+// no effect.
+type WorkspaceTemplateStatus struct {
+	// observedGeneration has no effect.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
+
+	// address has no effect.
+	Address *string `json:"address,omitempty"`
+
+	// pulumiVersion has no effect.
+	PulumiVersion *string `json:"pulumiVersion,omitempty"`
+
+	// conditions has no effect.
+	Conditions []TemplateCondition `json:"conditions,omitempty"`
+}
+
+// TemplateCondition is a condition in the status of a template. It has no effect.
+type TemplateCondition struct {
+	// type has no effect.
+	Type *string `json:"type,omitempty"`
+
+	// status has no effect.
+	Status *metav1.ConditionStatus `json:"status,omitempty"`
+
+	// observedGeneration has no effect.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
+
+	// lastTransitionTime has no effect.
+	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
+
+	// reason has no effect.
+	Reason *string `json:"reason,omitempty"`
+
+	// message has no effect.
+	Message *string `json:"message,omitempty"`
 }
 
 // WorkspaceTemplateSpec is laid over a Workspace's spec.
@@ -34,46 +71,58 @@ type WorkspaceTemplateSpec struct {
 	// spec.serviceAccountName of the Stack.
 	ServiceAccountName *string `json:"serviceAccountName,omitempty"`
 
-	// securityProfile is baseline or restricted.
+	// securityProfile is baseline or restricted. It has no effect under the embedded
+	// operator, which makes no pod.
 	SecurityProfile *string `json:"securityProfile,omitempty"`
 
-	// image is the container image that holds the pulumi command.
+	// image is the container image that holds the pulumi command. It has no effect
+	// under the embedded operator.
 	Image *string `json:"image,omitempty"`
 
-	// imagePullPolicy says when the image is pulled.
+	// imagePullPolicy says when the image is pulled. It has no effect under the
+	// embedded operator.
 	ImagePullPolicy *corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
 
-	// git takes the program from a git repository.
+	// git takes the program from a git repository. The embedded operator refuses it:
+	// use spec.projectRepo.
 	Git *WorkspaceGitSource `json:"git,omitempty"`
 
-	// flux takes the program from an archive.
+	// flux takes the program from an archive. The embedded operator refuses it: use
+	// spec.fluxSource.
 	Flux *WorkspaceFluxSource `json:"flux,omitempty"`
 
-	// local takes the program from the image.
+	// local takes the program from the image. The embedded operator refuses it.
 	Local *WorkspaceLocalSource `json:"local,omitempty"`
 
-	// projectInfo takes no program but its name and runtime.
+	// projectInfo takes no program but its name and runtime. The embedded operator
+	// refuses it.
 	ProjectInfo *WorkspaceProjectInfo `json:"projectInfo,omitempty"`
 
 	// envFrom sets environment variables from whole ConfigMaps and Secrets.
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 
-	// env sets environment variables. It wins over envFrom.
+	// env sets environment variables. It wins over all other ways to set them. Of
+	// fieldRef the embedded operator takes metadata.namespace only, and it refuses
+	// resourceFieldRef and fileKeyRef.
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
-	// resources limits the pod's compute resources.
+	// resources limits the pod's compute resources. It has no effect under the
+	// embedded operator.
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
-	// podTemplate shapes the pod.
+	// podTemplate shapes the pod. It has no effect under the embedded operator.
 	PodTemplate *EmbeddedPodTemplate `json:"podTemplate,omitempty"`
 
-	// serviceTemplate shapes the service in front of the pod.
+	// serviceTemplate shapes the service in front of the pod. It has no effect under
+	// the embedded operator.
 	ServiceTemplate *EmbeddedServiceTemplate `json:"serviceTemplate,omitempty"`
 
-	// pulumiLogLevel is the verbosity of the pulumi command's log.
+	// pulumiLogLevel is the verbosity of the pulumi command's log. It has no effect
+	// under the embedded operator, whose log would hold what is secret to others.
 	PulumiLogLevel *int32 `json:"pulumiLogLevel,omitempty"`
 
-	// stacks lists further settings by stack.
+	// stacks lists further stacks and their settings. The embedded operator refuses
+	// it: it runs spec.stack only.
 	Stacks []WorkspaceStack `json:"stacks,omitempty"`
 }
 
@@ -234,30 +283,61 @@ type UpdateTemplate struct {
 	// kind is the kind of an Update.
 	Kind *string `json:"kind,omitempty"`
 
-	// metadata holds labels and annotations of the Update.
+	// metadata holds labels and annotations of the Update. It has no effect under the
+	// embedded operator.
 	Metadata *TemplateMeta `json:"metadata,omitempty"`
 
 	// spec is the Update's spec.
 	Spec *UpdateTemplateSpec `json:"spec,omitempty"`
 
 	// status is accepted and has no effect.
-	// +kubebuilder:validation:Schemaless
-	// +kubebuilder:pruning:PreserveUnknownFields
-	Status *apiextensionsv1.JSON `json:"status,omitempty"`
+	Status *UpdateTemplateStatus `json:"status,omitempty"`
+}
+
+// UpdateTemplateStatus is accepted where a whole Update was copied. It has no
+// effect.
+type UpdateTemplateStatus struct {
+	// observedGeneration has no effect.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
+
+	// startTime has no effect.
+	StartTime *metav1.Time `json:"startTime,omitempty"`
+
+	// endTime has no effect.
+	EndTime *metav1.Time `json:"endTime,omitempty"`
+
+	// permalink has no effect.
+	Permalink *string `json:"permalink,omitempty"`
+
+	// message has no effect.
+	Message *string `json:"message,omitempty"`
+
+	// outputs has no effect.
+	Outputs *string `json:"outputs,omitempty"`
+
+	// conditions has no effect.
+	Conditions []TemplateCondition `json:"conditions,omitempty"`
+
+	// projectInfo has no effect.
+	ProjectInfo *WorkspaceProjectInfo `json:"projectInfo,omitempty"`
 }
 
 // UpdateTemplateSpec is laid over an Update's spec.
 type UpdateTemplateSpec struct {
-	// workspaceName is the workspace that runs the update.
+	// workspaceName is the workspace that runs the update. It has no effect under the
+	// embedded operator.
 	WorkspaceName *string `json:"workspaceName,omitempty"`
 
-	// stackName is the stack to update.
+	// stackName is the stack to update. The embedded operator refuses one that is not
+	// spec.stack.
 	StackName *string `json:"stackName,omitempty"`
 
-	// type is preview, up, refresh or destroy.
+	// type is preview, up, refresh or destroy. It does not count when the Stack is
+	// deleted or spec.preview is set.
 	Type *string `json:"type,omitempty"`
 
-	// ttlAfterCompleted is how long a completed Update is kept.
+	// ttlAfterCompleted is how long a completed Update is kept. It has no effect under
+	// the embedded operator, which makes none.
 	TTLAfterCompleted *metav1.Duration `json:"ttlAfterCompleted,omitempty"`
 
 	// parallel is how many resources are handled at once.
