@@ -1,10 +1,19 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/strata-platform/strata/internal/local/gitserver"
+	"github.com/strata-platform/strata/internal/local/home"
 	"github.com/strata-platform/strata/test/bench/figure"
 	"github.com/strata-platform/strata/test/stratatest"
 )
@@ -36,4 +45,64 @@ func BenchmarkLayers(b *testing.B) {
 	figure.Seconds(b, "layer bootstrap from an empty home", up("bootstrap", ""), bootstrapBound)
 	figure.Seconds(b, "layer platform after it", up("platform", ""), platformBound)
 	figure.Seconds(b, "both layers again, unchanged", up("bootstrap", " again")+up("platform", " again"), unchangedBound)
+}
+
+// appliedBound is how soon after a push of the platform repository its sync/ is applied.
+const (
+	appliedBound = 3 * time.Second
+	pushes       = 5
+)
+
+// BenchmarkPush pushes commits to the platform repository, as an engineer does, and waits until Flux has applied each.
+func BenchmarkPush(b *testing.B) {
+	p := stratatest.NewWithTools(b)
+	p.Run("up")
+	var status struct {
+		GitURL string `json:"gitURL"`
+	}
+	if err := json.Unmarshal(p.Run("local", "status", "-o", "json"), &status); err != nil {
+		b.Fatal(err)
+	}
+	h, err := home.At(p.Home)
+	if err != nil {
+		b.Fatal(err)
+	}
+	clone := filepath.Join(p.Dir, "platform")
+	git := func(args ...string) string {
+		cmd := exec.CommandContext(b.Context(), "git", append([]string{
+			"-c", "credential.helper=store --file=" + h.GitCredentials(), "-c", "user.name=Ada", "-c", "user.email=ada@example.com",
+		}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_TERMINAL_PROMPT=0")
+		out, err := cmd.Output()
+		if err != nil {
+			b.Fatalf("git %s: %v", args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	git("clone", "--quiet", strings.Replace(status.GitURL, "//", "//"+gitserver.Engineer+"@", 1)+"/platform.git", clone)
+	client := p.Kubernetes().Discovery().RESTClient()
+	var worst time.Duration
+	for range pushes {
+		git("-C", clone, "commit", "--quiet", "--allow-empty", "--message=Say nothing")
+		commit := git("-C", clone, "rev-parse", "HEAD")
+		git("-C", clone, "push", "--quiet")
+		began := time.Now()
+		err := wait.PollUntilContextTimeout(b.Context(), 20*time.Millisecond, readyTimeout, true, func(ctx context.Context) (bool, error) {
+			var sync struct {
+				Status struct {
+					LastAppliedRevision string `json:"lastAppliedRevision"`
+				} `json:"status"`
+			}
+			raw, err := client.Get().AbsPath("/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/platform/kustomizations/platform").DoRaw(ctx)
+			if err == nil {
+				err = json.Unmarshal(raw, &sync)
+			}
+			return strings.HasSuffix(sync.Status.LastAppliedRevision, commit), err
+		})
+		if err != nil {
+			b.Fatalf("wait until commit %s is applied: %v", commit, err)
+		}
+		worst = max(worst, time.Since(began))
+	}
+	figure.Seconds(b, "commit pushed to sync/ applied, the slowest of 5", worst, appliedBound)
 }

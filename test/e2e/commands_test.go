@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,11 +31,14 @@ import (
 // pollEvery is how often `eventually` tries.
 const pollEvery = 200 * time.Millisecond
 
-// eventually: eventually DURATION mysql|secret|read ARGS... — tries a check until it passes.
+// eventually: eventually DURATION CHECK ARGS... — tries a check until it passes.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
-	checks := map[string]func(*testscript.TestScript, []string) error{"mysql": tryMySQL, "secret": trySecret, "read": tryRead}
+	checks := map[string]func(*testscript.TestScript, []string) error{
+		"mysql": tryMySQL, "secret": trySecret, "read": tryRead,
+		"flux": tryFlux, "applied": tryApplied, "gone": tryGone, "nomore": tryNoMore,
+	}
 	if neg || len(args) < 2 || checks[args[1]] == nil {
-		ts.Fatalf("usage: eventually DURATION mysql|secret|read ARGS")
+		ts.Fatalf("usage: eventually DURATION CHECK ARGS, with CHECK one of %v", slices.Sorted(maps.Keys(checks)))
 	}
 	timeout, err := time.ParseDuration(args[0])
 	ts.Check(err)

@@ -75,6 +75,7 @@ func TestScripts(t *testing.T) {
 			"noprocesses": noProcesses,
 			"noports":     noPorts,
 			"replace":     replace,
+			"objects":     objects,
 		},
 	})
 }

@@ -1,0 +1,152 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/strata-platform/strata/test/docstest"
+	"github.com/strata-platform/strata/test/stratatest"
+)
+
+// tryFlux: flux KUBECONFIG CONTROLLER... — these controllers of Flux, and no others, are Ready, each under an account of
+// its own.
+func tryFlux(_ *testscript.TestScript, args []string) error {
+	client, err := clientOf(args[0])
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	deployments, err := client.AppsV1().Deployments("flux-system").List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/part-of=flux"})
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, d := range deployments.Items {
+		names = append(names, d.Name)
+		if account := d.Spec.Template.Spec.ServiceAccountName; account != d.Name {
+			return fmt.Errorf("%s runs as the account %q", d.Name, account)
+		}
+		if !slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool {
+			return c.Type == appsv1.DeploymentAvailable && c.Status == corev1.ConditionTrue
+		}) {
+			return fmt.Errorf("%s is not available: %+v", d.Name, d.Status.Conditions)
+		}
+	}
+	if want := slices.Sorted(slices.Values(args[1:])); !slices.Equal(slices.Sorted(slices.Values(names)), want) {
+		return fmt.Errorf("the controllers are %v, want %v", names, want)
+	}
+	return nil
+}
+
+// tryApplied: applied KUBECONFIG NAMESPACE NAME COMMIT — a sync has applied a commit. COMMIT is a file that holds it.
+func tryApplied(ts *testscript.TestScript, args []string) error {
+	client, err := clientOf(args[0])
+	if err != nil {
+		return err
+	}
+	raw, err := client.Discovery().RESTClient().Get().
+		AbsPath("/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/" + args[1] + "/kustomizations/" + args[2]).DoRaw(context.Background())
+	if err != nil {
+		return err
+	}
+	var sync unstructured.Unstructured
+	if err := sync.UnmarshalJSON(raw); err != nil {
+		return err
+	}
+	revision, _, err := unstructured.NestedString(sync.Object, "status", "lastAppliedRevision")
+	if commit := strings.TrimSpace(ts.ReadFile(args[3])); err == nil && !strings.HasSuffix(revision, commit) {
+		err = fmt.Errorf("%s/%s has applied %s, not %s", args[1], args[2], revision, commit)
+	}
+	return err
+}
+
+// tryGone: gone KUBECONFIG RESOURCE — there is no object of a resource, such as stacks.pulumi.com.
+func tryGone(_ *testscript.TestScript, args []string) error {
+	all, err := stratatest.Objects(context.Background(), strings.TrimSpace(args[0]))
+	if err != nil {
+		return err
+	}
+	for _, object := range all {
+		if object.Resource.GroupResource().String() == args[1] {
+			return fmt.Errorf("there is %s", object)
+		}
+	}
+	return nil
+}
+
+// objects: objects KUBECONFIG FILE — writes the names of all objects of a cluster into a file.
+func objects(ts *testscript.TestScript, _ bool, args []string) {
+	all, err := stratatest.Objects(context.Background(), strings.TrimSpace(args[0]))
+	ts.Check(err)
+	var names strings.Builder
+	for _, object := range all {
+		fmt.Fprintln(&names, object)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(names.String()), 0o600))
+}
+
+// tryNoMore: nomore KUBECONFIG FILE — the cluster holds no object that is not in the file.
+func tryNoMore(ts *testscript.TestScript, args []string) error {
+	all, err := stratatest.Objects(context.Background(), strings.TrimSpace(args[0]))
+	if err != nil {
+		return err
+	}
+	known := strings.Split(ts.ReadFile(args[1]), "\n")
+	var left []string
+	for _, object := range all {
+		// A namespace gets these by itself, each in its own time.
+		if slices.Contains([]string{"kube-root-ca.crt", "default"}, object.Name) && strings.HasPrefix(object.Namespace, "kube-") {
+			continue
+		}
+		if !slices.Contains(known, object.String()) {
+			left = append(left, object.String())
+		}
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("there are %s", strings.Join(left, ", "))
+	}
+	return nil
+}
+
+// TestPlatformTeamPage runs what docs/platform-team.md says of `local`, as one script of a shell.
+func TestPlatformTeamPage(t *testing.T) {
+	p := stratatest.NewWithTools(t)
+	build(t)
+	script := "set -e\n"
+	for _, block := range docstest.Blocks(t, "docs/platform-team.md") {
+		if block.Language == "sh" && block.Name == "local" {
+			script += block.Text
+		}
+	}
+	// The command under test is built already, and the shell ends where one that must be refused is not.
+	script = strings.Replace(script, "make build\n", "", 1)
+	lines := strings.Split(script, "\n")
+	for i, line := range lines {
+		if command, ok := strings.CutPrefix(line, "! "); ok {
+			lines[i] = "if " + command + "; then echo 'not refused:' '" + command + "' >&2; exit 1; fi"
+		}
+	}
+	command := exec.CommandContext(t.Context(), "sh", "-c", strings.Join(lines, "\n"))
+	command.Dir = root
+	command.Env = append(os.Environ(), "STRATA_HOME="+p.Home, "GIT_CONFIG_GLOBAL="+os.DevNull, "TMPDIR="+t.TempDir(),
+		"PATH="+strataDir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(p.Home, "home.json")); err == nil {
+		t.Error("the home is left")
+	}
+}
