@@ -81,6 +81,29 @@ func TestAnUnprotectedInstanceTakesAllAlong(t *testing.T) {
 	}
 }
 
+func TestEveryChoiceIsKeptByASecondUp(t *testing.T) {
+	cloud := cloudtest.Start(t)
+	choices := cloudtest.Program(func(ctx *pulumi.Context) error {
+		_, err := cloudsql.New(ctx, "private", &cloudsql.Args{
+			Name: "private", Project: pulumi.String(cloudtest.Project), Region: pulumi.String("europe-west1"), HighAvailability: true,
+			PrivateNetwork: pulumi.String("projects/strata-local/global/networks/core"),
+			Databases:      []cloudsql.Database{{Name: "shop", Charset: "utf8mb4", Collation: "utf8mb4_general_ci"}},
+			Users:          []cloudsql.User{{Name: "shop", Host: "%", Password: pulumi.String("canary")}},
+		})
+		if err != nil {
+			return err
+		}
+		_, err = cloudsql.New(ctx, "postgres", &cloudsql.Args{
+			Name: "postgres", Project: pulumi.String(cloudtest.Project), Region: pulumi.String("europe-west1"), Version: "POSTGRES_16",
+			Backups: &cloudsql.Backups{StartTime: "03:00", Retained: 14, LogDays: 3},
+		})
+		return err
+	})
+	r := cloud.Runner(t, cloud.Owner)
+	cloudtest.Up(t, r, choices)
+	cloudtest.Unchanged(t, r, choices)
+}
+
 func TestARenamedComponentWithAnAliasKeepsItsInstance(t *testing.T) {
 	cloud := cloudtest.Start(t)
 	named := func(name string, opts ...pulumi.ResourceOption) layers.Layer {

@@ -112,9 +112,12 @@ func TestAClusterOnGoogleCloudIsProtectedAndReachedThroughThePlugin(t *testing.T
 	component := engine.Get(t, gke.Type, "strata")
 	cluster := engine.Get(t, clusterType, "strata-cluster")
 	pool := engine.Get(t, poolType, "strata-nodes")
-	for _, child := range []pulumitest.Resource{cluster, pool} {
-		if child.Parent != component.URN {
-			t.Errorf("parent of %s is %s, want %s", child.URN, child.Parent, component.URN)
+	const urns = "urn:pulumi:dev::proj::strata:components:GKE$"
+	for want, child := range map[string]pulumitest.Resource{
+		urns + clusterType + "::strata-cluster": cluster, urns + poolType + "::strata-nodes": pool,
+	} {
+		if child.URN != want || child.Parent != component.URN {
+			t.Errorf("%s is a child of %s, want %s below %s", child.URN, child.Parent, want, component.URN)
 		}
 	}
 	if !pool.DependsOn(cluster) {
