@@ -54,7 +54,9 @@ func newCluster(t *testing.T, target string) *cluster {
 	}
 	c := &cluster{Client: admin, config: config}
 	c.create(t, "{apiVersion: v1, kind: Namespace, metadata: {name: flux-system}}")
-	engine := below(t, func(config *platform.Config) { config.Target = target })
+	// Team api keeps its Stacks and sources apart from its workloads.
+	engine := withTeams(t, "- name: web\n- {name: api, may: [workloads], accounts: [{name: infra, may: [stacks, sources], path: ./infra}]}\n",
+		func(config *platform.Config) { config.Target = target })
 	if err := run(engine); err != nil {
 		t.Fatal(err)
 	}

@@ -168,11 +168,26 @@ var refusals = map[string]map[string]attempt{
 		"make the operator's binding":      {"APPLY", bindingPath(platform.OperatorBinding), binding(platform.OperatorBinding, platform.RoleOperator)},
 		"change Pulumi's kinds":            {"PATCH", kindPath + "/stacks.pulumi.com", nothing},
 	},
+	serviceAccount("team-api", "api"): {
+		"make a Stack":              {"POST", "/apis/pulumi.com/v1/namespaces/team-api/stacks", "{apiVersion: pulumi.com/v1, kind: Stack, metadata: {name: mine}}"},
+		"change a Program":          {"PATCH", "/apis/pulumi.com/v1/namespaces/team-api/programs/any", nothing},
+		"make a source":             {"POST", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-api/gitrepositories", "{apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, metadata: {name: mine}}"},
+		"read another team's Stack": {"GET", "/apis/pulumi.com/v1/namespaces/team-web/stacks/any", ""},
+	},
+	serviceAccount("team-api", "infra"): {
+		"make a Deployment":            {"POST", "/apis/apps/v1/namespaces/team-api/deployments", "{apiVersion: apps/v1, kind: Deployment, metadata: {name: mine}}"},
+		"make a Job":                   {"POST", "/apis/batch/v1/namespaces/team-api/jobs", "{apiVersion: batch/v1, kind: Job, metadata: {name: mine}}"},
+		"make a Service":               {"POST", "/api/v1/namespaces/team-api/services", "{apiVersion: v1, kind: Service, metadata: {name: mine}}"},
+		"see the pods":                 {"GET", "/api/v1/namespaces/team-api/pods", ""},
+		"change another team's Stack":  {"PATCH", "/apis/pulumi.com/v1/namespaces/team-web/stacks/any", nothing},
+		"change another team's source": {"PATCH", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-web/gitrepositories/web", nothing},
+	},
 }
 
 // accounts are those that something above layer 2 acts under.
 var accounts = [][2]string{
 	{platform.PlatformNamespace, platform.PlatformAccount}, {platform.OperatorNamespace, platform.OperatorAccount}, {"team-web", "web"},
+	{"team-api", "api"}, {"team-api", "infra"},
 	// The accounts that a sync and a pod have which name none.
 	{platform.PlatformNamespace, "default"}, {platform.OperatorNamespace, "default"}, {"team-web", "default"},
 }
@@ -260,6 +275,15 @@ spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, s
 		{"GET", "/api/v1/namespaces/team-web/secrets/strata-context", ""},
 		{"GET", "/apis/strata.dev/v1/namespaces/team-web/tenantpolicies/strata", ""},
 		{"GET", "/api/v1/namespaces/team-web/pods", ""},
+	},
+	{"team-api", "api"}: {
+		{"APPLY", "/api/v1/namespaces/team-api/configmaps/app", "{apiVersion: v1, kind: ConfigMap, metadata: {name: app}}"},
+		{"GET", "/apis/apps/v1/namespaces/team-api/deployments", ""},
+	},
+	{"team-api", "infra"}: {
+		{"APPLY", "/apis/pulumi.com/v1/namespaces/team-api/stacks/app", "{apiVersion: pulumi.com/v1, kind: Stack, metadata: {name: app}, spec: {stack: dev}}"},
+		{"APPLY", "/api/v1/namespaces/team-api/secrets/sql-auth", "{apiVersion: v1, kind: Secret, metadata: {name: sql-auth}}"},
+		{"APPLY", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-api/gitrepositories/shared", "{apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, metadata: {name: shared}}"},
 	},
 	{"pulumi-kubernetes-operator", "pulumi-operator"}: {
 		{"GET", "/apis/pulumi.com/v1/stacks", ""},
