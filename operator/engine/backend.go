@@ -8,9 +8,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
-const fileScheme = "file"
+const (
+	fileScheme = "file"
+
+	// halfWritten is the age from which on nobody is still writing a lock.
+	halfWritten = 5 * time.Second
+)
 
 // remoteSchemes are those of the backends that are no files of this machine. A
 // scheme that is not listed is refused: pulumi knows several spellings of file.
@@ -132,4 +138,35 @@ func (r *run) missing() bool {
 		}
 	}
 	return true
+}
+
+// dropHalfWritten removes what pulumi wrote of a lock when it was killed: a file
+// that has not yet got its name, which pulumi would take for a lock that it cannot
+// read. Nobody can be writing it: the caller's previous run of the stack is over,
+// and others write such a file within a moment.
+func (r *run) dropHalfWritten() error {
+	if !r.local {
+		return nil
+	}
+	root, err := os.OpenRoot(r.BackendFolder)
+	if err != nil {
+		return fmt.Errorf("look for locks of stack %q: %w", r.Stack, err)
+	}
+	defer root.Close()
+	name := r.Stack[strings.LastIndexByte(r.Stack, '/')+1:]
+	dir := filepath.Join(r.stateFolder, ".pulumi", "locks", "organization", r.Project, name)
+	left, err := fs.ReadDir(root.FS(), filepath.ToSlash(dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look for locks of stack %q: %w", r.Stack, err)
+	}
+	for _, entry := range left {
+		info, err := entry.Info()
+		if err != nil || filepath.Ext(entry.Name()) != ".tmp" || time.Since(info.ModTime()) < halfWritten {
+			continue
+		}
+		if err := root.Remove(filepath.Join(dir, entry.Name())); err != nil {
+			return fmt.Errorf("remove a half-written lock of stack %q: %w", r.Stack, err)
+		}
+	}
+	return nil
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/operator/engine"
@@ -249,5 +251,52 @@ func TestOnlyAnOwnStaleLockIsRemoved(t *testing.T) {
 				t.Errorf("message %q does not say who holds the lock", failure.Message)
 			}
 		})
+	}
+}
+
+func TestHalfWrittenLockOfAKilledRunDoesNotStopTheNext(t *testing.T) {
+	f := newFixture(t)
+	f.mustRun(t, f.request(""))
+	locks := filepath.Join(f.backend, ".pulumi", "locks", "organization", "shop", "dev")
+	if err := os.MkdirAll(locks, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	half := filepath.Join(locks, "0.json.18a1.tmp")
+	if err := os.WriteFile(half, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(half, before, before); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.run(t, f.request("")); err == nil {
+		t.Error("a run took away what it cannot know to be its own")
+	}
+	req := f.request("")
+	req.Interrupted = true
+	f.mustRun(t, req)
+}
+
+func TestCleanEndsWhatAKilledProcessLeft(t *testing.T) {
+	f := newFixture(t)
+	dir := filepath.Join(f.WorkDir, "run-1")
+	if err := os.MkdirAll(filepath.Join(dir, "home"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	left := exec.Command("sleep", "1000")
+	left.Env = []string{"HOME=" + filepath.Join(dir, "home")}
+	if err := left.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- left.Wait() }()
+	if err := f.Clean(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err == nil {
+		t.Error("the process ended by itself")
+	}
+	if entries, err := os.ReadDir(f.WorkDir); err != nil || len(entries) > 0 {
+		t.Errorf("%v are left (%v)", entries, err)
 	}
 }

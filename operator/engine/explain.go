@@ -33,8 +33,8 @@ var advice = []struct {
 	{regexp.MustCompile(`^(resource passed as Provider was not a provider resource).*$`), "$1: name one of a type that begins with pulumi:providers:"},
 	{regexp.MustCompile(`resource "urn:[^"]*" was not successfully (created|updated|deleted) by the Kubernetes API server: `), ""},
 	{regexp.MustCompile(`^waiting for RPCs: rpc error: code = \w+ desc = `), ""},
-	{regexp.MustCompile("(kubernetes:config:kubeconfig`-? ?).*$"), "${1}: it is no kubeconfig"},
-	{regexp.MustCompile(`Did you forget to escape \$ in your shell\?`), "name a resource that the stack has"},
+	{regexp.MustCompile("(failed to parse kubeconfig data) in `kubernetes:config:kubeconfig`.*$"), "$1: it is no kubeconfig"},
+	{regexp.MustCompile(`^(Target .* could not be found in the stack)\..*$`), "$1: name a resource that it has"},
 	{regexp.MustCompile(`^error reading from server: EOF$`), "a part of Pulumi ended in the middle of the run: look for a resource that is read by get and is not there, or run it again"},
 }
 

@@ -58,6 +58,9 @@ type operation struct {
 // Objects whose ID follows from their inputs are taken into the state and then
 // read: those that are not there leave it again. Others are reported.
 func (r *run) recover(ctx context.Context) error {
+	if err := r.dropHalfWritten(); err != nil {
+		return err
+	}
 	state, err := r.export(ctx)
 	if reasonOf(err) == StackMissing {
 		return nil
