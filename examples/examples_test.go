@@ -1,12 +1,23 @@
-// Package examples_test checks the manifests of examples/ against the types of their kinds and what a hop gives a team.
+// Package examples_test checks the repositories of examples/: against the types of their kinds, against what a hop gives a
+// team and allows it, and on a platform.
 package examples_test
 
 import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
+	fluxkustomize "github.com/fluxcd/pkg/kustomize"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resource"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
@@ -14,102 +25,271 @@ import (
 	operatorv1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// wordpress is the content of examples/wordpress, decoded strictly.
-type wordpress struct {
-	program    operatorv1.Program
-	stack      operatorv1.Stack
-	deployment appsv1.Deployment
-	service    corev1.Service
+// examples are the folders, each of which a team's repository may hold, and the Stacks in them.
+var examples = map[string][]string{
+	"wordpress":       {"wordpress-infra"},
+	"project-in-git":  {"wordpress-infra"},
+	"shared-database": {"shop-database", "shop-reports"},
 }
 
-func load(t *testing.T) wordpress {
+func TestEveryFolderIsAnExampleWithAReadMe(t *testing.T) {
+	found, err := filepath.Glob("*/kustomization.yaml")
+	if err != nil || len(found) != len(examples) {
+		t.Errorf("there are %v: %v", found, err)
+	}
+	for folder := range examples {
+		if _, err := os.Stat(filepath.Join(folder, "README.md")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// repository is what Flux applies of an example, decoded strictly.
+type repository struct {
+	resources   []*resource.Resource
+	programs    map[string]operatorv1.Program
+	stacks      map[string]operatorv1.Stack
+	deployments map[string]appsv1.Deployment
+	services    map[string]corev1.Service
+	claims      map[string]corev1.PersistentVolumeClaim
+}
+
+func load(t *testing.T, folder string) repository {
 	t.Helper()
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), "wordpress")
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var app wordpress
-	kinds := map[string]any{
-		"Program": &app.program, "Stack": &app.stack, "Deployment": &app.deployment, "Service": &app.service,
+	r := repository{
+		resources: built.Resources(),
+		programs:  map[string]operatorv1.Program{}, stacks: map[string]operatorv1.Stack{},
+		deployments: map[string]appsv1.Deployment{}, services: map[string]corev1.Service{},
+		claims: map[string]corev1.PersistentVolumeClaim{},
 	}
-	for _, object := range built.Resources() {
+	kinds := map[string]func(*testing.T, *resource.Resource){
+		"Program": into(r.programs), "Stack": into(r.stacks), "Deployment": into(r.deployments),
+		"Service": into(r.services), "PersistentVolumeClaim": into(r.claims),
+	}
+	for _, object := range r.resources {
+		if kinds[object.GetKind()] == nil {
+			t.Fatalf("%s: a %s is not expected", folder, object.GetKind())
+		}
+		kinds[object.GetKind()](t, object)
+		if object.GetNamespace() != "" {
+			t.Errorf("%s names a namespace: that is for the hop to say", object.CurId())
+		}
+	}
+	return r
+}
+
+// into decodes an object and keeps it by its name.
+func into[T any](all map[string]T) func(*testing.T, *resource.Resource) {
+	return func(t *testing.T, object *resource.Resource) {
+		t.Helper()
 		content, err := object.AsYAML()
 		if err != nil {
 			t.Fatal(err)
 		}
-		into, known := kinds[object.GetKind()]
-		if !known {
-			t.Fatalf("a %s is not expected", object.GetKind())
-		}
-		if err := yaml.UnmarshalStrict(content, into); err != nil {
+		var decoded T
+		if err := yaml.UnmarshalStrict(content, &decoded); err != nil {
 			t.Errorf("%s: %v", object.CurId(), err)
 		}
-		if object.GetNamespace() != "" {
-			t.Errorf("%s names a namespace: that is for the hop to say", object.CurId())
-		}
-		delete(kinds, object.GetKind())
+		all[object.GetName()] = decoded
 	}
-	for kind := range kinds {
-		t.Errorf("there is no %s", kind)
-	}
-	return app
 }
 
-func TestTheStackRunsTheProgramInTheTeamsContext(t *testing.T) {
-	app := load(t)
-	spec := app.stack.Spec
-	if spec.ProgramRef == nil || spec.ProgramRef.Name != app.program.Name {
-		t.Errorf("the Stack runs %v", spec.ProgramRef)
+func TestStacksRunInTheTeamsContext(t *testing.T) {
+	for folder, names := range examples {
+		r := load(t, folder)
+		if got := slices.Sorted(maps.Keys(r.stacks)); !slices.Equal(got, names) {
+			t.Errorf("%s: Stacks are %v, want %v", folder, got, names)
+		}
+		for name, stack := range r.stacks {
+			spec := stack.Spec
+			if spec.ServiceAccountName != "web" || !spec.DestroyOnFinalize {
+				t.Errorf("%s runs as %q and is destroyed with its object: %v", name, spec.ServiceAccountName, spec.DestroyOnFinalize)
+			}
+			for _, key := range []string{
+				handoff.KeyBackendURL, handoff.KeyPassphrase, handoff.KeyGoogleCredentials, handoff.KeyGoogleProject, handoff.KeyGoogleRegion,
+			} {
+				ref, found := spec.EnvRefs[key]
+				if !found || ref.Secret == nil || ref.Secret.Name != handoff.TenantName || ref.Secret.Key != key || ref.Secret.Namespace != "" {
+					t.Errorf("%s: %s does not come from the team's context", name, key)
+				}
+			}
+			declared := configuration(t, folder, r, spec)
+			if got := slices.Sorted(maps.Keys(spec.ConfigRef)); !slices.Equal(got, declared) {
+				t.Errorf("%s: the Stack sets %v, the program declares %v", name, got, declared)
+			}
+		}
 	}
-	if spec.ServiceAccountName != "web" || !spec.DestroyOnFinalize {
-		t.Errorf("the Stack runs as %q and is destroyed with its object: %v", spec.ServiceAccountName, spec.DestroyOnFinalize)
+}
+
+// configuration lists what the program of a Stack wants to be told.
+func configuration(t *testing.T, folder string, r repository, spec operatorv1.StackSpec) []string {
+	t.Helper()
+	if spec.ProgramRef != nil {
+		program, found := r.programs[spec.ProgramRef.Name]
+		if !found {
+			t.Fatalf("%s: there is no Program %s", folder, spec.ProgramRef.Name)
+		}
+		return slices.Sorted(maps.Keys(program.Program.Configuration))
 	}
-	for _, key := range []string{
-		handoff.KeyBackendURL, handoff.KeyPassphrase, handoff.KeyGoogleCredentials, handoff.KeyGoogleProject, handoff.KeyGoogleRegion,
+	if ref := spec.FluxSource.SourceRef; ref.Kind != "GitRepository" || ref.Name != "web" {
+		t.Errorf("%s: the project comes from %+v, not from the team's own repository", folder, ref)
+	}
+	return slices.Sorted(maps.Keys(project(t, filepath.Join(folder, spec.FluxSource.Dir)).Config))
+}
+
+// pulumiProject is a Pulumi.yaml.
+type pulumiProject struct {
+	Name      string                           `json:"name"`
+	Runtime   string                           `json:"runtime"`
+	Config    map[string]struct{ Type string } `json:"config"`
+	Variables map[string]any                   `json:"variables"`
+	Resources map[string]any                   `json:"resources"`
+	Outputs   map[string]any                   `json:"outputs"`
+}
+
+func project(t *testing.T, folder string) pulumiProject {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(folder, "Pulumi.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p pulumiProject
+	if err := yaml.UnmarshalStrict(content, &p); err != nil {
+		t.Fatalf("%s: %v", folder, err)
+	}
+	return p
+}
+
+// TestTheProjectInGitIsTheProgramOfWordPress holds what the page for app teams says: that one takes the other's place.
+func TestTheProjectInGitIsTheProgramOfWordPress(t *testing.T) {
+	program := load(t, "wordpress").programs["wordpress-infra"]
+	p := project(t, "project-in-git/infra")
+	if p.Name != program.Name || p.Runtime != "yaml" {
+		t.Errorf("the project is %s, of runtime %s", p.Name, p.Runtime)
+	}
+	for part, got := range map[string][2]any{
+		"variables": {p.Variables, program.Program.Variables}, "resources": {p.Resources, program.Program.Resources},
+		"outputs": {p.Outputs, program.Program.Outputs},
 	} {
-		ref, found := spec.EnvRefs[key]
-		if !found || ref.Secret == nil || ref.Secret.Name != handoff.TenantName || ref.Secret.Key != key || ref.Secret.Namespace != "" {
-			t.Errorf("%s does not come from the team's context", key)
+		if !reflect.DeepEqual(plain(t, got[0]), plain(t, got[1])) {
+			t.Errorf("%s differ", part)
 		}
 	}
-	if got := spec.ConfigRef["instance"]; got.Name != handoff.TenantName || got.Key != handoff.KeyInstance {
-		t.Errorf("the instance comes from %+v", got)
+}
+
+// plain is a value as JSON has it.
+func plain(t *testing.T, value any) (decoded any) {
+	t.Helper()
+	content, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(content, &decoded)
 	}
-	for key := range spec.ConfigRef {
-		if _, declared := app.program.Program.Configuration[key]; !declared {
-			t.Errorf("the Program does not declare %s", key)
-		}
+	if err != nil {
+		t.Fatal(err)
 	}
+	return decoded
 }
 
 func TestTheDeploymentReadsWhatTheProgramWrites(t *testing.T) {
-	app := load(t)
-	secret, found := app.program.Program.Resources["sql-auth"]
-	if !found || secret.Type != "kubernetes:core/v1:Secret" {
-		t.Fatal("the Program makes no Secret sql-auth")
-	}
+	app := load(t, "wordpress")
 	var keys map[string]string
-	if err := yaml.Unmarshal(secret.Properties["stringData"].Raw, &keys); err != nil {
+	if err := yaml.Unmarshal(app.programs["wordpress-infra"].Program.Resources["sql-auth"].Properties["stringData"].Raw, &keys); err != nil {
 		t.Fatal(err)
 	}
-	if len(keys) != 5 {
-		t.Errorf("keys of sql-auth are %v, want username, password, host, port and database", keys)
-	}
-	read := 0
-	for _, variable := range app.deployment.Spec.Template.Spec.Containers[0].Env {
-		if variable.ValueFrom == nil {
-			continue
+	deployment := app.deployments["wordpress"]
+	pod := deployment.Spec.Template.Spec
+	read := []string{"host", "port"} // for those who reach the instance without the proxy
+	for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
+		for _, variable := range container.Env {
+			if variable.ValueFrom == nil {
+				continue
+			}
+			switch ref := variable.ValueFrom.SecretKeyRef; ref.Name {
+			case "sql-auth":
+				read = append(read, ref.Key)
+			case handoff.TenantName:
+				if ref.Key != handoff.KeyGoogleCredentials {
+					t.Errorf("%s reads %s of the team's context", variable.Name, ref.Key)
+				}
+			default:
+				t.Errorf("%s reads %s, which nobody makes", variable.Name, ref.Name)
+			}
 		}
-		ref := variable.ValueFrom.SecretKeyRef
-		if _, written := keys[ref.Key]; !written || ref.Name != "sql-auth" {
-			t.Errorf("%s reads key %s of %s, which nobody writes", variable.Name, ref.Key, ref.Name)
-		}
-		read++
 	}
-	if read != len(keys) {
-		t.Errorf("the Deployment reads %d keys of %d", read, len(keys))
+	slices.Sort(read)
+	if written := slices.Sorted(maps.Keys(keys)); !slices.Equal(read, written) {
+		t.Errorf("the Program writes %v, the pods read %v", written, read)
 	}
-	if app.service.Spec.Selector["app"] != app.deployment.Spec.Template.Labels["app"] {
+	if service := app.services["wordpress"]; service.Spec.Selector["app"] != deployment.Spec.Template.Labels["app"] {
 		t.Error("the Service selects other pods than the Deployment's")
+	}
+	if _, found := app.claims[pod.Volumes[0].PersistentVolumeClaim.ClaimName]; !found {
+		t.Error("nobody claims the volume")
+	}
+}
+
+// TestTheProxyIsASidecarThatWordPressReaches holds the proxy's arguments, which nothing on `local` reads, against the rest
+// of the pod.
+func TestTheProxyIsASidecarThatWordPressReaches(t *testing.T) {
+	pod := load(t, "wordpress").deployments["wordpress"].Spec.Template.Spec
+	proxy := pod.InitContainers[0]
+	if proxy.RestartPolicy == nil || *proxy.RestartPolicy != corev1.ContainerRestartPolicyAlways {
+		t.Error("the proxy is an init container that has to end")
+	}
+	flags := map[string]string{}
+	for _, arg := range proxy.Args {
+		name, value, _ := strings.Cut(arg, "=")
+		flags[name] = value
+	}
+	database := ""
+	for _, variable := range pod.Containers[0].Env {
+		if variable.Name == "WORDPRESS_DB_HOST" {
+			database = variable.Value
+		}
+	}
+	if want := flags["--address"] + ":" + flags["--port"]; database != want {
+		t.Errorf("WordPress connects to %s, the proxy listens on %s", database, want)
+	}
+	if port := proxy.Ports[0]; port.Name != "health" || flags["--http-port"] != "9801" || port.ContainerPort != 9801 || flags["--http-address"] != "0.0.0.0" {
+		t.Errorf("probes ask port %d, the proxy answers on %s", port.ContainerPort, flags["--http-port"])
+	}
+	if _, answers := flags["--health-check"]; !answers {
+		t.Error("the proxy answers no probe")
+	}
+}
+
+// TestFluxLeavesProgramsAsTheyAre substitutes as kustomize-controller does where a sync has variables: strictly, and one of
+// them with the name of a Program's own.
+func TestFluxLeavesProgramsAsTheyAre(t *testing.T) {
+	sync := unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"postBuild": map[string]any{
+		"substitute": map[string]any{"instance": "somebody-elses"},
+	}}}}
+	substitute := func(r *resource.Resource) (string, error) {
+		changed, err := fluxkustomize.SubstituteVariables(t.Context(), nil, sync, r, fluxkustomize.SubstituteWithStrict(true))
+		if err != nil || changed == nil {
+			return r.MustYaml(), err
+		}
+		return changed.MustYaml(), nil
+	}
+	for folder := range examples {
+		for _, object := range load(t, folder).resources {
+			before := object.MustYaml()
+			if after, err := substitute(object); err != nil || after != before {
+				t.Errorf("%s: %s becomes something else: %v", folder, object.CurId(), err)
+			}
+			if object.GetKind() != "Program" {
+				continue
+			}
+			if err := object.SetAnnotations(nil); err != nil {
+				t.Fatal(err)
+			}
+			if after, err := substitute(object); err == nil && !strings.Contains(after, "somebody-elses") {
+				t.Errorf("%s: %s is no proof: without its annotation nothing happens to it", folder, object.CurId())
+			}
+		}
 	}
 }
