@@ -156,14 +156,15 @@ func (s *subject) try(ctx context.Context, a attempt) error {
 	}
 	path, query, _ := strings.Cut(a.path, "?")
 	request := s.raw.Verb(method)
-	if method == "APPLY" {
+	switch {
+	case method == "APPLY":
 		request = s.raw.Verb("PATCH").SetHeader("Content-Type", "application/apply-patch+yaml").Param("fieldManager", "kustomize-controller").Param("force", "true")
-	} else if method == "PATCH" {
+	case method == "PATCH":
 		request = request.SetHeader("Content-Type", "application/merge-patch+json")
-	} else if len(body) > 0 {
+	case len(body) > 0:
 		request = request.SetHeader("Content-Type", "application/json")
 	}
-	for _, each := range strings.Split(query, "&") {
+	for each := range strings.SplitSeq(query, "&") {
 		if key, value, found := strings.Cut(each, "="); found {
 			request = request.Param(key, value)
 		}
