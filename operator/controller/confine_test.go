@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
@@ -57,7 +60,7 @@ program:
 			program: fmt.Sprintf("metadata: {name: shop}\nprogram: {outputs: {stolen: {\"fn::readFile\": %q}}}", admin),
 			want:    []string{admin, "permission denied"},
 		},
-		"as a provider's kubeconfig":      {program: fmt.Sprintf(provider, admin), want: []string{admin, "permission denied"}},
+		"as a provider's kubeconfig":      {program: fmt.Sprintf(provider, admin), want: []string{"stolen (kubernetes:core/v1:Namespace)", "kubeconfig"}},
 		"by a command that a plugin runs": {program: fmt.Sprintf(provider, "{fn::toJSON: "+command+"}"), want: []string{"/bin/cat failed"}},
 	}
 	for name, tc := range cases {
@@ -74,6 +77,9 @@ program:
 				if !strings.Contains(message, want) {
 					t.Errorf("message %q does not hold %q", message, want)
 				}
+			}
+			if err := c.Get(t.Context(), client.ObjectKey{Name: "stolen"}, &corev1.Namespace{}); !apierrors.IsNotFound(err) {
+				t.Errorf("the admin's rights were used: %v", err)
 			}
 			if strings.Contains(message, "client-key-data") {
 				t.Error("the message holds the content")

@@ -194,6 +194,10 @@ func newManager(opts Options) (manager.Manager, error) {
 	// The API server warns of the finalizer's name, which is upstream's, on every write.
 	cluster := rest.CopyConfig(opts.Config)
 	cluster.WarningHandler = rest.NoWarnings{}
+	if cluster.QPS == 0 {
+		// The API server itself is fair; a limit here would let many Stacks wait.
+		cluster.QPS = -1
+	}
 	mgr, err := manager.New(cluster, manager.Options{
 		Scheme:                  scheme,
 		Logger:                  logr.FromSlogHandler(opts.Log.Handler()),
@@ -205,6 +209,10 @@ func newManager(opts Options) (manager.Manager, error) {
 			ByObject:         map[client.Object]cache.ByObject{&v1.Stack{}: {Transform: trimStack}},
 		},
 		Controller: config.Controller{
+			// The other kind of queue can deadlock when it is shut down while a worker runs
+			// something (seen with v0.24.1): it hands an item to a worker that has left, and
+			// keeps the lock that the end of the run needs. Slots see to what matters first.
+			UsePriorityQueue: new(false),
 			// Run may be called more than once in a process.
 			SkipNameValidation: new(true),
 		},

@@ -19,9 +19,7 @@ import (
 // program only when the spec says so: what to destroy is in the stack's state.
 func (s *session) finalize(ctx context.Context) (time.Duration, error) {
 	spec, status := &s.stack.Spec, &s.stack.Status
-	destroyed := status.LastUpdate != nil && status.LastUpdate.Type == v1.DestroyType &&
-		status.LastUpdate.State == v1.SucceededStackStateMessage
-	if !spec.DestroyOnFinalize || spec.Preview || status.ProjectInfo == nil || destroyed {
+	if !spec.DestroyOnFinalize || spec.Preview || status.ProjectInfo == nil {
 		return 0, s.release(ctx)
 	}
 	req, err := s.destroyRequest(ctx)

@@ -85,9 +85,7 @@ func updateOf(spec *v1.StackSpec) v1.UpdateTemplateSpec {
 // another one: nobody would destroy them then.
 func (s *session) stays(project string, req engine.Request) error {
 	held := s.stack.Status.ProjectInfo
-	last := s.stack.Status.LastUpdate
-	destroyed := last != nil && last.Type == v1.DestroyType && last.State == v1.SucceededStackStateMessage
-	if held == nil || held.Stack == "" || destroyed {
+	if held == nil || held.Stack == "" {
 		return nil
 	}
 	now := place(cmp.Or(project, held.Name), req)

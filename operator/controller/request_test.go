@@ -28,7 +28,6 @@ func TestStackIsNotLeftForAnother(t *testing.T) {
 	cases := map[string]struct {
 		project string
 		req     engine.Request
-		last    v1.StackUpdateState
 		refused string
 	}{
 		"the same place":           {project: "shop", req: engine.Request{Stack: "dev", Backend: "gs://state"}},
@@ -37,14 +36,10 @@ func TestStackIsNotLeftForAnother(t *testing.T) {
 		"another stack":            {project: "shop", req: engine.Request{Stack: "prod", Backend: "gs://state"}, refused: "stack prod of project shop"},
 		"another backend":          {project: "shop", req: engine.Request{Stack: "dev", Backend: "gs://other"}, refused: "in gs://other"},
 		"a backend of environment": {project: "shop", req: engine.Request{Stack: "dev", Env: map[string]string{"PULUMI_BACKEND_URL": "gs://other"}}, refused: "in gs://other"},
-		"after all is destroyed": {
-			project: "cart", req: engine.Request{Stack: "dev", Backend: "gs://state"},
-			last: v1.StackUpdateState{Type: v1.DestroyType, State: v1.SucceededStackStateMessage},
-		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			stack := &v1.Stack{Status: v1.StackStatus{ProjectInfo: &held, LastUpdate: &c.last}}
+			stack := &v1.Stack{Status: v1.StackStatus{ProjectInfo: &held}}
 			err := (&session{stack: stack}).stays(c.project, c.req)
 			if c.refused == "" && err != nil {
 				t.Errorf("refused: %v", err)

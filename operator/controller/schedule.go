@@ -18,6 +18,10 @@ const (
 	// missing, where nobody tells that it has come.
 	unavailableRetry = 15 * time.Second
 
+	// sourceRetry is the wait for a source, of whose changes the operator is told but
+	// for those of a git repository.
+	sourceRetry = 30 * time.Second
+
 	// shortestResync bounds spec.resyncFrequencySeconds.
 	shortestResync = time.Minute
 

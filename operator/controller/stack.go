@@ -127,6 +127,13 @@ func (s *session) apply(ctx context.Context) (time.Duration, error) {
 	if err := validate(spec); err != nil {
 		return 0, err
 	}
+	if s.saved.Status.ObservedGeneration != s.stack.Generation && spec.ProjectRepo != "" {
+		// Others answer at once; a repository may take its time.
+		s.stack.Status.MarkReconciling(v1.ReconcilingProcessingReason, "spec.projectRepo: the commit to run is being looked up")
+		if err := s.save(ctx); err != nil {
+			return 0, err
+		}
+	}
 	prog, err := s.program(ctx)
 	if err != nil {
 		return 0, err
@@ -189,7 +196,7 @@ func (s *session) settle(wait time.Duration, err error) (time.Duration, error) {
 			s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent, stalled.message)
 			return 0, nil
 		}
-		return unavailableRetry, nil
+		return sourceRetry, nil
 	case errors.As(err, &waits):
 		s.stack.Status.MarkReconciling(v1.ReconcilingPrerequisiteNotSatisfiedReason, waits.message)
 		return 0, nil

@@ -223,6 +223,10 @@ func (s *session) succeed(current v1.CurrentStackUpdate, req engine.Request, res
 	}
 	if req.Operation == engine.Destroy {
 		status.Outputs = nil
+		if len(req.Targets) == 0 {
+			// Nothing is left that somebody would have to destroy.
+			status.ProjectInfo = nil
+		}
 		s.event(corev1.EventTypeNormal, v1.StackDestroySuccessfulEvent, "the stack's resources are destroyed"+counted(result.Changes))
 		return
 	}

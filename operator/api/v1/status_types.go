@@ -38,7 +38,7 @@ type StackStatus struct {
 	CurrentUpdate *CurrentStackUpdate `json:"currentUpdate,omitempty"`
 
 	// projectInfo says which stack of which project may hold resources, and is what
-	// destroying it takes when the program is gone.
+	// destroying it takes when the program is gone. It goes when they are destroyed.
 	// +optional
 	ProjectInfo *ProjectInfo `json:"projectInfo,omitempty"`
 }
