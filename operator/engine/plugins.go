@@ -65,7 +65,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	}
 	plugins := findPlugins(path)
 	dir := filepath.Join(root, fingerprint(plugins))
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+	if _, err = os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		err = e.fill(ctx, root, dir, plugins)
 	}
 	if err != nil {

@@ -88,3 +88,15 @@ func TestPluginOfAnotherVersionThanAskedForCounts(t *testing.T) {
 		t.Errorf("changes %v, want an object made", result.Changes)
 	}
 }
+
+func TestPluginThatDoesNotSayWhatItIsLeavesRunsAsTheyAre(t *testing.T) {
+	f := newFixture(t)
+	if err := os.WriteFile(filepath.Join(f.tools(), "pulumi-resource-broken"), []byte("#!/bin/sh\necho no port >&2\nexit 3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f.Cache = filepath.Join(t.TempDir(), "cache")
+	if err := f.Prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "plugin broken") {
+		t.Errorf("error %v, want one that names the plugin", err)
+	}
+	f.mustRun(t, f.request("outputs: {a: 1}"))
+}

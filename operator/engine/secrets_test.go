@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,12 +16,12 @@ import (
 // write, and returns what gives the number since the last time.
 func (f fixture) countCalls(t *testing.T) func() int {
 	t.Helper()
-	real, calls := filepath.Join(f.tools(), "pulumi-real"), filepath.Join(f.backend, "calls")
+	original, calls := filepath.Join(f.tools(), "pulumi-real"), filepath.Join(f.backend, "calls")
 	pulumi := filepath.Join(f.tools(), "pulumi")
-	if err := os.Rename(pulumi, real); err != nil {
+	if err := os.Rename(pulumi, original); err != nil {
 		t.Fatal(err)
 	}
-	script := fmt.Sprintf("#!/bin/sh\necho \"$@\" >>'%s'\nexec '%s' \"$@\"\n", calls, real)
+	script := fmt.Sprintf("#!/bin/sh\necho \"$@\" >>'%s'\nexec '%s' \"$@\"\n", calls, original)
 	if err := os.WriteFile(pulumi, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func (f fixture) output(t *testing.T, req engine.Request, name string) string {
 	}
 	cmd := exec.Command(filepath.Join(f.tools(), "pulumi"), "stack", "output", name, "--show-secrets", "--stack", req.Stack)
 	cmd.Dir = dir
-	cmd.Env = append(f.Env, "HOME="+dir, "PULUMI_HOME="+dir, "PULUMI_BACKEND_URL="+req.Backend, "PULUMI_SKIP_UPDATE_CHECK=true",
+	cmd.Env = append(slices.Clone(f.Env), "HOME="+dir, "PULUMI_HOME="+dir, "PULUMI_BACKEND_URL="+req.Backend, "PULUMI_SKIP_UPDATE_CHECK=true",
 		"PULUMI_CONFIG_PASSPHRASE="+req.Env["PULUMI_CONFIG_PASSPHRASE"])
 	out, err := cmd.Output()
 	if err != nil {

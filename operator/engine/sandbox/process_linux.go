@@ -31,17 +31,20 @@ func Running(pid int, name string) bool {
 // waits until they are gone. Commands start others in process groups of their own,
 // so their environment is what they have in common. Only Linux shows it.
 func Kill(home string) error {
-	for deadline := time.Now().Add(killTimeout); ; time.Sleep(time.Millisecond) {
+	deadline := time.After(killTimeout)
+	for {
 		left := using(home)
 		if len(left) == 0 {
 			return nil
 		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("processes %v of the run in %s do not end though they were killed", left, home)
-		}
 		for _, pid := range left {
 			// It may have ended by itself.
 			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		select {
+		case <-deadline:
+			return fmt.Errorf("processes %v of the run in %s do not end though they were killed", left, home)
+		case <-time.After(time.Millisecond):
 		}
 	}
 }
