@@ -169,7 +169,7 @@ func TestTheContextOfATenantIsSecretWhereItMustBe(t *testing.T) {
 	if !reflect.DeepEqual(secret.Value, want) {
 		t.Errorf("the Secret's data is %v, want %v", secret.Value, want)
 	}
-	if want := map[string]string{"project": "acme", "region": "r", "instance": "strata"}; !reflect.DeepEqual(config.Value, want) {
+	if want := map[string]string{"handoffVersion": "1", "project": "acme", "region": "r", "instance": "strata"}; !reflect.DeepEqual(config.Value, want) {
 		t.Errorf("the ConfigMap's data is %v, want %v", config.Value, want)
 	}
 }

@@ -14,8 +14,14 @@ const (
 	KeyGoogleRegion      = "GOOGLE_REGION"
 )
 
+// TenantVersion is the version of the context that a team gets from layer 2. It rises with every change that a Program
+// which reads the context would misread.
+const TenantVersion = "1"
+
 // Keys of the ConfigMap: what a team's Programs may take as configuration.
 const (
+	// KeyVersion holds TenantVersion.
+	KeyVersion  = "handoffVersion"
 	KeyProject  = "project"
 	KeyRegion   = "region"
 	KeyInstance = "instance"
@@ -48,5 +54,7 @@ func (t Tenant) SecretData() pulumi.StringMapOutput {
 
 // ConfigData is the content of the context's ConfigMap.
 func (t Tenant) ConfigData() pulumi.StringMap {
-	return pulumi.StringMap{KeyProject: t.Project, KeyRegion: t.Region, KeyInstance: t.Instance}
+	return pulumi.StringMap{
+		KeyVersion: pulumi.String(TenantVersion), KeyProject: t.Project, KeyRegion: t.Region, KeyInstance: t.Instance,
+	}
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/sql"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 // Type is the component's type token.
@@ -116,11 +118,11 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, fmt.Errorf("make Cloud SQL instance %s: %w", name, err)
 	}
 	instance := &Instance{}
-	inputs := pulumi.Map{
+	properties := pulumi.Map{
 		"name": pulumi.String(args.Name), "project": args.Project, "region": args.Region,
 		"deletionProtection": pulumi.Bool(args.protected()),
 	}
-	if err := ctx.RegisterComponentResourceV2(Type, name, inputs, instance, opts...); err != nil {
+	if err := ctx.RegisterComponentResourceV2(Type, name, properties, instance, opts...); err != nil {
 		return nil, fmt.Errorf("make Cloud SQL instance %s: %w", name, err)
 	}
 	resource, err := sql.NewDatabaseInstance(ctx, name+"-instance", &sql.DatabaseInstanceArgs{
@@ -150,8 +152,8 @@ func (a *Args) populate(ctx *pulumi.Context, name string, parent pulumi.Resource
 	opts := []pulumi.ResourceOption{pulumi.Parent(parent), pulumi.Protect(a.protected()), pulumi.DeletedWith(instance)}
 	for _, database := range a.Databases {
 		_, err := sql.NewDatabase(ctx, name+"-database-"+database.Name, &sql.DatabaseArgs{
-			Name: pulumi.String(database.Name), Instance: instance.Name, Project: optional(a.Project),
-			Charset: nonEmpty(database.Charset), Collation: nonEmpty(database.Collation),
+			Name: pulumi.String(database.Name), Instance: instance.Name, Project: inputs.Optional(a.Project),
+			Charset: inputs.NonEmpty(database.Charset), Collation: inputs.NonEmpty(database.Collation),
 		}, opts...)
 		if err != nil {
 			return err
@@ -159,7 +161,7 @@ func (a *Args) populate(ctx *pulumi.Context, name string, parent pulumi.Resource
 	}
 	for _, user := range a.Users {
 		_, err := sql.NewUser(ctx, name+"-user-"+user.Name, &sql.UserArgs{
-			Name: pulumi.String(user.Name), Host: nonEmpty(user.Host), Instance: instance.Name, Project: optional(a.Project),
+			Name: pulumi.String(user.Name), Host: inputs.NonEmpty(user.Host), Instance: instance.Name, Project: inputs.Optional(a.Project),
 			Password: pulumi.ToSecret(user.Password).(pulumi.StringOutput).ToStringPtrOutput(),
 		}, opts...)
 		if err != nil {

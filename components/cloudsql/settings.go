@@ -8,6 +8,8 @@ import (
 
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/sql"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 // What the names of versions begin with.
@@ -27,7 +29,7 @@ func (a *Args) version() string { return or(a.Version, DefaultVersion) }
 
 func (a *Args) settings() *sql.DatabaseInstanceSettingsArgs {
 	network := &sql.DatabaseInstanceSettingsIpConfigurationArgs{
-		Ipv4Enabled: pulumi.Bool(a.PrivateNetwork == nil), PrivateNetwork: optional(a.PrivateNetwork),
+		Ipv4Enabled: pulumi.Bool(a.PrivateNetwork == nil), PrivateNetwork: inputs.Optional(a.PrivateNetwork),
 	}
 	if a.RequireTLS {
 		network.SslMode = pulumi.String("ENCRYPTED_ONLY")
@@ -58,7 +60,7 @@ func (a *Args) backups() *sql.DatabaseInstanceSettingsBackupConfigurationArgs {
 	}
 	args := &sql.DatabaseInstanceSettingsBackupConfigurationArgs{
 		Enabled:   pulumi.Bool(true),
-		StartTime: nonEmpty(wanted.StartTime),
+		StartTime: inputs.NonEmpty(wanted.StartTime),
 		BackupRetentionSettings: &sql.DatabaseInstanceSettingsBackupConfigurationBackupRetentionSettingsArgs{
 			RetainedBackups: pulumi.Int(or(wanted.Retained, DefaultRetention)), RetentionUnit: pulumi.String("COUNT"),
 		},
@@ -134,19 +136,4 @@ func or[T comparable](value, fallback T) T {
 		return fallback
 	}
 	return value
-}
-
-// optional leaves an input out that is not given.
-func optional(input pulumi.StringInput) pulumi.StringPtrInput {
-	if input == nil {
-		return nil
-	}
-	return input.ToStringOutput().ToStringPtrOutput()
-}
-
-func nonEmpty(text string) pulumi.StringPtrInput {
-	if text == "" {
-		return nil
-	}
-	return pulumi.String(text)
 }

@@ -3,6 +3,8 @@ package gke
 import (
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/container"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 // cloudPlatformScope leaves it to the nodes' IAM roles what they may do; scopes are a legacy second gate.
@@ -22,8 +24,8 @@ func (a *Args) newCluster(ctx *pulumi.Context, name string, parent pulumi.Resour
 		// without touching the cluster.
 		InitialNodeCount:      pulumi.Int(1),
 		RemoveDefaultNodePool: pulumi.Bool(true),
-		Network:               optional(a.Network),
-		Subnetwork:            optional(a.Subnetwork),
+		Network:               inputs.Optional(a.Network),
+		Subnetwork:            inputs.Optional(a.Subnetwork),
 		NetworkingMode:        pulumi.String("VPC_NATIVE"),
 		// Without it NetworkPolicies are accepted and not enforced.
 		DatapathProvider:    pulumi.String("ADVANCED_DATAPATH"),
@@ -60,7 +62,7 @@ func (a *Args) setReach(args *container.ClusterArgs) {
 		args.PrivateClusterConfig = &container.ClusterPrivateClusterConfigArgs{
 			EnablePrivateNodes:    pulumi.Bool(true),
 			EnablePrivateEndpoint: pulumi.Bool(a.Private.Endpoint),
-			MasterIpv4CidrBlock:   nonEmpty(a.Private.ControlPlaneRange),
+			MasterIpv4CidrBlock:   inputs.NonEmpty(a.Private.ControlPlaneRange),
 		}
 	}
 	if len(a.AuthorizedNetworks) == 0 {
@@ -86,7 +88,7 @@ func (a *Args) newNodePool(ctx *pulumi.Context, name string, parent pulumi.Resou
 		ShieldedInstanceConfig: &container.NodePoolNodeConfigShieldedInstanceConfigArgs{
 			EnableSecureBoot: pulumi.Bool(true), EnableIntegrityMonitoring: pulumi.Bool(true),
 		},
-		ServiceAccount: optional(a.NodeServiceAccount),
+		ServiceAccount: inputs.Optional(a.NodeServiceAccount),
 	}
 	upgrade := Upgrade{MaxSurge: 1}
 	if a.Upgrade != nil {
@@ -114,19 +116,4 @@ func (a *Args) newNodePool(ctx *pulumi.Context, name string, parent pulumi.Resou
 	return container.NewNodePool(ctx, name+"-nodes", args, pulumi.Parent(parent), pulumi.Protect(a.protected()),
 		// The number to begin with means nothing later, yet a change of it would replace all nodes.
 		pulumi.IgnoreChanges([]string{"initialNodeCount"}))
-}
-
-// optional leaves an input out that is not given.
-func optional(input pulumi.StringInput) pulumi.StringPtrInput {
-	if input == nil {
-		return nil
-	}
-	return input.ToStringOutput().ToStringPtrOutput()
-}
-
-func nonEmpty(text string) pulumi.StringPtrInput {
-	if text == "" {
-		return nil
-	}
-	return pulumi.String(text)
 }
