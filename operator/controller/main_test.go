@@ -184,6 +184,7 @@ func newTeam(t *testing.T, c *cluster) *team {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "team-"}}
 	c.create(t, namespace)
 	tm := &team{cluster: c, namespace: namespace.Name, state: filepath.Join(c.backends, namespace.Name)}
+	t.Cleanup(func() { tm.abandon(t) })
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: tm.namespace, Name: name} }
 	bind := func(name, kind, role string, subject rbacv1.Subject) *rbacv1.RoleBinding {
 		return &rbacv1.RoleBinding{
@@ -204,6 +205,28 @@ func newTeam(t *testing.T, c *cluster) *team {
 		}},
 	)
 	return tm
+}
+
+// abandon lets all Stacks go as they are, so that no operator of another test has
+// them to do.
+func (tm *team) abandon(t *testing.T) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	var stacks v1.StackList
+	if err := tm.List(ctx, &stacks, client.InNamespace(tm.namespace)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range stacks.Items {
+		stack := &stacks.Items[i]
+		before := stack.DeepCopy()
+		stack.Finalizers = nil
+		if err := tm.Delete(ctx, before.DeepCopy()); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
+		if err := tm.Patch(ctx, stack, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // apply creates or changes an object from its manifest.
