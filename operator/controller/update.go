@@ -83,9 +83,13 @@ func (s *session) run(ctx context.Context, cause string, what version, req engin
 func (s *session) engineRun(ctx context.Context, req engine.Request) (*engine.Result, error) {
 	limited, cancel := context.WithTimeout(ctx, s.runTimeout)
 	defer cancel()
+	req.New = s.stack.Status.LastUpdate == nil && !req.Interrupted
 	began := time.Now()
 	result, err := s.engine.Run(limited, req)
 	s.metrics.ran(s.stack.Namespace, string(req.Operation), err, time.Since(began))
+	for _, warning := range warnings(result, err) {
+		s.event(corev1.EventTypeWarning, v1.StackUpdateInterruptedEvent, warning)
+	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return nil, &engine.Error{
 			Reason: engine.Interrupted, Operation: req.Operation, Stack: req.Stack, Err: err,
@@ -93,6 +97,18 @@ func (s *session) engineRun(ctx context.Context, req engine.Request) (*engine.Re
 		}
 	}
 	return result, err
+}
+
+// warnings returns what somebody should look at after a run, whether it failed or
+// not.
+func warnings(result *engine.Result, err error) []string {
+	if failure := (*engine.Error)(nil); errors.As(err, &failure) {
+		return failure.Warnings
+	}
+	if result == nil {
+		return nil
+	}
+	return result.Warnings
 }
 
 // begin notes what the run may leave behind before it makes anything: where that

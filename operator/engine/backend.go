@@ -14,6 +14,10 @@ import (
 const (
 	fileScheme = "file"
 
+	// defaultBackend is the one that an access token is for where nothing else is
+	// said.
+	defaultBackend = "https://api.pulumi.com"
+
 	// halfWritten is the age from which on nobody is still writing a lock.
 	halfWritten = 5 * time.Second
 )

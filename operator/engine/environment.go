@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -39,19 +40,19 @@ func (e *Engine) environment(dir, backend string, req Request) ([]string, error)
 		// Makes --event-log known.
 		"PULUMI_DEBUG_COMMANDS=true",
 	)
-	if backend != "" {
-		env = append(env, "PULUMI_BACKEND_URL="+backend)
-	}
+	// Without an address here the one in a fetched project would count.
+	env = append(env, "PULUMI_BACKEND_URL="+cmp.Or(backend, defaultBackend))
 	if req.Kubeconfig != nil {
 		env = append(env, "KUBECONFIG="+filepath.Join(dir, kubeconfigFile))
 	}
 	return env, nil
 }
 
-// reserved tells the variables that decide what is executed and as whom.
+// reserved tells the variables that decide what is executed and as whom. Those for
+// debugging would let a run use the plugins of another one, with its identity.
 func reserved(name string) bool {
 	switch name {
-	case "PATH", "HOME", "TMPDIR", "KUBECONFIG", "PULUMI_HOME":
+	case "PATH", "HOME", "TMPDIR", "KUBECONFIG", "PULUMI_HOME", "PULUMI_DEBUG_PROVIDERS", "PULUMI_DEBUG_LANGUAGES":
 		return true
 	}
 	return strings.HasPrefix(name, "LD_") || name == "" || strings.ContainsAny(name, "=\x00")

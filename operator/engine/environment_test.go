@@ -35,6 +35,13 @@ func TestEnvironmentIsBuiltFromNothing(t *testing.T) {
 	}
 }
 
+func TestBackendOfAFetchedProjectDoesNotCount(t *testing.T) {
+	env, err := (&Engine{}).environment("/run", "", Request{Env: map[string]string{"PULUMI_ACCESS_TOKEN": "x"}})
+	if got := sandbox.Value(env, "PULUMI_BACKEND_URL"); err != nil || got != defaultBackend {
+		t.Errorf("backend %q (%v), want %s", got, err, defaultBackend)
+	}
+}
+
 func TestDescribeNamesResourceAndCause(t *testing.T) {
 	const urn = "urn:pulumi:dev::shop::gcp:sql/database:Database::orders"
 	diag := func(urn, severity, message string) event {

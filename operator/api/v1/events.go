@@ -18,6 +18,11 @@ const (
 	// StackUpdateFailureEvent warns that an update failed.
 	StackUpdateFailureEvent = "StackUpdateFailure"
 
+	// StackUpdateInterruptedEvent warns of a resource whose creation was cut off by
+	// the end of the operator or of pulumi: it says whether what is there was taken
+	// over, or that somebody has to look for it.
+	StackUpdateInterruptedEvent = "StackUpdateInterrupted"
+
 	// StackUpdateConflictEvent warns that another update holds the stack's lock.
 	StackUpdateConflictEvent = "StackUpdateConflictDetected"
 
