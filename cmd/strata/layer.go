@@ -79,18 +79,10 @@ func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 			}
 			result := layerResult{Layer: args[0], Operation: op.verb, Changes: map[string]int{}}
 			show := progress.New(io.err)
-			switch {
-			case op.destructive && !p.Made(args[0]):
+			if op.destructive && !p.Made(args[0]) {
 				show.Note("layer %s was never made in this home", args[0])
-			case op.destructive && !yes:
-				if err := confirm(io, "Destroy layer "+args[0]+"?"); err != nil {
-					return err
-				}
-				fallthrough
-			default:
-				if err := runLayer(command.Context(), p, show, op, &result); err != nil {
-					return err
-				}
+			} else if err := confirmAndRun(command.Context(), io, p, show, op, yes, &result); err != nil {
+				return err
 			}
 			if !asJSON {
 				return nil
@@ -104,6 +96,15 @@ func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 		command.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	}
 	return command
+}
+
+func confirmAndRun(ctx context.Context, io streams, p *local.Platform, show *progress.Reporter, op layerOperation, yes bool, result *layerResult) error {
+	if op.destructive && !yes {
+		if err := confirm(io, "Destroy layer "+result.Layer+"?"); err != nil {
+			return err
+		}
+	}
+	return runLayer(ctx, p, show, op, result)
 }
 
 // runLayer does an operation on the layer of the result, and completes that. It shows each resource that is turned to: on
