@@ -41,7 +41,7 @@ func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string,
 	if err == nil {
 		return log, nil
 	}
-	failure := &Error{Operation: r.Operation, Stack: r.Stack, Log: log}
+	failure := &Error{Operation: r.Operation, Stack: r.Stack, Log: log, raw: out.String()}
 	failure.classify(ctx, err)
 	return log, failure
 }

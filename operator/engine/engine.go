@@ -331,7 +331,7 @@ func (r *run) operate(ctx context.Context) (*Result, error) {
 // pluginMissing tells whether pulumi did not find a plugin.
 func pluginMissing(err error) bool {
 	failure := asError(err)
-	return failure != nil && strings.Contains(failure.Log, "no resource plugin")
+	return failure != nil && strings.Contains(failure.raw, "no resource plugin")
 }
 
 func (r *run) mayCreate() bool {
@@ -344,7 +344,7 @@ func (r *run) createStack(ctx context.Context) error {
 		args = append(args, "--secrets-provider", r.SecretsProvider)
 	}
 	_, err := r.pulumi(ctx, nil, args...)
-	if failure := asError(err); failure != nil && strings.Contains(failure.Log, "already exists") {
+	if failure := asError(err); failure != nil && strings.Contains(failure.raw, "already exists") {
 		return nil
 	}
 	return err

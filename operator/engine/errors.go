@@ -61,6 +61,10 @@ type Error struct {
 	// Warnings are those of [Result].
 	Warnings []string
 
+	// raw is Log with the secrets in it: one may be a word by which the failure is
+	// told, such as the host in a lock.
+	raw string
+
 	// Err is the cause where there is one besides pulumi's own failure.
 	Err error
 }
@@ -105,7 +109,7 @@ func (e *Error) classify(ctx context.Context, err error) {
 		e.Reason, e.Message = Interrupted, fmt.Sprintf("pulumi was killed (%v)", exit)
 	case exit.ExitCode() == exitStackMissing:
 		e.Reason = StackMissing
-	case strings.Contains(e.Log, "the stack is currently locked by"), strings.Contains(e.Log, "Another update is currently in progress"):
+	case strings.Contains(e.raw, "the stack is currently locked by"), strings.Contains(e.raw, "Another update is currently in progress"):
 		e.Reason = Locked
 		e.Message = "another update holds the stack's lock" + e.holders() + "; wait for it, or run pulumi cancel if it is gone"
 	}
@@ -137,7 +141,7 @@ func (e *Error) holders() string {
 // no more.
 func staleLocks(failed error) bool {
 	host, err := os.Hostname()
-	matches := lock.FindAllStringSubmatch(asError(failed).Log, -1)
+	matches := lock.FindAllStringSubmatch(asError(failed).raw, -1)
 	if err != nil || len(matches) == 0 {
 		return false
 	}
