@@ -1,0 +1,344 @@
+// Package canary looks for the secrets of a platform in all that it writes.
+package canary
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/strata-platform/strata/internal/local/gitserver"
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/test/stratatest"
+)
+
+func TestMain(m *testing.M) { os.Exit(stratatest.Main(m)) }
+
+// allowed are the files of a home that hold secrets in plain text, as patterns of paths within it, each with the reason.
+// Nobody but their owner may read them.
+var allowed = []struct{ pattern, reason string }{
+	{"credentials/*", "the home's own credentials"},
+	{"kubernetes/*.kubeconfig", "kubeconfigs, with their keys"},
+	{"kubernetes/teams/*", "the teams' kubeconfigs"},
+	{"kubernetes/pki/*", "keys of the control plane"},
+	{"google/store.db", "what the emulated Google Cloud itself knows: the engineer's login, and the certificates that its clusters issued"},
+	{"kubernetes/etcd/*", "the cluster's Secrets, which Kubernetes keeps as they are unless it is told to encrypt them"},
+}
+
+// canaries are the secrets to look for, by what they are.
+type canaries map[string]string
+
+func (c canaries) add(name, secret string) {
+	if len(secret) < 8 {
+		panic(fmt.Sprintf("the secret %s is too short to be looked for: %d characters", name, len(secret)))
+	}
+	c[name] = secret
+}
+
+// forms are how a secret may be written: as it is, in base64, quoted in JSON, escaped in a URL.
+func forms(secret string) []string {
+	quoted, _ := json.Marshal(secret)
+	all := []string{secret, string(quoted[1 : len(quoted)-1]), url.QueryEscape(secret)}
+	// In base64 a text reads in three ways, by where it begins. What its neighbours decide is cut off.
+	for shift := range 3 {
+		code := base64.StdEncoding.EncodeToString(append(make([]byte, shift), secret...))
+		all = append(all, code[(shift*8+5)/6:(shift+len(secret))*8/6])
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// find names the secrets that a text holds.
+func (c canaries) find(text []byte) []string {
+	var found []string
+	for name, secret := range c {
+		if slices.ContainsFunc(forms(secret), func(form string) bool { return bytes.Contains(text, []byte(form)) }) {
+			found = append(found, name)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+func TestSecretsAreFoundHoweverTheyAreWritten(t *testing.T) {
+	c := canaries{"key": "-----BEGIN KEY-----\nabc/def+ghi\n"}
+	for _, text := range []string{
+		c["key"], `{"key": "-----BEGIN KEY-----\nabc/def+ghi\n"}`,
+		base64.StdEncoding.EncodeToString([]byte("x" + c["key"] + "yz")), base64.StdEncoding.EncodeToString([]byte("user:" + c["key"])),
+		"https://user:" + url.QueryEscape(c["key"]) + "@example.com",
+	} {
+		if len(c.find([]byte(text))) == 0 {
+			t.Errorf("not found in %q", text)
+		}
+	}
+	if found := c.find([]byte("-----BEGIN KEY-----\nabc")); found != nil {
+		t.Errorf("found %v", found)
+	}
+}
+
+// TestSecretsAreNowhereInPlainText carries a platform through its life and looks for its secrets in everything that it
+// leaves on the way.
+func TestSecretsAreNowhereInPlainText(t *testing.T) {
+	p := stratatest.NewWithTools(t)
+	watched := watchArguments(t, p)
+	said := map[string][]byte{}
+	say := func(args ...string) {
+		t.Helper()
+		command := p.Command(t.Context(), args...)
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("strata %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		said[strings.Join(args, " ")] = out
+	}
+	say("up")
+	say("status")
+	say("status", "-o", "json")
+	say("local", "status", "-o", "json")
+	for _, layer := range []string{"bootstrap", "platform"} {
+		say("layer", "preview", layer)
+		say("layer", "preview", layer, "-o", "json")
+		say("layer", "up", layer, "-o", "json")
+		say("layer", "outputs", layer)
+		say("layer", "outputs", layer, "-o", "json")
+	}
+	secrets := secretsOf(t, p)
+	t.Logf("looking for %d secrets", len(secrets))
+
+	for name, out := range said {
+		for _, secret := range secrets.find(out) {
+			t.Errorf("`strata %s` prints %s", name, secret)
+		}
+	}
+	secrets.searchHome(t, p.Home)
+	secrets.searchRepositories(t, p.Home)
+	for line := range watched() {
+		for _, secret := range secrets.find([]byte(line)) {
+			program, _, _ := strings.Cut(line, "\x00")
+			t.Errorf("a process of %s had %s in its arguments", program, secret)
+		}
+	}
+	for pid, process := range p.Processes() {
+		info, err := os.Stat(fmt.Sprintf("/proc/%d/environ", pid))
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("others can read the environment of %s: %s", process.Line, info.Mode())
+		}
+	}
+}
+
+// secretsOf are the secrets that a platform has made.
+func secretsOf(t *testing.T, p *stratatest.Platform) canaries {
+	t.Helper()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := home.At(p.Home)
+	check(err)
+	c := canaries{}
+	for _, name := range []string{"passphrase", supervisor.GitSecret} {
+		secret, err := h.Secret(name)
+		check(err)
+		c.add("the home's secret "+name, secret)
+	}
+	git, err := h.Secret(supervisor.GitSecret)
+	check(err)
+	for _, account := range []string{gitserver.Engineer, "fleet", "web", gitserver.Reader("fleet"), gitserver.Reader("platform"), gitserver.Reader("web")} {
+		c.add("the Git password of "+account, gitserver.Password(git, account))
+	}
+	kubeconfig, err := clientcmd.LoadFromFile(h.AdminKubeconfig())
+	check(err)
+	for name, user := range kubeconfig.AuthInfos {
+		c.add("the key of the kubeconfig's user "+name, string(user.ClientKeyData))
+	}
+	var engineer map[string]string
+	raw, err := os.ReadFile(h.EngineerCredentials())
+	check(err)
+	check(json.Unmarshal(raw, &engineer))
+	c.add("the engineer's Google token", engineer["refresh_token"])
+
+	var outputs struct {
+		Kubeconfig string `json:"kubeconfig"`
+	}
+	out := p.Run("layer", "outputs", "bootstrap", "--show-secrets", "-o", "json")
+	check(json.Unmarshal(out, &outputs))
+	handed, err := clientcmd.Load([]byte(outputs.Kubeconfig))
+	check(err)
+	for name, user := range handed.AuthInfos {
+		c.add("the key of the handed-over user "+name, string(user.ClientKeyData))
+	}
+	for name, key := range privateKeys(out) {
+		c.add("the private key "+name, key)
+	}
+	database, err := p.Kubernetes().CoreV1().Secrets("team-web").Get(t.Context(), "sql-auth", metav1.GetOptions{})
+	check(err)
+	c.add("the password of the team's database", string(database.Data["password"]))
+	team, err := p.Kubernetes().CoreV1().Secrets("team-web").Get(t.Context(), "strata-context", metav1.GetOptions{})
+	check(err)
+	for name, value := range team.Data {
+		if strings.Contains(name, "PASSPHRASE") {
+			c.add("the team's "+name, string(value))
+		}
+	}
+	return c
+}
+
+// privateKeys finds the private keys of Google accounts in the layer's outputs, wherever they are.
+func privateKeys(outputs []byte) map[string]string {
+	found := map[string]string{}
+	var walk func(any)
+	walk = func(value any) {
+		switch value := value.(type) {
+		case map[string]any:
+			if key, ok := value["private_key"].(string); ok {
+				found[fmt.Sprint(value["client_email"])] = key
+			}
+			for _, v := range value {
+				walk(v)
+			}
+		case string:
+			var inner map[string]any
+			if json.Unmarshal([]byte(value), &inner) == nil {
+				walk(inner)
+			}
+		}
+	}
+	var all any
+	_ = json.Unmarshal(outputs, &all)
+	walk(all)
+	return found
+}
+
+// searchHome looks into every file of the home. What is allowed to hold secrets must be for its owner only.
+func (c canaries) searchHome(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return nil //nolint:nilerr // What goes away meanwhile holds nothing.
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return nil //nolint:nilerr // as above
+		}
+		found := c.find(raw)
+		if len(found) == 0 {
+			return nil
+		}
+		name, _ := filepath.Rel(dir, path)
+		reason := reasonFor(name)
+		if reason == "" {
+			t.Errorf("%s holds %s", name, strings.Join(found, ", "))
+			return nil
+		}
+		if private, err := onlyOwner(dir, path); err != nil || !private {
+			t.Errorf("%s (%s) holds %s, and others can read it (%v)", name, reason, strings.Join(found, ", "), err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func reasonFor(name string) string {
+	for _, a := range allowed {
+		prefix, below := strings.CutSuffix(a.pattern, "*")
+		if ok, _ := filepath.Match(a.pattern, name); ok || below && strings.HasPrefix(name, prefix) {
+			return a.reason
+		}
+	}
+	return ""
+}
+
+// onlyOwner tells whether nobody but its owner can read a file: by the mode of its own, or of a folder above it up to the
+// home.
+func onlyOwner(home, path string) (bool, error) {
+	for {
+		info, err := os.Stat(path)
+		if err != nil {
+			return false, err
+		}
+		if info.Mode().Perm()&0o077 == 0 {
+			return true, nil
+		}
+		if path == home {
+			return false, nil
+		}
+		path = filepath.Dir(path)
+	}
+}
+
+// searchRepositories looks into every object of every Git repository, those that no branch holds among them.
+func (c canaries) searchRepositories(t *testing.T, dir string) {
+	t.Helper()
+	h, err := home.At(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	repositories, _ := filepath.Glob(filepath.Join(h.Git(), "*.git"))
+	if len(repositories) < 3 {
+		t.Fatalf("there are only the repositories %v", repositories)
+	}
+	for _, repository := range repositories {
+		command := exec.CommandContext(t.Context(), "git", "-C", repository, "cat-file", "--batch", "--batch-all-objects")
+		command.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0="+repository)
+		objects, err := command.Output()
+		if err != nil {
+			t.Fatalf("read the objects of %s: %v", repository, err)
+		}
+		for _, secret := range c.find(objects) {
+			t.Errorf("the repository %s holds %s", filepath.Base(repository), secret)
+		}
+	}
+}
+
+// watchEvery is how often the arguments of the platform's processes are looked at: more often than any of them is run.
+const watchEvery = 5 * time.Millisecond
+
+// watchArguments notes the arguments of all the platform's processes, and of git, until the returned function is called.
+func watchArguments(t *testing.T, p *stratatest.Platform) func() map[string]bool {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	seen := map[string]bool{}
+	var group sync.WaitGroup
+	group.Go(func() {
+		known := map[string]bool{}
+		for ticker := time.NewTicker(watchEvery); ctx.Err() == nil; <-ticker.C {
+			entries, _ := os.ReadDir("/proc")
+			for _, entry := range entries {
+				name := entry.Name()
+				if name[0] < '0' || name[0] > '9' || known[name] {
+					continue
+				}
+				line, _ := os.ReadFile(filepath.Join("/proc", name, "cmdline"))
+				program, _, _ := strings.Cut(string(line), "\x00")
+				if strings.Contains(string(line), p.Home) || filepath.Base(program) == "git" || filepath.Base(program) == "pulumi" {
+					seen[string(line)] = true
+					known[name] = true
+				}
+			}
+		}
+	})
+	return func() map[string]bool {
+		cancel()
+		group.Wait()
+		return seen
+	}
+}
