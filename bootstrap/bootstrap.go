@@ -15,9 +15,6 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// nodeRole is what a node needs in order to report logs and metrics, and no more.
-const nodeRole = "roles/container.defaultNodeServiceAccount"
-
 // Program is the layer's Pulumi program. Its configuration is Config.
 func Program(ctx *pulumi.Context) error {
 	var config Config
@@ -67,7 +64,7 @@ func newCluster(ctx *pulumi.Context, config Config, opts ...pulumi.ResourceOptio
 		AccountID:   config.ClusterName + "-nodes",
 		DisplayName: "Nodes of cluster " + config.ClusterName,
 		Project:     pulumi.String(config.Project),
-		Roles:       []string{nodeRole},
+		Roles:       []string{gke.NodeRole},
 	}, opts...)
 	if err != nil {
 		return nil, err

@@ -2,11 +2,11 @@
 //
 //	cluster, err := gke.New(ctx, "strata", &gke.Args{
 //		Name: "strata", Project: pulumi.String("acme-dev"), Location: pulumi.String("europe-west1"), NodeCount: 1,
-//		NodeServiceAccount: nodes.Email,
 //	})
 //	// cluster.Kubeconfig is a secret
 //
-// The cluster is VPC-native, follows a release channel, has shielded nodes and a Workload Identity pool, and is
+// The cluster is VPC-native, follows a release channel, has shielded nodes that run under an account of their own with the
+// rights that nodes need and no more, and a Workload Identity pool, and is
 // protected against deletion unless told otherwise. The protection is the provider's for the cluster and the engine's
 // for cluster and node pool: without the latter a destroy would first take the nodes away, and fail at the cluster
 // after that.
@@ -31,6 +31,14 @@ const (
 	DefaultMachineType = "e2-standard-4"
 	// DefaultReleaseChannel is the channel when Args name none.
 	DefaultReleaseChannel = "REGULAR"
+
+	// NodeRole is what a node needs in order to report logs and metrics, and no more.
+	NodeRole = "roles/container.defaultNodeServiceAccount"
+
+	// maxName leaves room for what the nodes' account is called by within the 30 characters of an account's id.
+	maxName = 30 - len(nodeSuffix)
+
+	nodeSuffix = "-nodes"
 )
 
 // Channels returns the release channels that a cluster can follow.
@@ -55,7 +63,8 @@ type Args struct {
 	// MachineType is the nodes' machine; empty means DefaultMachineType.
 	MachineType string
 	// NodeServiceAccount is the e-mail of the account under which the nodes run, those of Google's own first pool
-	// included. Nil means the project's default account, which usually may do far more than a node needs.
+	// included. Nil means that New makes one, called as the cluster with -nodes behind, that has NodeRole only. The
+	// project's default account, which usually may do far more than a node needs, is never used.
 	NodeServiceAccount pulumi.StringInput
 
 	// ReleaseChannel decides when versions arrive, one of Channels; empty means DefaultReleaseChannel.
@@ -135,11 +144,15 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err := ctx.RegisterComponentResourceV2(Type, name, inputs, cluster, opts...); err != nil {
 		return nil, fmt.Errorf("make GKE cluster %s: %w", name, err)
 	}
-	resource, err := args.newCluster(ctx, name, cluster)
+	nodes, err := args.nodeAccount(ctx, name, cluster)
 	if err != nil {
 		return nil, fmt.Errorf("make GKE cluster %s: %w", name, err)
 	}
-	pool, err := args.newNodePool(ctx, name, cluster, resource)
+	resource, err := args.newCluster(ctx, name, cluster, nodes)
+	if err != nil {
+		return nil, fmt.Errorf("make GKE cluster %s: %w", name, err)
+	}
+	pool, err := args.newNodePool(ctx, name, cluster, resource, nodes)
 	if err != nil {
 		return nil, fmt.Errorf("make the nodes of GKE cluster %s: %w", name, err)
 	}
@@ -198,6 +211,8 @@ func (a *Args) check() error {
 	refuse(a.Project == nil, "project must be given")
 	refuse(a.Location == nil, "location must be given")
 	refuse(a.NodeCount < 1, "node count is %d: at least 1 is needed", a.NodeCount)
+	refuse(a.NodeServiceAccount == nil && len(a.Name) > maxName,
+		"name %q has more than %d characters, too many for an account of the nodes: give one", a.Name, maxName)
 	refuse(a.ReleaseChannel != "" && !slices.Contains(Channels(), a.ReleaseChannel),
 		"release channel %q is none of %s", a.ReleaseChannel, strings.Join(Channels(), ", "))
 	refuse(a.Subnetwork != nil && a.Network == nil, "a subnetwork is given without its network")

@@ -15,6 +15,8 @@ import (
 const (
 	clusterType = "gcp:container/cluster:Cluster"
 	poolType    = "gcp:container/nodePool:NodePool"
+	accountType = "gcp:serviceaccount/account:Account"
+	memberType  = "gcp:projects/iAMMember:IAMMember"
 )
 
 // withCertificate is the kubeconfig of a cluster that issues a client certificate and listens on a port of its own.
@@ -72,6 +74,9 @@ func encoded(text string) resource.PropertyValue {
 // serving answers as a cluster with that endpoint; cert and key may be empty.
 func serving(endpoint, cert, key string) *pulumitest.Engine {
 	return &pulumitest.Engine{Outputs: map[string]func(pulumi.MockResourceArgs) resource.PropertyMap{
+		accountType: func(args pulumi.MockResourceArgs) resource.PropertyMap {
+			return resource.PropertyMap{"email": resource.NewProperty(args.Inputs["accountId"].StringValue() + "@acme.iam.gserviceaccount.com")}
+		},
 		clusterType: func(args pulumi.MockResourceArgs) resource.PropertyMap {
 			auth := args.Inputs["masterAuth"].ObjectValue().Copy()
 			auth["clusterCaCertificate"] = encoded("ca")
@@ -156,6 +161,31 @@ func TestAClusterOnGoogleCloudIsProtectedAndReachedThroughThePlugin(t *testing.T
 	}
 	if output := engine.Output(t, "workloadPool"); output.Value != "acme.svc.id.goog" {
 		t.Errorf("workload pool is %v", output.Value)
+	}
+}
+
+func TestNodesRunUnderAnAccountThatMayDoWhatNodesNeed(t *testing.T) {
+	engine := serving("203.0.113.7", "", "")
+	if err := run(engine, given()); err != nil {
+		t.Fatal(err)
+	}
+	const email = "strata-nodes@acme.iam.gserviceaccount.com"
+	for _, nodes := range []pulumitest.Resource{engine.Get(t, clusterType, "strata-cluster"), engine.Get(t, poolType, "strata-nodes")} {
+		if got, _ := pulumitest.Plain(t, nodes.Inputs, "nodeConfig.serviceAccount"); got != email {
+			t.Errorf("nodes of %s run as %v", nodes.Name, got)
+		}
+	}
+	members := engine.OfType(memberType)
+	if len(members) != 1 {
+		t.Fatalf("the account has %d roles, want one", len(members))
+	}
+	for property, want := range map[string]string{"role": "roles/container.defaultNodeServiceAccount", "member": "serviceAccount:" + email} {
+		if got, _ := pulumitest.Plain(t, members[0].Inputs, property); got != want {
+			t.Errorf("%s is %v, want %s", property, got, want)
+		}
+	}
+	if !engine.Get(t, accountType, "strata-nodes-account").Protect {
+		t.Error("a destroy that fails at the cluster would take the nodes' account away")
 	}
 }
 
@@ -248,6 +278,7 @@ func TestAPrivateClusterScalesByItself(t *testing.T) {
 
 func TestAnImpossibleClusterIsRefused(t *testing.T) {
 	for want, edit := range map[string]func(*gke.Args){
+		"too many for an account of the nodes":    func(a *gke.Args) { a.Name = "strata-in-the-north-of-europe" },
 		"between 3 and 2 nodes is impossible":     func(a *gke.Args) { a.Autoscaling = &gke.Autoscaling{Min: 3, Max: 2} },
 		"node count 1 is outside":                 func(a *gke.Args) { a.Autoscaling = &gke.Autoscaling{Min: 2, Max: 5} },
 		"one of them must be above zero":          func(a *gke.Args) { a.Upgrade = &gke.Upgrade{} },

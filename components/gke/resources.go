@@ -4,13 +4,31 @@ import (
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/container"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/components/identity"
 	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 // cloudPlatformScope leaves it to the nodes' IAM roles what they may do; scopes are a legacy second gate.
 const cloudPlatformScope = "https://www.googleapis.com/auth/cloud-platform"
 
-func (a *Args) newCluster(ctx *pulumi.Context, name string, parent pulumi.Resource) (*container.Cluster, error) {
+// nodeAccount is the account under which the nodes run.
+func (a *Args) nodeAccount(ctx *pulumi.Context, name string, parent pulumi.Resource) (pulumi.StringPtrInput, error) {
+	if a.NodeServiceAccount != nil {
+		return inputs.Optional(a.NodeServiceAccount), nil
+	}
+	nodes, err := identity.New(ctx, name+nodeSuffix, &identity.Args{
+		AccountID:   a.Name + nodeSuffix,
+		DisplayName: "Nodes of cluster " + a.Name,
+		Project:     a.Project,
+		Roles:       []string{NodeRole},
+	}, pulumi.Parent(parent), pulumi.Protect(a.protected()))
+	if err != nil {
+		return nil, err
+	}
+	return nodes.Email.ToStringPtrOutput(), nil
+}
+
+func (a *Args) newCluster(ctx *pulumi.Context, name string, parent pulumi.Resource, nodes pulumi.StringPtrInput) (*container.Cluster, error) {
 	channel := a.ReleaseChannel
 	if channel == "" {
 		channel = DefaultReleaseChannel
@@ -40,14 +58,11 @@ func (a *Args) newCluster(ctx *pulumi.Context, name string, parent pulumi.Resour
 				IssueClientCertificate: pulumi.Bool(a.IssueClientCertificate),
 			},
 		},
-	}
-	if a.NodeServiceAccount != nil {
 		// The first pool runs for minutes only, but a project whose default account is deleted or powerless could not make
 		// it at all.
-		args.NodeConfig = &container.ClusterNodeConfigArgs{
-			ServiceAccount: a.NodeServiceAccount.ToStringOutput().ToStringPtrOutput(),
-			OauthScopes:    pulumi.ToStringArray([]string{cloudPlatformScope}),
-		}
+		NodeConfig: &container.ClusterNodeConfigArgs{
+			ServiceAccount: nodes, OauthScopes: pulumi.ToStringArray([]string{cloudPlatformScope}),
+		},
 	}
 	a.setReach(args)
 	return container.NewCluster(ctx, name+"-cluster", args, pulumi.Parent(parent), pulumi.Protect(a.protected()),
@@ -75,7 +90,9 @@ func (a *Args) setReach(args *container.ClusterArgs) {
 	args.MasterAuthorizedNetworksConfig = &container.ClusterMasterAuthorizedNetworksConfigArgs{CidrBlocks: blocks}
 }
 
-func (a *Args) newNodePool(ctx *pulumi.Context, name string, parent pulumi.Resource, cluster *container.Cluster) (*container.NodePool, error) {
+func (a *Args) newNodePool(
+	ctx *pulumi.Context, name string, parent pulumi.Resource, cluster *container.Cluster, account pulumi.StringPtrInput,
+) (*container.NodePool, error) {
 	machine := a.MachineType
 	if machine == "" {
 		machine = DefaultMachineType
@@ -88,7 +105,7 @@ func (a *Args) newNodePool(ctx *pulumi.Context, name string, parent pulumi.Resou
 		ShieldedInstanceConfig: &container.NodePoolNodeConfigShieldedInstanceConfigArgs{
 			EnableSecureBoot: pulumi.Bool(true), EnableIntegrityMonitoring: pulumi.Bool(true),
 		},
-		ServiceAccount: inputs.Optional(a.NodeServiceAccount),
+		ServiceAccount: account,
 	}
 	upgrade := Upgrade{MaxSurge: 1}
 	if a.Upgrade != nil {
