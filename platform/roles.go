@@ -72,13 +72,17 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 		RoleOperator: {
 			allow("pulumi.com", look, "stacks", "programs"),
 		},
-		RoleOperatorTenant: append(reports(),
+		RoleOperatorTenant: {
+			// A Stack's finalizer, and what became of it and of its Program.
+			allow("pulumi.com", []string{"patch"}, "stacks", "stacks/status", "programs/status"),
+			// An event that comes again is counted by a patch.
+			allow("events.k8s.io", []string{"create", "patch"}, "events"),
 			// What a Stack refers to, and when that changes.
 			allow("", look, "secrets", "configmaps"),
 			allow("source.toolkit.fluxcd.io", look, sources...),
 			// A Stack runs as the account that it names, with a token of its own.
 			allow("", []string{"create"}, "serviceaccounts/token"),
-		),
+		},
 		RoleTeam:          slices.Concat(workloads, stacks[:1]),
 		RoleTeamWorkloads: workloads,
 		RoleTeamStacks:    stacks,
@@ -114,7 +118,7 @@ func UpstreamClusterRoles() map[string][]rbac.PolicyRule {
 	return roles
 }
 
-// reports is what an operator of either kind says of Stacks and Programs.
+// reports is what it takes upstream to say what became of Stacks and Programs.
 func reports() []rbac.PolicyRule {
 	return []rbac.PolicyRule{
 		allow("pulumi.com", []string{"patch", "update"}, "stacks", "programs"),
