@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -75,8 +76,9 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// findPlugins returns the plugins on a path by the names of their packages: the
-// first one of each, by the file that it is a link to.
+// findPlugins returns the plugins on a path by the names of their packages, the
+// first one of each. Links are kept as they are: an executable may be several
+// plugins, by the name that it is started by.
 func findPlugins(path string) map[string]string {
 	found := map[string]string{}
 	for _, dir := range filepath.SplitList(path) {
@@ -90,9 +92,7 @@ func findPlugins(path string) map[string]string {
 			if _, err := sandbox.LookPath(filepath.Base(file), dir); err != nil || found[name] != "" {
 				continue
 			}
-			if target, err := filepath.EvalSymlinks(file); err == nil {
-				found[name] = target
-			}
+			found[name] = file
 		}
 	}
 	return found
@@ -102,8 +102,12 @@ func findPlugins(path string) map[string]string {
 func fingerprint(plugins map[string]string) string {
 	hash := sha256.New()
 	for _, name := range sortedKeys(plugins) {
-		if info, err := os.Stat(plugins[name]); err == nil {
-			fmt.Fprintf(hash, "%s %s %d %d\n", name, plugins[name], info.Size(), info.ModTime().UnixNano())
+		target, err := filepath.EvalSymlinks(plugins[name])
+		if err != nil {
+			continue
+		}
+		if info, err := os.Stat(target); err == nil {
+			fmt.Fprintf(hash, "%s %s %s %d %d\n", name, plugins[name], target, info.Size(), info.ModTime().UnixNano())
 		}
 	}
 	return fmt.Sprintf("%x", hash.Sum(nil)[:8])
@@ -131,6 +135,8 @@ func (e *Engine) fill(ctx context.Context, root, dir string, plugins map[string]
 			return fmt.Errorf("plugin %s: %w", name, err)
 		}
 	}
+	// Schemas are large, and of no use in this process any more.
+	debug.FreeOSMemory()
 	return os.Rename(made, dir)
 }
 

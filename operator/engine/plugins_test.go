@@ -28,15 +28,18 @@ func TestPreparedPluginIsStartedOncePerRun(t *testing.T) {
 	f.mustRun(t, req)
 
 	// A plugin that counts its starts where a run may write, and tries to write where
-	// it may not.
+	// it may not. Its file may be several plugins, by the name that it is started by.
 	f.Cache = filepath.Join(t.TempDir(), "cache")
 	starts, evil := filepath.Join(f.backend, "starts"), filepath.Join(f.Cache, "evil")
 	plugin, counted := filepath.Join(f.tools(), "pulumi-resource-kubernetes"), filepath.Join(f.tools(), "pulumi-counted")
-	script := fmt.Sprintf("#!/bin/sh\necho start 2>/dev/null >>'%s'\necho 2>/dev/null >'%s'\nexec '%s' \"$@\"\n", starts, evil, counted)
+	script := fmt.Sprintf("#!/bin/sh\ncase $0 in */pulumi-resource-kubernetes) ;; *) exit 3;; esac\necho start 2>/dev/null >>'%s'\necho 2>/dev/null >'%s'\nexec '%s' \"$@\"\n", starts, evil, counted)
 	if err := os.Rename(plugin, counted); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(plugin, []byte(script), 0o700); err != nil {
+	if err := os.WriteFile(filepath.Join(f.tools(), "pulumi-several"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("pulumi-several", plugin); err != nil {
 		t.Fatal(err)
 	}
 	count := func() int {
