@@ -36,7 +36,7 @@ The cluster is taken from KUBECONFIG or, in a pod, from the pod's service accoun
 	flags.DurationVar(&opts.RunTimeout, "run-timeout", 0, "how long a run may take before it is stopped in good order (default: 1h)")
 	flags.StringVar(&opts.Namespace, "namespace", "", "the operator's own namespace, in whose Secrets it keeps what destroying the Stacks takes; empty keeps nothing")
 	flags.StringSliceVar(&opts.PassEnv, "pass-env", []string{"PATH"}, "names of the operator's environment variables that every run gets; may hold wildcards")
-	flags.StringVar(&opts.WorkDir, "work-dir", "", "folder for the folders of runs and nothing else (default: a new one for temporary files)")
+	flags.StringVar(&opts.WorkDir, "work-dir", "", "folder for the folders of runs and nothing else (default: one among temporary files: what a killed operator left there is ended and removed)")
 	flags.StringVar(&opts.FileBackendRoot, "file-backend-root", os.Getenv(controller.FileBackendRootVariable),
 		"folder for the state of Stacks with a file:// backend, one folder per namespace; empty refuses them; when not given, $"+controller.FileBackendRootVariable+" counts")
 	return cmd

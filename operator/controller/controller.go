@@ -109,10 +109,12 @@ func Run(ctx context.Context, opts Options) error {
 		return err
 	}
 	if opts.WorkDir == "" {
-		if opts.WorkDir, err = os.MkdirTemp("", "pulumi-operator-"); err != nil {
-			return fmt.Errorf("make folder for runs: %w", err)
+		dir, release, err := engine.TakeWorkDir(os.TempDir())
+		if err != nil {
+			return err
 		}
-		defer os.RemoveAll(opts.WorkDir)
+		defer release()
+		opts.WorkDir = dir
 	}
 	runner := &engine.Engine{WorkDir: opts.WorkDir, Env: env, Cache: filepath.Join(opts.WorkDir, "cache")}
 	if err := runner.Clean(); err != nil {

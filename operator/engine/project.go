@@ -135,7 +135,8 @@ func move(from, to string) error {
 
 // readProject reads the project's file in a folder below root.
 func readProject(root *os.Root, dir string) (*project, error) {
-	dir = path.Clean(filepath.ToSlash(dir))
+	// As upstream does, a path from the root of the source is taken for what is meant.
+	dir = path.Clean(strings.TrimLeft(filepath.ToSlash(dir), "/"))
 	if !filepath.IsLocal(filepath.FromSlash(dir)) {
 		return nil, fmt.Errorf("its folder %q is no path within the source: give one relative to its root", dir)
 	}

@@ -56,7 +56,7 @@ config: {size: {type: integer}, color: {type: string}, mode: {type: string}}
 outputs: {size: "${size}", color: "${color}", mode: "${mode}", shared: {fn::readFile: ../../shared/text}}
 `,
 		"shared/text": "for all",
-	}, "app")
+	}, "/app/")
 	req.Config = map[string]json.RawMessage{"size": json.RawMessage("2")}
 	result := f.mustRun(t, req)
 	for name, want := range map[string]string{"size": "2", "color": `"red"`, "mode": `"fast"`, "shared": `"for all"`} {
@@ -108,7 +108,7 @@ func TestProjectsThatCannotRun(t *testing.T) {
 		"no project":                    {tree{"README": ""}, "", engine.ProjectInvalid, "it has no Pulumi.yaml at its root"},
 		"no project in the folder":      {tree{"Pulumi.yaml": project}, "app", engine.ProjectInvalid, "it has no Pulumi.yaml in its folder app"},
 		"a folder that leads out":       {tree{"Pulumi.yaml": project}, "../x", engine.ProjectInvalid, `its folder "../x" is no path within the source`},
-		"a folder that is absolute":     {tree{"Pulumi.yaml": project}, "/etc", engine.ProjectInvalid, `its folder "/etc" is no path within the source`},
+		"a folder that is absolute":     {tree{"Pulumi.yaml": project}, "/etc", engine.ProjectInvalid, "it has no Pulumi.yaml in its folder etc"},
 		"a folder that is a link out":   {tree{"app": "-> " + filepath.Dir(outside)}, "app", engine.ProjectInvalid, "its app/Pulumi.json cannot be read"},
 		"a project that is a link out":  {tree{"Pulumi.yaml": "-> " + outside}, "", engine.ProjectInvalid, "its Pulumi.yaml cannot be read"},
 		"a project that is a folder":    {tree{"Pulumi.yaml/x": ""}, "", engine.ProjectInvalid, "it is no file"},
