@@ -14,26 +14,27 @@ import (
 type FluxBootstrapGit struct {
 	pulumi.CustomResourceState
 
-	ClusterDomain         pulumi.StringOutput      `pulumi:"clusterDomain"`
-	Components            pulumi.StringArrayOutput `pulumi:"components"`
-	ComponentsExtras      pulumi.StringArrayOutput `pulumi:"componentsExtras"`
-	DisableSecretCreation pulumi.BoolPtrOutput     `pulumi:"disableSecretCreation"`
-	ImagePullSecret       pulumi.StringPtrOutput   `pulumi:"imagePullSecret"`
-	Interval              pulumi.StringOutput      `pulumi:"interval"`
-	KustomizationOverride pulumi.StringPtrOutput   `pulumi:"kustomizationOverride"`
-	LogLevel              pulumi.StringOutput      `pulumi:"logLevel"`
-	Namespace             pulumi.StringOutput      `pulumi:"namespace"`
-	NetworkPolicy         pulumi.BoolOutput        `pulumi:"networkPolicy"`
-	Path                  pulumi.StringPtrOutput   `pulumi:"path"`
-	RecurseSubmodules     pulumi.BoolPtrOutput     `pulumi:"recurseSubmodules"`
-	Registry              pulumi.StringOutput      `pulumi:"registry"`
-	SecretName            pulumi.StringOutput      `pulumi:"secretName"`
-	TolerationKeys        pulumi.StringArrayOutput `pulumi:"tolerationKeys"`
-	Version               pulumi.StringOutput      `pulumi:"version"`
-	WatchAllNamespaces    pulumi.BoolOutput        `pulumi:"watchAllNamespaces"`
-	DeleteGitManifests    pulumi.BoolPtrOutput     `pulumi:"deleteGitManifests"`
-	EmbeddedManifests     pulumi.BoolPtrOutput     `pulumi:"embeddedManifests"`
-	KeepNamespace         pulumi.BoolPtrOutput     `pulumi:"keepNamespace"`
+	ClusterDomain         pulumi.StringOutput               `pulumi:"clusterDomain"`
+	Components            pulumi.StringArrayOutput          `pulumi:"components"`
+	ComponentsExtras      pulumi.StringArrayOutput          `pulumi:"componentsExtras"`
+	DisableSecretCreation pulumi.BoolPtrOutput              `pulumi:"disableSecretCreation"`
+	ImagePullSecret       pulumi.StringPtrOutput            `pulumi:"imagePullSecret"`
+	Interval              pulumi.StringOutput               `pulumi:"interval"`
+	KustomizationOverride pulumi.StringPtrOutput            `pulumi:"kustomizationOverride"`
+	LogLevel              pulumi.StringOutput               `pulumi:"logLevel"`
+	Namespace             pulumi.StringOutput               `pulumi:"namespace"`
+	NetworkPolicy         pulumi.BoolOutput                 `pulumi:"networkPolicy"`
+	Path                  pulumi.StringPtrOutput            `pulumi:"path"`
+	RecurseSubmodules     pulumi.BoolPtrOutput              `pulumi:"recurseSubmodules"`
+	Registry              pulumi.StringOutput               `pulumi:"registry"`
+	SecretName            pulumi.StringOutput               `pulumi:"secretName"`
+	Timeouts              FluxBootstrapGitTimeoutsPtrOutput `pulumi:"timeouts"`
+	TolerationKeys        pulumi.StringArrayOutput          `pulumi:"tolerationKeys"`
+	Version               pulumi.StringOutput               `pulumi:"version"`
+	WatchAllNamespaces    pulumi.BoolOutput                 `pulumi:"watchAllNamespaces"`
+	DeleteGitManifests    pulumi.BoolPtrOutput              `pulumi:"deleteGitManifests"`
+	EmbeddedManifests     pulumi.BoolPtrOutput              `pulumi:"embeddedManifests"`
+	KeepNamespace         pulumi.BoolPtrOutput              `pulumi:"keepNamespace"`
 
 	// RepositoryFiles are the files that the provider wrote to the repository, by path.
 	RepositoryFiles pulumi.StringMapOutput `pulumi:"repositoryFiles"`
@@ -142,6 +143,16 @@ type FluxBootstrapGitTimeouts struct {
 	Read   *string `pulumi:"read"`
 	Update *string `pulumi:"update"`
 	Delete *string `pulumi:"delete"`
+}
+
+// FluxBootstrapGitTimeoutsPtrOutput is an output of FluxBootstrapGitTimeouts, nil where none were given.
+//
+//nolint:revive // the type's published name
+type FluxBootstrapGitTimeoutsPtrOutput struct{ *pulumi.OutputState }
+
+// ElementType implements pulumi.Output.
+func (FluxBootstrapGitTimeoutsPtrOutput) ElementType() reflect.Type {
+	return reflect.TypeFor[*FluxBootstrapGitTimeouts]()
 }
 
 // FluxBootstrapGitTimeoutsArgs are durations such as "30s" or "2h45m".
