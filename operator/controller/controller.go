@@ -74,8 +74,8 @@ type Options struct {
 	PassEnv []string
 
 	// WorkDir holds the folders of runs and nothing else: what a killed operator
-	// left there is removed at the start. A new folder for temporary files when
-	// empty.
+	// left there is ended and removed at the start. When empty, a folder for
+	// temporary files that no living process uses.
 	WorkDir string
 
 	// FileBackendRoot holds the state of Stacks with a file backend: those of a
