@@ -3,7 +3,10 @@ package platform_test
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -115,5 +118,34 @@ func TestThePagesExampleOfATeamIsValid(t *testing.T) {
 	}
 	if got := file.Teams[0].StackAccounts(); !slices.Equal(got, []string{"infra"}) {
 		t.Errorf("Stacks run as %q", got)
+	}
+}
+
+// TestThePageNamesTestsThatExist keeps "proven how" true.
+func TestThePageNamesTestsThatExist(t *testing.T) {
+	page, err := os.ReadFile(hopsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(string(page), -1)
+	if len(named) == 0 {
+		t.Fatalf("%s names no test", hopsPage)
+	}
+	var tests strings.Builder
+	err = filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		tests.Write(content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range named {
+		if !strings.Contains(tests.String(), "func "+name[1]+"(") {
+			t.Errorf("%s names %s, which is not there", hopsPage, name[1])
+		}
 	}
 }

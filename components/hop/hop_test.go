@@ -19,6 +19,7 @@ const (
 	secretType        = "kubernetes:core/v1:Secret"
 	accountPatchType  = "kubernetes:core/v1:ServiceAccountPatch"
 	policyType        = "kubernetes:strata.dev/v1:TenantPolicy"
+	receiverType      = "kubernetes:notification.toolkit.fluxcd.io/v1:Receiver"
 	reviewersType     = "kubernetes:rbac.authorization.k8s.io/v1:ClusterRoleBinding"
 	configMapType     = "kubernetes:core/v1:ConfigMap"
 	accountType       = "kubernetes:core/v1:ServiceAccount"
@@ -93,6 +94,44 @@ func TestAHopIsOneComponentOnTheGivenCluster(t *testing.T) {
 		if got := engine.Output(t, name).Value; got != want {
 			t.Errorf("%s is %v, want %s", name, got, want)
 		}
+	}
+}
+
+func TestEveryChildHasItsURN(t *testing.T) {
+	engine, args := newEngine(), given()
+	args.Operator.Workspaces, args.Source.Webhook = true, true
+	args.Source.Username, args.Source.Password = "web", "canary-read"
+	args.Accounts = []hop.Account{{Name: "infra", Roles: []string{"strata:team-stacks", "strata:team-sources"}, Path: "./infra"}}
+	if err := run(engine, args); err != nil {
+		t.Fatal(err)
+	}
+	const source, sync, receiver = "strata:components:FluxSource", "strata:components:FluxSync", "strata:components:FluxReceiver"
+	own := func(kind, name string) string { return hop.Type + "$" + kind + "::" + name }
+	within := func(component, kind, name string) string { return own(component+"$"+kind, name) }
+	want := []string{
+		hop.Type + "::web",
+		own(namespaceType, "web-namespace"), own(quotaType, "web-quota"), own(limitsType, "web-limits"),
+		own(networkType, "web-network"), own(networkType, "web-workspaces"), own(reviewersType, "web-reviewers"),
+		own(accountType, "web-account"), own(accountType, "web-account-infra"), own(accountPatchType, "web-default-account"),
+		own(roleBindingType, "web-team"), own(roleBindingType, "web-operator"),
+		own(roleBindingType, "web-account-infra"), own(roleBindingType, "web-account-infra-team-sources"),
+		own(passwordType, "web-passphrase"), own(secretType, "web-context"), own(configMapType, "web-config"), own(policyType, "web-policy"),
+		own(source, "web-source"), within(source, sourceType, "web-source-repository"), within(source, secretType, "web-source-credentials"),
+		own(sync, "web-sync"), within(sync, kustomizationType, "web-sync-kustomization"),
+		own(sync, "web-sync-infra"), within(sync, kustomizationType, "web-sync-infra-kustomization"),
+		own(receiver, "web-receiver"), within(receiver, receiverType, "web-receiver-receiver"),
+		within(receiver, secretType, "web-receiver-token"), within(receiver, passwordType, "web-receiver-secret"),
+	}
+	var got []string
+	for _, r := range engine.All() {
+		if !strings.HasPrefix(r.Type, "pulumi:") {
+			got = append(got, strings.TrimPrefix(r.URN, "urn:pulumi:dev::proj::"))
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("URNs are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

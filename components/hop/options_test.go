@@ -205,7 +205,7 @@ func TestAWebhookIsMadeWhereItIsWanted(t *testing.T) {
 		if err := run(engine, args); err != nil {
 			t.Fatal(err)
 		}
-		if made := len(engine.OfType("kubernetes:notification.toolkit.fluxcd.io/v1:Receiver")); (made == 1) != wanted {
+		if made := len(engine.OfType(receiverType)); (made == 1) != wanted {
 			t.Errorf("%d Receivers, wanted: %v", made, wanted)
 		}
 	}
