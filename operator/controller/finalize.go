@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -100,6 +101,7 @@ func (s *session) addProgram(ctx context.Context, req *engine.Request) (revision
 		return prog.revision, nil
 	}
 	req.Program, req.Source, req.Path = prog.content, prog.source, prog.path
+	req.Secrets = append(slices.Clone(req.Secrets), s.refs.used...)
 	return prog.revision, nil
 }
 

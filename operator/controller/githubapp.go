@@ -14,8 +14,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"strings"
+	"sync"
 	"time"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
@@ -37,11 +40,50 @@ func (s *session) githubApp(ctx context.Context, app *v1.GitHubAppAuth) (source.
 	if err != nil {
 		return source.GitAuth{}, err
 	}
-	token, err := githubToken(ctx, githubAPI, id, installation, key)
+	token, err := s.github.get([]string{id, installation, key}, time.Now(), func() (string, error) {
+		return githubToken(ctx, githubAPI, id, installation, key)
+	})
 	if err != nil {
 		return source.GitAuth{}, unavailable("spec.gitAuth.githubApp: %v", err)
 	}
+	s.refs.used = append(s.refs.used, token)
 	return source.GitAuth{Token: token}, nil
+}
+
+// githubTokenLife is how long a token is used again: it lives an hour, and a fetch
+// takes its time.
+const githubTokenLife = 50 * time.Minute
+
+// githubTokens keeps the tokens that are in use: a Stack looks at its source more
+// often than GitHub gives tokens.
+type githubTokens struct {
+	mu     sync.Mutex
+	tokens map[string]githubEntry
+}
+
+type githubEntry struct {
+	token string
+	until time.Time
+}
+
+// get returns the token that was got for the same credentials, or gets one.
+func (g *githubTokens) get(credentials []string, now time.Time, get func() (string, error)) (string, error) {
+	key := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(credentials, "\x00"))))
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	maps.DeleteFunc(g.tokens, func(_ string, entry githubEntry) bool { return now.After(entry.until) })
+	if entry, ok := g.tokens[key]; ok {
+		return entry.token, nil
+	}
+	token, err := get()
+	if err != nil {
+		return "", err
+	}
+	if g.tokens == nil {
+		g.tokens = map[string]githubEntry{}
+	}
+	g.tokens[key] = githubEntry{token, now.Add(githubTokenLife)}
+	return token, nil
 }
 
 // githubToken asks GitHub at the address api for a token of an installation.

@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestGitHubAppsKeyIsExchangedForAToken(t *testing.T) {
@@ -53,5 +54,26 @@ func TestGitHubAppsKeyIsExchangedForAToken(t *testing.T) {
 				t.Errorf("error %v, want one about %q", err, c.want)
 			}
 		})
+	}
+}
+
+func TestGitHubIsAskedForATokenOnceInItsLife(t *testing.T) {
+	var tokens githubTokens
+	asked := 0
+	get := func() (string, error) {
+		asked++
+		return fmt.Sprint("token-", asked), nil
+	}
+	now := time.Now()
+	for _, step := range []struct {
+		key  string
+		at   time.Duration
+		want string
+	}{
+		{"a", 0, "token-1"}, {"a", time.Minute, "token-1"}, {"b", time.Minute, "token-2"}, {"a", githubTokenLife + time.Second, "token-3"},
+	} {
+		if got, err := tokens.get([]string{step.key}, now.Add(step.at), get); err != nil || got != step.want {
+			t.Errorf("for %s after %v: %s (%v), want %s", step.key, step.at, got, err, step.want)
+		}
 	}
 }

@@ -37,6 +37,7 @@ type stackReconciler struct {
 	dependents *dependents
 	records    *records
 	metrics    *metricSet
+	github     githubTokens
 
 	// backends is the root of file backends, empty where there are none.
 	backends string
