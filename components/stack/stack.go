@@ -63,7 +63,7 @@ type Args struct {
 	SecretEnv pulumi.StringMap
 
 	// NoWait goes on as soon as the objects exist. Otherwise New waits until the operator has run what they say, and fails
-	// where the operator fails.
+	// where that has not succeeded within Timeout: the Ready condition of the Stack says why.
 	NoWait bool
 	// Timeout is how long to wait at most, as a duration such as 15m; empty means DefaultTimeout.
 	Timeout string
