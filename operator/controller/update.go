@@ -59,9 +59,6 @@ func (s *session) run(ctx context.Context, cause string, what version, req engin
 	if req.Operation == engine.Destroy && nothingToDestroy(err, s.stack.Status.LastUpdate) {
 		result, err = &engine.Result{}, nil
 	}
-	for _, warning := range warningsOf(result, err) {
-		s.event(corev1.EventTypeWarning, v1.StackUpdateWarningEvent, warning)
-	}
 	if refused := (*refusal)(nil); errors.As(err, &refused) {
 		s.stack.Status.CurrentUpdate = cutOff
 		return 0, refused.error
@@ -112,17 +109,6 @@ func warnings(result *engine.Result, err error) []string {
 		return nil
 	}
 	return result.Warnings
-}
-
-// warningsOf returns what somebody should look at after a run.
-func warningsOf(result *engine.Result, err error) []string {
-	if failure := (*engine.Error)(nil); errors.As(err, &failure) {
-		return failure.Warnings
-	}
-	if result != nil {
-		return result.Warnings
-	}
-	return nil
 }
 
 // begin notes what the run may leave behind before it makes anything: where that

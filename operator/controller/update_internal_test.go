@@ -13,14 +13,14 @@ import (
 func TestWarningsOfARunAreNotLost(t *testing.T) {
 	want := []string{"look at the bucket"}
 	for name, got := range map[string][]string{
-		"that succeeded": warningsOf(&engine.Result{Warnings: want}, nil),
-		"that failed":    warningsOf(nil, fmt.Errorf("run: %w", &engine.Error{Warnings: want})),
+		"that succeeded": warnings(&engine.Result{Warnings: want}, nil),
+		"that failed":    warnings(nil, fmt.Errorf("run: %w", &engine.Error{Warnings: want})),
 	} {
 		if !slices.Equal(got, want) {
 			t.Errorf("of a run %s: %v", name, got)
 		}
 	}
-	if got := warningsOf(nil, errors.New("x")); got != nil {
+	if got := warnings(nil, errors.New("x")); got != nil {
 		t.Errorf("of a run that never began: %v", got)
 	}
 }

@@ -26,10 +26,6 @@ const (
 	// StackUpdateConflictEvent warns that another update holds the stack's lock.
 	StackUpdateConflictEvent = "StackUpdateConflictDetected"
 
-	// StackUpdateWarningEvent warns of what somebody should look at after an update,
-	// for example a resource that an interrupted one may have left.
-	StackUpdateWarningEvent = "StackUpdateWarning"
-
 	// StackDestroySuccessfulEvent says that the stack's resources are destroyed.
 	StackDestroySuccessfulEvent = "StackDestroyed"
 )
