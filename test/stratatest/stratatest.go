@@ -107,6 +107,20 @@ func NewWithTools(t testing.TB) *Platform {
 	return p
 }
 
+// Executable is the strata command as `make build` makes it, for those who need no platform. It lies there until the
+// package's tests have ended. Under -short it skips the test.
+func Executable(t testing.TB) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs the toolchain")
+	}
+	command, err := build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return command.executable
+}
+
 // build builds strata as `make build` does, once.
 func build(ctx context.Context) (command, error) {
 	built.Lock()

@@ -1,0 +1,278 @@
+package operator_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+)
+
+const (
+	// killRounds is how many rounds every test run has.
+	killRounds = 20
+
+	// killStacks is how many Stacks run in each round, mostResources how many resources each has at the most.
+	killStacks, mostResources = 2, 6
+)
+
+var killSeed = flag.Uint64("kill-seed", 0, "kill at the random moments of this seed; 0 makes one")
+
+func TestNothingIsLostOrDoubledWhereProcessesAreKilled(t *testing.T) { killInRounds(t, killRounds) }
+
+// killInRounds kills the operator, or one of its processes, at a random moment of each round, and checks that all is as
+// the Programs say afterwards.
+func killInRounds(t *testing.T, rounds int) {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if *killSeed != 0 {
+		seed = *killSeed
+	}
+	t.Logf("the random moments are those of -kill-seed=%d", seed)
+	c := startCluster(t)
+	k := &killing{team: newTeam(t, c), random: rand.New(rand.NewPCG(seed, 0)), operator: startOperator(t, c)}
+	lock := k.lockByAnother(t)
+	for round := 1; round <= rounds; round++ {
+		k.round(t, round)
+		if t.Failed() {
+			t.Fatalf("round %d of %d failed", round, rounds)
+		}
+	}
+	if now, err := os.ReadFile(lock); err != nil || string(now) != anothersLock {
+		t.Errorf("the lock of another is %q, %v", now, err)
+	}
+	// What the states say is what is there.
+	for i := range killStacks {
+		stack := stackName(i)
+		k.apply(t, &v1.Stack{}, stackOf(stack, stack)+"  refresh: true\n  expectNoRefreshChanges: true\n")
+		k.await(t, stack, "refreshed without a change", func(s *v1.Stack) bool { return ready(s) && s.Spec.Refresh })
+	}
+}
+
+// killing is a team whose Stacks are changed while what runs them is killed.
+type killing struct {
+	*team
+	*operator
+
+	random *rand.Rand
+}
+
+func stackName(i int) string { return fmt.Sprintf("stack-%d", i) }
+
+const anothersLock = `{"pid": 4711, "username": "somebody", "hostname": "elsewhere", "timestamp": "2026-01-02T03:04:05Z"}`
+
+// lockByAnother makes a Stack that another one's update holds.
+func (k *killing) lockByAnother(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(k.team.state, ".pulumi", "locks", "organization", "locked", "locked", "0.json")
+	k.write(t, path, anothersLock)
+	k.apply(t, &v1.Program{}, "metadata: {name: locked}\nprogram: {outputs: {a: 1}}")
+	k.apply(t, &v1.Stack{}, stackOf("locked", "locked")+"  retryOnUpdateConflict: true\n  retryMaxBackoffDurationSeconds: 1\n")
+	return path
+}
+
+// round changes every Program, kills something meanwhile, and checks what becomes of it.
+func (k *killing) round(t *testing.T, round int) {
+	t.Helper()
+	made, stop := k.firstMade(t, round)
+	defer stop()
+	wanted := map[string]bool{} // by Stack and resource
+	for i := range killStacks {
+		name := stackName(i)
+		resources := k.random.Perm(mostResources)[:1+k.random.IntN(mostResources)]
+		var program strings.Builder
+		fmt.Fprintf(&program, "metadata: {name: %s}\nprogram:\n  outputs: {round: %d}\n  resources:\n", name, round)
+		for _, r := range resources {
+			wanted[fmt.Sprintf("%s-r%d", name, r)] = true
+			// Its name is made up by Pulumi: making it twice would not be noticed otherwise. Nothing here collects garbage.
+			fmt.Fprintf(&program, `    %[1]s-r%[2]d:
+      type: kubernetes:core/v1:ConfigMap
+      properties:
+        metadata: {annotations: {pulumi.com/deletionPropagationPolicy: background}}
+        data: {round: "%[3]d", resource: %[1]s-r%[2]d}
+`, name, r, round)
+		}
+		k.apply(t, &v1.Program{}, program.String())
+		if round == 1 {
+			k.apply(t, &v1.Stack{}, stackOf(name, name))
+		}
+	}
+	what := k.strike(t, made)
+	for i := range killStacks {
+		k.await(t, stackName(i), fmt.Sprintf("Ready in round %d after the kill of %s", round, what), func(s *v1.Stack) bool {
+			return ready(s) && string(s.Status.Outputs["round"].Raw) == fmt.Sprint(round)
+		})
+	}
+	k.check(t, round, what, wanted)
+}
+
+// strike kills something at a random moment, and starts the operator again if that was it.
+func (k *killing) strike(t *testing.T, made <-chan struct{}) string {
+	t.Helper()
+	wait := time.Duration(k.random.IntN(2500)) * time.Millisecond
+	afterFirst, child, choice := k.random.IntN(2) == 0, k.random.IntN(3) == 0, k.random.IntN(100)
+	if afterFirst {
+		// In the midst of making and changing.
+		select {
+		case <-made:
+		case <-time.After(awaitTimeout):
+			t.Fatal("nothing was made or changed")
+		}
+		wait /= 10
+	}
+	time.Sleep(wait)
+	children := k.children()
+	slices.SortFunc(children, func(a, b process) int { return a.pid - b.pid })
+	// The end of a plugin is a failure to pulumi, which then forgets what it was making: that is not what this looks at.
+	own := slices.DeleteFunc(slices.Clone(children), func(p process) bool { return strings.Contains(p.line, "pulumi-resource-") })
+	if child && len(own) > 0 {
+		victim := own[choice%len(own)]
+		// It may have ended by itself.
+		_ = syscall.Kill(victim.pid, syscall.SIGKILL)
+		return victim.line
+	}
+	k.kill(t)
+	k.again(t)
+	// The next one ends what the last one left.
+	eventually(t, "what the operator ran has ended", func() error {
+		for _, p := range children {
+			if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid)); err == nil && len(line) > 0 {
+				return fmt.Errorf("there is still process %d: %s", p.pid, p.line)
+			}
+		}
+		return nil
+	})
+	return "the operator"
+}
+
+// firstMade tells when the first object of a round is there.
+func (k *killing) firstMade(t *testing.T, round int) (made <-chan struct{}, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	events, err := k.Watch(ctx, &corev1.ConfigMapList{}, client.InNamespace(k.namespace))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := make(chan struct{})
+	go func() {
+		defer events.Stop()
+		for event := range events.ResultChan() {
+			configMap, ok := event.Object.(*corev1.ConfigMap)
+			if ok && event.Type != watch.Deleted && configMap.Data["round"] == fmt.Sprint(round) {
+				close(first)
+				return
+			}
+		}
+	}()
+	return first, cancel
+}
+
+// check checks that the cluster holds what is wanted and nothing else, and the states the same.
+func (k *killing) check(t *testing.T, round int, what string, wanted map[string]bool) {
+	t.Helper()
+	var list corev1.ConfigMapList
+	if err := k.List(t.Context(), &list, client.InNamespace(k.namespace)); err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]string{} // of the objects, by resource
+	for _, object := range list.Items {
+		resource := object.Data["resource"]
+		if resource == "" {
+			continue
+		}
+		if other := ids[resource]; other != "" {
+			t.Errorf("after the kill of %s resource %s is there twice: %s, %s", what, resource, other, object.Name)
+		}
+		ids[resource] = object.Name
+		if !wanted[resource] || object.Data["round"] != fmt.Sprint(round) {
+			t.Errorf("after the kill of %s there is %s of round %s", what, resource, object.Data["round"])
+		}
+	}
+	for _, resource := range slices.Sorted(maps.Keys(wanted)) {
+		if ids[resource] == "" {
+			t.Errorf("after the kill of %s there is no %s", what, resource)
+		}
+	}
+	for i := range killStacks {
+		k.checkState(t, stackName(i), what, ids)
+	}
+	eventually(t, "the folders of runs are gone", func() error {
+		if left := slices.DeleteFunc(k.runs(t), func(run string) bool { return !k.idle(run) }); len(left) > 0 {
+			return fmt.Errorf("there are %v", left)
+		}
+		return nil
+	})
+}
+
+// idle tells whether nothing works in a folder of a run: the locked Stack is tried again and again.
+func (k *killing) idle(run string) bool {
+	for _, p := range k.children() {
+		if cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.pid)); strings.HasPrefix(cwd, run) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkState checks that a stack's state holds what the cluster does, nothing pending and no lock.
+func (k *killing) checkState(t *testing.T, stack, what string, ids map[string]string) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(k.team.state, ".pulumi", "stacks", stack, stack+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state struct {
+		Checkpoint struct {
+			Latest struct {
+				Resources []struct {
+					URN    string `json:"urn"`
+					ID     string `json:"id"`
+					Type   string `json:"type"`
+					Delete bool   `json:"delete"`
+				} `json:"resources"`
+				Pending []json.RawMessage `json:"pending_operations"`
+			} `json:"latest"`
+		} `json:"checkpoint"`
+	}
+	if err := json.Unmarshal(content, &state); err != nil {
+		t.Fatal(err)
+	}
+	latest, found := state.Checkpoint.Latest, map[string]string{}
+	for _, r := range latest.Resources {
+		if r.Type != "kubernetes:core/v1:ConfigMap" {
+			continue
+		}
+		found[r.URN[strings.LastIndex(r.URN, "::")+2:]] = strings.TrimPrefix(r.ID, k.namespace+"/")
+		if r.Delete {
+			t.Errorf("after the kill of %s the state of %s holds %s for deletion", what, stack, r.URN)
+		}
+	}
+	own := maps.Clone(ids)
+	maps.DeleteFunc(own, func(resource, _ string) bool { return !strings.HasPrefix(resource, stack+"-") })
+	if !maps.Equal(found, own) {
+		t.Errorf("after the kill of %s the state of %s holds %v, the cluster %v", what, stack, found, own)
+	}
+	if len(latest.Pending) > 0 {
+		t.Errorf("after the kill of %s the state of %s holds pending operations: %s", what, stack, latest.Pending)
+	}
+	locks, err := os.ReadDir(filepath.Join(k.team.state, ".pulumi", "locks", "organization", stack, stack))
+	if len(locks) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after the kill of %s the locks of %s are %v, %v", what, stack, locks, err)
+	}
+}

@@ -1,0 +1,195 @@
+package operator_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/platform"
+)
+
+// right is one thing that an account may do.
+type right struct{ verb, group, resource string }
+
+func (r right) String() string {
+	return strings.TrimSuffix(fmt.Sprintf("%s %s.%s", r.verb, r.resource, r.group), ".")
+}
+
+// operatorRoles are the roles of the operator: everywhere, in a team's namespace, in its own.
+var operatorRoles = map[string][]rbacv1.PolicyRule{
+	platform.RoleOperator:       platform.ClusterRoles()[platform.RoleOperator],
+	platform.RoleOperatorTenant: platform.ClusterRoles()[platform.RoleOperatorTenant],
+	roleOwn:                     platform.OperatorRole(),
+}
+
+// rarely are rights that are for what no test brings about, and why they are needed.
+var rarely = map[right]string{
+	{"patch", "events.k8s.io", "events"}: "an event that comes again while the Stack stays as it is, is counted",
+}
+
+// rightsOf are the rights that a role has.
+func rightsOf(role string) []right {
+	var all []right
+	for _, rule := range operatorRoles[role] {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					all = append(all, right{verb, group, resource})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// without are the rules of a role without one right.
+func without(role string, taken right) []rbacv1.PolicyRule {
+	var rules []rbacv1.PolicyRule
+	for _, r := range rightsOf(role) {
+		if r != taken {
+			rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{r.group}, Resources: []string{r.resource}, Verbs: []string{r.verb}})
+		}
+	}
+	return rules
+}
+
+func (c call) right() right {
+	resource := c.Resource.Resource
+	if c.Resource.Subresource != "" {
+		resource += "/" + c.Resource.Subresource
+	}
+	return right{c.Verb, c.Resource.Group, resource}
+}
+
+// begin begins what needs every right of the operator, in a team of its own.
+func begin(t *testing.T, c *cluster) *team {
+	t.Helper()
+	tm := newTeam(t, c)
+	tm.withSecrets(t)
+	tm.create(t, &corev1.ConfigMap{ObjectMeta: tm.meta("plan"), Data: map[string]string{"plan": "a"}})
+	tm.apply(t, &v1.Program{}, `
+metadata: {name: rights}
+program:
+  configuration: {password: {type: String}, plan: {type: String}}
+  outputs: {plan: "${plan}"}
+`)
+	tm.apply(t, &v1.Stack{}, secretStackOf("rights")+"  configRef: {plan: {name: plan, key: plan}}\n")
+	return tm
+}
+
+// end waits until all is done, and undoes it.
+func (tm *team) end(t *testing.T) {
+	t.Helper()
+	stack := tm.await(t, "rights", "Ready", ready)
+	if err := tm.Delete(t.Context(), stack); err != nil {
+		t.Fatal(err)
+	}
+	tm.await(t, "rights", "gone", gone)
+}
+
+// TestTheOperatorHasTheRightsThatItUsesAndNoOthers compares the roles with the calls that the API server sees.
+func TestTheOperatorHasTheRightsThatItUsesAndNoOthers(t *testing.T) {
+	c := startCluster(t)
+	_, since := c.calls(t, 0)
+	o := startOperator(t, c)
+	tm := begin(t, c)
+	// A changed input makes it run again.
+	tm.await(t, "rights", "Ready", ready)
+	plan := &corev1.ConfigMap{}
+	if err := tm.Get(t.Context(), client.ObjectKey{Namespace: tm.namespace, Name: "plan"}, plan); err != nil {
+		t.Fatal(err)
+	}
+	plan.Data["plan"] = "b"
+	if err := tm.Update(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	tm.await(t, "rights", "run again", func(s *v1.Stack) bool { return ready(s) && string(s.Status.Outputs["plan"].Raw) == `"b"` })
+	tm.end(t)
+	o.stop(t)
+
+	calls, _ := c.calls(t, since)
+	used := map[right]bool{}
+	for _, call := range calls {
+		// What a run does it does as the Stack's account.
+		if call.Status.Code == http.StatusForbidden {
+			t.Errorf("%v of %s/%s is refused", call.right(), call.Resource.Namespace, call.Resource.Name)
+		}
+		used[call.right()] = true
+	}
+	if len(used) == 0 {
+		t.Fatal("the audit log has no call of the operator")
+	}
+	for role := range operatorRoles {
+		for _, r := range rightsOf(role) {
+			// A server that streams lists is never asked for one.
+			streamed := r.verb == "list" && used[right{"watch", r.group, r.resource}]
+			if !used[r] && !streamed && rarely[r] == "" {
+				t.Errorf("the role %s allows to %v, which the operator never does", role, r)
+			}
+		}
+	}
+	if t.Failed() {
+		t.Logf("it does %v", slices.Collect(maps.Keys(used)))
+	}
+}
+
+// TestTheOperatorNeedsEachOfItsRights takes each right away, sees the API server refuse what needs it, and that the
+// operator goes on by itself once it has the right again.
+func TestTheOperatorNeedsEachOfItsRights(t *testing.T) {
+	c := startCluster(t)
+	o := startOperator(t, c)
+	for role := range operatorRoles {
+		for _, taken := range rightsOf(role) {
+			if taken.verb == "list" || rarely[taken] != "" {
+				continue
+			}
+			t.Run(role+" without "+taken.String(), func(t *testing.T) {
+				t.Cleanup(func() { c.setRole(t, role, operatorRoles[role]) })
+				restart := taken.verb == "watch"
+				if restart {
+					// What is watched by now would go on being watched.
+					o.kill(t)
+				}
+				c.setRole(t, role, without(role, taken))
+				_, since := c.calls(t, 0)
+				if restart {
+					o.again(t)
+				}
+				tm := begin(t, c)
+				eventually(t, "the operator is refused to "+taken.String(), func() error {
+					calls, _ := c.calls(t, since)
+					for _, call := range calls {
+						if call.right() == taken && call.Status.Code == http.StatusForbidden {
+							return nil
+						}
+					}
+					return fmt.Errorf("among %d calls there is none", len(calls))
+				})
+				c.setRole(t, role, operatorRoles[role])
+				tm.end(t)
+			})
+		}
+	}
+}
+
+// setRole gives a role the rules.
+func (c *cluster) setRole(t *testing.T, name string, rules []rbacv1.PolicyRule) {
+	t.Helper()
+	role := &rbacv1.ClusterRole{}
+	role.Name = name
+	role.Rules = rules
+	// A test that has ended gives the rights back, too.
+	ctx := context.WithoutCancel(t.Context())
+	if err := c.Update(ctx, role); err != nil {
+		t.Fatal(err)
+	}
+}
