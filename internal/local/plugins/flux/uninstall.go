@@ -92,7 +92,8 @@ func (o Options) prune(ctx context.Context, kube client.Client) error {
 	limited, cancel := context.WithTimeout(ctx, pruneLimit)
 	defer cancel()
 	var left []string
-	err := wait.PollUntilContextCancel(limited, pollInterval, true, func(ctx context.Context) (bool, error) {
+	// The limit ends the wait and no call: a call that it cuts off fails in ways of its own.
+	err := wait.PollUntilContextCancel(limited, pollInterval, true, func(context.Context) (bool, error) {
 		syncs, err := o.syncs(ctx, kube)
 		if err != nil {
 			return false, err
@@ -277,7 +278,7 @@ func (o Options) waitGone(ctx context.Context, limit time.Duration, count func(c
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	n := 0
-	err := wait.PollUntilContextCancel(limited, pollInterval, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextCancel(limited, pollInterval, true, func(context.Context) (bool, error) {
 		var err error
 		n, err = count(ctx)
 		return n == 0, err
