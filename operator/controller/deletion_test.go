@@ -146,3 +146,32 @@ program: {variables: {a: {fn::split: [",", 1, 2, 3]}}, outputs: {a: "${a}"}}
 		t.Errorf("the status names stack %q", got.Status.ProjectInfo.Stack)
 	}
 }
+
+func TestProgramIsRunToDestroyWhereTheStackSaysSo(t *testing.T) {
+	c := startCluster(t)
+	stop := startOperator(t, c)
+	tm := newTeam(t, c)
+	tm.apply(t, &v1.Program{}, program)
+	tm.apply(t, &v1.Stack{}, stack+"  runProgram: true\n")
+	got := tm.await(t, "shop-dev", "Ready", ready)
+	stop()
+	broken := strings.Replace(program, "token: {fn::secret: canary-token}", "token: {fn::readFile: /nowhere}", 1)
+	tm.apply(t, &v1.Program{}, broken)
+	tm.remove(t, got)
+	startOperator(t, c)
+	got = tm.await(t, "shop-dev", "failed to be destroyed", func(s *v1.Stack) bool {
+		return s != nil && s.Status.LastUpdate.Type == v1.DestroyType
+	})
+	if message := got.Status.LastUpdate.Message; !strings.Contains(message, "/nowhere") || len(got.Finalizers) == 0 {
+		t.Errorf("finalizers %v and message %q, want one about the program", got.Finalizers, message)
+	}
+	if _, ok := tm.configMap(t, "settings"); !ok {
+		t.Error("the ConfigMap is gone")
+	}
+	// Mended, it is destroyed at once and not when the wait is over.
+	tm.apply(t, &v1.Program{}, program)
+	tm.await(t, "shop-dev", "gone", gone)
+	if _, ok := tm.configMap(t, "settings"); ok {
+		t.Error("the ConfigMap is left behind")
+	}
+}
