@@ -192,8 +192,9 @@ func (s *session) identify(ctx context.Context, req *engine.Request) (alone stri
 			return "", err
 		}
 		if terminating {
-			req.Env = maps.Clone(req.Env)
-			req.Env["PULUMI_K8S_DELETE_UNREACHABLE"] = "true"
+			env := map[string]string{"PULUMI_K8S_DELETE_UNREACHABLE": "true"}
+			maps.Copy(env, req.Env)
+			req.Env = env
 			return "the namespace is being deleted, and with it who the Stack runs as", nil
 		}
 		s.event(corev1.EventTypeWarning, v1.StackUpdateFailureEvent, "destroying without access to the cluster: "+err.Error())

@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -261,7 +262,9 @@ func TestFieldsWithoutEffectAreNamed(t *testing.T) {
 	if message := condition(got, v1.ReadyCondition).Message; !strings.Contains(message, want) {
 		t.Errorf("message %q does not name %s", message, want)
 	}
-	watch, err := c.Watch(t.Context(), &eventsv1.EventList{}, client.InNamespace(tm.namespace))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	watch, err := c.Watch(ctx, &eventsv1.EventList{}, client.InNamespace(tm.namespace))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,6 +277,7 @@ func TestFieldsWithoutEffectAreNamed(t *testing.T) {
 			return
 		}
 	}
+	t.Error("there is no event about the fields")
 }
 
 func TestMetricsAreUpstreamsAndMore(t *testing.T) {
