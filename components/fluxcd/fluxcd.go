@@ -15,6 +15,8 @@
 //		Namespace: pulumi.String("team-web"), Sources: []*fluxcd.Source{source},
 //	}, pulumi.Provider(cluster), pulumi.DependsOn([]pulumi.Resource{flux}))
 //
+// The package example holds a whole program.
+//
 // Flux starts locked down for many tenants: no object may refer to another namespace's, no kustomization may fetch from
 // elsewhere, and a sync that names no account runs as its namespace's default one, which has no rights. The root sync, which
 // applies what New commits to the repository, is alone in running as cluster-admin; so whoever may push to that repository

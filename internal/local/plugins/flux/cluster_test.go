@@ -180,7 +180,7 @@ func (n *node) run(pod *corev1.Pod) error {
 		Name: app,
 		Path: n.binaries[app],
 		Args: args,
-		Env:  []string{"KUBECONFIG=" + n.cluster.kubeconfig, "RUNTIME_NAMESPACE=" + fluxNamespace, "TMPDIR=" + n.dir, "HOME=" + n.dir},
+		Env:  []string{"KUBECONFIG=" + n.cluster.kubeconfig, "RUNTIME_NAMESPACE=" + fluxNamespace, "TMPDIR=" + n.dir, "HOME=" + n.dir, "PATH=" + os.Getenv("PATH")},
 		Log:  filepath.Join(n.dir, app+".log"),
 	})
 	n.running[pod.Name] = p

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/strata-platform/strata/components/fluxcd/example"
 )
 
 // gitServer serves one bare repository by git's own http-backend, behind basic authentication.
@@ -65,6 +67,11 @@ func (s *gitServer) current() string {
 // config is what the provider is told of the repository.
 func (s *gitServer) config() Git {
 	return Git{URL: s.url, HTTP: HTTP{Username: s.username, Password: s.password, AllowInsecureHTTP: true}}
+}
+
+// repository is what a program is told of the repository.
+func (s *gitServer) repository() example.Repository {
+	return example.Repository{URL: s.url, Username: s.username, Password: s.current()}
 }
 
 func (s *gitServer) git(t *testing.T, args ...string) string {

@@ -10,78 +10,53 @@ import (
 	"time"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/strata-platform/strata/components/fluxcd"
+	"github.com/strata-platform/strata/components/fluxcd/example"
+	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/random"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
-const pluginName = "pulumi-resource-flux"
+const (
+	pluginName       = "pulumi-resource-flux"
+	randomPluginName = "pulumi-resource-random"
+)
 
-// TestMain makes this program the plugin where it is called so.
+// TestMain makes this program a plugin where it is called so.
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) != pluginName {
+	var plugin provider.Package
+	switch filepath.Base(os.Args[0]) {
+	case pluginName:
+		plugin = Package()
+	case randomPluginName:
+		plugin = random.Package()
+	default:
 		os.Exit(m.Run())
 	}
-	if err := Package().Serve(context.Background()); err != nil {
+	if err := plugin.Serve(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// TestPulumi runs the component against the plugin under the real engine.
+// TestPulumi runs the example of the components against the plugin, under the real engine and the real controllers.
 func TestPulumi(t *testing.T) {
 	c, g := newCluster(t), newGitServer(t)
 	kubeconfig, err := os.ReadFile(c.kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
-	components, fleet := []string{"source-controller", "kustomize-controller"}, g
-	stack := newStack(t, func(ctx *pulumi.Context) error {
-		cluster, err := kubernetes.NewProvider(ctx, "cluster", &kubernetes.ProviderArgs{
-			Kubeconfig:          pulumi.ToSecret(pulumi.String(kubeconfig)).(pulumi.StringOutput),
-			EnableSecretMutable: pulumi.Bool(true),
-			ClusterIdentifier:   pulumi.String("test"),
-		})
-		if err != nil {
-			return err
-		}
-		flux, err := fluxcd.New(ctx, "flux", &fluxcd.Args{
-			GitURL:      pulumi.String(fleet.url),
-			GitUsername: pulumi.String(fleet.username),
-			GitPassword: pulumi.ToSecret(pulumi.String(fleet.password)).(pulumi.StringOutput),
-			Path:        pulumi.String("clusters/test"),
-			Interval:    pulumi.String("1s"),
-			Components:  pulumi.ToStringArray(components),
-			Kubeconfig:  pulumi.ToSecret(pulumi.String(kubeconfig)).(pulumi.StringOutput),
-		}, pulumi.Provider(cluster))
-		if err != nil {
-			return err
-		}
-		after := pulumi.DependsOn([]pulumi.Resource{flux})
-		source, err := fluxcd.NewSource(ctx, "apps", &fluxcd.SourceArgs{
-			Namespace: flux.Namespace,
-			Interval:  pulumi.String("1s"),
-			Origin: fluxcd.Git{
-				URL:      pulumi.String(g.url),
-				Username: pulumi.String(g.username),
-				Password: pulumi.ToSecret(pulumi.String(g.password)).(pulumi.StringOutput),
-			},
-		}, pulumi.Provider(cluster), after)
-		if err != nil {
-			return err
-		}
-		_, err = fluxcd.NewSync(ctx, "apps", &fluxcd.SyncArgs{
-			Namespace: flux.Namespace, Source: source, ServiceAccount: pulumi.String("kustomize-controller"), Path: pulumi.String("apps"),
-		}, pulumi.Provider(cluster), after)
-		return err
-	})
-	g.push(t, "apps/app.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app, namespace: default}\n")
-	app := &corev1.ConfigMap{ObjectMeta: named("default", "app")}
+	config := example.Config{
+		Kubeconfig: string(kubeconfig), Fleet: g.repository(), Team: g.repository(),
+		Components: []string{"source-controller", "kustomize-controller", "notification-controller"},
+	}
+	stack := newStack(t, func(ctx *pulumi.Context) error { return example.Program(config)(ctx) })
+	g.push(t, "deploy/app.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\n")
+	app := &corev1.ConfigMap{ObjectMeta: named("team-web", "app")}
 
 	stack.up("create")
 	eventually(t, "the sync applies the app", func() bool { return c.exists(t, app) })
@@ -93,7 +68,11 @@ func TestPulumi(t *testing.T) {
 		t.Errorf("an unchanged up did %v", changes)
 	}
 
+	testReceiverPath(t, c, stack)
+	testTenancy(t, c, g)
+
 	g.setPassword("another-canary")
+	config.Fleet, config.Team = g.repository(), g.repository()
 	if changes := stack.up("rotate the password"); changes[apitype.OpReplace] > 0 || changes[apitype.OpCreate] > 0 {
 		t.Errorf("a rotated password did %v", changes)
 	}
@@ -102,22 +81,23 @@ func TestPulumi(t *testing.T) {
 		t.Error("the rotated password is not in Secret flux-system")
 	}
 	// The server takes the new password only.
-	g.push(t, "apps/app.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app, namespace: default}\ndata: {since: rotation}\n")
-	g.push(t, "clusters/test/root.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: root, namespace: default}\n")
+	g.push(t, "deploy/app.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {since: rotation}\n")
+	g.push(t, "clusters/example/root.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: root, namespace: default}\n")
 	eventually(t, "the sync reads with the rotated password", func() bool { return c.exists(t, app) && app.Data["since"] == "rotation" })
 	eventually(t, "the root sync reads with the rotated password", func() bool {
 		return c.exists(t, &corev1.ConfigMap{ObjectMeta: named("default", "root")})
 	})
 
-	components = append(components, "notification-controller")
+	config.Components = append(config.Components, "helm-controller")
 	if changes := stack.up("add a component"); changes[apitype.OpUpdate] == 0 || changes[apitype.OpReplace] > 0 {
 		t.Errorf("an added component did %v", changes)
 	}
-	if !c.exists(t, deployment("notification-controller")) {
-		t.Error("notification-controller is missing")
+	if !c.exists(t, deployment("helm-controller")) {
+		t.Error("helm-controller is missing")
 	}
 
-	fleet = newGitServer(t)
+	fleet := newGitServer(t)
+	config.Fleet = fleet.repository()
 	if changes := stack.up("move to another repository"); changes[apitype.OpUpdate] == 0 || changes[apitype.OpReplace] > 0 || changes[apitype.OpCreate] > 0 {
 		t.Errorf("another repository did %v", changes)
 	}
@@ -157,6 +137,7 @@ func newStack(t *testing.T, program pulumi.RunFunc) *stack {
 		"pulumi":                     toolchaintest.Path(t, "pulumi"),
 		"pulumi-resource-kubernetes": toolchaintest.Path(t, "pulumi-resource-kubernetes"),
 		pluginName:                   self,
+		randomPluginName:             self,
 	} {
 		if err := os.Symlink(target, filepath.Join(tools, name)); err != nil {
 			t.Fatal(err)
