@@ -77,7 +77,9 @@ func (r Request) backend() (backend, error) {
 	if err != nil {
 		return backend{}, fmt.Errorf("backend %q: use file://%s or a folder below it: %w", address, r.BackendFolder, err)
 	}
-	return backend{address: fileScheme + "://" + filepath.Join(r.BackendFolder, folder), folder: folder}, nil
+	// Beside each file pulumi would write one of attributes, in place: a kill meanwhile would leave it empty, and the state
+	// unreadable.
+	return backend{address: fileScheme + "://" + filepath.Join(r.BackendFolder, folder) + "?metadata=skip", folder: folder}, nil
 }
 
 func prefixes(more ...string) string {
