@@ -52,10 +52,12 @@ func (s *session) prerequisite(ctx context.Context, required v1.PrerequisiteRef)
 	} else if err != nil {
 		return "", fmt.Errorf("spec.prerequisites: %w", err)
 	}
-	for _, back := range stack.Spec.Prerequisites {
-		if back.Name == s.stack.Name {
-			return "", invalid("spec.prerequisites: Stacks %s and %s wait for each other: remove one of the two", s.stack.Name, key.Name)
-		}
+	circle, err := s.circle(ctx, stack, map[string]bool{})
+	if err != nil {
+		return "", err
+	}
+	if circle != nil {
+		return "", invalid("spec.prerequisites: Stacks wait for each other: %s -> %s: remove one of these", s.stack.Name, strings.Join(circle, " -> "))
 	}
 	last := stack.Status.LastUpdate
 	switch {
@@ -78,6 +80,31 @@ func (s *session) prerequisite(ctx context.Context, required v1.PrerequisiteRef)
 		return "", fmt.Errorf("spec.prerequisites: ask Stack %s to run again: %w", key, err)
 	}
 	return fmt.Sprintf("Stack %s succeeded %s ago, not within %s; it is asked to run again", key.Name, age.Round(time.Second), limit.SucceededWithinDuration.Duration), nil
+}
+
+// circle returns the way by which a prerequisite leads back to the Stack, nil if
+// none does. Stacks that wait for each other would wait for ever.
+func (s *session) circle(ctx context.Context, stack *v1.Stack, seen map[string]bool) ([]string, error) {
+	seen[stack.Name] = true
+	for _, required := range stack.Spec.Prerequisites {
+		if required.Name == s.stack.Name {
+			return []string{stack.Name, required.Name}, nil
+		}
+		if seen[required.Name] {
+			continue
+		}
+		next := &v1.Stack{}
+		err := s.reader.Get(ctx, client.ObjectKey{Namespace: s.stack.Namespace, Name: required.Name}, next)
+		if apierrors.IsNotFound(err) {
+			continue
+		} else if err != nil {
+			return nil, fmt.Errorf("spec.prerequisites: %w", err)
+		}
+		if rest, err := s.circle(ctx, next, seen); rest != nil || err != nil {
+			return append([]string{stack.Name}, rest...), err
+		}
+	}
+	return nil, nil
 }
 
 // rerun asks a Stack to run again. The same request twice asks once, so that

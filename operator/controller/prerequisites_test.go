@@ -71,3 +71,27 @@ func TestRequestRunsTheStackAgain(t *testing.T) {
 		t.Errorf("status %+v after the request", got.Status)
 	}
 }
+
+func TestStacksThatWaitForEachOtherAreNamed(t *testing.T) {
+	c := startCluster(t)
+	startOperator(t, c)
+	tm := newTeam(t, c)
+	tm.apply(t, &v1.Program{}, values)
+	for name, required := range map[string]string{"a": "b", "b": "c", "c": "a"} {
+		tm.apply(t, &v1.Stack{}, strings.Replace(valuesHead, "name: values}\nspec", "name: "+name+"}\nspec", 1)+valuesEnv+"  prerequisites: [{name: "+required+"}]\n")
+	}
+	// Whichever comes last sees the circle, and every other one as soon as it looks again.
+	var last *v1.Stack
+	for _, name := range []string{"a", "b", "c"} {
+		stack := tm.await(t, name, "seen", func(s *v1.Stack) bool { return condition(s, v1.ReadyCondition).Status == metav1.ConditionFalse })
+		if condition(stack, v1.StalledCondition).Reason == v1.StalledSpecInvalidReason {
+			last = stack
+		}
+	}
+	if last == nil {
+		t.Fatal("no Stack says that they wait for each other")
+	}
+	if message := condition(last, v1.StalledCondition).Message; !strings.Contains(message, "wait for each other: "+last.Name+" -> ") || !strings.Contains(message, " -> "+last.Name+":") {
+		t.Errorf("message %q does not show the circle", message)
+	}
+}
