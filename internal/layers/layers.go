@@ -41,9 +41,8 @@ type Runner struct {
 	// Unlock is called where another run holds the lock of a project's stack. It tells whether the lock is free now, and
 	// worth another try. Nil means that it is not.
 	Unlock func(ctx context.Context, project string) (bool, error)
-	// Lost is told of the creations that a killed run has left and whose objects cannot be found again by what they were
-	// made of, such as keys, before they are tried again. It deletes what there is of them, but for what the state holds
-	// by its ID. Nil does nothing.
+	// Lost is told of the creations that a killed run has left, before they are settled. It deletes what there is of them
+	// that the next run would not find, such as keys, but for what the state holds by its ID. Nil does nothing.
 	Lost func(ctx context.Context, creations []pending.Creation, held func(id string) bool) error
 }
 

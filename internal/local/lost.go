@@ -6,55 +6,67 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/oauth2/google"
+	"google.golang.org/api/container/v1"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/iam/v1"
 	"google.golang.org/api/option"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/strata-platform/strata/internal/local/gcloud"
 	"github.com/strata-platform/strata/internal/pending"
 )
 
-const keyType = "gcp:serviceaccount/key:Key"
+const (
+	keyType     = "gcp:serviceaccount/key:Key"
+	clusterType = "gcp:container/cluster:Cluster"
 
-// deleteLostKeys deletes the keys of service accounts whose creation was cut off: the private part of such a key went to
-// nobody, and the next run makes another. The accounts are the layer's own, so that a key that its state does not hold
-// is one of these.
-func deleteLostKeys(googleURL, credentials string) func(context.Context, []pending.Creation, func(string) bool) error {
-	return func(ctx context.Context, creations []pending.Creation, held func(string) bool) error {
-		for _, creation := range creations {
-			account, _ := creation.Inputs["serviceAccountId"].(string)
-			if creation.Type != keyType || account == "" {
-				continue
-			}
+	// defaultPool is the node pool that every new cluster has, and that the provider deletes at the end of its creation
+	// where the program says so.
+	defaultPool    = "default-pool"
+	clusterTimeout = 5 * time.Minute
+)
+
+// lost deletes what a killed run has left in the emulated Google Cloud that the next run would not find.
+type lost struct{ googleURL, credentials string }
+
+// delete deletes the keys of service accounts whose creation was cut off, since the private part of such a key went to
+// nobody; the accounts are the layer's own, so that a key that its state does not hold is one of these. And it deletes
+// the default node pool of a cluster whose creation was cut off before that was done.
+func (l lost) delete(ctx context.Context, creations []pending.Creation, held func(id string) bool) error {
+	for _, creation := range creations {
+		var err error
+		switch account, _ := creation.Inputs["serviceAccountId"].(string); {
+		case creation.Type == keyType && account != "":
 			if !strings.Contains(account, "/") {
 				account = "projects/-/serviceAccounts/" + account
 			}
-			if err := deleteKeys(ctx, googleURL, credentials, account, held); err != nil {
-				return fmt.Errorf("delete the keys of %s that an interrupted run made: %w", account, err)
-			}
+			err = l.deleteKeys(ctx, account, held)
+		case creation.Type == clusterType && creation.ID != "" && creation.Inputs["removeDefaultNodePool"] == true:
+			err = l.deleteDefaultPool(ctx, creation.ID)
 		}
-		return nil
+		if err != nil {
+			return fmt.Errorf("delete what an interrupted run left of %s: %w", creation.URN, err)
+		}
 	}
+	return nil
 }
 
-func deleteKeys(ctx context.Context, googleURL, credentials, account string, held func(string) bool) error {
-	raw, err := os.ReadFile(credentials)
+func (l lost) deleteKeys(ctx context.Context, account string, held func(string) bool) error {
+	options, err := l.client(ctx, "GOOGLE_IAM_CUSTOM_ENDPOINT")
 	if err != nil {
 		return err
 	}
-	engineer, err := google.CredentialsFromJSONWithType(ctx, raw, google.AuthorizedUser, iam.CloudPlatformScope)
-	if err != nil {
-		return err
-	}
-	service, err := iam.NewService(ctx, option.WithTokenSource(engineer.TokenSource), option.WithEndpoint(iamEndpoint(googleURL)))
+	service, err := iam.NewService(ctx, options...)
 	if err != nil {
 		return err
 	}
 	keys, err := service.Projects.ServiceAccounts.Keys.List(account).KeyTypes("USER_MANAGED").Context(ctx).Do()
-	if isGone(err) {
+	if refusedWith(err, http.StatusNotFound) {
 		return nil
 	}
 	if err != nil {
@@ -64,19 +76,60 @@ func deleteKeys(ctx context.Context, googleURL, credentials, account string, hel
 		if held(key.Name) {
 			continue
 		}
-		if _, err := service.Projects.ServiceAccounts.Keys.Delete(key.Name).Context(ctx).Do(); err != nil && !isGone(err) {
+		if _, err := service.Projects.ServiceAccounts.Keys.Delete(key.Name).Context(ctx).Do(); err != nil && !refusedWith(err, http.StatusNotFound) {
 			return err
 		}
 	}
 	return nil
 }
 
-// iamEndpoint is where the client of IAM, which adds the version itself, finds the emulated one.
-func iamEndpoint(googleURL string) string {
-	return strings.TrimSuffix(gcloud.Endpoints(googleURL)["GOOGLE_IAM_CUSTOM_ENDPOINT"], "v1/")
+// deleteDefaultPool waits for the cluster, which may still be in the making, and until the pool is gone.
+func (l lost) deleteDefaultPool(ctx context.Context, cluster string) error {
+	options, err := l.client(ctx, "GOOGLE_CONTAINER_CUSTOM_ENDPOINT")
+	if err != nil {
+		return err
+	}
+	service, err := container.NewService(ctx, options...)
+	if err != nil {
+		return err
+	}
+	clusters := service.Projects.Locations.Clusters
+	return wait.PollUntilContextTimeout(ctx, lockPoll, clusterTimeout, true, func(ctx context.Context) (bool, error) {
+		c, err := clusters.Get(cluster).Context(ctx).Do()
+		if err != nil || c.Status == "PROVISIONING" {
+			return refusedWith(err, http.StatusNotFound), ignore(err, http.StatusNotFound)
+		}
+		if !slices.ContainsFunc(c.NodePools, func(p *container.NodePool) bool { return p.Name == defaultPool }) {
+			return true, nil
+		}
+		// While another operation is in progress the API refuses.
+		_, err = clusters.NodePools.Delete(cluster + "/nodePools/" + defaultPool).Context(ctx).Do()
+		return false, ignore(err, http.StatusNotFound, http.StatusBadRequest, http.StatusConflict)
+	})
 }
 
-func isGone(err error) bool {
+// client is how a client of an emulated API, which adds the version itself, logs in as the engineer.
+func (l lost) client(ctx context.Context, endpoint string) ([]option.ClientOption, error) {
+	raw, err := os.ReadFile(l.credentials)
+	if err != nil {
+		return nil, err
+	}
+	engineer, err := google.CredentialsFromJSONWithType(ctx, raw, google.AuthorizedUser, iam.CloudPlatformScope)
+	if err != nil {
+		return nil, err
+	}
+	url := strings.TrimSuffix(gcloud.Endpoints(l.googleURL)[endpoint], "v1/")
+	return []option.ClientOption{option.WithTokenSource(engineer.TokenSource), option.WithEndpoint(url)}, nil
+}
+
+func refusedWith(err error, codes ...int) bool {
 	var refusal *googleapi.Error
-	return errors.As(err, &refusal) && refusal.Code == http.StatusNotFound
+	return errors.As(err, &refusal) && slices.Contains(codes, refusal.Code)
+}
+
+func ignore(err error, codes ...int) error {
+	if refusedWith(err, codes...) {
+		return nil
+	}
+	return err
 }

@@ -160,7 +160,7 @@ func (p *Platform) runner(ctx context.Context, layer string) (layers.Runner, err
 	env["TMPDIR"] = p.layerTemp(layer)
 	return layers.Runner{
 		Stack: p.Environment, Pulumi: p.Home.ToolsRoot(), Env: env, WorkDir: p.Home.Layer, Unlock: p.unlock,
-		Lost: deleteLostKeys(status.GoogleURL, p.Home.EngineerCredentials()),
+		Lost: lost{status.GoogleURL, p.Home.EngineerCredentials()}.delete,
 	}, nil
 }
 
