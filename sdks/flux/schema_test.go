@@ -88,7 +88,7 @@ func assertProperties(t *testing.T, typ reflect.Type, want map[string]string) {
 
 // spelled names the type of a property, of an output that of its element.
 func spelled(typ reflect.Type) string {
-	if output, ok := reflect.Zero(typ).Interface().(pulumi.Output); ok {
+	if output, ok := reflect.TypeAssert[pulumi.Output](reflect.Zero(typ)); ok {
 		typ = output.ElementType()
 	}
 	if typ.Kind() == reflect.Pointer {

@@ -42,7 +42,7 @@ func testTenancy(t *testing.T, c *cluster, g *gitServer) {
 			func(s *kustomizev1.KustomizationSpec) { s.Path, s.ServiceAccountName = "remote", "web" }, "fs-security-constraint",
 		},
 		"no account": {
-			func(s *kustomizev1.KustomizationSpec) {}, `User "system:serviceaccount:team-web:default" cannot`,
+			func(*kustomizev1.KustomizationSpec) {}, `User "system:serviceaccount:team-web:default" cannot`,
 		},
 		"more than the account may": {
 			func(s *kustomizev1.KustomizationSpec) { s.Path, s.ServiceAccountName = "role", "web" }, `User "system:serviceaccount:team-web:web" cannot`,
