@@ -1,7 +1,6 @@
 package operator_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -53,17 +52,6 @@ func rightsOf(role string) []right {
 		}
 	}
 	return all
-}
-
-// without are the rules of a role without one right.
-func without(role string, taken right) []rbacv1.PolicyRule {
-	var rules []rbacv1.PolicyRule
-	for _, r := range rightsOf(role) {
-		if r != taken {
-			rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{r.group}, Resources: []string{r.resource}, Verbs: []string{r.verb}})
-		}
-	}
-	return rules
 }
 
 func (c call) right() right {
@@ -147,57 +135,5 @@ func TestTheOperatorHasTheRightsThatItUsesAndNoOthers(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Logf("it does %v", slices.Collect(maps.Keys(used)))
-	}
-}
-
-// TestTheOperatorNeedsEachOfItsRights takes each right away, sees the API server refuse what needs it, and that the
-// operator goes on by itself once it has the right again.
-func TestTheOperatorNeedsEachOfItsRights(t *testing.T) {
-	c := startCluster(t)
-	o := startOperator(t, c)
-	for _, role := range []string{platform.RoleOperator, platform.RoleOperatorTenant} {
-		for _, taken := range rightsOf(role) {
-			if taken.verb == "list" || rarely[taken] != "" {
-				continue
-			}
-			t.Run(role+" without "+taken.String(), func(t *testing.T) {
-				t.Cleanup(func() { c.setRole(t, role, operatorRoles[role]) })
-				restart := taken.verb == "watch"
-				if restart {
-					// What is watched by now would go on being watched.
-					o.kill(t)
-				}
-				c.setRole(t, role, without(role, taken))
-				_, since := c.calls(t, 0)
-				if restart {
-					o.again(t)
-				}
-				tm := begin(t, c)
-				eventually(t, "the operator is refused to "+taken.String(), func() error {
-					calls, _ := c.calls(t, since)
-					for _, call := range calls {
-						if call.right() == taken && call.Status.Code == http.StatusForbidden {
-							return nil
-						}
-					}
-					return fmt.Errorf("among %d calls there is none", len(calls))
-				})
-				c.setRole(t, role, operatorRoles[role])
-				tm.end(t)
-			})
-		}
-	}
-}
-
-// setRole gives a role the rules.
-func (c *cluster) setRole(t *testing.T, name string, rules []rbacv1.PolicyRule) {
-	t.Helper()
-	role := &rbacv1.ClusterRole{}
-	role.Name = name
-	role.Rules = rules
-	// A test that has ended gives the rights back, too.
-	ctx := context.WithoutCancel(t.Context())
-	if err := c.Update(ctx, role); err != nil {
-		t.Fatal(err)
 	}
 }
