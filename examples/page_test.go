@@ -125,7 +125,7 @@ func TestTheAppTeamPage(t *testing.T) {
 // shown matches what a line of the page stands for: "…" is anything, and a space any number of them.
 func shown(line string) *regexp.Regexp {
 	var words []string
-	for _, word := range strings.FieldsSeq(line) {
+	for word := range strings.FieldsSeq(line) {
 		words = append(words, strings.ReplaceAll(regexp.QuoteMeta(word), "…", ".*"))
 	}
 	return regexp.MustCompile(strings.Join(words, `[ \t]+`))
