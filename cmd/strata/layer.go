@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,7 +56,12 @@ type layerResult struct {
 
 // layerArgument is the one argument of every layer command.
 func layerArgument() cobra.PositionalArgs {
-	return arguments(cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs))
+	return arguments(func(command *cobra.Command, args []string) error {
+		if len(args) == 1 && slices.Contains(command.ValidArgs, args[0]) {
+			return nil
+		}
+		return fmt.Errorf("%q: give one layer: %s", strings.Join(args, " "), strings.Join(command.ValidArgs, " or "))
+	})
 }
 
 func newLayerOperation(io streams, op layerOperation) *cobra.Command {

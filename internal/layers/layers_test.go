@@ -32,7 +32,11 @@ func TestDiagnostic(t *testing.T) {
 			},
 			`gcp:container/cluster:Cluster cluster: googleapi: Error 403: Required "container.clusters.create"`,
 		},
-		"drops what says nothing":       {apitype.DiagnosticEvent{Message: "<{%reset%}>update failed<{%reset%}>\n"}, ""},
+		"drops what says nothing": {apitype.DiagnosticEvent{Message: "<{%reset%}>update failed<{%reset%}>\n"}, ""},
+		"leaves a program's error as it is": {
+			apitype.DiagnosticEvent{Message: "an unhandled error occurred:\n1 error occurred:\n\t* read teams.yaml: line 3: no name\n\n"},
+			"read teams.yaml: line 3: no name",
+		},
 		"keeps a message without a URN": {apitype.DiagnosticEvent{Message: "no such stack"}, "no such stack"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,9 +11,12 @@ import (
 // colors matches the engine's color directives, such as <{%fg 1%}>.
 var colors = regexp.MustCompile(`<\{%[^%]*%\}>`)
 
+// wrapping matches what the Go language host and lists of one error put before what a program says.
+var wrapping = regexp.MustCompile(`^(an unhandled error occurred: )?(program failed: )?(1 error occurred: )?(\* )?`)
+
 // diagnostic makes one line of the engine's message about a resource; nothing of one that says nothing.
 func diagnostic(e *apitype.DiagnosticEvent) string {
-	message := oneLine(colors.ReplaceAllString(e.Message, ""))
+	message := wrapping.ReplaceAllString(oneLine(colors.ReplaceAllString(e.Message, "")), "")
 	// The engine closes every failure with a message that says no more than that it failed.
 	if message == "update failed" || message == "preview failed" || message == "destroy failed" {
 		return ""

@@ -47,6 +47,10 @@ func (p *Platform) bootstrapConfig() (auto.ConfigMap, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The program would read it too, but what is wrong with it is better said before anything runs.
+	if _, err := p.Teams(); err != nil {
+		return nil, err
+	}
 	config.Project, config.Region, config.Zone = home.Project, home.Region, home.Zone
 	// gke-gcloud-auth-plugin cannot be had here; the emulated cluster issues a certificate.
 	config.IssueClientCertificate = true
