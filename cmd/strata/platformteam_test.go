@@ -127,7 +127,7 @@ func TestCommandsInTheTextOfThePlatformTeamPageParse(t *testing.T) {
 	page := docstest.Read(t, platformTeamPage)
 	for _, match := range regexp.MustCompile("`strata ([^`]+)`").FindAllStringSubmatch(page, -1) {
 		if args := strings.Fields(match[1]); args[0] != "layer" || len(args) > 1 {
-			if err := checkStrata(args); err != nil && !strings.Contains(err.Error(), "arg(s)") {
+			if err := checkStrata(args); err != nil && !strings.Contains(err.Error(), "give one layer") {
 				t.Errorf("`strata %s`: %v", match[1], err)
 			}
 		}
