@@ -214,7 +214,7 @@ func keep(ctx context.Context, output *bufio.Reader, made, name, file string) er
 // share lets the run use what Prepare has kept. Other languages than YAML may be
 // installed where they are found on PATH only.
 func (r *run) share(dir *string) error {
-	if dir == nil || r.project.runtime() != "yaml" {
+	if dir == nil || r.project.runtime() != yamlRuntime {
 		return nil
 	}
 	for _, folder := range []string{pluginsFolder, schemasFolder} {

@@ -26,6 +26,13 @@ const projectSize = 2 << 20
 // looks for them.
 var projectFiles = []string{"Pulumi.json", "Pulumi.yaml", "Pulumi.yml"}
 
+const (
+	yamlRuntime = "yaml"
+
+	// compilerOption is the option of the language yaml that executes a command.
+	compilerOption = "compiler"
+)
+
 var runtimeName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
 // project is what this package needs to know of a Pulumi.yaml.
@@ -41,16 +48,25 @@ type project struct {
 	file string
 }
 
+// language is a project's runtime in its long form.
+type language struct {
+	Name    string                     `json:"name"`
+	Options map[string]json.RawMessage `json:"options"`
+}
+
+// language returns the project's language; no name is an invalid one.
+func (p *project) language() (language, error) {
+	var long language
+	if json.Unmarshal(p.Runtime, &long.Name) == nil || len(p.Runtime) == 0 {
+		return long, nil
+	}
+	err := json.Unmarshal(p.Runtime, &long)
+	return long, err
+}
+
 // runtime returns the name of the project's language.
 func (p *project) runtime() string {
-	var name string
-	if json.Unmarshal(p.Runtime, &name) == nil {
-		return name
-	}
-	var long struct {
-		Name string `json:"name"`
-	}
-	_ = json.Unmarshal(p.Runtime, &long) // No name is an invalid one.
+	long, _ := p.language() // It was checked.
 	return long.Name
 }
 
@@ -115,7 +131,7 @@ func (r *run) writeProgram(files string) error {
 	program := r.Program
 	if program == nil {
 		var err error
-		if program, err = yaml.Marshal(map[string]string{"name": r.Project, "runtime": "yaml"}); err != nil {
+		if program, err = yaml.Marshal(map[string]string{"name": r.Project, "runtime": yamlRuntime}); err != nil {
 			return err
 		}
 	}
@@ -186,7 +202,11 @@ func readFile(root *os.Root, name string) ([]byte, error) {
 
 // check finds what pulumi would only say later, and less plainly.
 func (r *run) check(p *project) error {
-	switch name := p.runtime(); {
+	long, err := p.language()
+	_, compiled := long.Options[compilerOption]
+	switch name := long.Name; {
+	case err != nil:
+		return fmt.Errorf("its %s is not valid: runtime is neither a name nor a name with options", p.file)
 	case p.Name == "":
 		return fmt.Errorf("its %s has no name: every project has one", p.file)
 	case r.Project != "" && p.Name != r.Project:
@@ -195,6 +215,8 @@ func (r *run) check(p *project) error {
 		return fmt.Errorf("its %s has no runtime: name the project's language, for example yaml", p.file)
 	case !runtimeName.MatchString(name):
 		return fmt.Errorf("its %s has the runtime %q, which is no name of a language", p.file, name)
+	case name == yamlRuntime && compiled:
+		return fmt.Errorf("its %s sets runtime.options.%s, a command that makes the program: none is executed here; remove it, and commit the YAML that the command makes", p.file, compilerOption)
 	default:
 		host := "pulumi-language-" + name
 		if _, err := sandbox.LookPath(host, sandbox.Value(r.env, "PATH")); err != nil {

@@ -118,6 +118,8 @@ func TestProjectsThatCannotRun(t *testing.T) {
 		"a project without a runtime":   {tree{"Pulumi.yaml": "name: shop\n"}, "", engine.ProjectInvalid, "has no runtime"},
 		"a runtime that is a path":      {tree{"Pulumi.yaml": "name: shop\nruntime: ../evil\n"}, "", engine.ProjectInvalid, "no name of a language"},
 		"a runtime that is missing":     {tree{"Pulumi.yaml": "name: shop\nruntime: {name: nodejs}\n"}, "", engine.RuntimeMissing, `runtime "nodejs" of project "shop" is not installed`},
+		"a runtime that is a list":      {tree{"Pulumi.yaml": "name: shop\nruntime: [yaml]\n"}, "", engine.ProjectInvalid, "runtime is neither a name"},
+		"a runtime that runs a command": {tree{"app/Pulumi.yaml": "name: shop\nruntime: {name: yaml, options: {compiler: sh -c 'touch made'}}\n"}, "app", engine.ProjectInvalid, "its app/Pulumi.yaml sets runtime.options.compiler"},
 		"settings that do not parse":    {tree{"Pulumi.yaml": project, "Pulumi.dev.yaml": "config: [1]\n"}, "", engine.ProjectInvalid, "config is no map"},
 		"settings that are a link out":  {tree{"Pulumi.yaml": project, "Pulumi.dev.yaml": "-> " + outside}, "", engine.ProjectInvalid, "its Pulumi.dev.yaml cannot be read"},
 	}
