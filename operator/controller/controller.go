@@ -145,6 +145,7 @@ func Run(ctx context.Context, opts Options) error {
 		return err
 	}
 	defer stacks.dependents.close()
+	defer stacks.lookups.close()
 	stacks.engine, stacks.unconfined = runner, unconfined
 	unregister, err := stacks.metrics.register()
 	if err != nil {
@@ -174,6 +175,7 @@ func newStackReconciler(mgr manager.Manager, opts Options) (*stackReconciler, *w
 		config:     mgr.GetConfig(),
 		recorder:   mgr.GetEventRecorder("pulumi-operator"),
 		slots:      slots,
+		lookups:    newLookups(wake.wake),
 		dependents: newDependents(objects, mgr.GetLogger().WithName("dependents"), wake.wake),
 		records: &records{
 			client: mgr.GetClient(), reader: mgr.GetAPIReader(), namespace: opts.Namespace, kept: map[types.UID][sha256.Size]byte{},

@@ -36,23 +36,40 @@ func (r *resolver) wholeEnv(ctx context.Context, spec *v1.StackSpec, env map[str
 		if err != nil {
 			return err
 		}
-		maps.Copy(env, configMap.Data)
+		if err := copyAll(env, "spec.envs", "", configMap.Data); err != nil {
+			return err
+		}
 	}
 	for _, name := range spec.SecretEnvs {
 		secret, err := r.secret(ctx, "spec.envSecrets", name)
 		if err != nil {
 			return err
 		}
-		r.copySecret(env, "", secret)
+		if err := r.copySecret(env, "spec.envSecrets", "", secret); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func (r *resolver) copySecret(env map[string]string, prefix string, secret *corev1.Secret) {
+// copyAll sets a variable for each key of an object that the field at path names.
+func copyAll(env map[string]string, path, prefix string, data map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		if err := checkVariable(path, prefix+key); err != nil {
+			return err
+		}
+		env[prefix+key] = data[key]
+	}
+	return nil
+}
+
+func (r *resolver) copySecret(env map[string]string, path, prefix string, secret *corev1.Secret) error {
+	data := map[string]string{}
 	for key, value := range secret.Data {
-		env[prefix+key] = string(value)
+		data[key] = string(value)
 		r.used = append(r.used, string(value))
 	}
+	return copyAll(env, path, prefix, data)
 }
 
 func (r *resolver) templateEnvFrom(ctx context.Context, spec *v1.StackSpec, env map[string]string) error {
@@ -65,15 +82,13 @@ func (r *resolver) templateEnvFrom(ctx context.Context, spec *v1.StackSpec, env 
 			var configMap *corev1.ConfigMap
 			optional = from.ConfigMapRef.Optional
 			if configMap, err = r.configMap(ctx, path, from.ConfigMapRef.Name); err == nil {
-				for key, value := range configMap.Data {
-					env[from.Prefix+key] = value
-				}
+				err = copyAll(env, path, from.Prefix, configMap.Data)
 			}
 		case from.SecretRef != nil:
 			var secret *corev1.Secret
 			optional = from.SecretRef.Optional
 			if secret, err = r.secret(ctx, path, from.SecretRef.Name); err == nil {
-				r.copySecret(env, from.Prefix, secret)
+				err = r.copySecret(env, path, from.Prefix, secret)
 			}
 		default:
 			return invalid("%s: set configMapRef or secretRef", path)

@@ -20,39 +20,23 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	v1 "github.com/strata-platform/strata/operator/api/v1"
-	"github.com/strata-platform/strata/operator/source"
 )
 
 // githubAPI is where GitHub exchanges an app's key for a token.
 const githubAPI = "https://api.github.com"
 
-// githubApp exchanges the key of a GitHub App for a token of its installation,
-// which lives an hour.
-func (s *session) githubApp(ctx context.Context, app *v1.GitHubAppAuth) (source.GitAuth, error) {
-	var id, installation, key string
-	err := s.gitValues(ctx, []gitValue{
-		{"githubApp.appID", &app.AppID, &id},
-		{"githubApp.installationID", &app.InstallationID, &installation},
-		{"githubApp.privateKey", &app.PrivateKey, &key},
-	})
-	if err != nil {
-		return source.GitAuth{}, err
-	}
-	token, err := s.github.get([]string{id, installation, key}, time.Now(), func() (string, error) {
-		return githubToken(ctx, githubAPI, id, installation, key)
-	})
-	if err != nil {
-		return source.GitAuth{}, unavailable("spec.gitAuth.githubApp: %v", err)
-	}
-	s.refs.used = append(s.refs.used, token)
-	return source.GitAuth{Token: token}, nil
-}
+// githubApp is an app whose key is exchanged for a token of its installation, which
+// lives an hour.
+type githubApp struct{ id, installation, key string }
 
-// githubTokenLife is how long a token is used again: it lives an hour, and a fetch
-// takes its time.
-const githubTokenLife = 50 * time.Minute
+const (
+	// githubTokenLife is how long a token is used again: it lives an hour, and a fetch
+	// takes its time.
+	githubTokenLife = 50 * time.Minute
+
+	// githubTokenSpare is how long a Stack keeps one: less than what is left of it.
+	githubTokenSpare = 5 * time.Minute
+)
 
 // githubTokens keeps the tokens that are in use: a Stack looks at its source more
 // often than GitHub gives tokens.
@@ -66,24 +50,39 @@ type githubEntry struct {
 	until time.Time
 }
 
-// get returns the token that was got for the same credentials, or gets one.
+// token returns a token for an app.
+func (g *githubTokens) token(ctx context.Context, app *githubApp) (string, error) {
+	return g.get([]string{app.id, app.installation, app.key}, time.Now(), func() (string, error) {
+		return githubToken(ctx, githubAPI, app.id, app.installation, app.key)
+	})
+}
+
+// get returns the token that was got for the same credentials, or gets one. Nobody
+// waits meanwhile: those who ask at the same time get one each.
 func (g *githubTokens) get(credentials []string, now time.Time, get func() (string, error)) (string, error) {
 	key := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(credentials, "\x00"))))
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	maps.DeleteFunc(g.tokens, func(_ string, entry githubEntry) bool { return now.After(entry.until) })
-	if entry, ok := g.tokens[key]; ok {
-		return entry.token, nil
+	if token, ok := g.known(key, now); ok {
+		return token, nil
 	}
 	token, err := get()
 	if err != nil {
 		return "", err
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if g.tokens == nil {
 		g.tokens = map[string]githubEntry{}
 	}
 	g.tokens[key] = githubEntry{token, now.Add(githubTokenLife)}
 	return token, nil
+}
+
+func (g *githubTokens) known(key string, now time.Time) (string, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	maps.DeleteFunc(g.tokens, func(_ string, entry githubEntry) bool { return now.After(entry.until) })
+	entry, ok := g.tokens[key]
+	return entry.token, ok
 }
 
 // githubToken asks GitHub at the address api for a token of an installation.
@@ -92,8 +91,6 @@ func githubToken(ctx context.Context, api, app, installation, key string) (strin
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
 	address := api + "/app/installations/" + url.PathEscape(installation) + "/access_tokens"
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(nil))
 	if err != nil {

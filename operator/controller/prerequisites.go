@@ -25,8 +25,10 @@ func (u *unmet) Error() string { return u.message }
 // that did so too long ago is asked to run again.
 func (s *session) prerequisites(ctx context.Context) error {
 	var problems []string
+	// What leads to no circle from one of them leads to none from another.
+	seen := map[string]bool{}
 	for _, required := range s.stack.Spec.Prerequisites {
-		problem, err := s.prerequisite(ctx, required)
+		problem, err := s.prerequisite(ctx, required, seen)
 		if err != nil {
 			return err
 		}
@@ -40,7 +42,7 @@ func (s *session) prerequisites(ctx context.Context) error {
 	return &unmet{"spec.prerequisites: " + strings.Join(problems, "; ")}
 }
 
-func (s *session) prerequisite(ctx context.Context, required v1.PrerequisiteRef) (problem string, err error) {
+func (s *session) prerequisite(ctx context.Context, required v1.PrerequisiteRef, seen map[string]bool) (problem string, err error) {
 	key := client.ObjectKey{Namespace: s.stack.Namespace, Name: required.Name}
 	if key.Name == s.stack.Name {
 		return "", invalid("spec.prerequisites: Stack %s is its own prerequisite: remove it", key.Name)
@@ -52,7 +54,7 @@ func (s *session) prerequisite(ctx context.Context, required v1.PrerequisiteRef)
 	} else if err != nil {
 		return "", fmt.Errorf("spec.prerequisites: %w", err)
 	}
-	circle, err := s.circle(ctx, stack, map[string]bool{})
+	circle, err := s.circle(ctx, stack, seen)
 	if err != nil {
 		return "", err
 	}

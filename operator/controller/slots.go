@@ -14,6 +14,9 @@ type slots struct {
 	// count is how many runs may go on at once.
 	count int
 
+	// each is how many of them one namespace may have; zero is no bound.
+	each int
+
 	// room tells whether memory is left for one more run. The first run never asks.
 	room func() bool
 
@@ -51,6 +54,13 @@ func (s *slots) take(stack types.NamespacedName) bool {
 	return s.held[stack]
 }
 
+// has tells whether the Stack has a slot or waits for one.
+func (s *slots) has(stack types.NamespacedName) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held[stack] || slices.Contains(s.waiting, stack)
+}
+
 // leave gives a Stack's slot back, or its place among those that wait.
 func (s *slots) leave(stack types.NamespacedName) {
 	s.mu.Lock()
@@ -80,13 +90,23 @@ func (s *slots) give() []types.NamespacedName {
 		for stack := range s.held {
 			running[stack.Namespace]++
 		}
-		next := 0
+		next := -1
 		for i, stack := range s.waiting {
+			if s.each > 0 && running[stack.Namespace] >= s.each {
+				continue
+			}
+			if next < 0 {
+				next = i
+				continue
+			}
 			best := s.waiting[next].Namespace
 			fewer := running[stack.Namespace] - running[best]
 			if fewer < 0 || fewer == 0 && s.last[stack.Namespace] < s.last[best] {
 				next = i
 			}
+		}
+		if next < 0 {
+			break
 		}
 		stack := s.waiting[next]
 		s.waiting = slices.Delete(s.waiting, next, next+1)

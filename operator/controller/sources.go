@@ -2,9 +2,11 @@ package controller
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -39,6 +41,9 @@ const sourceFields = "spec.programRef, spec.fluxSource or spec.projectRepo"
 // program finds what the Stack runs.
 func (s *session) program(ctx context.Context) (*program, error) {
 	spec := &s.stack.Spec
+	if spec.ProjectRepo == "" {
+		s.lookups.forget(s.key())
+	}
 	switch {
 	case spec.ProgramRef != nil:
 		return s.inlineProgram(ctx, spec.ProgramRef.Name)
@@ -128,45 +133,101 @@ func notReady(object *unstructured.Unstructured) string {
 // gitProgram finds the commit to run.
 func (s *session) gitProgram(ctx context.Context) (*program, error) {
 	git := &s.stack.Spec.GitSource
-	auth, err := s.gitAuth(ctx, git)
+	auth, app, err := s.gitAuth(ctx, git)
 	if err != nil {
 		return nil, err
 	}
 	repository := source.Git{URL: git.ProjectRepo, Branch: git.Branch, Commit: git.Commit, Shallow: git.Shallow, Auth: auth}
+	ask := func(ctx context.Context) (source.Git, error) { return s.resolveGit(ctx, repository, app) }
+	var found *finding
+	if git.Commit != "" && app == nil {
+		// No server is asked.
+		found = &finding{}
+		found.git, found.err = ask(ctx)
+	} else if found = s.lookups.find(s.key(), s.question(repository, app), s.current, ask); found == nil {
+		return nil, fmt.Errorf("spec.projectRepo: %w", errLookup)
+	}
+	if found.err != nil {
+		return nil, found.err
+	}
+	s.asked = found.at
+	if app != nil {
+		s.refs.used = append(s.refs.used, found.git.Auth.Token)
+	}
+	return &program{revision: found.git.Commit, source: found.git, path: folder(git.RepoDir)}, nil
+}
+
+// resolveGit finds the commit, and the token of a GitHub App.
+func (r *stackReconciler) resolveGit(ctx context.Context, repository source.Git, app *githubApp) (source.Git, error) {
+	if app != nil {
+		token, err := r.github.token(ctx, app)
+		if err != nil {
+			return repository, unavailable("spec.gitAuth.githubApp: %v", err)
+		}
+		repository.Auth.Token = token
+	}
 	head, err := repository.Head(ctx)
-	switch {
-	case errors.Is(err, source.ErrInvalid):
-		return nil, invalid("spec.projectRepo: %v", err)
-	case err != nil && ctx.Err() == nil:
-		return nil, unavailable("spec.projectRepo: %v", err)
-	case err != nil:
-		return nil, err
+	if errors.Is(err, source.ErrInvalid) {
+		return repository, invalid("spec.projectRepo: %v", err)
+	} else if err != nil {
+		return repository, unavailable("spec.projectRepo: %v", err)
 	}
 	repository.Commit, repository.Branch = head, ""
-	return &program{revision: head, source: repository, path: folder(git.RepoDir)}, nil
+	return repository, nil
+}
+
+// question tells questions apart: a new spec or request asks again, and so do
+// other credentials.
+func (s *session) question(repository source.Git, app *githubApp) string {
+	if app == nil {
+		app = &githubApp{}
+	}
+	text := fmt.Sprintf("%d %q %#v %#v", s.stack.Generation, s.stack.Annotations[v1.ReconcileRequestAnnotation], repository, *app)
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
+}
+
+// current tells whether a finding still holds. One that a run waits with does:
+// whoever asks again would wait again.
+func (s *session) current(found *finding) bool {
+	age := time.Since(found.at)
+	switch {
+	case found.err != nil:
+		return age < sourceRetry
+	case s.slots.has(s.key()):
+		return true
+	case s.stack.Spec.GitAuth != nil && s.stack.Spec.GitAuth.GitHubApp != nil && age >= githubTokenSpare:
+		return false
+	}
+	return s.stack.Spec.Branch == "" || age < resync(s.stack)
 }
 
 // gitAuth reads the credentials for the repository.
-func (s *session) gitAuth(ctx context.Context, git *v1.GitSource) (source.GitAuth, error) {
-	var auth source.GitAuth
+func (s *session) gitAuth(ctx context.Context, git *v1.GitSource) (auth source.GitAuth, app *githubApp, err error) {
 	var values []gitValue
 	switch from := git.GitAuth; {
 	case from == nil && git.GitAuthSecret != "":
-		return s.gitAuthSecret(ctx, git.GitAuthSecret)
+		auth, err = s.gitAuthSecret(ctx, git.GitAuthSecret)
+		return auth, nil, err
 	case from == nil:
-		return auth, nil
+		return auth, nil, nil
 	case from.SSHAuth != nil:
 		values = []gitValue{{"sshAuth.sshPrivateKey", &from.SSHAuth.SSHPrivateKey, &auth.SSHKey}, {"sshAuth.password", from.SSHAuth.Password, &auth.SSHKeyPassword}}
 	case from.PersonalAccessToken != nil:
 		values = []gitValue{{"accessToken", from.PersonalAccessToken, &auth.Token}}
 	case from.GitHubApp != nil:
-		return s.githubApp(ctx, from.GitHubApp)
+		app = &githubApp{}
+		values = []gitValue{
+			{"githubApp.appID", &from.GitHubApp.AppID, &app.id},
+			{"githubApp.installationID", &from.GitHubApp.InstallationID, &app.installation},
+			{"githubApp.privateKey", &from.GitHubApp.PrivateKey, &app.key},
+		}
 	case from.BasicAuth != nil:
 		values = []gitValue{{"basicAuth.userName", &from.BasicAuth.UserName, &auth.User}, {"basicAuth.password", &from.BasicAuth.Password, &auth.Password}}
 	default:
-		return auth, invalid("spec.gitAuth: set one of accessToken, sshAuth, basicAuth and githubApp")
+		return auth, nil, invalid("spec.gitAuth: set one of accessToken, sshAuth, basicAuth and githubApp")
 	}
-	return auth, s.gitValues(ctx, values)
+	err = s.gitValues(ctx, values)
+	return auth, app, err
 }
 
 // gitValue is a credential, where it is and where it goes.

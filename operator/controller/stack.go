@@ -34,6 +34,7 @@ type stackReconciler struct {
 	recorder   events.EventRecorder
 	engine     *engine.Engine
 	slots      *slots
+	lookups    *lookups
 	dependents *dependents
 	records    *records
 	metrics    *metricSet
@@ -65,6 +66,12 @@ type session struct {
 	// interrupted says that an earlier update of this Stack began and did not end.
 	interrupted bool
 
+	// asked is when a server last said which commit to run, zero where none is asked.
+	asked time.Time
+
+	// asking says that a server is being asked.
+	asking bool
+
 	// waiting says that a run is due as soon as there is a slot for it.
 	waiting bool
 }
@@ -76,6 +83,7 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 	deleted := err == nil && !stack.DeletionTimestamp.IsZero()
 	if apierrors.IsNotFound(err) || deleted && !controllerutil.ContainsFinalizer(stack, v1.StackFinalizer) {
 		r.slots.leave(req.NamespacedName)
+		r.lookups.forget(req.NamespacedName)
 		r.dependents.retain(req.NamespacedName, nil)
 		return reconcile.Result{}, nil
 	} else if err != nil {
@@ -90,7 +98,10 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 	if !s.waiting {
 		r.slots.leave(req.NamespacedName)
 	}
-	r.dependents.retain(req.NamespacedName, s.dependencies)
+	if !s.asking {
+		// What comes after the lookup is read again as soon as it has ended.
+		r.dependents.retain(req.NamespacedName, s.dependencies)
+	}
 	if r.dependents.blind(req.NamespacedName) {
 		wait = sooner(wait, blindPoll)
 	}
@@ -128,13 +139,6 @@ func (s *session) apply(ctx context.Context) (time.Duration, error) {
 	if err := validate(spec); err != nil {
 		return 0, err
 	}
-	if s.saved.Status.ObservedGeneration != s.stack.Generation && spec.ProjectRepo != "" {
-		// Others answer at once; a repository may take its time.
-		s.stack.Status.MarkReconciling(v1.ReconcilingProcessingReason, "spec.projectRepo: the commit to run is being looked up")
-		if err := s.save(ctx); err != nil {
-			return 0, err
-		}
-	}
 	prog, err := s.program(ctx)
 	if err != nil {
 		return 0, err
@@ -168,8 +172,8 @@ func (s *session) apply(ctx context.Context) (time.Duration, error) {
 
 // poll shortens a wait for a branch, of whose changes nobody tells.
 func (s *session) poll(wait time.Duration) time.Duration {
-	if s.stack.Spec.ProjectRepo != "" && s.stack.Spec.Branch != "" && !s.waiting {
-		return sooner(wait, resync(s.stack))
+	if s.stack.Spec.Branch != "" && !s.asked.IsZero() && !s.waiting {
+		return sooner(wait, max(time.Second, resync(s.stack)-time.Since(s.asked)))
 	}
 	return wait
 }
@@ -191,6 +195,14 @@ func (s *session) settle(wait time.Duration, err error) (time.Duration, error) {
 	switch {
 	case err == nil:
 		return wait, nil
+	case errors.Is(err, errLookup):
+		s.asking = true
+		// Where nothing is new, what is said of the Stack stays true meanwhile.
+		status, saved := &s.stack.Status, &s.saved.Status
+		if status.ObservedGeneration != saved.ObservedGeneration || status.ObservedReconcileRequest != saved.ObservedReconcileRequest {
+			status.MarkReconciling(v1.ReconcilingProcessingReason, err.Error())
+		}
+		return 0, nil
 	case errors.As(err, &stalled):
 		s.stack.Status.MarkStalled(stalled.reason, stalled.message)
 		if stalled.reason == v1.StalledSpecInvalidReason {

@@ -272,12 +272,28 @@ func TestStacksThatCannotBeApplied(t *testing.T) {
 		"a variable that the engine keeps for itself": {
 			program: "metadata: {name: shop}\nprogram: {outputs: {a: 1}}",
 			spec:    "envRefs: {PATH: {type: Literal, literal: {value: /evil}}}",
-			kind:    v1.ReconcilingCondition, reason: v1.ReconcilingRetryReason, messages: []string{"PATH is reserved"},
+			kind:    v1.StalledCondition, reason: v1.StalledSpecInvalidReason, messages: []string{"spec.envRefs.PATH", "is reserved", "remove it"},
+		},
+		"such a variable of the template": {
+			program: "metadata: {name: shop}\nprogram: {outputs: {a: 1}}",
+			spec:    "workspaceTemplate: {spec: {env: [{name: KUBECONFIG, value: x}]}}",
+			kind:    v1.StalledCondition, reason: v1.StalledSpecInvalidReason, messages: []string{"spec.workspaceTemplate.spec.env.KUBECONFIG", "is reserved"},
+		},
+		"such a variable among those of an object": {
+			program: "metadata: {name: shop}\nprogram: {outputs: {a: 1}}",
+			spec:    "envs: [reserved]",
+			kind:    v1.StalledCondition, reason: v1.StalledSpecInvalidReason, messages: []string{"spec.envs", `"HOME" is reserved`},
+		},
+		"such a variable by a prefix": {
+			program: "metadata: {name: shop}\nprogram: {outputs: {a: 1}}",
+			spec:    "workspaceTemplate: {spec: {envFrom: [{configMapRef: {name: reserved}, prefix: PULUMI_}]}}",
+			kind:    v1.StalledCondition, reason: v1.StalledSpecInvalidReason, messages: []string{"spec.workspaceTemplate.spec.envFrom[0]", `"PULUMI_HOME" is reserved`},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tm := newTeam(t, c)
+			c.create(t, tm.object("reserved", map[string]string{"HOME": "/evil"}))
 			manifest := program
 			if tc.program != "" {
 				manifest = tc.program

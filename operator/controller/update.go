@@ -299,6 +299,8 @@ func (s *session) fail(current v1.CurrentStackUpdate, operation engine.Operation
 			return
 		}
 	case engine.SourceUnavailable, engine.ProjectInvalid:
+		// What was found may be why: a commit that is gone, a token that is too old.
+		s.lookups.forget(s.key())
 		status.MarkStalled(v1.StalledSourceUnavailableReason, message)
 		return
 	case engine.RuntimeMissing:

@@ -2,6 +2,8 @@ package controller
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
@@ -23,7 +25,7 @@ func invalid(format string, args ...any) error {
 
 // validate refuses a spec that this operator would not apply in full.
 func validate(spec *v1.StackSpec) error {
-	for _, check := range []func(*v1.StackSpec) error{checkUnsupported, checkSource, checkUpdate} {
+	for _, check := range []func(*v1.StackSpec) error{checkUnsupported, checkSource, checkUpdate, checkEnv} {
 		if err := check(spec); err != nil {
 			return err
 		}
@@ -81,6 +83,31 @@ func checkUpdate(spec *v1.StackSpec) error {
 	}
 	if template.StackName != nil && *template.StackName != spec.Stack {
 		return invalid("spec.updateTemplate.spec.stackName: is not spec.stack: remove it")
+	}
+	return nil
+}
+
+// checkEnv refuses single variables by their names. The keys of whole objects are
+// known only when they are read.
+func checkEnv(spec *v1.StackSpec) error {
+	for _, name := range slices.Sorted(maps.Keys(spec.EnvRefs)) {
+		if err := checkVariable("spec.envRefs."+name, name); err != nil {
+			return err
+		}
+	}
+	for _, variable := range templateOf(spec).Env {
+		if err := checkVariable(templatePath+"env."+variable.Name, variable.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkVariable refuses a variable that a field sets, or a key of the object that it
+// names.
+func checkVariable(path, name string) error {
+	if err := engine.CheckVariable(name); err != nil {
+		return invalid("%s: the variable %q %v: remove it", path, name, err)
 	}
 	return nil
 }
