@@ -1,5 +1,6 @@
 // Package bootstrap is layer 1 of Strata: it runs as the platform engineer's own cloud identity and makes the cluster,
-// the database instance that the teams share, and a scoped Google service account for each team.
+// the database instance that the teams share, and for each team a scoped Google service account and a place for its state
+// with the passphrase of that.
 //
 // What layer 2 needs of it is handed on as handoff.Bootstrap.
 package bootstrap

@@ -28,6 +28,7 @@ const (
 	workloadType = "gcp:serviceaccount/iAMMember:IAMMember"
 	bucketType   = "gcp:storage/bucket:Bucket"
 	objectsType  = "gcp:storage/bucketIAMMember:BucketIAMMember"
+	phraseType   = "random:index/randomPassword:RandomPassword"
 )
 
 func encoded(text string) resource.PropertyValue {
@@ -58,6 +59,9 @@ func google(t *testing.T, config map[string]string) *pulumitest.Engine {
 		},
 		keyType: func(pulumi.MockResourceArgs) resource.PropertyMap {
 			return resource.PropertyMap{"privateKey": encoded("canary-key")}
+		},
+		phraseType: func(args pulumi.MockResourceArgs) resource.PropertyMap {
+			return resource.PropertyMap{"result": resource.MakeSecret(resource.NewProperty("canary-" + args.Name))}
 		},
 		clusterType: func(args pulumi.MockResourceArgs) resource.PropertyMap {
 			auth := args.Inputs["masterAuth"].ObjectValue().Copy()
@@ -115,7 +119,7 @@ func TestOnlyTheOfficialTypesAreUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	allowed := []string{
-		clusterType, poolType, instanceType, accountType, memberType, roleType, workloadType, bucketType, objectsType,
+		clusterType, poolType, instanceType, accountType, memberType, roleType, workloadType, bucketType, objectsType, phraseType,
 		"strata:components:GKE", "strata:components:CloudSQL", "strata:components:Identity", "strata:components:StateBucket",
 	}
 	for _, r := range engine.All() {
@@ -158,8 +162,14 @@ func TestAnEmulatedProjectGetsKeysAndCertificates(t *testing.T) {
 	}
 	tenants := engine.Output(t, "tenants")
 	want := map[string]any{
-		"web": map[string]any{"account": "team-web@acme-dev.iam.gserviceaccount.com", "backend": "file:///home/state/teams/web", "credentials": "canary-key"},
-		"api": map[string]any{"account": "team-api@acme-dev.iam.gserviceaccount.com", "backend": "file:///home/state/teams/api", "credentials": "canary-key"},
+		"web": map[string]any{
+			"account": "team-web@acme-dev.iam.gserviceaccount.com", "backend": "file:///home/state/teams/web", "credentials": "canary-key",
+			"passphrase": "canary-team-web-passphrase",
+		},
+		"api": map[string]any{
+			"account": "team-api@acme-dev.iam.gserviceaccount.com", "backend": "file:///home/state/teams/api", "credentials": "canary-key",
+			"passphrase": "canary-team-api-passphrase",
+		},
 	}
 	if !reflect.DeepEqual(tenants.Value, want) || !tenants.Secret {
 		t.Errorf("tenants (secret: %v) are %v, want %v", tenants.Secret, tenants.Value, want)
@@ -216,7 +226,8 @@ func TestAPreviewOfTheLayerPasses(t *testing.T) {
 		accountType: func(pulumi.MockResourceArgs) resource.PropertyMap {
 			return resource.PropertyMap{"email": unknown, "name": unknown}
 		},
-		roleType: func(pulumi.MockResourceArgs) resource.PropertyMap { return resource.PropertyMap{"name": unknown} },
+		roleType:   func(pulumi.MockResourceArgs) resource.PropertyMap { return resource.PropertyMap{"name": unknown} },
+		phraseType: func(pulumi.MockResourceArgs) resource.PropertyMap { return resource.PropertyMap{"result": unknown} },
 		clusterType: func(pulumi.MockResourceArgs) resource.PropertyMap {
 			return resource.PropertyMap{"endpoint": unknown, "masterAuth": unknown}
 		},

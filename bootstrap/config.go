@@ -100,7 +100,8 @@ type Config struct {
 	// for Project. The layer makes it for the team's account alone; gs:// and the name is the team's backend.
 	StateBucket string `setting:"stateBucket" default:"{project}-strata-{team}"`
 	// TenantBackend is the URL of another backend for that state, with {team} for the team's name; empty means a bucket that
-	// the layer makes. Teams must not share a backend.
+	// the layer makes. Teams must not share a backend. Empty it before the layer is made again after a destroy, with which the
+	// passphrases of what it holds are gone.
 	TenantBackend string `setting:"tenantBackend"`
 	// TenantRoles are roles that a team's Google account has on Project besides TenantRole, which every team has.
 	TenantRoles []string `setting:"tenantRoles" default:"[]"`

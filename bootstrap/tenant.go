@@ -1,7 +1,12 @@
 package bootstrap
 
 import (
+	"slices"
+
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/projects"
+	"github.com/pulumi/pulumi-random/sdk/v4/go/random"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/urn"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/identity"
@@ -10,7 +15,7 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// tenant makes what a team gets in Google Cloud.
+// tenant makes what a team gets in Google Cloud, and the passphrase of its state.
 type tenant struct {
 	config Config
 	team   teams.Team
@@ -25,8 +30,15 @@ func (t tenant) make(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (handof
 	if err != nil {
 		return handoff.BootstrapTenantOutputs{}, err
 	}
-	backend, err := t.backend(ctx, account, opts...)
-	return handoff.BootstrapTenantOutputs{Account: account.Email, Backend: backend, Credentials: account.Credentials}, err
+	passphrase, err := t.passphrase(ctx, opts...)
+	if err != nil {
+		return handoff.BootstrapTenantOutputs{}, err
+	}
+	// A state whose passphrase is gone is read by nobody: where the layer is destroyed halfway, the passphrase is still there.
+	backend, err := t.backend(ctx, account, append(slices.Clone(opts), pulumi.DependsOn([]pulumi.Resource{passphrase}))...)
+	return handoff.BootstrapTenantOutputs{
+		Account: account.Email, Backend: backend, Credentials: account.Credentials, Passphrase: passphrase.Result,
+	}, err
 }
 
 // identity is the team's account. The team's Stacks act as it: with its key, or as the Kubernetes accounts that may run
@@ -51,6 +63,26 @@ func (t tenant) identity(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*i
 		}
 	}
 	return identity.New(ctx, "team-"+t.team.Name, args, opts...)
+}
+
+// passphraseLength gives more entropy than the key that is derived from the passphrase.
+const passphraseLength = 48
+
+// passphrase encrypts the secrets in the state of the team's Stacks. It is made beside that state, not with the team's
+// namespace: what a Stack made without destroyOnFinalize, and the stack itself, outlive the cluster's objects.
+func (t tenant) passphrase(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*random.RandomPassword, error) {
+	return random.NewRandomPassword(ctx, passphraseName(t.team.Namespace()), &random.RandomPasswordArgs{
+		Length:  pulumi.Int(passphraseLength),
+		Special: pulumi.Bool(false),
+	}, opts...)
+}
+
+func passphraseName(namespace string) string { return namespace + "-passphrase" }
+
+// PassphraseURN names the passphrase of a team, which a namespace stands for, among the resources of the layer's stack.
+func PassphraseURN(stack, namespace string) string {
+	const token = "random:index/randomPassword:RandomPassword"
+	return string(urn.New(tokens.QName(stack), Project, "", token, passphraseName(namespace)))
 }
 
 // backend is where the state of the team's Stacks is kept: a bucket that nobody but the team's account reads and writes,

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/strata-platform/strata/bootstrap"
 	"github.com/strata-platform/strata/internal/pulumitest"
 )
 
@@ -92,6 +93,33 @@ func TestEachTeamHasABucketThatItsAccountAloneUses(t *testing.T) {
 	tenants := engine.Output(t, "tenants").Value.(map[string]any)
 	if got := tenants["web"].(map[string]any)["backend"]; got != "gs://acme-dev-strata-web" {
 		t.Errorf("the backend of team web is %v", got)
+	}
+}
+
+func TestAPassphraseIsKeptForAsLongAsTheStateThatItEncrypts(t *testing.T) {
+	engine := google(t, onGoogleCloud())
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	for _, team := range []string{"web", "api"} {
+		phrase := engine.Get(t, phraseType, "team-"+team+"-passphrase")
+		if length, _ := pulumitest.Plain(t, phrase.Inputs, "length"); length.(float64) < 32 {
+			t.Errorf("the passphrase of team %s has %v characters", team, length)
+		}
+		if want := bootstrap.PassphraseURN("dev", "team-"+team); phrase.URN != want {
+			t.Errorf("the passphrase of team %s is %s, not %s: by that name local finds it", team, phrase.URN, want)
+		}
+		bucket := engine.Get(t, bucketType, "team-"+team+"-state-bucket")
+		if phrase.Protect != bucket.Protect || !phrase.Protect {
+			t.Errorf("protected is the passphrase of team %s: %v, its bucket: %v", team, phrase.Protect, bucket.Protect)
+		}
+		if !engine.Get(t, "strata:components:StateBucket", "team-"+team+"-state").DependsOn(phrase) {
+			t.Errorf("a destroy that ends halfway leaves team %s a bucket without the passphrase of what is in it", team)
+		}
+	}
+	tenants := engine.Output(t, "tenants")
+	if got := tenants.Value.(map[string]any)["web"].(map[string]any)["passphrase"]; got != "canary-team-web-passphrase" || !tenants.Secret {
+		t.Errorf("the passphrase is not handed on as a secret (secret: %v)", tenants.Secret)
 	}
 }
 

@@ -77,8 +77,8 @@ func madeByHop(t *testing.T) *pulumitest.Engine {
 			Source:   hop.Source{URL: "https://git.example.com/web.git", Branch: "main", Path: "./"},
 			Policy:   &hop.Policy{Types: teams.DefaultAllow(), StackAccounts: []string{"web"}, Contact: "the platform team"},
 			Context: handoff.Tenant{
-				BackendURL: pulumi.String("gs://example-web"), GoogleCredentials: pulumi.String(""), Project: pulumi.String("example"),
-				Region: pulumi.String("europe-west1"), Instance: pulumi.String("shared"),
+				BackendURL: pulumi.String("gs://example-web"), Passphrase: pulumi.String("canary-passphrase"), GoogleCredentials: pulumi.String(""),
+				Project: pulumi.String("example"), Region: pulumi.String("europe-west1"), Instance: pulumi.String("shared"),
 			},
 		})
 		return err

@@ -12,7 +12,7 @@ import (
 
 // BootstrapVersion is the version of the context that layer 1 writes and layer 2 reads. It rises with every change that
 // an older or newer reader would misread.
-const BootstrapVersion = 1
+const BootstrapVersion = 2
 
 const (
 	// BootstrapLayer is the name of layer 1.
@@ -37,6 +37,7 @@ const (
 	fieldAccount     = "account"
 	fieldBackend     = "backend"
 	fieldCredentials = "credentials"
+	fieldPassphrase  = "passphrase"
 )
 
 // Bootstrap is the context that layer 2 gets from layer 1.
@@ -62,6 +63,8 @@ type BootstrapTenant struct {
 	Backend string
 	// Credentials is the key file of Account; empty where the team proves who it is without one.
 	Credentials Secret
+	// Passphrase encrypts the secrets in the state that Backend keeps, and stays the same for as long as that state.
+	Passphrase Secret
 }
 
 // BootstrapOutputs are the values of Bootstrap as layer 1 knows them.
@@ -72,7 +75,7 @@ type BootstrapOutputs struct {
 
 // BootstrapTenantOutputs are the values of BootstrapTenant as layer 1 knows them.
 type BootstrapTenantOutputs struct {
-	Account, Backend, Credentials pulumi.StringInput
+	Account, Backend, Credentials, Passphrase pulumi.StringInput
 }
 
 // Export hands the context on: it makes the stack's outputs, with what is secret marked so.
@@ -83,6 +86,7 @@ func (o BootstrapOutputs) Export(ctx *pulumi.Context) {
 			fieldAccount:     tenant.Account,
 			fieldBackend:     tenant.Backend,
 			fieldCredentials: pulumi.ToSecret(tenant.Credentials),
+			fieldPassphrase:  pulumi.ToSecret(tenant.Passphrase),
 		}
 	}
 	ctx.Export(OutputVersion, pulumi.Int(BootstrapVersion))
@@ -247,8 +251,9 @@ func (r *reader) tenants(teams []string) map[string]BootstrapTenant {
 			continue
 		}
 		tenant := BootstrapTenant{
-			Account: r.asText(at+"."+fieldAccount, fields[fieldAccount]),
-			Backend: r.asText(at+"."+fieldBackend, fields[fieldBackend]),
+			Account:    r.asText(at+"."+fieldAccount, fields[fieldAccount]),
+			Backend:    r.asText(at+"."+fieldBackend, fields[fieldBackend]),
+			Passphrase: Secret(r.asText(at+"."+fieldPassphrase, fields[fieldPassphrase])),
 		}
 		credentials, isText := fields[fieldCredentials].(string)
 		switch {

@@ -27,7 +27,8 @@ func written(t *testing.T, edit func(map[string]any)) resource.PropertyMap {
 			Project: pulumi.String("acme"), Region: pulumi.String("europe-west1"), Cluster: pulumi.String("acme/strata"),
 			Kubeconfig: pulumi.String("canary-kubeconfig"), Instance: pulumi.String("strata"),
 			Tenants: map[string]handoff.BootstrapTenantOutputs{"web": {
-				Account: pulumi.String("team-web@acme"), Backend: pulumi.String("gs://acme-web"), Credentials: pulumi.String("canary-key"),
+				Account: pulumi.String("team-web@acme"), Backend: pulumi.String("gs://acme-web"),
+				Credentials: pulumi.String("canary-key"), Passphrase: pulumi.String("canary-passphrase"),
 			}},
 		}.Export(ctx)
 		return nil
@@ -73,7 +74,7 @@ func TestWhatLayerOneWritesLayerTwoReads(t *testing.T) {
 	want := &handoff.Bootstrap{
 		Project: "acme", Region: "europe-west1", Cluster: "acme/strata", Kubeconfig: "canary-kubeconfig", Instance: "strata",
 		Tenants: map[string]handoff.BootstrapTenant{
-			"web": {Account: "team-web@acme", Backend: "gs://acme-web", Credentials: "canary-key"},
+			"web": {Account: "team-web@acme", Backend: "gs://acme-web", Credentials: "canary-key", Passphrase: "canary-passphrase"},
 		},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -91,7 +92,7 @@ func TestReadBootstrapRefuses(t *testing.T) {
 		want []string
 	}{
 		"a stack that was never deployed": {func(v map[string]any) { clear(v) }, []string{"handoffVersion is missing"}},
-		"a version that is too old":       {func(v map[string]any) { v["handoffVersion"] = 0 }, []string{"handoffVersion is 0, too old"}},
+		"a version that is too old":       {func(v map[string]any) { v["handoffVersion"] = 1 }, []string{"handoffVersion is 1, too old"}},
 		"a version that is no number":     {func(v map[string]any) { v["handoffVersion"] = "1" }, []string{"handoffVersion is not a number"}},
 		"a version between two":           {func(v map[string]any) { v["handoffVersion"] = 1.5 }, []string{"handoffVersion is not a whole number"}},
 		"fields that are missing": {
@@ -104,12 +105,12 @@ func TestReadBootstrapRefuses(t *testing.T) {
 		"tenants in plain text":           {func(v map[string]any) { v["tenants"] = map[string]any{} }, []string{"tenants is in plain text"}},
 		"tenants that are a list":         {func(v map[string]any) { v["tenants"] = secret([]any{"canary"}) }, []string{"tenants is not a map"}},
 		"a team that layer 1 knows not":   {func(v map[string]any) { v["tenants"] = secret(map[string]any{"api": "canary"}) }, []string{"tenants.web is missing (there are: api)"}},
-		"a team whose fields are missing": {func(v map[string]any) { v["tenants"] = secret(map[string]any{"web": map[string]any{}}) }, []string{"tenants.web.account is missing", "tenants.web.backend is missing", "tenants.web.credentials is missing"}},
+		"a team whose fields are missing": {func(v map[string]any) { v["tenants"] = secret(map[string]any{"web": map[string]any{}}) }, []string{"tenants.web.account is missing", "tenants.web.backend is missing", "tenants.web.credentials is missing", "tenants.web.passphrase is missing"}},
 		"a team whose fields are malformed": {
 			func(v map[string]any) {
-				v["tenants"] = secret(map[string]any{"web": map[string]any{"account": 7, "backend": "", "credentials": []any{"canary"}}})
+				v["tenants"] = secret(map[string]any{"web": map[string]any{"account": 7, "backend": "", "credentials": []any{"canary"}, "passphrase": ""}})
 			},
-			[]string{"tenants.web.account is not a string", "tenants.web.backend is empty", "tenants.web.credentials is not a string"},
+			[]string{"tenants.web.account is not a string", "tenants.web.backend is empty", "tenants.web.credentials is not a string", "tenants.web.passphrase is empty"},
 		},
 		"a team that is no map":    {func(v map[string]any) { v["tenants"] = secret(map[string]any{"web": "canary"}) }, []string{"tenants.web is not a map"}},
 		"outputs that are missing": {func(v map[string]any) { delete(v, "tenants"); delete(v, "cluster") }, []string{"tenants is missing", "cluster is missing"}},

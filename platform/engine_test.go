@@ -32,7 +32,8 @@ func bootstrapped(kubeconfig string) layers.Layer {
 			Cluster:    pulumi.String("projects/acme/locations/europe-west1/clusters/strata"),
 			Kubeconfig: pulumi.ToSecret(pulumi.String(kubeconfig)).(pulumi.StringOutput),
 			Tenants: map[string]handoff.BootstrapTenantOutputs{"web": {
-				Account: pulumi.String("team-web@acme"), Backend: pulumi.String("gs://acme-web"), Credentials: pulumi.String("canary-key"),
+				Account: pulumi.String("team-web@acme"), Backend: pulumi.String("gs://acme-web"),
+				Credentials: pulumi.String("canary-key"), Passphrase: pulumi.String("canary-passphrase"),
 			}},
 		}.Export(ctx)
 		return nil

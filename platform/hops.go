@@ -42,6 +42,7 @@ func newHop(
 		},
 		Context: handoff.Tenant{
 			BackendURL:        pulumi.String(tenant.Backend),
+			Passphrase:        tenant.Passphrase.Input(),
 			GoogleCredentials: tenant.Credentials.Input(),
 			Project:           pulumi.String(bootstrap.Project),
 			Region:            pulumi.String(bootstrap.Region),

@@ -77,8 +77,8 @@ func TestWhatTeamsYamlGivesReachesTheHop(t *testing.T) {
 func TestATeamWithoutAKeyActsByWorkloadIdentity(t *testing.T) {
 	engine := below(t, nil)
 	tenants := map[string]any{
-		"web": map[string]any{"account": "team-web@acme", "backend": "gs://acme-web", "credentials": ""},
-		"api": map[string]any{"account": "team-api@acme", "backend": "gs://acme-api", "credentials": "canary-key"},
+		"web": map[string]any{"account": "team-web@acme", "backend": "gs://acme-web", "credentials": "", "passphrase": "canary"},
+		"api": map[string]any{"account": "team-api@acme", "backend": "gs://acme-api", "credentials": "canary-key", "passphrase": "canary"},
 	}
 	handed := handedOn("web", "api")
 	handed["outputs"].ObjectValue()[handoff.OutputTenants] = resource.MakeSecret(resource.NewPropertyValue(tenants))

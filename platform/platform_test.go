@@ -83,13 +83,14 @@ func handedOn(teams ...string) resource.PropertyMap {
 	for _, team := range teams {
 		tenants[team] = map[string]any{
 			"account": "team-" + team + "@acme", "backend": "gs://acme-" + team, "credentials": "canary-key-" + team,
+			"passphrase": "canary-passphrase-" + team,
 		}
 	}
 	secret := func(value any) resource.PropertyValue { return resource.MakeSecret(resource.NewPropertyValue(value)) }
 	return resource.PropertyMap{
 		"name": resource.NewProperty("organization/strata-bootstrap/dev"),
 		"outputs": resource.NewProperty(resource.PropertyMap{
-			handoff.OutputVersion: resource.NewProperty(1.0), handoff.OutputProject: resource.NewProperty("acme"),
+			handoff.OutputVersion: resource.NewProperty(float64(handoff.BootstrapVersion)), handoff.OutputProject: resource.NewProperty("acme"),
 			handoff.OutputRegion: resource.NewProperty("europe-west1"), handoff.OutputInstance: resource.NewProperty("strata"),
 			handoff.OutputCluster:    resource.NewProperty("projects/acme/locations/europe-west1/clusters/strata"),
 			handoff.OutputKubeconfig: secret(kubeconfig), handoff.OutputTenants: secret(tenants),
@@ -178,7 +179,7 @@ func TestEachTeamHasItsHopAfterTheOperatorsSync(t *testing.T) {
 	})
 	expect(t, engine.Get(t, secretType, "team-web-context"), map[string]any{
 		"stringData.GOOGLE_CREDENTIALS": "canary-key-web", "stringData.PULUMI_BACKEND_URL": "gs://acme-web",
-		"stringData.PULUMI_CONFIG_PASSPHRASE": "canary-team-web-passphrase",
+		"stringData.PULUMI_CONFIG_PASSPHRASE": "canary-passphrase-web",
 	})
 	want := map[string]any{
 		"web": map[string]any{"namespace": "team-web", "account": "web"}, "api": map[string]any{"namespace": "team-api", "account": "api"},

@@ -110,14 +110,11 @@ func (a *Args) accountNames() []string {
 
 func contextProblems(context handoff.Tenant) []string {
 	var problems []string
-	if context.Passphrase != nil {
-		problems = append(problems, "the context's passphrase must not be given: the hop makes it")
-	}
 	for _, field := range []struct {
 		name  string
 		value pulumi.StringInput
 	}{
-		{"backend URL", context.BackendURL}, {"Google credentials", context.GoogleCredentials},
+		{"backend URL", context.BackendURL}, {"passphrase", context.Passphrase}, {"Google credentials", context.GoogleCredentials},
 		{"project", context.Project}, {"region", context.Region}, {"instance", context.Instance},
 	} {
 		if field.value == nil {

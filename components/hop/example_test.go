@@ -27,8 +27,8 @@ func oneTeam(name string, quota map[string]string, opts ...pulumi.ResourceOption
 			Quota:     quota,
 			Policy:    &hop.Policy{Types: []string{"gcp:sql/*", "kubernetes:core/v1:Secret"}, StackAccounts: []string{"infra"}, Contact: "the platform team"},
 			Context: handoff.Tenant{
-				BackendURL: pulumi.String("gs://example-web"), GoogleCredentials: pulumi.String(""), Project: pulumi.String("example"),
-				Region: pulumi.String("europe-west1"), Instance: pulumi.String("shared"),
+				BackendURL: pulumi.String("gs://example-web"), Passphrase: pulumi.String("canary-passphrase"), GoogleCredentials: pulumi.String(""),
+				Project: pulumi.String("example"), Region: pulumi.String("europe-west1"), Instance: pulumi.String("shared"),
 			},
 		}, append(opts, pulumi.DependsOn([]pulumi.Resource{kind}))...)
 		if err != nil {

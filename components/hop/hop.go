@@ -56,7 +56,7 @@ type Args struct {
 	// GoogleAccount is the e-mail of the Google service account that the accounts of Policy.StackAccounts act as without a
 	// key, by Workload Identity, where that account lets them; empty means none.
 	GoogleAccount string
-	// Context is what the team gets. Its Passphrase must be nil: the hop makes one that nobody else knows.
+	// Context is what the team gets. Its Passphrase must live as long as the state in its backend, which outlives the hop.
 	Context handoff.Tenant
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/internal/pulumitest"
@@ -246,8 +245,8 @@ func TestAHopIsRefused(t *testing.T) {
 		"with Stacks of somebody else": {
 			func(a *hop.Args) { a.Policy.StackAccounts = []string{"web", "root"} }, []string{`Stacks cannot run as "root"`},
 		},
-		"with half a login":          {func(a *hop.Args) { a.Source.Username = "web" }, []string{"given together"}},
-		"with somebody's passphrase": {func(a *hop.Args) { a.Context.Passphrase = pulumi.String("canary") }, []string{"passphrase must not be given"}},
+		"with half a login":                   {func(a *hop.Args) { a.Source.Username = "web" }, []string{"given together"}},
+		"without the passphrase of its state": {func(a *hop.Args) { a.Context.Passphrase = nil }, []string{"the context's passphrase must be given"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := given()

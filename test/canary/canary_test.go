@@ -179,6 +179,9 @@ func secretsOf(t *testing.T, p *stratatest.Platform) canaries {
 
 	var outputs struct {
 		Kubeconfig string `json:"kubeconfig"`
+		Tenants    map[string]struct {
+			Passphrase string `json:"passphrase"`
+		} `json:"tenants"`
 	}
 	out := p.Run("layer", "outputs", "bootstrap", "--show-secrets", "-o", "json")
 	check(json.Unmarshal(out, &outputs))
@@ -190,16 +193,10 @@ func secretsOf(t *testing.T, p *stratatest.Platform) canaries {
 	for name, key := range privateKeys(out) {
 		c.add("the private key "+name, key)
 	}
+	c.add("the passphrase of the team's state", outputs.Tenants["web"].Passphrase)
 	database, err := p.Kubernetes().CoreV1().Secrets("team-web").Get(t.Context(), "sql-auth", metav1.GetOptions{})
 	check(err)
 	c.add("the password of the team's database", string(database.Data["password"]))
-	team, err := p.Kubernetes().CoreV1().Secrets("team-web").Get(t.Context(), "strata-context", metav1.GetOptions{})
-	check(err)
-	for name, value := range team.Data {
-		if strings.Contains(name, "PASSPHRASE") {
-			c.add("the team's "+name, string(value))
-		}
-	}
 	return c
 }
 
