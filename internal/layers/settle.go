@@ -141,6 +141,21 @@ func (r Runner) stored(l Layer) (state *pending.State, ok bool, err error) {
 // Resources is the number of resources that a layer's stack holds, without the stack itself; 0 where it has not run. It
 // changes nothing.
 func (r Runner) Resources(ctx context.Context, l Layer) (int, error) {
+	state, err := r.look(ctx, l)
+	if err != nil {
+		return 0, err
+	}
+	return max(0, state.Resources()-1), nil
+}
+
+// Has tells whether a layer's stack holds a resource, by its URN. It changes nothing.
+func (r Runner) Has(ctx context.Context, l Layer, urn string) (bool, error) {
+	state, err := r.look(ctx, l)
+	return err == nil && state.Has(urn), err
+}
+
+// look reads the state of a layer's stack, which is empty where it has not run.
+func (r Runner) look(ctx context.Context, l Layer) (*pending.State, error) {
 	state, ok, err := r.stored(l)
 	if !ok {
 		var stack auto.Stack
@@ -149,9 +164,9 @@ func (r Runner) Resources(ctx context.Context, l Layer) (int, error) {
 		}
 	}
 	if err != nil {
-		return 0, r.wrap("read the state of", l, err, nil)
+		return nil, r.wrap("read the state of", l, err, nil)
 	}
-	return max(0, state.Resources()-1), nil
+	return state, nil
 }
 
 // unsettledFile names the resources of a layer of which it is not known whether they exist, as a list of URNs.

@@ -19,7 +19,7 @@ import (
 // LayerDestroy deletes the resources of one layer. It refuses, and changes nothing, where what stands on the layer would
 // lose what it needs to be deleted: of layer 2 the Stacks, of layer 1 layer 2.
 func (p *Platform) LayerDestroy(ctx context.Context, name string, progress layers.Progress) (layers.Summary, error) {
-	return p.operate(ctx, name, progress, layers.Runner.Destroy, p.standsAlone)
+	return p.operate(ctx, name, progress, p.destroy, p.standsAlone)
 }
 
 // Made tells whether a layer was ever run in this home.

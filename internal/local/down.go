@@ -18,7 +18,6 @@ import (
 
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 
-	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
 )
 
@@ -65,10 +64,11 @@ func (p *Platform) Down(ctx context.Context, show *progress.Reporter, purge bool
 		if !purge || ctx.Err() != nil || step.Name == stopStep {
 			return err
 		}
-		show.Note("%v", err)
 		if step.Name == p.removeStep() {
 			return err
 		}
+		show.Note("%v", err)
+		show.Note("going on nevertheless: --purge removes the home, and with it all that this step leaves behind")
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (p *Platform) downLayer(layer string) func(context.Context, *progress.Repor
 			return "", err
 		}
 		// The steps are in order, so that nothing stands on the layer any more but what could not be destroyed.
-		summary, err := p.operate(ctx, layer, func(operation, resource string) { show.Detail("%s %s", operation, resource) }, layers.Runner.Destroy, nil)
+		summary, err := p.operate(ctx, layer, func(operation, resource string) { show.Detail("%s %s", operation, resource) }, p.destroy, nil)
 		if err != nil {
 			return "", err
 		}

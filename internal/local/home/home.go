@@ -91,7 +91,10 @@ func (h Home) LayerState() string { return h.path("state", "platform") }
 
 // TenantState is the folder of the Pulumi backend of one team, named by the team's namespace: the operator lets a Stack
 // use the folder of its own namespace only.
-func (h Home) TenantState(namespace string) string { return h.path("state", "teams", namespace) }
+func (h Home) TenantState(namespace string) string { return filepath.Join(h.TenantStates(), namespace) }
+
+// TenantStates is the folder of the folders that TenantState names.
+func (h Home) TenantStates() string { return h.path("state", "teams") }
 
 // At returns the home in dir without touching the disk. Use Open to make it. Over whatever links dir leads there, a
 // home has one path: state and credentials hold it.

@@ -3,7 +3,6 @@ package supervisor
 import (
 	"context"
 	"maps"
-	"path/filepath"
 
 	"github.com/strata-platform/strata/internal/local/gcloud"
 	"github.com/strata-platform/strata/internal/local/home"
@@ -66,6 +65,6 @@ func only(namespace, serviceAccount string) func(string, string) bool {
 func operatorEnv(h home.Home, googleURL string) map[string]string {
 	env := pulumienv.Variables(h, googleURL)
 	maps.Copy(env, gcloud.TunnelVariables(googleURL, h.Certificates()))
-	env[controller.FileBackendRootVariable] = filepath.Dir(h.TenantState("x"))
+	env[controller.FileBackendRootVariable] = h.TenantStates()
 	return env
 }
