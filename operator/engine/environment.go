@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -23,8 +24,8 @@ func (e *Engine) environment(dir, backend string, req Request) ([]string, error)
 	// sixth of a run's processor time for some 30 MB.
 	env := append([]string{"GOGC=400"}, e.Env...)
 	for _, name := range sortedKeys(req.Env) {
-		if reserved(name) {
-			return nil, fmt.Errorf("environment variable %s is reserved: the engine sets it itself", name)
+		if err := CheckVariable(name); err != nil {
+			return nil, fmt.Errorf("environment variable %s %w", name, err)
 		}
 		env = append(env, name+"="+req.Env[name])
 	}
@@ -48,12 +49,22 @@ func (e *Engine) environment(dir, backend string, req Request) ([]string, error)
 	return env, nil
 }
 
-// reserved tells the variables that decide what is executed and as whom. Those for
-// debugging would let a run use the plugins of another one, with its identity.
-func reserved(name string) bool {
+// CheckVariable says why a request's environment must not have a variable of this
+// name; nil means that it may. Reserved are those that decide what is executed and
+// as whom. Those for debugging would let a run use the plugins of another one, with
+// its identity.
+func CheckVariable(name string) error {
 	switch name {
 	case "PATH", "HOME", "TMPDIR", "KUBECONFIG", "PULUMI_HOME", "PULUMI_DEBUG_PROVIDERS", "PULUMI_DEBUG_LANGUAGES":
-		return true
+		return errReserved
 	}
-	return strings.HasPrefix(name, "LD_") || name == "" || strings.ContainsAny(name, "=\x00")
+	if strings.HasPrefix(name, "LD_") {
+		return errReserved
+	}
+	if name == "" || strings.ContainsAny(name, "=\x00") {
+		return errors.New("is no name of a variable")
+	}
+	return nil
 }
+
+var errReserved = errors.New("is reserved: the operator sets it itself")
