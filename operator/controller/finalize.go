@@ -118,9 +118,34 @@ func (s *session) release(ctx context.Context) error {
 		return err
 	}
 	controllerutil.RemoveFinalizer(s.stack, v1.StackFinalizer)
-	if err := s.patch(ctx); err != nil {
+	if err := s.patch(ctx); apierrors.IsForbidden(err) {
+		return &stranded{s.strandedMessage(), err}
+	} else if err != nil {
 		return fmt.Errorf("remove finalizer from Stack %s: %w", s.key(), err)
 	}
 	s.dependencies = nil
 	return nil
+}
+
+// stranded is the error of a deleted Stack that the operator may not change any
+// more: it can neither let it go nor say so in its status. Its rights in a
+// namespace that is deleted may go before the Stacks there. A right for all
+// namespaces is no mend: whoever may change any team's Stack may run as that team.
+type stranded struct {
+	message string
+	cause   error
+}
+
+// Error implements error.
+func (s *stranded) Error() string { return s.message + ": " + s.cause.Error() }
+
+// strandedMessage says who has to do what.
+func (s *session) strandedMessage() string {
+	held := ""
+	if info := s.stack.Status.ProjectInfo; info != nil && s.stack.Spec.DestroyOnFinalize {
+		held = fmt.Sprintf("; resources in %s may be left, which pulumi destroy has to destroy before that", describe(info))
+	}
+	return fmt.Sprintf("Stack %s is deleted, and its finalizer stays, for the operator may not change it: its RoleBinding there is gone, as when the namespace is deleted. "+
+		"Put the binding back, or as administrator of the cluster run: kubectl patch stacks.pulumi.com %s -n %s --type=json -p '[{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}]'%s",
+		s.key(), s.stack.Name, s.stack.Namespace, held)
 }

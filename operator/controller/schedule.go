@@ -22,6 +22,9 @@ const (
 	// for those of a git repository.
 	sourceRetry = 30 * time.Second
 
+	// strandedRetry is the wait for rights that are gone, and how often the log says so.
+	strandedRetry = 5 * time.Minute
+
 	// shortestResync bounds spec.resyncFrequencySeconds.
 	shortestResync = time.Minute
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
@@ -95,6 +96,11 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 	}
 	s.refs = newResolver(r.reader, stack.Namespace, s.depend)
 	wait, err := s.reconcile(ctx, deleted)
+	if stuck := (*stranded)(nil); errors.As(err, &stuck) {
+		// There is no other place for it: events in the namespace are refused, too.
+		log.FromContext(ctx).Error(stuck.cause, stuck.message)
+		wait, err = strandedRetry, nil
+	}
 	if !s.waiting {
 		r.slots.leave(req.NamespacedName)
 	}
@@ -127,7 +133,9 @@ func (s *session) reconcile(ctx context.Context, deleted bool) (time.Duration, e
 	}
 	wait, err := step(ctx)
 	wait, err = s.settle(wait, err)
-	if saveErr := s.save(ctx); saveErr != nil {
+	if saveErr := s.save(ctx); deleted && apierrors.IsForbidden(saveErr) {
+		return 0, &stranded{s.strandedMessage(), saveErr}
+	} else if saveErr != nil {
 		return 0, errors.Join(err, saveErr)
 	}
 	return wait, err
@@ -213,7 +221,7 @@ func (s *session) settle(wait time.Duration, err error) (time.Duration, error) {
 	case errors.As(err, &waits):
 		s.stack.Status.MarkReconciling(v1.ReconcilingPrerequisiteNotSatisfiedReason, waits.message)
 		return 0, nil
-	case errors.Is(err, context.Canceled), apierrors.IsConflict(err):
+	case errors.Is(err, context.Canceled), errors.As(err, new(*stranded)), apierrors.IsConflict(err):
 		return 0, err
 	}
 	s.stack.Status.MarkReconciling(v1.ReconcilingRetryReason, err.Error())
