@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -42,7 +43,15 @@ func (r *programReconciler) Reconcile(ctx context.Context, req reconcile.Request
 	}
 	content, _, err := project(program)
 	if err == nil {
-		err = checkProgram(program, content)
+		err = checkProgram(program, content, nil)
+	}
+	if err != nil {
+		// A Stack may set config keys that the program does not declare.
+		config, listErr := r.stacksConfig(ctx, program)
+		if listErr != nil {
+			return reconcile.Result{}, listErr
+		}
+		err = checkProgram(program, content, config)
 	}
 	if err != nil {
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1.NotReadyStalledReason, err.Error()
@@ -63,9 +72,33 @@ func (r *programReconciler) Reconcile(ctx context.Context, req reconcile.Request
 	return reconcile.Result{}, nil
 }
 
+// stacksConfig returns the config keys that the Stacks of a Program set.
+func (r *programReconciler) stacksConfig(ctx context.Context, program *v1.Program) ([]string, error) {
+	var stacks v1.StackList
+	if err := r.reader.List(ctx, &stacks, client.InNamespace(program.Namespace)); err != nil {
+		return nil, fmt.Errorf("list the Stacks of Program %s: %w", client.ObjectKeyFromObject(program), err)
+	}
+	var keys []string
+	for _, stack := range stacks.Items {
+		if ref := stack.Spec.ProgramRef; ref != nil && ref.Name == program.Name {
+			keys = append(keys, configKeys(&stack.Spec)...)
+		}
+	}
+	return keys, nil
+}
+
+// configKeys are the config keys that a Stack sets.
+func configKeys(spec *v1.StackSpec) []string {
+	return slices.Concat(
+		slices.Collect(maps.Keys(spec.Config)), slices.Collect(maps.Keys(spec.ConfigRef)),
+		slices.Collect(maps.Keys(spec.Secrets)), slices.Collect(maps.Keys(spec.SecretRefs)),
+	)
+}
+
 // checkProgram finds what the schema cannot: the first fault, by path, and by line
-// of the program as the project that content is.
-func checkProgram(program *v1.Program, content []byte) error {
+// of the program as the project that content is. The program may refer to the
+// given config keys besides those that it declares.
+func checkProgram(program *v1.Program, content []byte, config []string) error {
 	spec := program.Program
 	for _, name := range slices.Sorted(maps.Keys(spec.Configuration)) {
 		if c := spec.Configuration[name]; c.Type == "" && c.Default == nil {
@@ -73,11 +106,16 @@ func checkProgram(program *v1.Program, content []byte) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Resources)) {
+		// Pulumi leaves such a resource out, and says nothing.
+		if kind := spec.Resources[name].Type; !strings.Contains(kind, ":") {
+			message := fmt.Sprintf("%q names no package: write it as in kubernetes:apps/v1:Deployment", kind)
+			return (&fault{path: []string{"resources", name, "type"}, message: message}).at(content)
+		}
 		if r := spec.Resources[name]; r.Get != nil && len(r.Properties) > 0 {
 			return (&fault{path: []string{"resources", name}, message: "get reads an existing resource and excludes properties: remove one of them"}).at(content)
 		}
 	}
-	return checkReferences(spec, content)
+	return checkReferences(spec, content, config)
 }
 
 // project writes a Program as the Pulumi.yaml of a project, and returns with it

@@ -60,7 +60,8 @@ func lineOf(content []byte, path []string) int {
 }
 
 // checkReferences finds the first ${...} that refers to nothing, or has no end.
-func checkReferences(spec v1.ProgramSpec, content []byte) error {
+// config are keys that are set and need not be declared.
+func checkReferences(spec v1.ProgramSpec, content []byte, config []string) error {
 	// "pulumi" holds what pulumi knows of the run, such as the stack's name.
 	known := map[string]bool{"pulumi": true}
 	for name := range spec.Resources {
@@ -69,7 +70,7 @@ func checkReferences(spec v1.ProgramSpec, content []byte) error {
 	for name := range spec.Variables {
 		known[name] = true
 	}
-	for name := range spec.Configuration {
+	for _, name := range slices.AppendSeq(slices.Clone(config), maps.Keys(spec.Configuration)) {
 		known[name] = true
 		known[name[strings.LastIndexByte(name, ':')+1:]] = true
 	}

@@ -42,7 +42,7 @@ outputs: {o: "${r.list[0].name} and ${s}"}`, ""},
 				t.Fatal(err)
 			}
 			got := ""
-			if err := checkProgram(program, content); err != nil {
+			if err := checkProgram(program, content, nil); err != nil {
 				got = err.Error()
 			}
 			if got != c.want {

@@ -69,7 +69,7 @@ func (s *session) inlineProgram(ctx context.Context, name string) (*program, err
 	if err != nil {
 		return nil, err
 	}
-	if err := checkProgram(object, content); err != nil {
+	if err := checkProgram(object, content, configKeys(&s.stack.Spec)); err != nil {
 		return nil, unavailable("Program %s: %v", key, err)
 	}
 	return &program{project: name, revision: revision, content: content}, nil

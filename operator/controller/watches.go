@@ -69,11 +69,21 @@ func setUp(mgr manager.Manager, stacks *stackReconciler, wake *waker) error {
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("program-controller").
 		For(&v1.Program{}, builder.OnlyMetadata, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1.Stack{}, handler.EnqueueRequestsFromMapFunc(programOf), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(programs)
 	if err != nil {
 		return fmt.Errorf("set up the Program controller: %w", err)
 	}
 	return nil
+}
+
+// programOf names the Program of a Stack: it may refer to the Stack's config.
+func programOf(_ context.Context, object client.Object) []reconcile.Request {
+	stack, ok := object.(*v1.Stack)
+	if !ok || stack.Spec.ProgramRef == nil {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: stack.Namespace, Name: stack.Spec.ProgramRef.Name}}}
 }
 
 // wakeDependents wakes the Stacks that depend on an object of the manager's cache.
@@ -123,6 +133,7 @@ func trimStack(obj any) (any, error) {
 	trimmed.Namespace, trimmed.Name, trimmed.UID = stack.Namespace, stack.Name, stack.UID
 	trimmed.Generation, trimmed.ResourceVersion = stack.Generation, stack.ResourceVersion
 	trimmed.DeletionTimestamp = stack.DeletionTimestamp
+	trimmed.Spec.ProgramRef = stack.Spec.ProgramRef
 	if request, ok := stack.Annotations[v1.ReconcileRequestAnnotation]; ok {
 		trimmed.Annotations = map[string]string{v1.ReconcileRequestAnnotation: request}
 	}

@@ -70,7 +70,12 @@ func readEvents(path string) (events, error) {
 	}
 }
 
-// outputs returns the outputs of the stack after the update.
+// unknownValue stands in an output for what is not known: it is of a resource that
+// does not exist, as an update of others only leaves it.
+const unknownValue = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+
+// outputs returns the outputs of the stack after the update, without those of
+// which something is not known.
 func (l events) outputs() map[string]Output {
 	outputs := map[string]Output{}
 	for _, e := range l {
@@ -80,11 +85,12 @@ func (l events) outputs() map[string]Output {
 		clear(outputs)
 		for name, raw := range e.Outputs.Metadata.New.Outputs {
 			var v any
-			if json.Unmarshal(raw, &v) != nil || holdsSecret(v) {
+			switch {
+			case json.Unmarshal(raw, &v) != nil || holdsSecret(v):
 				outputs[name] = Output{Secret: true}
-				continue
+			case !bytes.Contains(raw, []byte(unknownValue)):
+				outputs[name] = Output{Value: raw}
 			}
-			outputs[name] = Output{Value: raw}
 		}
 	}
 	return outputs
