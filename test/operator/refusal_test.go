@@ -1,0 +1,349 @@
+package operator_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/platform"
+)
+
+// countEvent is needed when an event comes again while its Stack stays as it is.
+var countEvent = right{"patch", "events.k8s.io", "events"}
+
+// TestTheOperatorNeedsEachOfItsRights takes each right away, sees the API server refuse what needs it, and that the
+// operator goes on by itself once it has the right again.
+func TestTheOperatorNeedsEachOfItsRights(t *testing.T) {
+	c := startCluster(t)
+	c.installSources(t)
+	o := startOperator(t, c)
+	t.Run("in a team's namespace", func(t *testing.T) { takeInTeams(t, c) })
+	t.Run("in its own namespace", func(t *testing.T) { takeInOwnNamespace(t, c) })
+	t.Run("everywhere", func(t *testing.T) { takeEverywhere(t, c, o) })
+}
+
+// takeInTeams takes each right in a team's namespace away in a team of its own, all at the same time.
+func takeInTeams(t *testing.T, c *cluster) {
+	rights := rightsOf(platform.RoleOperatorTenant)
+	teams := make([]*team, len(rights))
+	_, since := c.calls(t, 0)
+	for i, taken := range rights {
+		tm := newTeam(t, c)
+		teams[i] = tm
+		tm.setRights(t, without(platform.RoleOperatorTenant, taken))
+		c.awaitRight(t, taken, tm.namespace, false)
+		switch {
+		case strings.HasSuffix(taken.group, ".fluxcd.io"):
+			tm.apply(t, &v1.Stack{}, fluxStackOf(taken.resource))
+		case taken == countEvent:
+			tm.create(t, &corev1.ConfigMap{ObjectMeta: tm.meta("plan"), Data: map[string]string{"plan": "a"}})
+			tm.misspell(t)
+		default:
+			tm.begin(t)
+		}
+	}
+	before := make([]int, len(rights))
+	for i, taken := range rights {
+		teams[i].awaitRefused(t, taken, teams[i].namespace, since)
+		_, before[i] = c.calls(t, since)
+		teams[i].setRights(t, operatorRoles[platform.RoleOperatorTenant])
+		c.awaitRight(t, taken, teams[i].namespace, true)
+	}
+	for i, taken := range rights {
+		t.Run("without "+taken.String(), func(t *testing.T) {
+			// What could not be counted is counted again after half an hour.
+			if taken == countEvent {
+				return
+			}
+			teams[i].awaitAllowed(t, taken, teams[i].namespace, before[i])
+			if err := teams[i].Get(t.Context(), client.ObjectKey{Namespace: teams[i].namespace, Name: "rights"}, &v1.Stack{}); err == nil {
+				teams[i].await(t, "rights", "Ready", ready)
+			}
+		})
+	}
+}
+
+// takeInOwnNamespace follows a Stack through its life, for each step of which the operator needs another right to its
+// records.
+func takeInOwnNamespace(t *testing.T, c *cluster) {
+	tm := newTeam(t, c)
+	stack := &v1.Stack{ObjectMeta: tm.meta("rights")}
+	for _, step := range []struct {
+		verb string
+		do   func()
+	}{
+		{"create", func() { tm.begin(t) }},
+		{"patch", func() {
+			tm.await(t, "rights", "Ready", ready)
+			change := client.RawPatch(types.MergePatchType, []byte(`{"stringData":{"env":"canary-env-2"}}`))
+			if err := tm.Patch(t.Context(), &corev1.Secret{ObjectMeta: tm.meta("login")}, change); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		// What the Stack refers to goes before it.
+		{"get", func() {
+			tm.await(t, "rights", "Ready", ready)
+			for _, object := range []client.Object{&corev1.Secret{ObjectMeta: tm.meta("login")}, stack} {
+				if err := tm.Delete(t.Context(), object); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}},
+		{"delete", func() {}},
+	} {
+		taken := right{step.verb, "", "secrets"}
+		t.Run("without "+taken.String(), func(t *testing.T) {
+			_, since := c.calls(t, 0)
+			back := c.take(t, roleOwn, taken)
+			step.do()
+			tm.awaitRefused(t, taken, platform.OperatorNamespace, since)
+			back()
+			tm.hurry(t)
+		})
+	}
+	tm.await(t, "rights", "gone", gone)
+}
+
+// takeEverywhere takes what the operator may see in all namespaces.
+func takeEverywhere(t *testing.T, c *cluster, o *operator) {
+	stacks, programs := right{"get", "pulumi.com", "stacks"}, right{"get", "pulumi.com", "programs"}
+	for _, taken := range []right{stacks, programs} {
+		t.Run("without "+taken.String(), func(t *testing.T) {
+			_, since := c.calls(t, 0)
+			back := c.take(t, platform.RoleOperator, taken)
+			tm := begin(t, c)
+			tm.awaitRefused(t, taken, tm.namespace, since)
+			back()
+			tm.hurry(t)
+			tm.await(t, "rights", "Ready", ready)
+		})
+	}
+	// What is watched by now would go on being watched. A list is asked for where a watch that begins with all there is
+	// is not to be had.
+	t.Run("without list and watch", func(t *testing.T) {
+		var taken []right
+		for _, r := range rightsOf(platform.RoleOperator) {
+			if r.verb != "get" {
+				taken = append(taken, r)
+			}
+		}
+		o.kill(t)
+		_, since := c.calls(t, 0)
+		back := c.take(t, platform.RoleOperator, taken...)
+		o.again(t)
+		tm := begin(t, c)
+		for _, r := range taken {
+			tm.awaitRefused(t, r, "", since)
+		}
+		back()
+		tm.await(t, "rights", "Ready", ready)
+	})
+}
+
+// hurry spares the wait before the operator tries again by itself.
+func (tm *team) hurry(t *testing.T) {
+	t.Helper()
+	change := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"%d"}}}`,
+		v1.ReconcileRequestAnnotation, time.Now().UnixNano()))
+	if err := client.IgnoreNotFound(tm.Patch(t.Context(), &v1.Stack{ObjectMeta: tm.meta("rights")}, change)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// take takes rights away from a role until the returned function gives them back.
+func (c *cluster) take(t *testing.T, role string, taken ...right) (back func()) {
+	t.Helper()
+	namespace := ""
+	if role == roleOwn {
+		namespace = platform.OperatorNamespace
+	}
+	set := func(rules []rbacv1.PolicyRule, has bool) {
+		t.Helper()
+		object := &rbacv1.ClusterRole{Rules: rules}
+		object.Name = role
+		// A test that has failed gives the rights back, too.
+		if err := c.Update(context.WithoutCancel(t.Context()), object); err != nil {
+			t.Error(err)
+		}
+		for _, r := range taken {
+			if t.Context().Err() == nil {
+				c.awaitRight(t, r, namespace, has)
+			}
+		}
+	}
+	given := false
+	back = func() {
+		if !given {
+			given = true
+			set(operatorRoles[role], true)
+		}
+	}
+	t.Cleanup(back)
+	set(without(role, taken...), false)
+	return back
+}
+
+// without are the rules of a role without some rights.
+func without(role string, taken ...right) []rbacv1.PolicyRule {
+	var rules []rbacv1.PolicyRule
+next:
+	for _, r := range rightsOf(role) {
+		for _, away := range taken {
+			if r == away {
+				continue next
+			}
+		}
+		rules = append(rules, rbacv1.PolicyRule{APIGroups: []string{r.group}, Resources: []string{r.resource}, Verbs: []string{r.verb}})
+	}
+	return rules
+}
+
+// setRights gives the operator these rights in the team's namespace, and no others.
+func (tm *team) setRights(t *testing.T, rules []rbacv1.PolicyRule) {
+	t.Helper()
+	role := &rbacv1.Role{ObjectMeta: tm.meta("operator"), Rules: rules}
+	binding := &rbacv1.RoleBinding{ObjectMeta: tm.meta("operator")}
+	if err := tm.Get(t.Context(), client.ObjectKeyFromObject(role), &rbacv1.Role{}); err == nil {
+		if err := tm.Update(t.Context(), role); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	// What a binding refers to never changes.
+	if err := tm.Delete(t.Context(), binding); err != nil {
+		t.Fatal(err)
+	}
+	binding.RoleRef = rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name}
+	binding.Subjects = account(platform.OperatorNamespace, platform.OperatorAccount)
+	tm.create(t, role, binding)
+}
+
+// awaitRight waits until the API server grants or refuses a right to the operator: it takes note of a changed role a
+// moment after the change.
+func (c *cluster) awaitRight(t *testing.T, r right, namespace string, has bool) {
+	t.Helper()
+	resource, subresource, _ := strings.Cut(r.resource, "/")
+	eventually(t, fmt.Sprintf("the right to %v in namespace %q is %v", r, namespace, has), func() error {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: "system:serviceaccount:" + platform.OperatorNamespace + ":" + platform.OperatorAccount,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: namespace, Verb: r.verb, Group: r.group, Resource: resource, Subresource: subresource,
+			},
+		}}
+		if err := c.Create(t.Context(), review); err != nil {
+			return err
+		}
+		if review.Status.Allowed != has {
+			return fmt.Errorf("it is %v: %s", review.Status.Allowed, review.Status.Reason)
+		}
+		return nil
+	})
+}
+
+// awaitRefused waits until the API server has refused what takes a right.
+func (tm *team) awaitRefused(t *testing.T, r right, namespace string, since int) {
+	t.Helper()
+	tm.awaitCall(t, "is refused to", r, namespace, since, func(code int) bool { return code == http.StatusForbidden })
+}
+
+// awaitAllowed waits until the API server has answered otherwise.
+func (tm *team) awaitAllowed(t *testing.T, r right, namespace string, since int) {
+	t.Helper()
+	tm.awaitCall(t, "is let", r, namespace, since, func(code int) bool { return code != http.StatusForbidden })
+}
+
+func (tm *team) awaitCall(t *testing.T, what string, r right, namespace string, since int, wanted func(code int) bool) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("the operator %s %v", what, r), func() error {
+		if r == countEvent {
+			tm.wakeUp(t)
+		}
+		calls, _ := tm.calls(t, since)
+		for _, call := range calls {
+			if call.right() == r && call.Resource.Namespace == namespace && wanted(call.Status.Code) {
+				return nil
+			}
+		}
+		return fmt.Errorf("among %d calls there is none", len(calls))
+	})
+}
+
+// misspell makes a Stack that is wrong, and says so again whenever its ConfigMap changes.
+func (tm *team) misspell(t *testing.T) {
+	t.Helper()
+	tm.apply(t, &v1.Stack{}, `
+metadata: {name: wrong}
+spec:
+  stack: dev
+  programRef: {name: wrong}
+  serviceAccountName: web
+  configRef: {plan: {name: plan, key: plan}}
+  secretsRef: {size: {type: Vault}}
+`)
+	tm.apply(t, &v1.Program{}, "metadata: {name: wrong}\nprogram: {outputs: {a: 1}}\n")
+}
+
+// wakeUp has the operator look at the Stacks that refer to the ConfigMap, of which nothing that counts has changed.
+func (tm *team) wakeUp(t *testing.T) {
+	t.Helper()
+	change := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"at":"%d"}}}`, time.Now().UnixNano()))
+	if err := tm.Patch(t.Context(), &corev1.ConfigMap{ObjectMeta: tm.meta("plan")}, change); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sourceKinds are Flux's kinds by their resources.
+var sourceKinds = map[string]string{"gitrepositories": "GitRepository", "ocirepositories": "OCIRepository", "buckets": "Bucket"}
+
+func fluxStackOf(resource string) string {
+	return fmt.Sprintf(`
+metadata: {name: flux}
+spec:
+  stack: dev
+  fluxSource: {sourceRef: {apiVersion: source.toolkit.fluxcd.io/v1, kind: %s, name: app}}
+`, sourceKinds[resource])
+}
+
+// installSources lets the cluster know Flux's kinds until the test ends.
+func (c *cluster) installSources(t *testing.T) {
+	t.Helper()
+	anything := true
+	var kinds []*apiextensionsv1.CustomResourceDefinition
+	for resource, kind := range sourceKinds {
+		definition := &apiextensionsv1.CustomResourceDefinition{}
+		definition.Name = resource + ".source.toolkit.fluxcd.io"
+		definition.Spec = apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "source.toolkit.fluxcd.io", Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{
+				Plural: resource, Singular: strings.ToLower(kind), Kind: kind, ListKind: kind + "List",
+			},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1", Served: true, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{
+					OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &anything},
+				},
+			}},
+		}
+		kinds = append(kinds, definition)
+	}
+	options := envtest.CRDInstallOptions{CRDs: kinds}
+	if _, err := envtest.InstallCRDs(c.config, options); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := envtest.UninstallCRDs(c.config, options); err != nil {
+			t.Error(err)
+		}
+	})
+}
