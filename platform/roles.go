@@ -70,6 +70,8 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 		},
 		// It looks everywhere, for it does not know who the teams are; what it changes is in their namespaces.
 		RoleOperator: {
+			// A Stack or Program that comes or changes is told by a watch, which a list begins where the API server streams
+			// none; what is run is read anew. Of the config that a Program may refer to, the list of its Stacks tells.
 			allow("pulumi.com", look, "stacks", "programs"),
 		},
 		RoleOperatorTenant: {
@@ -77,8 +79,9 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 			allow("pulumi.com", []string{"patch"}, "stacks", "stacks/status", "programs/status"),
 			// An event that comes again is counted by a patch.
 			allow("events.k8s.io", []string{"create", "patch"}, "events"),
-			// What a Stack refers to, and when that changes.
+			// What a Stack refers to is read by its name; a list tells from which version on a watch tells of changes.
 			allow("", look, "secrets", "configmaps"),
+			// The same of where a source's artifact is.
 			allow("source.toolkit.fluxcd.io", look, sources...),
 			// A Stack runs as the account that it names, with a token of its own.
 			allow("", []string{"create"}, "serviceaccounts/token"),
@@ -132,6 +135,8 @@ func reports() []rbac.PolicyRule {
 // OperatorRole returns the rules of the Role that the embedded operator has in its own namespace: Secrets there keep what
 // destroying the teams' Stacks takes, for when the teams' own are deleted together with them.
 func OperatorRole() []rbac.PolicyRule {
+	// A record is made before a Stack's first run, patched when what it holds has changed, read when the Stack is deleted and
+	// something that it refers to is gone, and deleted with the Stack.
 	return []rbac.PolicyRule{allow("", []string{"get", "create", "patch", "delete"}, "secrets")}
 }
 
