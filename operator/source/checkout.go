@@ -122,7 +122,12 @@ func (c *checkout) useKey(address *url.URL, auth GitAuth) error {
 	if address.User == nil {
 		address.User = url.User("git")
 	}
-	options := []string{"ssh", "-F", os.DevNull, "-o", "BatchMode=yes", "-o", "ConnectTimeout=30", "-o", "ForwardAgent=no"}
+	// ssh finds the user's own keys by the system's list of users, not by HOME: only
+	// the key that was given may log in.
+	options := []string{
+		"ssh", "-F", os.DevNull, "-o", "BatchMode=yes", "-o", "ConnectTimeout=30", "-o", "ForwardAgent=no",
+		"-o", "PreferredAuthentications=publickey", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none",
+	}
 	hosts, strict := filepath.Join(c.home, "known_hosts"), "accept-new"
 	if auth.KnownHosts != "" {
 		strict = "yes"
@@ -131,7 +136,9 @@ func (c *checkout) useKey(address *url.URL, auth GitAuth) error {
 		}
 	}
 	options = append(options, "-o", "StrictHostKeyChecking="+strict, "-o", "UserKnownHostsFile="+quote(hosts))
-	if auth.SSHKey != "" {
+	if auth.SSHKey == "" {
+		options = append(options, "-o", "IdentityFile=none")
+	} else {
 		key, err := privateKey(auth)
 		if err != nil {
 			return err
@@ -140,7 +147,7 @@ func (c *checkout) useKey(address *url.URL, auth GitAuth) error {
 		if err := os.WriteFile(file, key, 0o600); err != nil {
 			return fmt.Errorf("write the key for %s: %w", c.shown, err)
 		}
-		options = append(options, "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none", "-i", quote(file))
+		options = append(options, "-i", quote(file))
 	}
 	c.env = append(c.env, "GIT_SSH_COMMAND="+strings.Join(options, " "), "GIT_SSH_VARIANT=ssh")
 	return nil

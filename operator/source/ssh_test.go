@@ -6,7 +6,10 @@ import (
 	"encoding/pem"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -134,6 +137,44 @@ func TestKeyOpensARepositoryOverSSH(t *testing.T) {
 			}
 			if c.message != "" && (err == nil || !strings.Contains(err.Error(), c.message)) {
 				t.Errorf("error %v, want one that holds %q", err, c.message)
+			}
+		})
+	}
+}
+
+func TestOnlyTheKeyThatWasGivenLogsIn(t *testing.T) {
+	real, err := exec.LookPath("ssh")
+	if err != nil {
+		t.Skip(err)
+	}
+	// In place of ssh: what ssh would do with these arguments, as git's errors.
+	tools := t.TempDir()
+	script := "#!/bin/sh\n" + real + ` -G "$@" | grep -E '^(batchmode|identit|preferredauth|forwardagent)' | sed 's/^/fatal: /' >&2` + "\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(tools, "ssh"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", tools+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	_, key := newKey(t)
+	for name, c := range map[string]struct {
+		auth source.GitAuth
+		file string
+	}{
+		"a key":  {source.GitAuth{SSHKey: written(t, key, "")}, `identityfile /\S+/git-\d+/key;`},
+		"no key": {source.GitAuth{}, "identityfile none;"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := source.Git{URL: "git@host:shop.git", Branch: "main", Auth: c.auth}.Head(t.Context(), t.TempDir())
+			if err == nil {
+				t.Fatal("no error")
+			}
+			said := err.Error() + ";"
+			for _, want := range []string{"batchmode yes;", "identitiesonly yes;", "identityagent none;", "preferredauthentications publickey;", "forwardagent no;", c.file} {
+				if !regexp.MustCompile(want).MatchString(said) {
+					t.Errorf("ssh is called without %q: %s", want, said)
+				}
+			}
+			if strings.Count(said, "identityfile") != 1 {
+				t.Errorf("ssh offers more than one key: %s", said)
 			}
 		})
 	}
