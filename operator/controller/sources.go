@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"time"
 
@@ -166,7 +167,13 @@ func (r *stackReconciler) resolveGit(ctx context.Context, repository source.Git,
 		}
 		repository.Auth.Token = token
 	}
-	head, err := repository.Head(ctx)
+	// Git's credentials are in there: not even a killed operator leaves them.
+	dir, err := r.engine.MakeFolder()
+	if err != nil {
+		return repository, fmt.Errorf("spec.projectRepo: make a folder for git: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	head, err := repository.Head(ctx, dir)
 	if errors.Is(err, source.ErrInvalid) {
 		return repository, invalid("spec.projectRepo: %v", err)
 	} else if err != nil {

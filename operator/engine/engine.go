@@ -204,7 +204,7 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := e.makeFolder()
+	dir, err := e.MakeFolder()
 	if err != nil {
 		return nil, fmt.Errorf("make folder of run: %w", err)
 	}
@@ -247,8 +247,10 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	return result, nil
 }
 
-// makeFolder makes a folder for a run and returns its absolute path.
-func (e *Engine) makeFolder() (string, error) {
+// MakeFolder makes a folder in WorkDir, for a run or for what precedes one, and
+// returns its absolute path. Whoever calls it removes it; where that did not happen,
+// [Engine.Clean] does.
+func (e *Engine) MakeFolder() (string, error) {
 	if e.WorkDir != "" {
 		if err := os.MkdirAll(e.WorkDir, 0o700); err != nil {
 			return "", err

@@ -142,7 +142,7 @@ func (e *Engine) fill(ctx context.Context, root, dir string, plugins map[string]
 
 // ask starts a plugin and keeps what it says of itself.
 func (e *Engine) ask(ctx context.Context, made, name, file string) error {
-	home, err := e.makeFolder()
+	home, err := e.MakeFolder()
 	if err != nil {
 		return err
 	}

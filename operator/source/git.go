@@ -68,8 +68,9 @@ var (
 )
 
 // Head returns the hash of the commit to run: Commit, or what the repository has
-// for Branch.
-func (g Git) Head(ctx context.Context) (commit string, err error) {
+// for Branch. What git needs for that, such as a key, is in a new folder in parent
+// until it returns; after the end of this process by a signal it is left there.
+func (g Git) Head(ctx context.Context, parent string) (commit string, err error) {
 	if err := g.validate(); err != nil {
 		return "", err
 	}
@@ -78,7 +79,7 @@ func (g Git) Head(ctx context.Context) (commit string, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, headTimeout)
 	defer cancel()
-	c, err := g.open("", "")
+	c, err := g.open(parent, "")
 	if err != nil {
 		return "", err
 	}

@@ -119,7 +119,7 @@ func TestBranchAndCommitAreCheckedOut(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			c.git.URL = url
-			head, err := c.git.Head(t.Context())
+			head, err := c.git.Head(t.Context(), t.TempDir())
 			if err != nil || head != c.commit {
 				t.Errorf("head %q (%v), want %s", head, err, c.commit)
 			}

@@ -1,0 +1,44 @@
+package controller
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+
+	"github.com/strata-platform/strata/operator/engine"
+	"github.com/strata-platform/strata/operator/source"
+)
+
+func TestNothingOfALookupIsLeftAfterTheOperatorWasKilled(t *testing.T) {
+	r := &stackReconciler{engine: &engine.Engine{WorkDir: t.TempDir()}}
+	homes := func() []string {
+		found, err := filepath.Glob(filepath.Join(r.engine.WorkDir, "*", "git-*"))
+		if err != nil {
+			t.Error(err)
+		}
+		return found
+	}
+	asked := false
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		if asked {
+			return
+		}
+		asked = true
+		if len(homes()) != 1 {
+			t.Errorf("git's credentials are not in the folder of runs: %v", homes())
+		}
+		// The next operator begins with this.
+		if err := r.engine.Clean(); err != nil {
+			t.Error(err)
+		}
+		if left := homes(); len(left) != 0 {
+			t.Errorf("left: %v", left)
+		}
+		<-req.Context().Done() // Git ends before it has an answer.
+	}))
+	defer server.Close()
+	if _, err := r.resolveGit(t.Context(), source.Git{URL: server.URL + "/shop.git", Branch: "main"}, nil); err == nil || !asked {
+		t.Errorf("error %v, server asked %t", err, asked)
+	}
+}
