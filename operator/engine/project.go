@@ -44,6 +44,9 @@ type project struct {
 	Config         json.RawMessage `json:"config"`
 	StackConfigDir string          `json:"stackConfigDir"`
 
+	// Main is the path of the program, from the folder of the project's file.
+	Main string `json:"main"`
+
 	// file is the path of the file, below the folder of the project's files.
 	file string
 }
@@ -114,6 +117,9 @@ func (r *run) fetch(ctx context.Context) error {
 	found, err := readProject(root, r.Path)
 	if err == nil {
 		err = r.check(found)
+	}
+	if err == nil {
+		err = found.checkMain(root)
 	}
 	if err != nil {
 		if asError(err) == nil {
@@ -224,6 +230,25 @@ func (r *run) check(p *project) error {
 		}
 		return nil
 	}
+}
+
+// checkMain refuses a program that is not among the project's files, the only ones
+// that a run reads.
+func (p *project) checkMain(root *os.Root) error {
+	if p.Main == "" {
+		return nil
+	}
+	main := filepath.FromSlash(p.Main)
+	if !filepath.IsAbs(main) {
+		_, err := root.Stat(filepath.Join(filepath.FromSlash(path.Dir(p.file)), main))
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("its %s sets main to %q, which is not there: name the program's folder, from that of %s", p.file, p.Main, path.Base(p.file))
+		}
+	}
+	return fmt.Errorf("its %s sets main to %q, which is not among the project's files: a run reads no others; name a folder by its path from that of %s", p.file, p.Main, path.Base(p.file))
 }
 
 // writeSettings writes the stack's settings: those in the project's own file, if

@@ -120,6 +120,10 @@ func TestProjectsThatCannotRun(t *testing.T) {
 		"a runtime that is missing":     {tree{"Pulumi.yaml": "name: shop\nruntime: {name: nodejs}\n"}, "", engine.RuntimeMissing, `runtime "nodejs" of project "shop" is not installed`},
 		"a runtime that is a list":      {tree{"Pulumi.yaml": "name: shop\nruntime: [yaml]\n"}, "", engine.ProjectInvalid, "runtime is neither a name"},
 		"a runtime that runs a command": {tree{"app/Pulumi.yaml": "name: shop\nruntime: {name: yaml, options: {compiler: sh -c 'touch made'}}\n"}, "app", engine.ProjectInvalid, "its app/Pulumi.yaml sets runtime.options.compiler"},
+		"a main that is not there":      {tree{"app/Pulumi.yaml": project + "main: src\n"}, "app", engine.ProjectInvalid, `its app/Pulumi.yaml sets main to "src", which is not there`},
+		"a main that leads out":         {tree{"Pulumi.yaml": project + "main: ../other\n"}, "", engine.ProjectInvalid, `its Pulumi.yaml sets main to "../other", which is not among the project's files`},
+		"a main that is absolute":       {tree{"Pulumi.yaml": project + "main: /etc\n"}, "", engine.ProjectInvalid, `its Pulumi.yaml sets main to "/etc", which is not among the project's files`},
+		"a main that is a link out":     {tree{"Pulumi.yaml": project + "main: app\n", "app": "-> " + filepath.Dir(outside)}, "", engine.ProjectInvalid, `its Pulumi.yaml sets main to "app", which is not among the project's files`},
 		"settings that do not parse":    {tree{"Pulumi.yaml": project, "Pulumi.dev.yaml": "config: [1]\n"}, "", engine.ProjectInvalid, "config is no map"},
 		"settings that are a link out":  {tree{"Pulumi.yaml": project, "Pulumi.dev.yaml": "-> " + outside}, "", engine.ProjectInvalid, "its Pulumi.dev.yaml cannot be read"},
 	}
