@@ -156,9 +156,9 @@ func (o *operator) runs(t testing.TB) []string {
 	return found
 }
 
-// memory is what the operator itself holds, its children not counted, now and at the most, in bytes (proc(5), VmRSS and
-// VmHWM).
-func (o *operator) memory(t testing.TB) (now, most float64) {
+// memory is what the operator itself holds now, its children not counted, in bytes (proc(5)): what it alone has (RssAnon),
+// and with the pages of files, above all those of the program, which it shares with whoever runs the same (VmRSS).
+func (o *operator) memory(t testing.TB) (own, resident float64) {
 	t.Helper()
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", o.cmd.Process.Pid))
 	if err != nil {
@@ -171,13 +171,13 @@ func (o *operator) memory(t testing.TB) (now, most float64) {
 		}
 		kilobytes, _ := strconv.ParseFloat(fields[1], 64)
 		switch fields[0] {
+		case "RssAnon:":
+			own = kilobytes * 1024
 		case "VmRSS:":
-			now = kilobytes * 1024
-		case "VmHWM:":
-			most = kilobytes * 1024
+			resident = kilobytes * 1024
 		}
 	}
-	return now, most
+	return own, resident
 }
 
 // eventually waits until check returns nil, and otherwise says what it last found.
