@@ -23,6 +23,13 @@ func (s *session) finalize(ctx context.Context) (time.Duration, error) {
 	if !spec.DestroyOnFinalize || spec.Preview || status.ProjectInfo == nil {
 		return 0, s.release(ctx)
 	}
+	if other, err := s.shared(ctx); err != nil {
+		return 0, err
+	} else if other != "" {
+		s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent,
+			fmt.Sprintf("nothing is destroyed: Stack %s holds %s, too", other, describe(status.ProjectInfo)))
+		return 0, s.release(ctx)
+	}
 	req, err := s.destroyRequest(ctx)
 	if err != nil {
 		return 0, err

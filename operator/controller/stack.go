@@ -36,6 +36,7 @@ type stackReconciler struct {
 	engine     *engine.Engine
 	slots      *slots
 	lookups    *lookups
+	claims     claims
 	dependents *dependents
 	records    *records
 	metrics    *metricSet

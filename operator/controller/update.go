@@ -114,6 +114,11 @@ func warnings(result *engine.Result, err error) []string {
 // begin notes what the run may leave behind before it makes anything: where that
 // is, and what destroying it takes.
 func (s *session) begin(ctx context.Context, req *engine.Request) error {
+	if req.Operation == engine.Destroy {
+		if err := s.beginDestroy(ctx, req); err != nil {
+			return err
+		}
+	}
 	if req.Operation == engine.Preview || req.Operation == engine.Destroy {
 		return s.save(ctx)
 	}
@@ -136,13 +141,14 @@ func (s *session) begin(ctx context.Context, req *engine.Request) error {
 		if req.Options.ChangeSecretsProvider {
 			info.SecretsProvider = status.ProjectInfo.SecretsProvider
 		}
-		status.ProjectInfo = &info
-		if s.stack.Spec.DestroyOnFinalize {
-			if err := s.records.keep(ctx, s.stack, s.record(project, *req)); err != nil {
-				return err
+		return s.claim(ctx, &info, func() error {
+			if s.stack.Spec.DestroyOnFinalize {
+				if err := s.records.keep(ctx, s.stack, s.record(project, *req)); err != nil {
+					return err
+				}
 			}
-		}
-		return s.save(ctx)
+			return s.save(ctx)
+		})
 	}
 	if req.Source == nil {
 		return note(req.Project)

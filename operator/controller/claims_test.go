@@ -1,0 +1,57 @@
+package controller_test
+
+import (
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+)
+
+func TestTwoStacksDoNotHoldTheSameResources(t *testing.T) {
+	c := startCluster(t)
+	startOperator(t, c)
+	tm := newTeam(t, c)
+	tm.apply(t, &v1.Program{}, program)
+	tm.apply(t, &v1.Stack{}, stack)
+	first := tm.await(t, "shop-dev", "Ready", ready)
+	twin := strings.Replace(stack, "name: shop-dev", "name: twin", 1)
+	destroys := strings.Replace(stack, "name: shop-dev", "name: destroys", 1) + "  updateTemplate: {spec: {type: destroy}}\n"
+	for name, manifest := range map[string]string{"twin": twin, "destroys": destroys} {
+		tm.apply(t, &v1.Stack{}, manifest)
+		got := tm.await(t, name, "refused", func(s *v1.Stack) bool {
+			return condition(s, v1.StalledCondition).Reason == v1.StalledSpecInvalidReason
+		})
+		if message := condition(got, v1.StalledCondition).Message; !strings.Contains(message, "Stack shop-dev holds stack dev of project shop") {
+			t.Errorf("%s: message %q", name, message)
+		}
+		tm.remove(t, got)
+		tm.await(t, name, "gone", gone)
+	}
+	if _, ok := tm.configMap(t, "settings"); !ok {
+		t.Fatal("what the first Stack made is gone with another one")
+	}
+
+	// One that held the same before that was refused takes nothing along either.
+	tm.apply(t, &v1.Stack{}, twin)
+	old := tm.await(t, "twin", "refused", func(s *v1.Stack) bool {
+		return condition(s, v1.StalledCondition).Reason == v1.StalledSpecInvalidReason
+	})
+	before := old.DeepCopy()
+	old.Status.ProjectInfo = first.Status.ProjectInfo
+	if err := c.Status().Patch(t.Context(), old, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	tm.remove(t, old)
+	tm.await(t, "twin", "gone", gone)
+	if _, ok := tm.configMap(t, "settings"); !ok {
+		t.Fatal("what the first Stack made is gone with one of old")
+	}
+
+	// What is free again is taken.
+	tm.apply(t, &v1.Stack{}, twin)
+	tm.remove(t, first)
+	tm.await(t, "shop-dev", "gone", gone)
+	tm.await(t, "twin", "Ready", ready)
+}
