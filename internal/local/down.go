@@ -56,7 +56,11 @@ const stopStep = "stop what runs"
 // Down takes the platform down from the teams to the cluster. With purge a layer that cannot be destroyed does not keep
 // the home from being removed: all that the emulated cloud holds goes with it.
 func (p *Platform) Down(ctx context.Context, show *progress.Reporter, purge bool) error {
-	for _, step := range p.DownPlan(purge) {
+	return p.runDown(ctx, show, p.DownPlan(purge), purge)
+}
+
+func (p *Platform) runDown(ctx context.Context, show *progress.Reporter, steps []DownStep, purge bool) error {
+	for _, step := range steps {
 		err := show.Run(step.Name, func() (string, error) { return step.do(ctx, show) })
 		if err == nil {
 			continue

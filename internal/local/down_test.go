@@ -1,0 +1,52 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/strata-platform/strata/internal/progress"
+)
+
+func TestDownGoesOnAfterAFailureOnlyToRemoveEverythingAndSaysSo(t *testing.T) {
+	const layer = "layer 2: destroy platform"
+	for name, test := range map[string]struct {
+		purge  bool
+		failed string
+		done   string
+		want   string
+	}{
+		"without a purge it ends there":                    {false, layer, layer, "broken"},
+		"with a purge it goes on":                          {true, layer, layer + stopStep + "remove", ""},
+		"what runs still is not removed":                   {true, stopStep, layer + stopStep, "broken"},
+		"what could not be removed is not said to be gone": {true, "remove", layer + stopStep + "remove", "broken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := openTestPlatform(t)
+			var done, out bytes.Buffer
+			var steps []DownStep
+			for _, step := range []string{layer, stopStep, "remove"} {
+				label := strings.Replace(step, "remove", p.removeStep(), 1)
+				steps = append(steps, DownStep{label, func(context.Context, *progress.Reporter) (string, error) {
+					done.WriteString(step)
+					if step == test.failed {
+						return "", errors.New("broken")
+					}
+					return "", nil
+				}})
+			}
+			err := p.runDown(t.Context(), progress.New(&out), steps, test.purge)
+			if test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != test.want) {
+				t.Errorf("the outcome is %v, want %q", err, test.want)
+			}
+			if done.String() != test.done {
+				t.Errorf("done was %q, want %q", done.String(), test.done)
+			}
+			if said := strings.Contains(out.String(), "broken\n   going on nevertheless: --purge"); said != (test.want == "") {
+				t.Errorf("it says that it goes on: %v:\n%s", said, out.String())
+			}
+		})
+	}
+}
