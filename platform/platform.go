@@ -70,7 +70,11 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	before := append(slices.Clone(rights.all), flux, kind)
+	guard, err := guardHops(ctx, config.Contact, pulumi.Provider(cluster))
+	if err != nil {
+		return err
+	}
+	before := append(slices.Clone(rights.all), flux, kind, guard)
 	sync, err := newPlatformSync(ctx, config, rights, pulumi.Provider(cluster), pulumi.DependsOn(before))
 	if err != nil {
 		return err

@@ -228,6 +228,7 @@ func TestWhatAnAccountMustDoItMayAndNoMore(t *testing.T) {
 		t.Run(act.name+" may not be somebody else", func(t *testing.T) { testImpersonation(t, act) })
 	}
 	t.Run("by the closure of what each can become", func(t *testing.T) { testClosure(t, c, false) })
+	t.Run("by the guard of what a hop made", func(t *testing.T) { testHopGuard(t, c) })
 	t.Run("by pod security", func(t *testing.T) { testPodSecurity(t, c) })
 	t.Run("by the quota", func(t *testing.T) { testQuota(t, c) })
 	t.Run("by a policy that looks up what the team is allowed", func(t *testing.T) { testPolicyParameters(t, c) })

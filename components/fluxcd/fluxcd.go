@@ -142,7 +142,7 @@ func (a *Args) credentials(ctx *pulumi.Context, name string, parent pulumi.Resou
 	if username == nil {
 		username, password = a.GitUsername, a.GitPassword
 	}
-	return newSecret(ctx, name+"-credentials", namespace.Metadata.Name().Elem(), pulumi.String(Namespace), opaque,
+	return newSecret(ctx, name+"-credentials", metadata(namespace.Metadata.Name().Elem(), pulumi.String(Namespace)), opaque,
 		map[string]pulumi.StringInput{"username": username, "password": password}, pulumi.Parent(parent))
 }
 

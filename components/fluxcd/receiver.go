@@ -51,6 +51,8 @@ type ReceiverArgs struct {
 	Token pulumi.StringInput
 	// Keepers replace the random token when any of them changes.
 	Keepers pulumi.StringMapInput
+	// SecretLabels are the labels of the Secret that holds the token; by default it has none.
+	SecretLabels pulumi.StringMapInput
 }
 
 // Receiver is where Flux is told of a push: Path at the Service webhook-receiver in Namespace of Flux.
@@ -87,7 +89,9 @@ func NewReceiver(ctx *pulumi.Context, name string, args *ReceiverArgs, opts ...p
 	if err != nil {
 		return nil, fmt.Errorf("make receiver %s: %w", name, err)
 	}
-	made, err := newSecret(ctx, name+"-token", args.Namespace, pulumi.Sprintf("%s-webhook", object), opaque,
+	kept := metadata(args.Namespace, pulumi.Sprintf("%s-webhook", object))
+	kept.Labels = args.SecretLabels
+	made, err := newSecret(ctx, name+"-token", kept, opaque,
 		map[string]pulumi.StringInput{"token": token}, child...)
 	if err != nil {
 		return nil, fmt.Errorf("make receiver %s: %w", name, err)

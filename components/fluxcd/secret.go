@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
+	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
@@ -27,7 +28,7 @@ const (
 // newSecret makes a Secret with those of the data that are given. It is a resource of its own so that new credentials reach
 // Flux by an update in place.
 func newSecret(
-	ctx *pulumi.Context, resource string, namespace, name pulumi.StringInput, kind string, data map[string]pulumi.StringInput,
+	ctx *pulumi.Context, resource string, meta *metav1.ObjectMetaArgs, kind string, data map[string]pulumi.StringInput,
 	opts ...pulumi.ResourceOption,
 ) (*corev1.Secret, error) {
 	given := pulumi.StringMap{}
@@ -41,7 +42,7 @@ func newSecret(
 		}
 	}
 	return corev1.NewSecret(ctx, resource, &corev1.SecretArgs{
-		Metadata:   metadata(namespace, name),
+		Metadata:   meta,
 		Type:       pulumi.String(kind),
 		StringData: given,
 	}, opts...)

@@ -55,6 +55,8 @@ type SourceArgs struct {
 	// ProxySecret names a Secret in Namespace with the address, and where it wants them the username and password, of a
 	// proxy to fetch through.
 	ProxySecret pulumi.StringInput
+	// SecretLabels are the labels of the Secrets that are made for Origin; by default they have none.
+	SecretLabels pulumi.StringMapInput
 }
 
 // Origin is where a Source is fetched from: Git, OCI or Bucket.
@@ -101,7 +103,7 @@ func NewSource(ctx *pulumi.Context, name string, args *SourceArgs, opts ...pulum
 	if err != nil {
 		return nil, fmt.Errorf("make source %s: %w", name, err)
 	}
-	b := &sourceBuilder{ctx: ctx, name: name, namespace: args.Namespace, object: object, child: child, spec: args.spec()}
+	b := &sourceBuilder{ctx: ctx, name: name, namespace: args.Namespace, object: object, labels: args.SecretLabels, child: child, spec: args.spec()}
 	if err := args.Origin.fill(b); err != nil {
 		return nil, fmt.Errorf("make source %s: %w", name, err)
 	}
@@ -141,6 +143,8 @@ type sourceBuilder struct {
 	// name is that of the component, object that of the source in the cluster.
 	name              string
 	namespace, object pulumi.StringInput
+	// labels are those of the source's Secrets.
+	labels pulumi.StringMapInput
 	// child are the options of what belongs to the source.
 	child []pulumi.ResourceOption
 	spec  pulumi.Map
@@ -153,7 +157,9 @@ func (b *sourceBuilder) secret(spec pulumi.Map, field, suffix, kind string, data
 	if suffix != credentialsSuffix {
 		name = pulumi.Sprintf("%s-%s", b.object, suffix)
 	}
-	made, err := newSecret(b.ctx, b.name+"-"+suffix, b.namespace, name, kind, data, b.child...)
+	meta := metadata(b.namespace, name)
+	meta.Labels = b.labels
+	made, err := newSecret(b.ctx, b.name+"-"+suffix, meta, kind, data, b.child...)
 	if err != nil {
 		return err
 	}

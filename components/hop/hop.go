@@ -30,6 +30,10 @@ const Type = "strata:components:Hop"
 // TeamLabel is the label of a team's namespace; its value is Args.Account.
 const TeamLabel = "strata.dev/team"
 
+// Label is the label of what a hop makes in the team's namespace; its value is Args.Account. It tells those Secrets and
+// ConfigMaps from the team's own, so that admission can keep the team from changing them.
+const Label = "strata.dev/hop"
+
 // Args describe a hop.
 type Args struct {
 	// Namespace is the team's namespace, made by the hop. Required.
@@ -162,7 +166,14 @@ func (b *builder) inside() []pulumi.ResourceOption {
 
 // metadata names an object in the team's namespace, and makes it wait for the namespace.
 func (b *builder) metadata(name string) *metav1.ObjectMetaArgs {
-	return &metav1.ObjectMetaArgs{Name: pulumi.String(name), Namespace: b.hop.Namespace, Labels: labels()}
+	return &metav1.ObjectMetaArgs{Name: pulumi.String(name), Namespace: b.hop.Namespace, Labels: b.marks()}
+}
+
+// marks are the labels of what the hop makes in the team's namespace.
+func (b *builder) marks() pulumi.StringMap {
+	marks := labels()
+	marks[Label] = pulumi.String(b.args.Account)
+	return marks
 }
 
 func (b *builder) namespace() error {

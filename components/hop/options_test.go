@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/internal/pulumitest"
 )

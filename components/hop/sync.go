@@ -19,6 +19,8 @@ func (b *builder) sync() error {
 		Namespace: b.hop.Namespace,
 		Name:      pulumi.String(b.args.Account),
 		Origin:    repository,
+		// The team may change Secrets of its own, and not these.
+		SecretLabels: b.marks(),
 	}
 	if b.args.Source.Interval != "" {
 		args.Interval = pulumi.String(b.args.Source.Interval)
@@ -42,9 +44,10 @@ func (b *builder) sync() error {
 		return nil
 	}
 	_, err = fluxcd.NewReceiver(b.ctx, b.name+"-receiver", &fluxcd.ReceiverArgs{
-		Namespace: b.hop.Namespace,
-		Name:      pulumi.String(b.args.Account),
-		Sources:   []*fluxcd.Source{source},
+		Namespace:    b.hop.Namespace,
+		Name:         pulumi.String(b.args.Account),
+		Sources:      []*fluxcd.Source{source},
+		SecretLabels: b.marks(),
 	}, b.child()...)
 	return err
 }
