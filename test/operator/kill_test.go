@@ -80,7 +80,7 @@ const anothersLock = `{"pid": 4711, "username": "somebody", "hostname": "elsewhe
 // lockByAnother makes a Stack that another one's update holds.
 func (k *killing) lockByAnother(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(k.team.state, ".pulumi", "locks", "organization", "locked", "locked", "0.json")
+	path := filepath.Join(k.state, ".pulumi", "locks", "organization", "locked", "locked", "0.json")
 	k.write(t, path, anothersLock)
 	k.apply(t, &v1.Program{}, "metadata: {name: locked}\nprogram: {outputs: {a: 1}}")
 	k.apply(t, &v1.Stack{}, stackOf("locked", "locked")+"  retryOnUpdateConflict: true\n  retryMaxBackoffDurationSeconds: 1\n")
@@ -136,7 +136,11 @@ func (k *killing) strike(t *testing.T, made <-chan struct{}) string {
 		}
 		wait /= 10
 	}
-	time.Sleep(wait)
+	// The moment is at random.
+	select {
+	case <-t.Context().Done():
+	case <-time.After(wait):
+	}
 	children := k.children()
 	slices.SortFunc(children, func(a, b process) int { return a.pid - b.pid })
 	// The end of a plugin is a failure to pulumi, which then forgets what it was making: that is not what this looks at.
@@ -233,7 +237,7 @@ func (k *killing) idle(run string) bool {
 // checkState checks that a stack's state holds what the cluster does, nothing pending and no lock.
 func (k *killing) checkState(t *testing.T, stack, what string, ids map[string]string) {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join(k.team.state, ".pulumi", "stacks", stack, stack+".json"))
+	content, err := os.ReadFile(filepath.Join(k.state, ".pulumi", "stacks", stack, stack+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +275,7 @@ func (k *killing) checkState(t *testing.T, stack, what string, ids map[string]st
 	if len(latest.Pending) > 0 {
 		t.Errorf("after the kill of %s the state of %s holds pending operations: %s", what, stack, latest.Pending)
 	}
-	locks, err := os.ReadDir(filepath.Join(k.team.state, ".pulumi", "locks", "organization", stack, stack))
+	locks, err := os.ReadDir(filepath.Join(k.state, ".pulumi", "locks", "organization", stack, stack))
 	if len(locks) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("after the kill of %s the locks of %s are %v, %v", what, stack, locks, err)
 	}
