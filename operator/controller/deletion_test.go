@@ -27,10 +27,10 @@ func (tm *team) remove(t *testing.T, objects ...client.Object) {
 
 // records returns how many Stacks of the team the operator keeps a record of, with
 // these labels.
-func (tm *team) records(t *testing.T, labels client.MatchingLabels) int {
+func (tm *team) records(t *testing.T, labels ...client.ListOption) int {
 	t.Helper()
 	var secrets corev1.SecretList
-	if err := tm.List(t.Context(), &secrets, client.InNamespace(operatorNamespace), labels); err != nil {
+	if err := tm.List(t.Context(), &secrets, append(labels, client.InNamespace(operatorNamespace))...); err != nil {
 		t.Fatal(err)
 	}
 	count := 0
@@ -47,10 +47,13 @@ func TestStackIsDestroyedWhenAllWasDeletedAtOnce(t *testing.T) {
 	startOperator(t, c)
 	tm := newTeam(t, c)
 	tm.apply(t, &v1.Program{}, program)
-	tm.apply(t, &v1.Stack{}, stack+"  workspaceTemplate: {metadata: {labels: {cost: shop}}}\n")
+	tm.apply(t, &v1.Stack{}, stack+"  workspaceTemplate: {metadata: {labels: {acme.com/cost: shop, app.kubernetes.io/managed-by: team}}}\n")
 	got := tm.await(t, "shop-dev", "Ready", ready)
-	if tm.records(t, client.MatchingLabels{"cost": "shop"}) != 1 {
+	if tm.records(t, client.MatchingLabels{"workspace.strata.dev/cost": "shop", "app.kubernetes.io/managed-by": "pulumi-operator"}) != 1 {
 		t.Fatal("the operator keeps no record of what destroying the Stack takes")
+	}
+	if tm.records(t, client.HasLabels{"acme.com/cost"}) != 0 {
+		t.Error("the team chooses which selectors match in the operator's namespace")
 	}
 
 	// What Flux prunes goes in no order that helps.
@@ -59,7 +62,7 @@ func TestStackIsDestroyedWhenAllWasDeletedAtOnce(t *testing.T) {
 	if _, ok := tm.configMap(t, "settings"); ok {
 		t.Error("the ConfigMap is left behind")
 	}
-	if tm.records(t, nil) != 0 {
+	if tm.records(t) != 0 {
 		t.Error("the operator keeps a record of a Stack that is gone")
 	}
 }

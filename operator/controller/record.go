@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,12 +54,17 @@ type records struct {
 	kept map[types.UID][sha256.Size]byte
 }
 
+// labelPrefix begins the keys of the labels that a Stack gives its record. Under
+// other keys a team would choose what selectors in the operator's namespace match.
+const labelPrefix = "workspace.strata.dev/"
+
 // secret is the object that a record is in, with the labels of the workspace that
-// it is in place of.
+// it is in place of, each by what follows the '/' of its key.
 func (r *records) secret(stack *v1.Stack) *corev1.Secret {
 	labels := map[string]string{}
-	if template := stack.Spec.WorkspaceTemplate; template != nil && template.Metadata != nil {
-		maps.Copy(labels, template.Metadata.Labels)
+	given := workspaceLabels(&stack.Spec)
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		labels[labelPrefix+path.Base(key)] = given[key]
 	}
 	labels["app.kubernetes.io/managed-by"] = "pulumi-operator"
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{

@@ -252,6 +252,10 @@ func TestStacksThatCannotBeApplied(t *testing.T) {
 			spec: "workspaceTemplate: {spec: {env: [{name: A, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]}}",
 			kind: v1.StalledCondition, reason: v1.StalledSpecInvalidReason, messages: []string{"spec.workspaceTemplate.spec.env.A"},
 		},
+		"a label that no object may have": {
+			spec: "workspaceTemplate: {metadata: {labels: {cost: a lot}}}",
+			kind: v1.StalledCondition, reason: v1.StalledSpecInvalidReason, messages: []string{"spec.workspaceTemplate.metadata.labels", "a lot", "correct it"},
+		},
 		"a Stack that waits for itself": {
 			spec: "prerequisites: [{name: broken}]",
 			kind: v1.StalledCondition, reason: v1.StalledSpecInvalidReason, messages: []string{"its own prerequisite"},

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	k8sfield "k8s.io/apimachinery/pkg/util/validation/field"
+
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/engine"
 )
@@ -25,7 +28,7 @@ func invalid(format string, args ...any) error {
 
 // validate refuses a spec that this operator would not apply in full.
 func validate(spec *v1.StackSpec) error {
-	for _, check := range []func(*v1.StackSpec) error{checkUnsupported, checkSource, checkUpdate, checkEnv} {
+	for _, check := range []func(*v1.StackSpec) error{checkUnsupported, checkSource, checkUpdate, checkEnv, checkLabels} {
 		if err := check(spec); err != nil {
 			return err
 		}
@@ -110,6 +113,23 @@ func checkVariable(path, name string) error {
 		return invalid("%s: the variable %q %v: remove it", path, name, err)
 	}
 	return nil
+}
+
+// checkLabels refuses labels that no object may have.
+func checkLabels(spec *v1.StackSpec) error {
+	const path = "spec.workspaceTemplate.metadata.labels"
+	if faults := validation.ValidateLabels(workspaceLabels(spec), k8sfield.NewPath(path)); len(faults) > 0 {
+		return invalid("%v: correct it, or remove it", faults[0])
+	}
+	return nil
+}
+
+// workspaceLabels returns the labels of a Stack's workspace.
+func workspaceLabels(spec *v1.StackSpec) map[string]string {
+	if spec.WorkspaceTemplate == nil || spec.WorkspaceTemplate.Metadata == nil {
+		return nil
+	}
+	return spec.WorkspaceTemplate.Metadata.Labels
 }
 
 // field is a field of a spec and whether it is set.

@@ -17,8 +17,9 @@ type WorkspaceTemplate struct {
 	Kind *string `json:"kind,omitempty"`
 
 	// metadata holds labels and annotations of the Workspace. The embedded operator
-	// sets the labels on the one object that it makes for a Stack: the Secret in its
-	// own namespace with what destroying the Stack takes.
+	// sets the labels on the one object that it makes for a Stack, the Secret in its
+	// own namespace with what destroying the Stack takes: each as
+	// workspace.strata.dev/NAME, with what follows the '/' of its key as NAME.
 	Metadata *TemplateMeta `json:"metadata,omitempty"`
 
 	// spec is the Workspace's spec.
