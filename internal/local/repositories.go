@@ -9,7 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
+
+	"sigs.k8s.io/yaml"
 
 	"github.com/strata-platform/strata/internal/local/gitserver"
 	"github.com/strata-platform/strata/internal/local/home"
@@ -18,6 +21,12 @@ import (
 
 // firstTeamFiles is what a team's repository starts with.
 const firstTeamFiles = "examples/wordpress"
+
+// firstTeamAccounts are those of the files that name the team's account.
+var firstTeamAccounts = []string{"app-infra.yaml", "wordpress.yaml"}
+
+// accountField is the line that names it.
+var accountField = regexp.MustCompile(`(?m)^( +serviceAccountName: ).*$`)
 
 // EnsureRepositories makes the repositories of the platform and brings the platform repository up to this clone. warn
 // is told where the clone and the repository have parted.
@@ -80,7 +89,7 @@ func (p *Platform) seedTeam(ctx context.Context, status supervisor.Status, team 
 		return fmt.Errorf("fill the repository of team %s: %w", team, err)
 	}
 	defer os.RemoveAll(work)
-	if err := os.CopyFS(work, os.DirFS(filepath.Join(p.Root, firstTeamFiles))); err != nil {
+	if err := writeFirstFiles(filepath.Join(p.Root, firstTeamFiles), work, team); err != nil {
 		return fmt.Errorf("fill the repository of team %s: %w", team, err)
 	}
 	for _, args := range [][]string{
@@ -91,6 +100,34 @@ func (p *Platform) seedTeam(ctx context.Context, status supervisor.Status, team 
 	} {
 		if _, err := p.git(ctx, work, args...); err != nil {
 			return fmt.Errorf("fill the repository of team %s: %w", team, err)
+		}
+	}
+	return nil
+}
+
+// writeFirstFiles copies the example into a folder with the team's own account, which has the team's name, in place of
+// the example's.
+func writeFirstFiles(example, folder, team string) error {
+	if err := os.CopyFS(folder, os.DirFS(example)); err != nil {
+		return err
+	}
+	// A team's name may be a word that YAML takes for something else, such as on.
+	account, err := yaml.Marshal(team)
+	if err != nil {
+		return err
+	}
+	for _, name := range firstTeamAccounts {
+		file := filepath.Join(folder, name)
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if !accountField.Match(content) {
+			return fmt.Errorf("%s of %s sets no serviceAccountName on a line of its own", name, firstTeamFiles)
+		}
+		content = accountField.ReplaceAll(content, append([]byte(`${1}`), bytes.TrimSpace(account)...))
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			return err
 		}
 	}
 	return nil

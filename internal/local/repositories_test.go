@@ -1,0 +1,76 @@
+package local
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+)
+
+// example is where the repository of a team begins.
+func example(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(toolchaintest.Root(t), firstTeamFiles)
+}
+
+// account returns the account that an object runs as.
+func account(t *testing.T, file, kind string, path ...string) string {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 1<<10); ; {
+		var object unstructured.Unstructured
+		if err := documents.Decode(&object.Object); errors.Is(err, io.EOF) {
+			t.Fatalf("%s has no %s", file, kind)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if object.GetKind() == kind {
+			name, _, err := unstructured.NestedString(object.Object, path...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return name
+		}
+	}
+}
+
+func TestRepositoryOfATeamBeginsWithItsOwnAccount(t *testing.T) {
+	for _, team := range []string{"web", "api", "on"} {
+		folder := t.TempDir()
+		if err := writeFirstFiles(example(t), folder, team); err != nil {
+			t.Fatal(err)
+		}
+		stack := account(t, filepath.Join(folder, "app-infra.yaml"), "Stack", "spec", "serviceAccountName")
+		pod := account(t, filepath.Join(folder, "wordpress.yaml"), "Deployment", "spec", "template", "spec", "serviceAccountName")
+		if stack != team || pod != team {
+			t.Errorf("in the repository of team %s the Stack runs as %q and the pod as %q", team, stack, pod)
+		}
+		if _, err := os.Stat(filepath.Join(folder, "kustomization.yaml")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestExampleWithoutAnAccountFillsNoRepository(t *testing.T) {
+	changed := t.TempDir()
+	if err := os.CopyFS(changed, os.DirFS(example(t))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(changed, "app-infra.yaml"), []byte("kind: Stack\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFirstFiles(changed, t.TempDir(), "api"); err == nil || !strings.Contains(err.Error(), "app-infra.yaml of examples/wordpress sets no serviceAccountName") {
+		t.Errorf("error %v, want one that names the file and the field", err)
+	}
+}
