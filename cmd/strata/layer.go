@@ -31,6 +31,16 @@ func newLayer(io streams) *cobra.Command {
 		}),
 		newLayerOperation(io, layerOperation{
 			verb: "destroy", short: "Delete all resources of a layer, unless something stands on it", do: (*local.Platform).LayerDestroy, destructive: true,
+			long: `Delete all resources of a layer in reverse order, after asking. The top layer goes first:
+
+  platform   refused while a team has a Stack: only the operator, which this deletes, can delete what Stacks made. Deletes
+             the operator, Flux, and the teams' namespaces with all that is in them. The cluster stays.
+  bootstrap  refused while layer platform has resources, or deletionProtection is set. Deletes the cluster, and what the
+             layer made in the emulated cloud: the database instance with its databases, the teams' identities. The state
+             of the teams' Stacks goes with its passphrases.
+
+What refuses changes nothing. The Git repositories and the layer's own state stay: strata layer up makes the layer anew.
+strata down does all of it in order, the Stacks included.`,
 		}),
 		newLayerOutputs(io),
 	)
@@ -38,7 +48,9 @@ func newLayer(io streams) *cobra.Command {
 
 type layerOperation struct {
 	verb, short string
-	do          func(*local.Platform, context.Context, string, layers.Progress) (layers.Summary, error)
+	// long says more than short, where there is more to say.
+	long string
+	do   func(*local.Platform, context.Context, string, layers.Progress) (layers.Summary, error)
 	// repositories: the repositories are brought up to this clone first. destructive: somebody has to say yes.
 	repositories, destructive bool
 }
@@ -71,6 +83,7 @@ func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 	command := &cobra.Command{
 		Use:       op.verb + " LAYER",
 		Short:     op.short,
+		Long:      op.long,
 		Example:   "  strata layer " + op.verb + " bootstrap",
 		ValidArgs: []string{local.BootstrapLayer, local.PlatformLayer},
 		Args:      layerArgument(),
