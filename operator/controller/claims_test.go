@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller"
 )
 
 func TestTwoStacksDoNotHoldTheSameResources(t *testing.T) {
@@ -54,4 +55,27 @@ func TestTwoStacksDoNotHoldTheSameResources(t *testing.T) {
 	tm.remove(t, first)
 	tm.await(t, "shop-dev", "gone", gone)
 	tm.await(t, "twin", "Ready", ready)
+}
+
+func TestOfStacksThatComeAtOnceForTheSameResourcesOneIsTaken(t *testing.T) {
+	c := startCluster(t)
+	tm := newTeam(t, c)
+	tm.apply(t, &v1.Program{}, program)
+	names := []string{"a", "b", "c", "d"}
+	for _, name := range names {
+		tm.apply(t, &v1.Stack{}, strings.Replace(stack, "name: shop-dev", "name: "+name, 1))
+	}
+	startOperatorWith(t, c, func(opts *controller.Options) { opts.MaxConcurrent = len(names) })
+	taken := 0
+	for _, name := range names {
+		got := tm.await(t, name, "taken or refused", func(s *v1.Stack) bool {
+			return ready(s) || condition(s, v1.StalledCondition).Reason == v1.StalledSpecInvalidReason
+		})
+		if ready(got) {
+			taken++
+		}
+	}
+	if taken != 1 {
+		t.Errorf("%d Stacks hold the same resources, want 1", taken)
+	}
 }

@@ -176,6 +176,7 @@ func newStackReconciler(mgr manager.Manager, opts Options) (*stackReconciler, *w
 		recorder:   mgr.GetEventRecorder("pulumi-operator"),
 		slots:      slots,
 		lookups:    newLookups(wake.wake),
+		claims:     claims{fresh: map[types.NamespacedName]v1.ProjectInfo{}},
 		dependents: newDependents(objects, mgr.GetLogger().WithName("dependents"), wake.wake),
 		records: &records{
 			client: mgr.GetClient(), reader: mgr.GetAPIReader(), namespace: opts.Namespace, kept: map[types.UID][sha256.Size]byte{},

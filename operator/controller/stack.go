@@ -86,6 +86,7 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 	if apierrors.IsNotFound(err) || deleted && !controllerutil.ContainsFinalizer(stack, v1.StackFinalizer) {
 		r.slots.leave(req.NamespacedName)
 		r.lookups.forget(req.NamespacedName)
+		r.claims.forget(req.NamespacedName)
 		r.dependents.retain(req.NamespacedName, nil)
 		return reconcile.Result{}, nil
 	} else if err != nil {

@@ -140,6 +140,9 @@ func trimStack(obj any) (any, error) {
 	if last := stack.Status.LastUpdate; last != nil {
 		trimmed.Status.LastUpdate = &v1.StackUpdateState{Name: last.Name, State: last.State}
 	}
+	if held := stack.Status.ProjectInfo; held != nil {
+		trimmed.Status.ProjectInfo = &v1.ProjectInfo{Name: held.Name, Stack: held.Stack, Backend: held.Backend}
+	}
 	for _, condition := range stack.Status.Conditions {
 		condition.Message, condition.Reason = "", ""
 		trimmed.Status.Conditions = append(trimmed.Status.Conditions, condition)
