@@ -143,13 +143,13 @@ func TestKeyOpensARepositoryOverSSH(t *testing.T) {
 }
 
 func TestOnlyTheKeyThatWasGivenLogsIn(t *testing.T) {
-	real, err := exec.LookPath("ssh")
+	program, err := exec.LookPath("ssh")
 	if err != nil {
 		t.Skip(err)
 	}
 	// In place of ssh: what ssh would do with these arguments, as git's errors.
 	tools := t.TempDir()
-	script := "#!/bin/sh\n" + real + ` -G "$@" | grep -E '^(batchmode|identit|preferredauth|forwardagent)' | sed 's/^/fatal: /' >&2` + "\nexit 1\n"
+	script := "#!/bin/sh\n" + program + ` -G "$@" | grep -E '^(batchmode|identit|preferredauth|forwardagent)' | sed 's/^/fatal: /' >&2` + "\nexit 1\n"
 	if err := os.WriteFile(filepath.Join(tools, "ssh"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
