@@ -105,8 +105,14 @@ func (p *Platform) seedTeam(ctx context.Context, status supervisor.Status, team 
 	return nil
 }
 
+// exampleTeam is the team for which the example is written as it stands.
+const exampleTeam = "web"
+
+// databaseName is the line that names the database, or its user, of the example.
+var databaseName = regexp.MustCompile(`(?m)^( +name: )wordpress$`)
+
 // writeFirstFiles copies the example into a folder with the team's own account, which has the team's name, in place of
-// the example's.
+// the example's. The teams share an instance: the database of another team than the example's has the team's name.
 func writeFirstFiles(example, folder, team string) error {
 	if err := os.CopyFS(folder, os.DirFS(example)); err != nil {
 		return err
@@ -125,7 +131,14 @@ func writeFirstFiles(example, folder, team string) error {
 		if !accountField.Match(content) {
 			return fmt.Errorf("%s of %s sets no serviceAccountName on a line of its own", name, firstTeamFiles)
 		}
-		content = accountField.ReplaceAll(content, append([]byte(`${1}`), bytes.TrimSpace(account)...))
+		own := append([]byte(`${1}`), bytes.TrimSpace(account)...)
+		content = accountField.ReplaceAll(content, own)
+		if name == firstTeamAccounts[0] && team != exampleTeam {
+			if !databaseName.Match(content) {
+				return fmt.Errorf("%s of %s names no database wordpress", name, firstTeamFiles)
+			}
+			content = databaseName.ReplaceAll(content, own)
+		}
 		if err := os.WriteFile(file, content, 0o600); err != nil {
 			return err
 		}

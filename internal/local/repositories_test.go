@@ -21,8 +21,8 @@ func example(t *testing.T) string {
 	return filepath.Join(toolchaintest.Root(t), firstTeamFiles)
 }
 
-// account returns the account that an object runs as.
-func account(t *testing.T, file, kind string, path ...string) string {
+// text returns a field of the first object of a kind.
+func text(t *testing.T, file, kind string, path ...string) string {
 	t.Helper()
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -51,10 +51,14 @@ func TestRepositoryOfATeamBeginsWithItsOwnAccount(t *testing.T) {
 		if err := writeFirstFiles(example(t), folder, team); err != nil {
 			t.Fatal(err)
 		}
-		stack := account(t, filepath.Join(folder, "app-infra.yaml"), "Stack", "spec", "serviceAccountName")
-		pod := account(t, filepath.Join(folder, "wordpress.yaml"), "Deployment", "spec", "template", "spec", "serviceAccountName")
+		stack := text(t, filepath.Join(folder, "app-infra.yaml"), "Stack", "spec", "serviceAccountName")
+		pod := text(t, filepath.Join(folder, "wordpress.yaml"), "Deployment", "spec", "template", "spec", "serviceAccountName")
 		if stack != team || pod != team {
 			t.Errorf("in the repository of team %s the Stack runs as %q and the pod as %q", team, stack, pod)
+		}
+		database := text(t, filepath.Join(folder, "app-infra.yaml"), "Program", "program", "resources", "database", "properties", "name")
+		if want := map[string]string{"web": "wordpress", "api": "api", "on": "on"}[team]; database != want {
+			t.Errorf("the database of team %s is %q, want %q: the teams share an instance", team, database, want)
 		}
 		if _, err := os.Stat(filepath.Join(folder, "kustomization.yaml")); err != nil {
 			t.Error(err)
