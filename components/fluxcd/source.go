@@ -19,6 +19,8 @@ const (
 
 	// deleteTimeout is more than a controller of Flux ever needs to let go of an object that nothing was made of.
 	deleteTimeout = "5s"
+	// syncDeleteTimeout is for objects of which something was made.
+	syncDeleteTimeout = "2m"
 )
 
 // patient bounds the wait for an object to go. The Kubernetes provider misses an object's end that comes between its first

@@ -73,9 +73,12 @@ type Sync struct {
 	Name      pulumi.StringOutput `pulumi:"name"`
 }
 
+// patientSync is as patient, where what Flux applied has to go first. An end that was missed then costs two minutes, not ten.
+var patientSync = pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: syncDeleteTimeout})
+
 // NewSync makes Flux apply a source. The provider for the cluster comes by opts; Flux has to be there. Deleting the sync
-// deletes what it applied and waits until that is gone, for which the account and its rights have to outlive it: make it
-// depend on them.
+// deletes what it applied and waits up to two minutes until that is gone, for which the account and its rights have to
+// outlive it: make it depend on them.
 func NewSync(ctx *pulumi.Context, name string, args *SyncArgs, opts ...pulumi.ResourceOption) (*Sync, error) {
 	if err := args.check(); err != nil {
 		return nil, fmt.Errorf("make sync %s: %w", name, err)
@@ -89,7 +92,7 @@ func NewSync(ctx *pulumi.Context, name string, args *SyncArgs, opts ...pulumi.Re
 	if err := ctx.RegisterComponentResourceV2(SyncType, name, inputs, s, opts...); err != nil {
 		return nil, fmt.Errorf("make sync %s: %w", name, err)
 	}
-	sync, err := newObject(ctx, name+"-kustomization", syncVersion, syncKind, args.Namespace, object, args.spec(), pulumi.Parent(s))
+	sync, err := newObject(ctx, name+"-kustomization", syncVersion, syncKind, args.Namespace, object, args.spec(), pulumi.Parent(s), patientSync)
 	if err != nil {
 		return nil, fmt.Errorf("make sync %s: %w", name, err)
 	}

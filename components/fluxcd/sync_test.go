@@ -42,6 +42,9 @@ func TestNewSyncAppliesASourceUnderAnAccount(t *testing.T) {
 	})
 	assertDependsOn(t, got["app-kustomization"], "infra-kustomization")
 	assertDeletedInTheBackground(t, got["app-kustomization"])
+	if limit := got["app-kustomization"].RegisterRPC.GetCustomTimeouts().GetDelete(); limit != syncDeleteTimeout {
+		t.Errorf("the wait for the end of the sync is %q", limit)
+	}
 	common := map[string]any{
 		"sourceRef": map[string]any{"kind": "GitRepository", "name": "web"}, "serviceAccountName": "web", "interval": "10m",
 	}
