@@ -6,16 +6,22 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/strata-platform/strata/bootstrap"
 	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/teams"
 )
 
 // up runs a layer. What layer 1 is about to make a passphrase for must not be there already, under another one: a destroy
-// that ended halfway, plain pulumi, or a team that was taken out of teams.yaml leaves it.
+// that ended halfway, plain pulumi, or a team that was taken out of teams.yaml leaves it. It is kept aside, since somebody
+// may still know that passphrase.
 func (p *Platform) up(r layers.Runner, ctx context.Context, l layers.Layer, progress layers.Progress) (layers.Summary, error) { //nolint:revive // as a method expression
-	if err := p.dropUnreadable(ctx, r, l); err != nil {
-		return layers.Summary{}, err
+	if l.Name == BootstrapLayer {
+		if err := p.eachUnreadable(ctx, r, l, p.setAside); err != nil {
+			return layers.Summary{}, err
+		}
 	}
 	return r.Up(ctx, l, progress)
 }
@@ -24,33 +30,46 @@ func (p *Platform) up(r layers.Runner, ctx context.Context, l layers.Layer, prog
 // buckets.
 func (p *Platform) destroy(r layers.Runner, ctx context.Context, l layers.Layer, progress layers.Progress) (layers.Summary, error) { //nolint:revive // as a method expression
 	summary, err := r.Destroy(ctx, l, progress)
-	if err == nil {
-		err = p.dropUnreadable(ctx, r, l)
+	if err == nil && l.Name == BootstrapLayer {
+		err = p.eachUnreadable(ctx, r, l, func(namespace string) error { return os.RemoveAll(p.Home.TenantState(namespace)) })
 	}
 	return summary, err
 }
 
-// dropUnreadable removes the state of each team of which layer 1 has no passphrase: nobody can read it again, and the
-// team's Stacks would stall on it.
-func (p *Platform) dropUnreadable(ctx context.Context, r layers.Runner, l layers.Layer) error {
-	if l.Name != BootstrapLayer {
-		return nil
-	}
+// eachUnreadable does something to the state of each team of which layer 1 has no passphrase. Namespaces of others, such
+// as default, have passphrases of their own.
+func (p *Platform) eachUnreadable(ctx context.Context, r layers.Runner, l layers.Layer, do func(namespace string) error) error {
 	states, err := os.ReadDir(p.Home.TenantStates())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("layer %s: find the state of the teams' Stacks: %w", l.Name, err)
 	}
 	for _, state := range states {
-		kept, err := r.Has(ctx, l, bootstrap.PassphraseURN(r.Stack, state.Name()))
+		namespace := state.Name()
+		if !strings.HasPrefix(namespace, teams.Team{}.Namespace()) {
+			continue
+		}
+		readable, err := r.Has(ctx, l, bootstrap.PassphraseURN(r.Stack, namespace))
 		if err != nil {
 			return err
 		}
-		if kept {
+		if readable {
 			continue
 		}
-		if err := os.RemoveAll(p.Home.TenantState(state.Name())); err != nil {
-			return fmt.Errorf("layer %s: remove state without a passphrase: %w", l.Name, err)
+		if err := do(namespace); err != nil {
+			return fmt.Errorf("layer %s: clear away the state of %s, of which there is no passphrase: %w", l.Name, namespace, err)
 		}
 	}
 	return nil
+}
+
+// setAside moves a state to where no Stack finds it.
+func (p *Platform) setAside(namespace string) error {
+	if err := os.MkdirAll(p.Home.LostStates(), 0o700); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(p.Home.LostStates(), namespace+"-")
+	if err != nil {
+		return err
+	}
+	return os.Rename(p.Home.TenantState(namespace), filepath.Join(dir, namespace))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/strata-platform/strata/bootstrap"
@@ -31,42 +32,44 @@ func holdPassphrases(t *testing.T, p *Platform, namespaces ...string) layers.Run
 	return layers.Runner{Stack: p.Environment, Env: map[string]string{"PULUMI_BACKEND_URL": "file://" + p.Home.LayerState()}}
 }
 
-func TestStateGoesWithItsPassphrase(t *testing.T) {
+func TestStateWithoutItsPassphraseIsClearedAway(t *testing.T) {
 	for name, test := range map[string]struct {
-		layer string
-		made  []string
-		kept  []string
+		passphrases, unreadable []string
 	}{
-		"all where layer 1 is gone":        {BootstrapLayer, nil, nil},
-		"that of a team which is no more":  {BootstrapLayer, []string{"team-web"}, []string{"team-web"}},
-		"none where every team is there":   {BootstrapLayer, []string{"team-api", "team-web"}, []string{"team-api", "team-web"}},
-		"none where it is about layer two": {PlatformLayer, nil, []string{"team-api", "team-web"}},
+		"all where layer 1 is gone":       {nil, []string{"team-api", "team-web"}},
+		"that of a team which is no more": {[]string{"team-web"}, []string{"team-api"}},
+		"none where every team is there":  {[]string{"team-api", "team-web"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := openTestPlatform(t)
-			runner := holdPassphrases(t, p, test.made...)
-			layer := layers.Layer{Name: test.layer, Project: bootstrap.Project}
-			if err := p.dropUnreadable(t.Context(), runner, layer); err != nil {
+			runner := holdPassphrases(t, p, test.passphrases...)
+			layer := layers.Layer{Name: BootstrapLayer, Project: bootstrap.Project}
+			if err := p.eachUnreadable(t.Context(), runner, layer, p.setAside); err != nil {
 				t.Errorf("without any state: %v", err)
 			}
-			for _, namespace := range []string{"team-api", "team-web"} {
-				if err := os.MkdirAll(filepath.Join(p.Home.TenantState(namespace), ".pulumi"), 0o700); err != nil {
+			// What is no team's has its own passphrase.
+			all := []string{"default", "team-api", "team-web"}
+			for _, namespace := range all {
+				if err := os.MkdirAll(filepath.Join(p.Home.TenantState(namespace), ".pulumi", namespace), 0o700); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := p.dropUnreadable(t.Context(), runner, layer); err != nil {
+			if err := p.eachUnreadable(t.Context(), runner, layer, p.setAside); err != nil {
 				t.Fatal(err)
 			}
-			left, err := os.ReadDir(p.Home.TenantStates())
-			if err != nil {
-				t.Fatal(err)
-			}
-			var kept []string
-			for _, each := range left {
-				kept = append(kept, each.Name())
-			}
-			if len(kept) != len(test.kept) || len(kept) > 0 && kept[0] != test.kept[0] {
-				t.Errorf("kept is the state of %v, want that of %v", kept, test.kept)
+			for _, namespace := range all {
+				want := 1
+				if slices.Contains(test.unreadable, namespace) {
+					want = 0
+				}
+				kept, err := filepath.Glob(filepath.Join(p.Home.TenantState(namespace), ".pulumi", namespace))
+				if err != nil || len(kept) != want {
+					t.Errorf("the state of %s is there %d times (%v), want %d", namespace, len(kept), err, want)
+				}
+				aside, err := filepath.Glob(filepath.Join(p.Home.LostStates(), namespace+"-*", namespace, ".pulumi", namespace))
+				if err != nil || len(aside) != 1-want {
+					t.Errorf("the state of %s is kept aside %d times (%v), want %d", namespace, len(aside), err, 1-want)
+				}
 			}
 		})
 	}

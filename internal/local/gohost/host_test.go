@@ -61,7 +61,7 @@ func TestPackagesAreThoseThatTheProgramImports(t *testing.T) {
 		t.Skip("runs the go command on the layers")
 	}
 	for folder, want := range map[string][]string{
-		"bootstrap/run": {"gcp 7.38.0"},
+		"bootstrap/run": {"gcp 7.38.0", "random 4.18.0"},
 		"platform/run":  {"kubernetes 4.18.2", "random 4.18.0"},
 	} {
 		info := &pulumirpc.ProgramInfo{ProgramDirectory: filepath.Join(toolchaintest.Root(t), folder)}

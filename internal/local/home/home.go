@@ -96,6 +96,9 @@ func (h Home) TenantState(namespace string) string { return filepath.Join(h.Tena
 // TenantStates is the folder of the folders that TenantState names.
 func (h Home) TenantStates() string { return h.path("state", "teams") }
 
+// LostStates holds what was kept aside of it since nobody has its passphrase, in folders called after its namespace.
+func (h Home) LostStates() string { return h.path("state", "lost") }
+
 // At returns the home in dir without touching the disk. Use Open to make it. Over whatever links dir leads there, a
 // home has one path: state and credentials hold it.
 func At(dir string) (Home, error) {
