@@ -64,6 +64,8 @@ func guardFlux(ctx *pulumi.Context, upstream bool, opts ...pulumi.ResourceOption
 	_, err = networkingv1.NewNetworkPolicy(ctx, "flux-artifacts", &networkingv1.NetworkPolicyArgs{
 		Metadata: &metav1.ObjectMetaArgs{
 			Name: pulumi.String("strata-artifacts"), Namespace: pulumi.String(fluxcd.Namespace), Labels: labels(),
+			// As clusterMetadata says.
+			Annotations: pulumi.StringMap{"pulumi.com/deletionPropagationPolicy": pulumi.String("background")},
 		},
 		Spec: &networkingv1.NetworkPolicySpecArgs{
 			PodSelector: &metav1.LabelSelectorArgs{MatchLabels: pulumi.StringMap{"app": pulumi.String("source-controller")}},

@@ -44,6 +44,9 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := boundDeletes(ctx); err != nil {
+		return err
+	}
 	cluster, err := kubernetes.NewProvider(ctx, "cluster", &kubernetes.ProviderArgs{
 		Kubeconfig: bootstrap.Kubeconfig.Input(),
 		// A kubeconfig that changes is still the same cluster; without this its contents would be replaced.

@@ -156,6 +156,39 @@ func TestThePlatformAccountSyncsTheTargetsEntryPoint(t *testing.T) {
 	}
 }
 
+func TestNoEndInTheClusterIsWaitedForWithoutABound(t *testing.T) {
+	engine := below(t, nil)
+	if err := run(engine); err != nil {
+		t.Fatal(err)
+	}
+	bounds := map[string]string{}
+	for _, r := range engine.All() {
+		if strings.HasPrefix(r.Type, "kubernetes:") {
+			if r.DeleteTimeout == "" {
+				t.Errorf("nothing bounds the wait for the end of %s", r.URN)
+			}
+			bounds[r.Type] = r.DeleteTimeout
+			// In the foreground an object goes a moment after its deletion, just when the provider begins to look.
+			metadata, _ := pulumitest.Plain(t, r.Inputs, "metadata")
+			annotations, _ := metadata.(map[string]any)["annotations"].(map[string]any)
+			background := annotations["pulumi.com/deletionPropagationPolicy"] == "background"
+			if r.DeletedWith == "" && !background && !strings.HasSuffix(r.Type, "Patch") && !strings.HasSuffix(r.Type, ":Namespace") {
+				t.Errorf("%s, deleted by itself, is not deleted in the background", r.URN)
+			}
+		}
+	}
+	for kind, want := range map[string]string{
+		"kubernetes:core/v1:Secret":                               "30s",
+		"kubernetes:core/v1:Namespace":                            "3m",
+		"kubernetes:kustomize.toolkit.fluxcd.io/v1:Kustomization": "2m",
+		"kubernetes:notification.toolkit.fluxcd.io/v1:Receiver":   "5s",
+	} {
+		if bounds[kind] != want {
+			t.Errorf("the wait for the end of a %s is %q, want %s", kind, bounds[kind], want)
+		}
+	}
+}
+
 func TestEachTeamHasItsHopAfterTheOperatorsSync(t *testing.T) {
 	engine := below(t, nil)
 	if err := run(engine); err != nil {

@@ -32,6 +32,8 @@ type Resource struct {
 	Protect       bool
 	DeletedWith   string
 	SecretOutputs []string
+	// DeleteTimeout is how long the engine lets a deletion take, empty where the program does not say.
+	DeleteTimeout string
 }
 
 // DependsOn holds when the resource waits for the other one.
@@ -120,6 +122,7 @@ func (e *Engine) NewResource(args pulumi.MockResourceArgs) (string, resource.Pro
 		Dependencies: slices.Sorted(slices.Values(request.GetDependencies())),
 		Protect:      request.GetProtect(), DeletedWith: request.GetDeletedWith(),
 		SecretOutputs: request.GetAdditionalSecretOutputs(),
+		DeleteTimeout: request.GetCustomTimeouts().GetDelete(),
 	})
 	e.mu.Unlock()
 
