@@ -258,6 +258,25 @@ func TestStopEndsAProgramThatHangs(t *testing.T) {
 	}
 }
 
+// stopped tells whether every thread of a process is stopped (proc(5)): one that runs takes note of the signal a little
+// later than it is sent, and may answer a request until then.
+func stopped(pid int) error {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil || len(threads) == 0 {
+		return fmt.Errorf("find the threads of process %d: %d found: %v", pid, len(threads), err)
+	}
+	for _, thread := range threads {
+		stat, err := os.ReadFile(thread)
+		if err != nil {
+			return err
+		}
+		if _, state, _ := strings.Cut(string(stat), ") "); !strings.HasPrefix(state, "T") {
+			return fmt.Errorf("%s: state %.1s", thread, state)
+		}
+	}
+	return nil
+}
+
 func TestASupervisorThatHangsIsNamedByStatusAndEndedByStop(t *testing.T) {
 	p := newPlatform(t, t.TempDir())
 	p.start(t)
@@ -265,6 +284,7 @@ func TestASupervisorThatHangsIsNamedByStatusAndEndedByStop(t *testing.T) {
 	if err := syscall.Kill(hung, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "the supervisor hangs", func() error { return stopped(hung) })
 	_, err := p.Status(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "pid "+strconv.Itoa(hung)) || !strings.Contains(err.Error(), "strata local stop") {
 		t.Errorf("the status says %v", err)
