@@ -263,7 +263,7 @@ func TestStopEndsAProgramThatHangs(t *testing.T) {
 func stopped(pid int) error {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil || len(threads) == 0 {
-		return fmt.Errorf("find the threads of process %d: %d found: %v", pid, len(threads), err)
+		return fmt.Errorf("find the threads of process %d: %d found: %w", pid, len(threads), err)
 	}
 	for _, thread := range threads {
 		stat, err := os.ReadFile(thread)
