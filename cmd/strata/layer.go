@@ -27,10 +27,10 @@ func newLayer(io streams) *cobra.Command {
 	},
 		newLayerOperation(io, layerOperation{verb: "preview", short: "Show what up would do", do: (*local.Platform).LayerPreview}),
 		newLayerOperation(io, layerOperation{
-			verb: "up", short: "Bring a layer to what its program says", do: (*local.Platform).LayerUp, repositories: true,
+			verb: "up", short: "Bring a layer to what its program says", do: (*local.Platform).LayerUp, changes: true, repositories: true,
 		}),
 		newLayerOperation(io, layerOperation{
-			verb: "destroy", short: "Delete all resources of a layer, unless something stands on it", do: (*local.Platform).LayerDestroy, destructive: true,
+			verb: "destroy", short: "Delete all resources of a layer, unless something stands on it", do: (*local.Platform).LayerDestroy, changes: true, destructive: true,
 			long: `Delete all resources of a layer in reverse order, after asking. The top layer goes first:
 
   platform   refused while a team has a Stack: only the operator, which this deletes, can delete what Stacks made. Deletes
@@ -51,8 +51,9 @@ type layerOperation struct {
 	// long says more than short, where there is more to say.
 	long string
 	do   func(*local.Platform, context.Context, string, layers.Progress) (layers.Summary, error)
-	// repositories: the repositories are brought up to this clone first. destructive: somebody has to say yes.
-	repositories, destructive bool
+	// changes: nobody else may change the platform meanwhile. repositories: the repositories are brought up to this clone
+	// first. destructive: somebody has to say yes.
+	changes, repositories, destructive bool
 }
 
 // layerResult is what an operation on a layer prints as JSON.
@@ -129,6 +130,13 @@ func confirmAndRun(ctx context.Context, io streams, p *local.Platform, show *pro
 // runLayer does an operation on the layer of the result, and completes that. It shows each resource that is turned to: on
 // a terminal the current one, elsewhere a line for each.
 func runLayer(ctx context.Context, p *local.Platform, show *progress.Reporter, op layerOperation, result *layerResult) error {
+	if op.changes {
+		release, err := p.Lock()
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	if err := p.Prepare(ctx, show, op.repositories); err != nil {
 		return err
 	}

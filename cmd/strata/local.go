@@ -56,7 +56,7 @@ func newLocalStop(io streams) *cobra.Command {
 				return err
 			}
 			return progress.New(io.err).Run("stop what runs", func() (string, error) {
-				return "", p.Supervisor().Stop(command.Context())
+				return "", p.Stop(command.Context())
 			})
 		},
 	}

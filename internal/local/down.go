@@ -56,6 +56,13 @@ const stopStep = "stop what runs"
 // Down takes the platform down from the teams to the cluster. With purge a layer that cannot be destroyed does not keep
 // the home from being removed: all that the emulated cloud holds goes with it.
 func (p *Platform) Down(ctx context.Context, show *progress.Reporter, purge bool) error {
+	if p.Home.Exists() {
+		release, err := p.Lock()
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
 	return p.runDown(ctx, show, p.DownPlan(purge), purge)
 }
 

@@ -51,6 +51,11 @@ func (p *Platform) EnsureTools(ctx context.Context, show *progress.Reporter, nam
 // Up carries the platform through every layer and waits until everything is ready. It can be run again at any time:
 // what is done stays done.
 func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Report, error) {
+	release, err := p.Lock()
+	if err != nil {
+		return status.Report{}, err
+	}
+	defer release()
 	var running supervisor.Status
 	var report status.Report
 	steps := []struct {
@@ -149,7 +154,12 @@ func (p *Platform) Prepare(ctx context.Context, show *progress.Reporter, reposit
 
 // StartCluster starts the control plane and its node without any layer.
 func (p *Platform) StartCluster(ctx context.Context, show *progress.Reporter) error {
-	err := show.Run("toolchain", func() (string, error) {
+	release, err := p.Lock()
+	if err != nil {
+		return err
+	}
+	defer release()
+	err = show.Run("toolchain", func() (string, error) {
 		return "", p.EnsureTools(ctx, show, append(ControlPlaneTools, pulumienv.Tools...)...)
 	})
 	if err != nil {

@@ -165,7 +165,7 @@ func Open(dir string) (Home, error) {
 
 // entries are all that a home consists of.
 var entries = []string{
-	"credentials", "environment", "git", "google", "kubernetes", "kubernetes.erased", "layers", "layers.lock", "logs", "pods", "state",
+	changeLock, "credentials", "environment", "git", "google", "kubernetes", "kubernetes.erased", "layers", "layers.lock", "logs", "pods", "state",
 	"supervisor.lock", "supervisor.sock", "tools", "home.json",
 }
 
@@ -186,11 +186,11 @@ func (h Home) Remove() error {
 	}
 	var names []string
 	for _, entry := range left {
-		if name := entry.Name(); isEntry(name) && name != "home.json" {
+		if name := entry.Name(); isEntry(name) && name != changeLock && name != "home.json" {
 			names = append(names, name)
 		}
 	}
-	for _, name := range append(names, "home.json") {
+	for _, name := range append(names, changeLock, "home.json") {
 		if err := os.RemoveAll(h.path(name)); err != nil {
 			return fmt.Errorf("remove the home: %w", err)
 		}

@@ -338,3 +338,46 @@ func TestASecretAskedForAtOnceIsTheSameForAll(t *testing.T) {
 		}
 	}
 }
+
+func TestTwoChangesExcludeEachOtherAndTheSecondNamesTheFirst(t *testing.T) {
+	dir := t.TempDir()
+	first, second := open(t, dir), open(t, dir)
+	release, err := first.AcquireChange()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("`%s", filepath.Base(os.Args[0]))
+	if _, err := second.AcquireChange(); !errors.Is(err, home.ErrLocked) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), fmt.Sprintf("(pid %d)", os.Getpid())) {
+		t.Errorf("the second AcquireChange says %v, want ErrLocked, %s and pid %d", err, want, os.Getpid())
+	}
+	// A run of a layer is part of a change.
+	releaseLayers, err := first.AcquireLayers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	releaseLayers()
+	release()
+	again, err := second.AcquireChange()
+	if err != nil {
+		t.Fatalf("after the release AcquireChange says %v", err)
+	}
+	again()
+}
+
+func TestAChangeOfAHomeThatIsRemovedKeepsNobodyOutOfTheNext(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "home")
+	h := open(t, dir)
+	release, err := h.AcquireChange()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if err := h.Remove(); err != nil {
+		t.Fatal(err)
+	}
+	next, err := open(t, dir).AcquireChange()
+	if err != nil {
+		t.Fatalf("in the next home AcquireChange says %v", err)
+	}
+	next()
+}

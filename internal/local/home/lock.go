@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,8 +36,25 @@ func (h Home) Inherit(fd int) error {
 	return hold(fd, h.Lock())
 }
 
-// AcquireLayers takes the lock under which layers 1 and 2 are run.
-func (h Home) AcquireLayers() (release func(), err error) { return acquire(h.path("layers.lock")) }
+// AcquireLayers takes the lock under which layers 1 and 2 are run. A refusal is ErrLocked and names who has it.
+func (h Home) AcquireLayers() (release func(), err error) { return h.acquireNamed("layers.lock") }
+
+// AcquireChange takes the lock under which one command at a time changes the platform as a whole. It holds together what
+// takes many locks of layers, with other work between them. A refusal is ErrLocked and names who has it.
+func (h Home) AcquireChange() (release func(), err error) { return h.acquireNamed(changeLock) }
+
+const changeLock = "change.lock"
+
+func (h Home) acquireNamed(name string) (release func(), err error) {
+	path := h.path(name)
+	release, err = acquire(path)
+	if errors.Is(err, ErrLocked) {
+		if pid, command := signature(path); pid != 0 {
+			return nil, fmt.Errorf("%w: `%s` (pid %d)", err, command, pid)
+		}
+	}
+	return release, err
+}
 
 func acquire(path string) (release func(), err error) {
 	fd, err := lock(path)
@@ -48,18 +66,30 @@ func acquire(path string) (release func(), err error) {
 
 // lock opens a file and locks it. The descriptor is a bare one, which nothing closes that is out of sight.
 func lock(path string) (fd int, err error) {
-	fd, err = syscall.Open(path, syscall.O_CREAT|syscall.O_RDWR|syscall.O_CLOEXEC, 0o600)
-	if err != nil {
-		return 0, fmt.Errorf("lock the home: %s: %w", path, err)
-	}
-	if err := hold(fd, path); err != nil {
+	for {
+		fd, err = syscall.Open(path, syscall.O_CREAT|syscall.O_RDWR|syscall.O_CLOEXEC, 0o600)
+		if err != nil {
+			return 0, fmt.Errorf("lock the home: %s: %w", path, err)
+		}
+		if err := hold(fd, path); err != nil {
+			_ = syscall.Close(fd)
+			return 0, err
+		}
+		if isAt(fd, path) {
+			return fd, nil
+		}
+		// The last holder has removed the home meanwhile: nobody else would see this lock.
 		_ = syscall.Close(fd)
-		return 0, err
 	}
-	return fd, nil
 }
 
-// hold locks an open file and writes the id of this process into it.
+// isAt tells whether an open file is the one at a path.
+func isAt(fd int, path string) bool {
+	var opened, named syscall.Stat_t
+	return syscall.Fstat(fd, &opened) == nil && syscall.Stat(path, &named) == nil && opened.Dev == named.Dev && opened.Ino == named.Ino
+}
+
+// hold locks an open file and signs it for this process.
 func hold(fd int, path string) error {
 	if err := syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
 		return ErrLocked
@@ -70,18 +100,30 @@ func hold(fd int, path string) error {
 	return nil
 }
 
-// sign writes a process's id into a locked file. On a full disk the file stays empty: the holder is not known then, but
-// the lock holds, and a platform can be stopped.
+// sign writes into a locked file who holds it: a process's id and this process's command. On a full disk the file stays
+// empty: the holder is not known then, but the lock holds, and a platform can be stopped.
 func sign(fd, pid int) {
 	if err := syscall.Ftruncate(fd, 0); err == nil {
-		_, _ = syscall.Pwrite(fd, []byte(strconv.Itoa(pid)), 0)
+		_, _ = syscall.Pwrite(fd, []byte(strconv.Itoa(pid)+" "+command()), 0)
 	}
+}
+
+// command is how this process was called, without the folder of its program.
+func command() string {
+	return strings.Join(append([]string{filepath.Base(os.Args[0])}, os.Args[1:]...), " ")
+}
+
+// signature reads what sign has written; the process is 0 where that is not known.
+func signature(path string) (pid int, command string) {
+	raw, _ := os.ReadFile(path)
+	id, command, _ := strings.Cut(strings.TrimSpace(string(raw)), " ")
+	pid, _ = strconv.Atoi(id)
+	return pid, command
 }
 
 // Holder is the id of the process that holds the lock of the home's supervisor, 0 where that is not known. It is
 // meaningful only while Acquire says ErrLocked.
 func (h Home) Holder() int {
-	raw, _ := os.ReadFile(h.Lock())
-	pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
+	pid, _ := signature(h.Lock())
 	return pid
 }

@@ -1,0 +1,36 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/progress"
+)
+
+func TestWhileACommandChangesThePlatformOthersEndAtOnceAndNameIt(t *testing.T) {
+	p := openTestPlatform(t)
+	release, err := p.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	show := progress.New(io.Discard)
+	for name, command := range map[string]func() error{
+		"up":          func() error { _, err := p.Up(t.Context(), show); return err },
+		"down":        func() error { return p.Down(t.Context(), show, true) },
+		"local start": func() error { return p.StartCluster(t.Context(), show) },
+		"local stop":  func() error { return p.Stop(t.Context()) },
+	} {
+		if err := command(); !errors.Is(err, home.ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf("(pid %d): nothing was changed: wait", os.Getpid())) {
+			t.Errorf("%s ends with %v", name, err)
+		}
+	}
+	if !p.Home.Exists() {
+		t.Error("the home was removed")
+	}
+}
