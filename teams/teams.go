@@ -37,10 +37,19 @@ var namePattern = regexp.MustCompile(`^[a-z]([a-z0-9-]*[a-z0-9])?$`)
 // branchPattern is the part of Git's own rule for branch names that teams use in practice.
 var branchPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$`)
 
-// reserved are the names that would give a team an account that something else already uses.
+// reservedAccount is the Kubernetes account that each namespace has.
+const reservedAccount = "default"
+
+// reserved are the names that would give a team an account, or a repository, that something else already uses.
 var reserved = map[string]string{
-	"default": "every pod that names no account runs under the account of that name",
+	reservedAccount: "every pod that names no account runs under the account of that name",
+	"engineer":      "the platform engineer has the Git account of that name",
+	"fleet":         "the repository of that name is what Flux applies as the cluster's administrator",
+	"platform":      "the repository of that name holds the platform itself",
 }
+
+// readerSuffix ends the name of the Git account that only reads a repository.
+const readerSuffix = "-reader"
 
 // Team is one team of the platform.
 type Team struct {
@@ -167,6 +176,9 @@ func (t Team) problems(at string) []error {
 		problems = append(problems, fmt.Errorf("%s.name is missing", at))
 	case isReserved:
 		problems = append(problems, fmt.Errorf("%s.name %q is reserved: %s", at, t.Name, reason))
+	case strings.HasSuffix(t.Name, readerSuffix):
+		problems = append(problems, fmt.Errorf("%s.name %q is reserved: it is the Git account that reads the repository of team %s",
+			at, t.Name, strings.TrimSuffix(t.Name, readerSuffix)))
 	case len(t.Name) > maxName:
 		problems = append(problems, fmt.Errorf("%s.name %q has %d characters: at most %d fit into the id of a Google account",
 			at, t.Name, len(t.Name), maxName))

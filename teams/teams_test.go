@@ -80,10 +80,14 @@ func TestDecodeRefuses(t *testing.T) {
 		"a name that ends badly": {header + "teams: [{name: web-}]", []string{`teams[0].name "web-"`}},
 		"a name that is long":    {header + "teams: [{name: " + strings.Repeat("a", 26) + "}]", []string{"26 characters", "at most 25"}},
 		"a reserved name":        {header + "teams: [{name: default}]", []string{`"default" is reserved`}},
-		"a doubled name":         {header + "teams: [{name: web},{name: api},{name: web}]", []string{`teams[2].name "web" is taken by teams[0]`}},
-		"a doubled field":        {header + "kind: Teams\nteams: []", []string{`"kind" already set`}},
-		"a path that climbs":     {header + "teams: [{name: web, path: a/../../b}]", []string{`teams[0].path "a/../../b"`}},
-		"an absolute path":       {header + "teams: [{name: web, path: /etc}]", []string{`teams[0].path "/etc"`}},
+		"names of Git accounts": {
+			header + "teams: [{name: platform}, {name: fleet}, {name: engineer}, {name: web}, {name: web-reader}]",
+			[]string{`"platform" is reserved`, `"fleet" is reserved`, `"engineer" is reserved`, `"web-reader" is reserved: it is the Git account that reads the repository of team web`},
+		},
+		"a doubled name":     {header + "teams: [{name: web},{name: api},{name: web}]", []string{`teams[2].name "web" is taken by teams[0]`}},
+		"a doubled field":    {header + "kind: Teams\nteams: []", []string{`"kind" already set`}},
+		"a path that climbs": {header + "teams: [{name: web, path: a/../../b}]", []string{`teams[0].path "a/../../b"`}},
+		"an absolute path":   {header + "teams: [{name: web, path: /etc}]", []string{`teams[0].path "/etc"`}},
 		"a branch like an option": {
 			header + "teams: [{name: web, branch: --upload-pack}]", []string{`teams[0].branch "--upload-pack"`},
 		},
