@@ -83,6 +83,8 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 			allow("", look, "secrets", "configmaps"),
 			// The same of where a source's artifact is.
 			allow("source.toolkit.fluxcd.io", look, sources...),
+			// Which types the team's projects from Git may declare, where no admission policy can look, and whom to ask.
+			allow(hop.PolicyGroup, look, hop.PolicyPlural),
 			// A Stack runs as the account that it names, with a token of its own.
 			allow("", []string{"create"}, "serviceaccounts/token"),
 		},

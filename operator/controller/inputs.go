@@ -35,6 +35,9 @@ type resolver struct {
 	// depend is told of an object before it is read.
 	depend func(dependency)
 
+	// mend says what to do about an object of this name that lacks something, and otherwise the given.
+	mend func(ctx context.Context, name, otherwise string) string
+
 	secrets    map[string]*corev1.Secret
 	configMaps map[string]*corev1.ConfigMap
 
@@ -45,9 +48,9 @@ type resolver struct {
 	versions map[string]string
 }
 
-func newResolver(reader client.Reader, namespace string, depend func(dependency)) *resolver {
+func newResolver(reader client.Reader, namespace string, depend func(dependency), mend func(ctx context.Context, name, otherwise string) string) *resolver {
 	return &resolver{
-		reader: reader, namespace: namespace, depend: depend,
+		reader: reader, namespace: namespace, depend: depend, mend: mend,
 		secrets: map[string]*corev1.Secret{}, configMaps: map[string]*corev1.ConfigMap{}, versions: map[string]string{},
 	}
 }
@@ -143,7 +146,7 @@ func (r *resolver) secretKey(ctx context.Context, path, name, key string) (strin
 	}
 	value, ok := secret.Data[key]
 	if !ok {
-		return "", fmt.Errorf("%s: Secret %s/%s has no key %q: add it", path, r.namespace, name, key)
+		return "", fmt.Errorf("%s: Secret %s/%s has no key %q: %s", path, r.namespace, name, key, r.mend(ctx, name, "add it"))
 	}
 	r.used = append(r.used, string(value))
 	return string(value), nil
@@ -156,7 +159,7 @@ func (r *resolver) configMapKey(ctx context.Context, path, name, key string) (st
 	}
 	value, ok := configMap.Data[key]
 	if !ok {
-		return "", fmt.Errorf("%s: ConfigMap %s/%s has no key %q: add it", path, r.namespace, name, key)
+		return "", fmt.Errorf("%s: ConfigMap %s/%s has no key %q: %s", path, r.namespace, name, key, r.mend(ctx, name, "add it"))
 	}
 	return value, nil
 }
@@ -195,7 +198,7 @@ func lookUp[T client.Object](ctx context.Context, r *resolver, path, name, resou
 	if err := r.reader.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: name}, object); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.versions[resource+"/"+name] = "missing"
-			return none, &missing{fmt.Sprintf("%s: there is no %s %s/%s: create it", path, kinds[resource], r.namespace, name)}
+			return none, &missing{fmt.Sprintf("%s: there is no %s %s/%s: %s", path, kinds[resource], r.namespace, name, r.mend(ctx, name, "create it"))}
 		}
 		return none, fmt.Errorf("%s: %w", path, err)
 	}

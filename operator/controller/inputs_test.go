@@ -21,7 +21,7 @@ func TestVersionsOfInputsGiveNothingAway(t *testing.T) {
 	resolve := func() (*inputs, *resolver, []dependency) {
 		t.Helper()
 		var read []dependency
-		r := newResolver(reader, "team", func(on dependency) { read = append(read, on) })
+		r := newResolver(reader, "team", func(on dependency) { read = append(read, on) }, nil)
 		in, err := r.resolve(t.Context(), spec)
 		if err != nil {
 			t.Fatal(err)

@@ -54,14 +54,17 @@ func archive(t *testing.T, name, content string) []byte {
 	return out.Bytes()
 }
 
-// bucketKind is a kind of source as Flux has it, without its schema.
-func bucketKind() *apiextensionsv1.CustomResourceDefinition {
+// installKind makes a kind of another's known to the API server, without its schema.
+func (c *cluster) installKind(t *testing.T, group, kind, plural string) {
+	t.Helper()
 	anything := true
-	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "buckets.source.toolkit.fluxcd.io"},
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: plural + "." + group},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: "source.toolkit.fluxcd.io", Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "buckets", Singular: "bucket", Kind: "Bucket", ListKind: "BucketList"},
+			Group: group, Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{
+				Plural: plural, Singular: strings.ToLower(kind), Kind: kind, ListKind: kind + "List",
+			},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: "v1", Served: true, Storage: true,
 				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
@@ -69,6 +72,10 @@ func bucketKind() *apiextensionsv1.CustomResourceDefinition {
 				}},
 			}},
 		},
+	}
+	options := envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{crd}}
+	if _, err := envtest.InstallCRDs(c.Config, options); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -99,9 +106,7 @@ func TestFluxArtifactIsRunAndFollowed(t *testing.T) {
 	stalled("no kind Bucket of source.toolkit.fluxcd.io/v1")
 
 	// Flux comes later than the Stack.
-	if _, err := envtest.InstallCRDs(c.Config, envtest.CRDInstallOptions{CRDs: []*apiextensionsv1.CustomResourceDefinition{bucketKind()}}); err != nil {
-		t.Fatal(err)
-	}
+	c.installKind(t, "source.toolkit.fluxcd.io", "Bucket", "buckets")
 	bucket := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{
 		"conditions": []any{map[string]any{"type": "Ready", "status": "False", "message": "no such bucket"}},
 	}}}

@@ -65,6 +65,9 @@ type session struct {
 	refs         *resolver
 	dependencies []dependency
 
+	// policy is the namespace's, nil where it has not been read.
+	policy *tenant
+
 	// interrupted says that an earlier update of this Stack began and did not end.
 	interrupted bool
 
@@ -96,7 +99,7 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 		stackReconciler: r, stack: stack, saved: stack.DeepCopy(),
 		interrupted: stack.Status.CurrentUpdate != nil,
 	}
-	s.refs = newResolver(r.reader, stack.Namespace, s.depend)
+	s.refs = newResolver(r.reader, stack.Namespace, s.depend, s.mend)
 	wait, err := s.reconcile(ctx, deleted)
 	if stuck := (*stranded)(nil); errors.As(err, &stuck) {
 		// There is no other place for it: events in the namespace are refused, too.

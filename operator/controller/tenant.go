@@ -1,0 +1,79 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// tenant is what the platform says of the team whose namespace this is, in the one TenantPolicy there.
+type tenant struct {
+	Team string `json:"team"`
+
+	// Contact is whom to ask for what is not allowed.
+	Contact string `json:"contact"`
+
+	// Types are the types that the team may declare, as people write them; TypeNames and TypePrefixes are the same for
+	// comparison.
+	Types        []string `json:"types"`
+	TypeNames    []string `json:"typeNames"`
+	TypePrefixes []string `json:"typePrefixes"`
+
+	// Context names the Secret and the ConfigMap that the platform makes for the team's Stacks.
+	Context struct {
+		Name string `json:"name"`
+	} `json:"context"`
+}
+
+// tenantName is the name of the one TenantPolicy of a namespace.
+const tenantName = "strata"
+
+var (
+	tenantKind     = schema.GroupVersionKind{Group: "strata.dev", Version: "v1", Kind: "TenantPolicy"}
+	tenantResource = tenantKind.GroupVersion().WithResource("tenantpolicies")
+)
+
+// tenant reads the namespace's TenantPolicy, once. It is nil where the platform made none.
+func (s *session) tenant(ctx context.Context) (*tenant, error) {
+	if s.policy != nil {
+		return s.policy, nil
+	}
+	// A watch of a kind that is not there would fail, and have the Stack look every minute instead.
+	if _, err := s.client.RESTMapper().RESTMapping(tenantKind.GroupKind(), tenantKind.Version); meta.IsNoMatchError(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("look for the kind %s: %w", tenantKind.Kind, err)
+	}
+	s.depend(dependency{scope{tenantResource, s.stack.Namespace}, tenantName})
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(tenantKind)
+	key := client.ObjectKey{Namespace: s.stack.Namespace, Name: tenantName}
+	if err := s.reader.Get(ctx, key, object); apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("read what the team is allowed, TenantPolicy %s: %w", key, err)
+	}
+	spec, _, _ := unstructured.NestedMap(object.Object, "spec")
+	found := &tenant{}
+	if err := kruntime.DefaultUnstructuredConverter.FromUnstructured(spec, found); err != nil {
+		return nil, fmt.Errorf("read what the team is allowed, TenantPolicy %s: %w", key, err)
+	}
+	s.policy = found
+	return found, nil
+}
+
+// mend says what to do about a Secret or ConfigMap that lacks something: of those that the platform makes, whom to ask.
+func (s *session) mend(ctx context.Context, name, otherwise string) string {
+	// Where the policy cannot be read, what is missing is still what matters.
+	found, err := s.tenant(ctx)
+	if err != nil || found == nil || found.Context.Name != name {
+		return otherwise
+	}
+	return "layer 2 makes it, by strata layer up platform: ask " + found.Contact
+}
