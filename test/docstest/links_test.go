@@ -1,0 +1,164 @@
+package docstest_test
+
+import (
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/strata-platform/strata/internal/toolchain"
+	"github.com/strata-platform/strata/test/docstest"
+)
+
+// link is an inline link or picture of Markdown.
+var link = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+
+// pages are the repository's documents, by their paths in it.
+func pages(t *testing.T) []string {
+	t.Helper()
+	root, err := toolchain.FindRoot(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	err = fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && name != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "bin") {
+			return fs.SkipDir
+		}
+		if path.Ext(name) == ".md" {
+			found = append(found, name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// prose is a document without what stands in code.
+func prose(t *testing.T, page string) []string {
+	t.Helper()
+	var lines []string
+	code := false
+	for line := range strings.Lines(docstest.Read(t, page)) {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			code = !code
+		} else if !code {
+			lines = append(lines, strings.TrimRight(line, "\n"))
+		}
+	}
+	return lines
+}
+
+// anchors are the names by which links reach the headings of a document, made as GitHub makes them.
+func anchors(t *testing.T, page string) []string {
+	t.Helper()
+	var found []string
+	for _, line := range prose(t, page) {
+		level, heading, ok := strings.Cut(line, " ")
+		if !ok || level == "" || strings.Trim(level, "#") != "" {
+			continue
+		}
+		anchor := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, heading)
+		for n, name := 1, anchor; ; n++ {
+			if !slices.Contains(found, anchor) {
+				break
+			}
+			anchor = fmt.Sprintf("%s-%d", name, n)
+		}
+		found = append(found, anchor)
+	}
+	return found
+}
+
+// targets are what a document links to within the repository, resolved, and the documents among them.
+func targets(t *testing.T, page string) (all []*url.URL) {
+	t.Helper()
+	for _, line := range prose(t, page) {
+		for _, match := range link.FindAllStringSubmatch(line, -1) {
+			target, err := url.Parse(match[1])
+			if err != nil {
+				t.Errorf("%s: link %s: %v", page, match[1], err)
+				continue
+			}
+			if target.Scheme != "" {
+				continue // Nobody asks the network here.
+			}
+			if target.Path == "" {
+				target.Path = page
+			} else {
+				target.Path = path.Join(path.Dir(page), target.Path)
+			}
+			all = append(all, target)
+		}
+	}
+	return all
+}
+
+func TestEveryLinkLeadsToAFileAndAHeadingThatAreThere(t *testing.T) {
+	root, err := toolchain.FindRoot(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages(t) {
+		for _, target := range targets(t, page) {
+			if _, err := fs.Stat(os.DirFS(root), target.Path); err != nil {
+				t.Errorf("%s links to %s: %v", page, target.Path, err)
+			} else if target.Fragment != "" && !slices.Contains(anchors(t, target.Path), target.Fragment) {
+				t.Errorf("%s links to %s, which has no heading #%s but %q", page, target.Path, target.Fragment, anchors(t, target.Path))
+			}
+		}
+	}
+}
+
+func TestEveryPageIsReachedFromTheReadMe(t *testing.T) {
+	root, err := toolchain.FindRoot(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reached := map[string]bool{}
+	queue := []string{"README.md"}
+	for len(queue) > 0 {
+		name := queue[0]
+		queue = queue[1:]
+		if reached[name] {
+			continue
+		}
+		reached[name] = true
+		if info, err := fs.Stat(os.DirFS(root), name); err == nil && info.IsDir() {
+			// Whoever is sent to a folder sees what is in it.
+			below, err := fs.Glob(os.DirFS(root), name+"/*")
+			if err != nil {
+				t.Fatal(err)
+			}
+			queue = append(queue, below...)
+		} else if path.Ext(name) == ".md" {
+			for _, target := range targets(t, name) {
+				queue = append(queue, target.Path)
+			}
+		}
+	}
+	for _, page := range pages(t) {
+		if !reached[page] {
+			t.Errorf("no link leads from README.md to %s", page)
+		}
+	}
+}
