@@ -57,6 +57,11 @@ func rightsTable() string {
 			fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", role, where, strings.Join(rule.Verbs, ", "), objects(rule))
 		}
 	}
+	inside := func(roles map[string][]rbac.PolicyRule) {
+		for _, namespace := range []string{platform.PlatformNamespace, platform.OperatorNamespace} {
+			lines(platform.RolePlatform, "`"+namespace+"`", roles[namespace])
+		}
+	}
 	where := map[string]string{
 		platform.RolePlatform: "everywhere", platform.RoleOperator: "everywhere", platform.RoleOperatorTenant: "teams' namespaces",
 		platform.RoleTeam: "its namespace", platform.RoleTeamWorkloads: "its namespace, if `teams.yaml` says `workloads`",
@@ -70,9 +75,7 @@ func rightsTable() string {
 		lines(role, where[role], roles[role])
 		delete(roles, role)
 		if role == platform.RolePlatform {
-			for _, namespace := range []string{platform.PlatformNamespace, platform.OperatorNamespace} {
-				lines(role, "`"+namespace+"`", platform.NamespaceRoles()[namespace])
-			}
+			inside(platform.NamespaceRoles())
 		}
 	}
 	lines(platform.RoleOperator, "`"+platform.OperatorNamespace+"`", platform.OperatorRole())
@@ -82,6 +85,9 @@ func rightsTable() string {
 	fmt.Fprintf(&table, "\nWith upstream's operator instead:\n\n| role | where | may | on |\n|---|---|---|---|\n")
 	for _, role := range []string{platform.RolePlatform, platform.RoleOperator, platform.RoleOperatorTenant} {
 		lines(role, where[role], upstream[role])
+		if role == platform.RolePlatform {
+			inside(platform.UpstreamNamespaceRoles())
+		}
 	}
 	lines(platform.RoleOperator, "`"+platform.OperatorNamespace+"`", platform.UpstreamOperatorRole())
 	return table.String()

@@ -96,6 +96,9 @@ func (r *rights) makeAccount(ctx *pulumi.Context, opts []pulumi.ResourceOption) 
 	r.all = append(r.all, account, binding)
 
 	roles := NamespaceRoles()
+	if r.upstream {
+		roles = UpstreamNamespaceRoles()
+	}
 	for _, namespace := range sortedKeys(roles) {
 		if err := r.give(ctx, "platform", namespace, RolePlatform, roles[namespace], subjects, opts); err != nil {
 			return err

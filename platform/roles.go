@@ -36,6 +36,8 @@ const (
 	// OperatorNamespace holds the operator, and OperatorAccount is whom it runs as.
 	OperatorNamespace = "pulumi-kubernetes-operator"
 	OperatorAccount   = "pulumi-operator"
+	// OperatorSource is the one source that the platform account may keep: the repository of upstream's operator.
+	OperatorSource = "pulumi-operator"
 )
 
 // ClusterRoles returns the rules of each ClusterRole of this layer, by its name, where the operator is the embedded one.
@@ -166,6 +168,13 @@ func NamespaceRoles() map[string][]rbac.PolicyRule {
 			allow("", look, "pods"),
 		},
 	}
+}
+
+// UpstreamNamespaceRoles returns the same where the operator is upstream's, whose kinds come out of a repository of its own.
+func UpstreamNamespaceRoles() map[string][]rbac.PolicyRule {
+	roles := NamespaceRoles()
+	roles[PlatformNamespace] = append(roles[PlatformNamespace], named("source.toolkit.fluxcd.io", "gitrepositories", OperatorSource))
+	return roles
 }
 
 var (

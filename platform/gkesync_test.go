@@ -1,0 +1,131 @@
+package platform_test
+
+import (
+	"encoding/json"
+	"path"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	appsv1 "k8s.io/api/apps/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/strata-platform/strata/internal/local/cloudtest"
+	"github.com/strata-platform/strata/internal/local/clustertest"
+	"github.com/strata-platform/strata/platform"
+)
+
+// TestThePlatformAccountAppliesAllThatGoogleCloudSyncs runs layer 2 for the target gke by Pulumi's engine on a real
+// control plane with the kinds of the pinned Flux, and does as its platform account what Flux does there.
+func TestThePlatformAccountAppliesAllThatGoogleCloudSyncs(t *testing.T) {
+	cluster := clustertest.Start(t)
+	r := cluster.Runner(t)
+	cloudtest.Up(t, r, bootstrapped(cluster.Kubeconfig(t, "127.0.0.1")))
+	layer := second(t)
+	layer.Config[platform.Project+":target"] = auto.ConfigValue{Value: "gke"}
+	cloudtest.Up(t, r, layer)
+	act := actAs(t, cluster, platform.PlatformNamespace, platform.PlatformAccount)
+
+	objects := built(t, "../sync/clusters/gke")
+	for _, sync := range objects {
+		source, _, _ := unstructured.NestedString(sync.Object, "spec", "sourceRef", "name")
+		folder, _, _ := unstructured.NestedString(sync.Object, "spec", "path")
+		if source == platform.PlatformAccount {
+			objects = append(objects, built(t, path.Join("..", folder))...)
+		}
+	}
+	// Upstream's kinds, which its repository has, stand here by their names.
+	for _, name := range [][3]string{
+		{"stacks.pulumi.com", "pulumi.com", "stacks"}, {"programs.pulumi.com", "pulumi.com", "programs"},
+		{"workspaces.auto.pulumi.com", "auto.pulumi.com", "workspaces"}, {"updates.auto.pulumi.com", "auto.pulumi.com", "updates"},
+	} {
+		objects = append(objects, parsed(t, kind(name[0], name[1], name[2])))
+	}
+	for _, object := range objects {
+		if err := applyAs(t, act, object); err != nil {
+			t.Errorf("the platform account cannot apply %s %s: %v", object.GetKind(), object.GetName(), err)
+		}
+	}
+
+	t.Run("and no other source", func(t *testing.T) {
+		for _, object := range objects {
+			if object.GetKind() != "GitRepository" {
+				continue
+			}
+			for _, name := range []string{"another", platform.PlatformAccount} {
+				other := copied(t, object)
+				other.SetName(name)
+				if err := applyAs(t, act, other); !apierrors.IsForbidden(err) {
+					t.Errorf("GitRepository %s: %v, want forbidden", name, err)
+				}
+			}
+		}
+	})
+	t.Run("and the operator's pod is one that its namespace takes", func(t *testing.T) {
+		var deployment appsv1.Deployment
+		key := client.ObjectKey{Namespace: platform.OperatorNamespace, Name: platform.OperatorAccount}
+		if err := cluster.Get(t.Context(), key, &deployment); err != nil {
+			t.Fatal(err)
+		}
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "operator", Labels: deployment.Spec.Template.Labels},
+			Spec:       deployment.Spec.Template.Spec,
+		}
+		if err := cluster.Create(t.Context(), pod, client.DryRunAll); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// actAs acts under a service account of the cluster, with a token of it.
+func actAs(t *testing.T, cluster *clustertest.Cluster, namespace, name string) client.Client {
+	t.Helper()
+	admin, err := clientcmd.RESTConfigFromKubeConfig([]byte(cluster.Kubeconfig(t, "127.0.0.1")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := &authenticationv1.TokenRequest{}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if err := cluster.SubResource("token").Create(t.Context(), account, request); err != nil {
+		t.Fatal(err)
+	}
+	config := rest.AnonymousClientConfig(admin)
+	config.BearerToken = request.Status.Token
+	as, err := client.New(config, client.Options{Mapper: cluster.RESTMapper()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return as
+}
+
+// applyAs does what Flux does. A field that the kind does not have is refused.
+func applyAs(t *testing.T, as client.Client, object *unstructured.Unstructured) error {
+	t.Helper()
+	return as.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(copied(t, object)), client.FieldOwner("kustomize-controller"), client.ForceOwnership)
+}
+
+// copied is a copy with the types of values that Kubernetes' own have.
+func copied(t *testing.T, object *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	content, err := json.Marshal(object.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed(t, string(content))
+}
+
+func parsed(t *testing.T, manifest string) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(manifest), object); err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
