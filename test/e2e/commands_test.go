@@ -3,16 +3,14 @@ package e2e
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +33,7 @@ const pollEvery = 200 * time.Millisecond
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	checks := map[string]func(*testscript.TestScript, []string) error{
 		"mysql": tryMySQL, "secret": trySecret, "read": tryRead,
-		"flux": tryFlux, "applied": tryApplied, "gone": tryGone, "nomore": tryNoMore,
+		"flux": tryFlux, "applied": tryApplied, "gone": tryGone, "nomore": tryNoMore, "says": trySays,
 	}
 	if neg || len(args) < 2 || checks[args[1]] == nil {
 		ts.Fatalf("usage: eventually DURATION CHECK ARGS, with CHECK one of %v", slices.Sorted(maps.Keys(checks)))
@@ -118,18 +116,35 @@ func trySecret(ts *testscript.TestScript, args []string) error {
 	return nil
 }
 
-// read: read KUBECONFIG PATH — gets a path of the API server, such as /api/v1/namespaces/x/secrets.
+// read: read KUBECONFIG PATH — gets a path of the API server, such as /api/v1/namespaces/x/secrets, and prints the answer.
 func read(ts *testscript.TestScript, neg bool, args []string) {
 	expect(ts, neg, tryRead(ts, args), apierrors.IsForbidden)
 }
 
-func tryRead(_ *testscript.TestScript, args []string) error {
+func tryRead(ts *testscript.TestScript, args []string) error {
 	client, err := clientOf(args[0])
 	if err != nil {
 		return err
 	}
-	_, err = client.Discovery().RESTClient().Get().AbsPath(args[1]).DoRaw(context.Background())
+	raw, err := client.Discovery().RESTClient().Get().AbsPath(args[1]).DoRaw(context.Background())
+	if err == nil {
+		_, err = ts.Stdout().Write(raw)
+	}
 	return err
+}
+
+// trySays: says REGEXP COMMAND ARGS... — what a command prints, to standard output or standard error, holds a match,
+// however it ends.
+func trySays(ts *testscript.TestScript, args []string) error {
+	pattern, err := regexp.Compile("(?m)" + args[0])
+	if err != nil {
+		return err
+	}
+	ended := fmt.Sprint(ts.Exec(args[1], args[2:]...))
+	if said := ts.ReadFile("stdout") + ts.ReadFile("stderr"); !pattern.MatchString(said) {
+		return fmt.Errorf("%s ended with %s and does not say %s:\n%s", strings.Join(args[1:], " "), ended, pattern, said)
+	}
+	return nil
 }
 
 func clientOf(kubeconfig string) (kubernetes.Interface, error) {
@@ -190,36 +205,6 @@ func createGoogleCluster(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(os.WriteFile(ts.MkAbs("gcluster.err"), []byte(err.Error()), 0o600))
 	}
 	expect(ts, neg, err, refusedByGoogle)
-}
-
-// noProcesses: noprocesses DIR — no process has the folder in its arguments.
-func noProcesses(ts *testscript.TestScript, _ bool, args []string) {
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	ts.Check(err)
-	for _, file := range files {
-		line, err := os.ReadFile(file)
-		if err == nil && strings.Contains(string(line), args[0]) {
-			ts.Fatalf("%s: %s", file, strings.ReplaceAll(string(line), "\x00", " "))
-		}
-	}
-}
-
-// noPorts: noports FILE — nobody listens on the ports of a copy of home.json.
-func noPorts(ts *testscript.TestScript, _ bool, args []string) {
-	var home struct {
-		Ports map[string]int `json:"ports"`
-	}
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &home))
-	if len(home.Ports) == 0 {
-		ts.Fatalf("%s names no port", args[0])
-	}
-	for name, port := range home.Ports {
-		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err == nil {
-			conn.Close()
-			ts.Fatalf("port %d of %s is still served", port, name)
-		}
-	}
 }
 
 // replace: replace FILE OLD NEW — replaces the one occurrence of a text in a file. \n stands for a new line.

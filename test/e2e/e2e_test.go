@@ -62,7 +62,7 @@ func TestScripts(t *testing.T) {
 	}
 	build(t)
 	ensureTools(t)
-	testscript.Run(t, testscript.Params{
+	testscript.RunT(script{t}, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup:               setup,
@@ -73,7 +73,10 @@ func TestScripts(t *testing.T) {
 			"mysql":       mysql,
 			"gcluster":    createGoogleCluster,
 			"noprocesses": noProcesses,
-			"noports":     noPorts,
+			"cloudempty":  cloudEmpty,
+			"nothingleft": nothingLeft,
+			"clone":       clone,
+			"apply":       apply,
 			"replace":     replace,
 			"objects":     objects,
 		},
@@ -100,7 +103,9 @@ func setup(env *testscript.Env) error {
 		}
 		env.Setenv(name, string(value[:len(value)-1]))
 	}
+	env.Values[portsKey{}] = new(map[string]int)
 	env.Defer(func() {
+		diagnose(env)
 		// A script that failed half-way leaves its platform running.
 		command := exec.CommandContext(context.Background(), filepath.Join(strataDir, "strata"), "local", "stop")
 		command.Dir = root

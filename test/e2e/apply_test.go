@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// apply: apply KUBECONFIG NAMESPACE FILE — applies the objects of a file to a namespace, by server-side apply. What is
+// refused is printed to standard error. With a ! in front RBAC or admission must refuse an object.
+func apply(ts *testscript.TestScript, neg bool, args []string) {
+	err := tryApply(args[0], args[1], ts.ReadFile(args[2]))
+	if err != nil {
+		fmt.Fprintln(ts.Stderr(), err)
+	}
+	expect(ts, neg, err, refusedByKubernetes)
+}
+
+// refusedByKubernetes is true of RBAC's refusals, and of those of admission and validation.
+func refusedByKubernetes(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err)
+}
+
+func tryApply(kubeconfig, namespace, objects string) error {
+	config, err := clientcmd.BuildConfigFromFlags("", strings.TrimSpace(kubeconfig))
+	if err != nil {
+		return err
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	discoverer, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return err
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discoverer))
+	documents := yaml.NewYAMLOrJSONDecoder(strings.NewReader(objects), 4096)
+	for {
+		var object unstructured.Unstructured
+		if err := documents.Decode(&object); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		kind := object.GroupVersionKind()
+		mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		if err != nil {
+			return err
+		}
+		if _, err := client.Resource(mapping.Resource).Namespace(namespace).Apply(context.Background(), object.GetName(), &object,
+			metav1.ApplyOptions{FieldManager: "e2e"}); err != nil {
+			return fmt.Errorf("apply %s %s/%s: %w", kind.Kind, namespace, object.GetName(), err)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.etcd.io/bbolt"
+
+	"github.com/strata-platform/strata/internal/local/home"
+)
+
+// portsKey is under which cloudEmpty notes the kept ports for nothingLeft.
+type portsKey struct{}
+
+// cloudEmpty: cloudempty — after `strata down` without --purge: the emulated cloud holds no resource, its databases' server
+// no data, the home no cluster and no team's state. It notes the home's ports for nothingleft, which comes after --purge.
+func cloudEmpty(ts *testscript.TestScript, _ bool, _ []string) {
+	dir := ts.Getenv("STRATA_HOME")
+	h, err := home.At(dir)
+	ts.Check(err)
+	left, err := cloudResources(filepath.Join(h.Google(), "store.db"))
+	ts.Check(err)
+	for _, folder := range []string{filepath.Join(h.Google(), "objects"), filepath.Join(h.Google(), "sql", home.Project), h.TenantStates(), h.Kubernetes(), h.Pods()} {
+		entries, err := os.ReadDir(folder)
+		if err != nil && !os.IsNotExist(err) {
+			ts.Check(err)
+		}
+		for _, entry := range entries {
+			left = append(left, filepath.Join(folder, entry.Name()))
+		}
+	}
+	if len(left) > 0 {
+		ts.Fatalf("the emulated cloud still holds:\n%s", strings.Join(left, "\n"))
+	}
+	ports, err := portsOf(filepath.Join(dir, "home.json"))
+	ts.Check(err)
+	*ts.Value(portsKey{}).(*map[string]int) = ports
+}
+
+// remembered are the tables of the emulator that hold no resource: what it must know to answer, and what Google remembers
+// of deleted resources, too.
+var remembered = []string{"projects", "credentials", "tokens", "clusterOperations", "sqlOperations", "roleDeletions", "deletedAccounts", "serviceStates"}
+
+// cloudResources names what the store of an emulator that has stopped holds of resources, roles granted to others than the
+// engineer included.
+func cloudResources(store string) ([]string, error) {
+	db, err := bbolt.Open(store, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
+	if err != nil {
+		return nil, fmt.Errorf("read what the emulator of this home holds, which must have stopped: %w", err)
+	}
+	defer db.Close()
+	var found []string
+	err = db.View(func(tx *bbolt.Tx) error {
+		return tx.ForEach(func(table []byte, records *bbolt.Bucket) error {
+			if slices.Contains(remembered, string(table)) {
+				return nil
+			}
+			return records.ForEach(func(key, value []byte) error {
+				resource, err := isResource(string(table), value)
+				if resource {
+					found = append(found, fmt.Sprintf("%s %s: %s", table, key, value))
+				}
+				return err
+			})
+		})
+	})
+	return found, err
+}
+
+// isResource tells a resource from what is deleted and can be restored for a while, and from the engineer's own role.
+func isResource(table string, value []byte) (bool, error) {
+	var record struct {
+		Deleted  bool
+		Bindings []struct {
+			Role    string
+			Members []string
+		}
+	}
+	err := json.Unmarshal(value, &record)
+	switch {
+	case err != nil:
+		return false, err
+	case table == "customRoles":
+		return !record.Deleted, nil
+	case table == "policies":
+		b := record.Bindings
+		return len(b) > 1 || len(b) == 1 && (b[0].Role != "roles/owner" || len(b[0].Members) > 1), nil
+	}
+	return true, nil
+}
+
+// nothingLeft: nothingleft — after the last `strata down`: no home, or one in which nothing runs; no process that came
+// from the script; nobody on the home's ports; no temporary file.
+func nothingLeft(ts *testscript.TestScript, _ bool, _ []string) {
+	dir := ts.Getenv("STRATA_HOME")
+	ports := *ts.Value(portsKey{}).(*map[string]int)
+	if kept, err := portsOf(filepath.Join(dir, "home.json")); err == nil {
+		ports = kept
+	} else if _, err := os.Stat(dir); err == nil {
+		ts.Fatalf("%s is still there, although it is no home any more", dir)
+	}
+	if len(ports) == 0 {
+		ts.Fatalf("the ports of %s are not known: use cloudempty before --purge", dir)
+	}
+	var left []string
+	for name, port := range ports {
+		if served(port) {
+			left = append(left, fmt.Sprintf("port %d of %s is still served", port, name))
+		}
+	}
+	left = append(left, processesOf(ts.Getenv("WORK"))...)
+	files, err := os.ReadDir(ts.Getenv("TMPDIR"))
+	ts.Check(err)
+	for _, file := range files {
+		left = append(left, "the temporary file "+file.Name())
+	}
+	if len(left) > 0 {
+		ts.Fatalf("there is left:\n%s", strings.Join(left, "\n"))
+	}
+}
+
+// portsOf are the ports that a home.json keeps, by what they are for.
+func portsOf(file string) (map[string]int, error) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var kept struct {
+		Ports map[string]int `json:"ports"`
+	}
+	return kept.Ports, json.Unmarshal(raw, &kept)
+}
+
+func served(port int) bool {
+	conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err == nil {
+		conn.Close()
+	}
+	return err == nil
+}
+
+// processesOf are the processes that have a folder in their arguments, their environment, or as their working folder, but
+// for this one.
+func processesOf(dir string) []string {
+	var found []string
+	folders, _ := filepath.Glob("/proc/[0-9]*")
+	for _, folder := range folders {
+		if filepath.Base(folder) == strconv.Itoa(os.Getpid()) {
+			continue
+		}
+		line, _ := os.ReadFile(filepath.Join(folder, "cmdline"))
+		environment, _ := os.ReadFile(filepath.Join(folder, "environ"))
+		cwd, _ := os.Readlink(filepath.Join(folder, "cwd"))
+		if bytes.Contains(line, []byte(dir)) || bytes.Contains(environment, []byte(dir)) || strings.HasPrefix(cwd, dir) {
+			found = append(found, fmt.Sprintf("process %s: %s", filepath.Base(folder), bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+		}
+	}
+	return found
+}
+
+// noProcesses: noprocesses DIR — no process has the folder in its arguments, in its environment, or as its own.
+func noProcesses(ts *testscript.TestScript, _ bool, args []string) {
+	if left := processesOf(args[0]); len(left) > 0 {
+		ts.Fatalf("there are:\n%s", strings.Join(left, "\n"))
+	}
+}
