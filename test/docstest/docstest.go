@@ -41,6 +41,8 @@ func CheckJSON[T any](t *testing.T, document, name string) {
 type Block struct {
 	// Language and Name are the words behind the fence: ```sh local.
 	Language, Name string
+	// Section is the heading above it, without its number signs.
+	Section string
 	// Line is the number of the block's first line in the document.
 	Line int
 	Text string
@@ -51,16 +53,19 @@ func Blocks(t testing.TB, document string) []Block {
 	t.Helper()
 	var blocks []Block
 	var open *Block
+	section := ""
 	for i, line := range strings.Split(Read(t, document), "\n") {
 		fence, ok := strings.CutPrefix(strings.TrimSpace(line), "```")
 		switch {
 		case ok && open == nil:
 			language, name, _ := strings.Cut(fence, " ")
-			open = &Block{Language: language, Name: name, Line: i + 2}
+			open = &Block{Language: language, Name: name, Section: section, Line: i + 2}
 		case ok:
 			blocks, open = append(blocks, *open), nil
 		case open != nil:
 			open.Text += line + "\n"
+		case strings.HasPrefix(line, "#"):
+			section = strings.TrimLeft(line, "# ")
 		}
 	}
 	if open != nil {

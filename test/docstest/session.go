@@ -1,0 +1,78 @@
+package docstest
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// ended begins the line that a session prints behind the output of commands, with their exit code.
+const ended = "--- ended with "
+
+// Session is one shell that runs the commands of a document as somebody types them: folders and variables stay from one
+// to the next, a command that fails ends nothing, and output and errors come together.
+type Session struct {
+	dir    string
+	input  io.Writer
+	output *bufio.Reader
+	ran    int
+}
+
+// NewSession starts a shell in a folder. environment is all that it has of variables. The shell ends with the test; what it
+// has started in the background does not.
+func NewSession(t testing.TB, dir string, environment []string) *Session {
+	t.Helper()
+	// The shell must not hold the test: what it left in the background keeps the pipe open.
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), "sh")
+	command.Dir, command.Env = dir, environment
+	command.Stdout, command.Stderr = writer, writer
+	input, err := command.StdinPipe()
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer.Close()
+	t.Cleanup(func() {
+		input.Close()
+		_ = command.Wait() // with the exit code of its last command
+		reader.Close()
+	})
+	return &Session{dir: t.TempDir(), input: input, output: bufio.NewReader(reader)}
+}
+
+// Run runs commands and returns what they printed and the exit code of the last one. The commands have no input. An error
+// says that the shell itself has ended.
+func (s *Session) Run(commands string) (output string, code int, err error) {
+	s.ran++
+	file := filepath.Join(s.dir, strconv.Itoa(s.ran))
+	if err := os.WriteFile(file, []byte(commands), 0o600); err != nil {
+		return "", 0, err
+	}
+	if _, err := fmt.Fprintf(s.input, ". '%s' </dev/null\nprintf '%%s%%d\\n' '%s' $?\n", file, ended); err != nil {
+		return "", 0, fmt.Errorf("run commands in a shell that ended: %w", err)
+	}
+	for {
+		line, err := s.output.ReadString('\n')
+		before, result, found := strings.Cut(line, ended)
+		output += before
+		if found {
+			code, err = strconv.Atoi(strings.TrimSpace(result))
+			return output, code, err
+		}
+		if err != nil {
+			return output, 0, fmt.Errorf("the shell ended: %w\n%s", err, output)
+		}
+	}
+}
