@@ -100,7 +100,7 @@ func (p *Platform) platformConfig(status supervisor.Status) (auto.ConfigMap, err
 
 // LayerUp runs one layer.
 func (p *Platform) LayerUp(ctx context.Context, name string, progress layers.Progress) (layers.Summary, error) {
-	return p.operate(ctx, name, progress, p.up, nil)
+	return p.operate(ctx, name, progress, p.up, p.noFormerStacks)
 }
 
 // LayerPreview tells what LayerUp would do.

@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -31,8 +33,7 @@ var accountField = regexp.MustCompile(`(?m)^( +serviceAccountName: ).*$`)
 // EnsureRepositories makes the repositories of the platform and brings the platform repository up to this clone. warn
 // is told where the clone and the repository have parted.
 func (p *Platform) EnsureRepositories(ctx context.Context, status supervisor.Status, warn func(format string, args ...any)) error {
-	list, err := p.Teams()
-	if err != nil {
+	if _, err := p.Teams(); err != nil {
 		return err
 	}
 	if err := p.client.CreateRepository(ctx, fleetRepository); err != nil {
@@ -42,6 +43,15 @@ func (p *Platform) EnsureRepositories(ctx context.Context, status supervisor.Sta
 		return err
 	}
 	if err := p.pushPlatform(ctx, status, warn); err != nil {
+		return err
+	}
+	return p.ensureTeamRepositories(ctx, status)
+}
+
+// ensureTeamRepositories makes the repository of each team, and writes the logins of all repositories.
+func (p *Platform) ensureTeamRepositories(ctx context.Context, status supervisor.Status) error {
+	list, err := p.Teams()
+	if err != nil {
 		return err
 	}
 	accounts := []string{gitserver.Engineer}
@@ -108,42 +118,48 @@ func (p *Platform) seedTeam(ctx context.Context, status supervisor.Status, team 
 // exampleTeam is the team for which the example is written as it stands.
 const exampleTeam = "web"
 
-// databaseName is the line that names the database, or its user, of the example.
-var databaseName = regexp.MustCompile(`(?m)^( +name: )wordpress$`)
+var (
+	// exampleWord is where the example names that team, its account or its namespace.
+	exampleWord = regexp.MustCompile(`\b` + exampleTeam + `\b`)
+	// databaseName is the line that names the database, or its user, of the example.
+	databaseName = regexp.MustCompile(`(?m)^( +name: )wordpress$`)
+)
 
-// writeFirstFiles copies the example into a folder with the team's own account, which has the team's name, in place of
-// the example's. The teams share an instance: the database of another team than the example's has the team's name.
+// writeFirstFiles copies the example into a folder for a team, whose account has the team's name. The teams share an
+// instance: the database of another team than the example's has that name, too.
 func writeFirstFiles(example, folder, team string) error {
 	if err := os.CopyFS(folder, os.DirFS(example)); err != nil {
 		return err
 	}
 	// A team's name may be a word that YAML takes for something else, such as on.
-	account, err := yaml.Marshal(team)
+	name, err := yaml.Marshal(team)
 	if err != nil {
 		return err
 	}
-	for _, name := range firstTeamAccounts {
-		file := filepath.Join(folder, name)
-		content, err := os.ReadFile(file)
+	own := append([]byte(`${1}`), bytes.TrimSpace(name)...)
+	return filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		if !accountField.Match(content) {
-			return fmt.Errorf("%s of %s sets no serviceAccountName on a line of its own", name, firstTeamFiles)
+		content = exampleWord.ReplaceAllLiteral(content, []byte(team))
+		if slices.Contains(firstTeamAccounts, entry.Name()) {
+			if !accountField.Match(content) {
+				return fmt.Errorf("%s of %s sets no serviceAccountName on a line of its own", entry.Name(), firstTeamFiles)
+			}
+			content = accountField.ReplaceAll(content, own)
 		}
-		own := append([]byte(`${1}`), bytes.TrimSpace(account)...)
-		content = accountField.ReplaceAll(content, own)
-		if name == firstTeamAccounts[0] && team != exampleTeam {
+		if entry.Name() == firstTeamAccounts[0] && team != exampleTeam {
 			if !databaseName.Match(content) {
-				return fmt.Errorf("%s of %s names no database wordpress", name, firstTeamFiles)
+				return fmt.Errorf("%s of %s names no database wordpress", entry.Name(), firstTeamFiles)
 			}
 			content = databaseName.ReplaceAll(content, own)
 		}
-		if err := os.WriteFile(file, content, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
+		return os.WriteFile(path, content, 0o600)
+	})
 }
 
 // git runs git as the engineer and returns what it prints, also where it fails. The password travels in the environment:

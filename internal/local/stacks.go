@@ -3,11 +3,13 @@ package local
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,14 +18,14 @@ import (
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// clusterClient reads and writes Stacks as the cluster's administrator.
+// clusterClient reads and writes Stacks and Kubernetes' own objects as the cluster's administrator.
 func (p *Platform) clusterClient() (client.Client, error) {
 	config, err := p.AdminConfig()
 	if err != nil {
 		return nil, err
 	}
 	scheme := runtime.NewScheme()
-	if err := pulumiv1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(pulumiv1.AddToScheme(scheme), corev1.AddToScheme(scheme)); err != nil {
 		return nil, err
 	}
 	c, err := client.New(config, client.Options{Scheme: scheme})

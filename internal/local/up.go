@@ -73,7 +73,12 @@ func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Repo
 		{"repositories fleet, platform and the teams'", func() (string, error) {
 			return "", p.EnsureRepositories(ctx, running, show.Note)
 		}},
-		{"layer 1: bootstrap", func() (string, error) { return p.upLayer(ctx, show, BootstrapLayer) }},
+		{"layer 1: bootstrap", func() (string, error) {
+			if err := p.endFormerHops(ctx, show); err != nil {
+				return "", err
+			}
+			return p.upLayer(ctx, show, BootstrapLayer)
+		}},
 		{"layer 2: platform", func() (string, error) { return p.upLayer(ctx, show, PlatformLayer) }},
 		{"layers 3 and 4: Flux and the operator", func() (string, error) {
 			var err error
