@@ -1,0 +1,243 @@
+package teardown
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+)
+
+// Empty deletes the namespaces of the teams, of the platform's account and of the operator with all that is in them, and
+// returns how many there were. First it deletes what Flux applies there, of the platform with what was applied: the
+// operator, its kinds, the policies. There must be no Stack any more. Flux stays, and so does what layer 2 made outside
+// of these namespaces. The error is Blocked where something does not go.
+func (c *Cluster) Empty(ctx context.Context, waiting Waiting) (int, error) {
+	all, err := c.existing(ctx)
+	if err != nil || len(all) == 0 {
+		return 0, err
+	}
+	say := sharedBy(waiting)
+	var teams, platform error
+	var group sync.WaitGroup
+	group.Go(func() { teams = c.emptyTeams(ctx, say(0)) })
+	group.Go(func() { platform = c.emptyPlatform(ctx, say(1)) })
+	group.Wait()
+	return len(all), join(teams, platform)
+}
+
+// existing are those of the namespaces that are there.
+func (c *Cluster) existing(ctx context.Context) ([]string, error) {
+	objects, err := c.list(ctx, namespaces, "")
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, object := range objects {
+		if name := object.GetName(); slices.Contains(c.own(), name) {
+			found = append(found, name)
+		}
+	}
+	return found, nil
+}
+
+// own are the namespaces that Empty deletes.
+func (c *Cluster) own() []string {
+	return append(slices.Clone(c.namespaces.Teams), c.namespaces.Platform, c.namespaces.Operator)
+}
+
+func (c *Cluster) emptyTeams(ctx context.Context, waiting Waiting) error {
+	err := c.gone(ctx, waiting, func(ctx context.Context) ([]remaining, error) {
+		var left []remaining
+		for _, team := range c.namespaces.Teams {
+			found, err := c.leftAppliers(ctx, team, "")
+			if err != nil {
+				return nil, err
+			}
+			left = append(left, found...)
+		}
+		return left, nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.deleteNamespaces(ctx, waiting, c.namespaces.Teams)
+}
+
+// emptyPlatform deletes the first sync, which deletes the others, in the order that is right for them. What is left then
+// was none of its.
+func (c *Cluster) emptyPlatform(ctx context.Context, waiting Waiting) error {
+	err := c.gone(ctx, waiting, func(ctx context.Context) ([]remaining, error) {
+		return c.leftAppliers(ctx, c.namespaces.Platform, c.namespaces.Platform)
+	})
+	if err != nil {
+		return err
+	}
+	return c.deleteNamespaces(ctx, waiting, []string{c.namespaces.Operator, c.namespaces.Platform})
+}
+
+// leftAppliers deletes what applies things in a namespace. While there is the one called first, it deletes only that.
+func (c *Cluster) leftAppliers(ctx context.Context, namespace, first string) ([]remaining, error) {
+	var left []remaining
+	hasFirst := false
+	for _, kind := range appliers {
+		objects, err := c.list(ctx, kind, namespace)
+		if err != nil {
+			return nil, err
+		}
+		hasFirst = hasFirst || slices.ContainsFunc(objects, func(o unstructured.Unstructured) bool { return o.GetName() == first })
+		for _, object := range objects {
+			if !hasFirst || object.GetName() == first {
+				if err := c.remove(ctx, kind, &object); err != nil {
+					return nil, err
+				}
+			}
+			left = append(left, remaining{
+				name: describe(&object), state: fmt.Sprint(object.GetDeletionTimestamp() != nil, len(objects)),
+				blocker: func(context.Context) []Blocker { return []Blocker{c.applierBlocker(&object)} },
+			})
+		}
+	}
+	return left, nil
+}
+
+func (c *Cluster) applierBlocker(object *unstructured.Unstructured) Blocker {
+	message := readyMessage(object)
+	if message == "" {
+		message = "its controller does nothing about it"
+	}
+	return Blocker{
+		Object: describe(object),
+		Reason: fmt.Sprintf("it is deleted, and %s has not removed what it applied: %s", strings.Join(object.GetFinalizers(), ", "), message),
+		Next:   c.orPurge("see `" + c.options.FluxLogs + "`, mend that and run this again"),
+	}
+}
+
+func readyMessage(object *unstructured.Unstructured) string {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, entry := range conditions {
+		if condition, ok := entry.(map[string]any); ok && condition["type"] == "Ready" && condition["status"] != "True" {
+			message, _ := condition["message"].(string)
+			return oneLine(message)
+		}
+	}
+	return ""
+}
+
+// deleteNamespaces deletes namespaces, and at once what would take its time later: the namespace's own end looks only
+// every few seconds.
+func (c *Cluster) deleteNamespaces(ctx context.Context, waiting Waiting, names []string) error {
+	asked := map[string]bool{}
+	return c.gone(ctx, waiting, func(ctx context.Context) ([]remaining, error) {
+		objects, err := c.list(ctx, namespaces, "")
+		if err != nil {
+			return nil, err
+		}
+		var left []remaining
+		for _, object := range objects {
+			name := object.GetName()
+			if !slices.Contains(names, name) {
+				continue
+			}
+			if err := c.remove(ctx, namespaces, &object); err != nil {
+				return nil, err
+			}
+			if !asked[name] {
+				asked[name] = true
+				if err := c.deleteSlow(ctx, name); err != nil {
+					return nil, err
+				}
+			}
+			left = append(left, remaining{
+				name: describe(&object), state: fmt.Sprint(object.GetDeletionTimestamp() != nil, contentConditions(&object)),
+				blocker: func(ctx context.Context) []Blocker { return c.namespaceBlockers(ctx, &object) },
+			})
+		}
+		return left, nil
+	})
+}
+
+func (c *Cluster) deleteSlow(ctx context.Context, namespace string) error {
+	for _, kind := range slow {
+		objects, err := c.list(ctx, kind, namespace)
+		if err != nil {
+			return err
+		}
+		for _, object := range objects {
+			if err := c.remove(ctx, kind, &object); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// contentConditions are what a namespace's conditions say of its end.
+func contentConditions(namespace *unstructured.Unstructured) []string {
+	conditions, _, _ := unstructured.NestedSlice(namespace.Object, "status", "conditions")
+	var said []string
+	for _, entry := range conditions {
+		if condition, ok := entry.(map[string]any); ok && condition["status"] == "True" {
+			message, _ := condition["message"].(string)
+			said = append(said, oneLine(message))
+		}
+	}
+	return said
+}
+
+// namespaceBlockers names the objects whose finalizers keep a namespace.
+func (c *Cluster) namespaceBlockers(ctx context.Context, namespace *unstructured.Unstructured) []Blocker {
+	var found []Blocker
+	for _, object := range c.held(ctx, namespace.GetName()) {
+		resource := strings.ToLower(object.GetKind())
+		if group := object.GroupVersionKind().Group; group != "" {
+			resource += "." + group
+		}
+		found = append(found, Blocker{
+			Object: describe(&object),
+			Reason: fmt.Sprintf("it is deleted, and its finalizer %s keeps it, and so its namespace", strings.Join(object.GetFinalizers(), ", ")),
+			Next: c.orPurge(fmt.Sprintf("let whoever set it remove it, or run `%s -n %s patch %s %s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'`, then run this again",
+				c.options.Kubectl, object.GetNamespace(), resource, object.GetName())),
+		})
+	}
+	if len(found) > 0 {
+		return found
+	}
+	reason := "it is deleted, and stays"
+	if said := contentConditions(namespace); len(said) > 0 {
+		reason += ": " + strings.Join(said, "; ")
+	}
+	return []Blocker{{describe(namespace), reason, c.orPurge(fmt.Sprintf("see `%s get namespace %s -o yaml` and run this again", c.options.Kubectl, namespace.GetName()))}}
+}
+
+// held are the objects in a namespace that are deleted and kept by finalizers. A kind that cannot be listed is left out.
+func (c *Cluster) held(ctx context.Context, namespace string) []unstructured.Unstructured {
+	// What can be found is listed, even where a server of some other kinds does not answer.
+	lists, _ := discovery.ServerPreferredNamespacedResources(c.discovery)
+	var found []unstructured.Unstructured
+	for _, list := range lists {
+		version, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			continue
+		}
+		for _, resource := range list.APIResources {
+			if !slices.Contains(resource.Verbs, "list") || !slices.Contains(resource.Verbs, "delete") {
+				continue
+			}
+			objects, err := c.list(ctx, version.WithResource(resource.Name), namespace)
+			if err != nil {
+				continue
+			}
+			for _, object := range objects {
+				if object.GetDeletionTimestamp() != nil && len(object.GetFinalizers()) > 0 {
+					found = append(found, object)
+				}
+			}
+		}
+	}
+	return found
+}

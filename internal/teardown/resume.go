@@ -1,0 +1,123 @@
+package teardown
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// manager owns the field that suspends, so that Resume takes back what a teardown suspended and nobody else's.
+const manager = "strata-down"
+
+// suspend stops what applies things in a namespace.
+func (c *Cluster) suspend(ctx context.Context, namespace string) error {
+	return c.eachApplier(ctx, []string{namespace}, func(kind schema.GroupVersionResource, object *unstructured.Unstructured) error {
+		return c.apply(ctx, kind, object, map[string]any{"suspend": true})
+	})
+}
+
+// Resume undoes what an interrupted teardown has begun and can be undone: it waits for the end of what is being deleted,
+// and lets Flux apply again. What is gone is then for layer 2 to make again. The error is Blocked where something neither
+// goes nor stays.
+func (c *Cluster) Resume(ctx context.Context, waiting Waiting) error {
+	if err := c.gone(ctx, waiting, c.leftDeleted); err != nil {
+		return err
+	}
+	all := append(c.own(), c.namespaces.Flux)
+	return c.eachApplier(ctx, all, func(kind schema.GroupVersionResource, object *unstructured.Unstructured) error {
+		mine := func(entry metav1.ManagedFieldsEntry) bool { return entry.Manager == manager }
+		if !slices.ContainsFunc(object.GetManagedFields(), mine) {
+			return nil
+		}
+		return c.apply(ctx, kind, object, nil)
+	})
+}
+
+// leftDeleted are the namespaces, and what applies things in them, that are being deleted.
+func (c *Cluster) leftDeleted(ctx context.Context) ([]remaining, error) {
+	objects, err := c.list(ctx, namespaces, "")
+	if err != nil {
+		return nil, err
+	}
+	var left []remaining
+	for _, object := range objects {
+		if slices.Contains(append(c.own(), c.namespaces.Flux), object.GetName()) && object.GetDeletionTimestamp() != nil {
+			left = append(left, remaining{
+				name: describe(&object), state: fmt.Sprint(contentConditions(&object)),
+				blocker: func(ctx context.Context) []Blocker { return c.namespaceBlockers(ctx, &object) },
+			})
+		}
+	}
+	err = c.eachApplier(ctx, c.own(), func(_ schema.GroupVersionResource, object *unstructured.Unstructured) error {
+		if object.GetDeletionTimestamp() != nil {
+			left = append(left, remaining{
+				name: describe(object), blocker: func(context.Context) []Blocker { return []Blocker{c.applierBlocker(object)} },
+			})
+		}
+		return nil
+	})
+	return left, err
+}
+
+func (c *Cluster) eachApplier(ctx context.Context, in []string, do func(schema.GroupVersionResource, *unstructured.Unstructured) error) error {
+	for _, namespace := range in {
+		for _, kind := range appliers {
+			objects, err := c.list(ctx, kind, namespace)
+			if err != nil {
+				return err
+			}
+			for i := range objects {
+				if err := do(kind, &objects[i]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// apply makes the manager own these fields of an object's spec, and no others.
+func (c *Cluster) apply(ctx context.Context, kind schema.GroupVersionResource, object *unstructured.Unstructured, spec map[string]any) error {
+	wanted := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": object.GetAPIVersion(), "kind": object.GetKind(),
+		"metadata": map[string]any{"name": object.GetName(), "namespace": object.GetNamespace(), "uid": string(object.GetUID())},
+	}}
+	if spec != nil {
+		wanted.Object["spec"] = spec
+	}
+	_, err := c.dynamic.Resource(kind).Namespace(object.GetNamespace()).Apply(ctx, object.GetName(), wanted, metav1.ApplyOptions{FieldManager: manager, Force: true})
+	if isGone(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("suspend or resume %s: %w", describe(object), err)
+	}
+	return nil
+}
+
+// sharedBy lets parts that go on at the same time tell one listener what all of them wait for.
+func sharedBy(waiting Waiting) func(part int) Waiting {
+	var mu sync.Mutex
+	said := map[int]string{}
+	return func(part int) Waiting {
+		return func(what string) {
+			mu.Lock()
+			defer mu.Unlock()
+			said[part] = what
+			var all []string
+			for _, i := range []int{0, 1} {
+				if said[i] != "" {
+					all = append(all, said[i])
+				}
+			}
+			waiting(strings.Join(all, ", "))
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package teardown
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
+)
+
+// Stack is what a teardown says of a Stack.
+type Stack struct {
+	Namespace, Name string
+	// Keeps says that what it made stays: its spec says so.
+	Keeps bool
+	// Outputs are its outputs as JSON, without those that are secret.
+	Outputs map[string]json.RawMessage
+}
+
+// String is the Stack's namespace and name.
+func (s Stack) String() string { return s.Namespace + "/" + s.Name }
+
+// Stacks lists the Stacks of the cluster by namespace and name.
+func (c *Cluster) Stacks(ctx context.Context) ([]Stack, error) {
+	objects, err := c.list(ctx, stacks, "")
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Stack, 0, len(objects))
+	for _, object := range objects {
+		s, err := decode(object)
+		if err != nil {
+			return nil, err
+		}
+		stack := Stack{Namespace: s.Namespace, Name: s.Name, Keeps: !s.Spec.DestroyOnFinalize, Outputs: map[string]json.RawMessage{}}
+		for name, value := range s.Status.Outputs {
+			stack.Outputs[name] = value.Raw
+		}
+		all = append(all, stack)
+	}
+	return all, nil
+}
+
+func decode(object unstructured.Unstructured) (*pulumiv1.Stack, error) {
+	var s pulumiv1.Stack
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &s); err != nil {
+		return nil, fmt.Errorf("read %s: %w", describe(&object), err)
+	}
+	return &s, nil
+}
+
+// DestroyStacks keeps Flux from applying the Stacks again, deletes them, and waits until the operator has destroyed what
+// they made. It returns how many there were. The error is Blocked where a Stack cannot be destroyed. Resume undoes what it
+// did to Flux.
+func (c *Cluster) DestroyStacks(ctx context.Context, waiting Waiting) (int, error) {
+	all, err := c.Stacks(ctx)
+	if err != nil || len(all) == 0 {
+		return 0, err
+	}
+	var homes []string
+	for _, s := range all {
+		homes = append(homes, s.Namespace)
+	}
+	slices.Sort(homes)
+	for _, namespace := range slices.Compact(homes) {
+		if err := c.suspend(ctx, namespace); err != nil {
+			return 0, err
+		}
+	}
+	return len(all), c.gone(ctx, waiting, c.leftStacks)
+}
+
+// leftStacks deletes the Stacks that are there, in each round: Flux may have been in the middle of applying one.
+func (c *Cluster) leftStacks(ctx context.Context) ([]remaining, error) {
+	objects, err := c.list(ctx, stacks, "")
+	if err != nil {
+		return nil, err
+	}
+	var left []remaining
+	for _, object := range objects {
+		if err := c.remove(ctx, stacks, &object); err != nil {
+			return nil, err
+		}
+		s, err := decode(object)
+		if err != nil {
+			return nil, err
+		}
+		left = append(left, remaining{
+			name: describe(&object), state: progress(s), working: works(s),
+			blocker: func(context.Context) []Blocker { return []Blocker{c.stackBlocker(s)} },
+		})
+	}
+	return left, nil
+}
+
+// works tells whether a destroy is going on that has not failed before.
+func works(s *pulumiv1.Stack) bool {
+	if failed(s) {
+		return false
+	}
+	reconciling := meta.FindStatusCondition(s.Status.Conditions, pulumiv1.ReconcilingCondition)
+	return reconciling != nil && reconciling.Status == "True" && reconciling.Reason == pulumiv1.ReconcilingProcessingReason
+}
+
+func failed(s *pulumiv1.Stack) bool {
+	last := s.Status.LastUpdate
+	return last != nil && last.Type == pulumiv1.DestroyType && last.State == pulumiv1.FailedStackStateMessage
+}
+
+// progress changes when the first destroy of a Stack begins or ends, not with each try.
+func progress(s *pulumiv1.Stack) string {
+	return fmt.Sprintf("%t %t", s.DeletionTimestamp != nil, failed(s))
+}
+
+func (c *Cluster) stackBlocker(s *pulumiv1.Stack) Blocker {
+	return Blocker{
+		Object: "Stack " + s.Namespace + "/" + s.Name,
+		Reason: "it cannot be destroyed: " + said(s),
+		Next: c.orPurge(fmt.Sprintf("mend that (`%s -n %s describe stack %s` shows more) and run this again",
+			c.options.Kubectl, s.Namespace, s.Name)),
+	}
+}
+
+// said is what a Stack's status says about its destroy.
+func said(s *pulumiv1.Stack) string {
+	if failed(s) && s.Status.LastUpdate.Message != "" {
+		return oneLine(s.Status.LastUpdate.Message)
+	}
+	for _, kind := range []string{pulumiv1.StalledCondition, pulumiv1.ReconcilingCondition} {
+		if condition := meta.FindStatusCondition(s.Status.Conditions, kind); condition != nil && condition.Status == "True" && condition.Message != "" {
+			return oneLine(condition.Message)
+		}
+	}
+	return "the operator does nothing about it"
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
