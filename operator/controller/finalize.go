@@ -107,6 +107,9 @@ func (s *session) addProgram(ctx context.Context, req *engine.Request) (revision
 		req.RunProgram = false
 		return prog.revision, nil
 	}
+	if req.Allowed, err = s.allowed(ctx, prog.source); err != nil {
+		return "", err
+	}
 	req.Program, req.Source, req.Path = prog.content, prog.source, prog.path
 	req.Secrets = append(slices.Clone(req.Secrets), s.refs.used...)
 	return prog.revision, nil

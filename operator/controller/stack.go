@@ -37,6 +37,7 @@ type stackReconciler struct {
 	slots      *slots
 	lookups    *lookups
 	claims     claims
+	refusals   refusals
 	dependents *dependents
 	records    *records
 	metrics    *metricSet
@@ -90,6 +91,7 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 		r.slots.leave(req.NamespacedName)
 		r.lookups.forget(req.NamespacedName)
 		r.claims.forget(req.NamespacedName)
+		r.refusals.forget(req.NamespacedName)
 		r.dependents.retain(req.NamespacedName, nil)
 		return reconcile.Result{}, nil
 	} else if err != nil {
@@ -167,8 +169,14 @@ func (s *session) apply(ctx context.Context) (time.Duration, error) {
 	if err := s.stays(prog.project, req); err != nil {
 		return 0, err
 	}
+	if req.Allowed, err = s.allowed(ctx, prog.source); err != nil {
+		return 0, err
+	}
 	current := version{prog.revision, s.refs.digest()}
 	cause, wait := due(s.stack, current, time.Now())
+	if cause == "" && s.refusals.obsolete(s.stack, req.Allowed) {
+		cause = "what the team may declare has changed"
+	}
 	if cause == "" {
 		s.conclude()
 		return s.poll(wait), nil

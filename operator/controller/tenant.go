@@ -3,13 +3,19 @@ package controller
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/engine"
 )
 
 // tenant is what the platform says of the team whose namespace this is, in the one TenantPolicy there.
@@ -66,6 +72,58 @@ func (s *session) tenant(ctx context.Context) (*tenant, error) {
 	}
 	s.policy = found
 	return found, nil
+}
+
+// allowed says what a project of this source may declare, nil where nothing bounds it. Programs are the business of
+// admission, which knows who made them.
+func (s *session) allowed(ctx context.Context, from engine.Source) (*engine.Allowed, error) {
+	if from == nil {
+		return nil, nil
+	}
+	found, err := s.tenant(ctx)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	return found.allowed(), nil
+}
+
+func (t *tenant) allowed() *engine.Allowed {
+	return &engine.Allowed{Types: t.TypeNames, Prefixes: t.TypePrefixes, Team: t.Team, Contact: t.Contact, Written: t.Types}
+}
+
+// refusals remembers what was allowed when projects were refused, so that they are looked at again as soon as that has
+// changed. An operator that has just started looks again, too.
+type refusals struct {
+	mu   sync.Mutex
+	seen map[types.NamespacedName]*engine.Allowed
+}
+
+// note notes what is allowed as a Stack's project is refused.
+func (r *refusals) note(stack *v1.Stack, by *engine.Allowed) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.seen == nil {
+		r.seen = map[types.NamespacedName]*engine.Allowed{}
+	}
+	r.seen[client.ObjectKeyFromObject(stack)] = by
+}
+
+// obsolete tells whether a Stack's project was refused by what has changed since.
+func (r *refusals) obsolete(stack *v1.Stack, now *engine.Allowed) bool {
+	stalled := meta.FindStatusCondition(stack.Status.Conditions, v1.StalledCondition)
+	if stalled == nil || stalled.Reason != v1.StalledTypeNotAllowedReason {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !reflect.DeepEqual(r.seen[client.ObjectKeyFromObject(stack)], now)
+}
+
+// forget forgets a Stack that is gone.
+func (r *refusals) forget(stack types.NamespacedName) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.seen, stack)
 }
 
 // mend says what to do about a Secret or ConfigMap that lacks something: of those that the platform makes, whom to ask.

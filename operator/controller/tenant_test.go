@@ -1,6 +1,7 @@
 package controller_test
 
 import (
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -45,4 +46,57 @@ func TestWhoMakesTheContextIsSaidWhereItIsMissing(t *testing.T) {
 	tm.policy(t, "{team: web, contact: platform@example.com, context: {name: another}}")
 	tm.remove(t, secret)
 	says("spec.envRefs.PULUMI_BACKEND_URL: there is no Secret " + tm.namespace + "/context: create it")
+}
+
+func TestProjectFromGitDeclaresWhatItsTeamMay(t *testing.T) {
+	c := startCluster(t)
+	git := newRepository(t, "", "")
+	startOperator(t, c)
+	tm := newTeam(t, c)
+	const policy = "{team: web, contact: platform@example.com, context: {name: context}, types: ['random:*'%s], typeNames: [], typePrefixes: ['random:'%s]}"
+	narrow, wide := fmt.Sprintf(policy, "", ""), fmt.Sprintf(policy, ", 'kubernetes:core/*'", ", 'kubernetes:core/'")
+	tm.policy(t, narrow)
+	commit := git.commit(t, "infra/Pulumi.yaml", `name: site
+runtime: yaml
+resources:
+  settings:
+    type: kubernetes:core/v1:ConfigMap
+    properties:
+      metadata: {name: settings, annotations: {pulumi.com/deletionPropagationPolicy: background}}
+`)
+	tm.apply(t, &v1.Stack{}, "metadata: {name: site}\nspec:"+sourceEnv+
+		"  destroyOnFinalize: true\n  runProgram: true\n  projectRepo: "+git.url+"\n  repoDir: infra\n  commit: "+commit)
+	refused := func(s *v1.Stack) bool {
+		return s != nil && condition(s, v1.StalledCondition).Reason == v1.StalledTypeNotAllowedReason
+	}
+	got := tm.await(t, "site", "refused", refused)
+	want := `infra/Pulumi.yaml line 5: resource "settings" is of type kubernetes:core/v1:ConfigMap. ` +
+		"Programs of team web may declare random:*; for others ask platform@example.com"
+	if message := condition(got, v1.ReadyCondition).Message; message != want {
+		t.Errorf("message %q, want %q", message, want)
+	}
+	checkKstatus(t, got, "Failed")
+	if got.Status.ProjectInfo != nil {
+		t.Error("it counts as one that may hold resources")
+	}
+	tm.awaitEvent(t, corev1.EventTypeWarning, v1.StackUpdateFailureEvent, want)
+
+	// It is looked at again as soon as more is allowed, not when its wait is over.
+	tm.policy(t, wide)
+	got = tm.await(t, "site", "Ready", ready)
+	tm.awaitEvent(t, corev1.EventTypeNormal, v1.StackUpdateDetectedEvent, "what the team may declare has changed")
+	if _, ok := tm.configMap(t, "settings"); !ok {
+		t.Error("there is no ConfigMap")
+	}
+
+	// What is there stays, and can be destroyed, whatever is allowed since.
+	tm.policy(t, narrow)
+	if _, ok := tm.configMap(t, "settings"); !ok {
+		t.Error("the ConfigMap is gone")
+	}
+	tm.remove(t, got)
+	tm.await(t, "site", "gone", gone)
+	if _, ok := tm.configMap(t, "settings"); ok {
+		t.Error("the ConfigMap is left behind")
+	}
 }

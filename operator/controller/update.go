@@ -67,7 +67,7 @@ func (s *session) run(ctx context.Context, cause string, what version, req engin
 		if before == nil && neverBegan(err) {
 			s.stack.Status.ProjectInfo = nil
 		}
-		s.fail(current, req.Operation, err)
+		s.fail(current, req, err)
 		if alone != "" {
 			s.stack.Status.MarkStalled(v1.StalledNamespaceTerminatingReason, alone+": "+s.stack.Status.LastUpdate.Message)
 		}
@@ -86,6 +86,12 @@ func (s *session) engineRun(ctx context.Context, req engine.Request) (*engine.Re
 	req.New = s.stack.Status.LastUpdate == nil && !req.Interrupted
 	began := time.Now()
 	result, err := s.engine.Run(limited, req)
+	if failure := (*engine.Error)(nil); req.Operation == engine.Destroy && errors.As(err, &failure) && failure.Reason == engine.NotAllowed {
+		// What is not allowed is not run, and holds back no deletion.
+		s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent, "spec.runProgram: destroying without the program: "+failure.Message)
+		req.RunProgram, req.Source, req.Path, req.Allowed = false, nil, "", nil
+		result, err = s.engine.Run(limited, req)
+	}
 	s.metrics.ran(s.stack.Namespace, string(req.Operation), err, time.Since(began))
 	for _, warning := range warnings(result, err) {
 		s.event(corev1.EventTypeWarning, v1.StackUpdateInterruptedEvent, warning)
@@ -268,7 +274,8 @@ func (s *session) succeed(current v1.CurrentStackUpdate, req engine.Request, res
 }
 
 // fail records an update that failed.
-func (s *session) fail(current v1.CurrentStackUpdate, operation engine.Operation, err error) {
+func (s *session) fail(current v1.CurrentStackUpdate, req engine.Request, err error) {
+	operation := req.Operation
 	status := &s.stack.Status
 	reason := engine.Failed
 	message := err.Error()
@@ -308,6 +315,10 @@ func (s *session) fail(current v1.CurrentStackUpdate, operation engine.Operation
 		// What was found may be why: a commit that is gone, a token that is too old.
 		s.lookups.forget(s.key())
 		status.MarkStalled(v1.StalledSourceUnavailableReason, message)
+		return
+	case engine.NotAllowed:
+		s.refusals.note(s.stack, req.Allowed)
+		status.MarkStalled(v1.StalledTypeNotAllowedReason, message)
 		return
 	case engine.RuntimeMissing:
 		status.MarkStalled(v1.StalledSpecInvalidReason, message)

@@ -262,22 +262,25 @@ func TestFieldsWithoutEffectAreNamed(t *testing.T) {
 	if message := condition(got, v1.ReadyCondition).Message; !strings.Contains(message, want) {
 		t.Errorf("message %q does not name %s", message, want)
 	}
+	tm.awaitEvent(t, corev1.EventTypeWarning, v1.StackFieldsNotAppliedEvent, want)
+}
+
+// awaitEvent waits for an event in the team's namespace whose note holds a text.
+func (tm *team) awaitEvent(t *testing.T, kind, reason, text string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	watch, err := c.Watch(ctx, &eventsv1.EventList{}, client.InNamespace(tm.namespace))
+	watch, err := tm.Watch(ctx, &eventsv1.EventList{}, client.InNamespace(tm.namespace))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer watch.Stop()
 	for event := range watch.ResultChan() {
-		if e, ok := event.Object.(*eventsv1.Event); ok && e.Reason == v1.StackFieldsNotAppliedEvent {
-			if !strings.Contains(e.Note, want) || e.Type != corev1.EventTypeWarning {
-				t.Errorf("%s event %q", e.Type, e.Note)
-			}
+		if e, ok := event.Object.(*eventsv1.Event); ok && e.Reason == reason && e.Type == kind && strings.Contains(e.Note, text) {
 			return
 		}
 	}
-	t.Error("there is no event about the fields")
+	t.Errorf("there is no %s event %s about %q", kind, reason, text)
 }
 
 func TestMetricsAreUpstreamsAndMore(t *testing.T) {

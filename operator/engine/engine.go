@@ -90,6 +90,9 @@ type Request struct {
 	// its root when empty. The run may read all of Source or Dir.
 	Path string
 
+	// Allowed bounds what the project may declare; nil bounds nothing.
+	Allowed *Allowed
+
 	// Stack is the stack's name, optionally qualified by an organization. It is
 	// created when missing, unless NoCreate is set.
 	Stack    string

@@ -38,6 +38,10 @@ const (
 	// another revision mends it.
 	RuntimeMissing Reason = "RuntimeMissing"
 
+	// NotAllowed means that the project declares what the request's Allowed does not have.
+	// Only another revision mends it, or whoever says what is allowed.
+	NotAllowed Reason = "NotAllowed"
+
 	// Interrupted means that the run was stopped or killed before it ended.
 	Interrupted Reason = "Interrupted"
 )

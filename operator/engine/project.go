@@ -121,6 +121,9 @@ func (r *run) fetch(ctx context.Context) error {
 	if err == nil {
 		err = found.checkMain(root)
 	}
+	if err == nil {
+		err = r.checkAllowed(root, found)
+	}
 	if err != nil {
 		if asError(err) == nil {
 			err = r.failure(ProjectInvalid, "%v", err)

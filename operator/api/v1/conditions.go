@@ -57,6 +57,9 @@ const (
 	// StalledSourceUnavailableReason is for a program that cannot be had.
 	StalledSourceUnavailableReason = "SourceUnavailable"
 
+	// StalledTypeNotAllowedReason is for a project from a source that declares what the platform does not allow the team.
+	StalledTypeNotAllowedReason = "TypeNotAllowed"
+
 	// StalledConflictReason is for a stack whose lock another update holds, when
 	// spec.retryOnUpdateConflict is not set.
 	StalledConflictReason = "UpdateConflict"

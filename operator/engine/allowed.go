@@ -1,0 +1,333 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Allowed is what a team's projects may declare. It is looked for in the project's files, as the language host for YAML
+// reads them, before anything runs; a project in another language is refused, as nobody knows what it declares until then.
+//
+// It says what may be declared, not what may be done: what a run does, it does with the rights of the one it runs as.
+type Allowed struct {
+	// Types are types of resources as a program writes them, Prefixes the beginnings of such. Those of package pulumi are
+	// never allowed.
+	Types, Prefixes []string
+
+	// Team, Written and Contact are for refusals: the team, its types as people write them, and whom to ask for others.
+	Team, Contact string
+	Written       []string
+}
+
+func (a *Allowed) has(kind string) bool {
+	return !isPulumi(kind) && (slices.Contains(a.Types, kind) ||
+		slices.ContainsFunc(a.Prefixes, func(prefix string) bool { return strings.HasPrefix(kind, prefix) }))
+}
+
+// isPulumi tells whether a type or a function is of the engine itself: other stacks, and providers.
+func isPulumi(token string) bool { return strings.HasPrefix(strings.ToLower(token), "pulumi:") }
+
+var (
+	// programFiles are the names of a program's file, in the order in which its language host looks for them.
+	programFiles = []string{"Main.json", "Main.yaml", "Pulumi.yaml"}
+
+	// packageSource matches a package that is known by its name, and maybe version, alone.
+	packageSource = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9-]*(@v?[0-9][a-zA-Z0-9.+-]*)?|v?[0-9]+\.[0-9]+\.[0-9]+[a-zA-Z0-9.+-]*)$`)
+)
+
+// offence is what a project declares and may not, and where.
+type offence struct {
+	file    string
+	line    int
+	message string
+
+	// kind chooses the rule that it breaks.
+	kind rule
+}
+
+// rule is a rule for what projects declare.
+type rule int
+
+const (
+	aboutTypes rule = iota
+	aboutStacks
+	aboutProviders
+	aboutPlugins
+	aboutRuntimes
+)
+
+// refusal is the rule that an offence breaks, in the words of the admission policy for Programs.
+func (a *Allowed) refusal(broken rule) string {
+	begin, end := "Programs of team "+a.Team+" ", "; ask "+a.Contact
+	switch broken {
+	case aboutStacks:
+		return begin + "may read no other stack and bring no provider of their own" + end
+	case aboutProviders:
+		return begin + "run with the providers of the team" + end
+	case aboutPlugins:
+		return begin + "may name versions of packages, and no addresses" + end
+	case aboutRuntimes:
+		return begin + "are written in YAML, of which it is known what they declare before they run" + end
+	default:
+		return begin + "may declare " + strings.Join(a.Written, ", ") + "; for others ask " + a.Contact
+	}
+}
+
+// Error implements error.
+func (o *offence) Error() string { return o.message }
+
+// checkAllowed refuses a project that declares what it may not.
+func (r *run) checkAllowed(root *os.Root, p *project) error {
+	if r.Allowed == nil {
+		return nil
+	}
+	err := p.offence(root, r.Allowed)
+	found := (*offence)(nil)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &found):
+		return r.failure(NotAllowed, "%s. %s", place(found.file, found.line, found.message), r.Allowed.refusal(found.kind))
+	}
+	return err
+}
+
+// offence returns the first one, or an error of a file that cannot be read.
+func (p *project) offence(root *os.Root, allowed *Allowed) error {
+	if name := p.runtime(); name != yamlRuntime {
+		return &offence{file: p.file, message: "the runtime is " + name, kind: aboutRuntimes}
+	}
+	if err := p.ownPlugins(root); err != nil {
+		return err
+	}
+	dir, err := p.programFolder(root)
+	if err != nil {
+		return err
+	}
+	for _, name := range programFiles {
+		file := path.Join(dir, name)
+		data, err := readFile(root, file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("its %s cannot be read: %w", file, err)
+		}
+		var document yaml.Node
+		if err := yaml.Unmarshal(data, &document); err != nil {
+			return fmt.Errorf("its %s is not valid: %s", file, oneLine(err.Error()))
+		}
+		if found := undeclarable(&document, allowed); found != nil {
+			found.file = file
+			return found
+		}
+		break
+	}
+	return declaredPackages(root, dir)
+}
+
+// programFolder returns the folder that the language host reads the program from.
+func (p *project) programFolder(root *os.Root) (string, error) {
+	main := path.Join(path.Dir(p.file), filepath.ToSlash(p.Main))
+	if p.Main == "" {
+		return main, nil
+	}
+	info, err := root.Stat(filepath.FromSlash(main))
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		main = path.Dir(main)
+	}
+	return main, nil
+}
+
+// ownPlugins refuses a project that brings code for plugins, or says where to take it from.
+func (p *project) ownPlugins(root *os.Root) error {
+	data, err := readFile(root, p.file)
+	if err != nil {
+		return fmt.Errorf("its %s cannot be read: %w", p.file, err)
+	}
+	var file map[string]any
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		return fmt.Errorf("its %s is not valid: %s", p.file, oneLine(err.Error()))
+	}
+	for key, value := range file {
+		switch {
+		case strings.EqualFold(key, "plugins") && value != nil:
+			return &offence{p.file, lineOf(data, key), "plugins are among the project's files", aboutPlugins}
+		case strings.EqualFold(key, "packages") && value != nil:
+			packages, _ := value.(map[string]any)
+			for _, name := range sortedKeys(packages) {
+				source, _ := packages[name].(string)
+				_, local := root.Stat(filepath.Join(filepath.FromSlash(path.Dir(p.file)), source))
+				if !packageSource.MatchString(source) || local == nil {
+					return &offence{p.file, lineOf(data, key, name), fmt.Sprintf("package %q comes from %v", name, packages[name]), aboutPlugins}
+				}
+			}
+			if packages == nil {
+				return &offence{p.file, lineOf(data, key), "packages is no map", aboutPlugins}
+			}
+		}
+	}
+	return nil
+}
+
+// undeclarable finds the first thing in a program that it may not declare. The language host takes keys in any case, and
+// knows no aliases, so that each thing stands where it is read.
+func undeclarable(node *yaml.Node, allowed *Allowed) *offence {
+	if node.Kind == yaml.DocumentNode {
+		if len(node.Content) == 0 {
+			return nil
+		}
+		node = node.Content[0]
+		for _, resources := range append(members(node, "resources"), componentResources(node)...) {
+			if found := undeclarableResource(resources, allowed); found != nil {
+				return found
+			}
+		}
+	}
+	for i, child := range node.Content {
+		var found *offence
+		if node.Kind == yaml.MappingNode && i%2 == 0 {
+			found = undeclarableKey(child, node.Content[i+1])
+		} else {
+			found = undeclarable(child, allowed)
+		}
+		if found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+func undeclarableResource(resources *yaml.Node, allowed *Allowed) *offence {
+	for i := 0; resources.Kind == yaml.MappingNode && i+1 < len(resources.Content); i += 2 {
+		name, resource := resources.Content[i].Value, resources.Content[i+1]
+		for _, kind := range members(resource, "type") {
+			if allowed.has(kind.Value) {
+				continue
+			}
+			found := &offence{line: kind.Line, message: fmt.Sprintf("resource %q is of type %s", name, kind.Value)}
+			if isPulumi(kind.Value) {
+				found.kind = aboutStacks
+			}
+			return found
+		}
+		for _, options := range members(resource, "options") {
+			for _, provider := range append(members(options, "provider"), members(options, "providers")...) {
+				return &offence{line: provider.Line, message: fmt.Sprintf("resource %q names a provider in its options", name), kind: aboutProviders}
+			}
+		}
+	}
+	return nil
+}
+
+// undeclarableKey finds a key that may not stand anywhere in a program.
+func undeclarableKey(key, value *yaml.Node) *offence {
+	function := ""
+	switch lower := strings.ToLower(key.Value); lower {
+	case "plugindownloadurl":
+		return &offence{line: key.Line, message: "pluginDownloadURL is set", kind: aboutPlugins}
+	case "fn::stackreference":
+		return &offence{line: key.Line, message: key.Value + " is called", kind: aboutStacks}
+	case "fn::invoke":
+		for _, called := range members(value, "function") {
+			if function = called.Value; isPulumi(function) {
+				break
+			}
+		}
+	default:
+		_, function, _ = strings.Cut(lower, "fn::")
+	}
+	if isPulumi(function) {
+		return &offence{line: key.Line, message: "function " + function + " is called", kind: aboutStacks}
+	}
+	return nil
+}
+
+// componentResources returns what each of the file's components declares.
+func componentResources(file *yaml.Node) []*yaml.Node {
+	var all []*yaml.Node
+	for _, components := range members(file, "components") {
+		for i := 1; components.Kind == yaml.MappingNode && i < len(components.Content); i += 2 {
+			all = append(all, members(components.Content[i], "resources")...)
+		}
+	}
+	return all
+}
+
+// members returns the values of a key in any case; where it stands twice, both.
+func members(node *yaml.Node, key string) []*yaml.Node {
+	var values []*yaml.Node
+	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
+		if strings.EqualFold(node.Content[i].Value, key) {
+			values = append(values, node.Content[i+1])
+		}
+	}
+	return values
+}
+
+// declaredPackages refuses package declarations, which the language host looks for in all files below the program's, that
+// say where a plugin comes from, or have one act as another.
+func declaredPackages(root *os.Root, dir string) error {
+	return fs.WalkDir(root.FS(), dir, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || path.Ext(file) != ".yaml" {
+			return err
+		}
+		data, err := readFile(root, file)
+		if err != nil {
+			return fmt.Errorf("its %s cannot be read: %w", file, err)
+		}
+		var declared struct {
+			Version          int       `yaml:"packageDeclarationVersion"`
+			Name             string    `yaml:"name"`
+			DownloadURL      string    `yaml:"downloadUrl"`
+			Parameterization yaml.Node `yaml:"parameterization"`
+			Extension        yaml.Node `yaml:"extension"`
+		}
+		if yaml.Unmarshal(data, &declared) != nil || declared.Version != 1 {
+			return nil
+		}
+		if declared.DownloadURL != "" || !declared.Parameterization.IsZero() || !declared.Extension.IsZero() || !packageSource.MatchString(declared.Name) {
+			return &offence{file: file, message: fmt.Sprintf("package %q comes from elsewhere, or acts as another", declared.Name), kind: aboutPlugins}
+		}
+		return nil
+	})
+}
+
+// place says of a fault where in the project's files it is; line zero is none.
+func place(file string, line int, message string) string {
+	if line == 0 {
+		return file + ": " + message
+	}
+	return fmt.Sprintf("%s line %d: %s", file, line, message)
+}
+
+// lineOf returns the line of what a path of keys leads to, zero where nothing is there.
+func lineOf(content []byte, keys ...string) int {
+	var document yaml.Node
+	if yaml.Unmarshal(content, &document) != nil || len(document.Content) == 0 {
+		return 0
+	}
+	node, line := document.Content[0], 0
+	for _, key := range keys {
+		next := node
+		for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
+			if node.Content[i].Value == key {
+				next, line = node.Content[i+1], node.Content[i].Line
+			}
+		}
+		node = next
+	}
+	return line
+}
