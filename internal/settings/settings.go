@@ -35,27 +35,48 @@ type Checked interface {
 // Decode fills the struct that target points to from the configuration of the running stack. All problems, those of
 // Checked included, are part of the one error.
 func Decode(ctx *pulumi.Context, target any) error {
-	value := reflect.ValueOf(target).Elem()
-	var problems, broken []string
-	for _, field := range fieldsOf(value.Type()) {
-		if problem := field.decode(ctx, value.FieldByIndex(field.index)); problem != "" {
-			problems, broken = append(problems, problem), append(broken, field.key)
-		}
-	}
-	if checked, ok := target.(Checked); ok {
-		for _, problem := range checked.Problems() {
-			// A setting that could not be read has its zero value now, about which nothing more is to be said.
-			if key := problem[:max(strings.IndexAny(problem, " .:"), 0)]; !slices.Contains(broken, key) {
-				problems = append(problems, problem)
-			}
-		}
-	}
+	problems := Read(func(key string) (Value, bool) {
+		full := ctx.Project() + ":" + key
+		text, found := ctx.GetConfig(full)
+		return Value{Text: text, Secret: ctx.IsConfigSecret(full)}, found
+	}, target)
 	if len(problems) > 0 {
 		return fmt.Errorf("read the configuration of stack %s of project %s: %s; mend it with pulumi config set",
 			ctx.Stack(), ctx.Project(), strings.Join(problems, "; "))
 	}
 	return nil
 }
+
+// Value is a setting as a stack has it: lists and maps as JSON.
+type Value struct {
+	Text string
+	// Secret says that it is stored encrypted.
+	Secret bool
+}
+
+// Read fills the struct that target points to from wherever get finds a setting, by its key. It returns all problems, those
+// of Checked included, as phrases that begin with the setting's key; no value of a secret is part of one.
+func Read(get func(key string) (Value, bool), target any) []string {
+	value := reflect.ValueOf(target).Elem()
+	var problems, broken []string
+	for _, field := range fieldsOf(value.Type()) {
+		if problem := field.decode(get, value.FieldByIndex(field.index)); problem != "" {
+			problems, broken = append(problems, problem), append(broken, field.key)
+		}
+	}
+	if checked, ok := target.(Checked); ok {
+		for _, problem := range checked.Problems() {
+			// A setting that could not be read has its zero value now, about which nothing more is to be said.
+			if !slices.Contains(broken, Key(problem)) {
+				problems = append(problems, problem)
+			}
+		}
+	}
+	return problems
+}
+
+// Key is the key of the setting that a problem is about.
+func Key(problem string) string { return problem[:max(strings.IndexAny(problem, " .:"), 0)] }
 
 // Encode turns a struct of settings into the configuration of a stack of the named project. Fields at their zero value
 // are left out where the setting has no default, so that absent stays absent.
@@ -161,15 +182,15 @@ func typeName(t reflect.Type) string {
 
 // decode returns a phrase that begins with the key when the setting is missing or wrong. A secret's value is never
 // part of it.
-func (f field) decode(ctx *pulumi.Context, into reflect.Value) string {
-	full := ctx.Project() + ":" + f.key
-	text, found := ctx.GetConfig(full)
+func (f field) decode(get func(string) (Value, bool), into reflect.Value) string {
+	stored, found := get(f.key)
+	text := stored.Text
 	if !found || text == "" {
 		if f.required {
 			return f.key + " is missing"
 		}
 		text = f.fallback
-	} else if f.secret && !isEmptyObject(text) && !ctx.IsConfigSecret(full) {
+	} else if f.secret && !isEmptyObject(text) && !stored.Secret {
 		return f.key + " is in plain text: it must be set with --secret"
 	}
 	if text == "" {
