@@ -13,6 +13,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optrefresh"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
@@ -88,6 +89,15 @@ func (r Runner) Preview(ctx context.Context, l Layer, progress Progress) (Summar
 		_, err := stack.Preview(ctx, optpreview.EventStreams(stream), optpreview.ProgressStreams(log), optpreview.ErrorProgressStreams(log))
 		return err
 	})
+}
+
+// Refresh brings the state of a layer in line with what there is, without changing that.
+func (r Runner) Refresh(ctx context.Context, l Layer, progress Progress) error {
+	_, err := r.run(ctx, l, progress, kind{settles: true}, func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
+		_, err := stack.Refresh(ctx, optrefresh.EventStreams(stream), optrefresh.ProgressStreams(log), optrefresh.ErrorProgressStreams(log))
+		return err
+	})
+	return err
 }
 
 // Destroy deletes all resources of a layer, and the stack.

@@ -69,17 +69,22 @@ func namesOf(all []pulumiv1.Stack) []string {
 
 // runningCluster is the client of the cluster, which is started where it does not run; nil where there is none.
 func (p *Platform) runningCluster(ctx context.Context) (client.Client, error) {
+	if is, err := p.ensureCluster(ctx); err != nil || !is {
+		return nil, err
+	}
+	return p.clusterClient()
+}
+
+// ensureCluster starts the cluster where it does not run, and tells whether there is one.
+func (p *Platform) ensureCluster(ctx context.Context) (is bool, err error) {
 	running, err := p.client.Status(ctx)
 	if errors.Is(err, supervisor.ErrNotRunning) || err == nil && running.Cluster != supervisor.ClusterRunning {
 		if _, statErr := os.Stat(p.Home.AdminKubeconfig()); errors.Is(statErr, os.ErrNotExist) {
-			return nil, nil
+			return false, nil
 		}
 		if _, err = p.Start(ctx); err == nil {
 			err = p.client.StartCluster(ctx)
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return p.clusterClient()
+	return err == nil, err
 }

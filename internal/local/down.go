@@ -5,43 +5,32 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
-	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/teardown"
 )
-
-// stacksTimeout is how long the teams' Stacks may take to be destroyed before `down` reports them instead of waiting on.
-const stacksTimeout = 3 * time.Minute
 
 // DownStep is one step of Down.
 type DownStep struct {
 	Name string
 	do   func(context.Context, *progress.Reporter) (string, error)
+	// orderly says that there is no sense in the step once one before it has failed.
+	orderly bool
 }
 
 // DownPlan returns what Down does, in order. purge also removes the home.
 func (p *Platform) DownPlan(purge bool) []DownStep {
 	steps := []DownStep{
-		{"teams: destroy their Stacks while the operator lives", p.downStacks},
-		{"layer 2: destroy platform", p.downLayer(PlatformLayer)},
-		{"layer 1: destroy bootstrap", p.downLayer(BootstrapLayer)},
-		{stopStep, func(ctx context.Context, _ *progress.Reporter) (string, error) {
+		{Name: "teams: destroy their Stacks while the operator lives", do: p.downStacks},
+		{Name: "teams, operator: leave the cluster while Flux lives", do: p.downNamespaces, orderly: true},
+		{Name: "layer 2: destroy platform", do: p.downLayer(PlatformLayer), orderly: true},
+		{Name: "layer 1: destroy bootstrap", do: p.downLayer(BootstrapLayer)},
+		{Name: stopStep, do: func(ctx context.Context, _ *progress.Reporter) (string, error) {
 			return "", p.client.Stop(ctx)
 		}},
 	}
 	if purge {
-		steps = append(steps, DownStep{p.removeStep(), func(context.Context, *progress.Reporter) (string, error) {
+		steps = append(steps, DownStep{Name: p.removeStep(), do: func(context.Context, *progress.Reporter) (string, error) {
 			return "", p.Home.Remove()
 		}})
 	}
@@ -67,7 +56,11 @@ func (p *Platform) Down(ctx context.Context, show *progress.Reporter, purge bool
 }
 
 func (p *Platform) runDown(ctx context.Context, show *progress.Reporter, steps []DownStep, purge bool) error {
+	failed := false
 	for _, step := range steps {
+		if failed && step.orderly {
+			continue
+		}
 		err := show.Run(step.Name, func() (string, error) { return step.do(ctx, show) })
 		if err == nil {
 			continue
@@ -80,6 +73,7 @@ func (p *Platform) runDown(ctx context.Context, show *progress.Reporter, steps [
 		}
 		show.Note("%v", err)
 		show.Note("going on nevertheless: --purge removes the home, and with it all that this step leaves behind")
+		failed = true
 	}
 	return nil
 }
@@ -88,7 +82,10 @@ func (p *Platform) runDown(ctx context.Context, show *progress.Reporter, steps [
 func (p *Platform) downLayer(layer string) func(context.Context, *progress.Reporter) (string, error) {
 	return func(ctx context.Context, show *progress.Reporter) (string, error) {
 		if !p.Made(layer) {
-			return "never made", nil
+			return "never made", p.endDown(layer)
+		}
+		if err := p.beginDown(layer); err != nil {
+			return "", err
 		}
 		if _, err := p.Start(ctx); err != nil {
 			return "", err
@@ -98,107 +95,71 @@ func (p *Platform) downLayer(layer string) func(context.Context, *progress.Repor
 		if err != nil {
 			return "", err
 		}
-		return summary.String(), os.RemoveAll(p.Home.Layer(layer))
+		if err := os.RemoveAll(p.Home.Layer(layer)); err != nil {
+			return "", err
+		}
+		return summary.String(), p.endDown(layer)
 	}
 }
 
-var kustomizations = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
+// Steps of down that the home takes note of, besides the layers.
+const clusterStep = "cluster"
 
-// downStacks stops Flux from applying the teams' syncs again, deletes their Stacks, and waits until the operator has
-// destroyed what they made.
+// beginDown notes that a step has begun, unless a later one had: what that has left is there still.
+func (p *Platform) beginDown(step string) error {
+	order := []string{clusterStep, PlatformLayer, BootstrapLayer}
+	if last, begun := p.Home.DownBegun(); begun && slices.Index(order, last) >= slices.Index(order, step) {
+		return nil
+	}
+	return p.Home.BeginDown(step)
+}
+
+func (p *Platform) endDown(layer string) error {
+	if layer != BootstrapLayer {
+		return nil
+	}
+	return p.Home.EndDown()
+}
+
+// downStacks destroys the teams' Stacks.
 func (p *Platform) downStacks(ctx context.Context, show *progress.Reporter) (string, error) {
-	c, err := p.runningCluster(ctx)
+	c, err := p.cluster(ctx)
 	if err != nil {
 		return "", err
 	}
 	if c == nil {
 		return "no cluster", nil
 	}
-	all, err := stacks(ctx, c)
-	if err != nil || len(all) == 0 {
-		return "there are none", err
-	}
-	namespaces := namespacesOf(all)
-	if err := p.suspendSyncs(ctx, namespaces); err != nil {
+	if err := p.beginDown(clusterStep); err != nil {
 		return "", err
 	}
-	for i := range all {
-		if err := c.Delete(ctx, &all[i]); client.IgnoreNotFound(err) != nil {
-			return "", fmt.Errorf("delete Stack %s/%s: %w", all[i].Namespace, all[i].Name, err)
-		}
+	count, err := c.DestroyStacks(ctx, waitingFor(show))
+	if count == 0 {
+		return "there are none", err
 	}
-	return fmt.Sprintf("%d destroyed", len(all)), p.waitStacksGone(ctx, c, show)
+	return fmt.Sprintf("%d destroyed", count), err
 }
 
-func namespacesOf(all []pulumiv1.Stack) []string {
-	var namespaces []string
-	for _, s := range all {
-		namespaces = append(namespaces, s.Namespace)
-	}
-	slices.Sort(namespaces)
-	return slices.Compact(namespaces)
-}
-
-func (p *Platform) suspendSyncs(ctx context.Context, namespaces []string) error {
-	config, err := p.AdminConfig()
+// downNamespaces deletes what the teams and the platform's account have in the cluster. Layer 2 would do that as well,
+// but one after the other, and without a word of what holds it up.
+func (p *Platform) downNamespaces(ctx context.Context, show *progress.Reporter) (string, error) {
+	c, err := p.cluster(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
-	dynamicClient, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return fmt.Errorf("reach the cluster: %w", err)
+	if c == nil {
+		return "no cluster", nil
 	}
-	for _, namespace := range namespaces {
-		syncs, err := dynamicClient.Resource(kustomizations).Namespace(namespace).List(ctx, metav1.ListOptions{})
-		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("list the syncs in %s: %w", namespace, err)
-		}
-		for _, s := range syncs.Items {
-			_, err := dynamicClient.Resource(kustomizations).Namespace(namespace).Patch(ctx, s.GetName(), types.MergePatchType,
-				[]byte(`{"spec":{"suspend":true}}`), metav1.PatchOptions{FieldManager: "strata"})
-			if err != nil {
-				return fmt.Errorf("suspend the sync %s/%s: %w", namespace, s.GetName(), err)
-			}
-		}
+	if err := p.beginDown(clusterStep); err != nil {
+		return "", err
 	}
-	return nil
+	count, err := c.Empty(ctx, waitingFor(show))
+	if count == 0 {
+		return "there is nothing of theirs", err
+	}
+	return fmt.Sprintf("%d namespaces deleted", count), err
 }
 
-// waitStacksGone waits until no Stack is left, or says which are and why.
-func (p *Platform) waitStacksGone(ctx context.Context, c client.Client, show *progress.Reporter) error {
-	ctx, cancel := context.WithTimeout(ctx, stacksTimeout)
-	defer cancel()
-	var left []string
-	for {
-		all, err := stacks(ctx, c)
-		if err == nil && len(all) == 0 {
-			return nil
-		}
-		if err == nil {
-			left = nil
-			for _, s := range all {
-				left = append(left, stuck(s))
-			}
-			show.Detail("waiting for %s", strings.Join(left, "; "))
-		}
-		select {
-		case <-time.After(readyPoll):
-		case <-ctx.Done():
-			return fmt.Errorf("the Stacks were not destroyed within %s: %s: mend the cause and run this again", stacksTimeout, strings.Join(left, "; "))
-		}
-	}
-}
-
-// stuck names a Stack and what its condition says.
-func stuck(s pulumiv1.Stack) string {
-	name := fmt.Sprintf("Stack %s/%s", s.Namespace, s.Name)
-	for _, kind := range []string{pulumiv1.StalledCondition, pulumiv1.ReconcilingCondition, pulumiv1.ReadyCondition} {
-		if condition := meta.FindStatusCondition(s.Status.Conditions, kind); condition != nil && condition.Message != "" {
-			return name + ": " + strings.Join(strings.Fields(condition.Message), " ")
-		}
-	}
-	return name
+func waitingFor(show *progress.Reporter) teardown.Waiting {
+	return func(what string) { show.Detail("waiting for the end of %s", what) }
 }

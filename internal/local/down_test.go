@@ -29,7 +29,7 @@ func TestDownGoesOnAfterAFailureOnlyToRemoveEverythingAndSaysSo(t *testing.T) {
 			var steps []DownStep
 			for _, step := range []string{layer, stopStep, "remove"} {
 				label := strings.Replace(step, "remove", p.removeStep(), 1)
-				steps = append(steps, DownStep{label, func(context.Context, *progress.Reporter) (string, error) {
+				steps = append(steps, DownStep{Name: label, do: func(context.Context, *progress.Reporter) (string, error) {
 					done.WriteString(step)
 					if step == test.failed {
 						return "", errors.New("broken")

@@ -6,10 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/strata-platform/strata/components/hop"
@@ -17,10 +15,6 @@ import (
 	"github.com/strata-platform/strata/internal/progress"
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 )
-
-// namespaceTimeout is how long the end of a team's namespace may take, with the Stacks that came into it at the last
-// moment.
-const namespaceTimeout = 3 * time.Minute
 
 // teamNamespaces are the namespaces of the cluster that belong to a team, each with the team's name.
 func teamNamespaces(ctx context.Context, c client.Client) (map[string]string, error) {
@@ -114,73 +108,13 @@ func (p *Platform) endFormerHops(ctx context.Context, show *progress.Reporter) e
 	if err := p.refuseStacks(ctx, former); err != nil {
 		return fmt.Errorf("nothing was changed: %w", err)
 	}
-	// A sync that is not suspended would, when it is deleted, delete what it applied as an account that is gone by then.
-	if err := p.suspendSyncs(ctx, former); err != nil {
-		return err
-	}
-	c, err := p.clusterClient()
+	c, err := p.teardown(ctx)
 	if err != nil {
 		return err
 	}
-	for _, name := range former {
-		if err := c.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("delete the namespace %s: %w", name, err)
-		}
-	}
-	if err := p.waitNamespacesGone(ctx, c, former, show); err != nil {
+	if err := c.DeleteTeams(ctx, former, waitingFor(show)); err != nil {
 		return err
 	}
 	show.Note("removed the namespace of a team that is not in teams.yaml any more: %s", strings.Join(former, ", "))
 	return nil
-}
-
-func (p *Platform) waitNamespacesGone(ctx context.Context, c client.Client, names []string, show *progress.Reporter) error {
-	ctx, cancel := context.WithTimeout(ctx, namespaceTimeout)
-	defer cancel()
-	var left []string
-	for {
-		made, err := teamNamespaces(ctx, c)
-		if err == nil {
-			left = slices.DeleteFunc(slices.Clone(names), func(n string) bool { _, there := made[n]; return !there })
-			if len(left) == 0 {
-				return nil
-			}
-			show.Detail("waiting for the end of %s", strings.Join(left, ", "))
-		}
-		select {
-		case <-time.After(readyPoll):
-		case <-ctx.Done():
-			return fmt.Errorf("the end of %s took more than %s: %s: mend the cause and run this again",
-				strings.Join(left, ", "), namespaceTimeout, p.whyLeft(context.WithoutCancel(ctx), c, left))
-		}
-	}
-}
-
-// whyLeft says what is left in namespaces that are being deleted.
-func (p *Platform) whyLeft(ctx context.Context, c client.Client, names []string) string {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	var why []string
-	if all, err := stacks(ctx, c); err == nil {
-		for _, s := range all {
-			if slices.Contains(names, s.Namespace) {
-				why = append(why, stuck(s))
-			}
-		}
-	}
-	if len(why) > 0 {
-		return strings.Join(why, "; ")
-	}
-	for _, name := range names {
-		var namespace corev1.Namespace
-		if err := c.Get(ctx, client.ObjectKey{Name: name}, &namespace); err != nil {
-			continue
-		}
-		for _, condition := range namespace.Status.Conditions {
-			if condition.Status == corev1.ConditionTrue {
-				why = append(why, condition.Message)
-			}
-		}
-	}
-	return strings.Join(why, "; ")
 }

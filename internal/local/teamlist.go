@@ -27,8 +27,10 @@ const (
 	TeamReady = "ready"
 	// TeamNotReady says that something in the team's namespace is not.
 	TeamNotReady = "not ready"
-	// TeamNotMade says that the team is in teams.yaml only, or that nobody can tell.
-	TeamNotMade = "not made"
+	// TeamNotMade says that the team is in teams.yaml only.
+	TeamNotMade = "not made yet"
+	// TeamUnknown says that the team is in teams.yaml, and that the cluster was not asked.
+	TeamUnknown = "unknown"
 	// TeamChanged says that teams.yaml allows the team something else than its hop does.
 	TeamChanged = "changed"
 	// TeamRemoved says that the team is in the cluster only.
@@ -113,7 +115,7 @@ func (p *Platform) ListTeams(ctx context.Context) (TeamList, error) {
 	if list.Cluster != clusterRunning {
 		for _, team := range declared {
 			status := declaredTeam(team)
-			status.Message = list.Cluster + ": run `" + nextUp + "`"
+			status.State, status.Message = TeamUnknown, list.Cluster+": run `"+nextUp+"`"
 			list.Teams = append(list.Teams, status)
 		}
 		return list, nil
@@ -135,7 +137,7 @@ func (p *Platform) ListTeams(ctx context.Context) (TeamList, error) {
 			}
 			status.judge(team)
 		} else {
-			status.Message = "not made yet: run `" + nextUp + "`"
+			status.Message = "run `" + nextUp + "`"
 		}
 		list.Teams = append(list.Teams, status)
 	}
@@ -258,7 +260,7 @@ func (s *TeamStatus) lookAtSyncs(ctx context.Context, c client.Client) error {
 			s.Repository, _, _ = unstructured.NestedString(source.Object, "spec", "url")
 		}
 	}
-	syncs, err := listOf(ctx, c, s.Namespace, kustomizations.Group, kustomizations.Version, "Kustomization")
+	syncs, err := listOf(ctx, c, s.Namespace, "kustomize.toolkit.fluxcd.io", "v1", "Kustomization")
 	if err != nil {
 		return err
 	}

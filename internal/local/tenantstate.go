@@ -23,7 +23,14 @@ func (p *Platform) up(r layers.Runner, ctx context.Context, l layers.Layer, prog
 			return layers.Summary{}, err
 		}
 	}
-	return r.Up(ctx, l, progress)
+	if err := p.undoDown(r, ctx, l, progress); err != nil {
+		return layers.Summary{}, err
+	}
+	summary, err := r.Up(ctx, l, progress)
+	if err == nil && l.Name == PlatformLayer {
+		err = p.Home.EndDown()
+	}
+	return summary, err
 }
 
 // destroy deletes the resources of a layer. The state of the teams' Stacks goes with layer 1, as it does where it lies in

@@ -24,7 +24,7 @@ func (c *Cluster) Empty(ctx context.Context, waiting Waiting) (int, error) {
 	say := sharedBy(waiting)
 	var teams, platform error
 	var group sync.WaitGroup
-	group.Go(func() { teams = c.emptyTeams(ctx, say(0)) })
+	group.Go(func() { teams = c.DeleteTeams(ctx, c.namespaces.Teams, say(0)) })
 	group.Go(func() { platform = c.emptyPlatform(ctx, say(1)) })
 	group.Wait()
 	return len(all), join(teams, platform)
@@ -50,10 +50,18 @@ func (c *Cluster) own() []string {
 	return append(slices.Clone(c.namespaces.Teams), c.namespaces.Platform, c.namespaces.Operator)
 }
 
-func (c *Cluster) emptyTeams(ctx context.Context, waiting Waiting) error {
+// DeleteTeams deletes namespaces of teams with all that is in them. What applies things there is suspended first: it need
+// not remove them one by one, and the account that it would do it as may be gone. The error is Blocked where something
+// does not go.
+func (c *Cluster) DeleteTeams(ctx context.Context, names []string, waiting Waiting) error {
+	for _, name := range names {
+		if err := c.suspend(ctx, name); err != nil {
+			return err
+		}
+	}
 	err := c.gone(ctx, waiting, func(ctx context.Context) ([]remaining, error) {
 		var left []remaining
-		for _, team := range c.namespaces.Teams {
+		for _, team := range names {
 			found, err := c.leftAppliers(ctx, team, "")
 			if err != nil {
 				return nil, err
@@ -65,7 +73,7 @@ func (c *Cluster) emptyTeams(ctx context.Context, waiting Waiting) error {
 	if err != nil {
 		return err
 	}
-	return c.deleteNamespaces(ctx, waiting, c.namespaces.Teams)
+	return c.deleteNamespaces(ctx, waiting, names)
 }
 
 // emptyPlatform deletes the first sync, which deletes the others, in the order that is right for them. What is left then

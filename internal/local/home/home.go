@@ -166,7 +166,7 @@ func Open(dir string) (Home, error) {
 // entries are all that a home consists of.
 var entries = []string{
 	changeLock, "credentials", "environment", "git", "google", "kubernetes", "kubernetes.erased", "layers", "layers.lock", "logs", "pods", "state",
-	"supervisor.lock", "supervisor.sock", "tools", "home.json",
+	downMark, "supervisor.lock", "supervisor.sock", "tools", "home.json",
 }
 
 // isEntry says whether a name in the folder of a home is one of the entries, or what is left of writing one.
@@ -197,6 +197,27 @@ func (h Home) Remove() error {
 	}
 	if err := os.Remove(h.dir); err != nil {
 		return fmt.Errorf("remove the home: what is left in it is not Strata's: %w", err)
+	}
+	return nil
+}
+
+// downMark stands while a platform is being taken down, and after that was interrupted.
+const downMark = "down-begun"
+
+// BeginDown notes that the platform is being taken down, and which step of it begins.
+func (h Home) BeginDown(step string) error { return WriteFile(h.path(downMark), []byte(step)) }
+
+// DownBegun tells whether the platform was being taken down and is neither down nor up again, and which step had begun
+// last.
+func (h Home) DownBegun() (step string, begun bool) {
+	raw, err := os.ReadFile(h.path(downMark))
+	return string(raw), err == nil
+}
+
+// EndDown takes the note back.
+func (h Home) EndDown() error {
+	if err := os.Remove(h.path(downMark)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }

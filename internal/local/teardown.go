@@ -1,0 +1,88 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/teardown"
+)
+
+// Here nothing takes longer: a destroy of a Stack takes seconds, the end of a namespace five.
+const (
+	teardownPatience = 20 * time.Second
+	teardownLimit    = 3 * time.Minute
+)
+
+// cluster is the cluster on its way down, which is started where it does not run; nil where there is none.
+func (p *Platform) cluster(ctx context.Context) (*teardown.Cluster, error) {
+	is, err := p.ensureCluster(ctx)
+	if err != nil || !is {
+		return nil, err
+	}
+	return p.teardown(ctx)
+}
+
+func (p *Platform) teardown(ctx context.Context) (*teardown.Cluster, error) {
+	config, err := p.AdminConfig()
+	if err != nil {
+		return nil, err
+	}
+	list, err := p.namespaces()
+	if err != nil {
+		return nil, err
+	}
+	// A team that was taken out of teams.yaml may have a namespace still.
+	c, err := p.clusterClient()
+	if err != nil {
+		return nil, err
+	}
+	made, err := teamNamespaces(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	for name := range made {
+		if !slices.Contains(list.Teams, name) {
+			list.Teams = append(list.Teams, name)
+		}
+	}
+	return teardown.New(config, teardown.Namespaces(list), teardown.Options{
+		Patience: teardownPatience, Limit: teardownLimit,
+		Kubectl:  "kubectl --kubeconfig " + p.Home.AdminKubeconfig(),
+		FluxLogs: Program() + " logs kustomize-controller",
+		Purge:    Program() + " down --purge --yes",
+	})
+}
+
+// Program is how this program was called, to begin the commands with that are printed.
+func Program() string { return os.Args[0] }
+
+// undoDown brings a layer's state in line with what an interrupted `down` has left of it, so that its up makes what is
+// gone. Of a layer 2 whose own destroy had begun the rest is destroyed first: the teams have nothing in it any more, and
+// half of Flux is of no use.
+func (p *Platform) undoDown(r layers.Runner, ctx context.Context, l layers.Layer, progress layers.Progress) error { //nolint:revive // as the operations of a layer
+	step, begun := p.Home.DownBegun()
+	if !begun {
+		return nil
+	}
+	if count, err := r.Resources(ctx, l); err != nil || count == 0 {
+		return err
+	}
+	if l.Name == PlatformLayer && step == PlatformLayer {
+		_, err := r.Destroy(ctx, l, progress)
+		return err
+	}
+	if l.Name == PlatformLayer {
+		c, err := p.teardown(ctx)
+		if err == nil {
+			err = c.Resume(ctx, func(what string) { progress("waiting for the end of", what) })
+		}
+		if err != nil {
+			return fmt.Errorf("bring back what an interrupted `down` has left: %w", err)
+		}
+	}
+	return r.Refresh(ctx, l, progress)
+}
