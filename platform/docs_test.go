@@ -127,6 +127,33 @@ func TestThePagesExampleOfATeamIsValid(t *testing.T) {
 	}
 }
 
+// TestThePageQuotesThePolicies holds what the page shows of the policies against the policies and what is tested of them.
+func TestThePageQuotesThePolicies(t *testing.T) {
+	page, err := os.ReadFile(hopsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for fence, file := range map[string]string{"```yaml policy\n": "programs.yaml", "```refusal\n": "programs_test.go"} {
+		_, rest, begins := strings.Cut(string(page), fence)
+		quoted, _, ends := strings.Cut(rest, "```\n")
+		if !begins || !ends {
+			t.Fatalf("%s quotes nothing in %q", hopsPage, fence)
+		}
+		content, err := os.ReadFile(filepath.Join("../sync/policies", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(content), strings.TrimSpace(quoted)) {
+			t.Errorf("%s quotes what is not in %s:\n%s", hopsPage, file, quoted)
+		}
+	}
+	for _, name := range platform.Policies {
+		if !strings.Contains(string(page), "| `"+name+"` |") {
+			t.Errorf("%s says nothing of %s", hopsPage, name)
+		}
+	}
+}
+
 // TestThePageNamesTestsThatExist keeps "proven how" true.
 func TestThePageNamesTestsThatExist(t *testing.T) {
 	page, err := os.ReadFile(hopsPage)

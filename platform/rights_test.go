@@ -117,6 +117,10 @@ var refusals = map[string]map[string]attempt{
 		"delete the binding of the administrators":           {"DELETE", bindingPath("cluster-admin"), ""},
 		"delete its own binding":                             {"DELETE", bindingPath("strata:platform"), ""},
 		"read everybody's Secrets":                           {"GET", "/api/v1/secrets", ""},
+		"loosen what guards the hops":                        {"PATCH", admissionPath + "validatingadmissionpolicies/strata-hops", nothing},
+		"unbind what guards the hops":                        {"DELETE", admissionPath + "validatingadmissionpolicybindings/strata-hops", ""},
+		"bind a policy of its own":                           {"APPLY", admissionPath + "validatingadmissionpolicybindings/mine", "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: mine}, spec: {policyName: strata-programs, validationActions: [Deny]}}"},
+		"list what teams are allowed":                        {"GET", "/apis/strata.dev/v1/tenantpolicies", ""},
 	},
 	serviceAccount("pulumi-kubernetes-operator", "pulumi-operator"): {
 		"read Flux's Secrets":                    {"GET", "/api/v1/namespaces/flux-system/secrets", ""},
@@ -148,6 +152,9 @@ var refusals = map[string]map[string]attempt{
 		"see another team's Stacks":        {"GET", "/apis/pulumi.com/v1/namespaces/team-api/stacks", ""},
 		"see everybody's Stacks":           {"GET", "/apis/pulumi.com/v1/stacks", ""},
 		"see another team's pods":          {"GET", "/api/v1/namespaces/team-api/pods", ""},
+		"see another team's sync":          {"GET", "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/team-api/kustomizations", ""},
+		"see another team's quota":         {"GET", "/api/v1/namespaces/team-api/resourcequotas", ""},
+		"change its quota":                 {"PATCH", "/api/v1/namespaces/team-web/resourcequotas/strata", nothing},
 		"see another team's policy":        {"GET", "/apis/strata.dev/v1/namespaces/team-api/tenantpolicies/strata", ""},
 		"write into another team's":        {"POST", "/api/v1/namespaces/team-api/configmaps", "{apiVersion: v1, kind: ConfigMap, metadata: {name: mine}}"},
 		"claim that a Stack is ready":      {"PATCH", "/apis/pulumi.com/v1/namespaces/team-web/stacks/any/status", nothing},
@@ -195,7 +202,7 @@ var accounts = [][2]string{
 func TestWhatAnAccountMustDoItMayAndNoMore(t *testing.T) {
 	c := newCluster(t, "local")
 	act := c.as(t, platform.PlatformNamespace, platform.PlatformAccount)
-	for _, folder := range []string{"../operator/config/crd", "../operator/config/manager"} {
+	for _, folder := range []string{"../sync/policies", "../operator/config/crd", "../operator/config/manager"} {
 		for _, object := range built(t, folder) {
 			if err := act.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("kustomize-controller"), client.ForceOwnership); err != nil {
 				t.Errorf("the platform account cannot apply %s %s: %v", object.GetKind(), object.GetName(), err)
@@ -258,6 +265,10 @@ func testImpersonation(t *testing.T, act *subject) {
 	}
 }
 
+// fromContext is what a Stack has to take from its team's context.
+const fromContext = "envRefs: {PULUMI_BACKEND_URL: {type: Secret, secret: {name: strata-context, key: PULUMI_BACKEND_URL}}, " +
+	"PULUMI_CONFIG_PASSPHRASE: {type: Secret, secret: {name: strata-context, key: PULUMI_CONFIG_PASSPHRASE}}}"
+
 // positives are what each account does in its work, in this order.
 var positives = map[[2]string][]attempt{
 	{"platform", "platform"}: {
@@ -272,19 +283,24 @@ spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, s
 		{"APPLY", "/api/v1/namespaces/team-web/configmaps/app", "{apiVersion: v1, kind: ConfigMap, metadata: {name: app}}"},
 		{"APPLY", "/api/v1/namespaces/team-web/secrets/app", "{apiVersion: v1, kind: Secret, metadata: {name: app}}"},
 		{"APPLY", "/apis/pulumi.com/v1/namespaces/team-web/programs/app", "{apiVersion: pulumi.com/v1, kind: Program, metadata: {name: app}}"},
-		{"APPLY", "/apis/pulumi.com/v1/namespaces/team-web/stacks/app", "{apiVersion: pulumi.com/v1, kind: Stack, metadata: {name: app}, spec: {stack: dev}}"},
+		{"APPLY", "/apis/pulumi.com/v1/namespaces/team-web/stacks/app", "{apiVersion: pulumi.com/v1, kind: Stack, metadata: {name: app}, spec: {stack: dev, serviceAccountName: web, " + fromContext + "}}"},
 		{"GET", "/api/v1/namespaces/team-web/secrets/strata-context", ""},
 		{"GET", "/apis/strata.dev/v1/namespaces/team-web/tenantpolicies/strata", ""},
 		{"GET", "/api/v1/namespaces/team-web/pods", ""},
+		{"GET", "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/team-web/kustomizations", ""},
+		{"GET", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-web/gitrepositories", ""},
+		{"GET", "/api/v1/namespaces/team-web/resourcequotas/strata", ""},
+		{"GET", "/api/v1/namespaces/team-web/limitranges", ""},
 	},
 	{"team-api", "api"}: {
 		{"APPLY", "/api/v1/namespaces/team-api/configmaps/app", "{apiVersion: v1, kind: ConfigMap, metadata: {name: app}}"},
 		{"GET", "/apis/apps/v1/namespaces/team-api/deployments", ""},
+		{"GET", "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/team-api/kustomizations", ""},
 	},
 	{"team-api", "infra"}: {
-		{"APPLY", "/apis/pulumi.com/v1/namespaces/team-api/stacks/app", "{apiVersion: pulumi.com/v1, kind: Stack, metadata: {name: app}, spec: {stack: dev}}"},
+		{"APPLY", "/apis/pulumi.com/v1/namespaces/team-api/stacks/app", "{apiVersion: pulumi.com/v1, kind: Stack, metadata: {name: app}, spec: {stack: dev, serviceAccountName: infra, " + fromContext + "}}"},
 		{"APPLY", "/api/v1/namespaces/team-api/secrets/sql-auth", "{apiVersion: v1, kind: Secret, metadata: {name: sql-auth}}"},
-		{"APPLY", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-api/gitrepositories/shared", "{apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, metadata: {name: shared}}"},
+		{"APPLY", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-api/gitrepositories/shared", "{apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, metadata: {name: shared}, spec: {url: 'https://git.example.com/teams/api.git'}}"},
 	},
 	{"pulumi-kubernetes-operator", "pulumi-operator"}: {
 		{"GET", "/apis/pulumi.com/v1/stacks", ""},

@@ -3,6 +3,7 @@ package platform
 import (
 	"slices"
 
+	admission "k8s.io/api/admissionregistration/v1"
 	rbac "k8s.io/api/rbac/v1"
 
 	"github.com/strata-platform/strata/components/hop"
@@ -40,6 +41,18 @@ const (
 	OperatorSource = "pulumi-operator"
 )
 
+// Policies are the names of the admission policies that the platform account may keep, each with a binding of its own name
+// for what is made, and one ending in -update for what is changed.
+var Policies = []string{"strata-programs", "strata-stacks", "strata-sources", "strata-syncs"}
+
+func bindings(policies []string) []string {
+	var names []string
+	for _, name := range policies {
+		names = append(names, name, name+"-update")
+	}
+	return names
+}
+
 // ClusterRoles returns the rules of each ClusterRole of this layer, by its name, where the operator is the embedded one.
 func ClusterRoles() map[string][]rbac.PolicyRule {
 	workloads := []rbac.PolicyRule{
@@ -54,13 +67,17 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 		allow("", []string{"get"}, "pods/log"),
 		allow("apps", look, "replicasets"),
 		allow("discovery.k8s.io", look, "endpointslices"),
-		// What the platform allows, for whoever wonders why something was refused.
-		allow(hop.PolicyGroup, look, hop.PolicyPlural),
 	}
 	stacks := []rbac.PolicyRule{
 		allow("pulumi.com", change, "stacks", "programs"),
 		// What a Program makes for the pods that use its results.
 		allow("", change, "configmaps", "secrets"),
+	}
+	// Whether a commit was applied and why not, and what the platform allows, for whoever wonders why something was refused.
+	hops := []rbac.PolicyRule{
+		allow("kustomize.toolkit.fluxcd.io", look, "kustomizations"),
+		allow("source.toolkit.fluxcd.io", look, "gitrepositories"),
+		allow("", look, "resourcequotas", "limitranges"),
 		allow(hop.PolicyGroup, look, hop.PolicyPlural),
 	}
 	return map[string][]rbac.PolicyRule{
@@ -69,6 +86,10 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 			// A binding is checked twice: the object by its name here, the role that it refers to by the verb bind.
 			named(rbac.GroupName, "clusterrolebindings", OperatorBinding),
 			{APIGroups: []string{rbac.GroupName}, Resources: []string{"clusterroles"}, ResourceNames: []string{RoleOperator}, Verbs: []string{"bind"}},
+			named(admission.GroupName, "validatingadmissionpolicies", Policies...),
+			named(admission.GroupName, "validatingadmissionpolicybindings", bindings(Policies)...),
+			// Who makes a policy with parameters has to be able to read them in every namespace. They hold no secrets.
+			allow(hop.PolicyGroup, []string{"get"}, hop.PolicyPlural),
 		},
 		// It looks everywhere, for it does not know who the teams are; what it changes is in their namespaces.
 		RoleOperator: {
@@ -90,9 +111,9 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 			// A Stack runs as the account that it names, with a token of its own.
 			allow("", []string{"create"}, "serviceaccounts/token"),
 		},
-		RoleTeam:          slices.Concat(workloads, stacks[:1]),
-		RoleTeamWorkloads: workloads,
-		RoleTeamStacks:    stacks,
+		RoleTeam:          slices.Concat(workloads, stacks[:1], hops),
+		RoleTeamWorkloads: slices.Concat(workloads, hops),
+		RoleTeamStacks:    slices.Concat(stacks, hops),
 		RoleTeamSources:   {allow("source.toolkit.fluxcd.io", change, sources...)},
 	}
 }

@@ -53,7 +53,7 @@ func syncs(t *testing.T, target string) []kustomizev1.Kustomization {
 }
 
 func TestEachSyncIsAppliedAsThePlatformAccountAndNothingElse(t *testing.T) {
-	for target, want := range map[string][]string{"local": {"operator-crds", "operator"}, "gke": {"operator-crds", "operator"}} {
+	for target, want := range map[string][]string{"local": {"policies", "operator-crds", "operator"}, "gke": {"policies", "operator-crds", "operator"}} {
 		t.Run(target, func(t *testing.T) {
 			var names []string
 			for _, sync := range syncs(t, target) {
@@ -91,14 +91,18 @@ func TestEachSyncIsAppliedAsThePlatformAccountAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestTheOperatorComesAfterItsKinds(t *testing.T) {
+// TestEachSyncWaitsForTheOneBefore holds that no Program or Stack is there before what is to judge it, and no operator before
+// either.
+func TestEachSyncWaitsForTheOneBefore(t *testing.T) {
 	for _, target := range []string{"local", "gke"} {
+		before := map[string]string{"operator-crds": "policies", "operator": "operator-crds"}
 		for _, sync := range syncs(t, target) {
-			if sync.Name != "operator" {
-				continue
+			var waits []string
+			for _, each := range sync.Spec.DependsOn {
+				waits = append(waits, each.Name)
 			}
-			if len(sync.Spec.DependsOn) != 1 || sync.Spec.DependsOn[0].Name != "operator-crds" {
-				t.Errorf("target %s: the operator depends on %v", target, sync.Spec.DependsOn)
+			if got := strings.Join(waits, ","); got != before[sync.Name] {
+				t.Errorf("target %s: %s waits for %q, want %q", target, sync.Name, got, before[sync.Name])
 			}
 		}
 	}
@@ -137,4 +141,10 @@ func TestThePlatformAccountMayApplyWhatIsSynced(t *testing.T) {
 }
 
 // plural is the resource of a kind, for the kinds that sync/ holds.
-func plural(kind string) string { return strings.ToLower(kind) + "s" }
+func plural(kind string) string {
+	plural := strings.ToLower(kind)
+	if stem, found := strings.CutSuffix(plural, "y"); found {
+		return stem + "ies"
+	}
+	return plural + "s"
+}

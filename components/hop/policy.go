@@ -43,6 +43,7 @@ func (b *builder) policy() error {
 			"types":         pulumi.ToStringArray(given.Types),
 			"typeNames":     pulumi.ToStringArray(names),
 			"typePrefixes":  pulumi.ToStringArray(prefixes),
+			"accounts":      pulumi.ToStringArray(b.args.accountNames()),
 			"stackAccounts": pulumi.ToStringArray(given.StackAccounts),
 			"sourceUrls":    pulumi.ToStringArray(append([]string{b.args.Source.URL}, given.Sources...)),
 			"context": pulumi.Map{

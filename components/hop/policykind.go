@@ -48,6 +48,7 @@ func policySchema() *apiextensionsv1.JSONSchemaPropsArgs {
 		"types":         texts("Types of resources that Programs may declare, as they were given: for messages."),
 		"typeNames":     texts("The same types, each in every way in which a Program can write it."),
 		"typePrefixes":  texts("Beginnings of types that Programs may declare."),
+		"accounts":      texts("Service accounts of the team, as which what it has is applied."),
 		"stackAccounts": texts("Service accounts that Stacks may run as."),
 		"sourceUrls":    texts("Repositories that sources and Stacks may take."),
 		"context": object("What the team's Stacks get from the platform.", apiextensionsv1.JSONSchemaPropsMap{
@@ -56,7 +57,7 @@ func policySchema() *apiextensionsv1.JSONSchemaPropsArgs {
 		}),
 	})
 	spec.Required = pulumi.ToStringArray([]string{
-		"team", "contact", "types", "typeNames", "typePrefixes", "stackAccounts", "sourceUrls", "context",
+		"team", "contact", "types", "typeNames", "typePrefixes", "accounts", "stackAccounts", "sourceUrls", "context",
 	})
 	whole := object("What a team is allowed, for admission policies. Made by layer 2; nothing above it changes it.",
 		apiextensionsv1.JSONSchemaPropsMap{"spec": spec})

@@ -1,0 +1,289 @@
+// Package policies_test has an API server judge by the policies of this folder, as they are applied by Flux: with what layer
+// 2 says of a team, against requests of the team's own account.
+package policies_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+
+	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/local/clustertest"
+	"github.com/strata-platform/strata/internal/pulumitest"
+	"github.com/strata-platform/strata/platform"
+)
+
+const namespace = "team-web"
+
+// cluster is a control plane with Flux's kinds, the operator's, and what layer 2 makes for the team web.
+type cluster struct {
+	*clustertest.Cluster // as the administrator
+	config               *rest.Config
+}
+
+func startCluster(t *testing.T) *cluster {
+	t.Helper()
+	c := &cluster{Cluster: clustertest.Start(t)}
+	config, err := clientcmd.RESTConfigFromKubeConfig([]byte(c.Kubeconfig(t, "127.0.0.1")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	c.config = config
+	for name, rules := range platform.ClusterRoles() {
+		if err := c.Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// What no team has: so much more than its role gives does a policy have to hold back by itself.
+	if err := c.Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "everything"}, Rules: []rbacv1.PolicyRule{{
+		APIGroups: []string{"source.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io"}, Resources: []string{"*"}, Verbs: []string{"*"},
+	}}}); err != nil {
+		t.Fatal(err)
+	}
+	c.make(t, layerTwo(t).All())
+	return c
+}
+
+// bindPlatform gives the platform account what layer 2 gives it outside of namespaces.
+func (c *cluster) bindPlatform(t *testing.T) {
+	t.Helper()
+	if err := c.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "platform"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: platform.RolePlatform},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: platform.PlatformNamespace, Name: platform.PlatformAccount}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// knowsTypes waits until the controller that checks the types in expressions knows the operator's kinds: it says nothing of
+// what it does not know. Each policy is checked once.
+func (c *cluster) knowsTypes(t *testing.T) {
+	t.Helper()
+	for _, plural := range []string{"programs", "stacks"} {
+		attempts := 0
+		eventually(t, "the types of "+plural+" are known", func() error {
+			attempts++
+			wrong := &admissionv1.ValidatingAdmissionPolicy{
+				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("wrong-%s-%d", plural, attempts)},
+				Spec: admissionv1.ValidatingAdmissionPolicySpec{
+					MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{
+						RuleWithOperations: admissionv1.RuleWithOperations{
+							Operations: []admissionv1.OperationType{admissionv1.Create},
+							Rule:       admissionv1.Rule{APIGroups: []string{"pulumi.com"}, APIVersions: []string{"v1"}, Resources: []string{plural}},
+						},
+					}}},
+					Validations: []admissionv1.Validation{{Expression: "object.nothing == 1"}},
+				},
+			}
+			if err := c.Create(t.Context(), wrong); err != nil {
+				return err
+			}
+			eventually(t, wrong.Name+" is looked at", func() error {
+				if err := c.Get(t.Context(), client.ObjectKeyFromObject(wrong), wrong); err != nil || wrong.Status.TypeChecking == nil {
+					return fmt.Errorf("its types are not checked: %v", err)
+				}
+				return nil
+			})
+			if len(wrong.Status.TypeChecking.ExpressionWarnings) == 0 {
+				return errors.New("nothing is found wrong with an unknown field")
+			}
+			return nil
+		})
+	}
+}
+
+func layerTwo(t *testing.T) *pulumitest.Engine {
+	t.Helper()
+	engine := &pulumitest.Engine{}
+	err := engine.Run("policies", "dev", func(ctx *pulumi.Context) error {
+		if _, err := hop.NewPolicyKind(ctx, "policies"); err != nil {
+			return err
+		}
+		_, err := hop.New(ctx, "web", &hop.Args{
+			Namespace: namespace, Account: "web", Roles: []string{platform.RoleTeam, "everything"},
+			Accounts: []hop.Account{{Name: "infra", Roles: []string{platform.RoleTeamStacks}}},
+			Operator: hop.Operator{Namespace: platform.OperatorNamespace, Account: platform.OperatorAccount, Role: platform.RoleOperatorTenant},
+			Source:   hop.Source{URL: "https://git.example.com/web.git", Branch: "main", Path: "./"},
+			Policy: &hop.Policy{
+				Types: []string{"gcp:sql/database:Database", "random:*"}, StackAccounts: []string{"web"},
+				Sources: []string{"https://git.example.com/shared", "oci://ghcr.io/example/apps", "https://storage.googleapis.com/example"},
+				Contact: "the platform team",
+			},
+			Context: handoff.Tenant{
+				BackendURL: pulumi.String("gs://example-web"), Passphrase: pulumi.String("canary-passphrase"), GoogleCredentials: pulumi.String(""),
+				Project: pulumi.String("example"), Region: pulumi.String("europe-west1"), Instance: pulumi.String("shared"),
+			},
+		})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine
+}
+
+// make makes the objects that the layer asked for, namespaces and kinds first. What it makes is made as layer 2 makes it.
+func (c *cluster) make(t *testing.T, resources []pulumitest.Resource) {
+	t.Helper()
+	for _, first := range []bool{true, false} {
+		for _, r := range resources {
+			kind := r.Type[strings.LastIndex(r.Type, ":")+1:]
+			if isFirst := kind == "Namespace" || kind == "CustomResourceDefinition"; !strings.HasPrefix(r.Type, "kubernetes:") || isFirst != first {
+				continue
+			}
+			content := map[string]any{}
+			for key := range r.Inputs {
+				content[string(key)], _ = pulumitest.Plain(t, r.Inputs, string(key))
+			}
+			content["kind"] = strings.TrimSuffix(kind, "Patch")
+			// A new kind takes a moment to be served.
+			eventually(t, r.Name+" is made", func() error { return apply(t.Context(), c, &unstructured.Unstructured{Object: content}) })
+		}
+	}
+}
+
+// makeFolder applies a folder of manifests as somebody.
+func (c *cluster) makeFolder(t *testing.T, as client.Client, folder string) {
+	t.Helper()
+	for _, object := range built(t, folder) {
+		if err := apply(t.Context(), as, object); err != nil {
+			t.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
+		}
+	}
+}
+
+// as acts under a service account.
+func (c *cluster) as(t *testing.T, namespace, name string) client.Client {
+	t.Helper()
+	config := rest.CopyConfig(c.config)
+	config.Impersonate = rest.ImpersonationConfig{
+		UserName: fmt.Sprintf("system:serviceaccount:%s:%s", namespace, name),
+		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
+	}
+	as, err := client.New(config, client.Options{Mapper: c.RESTMapper()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return as
+}
+
+// enforced waits until the API server has looked at every policy and judges by all of them, which is a second after they
+// were made.
+func (c *cluster) enforced(t *testing.T) {
+	t.Helper()
+	team := c.as(t, namespace, "web")
+	for name, manifest := range map[string]string{
+		"Programs": `{apiVersion: pulumi.com/v1, kind: Program, metadata: {name: x}, program: {resources: {x: {type: "x:y:Z"}}}}`,
+		"Stacks":   "{apiVersion: pulumi.com/v1, kind: Stack, metadata: {name: x}, spec: {stack: dev}}",
+		"sources":  "{apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, metadata: {name: x}, spec: {url: 'https://x', interval: 1m}}",
+		"syncs":    "{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: x}, spec: {interval: 1m, prune: true, sourceRef: {kind: GitRepository, name: web}}}",
+	} {
+		eventually(t, "there is a policy for "+name, func() error {
+			if err := try(t, team, manifest); err == nil || !strings.Contains(err.Error(), "denied request") {
+				return fmt.Errorf("got %w, want it refused by a policy", err)
+			}
+			return nil
+		})
+	}
+	for _, object := range built(t, ".") {
+		if object.GetKind() != "ValidatingAdmissionPolicy" {
+			continue
+		}
+		eventually(t, "the types of "+object.GetName()+" are checked", func() error {
+			policy := &admissionv1.ValidatingAdmissionPolicy{}
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(object), policy); err != nil {
+				return err
+			}
+			if policy.Status.ObservedGeneration != policy.Generation || policy.Status.TypeChecking == nil {
+				return fmt.Errorf("observed generation %d of %d", policy.Status.ObservedGeneration, policy.Generation)
+			}
+			for _, warning := range policy.Status.TypeChecking.ExpressionWarnings {
+				t.Errorf("%s: %s: %s", policy.Name, warning.FieldRef, warning.Warning)
+			}
+			return nil
+		})
+	}
+}
+
+// try asks whether somebody may make or change an object of the team's namespace.
+func try(t *testing.T, as client.Client, manifest string) error {
+	t.Helper()
+	return apply(t.Context(), as, parse(t, manifest), client.DryRunAll)
+}
+
+func parse(t *testing.T, manifest string) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(manifest), object); err != nil {
+		t.Fatalf("%v in:\n%s", err, manifest)
+	}
+	object.SetNamespace(namespace)
+	return object
+}
+
+// apply does what Flux does with a manifest.
+func apply(ctx context.Context, c client.Client, object *unstructured.Unstructured, opts ...client.ApplyOption) error {
+	opts = append(opts, client.FieldOwner("kustomize-controller"), client.ForceOwnership)
+	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), opts...)
+}
+
+// refusedBy tells what is wrong with an answer that should be a refusal by a policy, with exactly this message.
+func refusedBy(err error, policy, binding, message string) error {
+	want := fmt.Sprintf("ValidatingAdmissionPolicy '%s' with binding '%s' denied request: %s", policy, binding, message)
+	if !apierrors.IsInvalid(err) || !strings.HasSuffix(err.Error(), want) {
+		return fmt.Errorf("got %w\nwant %s", err, want)
+	}
+	return nil
+}
+
+func built(t *testing.T, folder string) []*unstructured.Unstructured {
+	t.Helper()
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*unstructured.Unstructured
+	for _, r := range resources.Resources() {
+		content, err := r.Map()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, &unstructured.Unstructured{Object: content})
+	}
+	// What a policy needs is there before its binding.
+	slices.SortStableFunc(all, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetKind(), b.GetKind()) })
+	return all
+}
+
+func eventually(t *testing.T, what string, check func() error) {
+	t.Helper()
+	var last error
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		last = check()
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("in vain waited until %s: %v", what, last)
+	}
+}

@@ -1,0 +1,147 @@
+package policies_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/strata-platform/strata/platform"
+)
+
+// TestATeamIsHeldToWhatItIsAllowed has one API server for all of the policies, for it takes seconds to start.
+func TestATeamIsHeldToWhatItIsAllowed(t *testing.T) {
+	c := startCluster(t)
+	c.bindPlatform(t)
+	asPlatform := c.as(t, "platform", "platform")
+	c.makeFolder(t, asPlatform, "../../operator/config/crd")
+	c.knowsTypes(t)
+	c.makeFolder(t, asPlatform, ".")
+	c.enforced(t)
+	t.Run("the platform account reads nothing by them", func(t *testing.T) { testSecretsAsParameters(t, asPlatform) })
+	team := c.as(t, namespace, "web")
+
+	for _, kind := range []struct {
+		policy string
+		cases  map[string]attempt
+	}{
+		{"strata-programs", programs}, {"strata-stacks", stacks}, {"strata-sources", sources}, {"strata-syncs", syncs},
+	} {
+		t.Run(kind.policy, func(t *testing.T) {
+			for name, each := range kind.cases {
+				err := try(t, team, each.manifest)
+				if each.refusal == "" {
+					if err != nil {
+						t.Errorf("%s: %v, want it accepted", name, err)
+					}
+					continue
+				}
+				if wrong := refusedBy(err, kind.policy, kind.policy, each.refusal); wrong != nil {
+					t.Errorf("%s: %v", name, wrong)
+				}
+			}
+		})
+	}
+	t.Run("what is there already", func(t *testing.T) { testWhatIsThere(t, c, team) })
+	t.Run("a program of a thousand resources", func(t *testing.T) { testLargeProgram(t, team) })
+	t.Run("a team without a TenantPolicy", func(t *testing.T) { testWithoutParameters(t, c, team) })
+}
+
+// testSecretsAsParameters tries to have a policy tell what the platform account may not read.
+func testSecretsAsParameters(t *testing.T, asPlatform client.Client) {
+	for _, object := range built(t, ".") {
+		if object.GetKind() != "ValidatingAdmissionPolicy" {
+			continue
+		}
+		object.Object["spec"].(map[string]any)["paramKind"] = map[string]any{"apiVersion": "v1", "kind": "Secret"}
+		if err := apply(t.Context(), asPlatform, object, client.DryRunAll); err == nil || !strings.Contains(err.Error(), `must have "get" permission`) {
+			t.Errorf("%s takes Secrets as its parameters: %v", object.GetName(), err)
+		}
+	}
+}
+
+// testWhatIsThere narrows what a team is allowed after it has made something.
+func testWhatIsThere(t *testing.T, c *cluster, team client.Client) {
+	operator := c.as(t, platform.OperatorNamespace, platform.OperatorAccount)
+	if err := apply(t.Context(), team, parse(t, stack(good))); err != nil {
+		t.Fatal(err)
+	}
+	policy := parse(t, "{apiVersion: strata.dev/v1, kind: TenantPolicy, metadata: {name: strata}}")
+	narrow := []byte(`{"spec": {"stackAccounts": ["infra"]}}`)
+	if err := c.Patch(t.Context(), policy, client.RawPatch(types.MergePatchType, narrow)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the Stack's account is no longer allowed", func() error {
+		return refusedBy(try(t, team, stack(good+", refresh: true")), "strata-stacks", "strata-stacks-update",
+			"spec.serviceAccountName is web. Stacks of team web may run as infra; for others ask the platform team")
+	})
+	there := parse(t, stack(good))
+	patch := func(as client.Client, content string) error {
+		return as.Patch(t.Context(), there, client.RawPatch(types.MergePatchType, []byte(content)))
+	}
+	for name, err := range map[string]error{
+		"the operator's finalizer":                patch(operator, `{"metadata": {"finalizers": ["finalizer.stack.pulumi.com"]}}`),
+		"an annotation of the team":               patch(team, `{"metadata": {"annotations": {"pulumi.com/reconciliation-request": "now"}}}`),
+		"the same manifest again":                 try(t, team, stack(good)),
+		"who may change what the team is allowed": try(t, c, stack("stack: dev")),
+		"its deletion":                            team.Delete(t.Context(), there),
+	} {
+		if err != nil {
+			t.Errorf("%s is held back: %v", name, err)
+		}
+	}
+	// To destroy a Stack is to run it.
+	if wrong := refusedBy(patch(team, `{"spec": {"serviceAccountName": "default"}}`), "strata-stacks", "strata-stacks-update",
+		"spec.serviceAccountName is default. Stacks of team web may run as infra; for others ask the platform team"); wrong != nil {
+		t.Errorf("while it is deleted: %v", wrong)
+	}
+	if err := patch(operator, `{"metadata": {"finalizers": null}}`); err != nil {
+		t.Errorf("it cannot go: %v", err)
+	}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(there), there); !apierrors.IsNotFound(err) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
+
+// testLargeProgram holds that the expressions cost less than the API server lets them.
+func testLargeProgram(t *testing.T, team client.Client) {
+	var resources strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&resources, "r%d: {type: 'random:RandomPet', properties: {prefix: '${r0.id}', keepers: {a: {b: [c, d]}}}}, ", i)
+	}
+	if err := try(t, team, program("{resources: {"+resources.String()+"}}")); err != nil {
+		t.Error(err)
+	}
+}
+
+// testWithoutParameters takes away what a team is allowed, as the end of a namespace does, which takes its objects in any
+// order.
+func testWithoutParameters(t *testing.T, c *cluster, team client.Client) {
+	made := parse(t, program("{resources: {a: {type: 'random:RandomPet'}}}"))
+	made.SetFinalizers([]string{"strata.dev/test"})
+	if err := apply(t.Context(), team, made); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Delete(t.Context(), parse(t, "{apiVersion: strata.dev/v1, kind: TenantPolicy, metadata: {name: strata}}")); err != nil {
+		t.Fatal(err)
+	}
+	other := strings.Replace(program("{}"), "tried", "other", 1)
+	eventually(t, "nothing new is accepted", func() error {
+		return refusedBy(try(t, team, other), "strata-programs", "strata-programs", "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction")
+	})
+	if err := team.Delete(t.Context(), made); err != nil {
+		t.Error(err)
+	}
+	if err := team.Patch(t.Context(), made, client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`))); err != nil {
+		t.Error(err)
+	}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(made), made); !apierrors.IsNotFound(err) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
+
+// attempt is an object that a team commits, and what it is told when that is refused: nothing means that it is accepted.
+type attempt struct{ manifest, refusal string }

@@ -1,0 +1,84 @@
+package policies_test
+
+import "fmt"
+
+// good is what every Stack of the team has.
+const good = "stack: dev, programRef: {name: x}, serviceAccountName: web, envRefs: {" + fromContext + "}"
+
+const fromContext = "PULUMI_BACKEND_URL: {type: Secret, secret: {name: strata-context, key: PULUMI_BACKEND_URL}}, " +
+	"PULUMI_CONFIG_PASSPHRASE: {type: Secret, secret: {name: strata-context, key: PULUMI_CONFIG_PASSPHRASE}}"
+
+const (
+	asWeb       = ". Stacks of team web may run as web; for others ask the platform team"
+	fromSecret  = " of Secret strata-context. Stacks of team web take their backend and passphrase from there; ask the platform team"
+	noOtherWay  = " is set. Stacks of team web take their backend and passphrase from Secret strata-context by spec.envRefs and in no other way; ask the platform team"
+	inNamespace = " is not of type Secret or Literal, or refers out of the namespace. Stacks of team web may refer to what is in team-web; for others ask the platform team"
+	ofTemplate  = " changes as whom or from where the Stack runs. Stacks of team web may set env, image, imagePullPolicy, pulumiLogLevel and resources there; for others ask the platform team"
+	ofUpdate    = " names another stack, workspace or namespace. Stacks of team web update themselves; ask the platform team"
+	ofSources   = ". Stacks of team web may take https://git.example.com/web.git, https://git.example.com/shared, oci://ghcr.io/example/apps, https://storage.googleapis.com/example; for others ask the platform team"
+	ofKinds     = ". Stacks of team web may take a GitRepository, OCIRepository or Bucket of source.toolkit.fluxcd.io; for others ask the platform team"
+)
+
+var stacks = map[string]attempt{
+	"as the team":           {stack(good), ""},
+	"with more variables":   {stack("stack: dev, serviceAccountName: web, envRefs: {" + fromContext + ", A: {type: Literal, literal: {value: x}}, B: {type: Secret, secret: {name: mine, key: b, namespace: team-web}}}"), ""},
+	"with all sorts":        {stack(good + ", config: {a: [1]}, configRef: {b: {name: x, key: y1}}, secrets: {c: d}, secretsRef: {e: {type: Literal, literal: {value: f}}}, secretsProvider: passphrase, prerequisites: [{name: other}], destroyOnFinalize: true, refresh: true"), ""},
+	"out of its source":     {stack(good + ", fluxSource: {sourceRef: {apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, name: web}, dir: infra}"), ""},
+	"out of its repository": {stack(good + ", projectRepo: 'https://git.example.com/web.git', branch: main, gitAuthSecret: mine"), ""},
+	"without .git":          {stack(good + ", projectRepo: 'https://git.example.com/web/'"), ""},
+	"with .git":             {stack(good + ", projectRepo: 'https://git.example.com/shared.git', gitAuth: {basicAuth: {userName: {type: Literal, literal: {value: x}}, password: {type: Secret, secret: {name: mine, key: password}}}}"), ""},
+	"a harmless template":   {stack(good + ", workspaceTemplate: {metadata: {labels: {a: b}}, spec: {serviceAccountName: web, image: 'pulumi/pulumi:3', env: [{name: TZ, value: UTC}], resources: {requests: {cpu: 100m}}}}, updateTemplate: {spec: {stackName: dev, parallel: 4}}"), ""},
+
+	"as nobody":       {stack("stack: dev, envRefs: {" + fromContext + "}"), "spec.serviceAccountName is not set" + asWeb},
+	"as the default":  {stack("stack: dev, serviceAccountName: default, envRefs: {" + fromContext + "}"), "spec.serviceAccountName is default" + asWeb},
+	"as its other":    {stack("stack: dev, serviceAccountName: infra, envRefs: {" + fromContext + "}"), "spec.serviceAccountName is infra" + asWeb},
+	"with no context": {stack("stack: dev, serviceAccountName: web"), "spec.envRefs.PULUMI_BACKEND_URL is not key PULUMI_BACKEND_URL" + fromSecret},
+	"with a backend as text": {stack("stack: dev, serviceAccountName: web, envRefs: {" + fromContext + ", PULUMI_BACKEND_URL: {type: Literal, literal: {value: 'file:///'}}}"),
+		"spec.envRefs.PULUMI_BACKEND_URL is not key PULUMI_BACKEND_URL" + fromSecret},
+	"with a passphrase of its own": {stack("stack: dev, serviceAccountName: web, envRefs: {" + fromContext + ", PULUMI_CONFIG_PASSPHRASE: {type: Secret, secret: {name: mine, key: PULUMI_CONFIG_PASSPHRASE}}}"),
+		"spec.envRefs.PULUMI_CONFIG_PASSPHRASE is not key PULUMI_CONFIG_PASSPHRASE" + fromSecret},
+	"with another key": {stack("stack: dev, serviceAccountName: web, envRefs: {" + fromContext + ", PULUMI_CONFIG_PASSPHRASE: {type: Secret, secret: {name: strata-context, key: GOOGLE_PROJECT}}}"),
+		"spec.envRefs.PULUMI_CONFIG_PASSPHRASE is not key PULUMI_CONFIG_PASSPHRASE" + fromSecret},
+	"a backend":               {stack(good + ", backend: 'gs://other'"), "spec.backend" + noOtherWay},
+	"a token":                 {stack(good + ", accessTokenSecret: mine"), "spec.accessTokenSecret" + noOtherWay},
+	"another key for state":   {stack(good + ", secretsProvider: 'gcpkms://x'"), "spec.secretsProvider" + noOtherWay},
+	"an environment":          {stack(good + ", environment: [x]"), "spec.environment" + noOtherWay},
+	"ConfigMaps of variables": {stack(good + ", envs: [x]"), "spec.envs" + noOtherWay},
+	"Secrets of variables":    {stack(good + ", envSecrets: [x]"), "spec.envSecrets" + noOtherWay},
+	"a token as a variable": {stack("stack: dev, serviceAccountName: web, envRefs: {" + fromContext + ", PULUMI_ACCESS_TOKEN: {type: Literal, literal: {value: x}}}"),
+		"spec.envRefs.PULUMI_ACCESS_TOKEN" + noOtherWay},
+	"a passphrase in a file": {stack("stack: dev, serviceAccountName: web, envRefs: {" + fromContext + ", PULUMI_CONFIG_PASSPHRASE_FILE: {type: Literal, literal: {value: x}}}"),
+		"spec.envRefs.PULUMI_CONFIG_PASSPHRASE_FILE" + noOtherWay},
+	"another's Secret": {stack("stack: dev, serviceAccountName: web, envRefs: {" + fromContext + ", A: {type: Secret, secret: {name: strata-context, key: a, namespace: team-api}}}"),
+		"spec.envRefs.A" + inNamespace},
+	"the operator's environment": {stack("stack: dev, serviceAccountName: web, envRefs: {" + fromContext + ", A: {type: Env, env: {name: HOME}}}"), "spec.envRefs.A" + inNamespace},
+	"the operator's files":       {stack(good + ", secretsRef: {a: {type: FS, filesystem: {path: /etc/passwd}}}"), "spec.secretsRef.a" + inNamespace},
+	"another's secret config":    {stack(good + ", secretsRef: {a: {type: Secret, secret: {name: x, key: a, namespace: flux-system}}}"), "spec.secretsRef.a" + inNamespace},
+	"another's login": {stack(good + ", projectRepo: 'https://git.example.com/web.git', gitAuth: {basicAuth: {userName: {type: Literal, literal: {value: x}}, password: {type: Secret, secret: {name: x, key: a, namespace: flux-system}}}}"),
+		"spec.gitAuth" + inNamespace},
+	"the operator's key":     {stack(good + ", projectRepo: 'https://git.example.com/web.git', gitAuth: {sshAuth: {sshPrivateKey: {type: FS, filesystem: {path: /key}}}}"), "spec.gitAuth" + inNamespace},
+	"another's repository":   {stack(good + ", projectRepo: 'https://git.example.com/api.git'"), "spec.projectRepo is https://git.example.com/api.git" + ofSources},
+	"one that begins so":     {stack(good + ", projectRepo: 'https://git.example.com/web.git/../api.git'"), "spec.projectRepo is https://git.example.com/web.git/../api.git" + ofSources},
+	"a login in the address": {stack(good + ", projectRepo: 'https://x:y@git.example.com/web.git'"), "spec.projectRepo is https://x:y@git.example.com/web.git" + ofSources},
+	"a source of no kind": {stack(good + ", fluxSource: {sourceRef: {apiVersion: v1, kind: Secret, name: web}}"),
+		"spec.fluxSource.sourceRef is a Secret of v1" + ofKinds},
+	"a pod as another":         {template("serviceAccountName: infra"), "spec.workspaceTemplate.spec.serviceAccountName" + ofTemplate},
+	"a pod with more rights":   {template("securityProfile: baseline"), "spec.workspaceTemplate.spec.securityProfile" + ofTemplate},
+	"a pod of its own":         {template("podTemplate: {spec: {hostNetwork: true, containers: []}}"), "spec.workspaceTemplate.spec.podTemplate" + ofTemplate},
+	"a service of its own":     {template("serviceTemplate: {metadata: {labels: {a: b}}}"), "spec.workspaceTemplate.spec.serviceTemplate" + ofTemplate},
+	"variables out of Secrets": {template("envFrom: [{secretRef: {name: mine}}]"), "spec.workspaceTemplate.spec.envFrom" + ofTemplate},
+	"a backend for the pod":    {template("env: [{name: TZ, value: UTC}, {name: PULUMI_BACKEND_URL, value: 'file:///'}]"), "spec.workspaceTemplate.spec.env" + ofTemplate},
+	"a repository for the pod": {template("git: {url: 'https://x'}"), "spec.workspaceTemplate.spec.git" + ofTemplate},
+	"an archive for the pod":   {template("flux: {url: 'https://x'}"), "spec.workspaceTemplate.spec.flux" + ofTemplate},
+	"a folder for the pod":     {template("local: {dir: /}"), "spec.workspaceTemplate.spec.local" + ofTemplate},
+	"stacks for the pod":       {template("stacks: [{name: x}]"), "spec.workspaceTemplate.spec.stacks" + ofTemplate},
+	"another stack":            {stack(good + ", updateTemplate: {spec: {stackName: prod}}"), "spec.updateTemplate.spec.stackName" + ofUpdate},
+	"another workspace":        {stack(good + ", updateTemplate: {spec: {workspaceName: other}}"), "spec.updateTemplate.spec.workspaceName" + ofUpdate},
+	"another namespace":        {stack(good + ", updateTemplate: {metadata: {namespace: team-api}}"), "spec.updateTemplate.metadata.namespace" + ofUpdate},
+}
+
+func template(spec string) string { return stack(good + ", workspaceTemplate: {spec: {" + spec + "}}") }
+
+func stack(spec string) string {
+	return fmt.Sprintf("{apiVersion: pulumi.com/v1, kind: Stack, metadata: {name: tried}, spec: {%s}}", spec)
+}
