@@ -139,11 +139,12 @@ func newTeamList(io streams) *cobra.Command {
 "stacks": [{"name", "account", "ready", "reason", "message"}]}]}. cluster is "running", or says why the cluster was not
 asked. state is one of:
 
-  ready      what the team's repository says is there
-  not ready  something is not; message says what
-  not made   the team is in teams.yaml only, or nothing runs
-  changed    teams.yaml says something else than what was made
-  removed    the team is in the cluster only`,
+  ready         what the team's repository says is there
+  not ready     something is not; message says what
+  not made yet  the team is in teams.yaml only
+  changed       teams.yaml says something else than what was made
+  removed       the team is in the cluster only
+  unknown       the cluster was not asked`,
 		Example: `  strata team list
   strata team list -o json`,
 		Args: arguments(cobra.NoArgs),

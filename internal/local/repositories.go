@@ -54,7 +54,6 @@ func (p *Platform) ensureTeamRepositories(ctx context.Context, status supervisor
 	if err != nil {
 		return err
 	}
-	accounts := []string{gitserver.Engineer}
 	for _, team := range list {
 		if err := p.client.CreateRepository(ctx, team.Name); err != nil {
 			return err
@@ -62,7 +61,17 @@ func (p *Platform) ensureTeamRepositories(ctx context.Context, status supervisor
 		if err := p.seedTeam(ctx, status, team.Name); err != nil {
 			return err
 		}
-		accounts = append(accounts, team.Name)
+	}
+	// The repository of a team that was removed stays, and with it the login, by which the team takes back what it has.
+	repositories, err := filepath.Glob(filepath.Join(p.Home.Git(), "*.git"))
+	if err != nil {
+		return err
+	}
+	accounts := []string{gitserver.Engineer}
+	for _, repository := range repositories {
+		if name := strings.TrimSuffix(filepath.Base(repository), ".git"); name != fleetRepository && name != platformRepository {
+			accounts = append(accounts, name)
+		}
 	}
 	return p.writeGitCredentials(status, accounts)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,6 +64,33 @@ func TestRepositoryOfATeamBeginsWithItsOwnAccount(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(folder, "kustomization.yaml")); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestRepositoryOfAnotherTeamSaysNothingOfTheExamples(t *testing.T) {
+	folder := t.TempDir()
+	if err := writeFirstFiles(example(t), folder, "shop"); err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for i, line := range strings.Split(string(content), "\n") {
+			if exampleWord.MatchString(strings.ToLower(line)) {
+				t.Errorf("%s:%d names the team %s: %s", entry.Name(), i+1, exampleTeam, line)
+			}
+			named += strings.Count(line, "shop")
+		}
+		return nil
+	})
+	if err != nil || named == 0 {
+		t.Errorf("error %v, and the team's own name is there %d times", err, named)
 	}
 }
 

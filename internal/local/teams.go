@@ -47,7 +47,9 @@ func (p *Platform) AddTeam(ctx context.Context, team teams.Team, commit bool) (T
 		return TeamChange{}, err
 	}
 	defer release()
-	change, err := p.changeTeams(ctx, team.Name, "add", commit, func(content []byte) ([]byte, error) { return teams.Add(content, team) })
+	change, err := p.changeTeams(ctx, "add", team.Name, commit, func(content []byte) ([]byte, error) {
+		return p.inTeamsFile(teams.Add(content, team))
+	})
 	if err != nil {
 		return TeamChange{}, fmt.Errorf("team %s was not added: %w", team.Name, err)
 	}
@@ -74,14 +76,13 @@ func (p *Platform) RemoveTeam(ctx context.Context, name string, commit bool) (Te
 		return TeamChange{}, err
 	}
 	defer release()
-	team, err := p.team(name)
-	if err == nil {
-		err = p.hasNoStacks(ctx, team)
-	}
-	var change TeamChange
-	if err == nil {
-		change, err = p.changeTeams(ctx, name, "remove", commit, func(content []byte) ([]byte, error) { return teams.Remove(content, name) })
-	}
+	change, err := p.changeTeams(ctx, "remove", name, commit, func(content []byte) ([]byte, error) {
+		after, err := p.inTeamsFile(teams.Remove(content, name))
+		if err != nil {
+			return nil, err
+		}
+		return after, p.hasNoStacks(ctx, teams.Team{Name: name})
+	})
 	if err != nil {
 		return TeamChange{}, fmt.Errorf("team %s was not removed: %w", name, err)
 	}
@@ -123,8 +124,16 @@ func (p *Platform) hasNoStacks(ctx context.Context, team teams.Team) error {
 		strings.Join(all, ", "))
 }
 
-// changeTeams changes teams.yaml.
-func (p *Platform) changeTeams(ctx context.Context, team, verb string, commit bool, change func([]byte) ([]byte, error)) (TeamChange, error) {
+// inTeamsFile lets an error name teams.yaml.
+func (p *Platform) inTeamsFile(content []byte, err error) ([]byte, error) {
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.teamsFile(), err)
+	}
+	return content, nil
+}
+
+// changeTeams changes teams.yaml: verb says what is done with the team. Where change fails nothing is written.
+func (p *Platform) changeTeams(ctx context.Context, verb, team string, commit bool, change func([]byte) ([]byte, error)) (TeamChange, error) {
 	path := p.teamsFile()
 	before, err := os.ReadFile(path)
 	if err != nil {
@@ -132,7 +141,7 @@ func (p *Platform) changeTeams(ctx context.Context, team, verb string, commit bo
 	}
 	after, err := change(before)
 	if err != nil {
-		return TeamChange{}, fmt.Errorf("%s: %w", path, err)
+		return TeamChange{}, err
 	}
 	name := filepath.Base(path)
 	result := TeamChange{Team: team, File: path, Diff: string(diff.Diff("a/"+name, before, "b/"+name, after)), Next: nextUp}
