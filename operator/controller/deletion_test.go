@@ -1,12 +1,14 @@
 package controller_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
@@ -176,5 +178,30 @@ func TestProgramIsRunToDestroyWhereTheStackSaysSo(t *testing.T) {
 	tm.await(t, "shop-dev", "gone", gone)
 	if _, ok := tm.configMap(t, "settings"); ok {
 		t.Error("the ConfigMap is left behind")
+	}
+}
+
+func TestStackThatCannotBeDestroyedSaysHowToEndIt(t *testing.T) {
+	c := startCluster(t)
+	startOperator(t, c)
+	tm := newTeam(t, c)
+	tm.apply(t, &v1.Program{}, program)
+	tm.apply(t, &v1.Stack{}, stack)
+	got := tm.await(t, "shop-dev", "Ready", ready)
+	// The state is gone, which may hold more than the cluster knows.
+	if err := os.RemoveAll(tm.state); err != nil {
+		t.Fatal(err)
+	}
+	tm.remove(t, got)
+	tm.await(t, "shop-dev", "failed to be destroyed", func(s *v1.Stack) bool {
+		return s != nil && strings.HasSuffix(condition(s, v1.ReadyCondition).Message, "; to end the Stack and leave what it made, set spec.destroyOnFinalize to false")
+	})
+	let := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"destroyOnFinalize":false}}`))
+	if err := tm.Patch(t.Context(), &v1.Stack{ObjectMeta: tm.meta("shop-dev")}, let); err != nil {
+		t.Fatal(err)
+	}
+	tm.await(t, "shop-dev", "gone", gone)
+	if _, ok := tm.configMap(t, "settings"); !ok {
+		t.Error("the ConfigMap is gone, of which the state is lost")
 	}
 }

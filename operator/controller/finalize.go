@@ -149,13 +149,18 @@ type stranded struct {
 // Error implements error.
 func (s *stranded) Error() string { return s.message + ": " + s.cause.Error() }
 
-// strandedMessage says who has to do what.
+// strandedMessage says who has to do what. In a namespace that is being deleted no binding can be made any more, so that
+// the operator's rights have to come from one for the whole cluster, for as long as it takes.
 func (s *session) strandedMessage() string {
-	held := ""
+	left := ""
 	if info := s.stack.Status.ProjectInfo; info != nil && s.stack.Spec.DestroyOnFinalize {
-		held = fmt.Sprintf("; resources in %s may be left, which pulumi destroy has to destroy before that", describe(info))
+		left = fmt.Sprintf("; what is in %s is left behind then", describe(info))
 	}
-	return fmt.Sprintf("Stack %s is deleted, and its finalizer stays, for the operator may not change it: its RoleBinding there is gone, as when the namespace is deleted. "+
-		"Put the binding back, or as administrator of the cluster run: kubectl patch stacks.pulumi.com %s -n %s --type=json -p '[{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}]'%s",
-		s.key(), s.stack.Name, s.stack.Namespace, held)
+	const binding = "strata-teardown"
+	return fmt.Sprintf("Stack %[1]s is deleted, and its finalizer stays, for the operator may not change it: its RoleBinding there is gone, as when the namespace is deleted. "+
+		"As administrator of the cluster give it its rights for as long as it takes: "+
+		"kubectl create clusterrolebinding %[2]s --clusterrole=strata:operator-tenant --serviceaccount=%[3]s:pulumi-operator; "+
+		"kubectl wait stacks.pulumi.com %[4]s -n %[5]s --for=delete --timeout=10m; kubectl delete clusterrolebinding %[2]s. "+
+		"Or let the Stack go without that: kubectl patch stacks.pulumi.com %[4]s -n %[5]s --type=json -p '[{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}]'%[6]s",
+		s.key(), binding, s.records.namespace, s.stack.Name, s.stack.Namespace, left)
 }

@@ -23,7 +23,7 @@ const (
 	sourceRetry = 30 * time.Second
 
 	// strandedRetry is the wait for rights that are gone, and how often the log says so.
-	strandedRetry = 5 * time.Minute
+	strandedRetry = time.Minute
 
 	// shortestResync bounds spec.resyncFrequencySeconds.
 	shortestResync = time.Minute

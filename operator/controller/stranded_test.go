@@ -86,7 +86,7 @@ func TestLogSaysHowToLetGoOfAStackThatMayNotBeChanged(t *testing.T) {
 		if found == nil {
 			continue
 		}
-		if left := strings.Contains(line, "stack dev of project shop in file:///x may be left"); left != (found[1] == "destroyed") {
+		if left := strings.Contains(line, "what is in stack dev of project shop in file:///x is left behind"); left != (found[1] == "destroyed") {
 			t.Errorf("of what is left: %v, in %s", left, line)
 		}
 		delete(kinds, found[1])

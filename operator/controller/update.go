@@ -69,7 +69,7 @@ func (s *session) run(ctx context.Context, cause string, what version, req engin
 		}
 		s.fail(current, req, err)
 		if alone != "" {
-			s.stack.Status.MarkStalled(v1.StalledNamespaceTerminatingReason, alone+": "+s.stack.Status.LastUpdate.Message)
+			s.stack.Status.MarkStalled(v1.StalledNamespaceTerminatingReason, alone+": "+s.stack.Status.LastUpdate.Message+s.letGo())
 		}
 		return backoff(s.stack), nil
 	}
@@ -346,7 +346,7 @@ func (s *session) conclude() {
 	last := status.LastUpdate
 	ready := meta.FindStatusCondition(status.Conditions, v1.ReadyCondition)
 	switch {
-	case last.State == v1.FailedStackStateMessage && ready != nil && ready.Message == last.Message:
+	case last.State == v1.FailedStackStateMessage && ready != nil && strings.Contains(ready.Message, last.Message):
 		// They say so already, and possibly more.
 	case last.State == v1.SucceededStackStateMessage:
 		message := fmt.Sprintf("%s of revision %s succeeded", last.Type, last.LastSuccessfulCommit)
@@ -358,12 +358,20 @@ func (s *session) conclude() {
 		}
 		status.MarkReady(message)
 	case last.Failures >= failuresToStall-1:
-		status.MarkStalled(v1.StalledUpdateFailedReason, last.Message)
+		status.MarkStalled(v1.StalledUpdateFailedReason, last.Message+s.letGo())
 	case last.Type == v1.PreviewType:
 		status.MarkReconciling(v1.ReconcilingPreviewFailedReason, last.Message)
 	default:
-		status.MarkReconciling(v1.ReconcilingRetryReason, last.Message)
+		status.MarkReconciling(v1.ReconcilingRetryReason, last.Message+s.letGo())
 	}
+}
+
+// letGo says of a deleted Stack how to end it where destroying it cannot succeed.
+func (s *session) letGo() string {
+	if s.stack.DeletionTimestamp.IsZero() {
+		return ""
+	}
+	return "; to end the Stack and leave what it made, set spec.destroyOnFinalize to false"
 }
 
 // counted writes the number of resources by what was done to them.

@@ -3,6 +3,7 @@ package operator_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -27,7 +28,7 @@ var countEvent = right{"patch", "events.k8s.io", "events"}
 // operator goes on by itself once it has the right again.
 func TestTheOperatorNeedsEachOfItsRights(t *testing.T) {
 	c := startCluster(t)
-	c.installSources(t)
+	c.installKinds(t)
 	o := startOperator(t, c)
 	t.Run("in a team's namespace", func(t *testing.T) { takeInTeams(t, c) })
 	t.Run("in its own namespace", func(t *testing.T) { takeInOwnNamespace(t, c) })
@@ -45,8 +46,14 @@ func takeInTeams(t *testing.T, c *cluster) {
 		tm.setRights(t, without(platform.RoleOperatorTenant, taken))
 		c.awaitRight(t, taken, tm.namespace, false)
 		switch {
-		case strings.HasSuffix(taken.group, ".fluxcd.io"):
+		case taken.group == fluxGroup:
 			tm.apply(t, &v1.Stack{}, fluxStackOf(taken.resource))
+		case taken.group == policyGroup:
+			// Whose the context is, it asks where the context is missing.
+			if err := tm.Delete(t.Context(), &corev1.Secret{ObjectMeta: tm.meta("context")}); err != nil {
+				t.Fatal(err)
+			}
+			tm.begin(t)
 		case taken == countEvent:
 			tm.create(t, &corev1.ConfigMap{ObjectMeta: tm.meta("plan"), Data: map[string]string{"plan": "a"}})
 			tm.misspell(t)
@@ -68,6 +75,9 @@ func takeInTeams(t *testing.T, c *cluster) {
 				return
 			}
 			teams[i].awaitAllowed(t, taken, teams[i].namespace, before[i])
+			if taken.group == policyGroup {
+				return
+			}
 			if err := teams[i].Get(t.Context(), client.ObjectKey{Namespace: teams[i].namespace, Name: "rights"}, &v1.Stack{}); err == nil {
 				teams[i].await(t, "rights", "Ready", ready)
 			}
@@ -307,6 +317,11 @@ func (tm *team) wakeUp(t *testing.T) {
 // sourceKinds are Flux's kinds by their resources.
 var sourceKinds = map[string]string{"gitrepositories": "GitRepository", "ocirepositories": "OCIRepository", "buckets": "Bucket"}
 
+const (
+	fluxGroup   = "source.toolkit.fluxcd.io"
+	policyGroup = "strata.dev"
+)
+
 func fluxStackOf(resource string) string {
 	return fmt.Sprintf(`
 metadata: {name: flux}
@@ -316,16 +331,22 @@ spec:
 `, sourceKinds[resource])
 }
 
-// installSources lets the cluster know Flux's kinds until the test ends.
-func (c *cluster) installSources(t *testing.T) {
+// installKinds lets the cluster know Flux's kinds and the hops' until the test ends.
+func (c *cluster) installKinds(t *testing.T) {
 	t.Helper()
 	anything := true
 	var kinds []*apiextensionsv1.CustomResourceDefinition
-	for resource, kind := range sourceKinds {
+	all := maps.Clone(sourceKinds)
+	all["tenantpolicies"] = "TenantPolicy"
+	for resource, kind := range all {
+		group := fluxGroup
+		if resource == "tenantpolicies" {
+			group = policyGroup
+		}
 		definition := &apiextensionsv1.CustomResourceDefinition{}
-		definition.Name = resource + ".source.toolkit.fluxcd.io"
+		definition.Name = resource + "." + group
 		definition.Spec = apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: "source.toolkit.fluxcd.io", Scope: apiextensionsv1.NamespaceScoped,
+			Group: group, Scope: apiextensionsv1.NamespaceScoped,
 			Names: apiextensionsv1.CustomResourceDefinitionNames{
 				Plural: resource, Singular: strings.ToLower(kind), Kind: kind, ListKind: kind + "List",
 			},
