@@ -2,13 +2,16 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/progress"
 )
 
@@ -18,8 +21,14 @@ func newDown(io streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "down",
 		Short: "Take every layer down in reverse order",
-		Long: `Take every layer down in reverse order: the teams' Stacks while the operator lives, then layer 2 with Flux and the
-operator, then layer 1 with the cluster, then the processes.`,
+		Long: `Take every layer down in reverse order, after showing what will be lost and asking:
+
+  1. the teams' Stacks, while the operator lives that destroys what they made
+  2. the teams' namespaces and the operator, while Flux lives
+  3. layer 2 with Flux, layer 1 with the cluster, and the processes
+
+What holds it up is reported with the next command, and ends it after a bounded time with exit code 1. Run it again once
+that is mended; strata up brings everything back instead. --purge --yes goes on in spite of it.`,
 		Example: `  # what would be done
   strata down --dry-run
 
@@ -31,18 +40,18 @@ operator, then layer 1 with the cluster, then the processes.`,
 			if err != nil {
 				return err
 			}
-			if dryRun {
-				for n, step := range p.DownPlan(purge) {
-					fmt.Fprintf(io.out, "%d. %s\n", n+1, step.Name)
-				}
-				return nil
-			}
-			if !yes {
-				if err := confirm(io, "Destroy the platform in "+p.Home.Dir()+", its databases included?"); err != nil {
+			if dryRun || !yes {
+				if err := planDown(command.Context(), io, p, purge, dryRun); err != nil || dryRun {
 					return err
 				}
 			}
-			return p.Down(command.Context(), progress.New(io.err), purge)
+			began := time.Now()
+			show := progress.New(io.err)
+			if err := p.Down(command.Context(), show, purge); err != nil {
+				return err
+			}
+			show.Total("down", time.Since(began))
+			return nil
 		},
 	}
 	t.bind(command)
@@ -52,12 +61,39 @@ operator, then layer 1 with the cluster, then the processes.`,
 	return command
 }
 
-// confirm asks a question on a terminal. Without one it refuses: nobody could have answered.
-func confirm(io streams, question string) error {
+// planDown shows what down would do, and asks for it unless that is all that is wanted.
+func planDown(ctx context.Context, io streams, p *local.Platform, purge, dryRun bool) error {
+	if !dryRun {
+		if err := canAnswer(io); err != nil {
+			return err
+		}
+	}
+	plan, err := p.Plan(ctx, purge)
+	if err != nil {
+		return err
+	}
+	if dryRun {
+		plan.Print(io.out)
+		return nil
+	}
+	plan.Print(io.err)
+	return confirm(io, "\nDestroy the platform in "+p.Home.Dir()+"?")
+}
+
+// canAnswer is an error where there is nobody to ask.
+func canAnswer(io streams) error {
 	if f, ok := io.in.(*os.File); ok {
 		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 			return usageError{errors.New("there is no terminal to confirm on: add --yes")}
 		}
+	}
+	return nil
+}
+
+// confirm asks a question on a terminal. Without one it refuses: nobody could have answered.
+func confirm(io streams, question string) error {
+	if err := canAnswer(io); err != nil {
+		return err
 	}
 	fmt.Fprintf(io.err, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(io.in).ReadString('\n')

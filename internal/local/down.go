@@ -10,27 +10,36 @@ import (
 	"github.com/strata-platform/strata/internal/teardown"
 )
 
-// DownStep is one step of Down.
-type DownStep struct {
-	Name string
+// Names of the steps of Down. Without stopStep the home must not be removed: what still runs could not be found again.
+const (
+	stacksStep     = "teams: destroy their Stacks while the operator lives"
+	namespacesStep = "teams, operator: leave the cluster while Flux lives"
+	platformStep   = "layer 2: destroy platform"
+	bootstrapStep  = "layer 1: destroy bootstrap"
+	stopStep       = "stop what runs"
+)
+
+// downStep is one step of Down.
+type downStep struct {
+	name string
 	do   func(context.Context, *progress.Reporter) (string, error)
 	// orderly says that there is no sense in the step once one before it has failed.
 	orderly bool
 }
 
-// DownPlan returns what Down does, in order. purge also removes the home.
-func (p *Platform) DownPlan(purge bool) []DownStep {
-	steps := []DownStep{
-		{Name: "teams: destroy their Stacks while the operator lives", do: p.downStacks},
-		{Name: "teams, operator: leave the cluster while Flux lives", do: p.downNamespaces, orderly: true},
-		{Name: "layer 2: destroy platform", do: p.downLayer(PlatformLayer), orderly: true},
-		{Name: "layer 1: destroy bootstrap", do: p.downLayer(BootstrapLayer)},
-		{Name: stopStep, do: func(ctx context.Context, _ *progress.Reporter) (string, error) {
+// downSteps are what Down does, in order. purge also removes the home.
+func (p *Platform) downSteps(purge bool) []downStep {
+	steps := []downStep{
+		{name: stacksStep, do: p.downStacks},
+		{name: namespacesStep, do: p.downNamespaces, orderly: true},
+		{name: platformStep, do: p.downLayer(PlatformLayer), orderly: true},
+		{name: bootstrapStep, do: p.downLayer(BootstrapLayer)},
+		{name: stopStep, do: func(ctx context.Context, _ *progress.Reporter) (string, error) {
 			return "", p.client.Stop(ctx)
 		}},
 	}
 	if purge {
-		steps = append(steps, DownStep{Name: p.removeStep(), do: func(context.Context, *progress.Reporter) (string, error) {
+		steps = append(steps, downStep{name: p.removeStep(), do: func(context.Context, *progress.Reporter) (string, error) {
 			return "", p.Home.Remove()
 		}})
 	}
@@ -38,9 +47,6 @@ func (p *Platform) DownPlan(purge bool) []DownStep {
 }
 
 func (p *Platform) removeStep() string { return "remove " + p.Home.Dir() }
-
-// stopStep is the step without which the home must not be removed: what still runs could not be found again.
-const stopStep = "stop what runs"
 
 // Down takes the platform down from the teams to the cluster. With purge a layer that cannot be destroyed does not keep
 // the home from being removed: all that the emulated cloud holds goes with it.
@@ -52,23 +58,23 @@ func (p *Platform) Down(ctx context.Context, show *progress.Reporter, purge bool
 		}
 		defer release()
 	}
-	return p.runDown(ctx, show, p.DownPlan(purge), purge)
+	return p.runDown(ctx, show, p.downSteps(purge), purge)
 }
 
-func (p *Platform) runDown(ctx context.Context, show *progress.Reporter, steps []DownStep, purge bool) error {
+func (p *Platform) runDown(ctx context.Context, show *progress.Reporter, steps []downStep, purge bool) error {
 	failed := false
 	for _, step := range steps {
 		if failed && step.orderly {
 			continue
 		}
-		err := show.Run(step.Name, func() (string, error) { return step.do(ctx, show) })
+		err := show.Run(step.name, func() (string, error) { return step.do(ctx, show) })
 		if err == nil {
 			continue
 		}
-		if !purge || ctx.Err() != nil || step.Name == stopStep {
+		if !purge || ctx.Err() != nil || step.name == stopStep {
 			return err
 		}
-		if step.Name == p.removeStep() {
+		if step.name == p.removeStep() {
 			return err
 		}
 		show.Note("%v", err)

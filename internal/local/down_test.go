@@ -26,10 +26,10 @@ func TestDownGoesOnAfterAFailureOnlyToRemoveEverythingAndSaysSo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := openTestPlatform(t)
 			var done, out bytes.Buffer
-			var steps []DownStep
+			var steps []downStep
 			for _, step := range []string{layer, stopStep, "remove"} {
 				label := strings.Replace(step, "remove", p.removeStep(), 1)
-				steps = append(steps, DownStep{Name: label, do: func(context.Context, *progress.Reporter) (string, error) {
+				steps = append(steps, downStep{name: label, do: func(context.Context, *progress.Reporter) (string, error) {
 					done.WriteString(step)
 					if step == test.failed {
 						return "", errors.New("broken")

@@ -118,7 +118,10 @@ func (l lost) client(ctx context.Context, endpoint string) ([]option.ClientOptio
 	if err != nil {
 		return nil, err
 	}
-	url := strings.TrimSuffix(gcloud.Endpoints(l.googleURL)[endpoint], "v1/")
+	url := gcloud.Endpoints(l.googleURL)[endpoint]
+	for _, version := range []string{"sql/v1beta4/", "v1/"} {
+		url = strings.TrimSuffix(url, version)
+	}
 	return []option.ClientOption{option.WithTokenSource(engineer.TokenSource), option.WithEndpoint(url)}, nil
 }
 

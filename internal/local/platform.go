@@ -108,8 +108,7 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 	}
 	env := pulumienv.Variables(p.Home, googleURL)
 	maps.Copy(env, map[string]string{
-		// Files of attributes, which a kill may cut off and without which nothing can be read then, are not written.
-		"PULUMI_BACKEND_URL":       "file://" + p.Home.LayerState() + "?metadata=skip",
+		"PULUMI_BACKEND_URL":       p.layerBackend(),
 		"PULUMI_CONFIG_PASSPHRASE": passphrase,
 		"PULUMI_HOME":              filepath.Join(p.Home.Layer(layer), "pulumi"),
 		// A shell may hold another layer's.
@@ -142,6 +141,10 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 	}
 	return env, nil
 }
+
+// layerBackend is the address of the Pulumi backend of the layers. Files of attributes, which a kill may cut off and without
+// which nothing can be read then, are not written there.
+func (p *Platform) layerBackend() string { return "file://" + p.Home.LayerState() + "?metadata=skip" }
 
 // layerTemp is a layer's folder for temporary files, which exists while the layer runs.
 func (p *Platform) layerTemp(layer string) string { return filepath.Join(p.Home.Layer(layer), "tmp") }

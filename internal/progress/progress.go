@@ -80,7 +80,7 @@ func (r *Reporter) End(ok bool, result string) {
 	if ok {
 		mark = "✓"
 	}
-	line := fmt.Sprintf(" %s %-46s %6.1fs", mark, r.name, elapsed.Seconds())
+	line := fmt.Sprintf(" %s %s%6.1fs", mark, padded(r.name), elapsed.Seconds())
 	if result != "" {
 		line += "  " + result
 	}
@@ -89,11 +89,23 @@ func (r *Reporter) End(ok bool, result string) {
 	r.name = ""
 }
 
+// nameWidth is as wide as the longest name of a step.
+const nameWidth = 52
+
+func padded(name string) string { return fmt.Sprintf("%-*s ", nameWidth, name) }
+
 // Steps returns the steps that were closed.
 func (r *Reporter) Steps() []Step {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]Step(nil), r.steps...)
+}
+
+// Total prints how long all of it took.
+func (r *Reporter) Total(name string, took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(r.out, "   %s%6.1fs\n", padded(name), took.Seconds())
 }
 
 // Run runs one step. What do returns is shown behind the step.

@@ -17,7 +17,7 @@ import (
 // operator, its kinds, the policies. There must be no Stack any more. Flux stays, and so does what layer 2 made outside
 // of these namespaces. The error is Blocked where something does not go.
 func (c *Cluster) Empty(ctx context.Context, waiting Waiting) (int, error) {
-	all, err := c.existing(ctx)
+	all, err := c.Namespaces(ctx)
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}
@@ -30,8 +30,8 @@ func (c *Cluster) Empty(ctx context.Context, waiting Waiting) (int, error) {
 	return len(all), join(teams, platform)
 }
 
-// existing are those of the namespaces that are there.
-func (c *Cluster) existing(ctx context.Context) ([]string, error) {
+// Namespaces lists those that Empty deletes and that are there.
+func (c *Cluster) Namespaces(ctx context.Context) ([]string, error) {
 	objects, err := c.list(ctx, namespaces, "")
 	if err != nil {
 		return nil, err

@@ -1,0 +1,166 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"google.golang.org/api/sqladmin/v1beta4"
+
+	"github.com/strata-platform/strata/bootstrap"
+	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/teardown"
+	"github.com/strata-platform/strata/platform"
+)
+
+// Plan says what Down would do, from what really exists. It changes nothing and starts nothing: of a cluster that does not
+// run it knows what the teams' state says.
+func (p *Platform) Plan(ctx context.Context, purge bool) (teardown.Plan, error) {
+	running, err := p.client.Status(ctx)
+	if err != nil && !errors.Is(err, supervisor.ErrNotRunning) {
+		return teardown.Plan{}, err
+	}
+	var plan teardown.Plan
+	what := map[string]string{}
+	if running.Cluster == supervisor.ClusterRunning {
+		err = p.planCluster(ctx, what)
+	} else if _, statErr := os.Stat(p.Home.AdminKubeconfig()); statErr == nil {
+		plan.Unknown = "The cluster does not run. `" + Program() + " local start` starts it, then the plan shows its Stacks."
+		what[stacksStep], what[namespacesStep] = "those of the cluster, which is started for it", "those of the teams, the platform and the operator"
+		err = nil
+	} else {
+		what[stacksStep], what[namespacesStep], err = "no cluster", "no cluster", nil
+	}
+	if err == nil {
+		plan.Lost, err = p.databases(ctx, running)
+	}
+	for layer, step := range map[string]string{PlatformLayer: platformStep, BootstrapLayer: bootstrapStep} {
+		if err == nil {
+			what[step], err = p.planLayer(ctx, layer)
+		}
+	}
+	what[stopStep] = "nothing runs"
+	if running.Pid != 0 {
+		what[stopStep] = fmt.Sprintf("the supervisor (pid %d) and %d processes", running.Pid, len(running.Processes))
+	}
+	for _, step := range p.downSteps(purge) {
+		plan.Steps = append(plan.Steps, teardown.Step{Name: step.name, What: what[step.name]})
+	}
+	return plan, err
+}
+
+func (p *Platform) planCluster(ctx context.Context, what map[string]string) error {
+	c, err := p.teardown(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := c.Stacks(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, s := range all {
+		name := s.String()
+		if s.Keeps {
+			name += " (what it made stays: destroyOnFinalize is not set)"
+		}
+		names = append(names, name)
+	}
+	what[stacksStep] = teardown.Counted("Stack", names)
+	namespaces, err := c.Namespaces(ctx)
+	what[namespacesStep] = teardown.Counted("namespace", namespaces)
+	return err
+}
+
+func (p *Platform) planLayer(ctx context.Context, layer string) (string, error) {
+	if !p.Made(layer) {
+		return "never made", nil
+	}
+	// To read a file takes no more than to know where it lies.
+	runner := layers.Runner{Stack: p.Environment, WorkDir: p.Home.Layer, Env: map[string]string{"PULUMI_BACKEND_URL": p.layerBackend()}}
+	project := map[string]string{BootstrapLayer: bootstrap.Project, PlatformLayer: platform.Project}[layer]
+	count, err := runner.Resources(ctx, layers.Layer{Name: layer, Project: project})
+	return fmt.Sprintf("%d resources", count), err
+}
+
+// systemDatabases are there in each instance and hold no one's data.
+var systemDatabases = []string{"information_schema", "mysql", "performance_schema", "sys"}
+
+// databases names the databases of the platform: those of the emulated Cloud SQL, and where that does not run those that
+// the state of the teams' Stacks holds.
+func (p *Platform) databases(ctx context.Context, running supervisor.Status) ([]string, error) {
+	if running.GoogleURL == "" {
+		return p.databasesOfState()
+	}
+	options, err := lost{running.GoogleURL, p.Home.EngineerCredentials()}.client(ctx, "GOOGLE_SQL_CUSTOM_ENDPOINT")
+	if err != nil {
+		return nil, err
+	}
+	service, err := sqladmin.NewService(ctx, options...)
+	if err != nil {
+		return nil, err
+	}
+	instances, err := service.Instances.List(home.Project).Context(ctx).Do()
+	if err != nil {
+		return nil, fmt.Errorf("list the database instances: %w", err)
+	}
+	var found []string
+	for _, instance := range instances.Items {
+		list, err := service.Databases.List(home.Project, instance.Name).Context(ctx).Do()
+		if err != nil {
+			return nil, fmt.Errorf("list the databases of %s: %w", instance.Name, err)
+		}
+		for _, database := range list.Items {
+			if !slices.Contains(systemDatabases, database.Name) {
+				found = append(found, databaseText(database.Name, instance.Name))
+			}
+		}
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+func databaseText(name, instance string) string {
+	return "database " + name + " of instance " + instance
+}
+
+// databasesOfState reads the state files of the teams' Stacks, which lie as Pulumi's file backend lays them.
+func (p *Platform) databasesOfState() ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(p.Home.TenantStates(), "*", ".pulumi", "stacks", "*", "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, path := range files {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read the state of a Stack: %w", err)
+		}
+		var state struct {
+			Checkpoint struct {
+				Latest struct {
+					Resources []struct {
+						Type   string         `json:"type"`
+						Inputs map[string]any `json:"inputs"`
+					} `json:"resources"`
+				} `json:"latest"`
+			} `json:"checkpoint"`
+		}
+		if err := json.Unmarshal(raw, &state); err != nil {
+			return nil, fmt.Errorf("read the state of a Stack: %s: %w", path, err)
+		}
+		for _, resource := range state.Checkpoint.Latest.Resources {
+			if resource.Type == "gcp:sql/database:Database" {
+				found = append(found, databaseText(fmt.Sprint(resource.Inputs["name"]), fmt.Sprint(resource.Inputs["instance"])))
+			}
+		}
+	}
+	slices.Sort(found)
+	return found, nil
+}
