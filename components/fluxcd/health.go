@@ -23,7 +23,10 @@ type HealthCheck struct {
 // PulumiHealth returns the health checks of a Stack and a Program, of the upstream Pulumi Kubernetes Operator as well as of
 // Strata's own. Without them Flux would take an object for ready that no operator has looked at yet.
 func PulumiHealth() []HealthCheck {
-	return []HealthCheck{pulumiHealth("Stack"), pulumiHealth("Program")}
+	program := pulumiHealth("Program")
+	// Upstream's operator gives a Program no conditions. It has looked at it when it has packed it.
+	program.Current += " || !has(status.conditions) && has(status.artifact)"
+	return []HealthCheck{pulumiHealth("Stack"), program}
 }
 
 func pulumiHealth(kind string) HealthCheck {

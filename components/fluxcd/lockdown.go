@@ -42,6 +42,14 @@ patches:
     - op: add
       path: /spec/template/spec/containers/0/args/-
       value: --feature-gates=CancelHealthCheckOnNewRevision=true
+# The API server asks what a binding's policy may read, so that a policy has to be there before its binding is tried.
+- target:
+    kind: Deployment
+    name: kustomize-controller
+  patch: |
+    - op: add
+      path: /spec/template/spec/containers/0/args/-
+      value: --custom-apply-stage-kinds=admissionregistration.k8s.io/ValidatingAdmissionPolicy
 # Whoever names no account has the rights of the namespace's default one.
 - target:
     kind: Deployment

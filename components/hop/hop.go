@@ -148,6 +148,8 @@ type builder struct {
 	// accounts are the further accounts, by name, known once they have their rights.
 	accounts map[string]pulumi.StringOutput
 
+	// allowed says what the team is allowed, where anything does.
+	allowed []pulumi.Resource
 	// beforeSync must be there for as long as anything that the team's sync applied is: the sync waits for it when it is
 	// made, and is gone before it when all is deleted.
 	beforeSync []pulumi.Resource

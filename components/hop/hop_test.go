@@ -225,6 +225,9 @@ func TestTheSyncIsTheTeamsOwnAndOutlivedByWhatItNeeds(t *testing.T) {
 			t.Errorf("%s does not go with its namespace", kept.URN)
 		}
 	}
+	if !engine.Get(t, "strata:components:FluxSource", "web-source").DependsOn(engine.Get(t, policyType, "web-policy")) {
+		t.Error("the source may be made before admission can tell whether it is allowed")
+	}
 	credentials := slices.DeleteFunc(engine.OfType(secretType), func(r pulumitest.Resource) bool { return r.Name == "web-context" })
 	if len(credentials) != 1 {
 		t.Fatalf("%d Secrets besides the context, want 1", len(credentials))

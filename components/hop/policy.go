@@ -52,6 +52,7 @@ func (b *builder) policy() error {
 			},
 		}},
 	}, b.inside()...)
+	b.allowed = []pulumi.Resource{object}
 	b.beforeSync = append(b.beforeSync, object)
 	return err
 }

@@ -25,7 +25,8 @@ func (b *builder) sync() error {
 	if b.args.Source.Interval != "" {
 		args.Interval = pulumi.String(b.args.Source.Interval)
 	}
-	source, err := fluxcd.NewSource(b.ctx, b.name+"-source", args, b.child()...)
+	// Admission asks what the team is allowed when its source is made, whoever makes it.
+	source, err := fluxcd.NewSource(b.ctx, b.name+"-source", args, b.child(pulumi.DependsOn(b.allowed))...)
 	if err != nil {
 		return err
 	}

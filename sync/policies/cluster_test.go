@@ -271,7 +271,7 @@ func built(t *testing.T, folder string) []*unstructured.Unstructured {
 		}
 		all = append(all, &unstructured.Unstructured{Object: content})
 	}
-	// What a policy needs is there before its binding.
+	// As Flux applies them, for so layer 2 has set it up: the API server takes no binding of a policy that is not there.
 	slices.SortStableFunc(all, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetKind(), b.GetKind()) })
 	return all
 }
