@@ -11,12 +11,12 @@ import (
 // change and delete instances.
 const TenantRole = "strataTenant"
 
-// tenantPermissions is what a Program needs that makes databases and users on the shared instance, sorted.
+// TenantPermissions is what a Program needs that makes databases and users on the shared instance, sorted.
 //
 // The waiting for an operation and the look-up of the instance both need cloudsql.instances.get. The team's pods reach an
 // instance with a public address through the Auth Proxy only, which takes cloudsql.instances.connect; what they may do in
 // a database is decided by its users.
-func tenantPermissions() []string {
+func TenantPermissions() []string {
 	return []string{
 		"cloudsql.databases.create",
 		"cloudsql.databases.delete",
@@ -40,7 +40,7 @@ func newTenantRole(ctx *pulumi.Context, config Config, opts ...pulumi.ResourceOp
 		RoleId:      pulumi.String(TenantRole),
 		Title:       pulumi.String("Strata tenant"),
 		Description: pulumi.String("Databases and users on existing Cloud SQL instances."),
-		Permissions: pulumi.ToStringArray(tenantPermissions()),
+		Permissions: pulumi.ToStringArray(TenantPermissions()),
 		Project:     pulumi.String(config.Project),
 	}, opts...)
 }

@@ -1,15 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
-	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
 )
@@ -39,13 +42,22 @@ func steps(show *progress.Reporter) []upStep {
 	return list
 }
 
+// reporter is a platform that can be looked at.
+type reporter interface {
+	Status(ctx context.Context) (status.Report, error)
+}
+
 func newStatus(io streams) *cobra.Command {
 	var o output
 	var watch bool
 	command := &cobra.Command{
 		Use:   "status",
 		Short: "Show every layer, and the root cause of what is not ready",
-		Long:  "Show every layer, and the root cause of what is not ready. The exit code is 0 only when everything is ready.",
+		Long: `Show every layer as a tree: sources, syncs, Stacks and what runs; what a hop made only where something is wrong with it.
+Below it stands the root cause of what is not ready, who can mend it, and how. Nothing is started or changed.
+
+The exit code is 0 only when everything is ready. With --watch it is 0 when it ends by Ctrl-C: a terminal shows the tree
+in place; elsewhere a line is printed for each change, with -o json a whole document, one per line.`,
 		Example: `  strata status
   strata status --watch
   strata status -o json`,
@@ -60,7 +72,7 @@ func newStatus(io streams) *cobra.Command {
 				return err
 			}
 			if watch {
-				return watchStatus(command.Context(), p, io, asJSON)
+				return watchStatus(command.Context(), p, io.out, asJSON)
 			}
 			report, err := p.Status(command.Context())
 			if err != nil {
@@ -76,7 +88,7 @@ func newStatus(io streams) *cobra.Command {
 		},
 	}
 	o.bind(command)
-	command.Flags().BoolVarP(&watch, "watch", "w", false, "print again whenever something changes, until interrupted")
+	command.Flags().BoolVarP(&watch, "watch", "w", false, "show what changes, until interrupted")
 	return command
 }
 
@@ -84,30 +96,49 @@ func printStatus(io streams, report status.Report, asJSON bool) error {
 	if asJSON {
 		return printJSON(io.out, report)
 	}
-	report.Print(io.out)
+	_, style := screenOf(io.out)
+	report.Print(io.out, style)
 	return nil
 }
 
-// watchStatus prints the status whenever it has changed, until ctx ends.
-func watchStatus(ctx context.Context, p *local.Platform, io streams, asJSON bool) error {
-	var last []byte
+// screenOf returns the terminal that something is printed on, nil where it is none, and how to print there.
+func screenOf(w io.Writer) (*os.File, status.Style) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil, status.Style{}
+	}
+	style := status.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+		style.Width = width
+	}
+	return f, style
+}
+
+// watchStatus shows the status, and whatever changes, until ctx ends.
+func watchStatus(ctx context.Context, p reporter, out io.Writer, asJSON bool) error {
+	var show func(status.Report) error
+	terminal, _ := screenOf(out)
+	switch {
+	case asJSON:
+		show = eachDocument(out)
+	case terminal != nil:
+		s := screen{terminal}
+		s.begin()
+		defer s.end()
+		show = s.show
+	default:
+		show = eachChange(out)
+	}
 	for {
 		report, err := p.Status(ctx)
-		if err != nil && ctx.Err() == nil {
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // To be interrupted is how a watch ends.
+		}
+		if err != nil {
 			return err
 		}
-		var now bytes.Buffer
-		if err := printStatus(streams{out: &now}, report, asJSON); err != nil {
+		if err := show(report); err != nil {
 			return err
-		}
-		if ctx.Err() == nil && !bytes.Equal(now.Bytes(), last) {
-			last = now.Bytes()
-			if !asJSON {
-				fmt.Fprintf(io.out, "── %s\n", time.Now().Format(time.TimeOnly))
-			}
-			if _, err := io.out.Write(last); err != nil {
-				return err
-			}
 		}
 		select {
 		case <-ctx.Done():
@@ -115,4 +146,69 @@ func watchStatus(ctx context.Context, p *local.Platform, io streams, asJSON bool
 		case <-time.After(watchEvery):
 		}
 	}
+}
+
+// eachDocument prints a report as JSON in a line of its own when it differs from the one before.
+func eachDocument(out io.Writer) func(status.Report) error {
+	last := ""
+	return func(report status.Report) error {
+		raw, err := json.Marshal(report)
+		if err != nil || string(raw) == last {
+			return err
+		}
+		last = string(raw)
+		_, err = fmt.Fprintln(out, last)
+		return err
+	}
+}
+
+// eachChange prints the first report as a tree, and then a line for each change.
+func eachChange(out io.Writer) func(status.Report) error {
+	var last *status.Report
+	return func(report status.Report) error {
+		if last == nil {
+			report.Print(out, status.Style{})
+		} else {
+			for _, line := range report.Changes(*last) {
+				if _, err := fmt.Fprintln(out, time.Now().Format(time.TimeOnly), line); err != nil {
+					return err
+				}
+			}
+		}
+		last = &report
+		return nil
+	}
+}
+
+// screen is a terminal on which a report is shown in place. What stood there before comes back in the end.
+type screen struct{ terminal *os.File }
+
+const (
+	otherScreen, firstScreen  = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+	topLeft, eraseLine, erase = "\x1b[H", "\x1b[K", "\x1b[J"
+)
+
+func (s screen) begin() { fmt.Fprint(s.terminal, otherScreen) }
+func (s screen) end()   { fmt.Fprint(s.terminal, firstScreen) }
+
+// show writes a report over the one before in one piece, so that nothing flickers.
+func (s screen) show(report status.Report) error {
+	_, style := screenOf(s.terminal)
+	var text strings.Builder
+	report.Print(&text, style)
+	lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
+	lines = append(lines, "", time.Now().Format(time.TimeOnly)+"  Ctrl-C ends")
+	if _, height, err := term.GetSize(int(s.terminal.Fd())); err == nil {
+		lines = fit(lines, height)
+	}
+	_, err := fmt.Fprint(s.terminal, topLeft+strings.Join(lines, eraseLine+"\r\n")+eraseLine+erase)
+	return err
+}
+
+// fit leaves lines out where there are more than the screen has: at the end stands what is wrong.
+func fit(lines []string, height int) []string {
+	if len(lines) <= height || height < 2 {
+		return lines
+	}
+	return append([]string{"…"}, lines[len(lines)-height+1:]...)
 }

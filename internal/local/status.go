@@ -4,26 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/strata-platform/strata/internal/local/gitserver"
 	"github.com/strata-platform/strata/internal/local/supervisor"
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/teams"
 )
 
-// fluxNamespace is where Flux lives.
-const fluxNamespace = "flux-system"
+// namespaces are those of a platform's parts and of its teams.
+type namespaces struct {
+	Flux, Platform, Operator string
+	Teams                    []string
+}
 
-// namespaces says which namespaces belong to which layer.
-func (p *Platform) namespaces() (status.Namespaces, error) {
+func (p *Platform) namespaces() (namespaces, error) {
 	list, err := p.Teams()
 	if err != nil {
-		return status.Namespaces{}, err
+		return namespaces{}, err
 	}
-	n := status.Namespaces{Flux: fluxNamespace, Platform: platform.PlatformNamespace, Operator: platform.OperatorNamespace}
+	n := namespaces{Flux: status.FluxNamespace, Platform: platform.PlatformNamespace, Operator: platform.OperatorNamespace}
 	for _, team := range list {
 		n.Teams = append(n.Teams, team.Namespace())
 	}
@@ -41,38 +48,93 @@ func (p *Platform) AdminConfig() (*rest.Config, error) {
 	return config, nil
 }
 
-// Status looks at every layer.
+// Status looks at every layer. It starts nothing and changes nothing.
 func (p *Platform) Status(ctx context.Context) (status.Report, error) {
+	below, running, err := p.below(ctx)
+	if err != nil {
+		return status.Report{}, err
+	}
+	if !running {
+		report := status.NewReport(below)
+		report.Engineer = supervisor.Engineer
+		return report, nil
+	}
+	config, err := p.AdminConfig()
+	if err != nil {
+		return status.Report{}, err
+	}
+	list, err := p.Teams()
+	if err != nil {
+		return status.Report{}, err
+	}
+	report, err := status.Collect(ctx, config, status.Scope{Teams: list, Engineer: supervisor.Engineer, Below: below, Heads: p.heads(list)})
+	if err != nil && ctx.Err() == nil {
+		cluster := &below[len(below)-1]
+		cluster.Ready, cluster.Reason, cluster.Message = false, "Unreachable", err.Error()+": run `strata local status`, and `strata up` to bring it back"
+		report, err = status.NewReport(below), nil
+	}
+	return report, err
+}
+
+// below are the items of layer 1. The cluster can be looked at where it is running.
+func (p *Platform) below(ctx context.Context) (items []status.Item, running bool, err error) {
+	if step, begun := p.Home.DownBegun(); begun {
+		items = append(items, status.Item{
+			Layer: status.LayerBootstrap, Kind: "Home", Name: p.Home.Dir(), Reason: "DownInterrupted",
+			Message: "`strata down` was cut off" + inStep(step) + ": run `strata down` to go on with it, or `strata up` to have everything again",
+		})
+	}
 	cluster := status.Item{Layer: status.LayerBootstrap, Kind: "Cluster", Name: clusterName}
 	s, err := p.client.Status(ctx)
 	if err != nil && !errors.Is(err, supervisor.ErrNotRunning) {
-		return status.Report{}, err
+		return nil, false, err
 	}
 	switch {
+	case err != nil && !p.Home.Exists():
+		cluster.Reason, cluster.Message = "NeverMade", "there is no platform in "+p.Home.Dir()+" yet: run `strata up`"
 	case err != nil:
-		cluster.Reason, cluster.Message = "NotRunning", "nothing runs in "+p.Home.Dir()+": run `strata up`"
+		cluster.Reason, cluster.Message = "NotRunning", "nothing runs in "+p.Home.Dir()+", where the supervisor was stopped or has died: run `strata up`"
+	case s.Cluster == supervisor.ClusterAbsent:
+		cluster.Reason, cluster.Message = "NeverMade", "layer 1 has made no cluster yet: run `strata up`"
 	case s.Cluster != supervisor.ClusterRunning:
 		cluster.Reason, cluster.Message = string(s.Cluster), s.ClusterError
+		if s.Waiting != "" {
+			cluster.Message = "waiting for " + s.Waiting
+		}
 	default:
 		cluster.Ready, cluster.Message = true, s.Server
 	}
-	items := []status.Item{cluster}
-	if cluster.Ready {
-		config, err := p.AdminConfig()
-		if err != nil {
-			return status.Report{}, err
-		}
-		namespaces, err := p.namespaces()
-		if err != nil {
-			return status.Report{}, err
-		}
-		above, err := status.Collect(ctx, config, namespaces)
-		if err != nil {
-			return status.Report{}, err
-		}
-		items = append(items, above...)
+	return append(items, cluster), cluster.Ready, nil
+}
+
+func inStep(step string) string {
+	if step == "" {
+		return ""
 	}
-	return status.NewReport(items), nil
+	return " in its step " + step
+}
+
+// lacks tells whether something that a layer made is gone. Pulumi would not see that: it compares what a program says with
+// its own state. Where nothing can be told, as before the first `up`, nothing is lacking.
+func (p *Platform) lacks(ctx context.Context, layer string) bool {
+	report, err := p.Status(ctx)
+	return err == nil && report.Lacks(layer)
+}
+
+// heads are the latest commits of the branches that Flux follows, by its source: what is not fetched yet is not ready.
+func (p *Platform) heads(list []teams.Team) map[string]string {
+	heads := map[string]string{}
+	add := func(namespace, source, repository, branch string) {
+		raw, err := os.ReadFile(filepath.Join(p.Home.Git(), repository+".git", "refs", "heads", filepath.FromSlash(branch)))
+		if err == nil {
+			heads[namespace+"/"+source] = branch + "@sha1:" + strings.TrimSpace(string(raw))
+		}
+	}
+	add(platform.PlatformNamespace, platform.PlatformAccount, platformRepository, gitserver.Branch)
+	for _, team := range list {
+		add(team.Namespace(), team.ServiceAccount(), team.Name, team.Branch)
+	}
+	return heads
 }
 
 // clusterName is the name of the cluster that layer 1 makes.
@@ -106,7 +168,7 @@ func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (st
 			if !ok {
 				return last, fmt.Errorf("wait for the platform: %w", errors.Join(ctx.Err(), err))
 			}
-			return last, fmt.Errorf("the platform is not ready after %s: %s: run `strata status` for the rest", readyTimeout, cause)
+			return last, fmt.Errorf("the platform is not ready after %s: %s (`strata status` has the rest)", readyTimeout, cause)
 		}
 	}
 }

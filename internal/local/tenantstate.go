@@ -26,6 +26,11 @@ func (p *Platform) up(r layers.Runner, ctx context.Context, l layers.Layer, prog
 	if err := p.undoDown(r, ctx, l, progress); err != nil {
 		return layers.Summary{}, err
 	}
+	if p.lacks(ctx, l.Name) {
+		if err := r.Refresh(ctx, l, progress); err != nil {
+			return layers.Summary{}, err
+		}
+	}
 	summary, err := r.Up(ctx, l, progress)
 	if err == nil && l.Name == PlatformLayer {
 		err = p.Home.EndDown()

@@ -1,19 +1,14 @@
 // Package status looks at a platform from layer to layer and finds the root cause of what is not ready.
+//
+// Collect lists what the layers made, in parallel, and Report says of each object whether it is ready. From each one that
+// is not, rules lead down to the objects that it needs (a Kustomization to its source, a Stack to the Secret that it reads,
+// that Secret to the layer that makes it) until one is reached that needs nothing that is missing: that is a cause. What it
+// takes to mend it, and who can, is a part of its message.
 package status
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 )
 
 // Names of the layers, from the lowest.
@@ -24,15 +19,19 @@ const (
 	LayerTeam      = "team"
 )
 
+var layers = []string{LayerBootstrap, LayerPlatform, LayerSync, LayerTeam}
+
 // Item is one object of the platform. Its JSON form is stable.
 type Item struct {
+	// Layer is the layer that makes the object. Sources and syncs of a team, which layer 2 makes, stand with the team.
 	Layer     string `json:"layer"`
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Ready     bool   `json:"ready"`
 	Reason    string `json:"reason"`
-	Message   string `json:"message"`
+	// Message is one line. Of a cause it says why, who can mend it, and how.
+	Message string `json:"message"`
 	// Runtime is "process" or "simulated" for pods of the local target, otherwise empty.
 	Runtime string `json:"runtime"`
 	// RootCause marks the one item that explains why the platform is not ready.
@@ -43,101 +42,38 @@ type Item struct {
 type Report struct {
 	Ready bool   `json:"ready"`
 	Items []Item `json:"items"`
+
+	// Engineer is as whom layer 1 runs, for the tree; empty where that is not known.
+	Engineer string `json:"-"`
+	// causes are the positions of the items that explain the others, the root cause first.
+	causes []cause
+	// shown are the items of the tree by their positions, with what is said of each.
+	notes map[int]note
 }
 
-// Namespaces says which namespaces belong to which layer.
-type Namespaces struct {
-	Flux, Platform, Operator string
-	Teams                    []string
+// cause is an item that explains others, both by their positions.
+type cause struct {
+	item     int
+	explains []int
 }
 
-// RuntimeAnnotation says of a pod how the local node runs it.
-const RuntimeAnnotation = "strata.dev/runtime"
-
-// kind is a kind of object that the report shows. Within a layer the order of kinds is that of causes: what comes
-// later is explained by what comes before it.
-type kind struct {
-	gvr  schema.GroupVersionResource
-	name string
-}
-
-var kinds = []kind{
-	{schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"}, "GitRepository"},
-	{schema.GroupVersionResource{Group: "pulumi.com", Version: "v1", Resource: "stacks"}, "Stack"},
-	{schema.GroupVersionResource{Version: "v1", Resource: "pods"}, "Pod"},
-	{schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, "Deployment"},
-	{schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}, "Kustomization"},
-}
-
-// Collect looks at everything that Flux and the operator are to bring about. Kinds that the cluster does not know yet
-// are shown as missing where a layer cannot be ready without them.
-func Collect(ctx context.Context, config *rest.Config, namespaces Namespaces) ([]Item, error) {
-	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("look at the cluster: %w", err)
-	}
-	var items []Item
-	add := func(layer, namespace string, filter func(*unstructured.Unstructured) bool, required ...string) error {
-		found, err := list(ctx, client, layer, namespace, filter)
-		if err != nil {
-			return err
-		}
-		for _, name := range required {
-			if !slices.ContainsFunc(found, func(i Item) bool { return i.Kind == name }) {
-				items = append(items, Item{Layer: layer, Kind: name, Namespace: namespace, Reason: "Missing", Message: "there is none yet"})
-			}
-		}
-		items = append(items, found...)
-		return nil
-	}
-	root := func(o *unstructured.Unstructured) bool {
-		return o.GetKind() == "GitRepository" || o.GetName() == namespaces.Platform
-	}
-	above := func(o *unstructured.Unstructured) bool { return !root(o) }
-	err = add(LayerPlatform, namespaces.Flux, nil, "Deployment", "Kustomization")
-	if err == nil {
-		err = add(LayerPlatform, namespaces.Platform, root, "GitRepository", "Kustomization")
-	}
-	if err == nil {
-		err = add(LayerSync, namespaces.Platform, above, "Kustomization")
-	}
-	if err == nil {
-		err = add(LayerSync, namespaces.Operator, nil, "Deployment")
-	}
-	for _, team := range namespaces.Teams {
-		if err == nil {
-			err = add(LayerTeam, team, nil, "GitRepository", "Kustomization")
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-// followers are reasons that say no more than that something else is not ready.
-var followers = []string{"Progressing", "ProgressingWithRetry", "DependencyNotReady", "HealthCheckFailed", "Missing", "InProgress", "ContainersNotReady"}
-
-// NewReport marks the root cause among items, which are in the order of layers and, within a layer, of causes: the
-// first that fails for a reason of its own, or else the first that is not ready.
+// NewReport makes a report of items that explain each other from top to bottom: the first that fails for a reason of its
+// own, or else the first that is not ready, is the root cause.
 func NewReport(items []Item) Report {
-	cause := -1
-	for i, item := range items {
-		if item.Ready {
-			continue
-		}
-		own := !slices.Contains(followers, item.Reason)
-		if cause < 0 || own {
-			cause = i
-		}
-		if own {
-			break
-		}
+	r := Report{Items: items}
+	first := slices.IndexFunc(items, func(i Item) bool { return !i.Ready && !i.progressing() })
+	if first < 0 {
+		first = slices.IndexFunc(items, func(i Item) bool { return !i.Ready })
 	}
-	if cause >= 0 {
-		items[cause].RootCause = true
+	if r.Ready = first < 0; !r.Ready {
+		r.mark([]cause{{item: first}})
 	}
-	return Report{Ready: cause < 0, Items: items}
+	return r
+}
+
+func (r *Report) mark(causes []cause) {
+	r.causes = causes
+	r.Items[causes[0].item].RootCause = true
 }
 
 // RootCause returns the item that explains why the platform is not ready.
@@ -150,102 +86,63 @@ func (r Report) RootCause() (Item, bool) {
 	return Item{}, false
 }
 
+// Lacks tells whether something that a layer makes is not there, or does not have the rights that the layer gives it.
+// Pulumi compares with its own state, so that only a refresh tells it.
+func (r Report) Lacks(layer string) bool {
+	return slices.ContainsFunc(r.Items, func(i Item) bool {
+		return !i.Ready && (i.Layer == layer || layer == LayerPlatform && i.ofHop()) && slices.Contains([]string{reasonMissing, reasonDenied, reasonIncomplete, reasonSuspended}, i.Reason)
+	})
+}
+
+// ofHop tells whether a hop makes an item of a team: layer 2 does, though the item stands with the team.
+func (i Item) ofHop() bool {
+	return i.Layer == LayerTeam && slices.Contains([]string{"GitRepository", "Kustomization"}, i.Kind)
+}
+
+// Reasons that this package gives.
+const (
+	// reasonMissing is for what should be there and is not.
+	reasonMissing = "Missing"
+	// reasonIncomplete is for what is there and lacks a part.
+	reasonIncomplete = "Incomplete"
+	// reasonDenied is for rights that a layer gives and that are gone.
+	reasonDenied = "RightsMissing"
+	// reasonNeverMade is for a layer that was not run yet.
+	reasonNeverMade = "NeverMade"
+	// reasonSuspended is for a source or sync that somebody has suspended.
+	reasonSuspended = "Suspended"
+	// reasonScaledDown is for a part of the platform of which no pod is wanted.
+	reasonScaledDown = "ScaledToZero"
+	// reasonOverQuota is for pods that the namespace's quota does not admit.
+	reasonOverQuota = "QuotaExceeded"
+	// reasonProgressing is for what is on its way.
+	reasonProgressing = "Progressing"
+	// reasonTerminating is for what is being deleted.
+	reasonTerminating = "Terminating"
+)
+
+// passing are reasons of what is on its way, or only waits for something else.
+var passing = []string{
+	reasonProgressing, "ProgressingWithRetry", "DependencyNotReady", "HealthCheckFailed", "InProgress", "ContainersNotReady",
+	"StackProcessing", "PrerequisiteNotSatisfied", "NotReadyInProgress", "ContainerCreating", "PodInitializing", "Pending",
+	"ArtifactFailed", "starting",
+}
+
+// progressing tells whether an item is on its way, or waits for another, as far as it says itself.
+func (i Item) progressing() bool { return slices.Contains(passing, i.Reason) }
+
+// ref is the item's kind and name.
+func (i Item) ref() string {
+	return strings.TrimSpace(i.Kind + " " + strings.TrimPrefix(i.Namespace+"/"+i.Name, "/"))
+}
+
 // String is the item in one line: what it is, and why it is not ready.
 func (i Item) String() string {
-	name := i.Kind
-	if i.Namespace != "" {
-		name += " " + i.Namespace + "/" + i.Name
-	} else if i.Name != "" {
-		name += " " + i.Name
-	}
 	if i.Ready {
-		return name
+		return i.ref()
 	}
-	why := i.Reason
-	if i.Message != "" {
-		why = strings.TrimPrefix(why+": "+oneLine(i.Message), ": ")
-	}
-	return strings.TrimSuffix(name, "/") + ": " + why
+	why := strings.Trim(i.Reason+": "+oneLine(i.Message), ": ")
+	return i.ref() + ": " + why
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-func list(ctx context.Context, client dynamic.Interface, layer, namespace string, filter func(*unstructured.Unstructured) bool) ([]Item, error) {
-	var items []Item
-	for _, k := range kinds {
-		objects, err := client.Resource(k.gvr).Namespace(namespace).List(ctx, metav1.ListOptions{})
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("list %s in %s: %w", k.gvr.Resource, namespace, err)
-		}
-		for i := range objects.Items {
-			o := &objects.Items[i]
-			if filter == nil || filter(o) {
-				items = append(items, item(layer, k, o))
-			}
-		}
-	}
-	return items, nil
-}
-
-func item(layer string, k kind, o *unstructured.Unstructured) Item {
-	i := Item{Layer: layer, Kind: k.name, Namespace: o.GetNamespace(), Name: o.GetName(), Runtime: o.GetAnnotations()[RuntimeAnnotation]}
-	if k.name == "Deployment" {
-		i.Ready, i.Reason, i.Message = computed(o)
-		return i
-	}
-	i.Ready, i.Reason, i.Message = ready(o)
-	if k.name == "Pod" && !i.Ready {
-		i.Ready, i.Reason, i.Message = podReason(o, i.Reason, i.Message)
-	}
-	return i
-}
-
-// ready reads the Ready condition. One that speaks of an older generation does not count.
-func ready(o *unstructured.Unstructured) (bool, string, string) {
-	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-	for _, c := range conditions {
-		condition, ok := c.(map[string]any)
-		if !ok || condition["type"] != "Ready" {
-			continue
-		}
-		reason, _ := condition["reason"].(string)
-		message, _ := condition["message"].(string)
-		observed, found, _ := unstructured.NestedInt64(condition, "observedGeneration")
-		if found && observed != o.GetGeneration() {
-			return false, "Progressing", "the latest change is not taken up yet"
-		}
-		return condition["status"] == "True", reason, message
-	}
-	return false, "Progressing", "nothing is reported yet"
-}
-
-// computed is the state as kstatus computes it.
-func computed(o *unstructured.Unstructured) (bool, string, string) {
-	result, err := status.Compute(o)
-	if err != nil {
-		return false, "Unknown", err.Error()
-	}
-	return result.Status == status.CurrentStatus, string(result.Status), result.Message
-}
-
-// podReason takes the reason of a container that waits, which tells more than that a container is not ready. A pod
-// that has completed is ready.
-func podReason(o *unstructured.Unstructured, reason, message string) (bool, string, string) {
-	if phase, _, _ := unstructured.NestedString(o.Object, "status", "phase"); phase == "Succeeded" {
-		return true, "Completed", ""
-	}
-	for _, field := range []string{"initContainerStatuses", "containerStatuses"} {
-		statuses, _, _ := unstructured.NestedSlice(o.Object, "status", field)
-		for _, s := range statuses {
-			container, _ := s.(map[string]any)
-			waiting, ok, _ := unstructured.NestedStringMap(container, "state", "waiting")
-			if ok && waiting["reason"] != "PodInitializing" {
-				return false, waiting["reason"], waiting["message"]
-			}
-		}
-	}
-	return false, reason, message
-}

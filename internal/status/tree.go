@@ -1,61 +1,255 @@
 package status
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/strata-platform/strata/platform"
 )
 
-// titles are the layers as people read them.
-var titles = []struct{ layer, title string }{
-	{LayerBootstrap, "1 bootstrap"},
-	{LayerPlatform, "2 platform"},
-	{LayerSync, "3 sync"},
-	{LayerTeam, "4 teams"},
+// note is what the tree shows of an object besides its name.
+type note struct {
+	// text stands behind the name of what is ready.
+	text string
+	// quiet is what is shown only where it is not ready; inner is shown below the item before it.
+	quiet, inner bool
+	// team is the account as which a team's commits are applied, "namespace/name"; empty for what is not a team's.
+	team string
+}
+
+// quietKinds are shown only where they are not ready.
+var quietKinds = []string{
+	"Namespace", "ClusterRole", "ServiceAccount", "RoleBinding", "TenantPolicy", "Secret", "ConfigMap", "Receiver", "Program", "PersistentVolumeClaim",
+}
+
+func (w *world) note(o *object) note {
+	n := note{quiet: slices.Contains(quietKinds, o.Kind)}
+	if team, ok := w.scope.team(o.Namespace); ok && o.Layer == LayerTeam {
+		n.team = team.Namespace() + "/" + team.ServiceAccount()
+	}
+	switch o.Kind {
+	case "GitRepository", "OCIRepository", "Bucket":
+		n.text = revision(o.text("status", "artifact", "revision"))
+	case "Kustomization":
+		n.text = revision(o.text("status", "lastAppliedRevision"))
+	case "Stack":
+		n.text = outputs(o)
+	case "Deployment", "StatefulSet", "Job":
+		n.text = pods(w.podsOf(o))
+	case "Pod":
+		n.inner = w.ownerOf(o) != nil
+		n.quiet = n.inner
+		n.text = runtimeOf(o.Runtime)
+	}
+	return n
+}
+
+// pods counts pods by how they run.
+func pods(all []*object) string {
+	var parts []string
+	count := map[string]int{}
+	for _, pod := range all {
+		count[pod.Runtime]++
+	}
+	for _, runtime := range sorted(count) {
+		plural := "pods"
+		if count[runtime] == 1 {
+			plural = "pod"
+		}
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s %s", count[runtime], plural, runtimeOf(runtime))))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func runtimeOf(runtime string) string {
+	if runtime == "" {
+		return ""
+	}
+	return "(" + runtime + ")"
+}
+
+// outputs are a Stack's outputs, which hold no secret.
+func outputs(o *object) string {
+	if o.content == nil {
+		return ""
+	}
+	all, _, _ := unstructured.NestedMap(o.content.Object, "status", "outputs")
+	var parts []string
+	for _, name := range sorted(all) {
+		value := fmt.Sprint(all[name])
+		if _, simple := all[name].(string); !simple {
+			if raw, err := json.Marshal(all[name]); err == nil {
+				value = string(raw)
+			}
+		}
+		parts = append(parts, name+"="+value)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Style says how to print a report.
+type Style struct {
+	// Width is where lines are cut; 0 means nowhere.
+	Width int
+	// Color tells what is ready from what is not, for a terminal.
+	Color bool
+}
+
+const (
+	green, red, dim, plain = "\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
+	// kindWidth and nameWidth are those of the tree's columns.
+	kindWidth, nameWidth = 15, 42
+	// mostCauses is how many are shown besides the root cause.
+	mostCauses = 4
+)
+
+type printer struct {
+	w     io.Writer
+	style Style
+}
+
+// line prints a line that has a part in a color.
+func (p printer) line(before, color, colored, after string) {
+	if p.style.Width > 0 {
+		left := p.style.Width - utf8.RuneCountInString(before)
+		colored = cut(colored, left)
+		after = cut(after, left-utf8.RuneCountInString(colored))
+	}
+	if p.style.Color && color != "" {
+		colored = color + colored + plain
+	}
+	fmt.Fprintln(p.w, strings.TrimRight(before+colored+after, " "))
+}
+
+func cut(s string, width int) string {
+	runes := []rune(s)
+	if len(runes) <= width {
+		return s
+	}
+	if width < 1 {
+		return ""
+	}
+	return string(runes[:width-1]) + "…"
 }
 
 // Print writes the report as a tree, and the root cause below it.
-func (r Report) Print(w io.Writer) {
-	for _, t := range titles {
-		var items []Item
-		for _, i := range r.Items {
-			if i.Layer == t.layer {
-				items = append(items, i)
-			}
-		}
-		if len(items) == 0 {
-			continue
-		}
-		fmt.Fprintln(w, t.title)
-		for n, i := range items {
-			branch := "├─"
-			if n == len(items)-1 {
-				branch = "└─"
-			}
-			fmt.Fprintf(w, "%s %s\n", branch, i.line())
+func (r Report) Print(w io.Writer, style Style) {
+	p := printer{w, style}
+	for _, b := range r.branches() {
+		p.line("", "", b.title, "")
+		for n, i := range b.items {
+			p.item(r.Items[i], r.notes[i], n == len(b.items)-1)
 		}
 	}
-	if cause, ok := r.RootCause(); ok {
-		fmt.Fprintf(w, "\nnot ready: %s\n", cause)
+	p.line("", "", "", "")
+	if r.Ready {
+		p.line("", green, "everything is ready", "")
 		return
 	}
-	fmt.Fprintln(w, "\neverything is ready")
+	for n, c := range r.causes {
+		if n > mostCauses {
+			p.line("     also: ", "", fmt.Sprintf("%d more of their own; `-o json` has all", len(r.causes)-n), "")
+			break
+		}
+		if n == 0 {
+			// The one line that people search for is whole, however wide it is.
+			p.style.Width = 0
+			p.line("", red, "not ready: ", r.Items[c.item].cause())
+			p.style.Width = style.Width
+		} else {
+			p.line("     also: ", "", r.Items[c.item].cause(), "")
+		}
+		if len(c.explains) > 0 {
+			p.line("  hence: ", "", r.list(c.explains), "")
+		}
+	}
 }
 
-func (i Item) line() string {
-	mark := "✓"
+// list names items, the first of them where they are many.
+func (r Report) list(items []int) string {
+	const most = 4
+	var names []string
+	for _, i := range items[:min(most, len(items))] {
+		names = append(names, r.Items[i].ref())
+	}
+	if more := len(items) - most; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// cause is an item that is a cause, in one line: with the layer that it is of.
+func (i Item) cause() string {
+	if i.Layer == LayerTeam {
+		return i.String()
+	}
+	return strings.Replace(i.String(), i.ref(), i.ref()+" (layer "+i.Layer+")", 1)
+}
+
+// branch is a part of the tree: a layer, or one team of the topmost.
+type branch struct {
+	title string
+	items []int
+}
+
+func (r Report) branches() []branch {
+	var all []branch
+	for i, item := range r.Items {
+		n := r.notes[i]
+		if item.Ready && n.quiet {
+			continue
+		}
+		title := r.title(item, n)
+		if len(all) == 0 || all[len(all)-1].title != title {
+			all = append(all, branch{title: title})
+		}
+		b := &all[len(all)-1]
+		b.items = append(b.items, i)
+	}
+	return all
+}
+
+func (r Report) title(i Item, n note) string {
+	switch i.Layer {
+	case LayerBootstrap:
+		return strings.TrimSuffix("1 bootstrap  as "+r.Engineer, "  as ")
+	case LayerPlatform:
+		return "2 platform   as the cluster's administrator"
+	case LayerSync:
+		return "3 sync       as " + platform.PlatformNamespace + "/" + platform.PlatformAccount
+	}
+	name := strings.TrimPrefix(i.Namespace, "team-")
+	return fmt.Sprintf("4 %-10s as %s", name, cmp.Or(n.team, i.Namespace))
+}
+
+func (p printer) item(i Item, n note, last bool) {
+	branch, mark, color := "├─ ", "✓", green
+	if last {
+		branch = "└─ "
+	}
+	if n.inner {
+		branch = "│    "
+	}
 	if !i.Ready {
-		mark = "✗"
+		mark, color = "✗", red
 	}
-	name := strings.TrimPrefix(i.Namespace+"/"+i.Name, "/")
-	line := fmt.Sprintf("%s %-15s %s", mark, i.Kind, name)
-	if i.Runtime != "" {
-		line += "  (" + i.Runtime + ")"
-	}
+	name, width := strings.TrimPrefix(i.Namespace+"/"+i.Name, "/"), nameWidth
+	said := n.text
 	if !i.Ready {
-		line += "  " + i.Reason
-	} else if i.Layer == LayerBootstrap && i.Message != "" {
-		line += "  " + i.Message
+		said = strings.Trim(i.Reason+": "+oneLine(i.Message), ": ")
+	} else if n.text == "" && i.Layer == LayerBootstrap {
+		said = i.Message
 	}
-	return line
+	if n.inner {
+		width -= utf8.RuneCountInString(branch) - utf8.RuneCountInString("├─ ")
+	}
+	width -= max(0, len(i.Kind)-kindWidth)
+	p.line(branch, color, mark, fmt.Sprintf(" %-*s %-*s  %s", kindWidth, i.Kind, width, name, said))
 }

@@ -1,0 +1,209 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/strata-platform/strata/bootstrap"
+)
+
+// explanation says of a cause why, who can mend it, and how.
+type explanation struct {
+	// cause is what it is for, and example how it reads, for the documentation.
+	cause string
+	// explain returns why, and what to do; why is empty where it does not apply. who may mend it is empty for the owner
+	// of the object's namespace.
+	explain func(w *world, o *object) (why, who, what string)
+}
+
+// explanations are tried in this order.
+func explanations() []explanation {
+	return slices.Concat([]explanation{
+		{"something is being deleted", func(_ *world, o *object) (string, string, string) {
+			if o.Reason != reasonTerminating {
+				return "", "", ""
+			}
+			return o.Message, "", "wait for it; a finalizer that keeps it is in metadata.finalizers"
+		}},
+		{"what layer 2 makes is not there, or not whole", func(w *world, o *object) (string, string, string) {
+			switch {
+			case o.Layer != LayerPlatform && !(o.ofHop() && slices.Contains(w.scope.required(), o.key())) || w.applier(o) != nil:
+				return "", "", ""
+			case o.Reason == reasonMissing:
+				return "layer 2 makes it and it is not there", platformTeam, "run " + w.scope.command("up")
+			case o.Reason == reasonIncomplete:
+				return o.Message + ", which layer 2 puts there", platformTeam, "run " + w.scope.command("up")
+			}
+			return "", "", ""
+		}},
+		{"a team's Google account lacks what layer 1 gives it", func(w *world, o *object) (string, string, string) {
+			if o.Kind != "GoogleRole" {
+				return "", "", ""
+			}
+			return o.Message, platformTeam, "run " + w.scope.command("up")
+		}},
+		{"a source or sync is suspended", func(w *world, o *object) (string, string, string) {
+			if o.Reason != reasonSuspended {
+				return "", "", ""
+			}
+			return "it is suspended, as `strata down` does before it deletes: nothing that is pushed is applied", platformTeam,
+				"run " + w.scope.command("down") + " to go on with that, or " + w.scope.command("up") + " to keep the platform"
+		}},
+		{"no pod of a part of the platform is wanted", func(_ *world, o *object) (string, string, string) {
+			if o.Reason != reasonScaledDown {
+				return "", "", ""
+			}
+			return "somebody has scaled it to 0, so that nothing runs it", platformTeam,
+				fmt.Sprintf("run `kubectl --kubeconfig \"$(strata kubeconfig)\" -n %s scale deployment %s --replicas=1`", o.Namespace, o.Name)
+		}},
+		{"what a Stack made is gone", func(w *world, o *object) (string, string, string) {
+			if o.Reason != reasonMissing || o.Kind != "Secret" && o.Kind != "ConfigMap" {
+				return "", "", ""
+			}
+			if stack := w.makerOf(o.Kind, o.Namespace, o.Name); stack != nil {
+				return stack.ref() + " makes it and is ready, so that it was deleted since", "",
+					"set spec.refresh: true in the Stack, and its next run makes it again"
+			}
+			return fmt.Sprintf("%s needs it, and nothing that was committed makes it", w.needing(o)), "",
+				"commit what makes it, or correct the name"
+		}},
+		{"what a sync has applied is gone", func(w *world, o *object) (string, string, string) {
+			sync := w.applier(o)
+			if o.Reason != reasonMissing || sync == nil {
+				return "", "", ""
+			}
+			who := w.scope.owner(o.Namespace)
+			return fmt.Sprintf("%s applied it and it was deleted since; it comes back within %s", sync.ref(), sync.text("spec", "interval")), who,
+				"push a commit, or wait"
+		}},
+		{"something refers to what is not there", func(w *world, o *object) (string, string, string) {
+			if o.Reason != reasonMissing {
+				return "", "", ""
+			}
+			return w.needing(o) + " needs it, and there is none", "", "commit it, or correct the name"
+		}},
+	}, syncExplanations(), stackExplanations(), workloadExplanations())
+}
+
+// needing is what refers to a missing object.
+func (w *world) needing(o *object) string {
+	var found []string
+	for _, each := range w.shown() {
+		if each.Ready || each == o || each.content == nil {
+			continue
+		}
+		for _, r := range rules() {
+			if slices.Contains(r.kinds, each.Kind) && slices.Contains(r.look(w, each), o) {
+				found = append(found, each.ref())
+				break
+			}
+		}
+	}
+	if len(found) == 0 {
+		return "the platform"
+	}
+	return found[0]
+}
+
+// explain makes the message of a cause say why, who can mend it, and how.
+func (w *world) explain(o *object) {
+	for _, e := range explanations() {
+		why, who, what := e.explain(w, o)
+		if why == "" {
+			continue
+		}
+		if who == "" {
+			who = w.scope.owner(o.home())
+		}
+		o.Message = oneLine(why)
+		if what != "" {
+			o.Message = strings.TrimRight(o.Message, ".:; ") + ": " + who + ": " + oneLine(what)
+		}
+		return
+	}
+}
+
+func stackExplanations() []explanation {
+	return []explanation{
+		{"Google Cloud denies a Stack what its layer never gave", func(w *world, o *object) (string, string, string) {
+			permission := deniedPermission(o)
+			if o.Kind != "Stack" || permission == "" {
+				return "", "", ""
+			}
+			return fmt.Sprintf("%s: the team's Google account does not have %s and is not meant to (role %s)", o.Message, permission, bootstrap.TenantRole), "",
+				"take it out of the Program, or ask " + w.contact(o.Namespace)
+		}},
+		{"a Stack waits for its first or its next run", func(_ *world, o *object) (string, string, string) {
+			if o.Kind != "Stack" || o.Reason != "StackProcessing" && o.Reason != reasonProgressing {
+				return "", "", ""
+			}
+			return or(o.Message, "it runs"), "", ""
+		}},
+		{"a Stack or Program fails by itself", func(w *world, o *object) (string, string, string) {
+			if o.Kind != "Stack" && o.Kind != "Program" {
+				return "", "", ""
+			}
+			if strings.Contains(o.Message, "ask "+w.contact(o.Namespace)) {
+				return o.Message, "", "correct it and push"
+			}
+			return o.Message, "", "correct the Program or the Stack and push"
+		}},
+	}
+}
+
+// contact is whom a team is told to ask.
+func (w *world) contact(namespace string) string {
+	for _, policy := range w.all("TenantPolicy", namespace) {
+		if contact := policy.text("spec", "contact"); contact != "" {
+			return contact
+		}
+	}
+	return platformTeam
+}
+
+func workloadExplanations() []explanation {
+	return []explanation{
+		{"a workload does not fit into the namespace's quota", func(w *world, o *object) (string, string, string) {
+			if o.Reason != reasonOverQuota {
+				return "", "", ""
+			}
+			return "its pods are refused: " + o.Message, "", "ask for less, or have " + w.contact(o.Namespace) + " raise the quota in teams.yaml"
+		}},
+		{"a pod fits on no node", func(_ *world, o *object) (string, string, string) {
+			if o.Reason != "Unschedulable" {
+				return "", "", ""
+			}
+			return o.Message, "", "correct what the pod asks of a node"
+		}},
+		{"a volume is not made", func(w *world, o *object) (string, string, string) {
+			if o.Kind != "PersistentVolumeClaim" {
+				return "", "", ""
+			}
+			return o.Message, "", "correct the claim, or ask " + w.contact(o.Namespace) + " for its storage class"
+		}},
+		{"a part of the platform does not run", func(w *world, o *object) (string, string, string) {
+			if o.Layer == LayerTeam || o.Kind != "Pod" && o.Kind != "Deployment" {
+				return "", "", ""
+			}
+			name := o.Name
+			if owner := w.ownerOf(o); owner != nil {
+				name = owner.Name
+			}
+			return or(o.Message, "it is not ready"), platformTeam, "look at " + w.scope.command("logs", name)
+		}},
+		{"a pod does not start", func(_ *world, o *object) (string, string, string) {
+			if o.Kind != "Pod" || o.progressing() {
+				return "", "", ""
+			}
+			return o.Message, "", "correct the Deployment that it is of"
+		}},
+	}
+}
+
+func or(text, instead string) string {
+	if text == "" {
+		return instead
+	}
+	return text
+}

@@ -1,0 +1,180 @@
+package status
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// RuntimeAnnotation says of a pod how the local node runs it.
+const RuntimeAnnotation = "strata.dev/runtime"
+
+// requestedAt is the annotation by which somebody asks Flux to look again: `flux reconcile`, or a Receiver after a push.
+const requestedAt = "reconcile.fluxcd.io/requestedAt"
+
+// judge says of every object whether it is ready.
+func (w *world) judge() {
+	for _, o := range w.objects {
+		if o.content == nil {
+			continue
+		}
+		o.Ready, o.Reason, o.Message = w.state(o)
+		o.Message = oneLine(o.Message)
+		if o.content.GetDeletionTimestamp() != nil {
+			o.Ready, o.Reason = false, reasonTerminating
+			o.Message = strings.TrimSuffix("it is being deleted: "+o.Message, ": ")
+		}
+	}
+	// What is ready may be so for an old state of what it comes from.
+	for _, o := range w.objects {
+		if o.Ready && o.content != nil {
+			if behind := w.behind(o); behind != "" {
+				o.Ready, o.Reason, o.Message = false, reasonProgressing, behind
+			}
+		}
+	}
+}
+
+func (w *world) state(o *object) (bool, string, string) {
+	switch o.Kind {
+	case "GitRepository", "OCIRepository", "Bucket", "Kustomization", "Receiver":
+		if suspended, _, _ := unstructured.NestedBool(o.content.Object, "spec", "suspend"); suspended {
+			return false, reasonSuspended, ""
+		}
+		return w.fluxState(o)
+	case "Stack":
+		return w.stackState(o)
+	case "Program":
+		// Upstream's operator says nothing of a Program.
+		if len(o.members("status", "conditions")) == 0 {
+			return true, "", ""
+		}
+		return ready(o.content)
+	case "Deployment", "StatefulSet", "Job", "PersistentVolumeClaim":
+		if wanted, found, _ := unstructured.NestedInt64(o.content.Object, "spec", "replicas"); found && wanted == 0 && o.Kind == "Deployment" && o.Layer != LayerTeam {
+			return false, reasonScaledDown, ""
+		}
+		if why := overQuota(o); why != "" {
+			return false, reasonOverQuota, why
+		}
+		ok, reason, message := computed(o.content)
+		if !ok && o.Kind == "PersistentVolumeClaim" {
+			reason, message = w.warned(o, reason, message)
+		}
+		return ok, reason, message
+	case "Pod":
+		return podState(o)
+	case "Namespace":
+		return o.text("status", "phase") != "Terminating", "", ""
+	}
+	return true, "", ""
+}
+
+// ready reads the Ready condition. One that speaks of an older generation does not count.
+func ready(o *unstructured.Unstructured) (bool, string, string) {
+	c := condition(o, "Ready")
+	if c == nil {
+		return false, reasonProgressing, "nothing is reported yet"
+	}
+	observed, found, _ := unstructured.NestedInt64(c, "observedGeneration")
+	if found && observed != o.GetGeneration() {
+		return false, reasonProgressing, "the latest change is not taken up yet"
+	}
+	return c["status"] == "True", at(c, "reason"), at(c, "message")
+}
+
+func condition(o *unstructured.Unstructured, kind string) map[string]any {
+	if o == nil {
+		return nil
+	}
+	all := maps2(unstructured.NestedSlice(o.Object, "status", "conditions"))
+	i := slices.IndexFunc(all, func(c map[string]any) bool { return c["type"] == kind })
+	if i < 0 {
+		return nil
+	}
+	return all[i]
+}
+
+// fluxState is the Ready condition of Flux's, which between two tries says only that it tries again: then the latest
+// warning says why.
+func (w *world) fluxState(o *object) (bool, string, string) {
+	ok, reason, message := ready(o.content)
+	again := at(condition(o.content, "Reconciling"), "reason") == "ProgressingWithRetry"
+	if !ok && reason == reasonProgressing && again {
+		reason, message = w.warned(o, reason, message)
+	}
+	return ok, reason, message
+}
+
+// warned is the latest warning about an object, which says more than what it says itself; that where there is none.
+func (w *world) warned(o *object, reason, message string) (string, string) {
+	if w.events != nil {
+		if warned, of := w.events(o); of != "" {
+			return warned, of
+		}
+	}
+	return reason, message
+}
+
+// behind says what an object that is ready has not taken up yet, empty where there is nothing.
+func (w *world) behind(o *object) string {
+	if at := o.content.GetAnnotations()[requestedAt]; at != "" && (o.Kind == "Kustomization" || slices.Contains(sourceKinds, o.Kind)) {
+		if o.text("status", "lastHandledReconcileAt") != at {
+			return "it was asked to look again and has not yet"
+		}
+	}
+	switch o.Kind {
+	case "GitRepository":
+		if head := w.scope.Heads[o.Namespace+"/"+o.Name]; head != "" && head != o.text("status", "artifact", "revision") {
+			return "the latest commit, " + revision(head) + ", is not fetched yet"
+		}
+	case "Kustomization":
+		if source := w.sourceOf(o); source != nil && source.content != nil {
+			if newest := source.text("status", "artifact", "revision"); newest != "" && newest != o.text("status", "lastAppliedRevision") {
+				return "the latest commit, " + revision(newest) + ", is not applied yet"
+			}
+		}
+	case "Stack":
+		return w.stackBehind(o)
+	}
+	return ""
+}
+
+// computed is the state as kstatus computes it.
+func computed(o *unstructured.Unstructured) (bool, string, string) {
+	result, err := status.Compute(o)
+	if err != nil {
+		return false, "Unknown", err.Error()
+	}
+	return result.Status == status.CurrentStatus, string(result.Status), result.Message
+}
+
+// revision is a revision as people read it: a commit's first characters suffice.
+func revision(full string) string {
+	branch, commit, found := strings.Cut(full, "@")
+	if !found {
+		branch, commit = "", full
+	}
+	_, sum, found := strings.Cut(commit, ":")
+	if !found {
+		sum = commit
+	}
+	const shortest = 8
+	if len(sum) > shortest {
+		sum = sum[:shortest]
+	}
+	return strings.Trim(branch+"@"+sum, "@")
+}
+
+// kindOf is the kind of objects that a Group and kind in an inventory stand for, empty for one that is not looked at.
+func kindOf(group schema.GroupKind) string {
+	for _, k := range kinds {
+		if k.name == group.Kind && k.gvr.Group == group.Group {
+			return k.name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,195 @@
+package status
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/strata-platform/strata/bootstrap"
+	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/platform"
+)
+
+func stackRules() []rule {
+	stack := []string{"Stack"}
+	return []rule{
+		{stack, "the operator runs Stacks, by its rights in the namespace", func(w *world, o *object) []*object {
+			return []*object{w.operator(), w.need("RoleBinding", o.Namespace, "strata-operator")}
+		}},
+		{stack, "a Stack reads Secrets and ConfigMaps", readBy},
+		{stack, "a Stack runs a Program, or what a source holds", programOf},
+		{stack, "a Stack waits for those of its prerequisites", func(w *world, o *object) []*object {
+			var list []*object
+			for _, p := range o.members("spec", "prerequisites") {
+				list = append(list, w.need("Stack", o.Namespace, at(p, "name")))
+			}
+			return list
+		}},
+		{stack, "a Stack runs as an account", func(w *world, o *object) []*object {
+			if account := o.text("spec", "serviceAccountName"); account != "" {
+				return []*object{w.need("ServiceAccount", o.Namespace, account)}
+			}
+			return nil
+		}},
+		{stack, "a Program's own objects in the cluster are made by the rights of the Stack's account", accountOf},
+		{stack, "Google Cloud lets a team do what layer 1 gave its role", googleRole},
+	}
+}
+
+func (w *world) operator() *object {
+	return w.need("Deployment", platform.OperatorNamespace, platform.OperatorAccount)
+}
+
+// stackState is a Stack's Ready condition, with the reason that tells more than that it is in progress or stalled.
+func (w *world) stackState(o *object) (bool, string, string) {
+	ok, reason, message := ready(o.content)
+	if ok {
+		return ok, reason, message
+	}
+	// While it tries again, why it failed the last time is more than that it runs.
+	if strings.Contains(message, "retry after ") {
+		if _, warned := w.warned(o, "", ""); warned != "" {
+			return false, "RetryingAfterFailure", warned
+		}
+	}
+	for _, kind := range []string{"Stalled", "Reconciling"} {
+		if c := condition(o.content, kind); c["status"] == "True" && at(c, "message") == message {
+			return false, at(c, "reason"), message
+		}
+	}
+	return ok, reason, message
+}
+
+// byGeneration is the revision of a Program as the embedded operator writes it.
+var byGeneration = regexp.MustCompile(`^(\d+)@sha256:`)
+
+// stackBehind says what a Stack has not run yet.
+func (w *world) stackBehind(o *object) string {
+	program := w.get("Program", o.Namespace, o.text("spec", "programRef", "name"))
+	match := byGeneration.FindStringSubmatch(o.text("status", "lastUpdate", "lastSuccessfulCommit"))
+	if program == nil || program.content == nil || match == nil {
+		return ""
+	}
+	if match[1] != strconv.FormatInt(program.content.GetGeneration(), 10) {
+		return "the latest change of Program " + program.Name + " is not taken up yet"
+	}
+	return ""
+}
+
+// readBy are the Secrets and ConfigMaps that a Stack refers to.
+func readBy(w *world, o *object) []*object {
+	var list []*object
+	add := func(kind, name string) {
+		if name != "" {
+			list = append(list, w.need(kind, o.Namespace, name))
+		}
+	}
+	refs := func(field string) {
+		if o.content == nil {
+			return
+		}
+		all, _, _ := unstructured.NestedMap(o.content.Object, "spec", field)
+		for _, name := range sorted(all) {
+			ref, ok := all[name].(map[string]any)
+			if !ok {
+				continue
+			}
+			add("Secret", at(ref, "secret", "name"))
+			add("ConfigMap", at(ref, "configMap", "name"))
+			if field == "configRef" {
+				add("ConfigMap", at(ref, "name"))
+			}
+		}
+	}
+	for _, field := range []string{"envRefs", "secretsRef", "configRef"} {
+		refs(field)
+	}
+	for _, name := range o.names("spec", "envSecrets") {
+		add("Secret", name)
+	}
+	for _, name := range o.names("spec", "envs") {
+		add("ConfigMap", name)
+	}
+	add("Secret", o.text("spec", "gitAuthSecret"))
+	lacking(w, o)
+	return list
+}
+
+// noKey is how the operator says that a Secret or ConfigMap lacks a key.
+var noKey = regexp.MustCompile(`(Secret|ConfigMap) ([^/ ]+)/(\S+) has no key "([^"]+)"`)
+
+// lacking notes that a team's context, which layer 2 made, is not whole.
+func lacking(w *world, o *object) {
+	match := noKey.FindStringSubmatch(o.Message)
+	if match == nil || match[3] != handoff.TenantName {
+		return
+	}
+	context := w.need(match[1], match[2], match[3])
+	if context.Ready {
+		context.Ready, context.Reason, context.Message = false, reasonIncomplete, "it has no key "+match[4]
+	}
+}
+
+func (o *object) names(path ...string) []string {
+	if o.content == nil {
+		return nil
+	}
+	list, _, _ := unstructured.NestedStringSlice(o.content.Object, path...)
+	return list
+}
+
+// programOf is what a Stack runs.
+func programOf(w *world, o *object) []*object {
+	if name := o.text("spec", "programRef", "name"); name != "" {
+		return []*object{w.need("Program", o.Namespace, name)}
+	}
+	if name := o.text("spec", "fluxSource", "sourceRef", "name"); name != "" {
+		return []*object{w.need(o.text("spec", "fluxSource", "sourceRef", "kind"), o.Namespace, name)}
+	}
+	return nil
+}
+
+// denied is how Google Cloud, and its emulator, refuse something for want of a permission.
+var denied = regexp.MustCompile(`(?:Permission '|does not have |required permission ["']?)([a-z]+\.[a-zA-Z]+\.[a-zA-Z]+)`)
+
+// deniedPermission is the permission for want of which Google Cloud refused a Stack.
+func deniedPermission(o *object) string {
+	if match := denied.FindStringSubmatch(o.Message); match != nil {
+		return match[1]
+	}
+	return ""
+}
+
+// googleRole is the role that layer 1 gives to every team's Google account, where a permission that is in it was denied.
+func googleRole(w *world, o *object) []*object {
+	permission := deniedPermission(o)
+	team, ok := w.scope.team(o.Namespace)
+	if !ok || !slices.Contains(bootstrap.TenantPermissions(), permission) {
+		return nil
+	}
+	role := w.need("GoogleRole", "", team.GoogleAccountID()+"/"+bootstrap.TenantRole)
+	role.Layer, role.Reason = LayerBootstrap, reasonDenied
+	role.Message = "the Google account of team " + team.Name + " lacks " + permission + ", which is in the role"
+	return []*object{role}
+}
+
+// makerOf is the Stack whose Program makes a Secret or ConfigMap, nil where none does.
+func (w *world) makerOf(kind, namespace, name string) *object {
+	for _, stack := range w.all("Stack", namespace) {
+		program := w.get("Program", namespace, stack.text("spec", "programRef", "name"))
+		if program == nil || program.content == nil {
+			continue
+		}
+		resources, _, _ := unstructured.NestedMap(program.content.Object, "program", "resources")
+		for _, each := range resources {
+			r, ok := each.(map[string]any)
+			if ok && strings.HasSuffix(at(r, "type"), ":"+kind) && at(r, "properties", "metadata", "name") == name {
+				return stack
+			}
+		}
+	}
+	return nil
+}

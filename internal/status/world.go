@@ -1,0 +1,234 @@
+package status
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/strata-platform/strata/components/hop"
+)
+
+// kind is a kind of object that is looked at. The order of kinds is that in which a namespace's objects are shown.
+type kind struct {
+	name string
+	gvr  schema.GroupVersionResource
+	// nameOnly: only the metadata is read, because nothing else is needed or because it is secret.
+	nameOnly bool
+}
+
+var kinds = []kind{
+	{"Namespace", schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, false},
+	{"ClusterRole", schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}, true},
+	{"ClusterRoleBinding", schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}, true},
+	{"ServiceAccount", schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}, true},
+	{"RoleBinding", schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"}, true},
+	{hop.PolicyKind, schema.GroupVersionResource{Group: hop.PolicyGroup, Version: hop.PolicyVersion, Resource: hop.PolicyPlural}, false},
+	{"Secret", schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, true},
+	{"ConfigMap", schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, true},
+	{"Receiver", schema.GroupVersionResource{Group: "notification.toolkit.fluxcd.io", Version: "v1", Resource: "receivers"}, false},
+	{"GitRepository", schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"}, false},
+	{"OCIRepository", schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "ocirepositories"}, false},
+	{"Bucket", schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "buckets"}, false},
+	{"Kustomization", schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}, false},
+	{"Program", schema.GroupVersionResource{Group: "pulumi.com", Version: "v1", Resource: "programs"}, false},
+	{"Stack", schema.GroupVersionResource{Group: "pulumi.com", Version: "v1", Resource: "stacks"}, false},
+	{"PersistentVolumeClaim", schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}, false},
+	{"Deployment", schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, false},
+	{"StatefulSet", schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}, false},
+	{"ReplicaSet", schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}, true},
+	{"Job", schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}, false},
+	{"Pod", schema.GroupVersionResource{Version: "v1", Resource: "pods"}, false},
+}
+
+// sourceKinds are the kinds that source-controller fetches.
+var sourceKinds = []string{"GitRepository", "OCIRepository", "Bucket"}
+
+// key names an object.
+type key struct{ kind, namespace, name string }
+
+// object is what is known of an object. content is nil where there is no such object.
+type object struct {
+	Item
+	content *unstructured.Unstructured
+}
+
+func (o *object) key() key { return key{o.Kind, o.Namespace, o.Name} }
+
+// world is what was found of a platform, and what should be there and is not.
+type world struct {
+	scope   Scope
+	objects map[key]*object
+	// served are the kinds that the API server knows.
+	served map[string]bool
+	// events returns the message of the latest warning about an object, empty where there is none.
+	events func(o *object) (reason, message string)
+}
+
+// look lists everything. A kind that the cluster does not know yet has no objects.
+func look(ctx context.Context, config *rest.Config, scope Scope) (*world, error) {
+	full, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("look at the cluster: %w", err)
+	}
+	names, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("look at the cluster: %w", err)
+	}
+	found := make([][]*unstructured.Unstructured, len(kinds))
+	errs := make([]error, len(kinds))
+	var all sync.WaitGroup
+	for i, k := range kinds {
+		all.Go(func() { found[i], errs[i] = list(ctx, full, names, k) })
+	}
+	all.Wait()
+	w := &world{scope: scope, objects: map[key]*object{}, served: map[string]bool{}}
+	w.events = func(o *object) (string, string) { return lastWarning(ctx, full, o) }
+	for i, k := range kinds {
+		if apierrors.IsNotFound(errs[i]) {
+			continue
+		}
+		if errs[i] != nil {
+			return nil, fmt.Errorf("list %s: %w", k.gvr.Resource, errs[i])
+		}
+		w.served[k.name] = true
+		for _, content := range found[i] {
+			w.add(k.name, content)
+		}
+	}
+	return w, nil
+}
+
+func list(ctx context.Context, full dynamic.Interface, names metadata.Interface, k kind) ([]*unstructured.Unstructured, error) {
+	var found []*unstructured.Unstructured
+	if k.nameOnly {
+		all, err := names.Resource(k.gvr).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range all.Items {
+			content := &unstructured.Unstructured{}
+			content.SetNamespace(o.Namespace)
+			content.SetName(o.Name)
+			content.SetLabels(o.Labels)
+			content.SetOwnerReferences(o.OwnerReferences)
+			content.SetDeletionTimestamp(o.DeletionTimestamp)
+			found = append(found, content)
+		}
+		return found, nil
+	}
+	all, err := full.Resource(k.gvr).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range all.Items {
+		found = append(found, &all.Items[i])
+	}
+	return found, nil
+}
+
+// lastWarning is the latest warning about an object among its namespace's events.
+func lastWarning(ctx context.Context, client dynamic.Interface, o *object) (reason, message string) {
+	events, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"}).Namespace(o.Namespace).List(ctx,
+		metav1.ListOptions{FieldSelector: "type=Warning,involvedObject.kind=" + o.Kind + ",involvedObject.name=" + o.Name})
+	if err != nil {
+		return "", ""
+	}
+	latest := ""
+	for _, e := range events.Items {
+		at := text(&e, "lastTimestamp")
+		if at == "" {
+			at = text(&e, "eventTime")
+		}
+		if at >= latest {
+			latest, reason, message = at, text(&e, "reason"), text(&e, "message")
+		}
+	}
+	return reason, message
+}
+
+func (w *world) add(kind string, content *unstructured.Unstructured) *object {
+	o := &object{content: content, Item: Item{
+		Kind: kind, Namespace: content.GetNamespace(), Name: content.GetName(), Runtime: content.GetAnnotations()[RuntimeAnnotation],
+	}}
+	if kind == "Namespace" {
+		o.Layer = LayerPlatform
+	}
+	o.Layer = w.scope.layer(o.key())
+	w.objects[o.key()] = o
+	return o
+}
+
+// get returns an object, nil where there is none.
+func (w *world) get(kind, namespace, name string) *object {
+	return w.objects[key{kind, namespace, name}]
+}
+
+// need returns an object; where there is none, one that is missing.
+func (w *world) need(kind, namespace, name string) *object {
+	if o := w.get(kind, namespace, name); o != nil {
+		return o
+	}
+	k := key{kind, namespace, name}
+	o := &object{Item: Item{
+		Layer: w.scope.layer(k), Kind: kind, Namespace: namespace, Name: name, Reason: reasonMissing, Message: "there is none",
+	}}
+	w.objects[k] = o
+	return o
+}
+
+// all returns the objects of a kind in a namespace, by name.
+func (w *world) all(kind, namespace string) []*object {
+	var found []*object
+	for _, k := range slices.SortedFunc(maps.Keys(w.objects), func(a, b key) int { return strings.Compare(a.name, b.name) }) {
+		if k.kind == kind && k.namespace == namespace {
+			found = append(found, w.objects[k])
+		}
+	}
+	return found
+}
+
+// text is a field's text, empty where it has none.
+func text(u *unstructured.Unstructured, path ...string) string {
+	if u == nil {
+		return ""
+	}
+	s, _, _ := unstructured.NestedString(u.Object, path...)
+	return s
+}
+
+func (o *object) text(path ...string) string { return text(o.content, path...) }
+
+// members are the objects in a list of an object's.
+func (o *object) members(path ...string) []map[string]any {
+	if o.content == nil {
+		return nil
+	}
+	return maps2(unstructured.NestedSlice(o.content.Object, path...))
+}
+
+func maps2(list []any, _ bool, _ error) []map[string]any {
+	var found []map[string]any
+	for _, each := range list {
+		if m, ok := each.(map[string]any); ok {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// at is a text within nested maps, empty where there is none.
+func at(m map[string]any, path ...string) string {
+	s, _, _ := unstructured.NestedString(m, path...)
+	return s
+}
