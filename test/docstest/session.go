@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -22,6 +23,7 @@ type Session struct {
 	input  io.Writer
 	output *bufio.Reader
 	ran    int
+	end    func()
 }
 
 // NewSession starts a shell in a folder. environment is all that it has of variables. The shell ends with the test; what it
@@ -44,13 +46,17 @@ func NewSession(t testing.TB, dir string, environment []string) *Session {
 		t.Fatal(err)
 	}
 	writer.Close()
-	t.Cleanup(func() {
+	end := sync.OnceFunc(func() {
 		input.Close()
 		_ = command.Wait() // with the exit code of its last command
 		reader.Close()
 	})
-	return &Session{dir: t.TempDir(), input: input, output: bufio.NewReader(reader)}
+	t.Cleanup(end)
+	return &Session{dir: t.TempDir(), input: input, output: bufio.NewReader(reader), end: end}
 }
+
+// End ends the shell.
+func (s *Session) End() { s.end() }
 
 // Run runs commands and returns what they printed and the exit code of the last one. The commands have no input. An error
 // says that the shell itself has ended.

@@ -12,26 +12,32 @@ import (
 
 // clone: clone DIR — makes a clone of Strata's repository whose last commit holds what lies in the working tree, for a
 // script that changes teams.yaml or commits to it. Flux applies commits, so that changes are to be committed there.
-func clone(ts *testscript.TestScript, _ bool, args []string) {
-	dir := ts.MkAbs(args[0])
+func clone(ts *testscript.TestScript, _ bool, args []string) { ts.Check(cloneTo(ts.MkAbs(args[0]))) }
+
+func cloneTo(dir string) error {
+	var failed error
 	git := func(args ...string) string {
+		if failed != nil {
+			return ""
+		}
 		command := exec.Command("git", append([]string{"-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "safe.directory=*"}, args...)...)
 		command.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull)
 		out, err := command.Output()
 		if err != nil {
-			ts.Fatalf("git %s: %v", args, err)
+			failed = fmt.Errorf("git %s: %w", args, err)
 		}
 		return string(out)
 	}
 	git("clone", "--quiet", "--shared", root, dir)
 	changed := git("-C", root, "diff", "--name-only", "--no-renames", "-z", "HEAD") + git("-C", root, "ls-files", "--others", "--exclude-standard", "-z")
 	for name := range strings.SplitSeq(strings.TrimSuffix(changed, "\x00"), "\x00") {
-		if name != "" {
-			ts.Check(copyFile(filepath.Join(root, name), filepath.Join(dir, name)))
+		if name != "" && failed == nil {
+			failed = copyFile(filepath.Join(root, name), filepath.Join(dir, name))
 		}
 	}
 	git("-C", dir, "add", "--all")
 	git("-C", dir, "commit", "--quiet", "--allow-empty", "--message=What lies in the working tree")
+	return failed
 }
 
 // copyFile makes a file what another one is. One that is not there is removed.

@@ -91,17 +91,12 @@ func setup(env *testscript.Env) error {
 	env.Setenv("ROOT", root)
 	env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	env.Setenv("GIT_TERMINAL_PROMPT", "0")
-	cache, err := os.UserCacheDir()
+	caches, err := caches()
 	if err != nil {
 		return err
 	}
-	env.Setenv("XDG_CACHE_HOME", cache)
-	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOTOOLCHAIN"} {
-		value, err := exec.Command("go", "env", name).Output()
-		if err != nil {
-			return err
-		}
-		env.Setenv(name, string(value[:len(value)-1]))
+	for name, value := range caches {
+		env.Setenv(name, value)
 	}
 	env.Values[portsKey{}] = new(map[string]int)
 	env.Defer(func() {
@@ -113,4 +108,21 @@ func setup(env *testscript.Env) error {
 		_ = command.Run()
 	})
 	return nil
+}
+
+// caches are the variables by which Go and strata find the caches of the machine, where HOME is another.
+func caches() (map[string]string, error) {
+	folder, err := os.UserCacheDir()
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]string{"XDG_CACHE_HOME": folder}
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOFLAGS", "GOTOOLCHAIN"} {
+		value, err := exec.Command("go", "env", name).Output()
+		if err != nil {
+			return nil, err
+		}
+		found[name] = string(value[:len(value)-1])
+	}
+	return found, nil
 }

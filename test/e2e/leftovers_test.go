@@ -111,21 +111,28 @@ func nothingLeft(ts *testscript.TestScript, _ bool, _ []string) {
 	if len(ports) == 0 {
 		ts.Fatalf("the ports of %s are not known: use cloudempty before --purge", dir)
 	}
+	left := append(leftOf(ports, ts.Getenv("TMPDIR")), processesOf(ts.Getenv("WORK"))...)
+	if len(left) > 0 {
+		ts.Fatalf("there is left:\n%s", strings.Join(left, "\n"))
+	}
+}
+
+// leftOf names the ports that are still served, by what they are for, and what lies in a folder for temporary files.
+func leftOf(ports map[string]int, temporary string) []string {
 	var left []string
 	for name, port := range ports {
 		if served(port) {
 			left = append(left, fmt.Sprintf("port %d of %s is still served", port, name))
 		}
 	}
-	left = append(left, processesOf(ts.Getenv("WORK"))...)
-	files, err := os.ReadDir(ts.Getenv("TMPDIR"))
-	ts.Check(err)
+	files, err := os.ReadDir(temporary)
+	if err != nil {
+		return append(left, err.Error())
+	}
 	for _, file := range files {
 		left = append(left, "the temporary file "+file.Name())
 	}
-	if len(left) > 0 {
-		ts.Fatalf("there is left:\n%s", strings.Join(left, "\n"))
-	}
+	return left
 }
 
 // portsOf are the ports that a home.json keeps, by what they are for.

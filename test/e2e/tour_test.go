@@ -1,0 +1,195 @@
+package e2e
+
+import (
+	"context"
+	"flag"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/strata-platform/strata/test/docstest"
+)
+
+const (
+	tourPage    = "README.md"
+	tourSection = "A tour of two minutes"
+
+	// tourFolder is where the page says that the reader's clone lies.
+	tourFolder = "/home/you/strata"
+
+	// tourPatience is how long what the page shows of a status may take to come; tourSettling, how long what is to be
+	// written into the page may take.
+	tourPatience, tourSettling = 2 * time.Minute, 20 * time.Second
+)
+
+var updateTour = flag.Bool("update-tour", false, "write what the commands of the tour print into "+tourPage)
+
+// tourOutputs are what differs from one tour to the next. Everything else is compared literally.
+var tourOutputs = docstest.Outputs{
+	{Name: "TIME", Pattern: regexp.MustCompile(` *\b\d+(m\d+)?(\.\d)?s\b`)},
+	{Name: "ADDRESS", Pattern: regexp.MustCompile(`127\.\d+\.\d+\.\d+`)},
+	{Name: "PORT", Pattern: regexp.MustCompile(`:\d{4,5}\b`)},
+	{Name: "COMMIT", Pattern: regexp.MustCompile(`\b([0-9a-f]{40}|[0-9a-f]{7})\b`)},
+	{Name: "POD", Pattern: regexp.MustCompile(`-[0-9a-f]{7,10}-[a-z0-9]{5}\b`)},
+}
+
+// tourStep is a block of commands of the tour, and the block below it that shows what they print.
+type tourStep struct {
+	commands docstest.Block
+	shown    *docstest.Block
+}
+
+// looks tells whether the commands only look at what there is: what they show comes in a moment, so that a reader looks
+// again, and so does the test.
+func (s tourStep) looks() bool {
+	return strings.HasSuffix(s.commands.Text, "\nstrata status\n") || s.commands.Text == "strata status\n"
+}
+
+// tourSteps are all blocks of the tour. Only blocks of its section are run; nothing else in them is left out.
+func tourSteps(t *testing.T) []tourStep {
+	t.Helper()
+	var steps []tourStep
+	for _, block := range docstest.Blocks(t, tourPage) {
+		if block.Section != tourSection {
+			continue
+		}
+		switch {
+		case block.Language == "sh":
+			steps = append(steps, tourStep{commands: block})
+		case block.Language == "text" && len(steps) > 0 && steps[len(steps)-1].shown == nil:
+			steps[len(steps)-1].shown = &block
+		default:
+			t.Fatalf("%s:%d: a block of %q is neither commands nor what the commands above it print", tourPage, block.Line, block.Language)
+		}
+	}
+	if len(steps) == 0 {
+		t.Fatalf("%s has no section %q with commands", tourPage, tourSection)
+	}
+	return steps
+}
+
+// tourMachine is the environment of somebody who has Go, git and make, and has never used git.
+func tourMachine(t *testing.T, dir string) []string {
+	t.Helper()
+	variables, err := caches()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, folder := range map[string]string{"HOME": "home", "TMPDIR": "tmp"} {
+		variables[name] = filepath.Join(dir, folder)
+		if err := os.MkdirAll(variables[name], 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	variables["PATH"] = os.Getenv("PATH")
+	variables["GIT_CONFIG_NOSYSTEM"] = "1"
+	variables["GIT_TERMINAL_PROMPT"] = "0"
+	var environment []string
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		environment = append(environment, name+"="+variables[name])
+	}
+	return environment
+}
+
+// TestTheTour carries out the tour of the README word for word, in a clone, and compares what each command prints.
+func TestTheTour(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the toolchain")
+	}
+	steps := tourSteps(t)
+	build(t)
+	ensureTools(t)
+	dir, err := os.MkdirTemp("", "strata-tour-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository := filepath.Join(dir, "strata")
+	if err := cloneTo(repository); err != nil {
+		t.Fatal(err)
+	}
+	environment := tourMachine(t, dir)
+	t.Cleanup(func() {
+		command := exec.CommandContext(context.Background(), filepath.Join(strataDir, "strata"), "local", "stop")
+		command.Dir, command.Env = repository, environment
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Errorf("stop the platform: %v: %s", err, out)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	session := docstest.NewSession(t, repository, environment)
+	printed, ports, changed := "", map[string]int{}, map[int]string{}
+	for _, step := range steps {
+		output, same := takeStep(t, session, step, repository, printed)
+		printed += output
+		if !same && !*updateTour {
+			t.Fatalf("%s:%d: this should be printed:\n%s\nand this is:\n%s", tourPage, step.commands.Line, step.shown.Text, output)
+		}
+		if !same {
+			changed[step.shown.Line] = output
+		}
+		if kept, err := portsOf(filepath.Join(repository, ".strata", "home.json")); err == nil {
+			ports = kept
+		}
+	}
+	session.End()
+	if len(changed) > 0 {
+		writeTour(t, changed)
+	}
+	if left := append(leftOf(ports, filepath.Join(dir, "tmp")), processesOf(dir)...); len(left) > 0 {
+		t.Errorf("the tour leaves:\n%s", strings.Join(left, "\n"))
+	}
+	if _, err := os.Stat(filepath.Join(repository, ".strata")); err == nil {
+		t.Error("the tour leaves the home")
+	}
+}
+
+// takeStep runs the commands of a step and tells whether the page shows what they print. A step ends with 0, unless the
+// page says otherwise behind the fence: ```sh exits 1.
+func takeStep(t *testing.T, session *docstest.Session, step tourStep, repository, printed string) (output string, same bool) {
+	t.Helper()
+	want := 0
+	if step.commands.Name == "exits 1" {
+		want = 1
+	}
+	commands := tourOutputs.As(step.commands.Text, printed)
+	code, patience := 0, tourPatience
+	if *updateTour {
+		patience = tourSettling
+	}
+	_ = wait.PollUntilContextTimeout(t.Context(), time.Second, patience, true, func(context.Context) (bool, error) {
+		var err error
+		if output, code, err = session.Run(strings.ReplaceAll(commands, tourFolder, repository)); err != nil {
+			t.Fatalf("%s:%d: %v", tourPage, step.commands.Line, err)
+		}
+		output = strings.ReplaceAll(output, repository, tourFolder)
+		same = step.shown == nil || tourOutputs.Same(step.shown.Text, output)
+		return !step.looks() || same && code == want, nil
+	})
+	t.Logf("$ %s%s", commands, output)
+	if code != want {
+		t.Fatalf("%s:%d: the commands end with %d, want %d", tourPage, step.commands.Line, code, want)
+	}
+	return output, same
+}
+
+// writeTour puts what was printed into the page.
+func writeTour(t *testing.T, changed map[int]string) {
+	t.Helper()
+	text, err := docstest.Replace(docstest.Read(t, tourPage), changed)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(root, tourPage), []byte(text), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
