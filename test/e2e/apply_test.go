@@ -22,7 +22,7 @@ import (
 // apply: apply KUBECONFIG NAMESPACE FILE — applies the objects of a file to a namespace, by server-side apply. What is
 // refused is printed to standard error. With a ! in front RBAC or admission must refuse an object.
 func apply(ts *testscript.TestScript, neg bool, args []string) {
-	err := tryApply(args[0], args[1], ts.ReadFile(args[2]))
+	err := tryApply(ts, args)
 	if err != nil {
 		fmt.Fprintln(ts.Stderr(), err)
 	}
@@ -34,7 +34,8 @@ func refusedByKubernetes(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err)
 }
 
-func tryApply(kubeconfig, namespace, objects string) error {
+func tryApply(ts *testscript.TestScript, args []string) error {
+	kubeconfig, namespace, objects := args[0], args[1], ts.ReadFile(args[2])
 	config, err := clientcmd.BuildConfigFromFlags("", strings.TrimSpace(kubeconfig))
 	if err != nil {
 		return err

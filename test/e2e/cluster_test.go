@@ -2,10 +2,12 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -71,6 +73,41 @@ func tryApplied(ts *testscript.TestScript, args []string) error {
 	}
 	return err
 }
+
+// tryStack: stack KUBECONFIG NAMESPACE NAME REGEXP — one of a Stack's conditions matches, as "TYPE=STATUS REASON: MESSAGE".
+func tryStack(_ *testscript.TestScript, args []string) error {
+	pattern, err := regexp.Compile(args[3])
+	if err != nil {
+		return err
+	}
+	client, err := clientOf(args[0])
+	if err != nil {
+		return err
+	}
+	raw, err := client.Discovery().RESTClient().Get().AbsPath("/apis/pulumi.com/v1/namespaces/" + args[1] + "/stacks/" + args[2]).DoRaw(context.Background())
+	if err != nil {
+		return err
+	}
+	var stack struct {
+		Status struct {
+			Conditions []metav1.Condition `json:"conditions"`
+		} `json:"status"`
+	}
+	if err := json.Unmarshal(raw, &stack); err != nil {
+		return err
+	}
+	var conditions []string
+	for _, c := range stack.Status.Conditions {
+		conditions = append(conditions, fmt.Sprintf("%s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message))
+	}
+	if !slices.ContainsFunc(conditions, pattern.MatchString) {
+		return fmt.Errorf("Stack %s/%s: none of its conditions matches %s:\n%s", args[1], args[2], pattern, strings.Join(conditions, "\n"))
+	}
+	return nil
+}
+
+// stack is tryStack as a command of its own.
+func stack(ts *testscript.TestScript, _ bool, args []string) { ts.Check(tryStack(ts, args)) }
 
 // tryGone: gone KUBECONFIG RESOURCE — there is no object of a resource, such as stacks.pulumi.com.
 func tryGone(_ *testscript.TestScript, args []string) error {

@@ -32,8 +32,8 @@ const pollEvery = 200 * time.Millisecond
 // eventually: eventually DURATION CHECK ARGS... — tries a check until it passes.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	checks := map[string]func(*testscript.TestScript, []string) error{
-		"mysql": tryMySQL, "secret": trySecret, "read": tryRead,
-		"flux": tryFlux, "applied": tryApplied, "gone": tryGone, "nomore": tryNoMore, "says": trySays,
+		"mysql": tryMySQL, "secret": trySecret, "read": tryRead, "apply": tryApply, "stack": tryStack,
+		"flux": tryFlux, "applied": tryApplied, "gone": tryGone, "nomore": tryNoMore, "says": trySays, "absent": tryAbsent,
 	}
 	if neg || len(args) < 2 || checks[args[1]] == nil {
 		ts.Fatalf("usage: eventually DURATION CHECK ARGS, with CHECK one of %v", slices.Sorted(maps.Keys(checks)))
@@ -116,7 +116,8 @@ func trySecret(ts *testscript.TestScript, args []string) error {
 	return nil
 }
 
-// read: read KUBECONFIG PATH — gets a path of the API server, such as /api/v1/namespaces/x/secrets, and prints the answer.
+// read: read KUBECONFIG PATH [REGEXP] — gets a path of the API server, such as /api/v1/namespaces/x/secrets, and prints the
+// answer, which must hold a match.
 func read(ts *testscript.TestScript, neg bool, args []string) {
 	expect(ts, neg, tryRead(ts, args), apierrors.IsForbidden)
 }
@@ -126,11 +127,28 @@ func tryRead(ts *testscript.TestScript, args []string) error {
 	if err != nil {
 		return err
 	}
-	raw, err := client.Discovery().RESTClient().Get().AbsPath(args[1]).DoRaw(context.Background())
-	if err == nil {
-		_, err = ts.Stdout().Write(raw)
+	raw, err := client.Discovery().RESTClient().Get().RequestURI(args[1]).DoRaw(context.Background())
+	if err != nil {
+		return err
 	}
+	if len(args) > 2 {
+		pattern, err := regexp.Compile(args[2])
+		if err != nil {
+			return err
+		}
+		if !pattern.Match(raw) {
+			return fmt.Errorf("%s does not match %s: %s", args[1], pattern, raw)
+		}
+	}
+	_, err = ts.Stdout().Write(raw)
 	return err
+}
+
+// remove: delete KUBECONFIG PATH — deletes what is at a path of the API server.
+func remove(ts *testscript.TestScript, neg bool, args []string) {
+	client, err := clientOf(args[0])
+	ts.Check(err)
+	expect(ts, neg, client.Discovery().RESTClient().Delete().RequestURI(args[1]).Do(context.Background()).Error(), apierrors.IsForbidden)
 }
 
 // trySays: says REGEXP COMMAND ARGS... — what a command prints, to standard output or standard error, holds a match,

@@ -77,8 +77,12 @@ func TestScripts(t *testing.T) {
 			"nothingleft": nothingLeft,
 			"clone":       clone,
 			"apply":       apply,
+			"delete":      remove,
+			"stack":       stack,
 			"replace":     replace,
 			"objects":     objects,
+			"account":     account,
+			"absent":      absent,
 		},
 	})
 }
