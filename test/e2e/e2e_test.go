@@ -81,8 +81,9 @@ func TestScripts(t *testing.T) {
 			"stack":       stack,
 			"replace":     replace,
 			"objects":     objects,
-			"account":     account,
 			"absent":      absent,
+			"account":     account,
+			"cross":       cross,
 		},
 	})
 }

@@ -1,0 +1,138 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/google"
+	"google.golang.org/api/iam/v1"
+
+	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/test/docstest"
+)
+
+// crossing is a platform on which the team web tries to reach what is the team shop's.
+type crossing struct {
+	home   home.Home
+	status supervisor.Status
+	// web and admin are the kubeconfigs of the team's account and of the cluster's administrator.
+	web, admin string
+	// repository is a clone of the team's repository, in which it may push.
+	repository string
+	// google is the team's Google identity.
+	google oauth2.TokenSource
+}
+
+// attempt is one thing that the team tries.
+type attempt struct {
+	// what is tried, as docs/teams.md says it, and with what.
+	what, with string
+	// try returns the refusal, of which the text must match says. Where nobody refuses says is empty.
+	try  func(*crossing) error
+	by   string
+	says string
+}
+
+// errRefused marks the errors of try that are refusals; any other is a failure of the test.
+var errRefused = errors.New("refused")
+
+// cross: cross REPOSITORY — carries out every attempt of the table. REPOSITORY is a clone of web's repository, and the
+// kubeconfig of web has been made.
+func cross(ts *testscript.TestScript, _ bool, args []string) {
+	c, err := newCrossing(ts.Getenv("STRATA_HOME"), ts.MkAbs(args[0]))
+	ts.Check(err)
+	failed := false
+	for _, a := range slices.Concat(attempts, possible) {
+		began := time.Now()
+		if err := a.carryOut(c); err != nil {
+			failed = true
+			ts.Logf("FAIL: %s (%s): %v", a.what, a.with, err)
+			continue
+		}
+		ts.Logf("%s (%s): %.1fs", a.what, a.with, time.Since(began).Seconds())
+	}
+	if failed {
+		ts.Fatalf("not every attempt ended as docs/teams.md says")
+	}
+}
+
+func (a attempt) carryOut(c *crossing) error {
+	err := a.try(c)
+	switch {
+	case a.says == "":
+		return err
+	case err == nil:
+		return errors.New("nobody refused it")
+	case !errors.Is(err, errRefused):
+		return fmt.Errorf("it was not refused, but failed: %w", err)
+	case !regexp.MustCompile(a.says).MatchString(err.Error()):
+		return fmt.Errorf("the refusal does not match %q: %w", a.says, err)
+	}
+	return nil
+}
+
+func newCrossing(dir, repository string) (*crossing, error) {
+	h, err := home.At(dir)
+	if err != nil {
+		return nil, err
+	}
+	status, err := supervisor.Connect(h).Status(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	c := &crossing{
+		home: h, status: status, repository: repository,
+		admin: h.AdminKubeconfig(), web: filepath.Join(h.Kubernetes(), "teams", "web.kubeconfig"),
+	}
+	client, err := clientOf(c.web)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := client.CoreV1().RESTClient().Get().AbsPath("/api/v1/namespaces/team-web/secrets/strata-context").DoRaw(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	var given struct{ Data map[string][]byte }
+	if err := json.Unmarshal(raw, &given); err != nil {
+		return nil, err
+	}
+	login, err := google.CredentialsFromJSONWithType(context.Background(), given.Data["GOOGLE_CREDENTIALS"], google.ServiceAccount, iam.CloudPlatformScope)
+	if err != nil {
+		return nil, err
+	}
+	c.google = login.TokenSource
+	return c, nil
+}
+
+// TestAttemptsToCrossAreDocumented keeps the tables of the page the same as those that crossing.txtar carries out.
+func TestAttemptsToCrossAreDocumented(t *testing.T) {
+	page := docstest.Read(t, "docs/teams.md")
+	for mark, table := range map[string][]attempt{"attempts": attempts, "possible": possible} {
+		want := "| what | with | refused by |\n|---|---|---|\n"
+		if mark == "possible" {
+			want = "| what | with |\n|---|---|\n"
+		}
+		for _, a := range table {
+			want += "| " + a.what + " | " + a.with + " |"
+			if mark == "attempts" {
+				want += " " + a.by + " |"
+			}
+			want += "\n"
+		}
+		_, rest, _ := strings.Cut(page, "<!-- "+mark+" -->\n")
+		if got, _, _ := strings.Cut(rest, "<!-- end of "+mark+" -->"); got != want {
+			t.Errorf("between the marks %s docs/teams.md should have\n%s", mark, want)
+		}
+	}
+}
