@@ -124,7 +124,7 @@ func (p *project) offence(root *os.Root, allowed *Allowed) error {
 		}
 		var document yaml.Node
 		if err := yaml.Unmarshal(data, &document); err != nil {
-			return fmt.Errorf("its %s is not valid: %s", file, oneLine(err.Error()))
+			return fmt.Errorf("its %s is not valid: %s", file, yamlFault(err))
 		}
 		if found := undeclarable(&document, allowed); found != nil {
 			found.file = file
@@ -159,7 +159,7 @@ func (p *project) ownPlugins(root *os.Root) error {
 	}
 	var file map[string]any
 	if err := yaml.Unmarshal(data, &file); err != nil {
-		return fmt.Errorf("its %s is not valid: %s", p.file, oneLine(err.Error()))
+		return fmt.Errorf("its %s is not valid: %s", p.file, yamlFault(err))
 	}
 	for key, value := range file {
 		switch {

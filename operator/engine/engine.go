@@ -240,7 +240,7 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	result, err := r.operate(ctx)
 	if failure := asError(err); failure != nil {
 		failure.Warnings = r.warnings
-		failure.Message = explain(failure.Message, r.Program)
+		r.explain(failure)
 	}
 	if err != nil {
 		return nil, err

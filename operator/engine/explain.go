@@ -12,8 +12,11 @@ import (
 // The language host for YAML says where in the project's file a fault is: before the fault, or after it, there with the
 // lines themselves.
 var (
-	placeBefore = regexp.MustCompile(`Pulumi\.yaml:(\d+),\d+-[\d,]+: `)
-	placeAfter  = regexp.MustCompile(` ?\(?\bon Pulumi\.yaml line (\d+)(, in \S+)?:?`)
+	placeBefore = regexp.MustCompile(`((?:Main|Pulumi)\.(?:yaml|json)):(\d+),\d+-[\d,]+: `)
+	placeAfter  = regexp.MustCompile(` ?\(?\bon ((?:Main|Pulumi)\.(?:yaml|json)) line (\d+)(?:, in \S+)?:?`)
+
+	// placeUnnamed is how it begins where the file is no YAML.
+	placeUnnamed = regexp.MustCompile(`^<nil>: yaml: ()line (\d+): `)
 
 	// excerpt matches a line of the file.
 	excerpt = regexp.MustCompile(`(?m)^\s*\d+: .*$`)
@@ -25,6 +28,7 @@ var advice = []struct {
 	advice string
 }{
 	{regexp.MustCompile("; run `pulumi config` to set"), ": set it in the Stack's config, or give it a default in the program"},
+	{regexp.MustCompile(`^validating stack config: (Stack '[^']*' is missing configuration value '[^']*')$`), "$1: set it in the Stack's config, or give it a default in the project"},
 	{regexp.MustCompile(`^could not create secrets manager for new stack: passphrase must be set .*$`), "nothing encrypts the stack's secrets: set PULUMI_CONFIG_PASSPHRASE in the Stack's envRefs, or secretsProvider"},
 	{regexp.MustCompile(`^(.*)incorrect passphrase, please set PULUMI_CONFIG_PASSPHRASE .*$`), "the stack's secrets were encrypted with another passphrase: set PULUMI_CONFIG_PASSPHRASE to the one of its first run"},
 	{regexp.MustCompile(`^performing HTTP request: (\S+ )"([^"]*)/api/[^"]*": (.*)$`), "the backend $2 does not answer ($3): check its address, and that it is reached from here"},
@@ -38,31 +42,46 @@ var advice = []struct {
 	{regexp.MustCompile(`^error reading from server: EOF$`), "a part of Pulumi ended in the middle of the run: look for a resource that is read by get and is not there, or run it again"},
 }
 
+// locate writes a fault together with where it is, in a line of a program's file. The name is empty where it is not known.
+type locate func(name string, line int, fault string) string
+
+// inProgram locates faults of a Program, whose author has not seen the file that it is written as.
+func inProgram(content []byte) locate {
+	return func(_ string, line int, fault string) string {
+		return fmt.Sprintf("%s (line %d of it as Pulumi.yaml)", below(pathOf(content, line), fault), line)
+	}
+}
+
+// below puts the path of what has a fault before it.
+func below(path, fault string) string {
+	if path == "" {
+		return fault
+	}
+	return path + ": " + fault
+}
+
 // explain makes of a message of pulumi one that says where in the program the fault is, without what only those who call
-// pulumi by hand can use, and what to do next where pulumi does not say it. The program is the content of Pulumi.yaml,
-// nil where it is not at hand.
-func explain(message string, program []byte) string {
+// pulumi by hand can use, and what to do next where pulumi does not say it.
+func explain(message string, where locate) string {
 	for _, prefix := range []string{"failed to discover package requirements: ", "an unhandled error occurred: ", "running program failed: "} {
 		message = counted.ReplaceAllString(strings.TrimPrefix(message, prefix), "")
 	}
-	line := 0
-	for _, place := range []*regexp.Regexp{placeBefore, placeAfter} {
+	name, line := "", 0
+	for _, place := range []*regexp.Regexp{placeUnnamed, placeBefore, placeAfter} {
 		if match := place.FindStringSubmatch(message); match != nil && line == 0 {
-			line, _ = strconv.Atoi(match[1])
+			name = match[1]
+			line, _ = strconv.Atoi(match[2])
 		}
 		message = place.ReplaceAllString(message, "")
 	}
-	message = strings.TrimRight(oneLine(message), "; ")
+	message = strings.TrimRight(oneLine(strings.TrimPrefix(message, "<nil>: ")), "; ")
 	for _, a := range advice {
 		message = a.fault.ReplaceAllString(message, a.advice)
 	}
 	if line == 0 {
 		return message
 	}
-	if path := pathOf(program, line); path != "" {
-		message = path + ": " + message
-	}
-	return fmt.Sprintf("%s (line %d of it as Pulumi.yaml)", message, line)
+	return where(name, line, message)
 }
 
 // pathOf returns the path of what begins in a line of a file, empty where the file is not at hand.

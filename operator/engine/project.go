@@ -122,6 +122,9 @@ func (r *run) fetch(ctx context.Context) error {
 		err = found.checkMain(root)
 	}
 	if err == nil {
+		err = found.checkProgram(root)
+	}
+	if err == nil {
 		err = r.checkAllowed(root, found)
 	}
 	if err != nil {
@@ -176,7 +179,7 @@ func readProject(root *os.Root, dir string) (*project, error) {
 		}
 		found := &project{file: file}
 		if err := yaml.Unmarshal(data, found); err != nil {
-			return nil, fmt.Errorf("its %s is not valid: %s", file, oneLine(err.Error()))
+			return nil, fmt.Errorf("its %s is not valid: %s", file, yamlFault(err))
 		}
 		return found, nil
 	}
@@ -254,6 +257,23 @@ func (p *project) checkMain(root *os.Root) error {
 	return fmt.Errorf("its %s sets main to %q, which is not among the project's files: a run reads no others; name a folder by its path from that of %s", p.file, p.Main, path.Base(p.file))
 }
 
+// checkProgram refuses a project in YAML without a file that its language host reads, which would end it.
+func (p *project) checkProgram(root *os.Root) error {
+	if p.runtime() != yamlRuntime {
+		return nil
+	}
+	dir, err := p.programFolder(root)
+	if err != nil {
+		return err
+	}
+	for _, name := range programFiles {
+		if _, err := root.Stat(filepath.FromSlash(path.Join(dir, name))); !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	return fmt.Errorf("it has no program in its folder %s: programs in YAML are in %s", dir, strings.Join(programFiles, " or "))
+}
+
 // writeSettings writes the stack's settings: those in the project's own file, if
 // it has one, and over them the request's config.
 func (r *run) writeSettings(root *os.Root) error {
@@ -266,7 +286,7 @@ func (r *run) writeSettings(root *os.Root) error {
 		return r.failure(ProjectInvalid, "its %s cannot be read: %v", file, err)
 	default:
 		if err := yaml.Unmarshal(data, &settings); err != nil {
-			return r.failure(ProjectInvalid, "its %s is not valid: %s", file, oneLine(err.Error()))
+			return r.failure(ProjectInvalid, "its %s is not valid: %s", file, yamlFault(err))
 		}
 	}
 	config, ok := settings["config"].(map[string]any)
@@ -284,7 +304,10 @@ func (r *run) writeSettings(root *os.Root) error {
 		settings = map[string]any{}
 	}
 	settings["config"] = merged
-	if data, err = yaml.Marshal(settings); err != nil {
+	if data, err = yaml.Marshal(settings); err == nil && path.Ext(file) == ".json" {
+		data, err = yaml.YAMLToJSON(data)
+	}
+	if err != nil {
 		return fmt.Errorf("write config of stack %q: %w", r.Stack, err)
 	}
 	if err := writeFile(root, file, data); err != nil {

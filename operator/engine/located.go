@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// explain makes the message of a failure one about the project's files as they are in their source: the run's folder is
+// gone when somebody reads it.
+func (r *run) explain(failure *Error) {
+	where := inProgram(r.Program)
+	if r.Source != nil || r.Dir != "" {
+		root, err := os.OpenRoot(r.files)
+		if err != nil {
+			return
+		}
+		defer root.Close()
+		where = r.inFiles(root)
+		if found := schemaFault(failure); found != nil {
+			data, _ := readFile(root, r.project.file)
+			failure.Message = place(r.project.file, lineOf(data, found.path...), found.message)
+			return
+		}
+	}
+	failure.Message = r.relative(explain(failure.Message, where))
+}
+
+// relative replaces paths in the run's folder by those in the project's source.
+func (r *run) relative(message string) string {
+	return strings.NewReplacer(r.files+"/", "", r.files, "the project", r.dir+"/", "").Replace(message)
+}
+
+// inFiles locates faults of a program in the project's files.
+func (r *run) inFiles(root *os.Root) locate {
+	return func(name string, line int, fault string) string {
+		dir, err := r.project.programFolder(root)
+		if err != nil {
+			dir = path.Dir(r.project.file)
+		}
+		names := []string{name}
+		if name == "" {
+			names = programFiles
+		}
+		for _, name := range names {
+			file := path.Join(dir, name)
+			data, err := readFile(root, file)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			return place(file, line, below(pathOf(data, line), fault))
+		}
+		return fmt.Sprintf("line %d: %s", line, fault)
+	}
+}
+
+// schemaError matches a line about a part of a project's file that is not as pulumi's schema of it says.
+var schemaError = regexp.MustCompile(`(?m)^\s*\* #/?(\S*?): (.+)$`)
+
+// atPath is a fault of what a path of keys leads to.
+type atPath struct {
+	path    []string
+	message string
+}
+
+// schemaFault finds the innermost fault of a project's file among those that pulumi lists, nil where it lists none. Those
+// around it only say that something within is not valid.
+func schemaFault(failure *Error) *atPath {
+	if !strings.HasPrefix(failure.Message, "could not validate '") {
+		return nil
+	}
+	var found *atPath
+	for _, match := range schemaError.FindAllStringSubmatch(failure.Log, -1) {
+		if strings.HasPrefix(match[2], "doesn't validate with") || strings.HasSuffix(match[2], " failed") {
+			continue
+		}
+		keys := strings.FieldsFunc(match[1], func(c rune) bool { return c == '/' })
+		if found == nil || len(keys) > len(found.path) {
+			found = &atPath{keys, below(strings.Join(keys, "."), match[2])}
+		}
+	}
+	return found
+}
+
+// yamlFault says in one line why a file is not valid, without how it is read.
+func yamlFault(err error) string {
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		return fmt.Sprintf("%s is of type %s", wrong.Field, wrong.Value)
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(oneLine(err.Error()), "error converting YAML to JSON: "), "yaml: ")
+}
