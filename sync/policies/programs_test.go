@@ -25,15 +25,17 @@ var programs = map[string]attempt{
 	"a package by its address":   {program("{packages: {random: 'https://example.com/random'}}"), `package "random" comes from https://example.com/random` + noAddress},
 	"a package of a repository":  {program("{packages: {random: 'github.com/example/random@v1'}}"), `package "random" comes from github.com/example/random@v1` + noAddress},
 	"a package of a folder":      {program("{packages: {random: ./random}}"), `package "random" comes from ./random` + noAddress},
-	"a stack read in a variable": {program("{variables: {x: {fn::stackReference: [bootstrap, kubeconfig]}}}"), "a value has fn::stackreference in it" + noCalls},
+	"a stack read in a variable": {program("{variables: {x: {fn::stackReference: [bootstrap, kubeconfig]}}}"), "a value has fn::stackReference in it" + noCalls},
 	"the same, deep and in capitals": {program("{outputs: {x: {a: [{b: {Fn::StackReference: [bootstrap, kubeconfig]}}]}}}"),
-		"a value has fn::stackreference in it" + noCalls},
+		"a value has fn::stackReference in it" + noCalls},
+	"the same, with the sign for Kelvin": {program("{variables: {x: {\"fn::stac\u212Areference\": [bootstrap, kubeconfig]}}}"),
+		"a value has fn::stackReference in it" + noCalls},
 	"a function of the engine": {program("{variables: {x: {fn::invoke: {function: 'pulumi:pulumi:readStackOutputs', arguments: {name: bootstrap}}}}}"),
 		"a value has pulumi:pulumi: in it" + noCalls},
 	"a function of the engine, short": {program("{resources: {a: {type: 'random:RandomPet', properties: {x: {fn::pulumi:readStackOutputs: {name: bootstrap}}}}}}"),
 		"a value has fn::pulumi: in it" + noCalls},
 	"a plugin from elsewhere": {program("{variables: {x: {fn::invoke: {function: 'random:x:y', options: {pluginDownloadURL: 'https://example.com'}}}}}"),
-		"a value has plugindownloadurl in it" + noCalls},
+		"a value has pluginDownloadURL in it" + noCalls},
 }
 
 const (
