@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,16 +18,26 @@ func newUp(io streams) *cobra.Command {
 		Long: `Run every layer in order, then wait until Flux and the Stacks are ready.
 
 On the target local it
-  1. builds what is missing of the toolchain (about 20 minutes the first time, cached from then on)
-  2. starts the emulated Google Cloud and the Git server
-  3. makes the repositories: fleet, platform (this clone), and one for each team
-  4. runs layer 1, bootstrap: cluster, database instance, an identity for each team
-  5. runs layer 2, platform: Flux, the platform account, a hop for each team
-  6. waits for layers 3 and 4: the operator, and the teams' Stacks
+  1. checks that this machine has what is needed, as strata doctor does
+  2. builds what is missing of the toolchain (about 20 minutes the first time, cached from then on)
+  3. starts the emulated Google Cloud and the Git server
+  4. makes the repositories: fleet, platform (this clone), and one for each team
+  5. runs layer 1, bootstrap: cluster, database instance, an identity for each team
+  6. runs layer 2, platform: Flux, the platform account, a hop for each team
+  7. waits for layers 3 and 4: the operator, and the teams' Stacks
+
+On the target gke, which is Google Cloud, it
+  1. checks what the layers need: pulumi, Go, its login, a Google identity, the stacks and their configuration; what is
+     lacking is said all at once, with the command that mends it (docs/platform-team.md)
+  2. runs layers 1 and 2 by your pulumi, with your login, your stacks and your configuration
+  3. waits for layers 3 and 4
 
 What is done already is skipped: run it again after a change or a failure.`,
 		Example: `  # everything on this machine
   strata up
+
+  # on Google Cloud, with the stacks called prod
+  strata up --target gke --env prod
 
   # a second platform beside the first
   STRATA_HOME=/tmp/second strata up`,
@@ -40,11 +51,13 @@ What is done already is skipped: run it again after a change or a failure.`,
 			if err != nil {
 				return err
 			}
+			began := time.Now()
 			show := progress.New(io.err)
 			report, err := p.Up(command.Context(), show)
 			if err != nil {
 				return err
 			}
+			show.Total("up", time.Since(began))
 			if asJSON {
 				return printJSON(io.out, upResult{Report: report, Steps: steps(show)})
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,17 +93,40 @@ func (p *Platform) planLayer(ctx context.Context, layer string) (string, error) 
 // systemDatabases are there in each instance and hold no one's data.
 var systemDatabases = []string{"information_schema", "mysql", "performance_schema", "sys"}
 
+// sql is the API of the emulated Cloud SQL, as the engineer.
+func (p *Platform) sql(ctx context.Context, running supervisor.Status) (*sqladmin.Service, error) {
+	options, err := lost{running.GoogleURL, p.Home.EngineerCredentials()}.client(ctx, "GOOGLE_SQL_CUSTOM_ENDPOINT")
+	if err != nil {
+		return nil, err
+	}
+	return sqladmin.NewService(ctx, options...)
+}
+
+// instanceAddress is where an instance answers.
+func (p *Platform) instanceAddress(ctx context.Context, running supervisor.Status, name string) (string, error) {
+	service, err := p.sql(ctx, running)
+	if err != nil {
+		return "", err
+	}
+	instance, err := service.Instances.Get(home.Project, name).Context(ctx).Do()
+	if err != nil {
+		return "", fmt.Errorf("find the address of Cloud SQL instance %s: %w", name, err)
+	}
+	if len(instance.IpAddresses) == 0 {
+		return "no address", nil
+	}
+	return net.JoinHostPort(instance.IpAddresses[0].IpAddress, mysqlPort), nil
+}
+
+const mysqlPort = "3306"
+
 // databases names the databases of the platform: those of the emulated Cloud SQL, and where that does not run those that
 // the state of the teams' Stacks holds.
 func (p *Platform) databases(ctx context.Context, running supervisor.Status) ([]string, error) {
 	if running.GoogleURL == "" {
 		return p.databasesOfState()
 	}
-	options, err := lost{running.GoogleURL, p.Home.EngineerCredentials()}.client(ctx, "GOOGLE_SQL_CUSTOM_ENDPOINT")
-	if err != nil {
-		return nil, err
-	}
-	service, err := sqladmin.NewService(ctx, options...)
+	service, err := p.sql(ctx, running)
 	if err != nil {
 		return nil, err
 	}

@@ -2,11 +2,14 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/strata-platform/strata/components/fluxcd"
+	"github.com/strata-platform/strata/internal/local/doctor"
 	"github.com/strata-platform/strata/internal/local/pulumienv"
 	"github.com/strata-platform/strata/internal/local/supervisor"
 	"github.com/strata-platform/strata/internal/progress"
@@ -51,6 +54,10 @@ func (p *Platform) EnsureTools(ctx context.Context, show *progress.Reporter, nam
 // Up carries the platform through every layer and waits until everything is ready. It can be run again at any time:
 // what is done stays done.
 func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Report, error) {
+	// It changes nothing, so that a home is made only where there is sense in it.
+	if err := show.Run("this machine", func() (string, error) { return p.checkMachine(ctx) }); err != nil {
+		return status.Report{}, err
+	}
 	release, err := p.Lock()
 	if err != nil {
 		return status.Report{}, err
@@ -94,6 +101,28 @@ func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Repo
 	return report, nil
 }
 
+// checkMachine says what doctor finds of this machine, as far as it can be found in a moment. What is lacking is an error,
+// all of it at once.
+func (p *Platform) checkMachine(ctx context.Context) (string, error) {
+	report := doctor.Check(doctor.LookFast(ctx, p.Toolchain, p.Home))
+	if lacking := report.Of(doctor.Lacking); len(lacking) > 0 {
+		lines := []string{"this machine lacks what is needed, and nothing was changed:"}
+		for _, f := range lacking {
+			lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Check, f.Found, f.Remedy))
+		}
+		return "", errors.New(strings.Join(lines, "\n"))
+	}
+	warnings := report.Of(doctor.Warning)
+	if len(warnings) == 0 {
+		return "has what is needed", nil
+	}
+	var names []string
+	for _, f := range warnings {
+		names = append(names, f.Check)
+	}
+	return fmt.Sprintf("has what is needed; `%s doctor` warns of: %s", Program(), strings.Join(names, ", ")), nil
+}
+
 func (p *Platform) upLayer(ctx context.Context, show *progress.Reporter, layer string) (string, error) {
 	summary, err := p.LayerUp(ctx, layer, func(operation, resource string) { show.Detail("%s %s", operation, resource) })
 	return summary.String(), err
@@ -109,13 +138,14 @@ func (p *Platform) NextSteps(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := []string{"bin/strata status"}
+	steps := []string{Program() + " status"}
 	for _, team := range list[:min(1, len(list))] {
-		steps = append(steps,
-			p.CloneCommand(running, team.Name, team.Name),
-			fmt.Sprintf("kubectl --kubeconfig \"$(bin/strata kubeconfig --team %s)\" get stacks,pods,secrets", team.Name))
+		steps = append(steps, p.CloneCommand(running, team.Name, team.Name))
+		if _, err := exec.LookPath("kubectl"); err == nil {
+			return append(steps, fmt.Sprintf("kubectl --kubeconfig \"$(%s kubeconfig --team %s)\" get stacks,pods,secrets", Program(), team.Name)), nil
+		}
 	}
-	return steps, nil
+	return append(steps, Program()+" team list"), nil
 }
 
 // Describe says what exists in each layer and as whom it was made.
@@ -136,8 +166,17 @@ func (p *Platform) Describe(ctx context.Context) ([]string, error) {
 	for _, t := range list {
 		teams = append(teams, t.Name)
 	}
+	running, err := p.client.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	address, err := p.instanceAddress(ctx, running, text("instance"))
+	if err != nil {
+		return nil, err
+	}
 	lines := []string{
-		fmt.Sprintf("1 bootstrap  as %s: cluster %s, Cloud SQL instance %s, a Google identity for each team (%s)", supervisor.Engineer, clusterName, text("instance"), strings.Join(teams, ", ")),
+		fmt.Sprintf("1 bootstrap  as %s: cluster %s, Cloud SQL instance %s (MySQL on %s), a Google identity for each team (%s)",
+			supervisor.Engineer, clusterName, text("instance"), address, strings.Join(teams, ", ")),
 		"2 platform   as the cluster's administrator, without any cloud rights: Flux, the account platform, a hop for each team",
 		"3 sync       as the account platform: the operator for Program and Stack",
 	}

@@ -52,6 +52,17 @@ func Check(f Facts) Report {
 	return report
 }
 
+// Of returns the findings of a level.
+func (r Report) Of(level Level) []Finding {
+	var found []Finding
+	for _, f := range r.Findings {
+		if f.Level == level {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
 // Print writes the report for people: a line for each finding, and the remedy below it.
 func (r Report) Print(out io.Writer) {
 	width := 0

@@ -66,6 +66,20 @@ const patience = 2 * time.Second
 
 // Look gathers the facts. It changes nothing.
 func Look(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
+	f := LookFast(ctx, tools, h)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if f.GoError == nil {
+		f.Tools, f.ToolsError = tools.List(ctx)
+	}
+	if f.GoError == nil && f.ToolsError == nil {
+		f.Leftover, f.ToolsError = leftover(ctx, tools)
+	}
+	return f
+}
+
+// LookFast gathers the facts but for the tools that are built, in a moment.
+func LookFast(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	f := Facts{
@@ -78,12 +92,6 @@ func Look(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
 	f.OpenFiles = openFiles()
 	f.Landlock = landlockVersion()
 	f.Go, f.NeedsGo, f.GoError = tools.Go(ctx)
-	if f.GoError == nil {
-		f.Tools, f.ToolsError = tools.List(ctx)
-	}
-	if f.GoError == nil && f.ToolsError == nil {
-		f.Leftover, f.ToolsError = leftover(ctx, tools)
-	}
 	f.Git, f.HTTPBackend, f.GitError = git(ctx)
 	_, err := exec.LookPath("kubectl")
 	f.Kubectl = err == nil
