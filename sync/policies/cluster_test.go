@@ -30,9 +30,11 @@ import (
 	"github.com/strata-platform/strata/internal/local/clustertest"
 	"github.com/strata-platform/strata/internal/pulumitest"
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/teams"
 )
 
-const namespace = "team-web"
+// The namespace of the team web, and one of a team with what teams.yaml gives by default.
+const namespace, ofExamples = "team-web", "team-examples"
 
 // cluster is a control plane with Flux's kinds, the operator's, and what layer 2 makes for the team web.
 type cluster struct {
@@ -113,6 +115,19 @@ func (c *cluster) knowsTypes(t *testing.T) {
 	}
 }
 
+func hopTo(namespace string, policy hop.Policy) *hop.Args {
+	return &hop.Args{
+		Namespace: namespace, Account: "web", Roles: []string{platform.RoleTeam},
+		Operator: hop.Operator{Namespace: platform.OperatorNamespace, Account: platform.OperatorAccount, Role: platform.RoleOperatorTenant},
+		Source:   hop.Source{URL: "https://git.example.com/web.git", Branch: "main", Path: "./"},
+		Policy:   &policy,
+		Context: handoff.Tenant{
+			BackendURL: pulumi.String("gs://example-web"), Passphrase: pulumi.String("canary-passphrase"), GoogleCredentials: pulumi.String(""),
+			Project: pulumi.String("example"), Region: pulumi.String("europe-west1"), Instance: pulumi.String("shared"),
+		},
+	}
+}
+
 func layerTwo(t *testing.T) *pulumitest.Engine {
 	t.Helper()
 	engine := &pulumitest.Engine{}
@@ -120,21 +135,17 @@ func layerTwo(t *testing.T) *pulumitest.Engine {
 		if _, err := hop.NewPolicyKind(ctx, "policies"); err != nil {
 			return err
 		}
-		_, err := hop.New(ctx, "web", &hop.Args{
-			Namespace: namespace, Account: "web", Roles: []string{platform.RoleTeam, "everything"},
-			Accounts: []hop.Account{{Name: "infra", Roles: []string{platform.RoleTeamStacks}}},
-			Operator: hop.Operator{Namespace: platform.OperatorNamespace, Account: platform.OperatorAccount, Role: platform.RoleOperatorTenant},
-			Source:   hop.Source{URL: "https://git.example.com/web.git", Branch: "main", Path: "./"},
-			Policy: &hop.Policy{
-				Types: []string{"gcp:sql/database:Database", "random:*"}, StackAccounts: []string{"web"},
-				Sources: []string{"https://git.example.com/shared", "oci://ghcr.io/example/apps", "https://storage.googleapis.com/example"},
-				Contact: "the platform team",
-			},
-			Context: handoff.Tenant{
-				BackendURL: pulumi.String("gs://example-web"), Passphrase: pulumi.String("canary-passphrase"), GoogleCredentials: pulumi.String(""),
-				Project: pulumi.String("example"), Region: pulumi.String("europe-west1"), Instance: pulumi.String("shared"),
-			},
+		web := hopTo(namespace, hop.Policy{
+			Types: []string{"gcp:sql/database:Database", "random:*"}, StackAccounts: []string{"web"},
+			Sources: []string{"https://git.example.com/shared", "oci://ghcr.io/example/apps", "https://storage.googleapis.com/example"},
+			Contact: "the platform team",
 		})
+		web.Roles = append(web.Roles, "everything")
+		web.Accounts = []hop.Account{{Name: "infra", Roles: []string{platform.RoleTeamStacks}}}
+		if _, err := hop.New(ctx, "web", web); err != nil {
+			return err
+		}
+		_, err := hop.New(ctx, "examples", hopTo(ofExamples, hop.Policy{Types: teams.DefaultAllow(), StackAccounts: []string{"web"}}))
 		return err
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package policies_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -45,6 +46,7 @@ func TestATeamIsHeldToWhatItIsAllowed(t *testing.T) {
 			}
 		})
 	}
+	t.Run("every example", func(t *testing.T) { testExamples(t, c) })
 	t.Run("what is there already", func(t *testing.T) { testWhatIsThere(t, c, team) })
 	t.Run("a program of a thousand resources", func(t *testing.T) { testLargeProgram(t, team) })
 	t.Run("a team without a TenantPolicy", func(t *testing.T) { testWithoutParameters(t, c, team) })
@@ -59,6 +61,23 @@ func testSecretsAsParameters(t *testing.T, asPlatform client.Client) {
 		object.Object["spec"].(map[string]any)["paramKind"] = map[string]any{"apiVersion": "v1", "kind": "Secret"}
 		if err := apply(t.Context(), asPlatform, object, client.DryRunAll); err == nil || !strings.Contains(err.Error(), `must have "get" permission`) {
 			t.Errorf("%s takes Secrets as its parameters: %v", object.GetName(), err)
+		}
+	}
+}
+
+// testExamples holds that what is shown to teams passes with what teams.yaml gives by default.
+func testExamples(t *testing.T, c *cluster) {
+	folders, err := filepath.Glob("../../examples/*/kustomization.yaml")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("found no examples: %v", err)
+	}
+	team := c.as(t, ofExamples, "web")
+	for _, folder := range folders {
+		for _, object := range built(t, filepath.Dir(folder)) {
+			object.SetNamespace(ofExamples)
+			if err := apply(t.Context(), team, object, client.DryRunAll); err != nil {
+				t.Errorf("%s: %v", folder, err)
+			}
 		}
 	}
 }
