@@ -28,15 +28,24 @@ func newDown(io streams) *cobra.Command {
   3. layer 2 with Flux, layer 1 with the cluster, and the processes
 
 What holds it up is reported with the next command, and ends it after a bounded time with exit code 1. Run it again once
-that is mended; strata up brings everything back instead. --purge --yes goes on in spite of it.`,
+that is mended; strata up brings everything back instead. --purge --yes goes on in spite of it.
+
+On the target gke it first refuses what deletionProtection holds. The stacks stay, with their configuration, and so do the
+repositories; --purge has no meaning there.`,
 		Example: `  # what would be done
   strata down --dry-run
 
   # everything, with the state and the repositories, without asking
-  strata down --purge --yes`,
+  strata down --purge --yes
+
+  # on Google Cloud
+  strata down --target gke --dry-run`,
 		Args: arguments(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
-			p, err := t.open()
+			if t.name == targetGKE {
+				return t.downGKE(command.Context(), io, purge, yes, dryRun)
+			}
+			p, err := t.openLocal()
 			if err != nil {
 				return err
 			}

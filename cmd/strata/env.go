@@ -32,7 +32,7 @@ this again after a change of teams.yaml. The environment contains the passphrase
 			if err != nil {
 				return err
 			}
-			p, err := t.open()
+			p, err := t.openLocal()
 			if err != nil {
 				return err
 			}

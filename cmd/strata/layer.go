@@ -23,14 +23,17 @@ func newLayer(io streams) *cobra.Command {
 		Example: `  strata layer preview bootstrap
   strata layer up bootstrap
   strata layer outputs bootstrap -o json
-  strata layer destroy platform --yes`,
+  strata layer destroy platform --yes
+
+  # on Google Cloud
+  strata layer preview platform --target gke`,
 	},
-		newLayerOperation(io, layerOperation{verb: "preview", short: "Show what up would do", do: (*local.Platform).LayerPreview}),
+		newLayerOperation(io, layerOperation{verb: "preview", short: "Show what up would do", do: carrier.LayerPreview}),
 		newLayerOperation(io, layerOperation{
-			verb: "up", short: "Bring a layer to what its program says", do: (*local.Platform).LayerUp, changes: true, repositories: true,
+			verb: "up", short: "Bring a layer to what its program says", do: carrier.LayerUp, changes: true, repositories: true,
 		}),
 		newLayerOperation(io, layerOperation{
-			verb: "destroy", short: "Delete all resources of a layer, unless something stands on it", do: (*local.Platform).LayerDestroy, changes: true, destructive: true,
+			verb: "destroy", short: "Delete all resources of a layer, unless something stands on it", do: carrier.LayerDestroy, changes: true, destructive: true,
 			long: `Delete all resources of a layer in reverse order, after asking. The top layer goes first:
 
   platform   refused while a team has a Stack: only the operator, which this deletes, can delete what Stacks made. Deletes
@@ -50,7 +53,7 @@ type layerOperation struct {
 	verb, short string
 	// long says more than short, where there is more to say.
 	long string
-	do   func(*local.Platform, context.Context, string, layers.Progress) (layers.Summary, error)
+	do   func(carrier, context.Context, string, layers.Progress) (layers.Summary, error)
 	// changes: nobody else may change the platform meanwhile. repositories: the repositories are brought up to this clone
 	// first. destructive: somebody has to say yes.
 	changes, repositories, destructive bool
@@ -85,7 +88,7 @@ func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 		Use:       op.verb + " LAYER",
 		Short:     op.short,
 		Long:      op.long,
-		Example:   "  strata layer " + op.verb + " bootstrap",
+		Example:   "  strata layer " + op.verb + " bootstrap\n  strata layer " + op.verb + " bootstrap --target gke",
 		ValidArgs: []string{local.BootstrapLayer, local.PlatformLayer},
 		Args:      layerArgument(),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -118,7 +121,7 @@ func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 	return command
 }
 
-func confirmAndRun(ctx context.Context, io streams, p *local.Platform, show *progress.Reporter, op layerOperation, yes bool, result *layerResult) error {
+func confirmAndRun(ctx context.Context, io streams, p carrier, show *progress.Reporter, op layerOperation, yes bool, result *layerResult) error {
 	if op.destructive && !yes {
 		if err := confirm(io, "Destroy layer "+result.Layer+"?"); err != nil {
 			return err
@@ -129,7 +132,7 @@ func confirmAndRun(ctx context.Context, io streams, p *local.Platform, show *pro
 
 // runLayer does an operation on the layer of the result, and completes that. It shows each resource that is turned to: on
 // a terminal the current one, elsewhere a line for each.
-func runLayer(ctx context.Context, p *local.Platform, show *progress.Reporter, op layerOperation, result *layerResult) error {
+func runLayer(ctx context.Context, p carrier, show *progress.Reporter, op layerOperation, result *layerResult) error {
 	if op.changes {
 		release, err := p.Lock()
 		if err != nil {

@@ -93,27 +93,6 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	return root
 }
 
-// target is where the layers run.
-type target struct {
-	name, environment string
-}
-
-func (t *target) bind(command *cobra.Command) {
-	command.Flags().StringVar(&t.name, "target", "local", "where the layers run: local")
-	command.Flags().StringVar(&t.environment, "env", "dev", "name of the environment: the Pulumi stack of every layer")
-}
-
-// open opens the platform of the target.
-func (t *target) open() (*local.Platform, error) {
-	if t.name == "gke" {
-		return nil, usageError{errors.New("target gke: this version runs the layers on Google Cloud by `pulumi up` in bootstrap/ and in the repository's root only")}
-	}
-	if t.name != "local" {
-		return nil, usageError{fmt.Errorf("there is no target %q: the target is local", t.name)}
-	}
-	return openLocal(t.environment)
-}
-
 // openLocal opens the local platform of the repository that strata is called in. An empty environment is that of the
 // home, whichever it is.
 func openLocal(environment string) (*local.Platform, error) {

@@ -48,6 +48,7 @@ type reporter interface {
 }
 
 func newStatus(io streams) *cobra.Command {
+	var t target
 	var o output
 	var watch bool
 	command := &cobra.Command{
@@ -60,14 +61,17 @@ The exit code is 0 only when everything is ready. With --watch it is 0 when it e
 in place; elsewhere a line is printed for each change, with -o json a whole document, one per line.`,
 		Example: `  strata status
   strata status --watch
-  strata status -o json`,
+  strata status -o json
+
+  # of the platform on Google Cloud
+  strata status --target gke`,
 		Args: arguments(cobra.NoArgs),
 		RunE: func(command *cobra.Command, _ []string) error {
 			asJSON, err := o.json()
 			if err != nil {
 				return err
 			}
-			p, err := openLocal("")
+			p, err := t.open()
 			if err != nil {
 				return err
 			}
@@ -87,6 +91,7 @@ in place; elsewhere a line is printed for each change, with -o json a whole docu
 			return nil
 		},
 	}
+	t.bindAny(command)
 	o.bind(command)
 	command.Flags().BoolVarP(&watch, "watch", "w", false, "show what changes, until interrupted")
 	return command

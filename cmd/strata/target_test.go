@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWhatATargetDoesNotHaveIsWrongUse(t *testing.T) {
+	t.Setenv(homeVariable, t.TempDir())
+	for line, want := range map[string]string{
+		"up --target moon":                    "the targets are local and gke",
+		"status --target moon":                "the targets are local and gke",
+		"down --target moon":                  "the targets are local and gke",
+		"layer preview platform --target x":   "the targets are local and gke",
+		"down --target gke --purge --yes":     "--purge removes the home of a platform on this machine",
+		"env bootstrap --target gke":          "pulumi runs with your own environment",
+		"layer preview moon --target gke":     "give one layer: bootstrap or platform",
+		"down --target gke --dry-run wrongly": "unknown command",
+	} {
+		t.Run(line, func(t *testing.T) {
+			code, _, stderr := call(t, strings.Fields(line)...)
+			if code != exitUsage || !strings.Contains(stderr, want) {
+				t.Errorf("it ends with %d and says %q, want %d and %q", code, stderr, exitUsage, want)
+			}
+		})
+	}
+}
+
+func TestThePlanOfDownOnGoogleCloudChangesNothing(t *testing.T) {
+	// Nothing of the cloud, and no pulumi, is asked for it.
+	t.Setenv("PATH", "/nowhere")
+	t.Setenv("HOME", "/nowhere")
+	code, out, stderr := call(t, "down", "--target", "gke", "--dry-run")
+	if code != exitDone {
+		t.Fatalf("it ends with %d: %s", code, stderr)
+	}
+	order := []string{"nothing is protected", "destroy their Stacks while the operator lives", "destroy platform", "destroy bootstrap"}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != len(order) {
+		t.Fatalf("the plan is\n%s", out)
+	}
+	for i, step := range order {
+		if !strings.Contains(lines[i], step) {
+			t.Errorf("step %d is %q, want %q", i+1, lines[i], step)
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package gke
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/strata-platform/strata/bootstrap"
+	"github.com/strata-platform/strata/internal/settings"
+	"github.com/strata-platform/strata/platform"
+)
+
+// Finding is what a check found that is not as it should be.
+type Finding struct {
+	// Check names what was looked at, Found is what there is, Remedy the command or page that mends it.
+	Check, Found, Remedy string
+	// Note says that everything works nevertheless.
+	Note bool
+}
+
+// String is the finding in one line.
+func (f Finding) String() string {
+	mark := "✗"
+	if f.Note {
+		mark = "!"
+	}
+	return fmt.Sprintf("%s %s: %s: %s", mark, f.Check, f.Found, f.Remedy)
+}
+
+const (
+	pulumiInstall = "https://www.pulumi.com/docs/install/"
+	goInstall     = "https://go.dev/dl/"
+)
+
+// facts are what the checks found out for what comes after them.
+type facts struct {
+	pulumi, backend, user string
+	bootstrap             bootstrap.Config
+	platform              platform.Config
+}
+
+// check looks at everything that the layers need, and changes nothing. What cannot be looked at before something else is
+// mended is left out.
+func (p *Platform) check(ctx context.Context) (facts, []Finding) {
+	var f facts
+	findings := slices.Concat(p.checkGo(ctx), p.checkTeamsFile())
+	command, err := p.pulumi()
+	if err != nil {
+		return f, append(findings, Finding{Check: "pulumi", Found: err.Error(), Remedy: "install it: " + pulumiInstall})
+	}
+	f.pulumi = "v" + strings.TrimPrefix(command.Version().String(), "v")
+	found := p.checkLogin(ctx, &f)
+	if len(found) == 0 {
+		found = p.checkLayers(ctx, &f)
+	}
+	findings = append(findings, found...)
+	return f, append(findings, p.checkImage()...)
+}
+
+// checkGo looks for the Go that compiles the layers' programs. In the repository it says itself whether it is too old.
+func (p *Platform) checkGo(ctx context.Context) []Finding {
+	if _, err := exec.LookPath("go"); err != nil {
+		return []Finding{{Check: "go", Found: "it is not on PATH, and compiles the layers' programs", Remedy: "install it: " + goInstall}}
+	}
+	var said bytes.Buffer
+	command := exec.CommandContext(ctx, "go", "env", "GOVERSION")
+	command.Dir, command.Stderr = p.Root, &said
+	if err := command.Run(); err != nil {
+		return []Finding{{Check: "go", Found: firstLine(said.String(), err), Remedy: "install the version that go.mod names: " + goInstall}}
+	}
+	return nil
+}
+
+func (p *Platform) checkTeamsFile() []Finding {
+	if _, err := p.Teams(); err != nil {
+		return []Finding{{Check: "teams.yaml", Found: err.Error(), Remedy: "mend the file"}}
+	}
+	return nil
+}
+
+// checkLogin asks pulumi for the backend that it is logged in to.
+func (p *Platform) checkLogin(ctx context.Context, f *facts) []Finding {
+	stdout, stderr, _, err := p.command.Run(ctx, p.Root, nil, nil, nil, nil, "whoami", "--json", "--non-interactive")
+	var who struct{ User, URL string }
+	if err == nil {
+		err = json.Unmarshal([]byte(stdout), &who)
+	}
+	if err != nil {
+		return []Finding{{Check: "pulumi's login", Found: firstLine(stderr, err), Remedy: "run `pulumi login gs://BUCKET`"}}
+	}
+	f.backend, f.user = who.URL, who.User
+	return nil
+}
+
+func firstLine(said string, err error) string {
+	for line := range strings.Lines(said) {
+		if line = strings.TrimPrefix(strings.TrimSpace(line), "error: "); line != "" {
+			return line
+		}
+	}
+	return err.Error()
+}
+
+// checkLayers reads the configuration of both layers, and what it asks of the machine.
+func (p *Platform) checkLayers(ctx context.Context, f *facts) []Finding {
+	first := p.checkConfig(ctx, BootstrapLayer, bootstrap.Project, &f.bootstrap)
+	second := p.checkConfig(ctx, PlatformLayer, platform.Project, &f.platform)
+	findings := slices.Concat(first, second)
+	if len(second) == 0 && f.platform.Target == "local" {
+		findings = append(findings, Finding{
+			Check: "layer platform", Found: "its target is local", Remedy: "run `" + p.pulumiLine(PlatformLayer, "config set target gke") + "`",
+		})
+	}
+	findings = append(findings, checkGoogle()...)
+	if _, err := exec.LookPath("gke-gcloud-auth-plugin"); err != nil && len(first) == 0 && !f.bootstrap.IssueClientCertificate {
+		findings = append(findings, Finding{
+			Check: "gke-gcloud-auth-plugin", Found: "it is not on PATH, and logs in to the cluster", Remedy: "run `gcloud components install gke-gcloud-auth-plugin`",
+		})
+	}
+	return findings
+}
+
+// stored is a value of a stack's configuration as pulumi prints it.
+type stored struct {
+	Value  string `json:"value"`
+	Secret bool   `json:"secret"`
+}
+
+// checkConfig reads the configuration of one layer's stack into config. Secrets stay in memory.
+func (p *Platform) checkConfig(ctx context.Context, layer, projectName string, config any) []Finding {
+	check := "layer " + layer
+	project, err := p.project(layer)
+	var text string
+	if err == nil {
+		text, err = project.Pulumi(ctx, "config", "--json", "--show-secrets")
+	}
+	values := map[string]stored{}
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &values)
+	}
+	switch {
+	case err == nil:
+	case strings.Contains(err.Error(), noStack):
+		return []Finding{{Check: check, Found: "there is no stack " + p.Environment, Remedy: "run `" + p.stackInit(layer) + "`"}}
+	case strings.Contains(err.Error(), "passphrase"):
+		return []Finding{{
+			Check: check, Found: "the passphrase of stack " + p.Environment + " is not there, or another one", Remedy: "put it into a file and run `export PULUMI_CONFIG_PASSPHRASE_FILE=FILE`",
+		}}
+	default:
+		return []Finding{{Check: check, Found: err.Error(), Remedy: "mend that; `" + p.pulumiLine(layer, "config") + "` does the same"}}
+	}
+	problems := settings.Read(func(key string) (settings.Value, bool) {
+		value, found := values[projectName+":"+key]
+		return settings.Value{Text: value.Value, Secret: value.Secret}, found
+	}, config)
+	var findings []Finding
+	for _, problem := range problems {
+		findings = append(findings, Finding{Check: check, Found: problem, Remedy: "run `" + p.configSet(layer, problem, config) + "`"})
+	}
+	return findings
+}
+
+func (p *Platform) stackInit(layer string) string {
+	line := "pulumi stack init " + p.Environment
+	if layer == BootstrapLayer {
+		line += " --cwd bootstrap"
+	}
+	return line
+}
+
+// configSet are the commands that set what a problem is about: its setting, and the secrets that it names as well.
+func (p *Platform) configSet(layer, problem string, config any) string {
+	var commands []string
+	for _, declared := range settings.Declarations(indirect(config)) {
+		own := declared.Key == settings.Key(problem)
+		switch {
+		case own && declared.Type == "object":
+			commands = append(commands, p.pulumiLine(layer, "config set --path --secret "+declared.Key+".TEAM.password"))
+		case declared.Secret && (own || strings.Contains(problem, declared.Key)):
+			commands = append(commands, p.pulumiLine(layer, "config set --secret "+declared.Key))
+		case own:
+			commands = append(commands, p.pulumiLine(layer, "config set "+declared.Key+" VALUE"))
+		}
+	}
+	return strings.Join(commands, " && ")
+}
+
+func indirect(config any) any {
+	switch c := config.(type) {
+	case *bootstrap.Config:
+		return *c
+	case *platform.Config:
+		return *c
+	}
+	return config
+}
+
+// checkGoogle looks for a Google identity where Google's libraries look for one, in their order, and asks nobody.
+func checkGoogle() []Finding {
+	for _, name := range []string{"GOOGLE_CREDENTIALS", "GOOGLE_OAUTH_ACCESS_TOKEN", "GOOGLE_APPLICATION_CREDENTIALS"} {
+		value := os.Getenv(name)
+		if value == "" {
+			continue
+		}
+		// The provider takes a key itself as well as a file with one.
+		if name == "GOOGLE_OAUTH_ACCESS_TOKEN" || strings.HasPrefix(strings.TrimSpace(value), "{") {
+			return nil
+		}
+		if _, err := os.Stat(value); err != nil {
+			return []Finding{{Check: "Google identity", Found: name + " names a file that is not there", Remedy: "run `unset " + name + "` or make the file"}}
+		}
+		return nil
+	}
+	folder := os.Getenv("CLOUDSDK_CONFIG")
+	if folder == "" {
+		if config, err := os.UserHomeDir(); err == nil {
+			folder = filepath.Join(config, ".config", "gcloud")
+		}
+	}
+	if _, err := os.Stat(filepath.Join(folder, "application_default_credentials.json")); err == nil || onGoogle() {
+		return nil
+	}
+	return []Finding{{Check: "Google identity", Found: "there are no application default credentials", Remedy: "run `gcloud auth application-default login`"}}
+}
+
+// onGoogle tells whether this is a machine of Google's, which has an identity of its own.
+func onGoogle() bool {
+	product, err := os.ReadFile("/sys/class/dmi/id/product_name")
+	return err == nil && strings.Contains(string(product), "Google")
+}
+
+// operatorImage is where the operator's image is named.
+const operatorImage = "sync/operator/gke/kustomization.yaml"
+
+var imageDigest = regexp.MustCompile(`(?m)^ +digest: sha256:[0-9a-f]{64}$`)
+
+// checkImage notes that a tag is all that holds the operator's image.
+func (p *Platform) checkImage() []Finding {
+	content, err := os.ReadFile(filepath.Join(p.Root, operatorImage))
+	if err != nil || imageDigest.Match(content) {
+		return nil
+	}
+	return []Finding{{
+		Check: "operator", Note: true, Found: "its image is named by a tag, which its publisher can move",
+		Remedy: "add its digest in " + operatorImage + " of the platform repository",
+	}}
+}

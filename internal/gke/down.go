@@ -1,0 +1,185 @@
+package gke
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/strata-platform/strata/components/fluxcd"
+	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/teardown"
+	"github.com/strata-platform/strata/platform"
+)
+
+// patience is how long a Stack may stay without any progress before `down` reports it. A run of upstream's operator
+// begins with a pod that has to be scheduled and to fetch its images, and an instance in the cloud takes its time.
+const (
+	patience     = 10 * time.Minute
+	stacksLimit  = time.Hour
+	downStacks   = "teams: destroy their Stacks while the operator lives"
+	downPlatform = "layer 2: destroy platform"
+	downFirst    = "layer 1: destroy bootstrap"
+	downAllowed  = "checks: nothing is protected"
+)
+
+// DownPlan says what Down does, in order.
+func (p *Platform) DownPlan() []string {
+	return []string{downAllowed, downStacks, downPlatform, downFirst}
+}
+
+// Down takes the platform down from the teams to the cluster. What layer 1 protects it refuses to touch before anything is
+// changed. The stacks stay, with their configuration.
+func (p *Platform) Down(ctx context.Context, show *progress.Reporter) error {
+	steps := map[string]func() (string, error){
+		downAllowed:  func() (string, error) { return "", p.unprotected(ctx) },
+		downStacks:   func() (string, error) { return p.destroyStacks(ctx, show) },
+		downPlatform: func() (string, error) { return p.destroyLayer(ctx, show, PlatformLayer) },
+		downFirst:    func() (string, error) { return p.destroyLayer(ctx, show, BootstrapLayer) },
+	}
+	for _, name := range p.DownPlan() {
+		if err := show.Run(name, steps[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// LayerDestroy deletes the resources of one layer. It refuses, and changes nothing, where what stands on the layer would
+// lose what it needs to be deleted: of layer 2 the Stacks, of layer 1 layer 2.
+func (p *Platform) LayerDestroy(ctx context.Context, layer string, progress layers.Progress) (layers.Summary, error) {
+	project, err := p.project(layer)
+	if err != nil {
+		return layers.Summary{}, err
+	}
+	if layer == PlatformLayer {
+		err = p.noStacks(ctx)
+	} else if err = p.noPlatform(ctx); err == nil {
+		err = p.unprotected(ctx)
+	}
+	if err != nil {
+		return layers.Summary{}, err
+	}
+	return project.Destroy(ctx, progress)
+}
+
+func (p *Platform) destroyLayer(ctx context.Context, show *progress.Reporter, layer string) (string, error) {
+	summary, err := p.LayerDestroy(ctx, layer, func(operation, resource string) { show.Detail("%s %s", operation, resource) })
+	return summary.String(), err
+}
+
+// noStacks is an error where there are Stacks: what they made only the operator can delete, which goes with layer 2.
+func (p *Platform) noStacks(ctx context.Context) error {
+	cluster, err := p.teardown(ctx)
+	if errors.Is(err, errNoCluster) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	all, err := cluster.Stacks(ctx)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	names := make([]string, len(all))
+	for i, stack := range all {
+		names[i] = stack.String()
+	}
+	return fmt.Errorf("layer %s: nothing was destroyed: only the operator, which goes with this layer, can delete what these Stacks made: %s: "+
+		"remove them from their repositories and run this again, or run `%s` to destroy them and every layer", PlatformLayer, strings.Join(names, ", "), p.strataLine("down"))
+}
+
+// noPlatform is an error where layer 2 has resources.
+func (p *Platform) noPlatform(ctx context.Context) error {
+	resources, err := p.resources(ctx, PlatformLayer)
+	if err != nil || len(resources) == 0 {
+		return err
+	}
+	return fmt.Errorf("layer %s: nothing was destroyed: layer %s still has %d resources in the cluster: run `%s` first",
+		BootstrapLayer, PlatformLayer, len(resources), p.strataLine("layer destroy "+PlatformLayer))
+}
+
+// unprotected is an error where layer 1 holds what nobody may delete.
+func (p *Platform) unprotected(ctx context.Context) error {
+	resources, err := p.resources(ctx, BootstrapLayer)
+	if err != nil {
+		return err
+	}
+	var held []string
+	for _, resource := range resources {
+		if resource.Protect {
+			held = append(held, resource.URN.Name())
+		}
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	return fmt.Errorf("layer %s: nothing was destroyed: deletionProtection holds %d of its resources (%s): run `%s`, then `%s`, then this again",
+		BootstrapLayer, len(held), strings.Join(held[:min(3, len(held))], ", "),
+		p.pulumiLine(BootstrapLayer, "config set deletionProtection false"), p.strataLine("layer up "+BootstrapLayer))
+}
+
+// resources are those in a layer's state, the stack itself and providers apart.
+func (p *Platform) resources(ctx context.Context, layer string) ([]apitype.ResourceV3, error) {
+	project, err := p.project(layer)
+	if err != nil {
+		return nil, err
+	}
+	text, err := project.Pulumi(ctx, "stack", "export")
+	var exported apitype.UntypedDeployment
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &exported)
+	}
+	var deployment apitype.DeploymentV3
+	if err == nil && len(exported.Deployment) > 0 {
+		err = json.Unmarshal(exported.Deployment, &deployment)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the state of layer %s, stack %s: %w", layer, p.Environment, err)
+	}
+	var found []apitype.ResourceV3
+	for _, resource := range deployment.Resources {
+		if !strings.HasPrefix(string(resource.Type), "pulumi:") {
+			found = append(found, resource)
+		}
+	}
+	return found, nil
+}
+
+// destroyStacks deletes the teams' Stacks, and waits until the operator has destroyed what they made.
+func (p *Platform) destroyStacks(ctx context.Context, show *progress.Reporter) (string, error) {
+	cluster, err := p.teardown(ctx)
+	if errors.Is(err, errNoCluster) {
+		return "no cluster", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	count, err := cluster.DestroyStacks(ctx, func(what string) { show.Detail("waiting for %s", what) })
+	if err != nil || count == 0 {
+		return "there are none", err
+	}
+	return fmt.Sprintf("%d destroyed", count), nil
+}
+
+// teardown is the cluster as something to be taken down.
+func (p *Platform) teardown(ctx context.Context) (*teardown.Cluster, error) {
+	config, err := p.clusterConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := p.Teams()
+	if err != nil {
+		return nil, err
+	}
+	namespaces := teardown.Namespaces{Flux: fluxcd.Namespace, Platform: platform.PlatformNamespace, Operator: platform.OperatorNamespace}
+	for _, team := range list {
+		namespaces.Teams = append(namespaces.Teams, team.Namespace())
+	}
+	return teardown.New(config, namespaces, teardown.Options{Patience: patience, Limit: stacksLimit})
+}

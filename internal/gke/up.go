@@ -1,0 +1,155 @@
+package gke
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/platform"
+)
+
+// Up checks what the layers need, runs both, and waits until everything is ready. It can be run again at any time: what is
+// done stays done.
+func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Report, error) {
+	var report status.Report
+	steps := []struct {
+		name string
+		do   func() (string, error)
+	}{
+		{"checks", func() (string, error) { return p.showChecks(ctx, show) }},
+		{"layer 1: bootstrap", func() (string, error) { return p.upLayer(ctx, show, BootstrapLayer) }},
+		{"layer 2: platform", func() (string, error) { return p.upLayer(ctx, show, PlatformLayer) }},
+		{"layers 3 and 4: Flux and the operator", func() (string, error) {
+			err := p.resume(ctx, show)
+			if err != nil {
+				return "", err
+			}
+			report, err = p.WaitReady(ctx, func(i status.Item) { show.Detail("waiting for %s", i) })
+			return "everything is ready", err
+		}},
+	}
+	for _, step := range steps {
+		if err := show.Run(step.name, step.do); err != nil {
+			return report, err
+		}
+	}
+	return report, nil
+}
+
+// resume lets Flux apply again what a `down` that did not come to its end has suspended.
+func (p *Platform) resume(ctx context.Context, show *progress.Reporter) error {
+	cluster, err := p.teardown(ctx)
+	if err != nil {
+		return err
+	}
+	return cluster.Resume(ctx, func(what string) { show.Detail("waiting for the end of %s", what) })
+}
+
+// showChecks shows every finding. What is lacking is an error, before anything has been changed.
+func (p *Platform) showChecks(ctx context.Context, show *progress.Reporter) (string, error) {
+	f, findings := p.check(ctx)
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	lacking := 0
+	for _, finding := range findings {
+		show.Note("%s", finding)
+		if !finding.Note {
+			lacking++
+		}
+	}
+	if lacking > 0 {
+		return "", fmt.Errorf("target gke, stack %s: %d of what the layers need is not there (✗): nothing was changed: mend it as said above and run this again", p.Environment, lacking)
+	}
+	return fmt.Sprintf("pulumi %s, %s as %s", f.pulumi, f.backend, f.user), nil
+}
+
+func (p *Platform) upLayer(ctx context.Context, show *progress.Reporter, layer string) (string, error) {
+	summary, err := p.LayerUp(ctx, layer, func(operation, resource string) { show.Detail("%s %s", operation, resource) })
+	return summary.String(), err
+}
+
+// Describe says what exists in each layer and as whom it was made.
+func (p *Platform) Describe(ctx context.Context) ([]string, error) {
+	first, err := p.LayerOutputs(ctx, BootstrapLayer, false)
+	if err != nil {
+		return nil, err
+	}
+	second, err := p.LayerOutputs(ctx, PlatformLayer, false)
+	if err != nil {
+		return nil, err
+	}
+	text := func(outputs map[string]any, name string) string {
+		s, _ := outputs[name].(string)
+		return s
+	}
+	list, err := p.Teams()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, team := range list {
+		names = append(names, team.Name)
+	}
+	lines := []string{
+		fmt.Sprintf("1 bootstrap  as %s: cluster %s, Cloud SQL instance %s, a Google identity for each team (%s)",
+			engineer(), text(first, handoff.OutputCluster), text(first, handoff.OutputInstance), strings.Join(names, ", ")),
+		fmt.Sprintf("2 platform   as the cluster's administrator, without any cloud rights: Flux %s, the account platform, a hop for each team",
+			text(second, platform.OutputFluxVersion)),
+		"3 sync       as the account platform: policies, upstream's operator for Program and Stack",
+	}
+	cluster, err := p.teardown(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stacks, err := cluster.Stacks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, stack := range stacks {
+		lines = append(lines, fmt.Sprintf("4 %-10s Stack %s", strings.TrimPrefix(stack.Namespace, "team-"), stack.Name))
+	}
+	return lines, nil
+}
+
+// engineer is who runs layer 1, as far as the credentials say.
+func engineer() string {
+	value := os.Getenv("GOOGLE_CREDENTIALS")
+	if value == "" {
+		value = os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")
+	}
+	content := []byte(value)
+	if !strings.HasPrefix(strings.TrimSpace(value), "{") {
+		content, _ = os.ReadFile(value)
+	}
+	var key struct {
+		Email string `json:"client_email"`
+	}
+	if err := json.Unmarshal(content, &key); err == nil && key.Email != "" {
+		return key.Email
+	}
+	return "your Google identity"
+}
+
+// NextSteps are commands to try once the platform is up.
+func (p *Platform) NextSteps(context.Context) ([]string, error) {
+	return []string{
+		p.strataLine("status"),
+		"(umask 077 && " + p.pulumiLine(BootstrapLayer, "stack output kubeconfig --show-secrets") + " > strata.kubeconfig)",
+		"kubectl --kubeconfig strata.kubeconfig get gitrepositories,kustomizations,stacks --all-namespaces",
+	}, nil
+}
+
+// strataLine is a call of strata for this platform.
+func (p *Platform) strataLine(command string) string {
+	line := "strata " + command + " --target gke"
+	if p.Environment != "dev" {
+		line += " --env " + p.Environment
+	}
+	return line
+}
