@@ -37,10 +37,10 @@ func buildFault(message string) string {
 	if m := noFile.FindStringSubmatch(message); m != nil {
 		return fmt.Sprintf("kustomization.yaml names %s, and there is no such file", m[1])
 	}
+	message = folder.ReplaceAllString(message, "")
 	if m := noFolder.FindStringSubmatch(message); m != nil {
 		return fmt.Sprintf("the repository has no folder %s", m[1])
 	}
-	message = folder.ReplaceAllString(message, "")
 	for _, prefix := range []string{"kustomize build failed: ", "accumulating resources: "} {
 		message = strings.TrimPrefix(message, prefix)
 	}

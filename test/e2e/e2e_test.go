@@ -84,6 +84,8 @@ func TestScripts(t *testing.T) {
 			"absent":      absent,
 			"account":     account,
 			"cross":       cross,
+			"scale":       scale,
+			"running":     running,
 		},
 	})
 }
