@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"regexp"
+	"strconv"
 	"testing"
 	"time"
 
@@ -16,6 +18,9 @@ const (
 	downBound     = 30 * time.Second
 	allIdleMemory = 1400.0 // MB
 )
+
+// downStep is a step that `strata down` has done, and how long it took.
+var downStep = regexp.MustCompile(`(?m)^ *✓ (.+?) +([0-9.]+)s`)
 
 // upReport is what `strata up -o json` prints of its steps.
 type upReport struct {
@@ -46,6 +51,21 @@ func BenchmarkUp(b *testing.B) {
 	figure.AtMost(b, "everything idle: memory", watchIdle(b, p).megabytes, allIdleMemory, "MB")
 	up("up again, unchanged", againBound)
 	began := time.Now()
-	p.Run("down", "--purge", "--yes")
-	figure.Seconds(b, "down", time.Since(began), downBound)
+	printed, err := p.Command(b.Context(), "down", "--purge", "--yes").CombinedOutput()
+	took := time.Since(began)
+	if err != nil {
+		b.Fatalf("down: %v\n%s", err, printed)
+	}
+	steps := downStep.FindAllStringSubmatch(string(printed), -1)
+	if len(steps) == 0 {
+		b.Errorf("down printed no step:\n%s", printed)
+	}
+	for _, step := range steps {
+		seconds, err := strconv.ParseFloat(step[2], 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		figure.AtMost(b, "down: "+step[1], seconds, 0, "s")
+	}
+	figure.Seconds(b, "down", took, downBound)
 }
