@@ -37,7 +37,7 @@ var tourOutputs = docstest.Outputs{
 	{Name: "TIME", Pattern: regexp.MustCompile(` *\b\d+(m\d+)?(\.\d)?s\b`)},
 	{Name: "ADDRESS", Pattern: regexp.MustCompile(`127\.\d+\.\d+\.\d+`)},
 	{Name: "PORT", Pattern: regexp.MustCompile(`:\d{4,5}\b`)},
-	{Name: "COMMIT", Pattern: regexp.MustCompile(`\b([0-9a-f]{40}|[0-9a-f]{7})\b`)},
+	{Name: "COMMIT", Pattern: regexp.MustCompile(`\b([0-9a-f]{40}|[0-9a-f]{7,8})\b`)},
 	{Name: "POD", Pattern: regexp.MustCompile(`-[0-9a-f]{7,10}-[a-z0-9]{5}\b`)},
 }
 
