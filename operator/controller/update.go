@@ -81,8 +81,13 @@ func (s *session) run(ctx context.Context, cause string, what version, req engin
 
 // engineRun runs the engine for as long as a run may take, and counts the run.
 func (s *session) engineRun(ctx context.Context, req engine.Request) (*engine.Result, error) {
-	limited, cancel := context.WithTimeout(ctx, s.runTimeout)
+	stoppable, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	limited, cancel := context.WithTimeout(stoppable, s.runTimeout)
 	defer cancel()
+	if s.stack.DeletionTimestamp.IsZero() {
+		go s.stopWhenDeleted(limited, stop)
+	}
 	req.New = s.stack.Status.LastUpdate == nil && !req.Interrupted
 	began := time.Now()
 	result, err := s.engine.Run(limited, req)
@@ -97,12 +102,37 @@ func (s *session) engineRun(ctx context.Context, req engine.Request) (*engine.Re
 		s.event(corev1.EventTypeWarning, v1.StackUpdateInterruptedEvent, warning)
 	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return nil, &engine.Error{
-			Reason: engine.Interrupted, Operation: req.Operation, Stack: req.Stack, Err: err,
-			Message: fmt.Sprintf("the run was stopped in good order because it took longer than %s, which is what the operator allows (--run-timeout); it goes on with the next one", s.runTimeout),
+		message := fmt.Sprintf("the run was stopped in good order because it took longer than %s, which is what the operator allows (--run-timeout); it goes on with the next one", s.runTimeout)
+		if errors.Is(context.Cause(limited), errDeleted) {
+			message = "the run was stopped in good order because the Stack is deleted"
 		}
+		return nil, &engine.Error{Reason: engine.Interrupted, Operation: req.Operation, Stack: req.Stack, Err: err, Message: message}
 	}
 	return result, err
+}
+
+// errDeleted is why a run of a deleted Stack is stopped.
+var errDeleted = errors.New("the Stack is deleted")
+
+// deletionPoll is how often a run's Stack is looked at, in the cache.
+const deletionPoll = time.Second
+
+// stopWhenDeleted stops a run when its Stack is deleted: what the run waits for may never come, and nobody wants it any more.
+func (s *session) stopWhenDeleted(ctx context.Context, stop context.CancelCauseFunc) {
+	ticker := time.NewTicker(deletionPoll)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		stack := &v1.Stack{}
+		if err := s.client.Get(ctx, s.key(), stack); err == nil && !stack.DeletionTimestamp.IsZero() {
+			stop(errDeleted)
+			return
+		}
+	}
 }
 
 // warnings returns what somebody should look at after a run, whether it failed or

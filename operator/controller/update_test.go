@@ -15,6 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -213,25 +215,30 @@ func TestConflictPassesBySoonOnceItsCauseIsGone(t *testing.T) {
 	tm.await(t, "shop-dev", "Ready", ready)
 }
 
-func TestRunThatTakesTooLongIsStoppedInGoodOrder(t *testing.T) {
-	c := startCluster(t)
-	startOperatorWith(t, c, func(opts *controller.Options) { opts.RunTimeout = 5 * time.Second })
-	tm := newTeam(t, c)
-	c.create(t,
+// endless gives the team a Program that waits for ever: nobody here runs pods.
+func (tm *team) endless(t *testing.T) {
+	t.Helper()
+	tm.create(t,
 		&rbacv1.Role{ObjectMeta: tm.meta("pods"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods", "events"}, Verbs: []string{"*"}}}},
 		&rbacv1.RoleBinding{
 			ObjectMeta: tm.meta("pods"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "pods"},
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: tm.namespace, Name: "web"}},
 		})
-	// Nobody here runs pods, so that it is never ready.
 	tm.apply(t, &v1.Program{}, `
 metadata: {name: shop}
 program:
   resources:
     endless:
       type: kubernetes:core/v1:Pod
-      properties: {metadata: {name: endless}, spec: {containers: [{name: a, image: a}]}}
+      properties: {metadata: {name: endless, annotations: {pulumi.com/deletionPropagationPolicy: background}}, spec: {containers: [{name: a, image: a}]}}
 `)
+}
+
+func TestRunThatTakesTooLongIsStoppedInGoodOrder(t *testing.T) {
+	c := startCluster(t)
+	startOperatorWith(t, c, func(opts *controller.Options) { opts.RunTimeout = 5 * time.Second })
+	tm := newTeam(t, c)
+	tm.endless(t)
 	tm.apply(t, &v1.Stack{}, stackHead)
 	got := tm.await(t, "shop-dev", "cut off", func(s *v1.Stack) bool { return s.Status.LastUpdate != nil })
 	if message := got.Status.LastUpdate.Message; !strings.Contains(message, "took longer than 5s") {
@@ -243,6 +250,26 @@ program:
 	}
 	if got.Status.ProjectInfo == nil {
 		t.Error("the operator does not know any more what there may be to destroy")
+	}
+}
+
+func TestRunThatHangsEndsWhenItsStackIsDeleted(t *testing.T) {
+	c := startCluster(t)
+	startOperator(t, c)
+	tm := newTeam(t, c)
+	tm.endless(t)
+	tm.apply(t, &v1.Stack{}, stackHead)
+	pod := types.NamespacedName{Namespace: tm.namespace, Name: "endless"}
+	watch, err := tm.Watch(t.Context(), &corev1.PodList{}, client.InNamespace(tm.namespace))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Stop()
+	<-watch.ResultChan()
+	tm.remove(t, &v1.Stack{ObjectMeta: tm.meta("shop-dev")})
+	tm.await(t, "shop-dev", "gone", gone)
+	if err := tm.Get(t.Context(), pod, &corev1.Pod{}); !apierrors.IsNotFound(err) {
+		t.Errorf("what the run had begun is left: %v", err)
 	}
 }
 
