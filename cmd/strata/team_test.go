@@ -146,7 +146,7 @@ func TestATeamIsNotChangedWhere(t *testing.T) {
 		},
 		"its platform was made and cannot be asked": {
 			prepare: func(t *testing.T, h string) {
-				if err := os.MkdirAll(filepath.Join(opened(t, h).Layer(local.PlatformLayer)), 0o700); err != nil {
+				if err := os.MkdirAll(opened(t, h).Layer(local.PlatformLayer), 0o700); err != nil {
 					t.Fatal(err)
 				}
 			},

@@ -110,7 +110,7 @@ var attempts = []attempt{
 	{"see what it may", withKubeconfig, request("GET", "/apis/strata.dev/v1/namespaces/team-shop/tenantpolicies/strata", ""), byRBAC, `cannot get resource "tenantpolicies"`},
 	{"see where its artifact is", withKubeconfig, request("GET", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-shop/gitrepositories/shop", ""), byRBAC, `cannot get resource "gitrepositories"`},
 	{"take a token of its account", withKubeconfig, request("POST", shopNamespace+"/serviceaccounts/shop/token", `{"spec": {}}`), byRBAC, `cannot create resource "serviceaccounts/token"`},
-	{"act under its name", withKubeconfig, requestAs("system:serviceaccount:team-shop:shop", "GET", shopNamespace+"/secrets"), byRBAC, `cannot impersonate resource "serviceaccounts"`},
+	{"act under its name", withKubeconfig, requestAs("system:serviceaccount:team-shop:shop", "GET", shopNamespace+"/secrets"), byRBAC, `system:serviceaccount:team-web:web" cannot impersonate`},
 	{"give oneself its namespace", withKubeconfig, request("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/team-shop/rolebindings", bindingToWeb), byRBAC, `cannot create resource "rolebindings"`},
 	{"allow oneself more by one's own TenantPolicy", withKubeconfig, request("PATCH", "/apis/strata.dev/v1/namespaces/team-web/tenantpolicies/strata", `{"spec": {"stackAccounts": ["web", "shop"]}}`), byRBAC, `cannot patch resource "tenantpolicies"`},
 	{"put its backend into one's own context", withKubeconfig, request("PATCH", "/api/v1/namespaces/team-web/secrets/strata-context", `{"stringData": {"PULUMI_BACKEND_URL": "file://SHOP_STATE"}}`), byHops, `strata-hops.* is made by the platform, and no account of the team changes it; ask `},
@@ -146,8 +146,8 @@ var attempts = []attempt{
 	{"make a cluster", withGoogle, call("POST", containerAPI, "projects/"+home.Project+"/locations/"+home.Region+"/clusters", `{"cluster": {"name": "mine", "initialNodeCount": 1}}`), byIAM, `container.clusters.create`},
 	{"delete the instance that they share", withGoogle, call("DELETE", sqlAPI, instancePath, ""), byIAM, `cloudsql.instances.delete`},
 
-	{"read the files of its state", withStack, ran(readState), byKernel, `permission denied`},
-	{"read the engineer's credential", withStack, ran(readEngineer), byKernel, `permission denied`},
+	{"read the files of its state", withStack, ran("their-state", readState), byKernel, `permission denied`},
+	{"read the engineer's credential", withStack, ran("engineer", readEngineer), byKernel, `permission denied`},
 }
 
 // possible is what nobody refuses. "Beside the cluster" in docs/hops.md says why.
@@ -210,5 +210,5 @@ func fetchArtifact(c *crossing) error {
 	if !strings.HasPrefix(address, "http") {
 		return fmt.Errorf("the artifact of shop is at %q", address)
 	}
-	return answer(http.Get(address)) //nolint:bodyclose,gosec,noctx // answer does; the address is the platform's
+	return answer(http.Get(address)) //nolint:gosec,noctx // the address is the platform's
 }

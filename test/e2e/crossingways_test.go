@@ -155,8 +155,9 @@ func (c *crossing) passwordOf(account string) (string, error) {
 		return "", err
 	}
 	for line := range strings.Lines(string(logins)) {
-		if login, err := url.Parse(strings.TrimSpace(line)); err == nil && login.User.Username() == account {
-			password, _ := login.User.Password()
+		// Once git has used a login it writes the address in a way of its own.
+		_, login, _ := strings.Cut(line, "://"+account+":")
+		if password, _, found := strings.Cut(login, "@"); found {
 			return password, nil
 		}
 	}
@@ -174,7 +175,7 @@ func asReader(c *crossing) error {
 		return err
 	}
 	call.SetBasicAuth(gitserver.Reader("shop"), password)
-	return answer(http.DefaultClient.Do(call)) //nolint:bodyclose // answer does
+	return answer(http.DefaultClient.Do(call))
 }
 
 // call is a call of Google's API with web's identity: the endpoint is a variable of gcloud.Endpoints.
@@ -186,7 +187,7 @@ func call(method, endpoint, path, body string) func(*crossing) error {
 			return err
 		}
 		request.Header.Set("Content-Type", "application/json")
-		return answer(oauth2.NewClient(context.Background(), c.google).Do(request)) //nolint:bodyclose // answer does
+		return answer(oauth2.NewClient(context.Background(), c.google).Do(request))
 	}
 }
 
@@ -207,19 +208,21 @@ func answer(response *http.Response, err error) error {
 	return err
 }
 
-// ran applies a Program, with a Stack that runs it as web, and returns what becomes of the Stack.
-func ran(program string) func(*crossing) error {
+// ran makes a Program by a name, with a Stack that runs it as web, and returns what becomes of the Stack.
+func ran(name, program string) func(*crossing) error {
+	program = strings.ReplaceAll(program, `"crossing"`, `"`+name+`"`)
+	stack := strings.ReplaceAll(stackOf(""), `"crossing"`, `"`+name+`"`)
 	return func(c *crossing) error {
 		defer func() {
 			for _, kind := range []string{"stacks", "programs"} {
-				_ = request(http.MethodDelete, ofWeb+kind+"/crossing", "")(c)
+				_ = request(http.MethodDelete, ofWeb+kind+"/"+name, "")(c)
 			}
 		}()
-		if err := errors.Join(made("programs", program)(c), made("stacks", stackOf(""))(c)); err != nil {
+		if err := errors.Join(made("programs", program)(c), made("stacks", stack)(c)); err != nil {
 			return err
 		}
 		return c.eventually(func() (bool, error) {
-			stack, err := c.look(ofWeb + "stacks/crossing")
+			stack, err := c.look(ofWeb + "stacks/" + name)
 			if err != nil {
 				return false, err
 			}
