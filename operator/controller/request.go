@@ -25,7 +25,7 @@ func (s *session) request(in *inputs) (engine.Request, error) {
 
 func (s *session) checkBackend(req *engine.Request) error {
 	if s.backends != "" {
-		req.BackendFolder = filepath.Join(s.backends, s.stack.Namespace)
+		req.BackendFolder, req.StateRoot = filepath.Join(s.backends, s.stack.Namespace), s.backends
 	}
 	if err := req.CheckBackend(); err != nil {
 		return invalid("%v", err)

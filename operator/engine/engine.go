@@ -110,6 +110,10 @@ type Request struct {
 	// every file backend is refused.
 	BackendFolder string
 
+	// StateRoot is the folder that BackendFolder and those of others lie in. What an interrupted run may have made is not
+	// taken over where a state there shows that it is another stack's. Nothing is known of others without it.
+	StateRoot string
+
 	// SecretsProvider encrypts the secrets of a stack that is being created. The
 	// backend's default when empty.
 	SecretsProvider string

@@ -77,7 +77,7 @@ func TestResourceThatReplacesAnotherIsTakenOver(t *testing.T) {
 			if err := state.decode([]byte(`{"deployment": {"resources": ` + c.before + `, "pending_operations": [{"type": "creating", "resource": ` + one(inputs) + `}]}}`)); err != nil {
 				t.Fatal(err)
 			}
-			urns, creating := state.adopt(func(string, ...any) {})
+			urns, creating := state.adopt(func(string, ...any) {}, func(string, string) string { return "" })
 			if len(urns) != 1 || urns[0] != urn || !creating {
 				t.Errorf("taken over %v, %v", urns, creating)
 			}

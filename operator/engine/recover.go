@@ -80,7 +80,7 @@ func (r *run) recover(ctx context.Context) error {
 	if state, err = r.export(ctx); err != nil {
 		return err
 	}
-	if adopted, creating := state.adopt(r.note); creating {
+	if adopted, creating := state.adopt(r.note, r.holder); creating {
 		if err := r.replace(ctx, state); err != nil {
 			return err
 		}
@@ -178,8 +178,13 @@ func (d *deployment) decode(data []byte) error {
 	if err := json.Unmarshal(data, &d.whole); err != nil {
 		return err
 	}
-	if raw := d.whole["deployment"]; raw != nil && !bytes.Equal(raw, []byte("null")) {
-		if err := json.Unmarshal(raw, &d.inner); err != nil {
+	return d.decodeInner(d.whole["deployment"])
+}
+
+// decodeInner reads what the state consists of.
+func (d *deployment) decodeInner(data json.RawMessage) error {
+	if data != nil && !bytes.Equal(data, []byte("null")) {
+		if err := json.Unmarshal(data, &d.inner); err != nil {
 			return err
 		}
 	}
@@ -232,8 +237,9 @@ func (d *deployment) undecided() []string {
 }
 
 // adopt takes the resources whose creation was cut off into the state, if their ID
-// is known, and returns their URNs. It tells whether any creation was cut off.
-func (d *deployment) adopt(note func(string, ...any)) (urns []string, creating bool) {
+// is known, and returns their URNs. It tells whether any creation was cut off. What another stack holds is left to it:
+// holder says where that is.
+func (d *deployment) adopt(note func(string, ...any), holder func(kind, id string) string) (urns []string, creating bool) {
 	for _, op := range d.pending {
 		if op.Type != "creating" {
 			continue
@@ -248,6 +254,9 @@ func (d *deployment) adopt(note func(string, ...any)) (urns []string, creating b
 		case !created.yes("custom") || leavesNothing(created.text("type")):
 		case id == "":
 			note("the creation of %s was cut off, and whether it was made cannot be found out: look for one that the state does not know, and delete it", resourceName(urn))
+		case holder(created.text("type"), id) != "":
+			note("the creation of %s was cut off, and what has its name is of another stack, in %s: it is left alone; give this one another name",
+				resourceName(urn), holder(created.text("type"), id))
 		default:
 			d.take(created, id)
 			urns = append(urns, urn)
