@@ -76,7 +76,7 @@ in place; elsewhere a line is printed for each change, with -o json a whole docu
 				return err
 			}
 			if watch {
-				return watchStatus(command.Context(), p, io.out, asJSON)
+				return watchStatus(command.Context(), p, io.out, asJSON, watchEvery)
 			}
 			report, err := p.Status(command.Context())
 			if err != nil {
@@ -119,8 +119,8 @@ func screenOf(w io.Writer) (*os.File, status.Style) {
 	return f, style
 }
 
-// watchStatus shows the status, and whatever changes, until ctx ends.
-func watchStatus(ctx context.Context, p reporter, out io.Writer, asJSON bool) error {
+// watchStatus shows the status, and whatever changes, until ctx ends. It looks once in every such time.
+func watchStatus(ctx context.Context, p reporter, out io.Writer, asJSON bool, every time.Duration) error {
 	var show func(status.Report) error
 	terminal, _ := screenOf(out)
 	switch {
@@ -148,7 +148,7 @@ func watchStatus(ctx context.Context, p reporter, out io.Writer, asJSON bool) er
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(watchEvery):
+		case <-time.After(every):
 		}
 	}
 }

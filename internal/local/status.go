@@ -79,10 +79,7 @@ func (p *Platform) Status(ctx context.Context) (status.Report, error) {
 // below are the items of layer 1. The cluster can be looked at where it is running.
 func (p *Platform) below(ctx context.Context) (items []status.Item, running bool, err error) {
 	if step, begun := p.Home.DownBegun(); begun {
-		items = append(items, status.Item{
-			Layer: status.LayerBootstrap, Kind: "Home", Name: p.Home.Dir(), Reason: "DownInterrupted",
-			Message: "`strata down` was cut off" + inStep(step) + ": run `strata down` to go on with it, or `strata up` to have everything again",
-		})
+		items = append(items, p.goingDown(step))
 	}
 	cluster := status.Item{Layer: status.LayerBootstrap, Kind: "Cluster", Name: clusterName}
 	s, err := p.client.Status(ctx)
@@ -107,11 +104,16 @@ func (p *Platform) below(ctx context.Context) (items []status.Item, running bool
 	return append(items, cluster), cluster.Ready, nil
 }
 
-func inStep(step string) string {
-	if step == "" {
-		return ""
+// goingDown is the item of a platform that is being taken down, or was until that was cut off in a step.
+func (p *Platform) goingDown(step string) status.Item {
+	item := status.Item{Layer: status.LayerBootstrap, Kind: "Home", Name: p.Home.Dir()}
+	if pid, command := p.Home.Changing(); pid != 0 && pid != os.Getpid() {
+		item.Reason, item.Message = "Changing", fmt.Sprintf("`%s` (pid %d) is at work", command, pid)
+		return item
 	}
-	return " in its step " + step
+	item.Reason = "DownInterrupted"
+	item.Message = "`strata down` was cut off in its step " + step + ": run `strata down` to go on with it, or `strata up` to have everything again"
+	return item
 }
 
 // lacks tells whether something that a layer made is gone. Pulumi would not see that: it compares what a program says with

@@ -150,8 +150,8 @@ func TestRootCauseOf(t *testing.T) {
 		},
 		"a sync is suspended": {
 			changes: []change{set("Kustomization", "team-web", "web", true, "spec", "suspend")},
-			want: "Kustomization team-web/web: Suspended: it is suspended, as `strata down` does before it deletes: nothing that is pushed is applied: " +
-				"the platform team: run `strata down` to go on with that, or `strata up` to keep the platform",
+			want: "Kustomization team-web/web: Suspended: it is suspended: nothing that is pushed is applied: the platform team: run `kubectl --kubeconfig \"$(strata kubeconfig)\" " +
+				"-n team-web patch kustomization web --type=merge -p '{\"spec\":{\"suspend\":false}}'`, or `strata down` again if that was interrupted",
 		},
 		"a Program that is missing, behind a prerequisite": {
 			changes: []change{

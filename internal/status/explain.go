@@ -47,8 +47,9 @@ func explanations() []explanation {
 			if o.Reason != reasonSuspended {
 				return "", "", ""
 			}
-			return "it is suspended, as `strata down` does before it deletes: nothing that is pushed is applied", platformTeam,
-				"run " + w.scope.command("down") + " to go on with that, or " + w.scope.command("up") + " to keep the platform"
+			return "it is suspended: nothing that is pushed is applied", platformTeam,
+				fmt.Sprintf("run `kubectl --kubeconfig \"$(strata kubeconfig)\" -n %s patch %s %s --type=merge -p '{\"spec\":{\"suspend\":false}}'`, or %s again if that was interrupted",
+					o.Namespace, strings.ToLower(o.Kind), o.Name, w.scope.command("down"))
 		}},
 		{"no pod of a part of the platform is wanted", func(_ *world, o *object) (string, string, string) {
 			if o.Reason != reasonScaledDown {

@@ -90,7 +90,7 @@ func (r Report) RootCause() (Item, bool) {
 // Pulumi compares with its own state, so that only a refresh tells it.
 func (r Report) Lacks(layer string) bool {
 	return slices.ContainsFunc(r.Items, func(i Item) bool {
-		return !i.Ready && (i.Layer == layer || layer == LayerPlatform && i.ofHop()) && slices.Contains([]string{reasonMissing, reasonDenied, reasonIncomplete, reasonSuspended}, i.Reason)
+		return !i.Ready && (i.Layer == layer || layer == LayerPlatform && i.ofHop()) && slices.Contains([]string{reasonMissing, reasonDenied, reasonIncomplete}, i.Reason)
 	})
 }
 

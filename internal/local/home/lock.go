@@ -45,6 +45,15 @@ func (h Home) AcquireChange() (release func(), err error) { return h.acquireName
 
 const changeLock = "change.lock"
 
+// Changing is the command that changes the platform right now, and its process; 0 where none does. It takes no lock.
+func (h Home) Changing() (pid int, command string) {
+	pid, command = signature(h.path(changeLock))
+	if pid == 0 || syscall.Kill(pid, 0) != nil {
+		return 0, ""
+	}
+	return pid, command
+}
+
 func (h Home) acquireNamed(name string) (release func(), err error) {
 	path := h.path(name)
 	release, err = acquire(path)

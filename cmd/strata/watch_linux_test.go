@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/strata-platform/strata/internal/status"
+)
+
+// looks are reports, one for each look; after the last one the watch is interrupted.
+type looks struct {
+	reports   []status.Report
+	interrupt context.CancelFunc
+}
+
+func (l *looks) Status(ctx context.Context) (status.Report, error) {
+	if len(l.reports) == 0 {
+		l.interrupt()
+		return status.Report{}, ctx.Err()
+	}
+	next := l.reports[0]
+	l.reports = l.reports[1:]
+	return next, nil
+}
+
+func cluster(ready bool) status.Report {
+	return status.NewReport([]status.Item{{Layer: status.LayerBootstrap, Kind: "Cluster", Name: "strata", Ready: ready, Reason: "NotRunning", Message: "run `strata up`"}})
+}
+
+func watchOf(t *testing.T, out interface{ Write([]byte) (int, error) }, asJSON bool) {
+	t.Helper()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	l := &looks{reports: []status.Report{cluster(false), cluster(false), cluster(true)}, interrupt: interrupt}
+	if err := watchStatus(ctx, l, out, asJSON, time.Millisecond); err != nil {
+		t.Errorf("an interrupted watch ends with %v", err)
+	}
+}
+
+// openTerminal returns both ends of a terminal of 40 columns.
+func openTerminal(t *testing.T) (outer, inner *os.File) {
+	t.Helper()
+	outer, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("there are no terminals here: %v", err)
+	}
+	t.Cleanup(func() { outer.Close() })
+	fd := int(outer.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 40})
+	}
+	if err == nil {
+		inner, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { inner.Close() })
+	return outer, inner
+}
+
+func TestAWatchOnATerminalDrawsInPlaceAndGivesTheScreenBack(t *testing.T) {
+	t.Setenv("NO_COLOR", "")
+	t.Setenv("TERM", "xterm")
+	outer, inner := openTerminal(t)
+	read := make(chan string)
+	go func() {
+		var all bytes.Buffer
+		buffer := make([]byte, 4096)
+		for !strings.HasSuffix(all.String(), firstScreen) {
+			n, err := outer.Read(buffer)
+			if err != nil {
+				break
+			}
+			all.Write(buffer[:n])
+		}
+		read <- all.String()
+	}()
+	watchOf(t, inner, false)
+	text := <-read
+	if !strings.HasPrefix(text, otherScreen+topLeft) || !strings.HasSuffix(text, firstScreen) {
+		t.Errorf("the screen is not taken and given back: %q", text)
+	}
+	if n := strings.Count(text, topLeft); n != 3 {
+		t.Errorf("it was drawn %d times, want once for each look", n)
+	}
+	if strings.Contains(text, "\x1b[2J") {
+		t.Error("the whole screen is cleared, which flickers")
+	}
+	if !strings.Contains(text, "\x1b[32m✓\x1b[0m Cluster") || !strings.Contains(text, "\x1b[32meverything is ready\x1b[0m") {
+		t.Errorf("what is ready is not green: %q", text)
+	}
+}
+
+func TestAWatchElsewherePrintsChanges(t *testing.T) {
+	var text bytes.Buffer
+	watchOf(t, &text, false)
+	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
+	last := lines[len(lines)-2:]
+	if !strings.HasSuffix(last[0], " ✓ Cluster strata") || !strings.HasSuffix(last[1], " everything is ready") || strings.Contains(text.String(), "\x1b") {
+		t.Errorf("got:\n%s", text.String())
+	}
+	if n := strings.Count(text.String(), "not ready: Cluster strata"); n != 1 {
+		t.Errorf("what stays the same is printed %d times", n)
+	}
+}
+
+func TestAWatchInJSONPrintsADocumentForEachChange(t *testing.T) {
+	var text bytes.Buffer
+	watchOf(t, &text, true)
+	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("got %d lines, want 2:\n%s", len(lines), text.String())
+	}
+	for i, want := range []bool{false, true} {
+		var report status.Report
+		if err := json.Unmarshal([]byte(lines[i]), &report); err != nil || report.Ready != want {
+			t.Errorf("line %d is %s (%v)", i, lines[i], err)
+		}
+	}
+}
