@@ -154,8 +154,8 @@ func TestLockdown(t *testing.T) {
 		}
 	}
 	want := map[string][]string{
-		"kustomize-controller":    {"--no-cross-namespace-refs=true", "--no-remote-bases=true", "--requeue-dependency=2s", "--feature-gates=CancelHealthCheckOnNewRevision=true", "--custom-apply-stage-kinds=admissionregistration.k8s.io/ValidatingAdmissionPolicy", "--default-service-account=default"},
-		"helm-controller":         {"--no-cross-namespace-refs=true", "--requeue-dependency=2s", "--default-service-account=default"},
+		"kustomize-controller":    {"--no-cross-namespace-refs=true", "--no-remote-bases=true", "--requeue-dependency=1s", "--feature-gates=CancelHealthCheckOnNewRevision=true", "--custom-apply-stage-kinds=admissionregistration.k8s.io/ValidatingAdmissionPolicy", "--default-service-account=default"},
+		"helm-controller":         {"--no-cross-namespace-refs=true", "--requeue-dependency=1s", "--default-service-account=default"},
 		"notification-controller": {"--no-cross-namespace-refs=true"},
 		Namespace:                 {"kustomize-controller"},
 	}

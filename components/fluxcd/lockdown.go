@@ -25,14 +25,14 @@ patches:
     - op: add
       path: /spec/template/spec/containers/0/args/-
       value: --no-remote-bases=true
-# What depends on another sync looks again after seconds: by default it would wait for half a minute.
+# What depends on another sync looks again after a second: by default it would wait for half a minute.
 - target:
     kind: Deployment
     name: (kustomize-controller|helm-controller)
   patch: |
     - op: add
       path: /spec/template/spec/containers/0/args/-
-      value: --requeue-dependency=2s
+      value: --requeue-dependency=1s
 # A new commit, a suspension or a deletion ends the wait for what a sync applied before: otherwise it would last for the
 # whole timeout where an object that is waited for has gone.
 - target:

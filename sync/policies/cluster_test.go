@@ -102,10 +102,11 @@ func (c *cluster) knowsTypes(t *testing.T) {
 				return err
 			}
 			eventually(t, wrong.Name+" is looked at", func() error {
-				if err := c.Get(t.Context(), client.ObjectKeyFromObject(wrong), wrong); err != nil || wrong.Status.TypeChecking == nil {
-					return fmt.Errorf("its types are not checked: %v", err)
+				err := c.Get(t.Context(), client.ObjectKeyFromObject(wrong), wrong)
+				if err == nil && wrong.Status.TypeChecking == nil {
+					err = errors.New("its types are not checked")
 				}
-				return nil
+				return err
 			})
 			if len(wrong.Status.TypeChecking.ExpressionWarnings) == 0 {
 				return errors.New("nothing is found wrong with an unknown field")
