@@ -63,6 +63,10 @@ type Options struct {
 	// hour when zero.
 	RunTimeout time.Duration
 
+	// ReportEvery is how often the conditions of a Stack say what its run waits for; a
+	// minute when zero.
+	ReportEvery time.Duration
+
 	// Namespace is the operator's own. Secrets in it keep what destroying a Stack
 	// takes, for when the Secrets that the Stack refers to are gone before it. When
 	// empty nothing is kept, and such a Stack stays until they are back.
@@ -101,6 +105,7 @@ func Run(ctx context.Context, opts Options) error {
 	}
 	opts.RunMemory = cmp.Or(opts.RunMemory, defaultRunMemory)
 	opts.RunTimeout = cmp.Or(opts.RunTimeout, defaultRunTimeout)
+	opts.ReportEvery = cmp.Or(opts.ReportEvery, time.Minute)
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
@@ -181,9 +186,10 @@ func newStackReconciler(mgr manager.Manager, opts Options) (*stackReconciler, *w
 		records: &records{
 			client: mgr.GetClient(), reader: mgr.GetAPIReader(), namespace: opts.Namespace, kept: map[types.UID][sha256.Size]byte{},
 		},
-		metrics:    newMetrics(mgr.GetCache(), slots),
-		backends:   opts.FileBackendRoot,
-		runTimeout: opts.RunTimeout,
+		metrics:     newMetrics(mgr.GetCache(), slots),
+		backends:    opts.FileBackendRoot,
+		runTimeout:  opts.RunTimeout,
+		reportEvery: opts.ReportEvery,
 	}, wake, nil
 }
 

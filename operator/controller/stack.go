@@ -49,6 +49,9 @@ type stackReconciler struct {
 	// runTimeout bounds a run.
 	runTimeout time.Duration
 
+	// reportEvery is how often the conditions say what a run waits for.
+	reportEvery time.Duration
+
 	// unconfined is why runs are not confined, nil where they are.
 	unconfined error
 }

@@ -253,19 +253,21 @@ func TestRunThatTakesTooLongIsStoppedInGoodOrder(t *testing.T) {
 	}
 }
 
-func TestRunThatHangsEndsWhenItsStackIsDeleted(t *testing.T) {
+func TestRunThatHangsSaysWhatItWaitsForAndEndsWhenItsStackIsDeleted(t *testing.T) {
 	c := startCluster(t)
-	startOperator(t, c)
+	startOperatorWith(t, c, func(opts *controller.Options) { opts.ReportEvery = time.Second })
 	tm := newTeam(t, c)
 	tm.endless(t)
 	tm.apply(t, &v1.Stack{}, stackHead)
 	pod := types.NamespacedName{Namespace: tm.namespace, Name: "endless"}
-	watch, err := tm.Watch(t.Context(), &corev1.PodList{}, client.InNamespace(tm.namespace))
-	if err != nil {
+	tm.await(t, "shop-dev", "saying what it waits for", func(s *v1.Stack) bool {
+		c := condition(s, v1.ReconcilingCondition)
+		return c.Reason == v1.ReconcilingProcessingReason && strings.HasPrefix(c.Message, "up has been running for ") &&
+			strings.HasSuffix(c.Message, "s: it waits for endless (kubernetes:core/v1:Pod)")
+	})
+	if err := tm.Get(t.Context(), pod, &corev1.Pod{}); err != nil {
 		t.Fatal(err)
 	}
-	defer watch.Stop()
-	<-watch.ResultChan()
 	tm.remove(t, &v1.Stack{ObjectMeta: tm.meta("shop-dev")})
 	tm.await(t, "shop-dev", "gone", gone)
 	if err := tm.Get(t.Context(), pod, &corev1.Pod{}); !apierrors.IsNotFound(err) {

@@ -25,14 +25,21 @@ type event struct {
 	Diagnostic *diagnostic `json:"diagnosticEvent"`
 	Outputs    *struct {
 		Metadata struct {
+			URN  string `json:"urn"`
 			Type string `json:"type"`
 			New  *struct {
 				Outputs map[string]json.RawMessage `json:"outputs"`
 			} `json:"new"`
 		} `json:"metadata"`
 	} `json:"resOutputsEvent"`
+	Failed *struct {
+		Metadata struct {
+			URN string `json:"urn"`
+		} `json:"metadata"`
+	} `json:"resOpFailedEvent"`
 	Pre *struct {
 		Metadata struct {
+			URN  string `json:"urn"`
 			Op   string `json:"op"`
 			Type string `json:"type"`
 		} `json:"metadata"`
@@ -131,4 +138,30 @@ func (l events) began() bool {
 		return e.Pre != nil && e.Pre.Metadata.Op != "" && e.Pre.Metadata.Type != stackType &&
 			!strings.HasPrefix(e.Pre.Metadata.Type, "pulumi:providers:")
 	})
+}
+
+// unfinished returns names and types of the resources that were begun and are not done, in the order of their beginning.
+func (l events) unfinished() []string {
+	var urns []string
+	for _, e := range l {
+		done := ""
+		switch {
+		case e.Pre != nil && e.Pre.Metadata.Op != "same":
+			urns = append(urns, e.Pre.Metadata.URN)
+		case e.Outputs != nil:
+			done = e.Outputs.Metadata.URN
+		case e.Failed != nil:
+			done = e.Failed.Metadata.URN
+		}
+		if i := slices.Index(urns, done); i >= 0 {
+			urns = slices.Delete(urns, i, i+1)
+		}
+	}
+	var names []string
+	for _, urn := range urns {
+		if name := resourceName(urn); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }

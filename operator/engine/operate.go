@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// operate calls pulumi. It first supposes that the stack exists and is free,
+// which is so for every run but a stack's first and saves a call. What stands in
+// the way is removed, once each.
+func (r *run) operate(ctx context.Context) (*Result, error) {
+	created, unlocked := false, false
+	if r.mayCreate() && (r.New || r.missing()) {
+		if err := r.createStack(ctx); err != nil {
+			return nil, err
+		}
+		created = true
+	}
+	for {
+		result, err := r.attempt(ctx)
+		if reasonOf(err) == StackMissing && r.mayCreate() && !created {
+			if err = r.createStack(ctx); err == nil {
+				created = true
+				continue
+			}
+		}
+		if r.shared != "" && pluginMissing(err) {
+			if err = r.unshare(); err == nil {
+				continue
+			}
+		}
+		if reasonOf(err) == Locked && r.Interrupted && staleLocks(err) && !unlocked {
+			if _, err = r.pulumi(ctx, nil, "cancel", "--yes"); err == nil {
+				unlocked = true
+				continue
+			}
+		}
+		return result, err
+	}
+}
+
+// pluginMissing tells whether pulumi did not find a plugin.
+func pluginMissing(err error) bool {
+	failure := asError(err)
+	return failure != nil && strings.Contains(failure.raw, "no resource plugin")
+}
+
+func (r *run) mayCreate() bool {
+	return !r.NoCreate && (r.Operation == Up || r.Operation == Preview)
+}
+
+func (r *run) createStack(ctx context.Context) error {
+	args := []string{"stack", "init", r.Stack, "--no-select"}
+	if r.SecretsProvider != "" {
+		args = append(args, "--secrets-provider", r.SecretsProvider)
+	}
+	_, err := r.pulumi(ctx, nil, args...)
+	if failure := asError(err); failure != nil && strings.Contains(failure.raw, "already exists") {
+		return nil
+	}
+	return err
+}
+
+func (r *run) attempt(ctx context.Context) (*Result, error) {
+	if r.Interrupted && !r.recovered {
+		if err := r.recover(ctx); err != nil {
+			return nil, err
+		}
+		r.recovered = true
+	}
+	if r.Options.ChangeSecretsProvider && r.Operation == Up {
+		if _, err := r.pulumi(ctx, nil, "stack", "change-secrets-provider", "--stack", r.Stack, "--", r.SecretsProvider); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.encrypt(ctx); err != nil {
+		return nil, err
+	}
+	if r.Refresh && r.ExpectNoRefreshChanges && r.Operation == Up {
+		if _, err := r.pulumi(ctx, nil, "refresh", "--skip-preview", "--expect-no-changes"); err != nil {
+			return nil, err
+		}
+	}
+
+	path := filepath.Join(r.dir, "events.json")
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("remove events of the previous attempt: %w", err)
+	}
+	stop := r.report(path)
+	log, err := r.pulumi(ctx, nil, append(r.arguments(), "--event-log", path)...)
+	stop()
+	events, readErr := readEvents(path)
+	if err != nil {
+		if failure := asError(err); failure != nil {
+			failure.Began = events.began()
+			if failure.Reason == Failed {
+				failure.describe(events, r.mask)
+			}
+		}
+		return nil, err
+	}
+	if readErr != nil {
+		return nil, fmt.Errorf("read outputs of stack %q: %w", r.Stack, readErr)
+	}
+	return &Result{Outputs: events.outputs(), Changes: events.changes(), Log: log}, nil
+}
+
+// report tells what the operation is at, by its event log, until the returned function is called.
+func (r *run) report(path string) (stop func()) {
+	if r.Working == nil || r.ReportEvery <= 0 {
+		return func() {}
+	}
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(r.ReportEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case <-ticker.C:
+			}
+			// Its last line may be half written.
+			list, _ := readEvents(path)
+			r.Working(list.unfinished())
+		}
+	}()
+	return func() {
+		close(end)
+		<-ended
+	}
+}
+
+func (r *run) arguments() []string {
+	args := []string{string(r.Operation), "--suppress-progress", "--suppress-outputs", "--color", "never"}
+	if r.Operation != Preview {
+		args = append(args, "--skip-preview")
+	}
+	if r.Refresh && r.Operation != Refresh {
+		args = append(args, "--refresh")
+	}
+	if r.RunProgram && (r.Operation == Destroy || r.Operation == Refresh) {
+		args = append(args, "--run-program")
+	}
+	for _, urn := range r.Targets {
+		args = append(args, "--target", urn)
+	}
+	if r.TargetDependents && len(r.Targets) > 0 {
+		args = append(args, "--target-dependents")
+	}
+	return append(args, r.Options.arguments(r.Operation)...)
+}
