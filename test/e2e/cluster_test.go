@@ -159,6 +159,7 @@ func tryNoMore(ts *testscript.TestScript, args []string) error {
 
 // TestPlatformTeamPage runs what docs/platform-team.md says of `local`, as one script of a shell.
 func TestPlatformTeamPage(t *testing.T) {
+	t.Parallel()
 	p := stratatest.NewWithTools(t)
 	build(t)
 	script := "set -e\n"

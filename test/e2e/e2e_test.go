@@ -7,42 +7,34 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/strata-platform/strata/internal/toolchain"
+	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// strataDir holds the strata command under test; root is Strata's repository.
+// strataDir holds the strata command under test, once build has built it; root is Strata's repository.
 var strataDir, root string
 
-func TestMain(m *testing.M) { os.Exit(testMain(m)) }
-
-// testMain builds strata once. Nothing is built where no test needs it.
-func testMain(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "strata-e2e-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
+func TestMain(m *testing.M) {
+	var err error
 	if root, err = toolchain.FindRoot("."); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
+		os.Exit(1)
 	}
-	strataDir = dir
-	return m.Run()
+	os.Exit(stratatest.Main(m))
 }
 
-// build builds the strata command into strataDir.
+var building sync.Once
+
+// build builds the strata command, once.
 func build(t testing.TB) {
 	t.Helper()
-	command := exec.Command("go", "build", "-o", filepath.Join(strataDir, "strata"), "./cmd/strata")
-	command.Dir = root
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("build strata: %v\n%s", err, out)
-	}
+	executable := stratatest.Executable(t)
+	building.Do(func() { strataDir = filepath.Dir(executable) })
 }
 
 // ensureTools builds the tools in the test's own time and log, not within the first call of strata.
@@ -60,6 +52,7 @@ func TestScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the toolchain")
 	}
+	t.Parallel()
 	build(t)
 	ensureTools(t)
 	testscript.RunT(script{t}, testscript.Params{

@@ -115,6 +115,7 @@ func TestTheTour(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the toolchain")
 	}
+	t.Parallel()
 	steps := tourSteps(t)
 	build(t)
 	ensureTools(t)
