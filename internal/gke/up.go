@@ -138,10 +138,11 @@ func engineer() string {
 
 // NextSteps are commands to try once the platform is up.
 func (p *Platform) NextSteps(context.Context) ([]string, error) {
+	kubeconfig := `"$HOME/strata-` + p.Environment + `.kubeconfig"`
 	return []string{
 		p.strataLine("status"),
-		"(umask 077 && " + p.pulumiLine(BootstrapLayer, "stack output kubeconfig --show-secrets") + " > strata.kubeconfig)",
-		"kubectl --kubeconfig strata.kubeconfig get gitrepositories,kustomizations,stacks --all-namespaces",
+		"(umask 077 && " + p.pulumiLine(BootstrapLayer, "stack output kubeconfig --show-secrets") + " > " + kubeconfig + ")",
+		"kubectl --kubeconfig " + kubeconfig + " get gitrepositories,kustomizations,stacks --all-namespaces",
 	}, nil
 }
 
