@@ -27,8 +27,9 @@ func explanations() []explanation {
 			return o.Message, "", "wait for it; a finalizer that keeps it is in metadata.finalizers"
 		}},
 		{"what layer 2 makes is not there, or not whole", func(w *world, o *object) (string, string, string) {
+			ofLayer := o.Layer == LayerPlatform || o.ofHop() && slices.Contains(w.scope.required(), o.key())
 			switch {
-			case o.Layer != LayerPlatform && !(o.ofHop() && slices.Contains(w.scope.required(), o.key())) || w.applier(o) != nil:
+			case !ofLayer || w.applier(o) != nil:
 				return "", "", ""
 			case o.Reason == reasonMissing:
 				return "layer 2 makes it and it is not there", platformTeam, "run " + w.scope.command("up")

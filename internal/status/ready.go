@@ -90,7 +90,7 @@ func condition(o *unstructured.Unstructured, kind string) map[string]any {
 	if o == nil {
 		return nil
 	}
-	all := maps2(unstructured.NestedSlice(o.Object, "status", "conditions"))
+	all := objectsOf(unstructured.NestedSlice(o.Object, "status", "conditions"))
 	i := slices.IndexFunc(all, func(c map[string]any) bool { return c["type"] == kind })
 	if i < 0 {
 		return nil

@@ -106,10 +106,10 @@ func (w *world) untouched(o *object) string {
 	if source := w.sourceOf(o); source != nil && source.text("status", "artifact", "revision") != "" {
 		attempted = source.text("status", "artifact", "revision")
 	}
-	switch {
-	case applied == "":
+	switch applied {
+	case "":
 		return " (in " + revision(attempted) + "; nothing was applied yet)"
-	case applied == attempted:
+	case attempted:
 		return ""
 	}
 	return fmt.Sprintf(" (in %s; %s is untouched and runs on)", revision(attempted), revision(applied))

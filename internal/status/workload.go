@@ -72,12 +72,12 @@ func (w *world) mounted(o *object) []*object {
 	}
 	for _, field := range []string{"initContainers", "containers"} {
 		for _, c := range o.members("spec", field) {
-			for _, e := range maps2(unstructured.NestedSlice(c, "env")) {
+			for _, e := range objectsOf(unstructured.NestedSlice(c, "env")) {
 				from := inner(e, "valueFrom")
 				add("Secret", inner(from, "secretKeyRef"), at(from, "secretKeyRef", "name"))
 				add("ConfigMap", inner(from, "configMapKeyRef"), at(from, "configMapKeyRef", "name"))
 			}
-			for _, e := range maps2(unstructured.NestedSlice(c, "envFrom")) {
+			for _, e := range objectsOf(unstructured.NestedSlice(c, "envFrom")) {
 				add("Secret", inner(e, "secretRef"), at(e, "secretRef", "name"))
 				add("ConfigMap", inner(e, "configMapRef"), at(e, "configMapRef", "name"))
 			}

@@ -161,9 +161,6 @@ func (w *world) add(kind string, content *unstructured.Unstructured) *object {
 	o := &object{content: content, Item: Item{
 		Kind: kind, Namespace: content.GetNamespace(), Name: content.GetName(), Runtime: content.GetAnnotations()[RuntimeAnnotation],
 	}}
-	if kind == "Namespace" {
-		o.Layer = LayerPlatform
-	}
 	o.Layer = w.scope.layer(o.key())
 	w.objects[o.key()] = o
 	return o
@@ -214,10 +211,11 @@ func (o *object) members(path ...string) []map[string]any {
 	if o.content == nil {
 		return nil
 	}
-	return maps2(unstructured.NestedSlice(o.content.Object, path...))
+	return objectsOf(unstructured.NestedSlice(o.content.Object, path...))
 }
 
-func maps2(list []any, _ bool, _ error) []map[string]any {
+// objectsOf takes what unstructured.NestedSlice returns.
+func objectsOf(list []any, _ bool, _ error) []map[string]any {
 	var found []map[string]any
 	for _, each := range list {
 		if m, ok := each.(map[string]any); ok {
