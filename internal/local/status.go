@@ -153,6 +153,10 @@ func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (st
 	defer cancel()
 	var last status.Report
 	for {
+		if _, err := p.client.Status(ctx); errors.Is(err, supervisor.ErrNotRunning) {
+			return last, fmt.Errorf("wait for the platform: the supervisor ended meanwhile; its log is %s: run `%s up` again, what is done stays done",
+				p.Home.Log(supervisor.Command), Program())
+		}
 		report, err := p.Status(ctx)
 		if err == nil && report.Ready {
 			return report, nil

@@ -54,36 +54,60 @@ type remaining struct {
 	blocker func(context.Context) []Blocker
 }
 
+// hiccup is how long the API server may fail to answer.
+const hiccup = 5 * time.Second
+
 // gone waits until look finds nothing any more. What it finds after there was no progress for as long as Options say is
 // reported as Blocked.
 func (c *Cluster) gone(ctx context.Context, waiting Waiting, look func(context.Context) ([]remaining, error)) error {
-	began := time.Now()
-	since := map[string]time.Time{}
-	states := map[string]string{}
+	began, answered := time.Now(), time.Now()
+	seen := progressOf{states: map[string]string{}, since: map[string]time.Time{}}
 	for {
 		left, err := look(ctx)
-		if err != nil || len(left) == 0 {
+		switch {
+		case err != nil && (ctx.Err() != nil || time.Since(answered) > hiccup):
 			return err
-		}
-		var names []string
-		stuck := true
-		for _, r := range left {
-			names = append(names, r.name)
-			if state, ok := states[r.name]; !ok || state != r.state || r.working {
-				states[r.name], since[r.name] = r.state, time.Now()
+		case err == nil && len(left) == 0:
+			return nil
+		case err == nil:
+			answered = time.Now()
+			if seen.none(left, c.options.Patience) || time.Since(began) >= c.options.Limit {
+				return explain(ctx, left)
 			}
-			stuck = stuck && time.Since(since[r.name]) >= c.options.Patience
+			waiting(names(left))
 		}
-		if stuck || time.Since(began) >= c.options.Limit {
-			return explain(ctx, left)
-		}
-		waiting(strings.Join(names, ", "))
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(c.poll):
 		}
 	}
+}
+
+// progressOf remembers since when what is left is as it is, by its name.
+type progressOf struct {
+	states map[string]string
+	since  map[string]time.Time
+}
+
+// none tells whether nothing of what is left has made any progress for so long.
+func (p progressOf) none(left []remaining, patience time.Duration) bool {
+	stuck := true
+	for _, r := range left {
+		if state, ok := p.states[r.name]; !ok || state != r.state || r.working {
+			p.states[r.name], p.since[r.name] = r.state, time.Now()
+		}
+		stuck = stuck && time.Since(p.since[r.name]) >= patience
+	}
+	return stuck
+}
+
+func names(left []remaining) string {
+	all := make([]string, len(left))
+	for i, r := range left {
+		all[i] = r.name
+	}
+	return strings.Join(all, ", ")
 }
 
 func explain(ctx context.Context, left []remaining) error {
