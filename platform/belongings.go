@@ -10,8 +10,8 @@ import (
 	"github.com/strata-platform/strata/components/hop"
 )
 
-// hopGuard is the name of the policy that keeps what hops make, and of its binding.
-const hopGuard = "strata-hops"
+// HopGuard is the name of the policy that keeps what hops make, and of its binding.
+const HopGuard = "strata-hops"
 
 // ofHop tells whether what is written, or what is there, is a hop's: neither taking the label off nor putting it on
 // goes around the rule.
@@ -22,7 +22,7 @@ const ofHop = `[object, oldObject].exists(o, o != null && has(o.metadata.labels)
 // Whoever is not of the namespace, layer 2 and Kubernetes' own controllers among them, goes on as its rights say.
 func guardHops(ctx *pulumi.Context, contact string, opts ...pulumi.ResourceOption) (pulumi.Resource, error) {
 	policy, err := admissionv1.NewValidatingAdmissionPolicy(ctx, "hop-guard", &admissionv1.ValidatingAdmissionPolicyArgs{
-		Metadata: clusterMetadata(hopGuard),
+		Metadata: clusterMetadata(HopGuard),
 		Spec: &admissionv1.ValidatingAdmissionPolicySpecArgs{
 			FailurePolicy: pulumi.String("Fail"),
 			MatchConstraints: &admissionv1.MatchResourcesArgs{
@@ -50,7 +50,7 @@ func guardHops(ctx *pulumi.Context, contact string, opts ...pulumi.ResourceOptio
 		return nil, err
 	}
 	return admissionv1.NewValidatingAdmissionPolicyBinding(ctx, "hop-guard", &admissionv1.ValidatingAdmissionPolicyBindingArgs{
-		Metadata: clusterMetadata(hopGuard),
+		Metadata: clusterMetadata(HopGuard),
 		Spec: &admissionv1.ValidatingAdmissionPolicyBindingSpecArgs{
 			PolicyName:        policy.Metadata.Name().Elem(),
 			ValidationActions: pulumi.ToStringArray([]string{"Deny"}),

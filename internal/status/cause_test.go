@@ -218,6 +218,12 @@ func TestRootCauseOf(t *testing.T) {
 			changes: []change{gone("Program", "team-web", "wordpress-infra")},
 			want:    "Program team-web/wordpress-infra: Missing: Kustomization team-web/web applied it and it was deleted since; it comes back within 10m: team web: push a commit, or wait",
 		},
+		"a policy that somebody deleted": {
+			changes: []change{set("Kustomization", "platform", "operator", []any{map[string]any{
+				"id": "_strata-programs_admissionregistration.k8s.io_ValidatingAdmissionPolicy", "v": "v1",
+			}}, "status", "inventory", "entries")},
+			want: "ValidatingAdmissionPolicy strata-programs (layer sync): Missing: Kustomization platform/operator applied it and it was deleted since; it comes back within 10m: the platform team: push a commit, or wait",
+		},
 		"what is on its way comes after what fails": {
 			changes: []change{
 				says("Kustomization", "flux-system", "flux-system", "Ready", "Unknown", "Progressing", "Reconciliation in progress"),

@@ -38,7 +38,10 @@ func (s Scope) layer(k key) string {
 	switch k.kind {
 	case "ClusterRole":
 		return LayerPlatform
-	case "ClusterRoleBinding":
+	case "ClusterRoleBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
+		if k.name == platform.RolePlatform || k.name == platform.HopGuard {
+			return LayerPlatform
+		}
 		return LayerSync
 	case "Namespace":
 		namespace = k.name
@@ -77,6 +80,9 @@ func (s Scope) required() []key {
 		{"RoleBinding", platform.PlatformNamespace, platform.RolePlatform},
 		{"GitRepository", platform.PlatformNamespace, platform.PlatformAccount},
 		{"Kustomization", platform.PlatformNamespace, platform.PlatformAccount},
+		{"ClusterRoleBinding", "", platform.RolePlatform},
+		{"ValidatingAdmissionPolicy", "", platform.HopGuard},
+		{"ValidatingAdmissionPolicyBinding", "", platform.HopGuard},
 		{"Namespace", "", platform.OperatorNamespace},
 		{"RoleBinding", platform.OperatorNamespace, platform.RolePlatform},
 		{"Deployment", platform.OperatorNamespace, platform.OperatorAccount},

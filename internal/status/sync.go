@@ -93,7 +93,7 @@ func (w *world) rightsOf(namespace, account string) []*object {
 	list := []*object{w.need("ServiceAccount", namespace, account)}
 	if namespace == platform.PlatformNamespace {
 		list = append(list, w.need("RoleBinding", platform.PlatformNamespace, platform.RolePlatform),
-			w.need("RoleBinding", platform.OperatorNamespace, platform.RolePlatform))
+			w.need("RoleBinding", platform.OperatorNamespace, platform.RolePlatform), w.need("ClusterRoleBinding", "", platform.RolePlatform))
 	}
 	if team, ok := w.scope.team(namespace); ok {
 		list = append(list, w.need("RoleBinding", namespace, bindingOf(team, account)))

@@ -26,7 +26,7 @@ type note struct {
 
 // quietKinds are shown only where they are not ready.
 var quietKinds = []string{
-	"Namespace", "ClusterRole", "ServiceAccount", "RoleBinding", "TenantPolicy", "Secret", "ConfigMap", "Receiver", "Program", "PersistentVolumeClaim",
+	"Namespace", "ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ServiceAccount", "RoleBinding", "TenantPolicy", "Secret", "ConfigMap", "Receiver", "Program", "PersistentVolumeClaim",
 }
 
 func (w *world) note(o *object) note {

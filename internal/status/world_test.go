@@ -38,6 +38,9 @@ func healthy(t *testing.T) map[key]*unstructured.Unstructured {
 	for role := range platform.ClusterRoles() {
 		put(objects, key{"ClusterRole", "", role})
 	}
+	put(objects, key{"ClusterRoleBinding", "", platform.RolePlatform})
+	put(objects, key{"ValidatingAdmissionPolicy", "", platform.HopGuard})
+	put(objects, key{"ValidatingAdmissionPolicyBinding", "", platform.HopGuard})
 	for _, name := range []string{FluxNamespace, platform.PlatformNamespace, platform.OperatorNamespace, "team-web"} {
 		put(objects, key{"Namespace", "", name})
 	}
