@@ -56,6 +56,9 @@ func TestEveryCommandSaysWhatItDoesWithAnExampleThatIsRight(t *testing.T) {
 // fenced is a block of code of a page.
 var fenced = regexp.MustCompile("(?ms)^```.*?^```$")
 
+// code is what stands as code in prose: in a line, or indented.
+var code = regexp.MustCompile("(?m)`[^`]+`|^ {4}.+$")
+
 // TestCallsInTheDocsAreRight checks commands and flags of every call in prose; what stands there for an argument, such as
 // NAME, is not checked.
 func TestCallsInTheDocsAreRight(t *testing.T) {
@@ -73,7 +76,7 @@ func TestCallsInTheDocsAreRight(t *testing.T) {
 	checked := 0
 	for _, page := range append(pages, "../../README.md", "../../CONTRIBUTING.md") {
 		text := docstest.Read(t, strings.TrimPrefix(filepath.ToSlash(page), "../../"))
-		for _, match := range regexp.MustCompile("`[^`]+`").FindAllString(fenced.ReplaceAllString(text, ""), -1) {
+		for _, match := range code.FindAllString(fenced.ReplaceAllString(text, ""), -1) {
 			call := called.FindStringSubmatch(match)
 			if call == nil {
 				continue
