@@ -11,9 +11,10 @@ import (
 	"github.com/strata-platform/strata/internal/teardown"
 )
 
-// Here nothing takes longer: a destroy of a Stack takes seconds, the end of a namespace five.
+// Here nothing takes longer: a destroy of a Stack takes seconds, the end of a namespace five, and half a minute an API
+// server that has just started and does not know the parameters of its policies.
 const (
-	teardownPatience = 20 * time.Second
+	teardownPatience = 40 * time.Second
 	teardownLimit    = 3 * time.Minute
 )
 
@@ -23,7 +24,11 @@ func (p *Platform) cluster(ctx context.Context) (*teardown.Cluster, error) {
 	if err != nil || !is {
 		return nil, err
 	}
-	return p.teardown(ctx)
+	c, err := p.teardown(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.AwaitPolicies(ctx)
 }
 
 func (p *Platform) teardown(ctx context.Context) (*teardown.Cluster, error) {
@@ -64,25 +69,25 @@ func Program() string { return os.Args[0] }
 // gone. Of a layer 2 whose own destroy had begun the rest is destroyed first: the teams have nothing in it any more, and
 // half of Flux is of no use.
 func (p *Platform) undoDown(r layers.Runner, ctx context.Context, l layers.Layer, progress layers.Progress) error { //nolint:revive // as the operations of a layer
-	step, begun := p.Home.DownBegun()
-	if !begun {
-		return nil
-	}
 	if count, err := r.Resources(ctx, l); err != nil || count == 0 {
 		return err
 	}
-	if l.Name == PlatformLayer && step == PlatformLayer {
-		_, err := r.Destroy(ctx, l, progress)
-		return err
-	}
+	step, begun := p.Home.DownBegun()
 	if l.Name == PlatformLayer {
-		c, err := p.teardown(ctx)
-		if err == nil {
+		c, err := p.cluster(ctx)
+		if err == nil && begun && step == PlatformLayer {
+			_, err = r.Destroy(ctx, l, progress)
+			return err
+		}
+		if err == nil && begun && c != nil {
 			err = c.Resume(ctx, func(what string) { progress("waiting for the end of", what) })
 		}
 		if err != nil {
-			return fmt.Errorf("bring back what an interrupted `down` has left: %w", err)
+			return fmt.Errorf("layer %s: bring back what an interrupted `down` has left: %w", l.Name, err)
 		}
+	}
+	if !begun {
+		return nil
 	}
 	return r.Refresh(ctx, l, progress)
 }

@@ -1,0 +1,43 @@
+package teardown
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// An API server looks for the kinds of policies' parameters twice a minute. Until it has found them after its start, it
+// refuses all that such a policy is about.
+const (
+	policiesLimit = 45 * time.Second
+	unconfigured  = "failed to configure policy"
+)
+
+// AwaitPolicies waits until the API server can judge by the admission policies, or is refused for another reason. It
+// changes nothing.
+func (c *Cluster) AwaitPolicies(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, policiesLimit)
+	defer cancel()
+	for _, namespace := range append(c.own(), c.namespaces.Flux) {
+		for {
+			probe := &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
+				"metadata": map[string]any{"name": "strata-probe", "namespace": namespace},
+				"spec":     map[string]any{"interval": "1m", "prune": false, "sourceRef": map[string]any{"kind": "GitRepository", "name": "none"}},
+			}}
+			_, err := c.dynamic.Resource(kustomizations).Namespace(namespace).Create(limited, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			if err == nil || !strings.Contains(err.Error(), unconfigured) {
+				break
+			}
+			select {
+			case <-limited.Done():
+				return err
+			case <-time.After(c.poll):
+			}
+		}
+	}
+	return ctx.Err()
+}
