@@ -56,8 +56,15 @@ func (p Project) run(ctx context.Context, progress Progress, operate operation) 
 	if progress == nil {
 		progress = func(string, string) {}
 	}
+	// The Kubernetes plugin leaves kubeconfigs in the folder for temporary files.
+	temp, err := os.MkdirTemp("", "strata-layer-")
+	if err != nil {
+		return Summary{}, p.wrap(err, nil)
+	}
+	defer os.RemoveAll(temp)
 	// Which stack is selected in the folder is the engineer's choice: it stays.
-	stack, err := auto.SelectStackLocalSource(ctx, p.Stack, p.Dir, auto.Pulumi(frugal{p.Command, true}))
+	stack, err := auto.SelectStackLocalSource(ctx, p.Stack, p.Dir,
+		auto.Pulumi(frugal{p.Command, true}), auto.EnvVars(map[string]string{"TMPDIR": temp}))
 	if err != nil {
 		return Summary{}, p.wrap(err, nil)
 	}
