@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
@@ -214,6 +215,10 @@ func TestExamplesOfTheReferencePagesWork(t *testing.T) {
 	address := freeAddress(t)
 	startOperator(t, c, "--metrics-addr="+address)
 	tm := newTeam(t, c)
+	// As a hop names it.
+	tm.create(t, &corev1.Secret{ObjectMeta: tm.meta(handoff.TenantName), StringData: map[string]string{
+		handoff.KeyBackendURL: "file://" + tm.state, handoff.KeyPassphrase: passphrase,
+	}})
 	tm.apply(t, &v1.Program{}, example(t, "program.md", "program"))
 	tm.apply(t, &v1.Stack{}, example(t, "stack.md", "stack"))
 	got := tm.await(t, "shop-dev", "Ready", ready)
