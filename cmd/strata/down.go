@@ -56,7 +56,11 @@ repositories; --purge has no meaning there.`,
 			}
 			began := time.Now()
 			show := progress.New(io.err)
-			if err := p.Down(command.Context(), show, purge); err != nil {
+			err = p.Down(command.Context(), show, purge)
+			if errors.Is(err, context.Canceled) {
+				return errors.New("interrupted; run the same command again to go on, or `strata up` to have everything again")
+			}
+			if err != nil {
 				return err
 			}
 			show.Total("down", time.Since(began))
