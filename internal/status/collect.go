@@ -13,12 +13,6 @@ func Collect(ctx context.Context, config *rest.Config, scope Scope) (Report, err
 	if err != nil {
 		return Report{}, err
 	}
-	if w.get("Namespace", "", FluxNamespace) == nil && !w.served["Kustomization"] {
-		return NewReport(append(scope.Below, Item{
-			Layer: LayerPlatform, Kind: "Layer", Name: LayerPlatform, Reason: reasonNeverMade,
-			Message: "layer 2 was never made in this cluster, nor what stands on it: " + platformTeam + ": run " + scope.command("up"),
-		})), nil
-	}
 	w.judge()
 	return w.report(), nil
 }

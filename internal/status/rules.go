@@ -38,6 +38,14 @@ func (w *world) causeOf(o *object, walked map[*object]bool) *object {
 
 // report makes the report of a world that has been judged.
 func (w *world) report() Report {
+	if w.get("Namespace", "", FluxNamespace) == nil && !w.served["Kustomization"] {
+		r := NewReport(append(slices.Clone(w.scope.Below), Item{
+			Layer: LayerPlatform, Kind: "Layer", Name: LayerPlatform, Reason: reasonNeverMade,
+			Message: "layer 2 was never made in this cluster, nor what stands on it: " + platformTeam + ": run " + w.scope.command("up"),
+		}))
+		r.Engineer = w.scope.Engineer
+		return r
+	}
 	for _, k := range w.scope.required() {
 		w.need(k.kind, k.namespace, k.name)
 	}

@@ -187,7 +187,7 @@ func (r Report) list(items []int) string {
 
 // cause is an item that is a cause, in one line: with the layer that it is of.
 func (i Item) cause() string {
-	if i.Layer == LayerTeam {
+	if i.Layer == LayerTeam || i.Kind == "Layer" {
 		return i.String()
 	}
 	return strings.Replace(i.String(), i.ref(), i.ref()+" (layer "+i.Layer+")", 1)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/strata-platform/strata/teams"
 )
 
 func printed(r Report, style Style) string {
@@ -41,6 +43,15 @@ func TestAHealthyPlatformFitsOnAScreen(t *testing.T) {
 		if strings.Contains(text, not) {
 			t.Errorf("%q is in:\n%s", not, text)
 		}
+	}
+}
+
+func TestALayerThatWasNeverMadeIsOneLine(t *testing.T) {
+	w := &world{scope: Scope{Teams: []teams.Team{web}, Flags: "--target gke", Below: []Item{{Layer: LayerBootstrap, Kind: "Cluster", Name: "strata", Ready: true}}}}
+	w.judge()
+	want := "not ready: Layer platform: NeverMade: layer 2 was never made in this cluster, nor what stands on it: the platform team: run `strata up --target gke`\n"
+	if text := printed(w.report(), Style{}); !strings.HasSuffix(text, want) || strings.Count(text, "✗") != 1 {
+		t.Errorf("got:\n%s", text)
 	}
 }
 
