@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 
@@ -48,5 +49,38 @@ func TestDownGoesOnAfterAFailureOnlyToRemoveEverythingAndSaysSo(t *testing.T) {
 				t.Errorf("it says that it goes on: %v:\n%s", said, out.String())
 			}
 		})
+	}
+}
+
+func TestAPurgeLeavesOutWhatMakesNoSenseAfterAFailure(t *testing.T) {
+	p := openTestPlatform(t)
+	var done []string
+	step := func(name string, orderly bool, err error) downStep {
+		return downStep{name: name, orderly: orderly, do: func(context.Context, *progress.Reporter) (string, error) {
+			done = append(done, name)
+			return "", err
+		}}
+	}
+	steps := []downStep{step("Stacks", false, errors.New("blocked")), step("layer 2", true, nil), step("layer 1", false, nil)}
+	if err := p.runDown(t.Context(), progress.New(io.Discard), steps, true); err != nil || strings.Join(done, ", ") != "Stacks, layer 1" {
+		t.Errorf("done was %q (%v)", done, err)
+	}
+}
+
+func TestANoteOfDownNeverGoesBack(t *testing.T) {
+	p := openTestPlatform(t)
+	for _, step := range []string{clusterStep, PlatformLayer, clusterStep} {
+		if err := p.beginDown(step); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if step, begun := p.Home.DownBegun(); !begun || step != PlatformLayer {
+		t.Errorf("the note says %q (%t): what layer 2's destroy has left would be forgotten", step, begun)
+	}
+	if err := p.endDown(BootstrapLayer); err != nil {
+		t.Fatal(err)
+	}
+	if _, begun := p.Home.DownBegun(); begun {
+		t.Error("a platform that is down is said to go down")
 	}
 }

@@ -77,7 +77,11 @@ func (c cluster) create(manifest string) *unstructured.Unstructured {
 		if !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) || time.Now().After(deadline) {
 			c.t.Fatal(err)
 		}
-		time.Sleep(100 * time.Millisecond)
+		select {
+		case <-c.t.Context().Done():
+			c.t.Fatal(c.t.Context().Err())
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
 }
 
