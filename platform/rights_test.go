@@ -307,6 +307,7 @@ spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, s
 		{"GET", "/api/v1/namespaces/team-web/secrets/strata-context", ""},
 		{"GET", "/api/v1/namespaces/team-web/configmaps", ""},
 		{"GET", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-web/gitrepositories", ""},
+		{"GET", "/apis/strata.dev/v1/namespaces/team-web/tenantpolicies/strata", ""},
 		{"POST", "/api/v1/namespaces/team-web/serviceaccounts/web/token", token},
 	},
 }
