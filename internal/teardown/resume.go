@@ -2,6 +2,7 @@ package teardown
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,8 +26,13 @@ func (c *Cluster) suspend(ctx context.Context, namespace string) error {
 
 // Resume undoes what an interrupted teardown has begun and can be undone: it waits for the end of what is being deleted,
 // and lets Flux apply again. What is gone is then for layer 2 to make again. The error is Blocked where something neither
-// goes nor stays.
+// goes nor stays. A Stack that does so is no reason not to go on: it is deleted, and is made again when it has gone.
 func (c *Cluster) Resume(ctx context.Context, waiting Waiting) error {
+	// Flux would find one that is still there, apply nothing, and then wait for minutes for what has gone meanwhile.
+	var blocked *Blocked
+	if err := c.gone(ctx, waiting, c.leavingStacks); err != nil && !errors.As(err, &blocked) {
+		return err
+	}
 	if err := c.gone(ctx, waiting, c.leftDeleted); err != nil {
 		return err
 	}

@@ -82,11 +82,26 @@ func (c *Cluster) leftStacks(ctx context.Context) ([]remaining, error) {
 	if err != nil {
 		return nil, err
 	}
-	var left []remaining
 	for _, object := range objects {
 		if err := c.remove(ctx, stacks, &object); err != nil {
 			return nil, err
 		}
+	}
+	return c.remainingStacks(objects)
+}
+
+// leavingStacks are the Stacks that are being deleted.
+func (c *Cluster) leavingStacks(ctx context.Context) ([]remaining, error) {
+	objects, err := c.list(ctx, stacks, "")
+	if err != nil {
+		return nil, err
+	}
+	return c.remainingStacks(slices.DeleteFunc(objects, func(o unstructured.Unstructured) bool { return o.GetDeletionTimestamp() == nil }))
+}
+
+func (c *Cluster) remainingStacks(objects []unstructured.Unstructured) ([]remaining, error) {
+	var left []remaining
+	for _, object := range objects {
 		s, err := decode(object)
 		if err != nil {
 			return nil, err
