@@ -43,19 +43,21 @@ func (o Outputs) Same(shown, real string) bool {
 	return regexp.MustCompile(pattern.String()).MatchString(o.settle(real))
 }
 
-// As returns the command in the form in which something printed it, where a line printed shows the same but for what
-// changes: a document cannot know the port of the reader's platform, and the reader takes the line from there. Where no
-// such line was printed, the command is as the document has it.
-func (o Outputs) As(command, printed string) string {
+// As returns commands in the form in which something printed them, where a line printed is the same but for what changes:
+// a document cannot know the port of the reader's platform, and the reader takes the line from there. Where no such line
+// was printed, the command is as the document has it.
+func (o Outputs) As(commands, printed string) string {
 	var lines strings.Builder
-	for line := range strings.Lines(command) {
+	for line := range strings.Lines(commands) {
+		command := line
 		for real := range strings.Lines(printed) {
-			if o.settle(strings.TrimSpace(line)) == o.settle(strings.TrimSpace(real)) {
-				line = strings.TrimSpace(real) + "\n"
+			line, real := strings.TrimSpace(line), strings.TrimSpace(real)
+			if line != real && o.settle(line) == o.settle(real) {
+				command = real + "\n"
 				break
 			}
 		}
-		lines.WriteString(line)
+		lines.WriteString(command)
 	}
 	return lines.String()
 }
