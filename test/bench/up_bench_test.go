@@ -19,8 +19,8 @@ const (
 	allIdleMemory = 1400.0 // MB
 )
 
-// downStep is a step that `strata down` has done, and how long it took.
-var downStep = regexp.MustCompile(`(?m)^ *✓ (.+?) +([0-9.]+)s`)
+// downStep is a step that `strata down` has done, without the folder that it names, and how long it took.
+var downStep = regexp.MustCompile(`(?m)^ *✓ (.+?)(?: /\S+)? +([0-9.]+)s`)
 
 // upReport is what `strata up -o json` prints of its steps.
 type upReport struct {
