@@ -115,7 +115,7 @@ func (c *ControlPlane) keep(ctx context.Context, name string, args ...string) er
 		Path: path,
 		Args: args,
 		// The programs wait most of the time: GOGC makes them collect garbage sooner and hold less.
-		Env: []string{"HOME=" + c.home.Kubernetes(), "TMPDIR=" + os.TempDir(), "GOGC=50"},
+		Env: []string{"HOME=" + c.home.Kubernetes(), "TMPDIR=" + os.TempDir(), "GOGC=25"},
 		Dir: c.home.Kubernetes(),
 		Log: c.home.Log(name),
 	}, stopGrace)
