@@ -14,6 +14,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/supervisor"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/teardown"
 	"github.com/strata-platform/strata/internal/toolchain"
 )
 
@@ -89,7 +90,12 @@ func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Repo
 		{"layer 2: platform", func() (string, error) { return p.upLayer(ctx, show, PlatformLayer) }},
 		{"layers 3 and 4: Flux and the operator", func() (string, error) {
 			var err error
-			report, err = p.WaitReady(ctx, func(i status.Item) { show.Detail("waiting for %s", i) })
+			report, err = p.WaitReady(ctx, func(i status.Item) {
+				show.Detail("waiting for %s", i)
+				if teardown.IsUnconfigured(i.Message) {
+					p.retryRefused(ctx)
+				}
+			})
 			return "everything is ready", err
 		}},
 	}
@@ -99,6 +105,14 @@ func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Repo
 		}
 	}
 	return report, nil
+}
+
+// retryRefused makes Flux apply again what the API server refused right after its start. Where that fails, so does what is
+// waited for, and says why.
+func (p *Platform) retryRefused(ctx context.Context) {
+	if c, err := p.teardown(ctx); err == nil {
+		_ = c.RetryRefused(ctx)
+	}
 }
 
 // checkMachine says what doctor finds of this machine, as far as it can be found in a moment. What is lacking is an error,

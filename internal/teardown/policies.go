@@ -2,11 +2,14 @@ package teardown
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // An API server looks for the kinds of policies' parameters twice a minute. Until it has found them after its start, it
@@ -29,7 +32,7 @@ func (c *Cluster) AwaitPolicies(ctx context.Context) error {
 				"spec":     map[string]any{"interval": "1m", "prune": false, "sourceRef": map[string]any{"kind": "GitRepository", "name": "none"}},
 			}}
 			_, err := c.dynamic.Resource(kustomizations).Namespace(namespace).Create(limited, probe, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-			if err == nil || !strings.Contains(err.Error(), unconfigured) {
+			if err == nil || !IsUnconfigured(err.Error()) {
 				break
 			}
 			select {
@@ -41,3 +44,21 @@ func (c *Cluster) AwaitPolicies(ctx context.Context) error {
 	}
 	return ctx.Err()
 }
+
+// RetryRefused makes Flux apply again at once what such an API server has refused, instead of after its interval.
+func (c *Cluster) RetryRefused(ctx context.Context) error {
+	return c.eachApplier(ctx, append(c.own(), c.namespaces.Flux), func(kind schema.GroupVersionResource, object *unstructured.Unstructured) error {
+		if !IsUnconfigured(readyMessage(object)) {
+			return nil
+		}
+		request := fmt.Sprintf(`{"metadata":{"annotations":{"reconcile.fluxcd.io/requestedAt":%q}}}`, time.Now().Format(time.RFC3339Nano))
+		_, err := c.dynamic.Resource(kind).Namespace(object.GetNamespace()).Patch(ctx, object.GetName(), types.MergePatchType, []byte(request), metav1.PatchOptions{FieldManager: manager})
+		if err == nil || isGone(err) || IsUnconfigured(err.Error()) {
+			return nil
+		}
+		return fmt.Errorf("have %s applied again: %w", describe(object), err)
+	})
+}
+
+// IsUnconfigured tells the refusal of an API server that cannot judge by a policy yet.
+func IsUnconfigured(message string) bool { return strings.Contains(message, unconfigured) }
