@@ -29,7 +29,7 @@ func (o Outputs) settle(text string) string {
 
 // Same tells whether an output is what a document shows, but for what changes and for the lines that the document leaves
 // out.
-func (o Outputs) Same(shown, real string) bool {
+func (o Outputs) Same(shown, printed string) bool {
 	var pattern strings.Builder
 	pattern.WriteString(`\A`)
 	for line := range strings.Lines(o.settle(shown)) {
@@ -40,7 +40,7 @@ func (o Outputs) Same(shown, real string) bool {
 		}
 	}
 	pattern.WriteString(`\z`)
-	return regexp.MustCompile(pattern.String()).MatchString(o.settle(real))
+	return regexp.MustCompile(pattern.String()).MatchString(o.settle(printed))
 }
 
 // As returns commands in the form in which something printed them, where a line printed is the same but for what changes:
@@ -50,10 +50,10 @@ func (o Outputs) As(commands, printed string) string {
 	var lines strings.Builder
 	for line := range strings.Lines(commands) {
 		command := line
-		for real := range strings.Lines(printed) {
-			line, real := strings.TrimSpace(line), strings.TrimSpace(real)
-			if line != real && o.settle(line) == o.settle(real) {
-				command = real + "\n"
+		for output := range strings.Lines(printed) {
+			line, output := strings.TrimSpace(line), strings.TrimSpace(output)
+			if line != output && o.settle(line) == o.settle(output) {
+				command = output + "\n"
 				break
 			}
 		}
