@@ -55,8 +55,13 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	build(t)
 	ensureTools(t)
-	testscript.RunT(script{t}, testscript.Params{
-		Dir:                 "testdata/script",
+	testscript.RunT(script{t}, params("testdata/script"))
+}
+
+// params say how the scripts of a folder are run.
+func params(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		Setup:               setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -79,8 +84,9 @@ func TestScripts(t *testing.T) {
 			"cross":       cross,
 			"scale":       scale,
 			"running":     running,
+			"killed":      killed,
 		},
-	})
+	}
 }
 
 // setup gives a script a home of its own, and the caches of the machine.

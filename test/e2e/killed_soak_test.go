@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/strata-platform/strata/test/soak"
+)
+
+// Where up and down are killed, as arguments of killed: what has been printed, and which process runs then.
+var (
+	pointsOfUp = []string{
+		"'repositories' pulumi-resource-gcp", "'layer 1' pulumi-resource-kubernetes", "'layer 2' ''",
+	}
+	pointsOfDown = []string{
+		"'' pulumi-resource-gcp", "'teams: destroy' ''", "'teams, operator' pulumi-resource-kubernetes", "'layer 2' pulumi-resource-gcp",
+	}
+)
+
+// TestSoakKilled kills up and down at every point, in each round all of them: the call itself, and the supervisor. After
+// each kill of down one half goes down again and the other up.
+func TestSoakKilled(t *testing.T) {
+	rounds := soak.Rounds(t)
+	build(t)
+	ensureTools(t)
+	dir := t.TempDir()
+	lines := []string{"cd $ROOT"}
+	for range rounds {
+		for n, who := range []string{"strata", "supervisor"} {
+			for _, point := range pointsOfUp {
+				lines = append(lines, fmt.Sprintf("killed %s %s up", who, point), "exec strata up", "exec strata status", "exec strata down --yes", "cloudempty")
+			}
+			for m, point := range pointsOfDown {
+				lines = append(lines, "exec strata up", fmt.Sprintf("killed %s %s down --yes", who, point))
+				if (n+m)%2 == 0 {
+					lines = append(lines, "exec strata up", "exec strata status", "stdout 'everything is ready'")
+				} else {
+					lines = append(lines, "exec strata down --yes", "cloudempty")
+				}
+			}
+		}
+	}
+	lines = append(lines, "exec strata down --yes", "cloudempty", "exec strata down --purge --yes", "nothingleft", "")
+	if err := os.WriteFile(filepath.Join(dir, "killed.txtar"), []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	testscript.RunT(script{t}, params(dir))
+}

@@ -1,0 +1,97 @@
+package e2e
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/strata-platform/strata/internal/local/home"
+)
+
+// killed: killed WHO AFTER PROCESS ARGS... — calls strata and kills it in the middle, by signal 9: WHO is strata, that call
+// itself, or the supervisor of the home. It waits until the call has printed what the regexp AFTER matches, and then until
+// a process of the home has PROCESS in its command line; ” waits for nothing. The call must not have ended by then, and
+// must fail.
+func killed(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 4 {
+		ts.Fatalf("usage: killed WHO AFTER PROCESS ARGS...")
+	}
+	who, after, process := args[0], regexp.MustCompile(args[1]), args[2]
+	command := exec.Command(filepath.Join(strataDir, "strata"), args[3:]...)
+	command.Dir, command.Env = ts.MkAbs("."), os.Environ()
+	for _, name := range []string{"STRATA_HOME", "TMPDIR", "GIT_CONFIG_GLOBAL", "XDG_CACHE_HOME"} {
+		command.Env = append(command.Env, name+"="+ts.Getenv(name))
+	}
+	stderr, err := command.StderrPipe()
+	ts.Check(err)
+	ts.Check(command.Start())
+	said := make(chan string)
+	go func() {
+		defer close(said)
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			said <- lines.Text()
+		}
+		_, _ = io.Copy(io.Discard, stderr)
+	}()
+	ok := args[1] == ""
+	for !ok {
+		line, more := <-said
+		if !more {
+			ts.Fatalf("strata %s ended before it said %s: %v", strings.Join(args[3:], " "), after, command.Wait())
+		}
+		ts.Logf("%s", line)
+		ok = after.MatchString(line)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		for line := range said {
+			ts.Logf("%s", line)
+		}
+		ended <- command.Wait()
+	}()
+	for process != "" && !runs(ts.Getenv("STRATA_HOME"), process) {
+		select {
+		case err := <-ended:
+			ts.Fatalf("strata %s ended before there was a process %s: %v", strings.Join(args[3:], " "), process, err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	pid := command.Process.Pid
+	if who == "supervisor" {
+		h, err := home.At(ts.Getenv("STRATA_HOME"))
+		ts.Check(err)
+		pid = h.Holder()
+	}
+	ts.Check(syscall.Kill(pid, syscall.SIGKILL))
+	select {
+	case err := <-ended:
+		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
+			ts.Fatalf("strata %s ended with %v in spite of the kill", strings.Join(args[3:], " "), err)
+		}
+	case <-time.After(2 * time.Minute):
+		ts.Check(command.Process.Kill())
+		ts.Fatalf("strata %s goes on two minutes after the kill", strings.Join(args[3:], " "))
+	}
+}
+
+// runs tells whether a process has both the home and a word in its command line.
+func runs(home, word string) bool {
+	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range paths {
+		line, _ := os.ReadFile(path)
+		if filepath.Base(filepath.Dir(path)) != strconv.Itoa(os.Getpid()) && strings.Contains(string(line), home) && strings.Contains(string(line), word) {
+			return true
+		}
+	}
+	return false
+}
