@@ -59,18 +59,18 @@ func (p *Platform) pulumi() (auto.PulumiCommand, error) {
 	if p.command != nil {
 		return p.command, nil
 	}
-	options := &auto.PulumiCommandOptions{}
+	root := ""
 	if _, err := exec.LookPath("pulumi"); err != nil {
 		home, homeErr := os.UserHomeDir()
 		if homeErr != nil {
 			return nil, errors.New("it is not on PATH")
 		}
-		options.Root = filepath.Join(home, ".pulumi")
-		if _, err := os.Stat(filepath.Join(options.Root, "bin", "pulumi")); err != nil {
-			return nil, fmt.Errorf("it is neither on PATH nor in %s", filepath.Join(options.Root, "bin"))
+		root = filepath.Join(home, ".pulumi")
+		if _, err := os.Stat(filepath.Join(root, "bin", "pulumi")); err != nil {
+			return nil, fmt.Errorf("it is neither on PATH nor in %s", filepath.Join(root, "bin"))
 		}
 	}
-	command, err := auto.NewPulumiCommand(options)
+	command, err := layers.Patient(root)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,8 @@ func (p *Platform) project(layer string) (layers.Project, error) {
 	}
 	return layers.Project{
 		Name: layer, Dir: filepath.Join(p.Root, folder(layer)), Stack: p.Environment, Command: command,
-		Log: filepath.Join(cache, "strata", "gke", p.Environment, layer+".log"),
+		Line: func(command string) string { return p.pulumiLine(layer, command) },
+		Log:  filepath.Join(cache, "strata", "gke", p.Environment, layer+".log"),
 	}, nil
 }
 
@@ -119,7 +120,7 @@ func (p *Platform) LayerUp(ctx context.Context, layer string, progress layers.Pr
 		return layers.Summary{}, err
 	}
 	p.cluster = nil // Layer 1 may hand on another one.
-	return project.Up(ctx, progress)
+	return project.Up(ctx, false, progress)
 }
 
 // LayerPreview tells what LayerUp would do.

@@ -2,6 +2,7 @@ package layers
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,9 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/strata-platform/strata/internal/pending"
 )
 
 // Project is a layer as a Pulumi project in a folder, with the login, the stack and the configuration that the engineer's own
@@ -24,14 +28,21 @@ type Project struct {
 	Stack string
 	// Command is the engineer's pulumi.
 	Command auto.PulumiCommand
+	// Line is how a person runs a command of pulumi on the stack, for messages.
+	Line func(command string) string
 	// Log is the file that gets pulumi's own output; its folder is made where there is none.
 	Log string
 }
 
-// Up brings the layer's resources to what its program says.
-func (p Project) Up(ctx context.Context, progress Progress) (Summary, error) {
+// Up brings the layer's resources to what its program says. Where refresh is true it compares with what there is, and not
+// with what the state says of it.
+func (p Project) Up(ctx context.Context, refresh bool, progress Progress) (Summary, error) {
+	options := []optup.Option{optup.SuppressOutputs()}
+	if refresh {
+		options = append(options, optup.Refresh())
+	}
 	return p.run(ctx, progress, func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
-		_, err := stack.Up(ctx, optup.EventStreams(stream), optup.SuppressOutputs(), optup.ProgressStreams(log), optup.ErrorProgressStreams(log))
+		_, err := stack.Up(ctx, append(options, optup.EventStreams(stream), optup.ProgressStreams(log), optup.ErrorProgressStreams(log))...)
 		return err
 	})
 }
@@ -53,9 +64,17 @@ func (p Project) Destroy(ctx context.Context, progress Progress) (Summary, error
 }
 
 func (p Project) run(ctx context.Context, progress Progress, operate operation) (Summary, error) {
-	if progress == nil {
-		progress = func(string, string) {}
+	tell := func(operation, resource string) {
+		switch {
+		case progress == nil:
+		case ctx.Err() != nil:
+			progress("interrupted; Ctrl-C again ends at once; waiting for Pulumi to finish", strings.TrimSpace(operation+" "+resource))
+		default:
+			progress(operation, resource)
+		}
 	}
+	stop := context.AfterFunc(ctx, func() { tell("what it has begun", "") })
+	defer stop()
 	// The Kubernetes plugin leaves kubeconfigs in the folder for temporary files.
 	temp, err := os.MkdirTemp("", "strata-layer-")
 	if err != nil {
@@ -76,12 +95,12 @@ func (p Project) run(ctx context.Context, progress Progress, operate operation) 
 		return Summary{}, p.wrap(err, nil)
 	}
 	defer log.Close()
-	seen, err := watch(stack, progress, log, operate)
+	seen, err := watch(stack, tell, log, operate)
 	if ctx.Err() != nil {
 		return Summary{}, fmt.Errorf("run layer %s, stack %s: %w", p.Name, p.Stack, ctx.Err())
 	}
 	if err != nil {
-		return Summary{}, p.wrap(err, seen.diagnostics)
+		return Summary{}, fmt.Errorf("%w%s", p.wrap(err, seen.diagnostics), p.left(ctx))
 	}
 	return Summary{Changes: seen.changes, Engine: seen.engine}, nil
 }
@@ -99,11 +118,28 @@ func (p Project) Pulumi(ctx context.Context, args ...string) (string, error) {
 }
 
 func (p Project) wrap(err error, diagnostics []string) error {
+	next := "mend that and run it again, what is done stays done"
+	if auto.IsConcurrentUpdateError(err) {
+		next = fmt.Sprintf("wait for the run that holds the lock; if that was killed, run `%s`, then `%s`, then this again", p.Line("cancel --yes"), p.Line("refresh"))
+	}
 	if len(diagnostics) > 0 {
 		err = errors.New(strings.Join(diagnostics, "; "))
 	} else {
 		err = brief(err)
 	}
-	return fmt.Errorf("run layer %s, stack %s: %w: mend that and run it again, what is done stays done (pulumi's own output: %s)",
-		p.Name, p.Stack, err, p.Log)
+	return fmt.Errorf("run layer %s, stack %s: %w: %s (pulumi's own output: %s)", p.Name, p.Stack, err, next, p.Log)
+}
+
+// left says what to do about what a killed run has left open in the state; nothing where there is nothing.
+func (p Project) left(ctx context.Context) string {
+	text, err := p.Pulumi(ctx, "stack", "export")
+	var exported apitype.UntypedDeployment
+	if err != nil || json.Unmarshal([]byte(text), &exported) != nil {
+		return ""
+	}
+	state, err := pending.Parse(exported.Deployment)
+	if err != nil || !state.Interrupted() {
+		return ""
+	}
+	return fmt.Sprintf("; a run that was killed has left open whether it made something: run `%s` and answer for each", p.Line("refresh"))
 }

@@ -1,0 +1,106 @@
+package layers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+)
+
+// patient is a pulumi command that may end what it has begun. The Automation API's own gets a terminal's Ctrl-C twice, from
+// the terminal and from the end of the context, which pulumi takes as the order to drop everything, and is killed ten
+// seconds later: what is being made then is in the cloud and in no state.
+type patient struct {
+	auto.PulumiCommand
+	path string
+	env  []string
+}
+
+// Patient returns the pulumi command in root's bin folder, or on PATH where root is empty. Where the context of a call ends,
+// pulumi is interrupted once, and the call returns when pulumi has ended what it was at, which takes as long as that takes.
+// From then on each further SIGINT or SIGTERM that this process gets goes to pulumi: the first makes it drop everything, the
+// second kills it.
+func Patient(root string) (auto.PulumiCommand, error) {
+	command, err := auto.NewPulumiCommand(&auto.PulumiCommandOptions{Root: root})
+	if err != nil {
+		return nil, err
+	}
+	if root == "" {
+		path, err := exec.LookPath("pulumi")
+		return patient{PulumiCommand: command, path: path}, err
+	}
+	bin := filepath.Join(root, "bin")
+	// Pulumi finds its language hosts there.
+	return patient{command, filepath.Join(bin, "pulumi"), []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH")}}, nil
+}
+
+// unknownExit is the exit code of a run that has none, as the Automation API has it.
+const unknownExit = -2
+
+// leftoverOutput is how long plugins that outlive pulumi may keep its output open.
+const leftoverOutput = 10 * time.Second
+
+// Run implements auto.PulumiCommand.
+func (p patient) Run(ctx context.Context, dir string, in io.Reader, out, errs []io.Writer, env []string, args ...string) (string, string, int, error) {
+	if err := ctx.Err(); err != nil {
+		return "", "", unknownExit, err
+	}
+	if !slices.Contains(args, "--non-interactive") {
+		args = append([]string{"--non-interactive"}, args...)
+	}
+	var stdout, stderr bytes.Buffer
+	command := exec.Command(p.path, args...) //nolint:gosec,noctx // The engineer's pulumi, which the context's end must not kill.
+	command.Dir, command.Stdin = dir, in
+	command.Stdout, command.Stderr = io.MultiWriter(append(out, &stdout)...), io.MultiWriter(append(errs, &stderr)...)
+	command.Env = slices.Concat(os.Environ(), p.env, env, []string{"PULUMI_AUTOMATION_API=true"})
+	// A terminal sends its Ctrl-C to each process of the group.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.WaitDelay = leftoverOutput
+	if err := command.Start(); err != nil {
+		return "", "", unknownExit, err
+	}
+	done, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		interrupt(ctx, command.Process, done)
+	}()
+	err := command.Wait()
+	close(done)
+	<-watched
+	code := unknownExit
+	var exit *exec.ExitError
+	if errors.As(err, &exit) || err == nil {
+		code = command.ProcessState.ExitCode()
+	}
+	return stdout.String(), stderr.String(), code, err
+}
+
+// interrupt hands on to a process, until it is done, that the context has ended, and what this process is told after that.
+func interrupt(ctx context.Context, process *os.Process, done <-chan struct{}) {
+	select {
+	case <-done:
+		return
+	case <-ctx.Done():
+	}
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(again)
+	for _, each := range []os.Signal{os.Interrupt, os.Interrupt, os.Kill} {
+		// What has ended meanwhile needs none.
+		_ = process.Signal(each)
+		select {
+		case <-done:
+			return
+		case <-again:
+		}
+	}
+}
