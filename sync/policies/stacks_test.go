@@ -14,7 +14,10 @@ const (
 	noOtherWay  = " is set. Stacks of team web take their backend and passphrase from Secret strata-context by spec.envRefs and in no other way; ask the platform team"
 	inNamespace = " is not of type Secret or Literal, or refers out of the namespace. Stacks of team web may refer to what is in team-web; for others ask the platform team"
 	ofTemplate  = " changes as whom or from where the Stack runs. Stacks of team web may set env, image, imagePullPolicy, pulumiLogLevel and resources there; for others ask the platform team"
-	ofUpdate    = " names another stack, workspace or namespace. Stacks of team web update themselves; ask the platform team"
+	ofMetadata  = " is set. Stacks of team web may set labels and annotations there; ask the platform team"
+	ofPulumi    = " is set. Of the variables of Pulumi, Stacks of team web may set PULUMI_BACKEND_URL and PULUMI_CONFIG_PASSPHRASE; for others ask the platform team"
+	noPlugins   = " is set. Stacks of team web may name no address of plugins; ask the platform team"
+	ofUpdate    = " names another stack or workspace. Stacks of team web update themselves; ask the platform team"
 	ofSources   = ". Stacks of team web may take https://git.example.com/web.git, https://git.example.com/shared, oci://ghcr.io/example/apps, https://storage.googleapis.com/example; for others ask the platform team"
 	ofKinds     = ". Stacks of team web may take a GitRepository, OCIRepository or Bucket of source.toolkit.fluxcd.io; for others ask the platform team"
 )
@@ -27,7 +30,7 @@ var stacks = map[string]attempt{
 	"out of its repository": {stack(good + ", projectRepo: 'https://git.example.com/web.git', branch: main, gitAuthSecret: mine"), ""},
 	"without .git":          {stack(good + ", projectRepo: 'https://git.example.com/web/'"), ""},
 	"with .git":             {stack(good + ", projectRepo: 'https://git.example.com/shared.git', gitAuth: {basicAuth: {userName: {type: Literal, literal: {value: x}}, password: {type: Secret, secret: {name: mine, key: password}}}}"), ""},
-	"a harmless template":   {stack(good + ", workspaceTemplate: {metadata: {labels: {a: b}}, spec: {serviceAccountName: web, image: 'pulumi/pulumi:3', env: [{name: TZ, value: UTC}], resources: {requests: {cpu: 100m}}}}, updateTemplate: {spec: {stackName: dev, parallel: 4}}"), ""},
+	"a harmless template":   {stack(good + ", workspaceTemplate: {metadata: {labels: {a: b}}, spec: {serviceAccountName: web, image: 'pulumi/pulumi:3', env: [{name: TZ, value: UTC}], resources: {requests: {cpu: 100m}}}}, updateTemplate: {metadata: {annotations: {a: b}}, spec: {stackName: dev, parallel: 4}}"), ""},
 
 	"as nobody":       {stack("stack: dev, envRefs: {" + fromContext + "}"), "spec.serviceAccountName is not set" + asWeb},
 	"as the default":  {stack("stack: dev, serviceAccountName: default, envRefs: {" + fromContext + "}"), "spec.serviceAccountName is default" + asWeb},
@@ -46,9 +49,15 @@ var stacks = map[string]attempt{
 	"ConfigMaps of variables": {stack(good + ", envs: [x]"), "spec.envs" + noOtherWay},
 	"Secrets of variables":    {stack(good + ", envSecrets: [x]"), "spec.envSecrets" + noOtherWay},
 	"a token as a variable": {stack("stack: dev, serviceAccountName: web, envRefs: {" + fromContext + ", PULUMI_ACCESS_TOKEN: {type: Literal, literal: {value: x}}}"),
-		"spec.envRefs.PULUMI_ACCESS_TOKEN" + noOtherWay},
+		"spec.envRefs.PULUMI_ACCESS_TOKEN" + ofPulumi},
 	"a passphrase in a file": {stack("stack: dev, serviceAccountName: web, envRefs: {" + fromContext + ", PULUMI_CONFIG_PASSPHRASE_FILE: {type: Literal, literal: {value: x}}}"),
-		"spec.envRefs.PULUMI_CONFIG_PASSPHRASE_FILE" + noOtherWay},
+		"spec.envRefs.PULUMI_CONFIG_PASSPHRASE_FILE" + ofPulumi},
+	"plugins from elsewhere": {stack("stack: dev, serviceAccountName: web, envRefs: {" + fromContext + ", PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES: {type: Literal, literal: {value: '.*=https://example.com'}}}"),
+		"spec.envRefs.PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES" + ofPulumi},
+	"a plugin by config":      {stack(good + ", config: {a: 1, 'random:pluginDownloadURL': 'https://example.com'}"), "spec.config.random:pluginDownloadURL" + noPlugins},
+	"a plugin by a ConfigMap": {stack(good + ", configRef: {'random:PluginDownloadURL': {name: x, key: y1}}"), "spec.configRef.random:PluginDownloadURL" + noPlugins},
+	"a plugin by a secret":    {stack(good + ", secrets: {'random:pluginDownloadURL': 'https://example.com'}"), "spec.secrets.random:pluginDownloadURL" + noPlugins},
+	"a plugin by a Secret":    {stack(good + ", secretsRef: {'random:pluginDownloadUrl': {type: Literal, literal: {value: x}}}"), "spec.secretsRef.random:pluginDownloadUrl" + noPlugins},
 	"another's Secret": {stack("stack: dev, serviceAccountName: web, envRefs: {" + fromContext + ", A: {type: Secret, secret: {name: strata-context, key: a, namespace: team-api}}}"),
 		"spec.envRefs.A" + inNamespace},
 	"the operator's environment": {stack("stack: dev, serviceAccountName: web, envRefs: {" + fromContext + ", A: {type: Env, env: {name: HOME}}}"), "spec.envRefs.A" + inNamespace},
@@ -74,7 +83,13 @@ var stacks = map[string]attempt{
 	"stacks for the pod":       {template("stacks: [{name: x}]"), "spec.workspaceTemplate.spec.stacks" + ofTemplate},
 	"another stack":            {stack(good + ", updateTemplate: {spec: {stackName: prod}}"), "spec.updateTemplate.spec.stackName" + ofUpdate},
 	"another workspace":        {stack(good + ", updateTemplate: {spec: {workspaceName: other}}"), "spec.updateTemplate.spec.workspaceName" + ofUpdate},
-	"another namespace":        {stack(good + ", updateTemplate: {metadata: {namespace: team-api}}"), "spec.updateTemplate.metadata.namespace" + ofUpdate},
+	"another namespace":        {stack(good + ", updateTemplate: {metadata: {namespace: team-api}}"), "spec.updateTemplate.metadata.namespace" + ofMetadata},
+	"another's workspace":      {stack(good + ", workspaceTemplate: {metadata: {labels: {a: b}, namespace: team-api, name: shop}}"), "spec.workspaceTemplate.metadata.name" + ofMetadata},
+	"a workspace elsewhere":    {stack(good + ", workspaceTemplate: {metadata: {namespace: team-api}}"), "spec.workspaceTemplate.metadata.namespace" + ofMetadata},
+	"a workspace that stays":   {stack(good + ", workspaceTemplate: {metadata: {finalizers: [example.com/stay]}}"), "spec.workspaceTemplate.metadata.finalizers" + ofMetadata},
+	"a workspace of another": {stack(good + ", workspaceTemplate: {metadata: {ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: x, uid: u1}]}}"),
+		"spec.workspaceTemplate.metadata.ownerReferences" + ofMetadata},
+	"an update of another name": {stack(good + ", updateTemplate: {metadata: {generateName: x}}"), "spec.updateTemplate.metadata.generateName" + ofMetadata},
 }
 
 func template(spec string) string { return stack(good + ", workspaceTemplate: {spec: {" + spec + "}}") }
