@@ -50,6 +50,7 @@ func TestATeamIsHeldToWhatItIsAllowed(t *testing.T) {
 	t.Run("what is there already", func(t *testing.T) { testWhatIsThere(t, c, team) })
 	t.Run("a program of a thousand resources", func(t *testing.T) { testLargeProgram(t, team) })
 	t.Run("a team without a TenantPolicy", func(t *testing.T) { testWithoutParameters(t, c, team) })
+	t.Run("namespaces of no team, before parameters are known", func(t *testing.T) { testUnknownParameters(t, c) })
 }
 
 // testSecretsAsParameters tries to have a policy tell what the platform account may not read.
@@ -159,6 +160,40 @@ func testWithoutParameters(t *testing.T, c *cluster, team client.Client) {
 	}
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(made), made); !apierrors.IsNotFound(err) {
 		t.Errorf("it is still there: %v", err)
+	}
+}
+
+// testUnknownParameters has policies whose kind of parameters is not known, as that of each is not for a while after the API
+// server has started.
+func testUnknownParameters(t *testing.T, c *cluster) {
+	for _, object := range built(t, ".") {
+		object.SetName("unknown-" + object.GetName())
+		spec := object.Object["spec"].(map[string]any)
+		if object.GetKind() == "ValidatingAdmissionPolicy" {
+			spec["paramKind"] = map[string]any{"apiVersion": "strata.dev/v1", "kind": "Unknown"}
+		} else {
+			spec["policyName"] = "unknown-" + spec["policyName"].(string)
+		}
+		if err := apply(t.Context(), c, object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for policy, manifest := range map[string]string{
+		"strata-programs": program("{}"), "strata-stacks": stack(good),
+		"strata-sources": source("GitRepository", "url: 'https://example.com'"), "strata-syncs": sync("sourceRef: {kind: GitRepository, name: web}"),
+	} {
+		eventually(t, "policy unknown-"+policy+" refuses", func() error {
+			err := try(t, c, manifest)
+			if err == nil || !strings.Contains(err.Error(), "'unknown-"+policy+"' denied request: failed to configure policy: failed to find resource referenced by paramKind") {
+				return fmt.Errorf("got %w, want it refused for want of the kind", err)
+			}
+			return nil
+		})
+		object := parse(t, manifest)
+		object.SetNamespace("default")
+		if err := apply(t.Context(), c, object, client.DryRunAll); err != nil {
+			t.Errorf("%s: %v, want it accepted", policy, err)
+		}
 	}
 }
 
