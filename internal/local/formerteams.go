@@ -70,8 +70,8 @@ func (p *Platform) noFormerStacks(ctx context.Context, layer string, _ layers.Ru
 		return fmt.Errorf("layer %s: nothing was changed: %w", layer, err)
 	}
 	if layer == BootstrapLayer {
-		return fmt.Errorf("layer %s: nothing was changed: %s belongs to a team that is not in %s any more, and the team's Google identity has to outlive it: run `strata layer up %s` first, or `%s` for all",
-			layer, strings.Join(former, ", "), p.teamsFile(), PlatformLayer, nextUp)
+		return fmt.Errorf("layer %s: nothing was changed: %s belongs to a team that is not in %s any more, and the team's Google identity has to outlive it: run `%s` first, or `%s` for all",
+			layer, strings.Join(former, ", "), p.teamsFile(), p.Home.Call("layer up "+PlatformLayer), p.Home.Call("up"))
 	}
 	return nil
 }
@@ -108,11 +108,13 @@ func (p *Platform) endFormerHops(ctx context.Context, show *progress.Reporter) e
 	if err := p.refuseStacks(ctx, former); err != nil {
 		return fmt.Errorf("nothing was changed: %w", err)
 	}
+	// One may come until Flux applies nothing there any more.
+	late := func(ctx context.Context) error { return p.refuseStacks(ctx, former) }
 	c, err := p.teardown(ctx)
 	if err != nil {
 		return err
 	}
-	if err := c.DeleteTeams(ctx, former, waitingFor(show)); err != nil {
+	if err := c.DeleteTeams(ctx, former, late, waitingFor(show)); err != nil {
 		return err
 	}
 	show.Note("removed the namespace of a team that is not in teams.yaml any more: %s", strings.Join(former, ", "))

@@ -3,11 +3,11 @@ package local
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/shell"
 	"github.com/strata-platform/strata/internal/teardown"
 )
 
@@ -56,14 +56,11 @@ func (p *Platform) teardown(ctx context.Context) (*teardown.Cluster, error) {
 	}
 	return teardown.New(config, teardown.Namespaces(list), teardown.Options{
 		Patience: teardownPatience, Limit: teardownLimit,
-		Kubectl:  "kubectl --kubeconfig " + p.Home.AdminKubeconfig(),
-		FluxLogs: Program() + " logs kustomize-controller",
-		Purge:    Program() + " down --purge --yes",
+		Kubectl:  "kubectl --kubeconfig " + shell.Word(p.Home.AdminKubeconfig()),
+		FluxLogs: p.Home.Call("logs kustomize-controller"),
+		Purge:    p.Home.Call("down --purge --yes"),
 	})
 }
-
-// Program is how this program was called, to begin the commands with that are printed.
-func Program() string { return os.Args[0] }
 
 // undoDown brings a layer's state in line with what an interrupted `down` has left of it, so that its up makes what is
 // gone. Of a layer 2 whose own destroy had begun the rest is destroyed first: the teams have nothing in it any more, and
@@ -78,6 +75,10 @@ func (p *Platform) undoDown(r layers.Runner, ctx context.Context, l layers.Layer
 		if err == nil && begun && step == PlatformLayer {
 			_, err = r.Destroy(ctx, l, progress)
 			return err
+		}
+		// The end of a former team's hop takes no note of what it has begun.
+		if err == nil && !begun && c != nil {
+			begun, err = c.Suspended(ctx)
 		}
 		if err == nil && begun && c != nil {
 			err = c.Resume(ctx, func(what string) { progress("waiting for the end of", what) })

@@ -9,25 +9,57 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 )
 
 // Empty deletes the namespaces of the teams, of the platform's account and of the operator with all that is in them, and
 // returns how many there were. First it deletes what Flux applies there, of the platform with what was applied: the
-// operator, its kinds, the policies. There must be no Stack any more. Flux stays, and so does what layer 2 made outside
-// of these namespaces. The error is Blocked where something does not go.
+// operator, its kinds, the policies. A Stack that came after DestroyStacks is destroyed first. Flux stays, and so does
+// what layer 2 made outside of these namespaces. The error is Blocked where something does not go.
 func (c *Cluster) Empty(ctx context.Context, waiting Waiting) (int, error) {
 	all, err := c.Namespaces(ctx)
 	if err != nil || len(all) == 0 {
 		return 0, err
 	}
+	if err := c.closeTeams(ctx, waiting); err != nil {
+		return 0, err
+	}
 	say := sharedBy(waiting)
 	var teams, platform error
 	var group sync.WaitGroup
-	group.Go(func() { teams = c.DeleteTeams(ctx, c.namespaces.Teams, say(0)) })
+	group.Go(func() { teams = c.deleteNamespaces(ctx, say(0), c.namespaces.Teams) })
 	group.Go(func() { platform = c.emptyPlatform(ctx, say(1)) })
 	group.Wait()
 	return len(all), join(teams, platform)
+}
+
+// closeTeams sees to it that no Stack is left, and none can come any more, before the operator goes.
+func (c *Cluster) closeTeams(ctx context.Context, waiting Waiting) error {
+	if err := c.suspend(ctx, c.namespaces.Teams); err != nil {
+		return err
+	}
+	// Flux lets go of what it applies by only when it is not in the middle of it.
+	if err := c.endAppliers(ctx, waiting, c.namespaces.Teams); err != nil {
+		return err
+	}
+	// While its namespace is whole, a Stack has what it takes to be destroyed.
+	if err := c.goneStacks(ctx, waiting, map[types.UID]bool{}); err != nil {
+		return err
+	}
+	objects, err := c.list(ctx, namespaces, "")
+	if err != nil {
+		return err
+	}
+	for _, object := range objects {
+		if slices.Contains(c.namespaces.Teams, object.GetName()) {
+			if err := c.remove(ctx, namespaces, &object); err != nil {
+				return err
+			}
+		}
+	}
+	// Somebody may have made one until now. In a namespace that is going nothing can be made.
+	return c.goneStacks(ctx, waiting, map[types.UID]bool{})
 }
 
 // Namespaces lists those that Empty deletes and that are there.
@@ -51,18 +83,34 @@ func (c *Cluster) own() []string {
 }
 
 // DeleteTeams deletes namespaces of teams with all that is in them. What applies things there is suspended first: it need
-// not remove them one by one, and the account that it would do it as may be gone. The error is Blocked where something
-// does not go.
-func (c *Cluster) DeleteTeams(ctx context.Context, names []string, waiting Waiting) error {
-	for _, name := range names {
-		if err := c.suspend(ctx, name); err != nil {
-			return err
-		}
+// not remove them one by one, and the account that it would do it as may be gone. Once Flux is in the middle of nothing
+// there, unfit may say why they are to stay: that error is returned, and what has not been deleted goes on. The error is
+// Blocked where something does not go. Resume undoes what a DeleteTeams that was cut off did to Flux.
+func (c *Cluster) DeleteTeams(ctx context.Context, names []string, unfit func(context.Context) error, waiting Waiting) error {
+	if err := c.suspend(ctx, names); err != nil {
+		return err
 	}
-	err := c.gone(ctx, waiting, func(ctx context.Context) ([]remaining, error) {
+	if err := unfit(ctx); err != nil {
+		if failure := c.resume(ctx, names); failure != nil {
+			return fmt.Errorf("%w; and Flux applies nothing there until this is run again: %w", err, failure)
+		}
+		return err
+	}
+	if err := c.endAppliers(ctx, waiting, names); err != nil {
+		return err
+	}
+	if err := unfit(ctx); err != nil {
+		return err
+	}
+	return c.deleteNamespaces(ctx, waiting, names)
+}
+
+// endAppliers deletes what applies things in namespaces, and waits until it is gone.
+func (c *Cluster) endAppliers(ctx context.Context, waiting Waiting, names []string) error {
+	return c.gone(ctx, waiting, func(ctx context.Context) ([]remaining, error) {
 		var left []remaining
-		for _, team := range names {
-			found, err := c.leftAppliers(ctx, team, "")
+		for _, name := range names {
+			found, err := c.leftAppliers(ctx, name, "")
 			if err != nil {
 				return nil, err
 			}
@@ -70,10 +118,6 @@ func (c *Cluster) DeleteTeams(ctx context.Context, names []string, waiting Waiti
 		}
 		return left, nil
 	})
-	if err != nil {
-		return err
-	}
-	return c.deleteNamespaces(ctx, waiting, names)
 }
 
 // emptyPlatform deletes the first sync, which deletes the others, in the order that is right for them. What is left then
@@ -99,30 +143,36 @@ func (c *Cluster) leftAppliers(ctx context.Context, namespace, first string) ([]
 		}
 		hasFirst = hasFirst || slices.ContainsFunc(objects, func(o unstructured.Unstructured) bool { return o.GetName() == first })
 		for _, object := range objects {
-			if !hasFirst || object.GetName() == first {
+			waits := hasFirst && object.GetName() != first
+			if !waits {
 				if err := c.remove(ctx, kind, &object); err != nil {
 					return nil, err
 				}
 			}
 			left = append(left, remaining{
 				name: describe(&object), state: fmt.Sprint(object.GetDeletionTimestamp() != nil, len(objects)),
-				blocker: func(context.Context) []Blocker { return []Blocker{c.applierBlocker(&object)} },
+				blocker: func(context.Context) []Blocker {
+					if waits {
+						return nil
+					}
+					return []Blocker{c.applierBlocker(&object)}
+				},
 			})
 		}
 	}
 	return left, nil
 }
 
+// applierBlocker explains what applies things, is deleted, and does not go.
 func (c *Cluster) applierBlocker(object *unstructured.Unstructured) Blocker {
-	message := readyMessage(object)
+	reason, message := "it is deleted, and is still there", readyMessage(object)
+	if keeps := object.GetFinalizers(); len(keeps) > 0 {
+		reason = fmt.Sprintf("it is deleted, and %s has not removed what it applied", strings.Join(keeps, ", "))
+	}
 	if message == "" {
 		message = "its controller does nothing about it"
 	}
-	return Blocker{
-		Object: describe(object),
-		Reason: fmt.Sprintf("it is deleted, and %s has not removed what it applied: %s", strings.Join(object.GetFinalizers(), ", "), message),
-		Next:   c.orPurge("see `" + c.options.FluxLogs + "`, mend that and run this again"),
-	}
+	return Blocker{Object: describe(object), Reason: reason + ": " + message, Next: c.orPurge("see `" + c.options.FluxLogs + "`, mend that and run this again")}
 }
 
 func readyMessage(object *unstructured.Unstructured) string {
@@ -201,15 +251,20 @@ func contentConditions(namespace *unstructured.Unstructured) []string {
 func (c *Cluster) namespaceBlockers(ctx context.Context, namespace *unstructured.Unstructured) []Blocker {
 	var found []Blocker
 	for _, object := range c.held(ctx, namespace.GetName()) {
+		reason, first := fmt.Sprintf("it is deleted, and its finalizer %s keeps it, and so its namespace", strings.Join(object.GetFinalizers(), ", ")), "let whoever set it remove it, or"
+		if object.GroupVersionKind().Group == stacks.Group {
+			reason += ": what it made in the cloud is still there"
+			first = "let the operator destroy that, or delete it by hand and"
+		}
 		resource := strings.ToLower(object.GetKind())
 		if group := object.GroupVersionKind().Group; group != "" {
 			resource += "." + group
 		}
 		found = append(found, Blocker{
 			Object: describe(&object),
-			Reason: fmt.Sprintf("it is deleted, and its finalizer %s keeps it, and so its namespace", strings.Join(object.GetFinalizers(), ", ")),
-			Next: c.orPurge(fmt.Sprintf("let whoever set it remove it, or run `%s -n %s patch %s %s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'`, then run this again",
-				c.options.Kubectl, object.GetNamespace(), resource, object.GetName())),
+			Reason: reason,
+			Next: c.orPurge(fmt.Sprintf("%s run `%s -n %s patch %s %s --type=merge -p '{\"metadata\":{\"finalizers\":null}}'`, then run this again",
+				first, c.options.Kubectl, object.GetNamespace(), resource, object.GetName())),
 		})
 	}
 	if len(found) > 0 {

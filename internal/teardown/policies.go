@@ -24,7 +24,7 @@ const (
 func (c *Cluster) AwaitPolicies(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, policiesLimit)
 	defer cancel()
-	for _, namespace := range append(c.own(), c.namespaces.Flux) {
+	for _, namespace := range c.withFlux() {
 		for {
 			probe := &unstructured.Unstructured{Object: map[string]any{
 				"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization",
@@ -47,7 +47,7 @@ func (c *Cluster) AwaitPolicies(ctx context.Context) error {
 
 // RetryRefused makes Flux apply again at once what such an API server has refused, instead of after its interval.
 func (c *Cluster) RetryRefused(ctx context.Context) error {
-	return c.eachApplier(ctx, append(c.own(), c.namespaces.Flux), func(kind schema.GroupVersionResource, object *unstructured.Unstructured) error {
+	return c.eachApplier(ctx, c.withFlux(), func(kind schema.GroupVersionResource, object *unstructured.Unstructured) error {
 		if !IsUnconfigured(readyMessage(object)) {
 			return nil
 		}

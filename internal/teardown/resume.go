@@ -17,12 +17,55 @@ import (
 // manager owns the field that suspends, so that Resume takes back what a teardown suspended and nobody else's.
 const manager = "strata-down"
 
-// suspend stops what applies things in a namespace.
-func (c *Cluster) suspend(ctx context.Context, namespace string) error {
-	return c.eachApplier(ctx, []string{namespace}, func(kind schema.GroupVersionResource, object *unstructured.Unstructured) error {
-		return c.apply(ctx, kind, object, map[string]any{"suspend": true})
+// suspend stops what applies things in namespaces, what applies others before those.
+func (c *Cluster) suspend(ctx context.Context, in []string) error {
+	for _, applied := range []bool{false, true} {
+		err := c.eachApplier(ctx, in, func(kind schema.GroupVersionResource, object *unstructured.Unstructured) error {
+			_, isApplied := object.GetLabels()[appliedLabel]
+			is, _, _ := unstructured.NestedBool(object.Object, "spec", "suspend")
+			if is || isApplied != applied {
+				return nil
+			}
+			return c.apply(ctx, kind, object, map[string]any{"suspend": true})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appliedLabel names the Kustomization that applied an object.
+const appliedLabel = "kustomize.toolkit.fluxcd.io/name"
+
+// Suspended tells whether something is suspended by a teardown that was cut off.
+func (c *Cluster) Suspended(ctx context.Context) (is bool, err error) {
+	err = c.eachApplier(ctx, c.withFlux(), func(_ schema.GroupVersionResource, object *unstructured.Unstructured) error {
+		is = is || mine(object)
+		return nil
+	})
+	return is, err
+}
+
+// mine tells whether a teardown has suspended an object.
+func mine(object *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply
 	})
 }
+
+// resume lets Flux apply again what a teardown has suspended.
+func (c *Cluster) resume(ctx context.Context, in []string) error {
+	return c.eachApplier(ctx, in, func(kind schema.GroupVersionResource, object *unstructured.Unstructured) error {
+		if !mine(object) {
+			return nil
+		}
+		return c.apply(ctx, kind, object, nil)
+	})
+}
+
+// withFlux are the namespaces that Empty deletes, and that of Flux.
+func (c *Cluster) withFlux() []string { return append(c.own(), c.namespaces.Flux) }
 
 // Resume undoes what an interrupted teardown has begun and can be undone: it waits for the end of what is being deleted,
 // and lets Flux apply again. What is gone is then for layer 2 to make again. The error is Blocked where something neither
@@ -36,14 +79,7 @@ func (c *Cluster) Resume(ctx context.Context, waiting Waiting) error {
 	if err := c.gone(ctx, waiting, c.leftDeleted); err != nil {
 		return err
 	}
-	all := append(c.own(), c.namespaces.Flux)
-	return c.eachApplier(ctx, all, func(kind schema.GroupVersionResource, object *unstructured.Unstructured) error {
-		mine := func(entry metav1.ManagedFieldsEntry) bool { return entry.Manager == manager }
-		if !slices.ContainsFunc(object.GetManagedFields(), mine) {
-			return nil
-		}
-		return c.apply(ctx, kind, object, nil)
-	})
+	return c.resume(ctx, c.withFlux())
 }
 
 // leftDeleted are the namespaces, and what applies things in them, that are being deleted.
@@ -54,7 +90,7 @@ func (c *Cluster) leftDeleted(ctx context.Context) ([]remaining, error) {
 	}
 	var left []remaining
 	for _, object := range objects {
-		if slices.Contains(append(c.own(), c.namespaces.Flux), object.GetName()) && object.GetDeletionTimestamp() != nil {
+		if slices.Contains(c.withFlux(), object.GetName()) && object.GetDeletionTimestamp() != nil {
 			left = append(left, remaining{
 				name: describe(&object), state: fmt.Sprint(contentConditions(&object)),
 				blocker: func(ctx context.Context) []Blocker { return c.namespaceBlockers(ctx, &object) },
@@ -73,16 +109,17 @@ func (c *Cluster) leftDeleted(ctx context.Context) ([]remaining, error) {
 }
 
 func (c *Cluster) eachApplier(ctx context.Context, in []string, do func(schema.GroupVersionResource, *unstructured.Unstructured) error) error {
-	for _, namespace := range in {
-		for _, kind := range appliers {
-			objects, err := c.list(ctx, kind, namespace)
-			if err != nil {
-				return err
+	for _, kind := range appliers {
+		objects, err := c.list(ctx, kind, "")
+		if err != nil {
+			return err
+		}
+		for i := range objects {
+			if !slices.Contains(in, objects[i].GetNamespace()) {
+				continue
 			}
-			for i := range objects {
-				if err := do(kind, &objects[i]); err != nil {
-					return err
-				}
+			if err := do(kind, &objects[i]); err != nil {
+				return err
 			}
 		}
 	}
@@ -103,7 +140,7 @@ func (c *Cluster) apply(ctx context.Context, kind schema.GroupVersionResource, o
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("suspend or resume %s: %w", describe(object), err)
+		return c.failed("suspend or resume "+describe(object), err)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 )
@@ -55,39 +56,41 @@ func decode(object unstructured.Unstructured) (*pulumiv1.Stack, error) {
 	return &s, nil
 }
 
-// DestroyStacks keeps Flux from applying the Stacks again, deletes them, and waits until the operator has destroyed what
-// they made. It returns how many there were. The error is Blocked where a Stack cannot be destroyed. Resume undoes what it
-// did to Flux.
+// DestroyStacks keeps Flux from applying anything in the teams' namespaces, deletes all Stacks, and waits until the
+// operator has destroyed what they made. It returns how many there were. The error is Blocked where a Stack cannot be
+// destroyed. Resume undoes what it did to Flux.
 func (c *Cluster) DestroyStacks(ctx context.Context, waiting Waiting) (int, error) {
-	all, err := c.Stacks(ctx)
-	if err != nil || len(all) == 0 {
-		return 0, err
-	}
-	var homes []string
-	for _, s := range all {
-		homes = append(homes, s.Namespace)
-	}
-	slices.Sort(homes)
-	for _, namespace := range slices.Compact(homes) {
-		if err := c.suspend(ctx, namespace); err != nil {
-			return 0, err
-		}
-	}
-	return len(all), c.gone(ctx, waiting, c.leftStacks)
+	seen := map[types.UID]bool{}
+	err := c.goneStacks(ctx, waiting, seen)
+	return len(seen), err
 }
 
-// leftStacks deletes the Stacks that are there, in each round: Flux may have been in the middle of applying one.
-func (c *Cluster) leftStacks(ctx context.Context) ([]remaining, error) {
-	objects, err := c.list(ctx, stacks, "")
-	if err != nil {
-		return nil, err
+// goneStacks suspends what applies things where Stacks may come from, and deletes the Stacks, in each round: Flux may
+// have been in the middle of applying either.
+func (c *Cluster) goneStacks(ctx context.Context, waiting Waiting, seen map[types.UID]bool) error {
+	if err := c.suspend(ctx, c.namespaces.Teams); err != nil {
+		return err
 	}
-	for _, object := range objects {
-		if err := c.remove(ctx, stacks, &object); err != nil {
+	return c.gone(ctx, waiting, func(ctx context.Context) ([]remaining, error) {
+		objects, err := c.list(ctx, stacks, "")
+		if err != nil || len(objects) == 0 {
 			return nil, err
 		}
-	}
-	return c.remainingStacks(objects)
+		homes := slices.Clone(c.namespaces.Teams)
+		for _, object := range objects {
+			homes = append(homes, object.GetNamespace())
+			seen[object.GetUID()] = true
+		}
+		if err := c.suspend(ctx, homes); err != nil {
+			return nil, err
+		}
+		for _, object := range objects {
+			if err := c.remove(ctx, stacks, &object); err != nil {
+				return nil, err
+			}
+		}
+		return c.remainingStacks(objects)
+	})
 }
 
 // leavingStacks are the Stacks that are being deleted.

@@ -105,7 +105,7 @@ func (c *Cluster) list(ctx context.Context, kind schema.GroupVersionResource, na
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", kind.Resource, err)
+		return nil, c.failed("list "+kind.Resource, err)
 	}
 	return found.Items, nil
 }
@@ -125,9 +125,14 @@ func (c *Cluster) remove(ctx context.Context, kind schema.GroupVersionResource, 
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("delete %s: %w", describe(object), err)
+		return c.failed("delete "+describe(object), err)
 	}
 	return nil
+}
+
+// failed is the error of a request that the API server did not answer as it should.
+func (c *Cluster) failed(what string, err error) error {
+	return fmt.Errorf("%s: %w: run this again once the API server answers", what, err)
 }
 
 func isGone(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }

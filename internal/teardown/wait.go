@@ -30,7 +30,7 @@ func (b *Blocked) Error() string {
 	if len(lines) == 1 {
 		return lines[0]
 	}
-	return fmt.Sprintf("%d objects do not go:\n  %s", len(lines), strings.Join(lines, "\n  "))
+	return fmt.Sprintf("%d objects do not go: %s", len(lines), strings.Join(lines, "; "))
 }
 
 // join makes one report of what held two parts up. Another error goes before a report.
