@@ -17,8 +17,15 @@ const HopGuard = "strata-hops"
 // goes around the rule.
 const ofHop = `[object, oldObject].exists(o, o != null && has(o.metadata.labels) && '` + hop.Label + `' in o.metadata.labels)`
 
+// ofAccount tells whether it is an account of the namespace that asks.
+const ofAccount = `request.userInfo.username.startsWith('system:serviceaccount:' + request.namespace + ':')`
+
+// isToken tells whether what is written has Kubernetes put a token of an account into it, which never expires.
+const isToken = `dyn(object) != null && dyn(object).?type.orValue('') == 'kubernetes.io/service-account-token'`
+
 // guardHops has the API server refuse a team's accounts to change what its hop made. A team writes Secrets and ConfigMaps
 // of its own, and RBAC cannot except some of a kind by their names: what is created has no name yet, and no rule denies.
+// It refuses them tokens that are Secrets, too: whoever may write Secrets could take any account of the namespace by them.
 // Whoever is not of the namespace, layer 2 and Kubernetes' own controllers among them, goes on as its rights say.
 func guardHops(ctx *pulumi.Context, contact string, opts ...pulumi.ResourceOption) (pulumi.Resource, error) {
 	policy, err := admissionv1.NewValidatingAdmissionPolicy(ctx, "hop-guard", &admissionv1.ValidatingAdmissionPolicyArgs{
@@ -37,13 +44,20 @@ func guardHops(ctx *pulumi.Context, contact string, opts ...pulumi.ResourceOptio
 				}},
 			},
 			MatchConditions: admissionv1.MatchConditionArray{&admissionv1.MatchConditionArgs{
-				Name: pulumi.String("of-a-hop"), Expression: pulumi.String(ofHop),
+				Name: pulumi.String("of-the-namespace"), Expression: pulumi.String(ofAccount),
 			}},
-			Validations: admissionv1.ValidationArray{&admissionv1.ValidationArgs{
-				Expression: pulumi.String(`!request.userInfo.username.startsWith('system:serviceaccount:' + request.namespace + ':')`),
-				Message:    pulumi.String(fmt.Sprintf("what has the label %s is made by the platform, and no account of the team changes it; ask %s", hop.Label, contact)),
-				Reason:     pulumi.String("Forbidden"),
-			}},
+			Validations: admissionv1.ValidationArray{
+				&admissionv1.ValidationArgs{
+					Expression: pulumi.String("!(" + ofHop + ")"),
+					Message:    pulumi.String(fmt.Sprintf("what has the label %s is made by the platform, and no account of the team changes it; ask %s", hop.Label, contact)),
+					Reason:     pulumi.String("Forbidden"),
+				},
+				&admissionv1.ValidationArgs{
+					Expression: pulumi.String("!(" + isToken + ")"),
+					Message:    pulumi.String("a Secret of type kubernetes.io/service-account-token is a token that never expires, and no account of the team makes one; ask " + contact),
+					Reason:     pulumi.String("Forbidden"),
+				},
+			},
 		},
 	}, opts...)
 	if err != nil {

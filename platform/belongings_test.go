@@ -60,8 +60,33 @@ func testHopGuard(t *testing.T, c *cluster) {
 			t.Errorf("what is its own the team may %s: %v", a.method, err)
 		}
 	}
+	t.Run("the team may keep no token of an account", func(t *testing.T) { testLastingToken(t, c) })
 	t.Run("the team may not delete all at once", func(t *testing.T) { testDeleteCollection(t, c) })
 	t.Run("others may", func(t *testing.T) { testOthersPassTheGuard(t, c) })
+}
+
+// testLastingToken tries to become an account of the namespace for good, which whoever may write Secrets could.
+func testLastingToken(t *testing.T, c *cluster) {
+	const secret = "{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token, metadata: {name: lasting, annotations: {kubernetes.io/service-account.name: %s}}}"
+	act := c.as(t, "team-web", "web")
+	for _, account := range []string{"web", "default"} {
+		for _, a := range []attempt{{"POST", hopSecrets, fmt.Sprintf(secret, account)}, {"APPLY", hopSecrets + "/lasting", fmt.Sprintf(secret, account)}} {
+			err := act.try(t.Context(), a)
+			if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "a token that never expires") || !strings.Contains(err.Error(), "ask the platform team") {
+				t.Errorf("%s one of %s: %v, want it refused with whom to ask", a.method, account, err)
+			}
+		}
+	}
+	// One of before, and what layer 2 makes.
+	if err := apply(t.Context(), c, strings.Replace(fmt.Sprintf(secret, "web"), "metadata: {", "metadata: {namespace: team-web, ", 1)); err != nil {
+		t.Fatalf("layer 2 cannot make one: %v", err)
+	}
+	if err := act.try(t.Context(), attempt{"PATCH", hopSecrets + "/lasting", "{metadata: {annotations: {kubernetes.io/service-account.name: default}}}"}); !apierrors.IsForbidden(err) {
+		t.Errorf("change one: %v, want it refused", err)
+	}
+	if err := act.try(t.Context(), attempt{"DELETE", hopSecrets + "/lasting", ""}); err != nil {
+		t.Errorf("delete one: %v", err)
+	}
 }
 
 // testDeleteCollection gives the team a right that it has not, so that nothing but the guard refuses.
