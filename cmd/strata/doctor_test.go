@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"github.com/strata-platform/strata/internal/local/doctor"
+
+	"github.com/strata-platform/strata/internal/local/home"
 )
 
 // TestDoctorOfThisMachine runs the real command. Whatever this machine lacks, it has what this test runs with.
 func TestDoctorOfThisMachine(t *testing.T) {
-	t.Setenv(homeVariable, filepath.Join(t.TempDir(), "home"))
+	t.Setenv(home.Variable, filepath.Join(t.TempDir(), "home"))
 	code, out, stderr := call(t, "doctor", "-o", "json")
 	var report doctor.Report
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
@@ -36,7 +38,7 @@ func TestDoctorOfThisMachine(t *testing.T) {
 
 // TestDoctorOfAMachineThatLacksSomething takes everything from PATH.
 func TestDoctorOfAMachineThatLacksSomething(t *testing.T) {
-	t.Setenv(homeVariable, filepath.Join(t.TempDir(), "home"))
+	t.Setenv(home.Variable, filepath.Join(t.TempDir(), "home"))
 	t.Setenv("PATH", t.TempDir())
 	code, out, _ := call(t, "doctor")
 	for _, want := range []string{"✗ go", "no Go on PATH", "→ install Go from https://go.dev/dl", "✗ git", "Something that is needed is lacking"} {

@@ -58,7 +58,7 @@ repositories; --purge has no meaning there.`,
 			show := progress.New(io.err)
 			err = p.Down(command.Context(), show, purge)
 			if errors.Is(err, context.Canceled) {
-				return errors.New("interrupted; run the same command again to go on, or `strata up` to have everything again")
+				return fmt.Errorf("interrupted; run the same command again to go on, or `%s` to have everything again", p.Home.Call("up"))
 			}
 			if err != nil {
 				return err
@@ -90,7 +90,7 @@ func planDown(ctx context.Context, io streams, p *local.Platform, purge, dryRun 
 		return nil
 	}
 	plan.Print(io.err)
-	return confirm(io, "\nDestroy the platform in "+p.Home.Dir()+"?")
+	return confirm(ctx, io, "\nDestroy the platform in "+p.Home.Dir()+"?")
 }
 
 // canAnswer is an error where there is nobody to ask.
@@ -104,14 +104,25 @@ func canAnswer(io streams) error {
 }
 
 // confirm asks a question on a terminal. Without one it refuses: nobody could have answered.
-func confirm(io streams, question string) error {
+// To be interrupted is an answer, too.
+func confirm(ctx context.Context, io streams, question string) error {
 	if err := canAnswer(io); err != nil {
 		return err
 	}
 	fmt.Fprintf(io.err, "%s [y/N] ", question)
-	answer, err := bufio.NewReader(io.in).ReadString('\n')
-	if answer = strings.ToLower(strings.TrimSpace(answer)); err != nil || answer != "y" && answer != "yes" {
-		return errors.New("not confirmed: nothing was changed")
+	yes := make(chan bool, 1)
+	go func() {
+		answer, err := bufio.NewReader(io.in).ReadString('\n')
+		answer = strings.ToLower(strings.TrimSpace(answer))
+		yes <- err == nil && (answer == "y" || answer == "yes")
+	}()
+	select {
+	case is := <-yes:
+		if is && ctx.Err() == nil {
+			return nil
+		}
+	case <-ctx.Done():
+		fmt.Fprintln(io.err)
 	}
-	return nil
+	return errors.New("not confirmed: nothing was changed")
 }

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/shell"
 )
 
 func newEnv(io streams) *cobra.Command {
@@ -44,7 +44,7 @@ this again after a change of teams.yaml. The environment contains the passphrase
 				return printJSON(io.out, env)
 			}
 			for _, name := range slices.Sorted(maps.Keys(env)) {
-				fmt.Fprintf(io.out, "export %s=%s\n", name, shellQuote(env[name]))
+				fmt.Fprintf(io.out, "export %s=%s\n", name, shell.Quote(env[name]))
 			}
 			return nil
 		},
@@ -53,6 +53,3 @@ this again after a change of teams.yaml. The environment contains the passphrase
 	o.bind(command)
 	return command
 }
-
-// shellQuote quotes a word for a POSIX shell.
-func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -30,10 +30,10 @@ func newLayer(io streams) *cobra.Command {
 	},
 		newLayerOperation(io, layerOperation{verb: "preview", short: "Show what up would do", do: carrier.LayerPreview}),
 		newLayerOperation(io, layerOperation{
-			verb: "up", short: "Bring a layer to what its program says", do: carrier.LayerUp, changes: true, repositories: true,
+			verb: "up", short: "Bring a layer to what its program says", do: carrier.LayerUp, repositories: true,
 		}),
 		newLayerOperation(io, layerOperation{
-			verb: "destroy", short: "Delete all resources of a layer, unless something stands on it", do: carrier.LayerDestroy, changes: true, destructive: true,
+			verb: "destroy", short: "Delete all resources of a layer, unless something stands on it", do: carrier.LayerDestroy, destructive: true,
 			long: `Delete all resources of a layer in reverse order, after asking. The top layer goes first:
 
   platform   refused while a team has a Stack: only the operator, which this deletes, can delete what Stacks made. Deletes
@@ -54,9 +54,9 @@ type layerOperation struct {
 	// long says more than short, where there is more to say.
 	long string
 	do   func(carrier, context.Context, string, layers.Progress) (layers.Summary, error)
-	// changes: nobody else may change the platform meanwhile. repositories: the repositories are brought up to this clone
+	// repositories: the repositories are brought up to this clone
 	// first. destructive: somebody has to say yes.
-	changes, repositories, destructive bool
+	repositories, destructive bool
 }
 
 // layerResult is what an operation on a layer prints as JSON.
@@ -123,7 +123,7 @@ func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 
 func confirmAndRun(ctx context.Context, io streams, p carrier, show *progress.Reporter, op layerOperation, yes bool, result *layerResult) error {
 	if op.destructive && !yes {
-		if err := confirm(io, "Destroy layer "+result.Layer+"?"); err != nil {
+		if err := confirm(ctx, io, "Destroy layer "+result.Layer+"?"); err != nil {
 			return err
 		}
 	}
@@ -133,13 +133,12 @@ func confirmAndRun(ctx context.Context, io streams, p carrier, show *progress.Re
 // runLayer does an operation on the layer of the result, and completes that. It shows each resource that is turned to: on
 // a terminal the current one, elsewhere a line for each.
 func runLayer(ctx context.Context, p carrier, show *progress.Reporter, op layerOperation, result *layerResult) error {
-	if op.changes {
-		release, err := p.Lock()
-		if err != nil {
-			return err
-		}
-		defer release()
+	// What prepares the layer may start the supervisor, whatever is done then.
+	release, err := p.Lock()
+	if err != nil {
+		return err
 	}
+	defer release()
 	if err := p.Prepare(ctx, show, op.repositories); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/shell"
 )
 
 func newLocal(io streams) *cobra.Command {
@@ -38,7 +39,7 @@ func newLocalStart(io streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(io.out, "kubectl --kubeconfig %s get nodes\n", path)
+			fmt.Fprintf(io.out, "kubectl --kubeconfig %s get nodes\n", shell.Word(path))
 			return nil
 		},
 	}

@@ -14,10 +14,11 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/gohost"
 	"github.com/strata-platform/strata/internal/local/plugins"
+	"github.com/strata-platform/strata/internal/local/supervisor"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := interruptible(len(os.Args) > 1 && os.Args[1] == supervisor.Command)
 	defer stop()
 	if filepath.Base(os.Args[0]) == gohost.Executable {
 		exitOn(gohost.Serve(ctx, os.Stdout, version, os.Args[1:]))
@@ -28,6 +29,16 @@ func main() {
 		return
 	}
 	os.Exit(run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
+}
+
+// interruptible returns a context that ends with the first signal to end. The second one kills what does not end by that,
+// but a patient process: the supervisor ends what it runs, however often it is told to.
+func interruptible(patient bool) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	if !patient {
+		context.AfterFunc(ctx, stop)
+	}
+	return ctx, stop
 }
 
 // exitOn ends the process of a plugin that failed.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/local/home"
 	"github.com/strata-platform/strata/internal/toolchain"
 	operator "github.com/strata-platform/strata/operator/command"
 )
@@ -25,9 +26,6 @@ const (
 
 // version is strata's version, and the tag of the operator's image.
 const version = "v0.1.0"
-
-// homeVariable names the folder of the local platform; without it the platform lives in .strata in the repository.
-const homeVariable = "STRATA_HOME"
 
 type streams struct {
 	in       io.Reader
@@ -53,7 +51,7 @@ func run(ctx context.Context, args []string, io streams) int {
 		fmt.Fprintf(io.err, "strata: %v\nRun 'strata --help' for what there is.\n", err)
 		return exitUsage
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(io.err, "strata: interrupted; run the same command again to go on, or `strata local stop` to stop what runs")
+		fmt.Fprintf(io.err, "strata: interrupted; run the same command again to go on, or `%s` to stop what runs\n", callHome("local stop"))
 		return exitFailed
 	}
 	fmt.Fprintf(io.err, "strata: %v\n", err)
@@ -104,10 +102,23 @@ func openLocal(environment string) (*local.Platform, error) {
 }
 
 func homeDir(root string) string {
-	if dir := os.Getenv(homeVariable); dir != "" {
+	if dir := os.Getenv(home.Variable); dir != "" {
 		return dir
 	}
 	return filepath.Join(root, ".strata")
+}
+
+// callHome is a call of strata for the home, to be printed.
+func callHome(words string) string {
+	root, err := findRepository()
+	if err != nil {
+		return "strata " + words
+	}
+	h, err := home.At(homeDir(root))
+	if err != nil {
+		return "strata " + words
+	}
+	return h.Call(words)
 }
 
 // findRepository finds Strata's repository from the working folder, or from where the executable lies.

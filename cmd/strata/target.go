@@ -102,7 +102,7 @@ func (t *target) downGKE(ctx context.Context, io streams, purge, yes, dryRun boo
 		return nil
 	}
 	if !yes {
-		if err := confirm(io, "Destroy "+p.Place()+", its cluster and its databases included?"); err != nil {
+		if err := confirm(ctx, io, "Destroy "+p.Place()+", its cluster and its databases included?"); err != nil {
 			return err
 		}
 	}

@@ -3,10 +3,12 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/strata-platform/strata/internal/local/home"
 )
 
 func TestWhatATargetDoesNotHaveIsWrongUse(t *testing.T) {
-	t.Setenv(homeVariable, t.TempDir())
+	t.Setenv(home.Variable, t.TempDir())
 	for line, want := range map[string]string{
 		"up --target moon":                    "the targets are local and gke",
 		"status --target moon":                "the targets are local and gke",

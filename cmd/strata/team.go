@@ -179,7 +179,7 @@ func listTeams(ctx context.Context, io streams, o output) error {
 		printTeam(io.out, team)
 	}
 	if len(list.Teams) == 0 {
-		fmt.Fprintln(io.out, "no team yet: strata team add NAME")
+		fmt.Fprintln(io.out, "no team yet: "+p.Home.Call("team add NAME"))
 	}
 	return nil
 }

@@ -85,10 +85,10 @@ func TestATeamIsAddedAndRemovedWhereNothingRuns(t *testing.T) {
 	if info, err := os.Stat("teams.yaml"); err != nil || info.Mode() != 0o640 {
 		t.Errorf("teams.yaml is %v, error %v, want the mode that it had", info.Mode(), err)
 	}
-	if change.Next != "strata up" || !strings.Contains(change.Diff, "\n+  - name: shop\n") || change.Commit != "" || change.Clone != "" {
+	if change.Next != "STRATA_HOME='"+h+"' strata up" || !strings.Contains(change.Diff, "\n+  - name: shop\n") || change.Commit != "" || change.Clone != "" {
 		t.Errorf("it says %+v", change)
 	}
-	if code, out, stderr := call(t, "team", "list"); code != exitDone || !strings.Contains(out, "shop  unknown: nothing runs in "+h+": run `strata up`\n  namespace       team-shop\n") {
+	if code, out, stderr := call(t, "team", "list"); code != exitDone || !strings.Contains(out, "shop  unknown: nothing runs in "+h+": run `STRATA_HOME='"+h+"' strata up`\n  namespace       team-shop\n") {
 		t.Errorf("list: code %d, %q, %q", code, out, stderr)
 	}
 	if code, _, stderr := call(t, "team", "remove", "shop"); code != exitDone {
@@ -150,7 +150,7 @@ func TestATeamIsNotChangedWhere(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			args: []string{"remove", "web"}, code: exitFailed, want: "team web was not removed: the cluster cannot be asked whether the team has Stacks: nothing runs in this home: run `strata up` first",
+			args: []string{"remove", "web"}, code: exitFailed, want: "team web was not removed: the cluster cannot be asked whether the team has Stacks: nothing runs in this home: run `STRATA_HOME=",
 		},
 		"another command is at work": {
 			prepare: func(t *testing.T, h string) {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/test/docstest"
+
+	"github.com/strata-platform/strata/internal/local/home"
 )
 
 // call carries out one call of strata.
@@ -58,7 +60,7 @@ func TestToolchainListsWhatIsBuilt(t *testing.T) {
 // TestToolchainBuildTellsWhatIsThere names binaries of the user's own, so that nothing is compiled.
 func TestToolchainBuildTellsWhatIsThere(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	t.Setenv(homeVariable, filepath.Join(t.TempDir(), "home"))
+	t.Setenv(home.Variable, filepath.Join(t.TempDir(), "home"))
 	program := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)

@@ -36,8 +36,8 @@ func (p *Platform) standsAlone(ctx context.Context, name string, runner layers.R
 	case BootstrapLayer:
 		count, err := runner.Resources(ctx, layers.Layer{Name: PlatformLayer, Project: platform.Project})
 		if err == nil && count > 0 {
-			err = fmt.Errorf("layer %s: nothing was destroyed: layer %s still has %d resources in the cluster: run `strata layer destroy %s` first",
-				BootstrapLayer, PlatformLayer, count, PlatformLayer)
+			err = fmt.Errorf("layer %s: nothing was destroyed: layer %s still has %d resources in the cluster: run `%s` first",
+				BootstrapLayer, PlatformLayer, count, p.Home.Call("layer destroy "+PlatformLayer))
 		}
 		return err
 	}
@@ -56,7 +56,7 @@ func (p *Platform) noStacks(ctx context.Context) error {
 		return err
 	}
 	return fmt.Errorf("layer %s: nothing was destroyed: only the operator, which goes with this layer, can delete what these Stacks made: %s: "+
-		"remove them from their repositories and run this again, or run `strata down` to destroy them and every layer", PlatformLayer, strings.Join(namesOf(all), ", "))
+		"remove them from their repositories and run this again, or run `%s` to destroy them and every layer", PlatformLayer, strings.Join(namesOf(all), ", "), p.Home.Call("down"))
 }
 
 func namesOf(all []pulumiv1.Stack) []string {

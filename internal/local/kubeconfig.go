@@ -22,7 +22,8 @@ const teamTokenLife = 12 * time.Hour
 // AdminKubeconfig returns the path of the administrator's kubeconfig.
 func (p *Platform) AdminKubeconfig() (string, error) {
 	if _, err := os.Stat(p.Home.AdminKubeconfig()); err != nil {
-		return "", fmt.Errorf("there is no cluster in %s: run `strata up` or `strata local start` first", p.Home.Dir())
+		return "", fmt.Errorf("there is no cluster in %s: run `%s` or `%s` first",
+			p.Home.Dir(), p.Home.Call("up"), p.Home.Call("local start"))
 	}
 	return p.Home.AdminKubeconfig(), nil
 }
@@ -49,7 +50,7 @@ func (p *Platform) TeamKubeconfig(ctx context.Context, name string) (string, err
 		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		return "", fmt.Errorf("token of team %s: %w: run `strata status` to see whether the team's hop stands", name, err)
+		return "", fmt.Errorf("token of team %s: %w: run `%s` to see whether the team's hop stands", name, err, p.Home.Call("status"))
 	}
 	admin, err := clientcmd.LoadFromFile(p.Home.AdminKubeconfig())
 	if err != nil {

@@ -51,7 +51,8 @@ func (p *Platform) component(component string) (string, error) {
 		return "", err
 	}
 	if len(names) == 0 {
-		return "", fmt.Errorf("there is no log in %s yet: run `strata up` or `strata local start` first", p.Home.Dir())
+		return "", fmt.Errorf("there is no log in %s yet: run `%s` or `%s` first",
+			p.Home.Dir(), p.Home.Call("up"), p.Home.Call("local start"))
 	}
 	if slices.Contains(names, component) {
 		return component, nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"google.golang.org/api/sqladmin/v1beta4"
 
@@ -32,14 +33,18 @@ func (p *Platform) Plan(ctx context.Context, purge bool) (teardown.Plan, error) 
 	if running.Cluster == supervisor.ClusterRunning {
 		err = p.planCluster(ctx, what)
 	} else if _, statErr := os.Stat(p.Home.AdminKubeconfig()); statErr == nil {
-		plan.Unknown = "The cluster does not run. `" + Program() + " local start` starts it, then the plan shows its Stacks."
+		plan.Unknown = "The cluster does not run. `" + p.Home.Call("local start") + "` starts it, then the plan shows its Stacks."
 		what[stacksStep], what[namespacesStep] = "those of the cluster, which is started for it", "those of the teams, the platform and the operator"
 		err = nil
 	} else {
 		what[stacksStep], what[namespacesStep], err = "no cluster", "no cluster", nil
 	}
 	if err == nil {
-		plan.Lost, err = p.databases(ctx, running)
+		var unread []string
+		plan.Lost, unread, err = p.databases(ctx, running)
+		if len(unread) > 0 {
+			plan.Unknown = strings.TrimSpace(plan.Unknown + " Databases of these may be lost, too, which cannot be read: " + strings.Join(unread, "; ") + ".")
+		}
 	}
 	for layer, step := range map[string]string{PlatformLayer: platformStep, BootstrapLayer: bootstrapStep} {
 		if err == nil {
@@ -121,24 +126,23 @@ func (p *Platform) instanceAddress(ctx context.Context, running supervisor.Statu
 const mysqlPort = "3306"
 
 // databases names the databases of the platform: those of the emulated Cloud SQL, and where that does not run those that
-// the state of the teams' Stacks holds.
-func (p *Platform) databases(ctx context.Context, running supervisor.Status) ([]string, error) {
+// the state of the teams' Stacks holds, but for that of unread.
+func (p *Platform) databases(ctx context.Context, running supervisor.Status) (found, unread []string, err error) {
 	if running.GoogleURL == "" {
 		return p.databasesOfState()
 	}
 	service, err := p.sql(ctx, running)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	instances, err := service.Instances.List(home.Project).Context(ctx).Do()
 	if err != nil {
-		return nil, fmt.Errorf("list the database instances: %w", err)
+		return nil, nil, fmt.Errorf("list the database instances: %w", err)
 	}
-	var found []string
 	for _, instance := range instances.Items {
 		list, err := service.Databases.List(home.Project, instance.Name).Context(ctx).Do()
 		if err != nil {
-			return nil, fmt.Errorf("list the databases of %s: %w", instance.Name, err)
+			return nil, nil, fmt.Errorf("list the databases of %s: %w", instance.Name, err)
 		}
 		for _, database := range list.Items {
 			if !slices.Contains(systemDatabases, database.Name) {
@@ -147,24 +151,25 @@ func (p *Platform) databases(ctx context.Context, running supervisor.Status) ([]
 		}
 	}
 	slices.Sort(found)
-	return found, nil
+	return found, nil, nil
 }
 
 func databaseText(name, instance string) string {
 	return "database " + name + " of instance " + instance
 }
 
-// databasesOfState reads the state files of the teams' Stacks, which lie as Pulumi's file backend lays them.
-func (p *Platform) databasesOfState() ([]string, error) {
+// databasesOfState reads the state files of the teams' Stacks, which lie as Pulumi's file backend lays them. unread says of
+// each file that cannot be read why.
+func (p *Platform) databasesOfState() (found, unread []string, err error) {
 	files, err := filepath.Glob(filepath.Join(p.Home.TenantStates(), "*", ".pulumi", "stacks", "*", "*.json"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var found []string
 	for _, path := range files {
 		raw, err := os.ReadFile(path)
 		if err != nil {
-			return nil, fmt.Errorf("read the state of a Stack: %w", err)
+			unread = append(unread, err.Error())
+			continue
 		}
 		var state struct {
 			Checkpoint struct {
@@ -177,7 +182,8 @@ func (p *Platform) databasesOfState() ([]string, error) {
 			} `json:"checkpoint"`
 		}
 		if err := json.Unmarshal(raw, &state); err != nil {
-			return nil, fmt.Errorf("read the state of a Stack: %s: %w", path, err)
+			unread = append(unread, fmt.Sprintf("%s: %v", path, err))
+			continue
 		}
 		for _, resource := range state.Checkpoint.Latest.Resources {
 			if resource.Type == "gcp:sql/database:Database" {
@@ -186,5 +192,5 @@ func (p *Platform) databasesOfState() ([]string, error) {
 		}
 	}
 	slices.Sort(found)
-	return found, nil
+	return found, unread, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 	"github.com/strata-platform/strata/internal/local/pulumienv"
 	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/shell"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/teams"
 )
@@ -171,7 +172,7 @@ func (p *Platform) runner(ctx context.Context, layer string) (layers.Runner, err
 func (p *Platform) status(ctx context.Context, layer string) (supervisor.Status, error) {
 	status, err := p.client.Status(ctx)
 	if err != nil {
-		return status, fmt.Errorf("layer %s: %w: run `strata up` or `strata local start` first", layer, err)
+		return status, fmt.Errorf("layer %s: %w: run `%s` or `%s` first", layer, err, p.Home.Call("up"), p.Home.Call("local start"))
 	}
 	return status, nil
 }
@@ -197,5 +198,7 @@ func (p *Platform) CloneCommand(status supervisor.Status, repository, account st
 		return ""
 	}
 	u.User = url.User(account)
-	return fmt.Sprintf("git clone --config credential.helper='store --file=%s' %s", p.Home.GitCredentials(), u)
+	// Git gives what it finds there to a shell of its own.
+	helper := "store --file=" + shell.Word(p.Home.GitCredentials())
+	return fmt.Sprintf("git clone --config credential.helper=%s %s", shell.Quote(helper), u)
 }

@@ -1,7 +1,9 @@
 package local
 
 import (
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,6 +100,47 @@ func TestCloneCommandHoldsNoPassword(t *testing.T) {
 	}
 	if !strings.HasSuffix(command, " http://web@127.0.0.1:4712/web.git") || !strings.Contains(command, p.Home.GitCredentials()) {
 		t.Errorf("%q does not clone", command)
+	}
+}
+
+func TestPrintedCommandsStandWhateverTheHomeIsCalled(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), `it's a "home"`)
+	p, err := Open(toolchaintest.Root(t), dir, "dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A shell parses what was printed, and so does the one to which Git gives the helper.
+	words := func(line string) []string {
+		t.Helper()
+		out, err := exec.Command("sh", "-c", "printf '%s\\n' "+line).Output()
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		return strings.Split(strings.TrimSpace(string(out)), "\n")
+	}
+	clone := words(p.CloneCommand(supervisor.Status{GitURL: "http://127.0.0.1:4712"}, "web", "web"))
+	if len(clone) != 5 {
+		t.Fatalf("the clone is %q", clone)
+	}
+	helper := words(strings.TrimPrefix(clone[3], "credential.helper="))
+	if want := "--file=" + p.Home.GitCredentials(); !slices.Equal(helper, []string{"store", want}) {
+		t.Errorf("Git's helper is %q, want %q", helper, want)
+	}
+}
+
+func TestPrintedCallsNameAHomeThatIsNotTheClones(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "second")
+	t.Setenv(home.Variable, dir)
+	p, err := Open(toolchaintest.Root(t), dir, "dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := p.Status(t.Context())
+	if cause, ok := report.RootCause(); err != nil || !ok || !strings.HasSuffix(cause.Message, "run `STRATA_HOME='"+dir+"' strata up`") {
+		t.Errorf("the status says %q (%v)", cause.Message, err)
+	}
+	if next := p.Home.Call("down --purge --yes"); next != "STRATA_HOME='"+dir+"' strata down --purge --yes" {
+		t.Errorf("what destroys the home is %q", next)
 	}
 }
 

@@ -67,10 +67,13 @@ func (p *Platform) Status(ctx context.Context) (status.Report, error) {
 	if err != nil {
 		return status.Report{}, err
 	}
-	report, err := status.Collect(ctx, config, status.Scope{Teams: list, Engineer: supervisor.Engineer, Below: below, Heads: p.heads(list)})
+	report, err := status.Collect(ctx, config, status.Scope{
+		Teams: list, Engineer: supervisor.Engineer, Below: below, Heads: p.heads(list),
+		Call: p.Home.Call,
+	})
 	if err != nil && ctx.Err() == nil {
 		cluster := &below[len(below)-1]
-		cluster.Ready, cluster.Reason, cluster.Message = false, "Unreachable", err.Error()+": run `strata local status`, and `strata up` to bring it back"
+		cluster.Ready, cluster.Reason, cluster.Message = false, "Unreachable", fmt.Sprintf("%v: run `%s`, and `%s` to bring it back", err, p.Home.Call("local status"), p.Home.Call("up"))
 		report, err = status.NewReport(below), nil
 	}
 	return report, err
@@ -81,6 +84,7 @@ func (p *Platform) below(ctx context.Context) (items []status.Item, running bool
 	if step, begun := p.Home.DownBegun(); begun {
 		items = append(items, p.goingDown(step))
 	}
+	up := p.Home.Call("up")
 	cluster := status.Item{Layer: status.LayerBootstrap, Kind: "Cluster", Name: clusterName}
 	s, err := p.client.Status(ctx)
 	if err != nil && !errors.Is(err, supervisor.ErrNotRunning) {
@@ -88,11 +92,11 @@ func (p *Platform) below(ctx context.Context) (items []status.Item, running bool
 	}
 	switch {
 	case err != nil && !p.Home.Exists():
-		cluster.Reason, cluster.Message = "NeverMade", "there is no platform in "+p.Home.Dir()+" yet: run `strata up`"
+		cluster.Reason, cluster.Message = "NeverMade", "there is no platform in "+p.Home.Dir()+" yet: run `"+up+"`"
 	case err != nil:
-		cluster.Reason, cluster.Message = "NotRunning", "nothing runs in "+p.Home.Dir()+", where the supervisor was stopped or has died: run `strata up`"
+		cluster.Reason, cluster.Message = "NotRunning", "nothing runs in "+p.Home.Dir()+", where the supervisor was stopped or has died: run `"+up+"`"
 	case s.Cluster == supervisor.ClusterAbsent:
-		cluster.Reason, cluster.Message = "NeverMade", "layer 1 has made no cluster yet: run `strata up`"
+		cluster.Reason, cluster.Message = "NeverMade", "layer 1 has made no cluster yet: run `"+up+"`"
 	case s.Cluster != supervisor.ClusterRunning:
 		cluster.Reason, cluster.Message = string(s.Cluster), s.ClusterError
 		if s.Waiting != "" {
@@ -112,7 +116,8 @@ func (p *Platform) goingDown(step string) status.Item {
 		return item
 	}
 	item.Reason = "DownInterrupted"
-	item.Message = "`strata down` was cut off in its step " + step + ": run `strata down` to go on with it, or `strata up` to have everything again"
+	item.Message = fmt.Sprintf("`strata down` was cut off in its step %s: run `%s` to go on with it, or `%s` to have everything again",
+		step, p.Home.Call("down"), p.Home.Call("up"))
 	return item
 }
 
@@ -154,8 +159,8 @@ func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (st
 	var last status.Report
 	for {
 		if _, err := p.client.Status(ctx); errors.Is(err, supervisor.ErrNotRunning) {
-			return last, fmt.Errorf("wait for the platform: the supervisor ended meanwhile; its log is %s: run `%s up` again, what is done stays done",
-				p.Home.Log(supervisor.Command), Program())
+			return last, fmt.Errorf("wait for the platform: the supervisor ended meanwhile; its log is %s: run `%s` again, what is done stays done",
+				p.Home.Log(supervisor.Command), p.Home.Call("up"))
 		}
 		report, err := p.Status(ctx)
 		if err == nil && report.Ready {
@@ -174,7 +179,7 @@ func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (st
 			if !ok {
 				return last, fmt.Errorf("wait for the platform: %w", errors.Join(ctx.Err(), err))
 			}
-			return last, fmt.Errorf("the platform is not ready after %s: %s (`strata status` has the rest)", readyTimeout, cause)
+			return last, fmt.Errorf("the platform is not ready after %s: %s (`%s` has the rest)", readyTimeout, cause, p.Home.Call("status"))
 		}
 	}
 }

@@ -102,6 +102,7 @@ func (p *Platform) ListTeams(ctx context.Context) (TeamList, error) {
 	if err != nil {
 		return TeamList{}, err
 	}
+	up := p.Home.Call("up")
 	list := TeamList{Cluster: clusterRunning, Teams: []TeamStatus{}}
 	running, err := p.client.Status(ctx)
 	switch {
@@ -115,7 +116,7 @@ func (p *Platform) ListTeams(ctx context.Context) (TeamList, error) {
 	if list.Cluster != clusterRunning {
 		for _, team := range declared {
 			status := declaredTeam(team)
-			status.State, status.Message = TeamUnknown, list.Cluster+": run `"+nextUp+"`"
+			status.State, status.Message = TeamUnknown, list.Cluster+": run `"+up+"`"
 			list.Teams = append(list.Teams, status)
 		}
 		return list, nil
@@ -135,9 +136,9 @@ func (p *Platform) ListTeams(ctx context.Context) (TeamList, error) {
 			if err := status.look(ctx, c); err != nil {
 				return TeamList{}, err
 			}
-			status.judge(team)
+			status.judge(team, up)
 		} else {
-			status.Message = "run `" + nextUp + "`"
+			status.Message = "run `" + up + "`"
 		}
 		list.Teams = append(list.Teams, status)
 	}
@@ -146,7 +147,7 @@ func (p *Platform) ListTeams(ctx context.Context) (TeamList, error) {
 		if err := status.look(ctx, c); err != nil {
 			return TeamList{}, err
 		}
-		status.State, status.Message = TeamRemoved, "not in "+p.teamsFile()+" any more: run `"+nextUp+"`, which removes it"
+		status.State, status.Message = TeamRemoved, "not in "+p.teamsFile()+" any more: run `"+up+"`, which removes it"
 		list.Teams = append(list.Teams, status)
 	}
 	return list, nil
@@ -169,8 +170,8 @@ func declaredTeam(team teams.Team) TeamStatus {
 	return status
 }
 
-// judge says how a team that is in teams.yaml and in the cluster is.
-func (s *TeamStatus) judge(team teams.Team) {
+// judge says how a team that is in teams.yaml and in the cluster is; up is the call that carries teams.yaml out.
+func (s *TeamStatus) judge(team teams.Team, up string) {
 	s.State = TeamReady
 	for _, sync := range s.Syncs {
 		if !sync.Ready {
@@ -183,7 +184,7 @@ func (s *TeamStatus) judge(team teams.Team) {
 		}
 	}
 	if !slices.Equal(s.Allow, team.Allow) || !s.hasQuota(team.Quota.Hard()) {
-		s.State, s.Message = TeamChanged, "teams.yaml says otherwise by now: run `"+nextUp+"`"
+		s.State, s.Message = TeamChanged, "teams.yaml says otherwise by now: run `"+up+"`"
 	}
 }
 

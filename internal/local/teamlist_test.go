@@ -40,7 +40,7 @@ func TestTheStateOfATeamIs(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if test.give.judge(declared); test.give.State != test.state || test.give.Message != test.message {
+			if test.give.judge(declared, "strata up"); test.give.State != test.state || test.give.Message != test.message {
 				t.Errorf("it is %q: %q, want %q: %q", test.give.State, test.give.Message, test.state, test.message)
 			}
 		})

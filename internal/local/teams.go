@@ -36,9 +36,6 @@ type TeamChange struct {
 	Next string `json:"next"`
 }
 
-// nextUp carries out what teams.yaml says.
-const nextUp = "strata up"
-
 // AddTeam writes a team into teams.yaml and, where the home's supervisor runs, makes its repository. commit also commits
 // teams.yaml, and nothing else. What is refused has changed nothing.
 func (p *Platform) AddTeam(ctx context.Context, team teams.Team, commit bool) (TeamChange, error) {
@@ -63,7 +60,7 @@ func (p *Platform) AddTeam(ctx context.Context, team teams.Team, commit bool) (T
 		err = p.ensureTeamRepositories(ctx, running)
 	}
 	if err != nil {
-		return change, fmt.Errorf("team %s is in %s, but it has no repository yet: %w: `%s` makes that, too", team.Name, change.File, err, nextUp)
+		return change, fmt.Errorf("team %s is in %s, but it has no repository yet: %w: `%s` makes that, too", team.Name, change.File, err, p.Home.Call("up"))
 	}
 	return change, nil
 }
@@ -115,13 +112,13 @@ func (p *Platform) hasNoStacks(ctx context.Context, team teams.Team) error {
 		all, err = p.stacksIn(ctx, team.Namespace())
 	}
 	if err != nil {
-		return fmt.Errorf("the cluster cannot be asked whether the team has Stacks: %w: run `%s` first", err, nextUp)
+		return fmt.Errorf("the cluster cannot be asked whether the team has Stacks: %w: run `%s` first", err, p.Home.Call("up"))
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	return fmt.Errorf("these Stacks of the team live: %s: remove them from the team's repository, push, and run this again once `strata team list` shows none",
-		strings.Join(all, ", "))
+	return fmt.Errorf("these Stacks of the team live: %s: remove them from the team's repository, push, and run this again once `%s` shows none",
+		strings.Join(all, ", "), p.Home.Call("team list"))
 }
 
 // inTeamsFile lets an error name teams.yaml.
@@ -144,7 +141,7 @@ func (p *Platform) changeTeams(ctx context.Context, verb, team string, commit bo
 		return TeamChange{}, err
 	}
 	name := filepath.Base(path)
-	result := TeamChange{Team: team, File: path, Diff: string(diff.Diff("a/"+name, before, "b/"+name, after)), Next: nextUp}
+	result := TeamChange{Team: team, File: path, Diff: string(diff.Diff("a/"+name, before, "b/"+name, after)), Next: p.Home.Call("up")}
 	if commit {
 		if err := p.committed(ctx, name); err != nil {
 			return TeamChange{}, err

@@ -14,7 +14,6 @@ import (
 	"github.com/strata-platform/strata/internal/local/supervisor"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
-	"github.com/strata-platform/strata/internal/teardown"
 	"github.com/strata-platform/strata/internal/toolchain"
 )
 
@@ -92,9 +91,6 @@ func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Repo
 			var err error
 			report, err = p.WaitReady(ctx, func(i status.Item) {
 				show.Detail("waiting for %s", i)
-				if teardown.IsUnconfigured(i.Message) {
-					p.retryRefused(ctx)
-				}
 			})
 			return "everything is ready", err
 		}},
@@ -107,24 +103,16 @@ func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Repo
 	return report, nil
 }
 
-// retryRefused makes Flux apply again what the API server refused right after its start. Where that fails, so does what is
-// waited for, and says why.
-func (p *Platform) retryRefused(ctx context.Context) {
-	if c, err := p.teardown(ctx); err == nil {
-		_ = c.RetryRefused(ctx)
-	}
-}
-
 // checkMachine says what doctor finds of this machine, as far as it can be found in a moment. What is lacking is an error,
 // all of it at once.
 func (p *Platform) checkMachine(ctx context.Context) (string, error) {
 	report := doctor.Check(doctor.LookFast(ctx, p.Toolchain, p.Home))
 	if lacking := report.Of(doctor.Lacking); len(lacking) > 0 {
-		lines := []string{"this machine lacks what is needed, and nothing was changed:"}
+		var found []string
 		for _, f := range lacking {
-			lines = append(lines, fmt.Sprintf("  %s: %s: %s", f.Check, f.Found, f.Remedy))
+			found = append(found, fmt.Sprintf("%s: %s: %s", f.Check, f.Found, f.Remedy))
 		}
-		return "", errors.New(strings.Join(lines, "\n"))
+		return "", errors.New("this machine lacks what is needed, and nothing was changed: " + strings.Join(found, "; "))
 	}
 	warnings := report.Of(doctor.Warning)
 	if len(warnings) == 0 {
@@ -134,7 +122,7 @@ func (p *Platform) checkMachine(ctx context.Context) (string, error) {
 	for _, f := range warnings {
 		names = append(names, f.Check)
 	}
-	return fmt.Sprintf("has what is needed; `%s doctor` warns of: %s", Program(), strings.Join(names, ", ")), nil
+	return fmt.Sprintf("has what is needed; `%s` warns of: %s", p.Home.Call("doctor"), strings.Join(names, ", ")), nil
 }
 
 func (p *Platform) upLayer(ctx context.Context, show *progress.Reporter, layer string) (string, error) {
@@ -152,14 +140,14 @@ func (p *Platform) NextSteps(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := []string{Program() + " status"}
+	steps := []string{p.Home.Call("status")}
 	for _, team := range list[:min(1, len(list))] {
 		steps = append(steps, p.CloneCommand(running, team.Name, team.Name))
 		if _, err := exec.LookPath("kubectl"); err == nil {
-			return append(steps, fmt.Sprintf("kubectl --kubeconfig \"$(%s kubeconfig --team %s)\" get stacks,pods,secrets", Program(), team.Name)), nil
+			return append(steps, fmt.Sprintf("kubectl --kubeconfig \"$(%s)\" get stacks,pods,secrets", p.Home.Call("kubeconfig --team "+team.Name))), nil
 		}
 	}
-	return append(steps, Program()+" team list"), nil
+	return append(steps, p.Home.Call("team list")), nil
 }
 
 // Describe says what exists in each layer and as whom it was made.

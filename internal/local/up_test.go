@@ -19,7 +19,7 @@ func TestUpOnAMachineThatLacksSomethingSaysAllOfItAndChangesNothing(t *testing.T
 	p.Home = h
 	t.Setenv("PATH", t.TempDir())
 	_, err = p.Up(t.Context(), progress.New(io.Discard))
-	for _, want := range []string{"nothing was changed", "\n  go: ", "install Go from https://go.dev/dl", "\n  git: ", "install git, 2.31 or newer"} {
+	for _, want := range []string{"nothing was changed: go: ", "install Go from https://go.dev/dl", "; git: ", "install git, 2.31 or newer"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("up ends with %v, want %q in it", err, want)
 		}

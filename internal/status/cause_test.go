@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -151,7 +152,14 @@ func TestRootCauseOf(t *testing.T) {
 		"a sync is suspended": {
 			changes: []change{set("Kustomization", "team-web", "web", true, "spec", "suspend")},
 			want: "Kustomization team-web/web: Suspended: it is suspended: nothing that is pushed is applied: the platform team: run `kubectl --kubeconfig \"$(strata kubeconfig)\" " +
-				"-n team-web patch kustomization web --type=merge -p '{\"spec\":{\"suspend\":false}}'`, or `strata down` again if that was interrupted",
+				"-n team-web patch kustomization web --type=merge -p '{\"spec\":{\"suspend\":false}}'`",
+		},
+		"a sync that an interrupted down has suspended": {
+			changes: []change{with("Kustomization", "team-web", "web", func(o *unstructured.Unstructured) {
+				_ = unstructured.SetNestedField(o.Object, true, "spec", "suspend")
+				o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kustomize-controller"}, {Manager: "strata-down", Operation: metav1.ManagedFieldsOperationApply}})
+			})},
+			want: "Kustomization team-web/web: Suspended: it is suspended: nothing that is pushed is applied; `strata down` did that: the platform team: run `strata up` to have everything again, or `strata down` to go on with it",
 		},
 		"a Program that is missing, behind a prerequisite": {
 			changes: []change{

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/strata-platform/strata/bootstrap"
 )
 
@@ -48,16 +50,20 @@ func explanations() []explanation {
 			if o.Reason != reasonSuspended {
 				return "", "", ""
 			}
-			return "it is suspended: nothing that is pushed is applied", platformTeam,
-				fmt.Sprintf("run `kubectl --kubeconfig \"$(strata kubeconfig)\" -n %s patch %s %s --type=merge -p '{\"spec\":{\"suspend\":false}}'`, or %s again if that was interrupted",
-					o.Namespace, strings.ToLower(o.Kind), o.Name, w.scope.command("down"))
+			const why = "it is suspended: nothing that is pushed is applied"
+			if o.suspendedByDown() {
+				return why + "; `strata down` did that", platformTeam,
+					fmt.Sprintf("run %s to have everything again, or %s to go on with it", w.scope.command("up"), w.scope.command("down"))
+			}
+			return why, platformTeam, "run " + w.scope.kubectl("-n %s patch %s %s --type=merge -p '{\"spec\":{\"suspend\":false}}'",
+				o.Namespace, strings.ToLower(o.Kind), o.Name)
 		}},
-		{"no pod of a part of the platform is wanted", func(_ *world, o *object) (string, string, string) {
+		{"no pod of a part of the platform is wanted", func(w *world, o *object) (string, string, string) {
 			if o.Reason != reasonScaledDown {
 				return "", "", ""
 			}
 			return "somebody has scaled it to 0, so that nothing runs it", platformTeam,
-				fmt.Sprintf("run `kubectl --kubeconfig \"$(strata kubeconfig)\" -n %s scale deployment %s --replicas=1`", o.Namespace, o.Name)
+				"run " + w.scope.kubectl("-n %s scale deployment %s --replicas=1", o.Namespace, o.Name)
 		}},
 		{"what a Stack made is gone", func(w *world, o *object) (string, string, string) {
 			if o.Reason != reasonMissing || o.Kind != "Secret" && o.Kind != "ConfigMap" {
@@ -86,6 +92,14 @@ func explanations() []explanation {
 			return w.needing(o) + " needs it, and there is none", "", "commit it, or correct the name"
 		}},
 	}, syncExplanations(), stackExplanations(), workloadExplanations())
+}
+
+// downManager owns the field that suspends what `strata down` has suspended.
+const downManager = "strata-down"
+
+// suspendedByDown tells whether a `strata down` that was cut off has suspended a source or sync.
+func (o *object) suspendedByDown() bool {
+	return slices.ContainsFunc(o.content.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool { return entry.Manager == downManager })
 }
 
 // needing is what refers to a missing object.

@@ -1,6 +1,8 @@
 package status
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,6 +29,10 @@ type Scope struct {
 	Heads map[string]string
 	// Flags end the commands in messages, such as "--target gke".
 	Flags string
+	// Call writes the call of strata in messages, such as `strata up` for "up"; nil where the name and the words will do.
+	Call func(words string) string
+	// Kubectl begins the calls of kubectl in messages; by default it is one for the cluster that `strata kubeconfig` knows.
+	Kubectl string
 }
 
 // hopKinds are the kinds of what a hop makes for a team, its source and syncs apart.
@@ -157,5 +163,18 @@ func (s Scope) place(namespace string) int {
 
 // command is a command of strata's, in the quotes of a message.
 func (s Scope) command(words ...string) string {
-	return "`" + strings.TrimSpace("strata "+strings.Join(words, " ")+" "+s.Flags) + "`"
+	return "`" + s.call(strings.TrimSpace(strings.Join(words, " ")+" "+s.Flags)) + "`"
+}
+
+func (s Scope) call(words string) string {
+	if s.Call == nil {
+		return "strata " + words
+	}
+	return s.Call(words)
+}
+
+// kubectl is a call of kubectl, in the quotes of a message.
+func (s Scope) kubectl(format string, args ...any) string {
+	begin := cmp.Or(s.Kubectl, `kubectl --kubeconfig "$(`+s.call("kubeconfig")+`)"`)
+	return "`" + begin + " " + fmt.Sprintf(format, args...) + "`"
 }

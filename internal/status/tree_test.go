@@ -138,3 +138,18 @@ func TestChanges(t *testing.T) {
 		t.Errorf("got %q, want %q", lines, want)
 	}
 }
+
+func TestCommandsInMessagesAreCalledAsThePlatformSays(t *testing.T) {
+	call := func(words string) string { return "STRATA_HOME='/second' bin/strata " + words }
+	here := Scope{Call: call, Flags: "--env prod"}
+	if got, want := here.command("up"), "`STRATA_HOME='/second' bin/strata up --env prod`"; got != want {
+		t.Errorf("the call is %s, want %s", got, want)
+	}
+	if got, want := here.kubectl("get pod %s", "x"), "`kubectl --kubeconfig \"$(STRATA_HOME='/second' bin/strata kubeconfig)\" get pod x`"; got != want {
+		t.Errorf("the call is %s, want %s", got, want)
+	}
+	elsewhere := Scope{Kubectl: "kubectl --kubeconfig /file"}
+	if got, want := elsewhere.kubectl("get pods"), "`kubectl --kubeconfig /file get pods`"; got != want {
+		t.Errorf("the call is %s, want %s", got, want)
+	}
+}

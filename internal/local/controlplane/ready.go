@@ -123,7 +123,8 @@ func (c *ControlPlane) blameStore(ctx context.Context, program string, err error
 	default:
 		return err
 	}
-	return fmt.Errorf("%w; etcd's data, which may be damaged, is in %s: put a copy of it back, or begin anew by `strata down --purge`", err, store(c.home))
+	return fmt.Errorf("%w; etcd's data, which may be damaged, is in %s: put a copy of it back, or begin anew by `%s`",
+		err, store(c.home), c.home.Call("down --purge"))
 }
 
 func (c *ControlPlane) setWaiting(what string) {

@@ -91,7 +91,8 @@ func (h Home) Secret(name string) (string, error) {
 		return "", fmt.Errorf("the home's secret %s: %w", name, err)
 	}
 	if len(raw) < len(rand.Text()) {
-		return "", fmt.Errorf("the home's secret %s is damaged: put a copy of %s back, or begin anew by `strata down --purge`: what it opened cannot be opened without it", name, path)
+		return "", fmt.Errorf("the home's secret %s is damaged: put a copy of %s back, or begin anew by `%s`: what it opened cannot be opened without it",
+			name, path, h.Call("down --purge"))
 	}
 	return string(raw), nil
 }

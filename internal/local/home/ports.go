@@ -84,7 +84,7 @@ func (h Home) Listen(name string) (net.Listener, error) {
 				continue
 			}
 		}
-		return nil, fmt.Errorf("%s: port %d of this home is in use%s: end that program, or run `strata down --purge` and begin a new home: %w", name, port, by, err)
+		return nil, fmt.Errorf("%s: port %d of this home is in use%s: end that program, or run `%s` and begin a new home: %w", name, port, by, h.Call("down --purge"), err)
 	}
 }
 

@@ -50,8 +50,8 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	var status Status
 	err := c.ask(ctx, http.MethodGet, "/status", &status)
 	if errors.Is(err, errHangs) {
-		err = fmt.Errorf("the supervisor of %s (pid %d) does not answer: end it by `strata local stop`, then start again; its log is %s",
-			c.home.Dir(), c.home.Holder(), c.home.Log(Command))
+		err = fmt.Errorf("the supervisor of %s (pid %d) does not answer: end it by `%s`, then start again; its log is %s",
+			c.home.Dir(), c.home.Holder(), c.home.Call("local stop"), c.home.Log(Command))
 	}
 	return status, err
 }

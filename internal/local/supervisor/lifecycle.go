@@ -56,8 +56,8 @@ func (c *Client) Start(ctx context.Context, executable, repository string) error
 		case <-ctx.Done():
 			return fmt.Errorf("start the supervisor: %w", ctx.Err())
 		case <-patience:
-			return fmt.Errorf("start the supervisor: another one (pid %d) neither serves nor ends: end it by `strata local stop`; its log is %s",
-				c.home.Holder(), c.home.Log(Command))
+			return fmt.Errorf("start the supervisor: another one (pid %d) neither serves nor ends: end it by `%s`; its log is %s",
+				c.home.Holder(), c.home.Call("local stop"), c.home.Log(Command))
 		case <-time.After(respawnEvery):
 		}
 	}
