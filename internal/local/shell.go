@@ -14,6 +14,11 @@ func (p *Platform) ShellEnvironment(ctx context.Context, name string, show *prog
 	if err != nil {
 		return nil, err
 	}
+	free, err := p.Lock()
+	if err != nil {
+		return nil, err
+	}
+	defer free()
 	if err := p.EnsureTools(ctx, show, tools()...); err != nil {
 		return nil, err
 	}

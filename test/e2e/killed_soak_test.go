@@ -18,7 +18,7 @@ var (
 		"'repositories' pulumi-resource-gcp", "'layer 1' pulumi-resource-kubernetes", "'layer 2' ''",
 	}
 	pointsOfDown = []string{
-		"'' pulumi-resource-gcp", "'teams: destroy' ''", "'teams, operator' pulumi-resource-kubernetes", "'layer 2' pulumi-resource-gcp",
+		"'' leaving:pulumi-resource-gcp", "'teams: destroy' ''", "'teams, operator' pulumi-resource-kubernetes", "'layer 2' pulumi-resource-gcp",
 	}
 )
 

@@ -2,26 +2,30 @@ package e2e
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
 // killed: killed WHO AFTER PROCESS ARGS... — calls strata and kills it in the middle, by signal 9: WHO is strata, that call
 // itself, or the supervisor of the home. It waits until the call has printed what the regexp AFTER matches, and then until
-// a process of the home has PROCESS in its command line; ” waits for nothing. The call must not have ended by then, and
-// must fail.
+// a process of the home has PROCESS in its command line; ” waits for nothing. With leaving:PROCESS it waits, before it
+// looks for the process, until down is noted in the home and a Stack is deleted. The call must not have ended by then,
+// and must fail.
 func killed(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 4 {
 		ts.Fatalf("usage: killed WHO AFTER PROCESS ARGS...")
@@ -59,18 +63,23 @@ func killed(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		ended <- command.Wait()
 	}()
-	for process != "" && !runs(ts.Getenv("STRATA_HOME"), process) {
+	h, err := home.At(ts.Getenv("STRATA_HOME"))
+	ts.Check(err)
+	word, leaving := strings.CutPrefix(process, "leaving:")
+	for leaving && !destroys(h) || word != "" && !runs(h.Dir(), word) {
 		select {
 		case err := <-ended:
-			ts.Fatalf("strata %s ended before there was a process %s: %v", strings.Join(args[3:], " "), process, err)
+			ts.Fatalf("strata %s ended before there was %s: %v", strings.Join(args[3:], " "), process, err)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 	pid := command.Process.Pid
 	if who == "supervisor" {
-		h, err := home.At(ts.Getenv("STRATA_HOME"))
-		ts.Check(err)
 		pid = h.Holder()
+	}
+	// Of those the signal would go to whole groups of processes.
+	if pid <= 1 {
+		ts.Fatalf("the process to kill is not known: %d", pid)
 	}
 	ts.Check(syscall.Kill(pid, syscall.SIGKILL))
 	select {
@@ -82,6 +91,21 @@ func killed(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(command.Process.Kill())
 		ts.Fatalf("strata %s goes on two minutes after the kill", strings.Join(args[3:], " "))
 	}
+}
+
+// destroys tells whether a down is noted and a Stack is deleted.
+func destroys(h home.Home) bool {
+	if _, begun := h.DownBegun(); !begun {
+		return false
+	}
+	client, err := clientOf(h.AdminKubeconfig())
+	if err != nil {
+		return false
+	}
+	raw, err := client.Discovery().RESTClient().Get().AbsPath("/apis/pulumi.com/v1/stacks").DoRaw(context.Background())
+	var list unstructured.UnstructuredList
+	return err == nil && list.UnmarshalJSON(raw) == nil &&
+		slices.ContainsFunc(list.Items, func(o unstructured.Unstructured) bool { return o.GetDeletionTimestamp() != nil })
 }
 
 // runs tells whether a process has both the home and a word in its command line.

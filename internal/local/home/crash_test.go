@@ -123,6 +123,27 @@ func TestTheHolderOfTheLockIsKnown(t *testing.T) {
 	}
 }
 
+func TestACommandThatHasReleasedItsLockIsAtWorkNoMore(t *testing.T) {
+	h := open(t, t.TempDir())
+	release, err := h.AcquireChange()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pid, _ := h.Changing(); pid != os.Getpid() {
+		t.Errorf("while the lock is held %d is at work, want %d", pid, os.Getpid())
+	}
+	release()
+	// The file still names this process, which lives.
+	if pid, command := h.Changing(); pid != 0 {
+		t.Errorf("`%s` (pid %d) is said to be at work", command, pid)
+	}
+	if release, err = h.AcquireChange(); err != nil {
+		t.Errorf("to look has kept the lock: %v", err)
+	} else {
+		release()
+	}
+}
+
 func TestWhoWasLentTheLockIsItsHolder(t *testing.T) {
 	h := open(t, t.TempDir())
 	lock, err := h.Lend()

@@ -45,13 +45,28 @@ func (h Home) AcquireChange() (release func(), err error) { return h.acquireName
 
 const changeLock = "change.lock"
 
-// Changing is the command that changes the platform right now, and its process; 0 where none does. It takes no lock.
+// Changing is the command that changes the platform right now, and its process; 0 where none does.
 func (h Home) Changing() (pid int, command string) {
-	pid, command = signature(h.path(changeLock))
+	path := h.path(changeLock)
+	pid, command = signature(path)
 	if pid == 0 || syscall.Kill(pid, 0) != nil {
 		return 0, ""
 	}
+	// The process of the signature may be another one by now.
+	if !held(path) {
+		return 0, ""
+	}
 	return pid, command
+}
+
+// held tells whether somebody holds a lock. Where nobody does, it is taken for the moment: who wants it then is refused.
+func held(path string) bool {
+	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer syscall.Close(fd)
+	return errors.Is(syscall.Flock(fd, syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
 func (h Home) acquireNamed(name string) (release func(), err error) {
