@@ -107,7 +107,12 @@ func (s *session) addProgram(ctx context.Context, req *engine.Request) (revision
 		req.RunProgram = false
 		return prog.revision, nil
 	}
-	if req.Allowed, err = s.allowed(ctx, prog.source); err != nil {
+	if req.Allowed, err = s.allowed(ctx, prog.source); errors.Is(err, errNoTenant) {
+		// The end of a namespace takes the policy in any order.
+		s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent, "spec.runProgram: destroying without the program: "+err.Error())
+		req.RunProgram = false
+		return prog.revision, nil
+	} else if err != nil {
 		return "", err
 	}
 	req.Program, req.Source, req.Path = prog.content, prog.source, prog.path

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"net/http"
@@ -14,10 +15,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
@@ -77,6 +82,21 @@ func (c *cluster) installKind(t *testing.T, group, kind, plural string) {
 	if _, err := envtest.InstallCRDs(c.Config, options); err != nil {
 		t.Fatal(err)
 	}
+	// What is allowed is another matter where the kind is there, and the tests share an API server.
+	t.Cleanup(func() {
+		if err := envtest.UninstallCRDs(c.Config, options); err != nil {
+			t.Error(err)
+		}
+		// What is on its way out cannot be made again.
+		object := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}}
+		err := wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			err := c.Get(ctx, client.ObjectKeyFromObject(crd), object)
+			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+		})
+		if err != nil {
+			t.Errorf("wait until %s is gone: %v", crd.Name, err)
+		}
+	})
 }
 
 func TestFluxArtifactIsRunAndFollowed(t *testing.T) {

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -45,7 +46,10 @@ var (
 	tenantResource = tenantKind.GroupVersion().WithResource("tenantpolicies")
 )
 
-// tenant reads the namespace's TenantPolicy, once. It is nil where the platform made none.
+// errNoTenant is the cause where the platform says what teams are allowed, and says nothing of this namespace's.
+var errNoTenant = errors.New("layer 2 makes it, by strata layer up platform")
+
+// tenant reads the namespace's TenantPolicy, once. It is nil where the cluster has no such kind, and errNoTenant where it has.
 func (s *session) tenant(ctx context.Context) (*tenant, error) {
 	if s.policy != nil {
 		return s.policy, nil
@@ -60,8 +64,10 @@ func (s *session) tenant(ctx context.Context) (*tenant, error) {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(tenantKind)
 	key := client.ObjectKey{Namespace: s.stack.Namespace, Name: tenantName}
-	if err := s.reader.Get(ctx, key, object); apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+	if err := s.reader.Get(ctx, key, object); meta.IsNoMatchError(err) {
 		return nil, nil
+	} else if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("there is no TenantPolicy %s, which says what a project may declare: %w", key, errNoTenant)
 	} else if err != nil {
 		return nil, fmt.Errorf("read what the team is allowed, TenantPolicy %s: %w", key, err)
 	}
@@ -75,7 +81,7 @@ func (s *session) tenant(ctx context.Context) (*tenant, error) {
 }
 
 // allowed says what a project of this source may declare, nil where nothing bounds it. Programs are the business of
-// admission, which knows who made them.
+// admission, which knows who made them. The error is errNoTenant where it is not known what a project may declare.
 func (s *session) allowed(ctx context.Context, from engine.Source) (*engine.Allowed, error) {
 	if from == nil {
 		return nil, nil

@@ -100,3 +100,50 @@ resources:
 		t.Error("the ConfigMap is left behind")
 	}
 }
+
+func TestProjectFromGitWaitsUntilItIsKnownWhatItsTeamMay(t *testing.T) {
+	c := startCluster(t)
+	git := newRepository(t, "", "")
+	startOperator(t, c)
+	tm := newTeam(t, c)
+	c.installKind(t, "strata.dev", "TenantPolicy", "tenantpolicies")
+	commit := git.commit(t, "infra/Pulumi.yaml", `name: site
+runtime: yaml
+resources:
+  settings:
+    type: kubernetes:core/v1:ConfigMap
+    properties:
+      metadata: {name: settings, annotations: {pulumi.com/deletionPropagationPolicy: background}}
+`)
+	tm.apply(t, &v1.Stack{}, "metadata: {name: site}\nspec:"+sourceEnv+
+		"  destroyOnFinalize: true\n  runProgram: true\n  projectRepo: "+git.url+"\n  repoDir: infra\n  commit: "+commit)
+	want := "there is no TenantPolicy " + tm.namespace + "/strata, which says what a project may declare: layer 2 makes it, by strata layer up platform"
+	got := tm.await(t, "site", "waiting", func(s *v1.Stack) bool {
+		return s != nil && condition(s, v1.ReadyCondition).Message == want
+	})
+	checkKstatus(t, got, "InProgress")
+	if got.Status.ProjectInfo != nil {
+		t.Error("it counts as one that may hold resources")
+	}
+
+	// It runs as soon as that is known.
+	tm.policy(t, "{team: web, contact: platform@example.com, context: {name: context}, types: ['kubernetes:*'], typeNames: [], typePrefixes: ['kubernetes:']}")
+	tm.await(t, "site", "Ready", ready)
+	if _, ok := tm.configMap(t, "settings"); !ok {
+		t.Error("there is no ConfigMap")
+	}
+
+	// What there is can be destroyed when it is known no more, as at the end of a namespace.
+	policy := &unstructured.Unstructured{}
+	policy.SetAPIVersion("strata.dev/v1")
+	policy.SetKind("TenantPolicy")
+	policy.SetNamespace(tm.namespace)
+	policy.SetName("strata")
+	tm.remove(t, policy)
+	tm.remove(t, got)
+	tm.await(t, "site", "gone", gone)
+	if _, ok := tm.configMap(t, "settings"); ok {
+		t.Error("the ConfigMap is left behind")
+	}
+	tm.awaitEvent(t, corev1.EventTypeWarning, v1.StackConfigInvalidEvent, "spec.runProgram: destroying without the program: "+want)
+}
