@@ -33,7 +33,7 @@ func (p *Platform) Plan(ctx context.Context, purge bool) (teardown.Plan, error) 
 	if running.Cluster == supervisor.ClusterRunning {
 		err = p.planCluster(ctx, what)
 	} else if _, statErr := os.Stat(p.Home.AdminKubeconfig()); statErr == nil {
-		plan.Unknown = "The cluster does not run. `" + Program() + " local start` starts it, then the plan shows its Stacks."
+		plan.Unknown = "The cluster does not run. `" + p.Home.Call("local start") + "` starts it, then the plan shows its Stacks."
 		what[stacksStep], what[namespacesStep] = "those of the cluster, which is started for it", "those of the teams, the platform and the operator"
 		err = nil
 	} else {

@@ -122,7 +122,7 @@ func (p *Platform) checkMachine(ctx context.Context) (string, error) {
 	for _, f := range warnings {
 		names = append(names, f.Check)
 	}
-	return fmt.Sprintf("has what is needed; `%s doctor` warns of: %s", Program(), strings.Join(names, ", ")), nil
+	return fmt.Sprintf("has what is needed; `%s` warns of: %s", p.Home.Call("doctor"), strings.Join(names, ", ")), nil
 }
 
 func (p *Platform) upLayer(ctx context.Context, show *progress.Reporter, layer string) (string, error) {
@@ -140,14 +140,14 @@ func (p *Platform) NextSteps(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := []string{Program() + " status"}
+	steps := []string{p.Home.Call("status")}
 	for _, team := range list[:min(1, len(list))] {
 		steps = append(steps, p.CloneCommand(running, team.Name, team.Name))
 		if _, err := exec.LookPath("kubectl"); err == nil {
-			return append(steps, fmt.Sprintf("kubectl --kubeconfig \"$(%s kubeconfig --team %s)\" get stacks,pods,secrets", Program(), team.Name)), nil
+			return append(steps, fmt.Sprintf("kubectl --kubeconfig \"$(%s)\" get stacks,pods,secrets", p.Home.Call("kubeconfig --team "+team.Name))), nil
 		}
 	}
-	return append(steps, Program()+" team list"), nil
+	return append(steps, p.Home.Call("team list")), nil
 }
 
 // Describe says what exists in each layer and as whom it was made.
