@@ -1,6 +1,11 @@
 package handoff
 
-import "github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+import (
+	"maps"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
 
 // TenantName is the name of the Secret and of the ConfigMap, in a team's namespace, that are the team's context.
 const TenantName = "strata-context"
@@ -43,14 +48,24 @@ type Tenant struct {
 
 // SecretData is the content of the context's Secret, all of it marked secret.
 func (t Tenant) SecretData() pulumi.StringMapOutput {
-	return pulumi.ToSecret(pulumi.StringMap{
+	return pulumi.ToSecret(t.environment().ToStringMapOutput()).(pulumi.StringMapOutput)
+}
+
+func (t Tenant) environment() pulumi.StringMap {
+	return pulumi.StringMap{
 		KeyBackendURL:        t.BackendURL,
 		KeyPassphrase:        t.Passphrase,
 		KeyGoogleCredentials: t.GoogleCredentials,
 		KeyGoogleProject:     t.Project,
 		KeyGoogleRegion:      t.Region,
-	}.ToStringMapOutput()).(pulumi.StringMapOutput)
+	}
 }
+
+// SecretKeys are the keys of the context's Secret, sorted.
+func SecretKeys() []string { return slices.Sorted(maps.Keys(Tenant{}.environment())) }
+
+// ConfigKeys are the keys of the context's ConfigMap, sorted.
+func ConfigKeys() []string { return slices.Sorted(maps.Keys(Tenant{}.ConfigData())) }
 
 // ConfigData is the content of the context's ConfigMap.
 func (t Tenant) ConfigData() pulumi.StringMap {

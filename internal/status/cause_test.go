@@ -19,19 +19,43 @@ func stackNamed(name, spec string) change {
 
 func podWith(spec string) change { return has(strings.Replace(podOf, "SPEC", spec, 1)) }
 
+// causeCase is a healthy platform that was changed, and what status must say of it.
+type causeCase struct {
+	changes  []change
+	warnings map[key]string
+	want     string
+	// explains are items that the cause must be said to explain.
+	explains []string
+}
+
+func (tc causeCase) check(t *testing.T) {
+	t.Helper()
+	report := reportOf(t, tc.warnings, tc.changes...)
+	cause, found := report.RootCause()
+	if report.Ready || !found {
+		t.Fatal("everything is said to be ready")
+	}
+	if got := cause.cause(); got != tc.want {
+		t.Errorf("the root cause is\n%s\nwant\n%s", got, tc.want)
+	}
+	for _, want := range tc.explains {
+		explained := false
+		for _, i := range report.causes[0].explains {
+			explained = explained || report.Items[i].ref() == want
+		}
+		if !explained {
+			t.Errorf("%s is not explained by it", want)
+		}
+	}
+}
+
 func TestRootCauseOf(t *testing.T) {
 	const stack = "wordpress-infra"
 	noContext := says("Stack", "team-web", stack, "Ready", "False", "NotReadyInProgress",
 		"spec.envRefs.GOOGLE_CREDENTIALS: there is no Secret team-web/strata-context: create it")
 	cannotPatch := `Deployment/team-web/wordpress dry-run failed (Forbidden): deployments.apps "wordpress" is forbidden: ` +
 		`User "system:serviceaccount:team-web:web" cannot patch resource "deployments" in API group "apps" in the namespace "team-web"`
-	for name, tc := range map[string]struct {
-		changes  []change
-		warnings map[key]string
-		want     string
-		// explains are items that the cause must be said to explain.
-		explains []string
-	}{
+	for name, tc := range map[string]causeCase{
 		"a context that is gone is layer 2's": {
 			changes:  []change{gone("Secret", "team-web", "strata-context"), noContext},
 			want:     "Secret team-web/strata-context (layer platform): Missing: layer 2 makes it and it is not there: the platform team: run `strata up`",
@@ -241,23 +265,7 @@ func TestRootCauseOf(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			report := reportOf(t, tc.warnings, tc.changes...)
-			cause, found := report.RootCause()
-			if report.Ready || !found {
-				t.Fatal("everything is said to be ready")
-			}
-			if got := cause.cause(); got != tc.want {
-				t.Errorf("the root cause is\n%s\nwant\n%s", got, tc.want)
-			}
-			for _, want := range tc.explains {
-				explained := false
-				for _, i := range report.causes[0].explains {
-					explained = explained || report.Items[i].ref() == want
-				}
-				if !explained {
-					t.Errorf("%s is not explained by it", want)
-				}
-			}
+			tc.check(t)
 		})
 	}
 }

@@ -150,6 +150,9 @@ func stackExplanations() []explanation {
 			return fmt.Sprintf("%s: the team's Google account does not have %s and is not meant to (role %s)", o.Message, permission, bootstrap.TenantRole), "",
 				"take it out of the Program, or ask " + w.contact(o.Namespace)
 		}},
+		{"a Stack names a key that its team's context does not have", func(_ *world, o *object) (string, string, string) {
+			return misnamed(o), "", "correct it and push"
+		}},
 		{"a Stack waits for its first or its next run", func(_ *world, o *object) (string, string, string) {
 			if o.Kind != "Stack" || o.Reason != "StackProcessing" && o.Reason != reasonProgressing {
 				return "", "", ""

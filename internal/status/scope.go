@@ -56,7 +56,8 @@ func (s Scope) layer(k key) string {
 	case namespace == FluxNamespace:
 		return LayerPlatform
 	case namespace == platform.PlatformNamespace:
-		if k.kind == "Kustomization" && k.name != platform.PlatformAccount {
+		// What the first source and sync bring are sources and syncs, too.
+		if slices.Contains([]string{"GitRepository", "Kustomization"}, k.kind) && k.name != platform.PlatformAccount {
 			return LayerSync
 		}
 		return LayerPlatform

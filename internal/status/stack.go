@@ -1,6 +1,7 @@
 package status
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -119,18 +120,35 @@ func readBy(w *world, o *object) []*object {
 }
 
 // noKey is how the operator says that a Secret or ConfigMap lacks a key.
-var noKey = regexp.MustCompile(`(Secret|ConfigMap) ([^/ ]+)/(\S+) has no key "([^"]+)"`)
+var noKey = regexp.MustCompile(`(\S+): (Secret|ConfigMap) ([^/ ]+)/(\S+) has no key "([^"]+)"`)
 
 // lacking notes that a team's context, which layer 2 made, is not whole.
 func lacking(w *world, o *object) {
 	match := noKey.FindStringSubmatch(o.Message)
-	if match == nil || match[3] != handoff.TenantName {
+	if match == nil || match[4] != handoff.TenantName || !slices.Contains(contextKeys(match[2]), match[5]) {
 		return
 	}
-	context := w.need(match[1], match[2], match[3])
+	context := w.need(match[2], match[3], match[4])
 	if context.Ready {
-		context.Ready, context.Reason, context.Message = false, reasonIncomplete, "it has no key "+match[4]
+		context.Ready, context.Reason, context.Message = false, reasonIncomplete, "it has no key "+match[5]
 	}
+}
+
+// contextKeys are the keys that layer 2 gives a team's context of a kind.
+func contextKeys(kind string) []string {
+	if kind == "Secret" {
+		return handoff.SecretKeys()
+	}
+	return handoff.ConfigKeys()
+}
+
+// misnamed says which key a Stack wants of its team's context that no layer puts there, empty where there is none.
+func misnamed(o *object) string {
+	match := noKey.FindStringSubmatch(o.Message)
+	if o.Kind != "Stack" || match == nil || match[4] != handoff.TenantName || slices.Contains(contextKeys(match[2]), match[5]) {
+		return ""
+	}
+	return fmt.Sprintf("%s names key %s, which %s %s does not have (it has %s)", match[1], match[5], match[2], match[4], strings.Join(contextKeys(match[2]), ", "))
 }
 
 func (o *object) names(path ...string) []string {
