@@ -152,11 +152,13 @@ const (
 	readyPoll    = 250 * time.Millisecond
 )
 
-// WaitReady waits until every layer is ready. waiting is told what is waited for.
+// WaitReady waits until every layer is ready, or what keeps it from that is nothing that waiting mends. waiting is told
+// what is waited for.
 func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (status.Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	var last status.Report
+	var cause lasting
 	for {
 		if _, err := p.client.Status(ctx); errors.Is(err, supervisor.ErrNotRunning) {
 			return last, fmt.Errorf("wait for the platform: the supervisor ended meanwhile; its log is %s: run `%s` again, what is done stays done",
@@ -168,8 +170,12 @@ func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (st
 		}
 		if err == nil {
 			last = report
-			if cause, ok := report.RootCause(); ok {
-				waiting(cause)
+			root, ok := report.RootCause()
+			if ok {
+				waiting(root)
+			}
+			if cause.stands(report, time.Now()) {
+				return last, fmt.Errorf("the platform does not become ready by waiting: %s (`%s` has the rest)", root, p.Home.Call("status"))
 			}
 		}
 		select {
