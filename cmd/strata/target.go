@@ -96,13 +96,15 @@ func (t *target) downGKE(ctx context.Context, io streams, purge, yes, dryRun boo
 		return err
 	}
 	if dryRun {
-		for n, step := range p.DownPlan() {
-			fmt.Fprintf(io.out, "%d. %s\n", n+1, step)
-		}
+		p.Plan(ctx).Print(io.out)
 		return nil
 	}
 	if !yes {
-		if err := confirm(ctx, io, "Destroy "+p.Place()+", its cluster and its databases included?"); err != nil {
+		if err := canAnswer(io); err != nil {
+			return err
+		}
+		p.Plan(ctx).Print(io.err)
+		if err := confirm(ctx, io, "\nDestroy "+p.Place()+", its cluster and its databases included?"); err != nil {
 			return err
 		}
 	}

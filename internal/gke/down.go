@@ -3,8 +3,8 @@ package gke
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +44,7 @@ func (p *Platform) Down(ctx context.Context, show *progress.Reporter) error {
 	}
 	for _, name := range p.DownPlan() {
 		if err := show.Run(name, steps[name]); err != nil {
-			return err
+			return p.interrupted(err)
 		}
 	}
 	return nil
@@ -65,21 +65,19 @@ func (p *Platform) LayerDestroy(ctx context.Context, layer string, progress laye
 	if err != nil {
 		return layers.Summary{}, err
 	}
-	return project.Destroy(ctx, progress)
+	summary, err := project.Destroy(ctx, progress)
+	return summary, p.interrupted(err)
 }
 
 func (p *Platform) destroyLayer(ctx context.Context, show *progress.Reporter, layer string) (string, error) {
-	summary, err := p.LayerDestroy(ctx, layer, func(operation, resource string) { show.Detail("%s %s", operation, resource) })
+	summary, err := p.LayerDestroy(ctx, layer, detail(show))
 	return summary.String(), err
 }
 
 // noStacks is an error where there are Stacks: what they made only the operator can delete, which goes with layer 2.
 func (p *Platform) noStacks(ctx context.Context) error {
-	cluster, err := p.teardown(ctx)
-	if errors.Is(err, errNoCluster) {
-		return nil
-	}
-	if err != nil {
+	cluster, err := p.standing(ctx)
+	if err != nil || cluster == nil {
 		return err
 	}
 	all, err := cluster.Stacks(ctx)
@@ -124,23 +122,11 @@ func (p *Platform) unprotected(ctx context.Context) error {
 		p.pulumiLine(BootstrapLayer, "config set deletionProtection false"), p.strataLine("layer up "+BootstrapLayer))
 }
 
-// resources are those in a layer's state, the stack itself and providers apart.
+// resources are those in a layer's state, the stack itself and providers apart; none where there is no such stack.
 func (p *Platform) resources(ctx context.Context, layer string) ([]apitype.ResourceV3, error) {
-	project, err := p.project(layer)
+	deployment, err := p.state(ctx, layer)
 	if err != nil {
 		return nil, err
-	}
-	text, err := project.Pulumi(ctx, "stack", "export")
-	var exported apitype.UntypedDeployment
-	if err == nil {
-		err = json.Unmarshal([]byte(text), &exported)
-	}
-	var deployment apitype.DeploymentV3
-	if err == nil && len(exported.Deployment) > 0 {
-		err = json.Unmarshal(exported.Deployment, &deployment)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the state of layer %s, stack %s: %w", layer, p.Environment, err)
 	}
 	var found []apitype.ResourceV3
 	for _, resource := range deployment.Resources {
@@ -151,14 +137,44 @@ func (p *Platform) resources(ctx context.Context, layer string) ([]apitype.Resou
 	return found, nil
 }
 
-// destroyStacks deletes the teams' Stacks, and waits until the operator has destroyed what they made.
-func (p *Platform) destroyStacks(ctx context.Context, show *progress.Reporter) (string, error) {
-	cluster, err := p.teardown(ctx)
-	if errors.Is(err, errNoCluster) {
-		return "no cluster", nil
+// leftOpen tells whether a killed run has left notes of what it was at in a layer's state.
+func (p *Platform) leftOpen(ctx context.Context, layer string) (bool, error) {
+	deployment, err := p.state(ctx, layer)
+	return len(deployment.PendingOperations) > 0, err
+}
+
+// state reads a layer's state, which is empty where there is no such stack.
+func (p *Platform) state(ctx context.Context, layer string) (apitype.DeploymentV3, error) {
+	var deployment apitype.DeploymentV3
+	project, err := p.project(layer)
+	if err != nil {
+		return deployment, err
+	}
+	text, err := project.Pulumi(ctx, "stack", "export")
+	if err != nil && strings.Contains(err.Error(), noStack) {
+		return deployment, nil
+	}
+	var exported apitype.UntypedDeployment
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &exported)
+	}
+	if err == nil && len(exported.Deployment) > 0 {
+		err = json.Unmarshal(exported.Deployment, &deployment)
 	}
 	if err != nil {
+		return deployment, fmt.Errorf("read the state of layer %s, stack %s: %w", layer, p.Environment, err)
+	}
+	return deployment, nil
+}
+
+// destroyStacks deletes the teams' Stacks, and waits until the operator has destroyed what they made.
+func (p *Platform) destroyStacks(ctx context.Context, show *progress.Reporter) (string, error) {
+	cluster, err := p.standing(ctx)
+	if err != nil {
 		return "", err
+	}
+	if cluster == nil {
+		return "no cluster", nil
 	}
 	count, err := cluster.DestroyStacks(ctx, func(what string) { show.Detail("waiting for %s", what) })
 	if err != nil || count == 0 {
@@ -177,9 +193,20 @@ func (p *Platform) teardown(ctx context.Context) (*teardown.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	namespaces := teardown.Namespaces{Flux: fluxcd.Namespace, Platform: platform.PlatformNamespace, Operator: platform.OperatorNamespace}
-	for _, team := range list {
-		namespaces.Teams = append(namespaces.Teams, team.Namespace())
+	// A team that was taken out of teams.yaml may have a namespace still.
+	all, err := p.teamNamespaces(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return teardown.New(config, namespaces, teardown.Options{Patience: patience, Limit: stacksLimit})
+	for _, team := range list {
+		if !slices.Contains(all, team.Namespace()) {
+			all = append(all, team.Namespace())
+		}
+	}
+	namespaces := teardown.Namespaces{Flux: fluxcd.Namespace, Platform: platform.PlatformNamespace, Operator: platform.OperatorNamespace, Teams: all}
+	return teardown.New(config, namespaces, teardown.Options{
+		Patience: patience, Limit: stacksLimit,
+		Kubectl:  p.kubectl(),
+		FluxLogs: p.kubectl() + " -n " + fluxcd.Namespace + " logs deployment/kustomize-controller",
+	})
 }

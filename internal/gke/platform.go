@@ -113,14 +113,25 @@ func (p *Platform) Teams() ([]teams.Team, error) {
 	return file.Teams, nil
 }
 
-// LayerUp runs one layer.
+// LayerUp runs one layer. It refuses, and changes nothing, while a team that is not in teams.yaml any more has Stacks. Before
+// layer 2 it undoes what an interrupted Down has begun.
 func (p *Platform) LayerUp(ctx context.Context, layer string, progress layers.Progress) (layers.Summary, error) {
 	project, err := p.project(layer)
 	if err != nil {
 		return layers.Summary{}, err
 	}
+	if err := p.refuseFormer(ctx, layer); err != nil {
+		return layers.Summary{}, err
+	}
+	refresh := false
+	if layer == PlatformLayer {
+		if refresh, err = p.restore(ctx, progress); err != nil {
+			return layers.Summary{}, fmt.Errorf("layer %s: bring back what an interrupted `down` has left: %w", layer, err)
+		}
+	}
 	p.cluster = nil // Layer 1 may hand on another one.
-	return project.Up(ctx, false, progress)
+	summary, err := project.Up(ctx, refresh, progress)
+	return summary, p.interrupted(err)
 }
 
 // LayerPreview tells what LayerUp would do.

@@ -34,14 +34,17 @@ func (p *Platform) Status(ctx context.Context) (status.Report, error) {
 	}
 	cluster.Ready, cluster.Message = true, config.Host
 	return status.Collect(ctx, config, status.Scope{
-		Teams: list, Below: []status.Item{cluster}, Engineer: engineer(), Flags: p.strataLine("")[len("strata "):],
+		Teams: list, Below: []status.Item{cluster}, Engineer: engineer(), Flags: p.strataLine("")[len("strata "):], Kubectl: p.kubectl(),
 	})
 }
+
+// answerTimeout is how long the cluster's API may take to answer.
+const answerTimeout = 10 * time.Second
 
 // answers tells why the cluster's API does not answer, if it does not.
 func answers(config *rest.Config) error {
 	short := rest.CopyConfig(config)
-	short.Timeout = 10 * time.Second
+	short.Timeout = answerTimeout
 	client, err := discovery.NewDiscoveryClientForConfig(short)
 	if err == nil {
 		_, err = client.ServerVersion()
@@ -59,6 +62,7 @@ func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (st
 	bounded, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	var last status.Report
+	var asker status.Asker
 	for {
 		report, err := p.Status(bounded)
 		if err == nil && report.Ready {
@@ -66,6 +70,10 @@ func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (st
 		}
 		if err == nil {
 			last = report
+			// What cannot be asked for comes with the interval of its sync.
+			if config, err := p.clusterConfig(bounded); err == nil {
+				_ = asker.Ask(bounded, config, report)
+			}
 			if cause, ok := report.RootCause(); ok {
 				waiting(cause)
 			}

@@ -3,11 +3,13 @@ package gke
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 
 	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/platform"
@@ -22,32 +24,33 @@ func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Repo
 		do   func() (string, error)
 	}{
 		{"checks", func() (string, error) { return p.showChecks(ctx, show) }},
-		{"layer 1: bootstrap", func() (string, error) { return p.upLayer(ctx, show, BootstrapLayer) }},
-		{"layer 2: platform", func() (string, error) { return p.upLayer(ctx, show, PlatformLayer) }},
-		{"layers 3 and 4: Flux and the operator", func() (string, error) {
-			err := p.resume(ctx, show)
-			if err != nil {
+		{"layer 1: bootstrap", func() (string, error) {
+			if err := p.endFormer(ctx, detail(show)); err != nil {
 				return "", err
 			}
+			return p.upLayer(ctx, show, BootstrapLayer)
+		}},
+		{"layer 2: platform", func() (string, error) { return p.upLayer(ctx, show, PlatformLayer) }},
+		{"layers 3 and 4: Flux and the operator", func() (string, error) {
+			var err error
 			report, err = p.WaitReady(ctx, func(i status.Item) { show.Detail("waiting for %s", i) })
 			return "everything is ready", err
 		}},
 	}
 	for _, step := range steps {
 		if err := show.Run(step.name, step.do); err != nil {
-			return report, err
+			return report, p.interrupted(err)
 		}
 	}
 	return report, nil
 }
 
-// resume lets Flux apply again what a `down` that did not come to its end has suspended.
-func (p *Platform) resume(ctx context.Context, show *progress.Reporter) error {
-	cluster, err := p.teardown(ctx)
-	if err != nil {
+// interrupted says what to do where an error only says that somebody has interrupted.
+func (p *Platform) interrupted(err error) error {
+	if !errors.Is(err, context.Canceled) {
 		return err
 	}
-	return cluster.Resume(ctx, func(what string) { show.Detail("waiting for the end of %s", what) })
+	return fmt.Errorf("interrupted; run the same command again to go on, `%s` to have everything, or `%s` to take it down", p.strataLine("up"), p.strataLine("down"))
 }
 
 // showChecks shows every finding. What is lacking is an error, before anything has been changed.
@@ -70,8 +73,13 @@ func (p *Platform) showChecks(ctx context.Context, show *progress.Reporter) (str
 }
 
 func (p *Platform) upLayer(ctx context.Context, show *progress.Reporter, layer string) (string, error) {
-	summary, err := p.LayerUp(ctx, layer, func(operation, resource string) { show.Detail("%s %s", operation, resource) })
+	summary, err := p.LayerUp(ctx, layer, detail(show))
 	return summary.String(), err
+}
+
+// detail shows what an operation is at.
+func detail(show *progress.Reporter) layers.Progress {
+	return func(operation, resource string) { show.Detail("%s %s", operation, resource) }
 }
 
 // Describe says what exists in each layer and as whom it was made.
@@ -138,13 +146,18 @@ func engineer() string {
 
 // NextSteps are commands to try once the platform is up.
 func (p *Platform) NextSteps(context.Context) ([]string, error) {
-	kubeconfig := `"$HOME/strata-` + p.Environment + `.kubeconfig"`
 	return []string{
 		p.strataLine("status"),
-		"(umask 077 && " + p.pulumiLine(BootstrapLayer, "stack output kubeconfig --show-secrets") + " > " + kubeconfig + ")",
-		"kubectl --kubeconfig " + kubeconfig + " get gitrepositories,kustomizations,stacks --all-namespaces",
+		"(umask 077 && " + p.pulumiLine(BootstrapLayer, "stack output kubeconfig --show-secrets") + " > " + p.kubeconfig() + ")",
+		p.kubectl() + " get gitrepositories,kustomizations,stacks --all-namespaces",
 	}, nil
 }
+
+// kubeconfig is the file, as a shell takes it, that messages let a person write the cluster's kubeconfig to.
+func (p *Platform) kubeconfig() string { return `"$HOME/strata-` + p.Environment + `.kubeconfig"` }
+
+// kubectl begins the calls of kubectl in messages.
+func (p *Platform) kubectl() string { return "kubectl --kubeconfig " + p.kubeconfig() }
 
 // strataLine is a call of strata for this platform.
 func (p *Platform) strataLine(command string) string {
