@@ -28,19 +28,17 @@ func (r Runner) Outputs(ctx context.Context, l Layer) (auto.OutputMap, error) {
 // MaskedOutputs returns the outputs with HiddenSecret in the place of every secret, those within lists and objects
 // among them. Nothing is decrypted.
 func (r Runner) MaskedOutputs(ctx context.Context, l Layer) (map[string]any, error) {
-	stack, err := r.open(ctx, l)
+	state, err := r.look(ctx, l)
 	if err != nil {
-		return nil, r.wrap("read the outputs of", l, err, nil)
-	}
-	exported, err := stack.Export(ctx)
-	if err != nil {
-		return nil, r.wrap("read the outputs of", l, err, nil)
+		return nil, err
 	}
 	var d apitype.DeploymentV3
-	if len(exported.Deployment) > 0 {
-		if err := json.Unmarshal(exported.Deployment, &d); err != nil {
-			return nil, r.wrap("read the outputs of", l, fmt.Errorf("read the stack's state: %w", err), nil)
-		}
+	raw, err := json.Marshal(state)
+	if err == nil {
+		err = json.Unmarshal(raw, &d)
+	}
+	if err != nil {
+		return nil, r.wrap("read the outputs of", l, fmt.Errorf("read the stack's state: %w", err), nil)
 	}
 	outputs := map[string]any{}
 	for _, resource := range d.Resources {
