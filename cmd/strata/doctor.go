@@ -15,7 +15,7 @@ func newDoctor(io streams) *cobra.Command {
 only when something that is needed is lacking (✗); with a warning (!) Strata works, but slower or less safely.`,
 		Example: `  strata doctor
   strata doctor -o json`,
-		Args: arguments(cobra.NoArgs),
+		Args: arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
 			asJSON, err := o.json()
 			if err != nil {

@@ -40,7 +40,7 @@ repositories; --purge has no meaning there.`,
 
   # on Google Cloud
   strata down --target gke --dry-run`,
-		Args: arguments(cobra.NoArgs),
+		Args: arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
 			if t.name == targetGKE {
 				return t.downGKE(command.Context(), io, purge, yes, dryRun)

@@ -13,7 +13,7 @@ func newKubeconfig(io streams) *cobra.Command {
 		Short: "Print the path of a kubeconfig, as the administrator or as a team",
 		Example: `  kubectl --kubeconfig "$(strata kubeconfig)" get pods -A
   kubectl --kubeconfig "$(strata kubeconfig --team web)" get stacks`,
-		Args: arguments(cobra.NoArgs),
+		Args: arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
 			p, err := openLocal("")
 			if err != nil {

@@ -76,7 +76,11 @@ func layerArgument() cobra.PositionalArgs {
 		if len(args) == 1 && slices.Contains(command.ValidArgs, args[0]) {
 			return nil
 		}
-		return fmt.Errorf("%q: give one layer: %s", strings.Join(args, " "), strings.Join(command.ValidArgs, " or "))
+		err := fmt.Errorf("give one layer: %s", strings.Join(command.ValidArgs, " or "))
+		if len(args) > 0 {
+			err = fmt.Errorf("%q: %w", strings.Join(args, " "), err)
+		}
+		return err
 	})
 }
 

@@ -25,7 +25,7 @@ func newLocalStart(io streams) *cobra.Command {
 		Use:     "start",
 		Short:   "Start everything and wait for a ready node",
 		Example: "  strata local start",
-		Args:    arguments(cobra.NoArgs),
+		Args:    arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
 			p, err := openLocal("")
 			if err != nil {
@@ -50,7 +50,7 @@ func newLocalStop(io streams) *cobra.Command {
 		Use:     "stop",
 		Short:   "Stop what runs; data stays",
 		Example: "  strata local stop",
-		Args:    arguments(cobra.NoArgs),
+		Args:    arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
 			p, err := openLocal("")
 			if err != nil {
@@ -72,7 +72,7 @@ func newLocalStatus(io streams) *cobra.Command {
 What -o json prints is documented in docs/reference/output.md.`,
 		Example: `  strata local status
   strata local status -o json`,
-		Args: arguments(cobra.NoArgs),
+		Args: arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
 			asJSON, err := o.json()
 			if err != nil {

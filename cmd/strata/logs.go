@@ -13,7 +13,7 @@ func newLogs(io streams) *cobra.Command {
 A part of the name is enough where it fits one log only.`,
 		Example: `  strata logs supervisor
   strata logs source-controller --follow`,
-		Args: arguments(cobra.ExactArgs(1)),
+		Args: arguments(oneArgument),
 		RunE: func(command *cobra.Command, args []string) error {
 			p, err := openLocal("")
 			if err != nil {

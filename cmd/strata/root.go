@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +41,7 @@ func run(ctx context.Context, args []string, io streams) int {
 	began := false
 	root := newRoot(io, &began)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	command, err := root.ExecuteContextC(ctx)
 	var usage usageError
 	switch {
 	case err == nil:
@@ -48,7 +49,7 @@ func run(ctx context.Context, args []string, io streams) int {
 	case errors.Is(err, errNotReady):
 		return exitFailed
 	case errors.As(err, &usage), !began:
-		fmt.Fprintf(io.err, "strata: %v\nRun 'strata --help' for what there is.\n", err)
+		fmt.Fprintf(io.err, "strata: %v\nRun '%s --help' for what there is.\n", err, command.CommandPath())
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintf(io.err, "strata: interrupted; run the same command again to go on, or `%s` to stop what runs\n", callHome("local stop"))
@@ -162,11 +163,40 @@ func printJSON(w io.Writer, value any) error {
 
 // group makes a command that only has commands below it: it shows its help, and refuses a name that none of them has.
 func group(command *cobra.Command, below ...*cobra.Command) *cobra.Command {
-	command.Args = arguments(cobra.NoArgs)
+	command.Args = arguments(noOtherCommand)
 	command.RunE = func(command *cobra.Command, _ []string) error { return command.Help() }
 	command.DisableFlagsInUseLine = true
 	command.AddCommand(below...)
 	return command
+}
+
+func noArguments(command *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s takes no argument, and got %q", command.CommandPath(), args[0])
+}
+
+// oneArgument wants the one that the command's line of use names.
+func oneArgument(command *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return fmt.Errorf("%s: give one %s", command.CommandPath(), strings.TrimPrefix(command.Use, command.Name()+" "))
+}
+
+// noOtherCommand refuses what is no command of a group, and says which is like it.
+func noOtherCommand(command *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("unknown command %q for %q", args[0], command.CommandPath())
+	// Cobra sets it only where it looks for a command of the root.
+	command.SuggestionsMinimumDistance = 2
+	if like := command.SuggestionsFor(args[0]); len(like) > 0 {
+		err = fmt.Errorf("%w: did you mean %s?", err, strings.Join(like, " or "))
+	}
+	return err
 }
 
 // arguments refuses a wrong number of arguments as wrong use.

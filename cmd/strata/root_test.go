@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/strata-platform/strata/internal/local/home"
 )
 
 func TestACommandThatIsNotThereIsRefused(t *testing.T) {
@@ -14,5 +16,23 @@ func TestACommandThatIsNotThereIsRefused(t *testing.T) {
 		if code, out, stderr := call(t, group); code != exitDone || !strings.Contains(out, "Available Commands") || stderr != "" {
 			t.Errorf("%s: code %d, output %q, error %q", group, code, out, stderr)
 		}
+	}
+}
+
+func TestWrongUseSaysHowTheCommandIsCalled(t *testing.T) {
+	t.Setenv(home.Variable, t.TempDir())
+	for line, want := range map[string]string{
+		"team add":         "strata: strata team add: give one NAME\nRun 'strata team add --help' for what there is.\n",
+		"team add a b":     "strata: strata team add: give one NAME\nRun 'strata team add --help' for what there is.\n",
+		"team ad":          "strata: unknown command \"ad\" for \"strata team\": did you mean add?\nRun 'strata team --help' for what there is.\n",
+		"status extra":     "strata: strata status takes no argument, and got \"extra\"\nRun 'strata status --help' for what there is.\n",
+		"layer up":         "strata: give one layer: bootstrap or platform\nRun 'strata layer up --help' for what there is.\n",
+		"status --nothing": "strata: unknown flag: --nothing\nRun 'strata status --help' for what there is.\n",
+	} {
+		t.Run(line, func(t *testing.T) {
+			if code, out, stderr := call(t, strings.Fields(line)...); code != exitUsage || out != "" || stderr != want {
+				t.Errorf("code %d, output %q, error %q, want %q", code, out, stderr, want)
+			}
+		})
 	}
 }

@@ -65,7 +65,7 @@ in place; elsewhere a line is printed for each change, with -o json a whole docu
 
   # of the platform on Google Cloud
   strata status --target gke`,
-		Args: arguments(cobra.NoArgs),
+		Args: arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
 			asJSON, err := o.json()
 			if err != nil {

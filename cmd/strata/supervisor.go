@@ -18,7 +18,7 @@ func newSupervisor() *cobra.Command {
 	command := &cobra.Command{
 		Use:    supervisor.Command,
 		Hidden: true,
-		Args:   arguments(cobra.NoArgs),
+		Args:   arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
 			h, err := home.Open(dir)
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,9 @@ func newTeam(io streams) *cobra.Command {
   strata team remove shop`,
 	}, newTeamAdd(io), newTeamList(io), newTeamRemove(io))
 }
+
+// everythingOfGoogle allows each type of Google Cloud.
+const everythingOfGoogle = "gcp:*"
 
 func newTeamAdd(io streams) *cobra.Command {
 	var o output
@@ -45,12 +49,18 @@ Cloud SQL, random:*, ConfigMaps and Secrets; without --quota it gets 4 CPU, 8Gi,
 kept only where there is such.`,
 		Example: `  strata team add shop
   strata team add shop --allow 'gcp:sql/*,random:*,kubernetes:core/v1:Secret' --quota cpu=2,memory=4Gi,pods=20 --commit`,
-		Args: arguments(cobra.ExactArgs(1)),
+		Args: arguments(oneArgument),
 		RunE: func(command *cobra.Command, args []string) error {
 			var err error
 			team.Name = args[0]
 			if team.Quota, err = teams.ParseQuota(quota); err != nil {
 				return usageError{err}
+			}
+			for _, each := range team.Allow {
+				if each == everythingOfGoogle {
+					fmt.Fprintf(io.err, "note: %s lets team %s declare whatever there is in Google Cloud, IAM included: what it may do there, the roles bound that layer 1 gives its identity\n",
+						each, team.Name)
+				}
 			}
 			return changeTeam(io, o, func(p *local.Platform) (local.TeamChange, error) {
 				return p.AddTeam(command.Context(), team, commit)
@@ -79,7 +89,7 @@ The team's Git repository stays as it is, and so does the state of its Stacks.
 -o json prints the same as that of strata team add.`,
 		Example: `  strata team remove shop
   strata team remove shop --commit`,
-		Args: arguments(cobra.ExactArgs(1)),
+		Args: arguments(oneArgument),
 		RunE: func(command *cobra.Command, args []string) error {
 			return changeTeam(io, o, func(p *local.Platform) (local.TeamChange, error) {
 				return p.RemoveTeam(command.Context(), args[0], commit)
@@ -147,7 +157,7 @@ asked. state is one of:
   unknown       the cluster was not asked`,
 		Example: `  strata team list
   strata team list -o json`,
-		Args: arguments(cobra.NoArgs),
+		Args: arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
 			return listTeams(command.Context(), io, o)
 		},
@@ -191,21 +201,16 @@ func printTeam(w io.Writer, t local.TeamStatus) {
 	}
 	fmt.Fprintf(w, "%s  %s\n", t.Name, state)
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "  %-15s "+format+"\n", append([]any{name}, args...)...)
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %-15s "+format, append([]any{name}, args...)...), " "))
 	}
 	line("namespace", "%s", t.Namespace)
 	line("accounts", "%s", strings.Join(t.Accounts, ", "))
 	line("Google account", "%s", t.GoogleAccount)
 	line("may declare", "%s", strings.Join(t.Allow, ", "))
-	var quota []string
-	for _, q := range t.Quota {
-		if q.Used != "" {
-			q.Used += " of "
-		}
-		quota = append(quota, q.Resource+" "+q.Used+q.Hard)
-	}
-	if len(quota) > 0 {
-		line("quota", "%s", strings.Join(quota, ", "))
+	title := "quota"
+	for _, each := range quotaLines(t.Quota) {
+		line(title, "%s", each)
+		title = ""
 	}
 	if t.Repository != "" {
 		line("repository", "%s", t.Repository)
@@ -216,6 +221,31 @@ func printTeam(w io.Writer, t local.TeamStatus) {
 	for _, s := range t.Stacks {
 		line("Stack", "%s %s as %s %s", mark(s.Ready), s.Name, s.Account, readyText(s.Ready, "", s.Message))
 	}
+}
+
+// quotaLines say what is used of a quota: of what nothing is used nothing is said. Where nobody knows that they say what may
+// be used.
+func quotaLines(quota []local.TeamQuota) []string {
+	const perLine = 3
+	var parts []string
+	for _, q := range quota {
+		name := strings.TrimPrefix(q.Resource, "requests.")
+		switch q.Used {
+		case "0":
+		case "":
+			parts = append(parts, name+" "+q.Hard)
+		default:
+			parts = append(parts, name+" "+q.Used+" of "+q.Hard)
+		}
+	}
+	if len(parts) == 0 && len(quota) > 0 {
+		return []string{"nothing is used"}
+	}
+	var lines []string
+	for some := range slices.Chunk(parts, perLine) {
+		lines = append(lines, strings.Join(some, ", "))
+	}
+	return lines
 }
 
 func mark(ready bool) string {

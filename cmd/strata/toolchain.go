@@ -37,7 +37,7 @@ func newToolchainList(io streams) *cobra.Command {
 		Use:     "list",
 		Short:   "List the tools, their pinned versions and whether they are built",
 		Example: "  strata toolchain list -o json",
-		Args:    arguments(cobra.NoArgs),
+		Args:    arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
 			asJSON, err := o.json()
 			if err != nil {
@@ -115,7 +115,7 @@ func newToolchainPrune(io streams) *cobra.Command {
 		Long: `Remove from the cache what this clone does not use: tools of other pins or of another version of Go, and what builds that
 were killed have left. Another clone that uses them will build them again. Nothing is removed while a program of them runs.`,
 		Example: "  strata toolchain prune",
-		Args:    arguments(cobra.NoArgs),
+		Args:    arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
 			asJSON, err := o.json()
 			if err != nil {

@@ -41,7 +41,7 @@ What is done already is skipped: run it again after a change or a failure.`,
 
   # a second platform beside the first
   STRATA_HOME=/tmp/second strata up`,
-		Args: arguments(cobra.NoArgs),
+		Args: arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
 			asJSON, err := o.json()
 			if err != nil {

@@ -11,7 +11,7 @@ func newVersion(io streams) *cobra.Command {
 		Use:     "version",
 		Short:   "Print strata's version",
 		Example: "  strata version",
-		Args:    arguments(cobra.NoArgs),
+		Args:    arguments(noArguments),
 		RunE: func(*cobra.Command, []string) error {
 			fmt.Fprintln(io.out, version)
 			return nil

@@ -35,7 +35,11 @@ func (p *Platform) downSteps(purge bool) []downStep {
 		{name: platformStep, do: p.downLayer(PlatformLayer), orderly: true},
 		{name: bootstrapStep, do: p.downLayer(BootstrapLayer)},
 		{name: stopStep, do: func(ctx context.Context, _ *progress.Reporter) (string, error) {
-			return "", p.client.Stop(ctx)
+			text := ""
+			if !p.Home.Exists() {
+				text = "there is no platform in " + p.Home.Dir()
+			}
+			return text, p.client.Stop(ctx)
 		}},
 	}
 	if purge {

@@ -58,6 +58,9 @@ func (p *Platform) Plan(ctx context.Context, purge bool) (teardown.Plan, error) 
 	for _, step := range p.downSteps(purge) {
 		plan.Steps = append(plan.Steps, teardown.Step{Name: step.name, What: what[step.name]})
 	}
+	if !purge && p.Home.Exists() {
+		plan.Stays = p.Home.Dir() + " stays, with the repositories and the logs: --purge removes it, too."
+	}
 	return plan, err
 }
 

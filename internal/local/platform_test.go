@@ -157,3 +157,15 @@ func TestOpenMakesNothing(t *testing.T) {
 		t.Errorf("looking at a home made it (%v)", err)
 	}
 }
+
+func TestThePlanOfDownSaysWhatStays(t *testing.T) {
+	p := openTestPlatform(t)
+	if _, err := home.Open(p.Home.Dir()); err != nil {
+		t.Fatal(err)
+	}
+	for purge, want := range map[bool]string{false: p.Home.Dir() + " stays, with the repositories and the logs: --purge removes it, too.", true: ""} {
+		if plan, err := p.Plan(t.Context(), purge); err != nil || plan.Stays != want {
+			t.Errorf("with purge %v stays %q (%v), want %q", purge, plan.Stays, err, want)
+		}
+	}
+}

@@ -13,6 +13,8 @@ type Plan struct {
 	Lost []string
 	// Unknown says what could not be looked at, and how it can be; empty where all was.
 	Unknown string
+	// Stays says what the teardown leaves; empty where that is nothing.
+	Stays string
 }
 
 // Step is one step of a Plan.
@@ -39,8 +41,10 @@ func (p Plan) Print(out io.Writer) {
 	for _, lost := range p.Lost {
 		fmt.Fprintln(out, "   "+lost)
 	}
-	if p.Unknown != "" {
-		fmt.Fprintln(out, "\n"+p.Unknown)
+	for _, text := range []string{p.Stays, p.Unknown} {
+		if text != "" {
+			fmt.Fprintln(out, "\n"+text)
+		}
 	}
 }
 
