@@ -17,7 +17,7 @@ func TestWhatATargetDoesNotHaveIsWrongUse(t *testing.T) {
 		"down --target gke --purge --yes":     "--purge removes the home of a platform on this machine",
 		"env bootstrap --target gke":          "pulumi runs with your own environment",
 		"layer preview moon --target gke":     "give one layer: bootstrap or platform",
-		"down --target gke --dry-run wrongly": "unknown command",
+		"down --target gke --dry-run wrongly": "strata down takes no argument, and got \"wrongly\"",
 	} {
 		t.Run(line, func(t *testing.T) {
 			code, _, stderr := call(t, strings.Fields(line)...)
@@ -29,7 +29,7 @@ func TestWhatATargetDoesNotHaveIsWrongUse(t *testing.T) {
 }
 
 func TestThePlanOfDownOnGoogleCloudChangesNothing(t *testing.T) {
-	// Nothing of the cloud, and no pulumi, is asked for it.
+	// Where there is nobody to ask, it says so, and the steps all the same.
 	t.Setenv("PATH", "/nowhere")
 	t.Setenv("HOME", "/nowhere")
 	code, out, stderr := call(t, "down", "--target", "gke", "--dry-run")
@@ -38,7 +38,7 @@ func TestThePlanOfDownOnGoogleCloudChangesNothing(t *testing.T) {
 	}
 	order := []string{"nothing is protected", "destroy their Stacks while the operator lives", "destroy platform", "destroy bootstrap"}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if len(lines) != len(order) {
+	if len(lines) < len(order) || !strings.Contains(out, "Not all could be looked at: layer ") {
 		t.Fatalf("the plan is\n%s", out)
 	}
 	for i, step := range order {
