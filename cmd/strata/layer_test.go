@@ -1,11 +1,32 @@
 package main
 
 import (
+	"bytes"
+	"os"
+	"strings"
 	"testing"
 
+	"github.com/strata-platform/strata/internal/local/home"
 	"github.com/strata-platform/strata/test/docstest"
 )
 
 func TestDocumentedLayerResult(t *testing.T) {
 	docstest.CheckJSON[layerResult](t, "docs/reference/output.md", "layer")
+}
+
+func TestWhileACommandChangesThePlatformAPreviewStartsNothing(t *testing.T) {
+	_, dir := newClone(t)
+	h := opened(t, dir)
+	release, err := h.AcquireChange()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	var out bytes.Buffer
+	if code := run(t.Context(), []string{"layer", "preview", "bootstrap"}, streams{out: &out, err: &out}); code != 1 || !strings.Contains(out.String(), home.ErrLocked.Error()) {
+		t.Errorf("it ends with %d:\n%s", code, out.String())
+	}
+	if _, err := os.Stat(h.Log("supervisor")); err == nil {
+		t.Error("a supervisor was started")
+	}
 }
