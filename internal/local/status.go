@@ -108,7 +108,7 @@ func (p *Platform) below(ctx context.Context) (items []status.Item, running bool
 	return append(items, cluster), cluster.Ready, nil
 }
 
-// goingDown is the item of a platform that is being taken down, or was until that was cut off in a step.
+// goingDown is the item of a platform that is being taken down, or was until that ended within a step.
 func (p *Platform) goingDown(step string) status.Item {
 	item := status.Item{Layer: status.LayerBootstrap, Kind: "Home", Name: p.Home.Dir()}
 	if pid, command := p.Home.Changing(); pid != 0 && pid != os.Getpid() {
@@ -116,7 +116,10 @@ func (p *Platform) goingDown(step string) status.Item {
 		return item
 	}
 	item.Reason = "DownInterrupted"
-	item.Message = fmt.Sprintf("`strata down` was cut off in its step %s: run `%s` to go on with it, or `%s` to have everything again",
+	if step == clusterStep {
+		step = "of the Stacks and namespaces"
+	}
+	item.Message = fmt.Sprintf("`strata down` did not come to the end of its step %s: run `%s` to go on with it, or `%s` to have everything again",
 		step, p.Home.Call("down"), p.Home.Call("up"))
 	return item
 }
@@ -155,21 +158,29 @@ const (
 // WaitReady waits until every layer is ready, or what keeps it from that is nothing that waiting mends. waiting is told
 // what is waited for.
 func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (status.Report, error) {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	bounded, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	var last status.Report
 	var cause lasting
+	var asker status.Asker
 	for {
-		if _, err := p.client.Status(ctx); errors.Is(err, supervisor.ErrNotRunning) {
+		if ctx.Err() != nil {
+			return last, ctx.Err()
+		}
+		if _, err := p.client.Status(bounded); errors.Is(err, supervisor.ErrNotRunning) {
 			return last, fmt.Errorf("wait for the platform: the supervisor ended meanwhile; its log is %s: run `%s` again, what is done stays done",
 				p.Home.Log(supervisor.Command), p.Home.Call("up"))
 		}
-		report, err := p.Status(ctx)
+		report, err := p.Status(bounded)
 		if err == nil && report.Ready {
 			return report, nil
 		}
 		if err == nil {
 			last = report
+			// What cannot be asked for comes with the interval of its sync.
+			if config, err := p.AdminConfig(); err == nil {
+				_ = asker.Ask(bounded, config, report)
+			}
 			root, ok := report.RootCause()
 			if ok {
 				waiting(root)
@@ -180,10 +191,13 @@ func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (st
 		}
 		select {
 		case <-time.After(readyPoll):
-		case <-ctx.Done():
+		case <-bounded.Done():
+			if ctx.Err() != nil {
+				return last, ctx.Err()
+			}
 			cause, ok := last.RootCause()
 			if !ok {
-				return last, fmt.Errorf("wait for the platform: %w", errors.Join(ctx.Err(), err))
+				return last, fmt.Errorf("wait for the platform: %w", errors.Join(bounded.Err(), err))
 			}
 			return last, fmt.Errorf("the platform is not ready after %s: %s (`%s` has the rest)", readyTimeout, cause, p.Home.Call("status"))
 		}

@@ -40,7 +40,7 @@ func TestStatusOfWhatDoesNotRunSaysWhyAndWhatToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	cause := rootCause(t, p)
-	if cause.Reason != "DownInterrupted" || !strings.Contains(cause.Message, "in its step layer 2: run `strata down` to go on with it, or `strata up`") {
-		t.Errorf("of a `down` that was cut off it says %s", cause)
+	if cause.Reason != "DownInterrupted" || !strings.Contains(cause.Message, "of its step layer 2: run `strata down` to go on with it, or `strata up`") {
+		t.Errorf("of a `down` that did not come to its end it says %s", cause)
 	}
 }

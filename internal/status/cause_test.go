@@ -248,13 +248,13 @@ func TestRootCauseOf(t *testing.T) {
 		},
 		"what a sync applied and somebody deleted": {
 			changes: []change{gone("Program", "team-web", "wordpress-infra")},
-			want:    "Program team-web/wordpress-infra: Missing: Kustomization team-web/web applied it and it was deleted since; it comes back within 10m: team web: push a commit, or wait",
+			want:    "Program team-web/wordpress-infra: Missing: Kustomization team-web/web applied it and it was deleted since: team web: it comes back within 10m, or with the next push",
 		},
 		"a policy that somebody deleted": {
 			changes: []change{set("Kustomization", "platform", "operator", []any{map[string]any{
 				"id": "_strata-programs_admissionregistration.k8s.io_ValidatingAdmissionPolicy", "v": "v1",
 			}}, "status", "inventory", "entries")},
-			want: "ValidatingAdmissionPolicy strata-programs (layer sync): Missing: Kustomization platform/operator applied it and it was deleted since; it comes back within 10m: the platform team: push a commit, or wait",
+			want: "ValidatingAdmissionPolicy strata-programs (layer sync): Missing: Kustomization platform/operator applied it and it was deleted since: the platform team: run `strata up`",
 		},
 		"what is on its way comes after what fails": {
 			changes: []change{

@@ -22,6 +22,16 @@ type explanation struct {
 // explanations are tried in this order.
 func explanations() []explanation {
 	return slices.Concat([]explanation{
+		{"a Stack that is being deleted cannot be destroyed", func(w *world, o *object) (string, string, string) {
+			if o.Reason != reasonKept {
+				return "", "", ""
+			}
+			leave := "run " + w.scope.kubectl(`-n %s patch stack %s --type=merge -p '{"spec":{"destroyOnFinalize":false}}'`, o.Namespace, o.Name) + " to leave what it made"
+			if w.goesDown(o.Namespace) {
+				return o.Message, platformTeam, "run " + w.scope.command("up") + " to have everything again, where a push can mend it, or " + leave + ", and then " + w.scope.command("down")
+			}
+			return o.Message, platformTeam, leave
+		}},
 		{"something is being deleted", func(_ *world, o *object) (string, string, string) {
 			if o.Reason != reasonTerminating {
 				return "", "", ""
@@ -50,9 +60,9 @@ func explanations() []explanation {
 			if o.Reason != reasonSuspended {
 				return "", "", ""
 			}
-			const why = "it is suspended: nothing that is pushed is applied"
+			why := "it is suspended: " + o.Message
 			if o.suspendedByDown() {
-				return why + "; `strata down` did that", platformTeam,
+				return why, platformTeam,
 					fmt.Sprintf("run %s to have everything again, or %s to go on with it", w.scope.command("up"), w.scope.command("down"))
 			}
 			return why, platformTeam, "run " + w.scope.kubectl("-n %s patch %s %s --type=merge -p '{\"spec\":{\"suspend\":false}}'",
@@ -82,8 +92,11 @@ func explanations() []explanation {
 				return "", "", ""
 			}
 			who := w.scope.owner(o.Namespace)
-			return fmt.Sprintf("%s applied it and it was deleted since; it comes back within %s", sync.ref(), sync.text("spec", "interval")), who,
-				"push a commit, or wait"
+			why := sync.ref() + " applied it and it was deleted since"
+			if o.Layer != LayerTeam {
+				return why, who, "run " + w.scope.command("up")
+			}
+			return why, who, "it comes back within " + sync.text("spec", "interval") + ", or with the next push"
 		}},
 		{"something refers to what is not there", func(w *world, o *object) (string, string, string) {
 			if o.Reason != reasonMissing {
@@ -100,6 +113,12 @@ const downManager = "strata-down"
 // suspendedByDown tells whether a `strata down` that was cut off has suspended a source or sync.
 func (o *object) suspendedByDown() bool {
 	return slices.ContainsFunc(o.content.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool { return entry.Manager == downManager })
+}
+
+// goesDown tells whether a `strata down` has begun with a namespace.
+func (w *world) goesDown(namespace string) bool {
+	return slices.ContainsFunc(slices.Concat(w.all("Kustomization", namespace), w.all("GitRepository", namespace)),
+		func(o *object) bool { return o.content != nil && o.suspendedByDown() })
 }
 
 // needing is what refers to a missing object.

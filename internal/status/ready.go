@@ -26,6 +26,9 @@ func (w *world) judge() {
 		if o.content.GetDeletionTimestamp() != nil {
 			o.Ready, o.Reason = false, reasonTerminating
 			o.Message = strings.TrimSuffix("it is being deleted: "+o.Message, ": ")
+			if why := notDestroyed(o); why != "" {
+				o.Reason, o.Message = reasonKept, why
+			}
 		}
 	}
 	// What is ready may be so for an old state of what it comes from.
@@ -42,7 +45,11 @@ func (w *world) state(o *object) (bool, string, string) {
 	switch o.Kind {
 	case "GitRepository", "OCIRepository", "Bucket", "Kustomization", "Receiver":
 		if suspended, _, _ := unstructured.NestedBool(o.content.Object, "spec", "suspend"); suspended {
-			return false, reasonSuspended, ""
+			message := "nothing that is pushed is applied"
+			if o.suspendedByDown() {
+				message += "; `strata down` did that"
+			}
+			return false, reasonSuspended, message
 		}
 		return w.fluxState(o)
 	case "Stack":
@@ -103,10 +110,44 @@ func condition(o *unstructured.Unstructured, kind string) map[string]any {
 func (w *world) fluxState(o *object) (bool, string, string) {
 	ok, reason, message := ready(o.content)
 	again := at(condition(o.content, "Reconciling"), "reason") == "ProgressingWithRetry"
-	if !ok && reason == reasonProgressing && again {
+	switch {
+	case ok || reason != reasonProgressing:
+	case again:
 		reason, message = w.warned(o, reason, message)
+	case w.looksAgain(o):
+		return true, "", ""
+	case o.Kind == "Kustomization" && w.failedAt != nil:
+		if source := w.sourceOf(o); source.revision() != "" && w.failedAt(o) == source.revision() && o.text("status", "lastAppliedRevision") != source.revision() {
+			reason, message = w.warned(o, reason, message)
+		}
+	}
+	if reason == "BuildFailed" {
+		message = buildFault(message)
 	}
 	return ok, reason, message
+}
+
+// revision is that of what a source holds, empty where it holds nothing.
+func (o *object) revision() string {
+	if o == nil {
+		return ""
+	}
+	return o.text("status", "artifact", "revision")
+}
+
+// looksAgain tells whether a Kustomization only applies once more, as it does from time to time, what it has applied
+// well: what was said of it then still holds.
+func (w *world) looksAgain(o *object) bool {
+	if o.Kind != "Kustomization" {
+		return false
+	}
+	observed, _, _ := unstructured.NestedInt64(o.content.Object, "status", "observedGeneration")
+	applied := o.text("status", "lastAppliedRevision")
+	if observed != o.content.GetGeneration() || applied == "" || applied != w.sourceOf(o).revision() {
+		return false
+	}
+	history := o.members("status", "history")
+	return len(history) == 0 || at(history[0], "lastReconciledStatus") == "ReconciliationSucceeded"
 }
 
 // warned is the latest warning about an object, which says more than what it says itself; that where there is none.

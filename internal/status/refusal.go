@@ -25,6 +25,12 @@ var (
 	noSuchKind = regexp.MustCompile(`no matches for kind "(\w+)" in version "([^"]+)"`)
 )
 
+// noParameters is how the API server says that it has not taken up the kind of a policy's parameters yet.
+const noParameters = "failed to find resource referenced by paramKind"
+
+// passes is what to do about what goes by itself.
+const passes = "wait: it is tried again and goes by itself"
+
 // buildFault says in a line which file of a repository is broken, and why.
 func buildFault(message string) string {
 	if m := badYAML.FindStringSubmatch(message); m != nil {
@@ -53,6 +59,9 @@ func refusal(message string) (why, what string) {
 	m := dryRun.FindStringSubmatch(oneLine(message))
 	if m == nil {
 		return oneLine(message), "correct it and push"
+	}
+	if strings.Contains(message, noParameters) {
+		return m[1] + " " + strings.TrimPrefix(m[2]+"/"+m[3], "/") + " cannot be checked: the cluster does not know the kind of a policy's parameters yet", passes
 	}
 	object, reason := m[1]+" "+strings.TrimPrefix(m[2]+"/"+m[3], "/"), m[5]
 	if p := refused.FindStringSubmatch(reason); p != nil {
@@ -84,6 +93,13 @@ func syncExplanations() []explanation {
 			}
 			why, what := refusal(o.Message)
 			return why + w.untouched(o), "", what
+		}},
+		{"what a sync applied was not healthy when it looked", func(_ *world, o *object) (string, string, string) {
+			if o.Kind != "Kustomization" || o.Reason != "HealthCheckFailed" {
+				return "", "", ""
+			}
+			return o.Message, "", "what it names is mended or on its way, and it looks again within " +
+				or(o.text("spec", "retryInterval"), o.text("spec", "interval")) + ": wait"
 		}},
 		{"a source cannot be fetched", func(_ *world, o *object) (string, string, string) {
 			if o.progressing() || o.Kind != "GitRepository" && o.Kind != "OCIRepository" && o.Kind != "Bucket" {

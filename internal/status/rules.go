@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/strata-platform/strata/teams"
 )
 
 // rule leads from an object that is not ready to those that may be the reason.
@@ -36,6 +38,36 @@ func (w *world) causeOf(o *object, walked map[*object]bool) *object {
 	return o
 }
 
+// lastCauseOf walks down until what it comes to explains itself. Of those that explain each other it is always the same.
+func (w *world) lastCauseOf(o *object) *object {
+	var round []*object
+	for {
+		next := w.causeOf(o, map[*object]bool{})
+		if next == o {
+			return o
+		}
+		if i := slices.Index(round, next); i >= 0 {
+			return slices.MinFunc(round[i:], func(a, b *object) int { return cmp.Compare(a.ref(), b.ref()) })
+		}
+		round = append(round, next)
+		o = next
+	}
+}
+
+// splitUnmade takes the teams of which nothing is in the cluster out of the scope, and returns them.
+func (w *world) splitUnmade() (unmade []teams.Team) {
+	var made []teams.Team
+	for _, team := range w.scope.Teams {
+		if slices.ContainsFunc(hopOf(team), func(k key) bool { return w.objects[k] != nil }) {
+			made = append(made, team)
+		} else {
+			unmade = append(unmade, team)
+		}
+	}
+	w.scope.Teams = made
+	return unmade
+}
+
 // report makes the report of a world that has been judged.
 func (w *world) report() Report {
 	if w.get("Namespace", "", FluxNamespace) == nil && !w.served["Kustomization"] {
@@ -46,6 +78,7 @@ func (w *world) report() Report {
 		r.Engineer = w.scope.Engineer
 		return r
 	}
+	unmade := w.splitUnmade()
 	for _, k := range w.scope.required() {
 		w.need(k.kind, k.namespace, k.name)
 	}
@@ -53,7 +86,7 @@ func (w *world) report() Report {
 	explained := map[*object][]*object{}
 	for _, o := range w.shown() {
 		if !o.Ready {
-			c := w.causeOf(o, map[*object]bool{})
+			c := w.lastCauseOf(o)
 			explained[c] = append(explained[c], o)
 		}
 	}
@@ -72,9 +105,17 @@ func (w *world) report() Report {
 		r.Items = append(r.Items, o.Item)
 		r.Ready = r.Ready && o.Ready
 	}
+	for _, team := range unmade {
+		r.Ready = false
+		r.Items = append(r.Items, Item{
+			Layer: LayerTeam, Kind: kindTeam, Name: team.Name, Reason: reasonNeverMade,
+			Message: "it is in teams.yaml, and nothing of it is made: " + platformTeam + ": run " + w.scope.command("up"),
+		})
+	}
 	if r.Ready {
 		return r
 	}
+	r.robbed = w.robbed(objects)
 	var causes []cause
 	for i, below := range w.scope.Below {
 		if !below.Ready {
@@ -91,10 +132,14 @@ func (w *world) report() Report {
 		slices.Sort(each.explains)
 		causes = append(causes, each)
 	}
-	// What fails for a reason of its own comes before what is on its way, and a lower layer before a higher one.
+	for i := len(r.Items) - len(unmade); i < len(r.Items); i++ {
+		causes = append(causes, cause{item: i})
+	}
+	// What fails for a reason of its own comes before what is on its way, and a lower layer before a higher one. A Stack that
+	// cannot be destroyed is why a `strata down` did not come to its end; a team that was only added harms nothing.
 	slices.SortFunc(causes, func(a, b cause) int {
 		x, y := r.Items[a.item], r.Items[b.item]
-		return cmp.Or(compareBool(x.progressing(), y.progressing()), cmp.Compare(rank(x), rank(y)), cmp.Compare(a.item, b.item))
+		return cmp.Or(compareBool(x.Kind == kindTeam, y.Kind == kindTeam), compareBool(y.Reason == reasonKept, x.Reason == reasonKept), compareBool(x.progressing(), y.progressing()), cmp.Compare(rank(x), rank(y)), cmp.Compare(a.item, b.item))
 	})
 	r.mark(causes)
 	return r

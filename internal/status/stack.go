@@ -64,6 +64,17 @@ func (w *world) stackState(o *object) (bool, string, string) {
 	return ok, reason, message
 }
 
+// unprotect is how Pulumi advises to go on, which is for those who have its command and the stack's state.
+var unprotect = regexp.MustCompile(`(?i)[.,;:]?\s*To unprotect (?:this|the) resource\b.*$`)
+
+// notDestroyed is why a Stack that is being deleted cannot be destroyed, empty where it can.
+func notDestroyed(o *object) string {
+	if o.Kind != "Stack" || o.text("status", "lastUpdate", "type") != "destroy" || o.text("status", "lastUpdate", "state") != "failed" {
+		return ""
+	}
+	return "it cannot be destroyed: " + or(unprotect.ReplaceAllString(oneLine(o.text("status", "lastUpdate", "message")), ""), "the operator says no reason")
+}
+
 // byGeneration is the revision of a Program as the embedded operator writes it.
 var byGeneration = regexp.MustCompile(`^(\d+)@sha256:`)
 

@@ -47,6 +47,8 @@ type Report struct {
 	Engineer string `json:"-"`
 	// causes are the positions of the items that explain the others, the root cause first.
 	causes []cause
+	// robbed are the Kustomizations of which something that they applied is gone.
+	robbed []key
 	// shown are the items of the tree by their positions, with what is said of each.
 	notes map[int]note
 }
@@ -90,6 +92,9 @@ func (r Report) RootCause() (Item, bool) {
 // Pulumi compares with its own state, so that only a refresh tells it.
 func (r Report) Lacks(layer string) bool {
 	return slices.ContainsFunc(r.Items, func(i Item) bool {
+		if i.Kind == kindTeam && layer == LayerPlatform {
+			return true
+		}
 		return !i.Ready && (i.Layer == layer || layer == LayerPlatform && i.ofHop()) && slices.Contains([]string{reasonMissing, reasonDenied, reasonIncomplete}, i.Reason)
 	})
 }
@@ -98,6 +103,9 @@ func (r Report) Lacks(layer string) bool {
 func (i Item) ofHop() bool {
 	return i.Layer == LayerTeam && slices.Contains([]string{"GitRepository", "Kustomization"}, i.Kind)
 }
+
+// kindTeam is the kind of a team of which nothing is in the cluster.
+const kindTeam = "Team"
 
 // Reasons that this package gives.
 const (
@@ -117,6 +125,8 @@ const (
 	reasonOverQuota = "QuotaExceeded"
 	// reasonProgressing is for what is on its way.
 	reasonProgressing = "Progressing"
+	// reasonKept is for what is being deleted and cannot be.
+	reasonKept = "CannotBeDestroyed"
 	// reasonTerminating is for what is being deleted.
 	reasonTerminating = "Terminating"
 )

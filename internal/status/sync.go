@@ -134,8 +134,9 @@ func appliedBy(w *world, o *object) []*object {
 		return nil
 	}
 	var named, others []*object
+	stale := w.stale(o)
 	for _, each := range w.inventory(o) {
-		if found := w.objects[each]; found != nil {
+		if found := w.objects[each]; found != nil && (found.content != nil || !stale) {
 			if strings.Contains(o.Message, fmt.Sprintf("%s/%s/%s ", each.kind, each.namespace, each.name)) {
 				named = append(named, found)
 			} else {
@@ -158,6 +159,16 @@ func (w *world) inventory(o *object) []key {
 	return list
 }
 
+// stale tells whether a Kustomization is about to apply, or prune, another state than the one that its inventory is of: what
+// is in that and not there has been pruned, or is not looked for.
+func (w *world) stale(o *object) bool {
+	if o.content == nil || o.Reason == reasonProgressing {
+		return true
+	}
+	source := w.sourceOf(o).revision()
+	return source != "" && source != o.text("status", "lastAppliedRevision")
+}
+
 // webhookSuffix ends the name of the Secret of a Receiver.
 const webhookSuffix = "-webhook"
 
@@ -167,7 +178,7 @@ func (w *world) needApplied() {
 		if name, ok := strings.CutSuffix(k.name, webhookSuffix); ok && k.kind == "Secret" && o.Layer != "" && o.content != nil && w.served["Receiver"] {
 			w.need("Receiver", k.namespace, name)
 		}
-		if k.kind != "Kustomization" || o.content == nil || o.Reason == reasonTerminating {
+		if k.kind != "Kustomization" || o.content == nil || o.Reason == reasonTerminating || w.stale(o) {
 			continue
 		}
 		for _, each := range w.inventory(o) {
@@ -181,7 +192,7 @@ func (w *world) needApplied() {
 // applier is the Kustomization that has applied an object, nil where none has.
 func (w *world) applier(o *object) *object {
 	for k, each := range w.objects {
-		if k.kind == "Kustomization" && slices.Contains(w.inventory(each), o.key()) {
+		if k.kind == "Kustomization" && slices.Contains(w.inventory(each), o.key()) && (o.content != nil || !w.stale(each)) {
 			return each
 		}
 	}

@@ -75,6 +75,8 @@ type world struct {
 	served map[string]bool
 	// events returns the message of the latest warning about an object, empty where there is none.
 	events func(o *object) (reason, message string)
+	// failedAt is the revision that the latest warning about a Kustomization is of, empty where that says none.
+	failedAt func(o *object) string
 }
 
 // look lists everything. A kind that the cluster does not know yet has no objects.
@@ -95,7 +97,11 @@ func look(ctx context.Context, config *rest.Config, scope Scope) (*world, error)
 	}
 	all.Wait()
 	w := &world{scope: scope, objects: map[key]*object{}, served: map[string]bool{}}
-	w.events = func(o *object) (string, string) { return lastWarning(ctx, full, o) }
+	w.events = func(o *object) (string, string) {
+		warning := lastWarning(ctx, full, o)
+		return text(warning, "reason"), text(warning, "message")
+	}
+	w.failedAt = func(o *object) string { return lastWarning(ctx, full, o).GetAnnotations()[revisionOf] }
 	for i, k := range kinds {
 		if apierrors.IsNotFound(errs[i]) {
 			continue
@@ -139,12 +145,16 @@ func list(ctx context.Context, full dynamic.Interface, names metadata.Interface,
 	return found, nil
 }
 
-// lastWarning is the latest warning about an object among its namespace's events.
-func lastWarning(ctx context.Context, client dynamic.Interface, o *object) (reason, message string) {
+// revisionOf is the annotation of an event with the revision that it is of.
+const revisionOf = "kustomize.toolkit.fluxcd.io/revision"
+
+// lastWarning is the latest warning about an object among its namespace's events, empty where there is none.
+func lastWarning(ctx context.Context, client dynamic.Interface, o *object) *unstructured.Unstructured {
+	found := &unstructured.Unstructured{Object: map[string]any{}}
 	events, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"}).Namespace(o.Namespace).List(ctx,
 		metav1.ListOptions{FieldSelector: "type=Warning,involvedObject.kind=" + o.Kind + ",involvedObject.name=" + o.Name})
 	if err != nil {
-		return "", ""
+		return found
 	}
 	latest := ""
 	for _, e := range events.Items {
@@ -153,10 +163,10 @@ func lastWarning(ctx context.Context, client dynamic.Interface, o *object) (reas
 			at = text(&e, "eventTime")
 		}
 		if at >= latest {
-			latest, reason, message = at, text(&e, "reason"), text(&e, "message")
+			latest, found = at, &e
 		}
 	}
-	return reason, message
+	return found
 }
 
 func (w *world) add(kind string, content *unstructured.Unstructured) *object {

@@ -71,6 +71,13 @@ var web = teams.Team{Name: "web", Branch: "main", Path: "./", May: []string{"wor
 // objects, by key, each after its reason and a colon.
 func reportOf(t *testing.T, warnings map[key]string, changes ...change) Report {
 	t.Helper()
+	w := worldOf(t, warnings, changes...)
+	w.judge()
+	return w.report()
+}
+
+func worldOf(t *testing.T, warnings map[key]string, changes ...change) *world {
+	t.Helper()
 	objects := healthy(t)
 	for _, c := range changes {
 		c(t, objects)
@@ -89,8 +96,7 @@ func reportOf(t *testing.T, warnings map[key]string, changes ...change) Report {
 	for k, o := range objects {
 		w.add(k.kind, o)
 	}
-	w.judge()
-	return w.report()
+	return w
 }
 
 // gone deletes an object.
