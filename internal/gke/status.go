@@ -62,6 +62,7 @@ func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (st
 	bounded, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	var last status.Report
+	var asker status.Asker
 	for {
 		report, err := p.Status(bounded)
 		if err == nil && report.Ready {
@@ -69,6 +70,10 @@ func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (st
 		}
 		if err == nil {
 			last = report
+			// What cannot be asked for comes with the interval of its sync.
+			if config, err := p.clusterConfig(bounded); err == nil {
+				_ = asker.Ask(bounded, config, report)
+			}
 			if cause, ok := report.RootCause(); ok {
 				waiting(cause)
 			}
