@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -140,15 +141,18 @@ func (c *Cluster) stackBlocker(s *pulumiv1.Stack) Blocker {
 	return Blocker{
 		Object: "Stack " + s.Namespace + "/" + s.Name,
 		Reason: "it cannot be destroyed: " + said(s),
-		Next: c.orPurge(fmt.Sprintf("mend that (`%s -n %s describe stack %s` shows more) and run this again",
+		Next: c.orPurge(fmt.Sprintf("mend that (`%s -n %s describe stack %s` shows more), or set its spec.destroyOnFinalize to false to leave what it made, and run this again",
 			c.options.Kubectl, s.Namespace, s.Name)),
 	}
 }
 
+// unprotect is Pulumi's advice for those who have its command and the stack's state.
+var unprotect = regexp.MustCompile(`(?i)[.,;:]?\s*To unprotect (?:this|the) resource\b.*$`)
+
 // said is what a Stack's status says about its destroy.
 func said(s *pulumiv1.Stack) string {
 	if failed(s) && s.Status.LastUpdate.Message != "" {
-		return oneLine(s.Status.LastUpdate.Message)
+		return unprotect.ReplaceAllString(oneLine(s.Status.LastUpdate.Message), "")
 	}
 	for _, kind := range []string{pulumiv1.StalledCondition, pulumiv1.ReconcilingCondition} {
 		if condition := meta.FindStatusCondition(s.Status.Conditions, kind); condition != nil && condition.Status == "True" && condition.Message != "" {

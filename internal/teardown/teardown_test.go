@@ -145,13 +145,13 @@ func TestAStackThatCannotBeDestroyedIsReportedAndResumeLetsFluxGoOn(t *testing.T
 	c.patch(paused, `{"spec":{"suspend":true}}`)
 	stack := c.create(`{apiVersion: pulumi.com/v1, kind: Stack, metadata: {name: shop, namespace: team-web, finalizers: [finalizer.stack.pulumi.com]},
   spec: {stack: dev, programRef: {name: shop}, destroyOnFinalize: true}}`)
-	stack.Object["status"] = map[string]any{"lastUpdate": map[string]any{"type": "destroy", "state": "failed", "message": "instance strata\nis protected"}}
+	stack.Object["status"] = map[string]any{"lastUpdate": map[string]any{"type": "destroy", "state": "failed", "message": "instance strata\nis protected. To unprotect this resource, use `pulumi state unprotect`"}}
 	if err := c.Status().Update(t.Context(), stack); err != nil {
 		t.Fatal(err)
 	}
 
 	_, err := c.down.DestroyStacks(t.Context(), silent)
-	c.blocked(err, []string{"Stack team-web/shop"}, "it cannot be destroyed: instance strata is protected",
+	c.blocked(err, []string{"Stack team-web/shop"}, "it cannot be destroyed: instance strata is protected: mend that", "set its spec.destroyOnFinalize to false",
 		"`kubectl --kubeconfig admin -n team-web describe stack shop`", "`strata down --purge --yes`")
 	if !c.suspended(web) {
 		t.Error("Flux may apply the Stack again")
