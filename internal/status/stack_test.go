@@ -114,7 +114,7 @@ func TestATeamThatWasOnlyAddedIsOneLineAndTheLastCause(t *testing.T) {
 	w.judge()
 	report := w.report()
 	text := printed(report, Style{})
-	if strings.Count(text, "new") != 2 || !strings.Contains(text, "     also: Team new: NeverMade: it is in teams.yaml, and nothing of it is made: the platform team: run `strata up`\n") {
+	if !strings.Contains(text, "\n4 new\n└─ ✗ Team ") || strings.Count(text, "new") != 3 || !strings.Contains(text, "     also: Team new: NeverMade: it is in teams.yaml, and nothing of it is made: the platform team: run `strata up`\n") {
 		t.Errorf("it prints\n%s", text)
 	}
 	if cause, _ := report.RootCause(); cause.Kind != "Stack" {

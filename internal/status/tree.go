@@ -225,6 +225,9 @@ func (r Report) title(i Item, n note) string {
 	case LayerSync:
 		return "3 sync       as " + platform.PlatformNamespace + "/" + platform.PlatformAccount
 	}
+	if i.Kind == kindTeam {
+		return "4 " + i.Name
+	}
 	name := strings.TrimPrefix(i.Namespace, "team-")
 	return fmt.Sprintf("4 %-10s as %s", name, cmp.Or(n.team, i.Namespace))
 }
