@@ -75,13 +75,18 @@ func TestAnInterruptedPulumiEndsWhatItHasBegun(t *testing.T) {
 // content is that of a file, once there is some.
 func content(t *testing.T, path string) string {
 	t.Helper()
-	for t.Context().Err() == nil {
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for {
 		if raw, err := os.ReadFile(path); err == nil && len(raw) > 0 {
 			return string(raw)
 		}
-		time.Sleep(10 * time.Millisecond)
+		select {
+		case <-again.C:
+		case <-t.Context().Done():
+			return ""
+		}
 	}
-	return ""
 }
 
 func touch(t *testing.T, path string) {
