@@ -20,7 +20,7 @@ const triedTime = time.Minute
 const updateFailed = pulumiv1.StalledUpdateFailedReason
 
 // Causes that only somebody's hand takes away.
-var lastingReasons = []string{"Suspended", "ScaledToZero", "BuildFailed", "SpecInvalid", "TypeNotAllowed", updateFailed}
+var lastingReasons = []string{"Suspended", "ScaledToZero", "BuildFailed", "SpecInvalid", "TypeNotAllowed", "CannotBeDestroyed", updateFailed}
 
 // lasting finds out whether the root cause of a platform that is not ready goes away by waiting.
 type lasting struct {
