@@ -22,6 +22,12 @@ var link = regexp.MustCompile(`\]\(([^()\s]+)\)`)
 // pages are the repository's documents, by their paths in it.
 func pages(t *testing.T) []string {
 	t.Helper()
+	return files(t, ".md", "bin")
+}
+
+// files are those of the repository with an extension, by their paths in it, but for hidden folders and those of a name.
+func files(t *testing.T, extension, except string) []string {
+	t.Helper()
 	root, err := toolchain.FindRoot(".")
 	if err != nil {
 		t.Fatal(err)
@@ -31,10 +37,10 @@ func pages(t *testing.T) []string {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && name != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "bin") {
+		if entry.IsDir() && name != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == except) {
 			return fs.SkipDir
 		}
-		if path.Ext(name) == ".md" {
+		if path.Ext(name) == extension {
 			found = append(found, name)
 		}
 		return nil

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
-	"os"
 	"os/exec"
 	"path"
 	"regexp"
@@ -28,25 +26,11 @@ var mapped = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| [^`\\s].*\\|$")
 // folders are those of the repository that hold Go code, in whichever module.
 func folders(t *testing.T) []string {
 	t.Helper()
-	root, err := toolchain.FindRoot(".")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var found []string
-	err = fs.WalkDir(os.DirFS(root), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() && name != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata") {
-			return fs.SkipDir
-		}
-		if folder := path.Dir(name); path.Ext(name) == ".go" && !slices.Contains(found, folder) {
+	for _, name := range files(t, ".go", "testdata") {
+		if folder := path.Dir(name); !slices.Contains(found, folder) {
 			found = append(found, folder)
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return found
 }
