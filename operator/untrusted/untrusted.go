@@ -1,0 +1,176 @@
+// Package untrusted reads, writes and removes files in folders that a team's run
+// can write to. A run may put anything there: a pipe that never answers, a link to
+// a secret, a file of any size, a tree without end. Nothing in this package blocks
+// on such a file, follows a link out of the folder, or reads more than its limit.
+package untrusted
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// ErrTooLarge is in the errors about files that exceed a limit.
+var ErrTooLarge = errors.New("too large")
+
+// tooLarge is an error of [ErrTooLarge]'s kind with a message of its own.
+type tooLarge int64
+
+func (t tooLarge) Error() string { return fmt.Sprintf("it is larger than %d bytes", int64(t)) }
+
+func (tooLarge) Is(target error) bool { return target == ErrTooLarge }
+
+// Read returns the content of a regular file below root, of at most limit bytes.
+// It follows links that stay below root. The error says which of these rules the
+// file breaks; it is [fs.ErrNotExist] for a missing file.
+func Read(root *os.Root, name string, limit int64) ([]byte, error) {
+	info, err := root.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	return read(root, name, limit, info, false)
+}
+
+// ReadPlain is [Read] for a file that must not be a link. The folders on the way to
+// it may be links that stay below root.
+func ReadPlain(root *os.Root, name string, limit int64) ([]byte, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	return read(root, name, limit, info, true)
+}
+
+// read reads a file. Its kind and size are known from info before it is opened: opening
+// a device may have effects of its own.
+func read(root *os.Root, name string, limit int64, info fs.FileInfo, same bool) ([]byte, error) {
+	if err := regular(info, limit); err != nil {
+		return nil, err
+	}
+	// A run may have replaced the file by a pipe meanwhile: opening one would wait
+	// for a writer.
+	file, err := root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	opened, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if same && !os.SameFile(info, opened) {
+		return nil, errors.New("it was replaced while it was opened")
+	}
+	if err := regular(opened, limit); err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = tooLarge(limit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+func regular(info fs.FileInfo, limit int64) error {
+	if !info.Mode().IsRegular() {
+		return errors.New("it is no regular file")
+	}
+	if info.Size() > limit {
+		return tooLarge(limit)
+	}
+	return nil
+}
+
+// Write writes a file below root, together with its folder. What has the file's
+// name, be it a link or a pipe, is replaced at once and not opened. A folder of
+// that name is an error.
+func Write(root *os.Root, name string, data []byte) error {
+	if err := root.MkdirAll(path.Dir(filepath.ToSlash(name)), 0o700); err != nil {
+		return err
+	}
+	// Nobody can have put anything in the place of a name that is made up here.
+	made := name + "." + rand.Text()
+	file, err := root.OpenFile(made, os.O_WRONLY|os.O_CREATE|os.O_EXCL|openNonblock, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = root.Rename(made, name)
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(made))
+	}
+	return nil
+}
+
+// List returns at most most entries of a folder below root, in no order.
+func List(root *os.Root, name string, most int) ([]fs.DirEntry, error) {
+	// A pipe in its place would wait for a writer.
+	dir, err := root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	entries, err := dir.ReadDir(most)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return entries, err
+}
+
+// Budget bounds a [Walk]: the number of entries that it sees and the depth of the
+// folders that it enters.
+type Budget struct {
+	Entries, Depth int
+}
+
+// errStop ends a walk.
+var errStop = errors.New("stop")
+
+// Walk calls see for the regular files below root, folder by folder, until see
+// returns false, an entry beyond the budget would come, or all were seen. It enters
+// the folders for which enter returns true, follows no links, and passes over
+// folders that it cannot read.
+func Walk(root *os.Root, budget Budget, enter, see func(name string) bool) {
+	w := walker{root, enter, see, budget.Entries}
+	_ = w.walk(".", budget.Depth) // Its one error is errStop.
+}
+
+type walker struct {
+	root       *os.Root
+	enter, see func(string) bool
+	left       int
+}
+
+func (w *walker) walk(dir string, depth int) error {
+	entries, err := List(w.root, dir, w.left+1)
+	if err != nil {
+		return nil
+	}
+	for _, entry := range entries {
+		if w.left--; w.left < 0 {
+			return errStop
+		}
+		name := path.Join(dir, entry.Name())
+		switch {
+		case entry.Type().IsRegular():
+			if !w.see(name) {
+				return errStop
+			}
+		case entry.IsDir() && depth > 0 && w.enter(name):
+			if err := w.walk(name, depth-1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
