@@ -25,7 +25,7 @@ var systemFiles = []string{
 	"/etc/ld.so.cache", "/etc/alternatives", "/etc/localtime", "/etc/mime.types",
 	"/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/nsswitch.conf", "/etc/gai.conf",
 	"/etc/services", "/etc/protocols", "/etc/passwd", "/etc/group",
-	"/proc/sys/net/core/somaxconn", "/proc/cpuinfo", "/proc/meminfo",
+	"/proc/cpuinfo", "/proc/meminfo",
 	"/dev/random", "/dev/urandom",
 }
 

@@ -58,6 +58,7 @@ func children(t *testing.T) []string {
 }
 
 func TestNothingHidesFromTheEndOfItsCommand(t *testing.T) {
+	sandbox.WithoutNamespaces(t)
 	const escaped = "until test -e escaped; do sleep 0.01; done"
 	line := sleeper()
 	for name, script := range map[string]string{
@@ -89,6 +90,7 @@ func TestNothingHidesFromTheEndOfItsCommand(t *testing.T) {
 }
 
 func TestEndOfACommandLeavesOthersAlone(t *testing.T) {
+	sandbox.WithoutNamespaces(t)
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(os.Getppid()) + "/status")
 	if err != nil || bytes.Contains(status, []byte("NoNewPrivs:\t1")) {
 		t.Skip("this process's own children bear the mark of commands")
@@ -124,7 +126,7 @@ func TestEndOfACommandLeavesOthersAlone(t *testing.T) {
 	}
 
 	other, _, _ := shell(t, "(setsid "+lines["one that another command's process left"]+" & ); "+lines["a process of another command"]+" & echo; exec env -i "+lines["another command that hides its home"])
-	output := &signal{said: make(chan struct{})}
+	output := &firstWord{said: make(chan struct{})}
 	other.Output = output
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -160,6 +162,7 @@ func TestEndOfACommandLeavesOthersAlone(t *testing.T) {
 }
 
 func TestCommandsThatStartWhileOthersEndRunToTheirEnd(t *testing.T) {
+	sandbox.WithoutNamespaces(t)
 	// Only what is started while another one ends can be taken for what that one left.
 	var all sync.WaitGroup
 	for range 8 {
@@ -179,6 +182,7 @@ func TestCommandsThatStartWhileOthersEndRunToTheirEnd(t *testing.T) {
 const childVariable = "SANDBOX_CHILD"
 
 func TestWhatAKilledProcessLeftIsFoundByItsFolder(t *testing.T) {
+	sandbox.WithoutNamespaces(t)
 	if dir := os.Getenv(childVariable); dir != "" {
 		command, _, _ := shell(t, os.Getenv("SCRIPT"))
 		command.Dir, command.Env[0], command.Grants = dir, "HOME="+dir, sandbox.Grants(os.Getenv("PATH"), dir)

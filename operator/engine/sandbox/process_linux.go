@@ -27,6 +27,27 @@ func Running(pid int, name string) bool {
 	return err == nil && strings.TrimSpace(string(comm)) == name
 }
 
+// heeds tells whether a process handles or ignores a signal. One that is about to be given
+// its program does not.
+func heeds(pid int, signal syscall.Signal) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return true // It has ended.
+	}
+	for line := range strings.Lines(string(status)) {
+		name, value, _ := strings.Cut(line, ":")
+		if name != "SigCgt" && name != "SigIgn" {
+			continue
+		}
+		// Bit n-1 stands for signal n (proc_pid_status(5)).
+		set, err := strconv.ParseUint(strings.TrimSpace(value), 16, 64)
+		if err == nil && set&(1<<(signal-1)) != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Kill kills every process whose variable HOME begins with the given path, and every
 // one that a command started whose folder does, and waits until they are gone.
 // Commands start others in process groups of their own, so their environment is

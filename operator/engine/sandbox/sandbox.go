@@ -1,5 +1,5 @@
-// Package sandbox runs a command that may use no files but those granted, and that
-// leaves no process behind.
+// Package sandbox starts commands that see no files, no processes and no network but
+// those granted, and that leave no process behind.
 package sandbox
 
 import (
@@ -11,7 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"syscall"
 	"time"
 )
 
@@ -34,8 +34,14 @@ type Command struct {
 	Stdin  []byte
 	Output io.Writer
 
-	// Grants are the files that it may use, wherever [CanConfine] is able to.
-	Grants []Grant
+	// ExtraFiles are further files that it inherits, from descriptor 3 on.
+	ExtraFiles []*os.File
+
+	// Confinement says what it may use.
+	Confinement
+
+	// Started is called with the command's cell once it has started, if it is set.
+	Started func(*Cell)
 
 	// StopTimeout is how long it may take to stop in good order once it is asked to.
 	StopTimeout time.Duration
@@ -45,9 +51,10 @@ type Command struct {
 // When ctx ends it interrupts the command, and after StopTimeout kills it. The
 // error is an [*exec.ExitError] when the command ran and failed.
 //
-// On Linux the command does not outlive this process, which adopts what the command
-// leaves behind. A process that is itself unable to gain privileges must start no
-// others but by Run: they could not be told from what commands left, and are killed.
+// On Linux the command does not outlive this process. Where [Check] fails, this process
+// adopts what the command leaves behind, and looks for it by its mark. A process that is
+// itself unable to gain privileges must then start no others but by Run: they could not
+// be told from what commands left, and are killed.
 func (c Command) Run(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -69,20 +76,25 @@ func (c Command) Run(ctx context.Context) error {
 	if c.Stdin != nil {
 		cmd.Stdin = bytes.NewReader(c.Stdin)
 	}
-	dieWithParent(cmd)
+	cmd.ExtraFiles = c.ExtraFiles
 
-	ended, err := c.start(cmd)
+	cell, err := start(cmd, c.Confinement, true)
 	input.Close()
 	if err != nil {
 		return err
+	}
+	if c.Started != nil {
+		c.Started(cell)
 	}
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
 		_, _ = io.Copy(c.Output, output) // Its end is that of the pipe, in whatever way.
 	}()
-	err = c.wait(ctx, cmd, ended)
-	err = errors.Join(err, Kill(home), killOrphans())
+	err = c.wait(ctx, cell)
+	if !cell.isolated {
+		err = errors.Join(err, Kill(home), killOrphans())
+	}
 	select {
 	case <-drained:
 	case <-time.After(drainTimeout):
@@ -92,45 +104,19 @@ func (c Command) Run(ctx context.Context) error {
 	return err
 }
 
-// start starts a command, confined where that can be. What becomes of it comes
-// through the channel.
-func (c Command) start(cmd *exec.Cmd) (ended <-chan error, err error) {
-	started, result := make(chan error, 1), make(chan error, 1)
-	go func() {
-		// A child inherits the confinement of the thread that starts it, and dies with
-		// it. The thread is never unlocked: it ends with this function, confined for good.
-		runtime.LockOSThread()
-		err := mark()
-		if err == nil && CanConfine() == nil {
-			err = confine(c.Grants)
-		}
-		if err != nil {
-			started <- fmt.Errorf("confine the run: %w", err)
-			return
-		}
-		err = begin(cmd)
-		started <- err
-		if err == nil {
-			result <- finish(cmd)
-		}
-	}()
-	return result, <-started
-}
-
 // wait waits for the command's end, which it brings about when ctx ends.
-func (c Command) wait(ctx context.Context, cmd *exec.Cmd, ended <-chan error) error {
+func (c Command) wait(ctx context.Context, cell *Cell) error {
 	select {
-	case err := <-ended:
-		return err
+	case <-cell.Done():
+		return cell.Wait()
 	case <-ctx.Done():
 	}
 	// That it has ended by now is no failure.
-	_ = cmd.Process.Signal(os.Interrupt)
+	_ = cell.Signal(syscall.SIGINT)
 	select {
-	case err := <-ended:
-		return err
+	case <-cell.Done():
 	case <-time.After(c.StopTimeout):
+		_ = cell.Signal(syscall.SIGKILL)
 	}
-	_ = cmd.Process.Kill()
-	return <-ended
+	return cell.Wait()
 }

@@ -29,7 +29,7 @@ func shell(t *testing.T, script string) (c sandbox.Command, home string, output 
 	}
 	return sandbox.Command{
 		Path: file, Args: []string{"-c", script}, Dir: home, Env: []string{"HOME=" + home, "PATH=" + path},
-		Output: output, Grants: sandbox.Grants(path, home), StopTimeout: 100 * time.Millisecond,
+		Output: output, Confinement: sandbox.Confinement{Grants: sandbox.Grants(path, home)}, StopTimeout: 100 * time.Millisecond,
 	}, home, output
 }
 
@@ -57,14 +57,14 @@ func TestCommandEndsWithAllThatItStarted(t *testing.T) {
 	}{
 		"that holds its output":             {"echo out; sleep 1000 & true", false, false},
 		"in a session of its own":           {"echo out; setsid sleep 1000 & true", false, false},
-		"when it is killed":                 {"echo out; setsid sleep 1000 & kill -9 $$", false, true},
+		"when it fails":                     {"echo out; setsid sleep 1000 & exit 3", false, true},
 		"when it is stopped":                {"echo out; setsid sleep 1000 & sleep 1000", true, true},
 		"when it does not heed being asked": {"trap '' INT; echo out; setsid sleep 1000 & sleep 1000; sleep 1000", true, true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			command, home, _ := shell(t, c.script)
-			output := &signal{said: make(chan struct{})}
+			output := &firstWord{said: make(chan struct{})}
 			command.Output = output
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
@@ -86,13 +86,33 @@ func TestCommandEndsWithAllThatItStarted(t *testing.T) {
 	}
 }
 
-// signal tells that something was written.
-type signal struct {
+// TestCommandEndsByTheInterruptThatItDoesNotHandle would go on for an hour if it did not.
+func TestCommandEndsByTheInterruptThatItDoesNotHandle(t *testing.T) {
+	for script, want := range map[string]int{
+		"exec yes": -1, // by a signal
+		"trap 'exit 3' INT; echo out; sleep 10000 & wait $!": 3,
+	} {
+		command, _, _ := shell(t, script)
+		output := &firstWord{said: make(chan struct{})}
+		command.Output, command.StopTimeout = output, time.Hour
+		ctx, stop := context.WithCancel(t.Context())
+		go func() {
+			<-output.said
+			stop()
+		}()
+		if exit, ok := errors.AsType[*exec.ExitError](command.Run(ctx)); !ok || exit.ExitCode() != want {
+			t.Errorf("%s: %v, want exit code %d", script, exit, want)
+		}
+	}
+}
+
+// firstWord tells that something was written.
+type firstWord struct {
 	said chan struct{}
 	once bool
 }
 
-func (s *signal) Write(p []byte) (int, error) {
+func (s *firstWord) Write(p []byte) (int, error) {
 	if !s.once {
 		s.once = true
 		close(s.said)

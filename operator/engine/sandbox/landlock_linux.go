@@ -17,7 +17,9 @@ const (
 	// No device can be made, and nothing that a command wrote can be executed.
 	writeRights = landlock.AccessFSReadFile | landlock.AccessFSReadDir | landlock.AccessFSWriteFile | landlock.AccessFSTruncate |
 		landlock.AccessFSRemoveDir | landlock.AccessFSRemoveFile | landlock.AccessFSMakeDir | landlock.AccessFSMakeReg |
-		landlock.AccessFSMakeSym | landlock.AccessFSMakeSock | landlock.AccessFSMakeFifo
+		landlock.AccessFSMakeSym | landlock.AccessFSMakeSock | landlock.AccessFSMakeFifo |
+		// Programs move files between folders of their own.
+		landlock.AccessFSRefer
 
 	// signalsMended is the bit of a mended flaw of Landlock: a confined thread could
 	// not signal the other threads of its process, which the Go runtime counts on.
@@ -47,9 +49,9 @@ func rights(version int) (files, scoped uint64) {
 	return landlock.AccessFSMakeSym<<1 - 1, scoped
 }
 
-// CanConfine tells why this system cannot confine commands; nil means that it
-// does.
-func CanConfine() error {
+// checkLandlock tells why this kernel cannot hold commands to granted files by
+// Landlock; nil means that it can.
+func checkLandlock() error {
 	_, err := landlock.LandlockGetABIVersion()
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
 		return errors.New("this kernel has no Landlock, or it is switched off")
@@ -60,9 +62,9 @@ func CanConfine() error {
 	return nil
 }
 
-// confine takes from the calling thread, and from what it starts, all files but
-// those granted. It cannot be taken back. The kernel asks for a marked thread.
-func confine(grants []Grant) error {
+// restrict takes from the calling thread, and from what it starts, all files but
+// those granted, for good. The kernel requires that mark was called on the thread.
+func restrict(grants []Grant) error {
 	version, err := landlock.LandlockGetABIVersion()
 	if err != nil {
 		return fmt.Errorf("ask the kernel for Landlock: %w", err)
@@ -87,7 +89,7 @@ func confine(grants []Grant) error {
 // allow adds one grant to a set of rules.
 func allow(ruleset int, g Grant, known uint64) error {
 	fd, err := unix.Open(g.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
-	if errors.Is(err, unix.ENOENT) {
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {
 		return nil
 	}
 	if err != nil {

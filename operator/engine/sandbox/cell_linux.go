@@ -1,0 +1,117 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// live enters the confinement, starts the command and carries out calls until the
+// command has ended. What becomes of the start is sent to started.
+//
+// A child inherits the namespaces and the confinement of the thread that starts it, and
+// dies with that thread. The thread ends with this function, confined for good.
+func (c *Cell) live(confinement Confinement, started chan<- error) {
+	if err := c.enter(confinement); err != nil {
+		started <- fmt.Errorf("confine the command: %w", err)
+		return
+	}
+	dieWithParent(c.cmd)
+	if err := c.begin(); err != nil {
+		started <- err
+		return
+	}
+	started <- nil
+	go func() {
+		c.err = c.finish()
+		close(c.ended)
+	}()
+	for {
+		select {
+		case f := <-c.calls:
+			f()
+		case <-c.ended:
+			return
+		}
+	}
+}
+
+// onThread calls f on a thread that ends with f. It is never the main thread: Go does not
+// end that one, which would stay in its namespaces and keep them.
+func onThread(f func()) {
+	go func() {
+		runtime.LockOSThread() // and never unlocks it
+		if unix.Gettid() != os.Getpid() {
+			f()
+			return
+		}
+		begun := make(chan struct{})
+		onThread(func() {
+			close(begun)
+			f()
+		})
+		<-begun // While this goroutine holds the main thread, f gets another.
+		runtime.UnlockOSThread()
+	}()
+}
+
+// enter confines the calling thread, and what it starts.
+func (c *Cell) enter(confinement Confinement) error {
+	if err := mark(); err != nil {
+		return err
+	}
+	if !c.isolated {
+		if checkLandlock() != nil {
+			return nil
+		}
+		return restrict(confinement.Grants)
+	}
+	if err := unshare(confinement.Network != nil); err != nil {
+		return err
+	}
+	if confinement.Network != nil {
+		if err := c.listen(confinement.Network.Endpoints); err != nil {
+			return err
+		}
+	}
+	if err := enterRoot(confinement.Grants, c.cmd.Path, confinement.Network.hosts()); err != nil {
+		return err
+	}
+	if checkLandlock() == nil {
+		if err := restrict(confinement.Grants); err != nil {
+			return err
+		}
+	}
+	if err := dropCapabilities(); err != nil {
+		return err
+	}
+	return filterCalls()
+}
+
+// listen listens on the endpoints in the network of the calling thread.
+func (c *Cell) listen(endpoints []Endpoint) error {
+	if err := raiseLoopback(); err != nil {
+		return err
+	}
+	for i, endpoint := range endpoints {
+		address, err := netip.ParseAddrPort(endpoint.Address)
+		if err == nil && !address.Addr().IsLoopback() {
+			err = addAddress(i, address.Addr())
+		}
+		if err != nil {
+			return fmt.Errorf("endpoint %q: %w", endpoint.Address, err)
+		}
+		// A literal address is listened on by the calling goroutine, and so by this thread.
+		listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", endpoint.Address)
+		if err != nil {
+			return fmt.Errorf("endpoint %q: %w", endpoint.Address, err)
+		}
+		c.listeners = append(c.listeners, listener)
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+// Package sandboxtest lets tests confine commands as an ordinary user, as the platform does.
+package sandboxtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+
+	"github.com/strata-platform/strata/operator/engine/sandbox"
+)
+
+// variable is set for a test binary that runs in a user namespace.
+const variable = "STRATA_TEST_NAMESPACE"
+
+// Enter returns where the test binary may confine commands, or can never. An ordinary user
+// needs a user namespace for it: Enter then runs the same binary in one and exits with its
+// code. TestMain calls it before it starts anything.
+func Enter() {
+	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	sandbox.UserNamespace(attributes)
+	if attributes.Cloneflags == 0 || os.Getenv(variable) != "" {
+		return
+	}
+	runtime.LockOSThread() // The kernel ends a child with the thread that started it.
+	command := exec.Command(os.Args[0], os.Args[1:]...)
+	command.Env = append(os.Environ(), variable+"=1")
+	command.Stdin, command.Stdout, command.Stderr, command.SysProcAttr = os.Stdin, os.Stdout, os.Stderr, attributes
+	err := command.Run()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		os.Exit(failed.ExitCode())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "run the tests in a user namespace:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
