@@ -63,6 +63,8 @@ const (
 	aboutProviders
 	aboutPlugins
 	aboutRuntimes
+	aboutNames
+	aboutTaking
 )
 
 // refusal is the rule that an offence breaks, in the words of the admission policy for Programs.
@@ -77,6 +79,11 @@ func (a *Allowed) refusal(broken rule) string {
 		return begin + "may name versions of packages, and no addresses" + end
 	case aboutRuntimes:
 		return begin + "are written in YAML, of which it is known what they declare before they run" + end
+	case aboutNames:
+		return begin + fmt.Sprintf("name databases and users %s, or %[1]s_ and then letters, digits, _ and -, up to %d characters for a database and %d for a user",
+			a.Team, databaseNameSize, userNameSize) + end
+	case aboutTaking:
+		return begin + "make their own databases and users, and take over none" + end
 	default:
 		return begin + "may declare " + strings.Join(a.Written, ", ") + "; for others ask " + a.Contact
 	}
@@ -221,6 +228,9 @@ func undeclarableResource(resources *yaml.Node, allowed *Allowed) *offence {
 			if isPulumi(kind.Value) {
 				found.kind = aboutStacks
 			}
+			return found
+		}
+		if found := misnamed(name, resource, allowed); found != nil {
 			return found
 		}
 		for _, options := range members(resource, "options") {

@@ -18,6 +18,8 @@ const (
 	stacksRule    = "Programs of team web may read no other stack and bring no provider of their own; ask platform@example.com"
 	providersRule = "Programs of team web run with the providers of the team; ask platform@example.com"
 	packagesRule  = "Programs of team web may name versions of packages, and no addresses; ask platform@example.com"
+	namesRule     = "Programs of team web name databases and users web, or web_ and then letters, digits, _ and -, up to 64 characters for a database and 32 for a user; ask platform@example.com"
+	takingRule    = "Programs of team web make their own databases and users, and take over none; ask platform@example.com"
 	projectHead   = "name: site\nruntime: yaml\n"
 )
 
@@ -95,6 +97,18 @@ func TestProjectThatDeclaresWhatItMayNotIsRefusedBeforeItRuns(t *testing.T) {
 		"a package among its files": {
 			files: tree{"Pulumi.yaml": projectHead + "packages:\n  random: part\n", "part/PulumiPlugin.yaml": "runtime: yaml\n"},
 			want:  `Pulumi.yaml line 4: package "random" comes from part. ` + packagesRule,
+		},
+		"another team's user": {
+			files: tree{"Pulumi.yaml": projectHead + "resources:\n  a:\n    type: gcp:sql:User\n    properties: {name: hr}\n"},
+			want:  `Pulumi.yaml line 6: resource "a" has the name "hr", which only team hr may use. ` + namesRule,
+		},
+		"another team's user in a component": {
+			files: tree{"Pulumi.yaml": projectHead + "components: {c: {resources: {a: {type: gcp:sql:User, Properties: {name: hr}}}}}\n"},
+			want:  `Pulumi.yaml line 3: resource "a" has the name "hr", which only team hr may use. ` + namesRule,
+		},
+		"another team's user by import": {
+			files: tree{"Pulumi.yaml": projectHead + "resources: {a: {type: gcp:sql:User, properties: {name: web}, options: {import: hr}}}\n"},
+			want:  `Pulumi.yaml line 3: resource "a" reads or imports what exists already. ` + takingRule,
 		},
 		"a package from elsewhere": {
 			files: tree{"Pulumi.yaml": projectHead + "packages: {random: github.com/a/b@1.0.0}\n"},

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/strata-platform/strata/operator/untrusted"
 )
 
 const (
@@ -126,25 +128,46 @@ func makeBelow(root, folder string) error {
 	return r.MkdirAll(folder, 0o700)
 }
 
+// stackBase returns the stack's name without its organization.
+func (r *run) stackBase() string { return r.Stack[strings.LastIndexByte(r.Stack, '/')+1:] }
+
 // missing tells whether the stack's state is not in its file backend. Of other
 // backends, and of what cannot be read, it says no.
 func (r *run) missing() bool {
+	_, err := r.stateInfo()
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// stateInfo describes the file with the stack's state in its file backend.
+func (r *run) stateInfo() (info fs.FileInfo, err error) {
 	if !r.local {
-		return false
+		return nil, errors.ErrUnsupported
 	}
 	root, err := os.OpenRoot(r.BackendFolder)
 	if err != nil {
-		return false
+		return nil, err
 	}
 	defer root.Close()
-	name := r.Stack[strings.LastIndexByte(r.Stack, '/')+1:]
 	for _, suffix := range []string{".json", ".json.gz"} {
-		if _, err := root.Stat(filepath.Join(r.stateFolder, ".pulumi", "stacks", r.Project, name+suffix)); !errors.Is(err, fs.ErrNotExist) {
-			return false
+		info, err = root.Stat(filepath.Join(r.stateFolder, ".pulumi", "stacks", r.Project, r.stackBase()+suffix))
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
 		}
 	}
-	return true
+	return info, err
 }
+
+// boundState refuses a state that pulumi would need more memory for than a machine
+// has for one run.
+func (r *run) boundState() error {
+	if info, err := r.stateInfo(); err == nil && info.Size() > maxState {
+		return r.failure(TooLarge, "the stack's state has %d bytes, and %d are the most: %s", info.Size(), maxState, shrinkState)
+	}
+	return nil
+}
+
+// mostLocks bounds how many entries of a stack's folder of locks are looked at.
+const mostLocks = 1000
 
 // dropHalfWritten removes what pulumi wrote of a lock when it was killed: a file
 // that has not yet got its name, which pulumi would take for a lock that it cannot
@@ -159,14 +182,13 @@ func (r *run) dropHalfWritten() error {
 		return fmt.Errorf("look for locks of stack %q: %w", r.Stack, err)
 	}
 	defer root.Close()
-	name := r.Stack[strings.LastIndexByte(r.Stack, '/')+1:]
-	dir := filepath.Join(r.stateFolder, ".pulumi", "locks", "organization", r.Project, name)
-	left, err := fs.ReadDir(root.FS(), filepath.ToSlash(dir))
+	dir := filepath.Join(r.stateFolder, ".pulumi", "locks", "organization", r.Project, r.stackBase())
+	left, err := untrusted.List(root, dir, mostLocks)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("look for locks of stack %q: %w", r.Stack, err)
 	}
 	for _, entry := range left {
-		info, err := entry.Info()
+		info, err := root.Lstat(filepath.Join(dir, entry.Name()))
 		if err != nil || filepath.Ext(entry.Name()) != ".tmp" || time.Since(info.ModTime()) < halfWritten {
 			continue
 		}

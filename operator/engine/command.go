@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"os/exec"
 	"time"
 
@@ -10,8 +12,9 @@ import (
 )
 
 const (
-	// stopTimeout is how long pulumi may take to stop in good order.
-	stopTimeout = 60 * time.Second
+	// stopTimeout is how long pulumi may take to stop in good order. What it was at then
+	// is found again by the next run.
+	stopTimeout = 15 * time.Second
 
 	// tailSize is how much of pulumi's output is kept.
 	tailSize = 16 << 10
@@ -31,11 +34,15 @@ func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string,
 	if name != "stack" {
 		args = append([]string{name, "--stack", r.Stack}, args[1:]...)
 	}
-	out := &tail{}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	out := &tail{over: func() {
+		cancel(exceeds("the run has printed more than %d bytes: let its program print less", maxOutput))
+	}}
 	err = sandbox.Command{
 		Path: path, Args: append([]string{"--non-interactive"}, args...),
 		Dir: r.workDir, Env: r.env, Stdin: stdin, Output: out,
-		Grants: r.grants(), StopTimeout: stopTimeout,
+		Confinement: r.confinement(), StopTimeout: stopTimeout,
 	}.Run(ctx)
 	log := r.mask.apply(out.String())
 	if err == nil {
@@ -46,7 +53,42 @@ func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string,
 	return log, failure
 }
 
-// grants returns what the run may use.
+const (
+	// maxFile bounds each file of a run, and of its state, in bytes.
+	maxFile = 1 << 30
+
+	// maxMemory bounds the memory of each process of a run, in bytes.
+	maxMemory = 4 << 30
+
+	// maxProcesses bounds the processes and threads of the user when a run starts one more.
+	maxProcesses = 16 << 10
+)
+
+// confinement returns what the run's commands may use.
+func (r *run) confinement() sandbox.Confinement {
+	return sandbox.Confinement{
+		Grants: r.grants(), Network: r.network,
+		Limits: sandbox.Limits{FileSize: maxFile, Memory: maxMemory, Processes: maxProcesses, First: true},
+	}
+}
+
+// network returns the network of runs, nil where they share that of this process.
+func (e *Engine) network() (*sandbox.Network, error) {
+	if len(e.Endpoints) == 0 {
+		return nil, nil
+	}
+	network := &sandbox.Network{}
+	for _, endpoint := range e.Endpoints {
+		host, port, err := net.SplitHostPort(endpoint)
+		if err != nil {
+			return nil, fmt.Errorf("endpoint of runs: %w", err)
+		}
+		network.Endpoints = append(network.Endpoints, sandbox.To(host, port))
+	}
+	return network, nil
+}
+
+// grants returns the files that the run may use.
 func (r *run) grants() []sandbox.Grant {
 	own := []string{r.dir}
 	if r.local {
@@ -59,10 +101,19 @@ func (r *run) grants() []sandbox.Grant {
 	return grants
 }
 
-// tail keeps the end of what is written to it.
-type tail struct{ data []byte }
+// tail keeps the end of what is written to it, and calls over when that becomes more
+// than maxOutput.
+type tail struct {
+	data  []byte
+	total int64
+	over  func()
+}
 
 func (t *tail) Write(p []byte) (int, error) {
+	before := t.total
+	if t.total += int64(len(p)); before <= maxOutput && t.total > maxOutput {
+		t.over()
+	}
 	t.data = append(t.data, p...)
 	if over := len(t.data) - tailSize; over > 0 {
 		t.data = append(t.data[:0], t.data[over:]...)

@@ -9,8 +9,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
 // Operation is what to do with a stack.
@@ -34,9 +37,10 @@ const (
 // Engine runs stacks. It may run several at once, but must not run the same
 // stack twice at once.
 //
-// A run is confined to the files that it needs, wherever [CanConfine] finds that
-// this system is able to: its own folder, the BackendFolder of the request, and
-// for reading the programs on PATH and what the system offers to everyone.
+// A run sees the files that it needs and no other process, wherever [CanConfine] finds
+// that this system is able to confine it. The files are its own folder, the BackendFolder
+// of the request, and for reading the programs on PATH and what the system offers to
+// everyone.
 type Engine struct {
 	// WorkDir holds one folder per run, which is removed when the run ends. The
 	// system's folder for temporary files when empty.
@@ -47,6 +51,10 @@ type Engine struct {
 	// the target asks for. A run sees nothing else of this process's environment.
 	Env []string
 
+	// Endpoints are the addresses (HOST:PORT) that runs reach. When empty, runs share this
+	// process's network.
+	Endpoints []string
+
 	// Cache is a folder for what [Engine.Prepare] keeps, and for nothing else. Runs
 	// read it and cannot change it.
 	Cache string
@@ -55,6 +63,9 @@ type Engine struct {
 	shared atomic.Pointer[string]
 
 	crypters crypters
+
+	// removing is held by the one removal that goes on in the background.
+	removing sync.Mutex
 }
 
 // Source is where a project's files come from; package source has some.
@@ -69,23 +80,18 @@ type Source interface {
 type Request struct {
 	Operation Operation
 
-	// Project is the name of the Pulumi project. With a Source or a Dir the name in
+	// Project is the name of the Pulumi project. With a Source the name in
 	// its Pulumi.yaml counts, and Project, if set, must be the same.
 	Project string
 
-	// Program is the content of Pulumi.yaml. Destroy needs none. It excludes Source
-	// and Dir.
+	// Program is the content of Pulumi.yaml. Destroy needs none. It excludes Source.
 	Program []byte
 
-	// Source fetches the project into the run's folder. It excludes Dir.
+	// Source fetches the project into the run's folder.
 	Source Source
 
-	// Dir is a folder with the project's files. They are moved, or where that
-	// cannot be, copied into the run's folder, and are gone after the run.
-	Dir string
-
-	// Path is the folder of Source or Dir that holds Pulumi.yaml, relative to it;
-	// its root when empty. The run may read all of Source or Dir.
+	// Path is the folder of Source that holds Pulumi.yaml, relative to it; its root
+	// when empty. The run may read all of Source.
 	Path string
 
 	// Allowed bounds what the project may declare; nil bounds nothing.
@@ -214,20 +220,33 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	network, err := e.network()
+	if err != nil {
+		return nil, err
+	}
 	dir, err := e.MakeFolder()
 	if err != nil {
 		return nil, fmt.Errorf("make folder of run: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer e.RemoveFolder(dir)
 
 	env, err := e.environment(dir, backend.address, req)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Request: req, dir: dir, env: env, mask: newMask(req), local: backend.folder != "", stateFolder: backend.folder, crypters: &e.crypters}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open folder of run: %w", err)
+	}
+	r := &run{
+		Request: req, dir: dir, root: root, env: env, network: network, mask: newMask(req),
+		local: backend.folder != "", stateFolder: backend.folder, crypters: &e.crypters,
+	}
+	defer r.close()
 	for _, step := range []func() error{
 		r.write,
 		func() error { return r.fetch(ctx) },
+		r.boundState,
 		func() error { return r.share(e.shared.Load()) },
 	} {
 		if err := step(); err != nil {
@@ -257,9 +276,17 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	return result, nil
 }
 
+// close lets the run's folders go.
+func (r *run) close() {
+	if r.files != nil {
+		_ = r.files.Close()
+	}
+	_ = r.root.Close()
+}
+
 // MakeFolder makes a folder in WorkDir, for a run or for what precedes one, and
-// returns its absolute path. Whoever calls it removes it; where that did not happen,
-// [Engine.Clean] does.
+// returns its absolute path. Whoever calls it removes it by [Engine.RemoveFolder];
+// where that did not happen, [Engine.Clean] does.
 func (e *Engine) MakeFolder() (string, error) {
 	if e.WorkDir != "" {
 		if err := os.MkdirAll(e.WorkDir, 0o700); err != nil {
@@ -277,16 +304,23 @@ func (e *Engine) MakeFolder() (string, error) {
 type run struct {
 	Request
 
-	dir  string
+	// root is the folder dir, and files the folder of the project's files in it. Both
+	// were opened before anything ran: what a run puts in their place is not followed.
+	dir   string
+	root  *os.Root
+	files *os.Root
+
 	env  []string
 	mask *mask
 
-	// files is the folder of the project's files, project what they are, workDir the
-	// folder that holds its Pulumi.yaml, and revision what its source said.
-	files    string
+	// project is what the files are, workDir the folder that holds its Pulumi.yaml, and
+	// revision what its source said.
 	project  project
 	workDir  string
 	revision string
+
+	// network is what the run reaches, nil for all that this process reaches.
+	network *sandbox.Network
 
 	// shared is the folder with what is known of the plugins, empty where each run
 	// finds it out.

@@ -200,7 +200,7 @@ func TestRequestsThatCannotRunAreRefused(t *testing.T) {
 		"variable of the linker":  {func(r *engine.Request) { r.Env = map[string]string{"LD_PRELOAD": "x"} }, "LD_PRELOAD is reserved"},
 		"plugin of another run":   {func(r *engine.Request) { r.Env = map[string]string{"PULUMI_DEBUG_PROVIDERS": "kubernetes:1"} }, "PULUMI_DEBUG_PROVIDERS is reserved"},
 		"language of another run": {func(r *engine.Request) { r.Env = map[string]string{"PULUMI_DEBUG_LANGUAGES": "yaml:1"} }, "PULUMI_DEBUG_LANGUAGES is reserved"},
-		"two places of a project": {func(r *engine.Request) { r.Program, r.Dir = []byte("x"), "/x" }, "a project comes from one place"},
+		"two places of a project": {func(r *engine.Request) { r.Program, r.Source = []byte("x"), tree{} }, "a project comes from one place"},
 		"kubeconfig of the Stack": {func(r *engine.Request) { r.Env = map[string]string{"KUBECONFIG": "x"} }, "KUBECONFIG is reserved"},
 	}
 	for name, c := range cases {

@@ -2,10 +2,8 @@ package engine
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 )
 
 // The names of and in a run's folder.
@@ -48,23 +46,3 @@ func (e *Engine) environment(dir, backend string, req Request) ([]string, error)
 	}
 	return env, nil
 }
-
-// CheckVariable says why a request's environment must not have a variable of this
-// name; nil means that it may. Reserved are those that decide what is executed and
-// as whom. Those for debugging would let a run use the plugins of another one, with
-// its identity.
-func CheckVariable(name string) error {
-	switch name {
-	case "PATH", "HOME", "TMPDIR", "KUBECONFIG", "PULUMI_HOME", "PULUMI_DEBUG_PROVIDERS", "PULUMI_DEBUG_LANGUAGES":
-		return errReserved
-	}
-	if strings.HasPrefix(name, "LD_") {
-		return errReserved
-	}
-	if name == "" || strings.ContainsAny(name, "=\x00") {
-		return errors.New("is no name of a variable")
-	}
-	return nil
-}
-
-var errReserved = errors.New("is reserved: the operator sets it itself")

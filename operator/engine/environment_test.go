@@ -48,19 +48,19 @@ func TestDescribeNamesResourceAndCause(t *testing.T) {
 		return event{Diagnostic: &diagnostic{URN: urn, Severity: severity, Message: message}}
 	}
 	cases := map[string]struct {
-		events events
+		events []event
 		want   string
 	}{
 		"the provider's error comes with its resource": {
-			events{diag(urn, "error", "1 error occurred:\n\t* googleapi: Error 403: denied, forbidden\n\n"), diag("", "error", "update failed")},
+			[]event{diag(urn, "error", "1 error occurred:\n\t* googleapi: Error 403: denied, forbidden\n\n"), diag("", "error", "update failed")},
 			"orders (gcp:sql/database:Database): googleapi: Error 403: denied, forbidden",
 		},
 		"further errors are counted": {
-			events{diag(urn, "error", "first"), diag(urn, "error", "second"), diag("", "warning", "no")},
+			[]event{diag(urn, "error", "first"), diag(urn, "error", "second"), diag("", "warning", "no")},
 			"orders (gcp:sql/database:Database): first (and 1 more)",
 		},
 		"what the program writes as it fails is joined": {
-			events{diag("", "info#err", "\x1b[31mError\x1b[0m: nope does not exist\n"), diag("", "info#err", "  on Pulumi.yaml line 8:\n")},
+			[]event{diag("", "info#err", "\x1b[31mError\x1b[0m: nope does not exist\n"), diag("", "info#err", "  on Pulumi.yaml line 8:\n")},
 			"nope does not exist on Pulumi.yaml line 8:",
 		},
 		"without events the command's own line stays": {nil, "before"},
@@ -68,7 +68,11 @@ func TestDescribeNamesResourceAndCause(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			failure := &Error{Message: "before"}
-			failure.describe(c.events, newMask(Request{}))
+			log := &eventLog{mask: newMask(Request{})}
+			for _, e := range c.events {
+				log.add(&e)
+			}
+			failure.describe(&log.faults)
 			if failure.Message != c.want {
 				t.Errorf("message %q, want %q", failure.Message, c.want)
 			}

@@ -42,6 +42,10 @@ const (
 	// Only another revision mends it, or whoever says what is allowed.
 	NotAllowed Reason = "NotAllowed"
 
+	// TooLarge means that the run exceeded a bound: its events, its outputs, what it
+	// printed, or the stack's state. Only another program or spec mends it.
+	TooLarge Reason = "TooLarge"
+
 	// Interrupted means that the run was stopped or killed before it ended.
 	Interrupted Reason = "Interrupted"
 )
@@ -61,6 +65,10 @@ type Error struct {
 	// Began says that pulumi had begun to look at the stack's resources, so that
 	// some may have been made.
 	Began bool
+
+	// Done says that the operation itself succeeded, and only its result cannot be
+	// recorded.
+	Done bool
 
 	// Warnings are those of [Result].
 	Warnings []string
@@ -104,7 +112,10 @@ func reasonOf(err error) Reason {
 func (e *Error) classify(ctx context.Context, err error) {
 	exit := exitError(err)
 	e.Reason, e.Message = Failed, lastErrorLine(e.Log)
+	over := asExcess(context.Cause(ctx))
 	switch {
+	case over != nil:
+		e.Reason, e.Message = TooLarge, over.message
 	case ctx.Err() != nil:
 		e.Reason, e.Message = Interrupted, "the run was stopped before it ended"
 	case exit == nil:

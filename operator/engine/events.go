@@ -1,23 +1,25 @@
 package engine
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
+	"sync"
 )
 
 const (
 	stackType = "pulumi:pulumi:Stack"
 
-	// In its event log pulumi writes an object with this key and value in place of
-	// a secret.
-	secretKey   = "4dabf18193072939515e22adb298388d"
-	secretValue = "1b47061264138c4ac30d75fd1eb44270"
+	// mostOpen bounds how many resources an [eventLog] knows as begun and not done.
+	mostOpen = 10_000
+
+	// keptLine is the size up to which the memory of a line is used for the next one.
+	keptLine = 1 << 20
 )
 
 // event holds the parts of an engine event that matter here.
@@ -28,7 +30,7 @@ type event struct {
 			URN  string `json:"urn"`
 			Type string `json:"type"`
 			New  *struct {
-				Outputs map[string]json.RawMessage `json:"outputs"`
+				Outputs json.RawMessage `json:"outputs"`
 			} `json:"new"`
 		} `json:"metadata"`
 	} `json:"resOutputsEvent"`
@@ -56,109 +58,110 @@ type diagnostic struct {
 	Severity string `json:"severity"`
 }
 
-type events []event
+// eventLog gathers what matters of an operation's events as they come. Its size does
+// not grow with their number.
+type eventLog struct {
+	mask *mask
 
-// readEvents reads an event log. A log that was cut off is read as far as it goes.
-func readEvents(path string) (events, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read event log: %w", err)
-	}
-	var list events
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	for {
-		var next event
-		if err := decoder.Decode(&next); errors.Is(err, io.EOF) {
-			return list, nil
-		} else if err != nil {
-			return list, fmt.Errorf("decode event log: %w", err)
-		}
-		list = append(list, next)
-	}
+	mu sync.Mutex
+
+	// began tells whether anything was done about a resource, or at least begun. The
+	// stack itself and providers are none: they exist in the state only.
+	began bool
+
+	// changes is the last summary of what was done.
+	changes map[string]int
+
+	// outputs are the stack's after the update.
+	outputs outputs
+
+	// open lists the URNs of the resources that were begun and are not done, in the
+	// order of their beginning.
+	open []string
+
+	faults faults
 }
 
-// unknownValue stands in an output for what is not known: it is of a resource that
-// does not exist, as an update of others only leaves it.
-const unknownValue = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-
-// outputs returns the outputs of the stack after the update, without those of
-// which something is not known.
-func (l events) outputs() map[string]Output {
-	outputs := map[string]Output{}
-	for _, e := range l {
-		if e.Outputs == nil || e.Outputs.Metadata.Type != stackType || e.Outputs.Metadata.New == nil {
+// read reads the events that pulumi writes, one a line. A line that is cut off, or
+// no event, ends it with an error; a bound that is exceeded with an [*excess].
+func (l *eventLog) read(in io.Reader) error {
+	lines := bufio.NewReaderSize(in, 64<<10)
+	var line []byte
+	total := 0
+	for {
+		part, err := lines.ReadSlice('\n')
+		total += len(part)
+		switch {
+		case len(line)+len(part) > maxEvent:
+			return exceeds("an event of the run is larger than %d bytes: a resource or an output is; make it smaller, or put its data elsewhere", maxEvent)
+		case total > maxEvents:
+			return exceeds("the events of the run are larger than %d bytes: split the stack, or let its program print less", maxEvents)
+		}
+		line = append(line, part...)
+		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		clear(outputs)
-		for name, raw := range e.Outputs.Metadata.New.Outputs {
-			var v any
-			switch {
-			case json.Unmarshal(raw, &v) != nil || holdsSecret(v):
-				outputs[name] = Output{Secret: true}
-			case !bytes.Contains(raw, []byte(unknownValue)):
-				outputs[name] = Output{Value: raw}
+		if len(bytes.TrimSpace(line)) > 0 {
+			var next event
+			if err := json.Unmarshal(line, &next); err != nil {
+				return fmt.Errorf("decode event log: %w", err)
 			}
+			l.add(&next)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read event log: %w", err)
+		}
+		if line = line[:0]; cap(line) > keptLine {
+			line = nil
 		}
 	}
-	return outputs
 }
 
-func holdsSecret(v any) bool {
-	switch v := v.(type) {
-	case map[string]any:
-		if v[secretKey] == secretValue {
-			return true
-		}
-		for _, member := range v {
-			if holdsSecret(member) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(v, holdsSecret)
+func (l *eventLog) add(e *event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e.Diagnostic != nil {
+		l.faults.add(e.Diagnostic, l.mask)
 	}
-	return false
-}
-
-// changes returns the last summary of what was done.
-func (l events) changes() map[string]int {
-	var changes map[string]int
-	for _, e := range l {
-		if e.Summary != nil {
-			changes = e.Summary.Changes
-		}
+	if e.Summary != nil {
+		l.changes = e.Summary.Changes
 	}
-	return changes
-}
-
-// began tells whether anything was done about a resource, or at least begun. The
-// stack itself and providers are none: they exist in the state only.
-func (l events) began() bool {
-	return slices.ContainsFunc(l, func(e event) bool {
-		return e.Pre != nil && e.Pre.Metadata.Op != "" && e.Pre.Metadata.Type != stackType &&
-			!strings.HasPrefix(e.Pre.Metadata.Type, "pulumi:providers:")
-	})
-}
-
-// unfinished returns names and types of the resources that were begun and are not done, in the order of their beginning.
-func (l events) unfinished() []string {
-	var urns []string
-	for _, e := range l {
-		done := ""
-		switch {
-		case e.Pre != nil && e.Pre.Metadata.Op != "same":
-			urns = append(urns, e.Pre.Metadata.URN)
-		case e.Outputs != nil:
-			done = e.Outputs.Metadata.URN
-		case e.Failed != nil:
-			done = e.Failed.Metadata.URN
-		}
-		if i := slices.Index(urns, done); i >= 0 {
-			urns = slices.Delete(urns, i, i+1)
-		}
+	if o := e.Outputs; o != nil && o.Metadata.Type == stackType && o.Metadata.New != nil {
+		l.outputs = readOutputs(o.Metadata.New.Outputs)
 	}
+	done := ""
+	switch {
+	case e.Pre != nil:
+		l.begin(e.Pre.Metadata.URN, e.Pre.Metadata.Op, e.Pre.Metadata.Type)
+	case e.Outputs != nil:
+		done = e.Outputs.Metadata.URN
+	case e.Failed != nil:
+		done = e.Failed.Metadata.URN
+	}
+	if i := slices.Index(l.open, done); i >= 0 {
+		l.open = slices.Delete(l.open, i, i+1)
+	}
+}
+
+func (l *eventLog) begin(urn, op, kind string) {
+	if op != "" && kind != stackType && !strings.HasPrefix(kind, "pulumi:providers:") {
+		l.began = true
+	}
+	if op != "same" && len(l.open) < mostOpen && len(urn) <= messageSize {
+		l.open = append(l.open, urn)
+	}
+}
+
+// unfinished returns names and types of the resources that were begun and are not
+// done, in the order of their beginning.
+func (l *eventLog) unfinished() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var names []string
-	for _, urn := range urns {
+	for _, urn := range l.open {
 		if name := resourceName(urn); name != "" {
 			names = append(names, name)
 		}

@@ -1,19 +1,19 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/untrusted"
 )
-
-var stackName = regexp.MustCompile(`^([A-Za-z0-9._-]+/){0,2}[A-Za-z0-9._-]{1,100}$`)
 
 // validate finds what would only fail later, and less plainly.
 func (r Request) validate() error {
@@ -22,22 +22,13 @@ func (r Request) validate() error {
 	default:
 		return fmt.Errorf("operation %q is unknown: use up, preview, refresh or destroy", r.Operation)
 	}
-	sources := 0
-	for _, given := range []bool{r.Program != nil, r.Source != nil, r.Dir != ""} {
-		if given {
-			sources++
-		}
+	if r.Program != nil && r.Source != nil {
+		return errors.New("both Program and Source: a project comes from one place")
 	}
-	if sources > 1 {
-		return errors.New("more than one of Program, Source and Dir: a project comes from one place")
-	}
-	if r.Project == "" && r.Source == nil && r.Dir == "" {
+	if r.Project == "" && r.Source == nil {
 		return errors.New("no project: every stack belongs to a Pulumi project")
 	}
-	if !stackName.MatchString(r.Stack) {
-		return fmt.Errorf("stack name %q is invalid: use letters, digits, '-', '_' and '.', optionally after an organization and '/'", r.Stack)
-	}
-	return nil
+	return r.checkNames()
 }
 
 // write makes the folders and files of the run besides its project.
@@ -86,11 +77,39 @@ func (e *Engine) Clean() error {
 	if err != nil {
 		return fmt.Errorf("look for left folders of runs: %w", err)
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), removalTimeout)
+	defer cancel()
 	for _, dir := range left {
-		if err := os.RemoveAll(dir); err != nil {
+		if err := e.remove(ctx, dir); err != nil {
 			return fmt.Errorf("remove left folder of a run: %w", err)
 		}
 	}
+	return nil
+}
+
+// removalTimeout is how long somebody waits for a folder to be removed. A run can
+// leave millions of files, whose removal takes minutes.
+const removalTimeout = 10 * time.Second
+
+// RemoveFolder removes a folder that [Engine.MakeFolder] made. What cannot be
+// removed within ten seconds is removed in the background, or where this process
+// ends before that, by [Engine.Clean].
+func (e *Engine) RemoveFolder(dir string) {
+	ctx, cancel := context.WithTimeout(context.Background(), removalTimeout)
+	defer cancel()
+	_ = e.remove(ctx, dir) // Clean says what could not be removed.
+}
+
+func (e *Engine) remove(ctx context.Context, dir string) error {
+	err := untrusted.Remove(ctx, dir)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	go func() {
+		e.removing.Lock()
+		defer e.removing.Unlock()
+		_ = untrusted.Remove(context.Background(), dir) // Clean says what could not be removed.
+	}()
 	return nil
 }
 

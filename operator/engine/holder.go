@@ -1,83 +1,136 @@
 package engine
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
-	"errors"
-	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/strata-platform/strata/operator/untrusted"
 )
 
-// errFound ends a walk.
-var errFound = errors.New("found")
+// Bounds of the search of one team's states for a run of another team. Where a folder
+// exceeds them, the rest is not searched: other teams may then take over objects in those
+// states.
+const (
+	maxStateFiles = 50_000
+	maxStateDepth = 16
+	maxStateBytes = 32 << 20
+
+	// maxHeld is how many resources of one state are looked at. A state of maxState could
+	// hold millions of empty ones, which take seconds and gigabytes to decode.
+	maxHeld = 20_000
+
+	// maxProviders is how many providers of one state are asked for their cloud project.
+	// Each resource looks for its own among them.
+	maxProviders = 32
+)
 
 // holder returns the folder below StateRoot of a team one of whose other stacks has an object in its state, empty where
 // none has it, as far as can be told. Objects have names that others can give to theirs, too: what is there after a
 // creation was cut off need not be what was being made.
-func (r *run) holder(kind, id string) string {
+func (r *run) holder(ctx context.Context, kind, id string) string {
 	if r.StateRoot == "" || !r.local {
 		return ""
 	}
-	root, err := os.OpenRoot(r.StateRoot)
-	if err != nil {
-		return ""
-	}
-	defer root.Close()
 	own, err := filepath.Rel(r.StateRoot, filepath.Join(r.BackendFolder, r.stateFolder))
 	if err != nil {
 		return ""
 	}
-	own = path.Join(filepath.ToSlash(own), ".pulumi", "stacks", r.Project, r.Stack[strings.LastIndexByte(r.Stack, '/')+1:]+".json")
-	holder := ""
-	err = fs.WalkDir(root.FS(), ".", func(file string, entry fs.DirEntry, err error) error {
-		inside, parent := path.Base(path.Dir(file)) == ".pulumi", path.Base(file)
-		switch {
-		case err != nil && entry != nil && entry.IsDir(), err == nil && entry.IsDir() && inside && parent != "stacks":
-			return fs.SkipDir
-		case err != nil, entry.IsDir(), file == own, path.Ext(file) != ".json", !strings.Contains(file, "/.pulumi/stacks/"):
-			return nil
-		}
-		if r.stateHas(root, file, kind, id) {
-			holder, _, _ = strings.Cut(file, "/")
-			return errFound
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errFound) {
+	own = path.Join(filepath.ToSlash(own), ".pulumi", "stacks", r.Project, r.stackBase()+".json")
+	// Runs do not write to StateRoot itself.
+	teams, err := os.ReadDir(r.StateRoot)
+	if err != nil {
 		return ""
 	}
-	return holder
+	for _, team := range teams {
+		if team.IsDir() && ctx.Err() == nil && r.teamHolds(ctx, team.Name(), own, kind, id, maxStateBytes) {
+			return team.Name()
+		}
+	}
+	return ""
 }
 
-// stateHas tells whether the state in a file has an object. One that cannot be read has none.
-func (r *run) stateHas(root *os.Root, file, kind, id string) bool {
-	content, err := root.OpenFile(filepath.FromSlash(file), os.O_RDONLY|openNonblock, 0)
+// teamHolds looks for an object in the states of a team, except in the file own. It reads
+// at most so many bytes as budget says.
+func (r *run) teamHolds(ctx context.Context, team, own, kind, id string, budget int64) bool {
+	// A root of its own keeps links in the folder from leading to another team's.
+	root, err := os.OpenRoot(filepath.Join(r.StateRoot, team))
 	if err != nil {
 		return false
 	}
-	defer content.Close()
-	if info, err := content.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxState {
-		return false
+	defer root.Close()
+	found, left := false, budget
+	// Beside the states lie copies and histories of them.
+	enter := func(dir string) bool { return path.Base(path.Dir(dir)) != ".pulumi" || path.Base(dir) == "stacks" }
+	untrusted.Walk(root, untrusted.Budget{Entries: maxStateFiles, Depth: maxStateDepth}, enter, func(file string) bool {
+		if ctx.Err() != nil {
+			return false
+		}
+		if whole := team + "/" + file; whole == own || path.Ext(file) != ".json" || !strings.Contains(whole, "/.pulumi/stacks/") {
+			return true
+		}
+		data, err := untrusted.ReadPlain(root, file, min(left, maxState))
+		left -= int64(len(data))
+		found = err == nil && r.stateHas(ctx, data, kind, id)
+		return !found
+	})
+	return found
+}
+
+// stateHas tells whether a state has an object among its first maxHeld resources. It
+// decodes them one by one. A state that is not valid has what comes before the fault.
+func (r *run) stateHas(ctx context.Context, data []byte, kind, id string) bool {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	for _, field := range []string{"checkpoint", "latest", "resources"} {
+		if !enter(decoder, field) {
+			return false
+		}
 	}
-	data, err := io.ReadAll(content)
-	var stored struct {
-		Checkpoint struct {
-			Latest json.RawMessage `json:"latest"`
-		} `json:"checkpoint"`
-	}
-	if err != nil || json.Unmarshal(data, &stored) != nil {
+	if token, err := decoder.Token(); err != nil || token != json.Delim('[') {
 		return false
 	}
 	state := &deployment{project: r.cloudProject()}
-	if state.decodeInner(stored.Checkpoint.Latest) != nil {
-		return false
-	}
-	for _, other := range state.resources {
+	for range maxHeld {
+		if !decoder.More() || ctx.Err() != nil {
+			return false
+		}
+		var other resource
+		if decoder.Decode(&other) != nil {
+			return false
+		}
+		if len(state.resources) < maxProviders && strings.HasPrefix(other.text("type"), providerPrefix) {
+			state.resources = append(state.resources, other)
+		}
 		if other.text("type") == kind && (other.text("id") == id || objectID(other, state.projectOf(other)) == id) {
 			return true
+		}
+	}
+	return false
+}
+
+// providerPrefix begins the types of providers. A state has a provider before the
+// resources that use it.
+const providerPrefix = "pulumi:providers:"
+
+// enter reads an object up to the value of a field. It tells whether there is one.
+func enter(decoder *json.Decoder, field string) bool {
+	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
+		return false
+	}
+	for decoder.More() {
+		name, err := decoder.Token()
+		if err != nil {
+			return false
+		}
+		if name == field {
+			return true
+		}
+		if decoder.Decode(&json.RawMessage{}) != nil {
+			return false
 		}
 	}
 	return false

@@ -48,7 +48,7 @@ func TestWhatAnotherStackHoldsIsNotTakenOver(t *testing.T) {
 			}
 			var notes []string
 			note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-			urns, creating := state.adopt(note, r.holder)
+			urns, creating := state.adopt(note, func(kind, id string) string { return r.holder(t.Context(), kind, id) })
 			if !creating || len(notes) != 1 {
 				t.Fatalf("creating %v with notes %q", creating, notes)
 			}

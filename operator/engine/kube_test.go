@@ -14,6 +14,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/operator/engine"
+	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
 )
 
 // cluster is an API server that the tests of this package share.
@@ -30,6 +31,7 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	sandboxtest.Enter()
 	code := m.Run()
 	if shared.cluster != nil {
 		if err := shared.Stop(); err != nil {

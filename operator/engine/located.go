@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"regexp"
 	"strings"
@@ -15,15 +14,10 @@ import (
 // gone when somebody reads it.
 func (r *run) explain(failure *Error) {
 	where := inProgram(r.Program)
-	if r.Source != nil || r.Dir != "" {
-		root, err := os.OpenRoot(r.files)
-		if err != nil {
-			return
-		}
-		defer root.Close()
-		where = r.inFiles(root)
+	if r.Source != nil {
+		where = r.inFiles()
 		if found := schemaFault(failure); found != nil {
-			data, _ := readFile(root, r.project.file)
+			data, _ := readFile(r.files, r.project.file)
 			failure.Message = place(r.project.file, lineOf(data, found.path...), found.message)
 			return
 		}
@@ -33,13 +27,14 @@ func (r *run) explain(failure *Error) {
 
 // relative replaces paths in the run's folder by those in the project's source.
 func (r *run) relative(message string) string {
-	return strings.NewReplacer(r.files+"/", "", r.files, "the project", r.dir+"/", "").Replace(message)
+	files := r.files.Name()
+	return strings.NewReplacer(files+"/", "", files, "the project", r.dir+"/", "").Replace(message)
 }
 
 // inFiles locates faults of a program in the project's files.
-func (r *run) inFiles(root *os.Root) locate {
+func (r *run) inFiles() locate {
 	return func(name string, line int, fault string) string {
-		dir, err := r.project.programFolder(root)
+		dir, err := r.project.programFolder(r.files)
 		if err != nil {
 			dir = path.Dir(r.project.file)
 		}
@@ -49,7 +44,7 @@ func (r *run) inFiles(root *os.Root) locate {
 		}
 		for _, name := range names {
 			file := path.Join(dir, name)
-			data, err := readFile(root, file)
+			data, err := readFile(r.files, file)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}

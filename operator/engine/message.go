@@ -20,35 +20,59 @@ var (
 	counted = regexp.MustCompile(`^(error: )?(\d+ errors? occurred: ?)(\* )?`)
 )
 
-// describe distils the message from what the engine, the providers and the
-// program said: the first error of a resource, else the first error, else what
-// the program wrote as it failed.
-func (e *Error) describe(list events, mask *mask) {
-	var own, general, program []string
-	for _, ev := range list {
-		d := ev.Diagnostic
-		if d == nil {
-			continue
-		}
-		text := mask.apply(tidy(d.Message))
+// mostFaults bounds how many messages of each kind are kept to describe a failure.
+const mostFaults = 100
+
+// longestFault bounds the part of a message that is looked at, in bytes. Only its
+// beginning is shown.
+const longestFault = 64 << 10
+
+// faults gathers what the engine, the providers and the program said.
+type faults struct {
+	// own are errors of resources, general other errors, program is what the program
+	// wrote.
+	own, general, program []string
+
+	// more counts the errors that were not kept.
+	more int
+}
+
+func (f *faults) add(d *diagnostic, mask *mask) {
+	// A secret of several lines is found before they are brought to one, and one that
+	// is brought to one line after it.
+	text := mask.apply(d.Message)
+	text = mask.apply(tidy(text[:min(len(text), longestFault)]))
+	keep := func(list *[]string, text string) {
 		switch {
-		case text == "" || text == "update failed" || text == "preview failed" || strings.HasSuffix(text, ": no diagnostics"):
-		case d.Severity == "error" && resourceName(d.URN) != "":
-			own = append(own, resourceName(d.URN)+": "+text)
-		case d.Severity == "error":
-			general = append(general, text)
-		case d.Severity == "info#err":
-			program = append(program, text)
+		case len(*list) > 0 && (*list)[len(*list)-1] == text:
+		case len(*list) < mostFaults:
+			*list = append(*list, shorten(text))
+		case list != &f.program:
+			f.more++
 		}
 	}
-	errs := slices.Compact(append(own, general...))
+	switch {
+	case text == "" || text == "update failed" || text == "preview failed" || strings.HasSuffix(text, ": no diagnostics"):
+	case d.Severity == "error" && resourceName(d.URN) != "":
+		keep(&f.own, resourceName(d.URN)+": "+text)
+	case d.Severity == "error":
+		keep(&f.general, text)
+	case d.Severity == "info#err":
+		keep(&f.program, text)
+	}
+}
+
+// describe distils the message from what was said: the first error of a resource,
+// else the first error, else what the program wrote as it failed.
+func (e *Error) describe(said *faults) {
+	errs := slices.Compact(slices.Concat(said.own, said.general))
 	switch {
 	case len(errs) > 1:
-		e.Message = shorten(fmt.Sprintf("%s (and %d more)", shorten(errs[0]), len(errs)-1))
+		e.Message = shorten(fmt.Sprintf("%s (and %d more)", shorten(errs[0]), len(errs)+said.more-1))
 	case len(errs) == 1:
 		e.Message = shorten(errs[0])
-	case len(program) > 0 && lastErrorLine(e.Log) == "":
-		e.Message = shorten(strings.TrimPrefix(strings.Join(program, " "), "Error: "))
+	case len(said.program) > 0 && lastErrorLine(e.Log) == "":
+		e.Message = shorten(strings.TrimPrefix(strings.Join(said.program, " "), "Error: "))
 	}
 }
 

@@ -2,10 +2,7 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -87,31 +84,51 @@ func (r *run) attempt(ctx context.Context) (*Result, error) {
 		}
 	}
 
-	path := filepath.Join(r.dir, "events.json")
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("remove events of the previous attempt: %w", err)
-	}
-	stop := r.report(path)
-	log, err := r.pulumi(ctx, nil, append(r.arguments(), "--event-log", path)...)
+	events := &eventLog{mask: r.mask}
+	stop := r.report(events)
+	printed := ""
+	readErr, err := r.receive(ctx, events.read, func(ctx context.Context, path string) (err error) {
+		printed, err = r.pulumi(ctx, nil, append(r.arguments(), "--event-log", path)...)
+		return err
+	})
 	stop()
-	events, readErr := readEvents(path)
 	if err != nil {
 		if failure := asError(err); failure != nil {
-			failure.Began = events.began()
+			failure.Began = events.began
 			if failure.Reason == Failed {
-				failure.describe(events, r.mask)
+				failure.describe(&events.faults)
 			}
 		}
 		return nil, err
 	}
-	if readErr != nil {
-		return nil, fmt.Errorf("read outputs of stack %q: %w", r.Stack, readErr)
+	if err := r.complete(readErr, &events.outputs); err != nil {
+		return nil, err
 	}
-	return &Result{Outputs: events.outputs(), Changes: events.changes(), Log: log}, nil
+	return &Result{Outputs: events.outputs.values, Changes: events.changes, Log: printed}, nil
+}
+
+// complete finds why an operation that has succeeded has no result to be recorded.
+func (r *run) complete(readErr error, made *outputs) error {
+	fault := made.fault
+	if over := asExcess(readErr); over != nil {
+		fault = over.message
+	} else if readErr != nil {
+		return fmt.Errorf("read outputs of stack %q: %w", r.Stack, readErr)
+	}
+	if r.Operation == Preview || r.Operation == Destroy {
+		// Nobody records their outputs.
+		return nil
+	}
+	if fault == "" {
+		return nil
+	}
+	failure := r.failure(TooLarge, "%s succeeded, and what it made stays, but %s", r.Operation, fault)
+	failure.Began, failure.Done = true, true
+	return failure
 }
 
 // report tells what the operation is at, by its event log, until the returned function is called.
-func (r *run) report(path string) (stop func()) {
+func (r *run) report(events *eventLog) (stop func()) {
 	if r.Working == nil || r.ReportEvery <= 0 {
 		return func() {}
 	}
@@ -126,9 +143,7 @@ func (r *run) report(path string) (stop func()) {
 				return
 			case <-ticker.C:
 			}
-			// Its last line may be half written.
-			list, _ := readEvents(path)
-			r.Working(list.unfinished())
+			r.Working(events.unfinished())
 		}
 	}()
 	return func() {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -146,22 +147,25 @@ func (e *Engine) ask(ctx context.Context, made, name, file string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(home)
+	defer e.RemoveFolder(home)
 	ctx, cancel := context.WithTimeout(ctx, pluginTimeout)
 	defer cancel()
 	output, said := io.Pipe()
-	ended := make(chan error, 1)
+	cells, ended := make(chan *sandbox.Cell, 1), make(chan error, 1)
 	go func() {
 		err := sandbox.Command{
 			// The address is that of an engine, which is not asked for anything yet.
 			Path: file, Args: []string{"127.0.0.1:1"}, Dir: home,
-			Env:    []string{"HOME=" + home, "TMPDIR=" + home, "PULUMI_HOME=" + home, "PATH=" + sandbox.Value(e.Env, "PATH")},
-			Grants: sandbox.Grants(sandbox.Value(e.Env, "PATH"), home), Output: said, StopTimeout: time.Second,
+			Env: []string{"HOME=" + home, "TMPDIR=" + home, "PULUMI_HOME=" + home, "PATH=" + sandbox.Value(e.Env, "PATH")},
+			Confinement: sandbox.Confinement{
+				Grants: sandbox.Grants(sandbox.Value(e.Env, "PATH"), home), Network: &sandbox.Network{}, Limits: sandbox.Limits{Memory: maxMemory},
+			},
+			Output: said, Started: func(cell *sandbox.Cell) { cells <- cell }, StopTimeout: time.Second,
 		}.Run(ctx)
 		said.CloseWithError(io.ErrUnexpectedEOF)
 		ended <- err
 	}()
-	err = keep(ctx, bufio.NewReader(output), made, name, file)
+	err = keep(ctx, cells, bufio.NewReader(output), made, name, file)
 	go func() { _, _ = io.Copy(io.Discard, output) }() // What it says as it ends is of no use.
 	cancel()
 	if endErr := <-ended; err != nil && exitError(endErr) != nil {
@@ -170,13 +174,15 @@ func (e *Engine) ask(ctx context.Context, made, name, file string) error {
 	return err
 }
 
-// keep connects to a plugin, which begins with printing its port.
-func keep(ctx context.Context, output *bufio.Reader, made, name, file string) error {
+// keep connects to a plugin, which begins with printing its port, in its network.
+func keep(ctx context.Context, cells <-chan *sandbox.Cell, output *bufio.Reader, made, name, file string) error {
 	port, err := output.ReadString('\n')
 	if err != nil {
 		return fmt.Errorf("it did not say where it listens: %w", err)
 	}
-	conn, err := grpc.NewClient("127.0.0.1:"+strings.TrimSpace(port), grpc.WithTransportCredentials(insecure.NewCredentials()),
+	cell := <-cells
+	dial := func(ctx context.Context, address string) (net.Conn, error) { return cell.Dial(ctx, "", address) }
+	conn, err := grpc.NewClient("passthrough:///127.0.0.1:"+strings.TrimSpace(port), grpc.WithContextDialer(dial), grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxSchema)))
 	if err != nil {
 		return err
@@ -233,7 +239,8 @@ const ignoreAmbient = "PULUMI_IGNORE_AMBIENT_PLUGINS"
 // PATH, which then counts nevertheless.
 func (r *run) unshare() error {
 	for _, folder := range []string{pluginsFolder, schemasFolder} {
-		if err := os.Remove(filepath.Join(r.dir, homeFolder, folder)); err != nil {
+		// The run may have put a link in the place of its home.
+		if err := r.root.Remove(filepath.Join(homeFolder, folder)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("prepare the plugins of stack %q: %w", r.Stack, err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -16,11 +15,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/untrusted"
 )
 
 // projectSize bounds the size of a project's Pulumi.yaml and of its stacks'
 // settings: this process reads them.
-const projectSize = 2 << 20
+const projectSize = 1 << 20
 
 // projectFiles are the names of a project's file, in the order in which pulumi
 // looks for them.
@@ -85,35 +85,25 @@ func (p *project) settings(stack string) string {
 
 // fetch puts the project's files into the run's folder and reads what they are.
 func (r *run) fetch(ctx context.Context) error {
-	r.files = filepath.Join(r.dir, projectFolder)
-	files := r.files
-	if r.Dir == "" {
-		if err := os.Mkdir(files, 0o700); err != nil {
-			return fmt.Errorf("make the run's folder %s: %w", projectFolder, err)
-		}
+	files := filepath.Join(r.dir, projectFolder)
+	if err := os.Mkdir(files, 0o700); err != nil {
+		return fmt.Errorf("make the run's folder %s: %w", projectFolder, err)
 	}
-	var err error
-	switch {
-	case r.Source != nil:
-		if r.revision, err = r.Source.Fetch(ctx, files); err != nil {
-			failure := r.failure(SourceUnavailable, "%s", r.mask.apply(oneLine(err.Error())))
-			failure.Err = err
-			return failure
-		}
-	case r.Dir != "":
-		err = move(r.Dir, files)
-	default:
-		err = r.writeProgram(files)
-	}
-	if err != nil {
-		return fmt.Errorf("prepare the project of stack %q: %w", r.Stack, err)
-	}
-	// Whoever wrote the files may have put links among them.
+	// Whoever writes the files may put links among them.
 	root, err := os.OpenRoot(files)
 	if err != nil {
-		return fmt.Errorf("prepare the project of stack %q: %w", r.Stack, err)
+		return fmt.Errorf("open the run's folder %s: %w", projectFolder, err)
 	}
-	defer root.Close()
+	r.files = root
+	if r.Source == nil {
+		if err := r.writeProgram(files); err != nil {
+			return fmt.Errorf("prepare the project of stack %q: %w", r.Stack, err)
+		}
+	} else if r.revision, err = r.Source.Fetch(ctx, files); err != nil {
+		failure := r.failure(SourceUnavailable, "%s", r.mask.apply(oneLine(err.Error())))
+		failure.Err = err
+		return failure
+	}
 	found, err := readProject(root, r.Path)
 	if err == nil {
 		err = r.check(found)
@@ -150,17 +140,6 @@ func (r *run) writeProgram(files string) error {
 	return os.WriteFile(filepath.Join(files, "Pulumi.yaml"), program, 0o600)
 }
 
-// move moves a folder, or copies it where it lies on another file system.
-func move(from, to string) error {
-	if os.Rename(from, to) == nil {
-		return nil
-	}
-	if err := os.Mkdir(to, 0o700); err != nil {
-		return err
-	}
-	return os.CopyFS(to, os.DirFS(from))
-}
-
 // readProject reads the project's file in a folder below root.
 func readProject(root *os.Root, dir string) (*project, error) {
 	// As upstream does, a path from the root of the source is taken for what is meant.
@@ -178,7 +157,7 @@ func readProject(root *os.Root, dir string) (*project, error) {
 			return nil, fmt.Errorf("its %s cannot be read: %w", file, err)
 		}
 		found := &project{file: file}
-		if err := yaml.Unmarshal(data, found); err != nil {
+		if err := decodeYAML(data, found); err != nil {
 			return nil, fmt.Errorf("its %s is not valid: %s", file, yamlFault(err))
 		}
 		return found, nil
@@ -190,26 +169,9 @@ func readProject(root *os.Root, dir string) (*project, error) {
 	return nil, fmt.Errorf("it has no Pulumi.yaml %s: name the folder that holds it", where)
 }
 
-// readFile reads a regular file of bounded size below root.
+// readFile reads a file of the project, which may be a link to another one.
 func readFile(root *os.Root, name string) ([]byte, error) {
-	// Without blocking: a pipe would wait for a writer.
-	file, err := root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no file")
-	}
-	data, err := io.ReadAll(io.LimitReader(file, projectSize+1))
-	if err == nil && len(data) > projectSize {
-		err = fmt.Errorf("it is larger than %d bytes", projectSize)
-	}
-	return data, err
+	return untrusted.Read(root, name, projectSize)
 }
 
 // check finds what pulumi would only say later, and less plainly.
@@ -221,6 +183,8 @@ func (r *run) check(p *project) error {
 		return fmt.Errorf("its %s is not valid: runtime is neither a name nor a name with options", p.file)
 	case p.Name == "":
 		return fmt.Errorf("its %s has no name: every project has one", p.file)
+	case !projectName.MatchString(p.Name):
+		return fmt.Errorf("its %s names the project %s: use at most 100 letters, digits, '-', '_' and '.', with neither '-' nor '.' first", p.file, shortName(p.Name))
 	case r.Project != "" && p.Name != r.Project:
 		return fmt.Errorf("its %s names the project %q, but the stack belongs to %q: rename it, or make a new stack", p.file, p.Name, r.Project)
 	case name == "":
@@ -285,7 +249,7 @@ func (r *run) writeSettings(root *os.Root) error {
 	case err != nil:
 		return r.failure(ProjectInvalid, "its %s cannot be read: %v", file, err)
 	default:
-		if err := yaml.Unmarshal(data, &settings); err != nil {
+		if err := decodeYAML(data, &settings); err != nil {
 			return r.failure(ProjectInvalid, "its %s is not valid: %s", file, yamlFault(err))
 		}
 	}
@@ -310,7 +274,7 @@ func (r *run) writeSettings(root *os.Root) error {
 	if err != nil {
 		return fmt.Errorf("write config of stack %q: %w", r.Stack, err)
 	}
-	if err := writeFile(root, file, data); err != nil {
+	if err := untrusted.Write(root, file, data); err != nil {
 		return fmt.Errorf("write config of stack %q: %w", r.Stack, err)
 	}
 	return nil

@@ -69,27 +69,6 @@ outputs: {size: "${size}", color: "${color}", mode: "${mode}", shared: {fn::read
 	}
 }
 
-func TestPreparedFolderIsTakenIntoTheRun(t *testing.T) {
-	f := newFixture(t)
-	dir := filepath.Join(t.TempDir(), "project")
-	if _, err := (tree{"Pulumi.yaml": "name: shop\nruntime: yaml\noutputs: {a: 1}\n"}).Fetch(t.Context(), mkdir(t, dir)); err != nil {
-		t.Fatal(err)
-	}
-	req := f.fetched(nil, "")
-	req.Source, req.Dir = nil, dir
-	if result := f.mustRun(t, req); string(result.Outputs["a"].Value) != "1" {
-		t.Errorf("outputs %v", result.Outputs)
-	}
-}
-
-func mkdir(t *testing.T, dir string) string {
-	t.Helper()
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 func TestProjectsThatCannotRun(t *testing.T) {
 	f := newFixture(t)
 	outside := filepath.Join(t.TempDir(), "Pulumi.yaml")
@@ -111,7 +90,7 @@ func TestProjectsThatCannotRun(t *testing.T) {
 		"a folder that is absolute":     {tree{"Pulumi.yaml": project}, "/etc", engine.ProjectInvalid, "it has no Pulumi.yaml in its folder etc"},
 		"a folder that is a link out":   {tree{"app": "-> " + filepath.Dir(outside)}, "app", engine.ProjectInvalid, "its app/Pulumi.json cannot be read"},
 		"a project that is a link out":  {tree{"Pulumi.yaml": "-> " + outside}, "", engine.ProjectInvalid, "its Pulumi.yaml cannot be read"},
-		"a project that is a folder":    {tree{"Pulumi.yaml/x": ""}, "", engine.ProjectInvalid, "it is no file"},
+		"a project that is a folder":    {tree{"Pulumi.yaml/x": ""}, "", engine.ProjectInvalid, "it is no regular file"},
 		"a project that is too large":   {tree{"Pulumi.yaml": project + "# " + strings.Repeat("x", 3<<20)}, "", engine.ProjectInvalid, "it is larger than"},
 		"a project that does not parse": {tree{"Pulumi.yaml": "name: [\n"}, "", engine.ProjectInvalid, "its Pulumi.yaml is not valid"},
 		"a project without a name":      {tree{"Pulumi.yaml": "runtime: yaml\n"}, "", engine.ProjectInvalid, "has no name"},

@@ -4,18 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"io"
+	"path"
 	"slices"
 
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
-
-// maxState bounds the state that this process reads to mend it.
-const maxState = 64 << 20
 
 // deployment is the state of a stack, as pulumi exports it. What is not named here
 // is kept as it is.
@@ -69,6 +64,9 @@ func (r *run) recover(ctx context.Context) error {
 		return err
 	}
 	undecided := state.undecided()
+	if len(undecided) > maxPending {
+		return r.failure(TooLarge, "an interrupted run has left %d resources in the stack's state unread, and %d can be looked into: read them by pulumi refresh", len(undecided), maxPending)
+	}
 	if len(state.pending) == 0 && len(undecided) == 0 && !state.own() {
 		return nil
 	}
@@ -80,7 +78,7 @@ func (r *run) recover(ctx context.Context) error {
 	if state, err = r.export(ctx); err != nil {
 		return err
 	}
-	if adopted, creating := state.adopt(r.note, r.holder); creating {
+	if adopted, creating := state.adopt(r.note, func(kind, id string) string { return r.holder(ctx, kind, id) }); creating {
 		if err := r.replace(ctx, state); err != nil {
 			return err
 		}
@@ -99,9 +97,15 @@ func (r *run) recover(ctx context.Context) error {
 	return r.replace(ctx, state)
 }
 
-// note records a warning for the caller.
+// note records a warning for the caller, up to maxWarnings.
 func (r *run) note(format string, args ...any) {
-	r.warnings = append(r.warnings, r.mask.apply(fmt.Sprintf(format, args...)))
+	switch len(r.warnings) {
+	case maxWarnings:
+	case maxWarnings - 1:
+		r.warnings = append(r.warnings, "there are more warnings, which are left out")
+	default:
+		r.warnings = append(r.warnings, shorten(r.mask.apply(fmt.Sprintf(format, args...))))
+	}
 }
 
 // refresh reads the given resources anew. The stack itself is always among them:
@@ -117,7 +121,7 @@ func (r *run) refresh(ctx context.Context, urns []string) error {
 
 // urn returns the URN of the stack's own resource.
 func (r *run) urn() string {
-	name := filepath.Base(r.Stack)
+	name := path.Base(r.Stack)
 	return fmt.Sprintf("urn:pulumi:%s::%s::%s::%s-%s", name, r.Project, stackType, r.Project, name)
 }
 
@@ -132,34 +136,40 @@ func (r *run) cloudProject() string {
 	return ""
 }
 
-func (r *run) stateFile() string { return filepath.Join(r.dir, "state.json") }
-
 // export reads the stack's state.
 func (r *run) export(ctx context.Context) (*deployment, error) {
-	// A previous one would be added to.
-	if err := os.Remove(r.stateFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("export the state of stack %q: %w", r.Stack, err)
+	var data []byte
+	take := func(in io.Reader) (err error) {
+		if data, err = io.ReadAll(io.LimitReader(in, maxState+1)); err == nil && len(data) > maxState {
+			err = exceeds("the stack's state is larger than %d bytes: %s", maxState, shrinkState)
+		}
+		return err
 	}
-	if _, err := r.pulumi(ctx, nil, "stack", "export", "--stack", r.Stack, "--file", r.stateFile()); err != nil {
+	readErr, err := r.receive(ctx, take, func(ctx context.Context, path string) error {
+		_, err := r.pulumi(ctx, nil, "stack", "export", "--stack", r.Stack, "--file", path)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(r.stateFile())
-	if err == nil && info.Size() > maxState {
-		err = fmt.Errorf("it is larger than %d bytes; resolve its pending operations by pulumi refresh", maxState)
+	if over := asExcess(readErr); over != nil {
+		return nil, r.failure(TooLarge, "%s", over.message)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("export the state of stack %q: %w", r.Stack, err)
-	}
-	data, err := os.ReadFile(r.stateFile())
-	if err != nil {
-		return nil, fmt.Errorf("export the state of stack %q: %w", r.Stack, err)
+	if readErr != nil {
+		return nil, fmt.Errorf("export the state of stack %q: %w", r.Stack, readErr)
 	}
 	state := &deployment{project: r.cloudProject()}
 	if err := state.decode(data); err != nil {
 		return nil, fmt.Errorf("decode the state of stack %q: %w", r.Stack, err)
 	}
+	if len(state.pending) > maxPending {
+		return nil, r.failure(TooLarge, "an interrupted run has left %d operations in the stack's state, and %d can be looked into: resolve them by pulumi refresh", len(state.pending), maxPending)
+	}
 	return state, nil
 }
+
+// shrinkState says what to do about a state that is too large.
+const shrinkState = "remove what it need not hold by pulumi state delete, or split the stack"
 
 // replace writes the state back, without pending operations.
 func (r *run) replace(ctx context.Context, state *deployment) error {
@@ -167,10 +177,7 @@ func (r *run) replace(ctx context.Context, state *deployment) error {
 	if err != nil {
 		return fmt.Errorf("encode the state of stack %q: %w", r.Stack, err)
 	}
-	if err := os.WriteFile(r.stateFile(), data, 0o600); err != nil {
-		return fmt.Errorf("write the state of stack %q: %w", r.Stack, err)
-	}
-	_, err = r.pulumi(ctx, nil, "stack", "import", "--stack", r.Stack, "--file", r.stateFile())
+	_, err = r.pulumi(ctx, data, "stack", "import", "--stack", r.Stack)
 	return err
 }
 
@@ -250,13 +257,19 @@ func (d *deployment) adopt(note func(string, ...any), holder func(kind, id strin
 		if created.yes("custom") {
 			id = objectID(created, d.projectOf(created))
 		}
+		if !created.yes("custom") || leavesNothing(created.text("type")) {
+			continue
+		}
+		held := ""
+		if id != "" {
+			held = holder(created.text("type"), id)
+		}
 		switch {
-		case !created.yes("custom") || leavesNothing(created.text("type")):
 		case id == "":
 			note("the creation of %s was cut off, and whether it was made cannot be found out: look for one that the state does not know, and delete it", resourceName(urn))
-		case holder(created.text("type"), id) != "":
+		case held != "":
 			note("the creation of %s was cut off, and what has its name is of another stack, in %s: it is left alone; give this one another name",
-				resourceName(urn), holder(created.text("type"), id))
+				resourceName(urn), held)
 		default:
 			d.take(created, id)
 			urns = append(urns, urn)

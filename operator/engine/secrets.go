@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/untrusted"
 )
 
 const (
@@ -80,7 +79,9 @@ func (r *run) encrypt(ctx context.Context) error {
 		known = false
 	}
 	for !known && len(keys) > 0 {
-		if salt == "" {
+		// A salt tells nothing where no passphrase is known: the stack may have another
+		// provider, and the salt may come from a file of the project.
+		if salt == "" || passphrase == "" {
 			// The value goes through standard input: a command line can be read by others.
 			if _, err := r.pulumi(ctx, []byte(r.SecretConfig[keys[0]]), "config", "set", "--secret", "--", r.configKey(keys[0])); err != nil {
 				return err
@@ -89,8 +90,6 @@ func (r *run) encrypt(ctx context.Context) error {
 			if salt, err = r.salt(); err != nil {
 				return err
 			}
-		}
-		if salt == "" || passphrase == "" {
 			continue
 		}
 		if by, err = newCrypter(passphrase, salt); err != nil {
@@ -149,15 +148,10 @@ func (r *run) salt() (salt string, err error) {
 }
 
 func (r *run) readSettings(see func(map[string]any)) error {
-	root, err := os.OpenRoot(r.files)
-	if err != nil {
-		return fmt.Errorf("read the settings of stack %q: %w", r.Stack, err)
-	}
-	defer root.Close()
 	settings := map[string]any{}
-	data, err := readFile(root, r.project.settings(r.Stack))
+	data, err := readFile(r.files, r.project.settings(r.Stack))
 	if err == nil {
-		err = yaml.Unmarshal(data, &settings)
+		err = decodeYAML(data, &settings)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the settings of stack %q: %w", r.Stack, err)
@@ -177,26 +171,10 @@ func (r *run) editSettings(edit func(map[string]any) error) error {
 		data, err = yaml.Marshal(changed)
 	}
 	if err == nil {
-		var root *os.Root
-		if root, err = os.OpenRoot(r.files); err == nil {
-			defer root.Close()
-			err = writeFile(root, r.project.settings(r.Stack), data)
-		}
+		err = untrusted.Write(r.files, r.project.settings(r.Stack), data)
 	}
 	if err != nil {
 		return fmt.Errorf("write config of stack %q: %w", r.Stack, err)
 	}
 	return nil
-}
-
-// writeFile writes a file below root. A link in its place is replaced, not
-// followed.
-func writeFile(root *os.Root, name string, data []byte) error {
-	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
-		return err
-	}
-	return root.WriteFile(name, data, 0o600)
 }

@@ -3,9 +3,10 @@ package engine
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync"
 	"time"
+
+	"github.com/strata-platform/strata/operator/untrusted"
 )
 
 const (
@@ -13,7 +14,9 @@ const (
 	// refers to.
 	tokenFile = "token"
 
-	// tokenRetry is how soon a renewal that failed is tried again.
+	// tokenRetry is how soon a renewal that failed is tried again, and the least wait
+	// before any: whoever gives a token that has already expired is not asked without
+	// end.
 	tokenRetry = 10 * time.Second
 )
 
@@ -29,16 +32,15 @@ func (r *run) keepToken(ctx context.Context) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	done.Go(func() {
-		for {
+		for wait := renew; ; {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(renew):
+			case <-time.After(max(wait, tokenRetry)):
 			}
 			// The old token lives on for a while; when it ends at last, the run says so itself.
-			if renew, err = r.writeToken(ctx); err != nil {
-				renew = tokenRetry
-			}
+			// Zero after an error is the shortest wait.
+			wait, _ = r.writeToken(ctx)
 		}
 	})
 	return func() { cancel(); done.Wait() }, nil
@@ -51,15 +53,7 @@ func (r *run) writeToken(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	r.mask.add(token)
-	// The run may have put a link there that leads out of its folder.
-	root, err := os.OpenRoot(r.dir)
-	if err == nil {
-		defer root.Close()
-		if err = root.WriteFile(tokenFile+".new", []byte(token), 0o600); err == nil {
-			err = root.Rename(tokenFile+".new", tokenFile)
-		}
-	}
-	if err != nil {
+	if err := untrusted.Write(r.root, tokenFile, []byte(token)); err != nil {
 		return 0, fmt.Errorf("write the run's token: %w", err)
 	}
 	return renew, nil

@@ -3,12 +3,15 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/strata-platform/strata/operator/untrusted"
 )
 
 const (
@@ -80,6 +83,8 @@ func hold(dir string) (*os.File, error) {
 
 // removeHeld removes a folder and then lets it go.
 func removeHeld(dir string, holder *os.File) {
-	_ = os.RemoveAll(dir) // What is left of it the next one takes over.
+	ctx, cancel := context.WithTimeout(context.Background(), removalTimeout)
+	defer cancel()
+	_ = untrusted.Remove(ctx, dir) // What is left of it the next one takes over.
 	_ = holder.Close()
 }

@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+func FuzzEventLog(f *testing.F) {
+	for _, seed := range []string{
+		`{"resOutputsEvent":{"metadata":{"urn":"u","type":"pulumi:pulumi:Stack","new":{"outputs":{"a":1,"b":{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270"}}}}}}`,
+		`{"resourcePreEvent":{"metadata":{"urn":"urn:pulumi:a::b::c::d","op":"create","type":"c"}}}` + "\n" + `{"resOpFailedEvent":{"metadata":{"urn":"urn:pulumi:a::b::c::d"}}}`,
+		`{"diagnosticEvent":{"urn":"","message":"canary-4711 <{%reset%}>","severity":"error"}}`, `{"summaryEvent":{"resourceChanges":{"same":1}}}`, "\n\n{", "[[[[", `{"resOutputsEvent":null}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		log := &eventLog{mask: newMask(Request{Secrets: []string{"canary-4711"}})}
+		_ = log.read(strings.NewReader(string(data)))
+		if len(log.open) > mostOpen || len(log.faults.own)+len(log.faults.general)+len(log.faults.program) > 3*mostFaults {
+			t.Error("it grows without bound")
+		}
+		size := 0
+		for name, o := range log.outputs.values {
+			if size += len(name) + len(o.Value); !o.Secret && !json.Valid(o.Value) {
+				t.Errorf("output %q is not valid", o.Value)
+			}
+			if strings.Contains(string(o.Value), secretKey) && strings.Contains(string(o.Value), `"`+secretValue+`"`) && holdsSecretText(o.Value) {
+				t.Errorf("output %q holds a secret", o.Value)
+			}
+		}
+		if size > maxOutputBytes || len(log.outputs.values) > maxOutputs {
+			t.Errorf("%d outputs of %d bytes", len(log.outputs.values), size)
+		}
+		failure := &Error{}
+		failure.describe(&log.faults)
+		if strings.Contains(failure.Message, "canary-4711") || strings.ContainsRune(failure.Message, '\n') || len(failure.Message) > messageSize+100 {
+			t.Errorf("message %q", failure.Message)
+		}
+		log.unfinished()
+	})
+}
+
+func holdsSecretText(raw json.RawMessage) bool {
+	var v any
+	return json.Unmarshal(raw, &v) == nil && holdsSecret(v)
+}
+
+func FuzzProject(f *testing.F) {
+	for _, seed := range []string{
+		"name: shop\nruntime: yaml\n", "name: shop\nruntime: {name: yaml, options: {compiler: x}}\nmain: ../..\n", `{"name": "../../x", "runtime": "yaml"}`,
+		"a: &a [*a]\n", "a: &a x\nb: [*a]\nname: *a\n", "stackConfigDir: ../..\nname: a\n", "config: ../../x\n", "? {}\n: 1\n", "name: !!binary YQ==\n", "<<: {name: x}\n",
+	} {
+		f.Add(seed)
+	}
+	dir := f.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer root.Close()
+	f.Fuzz(func(t *testing.T, text string) {
+		if err := root.WriteFile("Pulumi.yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found, err := readProject(root, "")
+		if err != nil {
+			if strings.ContainsRune(err.Error(), '\n') {
+				t.Errorf("the error has more than one line: %q", err)
+			}
+			return
+		}
+		r := &run{Request: Request{Stack: "dev"}, mask: newMask(Request{}), env: []string{"PATH=/nowhere"}}
+		if r.check(found) == nil {
+			t.Error("a project passes whose language is not installed")
+		}
+		_, _, _ = found.checkMain(root), found.checkProgram(root), found.settings("dev")
+		var settings map[string]any
+		if decodeYAML([]byte(text), &settings) == nil {
+			if written, err := yaml.Marshal(settings); err == nil && len(written) > 16*maxExpanded {
+				t.Errorf("%d bytes become %d", len(text), len(written))
+			}
+		}
+		_ = found.offence(root, &Allowed{Team: "web", Types: []string{"random:index:RandomPet"}})
+	})
+}
+
+func FuzzMessage(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"Pulumi.yaml:5,5-8: the argument", "name: shop\na: 1\n"}, {"<nil>: yaml: line 2: did not find", "a: [\n"}, {"could not validate 'x'", "* #/a/b: expected"},
+		{"error: x on Pulumi.yaml line 99999999999999999999:", ""}, {"\x1b[31merror: canary-4711", "a: {fn::secret: canary-4711}\n"}, {"created by a@b (pid 1) at x", "? - a\n: b\n"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, message, program string) {
+		m := newMask(Request{Program: []byte(program)})
+		failure := &Error{Log: message, Message: "could not validate '" + message}
+		_ = schemaFault(failure)
+		_ = failure.holders()
+		got := shorten(explain(tidy(m.apply(message)), inProgram([]byte(program))))
+		if len(got) > messageSize+3 {
+			t.Errorf("%d bytes", len(got))
+		}
+		_ = lastErrorLine(message)
+		_ = lineOf([]byte(program), "a", "b")
+		for _, secret := range literalSecrets([]byte(program)) {
+			if len(secret) >= shortestSecret && m.apply(secret) == secret {
+				t.Errorf("%q is not hidden", secret)
+			}
+		}
+	})
+}
+
+func FuzzState(f *testing.F) {
+	for _, seed := range []string{
+		`{"deployment":{"resources":[{"urn":"u","type":"t","custom":true,"outputs":{"__fieldManager":"x","metadata":{"managedFields":[{"manager":"pulumi-kubernetes-1","operation":"Apply"}]}}}],"pending_operations":[{"type":"creating","resource":{"urn":"urn:pulumi:a::b::gcp:storage/bucket:Bucket::d","type":"gcp:storage/bucket:Bucket","custom":true,"inputs":{"name":"n"}}}]}}`,
+		`{}`, `null`, `{"deployment":null}`, `{"deployment":{"resources":[null]}}`, `{"deployment":{"pending_operations":[{"type":"creating","resource":null}]}}`, `{"deployment":{"resources":[{"inputs":null,"provider":"::"}]}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		state := &deployment{}
+		if state.decode(data) != nil {
+			return
+		}
+		_, _ = state.undecided(), state.interrupted()
+		_, creating := state.adopt(func(string, ...any) {}, func(string, string) string { return "" })
+		state.own()
+		if !creating || state.whole == nil {
+			return // It is not written back.
+		}
+		written, err := state.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := &deployment{}
+		if err := again.decode(written); err != nil || len(again.pending) != 0 || len(again.resources) != len(state.resources) {
+			t.Errorf("it became %s (%v)", written, err)
+		}
+		r := &run{}
+		r.stateHas(t.Context(), data, "t", "u")
+	})
+}
+
+func FuzzSalt(f *testing.F) {
+	for _, seed := range []string{"v1:AAAA:v1:AAAA:AAAA", "v1:AAAA:v1:AAAAAAAAAAAAAAAA:AAAA", "v1::", "v2:a:b", "v1:?:x"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, salt string) {
+		if _, err := newCrypter("open sesame", salt); err == nil {
+			t.Errorf("%q is taken for that of the passphrase", salt)
+		}
+	})
+}

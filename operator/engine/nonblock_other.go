@@ -1,5 +1,0 @@
-//go:build !unix
-
-package engine
-
-const openNonblock = 0

@@ -1,7 +1,0 @@
-//go:build unix
-
-package engine
-
-import "syscall"
-
-const openNonblock = syscall.O_NONBLOCK
