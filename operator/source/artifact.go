@@ -78,7 +78,7 @@ func (a Artifact) Fetch(ctx context.Context, dst string) (revision string, err e
 	if _, err := archive.Seek(0, io.SeekStart); err != nil {
 		return "", fmt.Errorf("read artifact %s: %w", shown(address), err)
 	}
-	if err := unpack(contextReader{ctx, archive}, dst); err != nil {
+	if err := unpack(ctx, archive, dst); err != nil {
 		return "", fmt.Errorf("unpack artifact %s: %w", shown(address), err)
 	}
 	return a.Revision, nil
@@ -131,14 +131,20 @@ func (a Artifact) download(ctx context.Context, w io.Writer) error {
 }
 
 // unpack unpacks an archive, which must hold no links.
-func unpack(archive io.Reader, dst string) error {
+func unpack(ctx context.Context, archive io.Reader, dst string) error {
+	// A small archive may go on for gigabytes of empty entries: it is not read to its
+	// end for nothing.
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	entries := 0
-	err := tar.Untar(archive, dst, tar.WithMaxUntarSize(maxBytes), tar.WithFilter(func(string, os.FileInfo) bool {
-		entries++
+	err := tar.Untar(contextReader{ctx, archive}, dst, tar.WithMaxUntarSize(maxBytes), tar.WithFilter(func(string, os.FileInfo) bool {
+		if entries++; entries > maxFiles {
+			stop()
+		}
 		return entries > maxFiles
 	}))
-	if err == nil && entries > maxFiles {
-		err = fmt.Errorf("it holds more than %d files and folders", maxFiles)
+	if entries > maxFiles {
+		return fmt.Errorf("it holds more than %d files and folders", maxFiles)
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/pem"
 	"errors"
@@ -27,9 +28,15 @@ const (
 	// stopTimeout is how long git may take to stop in good order.
 	stopTimeout = 5 * time.Second
 
-	// packSize bounds each file that git writes, as the shell's ulimit counts: a
-	// pack holds the history as well as the files.
-	packSize = 512 << 10
+	// packSize bounds each file that git writes, in bytes: a pack holds the history as
+	// well as the files.
+	packSize = 512 << 20
+
+	// gitMemory bounds the memory of each of git's processes, in bytes.
+	gitMemory = 1 << 30
+
+	// systemHosts lists the keys of hosts that this machine knows.
+	systemHosts = "/etc/ssh/ssh_known_hosts"
 )
 
 // checkout runs git commands for one repository.
@@ -40,7 +47,12 @@ type checkout struct {
 	shown  string
 	env    []string
 	secret []string
+
+	// server is all that git reaches.
+	server sandbox.Endpoint
 }
+
+var defaultPorts = map[string]string{"https": "443", "http": "80", "ssh": "22"}
 
 // open prepares for commands on the repository, which store it in dir, if that is
 // set. Its own files go to a new folder in parent.
@@ -53,7 +65,8 @@ func (g Git) open(parent, dir string) (*checkout, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &checkout{dir: dir, home: home, shown: shown(address)}
+	port := cmp.Or(address.Port(), defaultPorts[address.Scheme])
+	c := &checkout{dir: dir, home: home, shown: shown(address), server: sandbox.To(address.Hostname(), port)}
 	if dir == "" {
 		c.dir = home
 	}
@@ -66,6 +79,8 @@ func (g Git) open(parent, dir string) (*checkout, error) {
 	settings := [][2]string{
 		{"core.hooksPath", os.DevNull},
 		{"gc.auto", "0"},
+		// Larger files are unpacked piece by piece, and not in memory.
+		{"core.bigFileThreshold", "8m"},
 		{"fetch.recurseSubmodules", "false"},
 		{"http.lowSpeedLimit", "1"},
 		{"http.lowSpeedTime", "60"},
@@ -128,14 +143,12 @@ func (c *checkout) useKey(address *url.URL, auth GitAuth) error {
 		"ssh", "-F", os.DevNull, "-o", "BatchMode=yes", "-o", "ConnectTimeout=30", "-o", "ForwardAgent=no",
 		"-o", "PreferredAuthentications=publickey", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none",
 	}
-	hosts, strict := filepath.Join(c.home, "known_hosts"), "accept-new"
-	if auth.KnownHosts != "" {
-		strict = "yes"
-		if err := os.WriteFile(hosts, []byte(auth.KnownHosts), 0o600); err != nil {
-			return fmt.Errorf("write the known hosts of %s: %w", c.shown, err)
-		}
+	hosts := filepath.Join(c.home, "known_hosts")
+	if err := os.WriteFile(hosts, []byte(auth.KnownHosts), 0o600); err != nil {
+		return fmt.Errorf("write the known hosts of %s: %w", c.shown, err)
 	}
-	options = append(options, "-o", "StrictHostKeyChecking="+strict, "-o", "UserKnownHostsFile="+quote(hosts))
+	options = append(options, "-o", "StrictHostKeyChecking=yes", "-o", "UpdateHostKeys=no",
+		"-o", "UserKnownHostsFile="+quote(hosts), "-o", "GlobalKnownHostsFile="+systemHosts)
 	if auth.SSHKey == "" {
 		options = append(options, "-o", "IdentityFile=none")
 	} else {
@@ -233,6 +246,10 @@ type counter struct {
 
 func (c *counter) Write(p []byte) (int, error) {
 	c.rest = append(c.rest, p...)
+	if len(c.rest) > outputSize && c.err == nil && bytes.IndexByte(c.rest, 0) < 0 {
+		c.err, c.rest = errors.New("git does not list the sizes of its files"), nil
+		c.stop()
+	}
 	for {
 		size, rest, ok := bytes.Cut(c.rest, []byte{0})
 		if !ok || c.err != nil {
@@ -264,16 +281,17 @@ func (c *checkout) git(ctx context.Context, args ...string) (string, error) {
 
 func (c *checkout) run(ctx context.Context, out io.Writer, args ...string) error {
 	path := sandbox.Value(c.env, "PATH")
-	shell, err := sandbox.LookPath("sh", path)
+	git, err := sandbox.LookPath("git", path)
 	if err != nil {
 		return err
 	}
-	// The limit is the shell's to set: it holds for what it executes.
-	script := fmt.Sprintf(`ulimit -f %d && exec git "$@"`, packSize*2)
 	return sandbox.Command{
-		Path: shell, Args: append([]string{"-c", script, "git"}, args...),
-		Dir: c.dir, Env: c.env, Output: out,
-		Grants: append(sandbox.Grants(path, c.dir, c.home), sandbox.Grant{Path: "/etc/ssh/ssh_known_hosts"}), StopTimeout: stopTimeout,
+		Path: git, Args: args, Dir: c.dir, Env: c.env, Output: out, StopTimeout: stopTimeout,
+		Confinement: sandbox.Confinement{
+			Grants:  append(sandbox.Grants(path, c.dir, c.home), sandbox.Grant{Path: systemHosts}),
+			Network: &sandbox.Network{Endpoints: []sandbox.Endpoint{c.server}},
+			Limits:  sandbox.Limits{FileSize: packSize, Memory: gitMemory, First: true},
+		},
 	}.Run(ctx)
 }
 
@@ -284,6 +302,10 @@ var (
 	// sshFailure is in those of ssh.
 	sshFailure = regexp.MustCompile(`Permission denied|verification failed|Connection (refused|closed|timed out)|Could not resolve`)
 )
+
+// hostKeyAdvice follows ssh's message about a host whose key it does not know.
+const hostKeyAdvice = ": the host's key is not the one that is listed, or none is: ask whoever runs the host for it (ssh-keyscan shows what a host claims), " +
+	"and add its line under the key known_hosts to the Secret with the SSH key"
 
 // failure makes one line of what git said as it failed.
 func (c *checkout) failure(ctx context.Context, err error, out string) error {
@@ -307,6 +329,9 @@ func (c *checkout) failure(ctx context.Context, err error, out string) error {
 	}
 	if len(said) > 0 {
 		message = strings.Join(said, "; ")
+	}
+	if strings.Contains(out, "Host key verification failed") {
+		message = "Host key verification failed" + hostKeyAdvice
 	}
 	const longest = 500
 	if len(message) > longest {

@@ -9,12 +9,16 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 )
 
 const (
 	// headTimeout and fetchTimeout bound how long a repository may take to answer.
 	headTimeout  = time.Minute
 	fetchTimeout = 10 * time.Minute
+
+	// maxAddress bounds a repository's address, in bytes: it is an argument of git.
+	maxAddress = 2048
 )
 
 // Git is a commit of a git repository.
@@ -51,8 +55,8 @@ type GitAuth struct {
 	SSHKey, SSHKeyPassword string
 
 	// KnownHosts lists the keys of hosts for ssh, in the form of OpenSSH's file of
-	// that name. Without it the key that a host shows is believed, unless this
-	// machine's own list has another one.
+	// that name. A host that neither it nor this machine's /etc/ssh/ssh_known_hosts
+	// lists is refused.
 	KnownHosts string
 }
 
@@ -61,7 +65,11 @@ var (
 
 	// branchName leaves out what git refuses or takes for something else
 	// (git-check-ref-format(1)).
-	branchName = regexp.MustCompile(`^[^-/.\x00-\x20~^:?*\[\\\x7f][^\x00-\x20~^:?*\[\\\x7f]*$`)
+	branchName = regexp.MustCompile(`^[^-/.\x00-\x20~^:?*\[\\\x7f][^\x00-\x20~^:?*\[\\\x7f]{0,254}$`)
+
+	// hostName matches names and IP addresses. In git's settings, where an address
+	// names the credentials' host, an asterisk would stand for any.
+	hostName = regexp.MustCompile(`^[A-Za-z0-9:][A-Za-z0-9.:_-]*$`)
 
 	// scpAddress is the short form of an address of ssh.
 	scpAddress = regexp.MustCompile(`^([A-Za-z0-9_.-]+@)?([A-Za-z0-9][A-Za-z0-9.-]*):([^:].*)$`)
@@ -152,6 +160,9 @@ func (g Git) validate() error {
 		return invalid("commit %q is no full hash of a commit: give all of its 40 digits", g.Commit)
 	case g.Commit == "" && g.Branch == "":
 		return invalid("neither branch nor commit: say which one to run")
+	case strings.ContainsAny(g.Auth.User+g.Auth.Password+g.Auth.Token, "\x00\r\n"):
+		// Git's helper for credentials ends each at the end of its line.
+		return invalid("the credentials of the repository hold the end of a line: remove it")
 	case g.Commit == "" && (!branchName.MatchString(g.Branch) || strings.Contains(g.Branch, "..")):
 		return invalid("branch %q is no name of a branch", g.Branch)
 	}
@@ -161,6 +172,9 @@ func (g Git) validate() error {
 // address parses URL. Addresses of the short form become those of ssh.
 func (g Git) address() (*url.URL, error) {
 	text := g.URL
+	if len(text) > maxAddress {
+		return nil, invalid("repository: its address is longer than %d characters", maxAddress)
+	}
 	if !strings.Contains(text, "://") {
 		parts := scpAddress.FindStringSubmatch(text)
 		if parts == nil {
@@ -178,8 +192,17 @@ func (g Git) address() (*url.URL, error) {
 	default:
 		return nil, invalid("repository %s: addresses of the kind %q are refused: use https, http or ssh", shown(address), address.Scheme)
 	}
-	if address.Hostname() == "" || strings.HasPrefix(address.Hostname(), "-") {
+	if strings.HasPrefix(address.User.Username(), "-") {
+		return nil, invalid("repository %s: the name of its user begins with a hyphen, which ssh takes for an option", shown(address))
+	}
+	if password, _ := address.User.Password(); strings.ContainsAny(address.User.Username()+password, "\x00\r\n") {
+		return nil, invalid("repository %s: the login in its address holds the end of a line", shown(address))
+	}
+	if !hostName.MatchString(address.Hostname()) {
 		return nil, invalid("repository %s: its address names no host", shown(address))
+	}
+	if strings.ContainsFunc(address.User.Username()+address.Path, unicode.IsControl) {
+		return nil, invalid("repository %s: its address holds control characters", shown(address))
 	}
 	return address, nil
 }

@@ -120,14 +120,15 @@ func TestKeyOpensARepositoryOverSSH(t *testing.T) {
 		auth    source.GitAuth
 		message string
 	}{
-		"a key":                        {source.GitAuth{SSHKey: written(t, key, "")}, ""},
-		"an encrypted key":             {source.GitAuth{SSHKey: written(t, key, "open sesame"), SSHKeyPassword: "open sesame"}, ""},
 		"a key and a known host":       {source.GitAuth{SSHKey: written(t, key, ""), KnownHosts: hosts}, ""},
+		"an encrypted key":             {source.GitAuth{SSHKey: written(t, key, "open sesame"), SSHKeyPassword: "open sesame", KnownHosts: hosts}, ""},
+		"a host that nobody lists":     {source.GitAuth{SSHKey: written(t, key, "")}, "Host key verification failed: the host's key is not the one that is listed, or none is: ask whoever runs the host for it"},
+		"a host whose list is no list": {source.GitAuth{SSHKey: written(t, key, ""), KnownHosts: "no line of a list"}, "under the key known_hosts to the Secret with the SSH key"},
 		"a wrong password of a key":    {source.GitAuth{SSHKey: written(t, key, "open sesame"), SSHKeyPassword: "wrong"}, "cannot be decrypted with its password"},
-		"another key":                  {source.GitAuth{SSHKey: written(t, other, "")}, "Permission denied"},
+		"another key":                  {source.GitAuth{SSHKey: written(t, other, ""), KnownHosts: hosts}, "Permission denied"},
 		"a host with another key":      {source.GitAuth{SSHKey: written(t, key, ""), KnownHosts: listed}, "Host key verification failed"},
 		"a host that is not known":     {source.GitAuth{SSHKey: written(t, key, ""), KnownHosts: "elsewhere ssh-ed25519 AAAA\n"}, "Host key verification failed"},
-		"no key where one is required": {source.GitAuth{}, "Permission denied"},
+		"no key where one is required": {source.GitAuth{KnownHosts: hosts}, "Permission denied"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +150,7 @@ func TestOnlyTheKeyThatWasGivenLogsIn(t *testing.T) {
 	}
 	// In place of ssh: what ssh would do with these arguments, as git's errors.
 	tools := t.TempDir()
-	script := "#!/bin/sh\n" + program + ` -G "$@" | grep -E '^(batchmode|identit|preferredauth|forwardagent)' | sed 's/^/fatal: /' >&2` + "\nexit 1\n"
+	script := "#!/bin/sh\n" + program + ` -G "$@" | grep -E '^(batchmode|stricthost|globalknown|identit|preferredauth|forwardagent)' | sed 's/^/fatal: /' >&2` + "\nexit 1\n"
 	if err := os.WriteFile(filepath.Join(tools, "ssh"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +169,7 @@ func TestOnlyTheKeyThatWasGivenLogsIn(t *testing.T) {
 				t.Fatal("no error")
 			}
 			said := err.Error() + ";"
-			for _, want := range []string{"batchmode yes;", "identitiesonly yes;", "identityagent none;", "preferredauthentications publickey;", "forwardagent no;", c.file} {
+			for _, want := range []string{"batchmode yes;", "identitiesonly yes;", "identityagent none;", "preferredauthentications publickey;", "forwardagent no;", "stricthostkeychecking (yes|true);", "globalknownhostsfile /etc/ssh/ssh_known_hosts;", c.file} {
 				if !regexp.MustCompile(want).MatchString(said) {
 					t.Errorf("ssh is called without %q: %s", want, said)
 				}
