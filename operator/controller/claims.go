@@ -13,13 +13,47 @@ import (
 )
 
 // claims sees to it that no two Stacks of a namespace hold the same stack of
-// Pulumi: with one of them the resources of the other would go. It is locked from
-// the look at the others until the claim is in the status.
+// Pulumi: with one of them the resources of the other would go.
 type claims struct {
+	mu sync.Mutex
+	of map[string]*claimed
+}
+
+// claimed are the claims of one namespace. It is locked from the look at the others
+// until the claim is in the status: no other namespace waits for that.
+type claimed struct {
 	sync.Mutex
 
-	// fresh are the claims of this process that the cache may not show yet.
-	fresh map[types.NamespacedName]v1.ProjectInfo
+	// users is how many have it or wait for it; claims counts it.
+	users int
+
+	// fresh are the claims of this process that the cache may not show yet, by the
+	// names of the Stacks.
+	fresh map[string]v1.ProjectInfo
+}
+
+// lock locks the claims of a namespace until unlock is called.
+func (c *claims) lock(namespace string) (locked *claimed, unlock func()) {
+	c.mu.Lock()
+	if c.of == nil {
+		c.of = map[string]*claimed{}
+	}
+	locked = c.of[namespace]
+	if locked == nil {
+		locked = &claimed{fresh: map[string]v1.ProjectInfo{}}
+		c.of[namespace] = locked
+	}
+	locked.users++
+	c.mu.Unlock()
+	locked.Lock()
+	return locked, func() {
+		locked.Unlock()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if locked.users--; locked.users == 0 && len(locked.fresh) == 0 {
+			delete(c.of, namespace)
+		}
+	}
 }
 
 // claim notes in the status that the Stack holds info, and has save write it.
@@ -28,22 +62,22 @@ func (s *session) claim(ctx context.Context, info *v1.ProjectInfo, save func() e
 		s.stack.Status.ProjectInfo = info
 		return save()
 	}
-	s.claims.Lock()
-	defer s.claims.Unlock()
-	if err := s.free(ctx, info); err != nil {
+	claimed, unlock := s.claims.lock(s.stack.Namespace)
+	defer unlock()
+	if err := s.free(ctx, claimed, info); err != nil {
 		return err
 	}
 	s.stack.Status.ProjectInfo = info
 	if err := save(); err != nil {
 		return err
 	}
-	s.claims.fresh[s.key()] = *info
+	claimed.fresh[s.stack.Name] = *info
 	return nil
 }
 
-// free refuses what another Stack holds. The claims are locked.
-func (s *session) free(ctx context.Context, info *v1.ProjectInfo) error {
-	other, err := s.holder(ctx, info, func(*v1.Stack) bool { return true })
+// free refuses what another Stack holds.
+func (s *session) free(ctx context.Context, claimed *claimed, info *v1.ProjectInfo) error {
+	other, err := s.holder(ctx, claimed, info, func(*v1.Stack) bool { return true })
 	if err != nil || other == "" {
 		return err
 	}
@@ -57,9 +91,9 @@ func (s *session) beginDestroy(ctx context.Context, req *engine.Request) error {
 	}
 	check := func(project string) error {
 		info := place(project, *req)
-		s.claims.Lock()
-		defer s.claims.Unlock()
-		return s.free(ctx, &info)
+		claimed, unlock := s.claims.lock(s.stack.Namespace)
+		defer unlock()
+		return s.free(ctx, claimed, &info)
 	}
 	if req.Source == nil {
 		return check(req.Project)
@@ -74,8 +108,8 @@ func (s *session) beginDestroy(ctx context.Context, req *engine.Request) error {
 }
 
 // holder returns the name of another Stack that holds the same and counts, empty if
-// there is none. The claims are locked.
-func (s *session) holder(ctx context.Context, info *v1.ProjectInfo, counts func(*v1.Stack) bool) (string, error) {
+// there is none.
+func (s *session) holder(ctx context.Context, claimed *claimed, info *v1.ProjectInfo, counts func(*v1.Stack) bool) (string, error) {
 	var cached v1.StackList
 	if err := s.client.List(ctx, &cached, client.InNamespace(s.stack.Namespace)); err != nil {
 		return "", fmt.Errorf("look which Stack holds %s: %w", describe(info), err)
@@ -86,9 +120,9 @@ func (s *session) holder(ctx context.Context, info *v1.ProjectInfo, counts func(
 			continue
 		}
 		held := cached.Items[i].Status.ProjectInfo
-		fresh, ok := s.claims.fresh[key]
-		claimed := ok && same(&fresh, info)
-		if !claimed && !same(held, info) {
+		fresh, ok := claimed.fresh[key.Name]
+		isFresh := ok && same(&fresh, info)
+		if !isFresh && !same(held, info) {
 			continue
 		}
 		// It may have let go of it. Whoever is refused is woken by the next change.
@@ -101,8 +135,8 @@ func (s *session) holder(ctx context.Context, info *v1.ProjectInfo, counts func(
 		switch holds := err == nil && same(other.Status.ProjectInfo, info); {
 		case holds && counts(other):
 			return key.Name, nil
-		case !holds && claimed:
-			delete(s.claims.fresh, key)
+		case !holds && isFresh:
+			delete(claimed.fresh, key.Name)
 		}
 	}
 	return "", nil
@@ -120,14 +154,14 @@ func (s *session) shared(ctx context.Context) (string, error) {
 	if held.Stack == "" {
 		return "", nil
 	}
-	s.claims.Lock()
-	defer s.claims.Unlock()
-	return s.holder(ctx, held, func(other *v1.Stack) bool { return other.DeletionTimestamp.IsZero() })
+	claimed, unlock := s.claims.lock(s.stack.Namespace)
+	defer unlock()
+	return s.holder(ctx, claimed, held, func(other *v1.Stack) bool { return other.DeletionTimestamp.IsZero() })
 }
 
 // forget drops the claim of a Stack that is gone.
 func (c *claims) forget(stack types.NamespacedName) {
-	c.Lock()
-	defer c.Unlock()
-	delete(c.fresh, stack)
+	claimed, unlock := c.lock(stack.Namespace)
+	defer unlock()
+	delete(claimed.fresh, stack.Name)
 }

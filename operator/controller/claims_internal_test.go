@@ -37,7 +37,6 @@ func TestClaimThatTheCacheDoesNotShowYetCounts(t *testing.T) {
 	first := types.NamespacedName{Namespace: "team", Name: "a"}
 	r := &stackReconciler{
 		client: behind{}, reader: holds{info: info}, dependents: newDependents(nil, logr.Discard(), nil),
-		claims: claims{fresh: map[types.NamespacedName]v1.ProjectInfo{}},
 	}
 	claim := func(name string) error {
 		s := &session{stackReconciler: r, stack: &v1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: first.Namespace, Name: name}}}
@@ -53,7 +52,19 @@ func TestClaimThatTheCacheDoesNotShowYetCounts(t *testing.T) {
 	if err := claim("b"); err != nil {
 		t.Errorf("what was let go of is refused: %v", err)
 	}
-	if _, kept := r.claims.fresh[first]; kept {
+	if _, kept := r.claims.of[first.Namespace].fresh[first.Name]; kept {
 		t.Error("a claim that is gone is kept")
 	}
+	r.claims.forget(types.NamespacedName{Namespace: first.Namespace, Name: "b"})
+	if len(r.claims.of) > 0 {
+		t.Error("something is kept of a namespace that has no claims")
+	}
+}
+
+func TestClaimOfOneTeamWaitsForNoOthers(*testing.T) {
+	c := &claims{}
+	_, unlock := c.lock("slow")
+	defer unlock()
+	_, other := c.lock("other")
+	other()
 }

@@ -58,7 +58,7 @@ program:
 	}{
 		"by reading them": {
 			program: fmt.Sprintf("metadata: {name: shop}\nprogram: {outputs: {stolen: {\"fn::readFile\": %q}}}", admin),
-			want:    []string{admin, "permission denied"},
+			want:    []string{admin, "no such file"},
 		},
 		"as a provider's kubeconfig":      {program: fmt.Sprintf(provider, admin), want: []string{"stolen (kubernetes:core/v1:Namespace)", "kubeconfig"}},
 		"by a command that a plugin runs": {program: fmt.Sprintf(provider, "{fn::toJSON: "+command+"}"), want: []string{"/bin/cat failed"}},

@@ -5,9 +5,9 @@ package controller
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -38,7 +38,7 @@ const (
 	shutdownTimeout = 90 * time.Second
 
 	// defaultRunTimeout is how long a run may take where nothing else is said.
-	defaultRunTimeout = time.Hour
+	defaultRunTimeout = 15 * time.Minute
 )
 
 // Options says how the operator runs.
@@ -51,16 +51,18 @@ type Options struct {
 	// is served on an empty address.
 	HealthAddr, MetricsAddr string
 
-	// MaxConcurrent is how many Stacks run at once; as many as there are
-	// processors, but at least two, when zero.
+	// MaxConcurrent is how many Stacks run at once. Zero means the number of
+	// processors, at least two. Up to 32 runs within their namespace's share may begin
+	// beyond it.
 	MaxConcurrent int
 
-	// RunMemory is how many bytes of memory must be free for a run to begin beside
-	// others; 512 MiB when zero.
+	// RunMemory is how many bytes of memory must be free for the first run of a
+	// namespace to begin beside others, and twice as many for a further one; 512 MiB
+	// when zero.
 	RunMemory int64
 
-	// RunTimeout is how long a run may take before it is stopped in good order; an
-	// hour when zero.
+	// RunTimeout is how long a run may take before it is stopped in good order, where
+	// the namespace's TenantPolicy says nothing; 15 minutes when zero.
 	RunTimeout time.Duration
 
 	// ReportEvery is how often the conditions of a Stack say what its run waits for; a
@@ -86,6 +88,10 @@ type Options struct {
 	// namespace in the folder of its name and nowhere else. Without it every file
 	// backend is refused.
 	FileBackendRoot string
+
+	// RunEndpoints are the addresses (HOST:PORT) that runs reach beside the API server
+	// of the cluster. When empty, runs share the operator's network.
+	RunEndpoints []string
 
 	// Log receives the operator's log; nothing is logged when nil.
 	Log *slog.Logger
@@ -121,7 +127,11 @@ func Run(ctx context.Context, opts Options) error {
 		defer release()
 		opts.WorkDir = dir
 	}
-	runner := &engine.Engine{WorkDir: opts.WorkDir, Env: env, Cache: filepath.Join(opts.WorkDir, "cache")}
+	endpoints, err := runEndpoints(opts)
+	if err != nil {
+		return err
+	}
+	runner := &engine.Engine{WorkDir: opts.WorkDir, Env: env, Endpoints: endpoints, Cache: filepath.Join(opts.WorkDir, "cache")}
 	if err := runner.Clean(); err != nil {
 		return err
 	}
@@ -139,7 +149,7 @@ func Run(ctx context.Context, opts Options) error {
 	}
 	unconfined := engine.CanConfine()
 	if unconfined != nil {
-		opts.Log.Warn("runs are not confined: a Program can read every file that the operator can", "reason", unconfined.Error())
+		opts.Log.Warn("runs are not isolated", "reason", unconfined.Error())
 	}
 	mgr, err := newManager(opts)
 	if err != nil {
@@ -150,6 +160,7 @@ func Run(ctx context.Context, opts Options) error {
 		return err
 	}
 	defer stacks.dependents.close()
+	defer stacks.slots.close()
 	defer stacks.lookups.close()
 	stacks.engine, stacks.unconfined = runner, unconfined
 	unregister, err := stacks.metrics.register()
@@ -166,6 +177,19 @@ func Run(ctx context.Context, opts Options) error {
 	return nil
 }
 
+// runEndpoints returns what runs reach: the API server and the endpoints of the options;
+// nothing where the options have none.
+func runEndpoints(opts Options) ([]string, error) {
+	if len(opts.RunEndpoints) == 0 {
+		return nil, nil
+	}
+	server, _, err := rest.DefaultServerUrlFor(opts.Config)
+	if err != nil {
+		return nil, fmt.Errorf("find the API server that runs reach: %w", err)
+	}
+	return append([]string{net.JoinHostPort(server.Hostname(), cmp.Or(server.Port(), "443"))}, opts.RunEndpoints...), nil
+}
+
 // newStackReconciler makes the parts that reconciliations share.
 func newStackReconciler(mgr manager.Manager, opts Options) (*stackReconciler, *waker, error) {
 	objects, err := metadata.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
@@ -173,7 +197,8 @@ func newStackReconciler(mgr manager.Manager, opts Options) (*stackReconciler, *w
 		return nil, nil, fmt.Errorf("connect to the cluster for metadata: %w", err)
 	}
 	wake := newWaker()
-	slots := newSlots(opts.MaxConcurrent, func() bool { return hasRoom(opts.RunMemory) }, wake.wake)
+	slots := newSlots(opts.MaxConcurrent, roomFor(opts.RunMemory), wake.wake)
+	slots.beyond, slots.turn = runsBeyond, runTurn
 	return &stackReconciler{
 		client:     mgr.GetClient(),
 		reader:     mgr.GetAPIReader(),
@@ -181,12 +206,12 @@ func newStackReconciler(mgr manager.Manager, opts Options) (*stackReconciler, *w
 		recorder:   mgr.GetEventRecorder("pulumi-operator"),
 		slots:      slots,
 		lookups:    newLookups(wake.wake),
-		claims:     claims{fresh: map[types.NamespacedName]v1.ProjectInfo{}},
 		dependents: newDependents(objects, mgr.GetLogger().WithName("dependents"), wake.wake),
 		records: &records{
-			client: mgr.GetClient(), reader: mgr.GetAPIReader(), namespace: opts.Namespace, kept: map[types.UID][sha256.Size]byte{},
+			client: mgr.GetClient(), reader: mgr.GetAPIReader(), namespace: opts.Namespace, kept: map[types.NamespacedName]keptRecord{},
 		},
 		metrics:     newMetrics(mgr.GetCache(), slots),
+		running:     wake.release,
 		backends:    opts.FileBackendRoot,
 		runTimeout:  opts.RunTimeout,
 		reportEvery: opts.ReportEvery,

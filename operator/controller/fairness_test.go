@@ -1,10 +1,17 @@
 package controller_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller"
@@ -47,5 +54,139 @@ func TestTeamWithManyStacksLeavesRoomForAnother(t *testing.T) {
 	// One ran as the other team's came, and one may have got the slot meanwhile.
 	if before > 3 {
 		t.Errorf("%d of %d Stacks ran before that of another team", before, count)
+	}
+}
+
+// endless is a Program that makes a ConfigMap and waits for what nobody gives it.
+const endless = `
+metadata: {name: values}
+program:
+  resources:
+    settings:
+      type: kubernetes:core/v1:ConfigMap
+      properties:
+        metadata:
+          annotations: {pulumi.com/waitFor: "jsonpath={.data.never}=true", pulumi.com/timeoutSeconds: "3600", pulumi.com/deletionPropagationPolicy: background}
+`
+
+// numbered is the Stack of the Program values with this number.
+func numbered(number int) string {
+	head := strings.Replace(valuesHead, "name: values}\nspec", fmt.Sprintf("name: values-%d}\nspec", number), 1)
+	return strings.Replace(head, "stack: dev", fmt.Sprint("stack: dev", number), 1) + valuesEnv
+}
+
+// TestHostileTeamHoldsUpNoOther has one team take all slots with runs that never
+// end, with more Stacks waiting, one that is deleted, and all of them pushed again
+// and again, while another pushes.
+func TestHostileTeamHoldsUpNoOther(t *testing.T) {
+	const count, slots = 12, 2
+	c := startCluster(t)
+	startOperatorWith(t, c, func(opts *controller.Options) { opts.MaxConcurrent = slots })
+	hostile, other := newTeam(t, c), newTeam(t, c)
+	hostile.apply(t, &v1.Program{}, endless)
+	for i := range count {
+		hostile.apply(t, &v1.Stack{}, numbered(i)+"  destroyOnFinalize: true\n")
+	}
+	running := func() (names []string) {
+		var stacks v1.StackList
+		if err := c.List(t.Context(), &stacks, client.InNamespace(hostile.namespace)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range stacks.Items {
+			if stacks.Items[i].Status.CurrentUpdate != nil {
+				names = append(names, stacks.Items[i].Name)
+			}
+		}
+		return names
+	}
+	hostile.awaitAny(t, "all slots", func() bool { return len(running()) == slots })
+	before := running()
+	hostile.remove(t, &v1.Stack{ObjectMeta: hostile.meta(fmt.Sprint("values-", count-1))})
+	stop := hostile.pushForEver(t, count)
+
+	other.apply(t, &v1.Program{}, values)
+	for i := range 3 {
+		other.apply(t, &v1.Stack{}, numbered(i))
+	}
+	for i := range 3 {
+		other.await(t, fmt.Sprint("values-", i), "Ready", ready)
+	}
+	if pushes := stop(); pushes == 0 {
+		t.Error("the attack did not go on meanwhile")
+	}
+	after := running()
+	for _, name := range before {
+		if !slices.Contains(after, name) {
+			t.Errorf("the run of %s ended: nobody was held up: %s", name, hostile.await(t, name, "there", func(s *v1.Stack) bool { return s != nil }).Status.LastUpdate.Message)
+		}
+	}
+}
+
+// awaitAny waits until want holds, which is looked at as Stacks change.
+func (tm *team) awaitAny(t *testing.T, what string, want func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	watch, err := tm.Watch(ctx, &v1.StackList{}, client.InNamespace(tm.namespace))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Stop()
+	for !want() {
+		if _, ok := <-watch.ResultChan(); !ok {
+			t.Fatalf("the team does not have %s", what)
+		}
+	}
+}
+
+// pushForEver asks each Stack of the team to run, again and again, until stop is
+// called, which returns how often that was.
+func (tm *team) pushForEver(t *testing.T, count int) (stop func() int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	pushed := make(chan int)
+	go func() {
+		pushes := 0
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for ; ctx.Err() == nil; pushes++ {
+			<-tick.C
+			patch := fmt.Sprintf(`{"spec":{"config":{"push":%d}}}`, pushes)
+			stack := &v1.Stack{ObjectMeta: tm.meta(fmt.Sprint("values-", pushes%count))}
+			// Some are gone by now.
+			_ = tm.Patch(ctx, stack, client.RawPatch(types.MergePatchType, []byte(patch)))
+		}
+		pushed <- pushes
+	}()
+	return sync.OnceValue(func() int {
+		cancel()
+		return <-pushed
+	})
+}
+
+func TestRunEndsAfterWhatItsTeamIsAllowed(t *testing.T) {
+	c := startCluster(t)
+	startOperatorWith(t, c, func(opts *controller.Options) { opts.RunTimeout = 2 * time.Second })
+	c.installKind(t, "strata.dev", "TenantPolicy", "tenantpolicies")
+	for name, test := range map[string]struct{ policy, want string }{
+		"by the platform": {
+			"{team: web, contact: platform@example.com, runTimeout: 3s}",
+			"took longer than 3s, which is what team web is allowed (runTimeout in teams.yaml; for more ask platform@example.com)",
+		},
+		"by the operator, where the platform says nothing": {"{team: web}", "took longer than 2s, which is what the operator allows (--run-timeout)"},
+		"by the operator, where there is no policy":        {"", "took longer than 2s, which is what the operator allows (--run-timeout)"},
+		"not by what is no time":                           {"{team: web, contact: them, runTimeout: soon}", `spec.runTimeout "soon" is not a duration, such as 15m: ask them to correct it`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tm := newTeam(t, c)
+			if test.policy != "" {
+				tm.policy(t, test.policy)
+			}
+			tm.apply(t, &v1.Program{}, endless)
+			tm.apply(t, &v1.Stack{}, numbered(0))
+			tm.await(t, "values-0", "stopped", func(s *v1.Stack) bool {
+				return strings.Contains(condition(s, v1.ReadyCondition).Message, test.want)
+			})
+		})
 	}
 }

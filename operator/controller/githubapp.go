@@ -34,6 +34,10 @@ const (
 	// takes its time.
 	githubTokenLife = 50 * time.Minute
 
+	// longestKey bounds a private key, in bytes of PEM: GitHub's have 2048 bits. To use
+	// one of a megabyte takes hours that nothing cuts short.
+	longestKey = 8 << 10
+
 	// githubTokenSpare is how long a Stack keeps one: less than what is left of it.
 	githubTokenSpare = 5 * time.Minute
 )
@@ -115,6 +119,9 @@ func githubToken(ctx context.Context, api, app, installation, key string) (strin
 
 // githubClaim is a JSON web token by which an app shows who it is.
 func githubClaim(app, key string, now time.Time) (string, error) {
+	if len(key) > longestKey {
+		return "", fmt.Errorf("the app's private key has %d bytes: GitHub's have fewer than %d", len(key), longestKey)
+	}
 	block, _ := pem.Decode([]byte(key))
 	if block == nil {
 		return "", errors.New("the app's private key is no PEM")

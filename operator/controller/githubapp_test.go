@@ -48,6 +48,7 @@ func TestGitHubAppsKeyIsExchangedForAToken(t *testing.T) {
 		"of another app":          {"43", "7", text, "Bad credentials"},
 		"of another installation": {"42", "8", text, "Not Found"},
 		"without a key":           {"42", "7", "canary", "no PEM"},
+		"by a key of a megabyte":  {"42", "7", strings.Repeat("x", 1<<20), "has 1048576 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := githubToken(t.Context(), server.URL, c.app, c.installation, c.key); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -61,7 +61,7 @@ type finding struct {
 func newLookups(wake func(types.NamespacedName)) *lookups {
 	l := &lookups{wake: wake, of: map[types.NamespacedName]*lookup{}, active: map[types.NamespacedName]bool{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	l.slots = newSlots(lookupsAtOnce, func() bool { return true }, l.start)
+	l.slots = newSlots(lookupsAtOnce, func(bool) bool { return true }, l.start)
 	l.slots.each = lookupsPerNamespace
 	return l
 }
@@ -110,23 +110,34 @@ func (l *lookups) close() {
 func (l *lookups) start(stack types.NamespacedName) {
 	l.active[stack] = true
 	l.running.Go(func() {
-		for current := l.next(stack); current != nil; current = l.next(stack) {
+		if current := l.unanswered(stack); current != nil {
 			l.answer(stack, current)
 		}
+		l.done(stack)
 	})
 }
 
-// next returns the Stack's question that has no answer. Without one the slot goes
-// to the next Stack.
-func (l *lookups) next(stack types.NamespacedName) *lookup {
+// unanswered returns the Stack's question, nil if it has none.
+func (l *lookups) unanswered(stack types.NamespacedName) *lookup {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if current := l.of[stack]; current != nil && current.found == nil {
 		return current
 	}
+	return nil
+}
+
+// done gives the slot of a Stack to the next one. A question that the Stack has put
+// meanwhile takes its turn: a slot is good for one, so that a Stack that changes all
+// the time holds up nobody.
+func (l *lookups) done(stack types.NamespacedName) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	delete(l.active, stack)
 	l.slots.leave(stack)
-	return nil
+	if current := l.of[stack]; current != nil && current.found == nil && l.ctx.Err() == nil && l.slots.take(stack) {
+		l.start(stack)
+	}
 }
 
 func (l *lookups) answer(stack types.NamespacedName, current *lookup) {

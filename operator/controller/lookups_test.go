@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -93,6 +94,22 @@ func TestServersAreAskedAsManyAtOnceAsThereMayBe(t *testing.T) {
 	waiting[0].answer <- errors.New("gone")
 	if next := <-s.arrived; next.stack.Namespace != "e" {
 		t.Errorf("next is %v, want one of e", next.stack)
+	}
+}
+
+func TestQuestionsThatChangeAllTheTimeHoldUpNoOtherTeam(t *testing.T) {
+	s := newServers(t)
+	var silent []asked
+	for i := range lookupsAtOnce {
+		s.find(stackKey(fmt.Sprint("hostile-", i/lookupsPerNamespace), i), "first", true)
+		silent = append(silent, <-s.arrived)
+	}
+	other := stackKey("other", 0)
+	s.find(other, "x", true)
+	s.find(silent[0].stack, "second", true)
+	<-silent[0].ended
+	if next := <-s.arrived; next.stack != other {
+		t.Errorf("%v is asked for next, want %v: whoever changes its question goes on for ever", next.stack, other)
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller"
+	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
 )
 
 // operatorUser is whom the operator under test is, with the rights that the
@@ -53,6 +54,7 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	sandboxtest.Enter()
 	code := m.Run()
 	if shared.cluster != nil {
 		if err := shared.Stop(); err != nil {

@@ -1,8 +1,6 @@
 package controller
 
 import (
-	"bufio"
-	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,25 +11,21 @@ import (
 // a plugin or two.
 const defaultRunMemory = 512 << 20
 
-// hasRoom tells whether so many bytes of memory are free. Where that cannot be
-// found out, they count as free.
-func hasRoom(need int64) bool {
-	free, ok := freeMemory(os.ReadFile)
-	return !ok || free >= need
+// roomFor tells whether there is memory for a run that needs so many bytes. A run
+// beside another one of its namespace leaves as much again for that of another.
+// Where the free memory cannot be found out, there is.
+func roomFor(need int64) func(first bool) bool {
+	return func(first bool) bool {
+		free, ok := freeMemory(os.ReadFile)
+		return !ok || free >= need && (first || free >= 2*need)
+	}
 }
 
 // freeMemory returns what this machine and this process's control group have
 // left, whichever is less.
 func freeMemory(read func(string) ([]byte, error)) (free int64, ok bool) {
-	if data, err := read("/proc/meminfo"); err == nil {
-		scanner := bufio.NewScanner(bytes.NewReader(data))
-		for scanner.Scan() {
-			if fields := strings.Fields(scanner.Text()); len(fields) > 1 && fields[0] == "MemAvailable:" {
-				if kib, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
-					free, ok = kib<<10, true
-				}
-			}
-		}
+	if kib, known := readField(read, "/proc/meminfo", "MemAvailable:"); known {
+		free, ok = kib<<10, true
 	}
 	const root = "/sys/fs/cgroup"
 	data, err := read("/proc/self/cgroup")
@@ -47,11 +41,40 @@ func freeMemory(read func(string) ([]byte, error)) (free int64, ok bool) {
 	for dir := filepath.Join(root, path); strings.HasPrefix(dir, root); dir = filepath.Dir(dir) {
 		limit, limited := readNumber(read, filepath.Join(dir, "memory.max"))
 		used, known := readNumber(read, filepath.Join(dir, "memory.current"))
-		if limited && known && (!ok || limit-used < free) {
-			free, ok = limit-used, true
+		if !limited || !known {
+			continue
+		}
+		if left := limit - used + reclaimable(read, dir); !ok || left < free {
+			free, ok = left, true
 		}
 	}
 	return free, ok
+}
+
+// reclaimable returns how many bytes of a control group's memory the kernel frees on
+// demand: the page cache without shared memory, and the reclaimable slab caches. The
+// kernel documents the fields in cgroup-v2.rst.
+func reclaimable(read func(string) ([]byte, error), dir string) (bytes int64) {
+	for _, field := range []string{"inactive_file", "active_file", "slab_reclaimable"} {
+		n, _ := readField(read, filepath.Join(dir, "memory.stat"), field)
+		bytes += n
+	}
+	return bytes
+}
+
+// readField reads a file of lines that each begin with a name and a number.
+func readField(read func(string) ([]byte, error), path, name string) (int64, bool) {
+	data, err := read(path)
+	if err != nil {
+		return 0, false
+	}
+	for line := range strings.Lines(string(data)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == name {
+			n, err := strconv.ParseInt(fields[1], 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
 }
 
 // readNumber reads a file that holds one number; "max" is none.

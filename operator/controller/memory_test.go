@@ -18,6 +18,10 @@ func TestFreeMemory(t *testing.T) {
 			"/sys/fs/cgroup/pod/run/memory.max": "max\n", "/sys/fs/cgroup/pod/run/memory.current": "5\n",
 			"/sys/fs/cgroup/pod/memory.max": "1000\n", "/sys/fs/cgroup/pod/memory.current": "400\n",
 		}, 600, true},
+		"the group's with its page cache, which makes room": {map[string]string{
+			"/proc/self/cgroup": "0::/pod\n", "/sys/fs/cgroup/pod/memory.max": "1000\n", "/sys/fs/cgroup/pod/memory.current": "990\n",
+			"/sys/fs/cgroup/pod/memory.stat": "anon 300\nfile 650\nshmem 50\ninactive_file 400\nactive_file 200\nslab_reclaimable 20\nslab 40\n",
+		}, 630, true},
 		"unknown, where neither is told": {nil, 0, false},
 	}
 	for name, c := range cases {

@@ -2,6 +2,10 @@ package controller
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,13 +19,22 @@ import (
 
 var (
 	stacksActive = prometheus.NewDesc("stacks_active", "Stacks that the operator knows.", nil, nil)
-	// One series per Stack, 1 or 0, as upstream has it.
+	// One series per Stack, 1 or 0, as upstream has it, and seriesPerNamespace at most.
 	stacksFailing     = prometheus.NewDesc("stacks_failing", "Whether the last update of a Stack failed.", []string{"namespace", "name"}, nil)
 	stacksReconciling = prometheus.NewDesc("stacks_reconciling", "Whether an update of a Stack is going on or to come.", []string{"namespace", "name"}, nil)
 	stacksStalled     = prometheus.NewDesc("stacks_stalled", "Whether a Stack needs a change before it can be applied.", []string{"namespace", "name"}, nil)
 	programsActive    = prometheus.NewDesc("programs_active", "Programs that the operator knows.", nil, nil)
 	runsActive        = prometheus.NewDesc("stack_runs_active", "Runs that are going on.", nil, nil)
 	runsWaiting       = prometheus.NewDesc("stack_runs_waiting", "Runs that are due and wait for others to end.", nil, nil)
+)
+
+const (
+	// seriesPerNamespace bounds the Stacks of a namespace that have series of their
+	// own, the first by name: how many there are the team decides.
+	seriesPerNamespace = 500
+
+	// forgetRuns is how long the runs of a namespace that has no Stack are counted.
+	forgetRuns = time.Hour
 )
 
 // metricSet is what the operator tells of itself. The numbers of objects are
@@ -32,11 +45,15 @@ type metricSet struct {
 
 	runs    *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
+
+	mu sync.Mutex
+	// lastRun is when each namespace that is a label of runs had its last.
+	lastRun map[string]time.Time
 }
 
 func newMetrics(cached client.Reader, slots *slots) *metricSet {
 	return &metricSet{
-		cached: cached, slots: slots,
+		cached: cached, slots: slots, lastRun: map[string]time.Time{},
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "stack_runs_total", Help: "Runs that have ended.",
 		}, []string{"namespace", "operation", "result"}),
@@ -71,7 +88,10 @@ func (m *metricSet) ran(namespace, operation string, err error, took time.Durati
 	if err != nil {
 		result = string(v1.FailedStackStateMessage)
 	}
+	m.mu.Lock()
+	m.lastRun[namespace] = time.Now()
 	m.runs.WithLabelValues(namespace, operation, result).Inc()
+	m.mu.Unlock()
 	m.seconds.WithLabelValues(operation, result).Observe(took.Seconds())
 }
 
@@ -96,20 +116,40 @@ func (m *metricSet) Collect(out chan<- prometheus.Metric) {
 	var stacks v1.StackList
 	if m.cached.List(ctx, &stacks, client.UnsafeDisableDeepCopy) == nil {
 		gauge(stacksActive, float64(len(stacks.Items)))
+		slices.SortFunc(stacks.Items, func(a, b v1.Stack) int { return strings.Compare(a.Name, b.Name) })
+		shown := map[string]int{}
 		for i := range stacks.Items {
 			stack := &stacks.Items[i]
+			if shown[stack.Namespace]++; shown[stack.Namespace] > seriesPerNamespace {
+				continue
+			}
 			last := stack.Status.LastUpdate
 			is := func(kind string) bool { return meta.IsStatusConditionTrue(stack.Status.Conditions, kind) }
 			gauge(stacksFailing, number(last != nil && last.State == v1.FailedStackStateMessage), stack.Namespace, stack.Name)
 			gauge(stacksReconciling, number(is(v1.ReconcilingCondition)), stack.Namespace, stack.Name)
 			gauge(stacksStalled, number(is(v1.StalledCondition)), stack.Namespace, stack.Name)
 		}
+		m.forget(shown)
 	}
 	programs := &metav1.PartialObjectMetadataList{}
 	programs.SetGroupVersionKind(v1.GroupVersion.WithKind("ProgramList"))
 	if m.cached.List(ctx, programs, client.UnsafeDisableDeepCopy) == nil {
 		gauge(programsActive, float64(len(programs.Items)))
 	}
+}
+
+// forget drops the counters of namespaces that are long gone. Those in living have
+// Stacks.
+func (m *metricSet) forget(living map[string]int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.lastRun, func(namespace string, last time.Time) bool {
+		gone := living[namespace] == 0 && time.Since(last) > forgetRuns
+		if gone {
+			m.runs.DeletePartialMatch(prometheus.Labels{"namespace": namespace})
+		}
+		return gone
+	})
 }
 
 func number(is bool) float64 {

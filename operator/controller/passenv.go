@@ -13,6 +13,10 @@ const ownPrefix = "PULUMI_OPERATOR_"
 // Options.FileBackendRoot where nothing else is said.
 const FileBackendRootVariable = ownPrefix + "FILE_BACKEND_ROOT"
 
+// RunEndpointsVariable names the environment variable that stands for
+// Options.RunEndpoints, with commas between them, where nothing else is said.
+const RunEndpointsVariable = ownPrefix + "RUN_ENDPOINTS"
+
 // passedEnvironment returns the variables of environ whose names match one of the
 // patterns, but for the operator's own.
 func passedEnvironment(environ, patterns []string) ([]string, error) {

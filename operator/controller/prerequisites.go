@@ -14,6 +14,10 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
+// mostPrerequisites bounds the Stacks that come before another, directly or not:
+// each look at it reads them all.
+const mostPrerequisites = 100
+
 // unmet is the error of prerequisites that are not satisfied. The Stack is woken
 // when one of them changes.
 type unmet struct{ message string }
@@ -24,6 +28,9 @@ func (u *unmet) Error() string { return u.message }
 // prerequisites checks that the Stacks that must come first have succeeded. One
 // that did so too long ago is asked to run again.
 func (s *session) prerequisites(ctx context.Context) error {
+	if n := len(s.stack.Spec.Prerequisites); n > mostPrerequisites {
+		return invalid("spec.prerequisites: %d Stacks, more than %d: remove some", n, mostPrerequisites)
+	}
 	var problems []string
 	// What leads to no circle from one of them leads to none from another.
 	seen := map[string]bool{}
@@ -88,6 +95,9 @@ func (s *session) prerequisite(ctx context.Context, required v1.PrerequisiteRef,
 // none does. Stacks that wait for each other would wait for ever.
 func (s *session) circle(ctx context.Context, stack *v1.Stack, seen map[string]bool) ([]string, error) {
 	seen[stack.Name] = true
+	if len(seen) > mostPrerequisites {
+		return nil, invalid("spec.prerequisites: more than %d Stacks come before this one: remove some", mostPrerequisites)
+	}
 	for _, required := range stack.Spec.Prerequisites {
 		if required.Name == s.stack.Name {
 			return []string{stack.Name, required.Name}, nil

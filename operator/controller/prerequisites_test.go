@@ -83,7 +83,10 @@ func TestStacksThatWaitForEachOtherAreNamed(t *testing.T) {
 	// Whichever comes last sees the circle, and every other one as soon as it looks again.
 	var last *v1.Stack
 	for _, name := range []string{"a", "b", "c"} {
-		stack := tm.await(t, name, "seen", func(s *v1.Stack) bool { return condition(s, v1.ReadyCondition).Status == metav1.ConditionFalse })
+		stack := tm.await(t, name, "looked at", func(s *v1.Stack) bool {
+			ready := condition(s, v1.ReadyCondition)
+			return ready.Status == metav1.ConditionFalse && !strings.HasPrefix(ready.Message, "looking at generation")
+		})
 		if condition(stack, v1.StalledCondition).Reason == v1.StalledSpecInvalidReason {
 			last = stack
 		}

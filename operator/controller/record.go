@@ -51,7 +51,13 @@ type records struct {
 	namespace string
 
 	mu   sync.Mutex
-	kept map[types.UID][sha256.Size]byte
+	kept map[types.NamespacedName]keptRecord
+}
+
+// keptRecord is what this process has written for a Stack.
+type keptRecord struct {
+	uid    types.UID
+	digest [sha256.Size]byte
 }
 
 // labelPrefix begins the keys of the labels that a Stack gives its record. Under
@@ -88,12 +94,18 @@ func (r *records) keep(ctx context.Context, stack *v1.Stack, rec record) error {
 	if err != nil {
 		return fmt.Errorf("encode what destroying Stack %s/%s takes: %w", stack.Namespace, stack.Name, err)
 	}
-	digest := sha256.Sum256(body)
+	key, kept := client.ObjectKeyFromObject(stack), keptRecord{stack.UID, sha256.Sum256(body)}
 	r.mu.Lock()
-	same := r.kept[stack.UID] == digest
+	former := r.kept[key]
 	r.mu.Unlock()
-	if same {
+	if former == kept {
 		return nil
+	}
+	if former.uid != kept.uid {
+		// A Stack of the same name was there before, and nobody saw it go.
+		if err := r.forget(ctx, key); err != nil {
+			return err
+		}
 	}
 	if err = r.client.Create(ctx, secret); apierrors.IsAlreadyExists(err) {
 		err = r.client.Patch(ctx, r.secret(stack), client.RawPatch(types.MergePatchType, body))
@@ -102,7 +114,7 @@ func (r *records) keep(ctx context.Context, stack *v1.Stack, rec record) error {
 		return fmt.Errorf("note what destroying the Stack takes in namespace %s: %w", r.namespace, err)
 	}
 	r.mu.Lock()
-	r.kept[stack.UID] = digest
+	r.kept[key] = kept
 	r.mu.Unlock()
 	return nil
 }
@@ -135,7 +147,21 @@ func (r *records) drop(ctx context.Context, stack *v1.Stack) error {
 		return fmt.Errorf("forget what destroying the Stack takes in namespace %s: %w", r.namespace, err)
 	}
 	r.mu.Lock()
-	delete(r.kept, stack.UID)
+	delete(r.kept, client.ObjectKeyFromObject(stack))
 	r.mu.Unlock()
 	return nil
+}
+
+// forget drops the record of a Stack that is gone although nobody let it go here:
+// somebody took its finalizer off.
+func (r *records) forget(ctx context.Context, key types.NamespacedName) error {
+	r.mu.Lock()
+	kept, found := r.kept[key]
+	r.mu.Unlock()
+	if !found {
+		return nil
+	}
+	stack := &v1.Stack{}
+	stack.Namespace, stack.Name, stack.UID = key.Namespace, key.Name, kept.uid
+	return r.drop(ctx, stack)
 }

@@ -14,12 +14,38 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
+// runLimit is how long a run may take, and who says so.
+type runLimit struct {
+	after time.Duration
+	by    string
+}
+
+// limit returns the limit that the platform gives the namespace, or else the
+// operator's.
+func (s *session) limit(ctx context.Context) (runLimit, error) {
+	policy, err := s.tenant(ctx)
+	switch {
+	case errors.Is(err, errNoTenant), err == nil && (policy == nil || policy.RunTimeout == ""):
+		return runLimit{s.runTimeout, "the operator allows (--run-timeout)"}, nil
+	case err != nil:
+		return runLimit{}, err
+	}
+	after, err := time.ParseDuration(policy.RunTimeout)
+	if err != nil || after <= 0 {
+		return runLimit{}, fmt.Errorf("TenantPolicy %s/%s: spec.runTimeout %q is not a duration, such as 15m: ask %s to correct it",
+			s.stack.Namespace, tenantName, policy.RunTimeout, policy.Contact)
+	}
+	return runLimit{after, fmt.Sprintf("team %s is allowed (runTimeout in teams.yaml; for more ask %s)", policy.Team, policy.Contact)}, nil
+}
+
 // engineRun runs the engine for as long as a run may take, and counts the run.
-func (s *session) engineRun(ctx context.Context, req engine.Request) (*engine.Result, error) {
+func (s *session) engineRun(ctx context.Context, limit runLimit, req engine.Request) (*engine.Result, error) {
 	stoppable, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	limited, cancel := context.WithTimeout(stoppable, s.runTimeout)
+	limited, cancel := context.WithTimeoutCause(stoppable, limit.after, errTookTooLong)
 	defer cancel()
+	s.running(s.key())
+	s.slots.stoppable(s.key(), func() { stop(errGaveWay) })
 	if s.stack.DeletionTimestamp.IsZero() {
 		go s.stopWhenDeleted(limited, s.key(), stop)
 	}
@@ -39,17 +65,37 @@ func (s *session) engineRun(ctx context.Context, req engine.Request) (*engine.Re
 		s.event(corev1.EventTypeWarning, v1.StackUpdateInterruptedEvent, warning)
 	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		message := fmt.Sprintf("the run was stopped in good order because it took longer than %s, which is what the operator allows (--run-timeout); it goes on with the next one", s.runTimeout)
-		if errors.Is(context.Cause(limited), errDeleted) {
-			message = "the run was stopped in good order because the Stack is deleted"
+		return nil, &engine.Error{
+			Reason: engine.Interrupted, Operation: req.Operation, Stack: req.Stack,
+			Err: fmt.Errorf("%w: %w", context.Cause(limited), err), Message: stopMessage(context.Cause(limited), limit),
 		}
-		return nil, &engine.Error{Reason: engine.Interrupted, Operation: req.Operation, Stack: req.Stack, Err: err, Message: message}
 	}
 	return result, err
 }
 
-// errDeleted is why a run of a deleted Stack is stopped.
-var errDeleted = errors.New("the Stack is deleted")
+// stopMessage says why a run was stopped.
+func stopMessage(cause error, limit runLimit) string {
+	const stopped = "the run was stopped in good order because "
+	switch {
+	case errors.Is(cause, errDeleted):
+		return stopped + "the Stack is deleted"
+	case errors.Is(cause, errGaveWay):
+		return stopped + "memory is short and another team had no run; it goes on with the next one"
+	}
+	return fmt.Sprintf(stopped+"it took longer than %s, which is what %s; it goes on with the next one", limit.after, limit.by)
+}
+
+// The causes for which a run is stopped before its end.
+var (
+	// errDeleted is for a run of a deleted Stack.
+	errDeleted = errors.New("the Stack is deleted")
+
+	// errTookTooLong is for a run that took longer than it may.
+	errTookTooLong = errors.New("the run took too long")
+
+	// errGaveWay is for a run whose memory another namespace needs.
+	errGaveWay = errors.New("the run gave way to another team's")
+)
 
 // deletionPoll is how often a run's Stack is looked at, in the cache.
 const deletionPoll = time.Second

@@ -14,10 +14,6 @@ const (
 	// longestRetry bounds the wait where the Stack does not.
 	longestRetry = 5 * time.Minute
 
-	// unavailableRetry is the wait for something that a run needs and that is
-	// missing, where nobody tells that it has come.
-	unavailableRetry = 15 * time.Second
-
 	// sourceRetry is the wait for a source, of whose changes the operator is told but
 	// for those of a git repository.
 	sourceRetry = 30 * time.Second
@@ -57,6 +53,8 @@ func due(stack *v1.Stack, current version, now time.Time) (cause string, wait ti
 	var at time.Duration
 	var why string
 	switch {
+	case last.Reason != "":
+		return "", 0
 	case last.State == v1.FailedStackStateMessage:
 		at, why = backoff(stack), fmt.Sprintf("retry after %d failures", last.Failures+1)
 	case stack.Spec.ContinueResyncOnCommitMatch:

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -12,9 +14,11 @@ func stackKey(namespace string, number int) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: fmt.Sprint(number)}
 }
 
+func always(bool) bool { return true }
+
 func TestManyStacksOfOneTeamDoNotHoldUpAnothers(t *testing.T) {
 	var woken []types.NamespacedName
-	s := newSlots(2, func() bool { return true }, func(key types.NamespacedName) { woken = append(woken, key) })
+	s := newSlots(2, always, func(key types.NamespacedName) { woken = append(woken, key) })
 	for i := range 500 {
 		s.take(stackKey("many", i))
 	}
@@ -38,7 +42,7 @@ func TestManyStacksOfOneTeamDoNotHoldUpAnothers(t *testing.T) {
 
 func TestSlotsAreBoundByMemory(t *testing.T) {
 	room := false
-	s := newSlots(4, func() bool { return room }, func(types.NamespacedName) {})
+	s := newSlots(4, func(bool) bool { return room }, func(types.NamespacedName) {})
 	if !s.take(stackKey("a", 1)) {
 		t.Error("the only run waits for memory: it would wait for ever")
 	}
@@ -53,7 +57,7 @@ func TestSlotsAreBoundByMemory(t *testing.T) {
 
 func TestStackThatIsGoneGivesUpItsPlace(t *testing.T) {
 	var woken []types.NamespacedName
-	s := newSlots(1, func() bool { return true }, func(key types.NamespacedName) { woken = append(woken, key) })
+	s := newSlots(1, always, func(key types.NamespacedName) { woken = append(woken, key) })
 	for i := range 3 {
 		s.take(stackKey("a", i))
 	}
@@ -65,5 +69,175 @@ func TestStackThatIsGoneGivesUpItsPlace(t *testing.T) {
 	s.leave(stackKey("a", 2))
 	if running, waiting := s.busy(); running != 0 || waiting != 0 {
 		t.Errorf("%d run and %d wait at the end", running, waiting)
+	}
+}
+
+// fair are slots as runs have them.
+func fair(count int, room func(bool) bool, wake func(types.NamespacedName)) *slots {
+	s := newSlots(count, room, wake)
+	s.beyond, s.turn = runsBeyond, runTurn
+	return s
+}
+
+// fill takes a slot for each of so many Stacks of a namespace and returns how many
+// got one.
+func fill(s *slots, namespace string, stacks int) (got int) {
+	for i := range stacks {
+		if s.take(stackKey(namespace, i)) {
+			got++
+		}
+	}
+	return got
+}
+
+func TestEndlessRunsOfOneTeamHoldUpNoOther(t *testing.T) {
+	for count, share := range map[int]int{1: 0, 2: 1, 3: 1, 8: 4} {
+		t.Run(fmt.Sprint(count), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				woken := 0
+				s := fair(count, always, func(types.NamespacedName) { woken++ })
+				defer s.close()
+				if got := fill(s, "hostile", 500); got != count {
+					t.Fatalf("%d runs of the only team, want all %d", got, count)
+				}
+				if got := fill(s, "other", count); got != share {
+					t.Errorf("%d runs of another team at once, want its share of %d", got, share)
+				}
+				// No hostile run ever ends; what the other team's end, it has again.
+				for i := range share {
+					s.leave(stackKey("other", i))
+				}
+				if got := s.running()["other"]; got != share {
+					t.Errorf("%d runs of another team next, want its share of %d", got, share)
+				}
+				if s.running()["hostile"] != count {
+					t.Errorf("the hostile team has %d runs, want the %d that it began with", s.running()["hostile"], count)
+				}
+				time.Sleep(runTurn) //nolint:forbidigo // In a bubble of synctest only the fake clock advances.
+				synctest.Wait()
+				if s.running()["other"] == 0 {
+					t.Error("another team waits for a run that goes on for longer than a turn")
+				}
+			})
+		})
+	}
+}
+
+func TestManyHostileTeamsHoldUpAnotherForATurnAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		woken := make(chan types.NamespacedName, 100)
+		s := fair(2, always, func(stack types.NamespacedName) { woken <- stack })
+		defer s.close()
+		for i := range 2 {
+			fill(s, fmt.Sprint("hostile-", i), 100)
+		}
+		began := time.Now()
+		if s.take(stackKey("other", 0)) {
+			t.Fatal("a third team has a run though two have theirs within their turns")
+		}
+		if next := <-woken; next != stackKey("other", 0) || time.Since(began) > runTurn {
+			t.Errorf("%v began after %v, want that of the other team after %v", next, time.Since(began), runTurn)
+		}
+	})
+}
+
+func TestRunsBeyondTheCountHaveABound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := fair(1, always, func(types.NamespacedName) {})
+		defer s.close()
+		for i := range 2 * runsBeyond {
+			s.take(stackKey(fmt.Sprint(i), 0))
+		}
+		time.Sleep(2 * runsBeyond * runTurn) //nolint:forbidigo // In a bubble of synctest only the fake clock advances.
+		synctest.Wait()
+		if running, _ := s.busy(); running != 1+runsBeyond {
+			t.Errorf("%d runs, want %d", running, 1+runsBeyond)
+		}
+	})
+}
+
+func TestTeamThatHasManyRunsGivesMemoryToOneThatHasNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free := 2
+		s := fair(8, func(first bool) bool { return free >= 2 || first && free >= 1 }, func(types.NamespacedName) {})
+		defer s.close()
+		var stopped []types.NamespacedName
+		begin := func(stack types.NamespacedName) {
+			if !s.take(stack) {
+				t.Fatalf("%v does not begin", stack)
+			}
+			s.stoppable(stack, func() { stopped = append(stopped, stack) })
+			time.Sleep(time.Second) //nolint:forbidigo // In a bubble of synctest only the fake clock advances.
+		}
+		begin(stackKey("small", 0))
+		for i := range 3 {
+			begin(stackKey("hostile", i))
+		}
+		free = 1
+		if s.take(stackKey("hostile", 3)) {
+			t.Error("a further run took the memory that is left for another team")
+		}
+		free = 0 // the hostile runs grow
+		if s.take(stackKey("other", 0)) {
+			t.Error("a run began without memory for it")
+		}
+		time.Sleep(10 * memoryPoll) //nolint:forbidigo // In a bubble of synctest only the fake clock advances.
+		if want := []types.NamespacedName{stackKey("hostile", 0)}; !slices.Equal(stopped, want) {
+			t.Fatalf("%v were stopped, want one run of the team that has many: %v", stopped, want)
+		}
+		free = 1
+		s.leave(stackKey("hostile", 0))
+		if !s.has(stackKey("other", 0)) || s.running()["other"] != 1 {
+			t.Error("the memory did not go to the team that had no run")
+		}
+	})
+}
+
+func TestSingleRunThatEatsAllMemoryGivesWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stopped := false
+		s := fair(2, func(bool) bool { return false }, func(types.NamespacedName) {})
+		defer s.close()
+		began := time.Now()
+		s.take(stackKey("hostile", 0))
+		s.stoppable(stackKey("hostile", 0), func() { stopped = true })
+		s.take(stackKey("other", 0))
+		time.Sleep(longRun - time.Second) //nolint:forbidigo // In a bubble of synctest only the fake clock advances.
+		if stopped {
+			t.Errorf("the only run of a team was stopped after %v, want not before %v", time.Since(began), longRun)
+		}
+		time.Sleep(time.Second + memoryPoll) //nolint:forbidigo // In a bubble of synctest only the fake clock advances.
+		if !stopped {
+			t.Error("a run that leaves no memory goes on though another team waits")
+		}
+	})
+}
+
+func TestMemoryThatOthersFreeIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		room := false
+		woken := make(chan types.NamespacedName, 1)
+		s := fair(2, func(bool) bool { return room }, func(stack types.NamespacedName) { woken <- stack })
+		defer s.close()
+		s.take(stackKey("a", 0))
+		s.take(stackKey("b", 0))
+		room = true
+		if next := <-woken; next != stackKey("b", 0) {
+			t.Errorf("%v began", next)
+		}
+	})
+}
+
+func TestNothingIsKeptOfNamespacesThatAreGone(t *testing.T) {
+	s := fair(1, always, func(types.NamespacedName) {})
+	defer s.close()
+	for i := range 100 {
+		s.take(stackKey(fmt.Sprint(i), 0))
+	}
+	for i := range 100 {
+		s.leave(stackKey(fmt.Sprint(i), 0))
+	}
+	if len(s.last)+len(s.held)+len(s.waiting) != 0 {
+		t.Errorf("%d turns, %d slots and %d places are kept of nobody", len(s.last), len(s.held), len(s.waiting))
 	}
 }

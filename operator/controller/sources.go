@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"time"
 
@@ -172,7 +171,7 @@ func (r *stackReconciler) resolveGit(ctx context.Context, repository source.Git,
 	if err != nil {
 		return repository, fmt.Errorf("spec.projectRepo: make a folder for git: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer r.engine.RemoveFolder(dir)
 	head, err := repository.Head(ctx, dir)
 	if errors.Is(err, source.ErrInvalid) {
 		return repository, invalid("spec.projectRepo: %v", err)
@@ -233,8 +232,23 @@ func (s *session) gitAuth(ctx context.Context, git *v1.GitSource) (auth source.G
 	default:
 		return auth, nil, invalid("spec.gitAuth: set one of accessToken, sshAuth, basicAuth and githubApp")
 	}
-	err = s.gitValues(ctx, values)
+	if err = s.gitValues(ctx, values); err == nil && git.GitAuth.SSHAuth != nil {
+		auth.KnownHosts, err = s.knownHosts(ctx, git.GitAuth.SSHAuth.SSHPrivateKey)
+	}
 	return auth, app, err
+}
+
+// knownHosts reads the list of hosts that lies beside an SSH key, under the key
+// known_hosts as in the Secrets of Flux, empty where none does.
+func (s *session) knownHosts(ctx context.Context, key v1.ResourceRef) (string, error) {
+	if key.Secret == nil {
+		return "", nil
+	}
+	secret, err := s.refs.secret(ctx, "spec.gitAuth.sshAuth.sshPrivateKey", key.Secret.Name)
+	if err != nil {
+		return "", err
+	}
+	return string(secret.Data["known_hosts"]), nil
 }
 
 // gitValue is a credential, where it is and where it goes.

@@ -37,6 +37,7 @@ type stackReconciler struct {
 	slots      *slots
 	lookups    *lookups
 	claims     claims
+	events     eventLimits
 	refusals   refusals
 	dependents *dependents
 	records    *records
@@ -46,7 +47,10 @@ type stackReconciler struct {
 	// backends is the root of file backends, empty where there are none.
 	backends string
 
-	// runTimeout bounds a run.
+	// running is told that a reconciliation goes on with a run.
+	running func(types.NamespacedName)
+
+	// runTimeout bounds a run where the platform says nothing of its namespace.
 	runTimeout time.Duration
 
 	// reportEvery is how often the conditions say what a run waits for.
@@ -72,6 +76,10 @@ type session struct {
 	// policy is the namespace's, nil where it has not been read.
 	policy *tenant
 
+	// news says that the Stack has changed, or a run of it was asked for, since it was
+	// last looked at.
+	news bool
+
 	// interrupted says that an earlier update of this Stack began and did not end.
 	interrupted bool
 
@@ -96,6 +104,9 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 		r.claims.forget(req.NamespacedName)
 		r.refusals.forget(req.NamespacedName)
 		r.dependents.retain(req.NamespacedName, nil)
+		if err := r.records.forget(ctx, req.NamespacedName); err != nil {
+			return reconcile.Result{}, err
+		}
 		return reconcile.Result{}, nil
 	} else if err != nil {
 		return reconcile.Result{}, fmt.Errorf("read Stack %s: %w", req, err)
@@ -118,10 +129,14 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 		// What comes after the lookup is read again as soon as it has ended.
 		r.dependents.retain(req.NamespacedName, s.dependencies)
 	}
+	if err != nil {
+		// It is logged, counted, and tried again after a wait that grows.
+		return reconcile.Result{}, bounded{err}
+	}
 	if r.dependents.blind(req.NamespacedName) {
 		wait = sooner(wait, blindPoll)
 	}
-	return reconcile.Result{RequeueAfter: wait}, err
+	return reconcile.Result{RequeueAfter: wait}, nil
 }
 
 func (s *session) reconcile(ctx context.Context, deleted bool) (time.Duration, error) {
@@ -131,10 +146,10 @@ func (s *session) reconcile(ctx context.Context, deleted bool) (time.Duration, e
 			return 0, fmt.Errorf("add finalizer to Stack %s: %w", s.key(), err)
 		}
 	}
-	unseen := stack.Status.ObservedGeneration != stack.Generation
-	stack.Status.ObservedGeneration = stack.Generation
-	stack.Status.ObservedReconcileRequest = stack.Annotations[v1.ReconcileRequestAnnotation]
-
+	unseen, err := s.observe(ctx)
+	if err != nil {
+		return 0, s.unsaved(deleted, err)
+	}
 	step := s.apply
 	if deleted {
 		step = s.finalize
@@ -143,12 +158,37 @@ func (s *session) reconcile(ctx context.Context, deleted bool) (time.Duration, e
 	}
 	wait, err := step(ctx)
 	wait, err = s.settle(wait, err)
-	if saveErr := s.save(ctx); deleted && apierrors.IsForbidden(saveErr) {
-		return 0, &stranded{s.strandedMessage(), saveErr}
+	if saveErr := s.unsaved(deleted, s.save(ctx)); errors.As(saveErr, new(*stranded)) {
+		return 0, saveErr
 	} else if saveErr != nil {
 		return 0, errors.Join(err, saveErr)
 	}
 	return wait, err
+}
+
+// observe records in the status which generation and reconcile request are being
+// reconciled. It writes the status before the work, so that no reader takes the Ready
+// condition of the previous generation for this one's.
+func (s *session) observe(ctx context.Context) (unseen bool, err error) {
+	stack, status := s.stack, &s.stack.Status
+	request := stack.Annotations[v1.ReconcileRequestAnnotation]
+	unseen = status.ObservedGeneration != stack.Generation
+	s.news = unseen || status.ObservedReconcileRequest != request
+	status.ObservedGeneration, status.ObservedReconcileRequest = stack.Generation, request
+	if !s.news {
+		return unseen, nil
+	}
+	status.MarkReconciling(v1.ReconcilingProcessingReason, fmt.Sprintf("looking at generation %d", stack.Generation))
+	return unseen, s.save(ctx)
+}
+
+// unsaved says of a deleted Stack whose status may not be written that it is
+// stranded.
+func (s *session) unsaved(deleted bool, err error) error {
+	if deleted && apierrors.IsForbidden(err) {
+		return &stranded{s.strandedMessage(), err}
+	}
+	return err
 }
 
 // apply runs the Stack's program if that is due.
@@ -211,8 +251,8 @@ func (s *session) depend(on dependency) {
 	s.dependents.add(s.key(), on)
 }
 
-// settle puts an error into the status. What it cannot say anything about goes
-// back to the work queue.
+// settle writes an error into the status. The error goes back to the work queue unless
+// another event or a fixed wait brings the Stack back.
 func (s *session) settle(wait time.Duration, err error) (time.Duration, error) {
 	var stalled *stall
 	var waits *unmet
@@ -222,9 +262,8 @@ func (s *session) settle(wait time.Duration, err error) (time.Duration, error) {
 	case errors.Is(err, errLookup):
 		s.asking = true
 		// Where nothing is new, what is said of the Stack stays true meanwhile.
-		status, saved := &s.stack.Status, &s.saved.Status
-		if status.ObservedGeneration != saved.ObservedGeneration || status.ObservedReconcileRequest != saved.ObservedReconcileRequest {
-			status.MarkReconciling(v1.ReconcilingProcessingReason, err.Error())
+		if s.news {
+			s.stack.Status.MarkReconciling(v1.ReconcilingProcessingReason, err.Error())
 		}
 		return 0, nil
 	case errors.As(err, &stalled):
@@ -241,7 +280,7 @@ func (s *session) settle(wait time.Duration, err error) (time.Duration, error) {
 		return 0, err
 	}
 	s.stack.Status.MarkReconciling(v1.ReconcilingRetryReason, err.Error())
-	return unavailableRetry, nil
+	return 0, err
 }
 
 // patch writes the Stack's metadata, save its status.
@@ -260,23 +299,24 @@ func (s *session) patch(ctx context.Context) error {
 // save writes the Stack's status if it has changed.
 func (s *session) save(ctx context.Context) error {
 	released := !s.stack.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(s.stack, v1.StackFinalizer)
+	boundMessages(&s.stack.Status)
 	if released || equality.Semantic.DeepEqual(s.saved.Status, s.stack.Status) {
 		return nil
 	}
 	// What became of an update is written even when the operator is stopping.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if err := s.client.Status().Patch(ctx, s.stack, client.MergeFrom(s.saved)); err != nil {
+	err := s.patchStatus(ctx)
+	if refused(err) {
+		s.reduce(err)
+		err = s.patchStatus(ctx)
+	}
+	if apierrors.IsNotFound(err) {
+		// Somebody took its finalizer off: there is nobody to say it to.
+		return nil
+	} else if err != nil {
 		return fmt.Errorf("write status of Stack %s: %w", s.key(), err)
 	}
 	s.saved = s.stack.DeepCopy()
 	return nil
-}
-
-func (s *session) event(kind, reason, message string) {
-	const longest = 1000
-	if len(message) > longest {
-		message = strings.ToValidUTF8(message[:longest], "") + "..."
-	}
-	s.recorder.Eventf(s.stack, nil, kind, reason, "Reconcile", "%s", message)
 }

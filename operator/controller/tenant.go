@@ -32,6 +32,9 @@ type tenant struct {
 	TypeNames    []string `json:"typeNames"`
 	TypePrefixes []string `json:"typePrefixes"`
 
+	// RunTimeout is how long a run may take, as Go writes durations; empty leaves it to the operator.
+	RunTimeout string `json:"runTimeout"`
+
 	// Context names the Secret and the ConfigMap that the platform makes for the team's Stacks.
 	Context struct {
 		Name string `json:"name"`

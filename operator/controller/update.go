@@ -27,6 +27,10 @@ func (s *session) run(ctx context.Context, cause string, what version, req engin
 			fmt.Sprintf("%s waits for one of the runs that are going on to end: %s", req.Operation, cause))
 		return 0, nil
 	}
+	limit, err := s.limit(ctx)
+	if err != nil {
+		return 0, err
+	}
 	alone, err := s.identify(ctx, &req)
 	if err != nil {
 		return 0, err
@@ -50,7 +54,7 @@ func (s *session) run(ctx context.Context, cause string, what version, req engin
 	}
 	s.event(corev1.EventTypeNormal, v1.StackUpdateDetectedEvent, cause)
 
-	result, err := s.engineRun(ctx, req)
+	result, err := s.engineRun(ctx, limit, req)
 	if ctx.Err() != nil {
 		// The operator is stopping. The update stays current, so that the next one
 		// takes it up again.
@@ -241,11 +245,13 @@ func (s *session) fail(current v1.CurrentStackUpdate, req engine.Request, err er
 	status := &s.stack.Status
 	reason := engine.Failed
 	message := err.Error()
+	stopped, done := false, false
 	if failure := (*engine.Error)(nil); errors.As(err, &failure) {
-		reason, message = failure.Reason, failure.Message
+		reason, message, done = failure.Reason, failure.Message, failure.Done
+		stopped = reason == engine.Interrupted || reason == engine.TooLarge && failure.Began && !done
 	}
 	// An update that was killed stays current as long as its lock may be left.
-	if reason != engine.Interrupted && (reason != engine.Locked || !s.interrupted) {
+	if !stopped && (reason != engine.Locked || !s.interrupted) {
 		status.CurrentUpdate = nil
 	}
 	last, next := status.LastUpdate, updateState(current, operation, v1.FailedStackStateMessage)
@@ -257,7 +263,10 @@ func (s *session) fail(current v1.CurrentStackUpdate, req engine.Request, err er
 			next.Failures = last.Failures + 1
 		}
 	}
-	if reason == engine.Locked && s.stack.Spec.RetryOnUpdateConflict {
+	if done {
+		next.LastSuccessfulCommit = current.Commit
+	}
+	if reason == engine.Locked && s.stack.Spec.RetryOnUpdateConflict || errors.Is(err, errGaveWay) {
 		// It passes by itself, and soon: the waits do not grow.
 		next.Failures = 0
 	}
@@ -285,6 +294,8 @@ func (s *session) fail(current v1.CurrentStackUpdate, req engine.Request, err er
 	case engine.RuntimeMissing:
 		status.MarkStalled(v1.StalledSpecInvalidReason, message)
 		return
+	case engine.TooLarge:
+		next.Reason = v1.StalledTooLargeReason
 	}
 	s.conclude()
 }
@@ -316,9 +327,11 @@ func (s *session) conclude() {
 			message += "; has no effect under this operator: " + strings.Join(fields, ", ")
 		}
 		if s.unconfined != nil {
-			message += "; the run was not confined: " + s.unconfined.Error()
+			message += "; the run was not isolated: " + s.unconfined.Error()
 		}
 		status.MarkReady(message)
+	case last.Reason != "":
+		status.MarkStalled(last.Reason, last.Message+s.letGo())
 	case last.Failures >= failuresToStall-1:
 		status.MarkStalled(v1.StalledUpdateFailedReason, last.Message+s.letGo())
 	case last.Type == v1.PreviewType:

@@ -9,7 +9,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -20,15 +19,11 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// spareWorkers is how many workers there are besides those that run something: a
-// new Stack gets its first status, and a broken one its message, while all slots
-// are taken.
-const spareWorkers = 4
-
 // waker puts Stacks into the work queue.
 type waker struct {
 	started chan struct{}
 	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
+	fair    *fairQueue
 }
 
 func newWaker() *waker { return &waker{started: make(chan struct{})} }
@@ -38,6 +33,14 @@ func (w *waker) Start(_ context.Context, queue workqueue.TypedRateLimitingInterf
 	w.queue = queue
 	close(w.started)
 	return nil
+}
+
+// made stores the controller's queue.
+func (w *waker) made(queue *fairQueue) { w.fair = queue }
+
+// release says that a reconciliation goes on with a run.
+func (w *waker) release(stack types.NamespacedName) {
+	w.fair.release(reconcile.Request{NamespacedName: stack})
 }
 
 // wake has a Stack reconciled. Nothing is woken before the queue is there: what
@@ -54,7 +57,9 @@ func (w *waker) wake(stack types.NamespacedName) {
 func setUp(mgr manager.Manager, stacks *stackReconciler, wake *waker) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("stack-controller").
-		WithOptions(controller.Options{MaxConcurrentReconciles: stacks.slots.count + spareWorkers}).
+		// A new Stack gets its first status, and a broken one its message, even while all
+		// slots are taken.
+		WithOptions(queueOptions(stacks.slots.count+stacks.slots.beyond+workers, wake.made)).
 		For(&v1.Stack{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, requested))).
 		Watches(&v1.Stack{}, stacks.wakeDependents(stackResource.Resource), builder.WithPredicates(outcomeChanged)).
 		WatchesMetadata(&v1.Program{}, stacks.wakeDependents(programResource.Resource),
@@ -68,6 +73,7 @@ func setUp(mgr manager.Manager, stacks *stackReconciler, wake *waker) error {
 	programs := &programReconciler{client: mgr.GetClient(), reader: mgr.GetAPIReader()}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("program-controller").
+		WithOptions(queueOptions(workers, func(*fairQueue) {})).
 		For(&v1.Program{}, builder.OnlyMetadata, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1.Stack{}, handler.EnqueueRequestsFromMapFunc(programOf), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(programs)

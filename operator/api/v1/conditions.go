@@ -60,6 +60,10 @@ const (
 	// StalledTypeNotAllowedReason is for a project from a source that declares what the platform does not allow the team.
 	StalledTypeNotAllowedReason = "TypeNotAllowed"
 
+	// StalledTooLargeReason is for an update whose events, outputs or output exceed what the operator takes, for a stack
+	// whose state does, and for a Stack whose status the API server does not take. It is not tried again before a change.
+	StalledTooLargeReason = "TooLarge"
+
 	// StalledConflictReason is for a stack whose lock another update holds, when
 	// spec.retryOnUpdateConflict is not set.
 	StalledConflictReason = "UpdateConflict"

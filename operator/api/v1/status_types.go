@@ -119,6 +119,11 @@ type StackUpdateState struct {
 	// message says why the update failed, in one line.
 	Message string `json:"message,omitempty"`
 
+	// reason is set where a retry cannot mend the failure: TooLarge. The update is
+	// tried again after a change or on request. Set by the embedded operator only.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
 	// lastAttemptedCommit is the revision of the program that was run.
 	LastAttemptedCommit string `json:"lastAttemptedCommit,omitempty"`
 

@@ -1,0 +1,127 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+func newTestQueue(t *testing.T) *fairQueue {
+	t.Helper()
+	q := newFairQueue("", queueOptions(workers, nil).RateLimiter)
+	t.Cleanup(q.ShutDown)
+	return q
+}
+
+func request(namespace string, number int) reconcile.Request {
+	return reconcile.Request{NamespacedName: stackKey(namespace, number)}
+}
+
+func TestPushOfManyStacksHoldsUpNoOtherTeams(t *testing.T) {
+	q := newTestQueue(t)
+	for i := range 500 {
+		q.Add(request("hostile", i))
+	}
+	for i := range 2 {
+		q.Add(request("other", i))
+	}
+	var got []string
+	for range 5 {
+		item, _ := q.Get()
+		got = append(got, item.Namespace)
+		// A push every second: the Stack is there again before it is done.
+		q.Add(item)
+		q.Done(item)
+	}
+	if want := []string{"hostile", "other", "hostile", "other", "hostile"}; !slices.Equal(got, want) {
+		t.Errorf("served %v, want turns: %v", got, want)
+	}
+}
+
+func TestSlowStacksOfOneTeamLeaveWorkersToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue(t)
+		served := make(chan reconcile.Request, 100)
+		for range workers {
+			go func() {
+				if item, shutdown := q.Get(); !shutdown {
+					served <- item // and is never done
+				}
+			}()
+		}
+		for i := range 10 {
+			q.Add(request("hostile", i))
+		}
+		synctest.Wait()
+		if len(served) != workersPerNamespace {
+			t.Fatalf("%d workers are with one team, want %d", len(served), workersPerNamespace)
+		}
+		q.Add(request("other", 0))
+		for range workersPerNamespace {
+			<-served
+		}
+		if next := <-served; next != request("other", 0) {
+			t.Errorf("%v is served, want the other team's", next)
+		}
+		q.ShutDown()
+	})
+}
+
+func TestStackThatRunsMakesRoomForAnotherOfItsTeam(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestQueue(t)
+		served := make(chan reconcile.Request, 100)
+		for range workers {
+			go func() {
+				for {
+					item, shutdown := q.Get()
+					if shutdown {
+						return
+					}
+					served <- item
+				}
+			}()
+		}
+		for i := range workersPerNamespace + 1 {
+			q.Add(request("team", i))
+		}
+		synctest.Wait()
+		for len(served) > 1 {
+			<-served
+		}
+		q.release(<-served)
+		if next := <-served; next != request("team", workersPerNamespace) {
+			t.Errorf("%v is served, want the one that had no worker", next)
+		}
+		q.ShutDown()
+	})
+}
+
+func TestQueueKeepsNothingOfWhatIsDone(t *testing.T) {
+	q := newTestQueue(t)
+	for i := range 100 {
+		q.Add(request(fmt.Sprint(i), i))
+		q.Add(request(fmt.Sprint(i), i+1))
+	}
+	for range 200 {
+		item, _ := q.Get()
+		q.release(item)
+		q.Done(item)
+	}
+	if n := len(q.turns.waiting) + len(q.turns.order) + len(q.turns.working) + len(q.turns.counted); n != 0 {
+		t.Errorf("%d entries are left", n)
+	}
+}
+
+func TestErrorsOfOneTeamDelayNoOthersRetry(t *testing.T) {
+	limiter := queueOptions(workers, nil).RateLimiter
+	for i := range 10_000 {
+		limiter.When(request("hostile", i))
+	}
+	if wait := limiter.When(request("other", 0)); wait != firstErrorRetry {
+		t.Errorf("the first retry of another team comes after %v, want %v", wait, firstErrorRetry)
+	}
+}
