@@ -1,0 +1,173 @@
+package lint
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// builtins are the plugins that Flux's builds run, but for the one of Helm (kustomize, api/internal/plugins/builtinhelpers).
+var builtins = []string{
+	"AnnotationsTransformer", "ConfigMapGenerator", "HashTransformer", "IAMPolicyGenerator", "ImageTagTransformer",
+	"LabelTransformer", "NamespaceTransformer", "PatchJson6902Transformer", "PatchStrategicMergeTransformer", "PatchTransformer",
+	"PrefixSuffixTransformer", "PrefixTransformer", "ReplacementTransformer", "ReplicaCountTransformer", "SecretGenerator",
+	"SortOrderTransformer", "SuffixTransformer", "ValueAddTransformer",
+}
+
+// loadingKeys are the keys, in lower case, at which a plugin's configuration names what the plugin loads. That of a field
+// of objects is called path, too, and is never taken for an address.
+var loadingKeys = []string{"path", "paths", "files", "envs", "env", "targetfilepath"}
+
+// plugins checks the configuration of plugins: a generator, transformer or validator, inline or in a file. A folder could
+// put one together that stands nowhere, and is refused.
+func (c *checker) plugins(file, field, value string) error {
+	target, reason := locate(file, value)
+	if isRemote(value) {
+		c.report(file, field, "%s", reason)
+		return nil
+	}
+	documents, err := parse([]byte(value), c.limits.Nodes)
+	switch {
+	case err != nil && isText(value):
+		c.report(file, field, "is no YAML: %v", err)
+	case err == nil && slices.ContainsFunc(documents, isCollection):
+		c.configurations(file, field, file, documents)
+	case reason != "":
+		c.report(file, field, "%s", reason)
+	case c.isFolder(target):
+		c.report(file, field, "is the folder %q; name files with the configuration of plugins", short(value))
+	case c.isFile(target):
+		return c.pluginFile(target, file)
+	}
+	return nil
+}
+
+// pluginFile checks a file with the configuration of plugins that a kustomization file names.
+func (c *checker) pluginFile(file, kustomization string) error {
+	content, err := c.read(file)
+	if err != nil || content == nil {
+		return err
+	}
+	c.texts(file, content)
+	documents, err := parse(content, c.limits.Nodes)
+	if err != nil {
+		c.report(file, "", "configures plugins and is no YAML: %v", err)
+		return nil
+	}
+	c.configurations(file, "", kustomization, documents)
+	return nil
+}
+
+// configurations checks documents of a file that each configure a plugin. Paths in them are relative to the kustomization
+// file that refers to them.
+func (c *checker) configurations(file, field, kustomization string, documents []*yaml.Node) {
+	for _, document := range documents {
+		if empty(document) {
+			continue
+		}
+		version, kind := scalar(document, "apiVersion"), scalar(document, "kind")
+		if version != "builtin" || !slices.Contains(builtins, kind) {
+			c.report(file, field, "configures the plugin %q of %q; a build by Flux runs the builtin ones, and no Helm", short(kind), short(version))
+			continue
+		}
+		for _, each := range loaded(document, "") {
+			if _, reason := locate(kustomization, each.value); reason != "" {
+				c.report(file, strings.TrimPrefix(field+": "+kind+"."+each.field, ": "), "%s", reason)
+			}
+		}
+	}
+}
+
+// loaded returns the values below the keys at which a plugin loads something.
+func loaded(node *yaml.Node, key string) []place {
+	var found []place
+	switch node.Kind {
+	case yaml.AliasNode:
+		return loaded(node.Alias, key)
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			found = append(found, loaded(node.Content[i+1], node.Content[i].Value)...)
+		}
+	case yaml.SequenceNode, yaml.DocumentNode:
+		for _, each := range node.Content {
+			found = append(found, loaded(each, key)...)
+		}
+	case yaml.ScalarNode:
+		name := strings.ToLower(key)
+		if !slices.Contains(loadingKeys, name) || node.Value == "" || name == "paths" && isText(node.Value) && !isRemote(node.Value) {
+			break
+		}
+		value := node.Value
+		if name == "files" {
+			value = fileSource(value)
+		}
+		found = append(found, place{field: key, value: value})
+	}
+	return found
+}
+
+// errExpands says that the aliases of a file stand for too much.
+var errExpands = errors.New("its aliases expand to too many values")
+
+// parse returns the documents of YAML or JSON, with their aliases unexpanded. Where those stand for more than most values in
+// all, it returns errExpands: whoever follows them would be at it for long.
+func parse(content []byte, most int) (documents []*yaml.Node, err error) {
+	defer func() {
+		// The parser is known to panic on some broken input.
+		if broken := recover(); broken != nil {
+			err = fmt.Errorf("parse YAML: %v", broken)
+		}
+	}()
+	known, values := map[*yaml.Node]int{}, 0
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	for {
+		document := &yaml.Node{}
+		switch err := decoder.Decode(document); {
+		case errors.Is(err, io.EOF):
+			return documents, nil
+		case err != nil:
+			return documents, err
+		}
+		if values += expanded(document, known, most); values > most {
+			return nil, errExpands
+		}
+		documents = append(documents, document)
+	}
+}
+
+// root is what a document holds, with an alias followed.
+func root(document *yaml.Node) *yaml.Node {
+	for document.Kind == yaml.DocumentNode && len(document.Content) == 1 {
+		document = document.Content[0]
+	}
+	if document.Kind == yaml.AliasNode {
+		return document.Alias
+	}
+	return document
+}
+
+func empty(document *yaml.Node) bool {
+	node := root(document)
+	return node.Kind == 0 || node.Kind == yaml.DocumentNode || node.Tag == yaml.NodeTagNull
+}
+
+func isCollection(document *yaml.Node) bool {
+	kind := root(document).Kind
+	return kind == yaml.MappingNode || kind == yaml.SequenceNode
+}
+
+// scalar is the value of a key of a document, of the last where there are several.
+func scalar(document *yaml.Node, key string) string {
+	node, value := root(document), ""
+	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == key && node.Content[i+1].Kind == yaml.ScalarNode {
+			value = node.Content[i+1].Value
+		}
+	}
+	return value
+}

@@ -1,0 +1,62 @@
+package lint
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// repository matches how each address of a git repository begins for kustomize (api/internal/git/repospec.go): a scheme,
+// with or without "git::" before it, GitHub's name, or the user of git's own form USER@HOST:PATH.
+var repository = regexp.MustCompile(`(?i)^(git::)*(ssh://|https?://|file://|github\.com[/:]|[a-z][a-z0-9-]*@)`)
+
+// isRemote says whether kustomize takes a value for an address, in any of the places that it reads. kustomize fetches files
+// by HTTP where the value parses as a URL of such a scheme, which has few rules: "http:x" does.
+func isRemote(value string) bool {
+	if repository.MatchString(value) {
+		return true
+	}
+	if scheme, _, found := strings.Cut(value, ":"); found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {
+		return true
+	}
+	parsed, err := url.Parse(value)
+	return err == nil && parsed.Scheme != "" && parsed.Host != ""
+}
+
+// locate returns the path from the repository's root to what a kustomization file names, or the reason why it must not.
+func locate(file, value string) (target, reason string) {
+	target = path.Join(path.Dir(file), value)
+	const nothingElse = "; a build reads the files of its repository and nothing else"
+	switch {
+	case isRemote(value):
+		return "", fmt.Sprintf("is the address %q", short(value)) + nothingElse
+	case path.IsAbs(value):
+		return "", fmt.Sprintf("is the absolute path %q", short(value)) + nothingElse
+	case outside(target):
+		return "", fmt.Sprintf("is the path %q, which leads out of the repository", short(value))
+	}
+	return target, ""
+}
+
+// place checks one place of a kustomization file.
+func (c *checker) place(file string, p place) error {
+	switch {
+	case p.takes == aChart:
+		c.report(file, p.field, "is %s; Flux runs no Helm in a build: write a HelmRelease", p.value)
+	case p.takes == aPatch && isText(p.value) && !isRemote(p.value):
+	case p.takes == plugins:
+		return c.plugins(file, p.field, p.value)
+	default:
+		if _, reason := locate(file, p.value); reason != "" {
+			c.report(file, p.field, "%s", reason)
+		}
+	}
+	return nil
+}
+
+// isText says whether a value is inline YAML that kustomize cannot take for a path in the repository.
+func isText(value string) bool {
+	return strings.Contains(value, "\n") || strings.HasPrefix(strings.TrimSpace(value), "{")
+}
