@@ -2,6 +2,9 @@
 //
 // Each repository has two accounts besides the engineer's, which may do everything: one named like the repository,
 // which may read and write it, and one named NAME-reader, which may only read it. There is no anonymous access.
+//
+// An account cannot keep others from being served: each has slots of its own, every request and git process ends, and what
+// is pushed is bounded. A push that Flux must not build is refused before anything changes.
 package gitserver
 
 import (
@@ -14,13 +17,10 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"net/http"
-	"net/http/cgi"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -35,11 +35,16 @@ func Reader(repository string) string { return repository + "-reader" }
 
 // Server is the Git server of one home.
 type Server struct {
+	// Limits bound what accounts may push and fetch. Change them before the first request.
+	Limits Limits
+
 	root    string
 	git     string
 	secret  string
-	backend cgi.Handler
+	errors  *log.Logger
 	pushed  func(repository string)
+	slots   slots
+	checked slots
 }
 
 // New makes a server for the repositories below root. The accounts' passwords derive from secret. Errors of git go to
@@ -52,17 +57,9 @@ func New(root, secret string, logger *log.Logger, pushed func(repository string)
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return nil, fmt.Errorf("serve Git repositories: %w", err)
 	}
-	s := &Server{root: root, git: git, secret: secret, pushed: pushed}
-	s.backend = cgi.Handler{
-		Path: git,
-		// The folder leads from the process list to the home.
-		Args: []string{"-C", root, "http-backend"},
-		Dir:  root,
-		Env: append(s.hermetic(), "GIT_PROJECT_ROOT="+root, "GIT_HTTP_EXPORT_ALL=1",
-			// A shallow clone, as CI makes them, can be pushed too.
-			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=receive.shallowUpdate", "GIT_CONFIG_VALUE_0=true"),
-		Logger: logger,
-		Stderr: logger.Writer(),
+	s := &Server{Limits: DefaultLimits(), root: root, git: git, secret: secret, errors: logger, pushed: pushed}
+	if err := s.installHook(); err != nil {
+		return nil, fmt.Errorf("serve Git repositories: %w", err)
 	}
 	return s, nil
 }
@@ -105,33 +102,6 @@ func (s *Server) Create(ctx context.Context, name string) error {
 		return fmt.Errorf("create the Git repository %s: %w", name, err)
 	}
 	return nil
-}
-
-// ServeHTTP serves /NAME.git.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	repository, _, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), ".git")
-	account, password, given := r.BasicAuth()
-	if !given || !s.authentic(account, password) {
-		w.Header().Set("WWW-Authenticate", `Basic realm="strata git"`)
-		http.Error(w, "a user name and a password are needed", http.StatusUnauthorized)
-		return
-	}
-	// A service that writes is asked for by name in both of the requests of a push (git, http-protocol).
-	writes := r.URL.Query().Get("service") == "git-receive-pack" || strings.HasSuffix(r.URL.Path, "/git-receive-pack")
-	if !ok || !allowed(account, repository, writes) {
-		// Whether a repository exists is nobody's business who may not read it.
-		http.Error(w, fmt.Sprintf("account %s may not do this with repository %s", account, repository), http.StatusForbidden)
-		return
-	}
-	backend := s.backend
-	backend.Env = append(slices.Clip(backend.Env), "REMOTE_USER="+account)
-	// Git sends a large push in chunks. The cgi package refuses those, as CGI has no word for them; git's backend reads a
-	// body of unknown length to its end.
-	r.TransferEncoding = nil
-	backend.ServeHTTP(w, r)
-	if s.pushed != nil && r.Method == http.MethodPost && writes {
-		s.pushed(repository)
-	}
 }
 
 func (s *Server) authentic(account, password string) bool {

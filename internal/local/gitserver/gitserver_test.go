@@ -1,7 +1,6 @@
 package gitserver_test
 
 import (
-	"bytes"
 	"crypto/rand"
 	"log"
 	"net/http/httptest"
@@ -80,6 +79,16 @@ func TestAccounts(t *testing.T) {
 	}
 }
 
+// noise is what git cannot make smaller.
+func noise(t *testing.T, size int) string {
+	t.Helper()
+	content := make([]byte, size)
+	if _, err := rand.Read(content); err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
 func TestALargePushArrives(t *testing.T) {
 	server, err := gitserver.New(t.TempDir(), secret, log.New(t.Output(), "", 0), nil)
 	if err != nil {
@@ -92,11 +101,8 @@ func TestALargePushArrives(t *testing.T) {
 	}
 	work, copied := t.TempDir(), filepath.Join(t.TempDir(), "copy")
 	// Git cannot make this smaller, and sends more than 1 MiB in chunks.
-	noise := make([]byte, 3<<20)
-	if _, err := rand.Read(noise); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(work, "noise"), noise, 0o600); err != nil {
+	sent := noise(t, 3<<20)
+	if err := os.WriteFile(filepath.Join(work, "noise"), []byte(sent), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	url := remote(t, web.URL, "web", "web", gitserver.Password(secret, "web"))
@@ -108,7 +114,7 @@ func TestALargePushArrives(t *testing.T) {
 			t.Fatalf("git %s: %v: %s", args[0], err, out)
 		}
 	}
-	if got, err := os.ReadFile(filepath.Join(copied, "noise")); err != nil || !bytes.Equal(got, noise) {
+	if got, err := os.ReadFile(filepath.Join(copied, "noise")); err != nil || string(got) != sent {
 		t.Errorf("another file came back: %v", err)
 	}
 }
@@ -162,7 +168,7 @@ func TestCreateRefusesNames(t *testing.T) {
 			t.Errorf("repository %q was created", name)
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(root, "*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(root, "*.git")); len(left) > 0 {
 		t.Errorf("refused names left %v", left)
 	}
 }

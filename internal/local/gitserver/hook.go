@@ -1,0 +1,141 @@
+package gitserver
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// hook runs before git changes anything, with the objects of the push in a folder of their own. It tells the server what is
+// proposed, prints what the server answers, and refuses the push unless that ends in "yes".
+const hook = `#!/bin/sh
+{ printf '%s\n' "$GIT_QUARANTINE_PATH"; cat; echo .; } >"$STRATA_PUSH/asked" || exit 1
+while IFS= read -r line; do
+	case $line in
+	yes) exit 0 ;;
+	no) exit 1 ;;
+	*) printf '%s\n' "$line" >&2 ;;
+	esac
+done <"$STRATA_PUSH/answered"
+exit 1
+`
+
+// hooks is the folder of the hook, which all repositories share.
+func (s *Server) hooks() string { return filepath.Join(s.root, ".hooks") }
+
+// installHook writes the hook, and removes what pushes left to a server that was killed.
+func (s *Server) installHook() error {
+	left, err := filepath.Glob(filepath.Join(s.root, ".push-*"))
+	for _, each := range left {
+		err = errors.Join(err, os.RemoveAll(each))
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.hooks(), 0o700); err != nil {
+		return err
+	}
+	tmp := filepath.Join(s.hooks(), ".pre-receive")
+	if err := os.WriteFile(tmp, []byte(hook), 0o700); err != nil {
+		return err
+	}
+	return os.Rename(tmp, filepath.Join(s.hooks(), "pre-receive"))
+}
+
+// question is one push for which the hook asks. Hook and server talk over two named pipes, so that the hook needs nothing
+// but a shell.
+type question struct {
+	folder          string
+	asked, answered *os.File
+}
+
+func newQuestion(root string) (*question, error) {
+	folder, err := os.MkdirTemp(root, ".push-*")
+	if err != nil {
+		return nil, err
+	}
+	q := &question{folder: folder}
+	if q.asked, err = pipe(filepath.Join(folder, "asked")); err == nil {
+		q.answered, err = pipe(filepath.Join(folder, "answered"))
+	}
+	if err != nil {
+		q.close()
+		return nil, err
+	}
+	return q, nil
+}
+
+// pipe makes a named pipe and opens both of its ends, so that neither side waits for the other to open it.
+func pipe(name string) (*os.File, error) {
+	if err := unix.Mkfifo(name, 0o600); err != nil {
+		return nil, &os.PathError{Op: "mkfifo", Path: name, Err: err}
+	}
+	return os.OpenFile(name, os.O_RDWR|unix.O_NONBLOCK, 0)
+}
+
+// close ends the question. The hook, should it still wait, refuses the push.
+func (q *question) close() {
+	for _, end := range []*os.File{q.asked, q.answered} {
+		if end != nil {
+			_ = end.Close()
+		}
+	}
+	_ = os.RemoveAll(q.folder)
+}
+
+// proposal is a push that git has received and not yet made visible.
+type proposal struct {
+	// objects is the folder of what it brings.
+	objects string
+	updates []update
+}
+
+// update is the change of one branch or tag. An ID of zeros stands for none.
+type update struct{ old, new, ref string }
+
+func (u update) deletes() bool { return strings.Trim(u.new, "0") == "" }
+
+var errBroken = errors.New("the hook sent something else than updates")
+
+// answer reads the proposal, with one more than most updates at the most, and writes what judge finds wrong with it. A push that never gets to the hook ends it by close.
+func (q *question) answer(most int, judge func(proposal) []string) {
+	p, err := read(bufio.NewReader(q.asked), most)
+	if err != nil {
+		return
+	}
+	verdict := "yes\n"
+	if problems := judge(p); len(problems) > 0 {
+		verdict = strings.Join(problems, "\n") + "\nno\n"
+	}
+	_, _ = q.answered.WriteString(verdict)
+}
+
+// read reads a proposal, of its updates one more than most at the most.
+func read(from *bufio.Reader, most int) (proposal, error) {
+	objects, err := from.ReadString('\n')
+	if err != nil {
+		return proposal{}, err
+	}
+	p := proposal{objects: strings.TrimSuffix(objects, "\n")}
+	for {
+		line, err := from.ReadString('\n')
+		if err != nil {
+			return p, err
+		}
+		if line = strings.TrimSuffix(line, "\n"); line == "." {
+			return p, nil
+		}
+		fields := strings.SplitN(line, " ", 3)
+		if len(fields) != 3 {
+			return p, errBroken
+		}
+		// git hands out as many as it is sent, and only their number counts where they are too many.
+		if len(p.updates) <= most {
+			p.updates = append(p.updates, update{old: fields[0], new: fields[1], ref: fields[2]})
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package gitserver
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/strata-platform/strata/internal/lint"
+	"github.com/strata-platform/strata/internal/terminal"
+)
+
+// longestReason is how many characters of a reason are printed.
+const longestReason = 400
+
+// judge returns why a push is refused, in lines for whoever pushes; none where it is taken. It judges every commit that the
+// push brings and not only the last, for Flux can be told to apply any.
+func (s *Server) judge(ctx context.Context, account, repository string, p proposal) []string {
+	ctx, cancel := context.WithTimeout(ctx, s.Limits.Check)
+	defer cancel()
+	give := s.checked.take(ctx, "", checksAtOnce)
+	if give == nil {
+		return []string{"the server is busy with other pushes: try again"}
+	}
+	defer give()
+	j := &judgement{Server: s, ctx: ctx, folder: s.folder(repository), proposal: p, seen: map[string]bool{}}
+	defer j.close()
+	err := j.run(account != Engineer)
+	var refused *refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused):
+		return append([]string{"the push is refused, and nothing has changed:"}, refused.reasons...)
+	case ctx.Err() != nil:
+		return []string{fmt.Sprintf("the push takes longer than %s to check: push fewer commits at a time", s.Limits.Check)}
+	}
+	s.errors.Printf("check a push to repository %s: %v", repository, err)
+	return []string{"the server cannot check the push: see its log"}
+}
+
+// refusal is an error for whoever pushes.
+type refusal struct{ reasons []string }
+
+func (r *refusal) Error() string { return strings.Join(r.reasons, "; ") }
+
+func refuse(format string, args ...any) error {
+	return &refusal{reasons: []string{fmt.Sprintf(format, args...)}}
+}
+
+type judgement struct {
+	*Server
+	ctx      context.Context
+	folder   string
+	proposal proposal
+	objects  *objects
+	// seen are the trees of commits that are judged.
+	seen map[string]bool
+}
+
+func (j *judgement) close() {
+	if j.objects != nil {
+		j.objects.close()
+	}
+}
+
+func (j *judgement) run(history bool) error {
+	var tips []string
+	for _, each := range j.proposal.updates {
+		if !each.deletes() {
+			tips = append(tips, each.new)
+		}
+	}
+	if len(tips) == 0 {
+		return nil
+	}
+	for _, check := range []func() error{j.refs, j.disk, func() error { return j.brought(tips) }} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	objects, err := openObjects(j.ctx, j.command)
+	if err != nil {
+		return err
+	}
+	j.objects = objects
+	for _, tip := range tips {
+		if err := j.commit(tip); err != nil {
+			return err
+		}
+	}
+	if !history {
+		return nil
+	}
+	return j.lines(append([]string{"rev-list"}, unseen(tips)...), j.commit)
+}
+
+// unseen are the arguments of rev-list for what the push brings.
+func unseen(tips []string) []string { return append(append([]string{}, tips...), "--not", "--all") }
+
+func (j *judgement) refs() error {
+	if len(j.proposal.updates) > j.Limits.Refs {
+		return refuse("it changes more than %d branches and tags: push fewer at a time", j.Limits.Refs)
+	}
+	count := 0
+	for _, each := range j.proposal.updates {
+		if strings.Trim(each.old, "0") == "" {
+			count++
+		}
+	}
+	err := j.lines([]string{"for-each-ref", "--format=x", fmt.Sprintf("--count=%d", j.Limits.Refs+1)}, func(string) error { count++; return nil })
+	if err == nil && count > j.Limits.Refs {
+		err = refuse("the repository would have more than %d branches and tags: delete some", j.Limits.Refs)
+	}
+	return err
+}
+
+// disk looks at the repository with what the push brings, which lies in it already.
+func (j *judgement) disk() error {
+	var used int64
+	err := filepath.WalkDir(j.folder, func(_ string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			var info fs.FileInfo
+			if info, err = entry.Info(); err == nil {
+				used += info.Size()
+			}
+		}
+		// Git tidies up meanwhile.
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return err
+	})
+	if err == nil && used > j.Limits.Repository {
+		err = refuse("the repository would have %d MB, at most %d MB are kept for it", used>>20, j.Limits.Repository>>20)
+	}
+	return err
+}
+
+// brought bounds how many objects the push brings.
+func (j *judgement) brought(tips []string) error {
+	count := 0
+	return j.lines(append([]string{"rev-list", "--objects"}, unseen(tips)...), func(string) error {
+		if count++; count > j.Limits.Objects {
+			return refuse("it brings more than %d objects: push fewer commits at a time", j.Limits.Objects)
+		}
+		return nil
+	})
+}
+
+// commit judges the files of a commit. A tag of something else than a commit has none that Flux could build.
+func (j *judgement) commit(id string) error {
+	tree, err := j.objects.treeOf(id)
+	if err != nil || tree == "" || j.seen[tree] {
+		return err
+	}
+	j.seen[tree] = true
+	total, err := j.objects.total(tree, 0)
+	switch {
+	case err != nil:
+		return err
+	case total.largest > j.Limits.File:
+		return refuse("commit %.10s has a file of %d bytes, at most %d are taken: keep large files elsewhere", id, total.largest, j.Limits.File)
+	case total.files > j.Limits.Files:
+		return refuse("commit %.10s has more than %d files: split the repository", id, j.Limits.Files)
+	case total.bytes > j.Limits.Tree:
+		return refuse("commit %.10s has more than %d MB of files: split the repository", id, j.Limits.Tree>>20)
+	}
+	problems, err := lint.Check(&files{objects: j.objects, root: tree}, j.Limits.Build)
+	if err != nil || len(problems) == 0 {
+		return err
+	}
+	refused := &refusal{}
+	for _, problem := range problems {
+		refused.reasons = append(refused.reasons, fmt.Sprintf("commit %.10s: %s", id, terminal.Line(problem.String(), longestReason)))
+	}
+	return refused
+}
+
+// lines runs git and hands out the lines of its output, until the first error.
+func (j *judgement) lines(args []string, each func(string) error) error {
+	ctx, cancel := context.WithCancel(j.ctx)
+	defer cancel()
+	command := j.command(ctx, args...)
+	output, err := command.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := command.Start(); err != nil {
+		return err
+	}
+	scanner := bufio.NewScanner(output)
+	for scanner.Scan() {
+		if err := each(scanner.Text()); err != nil {
+			cancel()
+			_ = command.Wait()
+			return err
+		}
+	}
+	if err := errors.Join(scanner.Err(), command.Wait()); err != nil {
+		return fmt.Errorf("git %s: %w", args[0], err)
+	}
+	return nil
+}

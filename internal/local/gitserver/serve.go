@@ -1,0 +1,130 @@
+package gitserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/cgi"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// address matches the paths that git's clients ask for: of the smart protocol, and of the one that reads plain files.
+var address = regexp.MustCompile(`^/([a-z0-9-]+)\.git/(info/refs|git-upload-pack|git-receive-pack|HEAD|` +
+	`objects/(info/(packs|alternates|http-alternates)|[0-9a-f]{2}/[0-9a-f]{38,62}|pack/pack-[0-9a-f]{40,64}\.(pack|idx)))$`)
+
+// ServeHTTP serves /NAME.git.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// Whoever sends or reads slowly, or not at all, gets no more than this. It fails where the connection has no deadlines.
+	end, control := time.Now().Add(s.Limits.Time), http.NewResponseController(w)
+	_ = errors.Join(control.SetReadDeadline(end), control.SetWriteDeadline(end))
+	account, password, given := r.BasicAuth()
+	if !given || !s.authentic(account, password) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="strata git"`)
+		http.Error(w, "a user name and a password are needed", http.StatusUnauthorized)
+		return
+	}
+	repository, writes, ok := asked(r)
+	if !ok || !allowed(account, repository, writes) {
+		// Whether a repository exists is nobody's business who may not read it.
+		http.Error(w, fmt.Sprintf("account %s may not do this with repository %s", account, repository), http.StatusForbidden)
+		return
+	}
+	pushes := writes && r.Method == http.MethodPost
+	give := s.slot(r.Context(), account, repository, pushes)
+	if give == nil {
+		w.Header().Set("Retry-After", "10")
+		http.Error(w, fmt.Sprintf("account %s has too many requests to repository %s under way: try again", account, repository), http.StatusServiceUnavailable)
+		return
+	}
+	defer give()
+	if r.Method == http.MethodPost {
+		// Git's backend reads a body of unknown length to its end, and spins for ever on one that ends before its length. Git
+		// sends a large push in chunks, which the cgi package refuses, as CGI has no word for them.
+		r.ContentLength, r.TransferEncoding = -1, nil
+		r.Header.Del("Content-Length")
+	}
+	if pushes {
+		s.push(w, r, account, repository)
+		return
+	}
+	s.backend(account).ServeHTTP(w, r)
+}
+
+// asked returns the repository of a request, and whether it writes.
+func asked(r *http.Request) (repository string, writes, ok bool) {
+	parts := address.FindStringSubmatch(r.URL.Path)
+	if parts == nil {
+		repository, _, _ = strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), ".git")
+		return repository, true, false
+	}
+	// A service that writes is asked for by name in both of the requests of a push (git, http-protocol).
+	services := r.URL.Query()["service"]
+	return parts[1], slices.Contains(services, "git-receive-pack") || parts[2] == "git-receive-pack", len(services) <= 1
+}
+
+func (s *Server) slot(ctx context.Context, account, repository string, pushes bool) (give func()) {
+	ctx, cancel := context.WithTimeout(ctx, s.Limits.Wait)
+	defer cancel()
+	if pushes {
+		return s.slots.take(ctx, "push "+account+" "+repository, pushesAtOnce)
+	}
+	return s.slots.take(ctx, "fetch "+account+" "+repository, fetchesAtOnce)
+}
+
+// bounded runs the command that follows it, and those that it starts, with limits. Not every system bounds memory.
+const bounded = `ulimit -t "$1"; ulimit -v "$2" 2>/dev/null; shift 2; exec "$@"`
+
+// backend is git's, for one request of an account.
+func (s *Server) backend(account string, env ...string) *cgi.Handler {
+	all := append(s.hermetic(), "GIT_PROJECT_ROOT="+s.root, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER="+account)
+	config := s.Limits.config()
+	config["core.hooksPath"] = s.hooks()
+	for i, key := range slices.Sorted(maps.Keys(config)) {
+		all = append(all, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, config[key]))
+	}
+	seconds, kilobytes := max(int(s.Limits.Time.Seconds()), 1), s.Limits.Memory>>10
+	return &cgi.Handler{
+		Path: "/bin/sh",
+		// The folder leads from the process list to the home.
+		Args: []string{
+			"-c", bounded, "sh", fmt.Sprint(seconds), fmt.Sprint(kilobytes), s.git, "-C", s.root, "http-backend",
+		},
+		Dir:    s.root,
+		Env:    append(append(all, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(config))), env...),
+		Logger: s.errors,
+		Stderr: s.errors.Writer(),
+	}
+}
+
+// commandsSize is how many bytes of a push may say which branches and tags it changes, in front of its pack.
+const commandsSize = 4 << 20
+
+// push has git take a push, and answers the hook that git runs before it changes anything.
+func (s *Server) push(w http.ResponseWriter, r *http.Request, account, repository string) {
+	question, err := newQuestion(s.root)
+	if err != nil {
+		s.errors.Printf("take a push to repository %s: %v", repository, err)
+		http.Error(w, "the server cannot take a push now", http.StatusInternalServerError)
+		return
+	}
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		question.answer(s.Limits.Refs, func(p proposal) []string { return s.judge(r.Context(), account, repository, p) })
+	}()
+	r.Body = http.MaxBytesReader(w, r.Body, s.Limits.Pack+commandsSize)
+	s.backend(account, "STRATA_PUSH="+question.folder).ServeHTTP(w, r)
+	question.close()
+	<-answered
+	if s.pushed != nil {
+		s.pushed(repository)
+	}
+}
+
+func (s *Server) folder(repository string) string { return filepath.Join(s.root, repository+".git") }
