@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"net"
 	"strings"
 )
 
@@ -21,6 +22,11 @@ type Image struct {
 	Entrypoint []string
 	// Env is the environment that the image brings, like an image's ENV. The container's own variables win.
 	Env map[string]string
+	// Confined says that the program sees only the files of its pod and what a system offers to everyone, and reaches only
+	// the API server and what Reach names.
+	Confined bool
+	// Reach is what a confined program reaches beside the API server.
+	Reach []Reach
 	// Listen are the flags by which the program is told where to listen. In a pod of its own a program has every port
 	// to itself; here each gets a free port on loopback.
 	Listen []Listen
@@ -29,6 +35,18 @@ type Image struct {
 	Commands bool
 	// Override are arguments put behind the container's own, where a flag of the pod cannot work outside a container.
 	Override []string
+}
+
+// Reach is something that a confined program reaches: a port of a Service of a pod that runs as a process, or an address
+// of this machine.
+type Reach struct {
+	// Namespace, Service and Port are those of a Service.
+	Namespace, Service string
+	Port               int32
+	// Address is a loopback address and a port; it excludes a Service.
+	Address string
+	// Serve serves a connection to Address; nil means that Address itself is reached.
+	Serve func(ctx context.Context, conn net.Conn)
 }
 
 // Listen is a flag that takes a listen address, and the container port that stands for it in the pod.

@@ -27,6 +27,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/storage"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
 )
 
 func TestMain(m *testing.M) {
@@ -37,6 +38,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	sandboxtest.Enter()
 	code := m.Run()
 	if shared.cluster != nil {
 		shared.cluster.stop()
@@ -155,9 +157,15 @@ func testCatalogue(tools *toolchain.Toolchain) Catalogue {
 			Listen:  append(listen, Listen{"--metrics-addr", 8080}, Listen{"--health-addr", 9440}),
 		}
 	}
+	// The tests' Git servers listen anywhere, so that only the controller that builds is confined.
+	kustomize := flux("kustomize-controller")
+	kustomize.Confined = true
+	for _, service := range []string{"source-controller", "notification-controller"} {
+		kustomize.Reach = append(kustomize.Reach, Reach{Namespace: fluxNamespace, Service: service, Port: 80})
+	}
 	return Catalogue{
 		flux("source-controller", Listen{"--storage-addr", 9090}),
-		flux("kustomize-controller"),
+		kustomize,
 		flux("helm-controller"),
 		flux("notification-controller", Listen{"--events-addr", 9090}, Listen{"--receiverAddr", 9292}),
 		guestProgram(guestRepository, "image"),

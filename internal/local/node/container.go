@@ -49,7 +49,8 @@ type container struct {
 	started  bool // the startup probe has passed
 	ready    bool
 	ended    bool          // the container has ended and is not started again
-	ports    map[int32]int // container port -> port on loopback
+	ports    map[int32]int // container port -> port on loopback, in the network of process
+	network  network       // that of the process that ran last; nil: nothing has run
 }
 
 func newContainer(p *pod, spec *corev1.Container, init bool) *container {

@@ -44,6 +44,7 @@ func TestFluxRunsFromItsOwnDeployments(t *testing.T) {
 		}
 	}
 	t.Run("what a Kustomization does is told to an Alert's receiver", func(t *testing.T) { testAlert(t, c) })
+	t.Run("a build reads its artifact and nothing else", func(t *testing.T) { testRemoteContent(t, c) })
 	t.Run("a HelmRelease installs a chart", func(t *testing.T) { testHelmRelease(t, c) })
 	t.Run("a push reaches the cluster by a Receiver", func(t *testing.T) { testReceiver(t, c) })
 	t.Run("a changed argument reaches the process", func(t *testing.T) { testArguments(t, c) })

@@ -32,13 +32,17 @@ import (
 type repository struct {
 	url, username, password string
 	folder                  string
+
+	// bare is the repository itself. What is pushed there nobody judges, as at a forge.
+	bare string
 }
 
 // newRepository makes a repository with these files. pushed may be nil.
 func newRepository(t *testing.T, files map[string]string, pushed func(repository string)) *repository {
 	t.Helper()
 	const secret = "of the test"
-	server, err := gitserver.New(t.TempDir(), secret, log.New(t.Output(), "", 0), pushed)
+	root := t.TempDir()
+	server, err := gitserver.New(root, secret, log.New(t.Output(), "", 0), pushed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +51,7 @@ func newRepository(t *testing.T, files map[string]string, pushed func(repository
 	}
 	web := httptest.NewServer(server)
 	t.Cleanup(web.Close)
-	r := &repository{url: web.URL + "/app.git", username: "app", password: gitserver.Password(secret, "app"), folder: t.TempDir()}
+	r := &repository{url: web.URL + "/app.git", username: "app", password: gitserver.Password(secret, "app"), folder: t.TempDir(), bare: filepath.Join(root, "app.git")}
 	r.git(t, "init", "-q", "-b", gitserver.Branch)
 	r.push(t, files)
 	return r
@@ -55,6 +59,12 @@ func newRepository(t *testing.T, files map[string]string, pushed func(repository
 
 // push commits these files and pushes them.
 func (r *repository) push(t *testing.T, files map[string]string) {
+	t.Helper()
+	r.commit(t, files)
+	r.git(t, "push", "-q", strings.Replace(r.url, "://", "://"+r.username+":"+r.password+"@", 1), gitserver.Branch)
+}
+
+func (r *repository) commit(t *testing.T, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		path := filepath.Join(r.folder, name)
@@ -67,7 +77,6 @@ func (r *repository) push(t *testing.T, files map[string]string) {
 	}
 	r.git(t, "add", ".")
 	r.git(t, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "change")
-	r.git(t, "push", "-q", strings.Replace(r.url, "://", "://"+r.username+":"+r.password+"@", 1), gitserver.Branch)
 }
 
 func (r *repository) git(t *testing.T, args ...string) {

@@ -87,9 +87,14 @@ func (c *container) launch(ctx context.Context, image *Image) (*running, error) 
 	if err := logfile.Rename(c.logPath(), logfile.Previous(c.logPath())); err != nil {
 		return nil, err
 	}
+	confinement, err := c.confinement(image, path)
+	if err != nil {
+		return nil, err
+	}
 	r := &running{image: image, env: env, began: time.Now()}
 	r.process, err = c.pod.node.processes.Start(c.component(), process.Spec{
 		Name: c.spec.Name, Path: path, Args: args, Env: env, Dir: c.workingDir(mounts), Log: c.logPath(), Stamps: true,
+		Confinement: confinement,
 		// The first argument leads from the process list to the home, the pod and the container.
 		Argv0: filepath.Join(c.pod.dir, c.spec.Name, filepath.Base(path)),
 	})
@@ -97,7 +102,7 @@ func (c *container) launch(ctx context.Context, image *Image) (*running, error) 
 		return nil, waitError{"RunContainerError", err}
 	}
 	c.pod.mu.Lock()
-	c.ports = ports
+	c.ports, c.network = ports, r.process
 	c.pod.mu.Unlock()
 	c.pod.event(corev1.EventTypeNormal, "Started", "container %s runs as process %d of this machine", c.spec.Name, r.process.Pid())
 	return r, nil

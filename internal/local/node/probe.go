@@ -23,10 +23,15 @@ import (
 // that is up after one.
 const eager = 100 * time.Millisecond
 
-// probeClient talks to programs of this machine only; like the kubelet it does not check their certificates.
-var probeClient = &http.Client{
-	Transport:     &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true},
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+// probeClient talks to a port of the container only; like the kubelet it does not check certificates.
+func (c *container) probeClient(port intstr.IntOrString) *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true,
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx, port) },
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 // probe runs the container's probes until ctx ends. It calls unhealthy when a startup or liveness probe has failed often
@@ -129,7 +134,7 @@ func (c *container) check(ctx context.Context, probe *corev1.Probe, r *running) 
 	case probe.HTTPGet != nil:
 		return c.checkHTTP(ctx, probe.HTTPGet)
 	case probe.TCPSocket != nil:
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", c.address(probe.TCPSocket.Port))
+		conn, err := c.dial(ctx, probe.TCPSocket.Port)
 		if err != nil {
 			return err
 		}
@@ -169,7 +174,7 @@ func (c *container) checkHTTP(ctx context.Context, get *corev1.HTTPGetAction) er
 	for _, h := range get.HTTPHeaders {
 		request.Header.Add(h.Name, h.Value)
 	}
-	response, err := probeClient.Do(request)
+	response, err := c.probeClient(get.Port).Do(request)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,8 @@
 package node
 
 import (
+	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -11,11 +11,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1listers "k8s.io/client-go/listers/core/v1"
+
+	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
 // services takes the place of cluster DNS and kube-proxy for pods that run as processes: the name of a Service in
@@ -87,15 +90,14 @@ func (s *services) address(namespace, service, port string) (string, error) {
 		return "", err
 	}
 	s.listeners[name] = l
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go s.forward(conn, namespace, service, int32(number))
+	forward := sandbox.Forward(func(context.Context) (net.Conn, error) { return s.dial(namespace, service, int32(number)) })
+	go sandbox.Relay(context.Background(), l, maxConnections, func(ctx context.Context, conn net.Conn) {
+		if err := checkPeer(conn); err != nil {
+			s.log.Warn("refused a connection", "namespace", namespace, "service", service, "reason", err.Error())
+			return
 		}
-	}()
+		forward(ctx, conn)
+	})
 	return l.Addr().String(), nil
 }
 
@@ -110,54 +112,41 @@ func (s *services) close() {
 
 // DialService connects to a ready pod of a Service, as a pod of this node would. Only pods that run as processes are found.
 func (n *Node) DialService(namespace, service string, port int32) (net.Conn, error) {
-	conn := n.services.dial(namespace, service, port)
-	if conn == nil {
-		return nil, fmt.Errorf("no ready pod serves port %d of Service %s/%s", port, namespace, service)
-	}
-	return conn, nil
+	return n.services.dial(namespace, service, port)
 }
 
-// forward carries one connection to a ready pod. Without one the connection is closed, as by a Service without
-// endpoints.
-func (s *services) forward(conn net.Conn, namespace, service string, port int32) {
-	defer conn.Close()
-	upstream := s.dial(namespace, service, port)
-	if upstream == nil {
-		return
-	}
-	defer upstream.Close()
-	go func() {
-		_, _ = io.Copy(upstream, conn)
-		_ = upstream.(*net.TCPConn).CloseWrite()
-	}()
-	_, _ = io.Copy(conn, upstream)
-}
+// maxConnections bounds the connections that are open at once to one port of a Service.
+const maxConnections = 1000
 
-// dial connects to one of a Service's ready pods, each as likely as the others, or returns nil. A program may have gone
-// before a probe has noticed; then another pod's takes its place.
-func (s *services) dial(namespace, service string, port int32) net.Conn {
-	targets := s.targets(namespace, service, port)
+// dial connects to one of a Service's ready pods, each as likely as the others. A program may have gone before a probe has
+// noticed; then another pod's takes its place.
+func (s *services) dial(namespace, service string, port int32) (net.Conn, error) {
+	targets, at := s.targets(namespace, service, port)
 	rand.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
+	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
+	defer cancel()
 	for _, target := range targets {
-		if conn, err := net.Dial("tcp", target); err == nil {
-			return conn
+		if conn, err := target.dial(ctx, at); err == nil {
+			return conn, nil
 		}
 	}
-	return nil
+	return nil, fmt.Errorf("no ready pod serves port %d of Service %s/%s", port, namespace, service)
 }
 
-// targets are the addresses of the ready containers behind a port of a Service. Pods that are about to go are none.
-func (s *services) targets(namespace, service string, port int32) []string {
+// dialTimeout bounds how long a pod may take to answer.
+const dialTimeout = 10 * time.Second
+
+// targets are the ready containers behind a port of a Service, and their port. Pods that are about to go are none.
+func (s *services) targets(namespace, service string, port int32) (targets []*container, at intstr.IntOrString) {
 	object, err := s.lister.Services(namespace).Get(service)
 	if err != nil || len(object.Spec.Selector) == 0 {
-		return nil
+		return nil, at
 	}
 	servicePort, ok := portOf(object, port)
 	if !ok {
-		return nil
+		return nil, at
 	}
 	selector := labels.SelectorFromSet(object.Spec.Selector)
-	var targets []string
 	for _, p := range s.pods(namespace) {
 		o := p.current()
 		if o.DeletionTimestamp != nil || !selector.Matches(labels.Set(o.Labels)) {
@@ -165,12 +154,12 @@ func (s *services) targets(namespace, service string, port int32) []string {
 		}
 		for _, c := range p.all() {
 			if c.serves(servicePort) {
-				targets = append(targets, c.address(servicePort.TargetPort))
+				targets = append(targets, c)
 				break
 			}
 		}
 	}
-	return targets
+	return targets, servicePort.TargetPort
 }
 
 func portOf(service *corev1.Service, port int32) (corev1.ServicePort, bool) {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/strata-platform/strata/internal/local/process"
+	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
 )
 
 // roleVariable makes the test binary play one of the programs below instead of running tests.
@@ -85,6 +86,7 @@ func TestMain(m *testing.M) {
 		play(os.Args[1:])
 		return
 	}
+	sandboxtest.Enter()
 	os.Exit(m.Run())
 }
 

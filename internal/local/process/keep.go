@@ -2,6 +2,8 @@ package process
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"time"
 )
 
@@ -36,6 +38,15 @@ func Keep(spec Spec, grace time.Duration) (*Keeper, error) {
 
 // State returns what is known of the program now.
 func (k *Keeper) State() State { return k.record.get() }
+
+// Dial connects to an address in the network of the program that runs now.
+func (k *Keeper) Dial(ctx context.Context, local, address string) (net.Conn, error) {
+	p := k.record.process()
+	if p == nil {
+		return nil, fmt.Errorf("connect to %s: it does not run", k.spec.Name)
+	}
+	return p.Dial(ctx, local, address)
+}
 
 // Stop ends the program and returns when it is gone.
 func (k *Keeper) Stop() {

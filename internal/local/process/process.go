@@ -2,8 +2,10 @@
 package process
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"sync/atomic"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/internal/local/logfile"
+	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
 // Spec says how to start one program.
@@ -28,6 +31,8 @@ type Spec struct {
 	Env []string
 	// Dir is the working folder.
 	Dir string
+	// Confinement says what the program may use; nil means all that this process may.
+	Confinement *sandbox.Confinement
 	// Log is the path of the log that standard output and standard error are appended to.
 	Log string
 	// Stamps makes each line of the log begin with the time at which it was written.
@@ -38,6 +43,7 @@ type Spec struct {
 type Process struct {
 	name    string
 	cmd     *exec.Cmd
+	cell    *sandbox.Cell // nil where the program is not confined
 	began   time.Time
 	log     string
 	essence string // of its output, once it has ended
@@ -79,12 +85,17 @@ func Start(spec Spec) (*Process, error) {
 	if cmd.Env == nil {
 		cmd.Env = []string{}
 	}
-	if err := spawn(cmd); err != nil {
+	p := &Process{name: spec.Name, cmd: cmd, began: time.Now(), log: spec.Log, done: make(chan struct{})}
+	if spec.Confinement != nil {
+		p.cell, err = sandbox.Start(cmd, *spec.Confinement)
+	} else {
+		err = spawn(cmd)
+	}
+	if err != nil {
 		output.Close()
 		log.Close()
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
-	p := &Process{name: spec.Name, cmd: cmd, began: time.Now(), log: spec.Log, done: make(chan struct{})}
 	copied := make(chan struct{})
 	end := &tail{}
 	go func() {
@@ -92,7 +103,7 @@ func Start(spec Spec) (*Process, error) {
 		log.Copy(io.TeeReader(output, end))
 	}()
 	go func() {
-		p.err = cmd.Wait()
+		p.err = p.wait()
 		// What the program itself started must not stay behind when it dies.
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = output.SetReadDeadline(time.Now().Add(drainTimeout))
@@ -103,6 +114,25 @@ func Start(spec Spec) (*Process, error) {
 		close(p.done)
 	}()
 	return p, nil
+}
+
+func (p *Process) wait() error {
+	if p.cell != nil {
+		return p.cell.Wait()
+	}
+	return p.cmd.Wait()
+}
+
+func (p *Process) signal(signal syscall.Signal) error {
+	if p.cell != nil {
+		return p.cell.Signal(signal)
+	}
+	return p.cmd.Process.Signal(signal)
+}
+
+// Dial connects to an address in the program's network, from the given local address unless that is empty.
+func (p *Process) Dial(ctx context.Context, local, address string) (net.Conn, error) {
+	return p.cell.Dial(ctx, local, address)
 }
 
 // Done is closed when the program has ended.
@@ -155,7 +185,7 @@ func (p *Process) ExitError() error {
 // Stop asks the program to end with SIGTERM and ends it with SIGKILL after grace. It returns when the program is gone.
 func (p *Process) Stop(grace time.Duration) {
 	p.stopped.Store(true)
-	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	_ = p.signal(syscall.SIGTERM) // It may have ended.
 	select {
 	case <-p.done:
 		return

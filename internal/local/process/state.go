@@ -136,6 +136,13 @@ func (r *record) quickEnds() int {
 	return r.quick
 }
 
+// process is the process that runs, or nil.
+func (r *record) process() *Process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.current
+}
+
 func (r *record) get() State {
 	r.mu.Lock()
 	s := r.state
