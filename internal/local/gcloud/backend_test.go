@@ -2,16 +2,10 @@ package gcloud_test
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"io"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,114 +13,6 @@ import (
 	"github.com/strata-platform/strata/internal/local/gcloud"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
-
-// certificates returns a folder with the certificate of the emulator's authority.
-func (c *cloud) certificates() string {
-	c.t.Helper()
-	dir := c.t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "authority.pem"), c.Authority(), 0o600); err != nil {
-		c.t.Fatal(err)
-	}
-	return dir
-}
-
-// throughTunnel is a client that reaches the emulator by the names of Google's hosts.
-func (c *cloud) throughTunnel() *http.Client {
-	c.t.Helper()
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(c.Authority())
-	proxy, err := url.Parse(gcloud.TunnelVariables(c.url, "")["HTTPS_PROXY"])
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	transport := &http.Transport{Proxy: http.ProxyURL(proxy), TLSClientConfig: &tls.Config{RootCAs: pool}}
-	c.t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport}
-}
-
-func TestTunnelsToGoogleLeadToTheEmulator(t *testing.T) {
-	c := newCloud(t, false)
-	_, key := c.account("reader-account", "roles/viewer")
-	token := c.token(key)
-	authority := c.Authority()
-	c.restart(false)
-	if !slices.Equal(authority, c.Authority()) {
-		t.Error("the authority is another one after a restart")
-	}
-	client := c.throughTunnel()
-	for address, want := range map[string]int{
-		"https://storage.googleapis.com/storage/v1/b?project=strata-local":                                             200,
-		"https://cloudresourcemanager.googleapis.com/v1/projects/strata-local":                                         200,
-		"https://sqladmin.googleapis.com/sql/v1beta4/projects/strata-local/instances":                                  200,
-		"https://container.googleapis.com/v1/projects/strata-local/locations/-/clusters":                               200,
-		"https://storage.googleapis.com/none/none":                                                                     404,
-		"https://oauth2.googleapis.com/token":                                                                          405,
-		"https://compute.googleapis.com/compute/v1/projects/strata-local/zones/europe-west1-b/instanceGroupManagers/x": 404,
-		"https://dns.googleapis.com/dns/v1/projects/strata-local":                                                      0,
-		"https://storage.googleapis.com:8443/storage/v1/b?project=strata-local":                                        0,
-	} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Authorization", "Bearer "+token)
-		answer, err := client.Do(request)
-		if want == 0 {
-			if err == nil || !strings.Contains(err.Error(), "Forbidden") {
-				t.Errorf("%s: %v; want no tunnel", address, err)
-			}
-			continue
-		}
-		if err != nil {
-			t.Errorf("%s: %v", address, err)
-			continue
-		}
-		answer.Body.Close()
-		if answer.StatusCode != want {
-			t.Errorf("%s: %s, want %d", address, answer.Status, want)
-		}
-	}
-}
-
-// TestTunnelsLeadElsewhereAsWell checks that a program in the environment of tunnels still reaches others.
-func TestTunnelsLeadElsewhereAsWell(t *testing.T) {
-	c := newCloud(t, false)
-	other := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
-	defer other.Close()
-	proxy, err := url.Parse(c.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := other.Client()
-	transport, _ := client.Transport.(*http.Transport)
-	transport.Proxy = http.ProxyURL(proxy)
-	content := text(1 << 20)
-	answer, err := client.Post(other.URL, "text/plain", strings.NewReader(content))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	if got, err := io.ReadAll(answer.Body); err != nil || string(got) != content {
-		t.Errorf("got back %d bytes of %d, %v", len(got), len(content), err)
-	}
-	// The tunnel is still open: closing the emulator ends it.
-}
-
-// TestTheAuthorityVouchesForGoogleOnly checks that its certificates are worth nothing for other names.
-func TestTheAuthorityVouchesForGoogleOnly(t *testing.T) {
-	c := newCloud(t, false)
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(c.Authority())
-	leaf := c.VouchFor(t, "storage.googleapis.com", "example.com")
-	for name, trusted := range map[string]bool{"storage.googleapis.com": false, "example.com": false} {
-		if _, err := leaf.Verify(x509.VerifyOptions{DNSName: name, Roots: pool}); (err == nil) != trusted {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if _, err := c.VouchFor(t, "storage.googleapis.com").Verify(x509.VerifyOptions{DNSName: "storage.googleapis.com", Roots: pool}); err != nil {
-		t.Error(err)
-	}
-}
 
 // pulumiRuns runs Pulumi's own command line in a folder with a program, as somebody.
 type pulumiRuns struct {

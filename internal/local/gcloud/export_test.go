@@ -4,6 +4,8 @@ import (
 	"crypto/x509"
 	"testing"
 	"time"
+
+	"go.etcd.io/bbolt"
 )
 
 // SetClock makes the server take the time from now.
@@ -25,3 +27,18 @@ func (s *Server) VouchFor(t testing.TB, hosts ...string) *x509.Certificate {
 
 // UpdatePaths says where the fields of a cluster's update go.
 func UpdatePaths() map[string]string { return updatePaths() }
+
+// CheckNames checks the names of a database and a user of a MySQL instance.
+func CheckNames(database, charset, collation, user, host string) (ofDatabase, ofUser error) {
+	family, _ := familyOf("MYSQL_8_0")
+	return checkDatabase(family, sqlDatabase{Name: database, Charset: charset, Collation: collation}),
+		checkUserName(family, sqlUser{Name: user, Host: host})
+}
+
+// ForgetOwners makes the store of an instance what earlier versions left.
+func (s *Server) ForgetOwners(t testing.TB, instance string) {
+	t.Helper()
+	if err := s.store.update(func(tx *bbolt.Tx) error { return removeAll(tx, sqlOwners, instance+"/") }); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -42,21 +42,8 @@ func (m mysqlEngine) databases(ctx context.Context, name string) ([]sqlDatabase,
 	return found, rows.Err()
 }
 
-// createDatabase makes a database and lets every user in.
 func (m mysqlEngine) createDatabase(ctx context.Context, db sqlDatabase) error {
-	if err := m.setDatabase(ctx, "CREATE", db); err != nil {
-		return err
-	}
-	users, err := m.users(ctx)
-	if err != nil {
-		return err
-	}
-	for _, user := range users {
-		if err := m.letIn(ctx, db.Name, user); err != nil {
-			return err
-		}
-	}
-	return nil
+	return m.setDatabase(ctx, "CREATE", db)
 }
 
 func (m mysqlEngine) alterDatabase(ctx context.Context, db sqlDatabase) error {
@@ -119,40 +106,6 @@ func (m mysqlEngine) putUser(ctx context.Context, user sqlUser, password *passwo
 	for _, statement := range statements {
 		if _, err := m.Root().ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("set up the user %s: %w", user.quoted(), err)
-		}
-	}
-	existing, err := m.databases(ctx, "")
-	if err != nil {
-		return err
-	}
-	for _, db := range existing {
-		if err := m.letIn(ctx, db.Name, user); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// letIn gives a user all privileges on a database. Cloud SQL gives its users all but the server's own privileges on
-// everything; in Dolt whoever may write everywhere may write the table of users too, make himself root and, with root's
-// FILE privilege, read and write the files of the machine. So privileges are given database by database, and only the
-// API makes databases.
-func (m mysqlEngine) letIn(ctx context.Context, database string, user sqlUser) error {
-	if _, err := m.Root().ExecContext(ctx, "GRANT ALL PRIVILEGES ON "+quoteName(database)+".* TO "+user.quoted()); err != nil {
-		return fmt.Errorf("let the user %s into the database %s: %w", user.quoted(), database, err)
-	}
-	return nil
-}
-
-// letAllIn lets every user into every database. An emulator that was killed may have been in the middle of it.
-func (m mysqlEngine) letAllIn(ctx context.Context) error {
-	users, err := m.users(ctx)
-	if err != nil {
-		return err
-	}
-	for _, user := range users {
-		if err := m.putUser(ctx, user, nil); err != nil {
-			return err
 		}
 	}
 	return nil

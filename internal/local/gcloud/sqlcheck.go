@@ -46,6 +46,9 @@ func checkSettings(settings *sqladmin.Settings) error {
 	if !slices.Contains([]string{"", "ALWAYS", "NEVER", "ON_DEMAND"}, settings.ActivationPolicy) {
 		return invalidSQL("Invalid request: Invalid value for activationPolicy: %s.", settings.ActivationPolicy)
 	}
+	if err := checkFlags(settings.DatabaseFlags); err != nil {
+		return err
+	}
 	ip := settings.IpConfiguration
 	if ip == nil {
 		return nil

@@ -3,18 +3,10 @@ package gcloud
 import (
 	"errors"
 	"net/http"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
 	"google.golang.org/api/sqladmin/v1beta4"
-)
-
-var (
-	databaseNames = regexp.MustCompile(`^[^/\\.\x00-\x1f]{1,64}$`)
-	charsets      = regexp.MustCompile(`^[a-zA-Z0-9_]*$`)
-	collations    = regexp.MustCompile(`^[a-zA-Z0-9_.-]*$`)
 )
 
 func (s *Server) insertDatabase(c *call) (any, error) {
@@ -34,24 +26,25 @@ func (s *Server) insertDatabase(c *call) (any, error) {
 	if db.Charset == "" && db.Collation == "" {
 		db.Charset, db.Collation = on.family().charset, on.family().collation
 	}
+	claimed, err := s.claim(c, on, databaseKind, db.Name, http.StatusConflict)
+	if err != nil {
+		return nil, err
+	}
 	if err := engine.createDatabase(c.ctx, db); err != nil {
-		return nil, engineRefusal("failed to create database "+db.Name, err)
+		err = engineRefusal("failed to create database "+db.Name, err)
+		if claimed {
+			err = errors.Join(err, s.release(on, databaseKind, db.Name))
+		}
+		return nil, err
+	}
+	if err := s.settle(c.ctx, on, engine); err != nil {
+		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "CREATE_DATABASE", databaseLink(on, db.Name))
 }
 
 func databaseLink(on *instance, name string) string {
 	return on.Instance.SelfLink + "/databases/" + name
-}
-
-func checkDatabase(family sqlFamily, db sqlDatabase) error {
-	if !databaseNames.MatchString(db.Name) || slices.Contains(family.own, strings.ToLower(db.Name)) {
-		return invalidSQL("Invalid request: Incorrect database name '%s'.", db.Name)
-	}
-	if !charsets.MatchString(db.Charset) || !collations.MatchString(db.Collation) || family.served && !charsets.MatchString(db.Collation) {
-		return invalidSQL("Invalid request: Unknown character set or collation.")
-	}
-	return nil
 }
 
 // engineRefusal passes on what the engine refused, as the API does. What is not a refusal is an error of ours.
@@ -131,6 +124,9 @@ func (s *Server) updateDatabase(c *call) (any, error) {
 	if _, err := s.database(c, on, engine); err != nil {
 		return nil, err
 	}
+	if _, err := s.claim(c, on, databaseKind, db.Name, http.StatusForbidden); err != nil {
+		return nil, err
+	}
 	if db.Charset != "" || db.Collation != "" {
 		if err := engine.alterDatabase(c.ctx, db); err != nil {
 			return nil, engineRefusal("failed to update database "+db.Name, err)
@@ -149,8 +145,18 @@ func (s *Server) deleteDatabase(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.allow(c, on, databaseKind, found.Name); err != nil {
+		return nil, err
+	}
 	if err := engine.dropDatabase(c.ctx, found.Name); err != nil {
 		return nil, engineRefusal("failed to delete database "+found.Name, err)
+	}
+	// Rights on a database outlive it in MySQL: the next one of the name may be somebody else's.
+	if err := s.settle(c.ctx, on, engine); err != nil {
+		return nil, err
+	}
+	if err := s.release(on, databaseKind, found.Name); err != nil {
+		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "DELETE_DATABASE", found.SelfLink)
 }

@@ -18,10 +18,11 @@ type sqlEngine interface {
 	dropDatabase(ctx context.Context, name string) error
 	// users lists the users that the API shows: all but the engine's own.
 	users(ctx context.Context) ([]sqlUser, error)
-	// putUser makes a user who may use every database, or sets the password of the one there is. A nil password leaves that
-	// as it is.
+	// putUser makes a user, or sets the password of the one there is. A nil password leaves that as it is.
 	putUser(ctx context.Context, user sqlUser, password *passwordHash) error
 	dropUser(ctx context.Context, user sqlUser) error
+	// settle lets every user into the databases that he may use, and out of the others.
+	settle(ctx context.Context, rights sqlRights) error
 	// owns tells whether a user belongs to the engine and not to the API.
 	owns(user sqlUser) bool
 }

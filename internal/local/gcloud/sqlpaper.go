@@ -122,4 +122,6 @@ func (p paperEngine) dropUser(_ context.Context, user sqlUser) error {
 	})
 }
 
+func (p paperEngine) settle(context.Context, sqlRights) error { return nil }
+
 func (p paperEngine) owns(sqlUser) bool { return false }

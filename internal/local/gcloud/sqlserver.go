@@ -140,7 +140,7 @@ func (s *Server) runInstanceOperation(ctx context.Context, op *sqladmin.Operatio
 			return err
 		}
 		if fault == nil && op.OperationType == "DELETE" {
-			return remove(tx, instances, key)
+			return errors.Join(remove(tx, instances, key), removeAll(tx, sqlOwners, key+"/"))
 		}
 		on.Busy, on.Root, on.Instance.State = "", "", "RUNNABLE"
 		if fault != nil {
@@ -167,7 +167,7 @@ func (s *Server) workOn(ctx context.Context, on *instance, kind string) error {
 			return err
 		}
 	}
-	server, err := s.startInstance(ctx, on.key())
+	server, err := s.startInstance(ctx, on)
 	if err != nil {
 		return err
 	}
@@ -181,8 +181,10 @@ func (s *Server) workOn(ctx context.Context, on *instance, kind string) error {
 	return err
 }
 
-// startInstance starts the server of an instance.
-func (s *Server) startInstance(ctx context.Context, key string) (Database, error) {
+// startInstance starts the server of an instance. An emulator that was killed may have been in the middle of letting
+// users into databases.
+func (s *Server) startInstance(ctx context.Context, on *instance) (Database, error) {
+	key := on.key()
 	if s.databases == nil {
 		return nil, fmt.Errorf("start the server of instance %s: nothing to run instances with", key)
 	}
@@ -190,7 +192,7 @@ func (s *Server) startInstance(ctx context.Context, key string) (Database, error
 	if err != nil {
 		return nil, err
 	}
-	if err := (mysqlEngine{server}).letAllIn(ctx); err != nil {
+	if err := s.settle(ctx, on, mysqlEngine{server}); err != nil {
 		return nil, err
 	}
 	s.sql.set(key, server)
@@ -206,9 +208,9 @@ func (s *Server) stopInstance(key string) error {
 // resumeInstances starts the servers of the instances that exist and takes up operations that had not ended.
 func (s *Server) resumeInstances(ctx context.Context) error {
 	var pending []*sqladmin.Operation
-	var existing []string
+	var existing []*instance
 	err := s.store.view(func(tx *bbolt.Tx) error {
-		return each(tx, instances, "", func(key string, on *instance) error {
+		return each(tx, instances, "", func(_ string, on *instance) error {
 			if on.Busy != "" {
 				op, err := get[sqladmin.Operation](tx, instanceOps, on.Instance.Project+"/"+on.Busy)
 				if err == nil && op != nil {
@@ -217,7 +219,7 @@ func (s *Server) resumeInstances(ctx context.Context) error {
 				return err
 			}
 			if on.Instance.State == "RUNNABLE" && on.runs() && on.family().served {
-				existing = append(existing, key)
+				existing = append(existing, on)
 			}
 			return nil
 		})
@@ -231,9 +233,9 @@ func (s *Server) resumeInstances(ctx context.Context) error {
 			faults = append(faults, fmt.Errorf("resume %s of instance %s: %w", op.OperationType, op.TargetId, err))
 		}
 	}
-	for _, key := range existing {
-		if _, err := s.startInstance(ctx, key); err != nil {
-			faults = append(faults, fmt.Errorf("resume instance %s: %w", key, err))
+	for _, on := range existing {
+		if _, err := s.startInstance(ctx, on); err != nil {
+			faults = append(faults, fmt.Errorf("resume instance %s: %w", on.key(), err))
 		}
 	}
 	return errors.Join(faults...)

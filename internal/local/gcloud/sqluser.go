@@ -1,14 +1,13 @@
 package gcloud
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"slices"
 
 	"google.golang.org/api/sqladmin/v1beta4"
 )
-
-// longestHost is the longest host of a user that MySQL takes.
-const longestHost = 255
 
 // checkUser refuses a user of a kind that is not emulated, and limits that nobody here would keep to.
 func checkUser(wanted *sqladmin.User) error {
@@ -43,17 +42,26 @@ func (s *Server) insertUser(c *call) (any, error) {
 	family := on.family()
 	user := sqlUser{Name: wanted.Name, Host: wanted.Host}
 	setDefault(&user.Host, family.anyHost)
-	switch {
-	case user.Name == "" || len(user.Name) > family.longestUser:
-		return nil, invalidSQL("Invalid request: The user name must have 1 to %d characters.", family.longestUser)
-	case len(user.Host) > longestHost || family.anyHost == "" && user.Host != "":
-		return nil, invalidSQL("Invalid request: Invalid value for host: %s.", user.Host)
-	case engine.owns(user):
+	if err := checkUserName(family, user); err != nil {
+		return nil, err
+	}
+	if engine.owns(user) {
 		return nil, invalidSQL("Invalid request: The users of the host %s belong to the server.", user.Host)
+	}
+	claimed, err := s.claim(c, on, userKind, user.Name, http.StatusConflict)
+	if err != nil {
+		return nil, err
 	}
 	hash := hashPassword(wanted.Password)
 	if err := engine.putUser(c.ctx, user, &hash); err != nil {
-		return nil, engineRefusal("failed to create user "+user.Name, err)
+		err = engineRefusal("failed to create user "+user.Name, err)
+		if claimed {
+			err = errors.Join(err, s.releaseUser(c.ctx, on, engine, user.Name))
+		}
+		return nil, err
+	}
+	if err := s.settle(c.ctx, on, engine); err != nil {
+		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "CREATE_USER", on.Instance.SelfLink)
 }
@@ -136,6 +144,9 @@ func (s *Server) updateUser(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := s.claim(c, on, userKind, user.Name, http.StatusForbidden); err != nil {
+		return nil, err
+	}
 	var password *passwordHash
 	if wanted.Password != "" {
 		hash := hashPassword(wanted.Password)
@@ -143,6 +154,9 @@ func (s *Server) updateUser(c *call) (any, error) {
 	}
 	if err := engine.putUser(c.ctx, user, password); err != nil {
 		return nil, engineRefusal("failed to update user "+user.Name, err)
+	}
+	if err := s.settle(c.ctx, on, engine); err != nil {
+		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "UPDATE_USER", on.Instance.SelfLink)
 }
@@ -158,8 +172,23 @@ func (s *Server) deleteUser(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.allow(c, on, userKind, user.Name); err != nil {
+		return nil, err
+	}
 	if err := engine.dropUser(c.ctx, user); err != nil {
 		return nil, engineRefusal("failed to delete user "+user.Name, err)
 	}
+	if err := s.releaseUser(c.ctx, on, engine, user.Name); err != nil {
+		return nil, err
+	}
 	return s.doneInstanceOperation(c, on, "DELETE_USER", on.Instance.SelfLink)
+}
+
+// releaseUser forgets whose the users of a name were, once the last of them is gone.
+func (s *Server) releaseUser(ctx context.Context, on *instance, engine sqlEngine, name string) error {
+	left, err := engine.users(ctx)
+	if err != nil || slices.ContainsFunc(left, func(u sqlUser) bool { return folded(u.Name) == folded(name) }) {
+		return err
+	}
+	return s.release(on, userKind, name)
 }

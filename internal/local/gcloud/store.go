@@ -26,6 +26,7 @@ const (
 	clusterOps      table = "clusterOperations" // <project>/<location>/<operation>
 	instances       table = "sqlInstances"      // <project>/<instance>
 	instanceOps     table = "sqlOperations"     // <project>/<operation>
+	sqlOwners       table = "sqlOwners"         // <project>/<instance>/database|user/<name in lower case>
 	buckets         table = "storageBuckets"    // <bucket>
 	objects         table = "storageObjects"    // <bucket> <name> <generation>, with NUL between them
 	uploads         table = "storageUploads"    // <upload>
@@ -38,7 +39,7 @@ const (
 func allTables() []table {
 	return []table{
 		projects, policies, credentials, tokens, serviceAccounts, accountKeys, clusters, clusterOps, instances,
-		instanceOps, buckets, objects, uploads, customRoles, roleDeletions, deletedAccounts, serviceStates,
+		instanceOps, sqlOwners, buckets, objects, uploads, customRoles, roleDeletions, deletedAccounts, serviceStates,
 	}
 }
 

@@ -1,11 +1,9 @@
 package gcloud
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -22,7 +20,7 @@ import (
 func TunnelVariables(baseURL, certificates string) map[string]string {
 	return map[string]string{
 		"HTTPS_PROXY": strings.TrimSuffix(baseURL, "/"),
-		// What is on this machine is reached without a proxy; a wider setting would lead past the emulator.
+		// What is on this machine is reached without a proxy. The rest is not reached: the tunnels lead to the emulator only.
 		"NO_PROXY": "localhost,127.0.0.1",
 		// Beside the certificates of the system, which Go takes from a file.
 		"SSL_CERT_DIR": certificates,
@@ -91,21 +89,14 @@ func (s *Server) hosts() []string {
 	return hosts
 }
 
-// openTunnel answers a request for a tunnel. One to a host of Google's leads to the emulator or nowhere. Others lead where
-// they would without a proxy, so that runs which need both can have both.
+// openTunnel answers a request for a tunnel. A tunnel leads to the emulator itself, as one of Google's hosts, and nowhere
+// else: who asks for one has not logged in, and at its end every call is authenticated as it is without a tunnel.
 func (s *Server) openTunnel(w http.ResponseWriter, r *http.Request) {
 	host, port, err := net.SplitHostPort(r.Host)
-	emulated := port == "443" && slices.Contains(s.hosts(), host)
-	if err != nil || !emulated && isGoogles(host) {
-		http.Error(w, fmt.Sprintf("no tunnel to %s: of Google's hosts the emulated Google Cloud stands for %s", r.Host, strings.Join(s.hosts(), ", ")), http.StatusForbidden)
+	if err != nil || r.TLS != nil || port != "443" || !slices.Contains(s.hosts(), host) {
+		http.Error(w, fmt.Sprintf("no tunnel to %s: the emulated Google Cloud stands for port 443 of %s, and leads to no other address",
+			shown(r.Host), strings.Join(s.hosts(), ", ")), http.StatusForbidden)
 		return
-	}
-	var far net.Conn
-	if !emulated {
-		if far, err = (&net.Dialer{Timeout: dialTimeout}).DialContext(r.Context(), "tcp", r.Host); err != nil {
-			http.Error(w, err.Error(), http.StatusBadGateway)
-			return
-		}
 	}
 	near, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -113,36 +104,9 @@ func (s *Server) openTunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, err = near.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n"))
-	switch {
-	case err != nil || buffered.Reader.Buffered() > 0: // a client speaks only after it is answered
+	if err != nil || buffered.Reader.Buffered() > 0 { // a client speaks only after it is answered
 		near.Close()
-		if far != nil {
-			far.Close()
-		}
-	case far != nil:
-		s.background(func(ctx context.Context) { relay(ctx, near, far) })
-	default:
-		s.tunnels.take(near)
+		return
 	}
-}
-
-// dialTimeout is how long it may take to reach the other end of a tunnel.
-const dialTimeout = 30 * time.Second
-
-func isGoogles(host string) bool {
-	return host == "googleapis.com" || strings.HasSuffix(host, ".googleapis.com") || strings.HasSuffix(host, ".google.com")
-}
-
-// relay passes on what both ends send, until one of them ends or ctx does.
-func relay(ctx context.Context, near, far net.Conn) {
-	end := func() { near.Close(); far.Close() }
-	defer context.AfterFunc(ctx, end)()
-	var both sync.WaitGroup
-	for _, pass := range [][2]net.Conn{{near, far}, {far, near}} {
-		both.Go(func() {
-			defer end()
-			_, _ = io.Copy(pass[1], pass[0])
-		})
-	}
-	both.Wait()
+	s.tunnels.take(near)
 }

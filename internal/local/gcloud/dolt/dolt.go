@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -66,6 +65,9 @@ type server struct {
 	keeper  *process.Keeper
 	address string
 	root    *sql.DB
+
+	// unpublish ends that clients of this machine reach it.
+	unpublish func()
 }
 
 func (s *server) Address() string { return s.address }
@@ -111,10 +113,11 @@ func (r *Runtime) start(ctx context.Context, instance string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	address, password, err := dir.prepare(ctx)
+	needs, password, err := dir.prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
+	address, _, _ := net.SplitHostPort(needs.Address)
 	name := "sql-" + filepath.Base(string(dir))
 	log := filepath.Join(r.options.Logs, name+".log")
 	keeper, err := process.Keep(process.Spec{
@@ -129,10 +132,12 @@ func (r *Runtime) start(ctx context.Context, instance string) (*server, error) {
 			"DOLT_ROOT_HOST=" + address,
 			"DOLT_ROOT_PASSWORD=" + password,
 			"DOLT_DISABLE_EVENT_FLUSH=true",
+			"TMPDIR=" + dir.temp(),
 			"PATH=" + os.Getenv("PATH"),
 		},
-		Dir: dir.data(),
-		Log: log,
+		Dir:         dir.data(),
+		Log:         log,
+		Confinement: needs.confinement(binary),
 	}, stopGrace)
 	if err != nil {
 		return nil, err
@@ -140,15 +145,24 @@ func (r *Runtime) start(ctx context.Context, instance string) (*server, error) {
 	r.keep(instance, keeper)
 	config := mysql.NewConfig()
 	config.User, config.Passwd, config.Net = "root", password, "tcp"
-	config.Addr = net.JoinHostPort(address, strconv.Itoa(port))
-	config.DialFunc = (&net.Dialer{Timeout: dialTimeout, LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}).DialContext
+	config.Addr = needs.Address
+	config.DialFunc = func(ctx context.Context, _, to string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+		defer cancel()
+		return keeper.Dial(ctx, address, to)
+	}
 	config.Logger = &mysql.NopLogger{} // refused connections are expected while the server starts
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		keeper.Stop()
 		return nil, err
 	}
-	started := &server{keeper: keeper, address: address, root: sql.OpenDB(connector)}
+	unpublish, err := publish(keeper, needs.Address)
+	if err != nil {
+		keeper.Stop()
+		return nil, err
+	}
+	started := &server{keeper: keeper, address: address, root: sql.OpenDB(connector), unpublish: unpublish}
 	started.root.SetMaxOpenConns(4)
 	if err := started.wait(ctx, log); err != nil {
 		return nil, errors.Join(err, started.stop())
@@ -186,6 +200,7 @@ func (s *server) wait(ctx context.Context, log string) error {
 }
 
 func (s *server) stop() error {
+	s.unpublish()
 	err := s.root.Close()
 	s.keeper.Stop()
 	return err

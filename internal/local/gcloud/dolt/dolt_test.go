@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -144,5 +145,62 @@ func TestNameThatLeadsOutOfTheFolderIsRefused(t *testing.T) {
 		if err := runtime.Erase(t.Context(), name); err == nil {
 			t.Errorf("erasing %q was accepted", name)
 		}
+	}
+}
+
+// TestServerOpensOnlyWhatItNeeds compares the files that a server has open, after it has written, with those that Needs
+// lists for a sandbox.
+func TestServerOpensOnlyWhatItNeeds(t *testing.T) {
+	dir := t.TempDir()
+	runtime := newRuntime(t, dir)
+	db, err := runtime.Start(t.Context(), instance)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, db.Root(), "CREATE DATABASE shop", "CREATE TABLE shop.orders (id INT PRIMARY KEY, word LONGTEXT)",
+		"INSERT INTO shop.orders VALUES (1, REPEAT('x', 1000000))", "CREATE USER 'web'@'%'")
+	needs := dolt.NeedsOf(filepath.Join(dir, "sql", instance), db.Address())
+	if needs.Address != db.Address()+":3306" {
+		t.Errorf("the server listens on %s", needs.Address)
+	}
+	offered := append([]string{filepath.Join(dir, "logs"), "/dev", "/proc", "/sys", "/etc", "/usr"}, append(needs.Reads, needs.Writes...)...)
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, file := range files {
+		if args, _ := os.ReadFile(file); !strings.Contains(string(args), "sql-server") || !strings.Contains(string(args), dir) {
+			continue
+		}
+		open, err := filepath.Glob(filepath.Join(filepath.Dir(file), "fd", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, fd := range open {
+			path, err := os.Readlink(fd)
+			if err != nil || !filepath.IsAbs(path) { // a pipe or a socket
+				continue
+			}
+			seen++
+			if !slices.ContainsFunc(offered, func(of string) bool { return path == of || strings.HasPrefix(path, of+"/") }) {
+				t.Errorf("the server has %s open", path)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("the server has no file open")
+	}
+}
+
+func TestTheFilesOfOneInstanceAreNotAnothers(t *testing.T) {
+	one, other := dolt.NeedsOf("/home/sql/strata-local/web", "127.1.1.1"), dolt.NeedsOf("/home/sql/strata-local/hr", "127.1.1.2")
+	for _, path := range append(one.Reads, one.Writes...) {
+		if !strings.HasPrefix(path, "/home/sql/strata-local/web/") {
+			t.Errorf("an instance uses %s", path)
+		}
+	}
+	if one.Address == other.Address {
+		t.Error("two instances have one address")
 	}
 }

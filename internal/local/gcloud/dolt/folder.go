@@ -16,61 +16,98 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // folder is where everything of one instance is kept.
 type folder string
 
 func (f folder) data() string     { return filepath.Join(string(f), "data") }
-func (f folder) files() string    { return filepath.Join(string(f), "files") }
+func (f folder) temp() string     { return filepath.Join(string(f), "tmp") }
 func (f folder) config() string   { return filepath.Join(string(f), "server.yaml") }
 func (f folder) home() string     { return filepath.Join(string(f), "dolt") }
 func (f folder) address() string  { return filepath.Join(string(f), "address") }
 func (f folder) password() string { return filepath.Join(string(f), "root-password") }
+func (f folder) uuid() string     { return filepath.Join(string(f), "server-uuid") }
 
-// prepare makes what is missing in the folder and returns the server's address and the password of its root user.
-func (f folder) prepare(ctx context.Context) (address, password string, err error) {
-	for _, dir := range []string{f.data(), f.files(), filepath.Join(f.home(), ".dolt")} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return "", "", err
-		}
-	}
-	if address, err = keep(f.address(), chooseAddress); err != nil {
-		return "", "", err
-	}
-	if err := waitFree(ctx, address); err != nil {
-		return "", "", err
-	}
-	if password, err = keep(f.password(), newPassword); err != nil {
-		return "", "", err
-	}
-	if err := os.WriteFile(f.config(), f.serverConfig(address), 0o600); err != nil {
-		return "", "", err
-	}
-	// Dolt's own settings: it must not call home.
-	global := []byte(`{"metrics.disabled":"true","user.email":"strata@localhost","user.name":"strata"}` + "\n")
-	return address, password, os.WriteFile(filepath.Join(f.home(), ".dolt", "config_global.json"), global, 0o600)
+// Needs is what the server of an instance uses of this machine beside its program and what a system offers to everyone.
+type Needs struct {
+	// Reads are files and folders that it only reads, Writes are folders that it changes. All of them exist.
+	Reads, Writes []string
+	// Address is where it listens, with its port. It connects to nothing.
+	Address string
 }
 
-// serverConfig is the configuration of the server. A JSON string is a YAML string too.
+func (f folder) needs(address string) Needs {
+	return Needs{
+		Reads:   []string{f.config(), f.home()},
+		Writes:  []string{f.data(), f.temp()},
+		Address: net.JoinHostPort(address, strconv.Itoa(port)),
+	}
+}
+
+// prepare makes what is missing in the folder and returns what the server needs and the password of its root user.
+func (f folder) prepare(ctx context.Context) (needs Needs, password string, err error) {
+	for _, dir := range []string{f.data(), f.temp(), filepath.Join(f.home(), ".dolt")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return Needs{}, "", err
+		}
+	}
+	address, err := keep(f.address(), chooseAddress)
+	if err != nil {
+		return Needs{}, "", err
+	}
+	if err := waitFree(ctx, address); err != nil {
+		return Needs{}, "", err
+	}
+	if password, err = keep(f.password(), newPassword); err != nil {
+		return Needs{}, "", err
+	}
+	id, err := keep(f.uuid(), func() (string, error) { return uuid.NewString(), nil })
+	if err != nil {
+		return Needs{}, "", err
+	}
+	if err := os.WriteFile(f.config(), f.serverConfig(address), 0o600); err != nil {
+		return Needs{}, "", err
+	}
+	return f.needs(address), password, os.WriteFile(filepath.Join(f.home(), ".dolt", "config_global.json"), globalConfig(id), 0o600)
+}
+
+// globalConfig is Dolt's own settings: it must not call home, and has nothing of its own to write there.
+func globalConfig(id string) []byte {
+	settings, _ := json.Marshal(map[string]string{ // strings never fail
+		"metrics.disabled": "true", "user.email": "strata@localhost", "user.name": "strata", "sqlserver.global.server_uuid": id,
+	})
+	return append(settings, '\n')
+}
+
+// noFolder is a path that nothing can ever have.
+const noFolder = "/dev/null/none"
+
+// serverConfig is the configuration of the server. A JSON string is a YAML string too. Dolt puts variables of the
+// environment into its configuration; two dollar signs stand for one.
 func (f folder) serverConfig(address string) []byte {
 	quoted := func(path string) string {
 		text, _ := json.Marshal(path) // a string never fails
-		return string(text)
+		return strings.ReplaceAll(string(text), "$", "$$")
 	}
 	return []byte(strings.Join([]string{
 		"log_level: warning",
 		"listener:",
 		"  host: " + quoted(address),
 		"  port: " + strconv.Itoa(port),
-		"  max_connections: 1000",
+		fmt.Sprintf("  max_connections: %d", maxConnections),
 		"data_dir: " + quoted(f.data()),
 		"cfg_dir: " + quoted(filepath.Join(f.data(), ".doltcfg")),
 		"privilege_file: " + quoted(filepath.Join(f.data(), ".doltcfg", "privileges.db")),
-		// Every user of a server may call LOAD_FILE and SELECT INTO OUTFILE, whatever his privileges. They reach an empty
-		// folder only, never the files of the machine.
+		// An event runs as whoever its text names as the definer, which may be the server's root. Nobody can turn them on.
+		"behavior:",
+		"  event_scheduler: \"OFF\"",
+		// Every user of a server may SELECT INTO OUTFILE, whatever his privileges. Dolt takes an empty path for every folder,
+		// and compares the names of others by how they begin, so that the folder is one that cannot exist.
 		"system_variables:",
-		"  secure_file_priv: " + quoted(f.files()),
+		"  secure_file_priv: " + quoted(noFolder),
 		"",
 	}, "\n"))
 }

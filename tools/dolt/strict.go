@@ -1,0 +1,64 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/dolthub/go-mysql-server/sql"
+	"github.com/dolthub/go-mysql-server/sql/mysql_db"
+	ast "github.com/dolthub/vitess/go/vt/sqlparser"
+)
+
+// strictFactory makes the authorization of queries stricter than upstream's.
+type strictFactory struct {
+	upstream sql.AuthorizationHandlerFactory
+}
+
+// CreateHandler implements sql.AuthorizationHandlerFactory.
+func (f strictFactory) CreateHandler(cat sql.Catalog) sql.AuthorizationHandler {
+	return strictHandler{f.upstream.CreateHandler(cat), cat}
+}
+
+// strictHandler refuses what takes a privilege on the whole server to everybody without one. Upstream looks for such a
+// privilege in the user's current database too, so that CREATE DATABASE is open to every user of a database, and DROP
+// DATABASE of all that he sees.
+type strictHandler struct {
+	sql.AuthorizationHandler
+	cat sql.Catalog
+}
+
+// HandleAuth implements sql.AuthorizationHandler.
+func (h strictHandler) HandleAuth(ctx *sql.Context, state sql.AuthorizationQueryState, auth ast.AuthInformation) error {
+	if (auth.TargetType == ast.AuthTargetType_Global || tellsOfOthers(ctx, auth)) && !h.superuser(ctx) {
+		return sql.ErrPrivilegeCheckFailed.New("'" + ctx.Session.Client().User + "'")
+	}
+	return h.AuthorizationHandler.HandleAuth(ctx, state, auth)
+}
+
+// tellsOfOthers tells whether a statement reads the list of connections, with what each user asks at the moment. Upstream
+// refuses SHOW PROCESSLIST to users, and shows them everything in the table of the same name.
+func tellsOfOthers(ctx *sql.Context, auth ast.AuthInformation) bool {
+	const schema, table = "information_schema", "processlist"
+	for i, name := range auth.TargetNames {
+		if i == 0 || !strings.EqualFold(name, table) {
+			continue
+		}
+		database := auth.TargetNames[i-1]
+		if database == "" {
+			database = ctx.GetCurrentDatabase()
+		}
+		if strings.EqualFold(database, schema) {
+			return true
+		}
+	}
+	return false
+}
+
+// superuser tells whether the session's user is the server's own. Without a table of users nobody is.
+func (h strictHandler) superuser(ctx *sql.Context) bool {
+	found, err := h.cat.Database(ctx, "mysql")
+	if err != nil {
+		return false
+	}
+	users, ok := found.(*mysql_db.MySQLDb)
+	return ok && users.UserActivePrivilegeSet(ctx).Has(sql.PrivilegeType_Super)
+}
