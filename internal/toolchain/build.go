@@ -3,8 +3,6 @@ package toolchain
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -137,6 +135,9 @@ func (j job) compile(ctx context.Context, stage string) (string, error) {
 	if err := j.copyEmbeds(run, source); err != nil {
 		return "", err
 	}
+	if err := j.replace(run, source, filepath.Join(stage, "modules")); err != nil {
+		return "", err
+	}
 	program := filepath.Join(out, j.tool.name)
 	args := append([]string{"build", "-o", program}, j.tool.flags(j.version)...)
 	if _, err := run("go", append(args, j.tool.pkg)...); err != nil {
@@ -152,21 +153,20 @@ func (j job) compile(ctx context.Context, stage string) (string, error) {
 	return folder, nil
 }
 
+// A runner runs a program in the folder of a build and returns its standard output.
+type runner func(name string, args ...string) ([]byte, error)
+
 // copyEmbeds puts the data files that the tool's main package embeds next to it.
-func (j job) copyEmbeds(run func(string, ...string) ([]byte, error), source string) error {
+func (j job) copyEmbeds(run runner, source string) error {
 	if len(j.tool.embeds.files) == 0 {
 		return nil
 	}
-	out, err := run("go", "mod", "download", "-json", j.tool.embeds.module)
+	dir, err := moduleDir(run, j.tool.embeds.module)
 	if err != nil {
 		return err
 	}
-	var downloaded struct{ Dir string }
-	if err := json.Unmarshal(out, &downloaded); err != nil {
-		return fmt.Errorf("read where %s is: %w", j.tool.embeds.module, err)
-	}
 	for _, name := range j.tool.embeds.files {
-		content, err := os.ReadFile(filepath.Join(downloaded.Dir, j.tool.embeds.dir, name))
+		content, err := os.ReadFile(filepath.Join(dir, j.tool.embeds.dir, name))
 		if err != nil {
 			return err
 		}

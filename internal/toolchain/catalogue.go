@@ -91,7 +91,7 @@ func catalogue() []bundle {
 			},
 		}},
 		{name: "dolt", module: "dolt", tools: []tool{
-			{name: "dolt", pkg: "github.com/dolthub/dolt/go/cmd/dolt", pin: "github.com/dolthub/dolt/go", tags: "gms_pure_go"},
+			{name: "dolt", pkg: "./", pin: "github.com/dolthub/dolt/go", tags: "gms_pure_go"},
 		}},
 	}
 }

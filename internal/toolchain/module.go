@@ -25,9 +25,10 @@ const cacheFormat = "strata-tools-1"
 // A module is what a bundle is built from, as it was when it was read: builds use these bytes, not the files, so that
 // what lies at an address was built from what the address was made of.
 type module struct {
-	dir      string
-	files    map[string][]byte // go.mod, go.sum and our own Go files, of local replacements too, by path in dir
-	versions map[string]string // version by module path
+	dir          string
+	files        map[string][]byte // go.mod, go.sum and our own Go files, of local replacements too, by path in dir
+	versions     map[string]string // version by module path
+	replacements []replacement
 }
 
 // readModule reads the module in dir as far as the bundle needs it.
@@ -49,6 +50,9 @@ func readModule(dir string, b bundle) (*module, error) {
 				return nil, err
 			}
 		}
+	}
+	if err := m.readReplacements(); err != nil {
+		return nil, err
 	}
 	for _, tl := range b.tools {
 		if m.versions[tl.pin] == "" {

@@ -16,8 +16,12 @@ import (
 // versionTimeout is how long a program may take to say its version.
 const versionTimeout = 10 * time.Second
 
-// release returns the path of the tool on PATH when it says that it is the pinned version, and "" otherwise.
+// release returns the path of the tool on PATH when it says that it is the pinned version, and "" otherwise. A release
+// does not contain our replacements, so no tool that has some is taken from PATH.
 func (j job) release(ctx context.Context) string {
+	if len(j.module.replacements) > 0 {
+		return ""
+	}
 	path, err := exec.LookPath(j.tool.name)
 	if err != nil {
 		return ""

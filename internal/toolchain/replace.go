@@ -1,0 +1,118 @@
+package toolchain
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+)
+
+// replaceFolder is the folder beside a go.mod that holds replacements. Go ignores it because of the underscore.
+const replaceFolder = "_replace"
+
+// directive is the first line of a replacement: module@version of the file that it replaces, and the file's path in the
+// module.
+var directive = regexp.MustCompile(`^//strata:replace (\S+)@(\S+) (\S+)\n`)
+
+// A replacement is a Go file of ours that is compiled instead of one of a pinned module. It is written for one version
+// of the module and refused for every other.
+type replacement struct {
+	source string // the file's path below the folder of go.mod
+	module string // the module that it changes
+	path   string // the path of the file it replaces, below the module's folder
+}
+
+// readReplacements reads the module's replacements. It fails when one is written for a version that go.mod does not pin.
+func (m *module) readReplacements() error {
+	if err := m.readPackage(replaceFolder); err != nil {
+		return err
+	}
+	for _, source := range slices.Sorted(maps.Keys(m.files)) {
+		if filepath.Dir(source) != replaceFolder {
+			continue
+		}
+		file, content := filepath.Join(m.dir, source), m.files[source]
+		match := directive.FindSubmatch(content)
+		if match == nil || !filepath.IsLocal(string(match[3])) {
+			return fmt.Errorf("%s does not begin with //strata:replace MODULE@VERSION PATH, which says what it replaces", file)
+		}
+		r := replacement{source: source, module: string(match[1]), path: string(match[3])}
+		written, pinned := string(match[2]), m.versions[r.module]
+		if written != pinned {
+			return fmt.Errorf("%s replaces %s of %s %s, but go.mod pins %q: see whether the new version still needs it, "+
+				"then delete the file or adapt it and its first line", file, r.path, r.module, written, pinned)
+		}
+		m.replacements = append(m.replacements, r)
+	}
+	return nil
+}
+
+// replace makes the go.mod in source use copies of the replacements' modules, in folders of modules, that hold the
+// replacements. The go command does not take an overlay for files of the module cache.
+func (j job) replace(run runner, source, modules string) error {
+	if len(j.module.replacements) == 0 {
+		return nil
+	}
+	goMod, err := modfile.Parse("go.mod", j.module.files["go.mod"], nil)
+	if err != nil {
+		return err
+	}
+	copies := map[string]string{}
+	for _, r := range j.module.replacements {
+		if copies[r.module] == "" {
+			copies[r.module] = filepath.Join(modules, strings.ReplaceAll(r.module, "/", "-"))
+			if err := copyModule(run, r.module, copies[r.module]); err != nil {
+				return err
+			}
+			relative, err := filepath.Rel(source, copies[r.module])
+			if err != nil {
+				return err
+			}
+			if err := goMod.AddReplace(r.module, "", filepath.ToSlash(relative), ""); err != nil {
+				return err
+			}
+		}
+		replaced := filepath.Join(copies[r.module], filepath.FromSlash(r.path))
+		if _, err := os.Stat(replaced); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s replaces %s, which %s does not hold", r.source, r.path, r.module)
+		}
+		if err := writeFile(replaced, j.module.files[r.source]); err != nil {
+			return err
+		}
+	}
+	content, err := goMod.Format()
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(source, "go.mod"), content)
+}
+
+// copyModule copies a module of the module cache to the folder target.
+func copyModule(run runner, module, target string) error {
+	dir, err := moduleDir(run, module)
+	if err != nil {
+		return err
+	}
+	return os.CopyFS(target, os.DirFS(dir))
+}
+
+// moduleDir returns the folder of the module cache that holds a module, after downloading it when it is missing.
+func moduleDir(run runner, module string) (string, error) {
+	out, err := run("go", "mod", "download", "-json", module)
+	if err != nil {
+		return "", err
+	}
+	var downloaded struct{ Dir string }
+	if err := json.Unmarshal(out, &downloaded); err != nil {
+		return "", fmt.Errorf("read where %s is: %w", module, err)
+	}
+	return downloaded.Dir, nil
+}
