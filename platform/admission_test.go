@@ -63,7 +63,7 @@ func testPolicyParameters(t *testing.T, c *cluster) {
 	program := func(types ...string) attempt {
 		var resources []string
 		for i, each := range types {
-			resources = append(resources, fmt.Sprintf("r%d: {type: '%s'}", i, each))
+			resources = append(resources, fmt.Sprintf("r%d: {type: '%s', properties: {name: web}}", i, each))
 		}
 		return attempt{"POST", "/apis/pulumi.com/v1/namespaces/team-web/programs?dryRun=All", fmt.Sprintf(
 			"{apiVersion: pulumi.com/v1, kind: Program, metadata: {name: policed}, program: {resources: {%s}}}", strings.Join(resources, ", "))}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -60,8 +61,8 @@ type Config struct {
 	PlatformUsername string         `setting:"platformUsername"`
 	PlatformPassword handoff.Secret `setting:"platformPassword"`
 
-	// PrivateRanges are addresses in private networks that the teams' pods may reach, such as those of the database or of the
-	// control plane where they have no public ones.
+	// PrivateRanges are addresses in private networks that the pods of teams and of Flux may reach, such as those of the
+	// database, of Git servers, or of the control plane where they have no public ones.
 	PrivateRanges []string `setting:"privateRanges" default:"[]"`
 	// Contact is whom a refused team is told to ask.
 	Contact string `setting:"contact" default:"the platform team"`
@@ -166,6 +167,21 @@ func (c Config) upstreamOperator() bool { return c.Target != "local" }
 // hasReceivers says whether Flux can be told of a push.
 func (c Config) hasReceivers() bool {
 	return slices.Contains(c.FluxComponents, "notification-controller")
+}
+
+// sourcePorts are the ports that the addresses of repositories name.
+func (c Config) sourcePorts() []int {
+	var ports []int
+	for _, address := range []string{c.FleetURL, c.PlatformURL, c.teamURL("team")} {
+		parsed, err := url.Parse(address)
+		if err != nil {
+			continue
+		}
+		if port, err := strconv.Atoi(parsed.Port()); err == nil && !slices.Contains(ports, port) {
+			ports = append(ports, port)
+		}
+	}
+	return ports
 }
 
 // teamURL is the address of one team's repository.

@@ -133,7 +133,7 @@ func TestThePageQuotesThePolicies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for fence, file := range map[string]string{"```yaml policy\n": "programs.yaml", "```refusal\n": "programs_test.go"} {
+	for fence, file := range map[string]string{"```yaml policy\n": "programs.yaml", "```refusal\n": "programs_test.go", "```refusal of a name\n": "names_test.go"} {
 		_, rest, begins := strings.Cut(string(page), fence)
 		quoted, _, ends := strings.Cut(rest, "```\n")
 		if !begins || !ends {

@@ -38,6 +38,7 @@ func newHop(
 			Types:         team.Allow,
 			StackAccounts: team.StackAccounts(),
 			Sources:       team.Sources,
+			RunTimeout:    team.RunLimit(),
 			Contact:       config.Contact,
 		},
 		Context: handoff.Tenant{

@@ -39,6 +39,7 @@ func TestWhatTeamsYamlGivesReachesTheHop(t *testing.T) {
 - name: web
   allow: [gcp:sql/*]
   quota: {pods: "7"}
+  runTimeout: 20m
   sources: [https://git.example.com/shared.git]
   may: [workloads]
   accounts: [{name: infra, may: [sources, stacks], path: ./infra}]
@@ -50,10 +51,10 @@ func TestWhatTeamsYamlGivesReachesTheHop(t *testing.T) {
 	expect(t, engine.Get(t, policyType, "team-web-policy"), map[string]any{
 		"spec.types": []any{"gcp:sql/*"}, "spec.stackAccounts": []any{"infra"}, "spec.contact": "#platform",
 		"spec.sourceUrls":         []any{"https://git.example.com/teams/web.git", "https://git.example.com/shared.git"},
-		"spec.context.backendUrl": "gs://acme-web",
+		"spec.context.backendUrl": "gs://acme-web", "spec.runTimeout": "20m0s",
 	})
 	expect(t, engine.Get(t, policyType, "team-api-policy"), map[string]any{
-		"spec.stackAccounts": []any{"api"}, "spec.sourceUrls": []any{"https://git.example.com/teams/api.git"},
+		"spec.stackAccounts": []any{"api"}, "spec.runTimeout": "15m0s", "spec.sourceUrls": []any{"https://git.example.com/teams/api.git"},
 		"spec.types": []any{"gcp:sql/database:Database", "gcp:sql/user:User", "random:*", "kubernetes:core/v1:ConfigMap", "kubernetes:core/v1:Secret"},
 	})
 	expect(t, engine.Get(t, quotaType, "team-web-quota"), map[string]any{"spec.hard.pods": "7"})

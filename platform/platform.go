@@ -58,7 +58,7 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	flux, err := newFlux(ctx, config, bootstrap, pulumi.Provider(cluster))
+	flux, err := newFlux(ctx, config, bootstrap, list.Teams, pulumi.Provider(cluster))
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,19 @@ func Program(ctx *pulumi.Context) error {
 	return nil
 }
 
-func newFlux(ctx *pulumi.Context, config Config, bootstrap *handoff.Bootstrap, opts ...pulumi.ResourceOption) (*fluxcd.Flux, error) {
+// workers returns a number above that of the syncs, so that a sync that waits holds up no other. It grows in steps, because a
+// change restarts the controllers.
+func workers(list []teams.Team) int {
+	syncs := 2 // of the fleet and the platform repository
+	for _, team := range list {
+		syncs += 1 + len(team.Accounts)
+	}
+	return (syncs/fluxcd.DefaultWorkers + 1) * fluxcd.DefaultWorkers
+}
+
+func newFlux(
+	ctx *pulumi.Context, config Config, bootstrap *handoff.Bootstrap, list []teams.Team, opts ...pulumi.ResourceOption,
+) (*fluxcd.Flux, error) {
 	args := &fluxcd.Args{
 		GitURL:      pulumi.String(config.FleetURL),
 		GitUsername: pulumi.String(config.GitUsername),
@@ -107,6 +119,10 @@ func newFlux(ctx *pulumi.Context, config Config, bootstrap *handoff.Bootstrap, o
 		Components:  pulumi.ToStringArray(config.FluxComponents),
 		Interval:    pulumi.String(config.Interval),
 		Kubeconfig:  bootstrap.Kubeconfig.Input(),
+
+		PrivateRanges: config.PrivateRanges,
+		SourcePorts:   config.sourcePorts(),
+		Workers:       workers(list),
 	}
 	if config.FleetUsername != "" {
 		args.ReadUsername, args.ReadPassword = pulumi.String(config.FleetUsername), config.FleetPassword.Input()

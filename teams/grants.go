@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
@@ -30,6 +31,15 @@ func DefaultAllow() []string {
 		"gcp:sql/database:Database", "gcp:sql/user:User", "random:*", "kubernetes:core/v1:ConfigMap", "kubernetes:core/v1:Secret",
 	}
 }
+
+const (
+	// DefaultRunTimeout is how long a run of a team's Stacks may take when the file does not say.
+	DefaultRunTimeout = "15m"
+
+	// shortestRunTimeout and longestRunTimeout bound what the file may say.
+	shortestRunTimeout = time.Minute
+	longestRunTimeout  = time.Hour
+)
 
 // Quota bounds what a team's namespace uses. Each field is a Kubernetes quantity; an empty one means the platform's default.
 type Quota struct {
@@ -74,6 +84,15 @@ type Account struct {
 	Path string `json:"path,omitempty"`
 }
 
+// RunLimit is RunTimeout as a duration; zero when RunTimeout is empty or not a duration.
+func (t Team) RunLimit() time.Duration {
+	limit, err := time.ParseDuration(t.RunTimeout)
+	if err != nil {
+		return 0
+	}
+	return limit
+}
+
 // StackAccounts are the accounts that the team's Stacks may run as.
 func (t Team) StackAccounts() []string {
 	var accounts []string
@@ -115,6 +134,9 @@ func (t Team) grantProblems(at string) []error {
 		if quantity, err := resource.ParseQuantity(field.value); err != nil || quantity.Sign() < 0 {
 			refuse(".quota.%s %q is not a quantity, such as 4 or 8Gi", field.name, field.value)
 		}
+	}
+	if limit := t.RunLimit(); t.RunTimeout != "" && (limit < shortestRunTimeout || limit > longestRunTimeout) {
+		refuse(".runTimeout %q is not a duration from 1m to 1h, such as %s", t.RunTimeout, DefaultRunTimeout)
 	}
 	for i, source := range t.Sources {
 		if !isRepository(source) {
@@ -163,7 +185,8 @@ func mayProblems(at string, may []string) []error {
 
 func isRepository(address string) bool {
 	parsed, err := url.Parse(address)
-	if err != nil || parsed.Host == "" || strings.ContainsAny(address, " \t\n*") {
+	// To ssh a host or user that begins with a hyphen is an option.
+	if err != nil || parsed.Host == "" || strings.HasPrefix(parsed.Host, "-") || strings.HasPrefix(parsed.User.Username(), "-") || strings.ContainsAny(address, " \t\n*") {
 		return false
 	}
 	_, hasPassword := parsed.User.Password()

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
@@ -46,7 +47,16 @@ var reserved = map[string]string{
 	"engineer":      "the platform engineer has the Git account of that name",
 	"fleet":         "the repository of that name is what Flux applies as the cluster's administrator",
 	"platform":      "the repository of that name holds the platform itself",
+	// A team's databases, and their users, have its name, or begin with it and an underscore.
+	"root":        "the administrator of a database instance has that name",
+	"mysql":       "each database instance keeps its users in a database of that name",
+	"sys":         "each database instance has a database of that name",
+	"information": "each database instance has a database information_schema",
+	"performance": "each database instance has a database performance_schema",
 }
+
+// reservedPrefix begins the names of the users that Cloud SQL makes for itself.
+const reservedPrefix = "cloudsql"
 
 // readerSuffix ends the name of the Git account that only reads a repository.
 const readerSuffix = "-reader"
@@ -65,6 +75,9 @@ type Team struct {
 	Allow []string `json:"allow,omitempty"`
 	// Quota bounds what the team's namespace uses.
 	Quota Quota `json:"quota,omitzero"`
+	// RunTimeout is how long a run of the team's Stacks may take before it is stopped in good order, as Go writes durations,
+	// from 1m to 1h; empty means DefaultRunTimeout.
+	RunTimeout string `json:"runTimeout,omitempty"`
 	// Sources are the addresses of repositories that the team's sources and Stacks may take besides the team's own.
 	Sources []string `json:"sources,omitempty"`
 	// May is what the team's account may do; empty means DefaultMay.
@@ -140,6 +153,9 @@ func (t *Team) setDefaults() {
 	if len(t.Allow) == 0 {
 		t.Allow = DefaultAllow()
 	}
+	if t.RunTimeout == "" {
+		t.RunTimeout = DefaultRunTimeout
+	}
 	if len(t.May) == 0 {
 		t.May = DefaultMay()
 	}
@@ -176,6 +192,8 @@ func (t Team) problems(at string) []error {
 		problems = append(problems, fmt.Errorf("%s.name is missing", at))
 	case isReserved:
 		problems = append(problems, fmt.Errorf("%s.name %q is reserved: %s", at, t.Name, reason))
+	case strings.HasPrefix(t.Name, reservedPrefix):
+		problems = append(problems, fmt.Errorf("%s.name %q is reserved: Cloud SQL's own users of a database instance begin with %s", at, t.Name, reservedPrefix))
 	case strings.HasSuffix(t.Name, readerSuffix):
 		problems = append(problems, fmt.Errorf("%s.name %q is reserved: it is the Git account that reads the repository of team %s",
 			at, t.Name, strings.TrimSuffix(t.Name, readerSuffix)))
@@ -196,7 +214,7 @@ func (t Team) problems(at string) []error {
 }
 
 func insideRepository(path string) bool {
-	if strings.HasPrefix(path, "/") || strings.Contains(path, "\\") {
+	if strings.HasPrefix(path, "/") || strings.Contains(path, "\\") || strings.ContainsFunc(path, unicode.IsControl) {
 		return false
 	}
 	return !slices.Contains(strings.Split(path, "/"), "..")

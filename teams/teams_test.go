@@ -15,7 +15,7 @@ const header = "apiVersion: strata/v1\nkind: Teams\n"
 
 // plain is a team of which the file says no more than name, branch and path.
 func plain(name, branch, path string) teams.Team {
-	return teams.Team{Name: name, Branch: branch, Path: path, Allow: teams.DefaultAllow(), May: teams.DefaultMay()}
+	return teams.Team{Name: name, Branch: branch, Path: path, Allow: teams.DefaultAllow(), May: teams.DefaultMay(), RunTimeout: teams.DefaultRunTimeout}
 }
 
 func TestDecodeAccepts(t *testing.T) {
@@ -40,16 +40,18 @@ func TestDecodeAccepts(t *testing.T) {
 - name: web
   allow: [gcp:sql/*, "random:*", kubernetes:core/v1:Secret, gcp:sql:User]
   quota: {cpu: "2", memory: 4Gi, memoryLimit: 8Gi, pods: "20", storage: 10Gi, volumes: "3"}
+  runTimeout: 1h
   sources: [https://git.example.com/shared.git, oci://registry.example.com/charts]
   may: [workloads]
   accounts: [{name: infra, may: [sources, stacks], path: ./infra}]
 `,
 			want: []teams.Team{{
 				Name: "web", Branch: "main", Path: "./",
-				Allow:   []string{"gcp:sql/*", "random:*", "kubernetes:core/v1:Secret", "gcp:sql:User"},
-				Quota:   teams.Quota{CPU: "2", Memory: "4Gi", MemoryLimit: "8Gi", Pods: "20", Storage: "10Gi", Volumes: "3"},
-				Sources: []string{"https://git.example.com/shared.git", "oci://registry.example.com/charts"},
-				May:     []string{"workloads"}, Accounts: []teams.Account{{Name: "infra", May: []string{"sources", "stacks"}, Path: "./infra"}},
+				Allow:      []string{"gcp:sql/*", "random:*", "kubernetes:core/v1:Secret", "gcp:sql:User"},
+				Quota:      teams.Quota{CPU: "2", Memory: "4Gi", MemoryLimit: "8Gi", Pods: "20", Storage: "10Gi", Volumes: "3"},
+				RunTimeout: "1h",
+				Sources:    []string{"https://git.example.com/shared.git", "oci://registry.example.com/charts"},
+				May:        []string{"workloads"}, Accounts: []teams.Account{{Name: "infra", May: []string{"sources", "stacks"}, Path: "./infra"}},
 			}},
 		},
 	} {
@@ -91,12 +93,28 @@ func TestDecodeRefuses(t *testing.T) {
 		"a branch like an option": {
 			header + "teams: [{name: web, branch: --upload-pack}]", []string{`teams[0].branch "--upload-pack"`},
 		},
+		"names of what each database instance has": {
+			header + "teams: [{name: root},{name: mysql},{name: sys},{name: information},{name: performance},{name: cloudsqladmin}]",
+			[]string{
+				`"root" is reserved: the administrator`, `"mysql" is reserved`, `"sys" is reserved`, `"information" is reserved`, `"performance" is reserved`,
+				`"cloudsqladmin" is reserved: Cloud SQL's own users`,
+			},
+		},
+		"a path of two lines": {header + `teams: [{name: web, path: "a\nb"}]`, []string{`teams[0].path "a\nb"`}},
+		"sources that are options": {
+			header + "teams: [{name: web, sources: ['ssh://-oProxyCommand=id/x', 'ssh://-oProxyCommand=id@host/x']}]",
+			[]string{"teams[0].sources[0]", "sources[1]"},
+		},
 		"types that are none": {
 			header + "teams: [{name: web, allow: ['*', 'gcp*', 'gcp:sql/data*', 'pulumi:pulumi:StackReference', 'pulumi:*']}]",
 			[]string{`teams[0].allow[0] "*"`, `allow[1] "gcp*"`, `allow[2] "gcp:sql/data*"`, `allow[3] "pulumi:pulumi:StackReference" would let`, `allow[4] "pulumi:*" would let`},
 		},
 		"amounts that are none": {
 			header + "teams: [{name: web, quota: {cpu: much, pods: '-1'}}]", []string{`teams[0].quota.cpu "much"`, `quota.pods "-1"`},
+		},
+		"times that are none": {
+			header + "teams: [{name: web, runTimeout: '15'}, {name: shop, runTimeout: 59s}, {name: lab, runTimeout: 61m}, {name: ci, runTimeout: -5m}]",
+			[]string{`teams[0].runTimeout "15"`, `teams[1].runTimeout "59s" is not a duration from 1m to 1h, such as 15m`, `teams[2].runTimeout "61m"`, `teams[3].runTimeout "-5m"`},
 		},
 		"sources that are none": {
 			header + "teams: [{name: web, sources: [../x, 'https://u:canary@host/x.git', 'https://host/*']}]",

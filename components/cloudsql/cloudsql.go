@@ -114,6 +114,7 @@ type Instance struct {
 
 // New makes the instance, its databases and its users.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Instance, error) {
+	args = inputs.Given(args)
 	if err := args.check(); err != nil {
 		return nil, fmt.Errorf("make Cloud SQL instance %s: %w", name, err)
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumix"
 
+	"github.com/strata-platform/strata/components/internal/inputs"
 	"github.com/strata-platform/strata/sdks/flux"
 )
 
@@ -41,6 +42,8 @@ const (
 	Namespace = "flux-system"
 	// DefaultVersion is the release of Flux that is installed where Args names none.
 	DefaultVersion = "v2.9.4"
+	// DefaultWorkers is how many objects a controller works on at a time where Args says nothing else.
+	DefaultWorkers = 20
 	// DefaultBranch is the branch that is synchronised where none is named.
 	DefaultBranch = "main"
 )
@@ -72,6 +75,14 @@ type Args struct {
 	Interval pulumi.StringInput
 	// Kubeconfig is how the Flux provider reaches the cluster. Required unless Provider is given.
 	Kubeconfig pulumi.StringInput
+	// PrivateRanges are ranges of private addresses that Flux's pods may reach: source-controller at the ports of Git servers,
+	// every controller at port 443 for the control plane. Only controllers that fetch or notify reach public addresses.
+	PrivateRanges []string
+	// SourcePorts are ports of Git servers in PrivateRanges, besides 22, 80 and 443.
+	SourcePorts []int
+	// Workers is how many objects each controller works on at a time, DefaultWorkers when zero. A sync that waits for the
+	// objects it applied occupies a worker: give more workers than there are syncs.
+	Workers int
 	// Provider is a Flux provider to use instead of one made of the Git and Kubeconfig fields. With it, the Git fields still
 	// say what the cluster reads with.
 	Provider *flux.Provider
@@ -89,6 +100,7 @@ type Flux struct {
 
 // New installs Flux. The provider for the cluster comes by opts.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Flux, error) {
+	args = inputs.Given(args)
 	if err := args.check(); err != nil {
 		return nil, fmt.Errorf("install Flux %s: %w", name, err)
 	}
@@ -102,7 +114,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err := ctx.RegisterComponentResourceV2(Type, name, inputs, f, opts...); err != nil {
 		return nil, fmt.Errorf("install Flux %s: %w", name, err)
 	}
-	credentials, err := args.credentials(ctx, name, f)
+	before, err := args.before(ctx, name, f)
 	if err != nil {
 		return nil, fmt.Errorf("install Flux %s: %w", name, err)
 	}
@@ -116,12 +128,12 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		Namespace:             pulumi.String(Namespace),
 		SecretName:            pulumi.String(Namespace),
 		DisableSecretCreation: pulumi.Bool(true),
-		KustomizationOverride: pulumi.String(lockdown),
+		KustomizationOverride: pulumi.String(lockdown(args.workers())),
 		Components:            args.components(),
 		Version:               ptr(args.version()),
 		Path:                  ptr(args.Path),
 		Interval:              ptr(args.Interval),
-	}, pulumi.Parent(f), pulumi.Provider(provider), pulumi.DependsOn([]pulumi.Resource{credentials}))
+	}, pulumi.Parent(f), pulumi.Provider(provider), pulumi.DependsOn(before))
 	if err != nil {
 		return nil, fmt.Errorf("install Flux %s: %w", name, err)
 	}
@@ -129,12 +141,17 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	return f, ctx.RegisterResourceOutputs(f, pulumi.Map{"namespace": f.Namespace, "version": f.Version})
 }
 
-// credentials makes the Secret that the cluster reads the repository with. It is a resource of its own so that a new
-// password reaches Flux by an update in place.
-func (a *Args) credentials(ctx *pulumi.Context, name string, parent pulumi.Resource) (pulumi.Resource, error) {
+// before makes what Flux needs first: its namespace, its NetworkPolicies, and the Secret by which the cluster reads the
+// repository. The Secret is a resource of its own, so that a new password is an update in place.
+func (a *Args) before(ctx *pulumi.Context, name string, parent pulumi.Resource) ([]pulumi.Resource, error) {
 	namespace, err := corev1.NewNamespace(ctx, name+"-namespace", &corev1.NamespaceArgs{
 		Metadata: &metav1.ObjectMetaArgs{Name: pulumi.String(Namespace)},
 	}, pulumi.Parent(parent))
+	if err != nil {
+		return nil, err
+	}
+	inside := namespace.Metadata.Name().Elem()
+	walls, err := a.walls(ctx, name, inside, parent)
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +159,9 @@ func (a *Args) credentials(ctx *pulumi.Context, name string, parent pulumi.Resou
 	if username == nil {
 		username, password = a.GitUsername, a.GitPassword
 	}
-	return newSecret(ctx, name+"-credentials", metadata(namespace.Metadata.Name().Elem(), pulumi.String(Namespace)), opaque,
+	secret, err := newSecret(ctx, name+"-credentials", metadata(inside, pulumi.String(Namespace)), opaque,
 		map[string]pulumi.StringInput{"username": username, "password": password}, pulumi.Parent(parent))
+	return append(walls, secret), err
 }
 
 func (a *Args) provider(ctx *pulumi.Context, name string, parent pulumi.Resource) (*flux.Provider, error) {
@@ -167,6 +185,7 @@ func (a *Args) check() error {
 	p.refuse(a.GitURL == nil, "GitURL must be given")
 	p.refuse(a.GitUsername == nil || a.GitPassword == nil, "GitUsername and GitPassword must be given")
 	p = append(p, together("ReadUsername and ReadPassword", a.ReadUsername, a.ReadPassword)...)
+	p.refuse(a.Workers < 0, "Workers must not be negative")
 	p.refuse((a.Kubeconfig == nil) == (a.Provider == nil), "one of Kubeconfig and Provider must be given")
 	return p.err()
 }
@@ -174,6 +193,13 @@ func (a *Args) check() error {
 func (a *Args) branch() pulumi.StringInput { return or(a.Branch, DefaultBranch) }
 
 func (a *Args) version() pulumi.StringInput { return or(a.Version, DefaultVersion) }
+
+func (a *Args) workers() int {
+	if a.Workers == 0 {
+		return DefaultWorkers
+	}
+	return a.Workers
+}
 
 func (a *Args) components() pulumi.StringArrayInput {
 	if a.Components == nil {

@@ -44,6 +44,9 @@ func TestNew(t *testing.T) {
 		"flux-credentials": secretType + " in flux",
 		"flux-provider":    flux.ProviderToken + " in flux",
 		"flux-bootstrap":   flux.FluxBootstrapGitToken + " in flux",
+
+		"flux-strata": policyType + " in flux", "flux-strata-builders": policyType + " in flux", "flux-strata-fetchers": policyType + " in flux",
+		"flux-strata-sources": policyType + " in flux", "flux-strata-notification": policyType + " in flux",
 	})
 	assertSecretOnlyMarked(t, got)
 
@@ -51,14 +54,16 @@ func TestNew(t *testing.T) {
 	if !strings.Contains(bootstrap.Provider, "flux-provider") {
 		t.Errorf("flux-bootstrap uses provider %q", bootstrap.Provider)
 	}
-	assertDependsOn(t, bootstrap, "flux-credentials")
+	for _, before := range []string{"flux-credentials", "flux-strata", "flux-strata-builders"} {
+		assertDependsOn(t, bootstrap, before)
+	}
 	if !strings.Contains(got["flux-credentials"].Provider, "cluster") {
 		t.Errorf("flux-credentials uses provider %q, not the component's", got["flux-credentials"].Provider)
 	}
 	in := bootstrap.Inputs.Mappable()
 	for k, want := range map[string]any{
 		"namespace": "flux-system", "secretName": "flux-system", "disableSecretCreation": true,
-		"path": "clusters/dev", "version": DefaultVersion, "kustomizationOverride": lockdown,
+		"path": "clusters/dev", "version": DefaultVersion, "kustomizationOverride": lockdown(DefaultWorkers),
 	} {
 		if in[k] != want {
 			t.Errorf("%s is %v, want %v", k, in[k], want)
@@ -138,7 +143,7 @@ func TestNewRefuses(t *testing.T) {
 
 func TestLockdown(t *testing.T) {
 	var k kustypes.Kustomization
-	if err := yaml.UnmarshalStrict([]byte(lockdown), &k); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(lockdown(7)), &k); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(k.Resources, []string{"gotk-components.yaml", "gotk-sync.yaml"}) {
@@ -154,8 +159,9 @@ func TestLockdown(t *testing.T) {
 		}
 	}
 	want := map[string][]string{
-		"kustomize-controller":    {"--no-cross-namespace-refs=true", "--no-remote-bases=true", "--requeue-dependency=1s", "--feature-gates=CancelHealthCheckOnNewRevision=true", "--custom-apply-stage-kinds=admissionregistration.k8s.io/ValidatingAdmissionPolicy", "--default-service-account=default"},
-		"helm-controller":         {"--no-cross-namespace-refs=true", "--requeue-dependency=1s", "--default-service-account=default"},
+		"kustomize-controller":    {"--no-cross-namespace-refs=true", "--no-remote-bases=true", "--requeue-dependency=1s", "--feature-gates=CancelHealthCheckOnNewRevision=true", "--custom-apply-stage-kinds=admissionregistration.k8s.io/ValidatingAdmissionPolicy", "--default-service-account=default", "--concurrent=7"},
+		"helm-controller":         {"--no-cross-namespace-refs=true", "--requeue-dependency=1s", "--default-service-account=default", "--concurrent=7"},
+		"source-controller":       {"--concurrent=7"},
 		"notification-controller": {"--no-cross-namespace-refs=true"},
 		Namespace:                 {"kustomize-controller"},
 	}

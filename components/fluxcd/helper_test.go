@@ -16,6 +16,7 @@ const (
 	clusterType  = "pulumi:providers:kubernetes"
 	secretType   = "kubernetes:core/v1:Secret"
 	fluxType     = "strata:components:Flux"
+	policyType   = "kubernetes:networking.k8s.io/v1:NetworkPolicy"
 	sourceType   = "strata:components:FluxSource"
 	syncType     = "strata:components:FluxSync"
 	receiverType = "strata:components:FluxReceiver"

@@ -1,9 +1,15 @@
 package fluxcd
 
+import "strconv"
+
 // lockdown is the kustomization.yaml beside Flux's own manifests: https://fluxcd.io/flux/installation/configuration/multitenancy/.
 // Only controllers that know an argument get it; one that is not installed is no match. source-controller has no references
-// between namespaces to refuse.
-const lockdown = `apiVersion: kustomize.config.k8s.io/v1beta1
+// between namespaces to refuse. Workers is how many objects each controller works on at a time.
+func lockdown(workers int) string {
+	return lockdownBefore + strconv.Itoa(workers) + lockdownAfter
+}
+
+const lockdownBefore = `apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources:
 - gotk-components.yaml
@@ -58,6 +64,27 @@ patches:
     - op: add
       path: /spec/template/spec/containers/0/args/-
       value: --default-service-account=default
+# What one team's objects wait for holds up no other's: by default source-controller works on two objects at a time, and the
+# others on four.
+- target:
+    kind: Deployment
+    name: (source-controller|kustomize-controller|helm-controller)
+  patch: |
+    - op: add
+      path: /spec/template/spec/containers/0/args/-
+      value: --concurrent=`
+
+const lockdownAfter = `
+# Each controller reaches what it needs, by policies of their own: policies add up, and this one allows everything.
+- target:
+    kind: NetworkPolicy
+    name: allow-egress
+  patch: |
+    $patch: delete
+    apiVersion: networking.k8s.io/v1
+    kind: NetworkPolicy
+    metadata:
+      name: allow-egress
 # The root sync alone keeps the controller's own rights.
 - target:
     kind: Kustomization

@@ -10,6 +10,8 @@ import (
 
 	"github.com/pulumi/pulumi-random/sdk/v4/go/random"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 const (
@@ -72,6 +74,7 @@ type Receiver struct {
 // notification-controller. Whoever holds the token can do no more than have the sources checked. For the option
 // DeletedWith see NewSource.
 func NewReceiver(ctx *pulumi.Context, name string, args *ReceiverArgs, opts ...pulumi.ResourceOption) (*Receiver, error) {
+	args = inputs.Given(args)
 	if err := args.check(); err != nil {
 		return nil, fmt.Errorf("make receiver %s: %w", name, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/apiextensions"
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 const (
@@ -90,6 +92,7 @@ type Source struct {
 // option DeletedWith holds for all of it. Give it only where Flux is removed before the namespace: Flux's finalizer makes a
 // namespace that is deleted around a source wait for many seconds.
 func NewSource(ctx *pulumi.Context, name string, args *SourceArgs, opts ...pulumi.ResourceOption) (*Source, error) {
+	args = inputs.Given(args)
 	if err := args.check(); err != nil {
 		return nil, fmt.Errorf("make source %s: %w", name, err)
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 const (
@@ -80,6 +82,7 @@ var patientSync = pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: syncDeleteTimeo
 // deletes what it applied and waits up to two minutes until that is gone, for which the account and its rights have to
 // outlive it: make it depend on them.
 func NewSync(ctx *pulumi.Context, name string, args *SyncArgs, opts ...pulumi.ResourceOption) (*Sync, error) {
+	args = inputs.Given(args)
 	if err := args.check(); err != nil {
 		return nil, fmt.Errorf("make sync %s: %w", name, err)
 	}
@@ -147,6 +150,7 @@ func (a *SyncArgs) check() error {
 		"ServiceAccount must be given: without one, whoever may change the source has the rights of the namespace's default account")
 	p.refuse(!slices.Contains([]string{DeleteAndWait, Delete, Orphan}, a.deletionPolicy()),
 		"DeletionPolicy must be "+DeleteAndWait+", "+Delete+" or "+Orphan)
+	p.refuse(slices.Contains(a.DependsOn, nil), "a Sync in DependsOn must not be nil")
 	p.refuse(!a.Wait && len(a.HealthChecks) > 0, "HealthChecks need Wait")
 	return append(p, checkHealth(a.HealthChecks)...).err()
 }

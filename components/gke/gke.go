@@ -21,6 +21,8 @@ import (
 
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/container"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 // Type is the component's type token.
@@ -133,6 +135,7 @@ type Cluster struct {
 
 // New makes the cluster and its node pool.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Cluster, error) {
+	args = inputs.Given(args)
 	if err := args.check(); err != nil {
 		return nil, fmt.Errorf("make GKE cluster %s: %w", name, err)
 	}

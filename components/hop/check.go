@@ -9,6 +9,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/strata-platform/strata/handoff"
 )
@@ -23,6 +24,12 @@ func (a *Args) check() error {
 	} {
 		if field.value == "" {
 			problems = append(problems, "the "+field.name+" must be given")
+		}
+	}
+	for _, field := range []struct{ name, value string }{{"namespace", a.Namespace}, {"account", a.Account}} {
+		// Both become labels. Neither may hold an underscore, which ends the team's part of a database's name.
+		if faults := validation.IsDNS1123Label(field.value); field.value != "" && len(faults) > 0 {
+			problems = append(problems, fmt.Sprintf("the %s %q is no DNS label: %s", field.name, field.value, faults[0]))
 		}
 	}
 	if a.Operator.Role == administrator {

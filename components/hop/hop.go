@@ -21,6 +21,7 @@ import (
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/components/internal/inputs"
 	"github.com/strata-platform/strata/handoff"
 )
 
@@ -117,6 +118,7 @@ type Hop struct {
 
 // New makes a hop. The provider for the cluster comes by opts.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Hop, error) {
+	args = inputs.Given(args)
 	if err := args.check(); err != nil {
 		return nil, fmt.Errorf("make hop %s: %w", name, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/internal/pulumitest"
@@ -168,6 +169,7 @@ func TestThePolicySaysWhatTheTeamIsGivenAndNothingSecret(t *testing.T) {
 	engine, args := newEngine(), given()
 	args.Policy.Types = []string{"gcp:sql/*", "random:*", "gcp:storage/bucket:Bucket", "gcp:pubsub:Topic", "kubernetes:core/v1:Secret", "random:Pet"}
 	args.Policy.Sources = []string{"https://git.example.com/shared.git"}
+	args.Policy.RunTimeout = 20 * time.Minute
 	if err := run(engine, args); err != nil {
 		t.Fatal(err)
 	}
@@ -178,6 +180,7 @@ func TestThePolicySaysWhatTheTeamIsGivenAndNothingSecret(t *testing.T) {
 		"spec.typePrefixes":  []any{"gcp:sql/", "gcp:sql:", "random:"},
 		"spec.stackAccounts": []any{"web"},
 		"spec.sourceUrls":    []any{"https://git.example.com/web.git", "https://git.example.com/shared.git"},
+		"spec.runTimeout":    "20m0s",
 		"spec.context":       map[string]any{"name": "strata-context", "backendUrl": "gs://acme-web"},
 	} {
 		got, isSecret := pulumitest.Plain(t, policy.Inputs, path)
@@ -237,6 +240,10 @@ func TestAHopIsRefused(t *testing.T) {
 			},
 			[]string{`the quota of pods is "many"`, `"10.0.0.1" is not`, `"0.0.0.0/0" is not`, `"10.0.0.0/7" is not`},
 		},
+		"with names that are none": {
+			func(a *hop.Args) { a.Namespace, a.Account = "team-web/../x", "web_hr" },
+			[]string{`the namespace "team-web/../x" is no DNS label`, `the account "web_hr" is no DNS label`},
+		},
 		"with types that would climb": {
 			func(a *hop.Args) { a.Policy.Types = []string{"pulumi:*", "*", "gcp:sql*"} },
 			[]string{`"pulumi:*" is refused`, `type "*" is neither`, `type "gcp:sql*" is neither`},
@@ -244,6 +251,7 @@ func TestAHopIsRefused(t *testing.T) {
 		"with Stacks of somebody else": {
 			func(a *hop.Args) { a.Policy.StackAccounts = []string{"web", "root"} }, []string{`Stacks cannot run as "root"`},
 		},
+		"with a time that runs backwards":     {func(a *hop.Args) { a.Policy.RunTimeout = -time.Minute }, []string{"the run timeout -1m0s is negative"}},
 		"with half a login":                   {func(a *hop.Args) { a.Source.Username = "web" }, []string{"given together"}},
 		"without the passphrase of its state": {func(a *hop.Args) { a.Context.Passphrase = nil }, []string{"the context's passphrase must be given"}},
 	} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/apiextensions"
@@ -22,6 +23,8 @@ type Policy struct {
 	StackAccounts []string
 	// Sources are the addresses of repositories that the team's sources and Stacks may take besides Args.Source.
 	Sources []string
+	// RunTimeout is how long a run of the team's Stacks may take; zero leaves it to the operator.
+	RunTimeout time.Duration
 	// Contact says whom to ask for more.
 	Contact string
 }
@@ -33,24 +36,28 @@ func (b *builder) policy() error {
 		return nil
 	}
 	names, prefixes := forms(given.Types)
+	spec := pulumi.Map{
+		"team":          pulumi.String(b.args.Account),
+		"contact":       pulumi.String(given.Contact),
+		"types":         pulumi.ToStringArray(given.Types),
+		"typeNames":     pulumi.ToStringArray(names),
+		"typePrefixes":  pulumi.ToStringArray(prefixes),
+		"accounts":      pulumi.ToStringArray(b.args.accountNames()),
+		"stackAccounts": pulumi.ToStringArray(given.StackAccounts),
+		"sourceUrls":    pulumi.ToStringArray(append([]string{b.args.Source.URL}, given.Sources...)),
+		"context": pulumi.Map{
+			"name":       pulumi.String(handoff.TenantName),
+			"backendUrl": b.args.Context.BackendURL,
+		},
+	}
+	if given.RunTimeout != 0 {
+		spec["runTimeout"] = pulumi.String(given.RunTimeout.String())
+	}
 	object, err := apiextensions.NewCustomResource(b.ctx, b.name+"-policy", &apiextensions.CustomResourceArgs{
-		ApiVersion: pulumi.String(PolicyGroup + "/" + PolicyVersion),
-		Kind:       pulumi.String(PolicyKind),
-		Metadata:   b.metadata(PolicyName),
-		OtherFields: kubernetes.UntypedArgs{"spec": pulumi.Map{
-			"team":          pulumi.String(b.args.Account),
-			"contact":       pulumi.String(given.Contact),
-			"types":         pulumi.ToStringArray(given.Types),
-			"typeNames":     pulumi.ToStringArray(names),
-			"typePrefixes":  pulumi.ToStringArray(prefixes),
-			"accounts":      pulumi.ToStringArray(b.args.accountNames()),
-			"stackAccounts": pulumi.ToStringArray(given.StackAccounts),
-			"sourceUrls":    pulumi.ToStringArray(append([]string{b.args.Source.URL}, given.Sources...)),
-			"context": pulumi.Map{
-				"name":       pulumi.String(handoff.TenantName),
-				"backendUrl": b.args.Context.BackendURL,
-			},
-		}},
+		ApiVersion:  pulumi.String(PolicyGroup + "/" + PolicyVersion),
+		Kind:        pulumi.String(PolicyKind),
+		Metadata:    b.metadata(PolicyName),
+		OtherFields: kubernetes.UntypedArgs{"spec": spec},
 	}, b.inside()...)
 	b.allowed = []pulumi.Resource{object}
 	b.beforeSync = append(b.beforeSync, object)
@@ -94,6 +101,9 @@ func decapitalised(name string) string {
 
 func (p *Policy) problems(accounts []string) []string {
 	var problems []string
+	if p.RunTimeout < 0 {
+		problems = append(problems, fmt.Sprintf("the run timeout %s is negative", p.RunTimeout))
+	}
 	for _, each := range p.Types {
 		head, isPattern := strings.CutSuffix(each, "*")
 		if isPattern && !strings.HasSuffix(head, ":") && !strings.HasSuffix(head, "/") || !strings.Contains(each, ":") {

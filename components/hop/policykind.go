@@ -51,6 +51,7 @@ func policySchema() *apiextensionsv1.JSONSchemaPropsArgs {
 		"accounts":      texts("Service accounts of the team, as which what it has is applied."),
 		"stackAccounts": texts("Service accounts that Stacks may run as."),
 		"sourceUrls":    texts("Repositories that sources and Stacks may take."),
+		"runTimeout":    duration("How long a run of a Stack may take; the operator's own limit when it is missing."),
 		"context": object("What the team's Stacks get from the platform.", apiextensionsv1.JSONSchemaPropsMap{
 			"name":       text("Name of the Secret and of the ConfigMap with it."),
 			"backendUrl": text("The one backend that keeps the state of the team's Stacks."),
@@ -75,6 +76,12 @@ func text(description string) *apiextensionsv1.JSONSchemaPropsArgs {
 	return &apiextensionsv1.JSONSchemaPropsArgs{
 		Type: pulumi.String("string"), Description: pulumi.String(description), MaxLength: pulumi.Int(512),
 	}
+}
+
+func duration(description string) *apiextensionsv1.JSONSchemaPropsArgs {
+	given := text(description)
+	given.Pattern = pulumi.String(`^([0-9]+(\.[0-9]+)?(s|m|h))+$`)
+	return given
 }
 
 func texts(description string) *apiextensionsv1.JSONSchemaPropsArgs {

@@ -51,7 +51,7 @@ func (b *builder) program() error {
 	if b.args.Program == nil {
 		return nil
 	}
-	spec, err := inputs(b.args.Program)
+	spec, err := asInputs(b.args.Program)
 	if err != nil {
 		return fmt.Errorf("encode the program: %w", err)
 	}
@@ -102,7 +102,7 @@ func (b *builder) spec() (pulumi.Map, error) {
 	if b.args.Program != nil {
 		spec.ProgramRef = &pulumiv1.ProgramReference{Name: b.args.Name}
 	}
-	all, err := inputs(spec)
+	all, err := asInputs(spec)
 	if err != nil {
 		return nil, fmt.Errorf("encode the spec: %w", err)
 	}
@@ -144,8 +144,8 @@ func part(of pulumi.Map, name string) pulumi.Map {
 	return pulumi.Map{}
 }
 
-// inputs turns a typed object into Pulumi's values by way of its JSON, which is what the API server gets to see.
-func inputs(typed any) (pulumi.Map, error) {
+// asInputs turns a typed object into Pulumi's values by way of its JSON, which is what the API server gets to see.
+func asInputs(typed any) (pulumi.Map, error) {
 	content, err := json.Marshal(typed)
 	if err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ import (
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/components/internal/inputs"
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
@@ -83,6 +84,7 @@ type Stack struct {
 
 // New makes the Stack, its Program and its Secret. The provider for the cluster comes by opts.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Stack, error) {
+	args = inputs.Given(args)
 	if err := args.check(); err != nil {
 		return nil, fmt.Errorf("make Stack %s: %w", name, err)
 	}

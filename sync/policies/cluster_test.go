@@ -33,8 +33,9 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// The namespace of the team web, and one of a team with what teams.yaml gives by default.
-const namespace, ofExamples = "team-web", "team-examples"
+// The namespace of the team web, one of a team with what teams.yaml gives by default, and one of a team that may declare
+// every type of Google's. The team of each is called web.
+const namespace, ofExamples, ofNames = "team-web", "team-examples", "team-names"
 
 // cluster is a control plane with Flux's kinds, the operator's, and what layer 2 makes for the team web.
 type cluster struct {
@@ -144,6 +145,10 @@ func layerTwo(t *testing.T) *pulumitest.Engine {
 		web.Roles = append(web.Roles, "everything")
 		web.Accounts = []hop.Account{{Name: "infra", Roles: []string{platform.RoleTeamStacks}}}
 		if _, err := hop.New(ctx, "web", web); err != nil {
+			return err
+		}
+		wide := hop.Policy{Types: []string{"gcp:*"}, StackAccounts: []string{"web"}, Contact: "the platform team"}
+		if _, err := hop.New(ctx, "names", hopTo(ofNames, wide)); err != nil {
 			return err
 		}
 		_, err := hop.New(ctx, "examples", hopTo(ofExamples, hop.Policy{Types: teams.DefaultAllow(), StackAccounts: []string{"web"}}))

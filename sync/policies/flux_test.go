@@ -1,12 +1,17 @@
 package policies_test
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 const (
 	fromOurs  = ". Sources of team web may take https://git.example.com/web.git, https://git.example.com/shared, oci://ghcr.io/example/apps, https://storage.googleapis.com/example; for others ask the platform team"
 	asTeam    = ". Sources of team web are fetched with what the team has, provider generic, and not as the controller; ask the platform team"
 	andNoMore = " is set. Sources of team web are fetched from their address, with their secretRef and no more; ask the platform team"
 	asOurs    = ". What team web has is applied as web, infra; ask the platform team"
+	aPlace    = ", at most 10m is allowed. What a sync of team web waits for holds a place of Flux; ask the platform team"
+	ofFiles   = ". What team web has is built out of files of its source; ask the platform team"
 	inOurs    = ". What team web has is taken from and applied in team-web; ask the platform team"
 )
 
@@ -27,6 +32,8 @@ var sources = map[string]attempt{
 	"what a repository names": {source("GitRepository", "url: 'https://git.example.com/web.git', recurseSubmodules: true"), "spec.recurseSubmodules" + andNoMore},
 	"by a proxy":              {source("GitRepository", "url: 'https://git.example.com/web.git', proxySecretRef: {name: mine}"), "spec.proxySecretRef" + andNoMore},
 	"a login from elsewhere":  {source("Bucket", "endpoint: storage.googleapis.com, bucketName: example, sts: {provider: ldap, endpoint: 'https://example.com'}"), "spec.sts" + andNoMore},
+	"a long wait":             {source("GitRepository", "url: 'https://git.example.com/web.git', timeout: 60m"), "spec.timeout is 60m, at most 2m is allowed. What a source of team web waits for holds a place of Flux; ask the platform team"},
+	"at all times":            {strings.Replace(source("GitRepository", "url: 'https://git.example.com/web.git'"), "interval: 1m", "interval: 1s", 1), "spec.interval is 1s, at least 10s is allowed. What a source of team web waits for holds a place of Flux; ask the platform team"},
 	"as an account":           {source("OCIRepository", "url: 'oci://ghcr.io/example/apps', serviceAccountName: infra"), "spec.serviceAccountName" + andNoMore},
 }
 
@@ -36,6 +43,16 @@ var syncs = map[string]attempt{
 	"a chart":           {release("serviceAccountName: web, chart: {spec: {chart: x, sourceRef: {kind: GitRepository, name: web}}}"), ""},
 	"a chart of a kind": {release("serviceAccountName: web, chartRef: {kind: OCIRepository, name: web}, storageNamespace: team-web"), ""},
 
+	"of parts": {sync("serviceAccountName: web, sourceRef: {kind: GitRepository, name: web}, components: [../part, a/b-c.d], timeout: 10m"), ""},
+
+	"a long wait":               {sync("serviceAccountName: web, sourceRef: {kind: GitRepository, name: web}, wait: true, timeout: 1h"), "spec.timeout is 1h" + aPlace},
+	"a long release":            {release("serviceAccountName: web, chartRef: {kind: OCIRepository, name: web}, timeout: 601s"), "spec.timeout is 601s" + aPlace},
+	"a long wait by default":    {strings.Replace(sync("serviceAccountName: web, sourceRef: {kind: GitRepository, name: web}"), "interval: 1m", "interval: 24h", 1), "spec.timeout is not set, and spec.interval in its place is 24h" + aPlace},
+	"at all times":              {strings.Replace(sync("serviceAccountName: web, sourceRef: {kind: GitRepository, name: web}"), "interval: 1m", "interval: 100ms", 1), "spec.interval is 100ms, at least 30s is allowed. What a sync of team web waits for holds a place of Flux; ask the platform team"},
+	"again and again":           {sync("serviceAccountName: web, sourceRef: {kind: GitRepository, name: web}, retryInterval: 1s"), "spec.retryInterval is 1s, at least 5s is allowed. What a sync of team web waits for holds a place of Flux; ask the platform team"},
+	"a part from elsewhere":     {sync("serviceAccountName: web, sourceRef: {kind: GitRepository, name: web}, components: [a, 'x@host:a/b']"), "spec.components has x@host:a/b" + ofFiles},
+	"a part by its address":     {sync("serviceAccountName: web, sourceRef: {kind: GitRepository, name: web}, components: ['https://host/a/b']"), "spec.components has https://host/a/b" + ofFiles},
+	"a part of GitHub":          {sync("serviceAccountName: web, sourceRef: {kind: GitRepository, name: web}, components: ['GitHub.com/a/b']"), "spec.components has GitHub.com/a/b" + ofFiles},
 	"as nobody":                 {sync("sourceRef: {kind: GitRepository, name: web}"), "spec.serviceAccountName is not set" + asOurs},
 	"as the controller":         {sync("serviceAccountName: kustomize-controller, sourceRef: {kind: GitRepository, name: web}"), "spec.serviceAccountName is kustomize-controller" + asOurs},
 	"a chart as nobody":         {release("chartRef: {kind: OCIRepository, name: web}"), "spec.serviceAccountName is not set" + asOurs},

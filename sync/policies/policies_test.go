@@ -26,14 +26,18 @@ func TestATeamIsHeldToWhatItIsAllowed(t *testing.T) {
 	team := c.as(t, namespace, "web")
 
 	for _, kind := range []struct {
-		policy string
-		cases  map[string]attempt
+		policy, namespace string
+		cases             map[string]attempt
 	}{
-		{"strata-programs", programs}, {"strata-stacks", stacks}, {"strata-sources", sources}, {"strata-syncs", syncs},
+		{"strata-programs", namespace, programs}, {"strata-programs", ofNames, databaseNames},
+		{"strata-stacks", namespace, stacks}, {"strata-sources", namespace, sources}, {"strata-syncs", namespace, syncs},
 	} {
-		t.Run(kind.policy, func(t *testing.T) {
+		t.Run(kind.policy+" in "+kind.namespace, func(t *testing.T) {
+			as := c.as(t, kind.namespace, "web")
 			for name, each := range kind.cases {
-				err := try(t, team, each.manifest)
+				object := parse(t, each.manifest)
+				object.SetNamespace(kind.namespace)
+				err := apply(t.Context(), as, object, client.DryRunAll)
 				if each.refusal == "" {
 					if err != nil {
 						t.Errorf("%s: %v, want it accepted", name, err)

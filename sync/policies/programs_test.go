@@ -6,11 +6,11 @@ const askForTypes = ". Programs of team web may declare gcp:sql/database:Databas
 
 var programs = map[string]attempt{
 	"none at all":               {program("{}"), ""},
-	"what is given":             {program("{resources: {a: {type: 'gcp:sql/database:Database'}, b: {type: 'random:index/randomPassword:RandomPassword'}}}"), ""},
-	"the same, written short":   {program("{resources: {a: {type: 'gcp:sql:Database'}, b: {type: 'random:RandomPassword'}}}"), ""},
+	"what is given":             {program("{resources: {a: {type: 'gcp:sql/database:Database', properties: {name: web}}, b: {type: 'random:index/randomPassword:RandomPassword'}}}"), ""},
+	"the same, written short":   {program("{resources: {a: {type: 'gcp:sql:Database', properties: {name: web_shop, instance: '${instance}'}}, b: {type: 'random:RandomPassword'}}}"), ""},
 	"what Pulumi calls with it": {program("{variables: {server: {fn::invoke: {function: 'gcp:sql:getDatabaseInstance', arguments: {name: x}}}}, outputs: {x: {fn::toJSON: [1, {a: true, b: null, c: 1.5}]}}}"), ""},
 	"a package by its version":  {program("{packages: {random: 4.16.7, gcp: 'gcp@7.38.0'}}"), ""},
-	"harmless options":          {program("{resources: {a: {type: 'gcp:sql:Database', options: {protect: true, version: 7.38.0, dependsOn: ['${b}']}}, b: {type: 'random:RandomPet'}}}"), ""},
+	"harmless options":          {program("{resources: {a: {type: 'gcp:sql:Database', properties: {name: web_shop}, options: {protect: true, aliases: [old], version: 7.38.0, dependsOn: ['${b}']}}, b: {type: 'random:RandomPet'}}}"), ""},
 	"another package": {program("{resources: {vm: {type: 'gcp:compute:Instance'}}}"),
 		`resource "vm" is of type gcp:compute:Instance. Programs of team web may declare gcp:sql/database:Database, random:*; for others ask the platform team`},
 	"another of the module":      {program("{resources: {vm: {type: 'gcp:sql:DatabaseInstance'}}}"), `resource "vm" is of type gcp:sql:DatabaseInstance` + askForTypes},

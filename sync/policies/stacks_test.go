@@ -1,6 +1,9 @@
 package policies_test
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // good is what every Stack of the team has.
 const good = "stack: dev, programRef: {name: x}, serviceAccountName: web, envRefs: {" + fromContext + "}"
@@ -9,6 +12,7 @@ const fromContext = "PULUMI_BACKEND_URL: {type: Secret, secret: {name: strata-co
 	"PULUMI_CONFIG_PASSPHRASE: {type: Secret, secret: {name: strata-context, key: PULUMI_CONFIG_PASSPHRASE}}"
 
 const (
+	ofName      = ". Stacks of team web are named by letters, digits, -, _ and ., up to 100, with neither - nor . first; ask the platform team"
 	asWeb       = ". Stacks of team web may run as web; for others ask the platform team"
 	fromSecret  = " of Secret strata-context. Stacks of team web take their backend and passphrase from there; ask the platform team"
 	noOtherWay  = " is set. Stacks of team web take their backend and passphrase from Secret strata-context by spec.envRefs and in no other way; ask the platform team"
@@ -31,6 +35,12 @@ var stacks = map[string]attempt{
 	"without .git":          {stack(good + ", projectRepo: 'https://git.example.com/web/'"), ""},
 	"with .git":             {stack(good + ", projectRepo: 'https://git.example.com/shared.git', gitAuth: {basicAuth: {userName: {type: Literal, literal: {value: x}}, password: {type: Secret, secret: {name: mine, key: password}}}}"), ""},
 	"a harmless template":   {stack(good + ", workspaceTemplate: {metadata: {labels: {a: b}}, spec: {serviceAccountName: web, image: 'pulumi/pulumi:3', env: [{name: TZ, value: UTC}], resources: {requests: {cpu: 100m}}}}, updateTemplate: {metadata: {annotations: {a: b}}, spec: {stackName: dev, parallel: 4}}"), ""},
+
+	"named by an organization": {stack(strings.Replace(good, "dev", "organization/web/dev", 1)), ""},
+	"named like an option":     {stack(strings.Replace(good, "dev", "--help", 1)), `spec.stack is "--help"` + ofName},
+	"named like a folder":      {stack(strings.Replace(good, "dev", "..", 1)), `spec.stack is ".."` + ofName},
+	"named by a path":          {stack(strings.Replace(good, "dev", "a/../../b", 1)), `spec.stack is "a/../../b"` + ofName},
+	"named by two lines":       {stack(strings.Replace(good, "dev", `"dev\n--remove"`, 1)), "spec.stack is not printable ASCII" + ofName},
 
 	"as nobody":       {stack("stack: dev, envRefs: {" + fromContext + "}"), "spec.serviceAccountName is not set" + asWeb},
 	"as the default":  {stack("stack: dev, serviceAccountName: default, envRefs: {" + fromContext + "}"), "spec.serviceAccountName is default" + asWeb},

@@ -18,3 +18,12 @@ func NonEmpty(text string) pulumi.StringPtrInput {
 	}
 	return pulumi.String(text)
 }
+
+// Given is the args of a component, or empty ones where the caller gave none: then the component's own check names every
+// field that must be given.
+func Given[Args any](args *Args) *Args {
+	if args == nil {
+		return new(Args)
+	}
+	return args
+}

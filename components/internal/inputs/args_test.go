@@ -1,0 +1,215 @@
+package inputs_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/cloudsql"
+	"github.com/strata-platform/strata/components/fluxcd"
+	"github.com/strata-platform/strata/components/gke"
+	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/components/identity"
+	"github.com/strata-platform/strata/components/stack"
+	"github.com/strata-platform/strata/components/statebucket"
+	"github.com/strata-platform/strata/handoff"
+	"github.com/strata-platform/strata/internal/pulumitest"
+	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
+)
+
+// constructor is a component's constructor, whatever the type of its args.
+type constructor struct {
+	// call calls the constructor with a pointer to args, which may be nil.
+	call func(ctx *pulumi.Context, args any) error
+	// given are args that the constructor takes.
+	given any
+	// says is what an error for missing args says: the component, and a field that it needs.
+	says []string
+}
+
+func of[Args, Component any](
+	call func(*pulumi.Context, string, *Args, ...pulumi.ResourceOption) (Component, error), given Args, says ...string,
+) constructor {
+	return constructor{
+		call: func(ctx *pulumi.Context, args any) error {
+			_, err := call(ctx, "it", args.(*Args))
+			return err
+		},
+		given: &given, says: says,
+	}
+}
+
+func constructors() map[string]constructor {
+	text := pulumi.String("text")
+	return map[string]constructor{
+		"cloudsql.New": of(cloudsql.New, cloudsql.Args{
+			Name: "strata", Project: text, Region: text, Backups: &cloudsql.Backups{},
+			Databases: []cloudsql.Database{{Name: "shop"}}, Users: []cloudsql.User{{Name: "shop", Password: text}},
+		}, "Cloud SQL instance it", "project must be given"),
+		"gke.New": of(gke.New, gke.Args{
+			Name: "strata", Project: text, Location: text, NodeCount: 1, Network: text, Subnetwork: text,
+		}, "GKE cluster it", "location must be given"),
+		"identity.New": of(identity.New, identity.Args{
+			AccountID: "team-web", Project: text, Roles: []string{"roles/cloudsql.client"}, Key: true, KeyKeepers: pulumi.StringMap{"a": text},
+			KubernetesAccounts: []identity.KubernetesAccount{{WorkloadPool: text, Namespace: "team-web", Name: "web"}},
+		}, "identity it", "no project is given"),
+		"statebucket.New": of(statebucket.New, statebucket.Args{
+			Name: "acme-dev-strata-web", Project: text, Location: text, Member: text,
+		}, "state bucket it", "member must be given"),
+		"stack.New": of(stack.New, stack.Args{
+			Namespace: text, Name: "shop", Spec: pulumiv1.StackSpec{Stack: "dev"}, Config: pulumi.Map{"a": text}, SecretEnv: pulumi.StringMap{"B": text},
+			Program: &pulumiv1.ProgramSpec{Resources: map[string]pulumiv1.Resource{"password": {Type: "random:RandomPassword"}}},
+		}, "Stack it", "namespace must be given"),
+		"hop.New": of(hop.New, hop.Args{
+			Namespace: "team-web", Account: "web", Roles: []string{"strata:team"},
+			Accounts: []hop.Account{{Name: "infra", Roles: []string{"view"}}},
+			Operator: hop.Operator{Namespace: "operator-system", Account: "operator", Role: "strata:operator-tenant"},
+			Source:   hop.Source{URL: "https://git.example.com/web.git", Branch: "main", Path: "./", Webhook: true},
+			Policy:   &hop.Policy{Types: []string{"gcp:sql/*"}, StackAccounts: []string{"web"}, Contact: "the platform team"},
+			Context: handoff.Tenant{
+				BackendURL: text, Passphrase: text, GoogleCredentials: text, Project: text, Region: text, Instance: text,
+			},
+		}, "hop it", "the namespace must be given"),
+		"fluxcd.New": of(fluxcd.New, fluxcd.Args{
+			GitURL: text, GitUsername: text, GitPassword: text, ReadUsername: text, ReadPassword: text, Kubeconfig: pulumi.String(kubeconfig),
+		}, "Flux it", "GitURL must be given"),
+		"fluxcd.NewSource": of(fluxcd.NewSource, fluxcd.SourceArgs{
+			Namespace: text, Origin: fluxcd.Git{URL: pulumi.String("https://git.example.com/web.git"), TLS: &fluxcd.TLS{CA: text}},
+		}, "source it", "Namespace must be given"),
+		"fluxcd.NewReceiver": of(fluxcd.NewReceiver, fluxcd.ReceiverArgs{
+			Namespace: text, Sources: []*fluxcd.Source{source()},
+		}, "receiver it", "Namespace and Sources must be given"),
+		"fluxcd.NewSync": of(fluxcd.NewSync, fluxcd.SyncArgs{
+			Namespace: text, Source: source(), ServiceAccount: text,
+		}, "sync it", "Namespace and Source must be given"),
+	}
+}
+
+const kubeconfig = `apiVersion: v1
+kind: Config
+current-context: strata
+clusters: [{name: strata, cluster: {server: "https://127.0.0.1:6443", certificate-authority-data: Y2E=}}]
+users: [{name: admin, user: {client-certificate-data: Y2VydA==, client-key-data: a2V5}}]
+contexts: [{name: strata, context: {cluster: strata, user: admin}}]
+`
+
+// source is a Source as NewSource returns it.
+func source() *fluxcd.Source {
+	text := pulumi.String("text").ToStringOutput()
+	return &fluxcd.Source{Namespace: text, Name: text, Kind: text, URL: text}
+}
+
+// make calls a constructor, and turns a panic into an error of the test.
+func (c constructor) make(t *testing.T, args any) (err error) {
+	t.Helper()
+	engine := &pulumitest.Engine{Outputs: map[string]func(pulumi.MockResourceArgs) resource.PropertyMap{
+		"gcp:container/cluster:Cluster": func(args pulumi.MockResourceArgs) resource.PropertyMap {
+			auth := args.Inputs["masterAuth"].ObjectValue().Copy()
+			auth["clusterCaCertificate"] = resource.NewProperty("Y2E=")
+			return resource.PropertyMap{"endpoint": resource.NewProperty("203.0.113.7"), "masterAuth": resource.NewProperty(auth)}
+		},
+	}}
+	return engine.Run("proj", "dev", func(ctx *pulumi.Context) error {
+		defer func() {
+			if p := recover(); p != nil {
+				t.Errorf("it panics: %v", p)
+			}
+		}()
+		return c.call(ctx, args)
+	})
+}
+
+func TestEveryConstructorIsInTheTable(t *testing.T) {
+	found := map[string]bool{}
+	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, decl := range file.Decls {
+			f, ok := decl.(*ast.FuncDecl)
+			if !ok || f.Recv != nil || !strings.HasPrefix(f.Name.Name, "New") || len(f.Type.Params.List) != 4 {
+				continue
+			}
+			found[file.Name.Name+"."+f.Name.Name] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := slices.Sorted(maps.Keys(constructors())), slices.Sorted(maps.Keys(found)); !slices.Equal(got, want) {
+		t.Errorf("the table has %v, the components have %v", got, want)
+	}
+}
+
+func TestMissingArgsAreAnErrorThatNamesComponentAndField(t *testing.T) {
+	for name, c := range constructors() {
+		t.Run(name, func(t *testing.T) {
+			none := reflect.Zero(reflect.TypeOf(c.given)).Interface()
+			empty := reflect.New(reflect.TypeOf(c.given).Elem()).Interface()
+			for what, args := range map[string]any{"nil": none, "empty": empty} {
+				err := c.make(t, args)
+				for _, want := range c.says {
+					if err == nil || !strings.Contains(err.Error(), want) {
+						t.Errorf("for %s args the error does not say %q: %v", what, want, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestNoFieldThatIsLeftOutOrEmptyMakesAConstructorPanic(t *testing.T) {
+	for name, c := range constructors() {
+		t.Run(name, func(t *testing.T) {
+			if err := c.make(t, c.given); err != nil {
+				t.Fatalf("the args of the table are refused: %v", err)
+			}
+			for what, args := range variants(c.given) {
+				t.Run(what, func(t *testing.T) { _ = c.make(t, args) })
+			}
+		})
+	}
+}
+
+// variants are copies of args, each with one field changed: to its zero value, to a list of one zero value, or to a
+// pointer to one.
+func variants(args any) map[string]any {
+	made := map[string]any{}
+	given := reflect.ValueOf(args).Elem()
+	for i := range given.NumField() {
+		field := given.Type().Field(i)
+		add := func(what string, value reflect.Value) {
+			changed := reflect.New(given.Type())
+			changed.Elem().Set(given)
+			changed.Elem().Field(i).Set(value)
+			made[fmt.Sprintf("%s is %s", field.Name, what)] = changed.Interface()
+		}
+		add("zero", reflect.Zero(field.Type))
+		switch {
+		case field.Type.Kind() == reflect.Slice:
+			add("a list of one zero", reflect.Append(reflect.Zero(field.Type), reflect.Zero(field.Type.Elem())))
+		case field.Type.Kind() == reflect.Pointer && !field.Type.Implements(resourceType):
+			add("a pointer to zero", reflect.New(field.Type.Elem()))
+		}
+	}
+	return made
+}
+
+// resourceType is that of resources, whose zero values nobody can make but by mistake of the SDK.
+var resourceType = reflect.TypeFor[pulumi.Resource]()

@@ -1,0 +1,87 @@
+// Package network writes the rules of NetworkPolicies: who, and at which ports.
+package network
+
+import (
+	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
+	networkingv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/networking/v1"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+const (
+	// namespaceNameLabel is what the API server itself puts on every namespace.
+	namespaceNameLabel = "kubernetes.io/metadata.name"
+	// nodeNameService is where GKE's cache of names listens on each node.
+	nodeNameService = "169.254.20.10/32"
+)
+
+// Private returns the addresses that mean something else in each network: those of pods, services and nodes are among them,
+// those of Google's interfaces are not.
+func Private() []string {
+	return []string{"10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"}
+}
+
+// NameService lets pods ask the cluster's name service.
+func NameService() *networkingv1.NetworkPolicyEgressRuleArgs {
+	return &networkingv1.NetworkPolicyEgressRuleArgs{
+		To:    networkingv1.NetworkPolicyPeerArray{InNamespace("kube-system", nil), Addresses(pulumi.String(nodeNameService))},
+		Ports: networkingv1.NetworkPolicyPortArray{Port("UDP", 53), Port("TCP", 53)},
+	}
+}
+
+// Public lets pods reach public addresses at all ports.
+func Public() *networkingv1.NetworkPolicyEgressRuleArgs {
+	return To(Addresses(pulumi.String("0.0.0.0/0"), Private()...))
+}
+
+// OwnPods are the pods of the policy's namespace.
+func OwnPods() *networkingv1.NetworkPolicyPeerArgs {
+	return &networkingv1.NetworkPolicyPeerArgs{PodSelector: &metav1.LabelSelectorArgs{}}
+}
+
+// InNamespace are the pods of a namespace with the given labels, all of its pods where there are none.
+func InNamespace(namespace string, pods pulumi.StringMap) *networkingv1.NetworkPolicyPeerArgs {
+	peer := &networkingv1.NetworkPolicyPeerArgs{NamespaceSelector: &metav1.LabelSelectorArgs{
+		MatchLabels: pulumi.StringMap{namespaceNameLabel: pulumi.String(namespace)},
+	}}
+	if pods != nil {
+		peer.PodSelector = &metav1.LabelSelectorArgs{MatchLabels: pods}
+	}
+	return peer
+}
+
+// Addresses are those of a range but for some.
+func Addresses(in pulumi.StringInput, except ...string) *networkingv1.NetworkPolicyPeerArgs {
+	block := &networkingv1.IPBlockArgs{Cidr: in}
+	if len(except) > 0 {
+		block.Except = pulumi.ToStringArray(except)
+	}
+	return &networkingv1.NetworkPolicyPeerArgs{IpBlock: block}
+}
+
+// To lets pods reach a peer at the given ports, at all where there are none.
+func To(peer *networkingv1.NetworkPolicyPeerArgs, ports ...networkingv1.NetworkPolicyPortInput) *networkingv1.NetworkPolicyEgressRuleArgs {
+	return &networkingv1.NetworkPolicyEgressRuleArgs{
+		To: networkingv1.NetworkPolicyPeerArray{peer}, Ports: networkingv1.NetworkPolicyPortArray(ports),
+	}
+}
+
+// From lets a peer reach pods at the given ports, at all where there are none.
+func From(peer *networkingv1.NetworkPolicyPeerArgs, ports ...networkingv1.NetworkPolicyPortInput) *networkingv1.NetworkPolicyIngressRuleArgs {
+	return &networkingv1.NetworkPolicyIngressRuleArgs{
+		From: networkingv1.NetworkPolicyPeerArray{peer}, Ports: networkingv1.NetworkPolicyPortArray(ports),
+	}
+}
+
+// Port is a port by its number.
+func Port(protocol string, number int) *networkingv1.NetworkPolicyPortArgs {
+	return &networkingv1.NetworkPolicyPortArgs{Protocol: pulumi.String(protocol), Port: pulumi.Int(number)}
+}
+
+// Ports are ports of TCP by their numbers.
+func Ports(numbers ...int) []networkingv1.NetworkPolicyPortInput {
+	var all []networkingv1.NetworkPolicyPortInput
+	for _, number := range numbers {
+		all = append(all, Port("TCP", number))
+	}
+	return all
+}
