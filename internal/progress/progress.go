@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/strata-platform/strata/internal/terminal"
 )
 
 // Step is the time that a named step took.
@@ -53,7 +55,7 @@ func (r *Reporter) Start(name string) {
 func (r *Reporter) Detail(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.detail = fmt.Sprintf(format, args...)
+	r.detail = terminal.Line(fmt.Sprintf(format, args...), maxDetail)
 	r.draw()
 }
 
@@ -62,7 +64,7 @@ func (r *Reporter) Note(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.erase()
-	fmt.Fprintf(r.out, "   "+format+"\n", args...)
+	fmt.Fprintln(r.out, terminal.Lines(fmt.Sprintf("   "+format, args...), mostNoteLines, longestNoteLine))
 	r.draw()
 }
 
@@ -82,7 +84,7 @@ func (r *Reporter) End(ok bool, result string) {
 	}
 	line := fmt.Sprintf(" %s %s%6.1fs", mark, padded(r.name), elapsed.Seconds())
 	if result != "" {
-		line += "  " + result
+		line += "  " + terminal.Line(result, longestNoteLine)
 	}
 	fmt.Fprintln(r.out, line)
 	r.steps = append(r.steps, Step{Name: r.name, Elapsed: elapsed})
@@ -120,7 +122,11 @@ func (r *Reporter) Run(name string, do func() (result string, err error)) error 
 	return nil
 }
 
-const maxDetail = 100
+const (
+	maxDetail = 100
+	// A note is whole, unless somebody makes it longer than anybody reads.
+	mostNoteLines, longestNoteLine = 30, 1000
+)
 
 func (r *Reporter) draw() {
 	if !r.terminal || r.name == "" {

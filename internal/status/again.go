@@ -41,7 +41,7 @@ func (a *Asker) ask(ctx context.Context, client dynamic.Interface, report Report
 		patch, _ := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{
 			requestedAt: time.Now().Format(time.RFC3339Nano),
 		}}})
-		i := slices.IndexFunc(kinds, func(of kind) bool { return of.name == k.kind })
+		i := slices.IndexFunc(kinds[:], func(of kind) bool { return of.name == k.kind })
 		_, err := client.Resource(kinds[i].gvr).Namespace(k.namespace).Patch(ctx, k.name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "strata-up"})
 		if err != nil {
 			errs = append(errs, fmt.Errorf("ask Kustomization %s/%s to apply again: %w", k.namespace, k.name, err))

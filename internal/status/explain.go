@@ -123,22 +123,10 @@ func (w *world) goesDown(namespace string) bool {
 
 // needing is what refers to a missing object.
 func (w *world) needing(o *object) string {
-	var found []string
-	for _, each := range w.shown() {
-		if each.Ready || each == o || each.content == nil {
-			continue
-		}
-		for _, r := range rules() {
-			if slices.Contains(r.kinds, each.Kind) && slices.Contains(r.look(w, each), o) {
-				found = append(found, each.ref())
-				break
-			}
-		}
+	if needs := w.needers()[o]; needs != nil {
+		return needs.ref()
 	}
-	if len(found) == 0 {
-		return "the platform"
-	}
-	return found[0]
+	return "the platform"
 }
 
 // explain makes the message of a cause say why, who can mend it, and how.

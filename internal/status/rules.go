@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/strata-platform/strata/teams"
 )
@@ -95,7 +96,7 @@ func (w *world) report() Report {
 	}
 	objects := w.shown()
 	position := map[*object]int{}
-	r := Report{Ready: true, Items: slices.Clone(w.scope.Below), Engineer: w.scope.Engineer, notes: map[int]note{}}
+	r := Report{Ready: true, Items: slices.Clone(w.scope.Below), Engineer: w.scope.Engineer, all: w.scope.call(strings.TrimSpace("status -o json " + w.scope.Flags)), notes: map[int]note{}}
 	for _, i := range r.Items {
 		r.Ready = r.Ready && i.Ready
 	}

@@ -135,7 +135,7 @@ var noKey = regexp.MustCompile(`(\S+): (Secret|ConfigMap) ([^/ ]+)/(\S+) has no 
 
 // lacking notes that a team's context, which layer 2 made, is not whole.
 func lacking(w *world, o *object) {
-	match := noKey.FindStringSubmatch(o.Message)
+	match := noKey.FindStringSubmatch(o.said())
 	if match == nil || match[4] != handoff.TenantName || !slices.Contains(contextKeys(match[2]), match[5]) {
 		return
 	}
@@ -155,7 +155,7 @@ func contextKeys(kind string) []string {
 
 // misnamed says which key a Stack wants of its team's context that no layer puts there, empty where there is none.
 func misnamed(o *object) string {
-	match := noKey.FindStringSubmatch(o.Message)
+	match := noKey.FindStringSubmatch(o.said())
 	if o.Kind != "Stack" || match == nil || match[4] != handoff.TenantName || slices.Contains(contextKeys(match[2]), match[5]) {
 		return ""
 	}
@@ -186,7 +186,7 @@ var denied = regexp.MustCompile(`(?:Permission '|does not have |required permiss
 
 // deniedPermission is the permission for want of which Google Cloud refused a Stack.
 func deniedPermission(o *object) string {
-	if match := denied.FindStringSubmatch(o.Message); match != nil {
+	if match := denied.FindStringSubmatch(o.said()); match != nil {
 		return match[1]
 	}
 	return ""
@@ -207,18 +207,5 @@ func googleRole(w *world, o *object) []*object {
 
 // makerOf is the Stack whose Program makes a Secret or ConfigMap, nil where none does.
 func (w *world) makerOf(kind, namespace, name string) *object {
-	for _, stack := range w.all("Stack", namespace) {
-		program := w.get("Program", namespace, stack.text("spec", "programRef", "name"))
-		if program == nil || program.content == nil {
-			continue
-		}
-		resources, _, _ := unstructured.NestedMap(program.content.Object, "program", "resources")
-		for _, each := range resources {
-			r, ok := each.(map[string]any)
-			if ok && strings.HasSuffix(at(r, "type"), ":"+kind) && at(r, "properties", "metadata", "name") == name {
-				return stack
-			}
-		}
-	}
-	return nil
+	return w.makers()[key{kind, namespace, name}]
 }

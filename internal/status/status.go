@@ -9,6 +9,8 @@ package status
 import (
 	"slices"
 	"strings"
+
+	"github.com/strata-platform/strata/internal/terminal"
 )
 
 // Names of the layers, from the lowest.
@@ -45,6 +47,8 @@ type Report struct {
 
 	// Engineer is as whom layer 1 runs, for the tree; empty where that is not known.
 	Engineer string `json:"-"`
+	// all is the command that prints everything, for what is left out; by default that of the target local.
+	all string
 	// causes are the positions of the items that explain the others, the root cause first.
 	causes []cause
 	// robbed are the Kustomizations of which something that they applied is gone.
@@ -143,16 +147,27 @@ func (i Item) progressing() bool { return slices.Contains(passing, i.Reason) }
 
 // ref is the item's kind and name.
 func (i Item) ref() string {
-	return strings.TrimSpace(i.Kind + " " + strings.TrimPrefix(i.Namespace+"/"+i.Name, "/"))
+	return terminal.Line(i.Kind+" "+strings.TrimPrefix(i.Namespace+"/"+i.Name, "/"), longestRef)
 }
 
-// String is the item in one line: what it is, and why it is not ready.
+// Teams choose what messages say, and some names. A person reads so much of them.
+const (
+	longestRef     = 200
+	longestMessage = 800
+)
+
+// String is the item in one line that is safe to print: what it is, and why it is not ready. What is too long is left out
+// in its middle.
 func (i Item) String() string {
 	if i.Ready {
 		return i.ref()
 	}
-	why := strings.Trim(i.Reason+": "+oneLine(i.Message), ": ")
-	return i.ref() + ": " + why
+	return i.ref() + ": " + i.why(longestMessage)
+}
+
+// why is why the item is not ready, in one line that is safe to print and has at most so many characters.
+func (i Item) why(most int) string {
+	return terminal.Line(strings.Trim(i.Reason+": "+i.Message, ": "), most)
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -81,7 +81,7 @@ var cannot = regexp.MustCompile(`User "system:serviceaccount:([^:"]+):([^"]+)" c
 
 // accountOf are an account and its rights, where a Kustomization was refused for want of them.
 func accountOf(w *world, o *object) []*object {
-	match := cannot.FindStringSubmatch(o.Message)
+	match := cannot.FindStringSubmatch(o.said())
 	if match == nil {
 		return nil
 	}
@@ -108,7 +108,7 @@ func (w *world) rightsOf(namespace, account string) []*object {
 var noKind = regexp.MustCompile(`no matches for kind "\w+" in version "pulumi\.com/`)
 
 func kindsOf(w *world, o *object) []*object {
-	if !noKind.MatchString(o.Message) {
+	if !noKind.MatchString(o.said()) {
 		return nil
 	}
 	return w.layerThree()
@@ -149,6 +149,9 @@ func appliedBy(w *world, o *object) []*object {
 
 // inventory are the objects that a Kustomization has applied, of the kinds that are looked at.
 func (w *world) inventory(o *object) []key {
+	if list, known := w.index.inventories[o]; known {
+		return list
+	}
 	var list []key
 	for _, entry := range o.members("status", "inventory", "entries") {
 		id, err := inventory.ParseObjMetadata(at(entry, "id"))
@@ -156,6 +159,10 @@ func (w *world) inventory(o *object) []key {
 			list = append(list, key{kind, id.Namespace, id.Name})
 		}
 	}
+	if w.index.inventories == nil {
+		w.index.inventories = map[*object][]key{}
+	}
+	w.index.inventories[o] = list
 	return list
 }
 
@@ -191,8 +198,8 @@ func (w *world) needApplied() {
 
 // applier is the Kustomization that has applied an object, nil where none has.
 func (w *world) applier(o *object) *object {
-	for k, each := range w.objects {
-		if k.kind == "Kustomization" && slices.Contains(w.inventory(each), o.key()) && (o.content != nil || !w.stale(each)) {
+	for _, each := range w.appliers()[o.key()] {
+		if o.content != nil || !w.stale(each) {
 			return each
 		}
 	}

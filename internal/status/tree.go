@@ -2,7 +2,6 @@ package status
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/strata-platform/strata/internal/terminal"
 	"github.com/strata-platform/strata/platform"
 )
 
@@ -72,32 +72,38 @@ func runtimeOf(runtime string) string {
 	if runtime == "" {
 		return ""
 	}
-	return "(" + runtime + ")"
+	// A team may write the annotation, too.
+	return "(" + terminal.Line(runtime, longestRuntime) + ")"
 }
 
-// outputs are a Stack's outputs, which hold no secret.
+// outputs are the beginning of a Stack's outputs, which hold no secret.
 func outputs(o *object) string {
 	if o.content == nil {
 		return ""
 	}
 	all, _, _ := unstructured.NestedMap(o.content.Object, "status", "outputs")
+	return OutputsLine(all, mostOutputs)
+}
+
+// OutputsLine is the beginning of a Stack's outputs in one line that is safe to print, at most so many of them.
+func OutputsLine(all map[string]any, most int) string {
 	var parts []string
 	for _, name := range sorted(all) {
-		value := fmt.Sprint(all[name])
-		if _, simple := all[name].(string); !simple {
-			if raw, err := json.Marshal(all[name]); err == nil {
-				value = string(raw)
-			}
+		if len(parts) == most {
+			parts = append(parts, fmt.Sprintf("… and %d more", len(all)-most))
+			break
 		}
-		parts = append(parts, name+"="+value)
+		parts = append(parts, terminal.Line(name, longestOutput)+"="+shortOutput(all[name]))
 	}
 	return strings.Join(parts, ", ")
 }
 
 // Style says how to print a report.
 type Style struct {
-	// Width is where lines are cut; 0 means nowhere.
+	// Width is where lines are cut; 0 means that it is not known, and lines are bounded generously.
 	Width int
+	// Height is how many lines are printed at most; 0 means that it is not known, and that they are 60.
+	Height int
 	// Color tells what is ready from what is not, for a terminal.
 	Color bool
 }
@@ -106,8 +112,9 @@ const (
 	green, red, dim, plain = "\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
 	// kindWidth and nameWidth are those of the tree's columns.
 	kindWidth, nameWidth = 15, 42
-	// mostCauses is how many are shown besides the root cause.
-	mostCauses = 4
+	// longestSaid is how many characters stand behind a name where the width is not known, and longestRuntime how many of
+	// how a pod runs.
+	longestSaid, longestRuntime = 300, 20
 )
 
 type printer struct {
@@ -139,30 +146,40 @@ func cut(s string, width int) string {
 	return string(runes[:width-1]) + "…"
 }
 
-// Print writes the report as a tree, and the root cause below it.
+// Print writes the report as a tree, and the root cause below it: a screenful, in which what is not ready comes first.
 func (r Report) Print(w io.Writer, style Style) {
 	p := printer{w, style}
-	for _, b := range r.branches() {
+	branches, left := r.fit(style.Height)
+	for _, b := range branches {
 		p.line("", "", b.title, "")
 		for n, i := range b.items {
-			p.item(r.Items[i], r.notes[i], n == len(b.items)-1)
+			p.item(r.Items[i], r.notes[i], n == len(b.items)-1 && b.left == 0)
 		}
+		if b.left > 0 && len(b.items) > 0 {
+			p.line("└─ ", "", more(b.left, "", r.all), "")
+		}
+	}
+	if left > 0 {
+		p.line("", "", more(left, " layers and teams", r.all), "")
 	}
 	p.line("", "", "", "")
 	if r.Ready {
 		p.line("", green, "everything is ready", "")
 		return
 	}
+	r.printCauses(p)
+}
+
+func (r Report) printCauses(p printer) {
 	for n, c := range r.causes {
-		if n > mostCauses {
+		if n > mostCauses(p.style.Height) {
 			p.line("     also: ", "", fmt.Sprintf("%d more of their own; `-o json` has all", len(r.causes)-n), "")
 			break
 		}
 		if n == 0 {
-			// The one line that people search for is whole, however wide it is.
-			p.style.Width = 0
-			p.line("", red, "not ready: ", r.Items[c.item].cause())
-			p.style.Width = style.Width
+			// The one line that people search for is not cut to the terminal's width.
+			whole := printer{p.w, Style{Color: p.style.Color}}
+			whole.line("", red, "not ready: ", r.Items[c.item].cause())
 		} else {
 			p.line("     also: ", "", r.Items[c.item].cause(), "")
 		}
@@ -191,12 +208,6 @@ func (i Item) cause() string {
 		return i.String()
 	}
 	return strings.Replace(i.String(), i.ref(), i.ref()+" (layer "+i.Layer+")", 1)
-}
-
-// branch is a part of the tree: a layer, or one team of the topmost.
-type branch struct {
-	title string
-	items []int
 }
 
 func (r Report) branches() []branch {
@@ -243,10 +254,10 @@ func (p printer) item(i Item, n note, last bool) {
 	if !i.Ready {
 		mark, color = "✗", red
 	}
-	name, width := strings.TrimPrefix(i.Namespace+"/"+i.Name, "/"), nameWidth
+	name, width := terminal.Line(strings.TrimPrefix(i.Namespace+"/"+i.Name, "/"), longestRef), nameWidth
 	said := n.text
 	if !i.Ready {
-		said = strings.Trim(i.Reason+": "+oneLine(i.Message), ": ")
+		said = i.why(longestSaid)
 	} else if n.text == "" && i.Layer == LayerBootstrap {
 		said = i.Message
 	}
@@ -254,5 +265,5 @@ func (p printer) item(i Item, n note, last bool) {
 		width -= utf8.RuneCountInString(branch) - utf8.RuneCountInString("├─ ")
 	}
 	width -= max(0, len(i.Kind)-kindWidth)
-	p.line(branch, color, mark, fmt.Sprintf(" %-*s %-*s  %s", kindWidth, i.Kind, width, name, said))
+	p.line(branch, color, mark, fmt.Sprintf(" %-*s %-*s  %s", kindWidth, i.Kind, width, name, terminal.Line(said, longestSaid)))
 }

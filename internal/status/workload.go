@@ -31,27 +31,29 @@ func workloadRules() []rule {
 	}
 }
 
-// podsOf are the pods of a workload.
-func (w *world) podsOf(o *object) []*object {
-	var list []*object
-	for _, pod := range w.all("Pod", o.Namespace) {
-		if w.ownerOf(pod) == o {
-			list = append(list, pod)
-		}
-	}
-	return list
-}
-
 // ownerOf is the workload that made a pod, nil where none did.
 func (w *world) ownerOf(pod *object) *object {
-	o := pod
-	for o != nil && o.content != nil {
+	if pod.Kind != "Pod" {
+		return nil
+	}
+	w.ownPods()
+	return w.index.owners[pod]
+}
+
+// podsOf are the pods of a workload, by name.
+func (w *world) podsOf(o *object) []*object {
+	w.ownPods()
+	return w.index.pods[o]
+}
+
+// findOwner follows a pod's owners to a workload.
+func (w *world) findOwner(pod *object) *object {
+	for o := pod; o != nil && o.content != nil; {
 		owners := o.content.GetOwnerReferences()
 		if len(owners) == 0 {
 			return nil
 		}
-		o = w.get(owners[0].Kind, o.Namespace, owners[0].Name)
-		if o != nil && slices.Contains(workloads, o.Kind) {
+		if o = w.get(owners[0].Kind, o.Namespace, owners[0].Name); o != nil && slices.Contains(workloads, o.Kind) {
 			return o
 		}
 	}

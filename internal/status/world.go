@@ -1,20 +1,11 @@
 package status
 
 import (
-	"context"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
+	"cmp"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/components/hop"
 )
@@ -27,7 +18,7 @@ type kind struct {
 	nameOnly bool
 }
 
-var kinds = []kind{
+var kinds = [...]kind{
 	{"Namespace", schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, false},
 	{"ClusterRole", schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}, true},
 	{"ClusterRoleBinding", schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}, true},
@@ -77,96 +68,59 @@ type world struct {
 	events func(o *object) (reason, message string)
 	// failedAt is the revision that the latest warning about a Kustomization is of, empty where that says none.
 	failedAt func(o *object) string
+
+	index index
 }
 
-// look lists everything. A kind that the cluster does not know yet has no objects.
-func look(ctx context.Context, config *rest.Config, scope Scope) (*world, error) {
-	full, err := dynamic.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("look at the cluster: %w", err)
-	}
-	names, err := metadata.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("look at the cluster: %w", err)
-	}
-	found := make([][]*unstructured.Unstructured, len(kinds))
-	errs := make([]error, len(kinds))
-	var all sync.WaitGroup
-	for i, k := range kinds {
-		all.Go(func() { found[i], errs[i] = list(ctx, full, names, k) })
-	}
-	all.Wait()
+// snapshot is what is known of a cluster at one moment: the objects of each of kinds, in that order.
+type snapshot struct {
+	objects [len(kinds)][]*unstructured.Unstructured
+	// served tells of each kind whether the API server knows it.
+	served [len(kinds)]bool
+	// warnings returns all events of type Warning.
+	warnings func() []*unstructured.Unstructured
+}
+
+// newWorld makes a world of what was found.
+func newWorld(f *snapshot, scope Scope) *world {
 	w := &world{scope: scope, objects: map[key]*object{}, served: map[string]bool{}}
+	latest := sync.OnceValue(func() map[key]*unstructured.Unstructured { return latestWarnings(f.warnings()) })
 	w.events = func(o *object) (string, string) {
-		warning := lastWarning(ctx, full, o)
+		warning := latest()[o.key()]
 		return text(warning, "reason"), text(warning, "message")
 	}
-	w.failedAt = func(o *object) string { return lastWarning(ctx, full, o).GetAnnotations()[revisionOf] }
+	w.failedAt = func(o *object) string {
+		if warning := latest()[o.key()]; warning != nil {
+			return warning.GetAnnotations()[revisionOf]
+		}
+		return ""
+	}
 	for i, k := range kinds {
-		if apierrors.IsNotFound(errs[i]) {
-			continue
-		}
-		if errs[i] != nil {
-			return nil, fmt.Errorf("list %s: %w", k.gvr.Resource, errs[i])
-		}
-		w.served[k.name] = true
-		for _, content := range found[i] {
+		w.served[k.name] = f.served[i]
+		for _, content := range f.objects[i] {
 			w.add(k.name, content)
 		}
 	}
-	return w, nil
-}
-
-func list(ctx context.Context, full dynamic.Interface, names metadata.Interface, k kind) ([]*unstructured.Unstructured, error) {
-	var found []*unstructured.Unstructured
-	if k.nameOnly {
-		all, err := names.Resource(k.gvr).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range all.Items {
-			content := &unstructured.Unstructured{}
-			content.SetNamespace(o.Namespace)
-			content.SetName(o.Name)
-			content.SetLabels(o.Labels)
-			content.SetOwnerReferences(o.OwnerReferences)
-			content.SetDeletionTimestamp(o.DeletionTimestamp)
-			found = append(found, content)
-		}
-		return found, nil
-	}
-	all, err := full.Resource(k.gvr).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	for i := range all.Items {
-		found = append(found, &all.Items[i])
-	}
-	return found, nil
+	return w
 }
 
 // revisionOf is the annotation of an event with the revision that it is of.
 const revisionOf = "kustomize.toolkit.fluxcd.io/revision"
 
-// lastWarning is the latest warning about an object among its namespace's events, empty where there is none.
-func lastWarning(ctx context.Context, client dynamic.Interface, o *object) *unstructured.Unstructured {
-	found := &unstructured.Unstructured{Object: map[string]any{}}
-	events, err := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "events"}).Namespace(o.Namespace).List(ctx,
-		metav1.ListOptions{FieldSelector: "type=Warning,involvedObject.kind=" + o.Kind + ",involvedObject.name=" + o.Name})
-	if err != nil {
-		return found
-	}
-	latest := ""
-	for _, e := range events.Items {
-		at := text(&e, "lastTimestamp")
-		if at == "" {
-			at = text(&e, "eventTime")
-		}
-		if at >= latest {
-			latest, found = at, &e
+// latestWarnings are the latest events by the objects that they are about.
+func latestWarnings(events []*unstructured.Unstructured) map[key]*unstructured.Unstructured {
+	latest := map[key]*unstructured.Unstructured{}
+	for _, e := range events {
+		about := key{text(e, "involvedObject", "kind"), text(e, "involvedObject", "namespace"), text(e, "involvedObject", "name")}
+		if last := latest[about]; last == nil || timeOf(e) >= timeOf(last) {
+			latest[about] = e
 		}
 	}
-	return found
+	return latest
+}
+
+func timeOf(event *unstructured.Unstructured) string {
+	return cmp.Or(text(event, "lastTimestamp"), text(event, "eventTime"))
 }
 
 func (w *world) add(kind string, content *unstructured.Unstructured) *object {
@@ -174,7 +128,7 @@ func (w *world) add(kind string, content *unstructured.Unstructured) *object {
 		Kind: kind, Namespace: content.GetNamespace(), Name: content.GetName(), Runtime: content.GetAnnotations()[RuntimeAnnotation],
 	}}
 	o.Layer = w.scope.layer(o.key())
-	w.objects[o.key()] = o
+	w.put(o)
 	return o
 }
 
@@ -192,19 +146,8 @@ func (w *world) need(kind, namespace, name string) *object {
 	o := &object{Item: Item{
 		Layer: w.scope.layer(k), Kind: kind, Namespace: namespace, Name: name, Reason: reasonMissing, Message: "there is none",
 	}}
-	w.objects[k] = o
+	w.put(o)
 	return o
-}
-
-// all returns the objects of a kind in a namespace, by name.
-func (w *world) all(kind, namespace string) []*object {
-	var found []*object
-	for _, k := range slices.SortedFunc(maps.Keys(w.objects), func(a, b key) int { return strings.Compare(a.name, b.name) }) {
-		if k.kind == kind && k.namespace == namespace {
-			found = append(found, w.objects[k])
-		}
-	}
-	return found
 }
 
 // text is a field's text, empty where it has none.

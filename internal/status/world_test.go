@@ -82,6 +82,10 @@ func worldOf(t *testing.T, warnings map[key]string, changes ...change) *world {
 	for _, c := range changes {
 		c(t, objects)
 	}
+	return worldWith(objects, warnings)
+}
+
+func worldWith(objects map[key]*unstructured.Unstructured, warnings map[key]string) *world {
 	w := &world{
 		scope:   Scope{Teams: []teams.Team{web}, Engineer: "ada", Below: []Item{{Layer: LayerBootstrap, Kind: "Cluster", Name: "strata", Ready: true}}},
 		objects: map[key]*object{}, served: map[string]bool{},

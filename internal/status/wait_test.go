@@ -1,0 +1,106 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// sight is what a look finds.
+type sight struct {
+	report Report
+	err    error
+}
+
+// waits is a Wait whose looks find one after the other, the last one again and again, and whose clock goes on by 15 s with
+// every question.
+func waits(looks ...sight) Wait {
+	clock := time.Now()
+	return Wait{
+		Look: func(context.Context) (Report, error) {
+			found := looks[0]
+			looks = looks[min(1, len(looks)-1):]
+			return found.report, found.err
+		},
+		Config: func(context.Context) (*rest.Config, error) { return nil, errors.New("none") },
+		Limit:  time.Hour, Every: time.Microsecond, Call: "strata status",
+		now: func() time.Time { clock = clock.Add(15 * time.Second); return clock },
+	}
+}
+
+func found(items ...Item) sight { return sight{report: NewReport(items)} }
+
+func TestAWaitEndsWithWhatNoWaitingMends(t *testing.T) {
+	ready := found(Item{Kind: "Cluster", Ready: true})
+	cluster := func(reason string) sight {
+		return found(Item{Kind: "Cluster", Name: "strata", Reason: reason, Message: "why"})
+	}
+	broken := sight{err: errors.New("teams.yaml: line 3: no such field")}
+	for name, test := range map[string]struct {
+		looks []sight
+		says  string // "" where the platform becomes ready
+	}{
+		"a cluster that lets nobody in":         {[]sight{cluster("AccessDenied")}, "does not become ready by waiting: Cluster strata: AccessDenied: why (`strata status`"},
+		"a cluster that was never made":         {[]sight{cluster("NeverMade")}, "does not become ready by waiting: Cluster strata: NeverMade"},
+		"looks that fail in the same way":       {[]sight{broken}, "has failed for 1m0s: teams.yaml: line 3: no such field (`strata status`"},
+		"a cluster that answers in the end":     {[]sight{cluster("Unreachable"), cluster("Unreachable"), cluster("Unreachable"), cluster("Unreachable"), cluster("Unreachable"), ready}, ""},
+		"looks that fail in different ways":     {failures(40, ready), ""},
+		"looks that fail now and then":          {[]sight{broken, cluster("Progressing"), broken, cluster("Progressing"), broken, cluster("Progressing"), broken, broken, ready}, ""},
+		"a cause that goes before it has stood": {[]sight{cluster("AccessDenied"), ready}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, err := waits(test.looks...).Ready(ctx, func(Item) {})
+			switch {
+			case test.says == "" && err != nil:
+				t.Errorf("it fails: %v", err)
+			case test.says != "" && (err == nil || !strings.Contains(err.Error(), test.says)):
+				t.Errorf("the error does not say %q: %v", test.says, err)
+			}
+		})
+	}
+}
+
+// failures are looks that fail, each in another way, before a last one.
+func failures(n int, last sight) []sight {
+	var looks []sight
+	for i := range n {
+		looks = append(looks, sight{err: fmt.Errorf("connection %d is reset", i)})
+	}
+	return append(looks, last)
+}
+
+func TestAWaitEndsWithWhatRunsThePlatform(t *testing.T) {
+	w := waits(found(Item{Kind: "Cluster", Reason: "Progressing"}))
+	w.Runs = func(context.Context) error { return errors.New("the supervisor ended meanwhile") }
+	if _, err := w.Ready(t.Context(), func(Item) {}); err == nil || !strings.Contains(err.Error(), "the supervisor ended meanwhile") {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
+func TestAWaitThatTakesTooLongNamesTheCause(t *testing.T) {
+	w := waits(found(Item{Kind: "Cluster", Name: "strata", Reason: "Unreachable"}))
+	w.Limit = time.Nanosecond
+	if _, err := w.Ready(t.Context(), func(Item) {}); err == nil || !strings.Contains(err.Error(), "not ready after 1ns: Cluster strata: Unreachable") {
+		t.Errorf("it ends with %v", err)
+	}
+}
+
+func TestAWaitIsSureOfWhatAWatchSays(t *testing.T) {
+	w := waits(found(Item{Kind: "Cluster", Ready: true}))
+	late := []sight{found(Item{Kind: "Cluster", Reason: "Progressing"}), found(Item{Kind: "Cluster", Ready: true})}
+	asked := 0
+	w.Sure = func(context.Context) (Report, error) {
+		asked++
+		return late[asked-1].report, nil
+	}
+	if report, err := w.Ready(t.Context(), func(Item) {}); err != nil || !report.Ready || asked != len(late) {
+		t.Errorf("after %d looks it ends with %v (%v)", asked, report, err)
+	}
+}
