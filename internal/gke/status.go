@@ -2,10 +2,13 @@ package gke
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
@@ -14,6 +17,15 @@ import (
 
 // Status looks at every layer.
 func (p *Platform) Status(ctx context.Context) (status.Report, error) {
+	return p.report(ctx, status.Collect)
+}
+
+// Watch is Status from what watch has seen of the cluster.
+func (p *Platform) Watch(ctx context.Context, watch *status.Watch) (status.Report, error) {
+	return p.report(ctx, watch.Report)
+}
+
+func (p *Platform) report(ctx context.Context, look status.Look) (status.Report, error) {
 	list, err := p.Teams()
 	if err != nil {
 		return status.Report{}, err
@@ -22,18 +34,18 @@ func (p *Platform) Status(ctx context.Context) (status.Report, error) {
 	config, err := p.clusterConfig(ctx)
 	switch {
 	case errors.Is(err, errNoCluster):
-		cluster.Reason, cluster.Message = "NotMade", "layer 1 has made none: run `"+p.strataLine("up")+"`"
+		cluster.Reason, cluster.Message = status.ReasonNeverMade, "layer 1 has made none: run `"+p.strataLine("up")+"`"
 		return status.NewReport([]status.Item{cluster}), nil
 	case err != nil:
 		return status.Report{}, err
 	}
 	cluster.Name = p.clusterName
 	if err := answers(config); err != nil {
-		cluster.Reason, cluster.Message = "Unreachable", fmt.Sprintf("%s does not answer: %v", config.Host, err)
+		cluster.Reason, cluster.Message = unreachable(err), fmt.Sprintf("%s does not answer: %v", config.Host, err)
 		return status.NewReport([]status.Item{cluster}), nil
 	}
 	cluster.Ready, cluster.Message = true, config.Host
-	return status.Collect(ctx, config, status.Scope{
+	return look(ctx, config, status.Scope{
 		Teams: list, Below: []status.Item{cluster}, Engineer: engineer(), Flags: p.strataLine("")[len("strata "):], Kubectl: p.kubectl(),
 	})
 }
@@ -52,43 +64,30 @@ func answers(config *rest.Config) error {
 	return err
 }
 
+// unreachable is the reason of a cluster that does not answer: ReasonAccessDenied where waiting does not help, since the API
+// refuses the engineer, the kubeconfig does not trust it, or the login's program fails.
+func unreachable(err error) string {
+	var untrusted *tls.CertificateVerificationError
+	if apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) || errors.As(err, &untrusted) ||
+		// So client-go begins the errors of its exec plugins (client-go, plugin/pkg/client/auth/exec).
+		strings.Contains(err.Error(), "getting credentials: ") {
+		return status.ReasonAccessDenied
+	}
+	return "Unreachable"
+}
+
 const (
 	readyTimeout = 15 * time.Minute
 	readyPoll    = 2 * time.Second
 )
 
-// WaitReady waits until every layer is ready. waiting is told what is waited for.
+// WaitReady is [status.Wait.Ready] for this platform.
 func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (status.Report, error) {
-	bounded, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	var last status.Report
-	var asker status.Asker
-	for {
-		report, err := p.Status(bounded)
-		if err == nil && report.Ready {
-			return report, nil
-		}
-		if err == nil {
-			last = report
-			// What cannot be asked for comes with the interval of its sync.
-			if config, err := p.clusterConfig(bounded); err == nil {
-				_ = asker.Ask(bounded, config, report)
-			}
-			if cause, ok := report.RootCause(); ok {
-				waiting(cause)
-			}
-		}
-		select {
-		case <-time.After(readyPoll):
-		case <-bounded.Done():
-			if ctx.Err() != nil {
-				return last, ctx.Err()
-			}
-			cause, ok := last.RootCause()
-			if !ok {
-				return last, fmt.Errorf("wait for the platform: %w", errors.Join(bounded.Err(), err))
-			}
-			return last, fmt.Errorf("the platform is not ready after %s: %s: run `%s` for the rest", readyTimeout, cause, p.strataLine("status"))
-		}
-	}
+	var watch status.Watch
+	defer watch.Stop()
+	return status.Wait{
+		Look:   func(ctx context.Context) (status.Report, error) { return p.Watch(ctx, &watch) },
+		Sure:   p.Status,
+		Config: p.clusterConfig, Limit: readyTimeout, Every: readyPoll, Call: p.strataLine("status"),
+	}.Ready(ctx, waiting)
 }

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/teardown"
 	"github.com/strata-platform/strata/platform"
 )
 
@@ -119,10 +121,39 @@ func (p *Platform) Describe(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, stack := range stacks {
-		lines = append(lines, fmt.Sprintf("4 %-10s Stack %s", strings.TrimPrefix(stack.Namespace, "team-"), stack.Name))
+	return append(lines, p.stackLines(stacks)...), nil
+}
+
+// mostStackLines is how many Stacks of a team are described.
+const mostStackLines = 5
+
+// stackLines names the first Stacks of each namespace, in which they stand together, and says how many more there are.
+func (p *Platform) stackLines(stacks []teardown.Stack) []string {
+	var lines []string
+	for _, home := range slices.Compact(namespacesOf(stacks)) {
+		begin := "4 " + fmt.Sprintf("%-10s", strings.TrimPrefix(home, "team-")) + " "
+		count := 0
+		for _, stack := range stacks {
+			if stack.Namespace != home {
+				continue
+			}
+			if count++; count <= mostStackLines {
+				lines = append(lines, begin+"Stack "+stack.Name)
+			}
+		}
+		if more := count - mostStackLines; more > 0 {
+			lines = append(lines, fmt.Sprintf("%s… and %d more Stacks (%s)", begin, more, p.strataLine("status -o json")))
+		}
 	}
-	return lines, nil
+	return lines
+}
+
+func namespacesOf(stacks []teardown.Stack) []string {
+	var list []string
+	for _, stack := range stacks {
+		list = append(list, stack.Namespace)
+	}
+	return list
 }
 
 // engineer is who runs layer 1, as far as the credentials say.

@@ -93,19 +93,27 @@ func (r Runner) Preview(ctx context.Context, l Layer, progress Progress) (Summar
 
 // Refresh brings the state of a layer in line with what there is, without changing that.
 func (r Runner) Refresh(ctx context.Context, l Layer, progress Progress) error {
-	_, err := r.run(ctx, l, progress, kind{settles: true}, func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
-		_, err := stack.Refresh(ctx, optrefresh.EventStreams(stream), optrefresh.ProgressStreams(log), optrefresh.ErrorProgressStreams(log))
-		return err
-	})
+	refresh := func(runProgram bool) operation {
+		return func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
+			_, err := stack.Refresh(ctx, optrefresh.EventStreams(stream), optrefresh.ProgressStreams(log), optrefresh.ErrorProgressStreams(log),
+				optrefresh.RunProgram(runProgram))
+			return err
+		}
+	}
+	_, err := r.run(ctx, l, progress, kind{settles: true, renewed: refresh(true)}, refresh(false))
 	return err
 }
 
 // Destroy deletes all resources of a layer, and the stack.
 func (r Runner) Destroy(ctx context.Context, l Layer, progress Progress) (Summary, error) {
-	return r.run(ctx, l, progress, kind{settles: true, destroys: true}, func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
-		_, err := stack.Destroy(ctx, optdestroy.EventStreams(stream), optdestroy.ProgressStreams(log), optdestroy.ErrorProgressStreams(log), optdestroy.Remove())
-		return err
-	})
+	destroy := func(runProgram bool) operation {
+		return func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
+			_, err := stack.Destroy(ctx, optdestroy.EventStreams(stream), optdestroy.ProgressStreams(log), optdestroy.ErrorProgressStreams(log),
+				optdestroy.Remove(), optdestroy.RunProgram(runProgram))
+			return err
+		}
+	}
+	return r.run(ctx, l, progress, kind{settles: true, destroys: true, renewed: destroy(true)}, destroy(false))
 }
 
 // Prepare makes the stack where there is none and sets its configuration, so that others can run it.

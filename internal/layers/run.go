@@ -19,6 +19,9 @@ import (
 type kind struct {
 	// settles: what a killed run left open is settled first. destroys: the resources are deleted.
 	settles, destroys bool
+	// renewed is the same operation with the logins that the program gives to its providers, for one that by itself takes
+	// those in the state; nil where there is no difference.
+	renewed operation
 }
 
 type operation func(auto.Stack, chan<- events.EngineEvent, *os.File) error
@@ -73,6 +76,10 @@ func (r Runner) run(ctx context.Context, l Layer, progress Progress, kind kind, 
 		if free {
 			seen, err = watch(stack, progress, log, operate)
 		}
+	}
+	if err != nil && ctx.Err() == nil && kind.renewed != nil && refusedLogin(err) {
+		progress("renew", "the logins in the state, which are refused")
+		seen, err = watch(stack, progress, log, kind.renewed)
 	}
 	if err != nil {
 		if ctx.Err() != nil {

@@ -46,7 +46,16 @@ func (r Runner) settle(ctx context.Context, l Layer, stack auto.Stack, progress 
 	// A resource that an earlier run had found, and that is gone by now, cannot be refreshed.
 	unsettled = slices.DeleteFunc(unsettled, func(urn string) bool { return !state.Has(urn) })
 	if len(unsettled) > 0 {
-		if _, err := stack.Refresh(ctx, optrefresh.Target(unsettled), optrefresh.ProgressStreams(log), optrefresh.ErrorProgressStreams(log)); err != nil {
+		refresh := func(runProgram bool) error {
+			_, err := stack.Refresh(ctx, optrefresh.Target(unsettled), optrefresh.ProgressStreams(log), optrefresh.ErrorProgressStreams(log),
+				optrefresh.RunProgram(runProgram))
+			return err
+		}
+		err := refresh(false)
+		if err != nil && ctx.Err() == nil && refusedLogin(err) {
+			err = refresh(true)
+		}
+		if err != nil {
 			return err
 		}
 	}

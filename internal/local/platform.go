@@ -82,6 +82,7 @@ func (p *Platform) teamsFile() string { return filepath.Join(p.Root, "teams.yaml
 
 // Start makes the home where there is none, starts its supervisor and links what Pulumi runs need.
 func (p *Platform) Start(ctx context.Context) (supervisor.Status, error) {
+	home.KeepPrivate()
 	if _, err := home.Open(p.Home.Dir()); err != nil {
 		return supervisor.Status{}, err
 	}
@@ -152,6 +153,8 @@ func (p *Platform) layerTemp(layer string) string { return filepath.Join(p.Home.
 
 // runner runs a layer of this platform.
 func (p *Platform) runner(ctx context.Context, layer string) (layers.Runner, error) {
+	// Pulumi writes state and settings.
+	home.KeepPrivate()
 	status, err := p.status(ctx, layer)
 	if err != nil {
 		return layers.Runner{}, err

@@ -129,13 +129,13 @@ const exampleTeam = "web"
 
 var (
 	// exampleWord is where the example names that team, its account or its namespace.
-	exampleWord = regexp.MustCompile(`\b` + exampleTeam + `\b`)
-	// databaseName is the line that names the database, or its user, of the example.
-	databaseName = regexp.MustCompile(`(?m)^( +name: )wordpress$`)
+	exampleWord = regexp.MustCompile(`\b` + exampleTeam + `(_|\b)`)
+	// databaseUser is the line that names the user of the example's database.
+	databaseUser = regexp.MustCompile(`(?m)^( +name: )` + exampleTeam + `$`)
 )
 
 // writeFirstFiles copies the example into a folder for a team, whose account has the team's name. The teams share an
-// instance: the database of another team than the example's has that name, too.
+// instance: the user of the team's database has that name, too, and the database's begins with it.
 func writeFirstFiles(example, folder, team string) error {
 	if err := os.CopyFS(folder, os.DirFS(example)); err != nil {
 		return err
@@ -154,18 +154,18 @@ func writeFirstFiles(example, folder, team string) error {
 		if err != nil {
 			return err
 		}
-		content = exampleWord.ReplaceAllLiteral(content, []byte(team))
+		if entry.Name() == firstTeamAccounts[0] {
+			if !databaseUser.Match(content) {
+				return fmt.Errorf("%s of %s names no user %s of its database", entry.Name(), firstTeamFiles, exampleTeam)
+			}
+			content = databaseUser.ReplaceAll(content, own)
+		}
+		content = exampleWord.ReplaceAll(content, []byte(team+`${1}`))
 		if slices.Contains(firstTeamAccounts, entry.Name()) {
 			if !accountField.Match(content) {
 				return fmt.Errorf("%s of %s sets no serviceAccountName on a line of its own", entry.Name(), firstTeamFiles)
 			}
 			content = accountField.ReplaceAll(content, own)
-		}
-		if entry.Name() == firstTeamAccounts[0] && team != exampleTeam {
-			if !databaseName.Match(content) {
-				return fmt.Errorf("%s of %s names no database wordpress", entry.Name(), firstTeamFiles)
-			}
-			content = databaseName.ReplaceAll(content, own)
 		}
 		return os.WriteFile(path, content, 0o600)
 	})

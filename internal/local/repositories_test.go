@@ -47,7 +47,8 @@ func text(t *testing.T, file, kind string, path ...string) string {
 }
 
 func TestRepositoryOfATeamBeginsWithItsOwnAccount(t *testing.T) {
-	for _, team := range []string{"web", "api", "on"} {
+	longest := strings.Repeat("a", 25)
+	for _, team := range []string{"web", "api", "on", "n-1", longest} {
 		folder := t.TempDir()
 		if err := writeFirstFiles(example(t), folder, team); err != nil {
 			t.Fatal(err)
@@ -58,8 +59,9 @@ func TestRepositoryOfATeamBeginsWithItsOwnAccount(t *testing.T) {
 			t.Errorf("in the repository of team %s the Stack runs as %q and the pod as %q", team, stack, pod)
 		}
 		database := text(t, filepath.Join(folder, "app-infra.yaml"), "Program", "program", "resources", "database", "properties", "name")
-		if want := map[string]string{"web": "wordpress", "api": "api", "on": "on"}[team]; database != want {
-			t.Errorf("the database of team %s is %q, want %q: the teams share an instance", team, database, want)
+		user := text(t, filepath.Join(folder, "app-infra.yaml"), "Program", "program", "resources", "user", "properties", "name")
+		if database != team+"_wordpress" || user != team || len(user) > 32 {
+			t.Errorf("the database of team %s is %q, its user %q: the teams share an instance", team, database, user)
 		}
 		if _, err := os.Stat(filepath.Join(folder, "kustomization.yaml")); err != nil {
 			t.Error(err)
@@ -99,7 +101,7 @@ func TestExampleWithoutAnAccountFillsNoRepository(t *testing.T) {
 	if err := os.CopyFS(changed, os.DirFS(example(t))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(changed, "app-infra.yaml"), []byte("kind: Stack\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(changed, "app-infra.yaml"), []byte("    name: web\nkind: Stack\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := writeFirstFiles(changed, t.TempDir(), "api"); err == nil || !strings.Contains(err.Error(), "app-infra.yaml of examples/wordpress sets no serviceAccountName") {

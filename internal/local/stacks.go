@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/terminal"
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
@@ -48,33 +47,58 @@ func stacks(ctx context.Context, c client.Client) ([]pulumiv1.Stack, error) {
 	return list.Items, nil
 }
 
-// stackLines says what each Stack made, by its outputs that are no secret.
+// mostStackLines is how many Stacks are described, of all teams together where these are not many more.
+const mostStackLines = 20
+
+// stackLines says what the first Stacks of each team made, by their outputs that are no secret, and how many more there
+// are.
 func (p *Platform) stackLines(ctx context.Context) ([]string, error) {
 	c, err := p.clusterClient()
 	if err != nil {
 		return nil, err
 	}
-	all, err := stacks(ctx, c)
+	list, err := p.Teams()
 	if err != nil {
 		return nil, err
 	}
+	most := max(1, mostStackLines/max(1, len(list)))
 	var lines []string
-	for _, s := range all {
-		lines = append(lines, fmt.Sprintf("4 %-10s as its service account %s: Stack %s%s", strings.TrimPrefix(s.Namespace, "team-"), s.ServiceAccount(), s.Name, outputs(s)))
+	for _, team := range list {
+		var first pulumiv1.StackList
+		err := c.List(ctx, &first, client.InNamespace(team.Namespace()), client.Limit(int64(most)))
+		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list the Stacks of team %s: %w", team.Name, err)
+		}
+		for _, s := range first.Items {
+			line := fmt.Sprintf("4 %-10s as its service account %s: Stack %s%s", team.Name, s.ServiceAccount(), s.Name, outputs(s))
+			lines = append(lines, terminal.Middle(terminal.Escape(line), longestStackLine))
+		}
+		if more := first.GetRemainingItemCount(); more != nil {
+			lines = append(lines, fmt.Sprintf("4 %-10s … and %d more Stacks (%s)", team.Name, *more, p.Home.Call("status -o json")))
+		}
 	}
 	return lines, nil
 }
 
+// mostOutputs is how many outputs of a Stack are shown, longestStackLine how many characters of its line.
+const (
+	mostOutputs      = 10
+	longestStackLine = 300
+)
+
 func outputs(s pulumiv1.Stack) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(s.Status.Outputs)) {
-		var text any
-		if err := json.Unmarshal(s.Status.Outputs[name].Raw, &text); err == nil {
-			parts = append(parts, fmt.Sprintf("%s=%v", name, text))
+	all := map[string]any{}
+	for name, output := range s.Status.Outputs {
+		var value any
+		if err := json.Unmarshal(output.Raw, &value); err == nil {
+			all[name] = value
 		}
 	}
-	if len(parts) == 0 {
+	if len(all) == 0 {
 		return ""
 	}
-	return " (" + strings.Join(parts, ", ") + ")"
+	return " (" + status.OutputsLine(all, mostOutputs) + ")"
 }

@@ -50,6 +50,15 @@ func (p *Platform) AdminConfig() (*rest.Config, error) {
 
 // Status looks at every layer. It starts nothing and changes nothing.
 func (p *Platform) Status(ctx context.Context) (status.Report, error) {
+	return p.report(ctx, status.Collect)
+}
+
+// Watch is Status from what watch has seen of the cluster.
+func (p *Platform) Watch(ctx context.Context, watch *status.Watch) (status.Report, error) {
+	return p.report(ctx, watch.Report)
+}
+
+func (p *Platform) report(ctx context.Context, look status.Look) (status.Report, error) {
 	below, running, err := p.below(ctx)
 	if err != nil {
 		return status.Report{}, err
@@ -67,7 +76,7 @@ func (p *Platform) Status(ctx context.Context) (status.Report, error) {
 	if err != nil {
 		return status.Report{}, err
 	}
-	report, err := status.Collect(ctx, config, status.Scope{
+	report, err := look(ctx, config, status.Scope{
 		Teams: list, Engineer: supervisor.Engineer, Below: below, Heads: p.heads(list),
 		Call: p.Home.Call,
 	})
@@ -92,11 +101,11 @@ func (p *Platform) below(ctx context.Context) (items []status.Item, running bool
 	}
 	switch {
 	case err != nil && !p.Home.Exists():
-		cluster.Reason, cluster.Message = "NeverMade", "there is no platform in "+p.Home.Dir()+" yet: run `"+up+"`"
+		cluster.Reason, cluster.Message = status.ReasonNeverMade, "there is no platform in "+p.Home.Dir()+" yet: run `"+up+"`"
 	case err != nil:
 		cluster.Reason, cluster.Message = "NotRunning", "nothing runs in "+p.Home.Dir()+", where the supervisor was stopped or has died: run `"+up+"`"
 	case s.Cluster == supervisor.ClusterAbsent:
-		cluster.Reason, cluster.Message = "NeverMade", "layer 1 has made no cluster yet: run `"+up+"`"
+		cluster.Reason, cluster.Message = status.ReasonNeverMade, "layer 1 has made no cluster yet: run `"+up+"`"
 	case s.Cluster != supervisor.ClusterRunning:
 		cluster.Reason, cluster.Message = string(s.Cluster), s.ClusterError
 		if s.Waiting != "" {
@@ -158,48 +167,23 @@ const (
 // WaitReady waits until every layer is ready, or what keeps it from that is nothing that waiting mends. waiting is told
 // what is waited for.
 func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (status.Report, error) {
-	bounded, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	var last status.Report
-	var cause lasting
-	var asker status.Asker
-	for {
-		if ctx.Err() != nil {
-			return last, ctx.Err()
-		}
-		if _, err := p.client.Status(bounded); errors.Is(err, supervisor.ErrNotRunning) {
-			return last, fmt.Errorf("wait for the platform: the supervisor ended meanwhile; its log is %s: run `%s` again, what is done stays done",
-				p.Home.Log(supervisor.Command), p.Home.Call("up"))
-		}
-		report, err := p.Status(bounded)
-		if err == nil && report.Ready {
-			return report, nil
-		}
-		if err == nil {
-			last = report
-			// What cannot be asked for comes with the interval of its sync.
-			if config, err := p.AdminConfig(); err == nil {
-				_ = asker.Ask(bounded, config, report)
-			}
-			root, ok := report.RootCause()
-			if ok {
-				waiting(root)
-			}
-			if cause.stands(report, time.Now()) {
-				return last, fmt.Errorf("the platform does not become ready by waiting: %s (`%s` has the rest)", root, p.Home.Call("status"))
-			}
-		}
-		select {
-		case <-time.After(readyPoll):
-		case <-bounded.Done():
-			if ctx.Err() != nil {
-				return last, ctx.Err()
-			}
-			cause, ok := last.RootCause()
-			if !ok {
-				return last, fmt.Errorf("wait for the platform: %w", errors.Join(bounded.Err(), err))
-			}
-			return last, fmt.Errorf("the platform is not ready after %s: %s (`%s` has the rest)", readyTimeout, cause, p.Home.Call("status"))
-		}
+	var watch status.Watch
+	defer watch.Stop()
+	return status.Wait{
+		Look:   func(ctx context.Context) (status.Report, error) { return p.Watch(ctx, &watch) },
+		Sure:   p.Status,
+		Config: func(context.Context) (*rest.Config, error) { return p.AdminConfig() },
+		Runs:   p.supervised,
+		Limit:  readyTimeout, Every: readyPoll,
+		Call: p.Home.Call("status"),
+	}.Ready(ctx, waiting)
+}
+
+// supervised is an error where the supervisor has ended.
+func (p *Platform) supervised(ctx context.Context) error {
+	if _, err := p.client.Status(ctx); errors.Is(err, supervisor.ErrNotRunning) {
+		return fmt.Errorf("the supervisor ended meanwhile; its log is %s: run `%s` again, what is done stays done",
+			p.Home.Log(supervisor.Command), p.Home.Call("up"))
 	}
+	return nil
 }

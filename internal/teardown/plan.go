@@ -48,7 +48,11 @@ func (p Plan) Print(out io.Writer) {
 	}
 }
 
+// mostCounted is how many names Counted says.
+const mostCounted = 20
+
 // Counted is a number of things with their names, for example "2 Stacks: team-web/a, team-web/b"; "no Stacks" without any.
+// Of many things the first names stand for all.
 func Counted(noun string, names []string) string {
 	switch len(names) {
 	case 0:
@@ -56,5 +60,9 @@ func Counted(noun string, names []string) string {
 	case 1:
 		return "1 " + noun + ": " + names[0]
 	}
-	return fmt.Sprintf("%d %ss: %s", len(names), noun, strings.Join(names, ", "))
+	first := strings.Join(names[:min(len(names), mostCounted)], ", ")
+	if more := len(names) - mostCounted; more > 0 {
+		first += fmt.Sprintf(", … and %d more", more)
+	}
+	return fmt.Sprintf("%d %ss: %s", len(names), noun, first)
 }

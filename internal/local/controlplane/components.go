@@ -39,6 +39,10 @@ func (c *ControlPlane) start(ctx context.Context, apiPort int) error {
 	if err := c.prepareStore(); err != nil {
 		return fmt.Errorf("make etcd's data: %w", err)
 	}
+	encryption, err := c.ensureEncryption()
+	if err != nil {
+		return err
+	}
 	if err := c.keep(ctx, "etcd",
 		"--name=local",
 		"--data-dir="+store(c.home),
@@ -62,7 +66,7 @@ func (c *ControlPlane) start(ctx context.Context, apiPort int) error {
 		return err
 	}
 	if err := c.keep(ctx, "kube-apiserver",
-		"--etcd-servers="+c.etcd,
+		"--etcd-servers="+c.etcd, "--encryption-provider-config="+encryption,
 		"--etcd-cafile="+p.cert("etcd-ca"), "--etcd-certfile="+p.cert("etcd-client"), "--etcd-keyfile="+p.key("etcd-client"),
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", apiPort),
 		"--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
@@ -83,6 +87,9 @@ func (c *ControlPlane) start(ctx context.Context, apiPort int) error {
 		return err
 	}
 	if err := c.wait(ctx, "kube-apiserver", "to be ready", c.serves); err != nil {
+		return err
+	}
+	if err := c.encryptStored(ctx); err != nil {
 		return err
 	}
 	if err := c.keep(ctx, "kube-controller-manager",

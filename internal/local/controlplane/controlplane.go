@@ -101,9 +101,7 @@ func (c *ControlPlane) Start(ctx context.Context) error {
 	if err := c.ensureKeys(); err != nil {
 		return fmt.Errorf("make the keys of the control plane: %w", err)
 	}
-	config := c.AdminConfig()
-	config.QPS = -1 // it is asked often while something is waited for
-	if c.client, err = kubernetes.NewForConfig(config); err != nil {
+	if c.client, err = kubernetes.NewForConfig(c.unlimited()); err != nil {
 		return fmt.Errorf("start the control plane: %w", err)
 	}
 	if err := c.start(ctx, apiPort); err != nil {
@@ -198,6 +196,13 @@ func (c *ControlPlane) Credentials() (ca, cert, key []byte, err error) {
 
 // AdminConfig is a client configuration with all rights.
 func (c *ControlPlane) AdminConfig() *rest.Config { return c.clientConfig(adminClient) }
+
+// unlimited is AdminConfig without a limit to the rate of requests: much is asked while something is waited for.
+func (c *ControlPlane) unlimited() *rest.Config {
+	config := c.AdminConfig()
+	config.QPS = -1
+	return config
+}
 
 // NodeConfig is a client configuration with the rights that the Node authorizer gives to the node.
 func (c *ControlPlane) NodeConfig() *rest.Config { return c.clientConfig(nodeClient) }

@@ -201,6 +201,16 @@ func checkPorts(f Facts) []Finding {
 
 func checkConfinement(f Facts) []Finding {
 	const update = "update the kernel"
+	if f.Isolation == "" {
+		return found("isolation", OK, "", "namespaces hold teams' Programs, their databases and Flux")
+	}
+	findings := found("isolation", Warning, "allow user namespaces, on Linux 5.12 or newer",
+		"none: a team's Program reaches every service of this machine: %s", f.Isolation)
+	return append(findings, checkLandlock(f, update)...)
+}
+
+// checkLandlock looks at what holds teams' Programs where namespaces do not.
+func checkLandlock(f Facts, update string) []Finding {
 	switch {
 	case f.Landlock == 0:
 		return found("landlock", Warning, "use Linux 5.13 or newer with landlock among its security modules (lsm=...)",

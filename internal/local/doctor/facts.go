@@ -19,6 +19,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 	"github.com/strata-platform/strata/internal/local/supervisor"
 	"github.com/strata-platform/strata/internal/toolchain"
+	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
 // Facts are what a machine has. Sizes are in bytes, and 0 where the system does not tell.
@@ -46,7 +47,9 @@ type Facts struct {
 	OpenFiles uint64
 	// Loopback is why no server can listen on a loopback address besides 127.0.0.1.
 	Loopback error
-	// Landlock is the version of the kernel's interface that confines runs, 0 where it has none.
+	// Isolation is what keeps this system from giving teams' Programs namespaces of their own; empty where nothing does.
+	Isolation string
+	// Landlock is the version of the kernel's interface that confines runs where namespaces do not, 0 where it has none.
 	Landlock int
 
 	Tools      []toolchain.Status
@@ -90,6 +93,9 @@ func LookFast(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Fact
 	}
 	f.Memory, f.FreeMemory = memory()
 	f.OpenFiles = openFiles()
+	if err := sandbox.Supported(); err != nil {
+		f.Isolation = err.Error()
+	}
 	f.Landlock = landlockVersion()
 	f.Go, f.NeedsGo, f.GoError = tools.Go(ctx)
 	f.Git, f.HTTPBackend, f.GitError = git(ctx)

@@ -77,10 +77,13 @@ func KeepFile(path string, content []byte) error {
 	return WriteFile(path, content)
 }
 
+// SecretFile is the file of the secret that Secret returns for a name.
+func (h Home) SecretFile(name string) string { return h.path("credentials", name) }
+
 // Secret returns the random secret kept in a file of the home, and makes it at the first call. Of several processes that
 // call it first, one makes it for all.
 func (h Home) Secret(name string) (string, error) {
-	path := h.path("credentials", name)
+	path := h.SecretFile(name)
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = createFile(path, []byte(rand.Text())); err == nil {

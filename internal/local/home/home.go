@@ -128,7 +128,7 @@ func (h Home) Exists() bool {
 	return err == nil
 }
 
-// Open makes the home in dir, or opens the one that is there.
+// Open makes the home in dir, or opens the one that is there. It is for its user alone: claim says what that means.
 func Open(dir string) (Home, error) {
 	h, err := At(dir)
 	if err != nil {
@@ -148,7 +148,10 @@ func Open(dir string) (Home, error) {
 		if foreign && !h.Exists() {
 			return h, fmt.Errorf("make the home: %s is not empty and no home: name an empty folder in STRATA_HOME", h.dir)
 		}
-		raw, err := file{Version: version, Ports: map[string]int{}}.marshal()
+		if err := h.claim(); err != nil {
+			return h, err
+		}
+		raw, err := file{Version: version, Ports: map[string]int{}, Private: true}.marshal()
 		if err != nil {
 			return h, err
 		}
@@ -160,7 +163,7 @@ func Open(dir string) (Home, error) {
 	if f.Version != version {
 		return h, fmt.Errorf("home %s has version %d of the layout, this strata reads version %d: use the strata that made it, or name another home in STRATA_HOME", h.dir, f.Version, version)
 	}
-	return h, nil
+	return h, h.claim()
 }
 
 // entries are all that a home consists of.
@@ -249,6 +252,8 @@ func (h Home) Environment() string {
 type file struct {
 	Version int            `json:"version"`
 	Ports   map[string]int `json:"ports"`
+	// Private says that no file of the home is for anyone but its owner.
+	Private bool `json:"private,omitempty"`
 }
 
 func (h Home) read() (file, error) {

@@ -3,7 +3,10 @@ package supervisor
 import (
 	"context"
 	"maps"
+	"slices"
+	"strings"
 
+	"github.com/strata-platform/strata/internal/local/egress"
 	"github.com/strata-platform/strata/internal/local/gcloud"
 	"github.com/strata-platform/strata/internal/local/home"
 	"github.com/strata-platform/strata/internal/local/node"
@@ -20,11 +23,19 @@ const fluxNamespace = "flux-system"
 const operatorImage = "ghcr.io/strata-platform/operator"
 
 // catalogue is the process catalogue: the images that run as processes on this machine.
-func catalogue(h home.Home, tc *toolchain.Toolchain, googleURL, executable, version string) node.Catalogue {
+func catalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, executable, version string) node.Catalogue {
 	// controller-runtime's leader election wants the in-cluster namespace file. One process is the leader anyway.
 	alone := []string{"--enable-leader-election=false"}
 	serving := []node.Listen{{Flag: "--metrics-addr", Port: 8080}, {Flag: "--health-addr", Port: 9440}}
-	flux := func(name string, listen ...node.Listen) node.Image {
+	sources := node.Reach{Namespace: fluxNamespace, Service: "source-controller", Port: 80}
+	events := node.Reach{Namespace: fluxNamespace, Service: "notification-controller", Port: 80}
+	outside := node.Reach{Address: egress.Address, Serve: egress.Serve}
+	flux := func(name string, reach []node.Reach, listen ...node.Listen) node.Image {
+		// The controllers wait most of the time: so they collect garbage sooner and hold less, as the control plane does.
+		env := map[string]string{"GOGC": "50"}
+		if slices.ContainsFunc(reach, func(r node.Reach) bool { return r.Address == egress.Address }) {
+			maps.Copy(env, egress.Variables())
+		}
 		return node.Image{
 			Repository: "ghcr.io/fluxcd/" + name,
 			Tag:        tc.Version(name),
@@ -32,15 +43,16 @@ func catalogue(h home.Home, tc *toolchain.Toolchain, googleURL, executable, vers
 			Program:    func(ctx context.Context) (string, error) { return tc.Path(ctx, name) },
 			Listen:     append(listen, serving...),
 			Override:   alone,
-			// The controllers wait most of the time: so they collect garbage sooner and hold less, as the control plane does.
-			Env: map[string]string{"GOGC": "50"},
+			Env:        env,
+			Confined:   true,
+			Reach:      reach,
 		}
 	}
 	return node.Catalogue{
-		flux("source-controller", node.Listen{Flag: "--storage-addr", Port: 9090}),
-		flux("kustomize-controller"),
-		flux("helm-controller"),
-		flux("notification-controller", node.Listen{Flag: "--events-addr", Port: 9090}, node.Listen{Flag: "--receiverAddr", Port: 9292}),
+		flux("source-controller", []node.Reach{events, address(gitURL), address(googleURL), outside}, node.Listen{Flag: "--storage-addr", Port: 9090}),
+		flux("kustomize-controller", []node.Reach{sources, events}),
+		flux("helm-controller", []node.Reach{sources, events}),
+		flux("notification-controller", []node.Reach{outside}, node.Listen{Flag: "--events-addr", Port: 9090}, node.Listen{Flag: "--receiverAddr", Port: 9292}),
 		{
 			Repository: operatorImage,
 			Tag:        version,
@@ -50,10 +62,15 @@ func catalogue(h home.Home, tc *toolchain.Toolchain, googleURL, executable, vers
 			},
 			Entrypoint: []string{"operator"},
 			Env:        operatorEnv(h, googleURL),
-			Listen:     []node.Listen{{Flag: "--metrics-addr", Port: 8080}, {Flag: "--health-addr", Port: 8081}},
+			Listen:     []node.Listen{{Flag: "--health-addr", Port: 8081}},
+			// The operator shares the machine's network, where its metrics would name every team's Stacks to whoever asks.
+			Override: []string{"--metrics-addr="},
 		},
 	}
 }
+
+// address is the address of a server of the home, by its URL.
+func address(url string) node.Reach { return node.Reach{Address: strings.TrimPrefix(url, "http://")} }
 
 // only allows the pods of one service account.
 func only(namespace, serviceAccount string) func(string, string) bool {
@@ -66,5 +83,6 @@ func operatorEnv(h home.Home, googleURL string) map[string]string {
 	env := pulumienv.Variables(h, googleURL)
 	maps.Copy(env, gcloud.TunnelVariables(googleURL, h.Certificates()))
 	env[controller.FileBackendRootVariable] = h.TenantStates()
+	env[controller.RunEndpointsVariable] = strings.TrimPrefix(googleURL, "http://")
 	return env
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/home"
 	"github.com/strata-platform/strata/internal/local/process"
+	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
 // Command is the hidden command of strata that is the supervisor; --home follows it. It is started with the home's lock,
@@ -91,6 +92,12 @@ func (c *Client) launch(ctx context.Context, executable, repository string) erro
 	command.Stdout, command.Stderr, command.Dir = log, log, c.home.Dir()
 	command.ExtraFiles = []*os.File{lock}
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	// What the supervisor starts is confined by namespaces, which an ordinary user makes in a user namespace only. From
+	// there a process cannot see what was left behind outside of it.
+	sandbox.UserNamespace(command.SysProcAttr)
+	if _, err := process.EndLeftovers(ctx, workFolders(c.home)...); err != nil {
+		return fmt.Errorf("start the supervisor: %w", err)
+	}
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("start the supervisor: %w", err)
 	}

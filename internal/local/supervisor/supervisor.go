@@ -110,7 +110,7 @@ func run(ctx context.Context, o Options) error {
 	s.cluster = &cluster{
 		home: o.Home, find: o.Toolchain.Path, version: o.Toolchain.Version("kube-apiserver"), log: o.Log, state: ClusterAbsent,
 		closing:   ctx.Done(),
-		catalogue: catalogue(o.Home, o.Toolchain, s.googleURL, o.Executable, o.Version),
+		catalogue: catalogue(o.Home, o.Toolchain, s.googleURL, s.gitURL, o.Executable, o.Version),
 	}
 	if err := s.open(); err != nil {
 		return err
