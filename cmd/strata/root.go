@@ -14,6 +14,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/terminal"
 	"github.com/strata-platform/strata/internal/toolchain"
 	operator "github.com/strata-platform/strata/operator/command"
 )
@@ -49,14 +50,24 @@ func run(ctx context.Context, args []string, io streams) int {
 	case errors.Is(err, errNotReady):
 		return exitFailed
 	case errors.As(err, &usage), !began:
-		fmt.Fprintf(io.err, "strata: %v\nRun '%s --help' for what there is.\n", err, command.CommandPath())
+		fmt.Fprintf(io.err, "strata: %s\nRun '%s --help' for usage.\n", printable(err), command.CommandPath())
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintf(io.err, "strata: interrupted; run the same command again to go on, or `%s` to stop what runs\n", callHome("local stop"))
 		return exitFailed
 	}
-	fmt.Fprintf(io.err, "strata: %v\n", err)
+	fmt.Fprintf(io.err, "strata: %s\n", printable(err))
 	return exitFailed
+}
+
+// An error may repeat what a team wrote, or the whole output of a program.
+const (
+	mostErrorLines   = 50
+	longestErrorLine = 2000
+)
+
+func printable(err error) string {
+	return terminal.Lines(err.Error(), mostErrorLines, longestErrorLine)
 }
 
 // newRoot returns the whole command line. began is set once a call was understood and is being carried out.
@@ -155,10 +166,14 @@ func (o *output) json() (bool, error) {
 	return false, usageError{fmt.Errorf("output %q: it is text or json", o.format)}
 }
 
+// printJSON prints a document that is whole, and that a terminal can show: what is not printable stands escaped in it.
 func printJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
+	raw, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(terminal.JSON(raw), '\n'))
+	return err
 }
 
 // group makes a command that only has commands below it: it shows its help, and refuses a name that none of them has.

@@ -22,12 +22,12 @@ func TestACommandThatIsNotThereIsRefused(t *testing.T) {
 func TestWrongUseSaysHowTheCommandIsCalled(t *testing.T) {
 	t.Setenv(home.Variable, t.TempDir())
 	for line, want := range map[string]string{
-		"team add":         "strata: strata team add: give one NAME\nRun 'strata team add --help' for what there is.\n",
-		"team add a b":     "strata: strata team add: give one NAME\nRun 'strata team add --help' for what there is.\n",
-		"team ad":          "strata: unknown command \"ad\" for \"strata team\": did you mean add?\nRun 'strata team --help' for what there is.\n",
-		"status extra":     "strata: strata status takes no argument, and got \"extra\"\nRun 'strata status --help' for what there is.\n",
-		"layer up":         "strata: give one layer: bootstrap or platform\nRun 'strata layer up --help' for what there is.\n",
-		"status --nothing": "strata: unknown flag: --nothing\nRun 'strata status --help' for what there is.\n",
+		"team add":         "strata: strata team add: give one NAME\nRun 'strata team add --help' for usage.\n",
+		"team add a b":     "strata: strata team add: give one NAME\nRun 'strata team add --help' for usage.\n",
+		"team ad":          "strata: unknown command \"ad\" for \"strata team\": did you mean add?\nRun 'strata team --help' for usage.\n",
+		"status extra":     "strata: strata status takes no argument, and got \"extra\"\nRun 'strata status --help' for usage.\n",
+		"layer up":         "strata: give one layer: bootstrap or platform\nRun 'strata layer up --help' for usage.\n",
+		"status --nothing": "strata: unknown flag: --nothing\nRun 'strata status --help' for usage.\n",
 	} {
 		t.Run(line, func(t *testing.T) {
 			if code, out, stderr := call(t, strings.Fields(line)...); code != exitUsage || out != "" || stderr != want {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/terminal"
 )
 
 // errNotReady makes the exit code of a report that was printed and says that something is not as it should be.
@@ -42,9 +43,9 @@ func steps(show *progress.Reporter) []upStep {
 	return list
 }
 
-// reporter is a platform that can be looked at.
-type reporter interface {
-	Status(ctx context.Context) (status.Report, error)
+// watched is a platform that can be looked at again and again.
+type watched interface {
+	Watch(ctx context.Context, watch *status.Watch) (status.Report, error)
 }
 
 func newStatus(io streams) *cobra.Command {
@@ -106,6 +107,13 @@ func printStatus(io streams, report status.Report, asJSON bool) error {
 	return nil
 }
 
+const (
+	// promptLines are for the command itself and the prompt behind what it prints; a watch says there how to end it.
+	promptLines = 2
+	// lowestScreen is how many lines are printed on a terminal that is even lower.
+	lowestScreen = 10
+)
+
 // screenOf returns the terminal that something is printed on, nil where it is none, and how to print there.
 func screenOf(w io.Writer) (*os.File, status.Style) {
 	f, ok := w.(*os.File)
@@ -113,14 +121,14 @@ func screenOf(w io.Writer) (*os.File, status.Style) {
 		return nil, status.Style{}
 	}
 	style := status.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-		style.Width = width
+	if width, height, err := term.GetSize(int(f.Fd())); err == nil {
+		style.Width, style.Height = width, max(height-promptLines, lowestScreen)
 	}
 	return f, style
 }
 
 // watchStatus shows the status, and whatever changes, until ctx ends. It looks once in every such time.
-func watchStatus(ctx context.Context, p reporter, out io.Writer, asJSON bool, every time.Duration) error {
+func watchStatus(ctx context.Context, p watched, out io.Writer, asJSON bool, every time.Duration) error {
 	var show func(status.Report) error
 	terminal, _ := screenOf(out)
 	switch {
@@ -134,8 +142,10 @@ func watchStatus(ctx context.Context, p reporter, out io.Writer, asJSON bool, ev
 	default:
 		show = eachChange(out)
 	}
+	var watch status.Watch
+	defer watch.Stop()
 	for {
-		report, err := p.Status(ctx)
+		report, err := p.Watch(ctx, &watch)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // To be interrupted is how a watch ends.
 		}
@@ -162,7 +172,7 @@ func eachDocument(out io.Writer) func(status.Report) error {
 			return err
 		}
 		last = string(raw)
-		_, err = fmt.Fprintln(out, last)
+		_, err = fmt.Fprintln(out, string(terminal.JSON(raw)))
 		return err
 	}
 }

@@ -20,8 +20,12 @@ func newSupervisor() *cobra.Command {
 		Hidden: true,
 		Args:   arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
+			home.KeepPrivate()
 			h, err := home.Open(dir)
 			if err != nil {
+				return err
+			}
+			if err := h.Tighten(); err != nil {
 				return err
 			}
 			tc, err := toolchain.Open(repository)

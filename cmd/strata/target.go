@@ -47,6 +47,8 @@ type carrier interface {
 	Describe(context.Context) ([]string, error)
 	NextSteps(context.Context) ([]string, error)
 	Status(context.Context) (status.Report, error)
+	// Watch is Status, read from a watch of the cluster instead of new lists.
+	Watch(context.Context, *status.Watch) (status.Report, error)
 
 	// Lock keeps other calls of strata from changing the platform.
 	Lock() (release func(), err error)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/terminal"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -194,6 +196,9 @@ func listTeams(ctx context.Context, io streams, o output) error {
 	return nil
 }
 
+// mostTeamStacks is how many Stacks are printed of each team, those first that are not ready.
+const mostTeamStacks = 10
+
 func printTeam(w io.Writer, t local.TeamStatus) {
 	state := t.State
 	if t.Message != "" {
@@ -201,7 +206,9 @@ func printTeam(w io.Writer, t local.TeamStatus) {
 	}
 	fmt.Fprintf(w, "%s  %s\n", t.Name, state)
 	line := func(name, format string, args ...any) {
-		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %-15s "+format, append([]any{name}, args...)...), " "))
+		// What a team's objects say is the team's text.
+		text := terminal.Line(fmt.Sprintf(format, args...), longestLine)
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %-15s %s", name, text), " "))
 	}
 	line("namespace", "%s", t.Namespace)
 	line("accounts", "%s", strings.Join(t.Accounts, ", "))
@@ -218,7 +225,12 @@ func printTeam(w io.Writer, t local.TeamStatus) {
 	for _, s := range t.Syncs {
 		line("sync", "%s %s %s", mark(s.Ready), s.Name, readyText(s.Ready, s.Revision, s.Message))
 	}
-	for _, s := range t.Stacks {
+	stacks := slices.SortedStableFunc(slices.Values(t.Stacks), func(a, b local.TeamStack) int { return cmp.Compare(mark(b.Ready), mark(a.Ready)) })
+	for n, s := range stacks {
+		if n == mostTeamStacks {
+			line("", "… and %d more Stacks (strata team list -o json)", len(stacks)-n)
+			break
+		}
 		line("Stack", "%s %s as %s %s", mark(s.Ready), s.Name, s.Account, readyText(s.Ready, "", s.Message))
 	}
 }

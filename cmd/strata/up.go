@@ -7,7 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/terminal"
 )
+
+// longestLine is how many characters of a line about what exists are printed.
+const longestLine = 500
 
 func newUp(io streams) *cobra.Command {
 	var t target
@@ -71,7 +75,7 @@ What is done already is skipped: run it again after a change or a failure.`,
 			}
 			fmt.Fprintln(io.out, "\nWhat exists now")
 			for _, line := range lines {
-				fmt.Fprintln(io.out, "  "+line)
+				fmt.Fprintln(io.out, "  "+terminal.Middle(terminal.Escape(line), longestLine))
 			}
 			fmt.Fprintln(io.out, "\nTry next")
 			for _, line := range next {

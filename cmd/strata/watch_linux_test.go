@@ -21,7 +21,7 @@ type looks struct {
 	interrupt context.CancelFunc
 }
 
-func (l *looks) Status(ctx context.Context) (status.Report, error) {
+func (l *looks) Watch(ctx context.Context, _ *status.Watch) (status.Report, error) {
 	if len(l.reports) == 0 {
 		l.interrupt()
 		return status.Report{}, ctx.Err()
