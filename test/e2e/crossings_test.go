@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -31,7 +32,9 @@ const (
 	byRBAC      = "RBAC"
 	byGit       = "the Git server"
 	byIAM       = "Google's IAM"
-	byKernel    = "the kernel (Landlock)"
+	byCloudSQL  = "Cloud SQL, emulated"
+	byDatabase  = "the database server"
+	bySandbox   = "the sandbox"
 	byHops      = "admission, `strata-hops`"
 	byStacks    = "admission, `strata-stacks`"
 	byPrograms  = "admission, `strata-programs`"
@@ -62,6 +65,12 @@ const (
 		"sourceRef": {"kind": "GitRepository", "namespace": "team-shop", "name": "shop"}}}`
 	reference = `{"apiVersion": "pulumi.com/v1", "kind": "Program", "metadata": {"name": "crossing"}, "program": {"resources":
 		{"theirs": {"type": "pulumi:pulumi:StackReference", "properties": {"name": "organization/team-shop/dev"}}}}}`
+	takenDatabase = `{"apiVersion": "pulumi.com/v1", "kind": "Program", "metadata": {"name": "crossing"}, "program": {"resources":
+		{"theirs": {"type": "gcp:sql:Database", "properties": {"name": "shop_wordpress", "instance": "strata"}}}}}`
+	takenUser = `{"apiVersion": "pulumi.com/v1", "kind": "Program", "metadata": {"name": "crossing"}, "program": {"resources":
+		{"theirs": {"type": "gcp:sql:User", "properties": {"name": "shop", "host": "%", "instance": "strata", "password": "taken-over-by-web"}}}}}`
+	importedDatabase = `{"apiVersion": "pulumi.com/v1", "kind": "Program", "metadata": {"name": "crossing"}, "program": {"resources":
+		{"theirs": {"type": "gcp:sql:Database", "properties": {"name": "web_orders", "instance": "strata"}, "options": {"import": "shop_wordpress"}}}}}`
 	readState    = `{"apiVersion": "pulumi.com/v1", "kind": "Program", "metadata": {"name": "crossing"}, "program": {"outputs": {"theirs": {"fn::readFile": "SHOP_STATE/.pulumi/meta.yaml"}}}}`
 	readEngineer = `{"apiVersion": "pulumi.com/v1", "kind": "Program", "metadata": {"name": "crossing"}, "program": {"outputs": {"theirs": {"fn::readFile": "ENGINEER"}}}}`
 )
@@ -122,10 +131,14 @@ var attempts = []attempt{
 	{"run a Stack with its Secrets", withKubeconfig, made("stacks", stackOf(`"envRefs": {"THEIRS": {"type": "Secret", "secret": {"namespace": "team-shop", "name": "sql-auth", "key": "password"}}}`)), byStacks, `spec.envRefs.THEIRS .*refers out of the namespace`},
 	{"run a Stack out of its repository", withKubeconfig, made("stacks", stackOf(`"projectRepo": "SHOP_REPOSITORY", "branch": "main"`)), byStacks, `spec.projectRepo is http.*/shop.git. Stacks of team web may take `},
 	{"read its stack by reference", withKubeconfig, made("programs", reference), byPrograms, `resource "theirs" is of type pulumi:pulumi:StackReference. Programs of team web may read no other stack`},
+	{"take over its database", withKubeconfig, made("programs", takenDatabase), byPrograms, `resource "theirs" has the name "shop_wordpress", which only team shop may use`},
+	{"take over its user", withKubeconfig, made("programs", takenUser), byPrograms, `resource "theirs" has the name "shop", which only team shop may use`},
+	{"import its database", withKubeconfig, made("programs", importedDatabase), byPrograms, `resource "theirs" reads or imports what exists already`},
 
 	{"run a Stack as its account", withCommit, committed(stackOf(`"serviceAccountName": "shop"`)), byStacks, `strata-stacks.*spec.serviceAccountName is shop`},
 	{"run a Stack against its state", withCommit, committed(stackOf(`"backend": "file://SHOP_STATE"`)), byStacks, `strata-stacks.*spec.backend is set`},
 	{"read its stack by reference", withCommit, committed(reference), byPrograms, `strata-programs.*pulumi:pulumi:StackReference`},
+	{"take over its user", withCommit, committed(takenUser), byPrograms, `strata-programs.*which only team shop may use`},
 	{"have Flux fetch its repository", withCommit, committed(sourceOfShop), byRBAC, `system:serviceaccount:team-web:web" cannot .* resource "gitrepositories"`},
 	{"have Flux apply as its account", withCommit, committed(syncAsShop), byRBAC, `system:serviceaccount:team-web:web" cannot .* resource "kustomizations"`},
 	{"give oneself its namespace", withCommit, committed(bindingToWeb), byRBAC, `system:serviceaccount:team-web:web" cannot .* resource "rolebindings"`},
@@ -145,18 +158,18 @@ var attempts = []attempt{
 	{"look at the cluster", withGoogle, call("GET", containerAPI, "projects/"+home.Project+"/locations/"+home.Region+"/clusters/strata", ""), byIAM, `container.clusters.get`},
 	{"make a cluster", withGoogle, call("POST", containerAPI, "projects/"+home.Project+"/locations/"+home.Region+"/clusters", `{"cluster": {"name": "mine", "initialNodeCount": 1}}`), byIAM, `container.clusters.create`},
 	{"delete the instance that they share", withGoogle, call("DELETE", sqlAPI, instancePath, ""), byIAM, `cloudsql.instances.delete`},
+	{"reset the password of its user", withGoogle, call("PUT", sqlAPI, instancePath+"/users?name=shop&host=%25", `{"name": "shop", "host": "%", "password": "taken-over-by-web"}`), byCloudSQL, `user shop_?\w* belongs to team-shop@`},
+	{"delete its database", withGoogle, call("DELETE", sqlAPI, instancePath+"/databases/shop_wordpress", ""), byCloudSQL, `database shop_wordpress belongs to team-shop@`},
+	{"see and change what is in its database", withDatabase, useShopsDatabase, byDatabase, `denied`},
 
-	{"read the files of its state", withStack, ran("their-state", readState), byKernel, `permission denied`},
-	{"read the engineer's credential", withStack, ran("engineer", readEngineer), byKernel, `permission denied`},
+	{"read the files of its state", withStack, ran("their-state", readState), bySandbox, `no such file`},
+	{"read the engineer's credential", withStack, ran("engineer", readEngineer), bySandbox, `no such file`},
 }
 
 // possible is what nobody refuses. "Beside the cluster" in docs/hops.md says why.
 var possible = []attempt{
-	{"see and change what is in its database", withDatabase, useShopsDatabase, "", ""},
 	{"fetch the artifact of its repository, whose address has to be guessed", withNothing, fetchArtifact, "", ""},
-	{"list its databases", withGoogle, call("GET", sqlAPI, instancePath+"/databases/shop", ""), "", ""},
-	{"reset the password of its user", withGoogle, call("PUT", sqlAPI, instancePath+"/users?name=shop&host=%25", `{"name": "shop", "host": "%", "password": "taken-over-by-web"}`), "", ""},
-	{"delete its database", withGoogle, call("DELETE", sqlAPI, instancePath+"/databases/shop", ""), "", ""},
+	{"list its databases", withGoogle, call("GET", sqlAPI, instancePath+"/databases/shop_wordpress", ""), "", ""},
 }
 
 // landsAtHome commits a Secret that names shop's namespace.
@@ -189,15 +202,20 @@ func useShopsDatabase(c *crossing) error {
 	}
 	config := mysqldriver.NewConfig()
 	config.Net, config.Addr = "tcp", string(auth.Data["host"])+":"+string(auth.Data["port"])
-	config.User, config.Passwd, config.DBName = string(auth.Data["username"]), string(auth.Data["password"]), "shop"
+	config.User, config.Passwd, config.DBName = string(auth.Data["username"]), string(auth.Data["password"]), "shop_wordpress"
 	connector, err := mysqldriver.NewConnector(config)
 	if err != nil {
 		return err
 	}
 	db := sql.OpenDB(connector)
 	defer db.Close()
-	_, err = db.Exec("CREATE TABLE from_web (n INT PRIMARY KEY)")
-	return err
+	if _, err = db.Exec("CREATE TABLE from_web (n INT PRIMARY KEY)"); err != nil {
+		if _, denied := errors.AsType[*mysqldriver.MySQLError](err); denied {
+			return fmt.Errorf("%w: %w", errRefused, err)
+		}
+		return err
+	}
+	return nil
 }
 
 // fetchArtifact fetches what Flux keeps of shop's repository.

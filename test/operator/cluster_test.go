@@ -25,6 +25,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
 	"github.com/strata-platform/strata/platform"
 	"github.com/strata-platform/strata/test/stratatest"
 )
@@ -60,6 +61,7 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	sandboxtest.Enter()
 	code := stratatest.Main(m)
 	if shared.cluster != nil {
 		if err := shared.environment.Stop(); err != nil {

@@ -1,0 +1,148 @@
+package attack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// servedWithin is how long the victim's push may take to be applied and run while an attack goes on. It is generous: the
+// figure for a quiet machine is in the benchmark.
+const servedWithin = 100 * time.Second
+
+func availabilityAttacks() []attack {
+	return []attack{
+		{"an address that answers slowly", availability, byPush, whileServed(pushed("resources: ['{BAIT}/slow.yaml']")), "", untouched},
+		{"a file of an address that answers slowly", availability, byPush, whileServed(pushed("configMapGenerator: [{name: x, files: ['x={BAIT}/slow']}]")), "", untouched},
+		{"a body of 600 MB", availability, byPush, whileServed(pushed("configMapGenerator: [{name: x, files: ['x={BAIT}/huge']}]")), "", untouched},
+		{"a source that answers slowly", availability, byKubeconfig, whileServed(fetched("{BAIT}/slow.git")), "", untouched},
+		{"Programs that never end", availability, byRun, whileServed(endless(12)), "", nil},
+		{"a hundred Stacks at once", availability, byKubeconfig, whileServed(crowd(100)), "", nil},
+		{"a push every moment", availability, byPush, whileServed(pushing(0)), "", nil},
+		{"a repository of 200 MB", availability, byPush, whileServed(large(200 << 20)), "", nil},
+	}
+}
+
+// siege begins an attack that goes on, and returns what ends it.
+type siege func(context.Context, *field) (end func() error, err error)
+
+// whileServed measures how long it takes the victim to be served during a siege. A siege that is refused harms nobody.
+func whileServed(s siege) func(context.Context, *field) error {
+	return func(ctx context.Context, f *field) (err error) {
+		end, err := s(ctx, f)
+		if end != nil {
+			defer func() { err = errors.Join(err, end()) }()
+		}
+		if err != nil && !errors.Is(err, errRefused) {
+			return err
+		}
+		began := time.Now()
+		if err := f.web.works(ctx); err != nil {
+			return fmt.Errorf("meanwhile %w", err)
+		}
+		return within(time.Since(began), servedWithin, "to serve the other team")
+	}
+}
+
+// pushed has a kustomization.yaml built.
+func pushed(kustomization string) siege {
+	return func(ctx context.Context, f *field) (func() error, error) {
+		before, err := f.mallory.head(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := f.mallory.push(ctx, map[string]string{"kustomization.yaml": kustomizationHead + f.fill(kustomization) + "\n"}); err != nil {
+			return nil, err
+		}
+		return func() error { return f.mallory.undo(ctx, before) }, nil
+	}
+}
+
+// fetched makes a Stack whose project comes from an address.
+func fetched(address string) siege {
+	return func(ctx context.Context, f *field) (func() error, error) {
+		name := "fetch-" + unique()[:8]
+		_, err := f.mallory.apply(ctx, stacks, fmt.Sprintf("apiVersion: pulumi.com/v1\nkind: Stack\nmetadata: {name: %s}\nspec: {stack: dev, projectRepo: %q, branch: main, serviceAccountName: mallory}\n",
+			name, f.fill(address)))
+		return func() error { return f.mallory.end(ctx, name) }, err
+	}
+}
+
+// endless starts so many Programs that would run for a day.
+func endless(count int) siege {
+	return func(ctx context.Context, f *field) (func() error, error) {
+		return f.mallory.many(ctx, count, secretBody, f.mallory.kubeconfigOf("sleep 86400"))
+	}
+}
+
+// crowd makes so many Stacks that have little to do.
+func crowd(count int) siege {
+	return func(ctx context.Context, f *field) (func() error, error) {
+		return f.mallory.many(ctx, count, "  outputs: {a: 1}", "")
+	}
+}
+
+// many starts so many Stacks. What it returns ends them all.
+func (t *team) many(ctx context.Context, count int, body, config string) (func() error, error) {
+	prefix := "many-" + unique()[:8]
+	var names []string
+	end := func() error {
+		var errs []error
+		// All are told to go before one is waited for.
+		for _, name := range names {
+			go func() { _ = t.remove(context.WithoutCancel(ctx), stacks, name) }()
+		}
+		for _, name := range names {
+			errs = append(errs, t.end(ctx, name))
+		}
+		return errors.Join(errs...)
+	}
+	for i := range count {
+		name := fmt.Sprintf("%s-%d", prefix, i)
+		if err := t.start(ctx, name, body, config); err != nil {
+			return end, err
+		}
+		names = append(names, name)
+	}
+	return end, nil
+}
+
+// pushing pushes again and again, with a pause between pushes.
+func pushing(pause time.Duration) siege {
+	return func(ctx context.Context, f *field) (func() error, error) {
+		going, stop := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		go func() {
+			var err error
+			for going.Err() == nil && (err == nil || errors.Is(err, errRefused)) {
+				// A push is not cut off, for that leaves git's lock.
+				_, err = f.mallory.push(context.WithoutCancel(ctx), map[string]string{"note.txt": unique()})
+				select {
+				case <-going.Done():
+				case <-time.After(pause):
+				}
+			}
+			if errors.Is(err, errRefused) {
+				err = nil
+			}
+			ended <- err
+		}()
+		return func() error { stop(); return <-ended }, nil
+	}
+}
+
+// large pushes a file of so many bytes.
+func large(bytes int) siege {
+	return func(ctx context.Context, f *field) (func() error, error) {
+		before, err := f.mallory.head(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_, err = f.mallory.push(ctx, map[string]string{"large": noise(bytes)})
+		if err != nil {
+			return nil, err
+		}
+		return func() error { return f.mallory.undo(ctx, before) }, nil
+	}
+}

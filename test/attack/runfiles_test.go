@@ -1,0 +1,80 @@
+package attack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// forEvents does something to each named pipe $f that the operator reads while a run goes on. The shell's own folder is the
+// project's.
+func forEvents(do string) string {
+	return `set -- $(find "$HOME/.." "$PWD/.." -maxdepth 3 -name 'pipe-*' 2>/dev/null); test $# -gt 0 || exit ` + nothingFound + `; for f; do ` + do + `; done`
+}
+
+// nothingFound is the exit code of a script that finds nothing to attack.
+const nothingFound = "44"
+
+// runFileAttacks leave something else where the operator reads what a run has written. Whether the run can do that does
+// not matter: each Stack is to end, and the operator to stay as it is.
+func runFileAttacks() []attack {
+	list := []attack{}
+	for name, script := range map[string]string{
+		"a FIFO in place of the events":         forEvents(`rm -f $f; mkfifo $f`),
+		"3 GB in place of the events":           forEvents(`rm -f $f; truncate -s 3G $f`),
+		"a link in place of the events":         forEvents(`rm -f $f; ln -s {ENGINEER} $f`),
+		"a folder in place of the events":       forEvents(`rm -f $f; mkdir -p $f/a`),
+		"an endless device in place of events":  forEvents(`rm -f $f; ln -s /dev/zero $f`),
+		"links in place of the project's files": `for f in $(find "$HOME/.." -maxdepth 2 -name 'Pulumi*.yaml'); do rm -f $f; ln -s {ADMIN} $f; done`,
+		"folders that nobody may enter":         `mkdir -p "$HOME/a/b/c"; chmod 0 "$HOME/a/b" "$HOME/a"`,
+		"a FIFO in place of the state":          `for f in $(find / -xdev -path '*team-mallory*' -name '*.json' 2>/dev/null); do rm -f $f; mkfifo $f; done`,
+		"a process that outlives its run":       `(setsid sleep 86399 >/dev/null 2>&1 &)`,
+	} {
+		list = append(list, attack{name: name, class: filesOfRuns, as: byRun, do: ended(script), unharmed: operatorIsFine})
+	}
+	return list
+}
+
+// ended runs a script and waits until the Stack is destroyed again. What the run itself came to does not matter.
+func ended(script string) func(context.Context, *field) error {
+	return func(ctx context.Context, f *field) error {
+		err := f.mallory.script(ctx, f.fill(script))
+		if err != nil && strings.Contains(err.Error(), "exit code "+nothingFound) {
+			return errors.New("the script found nothing to attack")
+		}
+		if errors.Is(err, errRefused) && !strings.Contains(err.Error(), "does not end") {
+			return nil
+		}
+		return err
+	}
+}
+
+// mostMemory is how much the operator may hold after an attack, in bytes.
+const mostMemory = 1 << 30
+
+// operatorIsFine says what became of the operator, or of what it holds, or of what a run has left.
+func operatorIsFine(ctx context.Context, f *field) error {
+	found := false
+	for _, p := range f.platform.Processes() {
+		if strings.Contains(p.Line, "operator") && !strings.Contains(p.Line, "supervisor") {
+			found = true
+			if p.Resident > mostMemory {
+				return fmt.Errorf("the operator holds %d MB", p.Resident>>20)
+			}
+		}
+	}
+	if !found && len(f.platform.Processes()) > 0 {
+		return errors.New("the operator does not run")
+	}
+	if lines, err := os.ReadDir("/proc"); err == nil {
+		for _, entry := range lines {
+			line, _ := os.ReadFile("/proc/" + entry.Name() + "/cmdline")
+			if strings.Contains(string(line), "sleep\x0086399") {
+				return errors.New("a process has outlived its run")
+			}
+		}
+	}
+	return f.web.runs(ctx, "after", unique())
+}

@@ -1,0 +1,117 @@
+package attack
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/strata-platform/strata/test/stratatest"
+)
+
+// noise is a text of so many bytes that cannot be compressed by much.
+func noise(bytes int) string {
+	raw := make([]byte, bytes/2)
+	_, _ = rand.Read(raw) // It never fails (crypto/rand).
+	return hex.EncodeToString(raw)
+}
+
+func sizeAttacks() []attack {
+	outputs := func(name, body string) attack {
+		return attack{name: name, class: tooBig, as: byRun, do: func(ctx context.Context, f *field) error {
+			return f.mallory.try(ctx, body, "")
+		}, says: `(?i)too (large|big|long|many)|exceed|at most|limit|can be recorded`, unharmed: statusIsAScreenful}
+	}
+	var many strings.Builder
+	many.WriteString("  outputs:\n")
+	for i := range 20000 {
+		fmt.Fprintf(&many, "    o%05d: x\n", i)
+	}
+	return []attack{
+		outputs("outputs of 4 MB", doublings()+"  outputs: {large: '${v12}'}"),
+		outputs("many outputs of 100 kB", doublings()+"  outputs: {"+repeated("a%d: '${v7}'", 40)+"}"),
+		{"20000 outputs", tooBig, byRun, func(ctx context.Context, f *field) error {
+			err := f.mallory.try(ctx, many.String(), "")
+			if errors.Is(err, errRefused) {
+				return nil
+			}
+			return err
+		}, "", statusIsAScreenful},
+		{"outputs that a terminal obeys", tooBig, byRun, withStack("  outputs: {\"\\e[2J\\e]0;mine\\a\": \"\\e[31m\\u202eready\\r\\n\\neverything is ready\\u2028\"}"), "", nil},
+		{"a message that a terminal obeys", tooBig, byRun, withStack("  outputs: {a: {fn::readFile: \"/\\e[2J\\u202e\\neverything is ready\"}}"), "", nil},
+		{"60 Stacks in one namespace", tooBig, byKubeconfig, func(ctx context.Context, f *field) error {
+			end, err := f.mallory.many(ctx, 60, "  outputs: {a: 1}", "")
+			if err == nil || errors.Is(err, errRefused) {
+				err = statusIsAScreenful(ctx, f)
+			}
+			return errors.Join(err, end())
+		}, "", statusIsAScreenful},
+	}
+}
+
+// doublings are variables of a small Program. Each holds the one before twice: v7 holds 128 kB, v12 4 MB.
+func doublings() string {
+	var text strings.Builder
+	text.WriteString("  variables:\n    v0: " + strings.Repeat("x", 1<<10) + "\n")
+	for i := range 12 {
+		fmt.Fprintf(&text, "    v%d: ${v%d}${v%d}\n", i+1, i, i)
+	}
+	return text.String()
+}
+
+func repeated(format string, times int) string {
+	var parts []string
+	for i := range times {
+		parts = append(parts, fmt.Sprintf(format, i))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// withStack looks at the status while a Stack is there.
+func withStack(body string) func(context.Context, *field) error {
+	return func(ctx context.Context, f *field) error {
+		name := "shown-" + unique()[:8]
+		err := f.mallory.start(ctx, name, body, "")
+		if err == nil {
+			_, err = f.mallory.outcome(ctx, name)
+		}
+		if err == nil || errors.Is(err, errRefused) {
+			err = statusIsAScreenful(ctx, f)
+		}
+		return errors.Join(err, f.mallory.end(ctx, name))
+	}
+}
+
+const (
+	mostLines   = 75
+	longestLine = 1200
+)
+
+// statusIsAScreenful says what is wrong with what `strata status` prints.
+func statusIsAScreenful(ctx context.Context, f *field) error {
+	return screenful(ctx, f.platform)
+}
+
+func screenful(ctx context.Context, p *stratatest.Platform) error {
+	// It exits with 1 where something is not ready.
+	out, _ := p.Try(ctx, "status")
+	text := string(out)
+	if n := strings.Count(text, "\n"); n == 0 || n > mostLines {
+		return fmt.Errorf("status prints %d lines:\n%.2000s", n, text)
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if n := len([]rune(line)); n > longestLine {
+			return fmt.Errorf("status prints a line of %d characters: %.200q", n, line)
+		}
+		for _, r := range line {
+			if !unicode.IsPrint(r) {
+				return fmt.Errorf("status prints %U in %.200q", r, line)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package docstest_test
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/strata-platform/strata/internal/toolchain"
+	"github.com/strata-platform/strata/test/docstest"
+)
+
+const namesPage = "docs/reference/names.md"
+
+// reference is a package and a name in it, as a cell of the table writes them.
+var reference = regexp.MustCompile("`([a-z][a-z0-9/]*)` `(\\w+)`(?:, `(\\w+)`)?")
+
+// TestEveryNameOfATeamIsCheckedAndTried holds that the checks and tests of the table are there, and that each fuzz target of it
+// keeps a corpus.
+func TestEveryNameOfATeamIsCheckedAndTried(t *testing.T) {
+	_, table, _ := strings.Cut(docstest.Read(t, namesPage), "<!-- names -->\n")
+	table, _, _ = strings.Cut(table, "<!-- end of names -->")
+	root, err := toolchain.FindRoot(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := os.DirFS(root)
+	rows := 0
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 7 || strings.HasPrefix(line, "|--") || strings.Contains(line, "| name |") {
+			continue
+		}
+		rows++
+		for _, match := range reference.FindAllStringSubmatch(cells[3], -1) {
+			for _, name := range match[2:] {
+				if name != "" && !defined(t, files, match[1], name, false) {
+					t.Errorf("%s: %s has no %s", namesPage, match[1], name)
+				}
+			}
+		}
+		tests := reference.FindAllStringSubmatch(cells[5], -1)
+		if len(tests) == 0 {
+			t.Errorf("%s: no test tries this:%s", namesPage, cells[1])
+		}
+		for _, match := range tests {
+			if !defined(t, files, match[1], match[2], true) {
+				t.Errorf("%s: %s has no test %s", namesPage, match[1], match[2])
+			}
+			if corpus, _ := fs.Glob(files, match[1]+"/testdata/fuzz/"+match[2]+"/*"); strings.HasPrefix(match[2], "Fuzz") && len(corpus) == 0 {
+				t.Errorf("%s: %s keeps no corpus of %s", namesPage, match[1], match[2])
+			}
+		}
+	}
+	if rows == 0 {
+		t.Fatalf("%s has no table of names", namesPage)
+	}
+}
+
+// defined tells whether the Go or YAML of a folder defines a name: of its tests, or of what they test.
+func defined(t *testing.T, files fs.FS, folder, name string, tests bool) bool {
+	t.Helper()
+	// A function or method, a variable, a rule of a policy, or a function of another package that is called.
+	return regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + name + `\(|^\s*(var )?` + name + `\s+= |- name: ` + name + `$|\.` + name + `\(`).
+		MatchString(source(t, files, folder, tests))
+}
+
+// source is the text of a folder's tests, or of what they test.
+func source(t *testing.T, files fs.FS, folder string, tests bool) string {
+	t.Helper()
+	entries, err := fs.ReadDir(files, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, entry := range entries {
+		if slices.Contains([]string{".go", ".yaml"}, path.Ext(entry.Name())) && strings.HasSuffix(entry.Name(), "_test.go") == tests {
+			text.WriteString(docstest.Read(t, folder+"/"+entry.Name()))
+		}
+	}
+	return text.String()
+}

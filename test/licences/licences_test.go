@@ -1,0 +1,118 @@
+package licences
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowed are the licences of what may be linked: those that ask for no more than to be named, and the Mozilla Public
+// License, which ends with the file. Licences that ask for the source of the whole program, such as the GPL and the AGPL, are
+// none of them: what has one runs as a process of its own.
+var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MPL-2.0", "Unicode-DFS-2016", "Unlicense"}
+
+// chosen are the modules that offer several licences, one of them an allowed one, with the line of their licence file that
+// says so.
+var chosen = map[string]string{
+	"kernel.org/pub/linux/libs/security/libcap/psx": "SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only",
+}
+
+func TestNothingIsLinkedWhoseLicenceIsNotAllowed(t *testing.T) {
+	packages, err := Linked(t.Context(), "../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(packages) < 500 {
+		t.Fatalf("only %d packages of other modules were found", len(packages))
+	}
+	refused := map[string]bool{}
+	for _, p := range packages {
+		found, err := Of(p)
+		if err != nil {
+			refused[err.Error()] = true
+		}
+		for path, ids := range found {
+			if line, ok := chosen[p.Module.Path]; ok && holds(t, path, line) {
+				continue
+			}
+			for _, id := range ids {
+				if !slices.Contains(allowed, id) {
+					refused[path+": "+id+" is not allowed"] = true
+				}
+			}
+		}
+	}
+	for _, problem := range slices.Sorted(maps.Keys(refused)) {
+		t.Error(problem)
+	}
+}
+
+// holds tells whether a file holds a text.
+func holds(t *testing.T, path, text string) bool {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Contains(string(content), text)
+}
+
+func TestLicencesAreToldApart(t *testing.T) {
+	for name, test := range map[string]struct {
+		files map[string]string
+		// ids are what is found, "" where an error is wanted that says what follows.
+		ids, says string
+	}{
+		"a licence by its address":         {map[string]string{"LICENSE": "https://www.opensource.org/licenses/agpl-3.0\n"}, "AGPL-3.0", ""},
+		"a licence of a folder of its own": {map[string]string{"LICENSE": isc, "inner/COPYING": "https://www.opensource.org/licenses/gpl-3.0\n"}, "GPL-3.0 ISC", ""},
+		"the licence of the module":        {map[string]string{"LICENCE.md": isc}, "ISC", ""},
+		"no licence":                       {map[string]string{"README.md": isc}, "", "has no licence"},
+		"a text that is none":              {map[string]string{"LICENSE": "All rights reserved. You may look at it.\n"}, "", "only 0% of it is a known licence"},
+		"a licence with more conditions":   {map[string]string{"LICENSE": isc + strings.Repeat("And nobody may use it on Sundays or in space.\n", 40)}, "", "% of it is a known licence (ISC)"},
+		"code about licences":              {map[string]string{"LICENSE": isc, "license.go": "package inner\n"}, "ISC", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			p := Package{ImportPath: "example.com/m/inner", Dir: filepath.Join(dir, "inner")}
+			p.Module = &struct {
+				Path, Version, Dir string
+				Main               bool
+			}{Path: "example.com/m", Dir: dir}
+			if err := os.Mkdir(p.Dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for path, content := range test.files {
+				if err := os.WriteFile(filepath.Join(dir, path), []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			found, err := Of(p)
+			if test.says != "" {
+				if err == nil || !strings.Contains(err.Error(), test.says) {
+					t.Errorf("the error does not say %q: %v, %v", test.says, err, found)
+				}
+				return
+			}
+			ids := slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Values(found))...)))
+			if err != nil || strings.Join(ids, " ") != test.ids {
+				t.Errorf("found %v (%v), want %s", ids, err, test.ids)
+			}
+		})
+	}
+}
+
+const isc = `Permission to use, copy, modify, and/or distribute this software for any
+purpose with or without fee is hereby granted, provided that the above
+copyright notice and this permission notice appear in all copies.
+
+THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES
+WITH REGARD TO THIS SOFTWARE INCLUDING ALL IMPLIED WARRANTIES OF
+MERCHANTABILITY AND FITNESS. IN NO EVENT SHALL THE AUTHOR BE LIABLE FOR
+ANY SPECIAL, DIRECT, INDIRECT, OR CONSEQUENTIAL DAMAGES OR ANY DAMAGES
+WHATSOEVER RESULTING FROM LOSS OF USE, DATA OR PROFITS, WHETHER IN AN
+ACTION OF CONTRACT, NEGLIGENCE OR OTHER TORTIOUS ACTION, ARISING OUT OF
+OR IN CONNECTION WITH THE USE OR PERFORMANCE OF THIS SOFTWARE.
+`
