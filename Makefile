@@ -1,7 +1,11 @@
-# Every target builds without C, so that what runs here is what runs elsewhere.
+# Every target but race, race-all and soak builds without C, so that what runs here is what runs elsewhere.
 export CGO_ENABLED = 0
 
 GOLANGCI_LINT = go tool -modfile=tools/lint/go.mod golangci-lint
+
+# GOVULNDB is the address of a database of vulnerabilities: https, or file for a folder.
+GOVULNDB ?= https://vuln.go.dev
+GOVULNCHECK = go tool -modfile=tools/lint/go.mod govulncheck -db '$(GOVULNDB)'
 
 # All files that git tracks or would track.
 FILES = git ls-files --cached --others --exclude-standard
@@ -34,6 +38,38 @@ test-unit: ## Run the tests that need no tools
 	go test -short ./...
 	go test -C tools/dolt/gozstd -short ./...
 
+# Packages that start goroutines, or whose tests do, but for those of commands and of tests of the whole, which start
+# everything as processes.
+CONCURRENT = $(FILES) '*.go' ':!cmd' ':!test' ':!tools' | xargs grep -lE '\bgo func\b|\.Go\(|^\s+go [A-Za-z.]+\(' | \
+	xargs -n 1 dirname | sort -u | sed 's,^,./,'
+
+# Leaves out, of a list of packages, those that link Kubernetes' or Pulumi's libraries: to compile these once more, for
+# the race detector or for fuzzing, takes a quarter of an hour on two cores.
+LIGHT = while read -r p; do go list -deps -test "$$p" | grep -qE '^(k8s.io/client-go|github.com/pulumi)/' || echo "$$p"; done
+
+.PHONY: race
+race: ## Run tests under the race detector, of packages that start goroutines and compile quickly; needs a C compiler
+	CGO_ENABLED=1 go test -race -short $$($(CONCURRENT) | $(LIGHT))
+
+.PHONY: race-all
+race-all: ## Run tests under the race detector, of all packages that start goroutines, half an hour
+	CGO_ENABLED=1 go test -race -short $$($(CONCURRENT))
+
+# FUZZTIME is how long each target is fuzzed; SUM=200s shares 200 seconds among all of them.
+FUZZTIME = 1m
+SUM =
+
+# Folders of packages with fuzz targets.
+FUZZED = $(FILES) '*_test.go' | xargs grep -lE '^func Fuzz' | xargs -n 1 dirname | sort -u | sed 's,^,./,'
+
+.PHONY: fuzz
+fuzz: ## Fuzz the parsers of packages that compile quickly, FUZZTIME each, or all of them in SUM seconds
+	@sh tools/fuzz.sh '$(FUZZTIME)' '$(SUM)' $$($(FUZZED) | grep -v tools/ | $(LIGHT))
+
+.PHONY: fuzz-all
+fuzz-all: ## Fuzz every parser of input, FUZZTIME each
+	@sh tools/fuzz.sh '$(FUZZTIME)' '$(SUM)' $$($(FUZZED))
+
 # BENCH chooses benchmarks by a regular expression, OUTPUT is text or json.
 BENCH = .
 OUTPUT = text
@@ -50,9 +86,11 @@ bench-cold: ## Measure how long all tools take to build, about 20 minutes
 ROUNDS = 20
 
 .PHONY: soak
-soak: ## Run the tests that go on for long
+soak: ## Run the tests that go on for long, and fuzz for long
 	STRATA_SOAK_ROUNDS=$(ROUNDS) go test -p 1 -count 1 -timeout 0 -v -run '^TestSoak' \
 		$$($(FILES) '*soak_test.go' | xargs -n 1 dirname | sort -u | sed 's,^,./,')
+	@$(MAKE) --no-print-directory race-all
+	@$(MAKE) --no-print-directory fuzz-all FUZZTIME=10m
 
 .PHONY: generate
 generate: ## Generate the files that are made from others
@@ -67,7 +105,7 @@ lint: ## Run the linters
 	$(GOLANGCI_LINT) run
 
 .PHONY: verify
-verify: verify-format verify-modules verify-vet verify-generated lint ## Check everything but the tests, and say what mends it
+verify: verify-format verify-modules verify-vet verify-generated verify-licences lint verify-vulnerabilities ## Check everything but the tests, and say what mends it
 
 .PHONY: verify-format
 verify-format:
@@ -94,3 +132,17 @@ verify-generated:
 		echo "generated files were stale:" $$(diff "$$before" "$$after" | awk '/^[<>]/ { print $$4 }' | sort -u); \
 		echo "mend it with: make generate, then commit them"; exit 1; \
 	fi
+
+.PHONY: verify-licences
+verify-licences:
+	@go test ./test/licences || { echo "mend it with: another module, or a reason in test/licences"; exit 1; }
+
+# Whether the database can be reached is tried with the modules alone, which takes a moment: govulncheck exits with 1 for an error, and with 3 for what it finds.
+.PHONY: verify-vulnerabilities
+verify-vulnerabilities:
+	@found=$$($(GOVULNCHECK) -C cmd/strata -scan module 2>&1); code=$$?; \
+	case "$$code $$found" in \
+	"1 govulncheck: fetching vulnerabilities"*) \
+		echo "NOT CHECKED for known vulnerabilities: $(GOVULNDB) cannot be reached: name another database in GOVULNDB";; \
+	*) $(GOVULNCHECK) ./... || { echo "mend it with: go get the version that it names"; exit 1; };; \
+	esac
