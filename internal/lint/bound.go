@@ -187,7 +187,7 @@ func (c *checker) file(name string) (size, error) {
 	}
 	// What is no YAML, such as a file of a ConfigMap, has as many objects as documents were read before the error.
 	documents, _ := parse(content, c.limits.Nodes)
-	known := size{files: 1, nodes: values(documents, c.limits.Nodes), bytes: info.Size()}
+	known := size{files: 1, nodes: values(documents, c.limits.Nodes) + c.inline[name], bytes: info.Size()}
 	for _, document := range documents {
 		known.objects += items(document)
 	}

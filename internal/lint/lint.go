@@ -99,7 +99,8 @@ type checker struct {
 	problems []Problem
 	// sizes are those of the builds of folders, files those of files, by their path.
 	sizes, files map[string]size
-	// inline is how many values the patches and plugins within a kustomization file hold, by its path.
+	// inline is how many values the patches and plugins within a kustomization file or the configuration of a plugin hold, by
+	// its path.
 	inline map[string]int
 }
 
@@ -134,7 +135,7 @@ func (c *checker) folder(name string) error {
 		if content == nil {
 			continue
 		}
-		c.texts(file, content)
+		c.inline[file] = c.texts(file, content)
 		for _, k := range decode(content) {
 			for _, each := range places(k) {
 				if err := c.place(file, each); err != nil {

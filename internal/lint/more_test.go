@@ -125,23 +125,42 @@ func TestWhatElseABuildMustNotDo(t *testing.T) {
 		},
 		"a patch that copies": {
 			files{"kustomization.yaml": "patches: [{target: {kind: ConfigMap}, patch: '[{\"op\":\"copy\",\"from\":\"/data\",\"path\":\"/data/a\"}]'}]"},
-			`kustomization.yaml: patch is a patch with the operation "copy"`,
+			`kustomization.yaml: patch copies a value`,
 		},
 		"a patch in YAML that copies": {
 			files{"kustomization.yaml": "patchesJson6902:\n- patch: |\n    - &a {op: test}\n    - {<<: *a, op: &c \"c\\u006fpy\"}\n"},
-			`kustomization.yaml: patch is a patch with the operation "copy"`,
+			`kustomization.yaml: patch copies a value`,
 		},
 		"a patch in a file that copies": {
 			files{"kustomization.yaml": "patches: [{path: p}]", "p": "- op: add\n- {op: copy}\n"},
-			`p is a patch with the operation "copy"`,
+			`p copies a value`,
 		},
 		"a patch of an inline transformer that copies": {
 			files{"kustomization.yaml": "transformers:\n- |-\n  {apiVersion: builtin, kind: PatchJson6902Transformer, metadata: {name: x}, jsonOp: '[{op: copy}]'}\n"},
-			`kustomization.yaml: jsonOp is a patch with the operation "copy"`,
+			`kustomization.yaml: jsonOp copies a value`,
 		},
 		"a patch of a transformer in a file that copies": {
 			files{"kustomization.yaml": "transformers: [t]", "t": "{apiVersion: builtin, kind: PatchTransformer, metadata: {name: x}, patch: '[{op: copy}]'}"},
-			`t: patch is a patch with the operation "copy"`,
+			`t: patch copies a value`,
+		},
+		"a patch that copies, in Base64": {
+			files{"kustomization.yaml": "patches: [{path: p}]", "p": "- {op: !!binary Y29weQ==, from: /data, path: /data/a}\n"},
+			"p copies a value",
+		},
+		"a patch that copies, seen before under another key": {
+			files{"kustomization.yaml": "x: &a '[{op: copy}]'\npatches: [{patch: *a}]"},
+			"kustomization.yaml: patch copies a value",
+		},
+		"an anchored patch, many times": {
+			files{"kustomization.yaml": fmt.Sprintf("x: &a %q\npatches: [%s]", "a: ["+strings.Repeat("0,", 10_000)+"]", strings.Repeat("{patch: *a},", 30))},
+			"kustomization.yaml makes a build load more than 200000 values",
+		},
+		"patches of plugins in a file": {
+			files{
+				"kustomization.yaml": "transformers: [" + strings.TrimSuffix(strings.Repeat("t,", 30), ",") + "]",
+				"t":                  fmt.Sprintf("{apiVersion: builtin, kind: PatchTransformer, metadata: {name: x}, patch: %q}", "a: ["+strings.Repeat("0,", 10_000)+"]"),
+			},
+			"kustomization.yaml makes a build load more than 200000 values",
 		},
 		"aliases that grow in a patch": {
 			files{"kustomization.yaml": fmt.Sprintf("patches: [{patch: %q}]", bomb("kind: ConfigMap\n"))},

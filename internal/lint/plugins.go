@@ -2,6 +2,7 @@ package lint
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +54,7 @@ func (c *checker) pluginFile(file, kustomization string) error {
 	if err != nil || content == nil {
 		return err
 	}
-	c.texts(file, content)
+	c.inline[file] = c.texts(file, content)
 	documents, err := parse(content, c.limits.Nodes)
 	if err != nil {
 		c.report(file, "", "configures plugins and is no YAML: %v", err)
@@ -136,7 +137,20 @@ func parse(content []byte, most int) (documents []*yaml.Node, err error) {
 		if values += expanded(document, known, most); values > most {
 			return nil, errExpands
 		}
+		decodeBinary(document)
 		documents = append(documents, document)
+	}
+}
+
+// decodeBinary decodes the scalars with the tag !!binary, as whoever reads them as strings does.
+func decodeBinary(node *yaml.Node) {
+	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!binary" {
+		if decoded, err := base64.StdEncoding.DecodeString(node.Value); err == nil {
+			node.Value, node.Tag = string(decoded), yaml.NodeTagString
+		}
+	}
+	for _, each := range node.Content {
+		decodeBinary(each)
 	}
 }
 

@@ -14,78 +14,96 @@ var textKeys = []string{"patch", "jsonop", "patches", "patchesstrategicmerge", "
 
 const (
 	tooManyValues = "holds more than %d values when its aliases are expanded"
-	copying       = `is a patch with the operation "copy", by which an object doubles: write the value out`
+	copying       = `copies a value (operation "copy" of a JSON patch), by which an object can double: write the value out`
 )
 
-// texts checks the YAML within a kustomization file or a plugin's configuration, which kustomize expands like a file.
-func (c *checker) texts(file string, content []byte) {
-	documents, _ := parse(content, c.limits.Nodes) // A broken file fails the build.
-	for _, document := range documents {
-		c.textsIn(file, "", document, map[*yaml.Node]bool{})
-	}
+// texts checks the YAML within a kustomization file or a plugin's configuration, which kustomize expands like a file. It
+// returns how many values that YAML holds.
+func (c *checker) texts(file string, content []byte) int {
+	t := &texts{checker: c, file: file, known: map[*yaml.Node]int{}}
+	return t.within(content, 0)
 }
 
-// textsIn checks the texts at and below a node. Each anchor is entered once.
-func (c *checker) textsIn(file, key string, node *yaml.Node, seen map[*yaml.Node]bool) {
+// deepestText is how many texts kustomize reads within each other: a patch in the plugin of a kustomization file.
+const deepestText = 2
+
+// texts are those of one file.
+type texts struct {
+	*checker
+	file string
+	// known are the values of a text by its node, which aliases may name many times.
+	known map[*yaml.Node]int
+}
+
+func (t *texts) within(content []byte, depth int) (count int) {
+	documents, _ := parse(content, t.limits.Nodes) // A broken file fails the build.
+	for _, document := range documents {
+		count = min(count+t.below("", document, depth), t.limits.Nodes+1)
+	}
+	return count
+}
+
+// below counts the values of the texts at and below a node, those of an alias each time. The parser has bounded how many
+// nodes that are.
+func (t *texts) below(key string, node *yaml.Node, depth int) (count int) {
 	switch node.Kind {
 	case yaml.AliasNode:
-		if !seen[node.Alias] {
-			seen[node.Alias] = true
-			c.textsIn(file, key, node.Alias, seen)
-		}
+		return t.below(key, node.Alias, depth)
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			c.textsIn(file, node.Content[i].Value, node.Content[i+1], seen)
+			count = min(count+t.below(root(node.Content[i]).Value, node.Content[i+1], depth), t.limits.Nodes+1)
 		}
 	case yaml.SequenceNode, yaml.DocumentNode:
 		for _, each := range node.Content {
-			c.textsIn(file, key, each, seen)
+			count = min(count+t.below(key, each, depth), t.limits.Nodes+1)
 		}
 	case yaml.ScalarNode:
-		if slices.Contains(textKeys, strings.ToLower(key)) {
-			c.text(file, key, node.Value)
+		if !slices.Contains(textKeys, strings.ToLower(key)) || depth == deepestText {
+			return 0
 		}
+		known, ok := t.known[node]
+		if !ok {
+			known = t.text(key, node.Value, depth+1)
+			t.known[node] = known
+		}
+		return known
 	}
+	return count
 }
 
 // text checks one text, and the texts within it. A path is a text without a collection.
-func (c *checker) text(file, key, text string) {
-	documents, err := parse([]byte(text), c.limits.Nodes)
+func (t *texts) text(key, text string, depth int) int {
+	documents, err := parse([]byte(text), t.limits.Nodes)
 	switch {
 	case errors.Is(err, errExpands):
-		c.report(file, key, tooManyValues, c.limits.Nodes)
-		return
+		t.report(t.file, key, tooManyValues, t.limits.Nodes)
+		return 0
 	case err != nil && isText(text):
-		c.report(file, key, "is no YAML: %v", err)
-		return
+		t.report(t.file, key, "is no YAML: %v", err)
+		return 0
 	case err != nil || !slices.ContainsFunc(documents, isCollection):
-		return
+		return 0
 	case slices.ContainsFunc(documents, copies):
-		c.report(file, key, copying)
-		return
+		t.report(t.file, key, copying)
+		return 0
 	}
-	c.inline[file] += values(documents, c.limits.Nodes)
-	c.texts(file, []byte(text))
+	return values(documents, t.limits.Nodes) + t.within([]byte(text), depth)
 }
 
 // copies tells whether a document is a JSON patch (RFC 6902) with the operation copy. kustomize does not bound the size of
 // what is copied.
 func copies(document *yaml.Node) bool {
 	node := root(document)
-	return node.Kind == yaml.SequenceNode && holdsCopy(node, map[*yaml.Node]bool{})
+	return node.Kind == yaml.SequenceNode && holdsCopy(node)
 }
 
-func holdsCopy(node *yaml.Node, seen map[*yaml.Node]bool) bool {
+func holdsCopy(node *yaml.Node) bool {
 	if node.Kind == yaml.AliasNode {
-		if seen[node.Alias] {
-			return false
-		}
-		seen[node.Alias] = true
-		return holdsCopy(node.Alias, seen)
+		return holdsCopy(node.Alias)
 	}
 	for i, each := range node.Content {
 		isOperation := node.Kind == yaml.MappingNode && i%2 == 1 && root(node.Content[i-1]).Value == "op"
-		if isOperation && root(each).Value == "copy" || holdsCopy(each, seen) {
+		if isOperation && root(each).Value == "copy" || holdsCopy(each) {
 			return true
 		}
 	}
