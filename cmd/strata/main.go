@@ -1,7 +1,7 @@
 // Command strata carries a platform through its layers, from an empty folder to running Stacks, and back.
 //
-// Under the names of Pulumi's provider plugins the same executable is the local target's plugins, and under that of the
-// language host for Go it is a thin one.
+// Under the names of Pulumi's provider plugins the same executable is the local target's plugins, under that of the
+// language host for Go it is a thin one, and under that of a trial it builds what a team pushed.
 package main
 
 import (
@@ -12,12 +12,14 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/strata-platform/strata/internal/lint/trial"
 	"github.com/strata-platform/strata/internal/local/gohost"
 	"github.com/strata-platform/strata/internal/local/plugins"
 	"github.com/strata-platform/strata/internal/local/supervisor"
 )
 
 func main() {
+	trial.Main()
 	ctx, stop := interruptible(len(os.Args) > 1 && os.Args[1] == supervisor.Command)
 	defer stop()
 	if filepath.Base(os.Args[0]) == gohost.Executable {

@@ -65,7 +65,7 @@ const most = 20
 // Check returns the problems of a repository's files, sorted by file. Symbolic links are not followed, for Flux leaves them
 // out of what it builds. The error is that of a file system that cannot be read.
 func Check(tree fs.FS, limits Limits) ([]Problem, error) {
-	c := &checker{tree: tree, limits: limits, sizes: map[string]size{}, files: map[string]size{}, inline: map[string]int{}}
+	c := newChecker(tree, limits)
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -102,6 +102,10 @@ type checker struct {
 	// inline is how many values the patches and plugins within a kustomization file or the configuration of a plugin hold, by
 	// its path.
 	inline map[string]int
+}
+
+func newChecker(tree fs.FS, limits Limits) *checker {
+	return &checker{tree: tree, limits: limits, sizes: map[string]size{}, files: map[string]size{}, inline: map[string]int{}}
 }
 
 func (c *checker) report(file, field, format string, args ...any) {

@@ -16,12 +16,22 @@ func availabilityAttacks() []attack {
 		{"an address that answers slowly", availability, byPush, whileServed(pushed("resources: ['{BAIT}/slow.yaml']")), "", untouched},
 		{"a file of an address that answers slowly", availability, byPush, whileServed(pushed("configMapGenerator: [{name: x, files: ['x={BAIT}/slow']}]")), "", untouched},
 		{"a body of 600 MB", availability, byPush, whileServed(pushed("configMapGenerator: [{name: x, files: ['x={BAIT}/huge']}]")), "", untouched},
+		{"a build that grows without end", availability, byPush, whileServed(pushed(doubling(60))), "", untouched},
 		{"a source that answers slowly", availability, byKubeconfig, whileServed(fetched("{BAIT}/slow.git")), "", untouched},
 		{"Programs that never end", availability, byRun, whileServed(endless(12)), "", nil},
 		{"a hundred Stacks at once", availability, byKubeconfig, whileServed(crowd(100)), "", nil},
 		{"a push every moment", availability, byPush, whileServed(pushing(0)), "", nil},
 		{"a repository of 200 MB", availability, byPush, whileServed(large(200 << 20)), "", nil},
 	}
+}
+
+// doubling is a ConfigMap into which replacements put all that it holds, so many times.
+func doubling(times int) string {
+	text := "configMapGenerator: [{name: a, literals: [a=b]}]\nreplacements:\n"
+	for i := range times {
+		text += fmt.Sprintf("- {source: {kind: ConfigMap, fieldPath: data}, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.x%d], options: {create: true}}]}\n", i)
+	}
+	return text
 }
 
 // siege begins an attack that goes on, and returns what ends it.

@@ -114,6 +114,7 @@ const remoteBase = "resources: ['http://169.254.169.254/token']\n"
 func TestPushesThatAreRefused(t *testing.T) {
 	small := func(l *gitserver.Limits) {
 		l.Pack, l.File, l.Tree, l.Files, l.Objects, l.Refs, l.Repository = 1<<20, 1<<21, 1<<22, 100, 300, 5, 8<<20
+		l.Trial.Memory, l.Trial.Time = 256<<20, l.Check
 	}
 	for name, each := range map[string]struct {
 		make func(t *testing.T, dir string)
@@ -129,6 +130,15 @@ func TestPushesThatAreRefused(t *testing.T) {
 				commit(t, dir, "kustomization.yaml", remoteBase)
 				commit(t, dir, "kustomization.yaml", "resources: []\n")
 			}, nil, "kustomization.yaml: resources[0] is the address",
+		},
+		"a build that grows without end": {
+			func(t *testing.T, dir string) {
+				text := "configMapGenerator: [{name: a, literals: [a=b]}]\nreplacements:\n"
+				for i := range 60 {
+					text += fmt.Sprintf("- {source: {kind: ConfigMap, fieldPath: data}, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.x%d], options: {create: true}}]}\n", i)
+				}
+				commit(t, dir, "app/kustomization.yaml", text)
+			}, nil, ": folder app ends the process that builds it, which may take 256 MB of memory",
 		},
 		"one on another branch": {
 			func(t *testing.T, dir string) {

@@ -37,6 +37,8 @@ func Reader(repository string) string { return repository + "-reader" }
 type Server struct {
 	// Limits bound what accounts may push and fetch. Change them before the first request.
 	Limits Limits
+	// Namespace names the namespace in which Flux applies a team's repository. Set it before the first request.
+	Namespace func(repository string) string
 
 	root    string
 	git     string
@@ -57,7 +59,7 @@ func New(root, secret string, logger *log.Logger, pushed func(repository string)
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return nil, fmt.Errorf("serve Git repositories: %w", err)
 	}
-	s := &Server{Limits: DefaultLimits(), root: root, git: git, secret: secret, errors: logger, pushed: pushed}
+	s := &Server{Limits: DefaultLimits(), Namespace: func(string) string { return "" }, root: root, git: git, secret: secret, errors: logger, pushed: pushed}
 	if err := s.installHook(); err != nil {
 		return nil, fmt.Errorf("serve Git repositories: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/strata-platform/strata/internal/lint"
+	"github.com/strata-platform/strata/internal/lint/trial"
 	"github.com/strata-platform/strata/internal/terminal"
 )
 
@@ -26,7 +27,7 @@ func (s *Server) judge(ctx context.Context, account, repository string, p propos
 		return []string{"the server is busy with other pushes: try again"}
 	}
 	defer give()
-	j := &judgement{Server: s, ctx: ctx, folder: s.folder(repository), proposal: p, seen: map[string]bool{}}
+	j := &judgement{Server: s, ctx: ctx, folder: s.folder(repository), namespace: s.Namespace(repository), proposal: p, seen: map[string]bool{}, built: map[string]bool{}}
 	defer j.close()
 	err := j.run(account != Engineer)
 	var refused *refusal
@@ -53,12 +54,13 @@ func refuse(format string, args ...any) error {
 
 type judgement struct {
 	*Server
-	ctx      context.Context
-	folder   string
-	proposal proposal
-	objects  *objects
-	// seen are the trees of commits that are judged.
-	seen map[string]bool
+	ctx       context.Context
+	folder    string
+	namespace string
+	proposal  proposal
+	objects   *objects
+	// seen are the trees of commits that are judged, built those whose builds are tried.
+	seen, built map[string]bool
 }
 
 func (j *judgement) close() {
@@ -67,7 +69,8 @@ func (j *judgement) close() {
 	}
 }
 
-func (j *judgement) run(history bool) error {
+// run judges the tips of what is pushed and, of a team, whether they can be built, and the commits below them.
+func (j *judgement) run(team bool) error {
 	var tips []string
 	for _, each := range j.proposal.updates {
 		if !each.deletes() {
@@ -92,8 +95,13 @@ func (j *judgement) run(history bool) error {
 			return err
 		}
 	}
-	if !history {
+	if !team {
 		return nil
+	}
+	for _, tip := range tips {
+		if err := j.build(tip); err != nil {
+			return err
+		}
 	}
 	return j.lines(append([]string{"rev-list"}, unseen(tips)...), j.commit)
 }
@@ -173,11 +181,34 @@ func (j *judgement) commit(id string) error {
 	if err != nil || len(problems) == 0 {
 		return err
 	}
+	return refuseFor(id, problems...)
+}
+
+func refuseFor(commit string, problems ...lint.Problem) error {
 	refused := &refusal{}
 	for _, problem := range problems {
-		refused.reasons = append(refused.reasons, fmt.Sprintf("commit %.10s: %s", id, terminal.Line(problem.String(), longestReason)))
+		refused.reasons = append(refused.reasons, fmt.Sprintf("commit %.10s: %s", commit, terminal.Line(problem.String(), longestReason)))
 	}
 	return refused
+}
+
+// build tries the builds of a commit that Flux sees once the push is taken.
+func (j *judgement) build(id string) error {
+	tree, err := j.objects.treeOf(id)
+	if err != nil || tree == "" || j.built[tree] {
+		return err
+	}
+	j.built[tree] = true
+	repository := &files{objects: j.objects, root: tree}
+	folders, err := lint.Folders(repository)
+	if err != nil || len(folders) == 0 {
+		return err
+	}
+	problem, err := trial.Build(j.ctx, repository, folders, j.namespace, j.Limits.Trial)
+	if err != nil || problem == nil {
+		return err
+	}
+	return refuseFor(id, *problem)
 }
 
 // lines runs git and hands out the lines of its output, until the first error.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/internal/lint"
+	"github.com/strata-platform/strata/internal/lint/trial"
 )
 
 // Limits bound what one account may take of the server. Sizes are in bytes.
@@ -29,8 +30,9 @@ type Limits struct {
 	Wait time.Duration
 	// Memory is that of each git process.
 	Memory int64
-	// Build bounds the builds of what is pushed.
+	// Build bounds the files of builds of what is pushed, and Trial what the builds become.
 	Build lint.Limits
+	Trial trial.Limits
 }
 
 // DefaultLimits suit repositories of manifests, with some programs and pictures beside them.
@@ -38,7 +40,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		Pack: 64 << 20, File: 32 << 20, Tree: 256 << 20, Files: 20_000, Objects: 200_000, Repository: 1 << 30, Refs: 1000,
 		Time: 2 * time.Minute, Check: 30 * time.Second, Wait: 15 * time.Second, Memory: 1 << 30,
-		Build: lint.DefaultLimits(),
+		Build: lint.DefaultLimits(), Trial: trial.DefaultLimits(),
 	}
 }
 

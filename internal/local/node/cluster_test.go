@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/strata-platform/strata/internal/lint/trial"
 	"github.com/strata-platform/strata/internal/local/controlplane"
 	"github.com/strata-platform/strata/internal/local/home"
 	"github.com/strata-platform/strata/internal/local/logfile"
@@ -31,6 +32,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	trial.Main()
 	if os.Getenv(guestVariable) != "" {
 		if err := playGuest(os.Args[1:]); err != nil {
 			fmt.Println(err)

@@ -24,6 +24,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/process"
 	"github.com/strata-platform/strata/internal/local/webhook"
 	"github.com/strata-platform/strata/internal/toolchain"
+	"github.com/strata-platform/strata/teams"
 )
 
 // Engineer is the identity of the platform engineer at the emulated Google Cloud, owner of the home's project.
@@ -133,6 +134,7 @@ func (s *supervisor) open() error {
 	if s.git, err = gitserver.New(s.Home.Git(), secret, slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn), hooks.Pushed); err != nil {
 		return err
 	}
+	s.git.Namespace = func(repository string) string { return teams.Team{Name: repository}.Namespace() }
 	s.databases = dolt.New(dolt.Options{
 		Dir:    filepath.Join(s.Home.Google(), "sql"),
 		Logs:   s.Home.Logs(),

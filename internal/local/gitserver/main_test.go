@@ -1,0 +1,15 @@
+package gitserver_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/strata-platform/strata/internal/lint/trial"
+	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
+)
+
+func TestMain(m *testing.M) {
+	trial.Main()
+	sandboxtest.Enter()
+	os.Exit(m.Run())
+}
