@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// stopTimeout is how long pulumi may take to stop in good order. What it was at then
-	// is found again by the next run.
+	// stopTimeout is how long pulumi may take to stop in good order. A run that is killed
+	// after it leaves pending operations, which the next run recovers.
 	stopTimeout = 15 * time.Second
 
 	// tailSize is how much of pulumi's output is kept.
@@ -60,15 +60,20 @@ const (
 	// maxMemory bounds the memory of each process of a run, in bytes.
 	maxMemory = 4 << 30
 
-	// maxProcesses bounds the processes and threads of the user when a run starts one more.
-	maxProcesses = 16 << 10
+	// maxProcesses bounds the processes and threads of a run: one with a dozen providers has some hundreds.
+	maxProcesses = 4 << 10
+
+	// maxUserProcesses bounds those of the user, who has the platform's as well.
+	maxUserProcesses = 16 << 10
 )
 
 // confinement returns what the run's commands may use.
 func (r *run) confinement() sandbox.Confinement {
 	return sandbox.Confinement{
 		Grants: r.grants(), Network: r.network,
-		Limits: sandbox.Limits{FileSize: maxFile, Memory: maxMemory, Processes: maxProcesses, First: true},
+		Limits: sandbox.Limits{
+			FileSize: maxFile, Memory: maxMemory, Processes: maxProcesses, UserProcesses: maxUserProcesses, First: true,
+		},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strconv"
 	"syscall"
@@ -119,6 +120,16 @@ var attempts = map[string]func(args []string) error{
 			return errno
 		}
 		return nil
+	},
+	// It starts so many processes that wait, and tells when all run.
+	"multiply": func(args []string) error {
+		for range number(args[0]) {
+			if err := exec.Command("sleep", "600").Start(); err != nil {
+				return err
+			}
+		}
+		fmt.Println("all run")
+		return exec.Command("sleep", args[1]).Run()
 	},
 	"trace": func(args []string) error { return unix.PtraceAttach(number(args[0])) },
 	"device": func(args []string) error {

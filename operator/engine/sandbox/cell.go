@@ -77,8 +77,8 @@ type Endpoint struct {
 	Serve func(ctx context.Context, conn net.Conn)
 }
 
-// Limits bound each process of a command, from shortly after its start. A zero field is
-// no bound.
+// Limits bound a command and each of its processes, from shortly after its start. A zero
+// field is no bound.
 type Limits struct {
 	// FileSize is the size in bytes that a file may grow to.
 	FileSize uint64
@@ -86,9 +86,13 @@ type Limits struct {
 	// Memory is the private memory in bytes that one process may write to.
 	Memory uint64
 
-	// Processes is how many processes and threads the user may have when the command
-	// starts one more. The kernel does not apply it to root (setrlimit(2)).
+	// Processes is how many processes and threads the command may have. With more it is
+	// killed.
 	Processes uint64
+
+	// UserProcesses is how many the user may have when the command starts one more. The
+	// kernel does not apply it to root (setrlimit(2)).
+	UserProcesses uint64
 
 	// First makes the kernel end the command before others when memory runs out.
 	First bool
@@ -98,8 +102,10 @@ type Limits struct {
 type Cell struct {
 	cmd       *exec.Cmd
 	listeners []net.Listener
-	relays    sync.WaitGroup
 	cancel    context.CancelFunc
+
+	// relays are the goroutines that serve the command until it has ended.
+	relays sync.WaitGroup
 
 	// isolated says that the command has namespaces of its own, adopting that this process
 	// is to find and end what the command leaves behind where it has none.
@@ -137,6 +143,7 @@ func start(cmd *exec.Cmd, confinement Confinement, adopting bool) (*Cell, error)
 		_ = c.Wait()
 		return nil, fmt.Errorf("limit what the command takes: %w", err)
 	}
+	c.relays.Go(func() { c.hold(confinement.Limits.Processes) })
 	ctx, cancel := context.WithCancel(context.Background())
 	c.cancel = cancel
 	for i, listener := range c.listeners {

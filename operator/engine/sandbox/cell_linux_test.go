@@ -240,6 +240,21 @@ func TestLimitsHold(t *testing.T) {
 	}
 }
 
+func TestCommandWithTooManyProcessesEnds(t *testing.T) {
+	needNamespaces(t)
+	command, output := attempt(t, "multiply", "50", "1")
+	command.Limits.Processes = 1000
+	if err := command.Run(t.Context()); err != nil || !strings.Contains(output.String(), "all run") {
+		t.Errorf("some processes: %v: %s", err, output)
+	}
+	command, output = attempt(t, "multiply", "200", "600")
+	command.Limits.Processes = 100
+	began := time.Now()
+	if err := command.Run(t.Context()); err == nil || time.Since(began) > time.Minute {
+		t.Errorf("too many processes: %v after %v: %s", err, time.Since(began), output)
+	}
+}
+
 func TestCallerStaysOutsideOfTheCell(t *testing.T) {
 	needNamespaces(t)
 	command, _ := attempt(t, "nothing")

@@ -25,6 +25,8 @@ func onThread(f func()) { go f() }
 
 func (Limits) apply(int) error { return nil }
 
+func (*Cell) hold(uint64) {}
+
 // live starts the command and waits for its end.
 func (c *Cell) live(_ Confinement, started chan<- error) {
 	dieWithParent(c.cmd)

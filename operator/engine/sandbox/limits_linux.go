@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,7 +18,7 @@ func (l Limits) apply(pid int) error {
 		resource int
 		value    uint64
 	}{
-		{unix.RLIMIT_FSIZE, l.FileSize}, {unix.RLIMIT_DATA, l.Memory}, {unix.RLIMIT_NPROC, l.Processes},
+		{unix.RLIMIT_FSIZE, l.FileSize}, {unix.RLIMIT_DATA, l.Memory}, {unix.RLIMIT_NPROC, l.UserProcesses},
 	} {
 		if limit.value == 0 {
 			continue
@@ -30,6 +32,46 @@ func (l Limits) apply(pid int) error {
 		return endFirst(pid)
 	}
 	return nil
+}
+
+// countEvery is the time between two counts of a command's processes.
+const countEvery = 250 * time.Millisecond
+
+// hold ends the command once it has more processes and threads than most. The kernel counts those of a user alone.
+func (c *Cell) hold(most uint64) {
+	if most == 0 || !c.isolated {
+		return
+	}
+	next := time.NewTicker(countEvery)
+	defer next.Stop()
+	for {
+		select {
+		case <-c.ended:
+			return
+		case <-next.C:
+		}
+		if tasks(c.cmd.Process.Pid, most) > most {
+			_ = c.cmd.Process.Kill() // With the first process of its namespace all others end.
+		}
+	}
+}
+
+// tasks counts the threads of a process and of those below it, and stops beyond most. What has ended counts for nothing.
+func tasks(pid int, most uint64) (count uint64) {
+	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	count = uint64(len(threads))
+	for _, thread := range threads {
+		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, thread.Name()))
+		for _, child := range strings.Fields(string(children)) {
+			if count > most {
+				return count
+			}
+			if id, err := strconv.Atoi(child); err == nil {
+				count += tasks(id, most-min(count, most))
+			}
+		}
+	}
+	return count
 }
 
 // A process cannot be written to while the kernel gives it its program, or takes it down.
