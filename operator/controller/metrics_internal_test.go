@@ -77,7 +77,7 @@ func TestCountersOfTeamsThatAreGoneGo(t *testing.T) {
 		if got := series(m.runs, "stack_runs_total"); got != 2 {
 			t.Fatalf("%d series of runs, want 2: the last run was just now", got)
 		}
-		time.Sleep(forgetRuns + time.Second) //nolint:forbidigo // In a bubble of synctest only the fake clock advances.
+		advance(forgetRuns + time.Second)
 		series(m, "stacks_failing")
 		if got := series(m.runs, "stack_runs_total"); got != 1 || len(m.lastRun) != 1 {
 			t.Errorf("%d series of runs and %d namespaces, want that of the living one", got, len(m.lastRun))

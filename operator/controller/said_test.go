@@ -35,7 +35,7 @@ func TestEventsOfATeamHaveABound(t *testing.T) {
 		if len(recorder.Events) != before+1 {
 			t.Error("another team has no events because of it")
 		}
-		time.Sleep(time.Hour) //nolint:forbidigo // In a bubble of synctest only the fake clock advances.
+		advance(time.Hour)
 		for i := range 100 {
 			say(fmt.Sprint("later-", i))
 		}

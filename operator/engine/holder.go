@@ -86,7 +86,7 @@ func (r *run) teamHolds(ctx context.Context, team, own, kind, id string, budget 
 func (r *run) stateHas(ctx context.Context, data []byte, kind, id string) bool {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	for _, field := range []string{"checkpoint", "latest", "resources"} {
-		if !enter(decoder, field) {
+		if !enterField(decoder, field) {
 			return false
 		}
 	}
@@ -116,8 +116,8 @@ func (r *run) stateHas(ctx context.Context, data []byte, kind, id string) bool {
 // resources that use it.
 const providerPrefix = "pulumi:providers:"
 
-// enter reads an object up to the value of a field. It tells whether there is one.
-func enter(decoder *json.Decoder, field string) bool {
+// enterField reads an object up to the value of a field. It tells whether there is one.
+func enterField(decoder *json.Decoder, field string) bool {
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
 		return false
 	}

@@ -20,6 +20,7 @@ func availabilityAttacks() []attack {
 		{"a source that answers slowly", availability, byKubeconfig, whileServed(fetched("{BAIT}/slow.git")), "", untouched},
 		{"Programs that never end", availability, byRun, whileServed(endless(12)), "", nil},
 		{"a Program that multiplies", availability, byRun, whileServed(multiplying), "", nil},
+		{"a Program that multiplies, to its end", availability, byRun, scripted(multiply), "more than 4096 processes and threads", nil},
 		{"a hundred Stacks at once", availability, byKubeconfig, whileServed(crowd(100)), "", nil},
 		{"a push every moment", availability, byPush, whileServed(pushing(0)), "", nil},
 		{"a repository of 200 MB", availability, byPush, whileServed(large(200 << 20)), "", nil},
@@ -87,9 +88,12 @@ func endless(count int) siege {
 	}
 }
 
-// multiplying starts a Program whose processes start further ones without end.
+// multiply is a script whose processes start further ones without end.
+const multiply = "more() { more | more & }; more; sleep 86400"
+
+// multiplying starts a Program that does so.
 func multiplying(ctx context.Context, f *field) (func() error, error) {
-	return f.mallory.many(ctx, 1, secretBody, f.mallory.kubeconfigOf("more() { more | more & }; more; sleep 86400"))
+	return f.mallory.many(ctx, 1, secretBody, f.mallory.kubeconfigOf(multiply))
 }
 
 // crowd makes so many Stacks that have little to do.

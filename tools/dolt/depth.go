@@ -61,7 +61,7 @@ func (p shallowParser) ParseOneWithOptions(ctx context.Context, query string, op
 
 func short(query string) error {
 	if len(query) > longest {
-		return fmt.Errorf("access denied: the statement has %d bytes, at most %d are taken", len(query), longest)
+		return fmt.Errorf("the statement has %d bytes, at most %d are taken: send several shorter ones", len(query), longest)
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func shallow(statement ast.Statement, err error) (ast.Statement, error) {
 // within returns an error when there are more levels at and below a node.
 func within(node ast.SQLNode, levels int) error {
 	if levels == 0 {
-		return fmt.Errorf("access denied: the statement is nested deeper than %d levels", deepest)
+		return fmt.Errorf("the statement is nested deeper than %d levels: write it flatter", deepest)
 	}
 	top := true
 	return ast.Walk(func(below ast.SQLNode) (bool, error) {

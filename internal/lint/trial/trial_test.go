@@ -3,7 +3,6 @@ package trial_test
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -16,8 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	trial.Main()
-	sandboxtest.Enter()
-	os.Exit(m.Run())
+	sandboxtest.Main(m)
 }
 
 func repository(files map[string]string) fs.FS {

@@ -101,7 +101,7 @@ func (u update) deletes() bool { return strings.Trim(u.new, "0") == "" }
 
 var errBroken = errors.New("the hook sent something else than updates")
 
-// answer reads the proposal, with one more than most updates at the most, and writes what judge finds wrong with it. A push that never gets to the hook ends it by close.
+// answer reads the proposal and writes what judge finds wrong with it. A push that never gets to the hook ends it by close.
 func (q *question) answer(most int, judge func(proposal) []string) {
 	p, err := read(bufio.NewReader(q.asked), most)
 	if err != nil {
@@ -114,7 +114,7 @@ func (q *question) answer(most int, judge func(proposal) []string) {
 	_, _ = q.answered.WriteString(verdict)
 }
 
-// read reads a proposal, of its updates one more than most at the most.
+// read reads a proposal. Of its updates it keeps at most most+1: one too many is enough to refuse the push.
 func read(from *bufio.Reader, most int) (proposal, error) {
 	objects, err := from.ReadString('\n')
 	if err != nil {

@@ -1,7 +1,6 @@
 package gitserver_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/strata-platform/strata/internal/lint/trial"
@@ -10,6 +9,5 @@ import (
 
 func TestMain(m *testing.M) {
 	trial.Main()
-	sandboxtest.Enter()
-	os.Exit(m.Run())
+	sandboxtest.Main(m)
 }

@@ -117,6 +117,10 @@ type Cell struct {
 	// ended is closed when the command has ended, with its error in err.
 	ended chan struct{}
 	err   error
+
+	// multiplied says that the command was killed for the number of its processes. It is
+	// read when the relays have ended.
+	multiplied bool
 }
 
 // Start starts a command in a confinement. Standard streams, folder, environment and
@@ -166,13 +170,21 @@ func (c *Cell) finish() error {
 	return c.cmd.Wait()
 }
 
-// Wait waits for the command's end. The error is that of [exec.Cmd.Wait]. Where
+// Wait waits for the command's end. The error is that of [exec.Cmd.Wait], with
+// [ErrProcesses] where it had too many. Where
 // namespaces are available, all processes that the command started have ended, too.
 func (c *Cell) Wait() error {
 	<-c.ended
 	c.close()
+	if c.multiplied {
+		return errors.Join(ErrProcesses, c.err)
+	}
 	return c.err
 }
+
+// ErrProcesses says that a command was killed because it had more processes and threads
+// than its limit.
+var ErrProcesses = errors.New("it has too many processes and threads")
 
 // Done is closed when the command has ended.
 func (c *Cell) Done() <-chan struct{} { return c.ended }

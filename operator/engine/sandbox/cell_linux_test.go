@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -250,7 +251,7 @@ func TestCommandWithTooManyProcessesEnds(t *testing.T) {
 	command, output = attempt(t, "multiply", "200", "600")
 	command.Limits.Processes = 100
 	began := time.Now()
-	if err := command.Run(t.Context()); err == nil || time.Since(began) > time.Minute {
+	if err := command.Run(t.Context()); !errors.Is(err, sandbox.ErrProcesses) || time.Since(began) > time.Minute {
 		t.Errorf("too many processes: %v after %v: %s", err, time.Since(began), output)
 	}
 }

@@ -51,6 +51,7 @@ func (c *Cell) hold(most uint64) {
 		case <-next.C:
 		}
 		if tasks(c.cmd.Process.Pid, most) > most {
+			c.multiplied = true
 			_ = c.cmd.Process.Kill() // With the first process of its namespace all others end.
 		}
 	}

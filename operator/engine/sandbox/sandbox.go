@@ -49,7 +49,8 @@ type Command struct {
 
 // Run runs the command and returns when it, and all that it started, have ended.
 // When ctx ends it interrupts the command, and after StopTimeout kills it. The
-// error is an [*exec.ExitError] when the command ran and failed.
+// error holds an [*exec.ExitError] when the command ran and failed, and [ErrProcesses]
+// when it had too many processes.
 //
 // On Linux the command does not outlive this process. Where [Check] fails, this process
 // adopts what the command leaves behind, and looks for it by its mark. A process that is

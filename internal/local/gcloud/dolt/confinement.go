@@ -40,11 +40,12 @@ func publish(keeper *process.Keeper, address string) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var relayed sync.WaitGroup
 	relayed.Go(func() {
-		sandbox.Relay(ctx, listener, maxConnections, sandbox.Forward(func(ctx context.Context) (net.Conn, error) {
+		forward := sandbox.Forward(func(ctx context.Context) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 			defer cancel()
 			return keeper.Dial(ctx, "", address)
-		}))
+		})
+		sandbox.Relay(ctx, listener, maxConnections, func(ctx context.Context, client net.Conn) { forward(ctx, newPackets(client)) })
 	})
 	return func() {
 		listener.Close()

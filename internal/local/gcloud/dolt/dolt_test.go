@@ -16,6 +16,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/gcloud/dolt"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
 const instance = "strata-local/shop"
@@ -190,6 +191,48 @@ func TestServerOpensOnlyWhatItNeeds(t *testing.T) {
 	}
 	if seen == 0 {
 		t.Error("the server has no file open")
+	}
+}
+
+func TestALongPreparedStatementIsRefused(t *testing.T) {
+	if err := sandbox.Check(); err != nil {
+		t.Skipf("without a network of its own the server is reached directly: %v", err)
+	}
+	db, err := newRuntime(t, t.TempDir()).Start(t.Context(), instance)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, db.Root(), "CREATE DATABASE shop", "CREATE TABLE shop.words (word LONGTEXT)", "CREATE USER 'web'@'%' IDENTIFIED BY 'web'", "GRANT ALL ON shop.* TO 'web'@'%'")
+	client, err := sql.Open("mysql", "web:web@tcp("+db.Address()+":3306)/shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for name, each := range map[string]struct {
+		statement string
+		refused   bool
+	}{
+		"short":           {"SELECT 1", false},
+		"of a megabyte":   {"SELECT '" + strings.Repeat("x", 1<<20) + "'", false},
+		"of megabytes":    {"SELECT " + strings.Repeat("-", 12<<20) + "1", true},
+		"of many packets": {"SELECT " + strings.Repeat("-", 20<<20) + "1", true},
+	} {
+		statement, err := client.PrepareContext(t.Context(), each.statement)
+		var refused *mysql.MySQLError
+		switch {
+		case each.refused && (!errors.As(err, &refused) || refused.Number != 1153), !each.refused && err != nil:
+			t.Errorf("a prepared statement %s: %.200v", name, err)
+		case err == nil:
+			statement.Close()
+		}
+	}
+	insert, err := client.PrepareContext(t.Context(), "INSERT INTO words VALUES (?)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer insert.Close()
+	if _, err := insert.ExecContext(t.Context(), strings.Repeat("\x16", 20<<20)); err != nil {
+		t.Errorf("a parameter of many packets, none of which is a command: %.200v", err)
 	}
 }
 

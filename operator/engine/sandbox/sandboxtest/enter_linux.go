@@ -1,4 +1,3 @@
-// Package sandboxtest lets tests confine commands as an ordinary user, as the platform does.
 package sandboxtest
 
 import (
