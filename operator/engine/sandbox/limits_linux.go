@@ -63,7 +63,7 @@ func tasks(pid int, most uint64) (count uint64) {
 	count = uint64(len(threads))
 	for _, thread := range threads {
 		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, thread.Name()))
-		for _, child := range strings.Fields(string(children)) {
+		for child := range strings.FieldsSeq(string(children)) {
 			if count > most {
 				return count
 			}

@@ -80,7 +80,7 @@ func (p *packets) begins() bool {
 func (p *packets) answer() {
 	text := fmt.Sprintf("a prepared statement has more than %d bytes: send it in parts", longestPrepared)
 	payload := append([]byte{0xff, tooLargeCode & 0xff, tooLargeCode >> 8, '#'}, tooLargeState+text...)
-	_, _ = p.Conn.Write(append([]byte{byte(len(payload)), byte(len(payload) >> 8), 0, 1}, payload...)) // It may be gone.
+	_, _ = p.Write(append([]byte{byte(len(payload)), byte(len(payload) >> 8), 0, 1}, payload...)) // It may be gone.
 }
 
 // CloseWrite tells the client that nothing more comes.
