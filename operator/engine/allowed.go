@@ -14,16 +14,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Allowed is what a team's projects may declare. It is looked for in the project's files, as the language host for YAML
-// reads them, before anything runs; a project in another language is refused, as nobody knows what it declares until then.
+// Allowed lists what a team's projects may declare. The engine reads the project's files as the language host for YAML reads
+// them, and compares them with Allowed before it runs anything. It refuses a project in another language, because the
+// declarations of such a project are known only once it runs.
 //
-// It says what may be declared, not what may be done: what a run does, it does with the rights of the one it runs as.
+// Allowed bounds declarations only. The rights of the identity that a run has bound what the run does.
 type Allowed struct {
-	// Types are types of resources as a program writes them, Prefixes the beginnings of such. Those of package pulumi are
+	// Types are resource types as a program writes them, Prefixes are prefixes of such types. Types of the package pulumi are
 	// never allowed.
 	Types, Prefixes []string
 
-	// Team, Written and Contact are for refusals: the team, its types as people write them, and whom to ask for others.
+	// Team, Written and Contact appear in refusals. Team is the team's name, Written holds the allowed types as people write
+	// them, and Contact says whom to ask for other types.
 	Team, Contact string
 	Written       []string
 }
@@ -33,28 +35,28 @@ func (a *Allowed) has(kind string) bool {
 		slices.ContainsFunc(a.Prefixes, func(prefix string) bool { return strings.HasPrefix(kind, prefix) }))
 }
 
-// isPulumi tells whether a type or a function is of the engine itself: other stacks, and providers.
+// isPulumi reports whether a type or a function belongs to the Pulumi engine itself, such as stack references and providers.
 func isPulumi(token string) bool { return strings.HasPrefix(strings.ToLower(token), "pulumi:") }
 
 var (
-	// programFiles are the names of a program's file, in the order in which its language host looks for them.
+	// programFiles lists the file names of a program, in the order in which the language host looks for them.
 	programFiles = []string{"Main.json", "Main.yaml", "Pulumi.yaml"}
 
-	// packageSource matches a package that is known by its name, and maybe version, alone.
+	// packageSource matches a package that is given by a name, a version, or a name and a version, and by nothing else.
 	packageSource = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9-]*(@v?[0-9][a-zA-Z0-9.+-]*)?|v?[0-9]+\.[0-9]+\.[0-9]+[a-zA-Z0-9.+-]*)$`)
 )
 
-// offence is what a project declares and may not, and where.
+// offence is a declaration that the project may not make, and its place.
 type offence struct {
 	file    string
 	line    int
 	message string
 
-	// kind chooses the rule that it breaks.
+	// kind is the rule that the declaration breaks.
 	kind rule
 }
 
-// rule is a rule for what projects declare.
+// rule identifies a rule about declarations.
 type rule int
 
 const (
@@ -67,7 +69,7 @@ const (
 	aboutTaking
 )
 
-// refusal is the rule that an offence breaks, in the words of the admission policy for Programs.
+// refusal returns the rule that an offence breaks, in the wording of the admission policy for Programs.
 func (a *Allowed) refusal(broken rule) string {
 	begin, end := "Programs of team "+a.Team+" ", "; ask "+a.Contact
 	switch broken {
@@ -89,10 +91,10 @@ func (a *Allowed) refusal(broken rule) string {
 	}
 }
 
-// Error implements error.
+// Error implements the error interface.
 func (o *offence) Error() string { return o.message }
 
-// checkAllowed refuses a project that declares what it may not.
+// checkAllowed refuses a project with a declaration that Allowed does not list. A nil Allowed permits everything.
 func (r *run) checkAllowed(root *os.Root, p *project) error {
 	if r.Allowed == nil {
 		return nil
@@ -108,7 +110,7 @@ func (r *run) checkAllowed(root *os.Root, p *project) error {
 	return err
 }
 
-// offence returns the first one, or an error of a file that cannot be read.
+// offence returns the project's first [*offence], or the error of a file that it cannot read.
 func (p *project) offence(root *os.Root, allowed *Allowed) error {
 	if name := p.runtime(); name != yamlRuntime {
 		return &offence{file: p.file, message: "the runtime is " + name, kind: aboutRuntimes}
@@ -142,7 +144,7 @@ func (p *project) offence(root *os.Root, allowed *Allowed) error {
 	return declaredPackages(root, dir)
 }
 
-// programFolder returns the folder that the language host reads the program from.
+// programFolder returns the folder from which the language host reads the program.
 func (p *project) programFolder(root *os.Root) (string, error) {
 	main := path.Join(path.Dir(p.file), filepath.ToSlash(p.Main))
 	if p.Main == "" {
@@ -158,7 +160,7 @@ func (p *project) programFolder(root *os.Root) (string, error) {
 	return main, nil
 }
 
-// ownPlugins refuses a project that brings code for plugins, or says where to take it from.
+// ownPlugins refuses a project that contains plugins or says where to get them.
 func (p *project) ownPlugins(root *os.Root) error {
 	data, err := readFile(root, p.file)
 	if err != nil {
@@ -189,8 +191,8 @@ func (p *project) ownPlugins(root *os.Root) error {
 	return nil
 }
 
-// undeclarable finds the first thing in a program that it may not declare. The language host takes keys in any case, and
-// knows no aliases, so that each thing stands where it is read.
+// undeclarable returns the first declaration of a program that Allowed does not permit. The language host ignores the case
+// of keys. It does not support YAML aliases, so each declaration is written out at the node that undeclarable reads.
 func undeclarable(node *yaml.Node, allowed *Allowed) *offence {
 	if node.Kind == yaml.DocumentNode {
 		if len(node.Content) == 0 {
@@ -242,7 +244,7 @@ func undeclarableResource(resources *yaml.Node, allowed *Allowed) *offence {
 	return nil
 }
 
-// undeclarableKey finds a key that may not stand anywhere in a program.
+// undeclarableKey returns an offence for a key that is forbidden everywhere in a program.
 func undeclarableKey(key, value *yaml.Node) *offence {
 	function := ""
 	switch lower := strings.ToLower(key.Value); lower {
@@ -265,7 +267,7 @@ func undeclarableKey(key, value *yaml.Node) *offence {
 	return nil
 }
 
-// componentResources returns what each of the file's components declares.
+// componentResources returns the resources sections of the components in a file.
 func componentResources(file *yaml.Node) []*yaml.Node {
 	var all []*yaml.Node
 	for _, components := range members(file, "components") {
@@ -276,7 +278,7 @@ func componentResources(file *yaml.Node) []*yaml.Node {
 	return all
 }
 
-// members returns the values of a key in any case; where it stands twice, both.
+// members returns the values of a key, whose case it ignores. It returns all values of a key that occurs more than once.
 func members(node *yaml.Node, key string) []*yaml.Node {
 	var values []*yaml.Node
 	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
@@ -287,8 +289,8 @@ func members(node *yaml.Node, key string) []*yaml.Node {
 	return values
 }
 
-// declaredPackages refuses package declarations, which the language host looks for in all files below the program's, that
-// say where a plugin comes from, or have one act as another.
+// declaredPackages refuses package declarations that say where to get a plugin, or that parameterize or extend a plugin. The
+// language host looks for package declarations in all files below the program's folder.
 func declaredPackages(root *os.Root, dir string) error {
 	return fs.WalkDir(root.FS(), dir, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || path.Ext(file) != ".yaml" {
@@ -315,7 +317,7 @@ func declaredPackages(root *os.Root, dir string) error {
 	})
 }
 
-// place says of a fault where in the project's files it is; line zero is none.
+// place prefixes a message about a fault with the file and the line of that fault. It omits line zero.
 func place(file string, line int, message string) string {
 	if line == 0 {
 		return file + ": " + message
@@ -323,7 +325,7 @@ func place(file string, line int, message string) string {
 	return fmt.Sprintf("%s line %d: %s", file, line, message)
 }
 
-// lineOf returns the line of what a path of keys leads to, zero where nothing is there.
+// lineOf returns the line of the node at a path of keys, or zero if there is no such node.
 func lineOf(content []byte, keys ...string) int {
 	var document yaml.Node
 	if yaml.Unmarshal(content, &document) != nil || len(document.Content) == 0 {

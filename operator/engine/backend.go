@@ -16,35 +16,38 @@ import (
 const (
 	fileScheme = "file"
 
-	// defaultBackend is the one that an access token is for where nothing else is
-	// said.
+	// defaultBackend is the backend of a request that has an access token and no backend
+	// address.
 	defaultBackend = "https://api.pulumi.com"
 
-	// halfWritten is the age from which on nobody is still writing a lock.
+	// halfWritten is the age from which a temporary lock file counts as abandoned by its
+	// writer.
 	halfWritten = 5 * time.Second
 )
 
-// remoteSchemes are those of the backends that are no files of this machine. A
-// scheme that is not listed is refused: pulumi knows several spellings of file.
+// remoteSchemes lists the URL schemes of backends outside this machine. The engine
+// refuses a scheme that is not listed, because pulumi accepts several spellings of
+// file.
 var remoteSchemes = []string{"https", "http", "gs", "s3", "azblob", "postgres"}
 
-// CheckBackend tells why the backend that the request asks for may not be used.
-// It changes nothing.
+// CheckBackend returns an error if the request may not use its backend. It changes
+// nothing.
 func (r Request) CheckBackend() error {
 	_, err := r.backend()
 	return err
 }
 
-// backend is where a stack's state lies.
+// backend locates a stack's state.
 type backend struct {
-	// address is what pulumi is told; empty for its default backend.
+	// address is the URL that pulumi gets. It is empty for pulumi's default backend.
 	address string
 
-	// folder is, for a file backend, the path below the request's BackendFolder.
+	// folder is the path of a file backend below the request's BackendFolder. It is empty
+	// for other backends.
 	folder string
 }
 
-// backend finds the request's backend and checks it.
+// backend determines and checks the request's backend.
 func (r Request) backend() (backend, error) {
 	address := r.Backend
 	if address == "" {
@@ -61,7 +64,7 @@ func (r Request) backend() (backend, error) {
 		return backend{address: address}, nil
 	}
 	if !ok || scheme != fileScheme {
-		// The rest of the address may hold a password.
+		// The error shows no part of the address, which may hold a password.
 		return backend{}, fmt.Errorf("backend of stack %q: its address begins with none of %s: use one of them", r.Stack, prefixes(fileScheme))
 	}
 	if !filepath.IsAbs(path) || strings.ContainsAny(path, "?#%") {
@@ -79,8 +82,8 @@ func (r Request) backend() (backend, error) {
 	if err != nil {
 		return backend{}, fmt.Errorf("backend %q: use file://%s or a folder below it: %w", address, r.BackendFolder, err)
 	}
-	// Beside each file pulumi would write one of attributes, in place: a kill meanwhile would leave it empty, and the state
-	// unreadable.
+	// By default, pulumi writes an attributes file beside each file, and writes it in place. A kill during that write would
+	// leave the attributes file empty and the state unreadable.
 	return backend{address: fileScheme + "://" + filepath.Join(r.BackendFolder, folder) + "?metadata=skip", folder: folder}, nil
 }
 
@@ -88,8 +91,8 @@ func prefixes(more ...string) string {
 	return strings.Join(append(more, remoteSchemes...), "://, ") + "://"
 }
 
-// staysBelow follows the symbolic links of a folder below root. What is not there
-// leads nowhere.
+// staysBelow returns an error if the symbolic links in a folder's path lead out of
+// root. A folder that does not exist leads nowhere, so it returns nil.
 func staysBelow(root, folder string) error {
 	r, err := os.OpenRoot(root)
 	if err == nil {
@@ -102,8 +105,8 @@ func staysBelow(root, folder string) error {
 	return err
 }
 
-// prepareBackend finds the backend and makes sure that the folder of a file
-// backend exists.
+// prepareBackend determines the backend. For Up and Preview it also creates the folder
+// of a file backend.
 func prepareBackend(req Request) (backend, error) {
 	b, err := req.backend()
 	if err != nil || b.folder == "" || req.Operation != Up && req.Operation != Preview {
@@ -115,7 +118,8 @@ func prepareBackend(req Request) (backend, error) {
 	return b, nil
 }
 
-// makeBelow makes a folder without leaving root, whatever links a run put there.
+// makeBelow creates a folder below root. It does not follow a symbolic link out of
+// root, because a run may have put one there.
 func makeBelow(root, folder string) error {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return err
@@ -131,14 +135,15 @@ func makeBelow(root, folder string) error {
 // stackBase returns the stack's name without its organization.
 func (r *run) stackBase() string { return r.Stack[strings.LastIndexByte(r.Stack, '/')+1:] }
 
-// missing tells whether the stack's state is not in its file backend. Of other
-// backends, and of what cannot be read, it says no.
+// missing reports whether the stack's state file is absent from its file backend. It
+// returns false for other backends and if it cannot read the folder.
 func (r *run) missing() bool {
 	_, err := r.stateInfo()
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// stateInfo describes the file with the stack's state in its file backend.
+// stateInfo returns the [fs.FileInfo] of the stack's state file. Its error is
+// [errors.ErrUnsupported] for backends other than file backends.
 func (r *run) stateInfo() (info fs.FileInfo, err error) {
 	if !r.local {
 		return nil, errors.ErrUnsupported
@@ -157,8 +162,8 @@ func (r *run) stateInfo() (info fs.FileInfo, err error) {
 	return info, err
 }
 
-// boundState refuses a state that pulumi would need more memory for than a machine
-// has for one run.
+// boundState refuses a state larger than maxState. To load such a state, pulumi would
+// need more memory than a machine has for one run.
 func (r *run) boundState() error {
 	if info, err := r.stateInfo(); err == nil && info.Size() > maxState {
 		return r.failure(TooLarge, "the stack's state has %d bytes, and %d are the most: %s", info.Size(), maxState, shrinkState)
@@ -166,13 +171,14 @@ func (r *run) boundState() error {
 	return nil
 }
 
-// mostLocks bounds how many entries of a stack's folder of locks are looked at.
+// mostLocks bounds how many entries of a stack's lock folder dropHalfWritten lists.
 const mostLocks = 1000
 
-// dropHalfWritten removes what pulumi wrote of a lock when it was killed: a file
-// that has not yet got its name, which pulumi would take for a lock that it cannot
-// read. Nobody can be writing it: the caller's previous run of the stack is over,
-// and others write such a file within a moment.
+// dropHalfWritten removes the temporary file of a lock that a killed pulumi was
+// writing. Pulumi renames the file when it is complete; it would take a temporary file
+// for a lock that it cannot read. No process still writes the files that
+// dropHalfWritten removes: the caller's previous run of the stack is over, and other
+// processes finish such a file within halfWritten.
 func (r *run) dropHalfWritten() error {
 	if !r.local {
 		return nil

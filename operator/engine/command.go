@@ -13,10 +13,10 @@ import (
 
 const (
 	// stopTimeout is how long pulumi may take to stop in good order. A run that is killed
-	// after it leaves pending operations, which the next run recovers.
+	// after that time leaves pending operations, and the next run recovers them.
 	stopTimeout = 15 * time.Second
 
-	// tailSize is how much of pulumi's output is kept.
+	// tailSize is how much of the end of pulumi's output the engine keeps, in bytes.
 	tailSize = 16 << 10
 
 	exitStackMissing = 6
@@ -24,7 +24,8 @@ const (
 	pulumiName = "pulumi"
 )
 
-// pulumi runs one pulumi command on the stack and returns the end of its output.
+// pulumi runs one pulumi command on the stack and returns the end of its output, with
+// secrets masked.
 func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string, error) {
 	path, err := sandbox.LookPath(pulumiName, sandbox.Value(r.env, "PATH"))
 	if err != nil {
@@ -57,20 +58,21 @@ func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string,
 }
 
 const (
-	// maxFile bounds each file of a run, and of its state, in bytes.
+	// maxFile bounds the size of each file of a run and of its state, in bytes.
 	maxFile = 1 << 30
 
 	// maxMemory bounds the memory of each process of a run, in bytes.
 	maxMemory = 4 << 30
 
-	// maxProcesses bounds the processes and threads of a run: one with a dozen providers has some hundreds.
+	// maxProcesses bounds the processes and threads of a run. A run with a dozen providers has some hundreds.
 	maxProcesses = 4 << 10
 
-	// maxUserProcesses bounds those of the user, who has the platform's as well.
+	// maxUserProcesses bounds the processes and threads of the run's user, which the
+	// platform's processes share.
 	maxUserProcesses = 16 << 10
 )
 
-// confinement returns what the run's commands may use.
+// confinement returns the files, network and limits of the run's commands.
 func (r *run) confinement() sandbox.Confinement {
 	return sandbox.Confinement{
 		Grants: r.grants(), Network: r.network,
@@ -80,7 +82,8 @@ func (r *run) confinement() sandbox.Confinement {
 	}
 }
 
-// network returns the network of runs, nil where they share that of this process.
+// network returns the network of runs, or nil if runs share the network of this
+// process.
 func (e *Engine) network() (*sandbox.Network, error) {
 	if len(e.Endpoints) == 0 {
 		return nil, nil
@@ -96,7 +99,7 @@ func (e *Engine) network() (*sandbox.Network, error) {
 	return network, nil
 }
 
-// grants returns the files that the run may use.
+// grants returns the files that the run may access.
 func (r *run) grants() []sandbox.Grant {
 	own := []string{r.dir}
 	if r.local {
@@ -109,8 +112,8 @@ func (r *run) grants() []sandbox.Grant {
 	return grants
 }
 
-// tail keeps the end of what is written to it, and calls over when that becomes more
-// than maxOutput.
+// tail keeps the last tailSize bytes written to it. It calls over once, when the total
+// exceeds maxOutput.
 type tail struct {
 	data  []byte
 	total int64

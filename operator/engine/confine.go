@@ -2,7 +2,7 @@ package engine
 
 import "github.com/strata-platform/strata/operator/engine/sandbox"
 
-// CanConfine tells what keeps this system from giving runs namespaces of their own; nil
-// means that nothing does. Otherwise Landlock alone holds a run's files, where the kernel
-// has it.
+// CanConfine returns an error that says why this system cannot give runs namespaces of
+// their own, or nil if it can. With an error, only Landlock confines a run to its
+// files, and only if the kernel supports Landlock.
 func CanConfine() error { return sandbox.Check() }

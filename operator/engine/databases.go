@@ -8,32 +8,33 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// MySQL's limits of names, in characters: longer ones it refuses or cuts off.
+// MySQL limits the length of names, in characters. It refuses or truncates longer names.
 const (
 	databaseNameSize = 64
 	userNameSize     = 32
 )
 
 var (
-	// databaseType and userType match the types of databases and their users in each spelling that Pulumi takes, which
-	// folds cases as regular expressions do.
+	// databaseType and userType match the resource types of databases and of their users in each spelling that Pulumi accepts.
+	// Pulumi folds case as regular expressions do.
 	databaseType = regexp.MustCompile(`(?i)^gcp:sql(/[^:]*)?:database$`)
 	userType     = regexp.MustCompile(`(?i)^gcp:sql(/[^:]*)?:user$`)
 
-	// databaseName matches what a name may hold, with parts in it that are known only when the program runs.
+	// databaseName matches a valid name. It allows references, whose values are known only when the program runs.
 	databaseName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\$\{[^{}]+\}[A-Za-z0-9_-]*)*$`)
 
-	// printable matches what a message may repeat: a policy cannot escape the rest.
+	// printable matches text that a message may repeat. The message must equal that of the admission policy, and a policy
+	// cannot escape other characters.
 	printable = regexp.MustCompile(`^[ -~]*$`)
 
-	// reference matches a reference in a name. Its text is known only when the program
-	// runs.
+	// reference matches a reference in a name. Its value is known only when the program runs.
 	reference = regexp.MustCompile(`\$\{[^{}]+\}`)
 )
 
-// misnamed finds what is wrong with the name of a database, or of its user, on an instance that the teams share: a team
-// makes those that begin with its name and an underscore, which no team's name has in it, and takes over none. Of other
-// resources it finds nothing.
+// misnamed returns an offence if a database or a database user has a name that the team may not use on the instance that all
+// teams share. A team uses names that consist of its own name, alone or followed by an underscore and more. No team's name
+// contains an underscore. A team may not read or import existing databases and users. misnamed returns nil for resources of
+// other types.
 func misnamed(name string, resource *yaml.Node, allowed *Allowed) *offence {
 	limit := 0
 	for _, kind := range members(resource, "type") {
@@ -66,14 +67,15 @@ func misnamed(name string, resource *yaml.Node, allowed *Allowed) *offence {
 	return nil
 }
 
-// literalName returns the name that a resource's properties give it, and its line: that of the resource, and no name, where
-// there is not exactly one, or it is not plain text.
+// literalName returns the name in a resource's properties, and the line of that name. If the properties hold no name, more
+// than one, or a name that is not plain text, it returns an empty name and the line of the resource.
 func literalName(resource *yaml.Node) (string, int) {
 	properties := members(resource, "properties")
 	if len(properties) != 1 {
 		return "", resource.Line
 	}
-	// Among properties, unlike elsewhere, cases matter: without a name in this one the provider makes one up.
+	// Unlike other keys, keys of properties are case-sensitive. If the properties lack the key in lower case, the provider
+	// generates a name.
 	var found *yaml.Node
 	for i := 0; properties[0].Kind == yaml.MappingNode && i+1 < len(properties[0].Content); i += 2 {
 		key, value := properties[0].Content[i].Value, properties[0].Content[i+1]
@@ -90,7 +92,8 @@ func literalName(resource *yaml.Node) (string, int) {
 	return found.Value, found.Line
 }
 
-// wrongName says why the team may not give a name, in the words of the admission policy; empty where it may.
+// wrongName returns why the team may not use a name, in the wording of the admission policy. It returns an empty string if
+// the team may use it.
 func (a *Allowed) wrongName(name string, limit int) string {
 	first, _, _ := strings.Cut(name, "_")
 	own := first == a.Team

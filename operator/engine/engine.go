@@ -1,6 +1,6 @@
-// Package engine runs one Pulumi stack: it writes the program into a folder of
-// its own, calls the pulumi command in an environment built from nothing, and
-// reports the outputs, or the reason of the failure in one line.
+// Package engine runs one Pulumi stack. It writes the program into a new folder and
+// runs the pulumi command with an environment built from nothing. It returns the
+// stack's outputs, or the reason for a failure in one line.
 package engine
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-// Operation is what to do with a stack.
+// Operation is an operation on a stack.
 type Operation string
 
 const (
@@ -26,119 +26,121 @@ const (
 	// Preview shows what Up would do.
 	Preview Operation = "preview"
 
-	// Refresh reads the actual state of the stack's resources.
+	// Refresh reads the actual state of the stack's resources into the stack's state.
 	Refresh Operation = "refresh"
 
-	// Destroy deletes the stack's resources. The stack itself, empty, stays in
-	// its backend.
+	// Destroy deletes the stack's resources. The empty stack stays in its backend.
 	Destroy Operation = "destroy"
 )
 
-// Engine runs stacks. It may run several at once, but must not run the same
+// Engine runs stacks. It may run several stacks concurrently, but must not run the same
 // stack twice at once.
 //
-// A run sees the files that it needs and no other process, wherever [CanConfine] finds
-// that this system is able to confine it. The files are its own folder, the BackendFolder
-// of the request, and for reading the programs on PATH and what the system offers to
-// everyone.
+// If [CanConfine] returns nil, a run sees only the files that it needs, and no other
+// process. The files are the run's own folder and the request's BackendFolder, and,
+// read-only, the programs on PATH and the system files that every user may read.
 type Engine struct {
-	// WorkDir holds one folder per run, which is removed when the run ends. The
-	// system's folder for temporary files when empty.
+	// WorkDir is the folder that holds one folder per run. The engine removes a run's
+	// folder when the run ends. If WorkDir is empty, the engine uses the system's folder
+	// for temporary files.
 	WorkDir string
 
-	// Env lists the variables (NAME=value) that every run gets besides its own:
-	// PATH, on which pulumi, its language hosts and plugins are found, and what
-	// the target asks for. A run sees nothing else of this process's environment.
+	// Env lists the variables (NAME=value) that the engine adds to the environment of
+	// every run. PATH is the search path for pulumi, its language hosts and its plugins;
+	// the rest is what the target needs. A run inherits no other variable from this
+	// process.
 	Env []string
 
-	// Endpoints are the addresses (HOST:PORT) that runs reach. When empty, runs share this
-	// process's network.
+	// Endpoints lists the addresses (HOST:PORT) that runs can reach. If it is empty, runs
+	// share this process's network.
 	Endpoints []string
 
-	// Cache is a folder for what [Engine.Prepare] keeps, and for nothing else. Runs
-	// read it and cannot change it.
+	// Cache is a folder that only [Engine.Prepare] writes. Runs can read it and cannot
+	// change it.
 	Cache string
 
-	// shared is the folder in Cache that runs use, nil until it is prepared.
+	// shared is the folder in Cache that runs use. It is nil until Prepare has filled the
+	// folder.
 	shared atomic.Pointer[string]
 
 	crypters crypters
 
-	// removing is held by the one removal that goes on in the background.
+	// removing allows one removal in the background at a time.
 	removing sync.Mutex
 }
 
-// Source is where a project's files come from; package source has some.
+// Source provides a project's files. Package source has implementations.
 type Source interface {
-	// Fetch puts the files into dst, an empty folder, and says which revision they
-	// are.
+	// Fetch writes the files into dst, an empty folder, and returns their revision.
 	Fetch(ctx context.Context, dst string) (revision string, err error)
 }
 
-// Request says what to run. Stack and Operation are required, and Project where
-// there is no Source.
+// Request describes a run. Stack and Operation are required. Project is required unless
+// Source is set.
 type Request struct {
 	Operation Operation
 
-	// Project is the name of the Pulumi project. With a Source the name in
-	// its Pulumi.yaml counts, and Project, if set, must be the same.
+	// Project is the name of the Pulumi project. If Source is set, the name in its
+	// Pulumi.yaml counts; Project must then be empty or equal to that name.
 	Project string
 
-	// Program is the content of Pulumi.yaml. Destroy needs none. It excludes Source.
+	// Program is the content of Pulumi.yaml. Destroy needs none. Program and Source
+	// exclude each other.
 	Program []byte
 
 	// Source fetches the project into the run's folder.
 	Source Source
 
-	// Path is the folder of Source that holds Pulumi.yaml, relative to it; its root
-	// when empty. The run may read all of Source.
+	// Path is the folder that holds Pulumi.yaml, relative to the root of Source. If it is
+	// empty, it is that root. The run may read all of Source.
 	Path string
 
-	// Allowed bounds what the project may declare; nil bounds nothing.
+	// Allowed restricts what the project may declare. A nil Allowed restricts nothing.
 	Allowed *Allowed
 
-	// Stack is the stack's name, optionally qualified by an organization. It is
-	// created when missing, unless NoCreate is set.
+	// Stack is the stack's name, optionally qualified by an organization. Up and Preview
+	// create a missing stack unless NoCreate is set.
 	Stack    string
 	NoCreate bool
 
-	// New says that the stack is probably missing. It is then created before it is
-	// looked for, which saves a call where the guess is right.
+	// New says that the stack probably does not exist. The engine then creates the stack
+	// without looking for it first. If the guess is right, this saves a call of pulumi.
 	New bool
 
-	// Backend is the address of the state backend. When empty, PULUMI_BACKEND_URL
-	// in Env counts. The folder of a file backend is created when missing.
+	// Backend is the address of the state backend. If it is empty, PULUMI_BACKEND_URL in
+	// Env counts. Up and Preview create the folder of a file backend if it does not exist.
 	Backend string
 
-	// BackendFolder is the folder in which a file backend must lie. Without it
-	// every file backend is refused.
+	// BackendFolder is the folder in which a file backend must lie. If it is empty, the
+	// engine refuses every file backend.
 	BackendFolder string
 
-	// StateRoot is the folder that BackendFolder and those of others lie in. What an interrupted run may have made is not
-	// taken over where a state there shows that it is another stack's. Nothing is known of others without it.
+	// StateRoot is the folder that contains BackendFolder and the backend folders of other teams. After an interrupted run, the
+	// engine adopts an object only if no state below StateRoot shows that the object belongs to another stack. If StateRoot is
+	// empty, the engine does not check other stacks.
 	StateRoot string
 
-	// SecretsProvider encrypts the secrets of a stack that is being created. The
-	// backend's default when empty.
+	// SecretsProvider is the secrets provider of a stack that the run creates. If it is
+	// empty, the backend's default applies.
 	SecretsProvider string
 
-	// Config holds config values as JSON; SecretConfig holds secret ones. Keys
-	// without a namespace belong to the project.
+	// Config holds config values as JSON. SecretConfig holds secret values as text. Keys
+	// without a namespace belong to the project's namespace.
 	Config       map[string]json.RawMessage
 	SecretConfig map[string]string
 
-	// Env holds the run's environment variables.
+	// Env holds the run's environment variables by name.
 	Env map[string]string
 
-	// Secrets lists values that must not appear in messages and logs. Those in
-	// SecretConfig count without being listed.
+	// Secrets lists values that the engine masks in messages and logs. It masks the values
+	// of SecretConfig, too.
 	Secrets []string
 
-	// Kubeconfig is the content of the file that KUBECONFIG names. Without it the
-	// run has no access to a cluster.
+	// Kubeconfig is the content of the file that KUBECONFIG names. If it is nil, the run
+	// has no access to a cluster.
 	Kubeconfig []byte
 
-	// Refresh reads the actual state first, for Up, Preview and Destroy.
+	// Refresh reads the actual state before Up, Preview and Destroy.
 	Refresh bool
 
 	// ExpectNoRefreshChanges fails the run when that refresh finds a change.
@@ -155,63 +157,65 @@ type Request struct {
 	// Options are settings of the pulumi command beyond the above.
 	Options Options
 
-	// Token, when set, gives the token of the file "token" that Kubeconfig refers to
-	// by that name as tokenFile. It is asked before the run and each time that the
-	// duration has passed that it gave with the token; the run's Kubernetes clients
-	// read the file anew by themselves. Its tokens are hidden as Secrets are.
+	// Token, if set, returns a token and the duration after which to renew it. The engine
+	// writes the token to the file "token" in the run's folder, which the field tokenFile
+	// in Kubeconfig names. It calls Token before the run, and again whenever the duration
+	// has passed. The run's Kubernetes clients reread the file by themselves. The engine
+	// masks the tokens like Secrets.
 	Token func(context.Context) (token string, renew time.Duration, err error)
 
-	// Begin, when set, is told the project before anything is done to the stack. The
-	// run ends with its error.
+	// Begin, if set, gets the project's name before the engine changes the stack. If Begin
+	// returns an error, the run ends with that error.
 	Begin func(project string) error
 
-	// Working, when set, is told every ReportEvery which resources the operation has begun and not done, by name and type.
-	// No call goes on when the run has ended.
+	// Working, if set, gets the name and type of each resource that the operation has begun and not finished. The engine calls
+	// it every ReportEvery, and never after the operation has ended.
 	Working     func(resources []string)
 	ReportEvery time.Duration
 
-	// Interrupted says that the caller's previous run of this stack was cut off.
-	// A lock that it left is then removed; a lock of anyone else never is. What it
-	// was doing to resources is found out first, so that none is made twice or left
+	// Interrupted says that the caller's previous run of this stack was interrupted. The
+	// engine then removes the lock that the run left, and never the lock of anyone else.
+	// Before the operation, the engine determines what became of the run's pending
+	// operations on resources, so that it neither creates a resource twice nor leaves one
 	// behind.
 	Interrupted bool
 }
 
-// Result is what a successful run leaves.
+// Result is the result of a successful run.
 type Result struct {
 	// Project and Runtime are the project's name and language.
 	Project, Runtime string
 
-	// Revision is what the Source said that it fetched.
+	// Revision is the revision that the Source returned.
 	Revision string
 
 	// Outputs holds the stack's outputs by name.
 	Outputs map[string]Output
 
-	// Changes counts the resources by what was done to them: create, update,
-	// delete, same and so on.
+	// Changes counts the resources by the step that Pulumi took: create, update, delete,
+	// same and so on.
 	Changes map[string]int
 
-	// Log is the end of what pulumi printed.
+	// Log is the end of pulumi's output.
 	Log string
 
-	// Warnings say, each in one line, what somebody should look at: resources of
-	// which an interrupted run may have left more than the state knows.
+	// Warnings lists, in one line each, what somebody should check: resources of an
+	// interrupted run that may exist although the state does not list them.
 	Warnings []string
 }
 
 // Output is one output of a stack.
 type Output struct {
-	// Value is the value as JSON, nil for a secret.
+	// Value is the output's value as JSON. It is nil for a secret.
 	Value json.RawMessage
 
-	// Secret says that the value is, or holds, a secret.
+	// Secret says that the value is a secret or contains one.
 	Secret bool
 }
 
-// Run runs one operation. When ctx ends it lets pulumi stop in good order, which
-// saves the state and releases the lock. Its errors are of type [*Error], but
-// for those of preparing the run.
+// Run runs one operation. When ctx ends, it lets pulumi stop in good order: pulumi then
+// saves the state and releases the lock. Errors after the preparation of the run are of
+// type [*Error].
 func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	if err := req.validate(); err != nil {
 		return nil, err
@@ -276,7 +280,7 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	return result, nil
 }
 
-// close lets the run's folders go.
+// close closes the run's folders.
 func (r *run) close() {
 	if r.files != nil {
 		_ = r.files.Close()
@@ -284,9 +288,9 @@ func (r *run) close() {
 	_ = r.root.Close()
 }
 
-// MakeFolder makes a folder in WorkDir, for a run or for what precedes one, and
-// returns its absolute path. Whoever calls it removes it by [Engine.RemoveFolder];
-// where that did not happen, [Engine.Clean] does.
+// MakeFolder creates a folder in WorkDir, for a run or for a step before one, and
+// returns its absolute path. The caller removes the folder by [Engine.RemoveFolder].
+// [Engine.Clean] removes folders that a caller did not remove.
 func (e *Engine) MakeFolder() (string, error) {
 	if e.WorkDir != "" {
 		if err := os.MkdirAll(e.WorkDir, 0o700); err != nil {
@@ -300,12 +304,13 @@ func (e *Engine) MakeFolder() (string, error) {
 	return filepath.Abs(dir)
 }
 
-// run is one run in its folder.
+// run is a run of one operation in its own folder.
 type run struct {
 	Request
 
-	// root is the folder dir, and files the folder of the project's files in it. Both
-	// were opened before anything ran: what a run puts in their place is not followed.
+	// root is the opened folder dir, and files the opened folder of the project's files in
+	// dir. The engine opens both before it starts a command, so a run cannot redirect the
+	// engine by replacing them with links.
 	dir   string
 	root  *os.Root
 	files *os.Root
@@ -313,27 +318,29 @@ type run struct {
 	env  []string
 	mask *mask
 
-	// project is what the files are, workDir the folder that holds its Pulumi.yaml, and
-	// revision what its source said.
+	// project describes the project's Pulumi.yaml, workDir is the folder that holds this
+	// file, and revision is the revision that the source returned.
 	project  project
 	workDir  string
 	revision string
 
-	// network is what the run reaches, nil for all that this process reaches.
+	// network is the network of the run. It is nil if the run shares the network of this
+	// process.
 	network *sandbox.Network
 
-	// shared is the folder with what is known of the plugins, empty where each run
-	// finds it out.
+	// shared is the folder with the plugins' schemas. It is empty if the run determines
+	// them itself.
 	shared string
 
-	// warnings are for the caller.
+	// warnings are the warnings of the [Result] or the [Error].
 	warnings []string
 
-	// recovered says that an interrupted run's operations are resolved.
+	// recovered says that the engine has resolved the pending operations of an interrupted
+	// run.
 	recovered bool
 
-	// local says that the state lies in the request's BackendFolder, in the folder
-	// stateFolder.
+	// local says that the run has a file backend. Its state lies in the folder stateFolder
+	// below the request's BackendFolder.
 	local       bool
 	stateFolder string
 

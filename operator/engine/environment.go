@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// The names of and in a run's folder.
+// Names of a run's folder and of the entries in it.
 const (
 	runPrefix      = "run-"
 	homeFolder     = "home"
@@ -15,11 +15,12 @@ const (
 	kubeconfigFile = "kubeconfig"
 )
 
-// environment builds a run's environment from nothing. Later entries win: what
-// the target gives, what the request asks for, what the engine insists on.
+// environment builds a run's environment from nothing. Of several entries for one
+// variable, the last wins. The order is: the engine's Env, the request's Env, the
+// variables that the engine requires.
 func (e *Engine) environment(dir, backend string, req Request) ([]string, error) {
-	// Pulumi and its plugins are short-lived: collecting garbage less often saves a
-	// sixth of a run's processor time for some 30 MB.
+	// Pulumi and its plugins are short-lived. Less frequent garbage collection saves a
+	// sixth of a run's processor time and costs some 30 MB.
 	env := append([]string{"GOGC=400"}, e.Env...)
 	for _, name := range sortedKeys(req.Env) {
 		if err := CheckVariable(name); err != nil {
@@ -34,12 +35,13 @@ func (e *Engine) environment(dir, backend string, req Request) ([]string, error)
 		"PULUMI_HOME="+home,
 		"PULUMI_SKIP_UPDATE_CHECK=true",
 		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true",
-		// A fresh folder knows no encryption key yet; the stack's state does.
+		// A new folder has no settings with the stack's encryption key. The stack's state has
+		// them.
 		"PULUMI_FALLBACK_TO_STATE_SECRETS_MANAGER=true",
-		// Makes --event-log known.
+		// Enables the flag --event-log.
 		"PULUMI_DEBUG_COMMANDS=true",
 	)
-	// Without an address here the one in a fetched project would count.
+	// If this variable were missing, the backend address in a fetched project would apply.
 	env = append(env, "PULUMI_BACKEND_URL="+cmp.Or(backend, defaultBackend))
 	if req.Kubeconfig != nil {
 		env = append(env, "KUBECONFIG="+filepath.Join(dir, kubeconfigFile))

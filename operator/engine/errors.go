@@ -13,11 +13,11 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-// Reason says which kind of failure an [Error] is, for callers that act on it.
+// Reason classifies an [Error], for callers that act on it.
 type Reason string
 
 const (
-	// Failed is any failure that has no reason of its own.
+	// Failed means a failure for which there is no other Reason.
 	Failed Reason = "Failed"
 
 	// Locked means that another update holds the stack's lock.
@@ -26,24 +26,26 @@ const (
 	// StackMissing means that the backend has no such stack.
 	StackMissing Reason = "StackMissing"
 
-	// SourceUnavailable means that the project could not be fetched. A retry may
-	// mend it, but for errors in which errors.Is finds source.ErrInvalid.
+	// SourceUnavailable means that the engine could not fetch the project. A retry may
+	// succeed, unless errors.Is finds source.ErrInvalid in the error.
 	SourceUnavailable Reason = "SourceUnavailable"
 
-	// ProjectInvalid means that what was fetched is no project: it has no Pulumi.yaml
-	// at Path, or one that cannot be read. Only another revision mends it.
+	// ProjectInvalid means that the source holds no usable project: there is no
+	// Pulumi.yaml at Path, or it cannot be read or is not valid. Only another revision
+	// fixes it.
 	ProjectInvalid Reason = "ProjectInvalid"
 
-	// RuntimeMissing means that the project's language is not installed here. Only
-	// another revision mends it.
+	// RuntimeMissing means that the language host of the project's language is not
+	// installed. Only another revision fixes it.
 	RuntimeMissing Reason = "RuntimeMissing"
 
-	// NotAllowed means that the project declares what the request's Allowed does not have.
-	// Only another revision mends it, or whoever says what is allowed.
+	// NotAllowed means that the project has a declaration that the request's Allowed does
+	// not permit. Only another revision or another Allowed fixes it.
 	NotAllowed Reason = "NotAllowed"
 
-	// TooLarge means that the run exceeded a bound: its events, its outputs, what it
-	// printed, or the stack's state. Only another program or spec mends it.
+	// TooLarge means that the run exceeded a bound: of its events, its outputs, its
+	// printed output, its processes, or the stack's state. Only another program or spec
+	// fixes it.
 	TooLarge Reason = "TooLarge"
 
 	// Interrupted means that the run was stopped or killed before it ended.
@@ -56,47 +58,49 @@ type Error struct {
 	Operation Operation
 	Stack     string
 
-	// Message says in one line what failed, on which resource and why.
+	// Message says in one line what failed, on which resource, and why.
 	Message string
 
-	// Log is the end of what pulumi printed.
+	// Log is the end of pulumi's output.
 	Log string
 
-	// Began says that pulumi had begun to look at the stack's resources, so that
-	// some may have been made.
+	// Began says that pulumi had begun to process the stack's resources, so that it may
+	// have created some.
 	Began bool
 
-	// Done says that the operation itself succeeded, and only its result cannot be
+	// Done says that the operation itself succeeded, and that only its result cannot be
 	// recorded.
 	Done bool
 
-	// Warnings are those of [Result].
+	// Warnings lists the same warnings as [Result].
 	Warnings []string
 
-	// raw is Log with the secrets in it: one may be a word by which the failure is
-	// told, such as the host in a lock.
+	// raw is Log without the mask. The engine classifies failures by raw, because a secret
+	// may be a word in the lines that it looks for, such as the host name in a lock.
 	raw string
 
-	// Err is the cause where there is one besides pulumi's own failure.
+	// Err is the cause of a failure that pulumi did not report itself. It is nil for other
+	// failures.
 	Err error
 }
 
-// Unwrap returns the cause.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Error implements error.
+// Error implements the error interface.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s of stack %q: %s", e.Operation, e.Stack, e.Message)
 }
 
-// asError returns the [*Error] in err, if there is one.
+// asError returns the first [*Error] in err, or nil.
 func asError(err error) *Error {
 	var failure *Error
 	errors.As(err, &failure)
 	return failure
 }
 
-// failure makes an error of the run that pulumi has no part in.
+// failure returns an error of the run for a failure that the engine detects, as opposed
+// to pulumi.
 func (r *run) failure(reason Reason, format string, args ...any) *Error {
 	return &Error{Reason: reason, Operation: r.Operation, Stack: r.Stack, Message: shorten(r.mask.apply(fmt.Sprintf(format, args...)))}
 }
@@ -108,7 +112,7 @@ func reasonOf(err error) Reason {
 	return ""
 }
 
-// classify fills in the reason and, from pulumi's output, a first message.
+// classify sets the reason, and a first message from pulumi's output.
 func (e *Error) classify(ctx context.Context, err error) {
 	exit := exitError(err)
 	e.Reason, e.Message = Failed, lastErrorLine(e.Log)
@@ -138,7 +142,8 @@ func signaled(state *os.ProcessState) bool {
 	return ok && status.Signaled()
 }
 
-// lock matches a line about a lock in pulumi's message: its user, host and pid.
+// lock matches a line about a lock in pulumi's message: its user, host, process ID and
+// time.
 var lock = regexp.MustCompile(`created by (.*)@(\S+) \(pid (\d+)\) at (\S+)`)
 
 func (e *Error) holders() string {
@@ -152,8 +157,8 @@ func (e *Error) holders() string {
 	return " (" + strings.Join(holders, "; ") + ")"
 }
 
-// staleLocks tells whether every lock was left by a process of this host that is
-// no more.
+// staleLocks reports whether every lock belongs to a process of this host that no
+// longer runs.
 func staleLocks(failed error) bool {
 	host, err := os.Hostname()
 	matches := lock.FindAllStringSubmatch(asError(failed).raw, -1)

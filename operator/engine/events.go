@@ -15,14 +15,15 @@ import (
 const (
 	stackType = "pulumi:pulumi:Stack"
 
-	// mostOpen bounds how many resources an [eventLog] knows as begun and not done.
+	// mostOpen bounds how many unfinished resources an [eventLog] records.
 	mostOpen = 10_000
 
-	// keptLine is the size up to which the memory of a line is used for the next one.
+	// keptLine is the largest capacity, in bytes, of a line's buffer that read reuses for
+	// the next line.
 	keptLine = 1 << 20
 )
 
-// event holds the parts of an engine event that matter here.
+// event holds the fields of an engine event that this package uses.
 type event struct {
 	Diagnostic *diagnostic `json:"diagnosticEvent"`
 	Outputs    *struct {
@@ -51,39 +52,40 @@ type event struct {
 	} `json:"summaryEvent"`
 }
 
-// diagnostic is a message of the engine, of a provider or of the program.
+// diagnostic is a message from the engine, a provider or the program.
 type diagnostic struct {
 	URN      string `json:"urn"`
 	Message  string `json:"message"`
 	Severity string `json:"severity"`
 }
 
-// eventLog gathers what matters of an operation's events as they come. Its size does
-// not grow with their number.
+// eventLog collects what this package needs from an operation's events as they arrive.
+// Its size does not grow with their number.
 type eventLog struct {
 	mask *mask
 
 	mu sync.Mutex
 
-	// began tells whether anything was done about a resource, or at least begun. The
-	// stack itself and providers are none: they exist in the state only.
+	// began says that the operation has at least begun a step on a resource. The stack
+	// itself and providers do not count: they exist in the state only.
 	began bool
 
-	// changes is the last summary of what was done.
+	// changes holds the counts of the last summary event.
 	changes map[string]int
 
-	// outputs are the stack's after the update.
+	// outputs holds the stack's outputs after the update.
 	outputs outputs
 
-	// open lists the URNs of the resources that were begun and are not done, in the
-	// order of their beginning.
+	// open lists the URNs of unfinished resources, in the order in which the operation
+	// began them.
 	open []string
 
 	faults faults
 }
 
-// read reads the events that pulumi writes, one a line. A line that is cut off, or
-// no event, ends it with an error; a bound that is exceeded with an [*excess].
+// read reads the events that pulumi writes, one per line. It returns an error for a
+// line that is truncated or not an event, and an [*excess] if the events exceed a
+// bound.
 func (l *eventLog) read(in io.Reader) error {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	var line []byte
@@ -155,8 +157,8 @@ func (l *eventLog) begin(urn, op, kind string) {
 	}
 }
 
-// unfinished returns names and types of the resources that were begun and are not
-// done, in the order of their beginning.
+// unfinished returns the names and types of the resources that the operation has begun
+// and not finished, in the order in which it began them.
 func (l *eventLog) unfinished() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,48 +9,49 @@ import (
 	"github.com/strata-platform/strata/operator/untrusted"
 )
 
-// The bounds of a run. What a run hands over is held and looked at by this process,
-// which works for all teams.
+// Bounds of a run. This process holds and reads what a run produces, and it works for
+// all teams.
 const (
-	// maxEvent and maxEvents bound an event and all events of an operation, in bytes.
-	// An event holds up to four copies of a resource; a resource that Kubernetes
-	// stores has at most 1.5 MB.
+	// maxEvent bounds the size of an event, and maxEvents that of all events of an
+	// operation, in bytes. An event holds up to four copies of a resource. A resource that
+	// Kubernetes stores has at most 1.5 MB.
 	maxEvent  = 16 << 20
 	maxEvents = 256 << 20
 
-	// maxOutput bounds what the commands of an operation print, in bytes.
+	// maxOutput bounds what one command of an operation prints, in bytes.
 	maxOutput = 64 << 20
 
-	// maxState bounds the state of a stack, in bytes.
+	// maxState bounds the size of a stack's state, in bytes.
 	maxState = 64 << 20
 
-	// maxPending bounds the operations that an interrupted run has left. Pulumi works
-	// at no more resources at once than spec.parallel or the machine's processors ask.
+	// maxPending bounds the pending operations of an interrupted run. Pulumi processes at
+	// most as many resources concurrently as spec.parallel or the number of the machine's
+	// processors allows.
 	maxPending = 1000
 
 	// maxWarnings bounds the warnings of a run.
 	maxWarnings = 20
 )
 
-// excess is the error of a run that exceeds one of the bounds. It ends the run, and
-// no retry mends it.
+// excess is the error of a run that exceeds a bound. It ends the run. A retry does not
+// help.
 type excess struct{ message string }
 
 func (e *excess) Error() string { return e.message }
 
 func exceeds(format string, args ...any) error { return &excess{fmt.Sprintf(format, args...)} }
 
-// asExcess returns the [*excess] in err, if there is one.
+// asExcess returns the first [*excess] in err, or nil.
 func asExcess(err error) *excess {
 	var over *excess
 	errors.As(err, &over)
 	return over
 }
 
-// receive calls a command with the name of a pipe, and has take read what the command
-// writes to it. When take fails with an [*excess], the context of call ends with that
-// cause. What comes after take has returned is thrown away, so that the command can
-// stop in good order.
+// receive passes the path of a pipe to call, and has take read what the command writes
+// to that pipe. If take fails with an [*excess], receive ends the context of call with
+// that cause. After take returns, receive discards further data, so that the command
+// can stop in good order.
 func (r *run) receive(ctx context.Context, take func(io.Reader) error, call func(ctx context.Context, path string) error) (takeErr, callErr error) {
 	pipe, err := untrusted.NewPipe(r.dir)
 	if err != nil {
@@ -65,7 +66,7 @@ func (r *run) receive(ctx context.Context, take func(io.Reader) error, call func
 		if over := asExcess(err); over != nil {
 			cancel(over)
 		}
-		_, _ = io.Copy(io.Discard, pipe) // It ends with the pipe, in whatever way.
+		_, _ = io.Copy(io.Discard, pipe) // It ends when the pipe does; an error changes nothing.
 		taken <- err
 	}()
 	callErr = call(ctx, pipe.Path())

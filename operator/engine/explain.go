@@ -9,20 +9,21 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The language host for YAML says where in the project's file a fault is: before the fault, or after it, there with the
-// lines themselves.
+// The language host for YAML gives the place of a fault in the project's file either before the fault or after it. In the
+// second case it also prints the lines of the file.
 var (
 	placeBefore = regexp.MustCompile(`((?:Main|Pulumi)\.(?:yaml|json)):(\d+),\d+-[\d,]+: `)
 	placeAfter  = regexp.MustCompile(` ?\(?\bon ((?:Main|Pulumi)\.(?:yaml|json)) line (\d+)(?:, in \S+)?:?`)
 
-	// placeUnnamed is how it begins where the file is no YAML.
+	// placeUnnamed matches the prefix of a message about a file that is not valid YAML.
 	placeUnnamed = regexp.MustCompile(`^<nil>: yaml: ()line (\d+): `)
 
-	// excerpt matches a line of the file.
+	// excerpt matches a printed line of the file.
 	excerpt = regexp.MustCompile(`(?m)^\s*\d+: .*$`)
 )
 
-// advice says what to do about faults for which pulumi has no advice, or one for those who call it by hand.
+// advice holds advice for faults. For some, pulumi gives no advice; for others, its advice helps only users who run pulumi
+// by hand.
 var advice = []struct {
 	fault  *regexp.Regexp
 	advice string
@@ -42,17 +43,18 @@ var advice = []struct {
 	{regexp.MustCompile(`^error reading from server: EOF$`), "a part of Pulumi ended in the middle of the run: look for a resource that is read by get and is not there, or run it again"},
 }
 
-// locate writes a fault together with where it is, in a line of a program's file. The name is empty where it is not known.
+// locate formats a fault with its place: a file and a line of the program. The file name is empty if pulumi gives none.
 type locate func(name string, line int, fault string) string
 
-// inProgram locates faults of a Program, whose author has not seen the file that it is written as.
+// inProgram locates faults in a Program. Its author has not seen the Pulumi.yaml that the operator writes from it, so the
+// message gives the path of keys first.
 func inProgram(content []byte) locate {
 	return func(_ string, line int, fault string) string {
 		return fmt.Sprintf("%s (line %d of it as Pulumi.yaml)", below(pathOf(content, line), fault), line)
 	}
 }
 
-// below puts the path of what has a fault before it.
+// below prefixes a fault with the path of keys of its node, unless the path is empty.
 func below(path, fault string) string {
 	if path == "" {
 		return fault
@@ -60,8 +62,8 @@ func below(path, fault string) string {
 	return path + ": " + fault
 }
 
-// explain makes of a message of pulumi one that says where in the program the fault is, without what only those who call
-// pulumi by hand can use, and what to do next where pulumi does not say it.
+// explain rewrites a message of pulumi for users of the operator. It adds the place of the fault in the program, omits
+// advice for users who run pulumi by hand, and adds the next step where pulumi gives none.
 func explain(message string, where locate) string {
 	for _, prefix := range []string{"failed to discover package requirements: ", "an unhandled error occurred: ", "running program failed: "} {
 		message = counted.ReplaceAllString(strings.TrimPrefix(message, prefix), "")
@@ -84,7 +86,8 @@ func explain(message string, where locate) string {
 	return where(name, line, message)
 }
 
-// pathOf returns the path of what begins in a line of a file, empty where the file is not at hand.
+// pathOf returns the path of keys of the node that begins on a line of a file. It returns an empty path if content is empty
+// or not valid YAML.
 func pathOf(content []byte, line int) string {
 	var document yaml.Node
 	if yaml.Unmarshal(content, &document) != nil || len(document.Content) == 0 {
@@ -115,7 +118,7 @@ func pathOf(content []byte, line int) string {
 	return path
 }
 
-// begun tells whether the child of a node has begun by a line.
+// begun reports whether the child of a node begins on the given line or before it.
 func begun(node *yaml.Node, child, line int) bool {
 	return child < len(node.Content) && node.Content[child].Line <= line
 }

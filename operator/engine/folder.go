@@ -15,7 +15,7 @@ import (
 	"github.com/strata-platform/strata/operator/untrusted"
 )
 
-// validate finds what would only fail later, and less plainly.
+// validate rejects requests that would fail later with a less clear error.
 func (r Request) validate() error {
 	switch r.Operation {
 	case Up, Preview, Refresh, Destroy:
@@ -31,7 +31,7 @@ func (r Request) validate() error {
 	return r.checkNames()
 }
 
-// write makes the folders and files of the run besides its project.
+// write creates the folders and files of the run, except those of its project.
 func (r *run) write() error {
 	for _, name := range []string{homeFolder, tempFolder} {
 		if err := os.Mkdir(filepath.Join(r.dir, name), 0o700); err != nil {
@@ -47,7 +47,8 @@ func (r *run) write() error {
 	return nil
 }
 
-// configKey qualifies a key by the project, as pulumi does.
+// configKey qualifies a key without a namespace with the project's name, as pulumi
+// does.
 func (r *run) configKey(key string) string {
 	if strings.Contains(key, ":") {
 		return key
@@ -59,8 +60,8 @@ func sortedKeys[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// Clean ends what runs that a killed process began have left: their processes,
-// then their folders. It must not be called while this engine, or another with the
+// Clean kills the processes and then removes the folders that the runs of a killed
+// process left. It must not be called while this engine, or another engine with the
 // same WorkDir, runs anything.
 func (e *Engine) Clean() error {
 	if e.WorkDir == "" {
@@ -87,17 +88,17 @@ func (e *Engine) Clean() error {
 	return nil
 }
 
-// removalTimeout is how long somebody waits for a folder to be removed. A run can
-// leave millions of files, whose removal takes minutes.
+// removalTimeout bounds how long a caller waits for the removal of a folder. A run can
+// leave millions of files, and their removal takes minutes.
 const removalTimeout = 10 * time.Second
 
-// RemoveFolder removes a folder that [Engine.MakeFolder] made. What cannot be
-// removed within ten seconds is removed in the background, or where this process
-// ends before that, by [Engine.Clean].
+// RemoveFolder removes a folder that [Engine.MakeFolder] created. After ten seconds it
+// returns, and the removal continues in the background. If this process ends before the
+// removal does, [Engine.Clean] removes the rest.
 func (e *Engine) RemoveFolder(dir string) {
 	ctx, cancel := context.WithTimeout(context.Background(), removalTimeout)
 	defer cancel()
-	_ = e.remove(ctx, dir) // Clean says what could not be removed.
+	_ = e.remove(ctx, dir) // Clean reports what it cannot remove.
 }
 
 func (e *Engine) remove(ctx context.Context, dir string) error {
@@ -108,10 +109,10 @@ func (e *Engine) remove(ctx context.Context, dir string) error {
 	go func() {
 		e.removing.Lock()
 		defer e.removing.Unlock()
-		_ = untrusted.Remove(context.Background(), dir) // Clean says what could not be removed.
+		_ = untrusted.Remove(context.Background(), dir) // Clean reports what it cannot remove.
 	}()
 	return nil
 }
 
-// escape makes a path match itself only.
+// escape quotes the special characters of [filepath.Glob] in a path.
 var escape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)

@@ -12,26 +12,27 @@ import (
 	"github.com/strata-platform/strata/operator/untrusted"
 )
 
-// Bounds of the search of one team's states for a run of another team. Where a folder
-// exceeds them, the rest is not searched: other teams may then take over objects in those
-// states.
+// Bounds of the search through one team's states during a run of another team. If a
+// folder exceeds them, the engine does not search the rest, and another team may take
+// over objects in the states that it skips.
 const (
 	maxStateFiles = 50_000
 	maxStateDepth = 16
 	maxStateBytes = 32 << 20
 
-	// maxHeld is how many resources of one state are looked at. A state of maxState could
-	// hold millions of empty ones, which take seconds and gigabytes to decode.
+	// maxHeld bounds how many resources of one state the engine decodes. A state of
+	// maxState bytes can hold millions of empty resources, which take seconds and
+	// gigabytes to decode.
 	maxHeld = 20_000
 
-	// maxProviders is how many providers of one state are asked for their cloud project.
-	// Each resource looks for its own among them.
+	// maxProviders bounds how many providers of one state the engine searches for their
+	// cloud project. It searches them for each resource.
 	maxProviders = 32
 )
 
-// holder returns the folder below StateRoot of a team one of whose other stacks has an object in its state, empty where
-// none has it, as far as can be told. Objects have names that others can give to theirs, too: what is there after a
-// creation was cut off need not be what was being made.
+// holder returns the name of the team that has another stack with the object in its state: the name of a folder below
+// StateRoot. It returns an empty string if it finds no such stack. Different teams can give objects the same name, so an
+// object that exists after an interrupted creation may be an object of another team.
 func (r *run) holder(ctx context.Context, kind, id string) string {
 	if r.StateRoot == "" || !r.local {
 		return ""
@@ -41,7 +42,7 @@ func (r *run) holder(ctx context.Context, kind, id string) string {
 		return ""
 	}
 	own = path.Join(filepath.ToSlash(own), ".pulumi", "stacks", r.Project, r.stackBase()+".json")
-	// Runs do not write to StateRoot itself.
+	// Runs cannot write to StateRoot itself, so they cannot put links into it.
 	teams, err := os.ReadDir(r.StateRoot)
 	if err != nil {
 		return ""
@@ -54,17 +55,17 @@ func (r *run) holder(ctx context.Context, kind, id string) string {
 	return ""
 }
 
-// teamHolds looks for an object in the states of a team, except in the file own. It reads
-// at most so many bytes as budget says.
+// teamHolds reports whether a state of a team has the object. It skips the file own and
+// reads at most budget bytes.
 func (r *run) teamHolds(ctx context.Context, team, own, kind, id string, budget int64) bool {
-	// A root of its own keeps links in the folder from leading to another team's.
+	// The root keeps links in the team's folder from leading to another team's folder.
 	root, err := os.OpenRoot(filepath.Join(r.StateRoot, team))
 	if err != nil {
 		return false
 	}
 	defer root.Close()
 	found, left := false, budget
-	// Beside the states lie copies and histories of them.
+	// Beside the folder with the states, .pulumi has folders with backups and histories.
 	enter := func(dir string) bool { return path.Base(path.Dir(dir)) != ".pulumi" || path.Base(dir) == "stacks" }
 	untrusted.Walk(root, untrusted.Budget{Entries: maxStateFiles, Depth: maxStateDepth}, enter, func(file string) bool {
 		if ctx.Err() != nil {
@@ -81,8 +82,9 @@ func (r *run) teamHolds(ctx context.Context, team, own, kind, id string, budget 
 	return found
 }
 
-// stateHas tells whether a state has an object among its first maxHeld resources. It
-// decodes them one by one. A state that is not valid has what comes before the fault.
+// stateHas reports whether a state has the object among its first maxHeld resources. It
+// decodes the resources one by one. Of an invalid state, it reads the resources before
+// the fault.
 func (r *run) stateHas(ctx context.Context, data []byte, kind, id string) bool {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	for _, field := range []string{"checkpoint", "latest", "resources"} {
@@ -116,7 +118,8 @@ func (r *run) stateHas(ctx context.Context, data []byte, kind, id string) bool {
 // resources that use it.
 const providerPrefix = "pulumi:providers:"
 
-// enterField reads an object up to the value of a field. It tells whether there is one.
+// enterField reads an object up to the value of a field. It reports whether the object
+// has the field.
 func enterField(decoder *json.Decoder, field string) bool {
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
 		return false

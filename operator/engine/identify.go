@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// identifiers tell the ID of the resources of some types by their inputs, in a form
-// by which their provider imports them. The names that Pulumi makes up are among the
-// inputs, so that these are found, too.
+// identifiers maps resource types to functions that derive the ID of a resource from
+// its inputs, in a form that the resource's provider accepts for an import. The inputs
+// include names that Pulumi generates, so resources with such names have an ID, too.
 var identifiers = map[string]func(in inputs, project string) string{
 	"gcp:sql/database:Database": func(in inputs, project string) string {
 		return joined("projects/%s/instances/%s/databases/%s", project, in.text("instance"), in.text("name"))
@@ -27,18 +27,19 @@ var identifiers = map[string]func(in inputs, project string) string{
 	},
 }
 
-// inputs are the inputs of a resource in the state.
+// inputs holds the inputs of a resource in the state, by name.
 type inputs map[string]json.RawMessage
 
-// text returns an input that is a string and no secret.
+// text returns an input that is a string and not a secret, or an empty string.
 func (in inputs) text(name string) string {
 	var s string
-	_ = json.Unmarshal(in[name], &s) // A secret is an object, and of no use here.
+	_ = json.Unmarshal(in[name], &s) // A secret is an object; it leaves s empty.
 	return s
 }
 
-// objectID returns the ID that a resource has if it exists, empty where its inputs
-// do not tell. The project is that of its provider.
+// objectID returns the ID that a resource has if it exists. It returns an empty string
+// if the inputs do not determine the ID. project is the cloud project of the resource's
+// provider.
 func objectID(r resource, project string) string {
 	var in inputs
 	if json.Unmarshal(r["inputs"], &in) != nil {
@@ -58,7 +59,7 @@ func objectID(r resource, project string) string {
 	return identify(in, project)
 }
 
-// kubernetesID returns namespace and name of an object, as the provider does.
+// kubernetesID returns the namespace and name of an object, in the provider's format.
 func kubernetesID(kind string, in inputs) string {
 	named := in
 	if kind != "kubernetes:helm.sh/v3:Release" {
@@ -74,7 +75,7 @@ func kubernetesID(kind string, in inputs) string {
 	return namespace + "/" + name
 }
 
-// joined fills in a pattern, unless a part is missing.
+// joined formats parts by a pattern. It returns an empty string if a part is empty.
 func joined(pattern string, parts ...string) string {
 	args := make([]any, len(parts))
 	for i, part := range parts {
@@ -86,8 +87,8 @@ func joined(pattern string, parts ...string) string {
 	return fmt.Sprintf(pattern, args...)
 }
 
-// leavesNothing tells the types of resources that are nowhere but in the state:
-// one that was not finished is simply made again.
+// leavesNothing reports whether resources of a type exist in the state only. Pulumi
+// simply creates an unfinished one again.
 func leavesNothing(kind string) bool {
 	for _, prefix := range []string{"random:", "pulumi:", "tls:", "time:"} {
 		if strings.HasPrefix(kind, prefix) {
@@ -97,10 +98,10 @@ func leavesNothing(kind string) bool {
 	return false
 }
 
-// unread tells whether a resource was taken into the state without having been
-// read yet.
+// unread reports whether a resource was added to the state and not yet read from its
+// provider.
 func unread(r resource) bool {
 	var outputs map[string]json.RawMessage
-	_ = json.Unmarshal(r["outputs"], &outputs) // None is what is looked for.
+	_ = json.Unmarshal(r["outputs"], &outputs) // Missing outputs are no error here.
 	return len(outputs) == 0
 }

@@ -2,8 +2,8 @@ package engine
 
 import "go.yaml.in/yaml/v3"
 
-// literalSecrets returns the texts that a program itself marks as secret, by fn::secret. The program can be read where it
-// lies; messages go further.
+// literalSecrets returns the texts that a program marks as secret by fn::secret. The engine masks them, because messages
+// reach more readers than the program does.
 func literalSecrets(program []byte) []string {
 	var document yaml.Node
 	if yaml.Unmarshal(program, &document) != nil {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// explain makes the message of a failure one about the project's files as they are in their source: the run's folder is
-// gone when somebody reads it.
+// explain rewrites the message of a failure so that it refers to files in the project's source. The run's folder no longer
+// exists when somebody reads the message.
 func (r *run) explain(failure *Error) {
 	where := inProgram(r.Program)
 	if r.Source != nil {
@@ -25,13 +25,13 @@ func (r *run) explain(failure *Error) {
 	failure.Message = r.relative(explain(failure.Message, where))
 }
 
-// relative replaces paths in the run's folder by those in the project's source.
+// relative replaces paths in the run's folder with paths in the project's source.
 func (r *run) relative(message string) string {
 	files := r.files.Name()
 	return strings.NewReplacer(files+"/", "", files, "the project", r.dir+"/", "").Replace(message)
 }
 
-// inFiles locates faults of a program in the project's files.
+// inFiles returns a [locate] that finds a program's faults in the project's files.
 func (r *run) inFiles() locate {
 	return func(name string, line int, fault string) string {
 		dir, err := r.project.programFolder(r.files)
@@ -54,17 +54,17 @@ func (r *run) inFiles() locate {
 	}
 }
 
-// schemaError matches a line about a part of a project's file that is not as pulumi's schema of it says.
+// schemaError matches a line about a part of a project's file that violates pulumi's schema.
 var schemaError = regexp.MustCompile(`(?m)^\s*\* #/?(\S*?): (.+)$`)
 
-// atPath is a fault of what a path of keys leads to.
+// atPath is a fault of the node at a path of keys.
 type atPath struct {
 	path    []string
 	message string
 }
 
-// schemaFault finds the innermost fault of a project's file among those that pulumi lists, nil where it lists none. Those
-// around it only say that something within is not valid.
+// schemaFault returns the innermost schema fault that pulumi lists for a project's file, or nil if it lists none. Faults of
+// the enclosing nodes only say that something inside is invalid.
 func schemaFault(failure *Error) *atPath {
 	if !strings.HasPrefix(failure.Message, "could not validate '") {
 		return nil
@@ -82,7 +82,7 @@ func schemaFault(failure *Error) *atPath {
 	return found
 }
 
-// yamlFault says in one line why a file is not valid, without how it is read.
+// yamlFault returns in one line why a file is invalid. It omits details of the YAML decoder.
 func yamlFault(err error) string {
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		return fmt.Sprintf("%s is of type %s", wrong.Field, wrong.Value)

@@ -10,36 +10,37 @@ import (
 	"unicode/utf8"
 )
 
-// messageSize bounds the one line that a failure is distilled to.
+// messageSize bounds the one line of a failure's message, in bytes.
 const messageSize = 1000
 
 var (
 	ansi = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]|<\\{%[^%]*%\\}>")
 
-	// counted matches how providers begin a list of one error.
+	// counted matches the prefix by which providers introduce a list of errors.
 	counted = regexp.MustCompile(`^(error: )?(\d+ errors? occurred: ?)(\* )?`)
 )
 
-// mostFaults bounds how many messages of each kind are kept to describe a failure.
+// mostFaults bounds how many messages of each kind the engine keeps for the description
+// of a failure.
 const mostFaults = 100
 
-// longestFault bounds the part of a message that is looked at, in bytes. Only its
-// beginning is shown.
+// longestFault bounds how much of a message the engine processes, in bytes. It shows
+// only the beginning of a message.
 const longestFault = 64 << 10
 
-// faults gathers what the engine, the providers and the program said.
+// faults collects messages of the engine, the providers and the program.
 type faults struct {
-	// own are errors of resources, general other errors, program is what the program
-	// wrote.
+	// own holds errors of resources, general holds other errors, and program holds what
+	// the program printed.
 	own, general, program []string
 
-	// more counts the errors that were not kept.
+	// more counts the errors beyond mostFaults.
 	more int
 }
 
 func (f *faults) add(d *diagnostic, mask *mask) {
-	// A secret of several lines is found before they are brought to one, and one that
-	// is brought to one line after it.
+	// The first mask finds secrets of several lines, before tidy joins the lines. The
+	// second finds secrets that only appear after the lines are joined.
 	text := mask.apply(d.Message)
 	text = mask.apply(tidy(text[:min(len(text), longestFault)]))
 	keep := func(list *[]string, text string) {
@@ -62,8 +63,8 @@ func (f *faults) add(d *diagnostic, mask *mask) {
 	}
 }
 
-// describe distils the message from what was said: the first error of a resource,
-// else the first error, else what the program wrote as it failed.
+// describe sets the message to the first error of a resource, or else to the first
+// error, or else to what the program printed as it failed.
 func (e *Error) describe(said *faults) {
 	errs := slices.Compact(slices.Concat(said.own, said.general))
 	switch {
@@ -76,7 +77,8 @@ func (e *Error) describe(said *faults) {
 	}
 }
 
-// resourceName returns name and type of a resource, empty for the stack itself.
+// resourceName returns the name and type of a resource, or an empty string for the
+// stack itself.
 func resourceName(urn string) string {
 	parts := strings.SplitN(urn, "::", 4)
 	if len(parts) != 4 {
@@ -89,7 +91,7 @@ func resourceName(urn string) string {
 	return fmt.Sprintf("%s (%s)", parts[3], kind)
 }
 
-// lastErrorLine returns the last error that the command itself printed.
+// lastErrorLine returns the last error that the pulumi command itself printed.
 func lastErrorLine(log string) string {
 	for _, line := range slices.Backward(strings.Split(log, "\n")) {
 		if text, ok := strings.CutPrefix(tidy(line), "error: "); ok && text != "update failed" {
@@ -118,15 +120,15 @@ func shorten(s string) string {
 	return s[:cut] + "..."
 }
 
-// mask hides secrets in text.
+// mask replaces secrets in text.
 type mask struct {
 	mu       sync.Mutex
 	secrets  []string
 	replacer *strings.Replacer
 }
 
-// shortestSecret is the length below which a value is no secret worth hiding: it
-// would blot out ordinary text.
+// shortestSecret is the length in bytes below which the engine does not mask a value. A
+// mask for a shorter value would make ordinary text unreadable.
 const shortestSecret = 4
 
 func newMask(req Request) *mask {
@@ -136,12 +138,12 @@ func newMask(req Request) *mask {
 	return m
 }
 
-// add hides further secrets from now on.
+// add masks further secrets from now on.
 func (m *mask) add(secrets ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.secrets = append(m.secrets, secrets...)
-	// A long secret goes first: a short one may be a part of it.
+	// Long secrets come first, because a long secret may contain a short one.
 	slices.SortFunc(m.secrets, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	hide := func(secret string) {
@@ -151,7 +153,7 @@ func (m *mask) add(secrets ...string) {
 	}
 	for _, secret := range m.secrets {
 		hide(secret)
-		// Messages are brought to one line.
+		// Messages show a secret of several lines on one line.
 		if line := oneLine(secret); line != secret {
 			hide(line)
 		}

@@ -9,18 +9,19 @@ import (
 )
 
 var (
-	// stackName is what Pulumi takes for the name of a stack. None begins with a dot, which would be a path, or with a
-	// hyphen: to pulumi an argument that does is an option.
+	// stackName matches the stack names that Pulumi accepts. It excludes names with a leading dot, which would be paths, and
+	// names with a leading hyphen, which pulumi would parse as options.
 	stackName = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9._-]{0,99}/){0,2}[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
 
-	// projectName is the same for a project, whose name is that of a folder in the backend.
+	// projectName matches the project names that Pulumi accepts. The backend has a folder of the project's name.
 	projectName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
 
-	// variableName is what Kubernetes takes for the name of a variable: printable ASCII without the equals sign.
+	// variableName matches the names that Kubernetes accepts for an environment variable: printable ASCII without the equals
+	// sign.
 	variableName = regexp.MustCompile(`^[ -<>-~]+$`)
 )
 
-// checkNames refuses what would be something else as an argument, or a path.
+// checkNames rejects a stack name that pulumi would take for an option or a path, and arguments with a zero byte.
 func (r Request) checkNames() error {
 	if !stackName.MatchString(r.Stack) {
 		return fmt.Errorf("stack name %q is invalid: use letters, digits, '-', '_' and '.', optionally after an organization and '/', "+
@@ -34,10 +35,9 @@ func (r Request) checkNames() error {
 	return nil
 }
 
-// CheckVariable says why a request's environment must not have a variable of this
-// name; nil means that it may. Reserved are variables that choose a program, a file or
-// an identity. Pulumi's variables for debugging would let a run use the plugins of
-// another run, with that run's identity.
+// CheckVariable returns an error if a request's environment must not have a variable of this name. Variables that choose a
+// program, a file or an identity are reserved. Pulumi's debugging variables are reserved because they would let a run use
+// the plugins, and so the identity, of another run.
 func CheckVariable(name string) error {
 	switch name {
 	case "PATH", "HOME", "TMPDIR", "KUBECONFIG", "PULUMI_HOME", "PULUMI_DEBUG_PROVIDERS", "PULUMI_DEBUG_LANGUAGES":

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// operate calls pulumi. It first supposes that the stack exists and is free,
-// which is so for every run but a stack's first and saves a call. What stands in
-// the way is removed, once each.
+// operate runs the operation. It first assumes that the stack exists and has no lock.
+// That saves a call of pulumi, and is true for every run but a stack's first. If the
+// operation fails because of a missing stack, a missing plugin or a stale lock, operate
+// fixes each of these causes once and tries again.
 func (r *run) operate(ctx context.Context) (*Result, error) {
 	created, unlocked := false, false
 	if r.mayCreate() && (r.New || r.missing()) {
@@ -41,7 +42,7 @@ func (r *run) operate(ctx context.Context) (*Result, error) {
 	}
 }
 
-// pluginMissing tells whether pulumi did not find a plugin.
+// pluginMissing reports whether pulumi failed because it did not find a plugin.
 func pluginMissing(err error) bool {
 	failure := asError(err)
 	return failure != nil && strings.Contains(failure.raw, "no resource plugin")
@@ -107,7 +108,7 @@ func (r *run) attempt(ctx context.Context) (*Result, error) {
 	return &Result{Outputs: events.outputs.values, Changes: events.changes, Log: printed}, nil
 }
 
-// complete finds why an operation that has succeeded has no result to be recorded.
+// complete returns an error if the result of a successful operation cannot be recorded.
 func (r *run) complete(readErr error, made *outputs) error {
 	fault := made.fault
 	if over := asExcess(readErr); over != nil {
@@ -116,7 +117,7 @@ func (r *run) complete(readErr error, made *outputs) error {
 		return fmt.Errorf("read outputs of stack %q: %w", r.Stack, readErr)
 	}
 	if r.Operation == Preview || r.Operation == Destroy {
-		// Nobody records their outputs.
+		// Callers do not record the outputs of these operations.
 		return nil
 	}
 	if fault == "" {
@@ -127,7 +128,7 @@ func (r *run) complete(readErr error, made *outputs) error {
 	return failure
 }
 
-// report tells what the operation is at, by its event log, until the returned function is called.
+// report calls Working with the unfinished resources of the event log, until the caller calls stop.
 func (r *run) report(events *eventLog) (stop func()) {
 	if r.Working == nil || r.ReportEvery <= 0 {
 		return func() {}

@@ -2,30 +2,31 @@ package engine
 
 import "strconv"
 
-// Options are settings of the pulumi command. Those that an operation does not
-// know are left out of it.
+// Options holds settings of the pulumi command. An operation ignores the settings that
+// do not apply to it.
 type Options struct {
-	// Parallel is how many resources are handled at once; pulumi's default when 0.
+	// Parallel bounds how many resources pulumi processes concurrently. Zero means
+	// pulumi's default.
 	Parallel int
 
-	// Message is recorded with the update in the backend's history.
+	// Message is the update's message in the backend's history.
 	Message string
 
-	// ExpectNoChanges fails Up, Preview and Refresh when they find a change.
+	// ExpectNoChanges makes Up, Preview and Refresh fail if they find a change.
 	ExpectNoChanges bool
 
-	// Replace lists URNs of resources that Up and Preview replace.
+	// Replace lists the URNs of resources that Up and Preview replace.
 	Replace []string
 
-	// ContinueOnError goes on with other resources after a failure, for Up and
-	// Destroy.
+	// ContinueOnError makes Up and Destroy continue with other resources after a failure.
 	ContinueOnError bool
 
-	// ChangeSecretsProvider encrypts the stack anew with the request's SecretsProvider
-	// before an Up.
+	// ChangeSecretsProvider makes Up first reencrypt the stack with the request's
+	// SecretsProvider.
 	ChangeSecretsProvider bool
 
-	// Remove removes the stack from its backend after a Destroy of everything.
+	// Remove makes Destroy remove the stack from its backend after it has destroyed
+	// everything.
 	Remove bool
 }
 

@@ -9,41 +9,41 @@ import (
 )
 
 const (
-	// maxOutputs bounds the number of a stack's outputs, maxOutputBytes their names
-	// and values together, as JSON. Callers put them into an object of Kubernetes, of
-	// which etcd takes no more than 1.5 MiB with all else that it holds.
+	// maxOutputs bounds the number of a stack's outputs, and maxOutputBytes the size of
+	// their names and values together, as JSON. Callers store them in a Kubernetes object,
+	// and etcd accepts at most 1.5 MiB for the whole object.
 	maxOutputs     = 500
 	maxOutputBytes = 64 << 10
 
-	// maxOutputDepth bounds how deep an output's value is nested. The encoding CBOR
-	// of Kubernetes' API server takes 64 levels for a whole object.
+	// maxOutputDepth bounds the nesting depth of an output's value. The CBOR encoding of
+	// the Kubernetes API server accepts 64 levels for a whole object.
 	maxOutputDepth = 32
 
-	// longestName bounds the name of an output in a message.
+	// longestName bounds the length of an output's name in a message, in bytes.
 	longestName = 50
 )
 
 const (
-	// In its event log pulumi writes an object with this key and value in place of
-	// a secret.
+	// In its event log, pulumi replaces a secret with an object that has this key and
+	// value.
 	secretKey   = "4dabf18193072939515e22adb298388d"
 	secretValue = "1b47061264138c4ac30d75fd1eb44270"
 
-	// unknownValue stands in an output for what is not known: it is of a resource
-	// that does not exist, as an update of others only leaves it.
+	// unknownValue replaces an unknown value in an output. A value is unknown if its
+	// resource does not exist, which happens when an update targets other resources only.
 	unknownValue = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 )
 
-// outputs are the outputs of a stack, without those that hold an unknown value.
+// outputs holds the outputs of a stack, except those that contain an unknown value.
 type outputs struct {
 	values map[string]Output
 
-	// fault says why they cannot be recorded, empty where they can. There are no
-	// values then.
+	// fault says why the outputs cannot be recorded. It is empty if they can; otherwise
+	// values is nil.
 	fault string
 }
 
-// readOutputs reads a stack's outputs as they stand in an event.
+// readOutputs decodes a stack's outputs from an event.
 func readOutputs(raw json.RawMessage) outputs {
 	list := &outputList{values: map[string]Output{}}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -57,24 +57,25 @@ func readOutputs(raw json.RawMessage) outputs {
 			err = decoder.Decode(&value)
 		}
 		if err != nil {
-			break // The event as a whole was valid.
+			break // This cannot happen: the event as a whole was valid JSON.
 		}
 		list.add(fmt.Sprint(name), value)
 	}
 	return list.outputs()
 }
 
-// outputList gathers outputs up to the bounds, and beyond them what a message names.
+// outputList collects outputs up to the bounds. Beyond them, it collects only what a
+// message names.
 type outputList struct {
 	values map[string]Output
 
-	// count and size are of all outputs.
+	// count is the number of all outputs, and size their total size in bytes.
 	count, size int
 
-	// large lists the largest ones, the first of them the largest.
+	// large lists the largest outputs in descending order of size.
 	large []sized
 
-	// deep is the name of one that is nested too deep.
+	// deep is the name of an output that is nested too deeply.
 	deep string
 }
 
@@ -83,7 +84,7 @@ type sized struct {
 	size int
 }
 
-// mostNamed is how many outputs a message names.
+// mostNamed bounds how many outputs a message names.
 const mostNamed = 3
 
 func (l *outputList) add(name string, raw json.RawMessage) {
@@ -134,11 +135,12 @@ func shortName(name string) string {
 	return name
 }
 
-// readOutput reads an output; one that holds something unknown is not known.
+// readOutput decodes an output. It returns false for an output that contains an unknown
+// value.
 func readOutput(raw json.RawMessage) (output Output, known bool) {
 	if len(raw) > maxOutputBytes {
-		// It is too large to be recorded, unless it is a secret: its value is not decoded,
-		// which would take many times its size.
+		// The output is too large to be recorded, unless it is a secret, which is recorded
+		// without its value. Decoding it would take many times its size.
 		if bytes.Contains(raw, []byte(secretKey)) {
 			return Output{Secret: true}, true
 		}
@@ -171,7 +173,7 @@ func holdsSecret(v any) bool {
 	return false
 }
 
-// depth returns how deep the arrays and objects of a valid JSON value are nested.
+// depth returns the nesting depth of the arrays and objects in a valid JSON value.
 func depth(raw json.RawMessage) int {
 	deepest, level, quoted := 0, 0, false
 	for i := 0; i < len(raw); i++ {

@@ -6,17 +6,18 @@ import (
 )
 
 const (
-	// fieldManager is the output in which the Kubernetes provider keeps the name by
-	// which it owns an object's fields. It makes one up as it creates the object.
+	// fieldManager is the output in which the Kubernetes provider stores the name of the
+	// field manager by which it owns an object's fields. The provider generates the name
+	// when it creates the object.
 	fieldManager = "__fieldManager"
 
-	// managerPrefix begins the names that it makes up.
+	// managerPrefix is the prefix of the names that the provider generates.
 	managerPrefix = "pulumi-kubernetes-"
 )
 
-// own sets the resources that were taken into the state to the field manager by
-// which their objects were created: with another one every later change would be
-// a conflict. It tells whether there were any.
+// own gives adopted resources in the state the field manager that created their
+// objects. With another field manager, every later change would be a conflict. own
+// reports whether it changed the state.
 func (d *deployment) own() bool {
 	changed := false
 	for _, r := range d.resources {
@@ -35,8 +36,8 @@ func (d *deployment) own() bool {
 	return changed
 }
 
-// creator returns the field manager that an object has, if it is one of the
-// provider's and not the one that the state says.
+// creator returns the object's field manager if the provider generated its name and the
+// state has another one. Otherwise it returns an empty string.
 func creator(outputs map[string]json.RawMessage) string {
 	var known string
 	var live struct {

@@ -26,24 +26,26 @@ import (
 const (
 	pluginPrefix = "pulumi-resource-"
 
-	// pluginTimeout bounds how long a plugin may take to say what it is.
+	// pluginTimeout bounds how long a plugin may take to return its version and its
+	// schema.
 	pluginTimeout = time.Minute
 
-	// maxSchema bounds the size of a plugin's schema.
+	// maxSchema bounds the size of a plugin's schema, in bytes.
 	maxSchema = 256 << 20
 
-	// The folders of PULUMI_HOME for plugins and for what is known of them.
+	// Names of the folders in PULUMI_HOME for plugins and for their schemas.
 	pluginsFolder = "plugins"
 	schemasFolder = "schemas"
 )
 
-// Prepare asks every plugin on PATH for its version and its schema and keeps both
-// in Cache, from where later runs read them. Without, each run starts a plugin
-// twice more just for its schema, and reads it over the network's loopback. It
-// starts each plugin once, confined, with nobody's environment. A schema that was
-// kept for the same files is used again.
+// Prepare gets the version and the schema of every plugin on PATH and stores them in
+// Cache for later runs. Without them, each run starts a plugin two more times just for
+// its schema, and reads it over the loopback interface. Prepare starts each plugin
+// once, confined and without the environment of any run. It reuses the schemas in Cache
+// if the plugins' files have not changed.
 //
-// It may be called while runs go on; those that began before its end do without.
+// It may be called during runs. Runs that begin before it returns do not use the
+// schemas.
 func (e *Engine) Prepare(ctx context.Context) error {
 	if e.Cache == "" {
 		return errors.New("prepare plugins: no Cache to keep their schemas in")
@@ -53,8 +55,8 @@ func (e *Engine) Prepare(ctx context.Context) error {
 		return fmt.Errorf("prepare plugins: %w", err)
 	}
 	path := sandbox.Value(e.Env, "PATH")
-	// Plugins are then looked for in PULUMI_HOME only, but for those of languages
-	// that lie beside pulumi.
+	// Runs that use the schemas ignore the plugins on PATH. Pulumi then finds a language
+	// host only beside its own executable, so check that the one for YAML is there.
 	pulumi, err := sandbox.LookPath(pulumiName, path)
 	if err == nil {
 		pulumi, err = filepath.EvalSymlinks(pulumi)
@@ -77,16 +79,16 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// findPlugins returns the plugins on a path by the names of their packages, the
-// first one of each. Links are kept as they are: an executable may be several
-// plugins, by the name that it is started by.
+// findPlugins returns the plugins on a path by package name. The first plugin of a
+// package counts. It does not resolve links: one executable may be several plugins, and
+// choose by the name that it is started by.
 func findPlugins(path string) map[string]string {
 	found := map[string]string{}
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
-		// Of a pattern of fixed form there is no error.
+		// Glob returns an error only for a malformed pattern, and this one is escaped.
 		files, _ := filepath.Glob(filepath.Join(escape.Replace(dir), pluginPrefix+"*"))
 		for _, file := range files {
 			name := strings.TrimPrefix(filepath.Base(file), pluginPrefix)
@@ -99,7 +101,7 @@ func findPlugins(path string) map[string]string {
 	return found
 }
 
-// fingerprint changes when a plugin does.
+// fingerprint returns a value that changes when a plugin's file does.
 func fingerprint(plugins map[string]string) string {
 	hash := sha256.New()
 	for _, name := range sortedKeys(plugins) {
@@ -114,7 +116,7 @@ func fingerprint(plugins map[string]string) string {
 	return fmt.Sprintf("%x", hash.Sum(nil)[:8])
 }
 
-// fill makes the folder of what is known of the plugins, and removes older ones.
+// fill creates the folder with the plugins' schemas, and removes older ones.
 func (e *Engine) fill(ctx context.Context, root, dir string, plugins map[string]string) error {
 	if err := os.RemoveAll(root); err != nil {
 		return err
@@ -136,12 +138,12 @@ func (e *Engine) fill(ctx context.Context, root, dir string, plugins map[string]
 			return fmt.Errorf("plugin %s: %w", name, err)
 		}
 	}
-	// Schemas are large, and of no use in this process any more.
+	// Schemas are large, and this process does not need them any more.
 	debug.FreeOSMemory()
 	return os.Rename(made, dir)
 }
 
-// ask starts a plugin and keeps what it says of itself.
+// ask starts a plugin and stores its version and schema.
 func (e *Engine) ask(ctx context.Context, made, name, file string) error {
 	home, err := e.MakeFolder()
 	if err != nil {
@@ -154,7 +156,8 @@ func (e *Engine) ask(ctx context.Context, made, name, file string) error {
 	cells, ended := make(chan *sandbox.Cell, 1), make(chan error, 1)
 	go func() {
 		err := sandbox.Command{
-			// The address is that of an engine, which is not asked for anything yet.
+			// The argument is the address of an engine. The plugin does not connect to it for
+			// these calls.
 			Path: file, Args: []string{"127.0.0.1:1"}, Dir: home,
 			Env: []string{"HOME=" + home, "TMPDIR=" + home, "PULUMI_HOME=" + home, "PATH=" + sandbox.Value(e.Env, "PATH")},
 			Confinement: sandbox.Confinement{
@@ -166,7 +169,7 @@ func (e *Engine) ask(ctx context.Context, made, name, file string) error {
 		ended <- err
 	}()
 	err = keep(ctx, cells, bufio.NewReader(output), made, name, file)
-	go func() { _, _ = io.Copy(io.Discard, output) }() // What it says as it ends is of no use.
+	go func() { _, _ = io.Copy(io.Discard, output) }() // What the plugin prints as it ends does not matter.
 	cancel()
 	if endErr := <-ended; err != nil && exitError(endErr) != nil {
 		err = fmt.Errorf("%w (%w)", err, endErr)
@@ -174,7 +177,8 @@ func (e *Engine) ask(ctx context.Context, made, name, file string) error {
 	return err
 }
 
-// keep connects to a plugin, which begins with printing its port, in its network.
+// keep connects to a plugin in the plugin's network and stores its version and schema.
+// The plugin prints its port first.
 func keep(ctx context.Context, cells <-chan *sandbox.Cell, output *bufio.Reader, made, name, file string) error {
 	port, err := output.ReadString('\n')
 	if err != nil {
@@ -208,7 +212,7 @@ func keep(ctx context.Context, cells <-chan *sandbox.Cell, output *bufio.Reader,
 	if err := os.Symlink(file, filepath.Join(installed, pluginPrefix+name)); err != nil {
 		return err
 	}
-	// A schema counts only when it is newer than its plugin.
+	// Pulumi uses a schema only if its file is newer than that of the plugin.
 	path := filepath.Join(made, schemasFolder, name+"-"+version+".json")
 	if err := os.WriteFile(path, []byte(schema.GetSchema()), 0o600); err != nil {
 		return err
@@ -217,8 +221,9 @@ func keep(ctx context.Context, cells <-chan *sandbox.Cell, output *bufio.Reader,
 	return os.Chtimes(path, later, later)
 }
 
-// share lets the run use what Prepare has kept. Other languages than YAML may be
-// installed where they are found on PATH only.
+// share lets the run use the schemas that Prepare stored. It does so for YAML only:
+// pulumi then ignores the plugins on PATH, and the hosts of other languages may be on
+// PATH only.
 func (r *run) share(dir *string) error {
 	if dir == nil || r.project.runtime() != yamlRuntime {
 		return nil
@@ -235,11 +240,11 @@ func (r *run) share(dir *string) error {
 
 const ignoreAmbient = "PULUMI_IGNORE_AMBIENT_PLUGINS"
 
-// unshare undoes share: the run asks for another version of a plugin than that on
-// PATH, which then counts nevertheless.
+// unshare undoes share. It is for a run that asks for a version of a plugin that
+// Prepare did not find on PATH. Pulumi then uses the plugin on PATH nevertheless.
 func (r *run) unshare() error {
 	for _, folder := range []string{pluginsFolder, schemasFolder} {
-		// The run may have put a link in the place of its home.
+		// The run may have replaced its home with a link, so this goes through root.
 		if err := r.root.Remove(filepath.Join(homeFolder, folder)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("prepare the plugins of stack %q: %w", r.Stack, err)
 		}

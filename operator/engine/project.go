@@ -18,46 +18,47 @@ import (
 	"github.com/strata-platform/strata/operator/untrusted"
 )
 
-// projectSize bounds the size of a project's Pulumi.yaml and of its stacks'
-// settings: this process reads them.
+// projectSize bounds the size of a project's Pulumi.yaml and of its stacks' settings,
+// in bytes, because this process reads them.
 const projectSize = 1 << 20
 
-// projectFiles are the names of a project's file, in the order in which pulumi
-// looks for them.
+// projectFiles lists the names of a project's file, in the order in which pulumi looks
+// for them.
 var projectFiles = []string{"Pulumi.json", "Pulumi.yaml", "Pulumi.yml"}
 
 const (
 	yamlRuntime = "yaml"
 
-	// compilerOption is the option of the language yaml that executes a command.
+	// compilerOption is the option of the yaml runtime that runs a command.
 	compilerOption = "compiler"
 )
 
 var runtimeName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
-// project is what this package needs to know of a Pulumi.yaml.
+// project holds the fields of a Pulumi.yaml that this package uses.
 type project struct {
 	Name    string          `json:"name"`
 	Runtime json.RawMessage `json:"runtime"`
 
-	// Config is the old name of StackConfigDir where it is a string.
+	// Config is the old name of StackConfigDir if it is a string.
 	Config         json.RawMessage `json:"config"`
 	StackConfigDir string          `json:"stackConfigDir"`
 
-	// Main is the path of the program, from the folder of the project's file.
+	// Main is the path of the program, relative to the folder of the project's file.
 	Main string `json:"main"`
 
-	// file is the path of the file, below the folder of the project's files.
+	// file is the path of the project's file, relative to the folder of the project's
+	// files.
 	file string
 }
 
-// language is a project's runtime in its long form.
+// language is a project's runtime in the form with options.
 type language struct {
 	Name    string                     `json:"name"`
 	Options map[string]json.RawMessage `json:"options"`
 }
 
-// language returns the project's language; no name is an invalid one.
+// language returns the project's language. An empty name is invalid.
 func (p *project) language() (language, error) {
 	var long language
 	if json.Unmarshal(p.Runtime, &long.Name) == nil || len(p.Runtime) == 0 {
@@ -69,27 +70,28 @@ func (p *project) language() (language, error) {
 
 // runtime returns the name of the project's language.
 func (p *project) runtime() string {
-	long, _ := p.language() // It was checked.
+	long, _ := p.language() // check has checked it.
 	return long.Name
 }
 
-// settings returns the path of the file with a stack's settings.
+// settings returns the path of a stack's settings file.
 func (p *project) settings(stack string) string {
 	dir := p.StackConfigDir
 	if dir == "" {
-		_ = json.Unmarshal(p.Config, &dir) // It is the project's config where it is no string.
+		_ = json.Unmarshal(p.Config, &dir) // A value that is not a string is the project's config.
 	}
 	name := "Pulumi." + stack[strings.LastIndexByte(stack, '/')+1:] + path.Ext(p.file)
 	return path.Join(path.Dir(p.file), filepath.ToSlash(dir), name)
 }
 
-// fetch puts the project's files into the run's folder and reads what they are.
+// fetch writes the project's files into the run's folder, and reads and checks the
+// project.
 func (r *run) fetch(ctx context.Context) error {
 	files := filepath.Join(r.dir, projectFolder)
 	if err := os.Mkdir(files, 0o700); err != nil {
 		return fmt.Errorf("make the run's folder %s: %w", projectFolder, err)
 	}
-	// Whoever writes the files may put links among them.
+	// The files may contain links, so the engine accesses them through a root.
 	root, err := os.OpenRoot(files)
 	if err != nil {
 		return fmt.Errorf("open the run's folder %s: %w", projectFolder, err)
@@ -128,7 +130,8 @@ func (r *run) fetch(ctx context.Context) error {
 	return r.writeSettings(root)
 }
 
-// writeProgram writes the project of a request that holds its Program, or none.
+// writeProgram writes a Pulumi.yaml from the request's Program, or an empty one if
+// there is none.
 func (r *run) writeProgram(files string) error {
 	program := r.Program
 	if program == nil {
@@ -140,9 +143,9 @@ func (r *run) writeProgram(files string) error {
 	return os.WriteFile(filepath.Join(files, "Pulumi.yaml"), program, 0o600)
 }
 
-// readProject reads the project's file in a folder below root.
+// readProject reads the project's file in the folder dir below root.
 func readProject(root *os.Root, dir string) (*project, error) {
-	// As upstream does, a path from the root of the source is taken for what is meant.
+	// Like upstream, treat an absolute path as relative to the root of the source.
 	dir = path.Clean(strings.TrimLeft(filepath.ToSlash(dir), "/"))
 	if !filepath.IsLocal(filepath.FromSlash(dir)) {
 		return nil, fmt.Errorf("its folder %q is no path within the source: give one relative to its root", dir)
@@ -169,12 +172,12 @@ func readProject(root *os.Root, dir string) (*project, error) {
 	return nil, fmt.Errorf("it has no Pulumi.yaml %s: name the folder that holds it", where)
 }
 
-// readFile reads a file of the project, which may be a link to another one.
+// readFile reads a file of the project. It follows links within root.
 func readFile(root *os.Root, name string) ([]byte, error) {
 	return untrusted.Read(root, name, projectSize)
 }
 
-// check finds what pulumi would only say later, and less plainly.
+// check rejects projects that pulumi would reject later with a less clear error.
 func (r *run) check(p *project) error {
 	long, err := p.language()
 	_, compiled := long.Options[compilerOption]
@@ -202,8 +205,8 @@ func (r *run) check(p *project) error {
 	}
 }
 
-// checkMain refuses a program that is not among the project's files, the only ones
-// that a run reads.
+// checkMain rejects a program that is not among the project's files. A run can read no
+// others.
 func (p *project) checkMain(root *os.Root) error {
 	if p.Main == "" {
 		return nil
@@ -221,7 +224,7 @@ func (p *project) checkMain(root *os.Root) error {
 	return fmt.Errorf("its %s sets main to %q, which is not among the project's files: a run reads no others; name a folder by its path from that of %s", p.file, p.Main, path.Base(p.file))
 }
 
-// checkProgram refuses a project in YAML without a file that its language host reads, which would end it.
+// checkProgram rejects a YAML project without a program file, because the language host would exit.
 func (p *project) checkProgram(root *os.Root) error {
 	if p.runtime() != yamlRuntime {
 		return nil
@@ -238,8 +241,8 @@ func (p *project) checkProgram(root *os.Root) error {
 	return fmt.Errorf("it has no program in its folder %s: programs in YAML are in %s", dir, strings.Join(programFiles, " or "))
 }
 
-// writeSettings writes the stack's settings: those in the project's own file, if
-// it has one, and over them the request's config.
+// writeSettings writes the stack's settings. It merges the request's config into the
+// project's own settings file, if there is one. The request's config takes precedence.
 func (r *run) writeSettings(root *os.Root) error {
 	file := r.project.settings(r.Stack)
 	settings := map[string]any{}

@@ -12,46 +12,48 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-// deployment is the state of a stack, as pulumi exports it. What is not named here
-// is kept as it is.
+// deployment is the state of a stack in pulumi's export format. It preserves fields
+// that it does not name.
 type deployment struct {
 	whole     map[string]json.RawMessage
 	inner     map[string]json.RawMessage
 	resources []resource
 	pending   []operation
 
-	// project is the cloud project of providers that name none themselves.
+	// project is the cloud project of providers whose inputs set none.
 	project string
 }
 
-// resource is a resource of the state by the names of its fields.
+// resource is a resource of the state, as a map from field names to values.
 type resource map[string]json.RawMessage
 
 func (r resource) text(field string) string {
 	var s string
-	_ = json.Unmarshal(r[field], &s) // What is no string is none of ours.
+	_ = json.Unmarshal(r[field], &s) // A field that is not a string leaves s empty.
 	return s
 }
 
 func (r resource) yes(field string) bool { return string(r[field]) == "true" }
 
 func (r resource) set(field string, value any) {
-	data, _ := json.Marshal(value) // A string or a boolean.
+	data, _ := json.Marshal(value) // Strings and booleans always encode.
 	r[field] = data
 }
 
-// operation is what an interrupted run was doing to a resource.
+// operation is a pending operation: the step on a resource that an interrupted run did
+// not finish.
 type operation struct {
 	Resource resource `json:"resource"`
 	Type     string   `json:"type"`
 }
 
-// recover finds out what became of the operations that an interrupted run had
-// begun. Pulumi itself goes on as if a resource whose creation was cut off did not
-// exist, so it would be made twice, or be left behind by a destroy.
+// recover resolves the pending operations of an interrupted run. Pulumi itself treats a
+// resource whose creation was interrupted as missing. It would therefore create the
+// resource twice, or leave it behind in a destroy.
 //
-// Objects whose ID follows from their inputs are taken into the state and then
-// read: those that are not there leave it again. Others are reported.
+// If a resource's ID follows from its inputs, recover adds the resource to the state
+// and refreshes it; the refresh removes the resource from the state again if it does
+// not exist. For other resources, recover records a warning.
 func (r *run) recover(ctx context.Context) error {
 	if err := r.dropHalfWritten(); err != nil {
 		return err
@@ -70,8 +72,8 @@ func (r *run) recover(ctx context.Context) error {
 	if len(state.pending) == 0 && len(undecided) == 0 && !state.own() {
 		return nil
 	}
-	// This reads what was being changed or deleted and, as it takes the lock, makes
-	// sure that nobody else is at work.
+	// This refresh reads the resources that the interrupted run was changing or deleting.
+	// It also takes the lock, which ensures that no other update is running.
 	if err := r.refresh(ctx, append(undecided, state.interrupted()...)); err != nil {
 		return err
 	}
@@ -97,7 +99,7 @@ func (r *run) recover(ctx context.Context) error {
 	return r.replace(ctx, state)
 }
 
-// note records a warning for the caller, up to maxWarnings.
+// note records a warning for the caller. It keeps at most maxWarnings.
 func (r *run) note(format string, args ...any) {
 	switch len(r.warnings) {
 	case maxWarnings:
@@ -108,8 +110,8 @@ func (r *run) note(format string, args ...any) {
 	}
 }
 
-// refresh reads the given resources anew. The stack itself is always among them:
-// without any, pulumi would read all.
+// refresh refreshes the given resources. It always includes the stack itself, because
+// pulumi refreshes all resources if it gets no target.
 func (r *run) refresh(ctx context.Context, urns []string) error {
 	args := []string{"refresh", "--skip-preview", "--suppress-progress", "--suppress-outputs", "--color", "never"}
 	for _, urn := range append(urns, r.urn()) {
@@ -125,8 +127,8 @@ func (r *run) urn() string {
 	return fmt.Sprintf("urn:pulumi:%s::%s::%s::%s-%s", name, r.Project, stackType, r.Project, name)
 }
 
-// cloudProject returns the Google Cloud project that the provider finds in the
-// run's environment.
+// cloudProject returns the Google Cloud project that the provider takes from the run's
+// environment.
 func (r *run) cloudProject() string {
 	for _, name := range []string{"GOOGLE_PROJECT", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT"} {
 		if project := sandbox.Value(r.env, name); project != "" {
@@ -168,10 +170,10 @@ func (r *run) export(ctx context.Context) (*deployment, error) {
 	return state, nil
 }
 
-// shrinkState says what to do about a state that is too large.
+// shrinkState is the advice for a state that is too large.
 const shrinkState = "remove what it need not hold by pulumi state delete, or split the stack"
 
-// replace writes the state back, without pending operations.
+// replace imports the state, without its pending operations.
 func (r *run) replace(ctx context.Context, state *deployment) error {
 	data, err := state.encode()
 	if err != nil {
@@ -188,7 +190,7 @@ func (d *deployment) decode(data []byte) error {
 	return d.decodeInner(d.whole["deployment"])
 }
 
-// decodeInner reads what the state consists of.
+// decodeInner decodes the deployment in the state.
 func (d *deployment) decodeInner(data json.RawMessage) error {
 	if data != nil && !bytes.Equal(data, []byte("null")) {
 		if err := json.Unmarshal(data, &d.inner); err != nil {
@@ -218,8 +220,8 @@ func (d *deployment) encode() ([]byte, error) {
 	return json.Marshal(d.whole)
 }
 
-// interrupted returns the URNs of the resources in the state that were being
-// changed, deleted or read.
+// interrupted returns the URNs of the resources in the state that an interrupted run
+// was changing, deleting or reading.
 func (d *deployment) interrupted() []string {
 	var urns []string
 	for _, op := range d.pending {
@@ -231,8 +233,8 @@ func (d *deployment) interrupted() []string {
 	return urns
 }
 
-// undecided returns the URNs of the resources that were adopted by a run that was
-// cut off before it read them.
+// undecided returns the URNs of the resources that an earlier run adopted and did not
+// refresh before it was interrupted.
 func (d *deployment) undecided() []string {
 	var urns []string
 	for _, r := range d.resources {
@@ -243,9 +245,9 @@ func (d *deployment) undecided() []string {
 	return urns
 }
 
-// adopt takes the resources whose creation was cut off into the state, if their ID
-// is known, and returns their URNs. It tells whether any creation was cut off. What another stack holds is left to it:
-// holder says where that is.
+// adopt adds the resources whose creation was interrupted to the state if their ID is known, and returns their URNs. It
+// reports whether any creation was interrupted. It does not adopt an object that another stack has: holder returns the team
+// of that stack.
 func (d *deployment) adopt(note func(string, ...any), holder func(kind, id string) string) (urns []string, creating bool) {
 	for _, op := range d.pending {
 		if op.Type != "creating" {
@@ -279,8 +281,9 @@ func (d *deployment) adopt(note func(string, ...any), holder func(kind, id strin
 	return urns, creating
 }
 
-// take puts a resource into the state. One of the same URN that it replaces is
-// still to be deleted, or already is.
+// take adds a resource to the state. If the state has a resource of the same URN that
+// the new one replaces, take marks it for deletion, or drops it if pulumi has deleted
+// it already.
 func (d *deployment) take(created resource, id string) {
 	urn := created.text("urn")
 	d.resources = slices.DeleteFunc(d.resources, func(r resource) bool {
@@ -289,7 +292,7 @@ func (d *deployment) take(created resource, id string) {
 	at := len(d.resources)
 	for i, r := range d.resources {
 		if r.text("urn") == urn && !r.yes("delete") {
-			// What replaces a resource comes before it.
+			// Pulumi lists the replacement before the resource that it replaces.
 			r.set("delete", true)
 			at = i
 		}
@@ -299,7 +302,7 @@ func (d *deployment) take(created resource, id string) {
 	d.resources = slices.Insert(d.resources, at, created)
 }
 
-// projectOf returns the cloud project that a resource's provider is set to.
+// projectOf returns the cloud project of a resource's provider.
 func (d *deployment) projectOf(r resource) string {
 	reference := r.text("provider")
 	for _, p := range d.resources {

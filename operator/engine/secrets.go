@@ -19,23 +19,24 @@ import (
 )
 
 const (
-	// passphraseVariable holds the passphrase of stacks that are encrypted by one.
+	// passphraseVariable names the variable with the passphrase that encrypts a stack's
+	// secrets.
 	passphraseVariable = "PULUMI_CONFIG_PASSPHRASE"
 
 	saltSetting = "encryptionsalt"
 
-	// mostCrypters bounds how many stacks' keys are remembered.
+	// mostCrypters bounds how many keys [crypters] caches.
 	mostCrypters = 1000
 )
 
-// crypters remembers the keys of stacks: it takes pulumi a fifth of a second to
-// derive one from a passphrase.
+// crypters caches the keys of stacks. Deriving a key from a passphrase takes pulumi a
+// fifth of a second.
 type crypters struct {
 	sync.Mutex
 	known map[[sha256.Size]byte]crypter
 }
 
-// crypter encrypts the config of a stack that has this salt.
+// crypter encrypts the config of a stack whose key has this salt.
 type crypter struct {
 	config.Crypter
 	salt string
@@ -57,9 +58,9 @@ func (c *crypters) put(key [sha256.Size]byte, made crypter) {
 	c.known[key] = made
 }
 
-// encrypt writes the secret config into the stack's settings. Pulumi encrypts the
-// first value of a stack, and leaves the salt of its key in the settings; all
-// others are encrypted here, without a call for each.
+// encrypt writes the secret config into the stack's settings. Pulumi encrypts a stack's
+// first value and stores the salt of the key in the settings. The engine encrypts the
+// other values itself, which saves a call of pulumi for each.
 func (r *run) encrypt(ctx context.Context) error {
 	keys := sortedKeys(r.SecretConfig)
 	if len(keys) == 0 {
@@ -79,10 +80,11 @@ func (r *run) encrypt(ctx context.Context) error {
 		known = false
 	}
 	for !known && len(keys) > 0 {
-		// A salt tells nothing where no passphrase is known: the stack may have another
+		// Without a passphrase, the salt is of no use: the stack may have another secrets
 		// provider, and the salt may come from a file of the project.
 		if salt == "" || passphrase == "" {
-			// The value goes through standard input: a command line can be read by others.
+			// The value goes through standard input, because other processes can read a command
+			// line.
 			if _, err := r.pulumi(ctx, []byte(r.SecretConfig[keys[0]]), "config", "set", "--secret", "--", r.configKey(keys[0])); err != nil {
 				return err
 			}
@@ -104,8 +106,8 @@ func (r *run) encrypt(ctx context.Context) error {
 	return r.setSecrets(ctx, by, keys)
 }
 
-// newCrypter derives the key of a stack and checks that the passphrase is right:
-// the salt ends in a known text that is encrypted by the key.
+// newCrypter derives the key of a stack and checks the passphrase. The last part of the
+// salt is a known text that the key encrypts.
 func newCrypter(passphrase, salt string) (crypter, error) {
 	parts := strings.SplitN(salt, ":", 3)
 	if len(parts) != 3 || parts[0] != "v1" {
@@ -122,7 +124,7 @@ func newCrypter(passphrase, salt string) (crypter, error) {
 	return made, nil
 }
 
-// setSecrets encrypts values and writes them into the stack's settings.
+// setSecrets encrypts the values of keys and writes them into the stack's settings.
 func (r *run) setSecrets(ctx context.Context, by crypter, keys []string) error {
 	return r.editSettings(func(settings map[string]any) error {
 		values, _ := settings["config"].(map[string]any)
@@ -141,7 +143,7 @@ func (r *run) setSecrets(ctx context.Context, by crypter, keys []string) error {
 	})
 }
 
-// salt returns the salt in the stack's settings, empty where there is none.
+// salt returns the salt in the stack's settings, or an empty string if there is none.
 func (r *run) salt() (salt string, err error) {
 	err = r.readSettings(func(settings map[string]any) { salt, _ = settings[saltSetting].(string) })
 	return salt, err

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// tokenFile is the name in the run's folder of the token that the kubeconfig
-	// refers to.
+	// tokenFile is the name of the token's file in the run's folder. The kubeconfig refers
+	// to it.
 	tokenFile = "token"
 
-	// tokenRetry is how soon a renewal that failed is tried again, and the least wait
-	// before any: whoever gives a token that has already expired is not asked without
-	// end.
+	// tokenRetry is the time until the retry of a failed renewal, and the minimum between
+	// two renewals. Without the minimum, a caller that returns an expired token would be
+	// called in a loop.
 	tokenRetry = 10 * time.Second
 )
 
-// keepToken writes the run's token and renews it until stop is called.
+// keepToken writes the run's token and renews it until the caller calls stop.
 func (r *run) keepToken(ctx context.Context) (stop func(), err error) {
 	if r.Token == nil {
 		return func() {}, nil
@@ -38,15 +38,15 @@ func (r *run) keepToken(ctx context.Context) (stop func(), err error) {
 				return
 			case <-time.After(max(wait, tokenRetry)):
 			}
-			// The old token lives on for a while; when it ends at last, the run says so itself.
-			// Zero after an error is the shortest wait.
+			// On an error, writeToken returns zero, which means the shortest wait. The old token
+			// stays valid for a while. When it expires, the run fails with its own message.
 			wait, _ = r.writeToken(ctx)
 		}
 	})
 	return func() { cancel(); done.Wait() }, nil
 }
 
-// writeToken replaces the token at once: a client never reads a part of it.
+// writeToken replaces the token atomically, so a client never reads a part of it.
 func (r *run) writeToken(ctx context.Context) (time.Duration, error) {
 	token, renew, err := r.Token(ctx)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// TakeWorkDir returns a new folder in parent for [Engine.WorkDir], and what removes
-// it.
+// TakeWorkDir creates a folder in parent for [Engine.WorkDir]. The function release
+// removes the folder.
 func TakeWorkDir(parent string) (dir string, release func(), err error) {
 	if dir, err = os.MkdirTemp(parent, "pulumi-operator-"); err != nil {
 		return "", nil, fmt.Errorf("make folder for runs: %w", err)

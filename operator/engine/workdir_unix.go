@@ -17,16 +17,17 @@ import (
 const (
 	workPrefix = "pulumi-operator-"
 
-	// holderFile is locked by the process that uses a folder of runs.
+	// holderFile is the file that the process that uses a WorkDir locks.
 	holderFile = "holder"
 )
 
 // TakeWorkDir returns a folder in parent for [Engine.WorkDir] that no other process
-// uses: one that a killed process left, so that [Engine.Clean] finds what it left
-// running, or a new one. Parent may be a folder that others write to as well. The
-// folder is held until release, which removes it, or until this process ends.
+// uses. It prefers a folder that a killed process left, so that [Engine.Clean] finds
+// the processes and folders of its runs; otherwise it creates a folder. Other users may
+// write to parent. This process holds the folder until it ends or calls release, which
+// removes the folder.
 func TakeWorkDir(parent string) (dir string, release func(), err error) {
-	// Of a list of fixed form there is no error.
+	// Glob returns an error only for a malformed pattern, and this one is escaped.
 	left, _ := filepath.Glob(filepath.Join(escape.Replace(parent), workPrefix+"*"))
 	for _, dir := range left {
 		if !own(dir) {
@@ -47,7 +48,8 @@ func TakeWorkDir(parent string) (dir string, release func(), err error) {
 	return dir, func() { removeHeld(dir, holder) }, nil
 }
 
-// own tells whether a path is a folder, no link, that only this user can change.
+// own reports whether a path is a folder, not a link to one, that only this user can
+// change.
 func own(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 {
@@ -57,7 +59,7 @@ func own(dir string) bool {
 	return ok && int(status.Uid) == os.Getuid()
 }
 
-// hold locks a folder. The lock goes with this process.
+// hold locks a folder. The kernel releases the lock when this process ends.
 func hold(dir string) (*os.File, error) {
 	path := filepath.Join(dir, holderFile)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
@@ -67,7 +69,7 @@ func hold(dir string) (*os.File, error) {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	// Whoever held it may have removed it meanwhile.
+	// The previous holder may have removed the file between the open and the lock.
 	locked, err := file.Stat()
 	if err == nil {
 		var there fs.FileInfo
@@ -81,10 +83,10 @@ func hold(dir string) (*os.File, error) {
 	return file, nil
 }
 
-// removeHeld removes a folder and then lets it go.
+// removeHeld removes a folder and then releases its lock.
 func removeHeld(dir string, holder *os.File) {
 	ctx, cancel := context.WithTimeout(context.Background(), removalTimeout)
 	defer cancel()
-	_ = untrusted.Remove(ctx, dir) // What is left of it the next one takes over.
+	_ = untrusted.Remove(ctx, dir) // The next process to take the folder removes the rest.
 	_ = holder.Close()
 }

@@ -7,11 +7,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maxExpanded bounds the size of a YAML document with its aliases written out, in
-// bytes. A document of 1 MB can stand for one of many terabytes.
+// maxExpanded bounds the size of a YAML document with its aliases expanded, in bytes. A
+// document of 1 MB can expand to many terabytes.
 const maxExpanded = 8 << 20
 
-// decodeYAML decodes a document that a team wrote.
+// decodeYAML decodes a document from a team. It rejects a document that expands to more
+// than maxExpanded bytes.
 func decodeYAML(data []byte, into any) error {
 	var document yamlv3.Node
 	if err := yamlv3.Unmarshal(data, &document); err != nil {
@@ -23,12 +24,12 @@ func decodeYAML(data []byte, into any) error {
 	return yaml.Unmarshal(data, into)
 }
 
-// expansion remembers the sizes of what aliases stand for. A size of -1 is that of a
-// node that is being looked at.
+// expansion caches the sizes of anchored nodes. The size -1 marks a node whose size is
+// being computed.
 type expansion map[*yamlv3.Node]int
 
-// of returns the size of a node, or something larger than maxExpanded for one that
-// is larger, or without end.
+// of returns the size of a node. For a node that is larger than maxExpanded or contains
+// itself, it returns some number larger than maxExpanded.
 func (e expansion) of(node *yamlv3.Node) int {
 	if node.Kind == yamlv3.AliasNode {
 		node = node.Alias

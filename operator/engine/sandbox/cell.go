@@ -12,29 +12,31 @@ import (
 	"syscall"
 )
 
-// Confinement says what a command may use. The zero value grants nothing but an
-// empty file system and the caller's network.
+// Confinement describes what a command may use. The zero value grants an empty file
+// system and the caller's network, and sets no limits.
 type Confinement struct {
-	// Grants are the files that the command sees. Where namespaces are available,
-	// no other file exists for it.
+	// Grants lists the files that the command may access. If namespaces are available, the
+	// command sees no other files.
 	Grants []Grant
 
-	// Network is the network of the command. Nil means that of the caller.
+	// Network is the network of the command. If it is nil, the command shares the caller's
+	// network.
 	Network *Network
 
-	// Limits bound what the command and its children take from the machine.
+	// Limits bounds the resources that the command and its children use.
 	Limits Limits
 }
 
-// Network is a network of a command's own. It has a loopback interface, on which the
-// command reaches its own processes and the endpoints, and nothing else.
+// Network is a separate network for one command. It has a loopback interface. On it,
+// the command reaches its own processes and the endpoints, and nothing else.
 type Network struct {
-	// Endpoints are the addresses that the command reaches.
+	// Endpoints lists the addresses that the command reaches.
 	Endpoints []Endpoint
 }
 
-// To returns the endpoint of a host and a port of the caller's network, under the same
-// name or address. Of an IPv6 address only that of loopback is possible.
+// To returns an endpoint that forwards to a host and a port of the caller's network.
+// The command reaches it by the same name or address. The only possible IPv6 address is
+// loopback.
 func To(host, port string) Endpoint {
 	if net.ParseIP(host) != nil {
 		return Endpoint{Address: net.JoinHostPort(host, port)}
@@ -42,12 +44,12 @@ func To(host, port string) Endpoint {
 	return Endpoint{Address: net.JoinHostPort(nameAddress, port), Name: host}
 }
 
-// nameAddress is what the names of endpoints resolve to. It differs from the address on
-// which programs listen themselves.
+// nameAddress is the address to which the names of endpoints resolve. Programs listen
+// on 127.0.0.1, so it is another address.
 const nameAddress = "127.0.0.2"
 
-// hosts is the list of the endpoints' names and localhost, in the form of hosts(5),
-// empty where no endpoint has a name.
+// hosts returns the names of the endpoints and localhost in the format of hosts(5), or
+// an empty string if no endpoint has a name.
 func (n *Network) hosts() string {
 	if n == nil || !slices.ContainsFunc(n.Endpoints, func(e Endpoint) bool { return e.Name != "" }) {
 		return ""
@@ -62,39 +64,41 @@ func (n *Network) hosts() string {
 	return lines.String()
 }
 
-// Endpoint is an address that a confined command reaches.
+// Endpoint is an address that a confined command can connect to.
 type Endpoint struct {
-	// Address is what the command connects to: an IPv4 address, or one of loopback, and
-	// a port.
+	// Address is the address to which the command connects: an IPv4 address or a loopback
+	// address, and a port.
 	Address string
 
-	// Name is a host name that the command resolves to the address, empty for none.
+	// Name is a host name that resolves to the address in the command's network. It is
+	// empty if there is none.
 	Name string
 
-	// Serve serves a connection of the command until ctx ends. Nil means that it is
-	// forwarded to the same port in the caller's network, of the name if there is one and
-	// of the address otherwise.
+	// Serve serves a connection of the command until ctx ends. If it is nil, the
+	// connection is forwarded to the same port in the caller's network: to Name, or to
+	// Address if Name is empty.
 	Serve func(ctx context.Context, conn net.Conn)
 }
 
-// Limits bound a command and each of its processes, from shortly after its start. A zero
-// field is no bound.
+// Limits bounds a command and each of its processes, from shortly after the start. Zero
+// means no bound.
 type Limits struct {
-	// FileSize is the size in bytes that a file may grow to.
+	// FileSize is the maximum size of a file, in bytes.
 	FileSize uint64
 
-	// Memory is the private memory in bytes that one process may write to.
+	// Memory is the maximum size of one process's private writable memory, in bytes.
 	Memory uint64
 
-	// Processes is how many processes and threads the command may have. With more it is
-	// killed.
+	// Processes is the maximum number of processes and threads of the command. A command
+	// that exceeds it is killed.
 	Processes uint64
 
-	// UserProcesses is how many the user may have when the command starts one more. The
-	// kernel does not apply it to root (setrlimit(2)).
+	// UserProcesses is the maximum number of processes and threads of the user. The kernel
+	// checks it when the command starts another one, and does not apply it to root
+	// (setrlimit(2)).
 	UserProcesses uint64
 
-	// First makes the kernel end the command before others when memory runs out.
+	// First makes the kernel kill the command before other processes when memory runs out.
 	First bool
 }
 
@@ -104,31 +108,33 @@ type Cell struct {
 	listeners []net.Listener
 	cancel    context.CancelFunc
 
-	// relays are the goroutines that serve the command until it has ended.
+	// relays waits for the goroutines that serve the command until it has ended.
 	relays sync.WaitGroup
 
-	// isolated says that the command has namespaces of its own, adopting that this process
-	// is to find and end what the command leaves behind where it has none.
+	// isolated says that the command has its own namespaces. adopting says that it has
+	// none, and that this process must find and kill the processes that the command leaves
+	// behind.
 	isolated, adopting bool
 
-	// calls are carried out by the thread that is in the command's namespaces.
+	// calls passes functions to the thread that is in the command's namespaces.
 	calls chan func()
 
-	// ended is closed when the command has ended, with its error in err.
+	// ended is closed when the command has ended. err is then its error.
 	ended chan struct{}
 	err   error
 
-	// multiplied says that the command was killed for the number of its processes. It is
-	// read when the relays have ended.
+	// multiplied says that the command was killed because it had too many processes. Read
+	// it after the relays have ended.
 	multiplied bool
 }
 
-// Start starts a command in a confinement. Standard streams, folder, environment and
-// extra files are those of cmd, which must not have been started. On Linux the command
-// does not outlive this process. Whoever starts a cell calls Wait.
+// Start starts a command in a confinement. It uses the standard streams, folder,
+// environment and extra files of cmd, which must not have been started. On Linux the
+// command does not outlive this process. The caller must call Wait.
 //
-// Where [Check] fails, Landlock alone holds the command to the grants, as far as the
-// kernel has it, and the command shares the caller's network.
+// If [Check] returns an error, Start confines the command by Landlock only, to the
+// grants, if the kernel supports Landlock. The command then shares the caller's
+// network.
 func Start(cmd *exec.Cmd, confinement Confinement) (*Cell, error) {
 	return start(cmd, confinement, false)
 }
@@ -170,9 +176,9 @@ func (c *Cell) finish() error {
 	return c.cmd.Wait()
 }
 
-// Wait waits for the command's end. The error is that of [exec.Cmd.Wait], with
-// [ErrProcesses] where it had too many. Where
-// namespaces are available, all processes that the command started have ended, too.
+// Wait waits until the command ends. It returns the error of [exec.Cmd.Wait], joined
+// with [ErrProcesses] if the command had too many processes. If namespaces are
+// available, all processes that the command started have ended, too.
 func (c *Cell) Wait() error {
 	<-c.ended
 	c.close()
@@ -182,16 +188,17 @@ func (c *Cell) Wait() error {
 	return c.err
 }
 
-// ErrProcesses says that a command was killed because it had more processes and threads
-// than its limit.
+// ErrProcesses means that a command was killed because it had more processes and
+// threads than its limit.
 var ErrProcesses = errors.New("it has too many processes and threads")
 
-// Done is closed when the command has ended.
+// Done returns a channel that is closed when the command has ended.
 func (c *Cell) Done() <-chan struct{} { return c.ended }
 
-// Signal sends the command a signal. One that would end it does so, handled or not: the
-// kernel keeps a signal without a handler from the first process of a namespace, which
-// the command may be (pid_namespaces(7)).
+// Signal sends the command a signal. The kernel does not deliver a signal without a
+// handler to the first process of a PID namespace, which the command may be
+// (pid_namespaces(7)). Signal therefore sends SIGKILL instead of a signal that the
+// command neither handles nor ignores.
 func (c *Cell) Signal(signal syscall.Signal) error {
 	if c.isolated && !heeds(c.cmd.Process.Pid, signal) {
 		signal = syscall.SIGKILL
@@ -199,9 +206,9 @@ func (c *Cell) Signal(signal syscall.Signal) error {
 	return c.cmd.Process.Signal(signal)
 }
 
-// Dial connects to an address in the command's network, from the given local address
-// unless that is empty. It fails when the command has ended. A nil cell stands for a
-// command that is not confined, whose network is the caller's.
+// Dial connects to an address in the command's network. It connects from the local
+// address unless that is empty. It fails if the command has ended. A nil Cell stands
+// for a command without confinement, which uses the caller's network.
 func (c *Cell) Dial(ctx context.Context, local, address string) (net.Conn, error) {
 	dialer := &net.Dialer{}
 	if local != "" {
@@ -218,10 +225,10 @@ func (c *Cell) Dial(ctx context.Context, local, address string) (net.Conn, error
 	return conn, err
 }
 
-// errEnded says that a cell's command has ended.
+// errEnded means that a cell's command has ended.
 var errEnded = errors.New("the command has ended")
 
-// call has the cell's thread carry out f.
+// call runs f on the cell's thread.
 func (c *Cell) call(ctx context.Context, f func() error) error {
 	result := make(chan error, 1)
 	select {
@@ -234,7 +241,7 @@ func (c *Cell) call(ctx context.Context, f func() error) error {
 	}
 }
 
-// close ends the relays.
+// close closes the listeners, and waits until the relays have ended.
 func (c *Cell) close() {
 	for _, listener := range c.listeners {
 		listener.Close()

@@ -11,11 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// live enters the confinement, starts the command and carries out calls until the
-// command has ended. What becomes of the start is sent to started.
+// live enters the confinement, starts the command, and runs calls until the command has
+// ended. It sends the result of the start to started.
 //
 // A child inherits the namespaces and the confinement of the thread that starts it, and
-// dies with that thread. The thread ends with this function, confined for good.
+// dies with that thread. The thread cannot leave the confinement, so it ends with this
+// function.
 func (c *Cell) live(confinement Confinement, started chan<- error) {
 	if err := c.enter(confinement); err != nil {
 		started <- fmt.Errorf("confine the command: %w", err)
@@ -41,11 +42,12 @@ func (c *Cell) live(confinement Confinement, started chan<- error) {
 	}
 }
 
-// onThread calls f on a thread that ends with f. It is never the main thread: Go does not
-// end that one, which would stay in its namespaces and keep them.
+// onThread calls f on a thread that ends with f. This is never the main thread: Go does
+// not end the main thread, so the main thread would stay in its namespaces and keep
+// them alive.
 func onThread(f func()) {
 	go func() {
-		runtime.LockOSThread() // and never unlocks it
+		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
 		if unix.Gettid() != os.Getpid() {
 			f()
 			return
@@ -55,12 +57,12 @@ func onThread(f func()) {
 			close(begun)
 			f()
 		})
-		<-begun // While this goroutine holds the main thread, f gets another.
+		<-begun // While this goroutine locks the main thread, f runs on another one.
 		runtime.UnlockOSThread()
 	}()
 }
 
-// enter confines the calling thread, and what it starts.
+// enter confines the calling thread and the processes that it starts.
 func (c *Cell) enter(confinement Confinement) error {
 	if err := mark(); err != nil {
 		return err
@@ -93,7 +95,7 @@ func (c *Cell) enter(confinement Confinement) error {
 	return filterCalls()
 }
 
-// listen listens on the endpoints in the network of the calling thread.
+// listen listens on the endpoints in the calling thread's network namespace.
 func (c *Cell) listen(endpoints []Endpoint) error {
 	if err := raiseLoopback(); err != nil {
 		return err
@@ -106,7 +108,7 @@ func (c *Cell) listen(endpoints []Endpoint) error {
 		if err != nil {
 			return fmt.Errorf("endpoint %q: %w", endpoint.Address, err)
 		}
-		// A literal address is listened on by the calling goroutine, and so by this thread.
+		// Go listens on a literal address in the calling goroutine, and so on this thread.
 		listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", endpoint.Address)
 		if err != nil {
 			return fmt.Errorf("endpoint %q: %w", endpoint.Address, err)

@@ -7,18 +7,20 @@ import (
 	"syscall"
 )
 
-// Check tells what keeps this process from giving commands namespaces of their own.
+// Check returns an error that says why this process cannot give commands their own
+// namespaces.
 func Check() error { return check() }
 
 var check = func() error { return errors.New("only Linux has namespaces") }
 
-// Supported tells what keeps a user of this system from confining commands.
+// Supported returns an error that says why a user of this system cannot confine
+// commands.
 func Supported() error { return Check() }
 
-// checkLandlock tells why commands cannot be held to granted files.
+// checkLandlock returns an error that says why Landlock cannot confine commands.
 func checkLandlock() error { return errors.New("only Linux confines commands") }
 
-// UserNamespace does nothing where no process confines commands.
+// UserNamespace does nothing, because only Linux confines commands.
 func UserNamespace(*syscall.SysProcAttr) {}
 
 func onThread(f func()) { go f() }
@@ -27,7 +29,7 @@ func (Limits) apply(int) error { return nil }
 
 func (*Cell) hold(uint64) {}
 
-// live starts the command and waits for its end.
+// live starts the command and waits until it ends.
 func (c *Cell) live(_ Confinement, started chan<- error) {
 	dieWithParent(c.cmd)
 	err := c.begin()

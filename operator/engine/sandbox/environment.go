@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// LookPath finds a command on the given path. A relative entry is left out: it
-// would be looked up in the command's folder.
+// LookPath finds a command on the given path. It ignores relative entries, because they
+// would refer to the command's folder.
 func LookPath(name, path string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {
 		file := filepath.Join(dir, name)
@@ -20,7 +20,8 @@ func LookPath(name, path string) (string, error) {
 	return "", fmt.Errorf("command %s not found: the PATH of the run (%q) has none", name, path)
 }
 
-// Value looks a variable up; the last entry wins, as it does for a process.
+// Value returns the value of a variable in env. The last entry wins, as in a process.
+// It returns an empty string if there is no entry.
 func Value(env []string, name string) string {
 	for _, variable := range slices.Backward(env) {
 		if v, ok := strings.CutPrefix(variable, name+"="); ok {

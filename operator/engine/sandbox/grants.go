@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Grant is a file, or a folder with all below it, that a command may use. What is
-// not there grants nothing.
+// Grant gives a command access to a file, or to a folder and everything below it. A
+// path that does not exist grants nothing.
 type Grant struct {
 	// Path is the absolute path of the file or folder.
 	Path string
 
-	// Write allows to change it, but not to execute it; without it a command may
-	// read and execute.
+	// Write permits the command to change the file or folder, but not to execute it.
+	// Without Write, the command may read and execute it.
 	Write bool
 }
 
-// systemFiles is what every program may count on, and nothing that is a secret.
-// /proc is not among it: it shows other processes.
+// systemFiles lists the files that every program may expect. None of them contains a
+// secret. /proc is absent, because it shows other processes.
 var systemFiles = []string{
 	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64",
 	"/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/crypto-policies",
@@ -29,12 +29,12 @@ var systemFiles = []string{
 	"/dev/random", "/dev/urandom",
 }
 
-// devices may be written as well.
+// devices lists devices that the command may also write to.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full"}
 
-// Grants returns what a command may use: the folders of its own, which it may
-// change, the programs on path (of the form of PATH), and what the system offers to
-// everyone.
+// Grants returns the usual grants of a command: write access to its own folders, and
+// read access to the programs on path, which has the form of PATH, and to the system's
+// files.
 func Grants(path string, own ...string) []Grant {
 	var grants []Grant
 	for _, path := range slices.Concat(own, devices) {
@@ -46,9 +46,9 @@ func Grants(path string, own ...string) []Grant {
 	return grants
 }
 
-// programs returns the folders on the given path, and the files that pulumi and
-// its plugins in them are links to. A folder that holds one of the command's own would
-// open what lies beside it, and is left out.
+// programs returns the folders on path, and the targets of links to pulumi and its
+// plugins in them. It omits a folder that contains one of the command's own folders,
+// because that grant would expose the files beside the command's folder.
 func programs(path string, own []string) []string {
 	var found []string
 	for _, dir := range filepath.SplitList(path) {
@@ -58,7 +58,7 @@ func programs(path string, own []string) []string {
 		if !slices.ContainsFunc(own, func(o string) bool { return holds(dir, o) }) {
 			found = append(found, dir)
 		}
-		// Of a list of fixed form there is no error.
+		// Glob returns an error only for a malformed pattern, and this one is escaped.
 		tools, _ := filepath.Glob(filepath.Join(escape.Replace(dir), "pulumi*"))
 		for _, tool := range tools {
 			if file, err := filepath.EvalSymlinks(tool); err == nil {
@@ -69,10 +69,10 @@ func programs(path string, own []string) []string {
 	return found
 }
 
-// escape makes a path match itself only.
+// escape quotes the special characters of [filepath.Glob] in a path.
 var escape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// holds tells whether path lies in dir, by whatever links they are named.
+// holds reports whether path lies in dir. It resolves symbolic links in both.
 func holds(dir, path string) bool {
 	rel, err := filepath.Rel(resolved(dir), resolved(path))
 	return err == nil && filepath.IsLocal(rel)

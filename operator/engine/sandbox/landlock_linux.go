@@ -8,29 +8,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The rights to files, of which a version of Landlock knows the first few.
+// Access rights to files. Older versions of Landlock support only the first few bits.
 const (
 	fileRights = landlock.AccessFSExecute | landlock.AccessFSReadFile | landlock.AccessFSWriteFile | landlock.AccessFSTruncate
 
 	readRights = landlock.AccessFSExecute | landlock.AccessFSReadFile | landlock.AccessFSReadDir
 
-	// No device can be made, and nothing that a command wrote can be executed.
+	// These rights permit no command to create devices, or to execute files that it wrote.
 	writeRights = landlock.AccessFSReadFile | landlock.AccessFSReadDir | landlock.AccessFSWriteFile | landlock.AccessFSTruncate |
 		landlock.AccessFSRemoveDir | landlock.AccessFSRemoveFile | landlock.AccessFSMakeDir | landlock.AccessFSMakeReg |
 		landlock.AccessFSMakeSym | landlock.AccessFSMakeSock | landlock.AccessFSMakeFifo |
-		// Programs move files between folders of their own.
+		// Programs move files between their own folders.
 		landlock.AccessFSRefer
 
-	// signalsMended is the bit of a mended flaw of Landlock: a confined thread could
-	// not signal the other threads of its process, which the Go runtime counts on.
+	// signalsMended is the bit of a fixed erratum of Landlock: a confined thread could not
+	// signal the other threads of its process, and the Go runtime relies on such signals.
 	signalsMended = 1 << 1
 )
 
-// rights returns what a version of Landlock is able to refuse (landlock(7),
-// "VERSIONS").
+// rights returns the access rights and scopes that a version of Landlock can restrict
+// (landlock(7), "VERSIONS").
 func rights(version int) (files, scoped uint64) {
 	if version >= 6 {
-		// Nobody else's abstract sockets are reached.
+		// This keeps the command from connecting to abstract sockets of other processes.
 		scoped = landlock.ScopeAbstractUnixSocket
 		if errata, err := landlock.LandlockGetErrata(); err == nil && errata&signalsMended != 0 {
 			scoped |= landlock.ScopeSignal
@@ -49,8 +49,8 @@ func rights(version int) (files, scoped uint64) {
 	return landlock.AccessFSMakeSym<<1 - 1, scoped
 }
 
-// checkLandlock tells why this kernel cannot hold commands to granted files by
-// Landlock; nil means that it can.
+// checkLandlock returns an error that says why Landlock cannot confine commands on this
+// kernel, or nil if it can.
 func checkLandlock() error {
 	_, err := landlock.LandlockGetABIVersion()
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
@@ -62,8 +62,8 @@ func checkLandlock() error {
 	return nil
 }
 
-// restrict takes from the calling thread, and from what it starts, all files but
-// those granted, for good. The kernel requires that mark was called on the thread.
+// restrict permanently restricts the calling thread, and the processes that it starts,
+// to the granted files. The kernel requires a call of mark on the thread first.
 func restrict(grants []Grant) error {
 	version, err := landlock.LandlockGetABIVersion()
 	if err != nil {
@@ -86,7 +86,7 @@ func restrict(grants []Grant) error {
 	return nil
 }
 
-// allow adds one grant to a set of rules.
+// allow adds one grant to a ruleset.
 func allow(ruleset int, g Grant, known uint64) error {
 	fd, err := unix.Open(g.Path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) {

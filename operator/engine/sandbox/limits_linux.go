@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// apply bounds a process that has just been started, and what it starts.
+// apply limits a process that has just been started, and the processes that it starts.
 func (l Limits) apply(pid int) error {
 	for _, limit := range []struct {
 		resource int
@@ -34,10 +34,11 @@ func (l Limits) apply(pid int) error {
 	return nil
 }
 
-// countEvery is the time between two counts of a command's processes.
+// countEvery is the interval between two counts of a command's processes.
 const countEvery = 250 * time.Millisecond
 
-// hold ends the command once it has more processes and threads than most. The kernel counts those of a user alone.
+// hold kills the command when it has more processes and threads than most. It counts them itself, because the kernel limits
+// only the processes of a user.
 func (c *Cell) hold(most uint64) {
 	if most == 0 || !c.isolated {
 		return
@@ -52,12 +53,13 @@ func (c *Cell) hold(most uint64) {
 		}
 		if tasks(c.cmd.Process.Pid, most) > most {
 			c.multiplied = true
-			_ = c.cmd.Process.Kill() // With the first process of its namespace all others end.
+			_ = c.cmd.Process.Kill() // The kernel kills all processes of a PID namespace with the first one.
 		}
 	}
 }
 
-// tasks counts the threads of a process and of those below it, and stops beyond most. What has ended counts for nothing.
+// tasks counts the threads of a process and of its descendants. It stops when the count exceeds most. Processes that have
+// ended do not count.
 func tasks(pid int, most uint64) (count uint64) {
 	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	count = uint64(len(threads))
@@ -75,18 +77,18 @@ func tasks(pid int, most uint64) (count uint64) {
 	return count
 }
 
-// A process cannot be written to while the kernel gives it its program, or takes it down.
+// The oom_score_adj of a process is not writable while the kernel executes its program or tears the process down.
 const (
 	busyFor   = time.Second
 	busyRetry = time.Millisecond
 )
 
-// endFirst makes the kernel end a process before others when memory runs out.
+// endFirst makes the kernel kill a process before others when memory runs out.
 func endFirst(pid int) error {
 	retry := time.NewTicker(busyRetry)
 	defer retry.Stop()
 	for deadline := time.Now().Add(busyFor); ; <-retry.C {
-		// 1000 is the most (proc_pid_oom_score_adj(5)).
+		// 1000 is the maximum (proc_pid_oom_score_adj(5)).
 		err := os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("1000"), 0)
 		switch {
 		case err == nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ESRCH):

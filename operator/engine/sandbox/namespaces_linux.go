@@ -12,14 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Check tells what keeps this process from giving commands namespaces of their own. Nil
-// means that every command sees its granted files only, no other process and, where
-// asked for, no network but its endpoints.
+// Check returns an error that says why this process cannot give commands their own
+// namespaces. If it returns nil, every command sees only its granted files, no other
+// process, and, if it has a [Network], only the endpoints of that network.
 func Check() error { return check() }
 
 var check = sync.OnceValue(func() error {
-	// Go tries out handles of processes with a child before it starts its first one. In a
-	// namespace of processes that child would be the first, with which the namespace ends.
+	// Before Go starts its first child, it tests pidfds with a child of its own. In a new
+	// PID namespace, that child would be the first process, and the namespace would end
+	// with it. This call makes Go run the test now.
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = self.Release()
 	}
@@ -52,8 +53,9 @@ var check = sync.OnceValue(func() error {
 	return fmt.Errorf("nothing holds it: %w", err)
 })
 
-// unshare gives the calling thread, and what it starts, namespaces of mounts, processes,
-// interprocess communication and host names, and with network set of the network, too.
+// unshare moves the calling thread into a new mount, IPC and UTS namespace, and if
+// network is true into a new network namespace. The processes that the thread starts
+// are in a new PID namespace as well.
 func unshare(network bool) error {
 	flags := unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
 	if network {
@@ -65,7 +67,8 @@ func unshare(network bool) error {
 	return nil
 }
 
-// raiseLoopback switches on the loopback interface of the calling thread's network.
+// raiseLoopback brings up the loopback interface of the calling thread's network
+// namespace.
 func raiseLoopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -83,8 +86,8 @@ func raiseLoopback() error {
 	return nil
 }
 
-// addAddress gives the loopback interface of the calling thread's network one more
-// address, under the name of an alias with a number.
+// addAddress adds an address to the loopback interface of the calling thread's network
+// namespace. The address belongs to an alias, which alias numbers.
 func addAddress(alias int, address netip.Addr) error {
 	if !address.Is4() || address.IsUnspecified() || address.IsMulticast() {
 		return errors.New("use an IPv4 address, or one of loopback")
@@ -104,16 +107,17 @@ func addAddress(alias int, address netip.Addr) error {
 	return err
 }
 
-// kept are the capabilities that a process in a user namespace of its own needs to
-// confine commands.
+// kept lists the capabilities that a process in its own user namespace needs to confine
+// commands.
 var kept = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_SERVICE, unix.CAP_SETPCAP}
 
-// restriction is the setting by which Ubuntu takes what a user namespace is for from
-// ordinary users.
+// restriction is Ubuntu's setting that denies ordinary users the capabilities in a user
+// namespace.
 const restriction = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 
-// Supported tells what keeps an ordinary user of this system from confining commands by
-// namespaces, and what to do. Nil means that a process that [UserNamespace] starts can.
+// Supported returns an error that says why an ordinary user of this system cannot
+// confine commands by namespaces, and what to do about it. If it returns nil, a process
+// that [UserNamespace] starts can confine commands.
 func Supported() error {
 	if Check() == nil {
 		return nil
@@ -127,9 +131,10 @@ func Supported() error {
 	return nil
 }
 
-// UserNamespace makes attributes start a process in a user namespace in which it
-// may confine commands. The process keeps its user and group. It does nothing where this
-// process may confine commands already, or the system does not let it.
+// UserNamespace changes attributes so that they start a process in a user namespace in
+// which it may confine commands. The process keeps its user and group. UserNamespace
+// does nothing if this process may already confine commands, or if the system does not
+// permit user namespaces.
 func UserNamespace(attributes *syscall.SysProcAttr) {
 	if Check() == nil || Supported() != nil {
 		return
@@ -137,8 +142,8 @@ func UserNamespace(attributes *syscall.SysProcAttr) {
 	inUserNamespace(attributes)
 }
 
-// inUserNamespace makes attributes start a process in a user namespace of its own, with
-// its user and group.
+// inUserNamespace changes attributes so that they start a process in a new user
+// namespace with the same user and group.
 func inUserNamespace(attributes *syscall.SysProcAttr) {
 	attributes.Cloneflags |= unix.CLONE_NEWUSER
 	attributes.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
@@ -146,7 +151,8 @@ func inUserNamespace(attributes *syscall.SysProcAttr) {
 	attributes.AmbientCaps = kept
 }
 
-// haveUserNamespaces tries to start a process in a user namespace.
+// haveUserNamespaces reports whether this process can start a process in a user
+// namespace.
 var haveUserNamespaces = sync.OnceValue(func() bool {
 	attributes := &syscall.SysProcAttr{}
 	inUserNamespace(attributes)
@@ -158,7 +164,7 @@ var haveUserNamespaces = sync.OnceValue(func() bool {
 	return err == nil && state.Success()
 })
 
-// dropCapabilities takes all capabilities from the calling thread, for good.
+// dropCapabilities permanently drops all capabilities of the calling thread.
 func dropCapabilities() error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return fmt.Errorf("drop ambient capabilities: %w", err)
@@ -166,7 +172,7 @@ func dropCapabilities() error {
 	for capability := uintptr(0); ; capability++ {
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
 		if errors.Is(err, unix.EINVAL) {
-			break // The kernel knows no more.
+			break // This is beyond the kernel's last capability.
 		}
 		if err != nil {
 			return fmt.Errorf("drop capability %d: %w", capability, err)

@@ -14,19 +14,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// commands lists the commands of this process that run.
+// commands lists the running commands of this process.
 var commands = struct {
-	// starting is held to read while a command is started, until it is listed, and to
-	// write while orphans are looked for: before it is listed a command looks like one.
+	// begin locks starting for reading while it starts and lists a command. The search for
+	// orphans locks it for writing, because a command that is not yet listed looks like an
+	// orphan.
 	starting sync.RWMutex
 
-	// homes are the variables HOME of the commands by the numbers of their processes.
+	// homes maps the process IDs of the commands to their variable HOME.
 	homes map[int]string
 	mu    sync.Mutex
 }{homes: map[int]string{}}
 
-// adopt makes this process the parent of what a command's processes leave behind
-// when they end, instead of process 1.
+// adopt makes this process, instead of process 1, the parent of the orphans that
+// commands leave behind.
 var adopt = sync.OnceValue(func() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("adopt what runs leave behind: %w", err)
@@ -34,8 +35,9 @@ var adopt = sync.OnceValue(func() error {
 	return nil
 })
 
-// mark marks the calling thread, and all that it starts, for good: they cannot
-// gain privileges. It needs no kernel with Landlock.
+// mark sets no_new_privs on the calling thread, for good. The thread and the processes
+// that it starts cannot gain privileges, and [marked] recognises them. mark works on
+// kernels without Landlock.
 func mark() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up new privileges: %w", err)
@@ -43,7 +45,7 @@ func mark() error {
 	return nil
 }
 
-// begin starts a command and lists it.
+// begin starts a command and adds it to the list.
 func begin(cmd *exec.Cmd) error {
 	if err := adopt(); err != nil {
 		return err
@@ -59,8 +61,8 @@ func begin(cmd *exec.Cmd) error {
 	return nil
 }
 
-// finish waits for a command and takes it from the list. Only then may its number be
-// another's.
+// finish waits for a command and removes it from the list. The kernel may reuse its
+// process ID only after the wait.
 func finish(cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	commands.mu.Lock()
@@ -69,8 +71,8 @@ func finish(cmd *exec.Cmd) error {
 	return err
 }
 
-// killOrphans kills what commands that have ended left running, by whatever means
-// it hides, and waits until it is gone.
+// killOrphans kills the processes that ended commands left running, even if they hide,
+// and waits until they are gone.
 func killOrphans() error {
 	deadline := time.After(killTimeout)
 	for {
@@ -86,23 +88,25 @@ func killOrphans() error {
 	}
 }
 
-// killOnce kills the orphans that there are, and returns them. Those that they
-// started are then orphans, too.
+// killOnce kills the current orphans and returns their process IDs. Their children then
+// become orphans, too.
 func killOnce() ([]int, error) {
 	commands.starting.Lock()
 	defer commands.starting.Unlock()
 	left, err := orphans()
 	for _, pid := range left {
-		// As its parent does not wait meanwhile, the number is still its own. To wait for
-		// any child would take those that others wait for.
+		// This process is the parent and does not wait for pid in the meantime, so the kernel
+		// has not reused pid. A wait for any child would also reap children that other
+		// goroutines wait for.
 		_ = unix.Kill(pid, unix.SIGKILL)
 		_, _ = unix.Wait4(pid, nil, unix.WNOHANG|unix.WALL, nil)
 	}
 	return left, err
 }
 
-// orphans returns the children of this process that bear the mark of commands and
-// are none that is listed. Those that use the home of a listed one end with it.
+// orphans returns the children of this process that carry the mark of commands and are
+// not in the list. It omits those that use the HOME of a listed command, because they
+// end with that command.
 func orphans() ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -129,10 +133,11 @@ func orphans() ([]int, error) {
 	return found, nil
 }
 
-// parent returns the number of a process's parent, none when it is gone.
+// parent returns the process ID of a process's parent, or an empty string if the
+// process is gone.
 func parent(dir string) string {
 	stat, _ := os.ReadFile(filepath.Join(dir, "stat"))
-	// The name, in brackets, may hold anything.
+	// The name is in parentheses and may contain any characters.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 2 {
 		return ""
@@ -141,11 +146,12 @@ func parent(dir string) string {
 }
 
 func marked(dir string) bool {
-	status, _ := os.ReadFile(filepath.Join(dir, "status")) // One that is gone is none.
+	status, _ := os.ReadFile(filepath.Join(dir, "status")) // A process that is gone has no status, and no mark.
 	return bytes.Contains(status, []byte("\nNoNewPrivs:\t1\n"))
 }
 
-// homeOf returns a process's variable HOME, nothing when it hides or has ended.
+// homeOf returns a process's variable HOME, or an empty string if the process hides it
+// or has ended.
 func homeOf(dir string) string {
 	env, _ := os.ReadFile(filepath.Join(dir, "environ"))
 	return Value(strings.Split(string(env), "\x00"), "HOME")

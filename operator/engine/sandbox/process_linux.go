@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// killTimeout is how long killed processes may take to be gone.
+// killTimeout bounds how long killed processes may take to disappear.
 const killTimeout = 10 * time.Second
 
-// dieWithParent keeps a command from outliving the process that started it.
+// dieWithParent makes the kernel kill a command when the process that started it ends.
 func dieWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
 
-// Running tells whether pid is a process with the given command name. A number
-// that some other program has by now counts as free.
+// Running reports whether pid is a process with the given command name. If the kernel
+// has reused pid for another program, Running returns false.
 func Running(pid int, name string) bool {
 	comm, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
 	return err == nil && strings.TrimSpace(string(comm)) == name
 }
 
-// heeds tells whether a process handles or ignores a signal. One that is about to be given
-// its program does not.
+// heeds reports whether a process handles or ignores a signal. A process that has not
+// yet executed its program does neither.
 func heeds(pid int, signal syscall.Signal) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -49,9 +49,10 @@ func heeds(pid int, signal syscall.Signal) bool {
 }
 
 // Kill kills every process whose variable HOME begins with the given path, and every
-// one that a command started whose folder does, and waits until they are gone.
-// Commands start others in process groups of their own, so their environment is
-// what they have in common. Only Linux shows it. What has changed both is not found.
+// process of a command whose working folder begins with it. It waits until they are
+// gone. The processes that a command starts may be in other process groups, but they
+// share its environment. Only Linux shows the environment of a process. Kill does not
+// find a process that has changed both its HOME and its folder.
 func Kill(home string) error {
 	deadline := time.After(killTimeout)
 	for {
@@ -71,8 +72,8 @@ func Kill(home string) error {
 	}
 }
 
-// using returns the processes whose HOME begins with the given path, and those of
-// commands that work in a folder whose path does.
+// using returns the processes whose HOME begins with the given path, and the processes
+// of commands whose working folder begins with it.
 func using(home string) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -85,13 +86,14 @@ func using(home string) []int {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		// Those of other users, and those that are gone by now, have none to show.
+		// Processes of other users, and processes that are gone, have no readable
+		// environment.
 		dir := filepath.Join("/proc", entry.Name())
 		env, _ := os.ReadFile(filepath.Join(dir, "environ"))
 		uses := bytes.HasPrefix(env, variable) || bytes.Contains(env, append([]byte{0}, variable...))
 		if !uses {
 			folder, _ := os.Readlink(filepath.Join(dir, "cwd"))
-			// Without the mark it may be the shell of someone who looks around.
+			// A process without the mark may be a user's shell.
 			uses = strings.HasPrefix(folder, home) && marked(dir)
 		}
 		if uses {

@@ -8,26 +8,26 @@ import (
 	"syscall"
 )
 
-// dieWithParent does nothing where a process cannot be bound to its parent.
+// dieWithParent does nothing, because only Linux binds a process to its parent.
 func dieWithParent(*exec.Cmd) {}
 
-// Running tells whether pid is a process, whatever its command name.
+// Running reports whether pid is a process. It ignores the command name.
 func Running(pid int, _ string) bool {
 	process, err := os.FindProcess(pid)
 	return err == nil && process.Signal(syscall.Signal(0)) == nil
 }
 
-// Kill finds nothing to kill where processes do not show their environment.
+// Kill does nothing, because only Linux shows the environment of a process.
 func Kill(string) error { return nil }
 
 func heeds(int, syscall.Signal) bool { return true }
 
-// mark does nothing where nothing is looked for by its mark.
+// mark does nothing, because nothing looks for the mark.
 func mark() error { return nil }
 
 func begin(cmd *exec.Cmd) error { return cmd.Start() }
 
 func finish(cmd *exec.Cmd) error { return cmd.Wait() }
 
-// killOrphans finds nothing to kill where orphans are not adopted.
+// killOrphans does nothing, because only Linux lets this process adopt orphans.
 func killOrphans() error { return nil }

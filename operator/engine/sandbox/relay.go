@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// maxConnections bounds the connections that a command has open at once to one
-// endpoint: each takes two descriptors of this process.
+// maxConnections bounds how many connections a command has open to one endpoint. Each
+// takes two file descriptors of this process.
 const maxConnections = 128
 
-// dialTimeout bounds how long an endpoint may take to answer.
+// dialTimeout bounds how long a connection to an endpoint may take.
 const dialTimeout = 30 * time.Second
 
-// When one side of a connection has ended its direction, the other side may go on for
-// this long: a client has little left to say to a server that has ended, and a server may
-// take its time to answer a client that has asked.
+// After one side of a connection has closed its direction, the other side may continue
+// for this long. A client has little left to send to a server that has closed. A server
+// may need time to answer a client that has sent its request.
 const (
 	clientLinger = 10 * time.Second
 	serverLinger = 2 * time.Minute
 )
 
-// acceptRetry is how long a relay waits when the machine has no descriptor for the next
-// connection.
+// acceptRetry is the wait after a failed accept, for example when this process has no
+// free file descriptor.
 const acceptRetry = 50 * time.Millisecond
 
 func (e Endpoint) serve(ctx context.Context, conn net.Conn) {
@@ -48,9 +48,9 @@ func (e Endpoint) dial(ctx context.Context) (net.Conn, error) {
 	return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", address)
 }
 
-// Relay serves the connections of a listener, at most as many at once as there are
-// places, until the listener is closed. It closes each connection that serve has
-// returned from, and all with ctx.
+// Relay serves the connections of a listener, at most places of them concurrently,
+// until the listener is closed or ctx ends. It closes each connection when serve
+// returns, and all connections when ctx ends.
 func Relay(ctx context.Context, listener net.Listener, places int, serve func(context.Context, net.Conn)) {
 	var open sync.WaitGroup
 	defer open.Wait()
@@ -74,8 +74,9 @@ func Relay(ctx context.Context, listener net.Listener, places int, serve func(co
 	}
 }
 
-// accept returns the next connection. It fails when the listener is closed or ctx ends:
-// other errors pass, as a client that gave up or a lack of descriptors does.
+// accept returns the next connection. It fails if the listener is closed or ctx ends.
+// It retries after other errors, because they are temporary: a client gave up, or file
+// descriptors ran out.
 func accept(ctx context.Context, listener net.Listener) (net.Conn, error) {
 	for {
 		conn, err := listener.Accept()
@@ -90,8 +91,9 @@ func accept(ctx context.Context, listener net.Listener) (net.Conn, error) {
 	}
 }
 
-// Forward returns a function that carries a connection to what dial connects to, until
-// one of them or ctx ends. A connection for which dial fails is left without an answer.
+// Forward returns a function that connects to a server by dial and copies between it
+// and a client, until both directions or ctx end. If dial fails, the client gets no
+// answer.
 func Forward(dial func(context.Context) (net.Conn, error)) func(context.Context, net.Conn) {
 	return func(ctx context.Context, client net.Conn) {
 		server, err := dial(ctx)
@@ -104,13 +106,13 @@ func Forward(dial func(context.Context) (net.Conn, error)) func(context.Context,
 	}
 }
 
-// Join copies between a client and a server, both ways, until both directions have
-// ended. Neither side can hold the connection for ever once the other has ended.
+// Join copies between a client and a server, in both directions, until both directions
+// have ended. After one side has closed its direction, a deadline ends the other one.
 func Join(client, server net.Conn) {
 	var both sync.WaitGroup
 	both.Go(func() {
 		pass(server, client)
-		_ = server.SetReadDeadline(time.Now().Add(serverLinger)) // A closed connection has ended already.
+		_ = server.SetReadDeadline(time.Now().Add(serverLinger)) // A closed connection returns an error, and has ended already.
 	})
 	both.Go(func() {
 		pass(client, server)
@@ -119,9 +121,9 @@ func Join(client, server net.Conn) {
 	both.Wait()
 }
 
-// pass copies one direction and hands its end on.
+// pass copies one direction and then closes the write side of to.
 func pass(to, from net.Conn) {
-	_, _ = io.Copy(to, from) // However it ends, the other side is told.
+	_, _ = io.Copy(to, from) // An error ends the direction, too.
 	if half, ok := to.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}

@@ -13,31 +13,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stage is the folder over which the new root is mounted, in the thread's own view of
-// the file system. Every Linux system has it, and no command needs it.
+// stage is the mount point of the new root, in the thread's mount namespace. Every
+// Linux system has this folder, and no command needs it.
 const stage = "/sys"
 
-// hostsFile is where programs look host names up first (hosts(5)).
+// hostsFile is the file in which programs look up host names first (hosts(5)).
 const hostsFile = "/etc/hosts"
 
-// maxLinks bounds the links that a granted path may lead through, as the kernel does.
+// maxLinks bounds the symbolic links in a granted path. The kernel has the same bound.
 const maxLinks = 40
 
-// view is a file system to be made of granted files.
+// view describes a file system that consists of granted files.
 type view struct {
-	// mounts are the real paths of granted files, true where they may be changed.
+	// mounts maps the real paths of granted files to true if the command may change them.
 	mounts map[string]bool
 
-	// links are links by their paths, which lead to granted files.
+	// links maps the paths of symbolic links to their targets.
 	links map[string]string
 }
 
-// enterRoot makes a file system that holds the granted files, at their own paths, the
-// root of the calling thread. The thread has a mount namespace of its own. program is
-// what /proc/self/exe leads to: nothing else of /proc shows processes, since the
-// thread's own /proc would show those of the caller.
+// enterRoot makes a file system with the granted files, at their own paths, the root of
+// the calling thread, which must have its own mount namespace. The link /proc/self/exe
+// leads to program. The new root has no other entry of a process in /proc, because the
+// thread's /proc would show the caller's processes.
 //
-// A hosts that is not empty takes the place of /etc/hosts.
+// If hosts is not empty, it is the content of /etc/hosts.
 func enterRoot(grants []Grant, program, hosts string) error {
 	v := view{mounts: map[string]bool{}, links: map[string]string{}}
 	for _, g := range grants {
@@ -85,12 +85,12 @@ func enterRoot(grants []Grant, program, hosts string) error {
 	return pivot()
 }
 
-// pivot makes the stage the root and lets the old one go.
+// pivot makes the stage the root and unmounts the old root.
 func pivot() error {
 	if err := unix.Chdir(stage); err != nil {
 		return fmt.Errorf("enter the new root: %w", err)
 	}
-	// The old root comes to lie over the new one, from where it is taken off
+	// PivotRoot stacks the old root on top of the new one. Unmount then removes it
 	// (pivot_root(2), "pivot_root(".", ".")").
 	if err := unix.PivotRoot(".", "."); err != nil {
 		return fmt.Errorf("enter the new root: %w", err)
@@ -101,8 +101,8 @@ func pivot() error {
 	return unix.Chdir("/")
 }
 
-// add adds a granted path, with the links on the way to it. A path that
-// does not exist, or that this process cannot reach itself, grants nothing.
+// add adds a granted path and the symbolic links on the way to it. A path that does not
+// exist, or that this process cannot access, grants nothing.
 func (v view) add(g Grant) error {
 	rest := strings.Split(strings.Trim(filepath.Clean(g.Path), "/"), "/")
 	at := "/"
@@ -137,7 +137,7 @@ func (v view) add(g Grant) error {
 	return nil
 }
 
-// covered tells whether a path lies in a granted folder, where it exists already.
+// covered reports whether a path lies in a granted folder, which already contains it.
 func (v view) covered(path string) bool {
 	for dir := filepath.Dir(path); dir != "/"; dir = filepath.Dir(dir) {
 		if _, ok := v.mounts[dir]; ok {
@@ -147,12 +147,12 @@ func (v view) covered(path string) bool {
 	return false
 }
 
-// mount puts a granted file or folder, by its real path, into the new root.
+// mount mounts a granted file or folder at its real path in the new root.
 func (v view) mount(path string) error {
 	tree, err := unix.OpenTree(unix.AT_FDCWD, path,
 		unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW)
 	if errors.Is(err, unix.ENOENT) {
-		return nil // It went meanwhile.
+		return nil // It was removed after add found it.
 	}
 	if err != nil {
 		return err
@@ -169,7 +169,8 @@ func (v view) mount(path string) error {
 	}
 	switch {
 	case kind == unix.S_IFCHR || !v.mounts[path]:
-		// A device is written to all the same; its mode and owner are protected.
+		// A read-only mount protects the mode and owner of a device. Writes to the device
+		// still work.
 		attributes |= unix.MOUNT_ATTR_RDONLY
 	default:
 		attributes |= unix.MOUNT_ATTR_NOEXEC
@@ -185,7 +186,7 @@ func (v view) mount(path string) error {
 	return unix.MoveMount(tree, "", unix.AT_FDCWD, stage+path, unix.MOVE_MOUNT_F_EMPTY_PATH)
 }
 
-// makePlace makes what a mount covers.
+// makePlace creates the mount point of a file or a folder.
 func makePlace(path string, dir bool) error {
 	if dir {
 		return os.MkdirAll(path, 0o755)

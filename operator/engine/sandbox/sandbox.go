@@ -15,47 +15,51 @@ import (
 	"time"
 )
 
-// drainTimeout is how long output may still come after the last process is gone.
+// drainTimeout bounds how long output may still arrive after the last process has
+// ended.
 const drainTimeout = 5 * time.Second
 
 // Command is a command to run.
 type Command struct {
-	// Path is the executable, Args its arguments without its name.
+	// Path is the executable. Args holds its arguments without its name.
 	Path string
 	Args []string
 
-	// Dir is the folder it starts in. Env is its environment, of which HOME is
-	// required: what the command leaves running is found by it first, so no other
-	// command may have the same.
+	// Dir is the working folder. Env is the environment. It must contain a HOME that no
+	// other command has: Run finds the processes that the command leaves running by their
+	// HOME.
 	Dir string
 	Env []string
 
-	// Stdin is what it reads, Output takes what it prints.
+	// Stdin is the command's standard input. Output receives its standard output and
+	// standard error.
 	Stdin  []byte
 	Output io.Writer
 
-	// ExtraFiles are further files that it inherits, from descriptor 3 on.
+	// ExtraFiles lists additional files that the command inherits, from file descriptor 3
+	// on.
 	ExtraFiles []*os.File
 
-	// Confinement says what it may use.
+	// Confinement describes what the command may use.
 	Confinement
 
-	// Started is called with the command's cell once it has started, if it is set.
+	// Started, if set, is called with the command's cell after the start.
 	Started func(*Cell)
 
-	// StopTimeout is how long it may take to stop in good order once it is asked to.
+	// StopTimeout is how long the command may take to stop after SIGINT.
 	StopTimeout time.Duration
 }
 
-// Run runs the command and returns when it, and all that it started, have ended.
-// When ctx ends it interrupts the command, and after StopTimeout kills it. The
-// error holds an [*exec.ExitError] when the command ran and failed, and [ErrProcesses]
-// when it had too many processes.
+// Run runs the command and returns when the command, and every process that it started,
+// have ended. When ctx ends, Run interrupts the command, and kills it after
+// StopTimeout. The error contains an [*exec.ExitError] if the command ran and failed,
+// and [ErrProcesses] if it had too many processes.
 //
-// On Linux the command does not outlive this process. Where [Check] fails, this process
-// adopts what the command leaves behind, and looks for it by its mark. A process that is
-// itself unable to gain privileges must then start no others but by Run: they could not
-// be told from what commands left, and are killed.
+// On Linux the command does not outlive this process. If [Check] returns an error, this
+// process adopts the processes that the command leaves behind, and recognises them by
+// their mark, no_new_privs. A process that has no_new_privs itself must then start
+// other processes by Run only: Run could not distinguish them from orphans, and would
+// kill them.
 func (c Command) Run(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -64,8 +68,8 @@ func (c Command) Run(ctx context.Context) error {
 	if !filepath.IsAbs(home) {
 		return errors.New("a command needs a HOME of its own: what it leaves running is found by it")
 	}
-	// With a pipe of our own the command's end is seen even while others that it
-	// started hold the pipe open.
+	// os.Pipe lets Run notice the end of the command even while its children hold the pipe
+	// open.
 	output, input, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("make a pipe: %w", err)
@@ -90,7 +94,7 @@ func (c Command) Run(ctx context.Context) error {
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
-		_, _ = io.Copy(c.Output, output) // Its end is that of the pipe, in whatever way.
+		_, _ = io.Copy(c.Output, output) // It ends when the pipe does; an error changes nothing.
 	}()
 	err = c.wait(ctx, cell)
 	if !cell.isolated {
@@ -105,14 +109,15 @@ func (c Command) Run(ctx context.Context) error {
 	return err
 }
 
-// wait waits for the command's end, which it brings about when ctx ends.
+// wait waits until the command ends. When ctx ends, it stops the command.
 func (c Command) wait(ctx context.Context, cell *Cell) error {
 	select {
 	case <-cell.Done():
 		return cell.Wait()
 	case <-ctx.Done():
 	}
-	// That it has ended by now is no failure.
+	// If the command has ended in the meantime, Signal fails, and that is no failure of
+	// the command.
 	_ = cell.Signal(syscall.SIGINT)
 	select {
 	case <-cell.Done():

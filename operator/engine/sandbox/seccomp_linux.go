@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused are calls of the kernel that no command needs. They make namespaces and
-// mounts, trace other processes, reach what namespaces do not part (keys, handles of
-// files), or are entrances of the kernel with a history of flaws.
+// refused lists system calls that no command needs. They create namespaces and mounts,
+// trace other processes, reach objects that namespaces do not separate (keys, file
+// handles), or belong to parts of the kernel with a history of vulnerabilities.
 var refused = []uint32{
 	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
 	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_MOUNT_SETATTR,
@@ -24,16 +24,16 @@ var refused = []uint32{
 	unix.SYS_SETDOMAINNAME, unix.SYS_SETHOSTNAME, unix.SYS_VHANGUP,
 }
 
-// namespaceFlags are the flags of clone that make namespaces.
+// namespaceFlags holds the flags of clone that create namespaces.
 const namespaceFlags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
-// families are the kinds of sockets that a command may make. Others, such as those of
-// virtual machines (AF_VSOCK), are not bound to a network namespace.
+// families lists the address families of sockets that a command may create. Others,
+// such as AF_VSOCK for virtual machines, are not bound to a network namespace.
 var families = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6}
 
-// Offsets in struct seccomp_data (linux/seccomp.h). Of an argument the lower half is read,
-// which comes first on the architectures below.
+// Offsets in struct seccomp_data (linux/seccomp.h). The filter reads the lower half of
+// an argument, which comes first on the architectures below.
 const (
 	numberOffset = 0
 	archOffset   = 4
@@ -41,17 +41,18 @@ const (
 	thirdOffset  = firstOffset + 2*8
 )
 
-// architectures are the values of AUDIT_ARCH (linux/audit.h) by the names of Go.
+// architectures maps Go's names to the values of AUDIT_ARCH (linux/audit.h).
 var architectures = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
 
-// x32 marks the calls of the x32 interface of amd64, which have numbers of their own.
+// x32 is the bit in the numbers of amd64's x32 system calls.
 const x32 = 0x40000000
 
 func answer(errno unix.Errno) bpf.Instruction {
 	return bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(errno)}
 }
 
-// filter returns the program that the kernel runs for each call of a command.
+// filter returns the BPF program that the kernel runs for each system call of a
+// command.
 func filter(architecture uint32) []bpf.Instruction {
 	allow := bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}
 	program := []bpf.Instruction{
@@ -65,8 +66,8 @@ func filter(architecture uint32) []bpf.Instruction {
 	for _, call := range refused {
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: 1}, answer(unix.EPERM))
 	}
-	// The flags of clone3 lie in memory, where a filter does not see them. Without
-	// clone3, programs call clone.
+	// The flags of clone3 are in memory, which a filter cannot read. Without clone3,
+	// programs use clone.
 	program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_CLONE3, SkipTrue: 1}, answer(unix.ENOSYS))
 	program = append(program,
 		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.SYS_CLONE, SkipTrue: 4},
@@ -79,7 +80,8 @@ func filter(architecture uint32) []bpf.Instruction {
 	for _, known := range families {
 		family = append(family, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: known, SkipTrue: 1}, allow)
 	}
-	// Netlink tells a program its network interfaces, and nothing else.
+	// NETLINK_ROUTE shows a program its network interfaces; other netlink protocols are
+	// refused.
 	family = append(family,
 		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.AF_NETLINK, SkipTrue: 3},
 		bpf.LoadAbsolute{Off: thirdOffset, Size: 4},
@@ -91,8 +93,8 @@ func filter(architecture uint32) []bpf.Instruction {
 	return append(append(program, family...), allow)
 }
 
-// filterCalls refuses calls of the kernel to the calling thread and what it starts, for
-// good. The thread is marked.
+// filterCalls permanently installs the filter on the calling thread and the processes
+// that it starts. The kernel requires a call of mark on the thread first.
 func filterCalls() error {
 	architecture, ok := architectures[runtime.GOARCH]
 	if !ok {

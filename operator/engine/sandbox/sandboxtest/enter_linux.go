@@ -11,19 +11,20 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-// variable is set for a test binary that runs in a user namespace.
+// variable is set in the environment of a test binary that runs in a user namespace.
 const variable = "STRATA_TEST_NAMESPACE"
 
-// Enter returns where the test binary may confine commands, or can never. An ordinary user
-// needs a user namespace for it: Enter then runs the same binary in one and exits with its
-// code. TestMain calls it before it starts anything.
+// Enter returns if the test binary can confine commands, or cannot even in a user
+// namespace. Otherwise it runs the same binary in a user namespace, as an ordinary user
+// must, and exits with that binary's code. TestMain calls Enter before it starts
+// anything.
 func Enter() {
 	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	sandbox.UserNamespace(attributes)
 	if attributes.Cloneflags == 0 || os.Getenv(variable) != "" {
 		return
 	}
-	runtime.LockOSThread() // The kernel ends a child with the thread that started it.
+	runtime.LockOSThread() // The kernel kills a child when the thread that started it ends.
 	command := exec.Command(os.Args[0], os.Args[1:]...)
 	command.Env = append(os.Environ(), variable+"=1")
 	command.Stdin, command.Stdout, command.Stderr, command.SysProcAttr = os.Stdin, os.Stdout, os.Stderr, attributes

@@ -2,5 +2,5 @@
 
 package sandboxtest
 
-// Enter does nothing where no process confines commands.
+// Enter does nothing, because only Linux confines commands.
 func Enter() {}
