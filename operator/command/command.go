@@ -11,7 +11,8 @@ import (
 	"github.com/strata-platform/strata/operator/controller"
 )
 
-// endpoints are the endpoints of runs that the environment names.
+// endpoints returns the endpoints of runs from the environment variable
+// [controller.RunEndpointsVariable].
 func endpoints() []string {
 	return strings.FieldsFunc(os.Getenv(controller.RunEndpointsVariable), func(r rune) bool { return r == ',' })
 }

@@ -12,27 +12,29 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// claims sees to it that no two Stacks of a namespace hold the same stack of
-// Pulumi: with one of them the resources of the other would go.
+// claims ensures that no two Stacks of a namespace hold the same Pulumi stack. If two
+// did, the deletion of one would destroy the resources of the other.
 type claims struct {
 	mu sync.Mutex
 	of map[string]*claimed
 }
 
-// claimed are the claims of one namespace. It is locked from the look at the others
-// until the claim is in the status: no other namespace waits for that.
+// claimed holds the claims of one namespace. Its lock is held from the check of the
+// other Stacks until the claim is in the status. Other namespaces do not wait for this
+// lock.
 type claimed struct {
 	sync.Mutex
 
-	// users is how many have it or wait for it; claims counts it.
+	// users counts the goroutines that hold the lock or wait for it. The mutex of [claims]
+	// guards it.
 	users int
 
-	// fresh are the claims of this process that the cache may not show yet, by the
-	// names of the Stacks.
+	// fresh maps names of Stacks to claims of this process that the cache may not show
+	// yet.
 	fresh map[string]v1.ProjectInfo
 }
 
-// lock locks the claims of a namespace until unlock is called.
+// lock locks the claims of a namespace until the caller calls unlock.
 func (c *claims) lock(namespace string) (locked *claimed, unlock func()) {
 	c.mu.Lock()
 	if c.of == nil {
@@ -56,7 +58,8 @@ func (c *claims) lock(namespace string) (locked *claimed, unlock func()) {
 	}
 }
 
-// claim notes in the status that the Stack holds info, and has save write it.
+// claim records in the status that the Stack holds info, and writes the status by save.
+// It returns an error if another Stack holds the same Pulumi stack.
 func (s *session) claim(ctx context.Context, info *v1.ProjectInfo, save func() error) error {
 	if held := s.stack.Status.ProjectInfo; held != nil && held.Stack != "" {
 		s.stack.Status.ProjectInfo = info
@@ -75,7 +78,7 @@ func (s *session) claim(ctx context.Context, info *v1.ProjectInfo, save func() e
 	return nil
 }
 
-// free refuses what another Stack holds.
+// free returns an error if another Stack holds info.
 func (s *session) free(ctx context.Context, claimed *claimed, info *v1.ProjectInfo) error {
 	other, err := s.holder(ctx, claimed, info, func(*v1.Stack) bool { return true })
 	if err != nil || other == "" {
@@ -84,7 +87,7 @@ func (s *session) free(ctx context.Context, claimed *claimed, info *v1.ProjectIn
 	return invalid("Stack %s holds %s already: give spec.stack another name, or delete one of the two", other, describe(info))
 }
 
-// beginDestroy refuses to destroy what another Stack holds.
+// beginDestroy makes a destroy fail if another Stack holds the Pulumi stack.
 func (s *session) beginDestroy(ctx context.Context, req *engine.Request) error {
 	if s.stack.Status.ProjectInfo != nil {
 		return nil
@@ -107,8 +110,8 @@ func (s *session) beginDestroy(ctx context.Context, req *engine.Request) error {
 	return nil
 }
 
-// holder returns the name of another Stack that holds the same and counts, empty if
-// there is none.
+// holder returns the name of another Stack that holds info and for which counts returns
+// true, or an empty string.
 func (s *session) holder(ctx context.Context, claimed *claimed, info *v1.ProjectInfo, counts func(*v1.Stack) bool) (string, error) {
 	var cached v1.StackList
 	if err := s.client.List(ctx, &cached, client.InNamespace(s.stack.Namespace)); err != nil {
@@ -125,7 +128,8 @@ func (s *session) holder(ctx context.Context, claimed *claimed, info *v1.Project
 		if !isFresh && !same(held, info) {
 			continue
 		}
-		// It may have let go of it. Whoever is refused is woken by the next change.
+		// The cached claim may be outdated, so read the Stack. The dependency wakes a refused
+		// Stack at the other's next change.
 		s.depend(dependency{scope{stackResource, key.Namespace}, key.Name})
 		other := &v1.Stack{}
 		err := s.reader.Get(ctx, key, other)
@@ -142,13 +146,13 @@ func (s *session) holder(ctx context.Context, claimed *claimed, info *v1.Project
 	return "", nil
 }
 
-// same tells whether both are the same stack of Pulumi.
+// same reports whether both are the same Pulumi stack.
 func same(held, info *v1.ProjectInfo) bool {
 	return held != nil && held.Name == info.Name && held.Stack == info.Stack && held.Backend == info.Backend
 }
 
-// shared returns the name of another Stack that goes on holding what this one
-// holds, as Stacks from before this was refused may.
+// shared returns the name of another Stack that holds the same Pulumi stack and is not
+// being deleted. Such Stacks can exist from before the operator refused them.
 func (s *session) shared(ctx context.Context) (string, error) {
 	held := s.stack.Status.ProjectInfo
 	if held.Stack == "" {
@@ -159,7 +163,7 @@ func (s *session) shared(ctx context.Context) (string, error) {
 	return s.holder(ctx, claimed, held, func(other *v1.Stack) bool { return other.DeletionTimestamp.IsZero() })
 }
 
-// forget drops the claim of a Stack that is gone.
+// forget drops the claim of a deleted Stack.
 func (c *claims) forget(stack types.NamespacedName) {
 	claimed, unlock := c.lock(stack.Namespace)
 	defer unlock()

@@ -1,5 +1,5 @@
-// Package controller implements the operator: it keeps every Stack applied by
-// running its Program with package engine, under the Stack's service account.
+// Package controller implements the operator. It applies every Stack by running its
+// Program with package engine, under the Stack's service account.
 package controller
 
 import (
@@ -34,71 +34,71 @@ import (
 )
 
 const (
-	// shutdownTimeout is how long runs may take to stop in good order.
+	// shutdownTimeout bounds how long runs may take to stop in good order.
 	shutdownTimeout = 90 * time.Second
 
-	// defaultRunTimeout is how long a run may take where nothing else is said.
+	// defaultRunTimeout is the default of [Options.RunTimeout].
 	defaultRunTimeout = 15 * time.Minute
 )
 
-// Options says how the operator runs.
+// Options configures the operator.
 type Options struct {
-	// Config is how the cluster is reached; nil takes KUBECONFIG or, in a pod, the
-	// pod's own service account.
+	// Config is the connection to the cluster. If it is nil, the operator uses KUBECONFIG
+	// or, in a pod, the pod's service account.
 	Config *rest.Config
 
-	// HealthAddr serves /healthz and /readyz, MetricsAddr serves /metrics. Nothing
-	// is served on an empty address.
+	// HealthAddr is the address of /healthz and /readyz, MetricsAddr that of /metrics. An
+	// empty address serves nothing.
 	HealthAddr, MetricsAddr string
 
-	// MaxConcurrent is how many Stacks run at once. Zero means the number of
-	// processors, at least two. Up to 32 runs within their namespace's share may begin
-	// beyond it.
+	// MaxConcurrent is how many Stacks run concurrently. Zero means the number of
+	// processors, and at least two. Up to 32 runs within the share of their namespace may
+	// begin in addition.
 	MaxConcurrent int
 
-	// RunMemory is how many bytes of memory must be free for the first run of a
-	// namespace to begin beside others, and twice as many for a further one; 512 MiB
-	// when zero.
+	// RunMemory is how much memory must be free, in bytes, before the first run of a
+	// namespace begins beside other runs. A further run of a namespace needs twice as
+	// much. Zero means 512 MiB.
 	RunMemory int64
 
-	// RunTimeout is how long a run may take before it is stopped in good order, where
-	// the namespace's TenantPolicy says nothing; 15 minutes when zero.
+	// RunTimeout is how long a run may take before the operator stops it in good order. A
+	// TenantPolicy of the namespace can set another limit. Zero means 15 minutes.
 	RunTimeout time.Duration
 
-	// ReportEvery is how often the conditions of a Stack say what its run waits for; a
-	// minute when zero.
+	// ReportEvery is the interval at which the conditions of a Stack report what its run
+	// waits for. Zero means a minute.
 	ReportEvery time.Duration
 
-	// Namespace is the operator's own. Secrets in it keep what destroying a Stack
-	// takes, for when the Secrets that the Stack refers to are gone before it. When
-	// empty nothing is kept, and such a Stack stays until they are back.
+	// Namespace is the operator's own namespace. The operator stores in its Secrets what a
+	// destroy of each Stack needs, in case somebody deletes the Secrets that the Stack
+	// refers to before the Stack. If Namespace is empty, the operator stores nothing, and
+	// such a Stack stays until its Secrets are back.
 	Namespace string
 
-	// PassEnv lists the variables of the operator's environment that every run
-	// gets. A name may hold the wildcards of [path.Match]. PATH should be among
-	// them: pulumi and its plugins are found on it.
+	// PassEnv lists the variables of the operator's environment that every run gets. A
+	// name may contain the wildcards of [path.Match]. The list should include PATH, the
+	// search path for pulumi and its plugins.
 	PassEnv []string
 
-	// WorkDir holds the folders of runs and nothing else: what a killed operator
-	// left there is ended and removed at the start. When empty, a folder for
-	// temporary files that no living process uses.
+	// WorkDir is a folder that holds only the folders of runs. At its start, the operator
+	// kills the processes and removes the folders that a killed operator left there. If
+	// WorkDir is empty, the operator uses a temporary folder that no living process uses.
 	WorkDir string
 
-	// FileBackendRoot holds the state of Stacks with a file backend: those of a
-	// namespace in the folder of its name and nowhere else. Without it every file
-	// backend is refused.
+	// FileBackendRoot is the folder for the state of Stacks with a file backend. Stacks of
+	// a namespace may use only its subfolder with the namespace's name. If FileBackendRoot
+	// is empty, the operator refuses every file backend.
 	FileBackendRoot string
 
-	// RunEndpoints are the addresses (HOST:PORT) that runs reach beside the API server
-	// of the cluster. When empty, runs share the operator's network.
+	// RunEndpoints lists the addresses (HOST:PORT) that runs can reach in addition to the
+	// cluster's API server. If it is empty, runs share the operator's network.
 	RunEndpoints []string
 
-	// Log receives the operator's log; nothing is logged when nil.
+	// Log receives the operator's log. If it is nil, the operator logs nothing.
 	Log *slog.Logger
 }
 
-// Run runs the operator until ctx ends. Updates that are under way then are
-// stopped in good order.
+// Run runs the operator until ctx ends. It then stops the current runs in good order.
 func Run(ctx context.Context, opts Options) error {
 	if opts.Config == nil {
 		var err error
@@ -139,7 +139,7 @@ func Run(ctx context.Context, opts Options) error {
 	defer func() { <-prepared }()
 	go func() {
 		defer close(prepared)
-		// Runs go on without it, at the price of starting each plugin more often.
+		// Runs work without schemas, but start each plugin more often.
 		if err := runner.Prepare(ctx); err != nil && ctx.Err() == nil {
 			opts.Log.Warn("schemas of plugins are not kept: runs take longer", "reason", err.Error())
 		}
@@ -177,8 +177,8 @@ func Run(ctx context.Context, opts Options) error {
 	return nil
 }
 
-// runEndpoints returns what runs reach: the API server and the endpoints of the options;
-// nothing where the options have none.
+// runEndpoints returns the addresses that runs can reach: the API server and the
+// endpoints of the options. It returns nil if the options have no endpoints.
 func runEndpoints(opts Options) ([]string, error) {
 	if len(opts.RunEndpoints) == 0 {
 		return nil, nil
@@ -190,7 +190,7 @@ func runEndpoints(opts Options) ([]string, error) {
 	return append([]string{net.JoinHostPort(server.Hostname(), cmp.Or(server.Port(), "443"))}, opts.RunEndpoints...), nil
 }
 
-// newStackReconciler makes the parts that reconciliations share.
+// newStackReconciler creates the objects that all reconciliations share.
 func newStackReconciler(mgr manager.Manager, opts Options) (*stackReconciler, *waker, error) {
 	objects, err := metadata.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
@@ -227,11 +227,13 @@ func newManager(opts Options) (manager.Manager, error) {
 			return nil, fmt.Errorf("register API types: %w", err)
 		}
 	}
-	// The API server warns of the finalizer's name, which is upstream's, on every write.
+	// On every write, the API server would warn about the finalizer's name, which comes
+	// from upstream.
 	cluster := rest.CopyConfig(opts.Config)
 	cluster.WarningHandler = rest.NoWarnings{}
 	if cluster.QPS == 0 {
-		// The API server itself is fair; a limit here would let many Stacks wait.
+		// The API server has its own priority and fairness. A client-side limit would make
+		// many Stacks wait.
 		cluster.QPS = -1
 	}
 	mgr, err := manager.New(cluster, manager.Options{
@@ -245,9 +247,10 @@ func newManager(opts Options) (manager.Manager, error) {
 			ByObject:         map[client.Object]cache.ByObject{&v1.Stack{}: {Transform: trimStack}},
 		},
 		Controller: config.Controller{
-			// The other kind of queue can deadlock when it is shut down while a worker runs
-			// something (seen with v0.24.1): it hands an item to a worker that has left, and
-			// keeps the lock that the end of the run needs. Slots see to what matters first.
+			// The priority queue can deadlock on shutdown while a worker runs a program (seen
+			// with v0.24.1): it hands an item to a worker that has returned, and holds the lock
+			// that the end of the run needs. The operator does not need priorities here, because
+			// slots order the runs.
 			UsePriorityQueue: new(false),
 			// Run may be called more than once in a process.
 			SkipNameValidation: new(true),

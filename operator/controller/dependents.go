@@ -18,11 +18,11 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// blindPoll is how often a Stack looks at what it depends on where nobody tells
-// of changes: a watch is forbidden or its kind is not there.
+// blindPoll is how often the operator reconciles a Stack whose dependencies it cannot
+// watch, because the watch is forbidden or the kind does not exist.
 const blindPoll = time.Minute
 
-// The longest and the first wait before a watch that failed is tried again.
+// The first and the longest wait before the retry of a failed watch.
 const (
 	firstRewatch   = time.Second
 	longestRewatch = 30 * time.Second
@@ -35,7 +35,7 @@ var (
 	stackResource     = v1.GroupVersion.WithResource("stacks")
 )
 
-// scope is what one watch is for: the objects of a kind in a namespace.
+// scope is the scope of one watch: the objects of one resource in one namespace.
 type scope struct {
 	resource  schema.GroupVersionResource
 	namespace string
@@ -47,11 +47,11 @@ type dependency struct {
 	name string
 }
 
-// dependents wakes the Stacks that depend on an object when it changes.
+// dependents wakes the Stacks that depend on an object when the object changes.
 //
-// It watches metadata only, keeps none of it, and only in the namespaces and of
-// the kinds that some Stack refers to: no cache grows with the number of Secrets,
-// and the operator needs no right outside of its tenants' namespaces.
+// It watches metadata only, caches none of it, and watches only the namespaces and
+// kinds to which some Stack refers. No cache grows with the number of Secrets, and the
+// operator needs no rights outside its tenants' namespaces.
 type dependents struct {
 	client metadata.Interface
 	log    logr.Logger
@@ -64,11 +64,11 @@ type dependents struct {
 	stopped bool
 }
 
-// scopeWatch is a watch that is under way.
+// scopeWatch is the state of a watch.
 type scopeWatch struct {
 	cancel context.CancelFunc
 
-	// sees says that changes are told at present.
+	// sees says that the watch is established.
 	sees bool
 }
 
@@ -81,8 +81,8 @@ func newDependents(client metadata.Interface, log logr.Logger, wake func(types.N
 	}
 }
 
-// add notes that a Stack depends on an object. It is called before the object is
-// read, so that no change is missed in between.
+// add records that a Stack depends on an object. Callers call it before they read the
+// object, so that they miss no change after the read.
 func (d *dependents) add(stack types.NamespacedName, on dependency) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -100,7 +100,7 @@ func (d *dependents) add(stack types.NamespacedName, on dependency) {
 	d.stacks[on.scope][on.name][stack] = true
 }
 
-// retain drops what a Stack does not depend on any more.
+// retain drops the dependencies of a Stack that are not in on.
 func (d *dependents) retain(stack types.NamespacedName, on []dependency) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -127,8 +127,7 @@ func (d *dependents) retain(stack types.NamespacedName, on []dependency) {
 	}
 }
 
-// blind tells whether changes of something that the Stack depends on are not told
-// at present.
+// blind reports whether the Stack has a dependency whose watch is not established.
 func (d *dependents) blind(stack types.NamespacedName) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,7 +150,7 @@ func (d *dependents) changed(on dependency) {
 	}
 }
 
-// allChanged wakes the Stacks that depend on anything in the scope.
+// allChanged wakes the Stacks that depend on any object in the scope.
 func (d *dependents) allChanged(s scope) {
 	d.mu.Lock()
 	var names []string
@@ -174,7 +173,7 @@ func (d *dependents) close() {
 	}
 }
 
-// start begins to watch a scope. Programs and Stacks are watched by the manager.
+// start starts the watch of a scope. The manager watches Programs and Stacks.
 func (d *dependents) start(s scope) {
 	if d.stopped || s.resource == programResource || s.resource == stackResource {
 		return
@@ -185,8 +184,8 @@ func (d *dependents) start(s scope) {
 	go d.keepWatching(ctx, s, w)
 }
 
-// keepWatching watches until ctx ends. A kind that is not there yet is tried
-// again, so that Flux may be installed later.
+// keepWatching watches until ctx ends. It retries a kind that does not exist, so that
+// an administrator can install Flux later.
 func (d *dependents) keepWatching(ctx context.Context, s scope, w *scopeWatch) {
 	wait := firstRewatch
 	for ctx.Err() == nil {
@@ -206,11 +205,11 @@ func (d *dependents) keepWatching(ctx context.Context, s scope, w *scopeWatch) {
 	}
 }
 
-// watch watches until the server ends it for good. It tells whether it saw
-// anything.
+// watch watches until the watch fails for good. It reports whether the watch was
+// established.
 func (d *dependents) watch(ctx context.Context, s scope, w *scopeWatch) (seen bool, err error) {
 	objects := d.client.Resource(s.resource).Namespace(s.namespace)
-	// Only the version matters that the watch begins at: of the objects themselves, those that count are read anyway.
+	// The list only provides the resource version at which the watch begins. Reconciliations read the objects that they need.
 	list, err := objects.List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return false, err
@@ -225,7 +224,7 @@ func (d *dependents) watch(ctx context.Context, s scope, w *scopeWatch) (seen bo
 	}
 	defer changes.Stop()
 	d.see(w, true)
-	// What changed before the watch began was told to nobody.
+	// No event reported the changes from before the watch.
 	d.allChanged(s)
 	for event := range changes.ResultChan() {
 		if object, ok := event.Object.(metav1.Object); ok && event.Type != watch.Bookmark {

@@ -15,9 +15,9 @@ import (
 
 const templatePath = "spec.workspaceTemplate.spec."
 
-// env sets the environment in the order of a pod's, later entries winning: whole
-// objects first, single variables next, and what the workspace's template says
-// last, as it is laid over the rest.
+// env sets the environment in the order of a pod's, in which later entries win: first
+// the variables from whole objects, then single variables. The workspace template comes
+// last, because it overrides the rest.
 func (r *resolver) env(ctx context.Context, spec *v1.StackSpec, in *inputs) error {
 	for _, step := range []func(context.Context, *v1.StackSpec, map[string]string) error{
 		r.wholeEnv, r.templateEnvFrom, r.singleEnv, r.templateEnv,
@@ -29,7 +29,7 @@ func (r *resolver) env(ctx context.Context, spec *v1.StackSpec, in *inputs) erro
 	return nil
 }
 
-// wholeEnv reads the deprecated ways to set environment variables.
+// wholeEnv reads the deprecated fields for environment variables.
 func (r *resolver) wholeEnv(ctx context.Context, spec *v1.StackSpec, env map[string]string) error {
 	for _, name := range spec.Envs {
 		configMap, err := r.configMap(ctx, "spec.envs", name)
@@ -52,7 +52,8 @@ func (r *resolver) wholeEnv(ctx context.Context, spec *v1.StackSpec, env map[str
 	return nil
 }
 
-// copyAll sets a variable for each key of an object that the field at path names.
+// copyAll sets a variable for each key of an object. path is the field that names the
+// object.
 func copyAll(env map[string]string, path, prefix string, data map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		if err := checkVariable(path, prefix+key); err != nil {
@@ -100,7 +101,8 @@ func (r *resolver) templateEnvFrom(ctx context.Context, spec *v1.StackSpec, env 
 	return nil
 }
 
-// unlessOptional forgives that something is missing which may be.
+// unlessOptional returns nil if err says that an optional object is missing, and err
+// otherwise.
 func unlessOptional(err error, optional *bool) error {
 	if absent := (*missing)(nil); errors.As(err, &absent) && optional != nil && *optional {
 		return nil
@@ -158,8 +160,8 @@ func (r *resolver) templateEnv(ctx context.Context, spec *v1.StackSpec, env map[
 	return nil
 }
 
-// expand replaces each $(NAME) by the variable's value, as a pod does; what names
-// none stays, and $$ is a dollar.
+// expand replaces each $(NAME) with the variable's value, as a pod does. It keeps
+// $(NAME) if there is no such variable, and replaces $$ with a dollar sign.
 func expand(text string, env map[string]string) string {
 	var out strings.Builder
 	for {

@@ -16,8 +16,9 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// finalize does what deletion asks for and then lets the Stack go. It needs the
-// program only when the spec says so: what to destroy is in the stack's state.
+// finalize destroys the resources of a deleted Stack if the spec says so, and then
+// removes the finalizer. It needs the program only if the spec asks for it, because the
+// stack's state lists the resources.
 func (s *session) finalize(ctx context.Context) (time.Duration, error) {
 	spec, status := &s.stack.Spec, &s.stack.Status
 	if !spec.DestroyOnFinalize || spec.Preview || status.ProjectInfo == nil {
@@ -57,8 +58,9 @@ func (s *session) finalize(ctx context.Context) (time.Duration, error) {
 	return 0, s.release(ctx)
 }
 
-// destroyRequest says how to destroy what the Stack holds. What it refers to may
-// be gone, or lead elsewhere by now: then the record of its last run counts.
+// destroyRequest returns the request that destroys the Stack's resources. If a
+// reference of the Stack does not resolve, or the spec names another backend, it uses
+// the record of the last run.
 func (s *session) destroyRequest(ctx context.Context) (engine.Request, error) {
 	held := s.stack.Status.ProjectInfo
 	in, err := s.refs.resolve(ctx, &s.stack.Spec)
@@ -89,8 +91,8 @@ func (s *session) destroyRequest(ctx context.Context) (engine.Request, error) {
 	return req, err
 }
 
-// addProgram adds the program to a destroy that is to run it. Without it the
-// destroy goes on all the same: it may well succeed.
+// addProgram adds the program to a destroy that runs it. If the program is not
+// available, the destroy continues without it, because it may well succeed.
 func (s *session) addProgram(ctx context.Context, req *engine.Request) (revision string, err error) {
 	prog, err := s.program(ctx)
 	if gone := (*stall)(nil); errors.As(err, &gone) {
@@ -108,7 +110,7 @@ func (s *session) addProgram(ctx context.Context, req *engine.Request) (revision
 		return prog.revision, nil
 	}
 	if req.Allowed, err = s.allowed(ctx, prog.source); errors.Is(err, errNoTenant) {
-		// The end of a namespace takes the policy in any order.
+		// The deletion of a namespace deletes the policy and the Stack in any order.
 		s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent, "spec.runProgram: destroying without the program: "+err.Error())
 		req.RunProgram = false
 		return prog.revision, nil
@@ -120,14 +122,15 @@ func (s *session) addProgram(ctx context.Context, req *engine.Request) (revision
 	return prog.revision, nil
 }
 
-// abandoned tells whether a token could not be had because the Stack's namespace is
-// being deleted, or because the account in it is gone.
+// abandoned reports whether a token request failed because the Stack's namespace is
+// terminating or its service account does not exist.
 func abandoned(err error) (abandoned, terminating bool) {
 	terminating = apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 	return terminating || apierrors.IsNotFound(err), terminating
 }
 
-// release lets the Stack go, whose resources are dealt with.
+// release removes the finalizer from a Stack whose resources are destroyed or are to
+// stay.
 func (s *session) release(ctx context.Context) error {
 	if err := s.records.drop(ctx, s.stack); err != nil {
 		return err
@@ -142,10 +145,11 @@ func (s *session) release(ctx context.Context) error {
 	return nil
 }
 
-// stranded is the error of a deleted Stack that the operator may not change any
-// more: it can neither let it go nor say so in its status. Its rights in a
-// namespace that is deleted may go before the Stacks there. A right for all
-// namespaces is no mend: whoever may change any team's Stack may run as that team.
+// stranded is the error of a deleted Stack that the operator may no longer change. The
+// operator can neither remove the finalizer nor report this in the status. It happens
+// in a namespace that is being deleted, if the RoleBinding of the operator goes before
+// the Stacks. Rights in all namespaces are no solution: whoever may change the Stacks
+// of any team may run programs as that team.
 type stranded struct {
 	message string
 	cause   error
@@ -154,8 +158,8 @@ type stranded struct {
 // Error implements error.
 func (s *stranded) Error() string { return s.message + ": " + s.cause.Error() }
 
-// strandedMessage says who has to do what. In a namespace that is being deleted no binding can be made any more, so that
-// the operator's rights have to come from one for the whole cluster, for as long as it takes.
+// strandedMessage says who has to do what. Nobody can create a RoleBinding in a namespace that is being deleted, so the
+// operator's rights must temporarily come from a ClusterRoleBinding.
 func (s *session) strandedMessage() string {
 	left := ""
 	if info := s.stack.Status.ProjectInfo; info != nil && s.stack.Spec.DestroyOnFinalize {

@@ -22,28 +22,30 @@ import (
 	"time"
 )
 
-// githubAPI is where GitHub exchanges an app's key for a token.
+// githubAPI is the address of the GitHub API that exchanges an app's key for a token.
 const githubAPI = "https://api.github.com"
 
-// githubApp is an app whose key is exchanged for a token of its installation, which
-// lives an hour.
+// githubApp holds the IDs of an app and its installation, and the app's private key.
+// GitHub exchanges the key for a token of the installation, which is valid for an hour.
 type githubApp struct{ id, installation, key string }
 
 const (
-	// githubTokenLife is how long a token is used again: it lives an hour, and a fetch
-	// takes its time.
+	// githubTokenLife is how long the operator reuses a token. A token is valid for an
+	// hour, and the fetch itself takes time.
 	githubTokenLife = 50 * time.Minute
 
-	// longestKey bounds a private key, in bytes of PEM: GitHub's have 2048 bits. To use
-	// one of a megabyte takes hours that nothing cuts short.
+	// longestKey bounds the size of a private key in PEM, in bytes. GitHub's keys have
+	// 2048 bits. A signature with a key of a megabyte takes hours, and no context cancels
+	// it.
 	longestKey = 8 << 10
 
-	// githubTokenSpare is how long a Stack keeps one: less than what is left of it.
+	// githubTokenSpare is how long a Stack uses a token before it asks for one again. It
+	// is shorter than a token's remaining lifetime.
 	githubTokenSpare = 5 * time.Minute
 )
 
-// githubTokens keeps the tokens that are in use: a Stack looks at its source more
-// often than GitHub gives tokens.
+// githubTokens caches tokens, because Stacks check their sources more often than GitHub
+// issues tokens.
 type githubTokens struct {
 	mu     sync.Mutex
 	tokens map[string]githubEntry
@@ -54,15 +56,15 @@ type githubEntry struct {
 	until time.Time
 }
 
-// token returns a token for an app.
+// token returns a token for an app, from the cache if possible.
 func (g *githubTokens) token(ctx context.Context, app *githubApp) (string, error) {
 	return g.get([]string{app.id, app.installation, app.key}, time.Now(), func() (string, error) {
 		return githubToken(ctx, githubAPI, app.id, app.installation, app.key)
 	})
 }
 
-// get returns the token that was got for the same credentials, or gets one. Nobody
-// waits meanwhile: those who ask at the same time get one each.
+// get returns the cached token for the credentials, or calls the function get for a new
+// one. It holds no lock during that call, so concurrent callers get one token each.
 func (g *githubTokens) get(credentials []string, now time.Time, get func() (string, error)) (string, error) {
 	key := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(credentials, "\x00"))))
 	if token, ok := g.known(key, now); ok {
@@ -89,7 +91,8 @@ func (g *githubTokens) known(key string, now time.Time) (string, bool) {
 	return entry.token, ok
 }
 
-// githubToken asks GitHub at the address api for a token of an installation.
+// githubToken requests a token of an installation from the GitHub API at the address
+// api.
 func githubToken(ctx context.Context, api, app, installation, key string) (string, error) {
 	signed, err := githubClaim(app, key, time.Now())
 	if err != nil {
@@ -117,7 +120,7 @@ func githubToken(ctx context.Context, api, app, installation, key string) (strin
 	return answer.Token, nil
 }
 
-// githubClaim is a JSON web token by which an app shows who it is.
+// githubClaim returns the JSON web token that authenticates an app.
 func githubClaim(app, key string, now time.Time) (string, error) {
 	if len(key) > longestKey {
 		return "", fmt.Errorf("the app's private key has %d bytes: GitHub's have fewer than %d", len(key), longestKey)
@@ -136,7 +139,8 @@ func githubClaim(app, key string, now time.Time) (string, error) {
 		private = rsaKey
 	}
 	encode := base64.RawURLEncoding.EncodeToString
-	// A minute earlier, for clocks that are not alike; GitHub allows ten minutes at most.
+	// The token is valid from a minute ago, because clocks differ. GitHub allows ten
+	// minutes at most.
 	claims, err := json.Marshal(map[string]any{"iss": app, "iat": now.Add(-time.Minute).Unix(), "exp": now.Add(5 * time.Minute).Unix()})
 	if err != nil {
 		return "", err

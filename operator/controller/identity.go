@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// tokenSeconds is how long a run's token lives. A run that takes longer gets
-	// another one in time.
+	// tokenSeconds is the lifetime of a run's token. The engine renews the token of a
+	// longer run.
 	tokenSeconds = 3600
 
-	// tokenFile is where a run's token is, beside its kubeconfig.
+	// tokenFile is the name of a run's token file, beside its kubeconfig.
 	tokenFile = "token"
 )
 
-// token gets a token of the Stack's service account, and says after how long it
-// is to be renewed: with a fifth of its life left.
+// token requests a token of the Stack's service account. It returns the duration after
+// which to renew the token, which is four fifths of its lifetime.
 func token(ctx context.Context, c client.Client, stack *v1.Stack) (token string, renew time.Duration, err error) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
 		Namespace: stack.Namespace, Name: stack.ServiceAccount(),
@@ -42,9 +42,9 @@ func token(ctx context.Context, c client.Client, stack *v1.Stack) (token string,
 	return request.Status.Token, request.Status.ExpirationTimestamp.Sub(asked) * 4 / 5, nil
 }
 
-// kubeconfig returns the Kubernetes identity of a run: the token in the file
-// beside it, for the operator's cluster and the Stack's namespace. Nothing else of
-// the operator's own credentials goes into it.
+// kubeconfig returns a run's kubeconfig. It refers to the token file beside it, the
+// operator's cluster and the Stack's namespace. It contains none of the operator's own
+// credentials.
 func kubeconfig(config *rest.Config, namespace string) ([]byte, error) {
 	loaded := rest.CopyConfig(config)
 	if err := rest.LoadTLSFiles(loaded); err != nil {

@@ -15,36 +15,36 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// inputs is what a Stack asks for besides its program, with all references
-// followed.
+// inputs holds the environment and config of a Stack, with all references resolved.
 type inputs struct {
 	env          map[string]string
 	config       map[string]json.RawMessage
 	secretConfig map[string]string
 
-	// secrets lists the values that came from Secrets.
+	// secrets lists the values from Secrets.
 	secrets []string
 }
 
-// resolver follows the references of one Stack, in its namespace only. It reads
-// from the API server: a cache would hold every Secret of every team.
+// resolver resolves the references of one Stack to objects in the Stack's namespace. It
+// reads from the API server, because a cache would hold every Secret of every team.
 type resolver struct {
 	reader    client.Reader
 	namespace string
 
-	// depend is told of an object before it is read.
+	// depend is called with each object before the resolver reads it.
 	depend func(dependency)
 
-	// mend says what to do about an object of this name that lacks something, and otherwise the given.
+	// mend returns the advice for an object that is missing or lacks a key. It returns otherwise unless the platform makes the
+	// object.
 	mend func(ctx context.Context, name, otherwise string) string
 
 	secrets    map[string]*corev1.Secret
 	configMaps map[string]*corev1.ConfigMap
 
-	// used lists the values that were taken from Secrets.
+	// used lists the values that the resolver has read from Secrets.
 	used []string
 
-	// versions says of each object that was read which content it had.
+	// versions maps each object that the resolver has read to a version of its content.
 	versions map[string]string
 }
 
@@ -55,7 +55,7 @@ func newResolver(reader client.Reader, namespace string, depend func(dependency)
 	}
 }
 
-// resolve follows all references but those of the source.
+// resolve resolves all references of a spec except those of its source.
 func (r *resolver) resolve(ctx context.Context, spec *v1.StackSpec) (*inputs, error) {
 	in := &inputs{env: map[string]string{}, config: map[string]json.RawMessage{}, secretConfig: map[string]string{}}
 	for _, step := range []func(context.Context, *v1.StackSpec, *inputs) error{r.env, r.config, r.secretConfig} {
@@ -67,9 +67,9 @@ func (r *resolver) resolve(ctx context.Context, spec *v1.StackSpec) (*inputs, er
 	return in, nil
 }
 
-// digest identifies the content of all that was read. It gives nothing of it
-// away: a Secret counts by its version, as a digest of a short value could be
-// guessed.
+// digest returns a digest of the versions of all objects that the resolver has read. It
+// reveals nothing about their content: of a Secret it includes the resource version,
+// because a short value could be guessed from a digest.
 func (r *resolver) digest() string {
 	if len(r.versions) == 0 {
 		return ""
@@ -113,15 +113,16 @@ func (r *resolver) secretConfig(ctx context.Context, spec *v1.StackSpec, in *inp
 		}
 		in.secretConfig[key] = value
 	}
-	// One value a key: what is secret wins, as the last one set does under upstream.
+	// A key has one value. The secret value wins; under upstream it also wins, because
+	// upstream sets it last.
 	for key := range in.secretConfig {
 		delete(in.config, key)
 	}
 	return nil
 }
 
-// value follows one reference. Those that would read the operator's own
-// environment, files or another namespace are refused.
+// value resolves one reference. It refuses references to the operator's environment,
+// the operator's files or another namespace.
 func (r *resolver) value(ctx context.Context, path string, ref v1.ResourceRef) (string, error) {
 	switch {
 	case ref.Type == v1.ResourceSelectorLiteral && ref.Literal != nil:
@@ -172,16 +173,17 @@ func (r *resolver) secret(ctx context.Context, path, name string) (*corev1.Secre
 
 func (r *resolver) configMap(ctx context.Context, path, name string) (*corev1.ConfigMap, error) {
 	return lookUp(ctx, r, path, name, configMapResource.Resource, r.configMaps, &corev1.ConfigMap{}, func(configMap *corev1.ConfigMap) string {
-		// Of maps of strings there is no error, and their keys are written in order.
+		// Marshal cannot fail for a map of strings, and it sorts the keys.
 		data, _ := json.Marshal(configMap.Data)
 		return fmt.Sprintf("%x", sha256.Sum256(data))
 	})
 }
 
-// kinds names the kinds that are referred to by their resources.
+// kinds maps resources to kinds.
 var kinds = map[string]string{secretResource.Resource: "Secret", configMapResource.Resource: "ConfigMap"}
 
-// lookUp reads an object once and notes its version; that it is missing is one.
+// lookUp reads an object once and records its version. The version of a missing object
+// is "missing".
 func lookUp[T client.Object](ctx context.Context, r *resolver, path, name, resource string, known map[string]T, object T, version func(T) string) (T, error) {
 	var none T
 	if found, ok := known[name]; ok {
@@ -207,7 +209,7 @@ func lookUp[T client.Object](ctx context.Context, r *resolver, path, name, resou
 	return object, nil
 }
 
-// missing is the error of an object that is not there.
+// missing is the error of a reference to an object that does not exist.
 type missing struct{ message string }
 
 // Error implements error.

@@ -12,46 +12,46 @@ import (
 )
 
 const (
-	// lookupsPerNamespace and lookupsAtOnce bound how many servers are asked at once:
-	// each question is a process, and one without an answer lasts as long as it may.
+	// lookupsPerNamespace and lookupsAtOnce bound how many lookups are active. Each lookup
+	// runs a process, which lasts until lookupTimeout if the server does not answer.
 	lookupsPerNamespace = 2
 	lookupsAtOnce       = 8
 
-	// lookupTimeout bounds one question with all that it takes.
+	// lookupTimeout bounds one lookup with all its steps.
 	lookupTimeout = 10 * time.Second
 )
 
-// errLookup says that a server is being asked. The Stack is woken by the answer.
+// errLookup means that a lookup is active. Its end wakes the Stack.
 var errLookup = errors.New("the commit to run is being looked up")
 
-// lookups asks the servers that teams have chosen. No worker waits for them: a
-// question goes on in a goroutine of its own, its answer is kept and wakes the
-// Stack. Namespaces share what may go on at once as they share the runs.
+// lookups queries the Git servers that teams have chosen. No worker waits for them:
+// each lookup has its own goroutine, which stores the answer and wakes the Stack.
+// Namespaces share the lookups as they share the runs.
 type lookups struct {
 	wake    func(types.NamespacedName)
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	// mu is held for every call of slots, and so for the wakes that come of it.
+	// mu is held during every call of slots, and so during the wakes that slots causes.
 	mu     sync.Mutex
 	slots  *slots
 	of     map[types.NamespacedName]*lookup
 	active map[types.NamespacedName]bool
 }
 
-// lookup is a Stack's last question.
+// lookup is the last lookup of a Stack.
 type lookup struct {
 	question string
 	ask      func(context.Context) (source.Git, error)
 	ctx      context.Context
 	cancel   context.CancelFunc
 
-	// found is nil until there is an answer.
+	// found is nil until the lookup has ended.
 	found *finding
 }
 
-// finding is an answer: the commit to run, or why there is none.
+// finding is the result of a lookup: the commit to run, or an error.
 type finding struct {
 	git source.Git
 	err error
@@ -66,9 +66,10 @@ func newLookups(wake func(types.NamespacedName)) *lookups {
 	return l
 }
 
-// find returns the answer to a Stack's question. Without one that is good it
-// returns nil and has ask called; then wake comes. Another question of the same
-// Stack ends this one.
+// find returns the result of the Stack's lookup if question is the same and good
+// accepts the result. Otherwise it returns nil and starts a lookup with ask, unless one
+// for the same question is active. The end of the lookup wakes the Stack. A lookup for
+// another question cancels the Stack's previous one.
 func (l *lookups) find(stack types.NamespacedName, question string, good func(*finding) bool, ask func(context.Context) (source.Git, error)) *finding {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +88,7 @@ func (l *lookups) find(stack types.NamespacedName, question string, good func(*f
 	return nil
 }
 
-// forget drops what is known for a Stack, and the question that goes on.
+// forget drops the Stack's result and cancels its lookup.
 func (l *lookups) forget(stack types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,13 +101,13 @@ func (l *lookups) forget(stack types.NamespacedName) {
 	}
 }
 
-// close ends all questions.
+// close cancels all lookups and waits for them.
 func (l *lookups) close() {
 	l.cancel()
 	l.running.Wait()
 }
 
-// start asks for a Stack that has a slot.
+// start runs the lookup of a Stack that has a slot.
 func (l *lookups) start(stack types.NamespacedName) {
 	l.active[stack] = true
 	l.running.Go(func() {
@@ -117,7 +118,7 @@ func (l *lookups) start(stack types.NamespacedName) {
 	})
 }
 
-// unanswered returns the Stack's question, nil if it has none.
+// unanswered returns the Stack's pending lookup, or nil if there is none.
 func (l *lookups) unanswered(stack types.NamespacedName) *lookup {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,9 +128,9 @@ func (l *lookups) unanswered(stack types.NamespacedName) *lookup {
 	return nil
 }
 
-// done gives the slot of a Stack to the next one. A question that the Stack has put
-// meanwhile takes its turn: a slot is good for one, so that a Stack that changes all
-// the time holds up nobody.
+// done passes the slot of a Stack to the next one. If the Stack has another lookup by
+// now, that lookup waits for its turn. A slot is good for one lookup, so that a Stack
+// that changes continuously delays nobody.
 func (l *lookups) done(stack types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

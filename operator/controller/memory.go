@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// defaultRunMemory is what one run is taken to need: pulumi, a language host and
-// a plugin or two.
+// defaultRunMemory is the memory that one run is assumed to need, in bytes: for pulumi,
+// a language host and a plugin or two.
 const defaultRunMemory = 512 << 20
 
-// roomFor tells whether there is memory for a run that needs so many bytes. A run
-// beside another one of its namespace leaves as much again for that of another.
-// Where the free memory cannot be found out, there is.
+// roomFor returns a function that reports whether there is memory for a run that needs
+// the given bytes. A run beside another one of its namespace must leave as much again
+// for the run of another namespace. The function returns true if it cannot determine
+// the free memory.
 func roomFor(need int64) func(first bool) bool {
 	return func(first bool) bool {
 		free, ok := freeMemory(os.ReadFile)
@@ -21,8 +22,8 @@ func roomFor(need int64) func(first bool) bool {
 	}
 }
 
-// freeMemory returns what this machine and this process's control group have
-// left, whichever is less.
+// freeMemory returns the free memory of this machine or of this process's control
+// groups, whichever is less, in bytes.
 func freeMemory(read func(string) ([]byte, error)) (free int64, ok bool) {
 	if kib, known := readField(read, "/proc/meminfo", "MemAvailable:"); known {
 		free, ok = kib<<10, true
@@ -62,7 +63,8 @@ func reclaimable(read func(string) ([]byte, error), dir string) (bytes int64) {
 	return bytes
 }
 
-// readField reads a file of lines that each begin with a name and a number.
+// readField returns the number after a name, from a file whose lines begin with a name
+// and a number.
 func readField(read func(string) ([]byte, error), path, name string) (int64, bool) {
 	data, err := read(path)
 	if err != nil {
@@ -77,7 +79,7 @@ func readField(read func(string) ([]byte, error), path, name string) (int64, boo
 	return 0, false
 }
 
-// readNumber reads a file that holds one number; "max" is none.
+// readNumber reads a file that holds one number. For "max" it returns false.
 func readNumber(read func(string) ([]byte, error), path string) (int64, bool) {
 	data, err := read(path)
 	if err != nil {

@@ -19,7 +19,8 @@ import (
 
 var (
 	stacksActive = prometheus.NewDesc("stacks_active", "Stacks that the operator knows.", nil, nil)
-	// One series per Stack, 1 or 0, as upstream has it, and seriesPerNamespace at most.
+	// As in upstream, each Stack has one series with the value 1 or 0. A namespace has at
+	// most seriesPerNamespace of them.
 	stacksFailing     = prometheus.NewDesc("stacks_failing", "Whether the last update of a Stack failed.", []string{"namespace", "name"}, nil)
 	stacksReconciling = prometheus.NewDesc("stacks_reconciling", "Whether an update of a Stack is going on or to come.", []string{"namespace", "name"}, nil)
 	stacksStalled     = prometheus.NewDesc("stacks_stalled", "Whether a Stack needs a change before it can be applied.", []string{"namespace", "name"}, nil)
@@ -29,16 +30,16 @@ var (
 )
 
 const (
-	// seriesPerNamespace bounds the Stacks of a namespace that have series of their
-	// own, the first by name: how many there are the team decides.
+	// seriesPerNamespace bounds how many Stacks of a namespace have their own series, in
+	// the order of their names. The team decides how many Stacks there are.
 	seriesPerNamespace = 500
 
-	// forgetRuns is how long the runs of a namespace that has no Stack are counted.
+	// forgetRuns is how long the counters of a namespace without Stacks remain.
 	forgetRuns = time.Hour
 )
 
-// metricSet is what the operator tells of itself. The numbers of objects are
-// counted in the cache when they are asked for, so that none is ever left behind.
+// metricSet holds the operator's metrics. A scrape counts the objects in the cache, so
+// that no series of a deleted object remains.
 type metricSet struct {
 	cached client.Reader
 	slots  *slots
@@ -47,7 +48,7 @@ type metricSet struct {
 	seconds *prometheus.HistogramVec
 
 	mu sync.Mutex
-	// lastRun is when each namespace that is a label of runs had its last.
+	// lastRun maps each namespace in the labels of runs to the time of its last run.
 	lastRun map[string]time.Time
 }
 
@@ -64,8 +65,8 @@ func newMetrics(cached client.Reader, slots *slots) *metricSet {
 	}
 }
 
-// register offers the metrics until unregister is called: the registry is the
-// process's, and Run may be called more than once in it.
+// register registers the metrics until the caller calls unregister. The registry
+// belongs to the process, which may call Run more than once.
 func (m *metricSet) register() (unregister func(), err error) {
 	collectors := []prometheus.Collector{m, m.runs, m.seconds}
 	unregister = func() {
@@ -82,7 +83,7 @@ func (m *metricSet) register() (unregister func(), err error) {
 	return unregister, nil
 }
 
-// ran counts a run that ended.
+// ran counts a finished run.
 func (m *metricSet) ran(namespace, operation string, err error, took time.Duration) {
 	result := string(v1.SucceededStackStateMessage)
 	if err != nil {
@@ -138,8 +139,8 @@ func (m *metricSet) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// forget drops the counters of namespaces that are long gone. Those in living have
-// Stacks.
+// forget drops the counters of namespaces whose last run is longer ago than forgetRuns,
+// unless living says that they have Stacks.
 func (m *metricSet) forget(living map[string]int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -6,19 +6,20 @@ import (
 	"strings"
 )
 
-// ownPrefix begins the names of the operator's own settings. No run gets them.
+// ownPrefix is the prefix of the operator's own environment variables. Runs do not get
+// them.
 const ownPrefix = "PULUMI_OPERATOR_"
 
-// FileBackendRootVariable names the environment variable that stands for
-// Options.FileBackendRoot where nothing else is said.
+// FileBackendRootVariable names the environment variable with the default of
+// [Options.FileBackendRoot] on the command line.
 const FileBackendRootVariable = ownPrefix + "FILE_BACKEND_ROOT"
 
-// RunEndpointsVariable names the environment variable that stands for
-// Options.RunEndpoints, with commas between them, where nothing else is said.
+// RunEndpointsVariable names the environment variable with the default of
+// [Options.RunEndpoints] on the command line, separated by commas.
 const RunEndpointsVariable = ownPrefix + "RUN_ENDPOINTS"
 
 // passedEnvironment returns the variables of environ whose names match one of the
-// patterns, but for the operator's own.
+// patterns. It omits the operator's own variables.
 func passedEnvironment(environ, patterns []string) ([]string, error) {
 	var passed []string
 	for _, variable := range environ {

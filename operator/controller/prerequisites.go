@@ -14,25 +14,26 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// mostPrerequisites bounds the Stacks that come before another, directly or not:
-// each look at it reads them all.
+// mostPrerequisites bounds how many Stacks come before another, directly or indirectly.
+// Each check reads all of them.
 const mostPrerequisites = 100
 
-// unmet is the error of prerequisites that are not satisfied. The Stack is woken
-// when one of them changes.
+// unmet is the error of unsatisfied prerequisites. A change of one of them wakes the
+// Stack.
 type unmet struct{ message string }
 
 // Error implements error.
 func (u *unmet) Error() string { return u.message }
 
-// prerequisites checks that the Stacks that must come first have succeeded. One
-// that did so too long ago is asked to run again.
+// prerequisites checks that all prerequisites of the Stack have succeeded. It requests
+// a new run of a prerequisite that succeeded too long ago.
 func (s *session) prerequisites(ctx context.Context) error {
 	if n := len(s.stack.Spec.Prerequisites); n > mostPrerequisites {
 		return invalid("spec.prerequisites: %d Stacks, more than %d: remove some", n, mostPrerequisites)
 	}
 	var problems []string
-	// What leads to no circle from one of them leads to none from another.
+	// seen is shared: a Stack that is in no circle from one prerequisite is in none from
+	// another.
 	seen := map[string]bool{}
 	for _, required := range s.stack.Spec.Prerequisites {
 		problem, err := s.prerequisite(ctx, required, seen)
@@ -91,8 +92,8 @@ func (s *session) prerequisite(ctx context.Context, required v1.PrerequisiteRef,
 	return fmt.Sprintf("Stack %s succeeded %s ago, not within %s; it is asked to run again", key.Name, age.Round(time.Second), limit.SucceededWithinDuration.Duration), nil
 }
 
-// circle returns the way by which a prerequisite leads back to the Stack, nil if
-// none does. Stacks that wait for each other would wait for ever.
+// circle returns the path by which a prerequisite leads back to the Stack, or nil if
+// there is none. Stacks that wait for each other would wait forever.
 func (s *session) circle(ctx context.Context, stack *v1.Stack, seen map[string]bool) ([]string, error) {
 	seen[stack.Name] = true
 	if len(seen) > mostPrerequisites {
@@ -119,15 +120,15 @@ func (s *session) circle(ctx context.Context, stack *v1.Stack, seen map[string]b
 	return nil, nil
 }
 
-// rerun asks a Stack to run again. The same request twice asks once, so that
-// several dependants ask for one run together.
+// rerun requests a new run of a Stack. Several dependants with the same request cause
+// one run.
 func (s *session) rerun(ctx context.Context, stack *v1.Stack, request string) error {
 	if stack.Annotations[v1.ReconcileRequestAnnotation] == request {
 		return nil
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"annotations": map[string]string{v1.ReconcileRequestAnnotation: request},
-		// Only if nothing has changed since: it may have run in between.
+		// The patch fails if the Stack has changed in the meantime, because it may have run.
 		"resourceVersion": stack.ResourceVersion,
 	}})
 	if err != nil {

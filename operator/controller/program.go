@@ -22,7 +22,7 @@ import (
 // runtimeYAML is the language of a Program.
 const runtimeYAML = "yaml"
 
-// programReconciler says of every Program whether it is well formed.
+// programReconciler reports in the status of every Program whether it is well formed.
 type programReconciler struct {
 	client client.Client
 	reader client.Reader
@@ -87,7 +87,7 @@ func (r *programReconciler) stacksConfig(ctx context.Context, program *v1.Progra
 	return keys, nil
 }
 
-// configKeys are the config keys that a Stack sets.
+// configKeys returns the config keys that a Stack sets.
 func configKeys(spec *v1.StackSpec) []string {
 	return slices.Concat(
 		slices.Collect(maps.Keys(spec.Config)), slices.Collect(maps.Keys(spec.ConfigRef)),
@@ -95,9 +95,9 @@ func configKeys(spec *v1.StackSpec) []string {
 	)
 }
 
-// checkProgram finds what the schema cannot: the first fault, by path, and by line
-// of the program as the project that content is. The program may refer to the
-// given config keys besides those that it declares.
+// checkProgram returns the first fault that the CRD's schema cannot detect. The error
+// has the fault's path, and its line in content, which is the Program as a project. The
+// program may refer to the keys in config in addition to those that it declares.
 func checkProgram(program *v1.Program, content []byte, config []string) error {
 	spec := program.Program
 	for _, name := range slices.Sorted(maps.Keys(spec.Configuration)) {
@@ -106,7 +106,7 @@ func checkProgram(program *v1.Program, content []byte, config []string) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Resources)) {
-		// Pulumi leaves such a resource out, and says nothing.
+		// Pulumi silently ignores such a resource.
 		if kind := spec.Resources[name].Type; !strings.Contains(kind, ":") {
 			message := fmt.Sprintf("%q names no package: write it as in kubernetes:apps/v1:Deployment", kind)
 			return (&fault{path: []string{"resources", name, "type"}, message: message}).at(content)
@@ -118,9 +118,9 @@ func checkProgram(program *v1.Program, content []byte, config []string) error {
 	return checkReferences(spec, content, config)
 }
 
-// project writes a Program as the Pulumi.yaml of a project, and returns with it
-// the revision: the generation and the content's digest. The generation alone
-// would not do, it begins anew when a Program is deleted and created again.
+// project returns a Program as the Pulumi.yaml of a project, and its revision. The
+// revision consists of the generation and a digest of the content. The generation alone
+// is not enough, because it restarts when a Program is deleted and recreated.
 func project(program *v1.Program) (content []byte, revision string, err error) {
 	spec, err := json.Marshal(struct {
 		Name           string `json:"name"`

@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	// workers is how many reconciliations go on at once besides those that run
-	// something, workersPerNamespace how many of them are of one namespace: its Stacks
-	// may take long, for they may refer to thousands of objects.
+	// workers is the number of concurrent reconciliations in addition to those that run a
+	// program. workersPerNamespace bounds how many of them one namespace has. Its Stacks
+	// may take long, because they may refer to thousands of objects.
 	workers             = 4
 	workersPerNamespace = 2
 
 	// firstErrorRetry and longestErrorRetry bound the wait after an error, which doubles
-	// with each. The first is that of Flux's controllers. The last is shorter than
-	// theirs: an account that comes at last is told by nobody.
+	// with each error. The first value is that of Flux's controllers. The second is
+	// shorter than theirs, because no event reports the creation of a service account.
 	firstErrorRetry   = 750 * time.Millisecond
 	longestErrorRetry = 30 * time.Second
 )
 
-// queueOptions are those of a controller whose workers the namespaces share. made is
-// given its queue once it starts.
+// queueOptions returns the options of a controller whose workers the namespaces share.
+// made gets the controller's queue when the controller starts.
 func queueOptions(workers int, made func(*fairQueue)) controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers,
-		// The default limiter is one bucket for all besides: a team whose Stacks fail
-		// would empty it for the others.
+		// The default limiter also has one token bucket for all items. A team with failing
+		// Stacks would empty it for the others.
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstErrorRetry, longestErrorRetry),
 		NewQueue: func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 			queue := newFairQueue(name, limiter)
@@ -40,9 +40,9 @@ func queueOptions(workers int, made func(*fairQueue)) controller.Options {
 	}
 }
 
-// fairQueue is a work queue that gives the namespaces turns, and each of them only
-// so many workers. However many Stacks of one namespace change, a Stack of another
-// waits for no more than one of each namespace.
+// fairQueue is a work queue that serves namespaces in turn and gives each a limited
+// number of workers. However many Stacks of one namespace change, a Stack of another
+// namespace waits for at most one Stack of each namespace.
 type fairQueue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 
@@ -61,7 +61,7 @@ func newFairQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Requ
 	}
 }
 
-// nudge is an item that has a worker that sleeps look at the queue again.
+// nudge is an item that wakes a sleeping worker, so that it checks the queue again.
 var nudge reconcile.Request
 
 // Get implements workqueue.TypedInterface.
@@ -77,28 +77,30 @@ func (q *fairQueue) Get() (item reconcile.Request, shutdown bool) {
 
 // Done implements workqueue.TypedInterface.
 func (q *fairQueue) Done(item reconcile.Request) {
-	// First: the worker that calls this asks for the next item then.
+	// This comes first, because the calling worker gets its next item after Done.
 	q.turns.release(item)
 	q.TypedRateLimitingInterface.Done(item)
 }
 
-// release stops counting an item: its reconciliation goes on with a run, and slots bound
-// runs.
+// release stops counting an item whose reconciliation continues with a run. Slots bound
+// the runs.
 func (q *fairQueue) release(item reconcile.Request) {
 	if q.turns.release(item) {
 		q.Add(nudge)
 	}
 }
 
-// turns holds the items of a work queue, which locks it for all but release.
+// turns holds the items of a work queue. The work queue locks it for all methods except
+// release.
 type turns struct {
 	mu      sync.Mutex
 	waiting map[string][]reconcile.Request
 
-	// order has the namespaces that have items, the next one first.
+	// order lists the namespaces that have items, in the order of their turns.
 	order []string
 
-	// working is how many items of each namespace have a worker, counted which.
+	// working counts the items of each namespace that have a worker. counted holds these
+	// items.
 	working map[string]int
 	counted map[reconcile.Request]bool
 
@@ -122,7 +124,7 @@ func (t *turns) Push(item reconcile.Request) {
 	t.waiting[item.Namespace] = append(t.waiting[item.Namespace], item)
 }
 
-// Len implements workqueue.Queue. It leaves out what no worker may have now.
+// Len implements workqueue.Queue. It counts only the items that a worker may take now.
 func (t *turns) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,7 +138,7 @@ func (t *turns) Len() int {
 	return n
 }
 
-// Pop implements workqueue.Queue. It is called only when Len is not zero.
+// Pop implements workqueue.Queue. The work queue calls it only if Len is not zero.
 func (t *turns) Pop() (item reconcile.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -159,8 +161,8 @@ func (t *turns) Pop() (item reconcile.Request) {
 	return item
 }
 
-// release makes room for another item of the same namespace. It tells whether the
-// item had been counted.
+// release makes room for another item of the same namespace. It reports whether the
+// item was counted.
 func (t *turns) release(item reconcile.Request) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

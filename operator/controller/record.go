@@ -19,13 +19,13 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// recordKey is the key of a record in its Secret.
+// recordKey is the key of a record in its Secret's data.
 const recordKey = "record.json"
 
-// record is what destroying a Stack's resources takes. The Secrets that a Stack
-// refers to may be deleted together with it, or before it.
+// record holds what a destroy of a Stack's resources needs. Somebody may delete the
+// Secrets that a Stack refers to together with the Stack or before it.
 type record struct {
-	// Namespace and Name are the Stack's.
+	// Namespace and Name identify the Stack.
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 
@@ -35,37 +35,38 @@ type record struct {
 	SecretsProvider string            `json:"secretsProvider,omitempty"`
 	Env             map[string]string `json:"env,omitempty"`
 
-	// Secrets lists the values in Env that are secret.
+	// Secrets lists the secret values in Env.
 	Secrets []string `json:"secrets,omitempty"`
 }
 
-// records keeps a record for each Stack that is to be destroyed when it is
-// deleted: a Secret in the operator's own namespace, where nobody else reads.
+// records stores a record for each Stack with destroyOnFinalize. It stores them as
+// Secrets in the operator's own namespace, which nobody else may read.
 type records struct {
 	client client.Client
 
-	// reader reads past the cache, which would hold every Secret of the cluster.
+	// reader bypasses the cache, which would hold every Secret of the cluster.
 	reader client.Reader
 
-	// namespace is the operator's own; nothing is kept when it is empty.
+	// namespace is the operator's own. If it is empty, records stores nothing.
 	namespace string
 
 	mu   sync.Mutex
 	kept map[types.NamespacedName]keptRecord
 }
 
-// keptRecord is what this process has written for a Stack.
+// keptRecord identifies the record that this process has written for a Stack.
 type keptRecord struct {
 	uid    types.UID
 	digest [sha256.Size]byte
 }
 
-// labelPrefix begins the keys of the labels that a Stack gives its record. Under
-// other keys a team would choose what selectors in the operator's namespace match.
+// labelPrefix is the prefix of the labels that a Stack sets on its record. With free
+// label keys, a team could match selectors in the operator's namespace.
 const labelPrefix = "workspace.strata.dev/"
 
-// secret is the object that a record is in, with the labels of the workspace that
-// it is in place of, each by what follows the '/' of its key.
+// secret returns the Secret of a Stack's record. The record takes the labels of the
+// upstream workspace that it replaces; each label keeps the part of its key after the
+// '/'.
 func (r *records) secret(stack *v1.Stack) *corev1.Secret {
 	labels := map[string]string{}
 	given := workspaceLabels(&stack.Spec)
@@ -102,7 +103,7 @@ func (r *records) keep(ctx context.Context, stack *v1.Stack, rec record) error {
 		return nil
 	}
 	if former.uid != kept.uid {
-		// A Stack of the same name was there before, and nobody saw it go.
+		// The operator did not see the deletion of an earlier Stack with the same name.
 		if err := r.forget(ctx, key); err != nil {
 			return err
 		}
@@ -119,7 +120,7 @@ func (r *records) keep(ctx context.Context, stack *v1.Stack, rec record) error {
 	return nil
 }
 
-// read returns the record of a Stack, nil if there is none.
+// read returns the record of a Stack, or nil if there is none.
 func (r *records) read(ctx context.Context, stack *v1.Stack) (*record, error) {
 	if r.namespace == "" {
 		return nil, nil
@@ -138,7 +139,7 @@ func (r *records) read(ctx context.Context, stack *v1.Stack) (*record, error) {
 	return rec, nil
 }
 
-// drop forgets a Stack whose resources are dealt with.
+// drop deletes the record of a Stack whose finalizer the operator is about to remove.
 func (r *records) drop(ctx context.Context, stack *v1.Stack) error {
 	if r.namespace == "" {
 		return nil
@@ -152,8 +153,7 @@ func (r *records) drop(ctx context.Context, stack *v1.Stack) error {
 	return nil
 }
 
-// forget drops the record of a Stack that is gone although nobody let it go here:
-// somebody took its finalizer off.
+// forget drops the record of a deleted Stack whose finalizer somebody else removed.
 func (r *records) forget(ctx context.Context, key types.NamespacedName) error {
 	r.mu.Lock()
 	kept, found := r.kept[key]

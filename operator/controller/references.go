@@ -13,13 +13,13 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// fault is what is wrong with a program, and where.
+// fault is a fault of a program and its path.
 type fault struct {
 	path    []string
 	message string
 }
 
-// at writes the fault as an error, with its line in the program's Pulumi.yaml.
+// at returns the fault as an error, with its line in the program's Pulumi.yaml.
 func (f *fault) at(content []byte) error {
 	where := "program." + strings.Join(f.path, ".")
 	if line := lineOf(content, f.path); line > 0 {
@@ -28,8 +28,8 @@ func (f *fault) at(content []byte) error {
 	return fmt.Errorf("%s: %s", where, f.message)
 }
 
-// lineOf returns the line of what a path leads to, or of as much of the path as
-// there is.
+// lineOf returns the line of the node at a path, or of the deepest existing node on the
+// path.
 func lineOf(content []byte, path []string) int {
 	var document yaml.Node
 	if yaml.Unmarshal(content, &document) != nil || len(document.Content) == 0 {
@@ -59,10 +59,10 @@ func lineOf(content []byte, path []string) int {
 	return line
 }
 
-// checkReferences finds the first ${...} that refers to nothing, or has no end.
-// config are keys that are set and need not be declared.
+// checkReferences returns the first ${...} that refers to nothing or has no end. config
+// lists keys that the program need not declare.
 func checkReferences(spec v1.ProgramSpec, content []byte, config []string) error {
-	// "pulumi" holds what pulumi knows of the run, such as the stack's name.
+	// "pulumi" holds properties of the run, such as the stack's name.
 	known := map[string]bool{"pulumi": true}
 	for name := range spec.Resources {
 		known[name] = true
@@ -112,8 +112,8 @@ func findFault(value any, path []string, known map[string]bool) *fault {
 	return nil
 }
 
-// brokenReference says what is wrong with the first broken ${...} in a text, empty
-// where nothing is. $${ stands for the text ${.
+// brokenReference returns what is wrong with the first broken ${...} in a text, or an
+// empty string. $${ is an escaped ${.
 func brokenReference(text string, known map[string]bool) string {
 	for {
 		before, after, found := strings.Cut(text, "${")
@@ -133,7 +133,7 @@ func brokenReference(text string, known map[string]bool) string {
 		}
 		if name = strings.TrimSpace(name); name == "" {
 			if strings.HasPrefix(after, "[") {
-				// A name in brackets: pulumi itself looks at it.
+				// A name in brackets: pulumi checks it.
 				continue
 			}
 			return "${} refers to nothing: name a resource, a variable or a config key"

@@ -12,7 +12,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// request says which stack to run, where it is and in what environment.
+// request returns an engine request with the stack, its backend and its environment.
 func (s *session) request(in *inputs) (engine.Request, error) {
 	spec := &s.stack.Spec
 	req := engine.Request{
@@ -33,7 +33,7 @@ func (s *session) checkBackend(req *engine.Request) error {
 	return nil
 }
 
-// shape adds what the spec says of how to update.
+// shape sets the operation and the options for an update from the spec.
 func (s *session) shape(req *engine.Request) {
 	spec := &s.stack.Spec
 	req.Operation = engine.Up
@@ -56,7 +56,7 @@ func (s *session) shape(req *engine.Request) {
 	s.shapeAny(req)
 }
 
-// shapeAny adds what the spec says of an update or a destroy.
+// shapeAny sets the options that apply to both an update and a destroy.
 func (s *session) shapeAny(req *engine.Request) {
 	template := updateOf(&s.stack.Spec)
 	if template.Parallel != nil {
@@ -81,8 +81,8 @@ func updateOf(spec *v1.StackSpec) v1.UpdateTemplateSpec {
 	return *spec.UpdateTemplate.Spec
 }
 
-// stays refuses a spec that would leave a stack that may hold resources for
-// another one: nobody would destroy them then.
+// stays returns an error if the spec moves the Stack to another Pulumi stack while the
+// present one may hold resources. Nobody would destroy these resources.
 func (s *session) stays(project string, req engine.Request) error {
 	held := s.stack.Status.ProjectInfo
 	if held == nil || held.Stack == "" {
@@ -97,7 +97,7 @@ func (s *session) stays(project string, req engine.Request) error {
 		describe(held), describe(&now))
 }
 
-// place says where a request keeps what it makes.
+// place returns the project, stack and backend of a request.
 func place(project string, req engine.Request) v1.ProjectInfo {
 	return v1.ProjectInfo{
 		Name: project, Stack: req.Stack, SecretsProvider: req.SecretsProvider,
@@ -110,7 +110,7 @@ func describe(info *v1.ProjectInfo) string {
 	return fmt.Sprintf("stack %s of project %s in %s", info.Stack, info.Name, backend)
 }
 
-// publicAddress leaves out of a backend's address what may be secret in it.
+// publicAddress returns a backend's address without the parts that may be secret.
 func publicAddress(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {
@@ -122,7 +122,7 @@ func publicAddress(address string) string {
 	return strings.TrimRight(parsed.String(), "/")
 }
 
-// record notes what destroying the request's resources takes.
+// record returns the record for a later destroy of the request's resources.
 func (s *session) record(project string, req engine.Request) record {
 	return record{
 		Namespace: s.stack.Namespace, Name: s.stack.Name,

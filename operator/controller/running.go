@@ -14,13 +14,13 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// runLimit is how long a run may take, and who says so.
+// runLimit is the time limit of a run and its origin, for messages.
 type runLimit struct {
 	after time.Duration
 	by    string
 }
 
-// limit returns the limit that the platform gives the namespace, or else the
+// limit returns the time limit from the namespace's TenantPolicy, or else the
 // operator's.
 func (s *session) limit(ctx context.Context) (runLimit, error) {
 	policy, err := s.tenant(ctx)
@@ -38,7 +38,7 @@ func (s *session) limit(ctx context.Context) (runLimit, error) {
 	return runLimit{after, fmt.Sprintf("team %s is allowed (runTimeout in teams.yaml; for more ask %s)", policy.Team, policy.Contact)}, nil
 }
 
-// engineRun runs the engine for as long as a run may take, and counts the run.
+// engineRun runs the engine within the time limit, and counts the run.
 func (s *session) engineRun(ctx context.Context, limit runLimit, req engine.Request) (*engine.Result, error) {
 	stoppable, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -55,7 +55,8 @@ func (s *session) engineRun(ctx context.Context, limit runLimit, req engine.Requ
 	req.Working = func(resources []string) { s.working(ctx, req.Operation, time.Since(began), resources) }
 	result, err := s.engine.Run(limited, req)
 	if failure := (*engine.Error)(nil); req.Operation == engine.Destroy && errors.As(err, &failure) && failure.Reason == engine.NotAllowed {
-		// What is not allowed is not run, and holds back no deletion.
+		// A program that the policy does not allow must not run, and must not block the
+		// deletion either.
 		s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent, "spec.runProgram: destroying without the program: "+failure.Message)
 		req.RunProgram, req.Source, req.Path, req.Allowed = false, nil, "", nil
 		result, err = s.engine.Run(limited, req)
@@ -73,7 +74,7 @@ func (s *session) engineRun(ctx context.Context, limit runLimit, req engine.Requ
 	return result, err
 }
 
-// stopMessage says why a run was stopped.
+// stopMessage returns why a run was stopped.
 func stopMessage(cause error, limit runLimit) string {
 	const stopped = "the run was stopped in good order because "
 	switch {
@@ -85,22 +86,23 @@ func stopMessage(cause error, limit runLimit) string {
 	return fmt.Sprintf(stopped+"it took longer than %s, which is what %s; it goes on with the next one", limit.after, limit.by)
 }
 
-// The causes for which a run is stopped before its end.
+// Causes of a run's cancellation.
 var (
-	// errDeleted is for a run of a deleted Stack.
+	// errDeleted stops a run whose Stack is deleted.
 	errDeleted = errors.New("the Stack is deleted")
 
-	// errTookTooLong is for a run that took longer than it may.
+	// errTookTooLong stops a run that exceeds its time limit.
 	errTookTooLong = errors.New("the run took too long")
 
-	// errGaveWay is for a run whose memory another namespace needs.
+	// errGaveWay stops a run whose memory another namespace needs.
 	errGaveWay = errors.New("the run gave way to another team's")
 )
 
-// deletionPoll is how often a run's Stack is looked at, in the cache.
+// deletionPoll is how often a run checks the cache for the deletion of its Stack.
 const deletionPoll = time.Second
 
-// stopWhenDeleted stops a run when its Stack is deleted: what the run waits for may never come, and nobody wants it any more.
+// stopWhenDeleted stops a run when its Stack is deleted. The run may wait for something that never happens, and nobody needs
+// its result any more.
 func (s *session) stopWhenDeleted(ctx context.Context, key client.ObjectKey, stop context.CancelCauseFunc) {
 	ticker := time.NewTicker(deletionPoll)
 	defer ticker.Stop()
@@ -118,7 +120,7 @@ func (s *session) stopWhenDeleted(ctx context.Context, key client.ObjectKey, sto
 	}
 }
 
-// working says in the conditions what a run waits for that takes long.
+// working reports in the conditions what a long run waits for.
 func (s *session) working(ctx context.Context, operation engine.Operation, since time.Duration, resources []string) {
 	message := fmt.Sprintf("%s has been running for %s", operation, since.Round(time.Second))
 	if len(resources) > 0 {
@@ -133,8 +135,7 @@ func (s *session) working(ctx context.Context, operation engine.Operation, since
 	}
 }
 
-// warnings returns what somebody should look at after a run, whether it failed or
-// not.
+// warnings returns the warnings of a run, whether it failed or not.
 func warnings(result *engine.Result, err error) []string {
 	if failure := (*engine.Error)(nil); errors.As(err, &failure) {
 		return failure.Warnings

@@ -10,24 +10,25 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// What is said of a Stack is made of its team's names and messages, and lands in
-// what all teams share: the API server's database and the operator's log.
+// Conditions, events and log lines about a Stack contain names and messages of its
+// team. They end up in storage that all teams share: the API server's database and the
+// operator's log. So their size and number are bounded.
 const (
-	// longestMessage bounds a message in a status, in bytes. The API server refuses the
-	// whole status with one beyond 32768.
+	// longestMessage bounds a message in a status, in bytes. The API server rejects the
+	// whole status if a message is longer than 32768 bytes.
 	longestMessage = 8 << 10
 
-	// longestNote bounds an event, which the API server refuses beyond 1024 bytes, and
-	// a line of the log.
+	// longestNote bounds an event and a line of the log, in bytes. The API server rejects
+	// events longer than 1024 bytes.
 	longestNote = 1000
 
-	// eventBurst and eventRate, a second, bound the events of a namespace. One is a
-	// kilobyte, which the API server keeps for an hour.
+	// eventBurst and eventRate (per second) bound the events of a namespace. An event
+	// takes a kilobyte, and the API server keeps it for an hour.
 	eventBurst = 100
 	eventRate  = 0.5
 )
 
-// cut shortens a text to so many bytes and what says that it goes on.
+// cut shortens a text to longest bytes and appends an ellipsis.
 func cut(text string, longest int) string {
 	if len(text) <= longest {
 		return text
@@ -35,7 +36,7 @@ func cut(text string, longest int) string {
 	return strings.ToValidUTF8(text[:longest], "") + "..."
 }
 
-// boundMessages shortens what a status says.
+// boundMessages shortens the messages of a status.
 func boundMessages(status *v1.StackStatus) {
 	for i := range status.Conditions {
 		status.Conditions[i].Message = cut(status.Conditions[i].Message, longestMessage)
@@ -45,7 +46,7 @@ func boundMessages(status *v1.StackStatus) {
 	}
 }
 
-// bounded is an error as the log is to have it.
+// bounded is an error with a shortened message for the log.
 type bounded struct{ error }
 
 // Error implements error.
@@ -54,8 +55,8 @@ func (b bounded) Error() string { return cut(b.error.Error(), longestNote) }
 // Unwrap returns the whole error.
 func (b bounded) Unwrap() error { return b.error }
 
-// event makes an event, unless its namespace has had too many of late. What counts
-// is in the status, too.
+// event creates an event unless its namespace has exceeded its rate. The status has
+// everything that matters, too.
 func (s *session) event(kind, reason, message string) {
 	if s.events.allow(s.stack.Namespace) {
 		s.recorder.Eventf(s.stack, nil, kind, reason, "Reconcile", "%s", cut(message, longestNote))
@@ -72,7 +73,7 @@ func (l *eventLimits) allow(namespace string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.of[namespace] == nil {
-		// One that has its full burst again is as good as none.
+		// A limiter with a full burst behaves like a new one.
 		maps.DeleteFunc(l.of, func(_ string, other *rate.Limiter) bool { return other.Tokens() >= eventBurst })
 		if l.of == nil {
 			l.of = map[string]*rate.Limiter{}

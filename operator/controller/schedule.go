@@ -8,34 +8,37 @@ import (
 )
 
 const (
-	// firstRetry is the wait after a first failure; it doubles with each.
+	// firstRetry is the wait after the first failure. The wait doubles with each further
+	// failure.
 	firstRetry = 5 * time.Second
 
-	// longestRetry bounds the wait where the Stack does not.
+	// longestRetry bounds that wait unless the Stack sets a bound.
 	longestRetry = 5 * time.Minute
 
-	// sourceRetry is the wait for a source, of whose changes the operator is told but
-	// for those of a git repository.
+	// sourceRetry is the wait before the operator checks an unavailable source again.
+	// Events report changes of all sources except Git repositories.
 	sourceRetry = 30 * time.Second
 
-	// strandedRetry is the wait for rights that are gone, and how often the log says so.
+	// strandedRetry is the wait before the operator tries again to change a stranded
+	// Stack, and so the interval of its log message.
 	strandedRetry = time.Minute
 
 	// shortestResync bounds spec.resyncFrequencySeconds.
 	shortestResync = time.Minute
 
-	// failuresToStall is how many failures in a row count as stalled.
+	// failuresToStall is how many consecutive failures make a Stack stalled.
 	failuresToStall = 3
 )
 
-// version is what an update applies besides the Stack itself.
+// version identifies the inputs of an update besides the Stack itself.
 type version struct {
-	// revision is the program's, inputs the digest of what the Stack refers to.
+	// revision is the program's revision. inputs is the digest of the objects that the
+	// Stack refers to.
 	revision, inputs string
 }
 
-// due says why an operation on the Stack is due, or, with an empty cause, after
-// how long one will be; zero is never.
+// due returns the cause if an operation on the Stack is due. Otherwise it returns an
+// empty cause and the time until the next operation; zero means never.
 func due(stack *v1.Stack, current version, now time.Time) (cause string, wait time.Duration) {
 	last := stack.Status.LastUpdate
 	switch {
@@ -68,12 +71,12 @@ func due(stack *v1.Stack, current version, now time.Time) (cause string, wait ti
 	return why, 0
 }
 
-// resync is how often the Stack looks for changes that nobody tells of.
+// resync is how often the Stack checks for changes that no event reports.
 func resync(stack *v1.Stack) time.Duration {
 	return max(shortestResync, time.Duration(stack.Spec.ResyncFrequencySeconds)*time.Second)
 }
 
-// sooner returns the lesser of two waits, where zero is never.
+// sooner returns the shorter of two waits. Zero means never.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -81,7 +84,7 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// backoff is how long to wait after the last failure.
+// backoff returns the wait after the last failure.
 func backoff(stack *v1.Stack) time.Duration {
 	longest := longestRetry
 	if seconds := stack.Spec.RetryMaxBackoffDurationSeconds; seconds > 0 {

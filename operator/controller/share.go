@@ -8,47 +8,49 @@ import (
 )
 
 const (
-	// runTurn is how long a run keeps another namespace from its share. What goes on
-	// for longer waits for something most of its time, or does so for ever.
+	// runTurn is how long a run can keep another namespace from its share. A longer run
+	// mostly waits, possibly forever.
 	runTurn = time.Minute
 
-	// longRun is how long a run goes on undisturbed where memory is short and another
-	// namespace has none.
+	// longRun is how long a run is safe from being stopped when memory is short and
+	// another namespace has no run.
 	longRun = 5 * time.Minute
 
-	// runsBeyond bounds the runs beyond those that may go on at once. Each needs memory
-	// and a worker.
+	// runsBeyond bounds the runs in addition to MaxConcurrent. Each needs memory and a
+	// worker.
 	runsBeyond = 32
 
-	// memoryPoll is how often memory is looked at while a run waits for it: others
-	// than runs take and free it, too.
+	// memoryPoll is how often the operator checks the free memory while a run waits for
+	// it. Other processes take and free memory, too.
 	memoryPoll = 5 * time.Second
 )
 
-// look is one look at who may begin. Its slots are locked.
+// look is one decision on which runs may begin. The lock of its slots is held.
 //
-// A free slot goes to the namespace that has the fewest runs, and among equals to
-// the one that had none for the longest. Any run begins while fewer than count go
-// on. Each namespace that has a run or waits for one has the same share of count,
-// at least one. A namespace below its share may begin a run beyond count, too, as long
-// as fewer than count runs stand in its way: its own, and those of others that are within
-// their share and younger than a turn.
+// A free slot goes to the namespace with the fewest runs, and among those to the one
+// whose last slot is the longest ago. Any run may begin while fewer than count runs are
+// active. Each namespace that has a run or waits for one has the same share of count,
+// and at least one. A namespace below its share may also begin a run beyond count, as
+// long as fewer than count runs are in its way. These are its own runs, and the runs of
+// other namespaces that are within their share and younger than a turn.
 type look struct {
 	*slots
 
-	// running counts the slots of each namespace, recent those of them that were
-	// given within a turn; nextTurn is when one ceases to be, zero where none is.
+	// running counts the slots of each namespace. recent counts those of them that are
+	// younger than a turn. nextTurn is the time until the first of the recent slots is
+	// older than a turn, or zero if there are none.
 	running, recent map[string]int
 	nextTurn        time.Duration
 
-	// share is what each namespace is entitled to.
+	// share is the number of slots to which each namespace is entitled.
 	share int
 
-	// first and further tell whether there is memory for the first run of a namespace
-	// and for one beside it, nil until somebody asked.
+	// first says whether there is memory for the first run of a namespace, and further
+	// whether there is memory for another one. They are nil until the memory has been
+	// checked.
 	first, further *bool
 
-	// short says that a run waits for memory; starved, that the first one of a
+	// short says that a run waits for memory. starved says that the first run of a
 	// namespace does.
 	short, starved bool
 }
@@ -69,8 +71,7 @@ func (s *slots) look() *look {
 	return l
 }
 
-// next returns the index of the Stack that may begin next among those that wait,
-// -1 if none may.
+// next returns the index of the waiting Stack that may begin next, or -1 if none may.
 func (l *look) next() int {
 	next := -1
 	for i, stack := range l.waiting {
@@ -110,8 +111,7 @@ func (l *look) mayBegin(namespace string) bool {
 	return first
 }
 
-// used counts the runs that keep one below the share of a namespace from going
-// beyond count.
+// used counts the runs that keep a namespace below its share from going beyond count.
 func (l *look) used(namespace string) int {
 	used := l.running[namespace]
 	for other, recent := range l.recent {
@@ -122,7 +122,7 @@ func (l *look) used(namespace string) int {
 	return used
 }
 
-// hasRoom asks once a look whether there is memory.
+// hasRoom reports whether there is memory. It checks the memory once per look.
 func (l *look) hasRoom(known **bool, first bool) bool {
 	if *known == nil {
 		*known = new(l.room(first))
@@ -131,15 +131,15 @@ func (l *look) hasRoom(known **bool, first bool) bool {
 	return **known
 }
 
-// makeRoom stops a run in good order for a namespace that has none and waits for
-// memory: the longest run of the namespace that has the most, or, where none has
-// two, the longest of all once it counts as long.
+// makeRoom stops a run in good order for a namespace that has no run and waits for
+// memory. It chooses the longest run of the namespace with the most runs. If no
+// namespace has two, it chooses the longest run of all, if that is older than longRun.
 func (l *look) makeRoom() {
 	var victim *slot
 	var of types.NamespacedName
 	for stack, held := range l.held {
 		if held.stopping {
-			// Its memory is about to be free.
+			// This run will soon free its memory.
 			return
 		}
 		if held.stop == nil || l.running[stack.Namespace] < 2 && time.Since(held.since) < longRun {

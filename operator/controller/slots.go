@@ -9,59 +9,62 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// slots bounds the runs that go on at once, by their number and by memory, and
-// shares them among the namespaces. share.go has the rules.
+// slots bounds the concurrent runs by number and by memory, and shares them among the
+// namespaces. The rules are in share.go.
 //
-// The guarantee, while there is memory: runs beyond another namespace's share never
-// delay a namespace, and runs within that share delay it for at most a turn.
+// While there is memory, slots guarantees that runs beyond a namespace's share never
+// delay another namespace, and that runs within the share delay another namespace for
+// at most a turn.
 type slots struct {
-	// count is how many runs may go on at once. Runs within their namespace's share
-	// may go on beside them, as many as beyond says.
+	// count is how many runs may be active. Runs within their namespace's share may be
+	// active in addition, up to beyond.
 	count, beyond int
 
-	// each is how many slots one namespace may have; zero is no bound.
+	// each is how many slots one namespace may have. Zero means no bound.
 	each int
 
-	// turn is how long a run keeps another namespace from its share.
+	// turn is how long a run can keep another namespace from its share.
 	turn time.Duration
 
-	// room tells whether memory is left for one more run: for the first one of its
-	// namespace, or for one beside it. The only run of all never asks.
+	// room reports whether there is memory for one more run. first says that it is the
+	// first run of its namespace. If no run is active, slots does not call room.
 	room func(first bool) bool
 
-	// wake is told which Stack got a slot that it waited for.
+	// wake is called with each Stack that gets a slot after waiting for it.
 	wake func(types.NamespacedName)
 
 	mu      sync.Mutex
 	held    map[types.NamespacedName]*slot
 	waiting []types.NamespacedName
 
-	// turns counts the slots given so far, last when each namespace got one.
+	// turns counts the slots given so far. last holds the value of turns at which each
+	// namespace last got one.
 	turns int
 	last  map[string]int
 
-	// again looks again at who waits, once time alone may have made a difference.
+	// again runs check when time alone may let a waiting run begin.
 	again  *time.Timer
 	closed bool
 }
 
-// slot is what a Stack holds.
+// slot is the slot of a Stack.
 type slot struct {
 	since time.Time
 
-	// stop stops the run in good order, nil where there is none to be stopped.
+	// stop stops the run in good order. It is nil if there is no run to stop.
 	stop func()
 
-	// stopping says that stop was called.
+	// stopping says that stop has been called.
 	stopping bool
 }
 
-// newSlots makes count slots. No namespace gets one beyond count.
+// newSlots returns slots for count runs. Its beyond is zero.
 func newSlots(count int, room func(first bool) bool, wake func(types.NamespacedName)) *slots {
 	return &slots{count: count, room: room, wake: wake, held: map[types.NamespacedName]*slot{}, last: map[string]int{}}
 }
 
-// take gives the Stack a slot, or lets it wait for one; then wake comes.
+// take gives the Stack a slot and returns true. If none is free, it adds the Stack to
+// the waiting ones and returns false; wake is called later.
 func (s *slots) take(stack types.NamespacedName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +82,7 @@ func (s *slots) take(stack types.NamespacedName) bool {
 	return s.held[stack] != nil
 }
 
-// stoppable says how to stop the run that a Stack has its slot for.
+// stoppable sets the function that stops the run of a Stack's slot.
 func (s *slots) stoppable(stack types.NamespacedName, stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,14 +91,14 @@ func (s *slots) stoppable(stack types.NamespacedName, stop func()) {
 	}
 }
 
-// has tells whether the Stack has a slot or waits for one.
+// has reports whether the Stack has a slot or waits for one.
 func (s *slots) has(stack types.NamespacedName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.held[stack] != nil || slices.Contains(s.waiting, stack)
 }
 
-// leave gives a Stack's slot back, or its place among those that wait.
+// leave releases a Stack's slot or its place in the queue.
 func (s *slots) leave(stack types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,19 +109,19 @@ func (s *slots) leave(stack types.NamespacedName) {
 	s.waiting = slices.DeleteFunc(s.waiting, func(other types.NamespacedName) bool { return other == stack })
 	s.giveAndWake()
 	if len(s.waiting) == 0 {
-		// Where nobody waits, whose turn it is does not matter.
+		// While nobody waits, the order of namespaces without runs does not matter.
 		maps.DeleteFunc(s.last, func(namespace string, _ int) bool { return s.running()[namespace] == 0 })
 	}
 }
 
-// busy returns how many runs have a slot and how many wait for one.
+// busy returns the number of runs with a slot and the number of waiting runs.
 func (s *slots) busy() (running, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.held), len(s.waiting)
 }
 
-// close keeps time from giving slots.
+// close stops the timer.
 func (s *slots) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +131,7 @@ func (s *slots) close() {
 	}
 }
 
-// check gives what time has made free.
+// check gives out the slots that have become free by the passing of time.
 func (s *slots) check() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +146,7 @@ func (s *slots) giveAndWake() {
 	}
 }
 
-// give hands out what is free and returns who got it.
+// give gives out free slots and returns the Stacks that got one.
 func (s *slots) give() []types.NamespacedName {
 	var given []types.NamespacedName
 	for len(s.waiting) > 0 {
@@ -172,8 +175,8 @@ func (s *slots) running() map[string]int {
 	return running
 }
 
-// lookAgain makes room for those that wait for memory, and has check called when
-// the passing of time may let one of those that wait begin.
+// lookAgain makes room for a namespace that waits for memory, and schedules check for
+// the time when a waiting run may begin.
 func (s *slots) lookAgain(look *look) {
 	if s.beyond == 0 || s.closed {
 		return

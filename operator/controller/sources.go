@@ -20,25 +20,26 @@ import (
 	"github.com/strata-platform/strata/operator/source"
 )
 
-// program is what a Stack runs.
+// program is the program of a Stack.
 type program struct {
-	// project is the Pulumi project's name, empty until it has been fetched.
+	// project is the Pulumi project's name. It is empty until the project has been
+	// fetched.
 	project string
 
-	// revision says which version of the source it is.
+	// revision is the revision of the source.
 	revision string
 
-	// content is a whole Pulumi.yaml. Without it, source has the files and path is
-	// their folder.
+	// content is a complete Pulumi.yaml. If it is nil, source has the files, and path is
+	// the project's folder in them.
 	content []byte
 	source  engine.Source
 	path    string
 }
 
-// sourceFields are the fields of which a Stack sets exactly one.
+// sourceFields lists the source fields for messages. A Stack sets exactly one of them.
 const sourceFields = "spec.programRef, spec.fluxSource or spec.projectRepo"
 
-// program finds what the Stack runs.
+// program determines the Stack's program.
 func (s *session) program(ctx context.Context) (*program, error) {
 	spec := &s.stack.Spec
 	if spec.ProjectRepo == "" {
@@ -55,7 +56,7 @@ func (s *session) program(ctx context.Context) (*program, error) {
 	return nil, invalid("no source: set %s", sourceFields)
 }
 
-// inlineProgram reads the Program and checks it.
+// inlineProgram reads and checks a Program.
 func (s *session) inlineProgram(ctx context.Context, name string) (*program, error) {
 	key := client.ObjectKey{Namespace: s.stack.Namespace, Name: name}
 	s.depend(dependency{scope{programResource, key.Namespace}, key.Name})
@@ -75,7 +76,7 @@ func (s *session) inlineProgram(ctx context.Context, name string) (*program, err
 	return &program{project: name, revision: revision, content: content}, nil
 }
 
-// fluxProgram reads where a Flux source's artifact is.
+// fluxProgram reads the address of a Flux source's artifact.
 func (s *session) fluxProgram(ctx context.Context, from *v1.FluxSource) (*program, error) {
 	const field = "spec.fluxSource"
 	ref := from.SourceRef
@@ -108,7 +109,8 @@ func (s *session) fluxProgram(ctx context.Context, from *v1.FluxSource) (*progra
 	if artifact.URL == "" {
 		return nil, unavailable("%s: %s %s has no artifact yet%s", field, ref.Kind, key, notReady(object))
 	}
-	// The revision stays where only what the source leaves out has changed.
+	// If only spec.ignore of the source changes, the digest changes and the revision does
+	// not.
 	s.refs.versions["artifact"] = artifact.Digest
 	return &program{
 		revision: artifact.Revision,
@@ -119,7 +121,8 @@ func (s *session) fluxProgram(ctx context.Context, from *v1.FluxSource) (*progra
 
 const exampleSource = "{apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, name: app}"
 
-// notReady repeats what an object says of why it is not ready.
+// notReady returns the message of an object's Ready condition if the object is not
+// ready.
 func notReady(object *unstructured.Unstructured) string {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, c := range conditions {
@@ -130,7 +133,7 @@ func notReady(object *unstructured.Unstructured) string {
 	return ""
 }
 
-// gitProgram finds the commit to run.
+// gitProgram determines the commit to run.
 func (s *session) gitProgram(ctx context.Context) (*program, error) {
 	git := &s.stack.Spec.GitSource
 	auth, app, err := s.gitAuth(ctx, git)
@@ -141,7 +144,7 @@ func (s *session) gitProgram(ctx context.Context) (*program, error) {
 	ask := func(ctx context.Context) (source.Git, error) { return s.resolveGit(ctx, repository, app) }
 	var found *finding
 	if git.Commit != "" && app == nil {
-		// No server is asked.
+		// A fixed commit needs no server.
 		found = &finding{}
 		found.git, found.err = ask(ctx)
 	} else if found = s.lookups.find(s.key(), s.question(repository, app), s.current, ask); found == nil {
@@ -157,7 +160,7 @@ func (s *session) gitProgram(ctx context.Context) (*program, error) {
 	return &program{revision: found.git.Commit, source: found.git, path: folder(git.RepoDir)}, nil
 }
 
-// resolveGit finds the commit, and the token of a GitHub App.
+// resolveGit determines the commit, and gets the token of a GitHub App.
 func (r *stackReconciler) resolveGit(ctx context.Context, repository source.Git, app *githubApp) (source.Git, error) {
 	if app != nil {
 		token, err := r.github.token(ctx, app)
@@ -166,7 +169,8 @@ func (r *stackReconciler) resolveGit(ctx context.Context, repository source.Git,
 		}
 		repository.Auth.Token = token
 	}
-	// Git's credentials are in there: not even a killed operator leaves them.
+	// The folder holds Git credentials. Engine.Clean removes it even after the operator
+	// was killed.
 	dir, err := r.engine.MakeFolder()
 	if err != nil {
 		return repository, fmt.Errorf("spec.projectRepo: make a folder for git: %w", err)
@@ -182,8 +186,8 @@ func (r *stackReconciler) resolveGit(ctx context.Context, repository source.Git,
 	return repository, nil
 }
 
-// question tells questions apart: a new spec or request asks again, and so do
-// other credentials.
+// question identifies a lookup. A new generation, a new reconcile request and other
+// credentials each need a new lookup.
 func (s *session) question(repository source.Git, app *githubApp) string {
 	if app == nil {
 		app = &githubApp{}
@@ -192,8 +196,8 @@ func (s *session) question(repository source.Git, app *githubApp) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 }
 
-// current tells whether a finding still holds. One that a run waits with does:
-// whoever asks again would wait again.
+// current reports whether a finding is still valid. It is valid while a run waits with
+// it, because a new lookup would only make the run wait again.
 func (s *session) current(found *finding) bool {
 	age := time.Since(found.at)
 	switch {
@@ -207,7 +211,7 @@ func (s *session) current(found *finding) bool {
 	return s.stack.Spec.Branch == "" || age < resync(s.stack)
 }
 
-// gitAuth reads the credentials for the repository.
+// gitAuth reads the credentials of the repository.
 func (s *session) gitAuth(ctx context.Context, git *v1.GitSource) (auth source.GitAuth, app *githubApp, err error) {
 	var values []gitValue
 	switch from := git.GitAuth; {
@@ -238,8 +242,8 @@ func (s *session) gitAuth(ctx context.Context, git *v1.GitSource) (auth source.G
 	return auth, app, err
 }
 
-// knownHosts reads the list of hosts that lies beside an SSH key, under the key
-// known_hosts as in the Secrets of Flux, empty where none does.
+// knownHosts reads the known_hosts beside an SSH key. As in the Secrets of Flux, its
+// key is known_hosts. It returns an empty string if there is none.
 func (s *session) knownHosts(ctx context.Context, key v1.ResourceRef) (string, error) {
 	if key.Secret == nil {
 		return "", nil
@@ -251,7 +255,7 @@ func (s *session) knownHosts(ctx context.Context, key v1.ResourceRef) (string, e
 	return string(secret.Data["known_hosts"]), nil
 }
 
-// gitValue is a credential, where it is and where it goes.
+// gitValue is a credential with its field, its reference and its destination.
 type gitValue struct {
 	field string
 	from  *v1.ResourceRef
@@ -271,8 +275,8 @@ func (s *session) gitValues(ctx context.Context, values []gitValue) error {
 	return nil
 }
 
-// gitAuthSecret reads the older form: a Secret whose keys say of which kind the
-// credentials are.
+// gitAuthSecret reads the older form of credentials: a Secret whose keys determine the
+// kind of the credentials.
 func (s *session) gitAuthSecret(ctx context.Context, name string) (source.GitAuth, error) {
 	secret, err := s.refs.secret(ctx, "spec.gitAuthSecret", name)
 	if err != nil {
@@ -293,7 +297,7 @@ func (s *session) gitAuthSecret(ctx context.Context, name string) (source.GitAut
 	return source.GitAuth{}, fmt.Errorf("spec.gitAuthSecret: Secret %s/%s has none of sshPrivateKey, accessToken, or username with password: add them", s.stack.Namespace, name)
 }
 
-// folder is a folder of a source as the engine takes it.
+// folder returns a folder of a source in the form that the engine takes.
 func folder(dir string) string {
 	if dir == "" || path.Clean(dir) == "." {
 		return ""

@@ -22,13 +22,13 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// stackReconciler keeps Stacks applied. A worker runs the update itself: the work
-// queue then sees to it that a Stack is never run twice at once.
+// stackReconciler applies Stacks. A worker runs the update itself, so the work queue
+// ensures that no Stack runs twice at once.
 type stackReconciler struct {
 	client client.Client
 
-	// reader reads past the cache: a run costs far more than a request, and must
-	// not be started upon what was true a moment ago.
+	// reader bypasses the cache. A run costs far more than a request, so outdated data
+	// must not start one.
 	reader client.Reader
 
 	config     *rest.Config
@@ -44,19 +44,19 @@ type stackReconciler struct {
 	metrics    *metricSet
 	github     githubTokens
 
-	// backends is the root of file backends, empty where there are none.
+	// backends is the root of file backends. It is empty if they are refused.
 	backends string
 
-	// running is told that a reconciliation goes on with a run.
+	// running is called when a reconciliation continues with a run.
 	running func(types.NamespacedName)
 
-	// runTimeout bounds a run where the platform says nothing of its namespace.
+	// runTimeout is the time limit of a run if the TenantPolicy sets none.
 	runTimeout time.Duration
 
-	// reportEvery is how often the conditions say what a run waits for.
+	// reportEvery is the interval at which the conditions report what a run waits for.
 	reportEvery time.Duration
 
-	// unconfined is why runs are not confined, nil where they are.
+	// unconfined says why runs are not confined. It is nil if they are.
 	unconfined error
 }
 
@@ -66,30 +66,32 @@ type session struct {
 
 	stack *v1.Stack
 
-	// saved is the Stack as the API server last had it.
+	// saved is the Stack as last read from or written to the API server.
 	saved *v1.Stack
 
-	// refs follows the Stack's references, dependencies lists all that was read.
+	// refs resolves the Stack's references. dependencies lists all objects that the
+	// session has read.
 	refs         *resolver
 	dependencies []dependency
 
-	// policy is the namespace's, nil where it has not been read.
+	// policy is the namespace's policy. It is nil until the session has read one.
 	policy *tenant
 
-	// news says that the Stack has changed, or a run of it was asked for, since it was
-	// last looked at.
+	// news says that the Stack has a generation or a reconcile request that the operator
+	// has not observed before.
 	news bool
 
 	// interrupted says that an earlier update of this Stack began and did not end.
 	interrupted bool
 
-	// asked is when a server last said which commit to run, zero where none is asked.
+	// asked is the time of the last lookup of the commit. It is zero if the source needs
+	// no lookup.
 	asked time.Time
 
-	// asking says that a server is being asked.
+	// asking says that a lookup is active.
 	asking bool
 
-	// waiting says that a run is due as soon as there is a slot for it.
+	// waiting says that a run is due and waits for a slot.
 	waiting bool
 }
 
@@ -118,7 +120,7 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 	s.refs = newResolver(r.reader, stack.Namespace, s.depend, s.mend)
 	wait, err := s.reconcile(ctx, deleted)
 	if stuck := (*stranded)(nil); errors.As(err, &stuck) {
-		// There is no other place for it: events in the namespace are refused, too.
+		// Only the log can report this: the API server also refuses events in the namespace.
 		log.FromContext(ctx).Error(stuck.cause, stuck.message)
 		wait, err = strandedRetry, nil
 	}
@@ -126,11 +128,11 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 		r.slots.leave(req.NamespacedName)
 	}
 	if !s.asking {
-		// What comes after the lookup is read again as soon as it has ended.
+		// Keep the dependencies: the reconciliation after the lookup reads the objects again.
 		r.dependents.retain(req.NamespacedName, s.dependencies)
 	}
 	if err != nil {
-		// It is logged, counted, and tried again after a wait that grows.
+		// controller-runtime logs and counts the error and retries with a backoff.
 		return reconcile.Result{}, bounded{err}
 	}
 	if r.dependents.blind(req.NamespacedName) {
@@ -182,8 +184,7 @@ func (s *session) observe(ctx context.Context) (unseen bool, err error) {
 	return unseen, s.save(ctx)
 }
 
-// unsaved says of a deleted Stack whose status may not be written that it is
-// stranded.
+// unsaved turns a forbidden status write of a deleted Stack into a stranded error.
 func (s *session) unsaved(deleted bool, err error) error {
 	if deleted && apierrors.IsForbidden(err) {
 		return &stranded{s.strandedMessage(), err}
@@ -191,7 +192,7 @@ func (s *session) unsaved(deleted bool, err error) error {
 	return err
 }
 
-// apply runs the Stack's program if that is due.
+// apply runs the Stack's program if a run is due.
 func (s *session) apply(ctx context.Context) (time.Duration, error) {
 	spec := &s.stack.Spec
 	if err := validate(spec); err != nil {
@@ -234,7 +235,8 @@ func (s *session) apply(ctx context.Context) (time.Duration, error) {
 	return s.poll(wait), err
 }
 
-// poll shortens a wait for a branch, of whose changes nobody tells.
+// poll shortens the wait if the Stack follows a branch, because no event reports new
+// commits.
 func (s *session) poll(wait time.Duration) time.Duration {
 	if s.stack.Spec.Branch != "" && !s.asked.IsZero() && !s.waiting {
 		return sooner(wait, max(time.Second, resync(s.stack)-time.Since(s.asked)))
@@ -242,10 +244,10 @@ func (s *session) poll(wait time.Duration) time.Duration {
 	return wait
 }
 
-// key is the Stack's namespace and name.
+// key returns the Stack's namespace and name.
 func (s *session) key() types.NamespacedName { return client.ObjectKeyFromObject(s.stack) }
 
-// depend notes an object that is about to be read.
+// depend records a dependency on an object that the session is about to read.
 func (s *session) depend(on dependency) {
 	s.dependencies = append(s.dependencies, on)
 	s.dependents.add(s.key(), on)
@@ -261,7 +263,7 @@ func (s *session) settle(wait time.Duration, err error) (time.Duration, error) {
 		return wait, nil
 	case errors.Is(err, errLookup):
 		s.asking = true
-		// Where nothing is new, what is said of the Stack stays true meanwhile.
+		// If nothing is new, the present conditions stay true during the lookup.
 		if s.news {
 			s.stack.Status.MarkReconciling(v1.ReconcilingProcessingReason, err.Error())
 		}
@@ -283,7 +285,7 @@ func (s *session) settle(wait time.Duration, err error) (time.Duration, error) {
 	return 0, err
 }
 
-// patch writes the Stack's metadata, save its status.
+// patch writes the Stack except its status.
 func (s *session) patch(ctx context.Context) error {
 	status := s.stack.Status
 	saved := s.saved.DeepCopy()
@@ -303,7 +305,7 @@ func (s *session) save(ctx context.Context) error {
 	if released || equality.Semantic.DeepEqual(s.saved.Status, s.stack.Status) {
 		return nil
 	}
-	// What became of an update is written even when the operator is stopping.
+	// The result of an update is written even while the operator is stopping.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	err := s.patchStatus(ctx)
@@ -312,7 +314,7 @@ func (s *session) save(ctx context.Context) error {
 		err = s.patchStatus(ctx)
 	}
 	if apierrors.IsNotFound(err) {
-		// Somebody took its finalizer off: there is nobody to say it to.
+		// Somebody removed the finalizer, and the Stack no longer exists.
 		return nil
 	} else if err != nil {
 		return fmt.Errorf("write status of Stack %s: %w", s.key(), err)

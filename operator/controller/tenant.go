@@ -19,23 +19,23 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// tenant is what the platform says of the team whose namespace this is, in the one TenantPolicy there.
+// tenant is the spec of the one TenantPolicy of a namespace, by which the platform describes the namespace's team.
 type tenant struct {
 	Team string `json:"team"`
 
-	// Contact is whom to ask for what is not allowed.
+	// Contact says whom to ask for what the policy does not allow.
 	Contact string `json:"contact"`
 
-	// Types are the types that the team may declare, as people write them; TypeNames and TypePrefixes are the same for
-	// comparison.
+	// Types lists the resource types that the team may declare, as people write them. TypeNames and TypePrefixes are the same
+	// types in the form for comparison.
 	Types        []string `json:"types"`
 	TypeNames    []string `json:"typeNames"`
 	TypePrefixes []string `json:"typePrefixes"`
 
-	// RunTimeout is how long a run may take, as Go writes durations; empty leaves it to the operator.
+	// RunTimeout is the time limit of a run, as a Go duration. If it is empty, the operator's limit applies.
 	RunTimeout string `json:"runTimeout"`
 
-	// Context names the Secret and the ConfigMap that the platform makes for the team's Stacks.
+	// Context names the Secret and the ConfigMap that the platform creates for the team's Stacks.
 	Context struct {
 		Name string `json:"name"`
 	} `json:"context"`
@@ -49,15 +49,16 @@ var (
 	tenantResource = tenantKind.GroupVersion().WithResource("tenantpolicies")
 )
 
-// errNoTenant is the cause where the platform says what teams are allowed, and says nothing of this namespace's.
+// errNoTenant means that the cluster has the kind TenantPolicy and the namespace has no policy.
 var errNoTenant = errors.New("layer 2 makes it, by strata layer up platform")
 
-// tenant reads the namespace's TenantPolicy, once. It is nil where the cluster has no such kind, and errNoTenant where it has.
+// tenant reads the namespace's TenantPolicy once per session. It returns nil if the cluster does not have the kind, and
+// errNoTenant if the cluster has the kind and the namespace has no policy.
 func (s *session) tenant(ctx context.Context) (*tenant, error) {
 	if s.policy != nil {
 		return s.policy, nil
 	}
-	// A watch of a kind that is not there would fail, and have the Stack look every minute instead.
+	// A watch of a missing kind would fail, and the Stack would poll every minute.
 	if _, err := s.client.RESTMapper().RESTMapping(tenantKind.GroupKind(), tenantKind.Version); meta.IsNoMatchError(err) {
 		return nil, nil
 	} else if err != nil {
@@ -83,8 +84,8 @@ func (s *session) tenant(ctx context.Context) (*tenant, error) {
 	return found, nil
 }
 
-// allowed says what a project of this source may declare, nil where nothing bounds it. Programs are the business of
-// admission, which knows who made them. The error is errNoTenant where it is not known what a project may declare.
+// allowed returns what a project from this source may declare, or nil if nothing restricts it. Admission checks Programs,
+// because admission knows who created them. The error is errNoTenant if the namespace lacks its policy.
 func (s *session) allowed(ctx context.Context, from engine.Source) (*engine.Allowed, error) {
 	if from == nil {
 		return nil, nil
@@ -100,14 +101,14 @@ func (t *tenant) allowed() *engine.Allowed {
 	return &engine.Allowed{Types: t.TypeNames, Prefixes: t.TypePrefixes, Team: t.Team, Contact: t.Contact, Written: t.Types}
 }
 
-// refusals remembers what was allowed when projects were refused, so that they are looked at again as soon as that has
-// changed. An operator that has just started looks again, too.
+// refusals records what was allowed when the engine refused a project, so that a change of the policy triggers a new run.
+// After a restart the operator runs refused projects once more, because it has no records then.
 type refusals struct {
 	mu   sync.Mutex
 	seen map[types.NamespacedName]*engine.Allowed
 }
 
-// note notes what is allowed as a Stack's project is refused.
+// note records what was allowed when the engine refused a Stack's project.
 func (r *refusals) note(stack *v1.Stack, by *engine.Allowed) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,7 +118,7 @@ func (r *refusals) note(stack *v1.Stack, by *engine.Allowed) {
 	r.seen[client.ObjectKeyFromObject(stack)] = by
 }
 
-// obsolete tells whether a Stack's project was refused by what has changed since.
+// obsolete reports whether the engine refused a Stack's project under a policy that has changed since.
 func (r *refusals) obsolete(stack *v1.Stack, now *engine.Allowed) bool {
 	stalled := meta.FindStatusCondition(stack.Status.Conditions, v1.StalledCondition)
 	if stalled == nil || stalled.Reason != v1.StalledTypeNotAllowedReason {
@@ -128,16 +129,17 @@ func (r *refusals) obsolete(stack *v1.Stack, now *engine.Allowed) bool {
 	return !reflect.DeepEqual(r.seen[client.ObjectKeyFromObject(stack)], now)
 }
 
-// forget forgets a Stack that is gone.
+// forget drops the record of a deleted Stack.
 func (r *refusals) forget(stack types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.seen, stack)
 }
 
-// mend says what to do about a Secret or ConfigMap that lacks something: of those that the platform makes, whom to ask.
+// mend returns the advice for a Secret or ConfigMap that is missing or lacks a key. If the platform makes the object, the
+// advice says whom to ask. Otherwise it returns otherwise.
 func (s *session) mend(ctx context.Context, name, otherwise string) string {
-	// Where the policy cannot be read, what is missing is still what matters.
+	// If the policy cannot be read, the missing object is still the more important problem.
 	found, err := s.tenant(ctx)
 	if err != nil || found == nil || found.Context.Name != name {
 		return otherwise

@@ -10,9 +10,10 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// patchStatus writes the Stack's status. The Stack keeps its status when that fails.
+// patchStatus writes the Stack's status. If that fails, the Stack in memory keeps its
+// status.
 func (s *session) patchStatus(ctx context.Context) error {
-	// The answer takes the place of what is sent.
+	// Patch overwrites its argument with the response.
 	sent := s.stack.DeepCopy()
 	if err := s.client.Status().Patch(ctx, sent, client.MergeFrom(s.saved)); err != nil {
 		return err
@@ -21,16 +22,15 @@ func (s *session) patchStatus(ctx context.Context) error {
 	return nil
 }
 
-// refused tells whether the API server, or etcd behind it, will never take a status
-// as it is.
+// refused reports whether the API server or etcd will always reject a status as it is.
 func refused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) ||
 		apierrors.IsInternalError(err) && strings.Contains(err.Error(), "request is too large") ||
 		err != nil && strings.Contains(err.Error(), "etcdserver: request is too large")
 }
 
-// reduce takes out of a status what a run has put in, and says why. A status that is
-// never written would say for ever that the run goes on.
+// reduce removes a run's outputs from a status and records the error. If the status
+// were never written, it would say forever that the run is active.
 func (s *session) reduce(err error) {
 	status := &s.stack.Status
 	status.Outputs = s.saved.Status.Outputs

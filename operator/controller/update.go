@@ -18,8 +18,8 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// run runs an operation on the Stack and puts what becomes of it into the status.
-// It returns how long to wait for the next one; zero is never.
+// run runs an operation on the Stack and writes the result into the status. It returns
+// the wait before the next operation; zero means never.
 func (s *session) run(ctx context.Context, cause string, what version, req engine.Request) (time.Duration, error) {
 	if !s.slots.take(s.key()) {
 		s.waiting = true
@@ -46,7 +46,7 @@ func (s *session) run(ctx context.Context, cause string, what version, req engin
 	}
 	s.stack.Status.CurrentUpdate = &current
 	s.stack.Status.MarkReconciling(v1.ReconcilingProcessingReason, fmt.Sprintf("%s is running: %s", req.Operation, cause))
-	// The mark must be there before the run: it tells a later operator that a lock
+	// CurrentUpdate must be saved before the run. It tells a later operator that a lock
 	// may be its own.
 	if err := s.begin(ctx, &req); err != nil {
 		s.stack.Status.CurrentUpdate = cutOff
@@ -56,8 +56,8 @@ func (s *session) run(ctx context.Context, cause string, what version, req engin
 
 	result, err := s.engineRun(ctx, limit, req)
 	if ctx.Err() != nil {
-		// The operator is stopping. The update stays current, so that the next one
-		// takes it up again.
+		// The operator is stopping. CurrentUpdate stays, so that the next operator resumes
+		// the update.
 		return 0, fmt.Errorf("%s of Stack %s was stopped: %w", req.Operation, s.key(), ctx.Err())
 	}
 	if req.Operation == engine.Destroy && nothingToDestroy(err, s.stack.Status.LastUpdate) {
@@ -83,8 +83,8 @@ func (s *session) run(ctx context.Context, cause string, what version, req engin
 	return wait, nil
 }
 
-// begin notes what the run may leave behind before it makes anything: where that
-// is, and what destroying it takes.
+// begin records, before the run creates anything, where the run stores its resources
+// and what a destroy of them needs.
 func (s *session) begin(ctx context.Context, req *engine.Request) error {
 	if req.Operation == engine.Destroy {
 		if err := s.beginDestroy(ctx, req); err != nil {
@@ -109,7 +109,7 @@ func (s *session) begin(ctx context.Context, req *engine.Request) error {
 			}
 			req.Options.ChangeSecretsProvider = change
 		}
-		// Until the run has succeeded the provider may be the former one.
+		// Until the run has succeeded, the previous provider may still be in use.
 		if req.Options.ChangeSecretsProvider {
 			info.SecretsProvider = status.ProjectInfo.SecretsProvider
 		}
@@ -134,8 +134,8 @@ func (s *session) begin(ctx context.Context, req *engine.Request) error {
 	return s.save(ctx)
 }
 
-// changesProvider tells whether the stack is to be encrypted by another provider
-// than it is. What is not said stays.
+// changesProvider reports whether the stack must be reencrypted with another secrets
+// provider. An empty provider changes nothing.
 func changesProvider(held *v1.ProjectInfo, provider string) (bool, error) {
 	if held.Stack == "" || provider == "" || provider == held.SecretsProvider {
 		return false, nil
@@ -150,18 +150,19 @@ func changesProvider(held *v1.ProjectInfo, provider string) (bool, error) {
 		"run pulumi stack change-secrets-provider by hand, or change it back", publicAddress(held.SecretsProvider))
 }
 
-// byPassphrase tells whether a provider encrypts with PULUMI_CONFIG_PASSPHRASE,
-// or with what the backend has, which needs no changing.
+// byPassphrase reports whether a provider encrypts with PULUMI_CONFIG_PASSPHRASE, or
+// with the backend's own means, for which nothing needs to change.
 func byPassphrase(provider string) bool {
 	return provider == "" || provider == "default" || provider == "passphrase"
 }
 
-// refusal is an error by which the operator itself kept a run from beginning.
+// refusal is an error by which the operator, as opposed to the engine, prevents a run.
 type refusal struct{ error }
 
-// identify gives the run its Kubernetes identity. A destroy goes on without one
-// where that is gone: there may be nothing in the cluster to destroy. In a
-// namespace that is being deleted the objects go with it. alone then says why.
+// identify gives the run its Kubernetes identity. A destroy continues without one if
+// the service account is gone, because there may be nothing in the cluster to destroy.
+// If the namespace is being deleted, its objects go with it. In that case alone says
+// why the run has no identity.
 func (s *session) identify(ctx context.Context, req *engine.Request) (alone string, err error) {
 	first, renew, err := token(ctx, s.client, s.stack)
 	if err != nil {
@@ -191,15 +192,15 @@ func (s *session) identify(ctx context.Context, req *engine.Request) (alone stri
 	return "", nil
 }
 
-// neverBegan tells whether a run failed before the engine looked at the stack: no
-// resource can be in it that was not there before.
+// neverBegan reports whether a run failed before the engine changed the stack. The
+// stack then holds no new resources.
 func neverBegan(err error) bool {
 	var failure *engine.Error
 	return !errors.As(err, &failure) || !failure.Began && failure.Reason != engine.Interrupted
 }
 
-// nothingToDestroy tells whether a destroy failed because nothing was ever made.
-// After a success the stack must exist: that it does not is then a lost state, and
+// nothingToDestroy reports whether a destroy failed because no run ever created the
+// stack. After a success the stack must exist. If it does not, its state is lost, and
 // its resources would be orphaned.
 func nothingToDestroy(err error, last *v1.StackUpdateState) bool {
 	var failure *engine.Error
@@ -219,7 +220,7 @@ func (s *session) succeed(current v1.CurrentStackUpdate, req engine.Request, res
 	if req.Operation == engine.Destroy {
 		status.Outputs = nil
 		if len(req.Targets) == 0 {
-			// Nothing is left that somebody would have to destroy.
+			// No resources are left to destroy.
 			status.ProjectInfo = nil
 		}
 		s.event(corev1.EventTypeNormal, v1.StackDestroySuccessfulEvent, "the stack's resources are destroyed"+counted(result.Changes))
@@ -250,7 +251,7 @@ func (s *session) fail(current v1.CurrentStackUpdate, req engine.Request, err er
 		reason, message, done = failure.Reason, failure.Message, failure.Done
 		stopped = reason == engine.Interrupted || reason == engine.TooLarge && failure.Began && !done
 	}
-	// An update that was killed stays current as long as its lock may be left.
+	// CurrentUpdate of a killed update stays as long as its lock may exist.
 	if !stopped && (reason != engine.Locked || !s.interrupted) {
 		status.CurrentUpdate = nil
 	}
@@ -267,7 +268,7 @@ func (s *session) fail(current v1.CurrentStackUpdate, req engine.Request, err er
 		next.LastSuccessfulCommit = current.Commit
 	}
 	if reason == engine.Locked && s.stack.Spec.RetryOnUpdateConflict || errors.Is(err, errGaveWay) {
-		// It passes by itself, and soon: the waits do not grow.
+		// This failure passes soon by itself, so the waits do not grow.
 		next.Failures = 0
 	}
 	status.LastUpdate = next
@@ -283,7 +284,7 @@ func (s *session) fail(current v1.CurrentStackUpdate, req engine.Request, err er
 			return
 		}
 	case engine.SourceUnavailable, engine.ProjectInvalid:
-		// What was found may be why: a commit that is gone, a token that is too old.
+		// The cached lookup may be the cause: the commit may be gone, or the token expired.
 		s.lookups.forget(s.key())
 		status.MarkStalled(v1.StalledSourceUnavailableReason, message)
 		return
@@ -320,7 +321,7 @@ func (s *session) conclude() {
 	ready := meta.FindStatusCondition(status.Conditions, v1.ReadyCondition)
 	switch {
 	case last.State == v1.FailedStackStateMessage && ready != nil && strings.Contains(ready.Message, last.Message):
-		// They say so already, and possibly more.
+		// The conditions already have this message, and possibly more.
 	case last.State == v1.SucceededStackStateMessage:
 		message := fmt.Sprintf("%s of revision %s succeeded", last.Type, last.LastSuccessfulCommit)
 		if fields := notApplied(&s.stack.Spec); len(fields) > 0 {
@@ -341,7 +342,8 @@ func (s *session) conclude() {
 	}
 }
 
-// letGo says of a deleted Stack how to end it where destroying it cannot succeed.
+// letGo returns, for a deleted Stack, the advice on how to delete it without a
+// successful destroy. For other Stacks it returns an empty string.
 func (s *session) letGo() string {
 	if s.stack.DeletionTimestamp.IsZero() {
 		return ""
@@ -349,7 +351,7 @@ func (s *session) letGo() string {
 	return "; to end the Stack and leave what it made, set spec.destroyOnFinalize to false"
 }
 
-// counted writes the number of resources by what was done to them.
+// counted formats the numbers of resources by step.
 func counted(changes map[string]int) string {
 	var parts []string
 	for _, kind := range []string{"create", "update", "replace", "delete", "same"} {

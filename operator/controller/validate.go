@@ -13,8 +13,8 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// stall is an error that passes only when something changes: the object itself or
-// what wakes it.
+// stall is an error that only a change fixes: of the object itself or of something that
+// wakes it.
 type stall struct {
 	reason, message string
 }
@@ -26,7 +26,7 @@ func invalid(format string, args ...any) error {
 	return &stall{reason: v1.StalledSpecInvalidReason, message: fmt.Sprintf(format, args...)}
 }
 
-// validate refuses a spec that this operator would not apply in full.
+// validate rejects a spec that this operator cannot apply in full.
 func validate(spec *v1.StackSpec) error {
 	for _, check := range []func(*v1.StackSpec) error{checkUnsupported, checkSource, checkUpdate, checkEnv, checkLabels} {
 		if err := check(spec); err != nil {
@@ -90,8 +90,8 @@ func checkUpdate(spec *v1.StackSpec) error {
 	return nil
 }
 
-// checkEnv refuses single variables by their names. The keys of whole objects are
-// known only when they are read.
+// checkEnv rejects single variables by their names. The keys of whole objects are known
+// only after a read.
 func checkEnv(spec *v1.StackSpec) error {
 	for _, name := range slices.Sorted(maps.Keys(spec.EnvRefs)) {
 		if err := checkVariable("spec.envRefs."+name, name); err != nil {
@@ -106,8 +106,8 @@ func checkEnv(spec *v1.StackSpec) error {
 	return nil
 }
 
-// checkVariable refuses a variable that a field sets, or a key of the object that it
-// names.
+// checkVariable rejects a reserved or invalid variable name. path is the field that
+// sets the variable or names the object with that key.
 func checkVariable(path, name string) error {
 	if err := engine.CheckVariable(name); err != nil {
 		return invalid("%s: the variable %q %v: remove it", path, name, err)
@@ -115,7 +115,7 @@ func checkVariable(path, name string) error {
 	return nil
 }
 
-// checkLabels refuses labels that no object may have.
+// checkLabels rejects invalid labels.
 func checkLabels(spec *v1.StackSpec) error {
 	const path = "spec.workspaceTemplate.metadata.labels"
 	if faults := validation.ValidateLabels(workspaceLabels(spec), k8sfield.NewPath(path)); len(faults) > 0 {
@@ -148,8 +148,8 @@ func names(fields []field) []string {
 	return set
 }
 
-// unsupported names the fields that are set but would have no effect although
-// they should.
+// unsupported returns the names of fields that are set, should have an effect, and have
+// none under this operator.
 func unsupported(spec *v1.StackSpec) []string {
 	template := templateOf(spec)
 	return names([]field{
@@ -162,8 +162,8 @@ func unsupported(spec *v1.StackSpec) []string {
 	})
 }
 
-// notApplied names the fields that are set and only shape objects that this
-// operator does not make: a pod, and the object of an update.
+// notApplied returns the names of fields that are set and only apply to objects that
+// this operator does not create: a pod, and the object of an update.
 func notApplied(spec *v1.StackSpec) []string {
 	template, update := templateOf(spec), updateOf(spec)
 	return names([]field{

@@ -19,7 +19,7 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// waker puts Stacks into the work queue.
+// waker adds Stacks to the work queue.
 type waker struct {
 	started chan struct{}
 	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -38,13 +38,13 @@ func (w *waker) Start(_ context.Context, queue workqueue.TypedRateLimitingInterf
 // made stores the controller's queue.
 func (w *waker) made(queue *fairQueue) { w.fair = queue }
 
-// release says that a reconciliation goes on with a run.
+// release stops counting a Stack whose reconciliation continues with a run.
 func (w *waker) release(stack types.NamespacedName) {
 	w.fair.release(reconcile.Request{NamespacedName: stack})
 }
 
-// wake has a Stack reconciled. Nothing is woken before the queue is there: what
-// wakes is only known from reconciliations.
+// wake adds a Stack to the work queue. Before the queue exists it does nothing, because
+// wakes result from reconciliations.
 func (w *waker) wake(stack types.NamespacedName) {
 	select {
 	case <-w.started:
@@ -53,12 +53,12 @@ func (w *waker) wake(stack types.NamespacedName) {
 	}
 }
 
-// setUp registers the reconcilers and what wakes them.
+// setUp registers the reconcilers and their watches.
 func setUp(mgr manager.Manager, stacks *stackReconciler, wake *waker) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("stack-controller").
-		// A new Stack gets its first status, and a broken one its message, even while all
-		// slots are taken.
+		// With these additional workers, a new Stack gets its first status, and an invalid
+		// one its message, even while all slots are taken.
 		WithOptions(queueOptions(stacks.slots.count+stacks.slots.beyond+workers, wake.made)).
 		For(&v1.Stack{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, requested))).
 		Watches(&v1.Stack{}, stacks.wakeDependents(stackResource.Resource), builder.WithPredicates(outcomeChanged)).
@@ -83,7 +83,8 @@ func setUp(mgr manager.Manager, stacks *stackReconciler, wake *waker) error {
 	return nil
 }
 
-// programOf names the Program of a Stack: it may refer to the Stack's config.
+// programOf returns the Program of a Stack, because the check of the Program depends on
+// the Stack's config.
 func programOf(_ context.Context, object client.Object) []reconcile.Request {
 	stack, ok := object.(*v1.Stack)
 	if !ok || stack.Spec.ProgramRef == nil {
@@ -100,7 +101,7 @@ func (r *stackReconciler) wakeDependents(resource string) handler.EventHandler {
 	})
 }
 
-// requested lets a changed request annotation through.
+// requested accepts updates that change the reconcile request annotation.
 var requested = predicate.Funcs{
 	CreateFunc:  func(event.CreateEvent) bool { return false },
 	DeleteFunc:  func(event.DeleteEvent) bool { return false },
@@ -110,8 +111,8 @@ var requested = predicate.Funcs{
 	},
 }
 
-// outcomeChanged lets through what may satisfy a prerequisite: that a Stack comes
-// or goes, or that an update of it has ended.
+// outcomeChanged accepts events that may satisfy a prerequisite: a Stack is created or
+// deleted, or an update of it has ended.
 var outcomeChanged = predicate.Funcs{
 	GenericFunc: func(event.GenericEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -128,8 +129,9 @@ func name(update *v1.StackUpdateState) string {
 	return update.Name
 }
 
-// trimStack keeps of a cached Stack what waking and counting need: the cache then
-// stays small however many Stacks there are. Reconciling reads the whole object.
+// trimStack removes from a cached Stack all fields that wakes, metrics and claims do
+// not need. The cache then stays small even with many Stacks. Reconciliations read the
+// whole object from the API server.
 func trimStack(obj any) (any, error) {
 	stack, ok := obj.(*v1.Stack)
 	if !ok {

@@ -18,36 +18,35 @@ import (
 )
 
 const (
-	// artifactTimeout bounds the time in which an archive must have come.
+	// artifactTimeout bounds the fetch of an archive.
 	artifactTimeout = 5 * time.Minute
 
-	// maxRedirects is how often an archive's address may lead to another one.
+	// maxRedirects bounds the redirects of an archive's address.
 	maxRedirects = 3
 )
 
-// algorithms are the checksums that source-controller can be told to make.
+// algorithms maps names to the checksums that source-controller supports.
 var algorithms = map[string]crypto.Hash{"sha256": crypto.SHA256, "sha384": crypto.SHA384, "sha512": crypto.SHA512}
 
-// Artifact is an archive (.tar.gz) that a Flux source offers in
-// status.artifact.
+// Artifact is an archive (.tar.gz) that a Flux source publishes in status.artifact.
 type Artifact struct {
-	// URL is the archive's address: http or https.
+	// URL is the archive's address, with the scheme http or https.
 	URL string
 
 	// Digest is the archive's checksum, for example sha256:4f53....
 	Digest string
 
-	// Revision says what the archive holds, for example main@sha1:8c4e....
+	// Revision identifies the archive's content, for example main@sha1:8c4e....
 	Revision string
 
-	// Client fetches; http.DefaultClient when nil. Redirects to another host are
-	// refused whatever it says.
+	// Client fetches the archive. If it is nil, Fetch uses a new [http.Client]. Fetch
+	// refuses redirects to another host in either case.
 	Client *http.Client
 }
 
-// Fetch unpacks the archive into dst, an empty folder, and returns Revision. An
-// archive with links, or with names that lead out of dst, is refused. It leaves
-// dst as far as it came when it fails.
+// Fetch unpacks the archive into dst, an empty folder, and returns Revision. It refuses
+// an archive that contains links or names that lead out of dst. After an error, dst may
+// hold a part of the archive.
 func (a Artifact) Fetch(ctx context.Context, dst string) (revision string, err error) {
 	address, err := url.Parse(a.URL)
 	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" {
@@ -64,7 +63,7 @@ func (a Artifact) Fetch(ctx context.Context, dst string) (revision string, err e
 		return "", fmt.Errorf("store artifact %s: %w", shown(address), err)
 	}
 	defer archive.Close()
-	// Nothing but its content is in dst.
+	// dst must contain the archive's content only.
 	if err := os.Remove(archive.Name()); err != nil {
 		return "", fmt.Errorf("store artifact %s: %w", shown(address), err)
 	}
@@ -84,7 +83,7 @@ func (a Artifact) Fetch(ctx context.Context, dst string) (revision string, err e
 	return a.Revision, nil
 }
 
-// checksum takes Digest apart.
+// checksum parses Digest.
 func (a Artifact) checksum() (crypto.Hash, []byte, error) {
 	name, value, _ := strings.Cut(a.Digest, ":")
 	algorithm, known := algorithms[name]
@@ -113,7 +112,8 @@ func (a Artifact) download(ctx context.Context, w io.Writer) error {
 	}
 	answer, err := client.Do(req)
 	if err != nil {
-		// It begins with the method and the address, which the caller names.
+		// A *url.Error begins with the method and the address, and the caller adds the
+		// address itself.
 		if cause := (*url.Error)(nil); errors.As(err, &cause) {
 			err = cause.Err
 		}
@@ -130,10 +130,10 @@ func (a Artifact) download(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// unpack unpacks an archive, which must hold no links.
+// unpack unpacks an archive. It fails if the archive contains links.
 func unpack(ctx context.Context, archive io.Reader, dst string) error {
-	// A small archive may go on for gigabytes of empty entries: it is not read to its
-	// end for nothing.
+	// A small archive may contain gigabytes of empty entries. The cancelled context stops
+	// reading them.
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	entries := 0
@@ -149,7 +149,7 @@ func unpack(ctx context.Context, archive io.Reader, dst string) error {
 	return err
 }
 
-// contextReader reads until its context ends.
+// contextReader reads from r until ctx ends.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader

@@ -22,20 +22,20 @@ import (
 )
 
 const (
-	// outputSize bounds how much of git's output is kept.
+	// outputSize bounds how much of git's output is kept, in bytes.
 	outputSize = 64 << 10
 
 	// stopTimeout is how long git may take to stop in good order.
 	stopTimeout = 5 * time.Second
 
-	// packSize bounds each file that git writes, in bytes: a pack holds the history as
-	// well as the files.
+	// packSize bounds the size of each file that git writes, in bytes. A pack holds the
+	// history as well as the files.
 	packSize = 512 << 20
 
 	// gitMemory bounds the memory of each of git's processes, in bytes.
 	gitMemory = 1 << 30
 
-	// systemHosts lists the keys of hosts that this machine knows.
+	// systemHosts is this machine's list of host keys.
 	systemHosts = "/etc/ssh/ssh_known_hosts"
 )
 
@@ -48,14 +48,14 @@ type checkout struct {
 	env    []string
 	secret []string
 
-	// server is all that git reaches.
+	// server is the only address that git can reach.
 	server sandbox.Endpoint
 }
 
 var defaultPorts = map[string]string{"https": "443", "http": "80", "ssh": "22"}
 
-// open prepares for commands on the repository, which store it in dir, if that is
-// set. Its own files go to a new folder in parent.
+// open prepares git commands for the repository. They store the repository in dir,
+// unless that is empty. The commands' own files are in a new folder in parent.
 func (g Git) open(parent, dir string) (*checkout, error) {
 	address, err := g.address()
 	if err != nil {
@@ -73,13 +73,13 @@ func (g Git) open(parent, dir string) (*checkout, error) {
 	c.env = []string{
 		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "LC_ALL=C",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_TERMINAL_PROMPT=0",
-		// No files of this machine, and no commands as addresses.
+		// Git refuses addresses that are local files or commands.
 		"GIT_ALLOW_PROTOCOL=https:http:ssh",
 	}
 	settings := [][2]string{
 		{"core.hooksPath", os.DevNull},
 		{"gc.auto", "0"},
-		// Larger files are unpacked piece by piece, and not in memory.
+		// Git unpacks larger files in chunks, not in memory.
 		{"core.bigFileThreshold", "8m"},
 		{"fetch.recurseSubmodules", "false"},
 		{"http.lowSpeedLimit", "1"},
@@ -95,13 +95,14 @@ func (g Git) open(parent, dir string) (*checkout, error) {
 	for i, setting := range settings {
 		c.env = append(c.env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, setting[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, setting[1]))
 	}
-	// No secret is an argument, which others can read.
+	// A secret must not be an argument, because other processes can read arguments.
 	address.User = user(address)
 	c.remote = address.String()
 	return c, nil
 }
 
-// user returns what of an address's user is no secret and needed: that of ssh.
+// user returns the user name of an ssh address, which ssh needs and which is not
+// secret. It returns nil for other addresses.
 func user(address *url.URL) *url.Userinfo {
 	if address.Scheme != "ssh" || address.User == nil {
 		return nil
@@ -109,13 +110,13 @@ func user(address *url.URL) *url.Userinfo {
 	return url.User(address.User.Username())
 }
 
-// usePassword returns the settings by which git finds the credentials for the
-// repository's host, and for that only: a redirect to another one gets none.
+// usePassword returns the settings that make git use the credentials for the
+// repository's host only. After a redirect to another host, git has no credentials.
 func (c *checkout) usePassword(address *url.URL, auth GitAuth) [][2]string {
 	name, password := auth.User, auth.Password
 	switch {
 	case auth.Token != "":
-		// A forge that takes tokens takes any name with them.
+		// A forge that accepts tokens accepts any user name with them.
 		name, password = "git", auth.Token
 	case name == "" && password == "" && address.User != nil:
 		name = address.User.Username()
@@ -132,13 +133,13 @@ func (c *checkout) usePassword(address *url.URL, auth GitAuth) [][2]string {
 	}}
 }
 
-// useKey writes what ssh needs.
+// useKey writes the key and the known hosts for ssh, and sets the ssh command.
 func (c *checkout) useKey(address *url.URL, auth GitAuth) error {
 	if address.User == nil {
 		address.User = url.User("git")
 	}
-	// ssh finds the user's own keys by the system's list of users, not by HOME: only
-	// the key that was given may log in.
+	// ssh finds the user's own keys by the system's user database, not by HOME. These
+	// options restrict it to the given key.
 	options := []string{
 		"ssh", "-F", os.DevNull, "-o", "BatchMode=yes", "-o", "ConnectTimeout=30", "-o", "ForwardAgent=no",
 		"-o", "PreferredAuthentications=publickey", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none",
@@ -166,12 +167,12 @@ func (c *checkout) useKey(address *url.URL, auth GitAuth) error {
 	return nil
 }
 
-// quote quotes a path for the shell, by which git starts ssh.
+// quote quotes a path for the shell, because git starts ssh by a shell.
 func quote(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
-// privateKey returns the key as ssh reads it without asking for a password.
+// privateKey returns the key without a password, so that ssh does not ask for one.
 func privateKey(auth GitAuth) ([]byte, error) {
 	text := []byte(strings.TrimSpace(auth.SSHKey) + "\n")
 	if auth.SSHKeyPassword == "" {
@@ -193,7 +194,7 @@ func privateKey(auth GitAuth) ([]byte, error) {
 
 func (c *checkout) close() { os.RemoveAll(c.home) }
 
-// fetch fetches what g asks for and returns the commit.
+// fetch fetches the commit or branch of g and returns the commit's hash.
 func (c *checkout) fetch(ctx context.Context, g Git) (string, error) {
 	if _, err := c.git(ctx, "init", "--quiet", "--template="); err != nil {
 		return "", err
@@ -209,7 +210,7 @@ func (c *checkout) fetch(ctx context.Context, g Git) (string, error) {
 	const fetched = "refs/strata/fetched"
 	_, err := c.git(ctx, append(args, "--", c.remote, "+"+want+":"+fetched)...)
 	if err != nil && g.Commit != "" && strings.Contains(err.Error(), "unadvertised object") {
-		// The server offers names only, so all of them are fetched.
+		// The server does not serve commits by hash, so fetch all branches.
 		if _, err = c.git(ctx, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", c.remote, "+refs/heads/*:refs/strata/heads/*"); err == nil {
 			_, err = c.git(ctx, "update-ref", fetched, g.Commit)
 		}
@@ -224,7 +225,7 @@ func (c *checkout) fetch(ctx context.Context, g Git) (string, error) {
 	return strings.TrimSpace(out), nil
 }
 
-// bounded refuses a commit whose files are too large or too many.
+// bounded returns an error if a commit's files are too large or too many.
 func (c *checkout) bounded(ctx context.Context, commit string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -235,7 +236,7 @@ func (c *checkout) bounded(ctx context.Context, commit string) error {
 	return count.err
 }
 
-// counter adds up the sizes of files, each ended by a zero byte.
+// counter adds up file sizes that are terminated by zero bytes.
 type counter struct {
 	stop  func()
 	rest  []byte
@@ -296,18 +297,18 @@ func (c *checkout) run(ctx context.Context, out io.Writer, args ...string) error
 }
 
 var (
-	// mark begins the lines in which git says what failed.
+	// mark matches the prefix of the lines in which git reports an error.
 	mark = regexp.MustCompile(`^(fatal|error|remote): `)
 
-	// sshFailure is in those of ssh.
+	// sshFailure matches the lines in which ssh reports an error.
 	sshFailure = regexp.MustCompile(`Permission denied|verification failed|Connection (refused|closed|timed out)|Could not resolve`)
 )
 
-// hostKeyAdvice follows ssh's message about a host whose key it does not know.
+// hostKeyAdvice follows ssh's message about an unknown host key.
 const hostKeyAdvice = ": the host's key is not the one that is listed, or none is: ask whoever runs the host for it (ssh-keyscan shows what a host claims), " +
 	"and add its line under the key known_hosts to the Secret with the SSH key"
 
-// failure makes one line of what git said as it failed.
+// failure returns git's error messages as an error of one line, without secrets.
 func (c *checkout) failure(ctx context.Context, err error, out string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return errors.New("it took too long")
@@ -345,7 +346,7 @@ func (c *checkout) failure(ctx context.Context, err error, out string) error {
 	return errors.New(strings.Join(strings.Fields(message), " "))
 }
 
-// beginning keeps the beginning of what is written to it.
+// beginning keeps the first outputSize bytes that are written to it.
 type beginning struct{ bytes.Buffer }
 
 func (b *beginning) Write(p []byte) (int, error) {

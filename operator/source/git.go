@@ -13,71 +13,76 @@ import (
 )
 
 const (
-	// headTimeout and fetchTimeout bound how long a repository may take to answer.
+	// headTimeout bounds Head, and fetchTimeout bounds Fetch.
 	headTimeout  = time.Minute
 	fetchTimeout = 10 * time.Minute
 
-	// maxAddress bounds a repository's address, in bytes: it is an argument of git.
+	// maxAddress bounds the length of a repository's address, in bytes. The address is an
+	// argument of git.
 	maxAddress = 2048
 )
 
-// Git is a commit of a git repository.
+// Git is a commit of a Git repository.
 //
-// The git command does the work, not a library: a repository of any size then
-// takes none of this process's memory, and git is confined to the folders that it
-// writes. It runs without anybody's configuration, hooks or submodules.
+// The git command fetches the commit, as opposed to a library. A large repository then
+// takes no memory of this process, and the sandbox confines git to the folders that it
+// writes. Git runs without a user's configuration, hooks or submodules.
 type Git struct {
-	// URL is the repository's address: https, http or ssh, the latter also written
-	// as user@host:path. Those that name files of this machine are refused.
+	// URL is the repository's address, with the scheme https, http or ssh. An ssh address
+	// may also have the form user@host:path. Addresses of files on this machine are
+	// refused.
 	URL string
 
-	// Branch is the branch to follow, by its short or full name; a full name may
-	// also be a tag's. Commit is the full hash of a commit. One of them is required;
-	// Commit wins.
+	// Branch is the short or full name of the branch to follow. A full name may also be
+	// that of a tag. Commit is the full hash of a commit. One of them is required, and
+	// Commit takes precedence.
 	Branch, Commit string
 
 	// Shallow fetches the commit without its history.
 	Shallow bool
 
-	// Auth holds the credentials, the zero value for none.
+	// Auth holds the credentials. The zero value means none.
 	Auth GitAuth
 }
 
-// GitAuth holds the credentials for a git repository.
+// GitAuth holds the credentials for a Git repository.
 type GitAuth struct {
-	// Token is an access token for https and http. It wins over User and Password.
+	// Token is an access token for https and http. It takes precedence over User and
+	// Password.
 	Token string
 
-	// User and Password are for https and http. They win over those in the address.
+	// User and Password are for https and http. They take precedence over those in the
+	// address.
 	User, Password string
 
-	// SSHKey is a private key as PEM, and SSHKeyPassword what it is encrypted with.
+	// SSHKey is a private key in PEM. SSHKeyPassword is the password that encrypts it, or
+	// empty.
 	SSHKey, SSHKeyPassword string
 
-	// KnownHosts lists the keys of hosts for ssh, in the form of OpenSSH's file of
-	// that name. A host that neither it nor this machine's /etc/ssh/ssh_known_hosts
-	// lists is refused.
+	// KnownHosts lists host keys for ssh, in the format of OpenSSH's known_hosts. A host
+	// is refused unless KnownHosts or this machine's /etc/ssh/ssh_known_hosts lists it.
 	KnownHosts string
 }
 
 var (
 	commitHash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-	// branchName leaves out what git refuses or takes for something else
+	// branchName excludes names that git refuses or interprets differently
 	// (git-check-ref-format(1)).
 	branchName = regexp.MustCompile(`^[^-/.\x00-\x20~^:?*\[\\\x7f][^\x00-\x20~^:?*\[\\\x7f]{0,254}$`)
 
-	// hostName matches names and IP addresses. In git's settings, where an address
-	// names the credentials' host, an asterisk would stand for any.
+	// hostName matches host names and IP addresses. An asterisk must not match: the
+	// address of the credentials' host is a key in git's settings, where an asterisk is a
+	// wildcard.
 	hostName = regexp.MustCompile(`^[A-Za-z0-9:][A-Za-z0-9.:_-]*$`)
 
-	// scpAddress is the short form of an address of ssh.
+	// scpAddress matches the short form of an ssh address.
 	scpAddress = regexp.MustCompile(`^([A-Za-z0-9_.-]+@)?([A-Za-z0-9][A-Za-z0-9.-]*):([^:].*)$`)
 )
 
-// Head returns the hash of the commit to run: Commit, or what the repository has
-// for Branch. What git needs for that, such as a key, is in a new folder in parent
-// until it returns; after the end of this process by a signal it is left there.
+// Head returns the hash of the commit to run: Commit, or the present commit of Branch.
+// Until it returns, files that git needs, such as a key, are in a new folder in parent.
+// If a signal ends this process, the folder stays.
 func (g Git) Head(ctx context.Context, parent string) (commit string, err error) {
 	if err := g.validate(); err != nil {
 		return "", err
@@ -96,7 +101,7 @@ func (g Git) Head(ctx context.Context, parent string) (commit string, err error)
 	if err != nil {
 		return "", fmt.Errorf("look up %s in %s: %w", g.Branch, c.shown, err)
 	}
-	// The commit of an annotated tag comes last.
+	// An annotated tag has two lines, and its commit comes last.
 	for line := range strings.Lines(out) {
 		if hash, _, _ := strings.Cut(line, "\t"); commitHash.MatchString(hash) {
 			commit = hash
@@ -109,8 +114,8 @@ func (g Git) Head(ctx context.Context, parent string) (commit string, err error)
 }
 
 // Fetch checks the commit out into dst, an empty folder, and returns its hash. The
-// repository, with what history was fetched, stays in dst. It leaves dst as far as
-// it came when it fails.
+// repository stays in dst with the fetched history. After an error, dst may hold a part
+// of the files.
 func (g Git) Fetch(ctx context.Context, dst string) (revision string, err error) {
 	if err := g.validate(); err != nil {
 		return "", err
@@ -150,7 +155,7 @@ func (g Git) wanted() string {
 	return "branch " + g.Branch
 }
 
-// validate finds what can never be fetched.
+// validate returns an error if the commit can never be fetched.
 func (g Git) validate() error {
 	if _, err := g.address(); err != nil {
 		return err
@@ -161,7 +166,7 @@ func (g Git) validate() error {
 	case g.Commit == "" && g.Branch == "":
 		return invalid("neither branch nor commit: say which one to run")
 	case strings.ContainsAny(g.Auth.User+g.Auth.Password+g.Auth.Token, "\x00\r\n"):
-		// Git's helper for credentials ends each at the end of its line.
+		// Git's credential helper terminates each value by the end of its line.
 		return invalid("the credentials of the repository hold the end of a line: remove it")
 	case g.Commit == "" && (!branchName.MatchString(g.Branch) || strings.Contains(g.Branch, "..")):
 		return invalid("branch %q is no name of a branch", g.Branch)
@@ -169,7 +174,7 @@ func (g Git) validate() error {
 	return nil
 }
 
-// address parses URL. Addresses of the short form become those of ssh.
+// address parses URL. It converts the short form into an ssh address.
 func (g Git) address() (*url.URL, error) {
 	text := g.URL
 	if len(text) > maxAddress {
@@ -184,7 +189,7 @@ func (g Git) address() (*url.URL, error) {
 	}
 	address, err := url.Parse(text)
 	if err != nil {
-		// What cannot be parsed may hold a password.
+		// The error does not show the address, which may hold a password.
 		return nil, invalid("repository: its address cannot be understood")
 	}
 	switch address.Scheme {
@@ -207,7 +212,7 @@ func (g Git) address() (*url.URL, error) {
 	return address, nil
 }
 
-// makeHome makes the folder that is HOME for a checkout's commands.
+// makeHome creates the folder that is HOME for the git commands of a checkout.
 func makeHome(parent string) (string, error) {
 	home, err := os.MkdirTemp(parent, "git-")
 	if err != nil {

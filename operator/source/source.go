@@ -1,6 +1,6 @@
-// Package source fetches the projects that Stacks run: archives that Flux keeps,
-// and git repositories. What it fetches is anybody's: it is bounded in size and
-// number of files, and whoever reads it must not follow its links.
+// Package source fetches the projects that Stacks run, from archives that Flux stores
+// and from Git repositories. It bounds the size and the number of files of a project.
+// The content is untrusted: code that reads it must not follow its links.
 package source
 
 import (
@@ -9,19 +9,19 @@ import (
 	"net/url"
 )
 
-// ErrInvalid is in the errors that no retry mends: what was asked for can never
-// be fetched, for example an address of a kind that is refused.
+// ErrInvalid is in errors that no retry fixes, because the source can never be fetched;
+// for example, its address has a scheme that is refused.
 var ErrInvalid = errors.New("invalid source")
 
 const (
-	// maxBytes bounds the size of a project, packed and unpacked.
+	// maxBytes bounds the size of a project, packed and unpacked, in bytes.
 	maxBytes = 100 << 20
 
-	// maxFiles bounds the number of its files and folders.
+	// maxFiles bounds the number of files and folders of a project.
 	maxFiles = 20_000
 )
 
-// invalidError is an error of [ErrInvalid]'s kind with a message of its own.
+// invalidError is an error with its own message that matches [ErrInvalid].
 type invalidError string
 
 func (e invalidError) Error() string { return string(e) }
@@ -32,7 +32,7 @@ func invalid(format string, args ...any) error {
 	return invalidError(fmt.Sprintf(format, args...))
 }
 
-// shown returns an address without the credentials in it.
+// shown returns an address without credentials, query and fragment.
 func shown(address *url.URL) string {
 	clean := *address
 	clean.User, clean.RawQuery, clean.Fragment = nil, "", ""

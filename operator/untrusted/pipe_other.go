@@ -7,18 +7,18 @@ import (
 	"fmt"
 )
 
-// Pipe is a named pipe. This system has none.
+// Pipe is a named pipe. This system has no named pipes.
 type Pipe struct{}
 
-// NewPipe fails on this system.
+// NewPipe returns [errors.ErrUnsupported].
 func NewPipe(string) (*Pipe, error) {
 	return nil, fmt.Errorf("make a pipe: %w", errors.ErrUnsupported)
 }
 
-// Path is empty.
+// Path returns an empty string.
 func (*Pipe) Path() string { return "" }
 
-// Read fails.
+// Read returns [errors.ErrUnsupported].
 func (*Pipe) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
 
 // Finish does nothing.

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// drainTimeout is how long a reader still waits for bytes after [Pipe.Finish]. Only
-// a process that has outlived its run makes it wait.
+// drainTimeout bounds how long a reader waits for more bytes after [Pipe.Finish]. The
+// reader waits only if a process has outlived its run.
 const drainTimeout = 5 * time.Second
 
-// Pipe is a named pipe by which a command hands over what it would write into a
-// file. The reader holds its end open from before the command starts, so that
-// whatever the command does to the name changes nothing for the reader.
+// Pipe is a named pipe that a command gets instead of a file to write to. The reader
+// opens its end before the command starts, so a command that replaces the pipe's name
+// does not affect the reader.
 type Pipe struct {
 	name           string
 	reader, writer *os.File
 }
 
-// NewPipe makes a pipe in a folder. The folder itself must be out of the reach of
-// runs; its content need not be.
+// NewPipe creates a pipe in a folder. Runs must not be able to replace the folder
+// itself; they may be able to change its content.
 func NewPipe(dir string) (*Pipe, error) {
 	name := filepath.Join(dir, "pipe-"+rand.Text())
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
@@ -34,8 +34,8 @@ func NewPipe(dir string) (*Pipe, error) {
 	p := &Pipe{name: name}
 	var err error
 	if p.reader, err = openPipe(name, os.O_RDONLY); err == nil {
-		// As long as this end is open the reader sees no end, however often the command
-		// opens and closes its own.
+		// While this end is open, the reader sees no EOF, however often the command opens and
+		// closes its own end.
 		p.writer, err = openPipe(name, os.O_WRONLY)
 	}
 	if err != nil {
@@ -56,26 +56,26 @@ func openPipe(name string, flag int) (*os.File, error) {
 	return file, nil
 }
 
-// Path is the name that the command opens.
+// Path returns the name that the command opens.
 func (p *Pipe) Path() string { return p.name }
 
-// Read implements [io.Reader]. It ends with [io.EOF] after Finish.
+// Read implements [io.Reader]. It returns [io.EOF] after Finish, when all data is read.
 func (p *Pipe) Read(b []byte) (int, error) { return p.reader.Read(b) }
 
-// Finish says that the command has ended. What it wrote can still be read. A
-// process that has outlived it and holds the pipe open delays the end of reading
-// by five seconds at most.
+// Finish tells the pipe that the command has ended. The reader can still read the
+// command's data. A process that has outlived the command and holds the pipe open
+// delays EOF by five seconds at most.
 func (p *Pipe) Finish() {
 	_ = p.writer.Close()
-	_ = p.reader.SetReadDeadline(time.Now().Add(drainTimeout)) // Pipes have deadlines.
+	_ = p.reader.SetReadDeadline(time.Now().Add(drainTimeout)) // Pipes support deadlines.
 }
 
-// Close removes the pipe.
+// Close closes both ends and removes the pipe.
 func (p *Pipe) Close() {
 	for _, end := range []*os.File{p.reader, p.writer} {
 		if end != nil {
 			_ = end.Close()
 		}
 	}
-	_ = os.Remove(p.name) // It goes with its folder otherwise.
+	_ = os.Remove(p.name) // Otherwise the removal of the folder removes it.
 }

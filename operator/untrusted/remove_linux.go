@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// batch is how many entries of a folder are listed at once.
+// batch is how many entries of a folder are read at a time.
 const batch = 1024
 
-// Remove removes a folder and all in it, or one file. It follows no link. Unlike
-// [os.RemoveAll] it takes no more than two descriptors whatever the depth of the
-// tree, ends with ctx's error when ctx ends, and removes folders that forbid it by
-// their mode. The folder's parent must be out of the reach of runs.
+// Remove removes a file, or a folder with everything in it. It follows no links. Unlike
+// [os.RemoveAll], it opens at most two folders at a time regardless of the tree's
+// depth, returns ctx's error when ctx ends, and removes folders whose mode forbids it.
+// Runs must not be able to change the folder's parent.
 func Remove(ctx context.Context, dir string) error {
 	err := os.Remove(dir)
 	if err == nil || errors.Is(err, os.ErrNotExist) {
@@ -35,15 +35,15 @@ func Remove(ctx context.Context, dir string) error {
 	return os.Remove(dir)
 }
 
-// remover empties the folder top. A tree in it is taken apart level by level: its
-// folders are moved into top before they are emptied themselves.
+// remover empties the folder top. It processes a tree level by level: it moves folders
+// into top before it empties them.
 type remover struct {
 	ctx   context.Context
 	top   *os.File
 	moved int
 }
 
-// each calls do for the entries of a folder until none is left.
+// each calls do for the entries of a folder until the folder is empty.
 func (r *remover) each(dir *os.File, do func(name string) error) error {
 	for {
 		if err := r.ctx.Err(); err != nil {
@@ -67,7 +67,7 @@ func (r *remover) each(dir *os.File, do func(name string) error) error {
 	}
 }
 
-// flatten removes an entry of top, after it has moved the folders in it to top.
+// flatten removes an entry of top. It first moves the folders in that entry to top.
 func (r *remover) flatten(name string) error {
 	top := int(r.top.Fd())
 	if done, err := removeEntry(top, name); done || err != nil {
@@ -90,7 +90,7 @@ func (r *remover) raise(dir *os.File, name string) error {
 	if done, err := removeEntry(from, name); done || err != nil {
 		return err
 	}
-	// Whoever moves a folder must be allowed to write in it.
+	// A move changes the folder's ".." entry, which needs write permission on the folder.
 	if err := allow(from, name); err != nil {
 		return err
 	}
@@ -118,7 +118,8 @@ func removeEntry(dir int, name string) (done bool, err error) {
 	return false, &os.PathError{Op: "unlinkat", Path: name, Err: err}
 }
 
-// openFolder opens a folder, no link, to list it and to remove what is in it.
+// openFolder opens a folder, and not a link to one, to list it and to remove its
+// entries.
 func openFolder(dir int, name string) (*os.File, error) {
 	if err := allow(dir, name); err != nil {
 		return nil, err
@@ -130,9 +131,9 @@ func openFolder(dir int, name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// allow lets the owner of a folder, no link, do all with it.
+// allow gives the owner of a folder, and not of a link to one, all permissions on it.
 func allow(dir int, name string) error {
-	// A descriptor of this kind can be had whatever the folder's mode is.
+	// O_PATH works whatever the folder's mode is.
 	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return &os.PathError{Op: "openat", Path: name, Err: err}

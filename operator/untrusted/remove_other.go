@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// Remove removes a folder and all in it, or one file. It follows no link.
+// Remove removes a file, or a folder with everything in it. It follows no links.
 func Remove(ctx context.Context, dir string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -1,7 +1,7 @@
-// Package untrusted reads, writes and removes files in folders that a team's run
-// can write to. A run may put anything there: a pipe that never answers, a link to
-// a secret, a file of any size, a tree without end. Nothing in this package blocks
-// on such a file, follows a link out of the folder, or reads more than its limit.
+// Package untrusted reads, writes and removes files in folders that a team's run can
+// write to. A run may put anything there: a pipe without a writer, a link to a secret,
+// a file of any size, a very deep tree. No function in this package blocks on such a
+// file, follows a link out of the folder, or reads more than its limit.
 package untrusted
 
 import (
@@ -15,19 +15,19 @@ import (
 	"path/filepath"
 )
 
-// ErrTooLarge is in the errors about files that exceed a limit.
+// ErrTooLarge is in errors about files that exceed a limit.
 var ErrTooLarge = errors.New("too large")
 
-// tooLarge is an error of [ErrTooLarge]'s kind with a message of its own.
+// tooLarge is an error with its own message that matches [ErrTooLarge].
 type tooLarge int64
 
 func (t tooLarge) Error() string { return fmt.Sprintf("it is larger than %d bytes", int64(t)) }
 
 func (tooLarge) Is(target error) bool { return target == ErrTooLarge }
 
-// Read returns the content of a regular file below root, of at most limit bytes.
-// It follows links that stay below root. The error says which of these rules the
-// file breaks; it is [fs.ErrNotExist] for a missing file.
+// Read returns the content of a regular file below root that has at most limit bytes.
+// It follows links that stay below root. The error says which of these rules the file
+// breaks. It is [fs.ErrNotExist] for a missing file.
 func Read(root *os.Root, name string, limit int64) ([]byte, error) {
 	info, err := root.Stat(name)
 	if err != nil {
@@ -46,14 +46,15 @@ func ReadPlain(root *os.Root, name string, limit int64) ([]byte, error) {
 	return read(root, name, limit, info, true)
 }
 
-// read reads a file. Its kind and size are known from info before it is opened: opening
-// a device may have effects of its own.
+// read reads a file. It checks the file's type and size in info before it opens the
+// file, because opening a device may have side effects. If same is true, the opened
+// file must be that of info.
 func read(root *os.Root, name string, limit int64, info fs.FileInfo, same bool) ([]byte, error) {
 	if err := regular(info, limit); err != nil {
 		return nil, err
 	}
-	// A run may have replaced the file by a pipe meanwhile: opening one would wait
-	// for a writer.
+	// A run may have replaced the file with a pipe in the meantime. Without openNonblock,
+	// the open would wait for a writer.
 	file, err := root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return nil, err
@@ -89,14 +90,14 @@ func regular(info fs.FileInfo, limit int64) error {
 	return nil
 }
 
-// Write writes a file below root, together with its folder. What has the file's
-// name, be it a link or a pipe, is replaced at once and not opened. A folder of
-// that name is an error.
+// Write writes a file below root and creates its folder. It atomically replaces an
+// existing file, link or pipe of that name without opening it. It returns an error if
+// the name is that of a folder.
 func Write(root *os.Root, name string, data []byte) error {
 	if err := root.MkdirAll(path.Dir(filepath.ToSlash(name)), 0o700); err != nil {
 		return err
 	}
-	// Nobody can have put anything in the place of a name that is made up here.
+	// The name is random, so no run can have created a file with it.
 	made := name + "." + rand.Text()
 	file, err := root.OpenFile(made, os.O_WRONLY|os.O_CREATE|os.O_EXCL|openNonblock, 0o600)
 	if err != nil {
@@ -112,9 +113,10 @@ func Write(root *os.Root, name string, data []byte) error {
 	return nil
 }
 
-// List returns at most most entries of a folder below root, in no order.
+// List returns up to most entries of a folder below root, in no particular order.
 func List(root *os.Root, name string, most int) ([]fs.DirEntry, error) {
-	// A pipe in its place would wait for a writer.
+	// The name may be that of a pipe. Without openNonblock, the open would wait for a
+	// writer.
 	dir, err := root.OpenFile(name, os.O_RDONLY|openNonblock, 0)
 	if err != nil {
 		return nil, err
@@ -127,7 +129,7 @@ func List(root *os.Root, name string, most int) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// Budget bounds a [Walk]: the number of entries that it sees and the depth of the
+// Budget bounds a [Walk]: the number of entries that it reads and the depth of the
 // folders that it enters.
 type Budget struct {
 	Entries, Depth int
@@ -136,13 +138,13 @@ type Budget struct {
 // errStop ends a walk.
 var errStop = errors.New("stop")
 
-// Walk calls see for the regular files below root, folder by folder, until see
-// returns false, an entry beyond the budget would come, or all were seen. It enters
-// the folders for which enter returns true, follows no links, and passes over
-// folders that it cannot read.
+// Walk calls see for each regular file below root, folder by folder. It stops when see
+// returns false or when the number of entries exceeds the budget. It enters the folders
+// for which enter returns true. It follows no links and skips folders that it cannot
+// read.
 func Walk(root *os.Root, budget Budget, enter, see func(name string) bool) {
 	w := walker{root, enter, see, budget.Entries}
-	_ = w.walk(".", budget.Depth) // Its one error is errStop.
+	_ = w.walk(".", budget.Depth) // walk returns errStop or nil.
 }
 
 type walker struct {
