@@ -13,7 +13,7 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// behind is a cache that has not seen yet what Stack a holds.
+// behind is a cache that does not show yet what Stack a holds.
 type behind struct{ client.Client }
 
 func (behind) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
@@ -21,7 +21,7 @@ func (behind) List(_ context.Context, list client.ObjectList, _ ...client.ListOp
 	return nil
 }
 
-// holds reads that every Stack holds this.
+// holds is a reader for which every Stack holds info.
 type holds struct {
 	client.Reader
 	info *v1.ProjectInfo

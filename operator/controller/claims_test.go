@@ -34,7 +34,8 @@ func TestTwoStacksDoNotHoldTheSameResources(t *testing.T) {
 		t.Fatal("what the first Stack made is gone with another one")
 	}
 
-	// One that held the same before that was refused takes nothing along either.
+	// A Stack from before that rule may hold the same Pulumi stack. Its deletion destroys
+	// nothing either.
 	tm.apply(t, &v1.Stack{}, twin)
 	old := tm.await(t, "twin", "refused", func(s *v1.Stack) bool {
 		return condition(s, v1.StalledCondition).Reason == v1.StalledSpecInvalidReason
@@ -50,7 +51,7 @@ func TestTwoStacksDoNotHoldTheSameResources(t *testing.T) {
 		t.Fatal("what the first Stack made is gone with one of old")
 	}
 
-	// What is free again is taken.
+	// A Stack can hold a Pulumi stack that another one has released.
 	tm.apply(t, &v1.Stack{}, twin)
 	tm.remove(t, first)
 	tm.await(t, "shop-dev", "gone", gone)

@@ -27,8 +27,7 @@ func (tm *team) remove(t *testing.T, objects ...client.Object) {
 	}
 }
 
-// records returns how many Stacks of the team the operator keeps a record of, with
-// these labels.
+// records returns the number of the team's records with these labels.
 func (tm *team) records(t *testing.T, labels ...client.ListOption) int {
 	t.Helper()
 	var secrets corev1.SecretList
@@ -58,7 +57,7 @@ func TestStackIsDestroyedWhenAllWasDeletedAtOnce(t *testing.T) {
 		t.Error("the team chooses which selectors match in the operator's namespace")
 	}
 
-	// What Flux prunes goes in no order that helps.
+	// Flux prunes objects in any order.
 	tm.remove(t, &corev1.Secret{ObjectMeta: tm.meta("context")}, &v1.Program{ObjectMeta: tm.meta("shop")}, got)
 	tm.await(t, "shop-dev", "gone", gone)
 	if _, ok := tm.configMap(t, "settings"); ok {
@@ -84,8 +83,8 @@ func TestStackIsDestroyedWithoutItsPrerequisiteAndItsProgram(t *testing.T) {
 	}
 }
 
-// TestStackIsDestroyedInNamespaceThatIsBeingDeleted has nobody who deletes what is
-// in the namespace, so that it does that itself.
+// TestStackIsDestroyedInNamespaceThatIsBeingDeleted deletes the objects in the
+// namespace itself, because the test cluster has no namespace controller.
 func TestStackIsDestroyedInNamespaceThatIsBeingDeleted(t *testing.T) {
 	c := startCluster(t)
 	startOperator(t, c)
@@ -93,7 +92,7 @@ func TestStackIsDestroyedInNamespaceThatIsBeingDeleted(t *testing.T) {
 	tm.apply(t, &v1.Program{}, program)
 	tm.apply(t, &v1.Stack{}, stack)
 	got := tm.await(t, "shop-dev", "Ready", ready)
-	// The rights on the Stack itself are the operator's everywhere here.
+	// In these tests the operator has its rights on Stacks in all namespaces.
 	tm.remove(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tm.namespace}}, &corev1.Secret{ObjectMeta: tm.meta("context")},
 		&corev1.ServiceAccount{ObjectMeta: tm.meta("web")}, &rbacv1.Role{ObjectMeta: tm.meta("web")}, &v1.Program{ObjectMeta: tm.meta("shop")}, got)
 	tm.await(t, "shop-dev", "gone", gone)
@@ -124,7 +123,7 @@ func TestStackIsNotLeftBehindForAnother(t *testing.T) {
 					t.Errorf("message %q does not hold %q", message, want)
 				}
 			}
-			// What is destroyed is what is there, not what the spec says by now.
+			// The destroy follows the state, not the present spec.
 			tm.remove(t, got)
 			tm.await(t, "shop-dev", "gone", gone)
 			if _, ok := tm.configMap(t, "settings"); ok {
@@ -173,7 +172,7 @@ func TestProgramIsRunToDestroyWhereTheStackSaysSo(t *testing.T) {
 	if _, ok := tm.configMap(t, "settings"); !ok {
 		t.Error("the ConfigMap is gone")
 	}
-	// Mended, it is destroyed at once and not when the wait is over.
+	// After the fix, the destroy begins at once, not after the wait.
 	tm.apply(t, &v1.Program{}, program)
 	tm.await(t, "shop-dev", "gone", gone)
 	if _, ok := tm.configMap(t, "settings"); ok {
@@ -188,7 +187,7 @@ func TestStackThatCannotBeDestroyedSaysHowToEndIt(t *testing.T) {
 	tm.apply(t, &v1.Program{}, program)
 	tm.apply(t, &v1.Stack{}, stack)
 	got := tm.await(t, "shop-dev", "Ready", ready)
-	// The state is gone, which may hold more than the cluster knows.
+	// The state is lost, and it may have listed more than the cluster knows.
 	if err := os.RemoveAll(tm.state); err != nil {
 		t.Fatal(err)
 	}

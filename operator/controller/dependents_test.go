@@ -20,7 +20,8 @@ func secretNamed(name string) *metav1.PartialObjectMetadata {
 	}
 }
 
-// newFake returns dependents of a fake cluster, and who is woken.
+// newFake returns the dependents of a fake cluster, and a channel of the Stacks that
+// they wake.
 func newFake(t *testing.T) (*dependents, *fake.FakeMetadataClient, chan types.NamespacedName) {
 	t.Helper()
 	scheme := runtime.NewScheme()
@@ -42,7 +43,7 @@ func TestOnlyStacksThatDependOnAChangedObjectAreWoken(t *testing.T) {
 	a, b := types.NamespacedName{Namespace: "team", Name: "a"}, types.NamespacedName{Namespace: "team", Name: "b"}
 	secrets := scope{secretResource, "team"}
 	d.add(a, dependency{secrets, "one"})
-	// That the watch has begun wakes who was there before it.
+	// The start of the watch wakes the Stacks that were added before it.
 	if got := <-woken; got != a {
 		t.Fatalf("%v is woken at first, want %v", got, a)
 	}
@@ -63,7 +64,7 @@ func TestOnlyStacksThatDependOnAChangedObjectAreWoken(t *testing.T) {
 		}
 	}
 
-	// The watch ends with the last who depends on it.
+	// The watch ends when no Stack depends on it any more.
 	d.retain(b, nil)
 	d.retain(a, []dependency{{secrets, "one"}})
 	if len(d.watches) != 1 {

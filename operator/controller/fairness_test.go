@@ -17,7 +17,7 @@ import (
 	"github.com/strata-platform/strata/operator/controller"
 )
 
-// began returns when a Stack's last update began, in milliseconds.
+// began returns the start of a Stack's last update, in Unix milliseconds.
 func began(t *testing.T, stack *v1.Stack) int64 {
 	t.Helper()
 	name := stack.Status.LastUpdate.Name
@@ -51,13 +51,15 @@ func TestTeamWithManyStacksLeavesRoomForAnother(t *testing.T) {
 			before++
 		}
 	}
-	// One ran as the other team's came, and one may have got the slot meanwhile.
+	// One run was active when the other team's Stack was created, and another may have got
+	// the slot in the meantime.
 	if before > 3 {
 		t.Errorf("%d of %d Stacks ran before that of another team", before, count)
 	}
 }
 
-// endless is a Program that makes a ConfigMap and waits for what nobody gives it.
+// endless is a Program that creates a ConfigMap and waits for something that never
+// happens.
 const endless = `
 metadata: {name: values}
 program:
@@ -69,15 +71,15 @@ program:
           annotations: {pulumi.com/waitFor: "jsonpath={.data.never}=true", pulumi.com/timeoutSeconds: "3600", pulumi.com/deletionPropagationPolicy: background}
 `
 
-// numbered is the Stack of the Program values with this number.
+// numbered returns a numbered Stack of the Program values.
 func numbered(number int) string {
 	head := strings.Replace(valuesHead, "name: values}\nspec", fmt.Sprintf("name: values-%d}\nspec", number), 1)
 	return strings.Replace(head, "stack: dev", fmt.Sprint("stack: dev", number), 1) + valuesEnv
 }
 
-// TestHostileTeamHoldsUpNoOther has one team take all slots with runs that never
-// end, with more Stacks waiting, one that is deleted, and all of them pushed again
-// and again, while another pushes.
+// TestHostileTeamHoldsUpNoOther lets one team take all slots with endless runs. More of
+// its Stacks wait, one is deleted, and all of them are requested again and again.
+// Meanwhile another team pushes a change.
 func TestHostileTeamHoldsUpNoOther(t *testing.T) {
 	const count, slots = 12, 2
 	c := startCluster(t)
@@ -122,7 +124,7 @@ func TestHostileTeamHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// awaitAny waits until want holds, which is looked at as Stacks change.
+// awaitAny waits until want returns true. It calls want at each change of a Stack.
 func (tm *team) awaitAny(t *testing.T, what string, want func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -139,8 +141,8 @@ func (tm *team) awaitAny(t *testing.T, what string, want func() bool) {
 	}
 }
 
-// pushForEver asks each Stack of the team to run, again and again, until stop is
-// called, which returns how often that was.
+// pushForEver requests runs of all Stacks of the team, again and again, until the
+// caller calls stop. The function stop returns how often it did so.
 func (tm *team) pushForEver(t *testing.T, count int) (stop func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -153,7 +155,7 @@ func (tm *team) pushForEver(t *testing.T, count int) (stop func() int) {
 			<-tick.C
 			patch := fmt.Sprintf(`{"spec":{"config":{"push":%d}}}`, pushes)
 			stack := &v1.Stack{ObjectMeta: tm.meta(fmt.Sprint("values-", pushes%count))}
-			// Some are gone by now.
+			// Some Stacks may be deleted by now.
 			_ = tm.Patch(ctx, stack, client.RawPatch(types.MergePatchType, []byte(patch)))
 		}
 		pushed <- pushes

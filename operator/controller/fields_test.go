@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// values makes nothing: it gives back what it is configured with.
+	// values creates no resources and outputs its config.
 	values = `
 metadata: {name: values}
 program:
@@ -46,7 +46,7 @@ func (tm *team) secret(name string, data map[string]string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: tm.namespace, Name: name}, StringData: data}
 }
 
-// run applies the program of values with a Stack, and waits until it is Ready.
+// run applies the Program values with a Stack, and waits until the Stack is Ready.
 func (tm *team) run(t *testing.T, spec string) *v1.Stack {
 	t.Helper()
 	tm.apply(t, &v1.Program{}, values)
@@ -172,7 +172,7 @@ func TestChangedInputsRunTheStackAtOnce(t *testing.T) {
 	}
 	again("its Secret")
 
-	// A change while no operator runs counts as well.
+	// A change while no operator runs has the same effect.
 	stop()
 	configMap.Data["plain"] = "three"
 	if err := c.Update(t.Context(), configMap); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/strata-platform/strata/operator/controller"
 )
 
-// silent is a server that accepts connections and never answers. It counts those
-// that are open at once.
+// silent is a server that accepts connections and never answers. It counts the open
+// connections.
 type silent struct {
 	address  string
 	accepted chan struct{}
@@ -67,7 +67,7 @@ func TestServersThatNeverAnswerFreezeNobodyElse(t *testing.T) {
 		bad.apply(t, &v1.Stack{}, fmt.Sprintf("metadata: {name: hang-%d}\nspec:", i)+sourceEnv+
 			fmt.Sprintf("  projectRepo: http://%s/x.git\n  branch: main\n", server.address))
 	}
-	// Every one of them has a status at once, not only as many as there are workers.
+	// Every Stack has a status at once, even though there are fewer workers than Stacks.
 	for i := range count {
 		bad.await(t, fmt.Sprint("hang-", i), "seen", func(s *v1.Stack) bool {
 			c := condition(s, v1.ReadyCondition)

@@ -41,7 +41,7 @@ func TestVersionsOfInputsGiveNothingAway(t *testing.T) {
 		t.Error("the digest changes by itself")
 	}
 
-	// What is written into a ConfigMap beside its data is nothing to the Stack.
+	// A change of a ConfigMap's metadata does not affect the Stack.
 	configMap.Labels = map[string]string{"a": "b"}
 	configMap.ResourceVersion = ""
 	if err := reader.Update(t.Context(), configMap); err != nil {

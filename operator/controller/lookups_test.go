@@ -11,7 +11,7 @@ import (
 	"github.com/strata-platform/strata/operator/source"
 )
 
-// asked is what a server was asked, which answers when it is told to.
+// asked is a lookup at a server. The test decides when the server answers.
 type asked struct {
 	stack    types.NamespacedName
 	question string
@@ -19,7 +19,7 @@ type asked struct {
 	ended    <-chan struct{}
 }
 
-// servers asks lookups and sees what arrives.
+// servers starts lookups and receives those that arrive.
 type servers struct {
 	*lookups
 	arrived chan asked
@@ -90,7 +90,7 @@ func TestServersAreAskedAsManyAtOnceAsThereMayBe(t *testing.T) {
 	if len(s.arrived) > 0 {
 		t.Errorf("more than %d are asked at once", lookupsAtOnce)
 	}
-	// The next to ask is of the namespace that had no turn.
+	// The next lookup is of the namespace that had no turn yet.
 	waiting[0].answer <- errors.New("gone")
 	if next := <-s.arrived; next.stack.Namespace != "e" {
 		t.Errorf("next is %v, want one of e", next.stack)
@@ -164,7 +164,7 @@ func TestStackThatIsGoneAsksNobody(t *testing.T) {
 	for range lookupsPerNamespace {
 		first = append(first, <-s.arrived)
 	}
-	// One goes while it waits, the others while they are asked for.
+	// One Stack is forgotten while its lookup waits, and the others during their lookups.
 	s.forget(stacks[lookupsPerNamespace])
 	for _, a := range first {
 		s.forget(a.stack)

@@ -29,22 +29,22 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
 )
 
-// operatorUser is whom the operator under test is, with the rights that the
-// platform layer gives it and no others.
+// operatorUser is the user of the operator under test. It has only the rights that the
+// platform layer grants.
 const operatorUser = "system:serviceaccount:pulumi-kubernetes-operator:pulumi-operator"
 
-// operatorNamespace is the operator's own.
+// operatorNamespace is the operator's own namespace.
 const operatorNamespace = "pulumi-kubernetes-operator"
 
-// cluster is an API server that the tests of this package share, each in a
-// namespace of its own.
+// cluster is an API server that the tests of this package share. Each test has its own
+// namespace.
 type cluster struct {
 	*envtest.Environment
 	client.WithWatch
 
 	operator *rest.Config
 
-	// tools is the PATH of runs, backends the root of their file backends.
+	// tools is the PATH of runs. backends is the root of their file backends.
 	tools, backends string
 }
 
@@ -105,7 +105,7 @@ func startCluster(t *testing.T) *cluster {
 	return shared.cluster
 }
 
-// makeFolders makes the folder of tools and that of backends.
+// makeFolders creates the folders of tools and of backends.
 func (c *cluster) makeFolders(t *testing.T) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "operator-test-")
@@ -132,7 +132,7 @@ func (c *cluster) makeFolders(t *testing.T) {
 	}
 }
 
-// grantOperator gives the operator its cluster-wide rights.
+// grantOperator grants the operator its cluster-wide rights.
 func (c *cluster) grantOperator(t *testing.T) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Name: "operator"}
@@ -174,8 +174,8 @@ func (c *cluster) create(t *testing.T, objects ...client.Object) {
 	}
 }
 
-// team is a namespace as the platform layer makes it: a service account that may
-// do anything with ConfigMaps, and a Secret with the context.
+// team is a namespace as the platform layer creates it. It has a service account with
+// all rights on ConfigMaps, and a Secret with the context.
 type team struct {
 	*cluster
 	namespace string
@@ -210,8 +210,8 @@ func newTeam(t *testing.T, c *cluster) *team {
 	return tm
 }
 
-// abandon lets all Stacks go as they are, so that no operator of another test has
-// them to do.
+// abandon removes the finalizers of all Stacks, so that the operators of other tests do
+// not process them.
 func (tm *team) abandon(t *testing.T) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -232,7 +232,7 @@ func (tm *team) abandon(t *testing.T) {
 	}
 }
 
-// apply creates or changes an object from its manifest.
+// apply creates or updates an object from its manifest.
 func (tm *team) apply(t *testing.T, object client.Object, manifest string) {
 	t.Helper()
 	if err := yaml.UnmarshalStrict([]byte(manifest), object); err != nil {
@@ -255,7 +255,7 @@ func (tm *team) apply(t *testing.T, object client.Object, manifest string) {
 	}
 }
 
-// await waits until a Stack is as wanted; nil is a Stack that is gone.
+// await waits until want accepts a Stack. want gets nil for a deleted Stack.
 func (tm *team) await(t *testing.T, name, what string, want func(*v1.Stack) bool) *v1.Stack {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
@@ -303,20 +303,20 @@ func ready(stack *v1.Stack) bool {
 
 func gone(stack *v1.Stack) bool { return stack == nil }
 
-// startOperator runs the operator until the test ends or stop is called.
+// startOperator runs the operator until the test ends or the caller calls stop.
 func startOperator(t *testing.T, c *cluster) (stop func()) {
 	t.Helper()
 	return startOperatorWith(t, c, func(*controller.Options) {})
 }
 
-// startOperatorWith does the same with other options.
+// startOperatorWith is startOperator with changed options.
 func startOperatorWith(t *testing.T, c *cluster, change func(*controller.Options)) (stop func()) {
 	t.Helper()
 	t.Setenv("PATH", c.tools)
 	t.Setenv("OPERATOR_SECRET", "canary-operator")
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	// The manager's last words come after Run has returned, when the test may have ended: not to t.Output.
+	// The manager may log after Run has returned and the test has ended, so its log must not go to t.Output.
 	logs := &buffer{}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -342,7 +342,7 @@ func startOperatorWith(t *testing.T, c *cluster, change func(*controller.Options
 	return stop
 }
 
-// buffer keeps what several goroutines write.
+// buffer stores the writes of several goroutines.
 type buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -14,7 +14,7 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// listing is a cache with these Stacks, and nothing else.
+// listing is a cache that contains only these Stacks.
 type listing struct {
 	client.Reader
 	stacks []v1.Stack
@@ -35,7 +35,7 @@ func (l *listing) add(namespace string, count int) {
 	}
 }
 
-// series counts those that a collector has of a metric.
+// series returns the number of a collector's series of a metric.
 func series(collector prometheus.Collector, name string) (count int) {
 	out := make(chan prometheus.Metric)
 	go func() {

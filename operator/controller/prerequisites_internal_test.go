@@ -12,7 +12,8 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// chain reads Stacks. Each has the next two as prerequisites, without end.
+// chain is a reader with an endless chain of Stacks. Each has the next two as
+// prerequisites.
 type chain struct {
 	client.Reader
 	reads int

@@ -28,7 +28,7 @@ func TestStackWaitsForItsPrerequisite(t *testing.T) {
 	}
 	unmet("there is no Stack " + tm.namespace + "/values")
 
-	// One that fails wakes the dependant no less than one that succeeds.
+	// A failed prerequisite wakes the dependant, too.
 	tm.apply(t, &v1.Program{}, strings.Replace(values, `plain: "${plain}"`, `plain: {fn::readFile: /nowhere}`, 1))
 	tm.apply(t, &v1.Stack{}, valuesHead+valuesEnv)
 	unmet("the last update of Stack values failed")
@@ -36,7 +36,8 @@ func TestStackWaitsForItsPrerequisite(t *testing.T) {
 	first := tm.await(t, "values", "Ready", ready)
 	tm.await(t, "shop-dev", "Ready", ready)
 
-	// One that is too old is asked to run again, once the dependant is due.
+	// When the dependant is due, it requests a new run of a prerequisite whose success is
+	// too old.
 	long := metav1.NewTime(time.Now().Add(-2 * time.Hour))
 	before := first.DeepCopy()
 	first.Status.LastUpdate.LastResyncTime = long
@@ -80,7 +81,8 @@ func TestStacksThatWaitForEachOtherAreNamed(t *testing.T) {
 	for name, required := range map[string]string{"a": "b", "b": "c", "c": "a"} {
 		tm.apply(t, &v1.Stack{}, strings.Replace(valuesHead, "name: values}\nspec", "name: "+name+"}\nspec", 1)+valuesEnv+"  prerequisites: [{name: "+required+"}]\n")
 	}
-	// Whichever comes last sees the circle, and every other one as soon as it looks again.
+	// The Stack that is reconciled last finds the circle, and the others find it at their
+	// next reconciliation.
 	var last *v1.Stack
 	for _, name := range []string{"a", "b", "c"} {
 		stack := tm.await(t, name, "looked at", func(s *v1.Stack) bool {

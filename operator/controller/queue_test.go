@@ -32,7 +32,8 @@ func TestPushOfManyStacksHoldsUpNoOtherTeams(t *testing.T) {
 	for range 5 {
 		item, _ := q.Get()
 		got = append(got, item.Namespace)
-		// A push every second: the Stack is there again before it is done.
+		// With continuous pushes, the Stack is in the queue again before its reconciliation
+		// ends.
 		q.Add(item)
 		q.Done(item)
 	}
@@ -48,7 +49,7 @@ func TestSlowStacksOfOneTeamLeaveWorkersToOthers(t *testing.T) {
 		for range workers {
 			go func() {
 				if item, shutdown := q.Get(); !shutdown {
-					served <- item // and is never done
+					served <- item // the reconciliation never ends
 				}
 			}()
 		}

@@ -13,7 +13,7 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// lock puts a lock into the stack's state, as a process that is no more left it.
+// lock adds a lock to the stack's state, as left by a process that no longer runs.
 func (tm *team) lock(t *testing.T, host string) {
 	t.Helper()
 	locks := filepath.Join(tm.state, ".pulumi", "locks", "organization", "shop", "dev")
@@ -39,7 +39,7 @@ func TestKilledOperatorsLockIsCleared(t *testing.T) {
 	object := tm.await(t, "shop-dev", "Ready", ready)
 	stop()
 
-	// What an operator leaves that is killed while it runs a changed Program.
+	// This is what an operator leaves if it is killed during a run of a changed Program.
 	tm.apply(t, &v1.Program{}, strings.ReplaceAll(program, "size: ${size}", "grown: ${size}"))
 	tm.lock(t, host)
 	before := object.DeepCopy()

@@ -16,7 +16,7 @@ func stackKey(namespace string, number int) types.NamespacedName {
 
 func always(bool) bool { return true }
 
-// advance lets time pass in a bubble of testing/synctest, whose clock waits for nobody.
+// advance advances the fake clock of testing/synctest.
 func advance(by time.Duration) { <-time.After(by) }
 
 func TestManyStacksOfOneTeamDoNotHoldUpAnothers(t *testing.T) {
@@ -33,7 +33,7 @@ func TestManyStacksOfOneTeamDoNotHoldUpAnothers(t *testing.T) {
 	if running, waiting := s.busy(); running != 2 || waiting != 501 {
 		t.Fatalf("%d run and %d wait, want 2 and 501", running, waiting)
 	}
-	// Whichever run ends, the next slots alternate between the two.
+	// Whichever run ends, the namespaces take turns at the next slots.
 	s.leave(stackKey("many", 0))
 	s.leave(stackKey("many", 1))
 	s.leave(stackKey("few", 0))
@@ -75,15 +75,15 @@ func TestStackThatIsGoneGivesUpItsPlace(t *testing.T) {
 	}
 }
 
-// fair are slots as runs have them.
+// fair returns slots with the settings of the operator's runs.
 func fair(count int, room func(bool) bool, wake func(types.NamespacedName)) *slots {
 	s := newSlots(count, room, wake)
 	s.beyond, s.turn = runsBeyond, runTurn
 	return s
 }
 
-// fill takes a slot for each of so many Stacks of a namespace and returns how many
-// got one.
+// fill calls take for the given number of Stacks of a namespace and returns how many
+// got a slot.
 func fill(s *slots, namespace string, stacks int) (got int) {
 	for i := range stacks {
 		if s.take(stackKey(namespace, i)) {
@@ -106,7 +106,8 @@ func TestEndlessRunsOfOneTeamHoldUpNoOther(t *testing.T) {
 				if got := fill(s, "other", count); got != share {
 					t.Errorf("%d runs of another team at once, want its share of %d", got, share)
 				}
-				// No hostile run ever ends; what the other team's end, it has again.
+				// No hostile run ever ends. When the other team's runs end, that team gets their
+				// slots again.
 				for i := range share {
 					s.leave(stackKey("other", i))
 				}
@@ -180,7 +181,7 @@ func TestTeamThatHasManyRunsGivesMemoryToOneThatHasNone(t *testing.T) {
 		if s.take(stackKey("hostile", 3)) {
 			t.Error("a further run took the memory that is left for another team")
 		}
-		free = 0 // the hostile runs grow
+		free = 0 // the hostile runs take more memory
 		if s.take(stackKey("other", 0)) {
 			t.Error("a run began without memory for it")
 		}

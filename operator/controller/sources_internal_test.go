@@ -28,14 +28,14 @@ func TestNothingOfALookupIsLeftAfterTheOperatorWasKilled(t *testing.T) {
 		if len(homes()) != 1 {
 			t.Errorf("git's credentials are not in the folder of runs: %v", homes())
 		}
-		// The next operator begins with this.
+		// The next operator calls Clean at its start.
 		if err := r.engine.Clean(); err != nil {
 			t.Error(err)
 		}
 		if left := homes(); len(left) != 0 {
 			t.Errorf("left: %v", left)
 		}
-		<-req.Context().Done() // Git ends before it has an answer.
+		<-req.Context().Done() // Git ends before the server answers.
 	}))
 	defer server.Close()
 	if _, err := r.resolveGit(t.Context(), source.Git{URL: server.URL + "/shop.git", Branch: "main"}, nil); err == nil || !asked {

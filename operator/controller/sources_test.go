@@ -28,7 +28,7 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// projectFile is a project whose output is version.
+// projectFile returns a project whose output is version.
 func projectFile(version string) string {
 	return "name: site\nruntime: yaml\noutputs: {version: " + version + "}\n"
 }
@@ -41,7 +41,7 @@ const sourceEnv = `
     PULUMI_CONFIG_PASSPHRASE: {type: Secret, secret: {name: context, key: passphrase}}
 `
 
-// archive packs one file.
+// archive returns an archive with one file.
 func archive(t *testing.T, name, content string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -59,7 +59,7 @@ func archive(t *testing.T, name, content string) []byte {
 	return out.Bytes()
 }
 
-// installKind makes a kind of another's known to the API server, without its schema.
+// installKind installs a CRD without a schema, for a kind that is not the operator's own.
 func (c *cluster) installKind(t *testing.T, group, kind, plural string) {
 	t.Helper()
 	anything := true
@@ -82,12 +82,12 @@ func (c *cluster) installKind(t *testing.T, group, kind, plural string) {
 	if _, err := envtest.InstallCRDs(c.Config, options); err != nil {
 		t.Fatal(err)
 	}
-	// What is allowed is another matter where the kind is there, and the tests share an API server.
+	// The tests share an API server, and the presence of the kind changes what a team may declare.
 	t.Cleanup(func() {
 		if err := envtest.UninstallCRDs(c.Config, options); err != nil {
 			t.Error(err)
 		}
-		// What is on its way out cannot be made again.
+		// A CRD cannot be created again while it is terminating.
 		object := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}}
 		err := wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 			err := c.Get(ctx, client.ObjectKeyFromObject(crd), object)
@@ -125,7 +125,7 @@ func TestFluxArtifactIsRunAndFollowed(t *testing.T) {
 	}
 	stalled("no kind Bucket of source.toolkit.fluxcd.io/v1")
 
-	// Flux comes later than the Stack.
+	// Flux is installed after the Stack is created.
 	c.installKind(t, "source.toolkit.fluxcd.io", "Bucket", "buckets")
 	bucket := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{
 		"conditions": []any{map[string]any{"type": "Ready", "status": "False", "message": "no such bucket"}},
@@ -157,7 +157,7 @@ func TestFluxArtifactIsRunAndFollowed(t *testing.T) {
 	}
 }
 
-// repository is a git repository behind HTTP.
+// repository is a Git repository behind HTTP.
 type repository struct {
 	command  string
 	dir, url string

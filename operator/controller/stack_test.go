@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// program makes a ConfigMap, without saying in which namespace. It is deleted in
-	// the background: nothing here collects garbage.
+	// program creates a ConfigMap without naming its namespace. The provider deletes it in
+	// the background, because the test cluster has no garbage collector.
 	program = `
 metadata: {name: shop}
 program:
@@ -93,7 +93,7 @@ func TestStackIsAppliedChangedAndDestroyed(t *testing.T) {
 		t.Error("the Stack holds a secret")
 	}
 
-	// A changed Program runs the Stack again by itself.
+	// A change of the Program triggers a run of the Stack.
 	tm.apply(t, &v1.Program{}, strings.ReplaceAll(program, "size: ${size}", "grown: ${size}"))
 	got = tm.await(t, "shop-dev", "rerun", func(s *v1.Stack) bool { return ready(s) && s.Status.Outputs["grown"].Raw != nil })
 	if _, ok := got.Status.Outputs["size"]; ok {
@@ -160,7 +160,7 @@ program:
 		t.Errorf("message %q has more than one line", message)
 	}
 
-	// Nothing was made, so that nothing keeps the Stack.
+	// The run created nothing, so the Stack can be deleted at once.
 	if err := tm.Delete(t.Context(), got); err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func TestStacksThatCannotBeApplied(t *testing.T) {
 	}
 }
 
-// checkKstatus checks what tools that know only conventions make of an object.
+// checkKstatus checks the status that kstatus computes for an object.
 func checkKstatus(t *testing.T, stack *v1.Stack, want string) {
 	t.Helper()
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(stack)

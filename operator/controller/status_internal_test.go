@@ -22,7 +22,8 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// reconciler reconciles these objects. onProgram is called when it reads a Program.
+// reconciler returns a reconciler with these objects. It calls onProgram when it reads
+// a Program.
 func reconciler(t *testing.T, onProgram func(client.Client) error, objects ...client.Object) (*stackReconciler, client.Client) {
 	t.Helper()
 	scheme := kruntime.NewScheme()
@@ -45,7 +46,7 @@ func reconciler(t *testing.T, onProgram func(client.Client) error, objects ...cl
 	}, c
 }
 
-// applied is a Stack that has been applied, and has changed since.
+// applied returns a Stack that was applied and has changed since.
 func applied() *v1.Stack {
 	stack := &v1.Stack{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "shop", Generation: 1, Finalizers: []string{v1.StackFinalizer}}}
 	stack.Spec.ProgramRef = &v1.ProgramReference{Name: "shop"}

@@ -18,7 +18,7 @@ import (
 	"github.com/strata-platform/strata/operator/controller"
 )
 
-// lines passes on each write of a log.
+// lines sends each write of a log to a channel.
 type lines chan string
 
 func (l lines) Write(p []byte) (int, error) {

@@ -11,7 +11,7 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// policy makes the team's TenantPolicy out of its spec, or changes it.
+// policy creates or updates the team's TenantPolicy with a spec.
 func (tm *team) policy(t *testing.T, spec string) {
 	t.Helper()
 	tm.installKind(t, "strata.dev", "TenantPolicy", "tenantpolicies")
@@ -42,7 +42,7 @@ func TestWhoMakesTheContextIsSaidWhereItIsMissing(t *testing.T) {
 	c.create(t, &corev1.Secret{ObjectMeta: tm.meta("context"), StringData: map[string]string{"passphrase": "canary-passphrase"}})
 	says("spec.envRefs.PULUMI_BACKEND_URL: Secret " + tm.namespace + `/context has no key "backend": ` + advice)
 
-	// Of its own Secrets the team is the one to make them.
+	// The team itself creates the Secrets that the platform does not make.
 	tm.policy(t, "{team: web, contact: platform@example.com, context: {name: another}}")
 	tm.remove(t, secret)
 	says("spec.envRefs.PULUMI_BACKEND_URL: there is no Secret " + tm.namespace + "/context: create it")
@@ -81,7 +81,8 @@ resources:
 	}
 	tm.awaitEvent(t, corev1.EventTypeWarning, v1.StackUpdateFailureEvent, want)
 
-	// It is looked at again as soon as more is allowed, not when its wait is over.
+	// The operator runs the project again as soon as the policy allows more, not after the
+	// wait.
 	tm.policy(t, wide)
 	got = tm.await(t, "site", "Ready", ready)
 	tm.awaitEvent(t, corev1.EventTypeNormal, v1.StackUpdateDetectedEvent, "what the team may declare has changed")
@@ -89,7 +90,8 @@ resources:
 		t.Error("there is no ConfigMap")
 	}
 
-	// What is there stays, and can be destroyed, whatever is allowed since.
+	// Existing resources stay and can be destroyed, even if the policy no longer allows
+	// them.
 	tm.policy(t, narrow)
 	if _, ok := tm.configMap(t, "settings"); !ok {
 		t.Error("the ConfigMap is gone")
@@ -126,14 +128,14 @@ resources:
 		t.Error("it counts as one that may hold resources")
 	}
 
-	// It runs as soon as that is known.
+	// The Stack runs as soon as the policy exists.
 	tm.policy(t, "{team: web, contact: platform@example.com, context: {name: context}, types: ['kubernetes:*'], typeNames: [], typePrefixes: ['kubernetes:']}")
 	tm.await(t, "site", "Ready", ready)
 	if _, ok := tm.configMap(t, "settings"); !ok {
 		t.Error("there is no ConfigMap")
 	}
 
-	// What there is can be destroyed when it is known no more, as at the end of a namespace.
+	// Resources can be destroyed without the policy, as at the end of a namespace.
 	policy := &unstructured.Unstructured{}
 	policy.SetAPIVersion("strata.dev/v1")
 	policy.SetKind("TenantPolicy")

@@ -24,7 +24,7 @@ import (
 	"github.com/strata-platform/strata/operator/controller"
 )
 
-// three makes three ConfigMaps, the second of which depends on the first.
+// three creates three ConfigMaps. The second depends on the first.
 const three = `
 metadata: {name: shop}
 program:
@@ -43,7 +43,7 @@ program:
 
 const urnOfFirst = `"urn:pulumi:dev::shop::kubernetes:core/v1:ConfigMap::first"`
 
-// colours returns the colour that each ConfigMap has.
+// colours returns the colours of the ConfigMaps.
 func (tm *team) colours(t *testing.T, names ...string) string {
 	t.Helper()
 	var all []string
@@ -125,12 +125,12 @@ func TestStackThatMustExistIsNotMade(t *testing.T) {
 	if message := got.Status.LastUpdate.Message; !strings.Contains(message, "no stack named 'dev' found") {
 		t.Errorf("message %q, want one about the stack", message)
 	}
-	// Nothing keeps a Stack that never made anything.
+	// A Stack that never created anything can be deleted at once.
 	tm.remove(t, got)
 	tm.await(t, "shop-dev", "gone", gone)
 }
 
-// vault plays the part of HashiCorp's Vault that encrypts.
+// vault is a server that emulates the encryption of HashiCorp's Vault.
 func vault(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -215,7 +215,7 @@ func TestConflictPassesBySoonOnceItsCauseIsGone(t *testing.T) {
 	tm.await(t, "shop-dev", "Ready", ready)
 }
 
-// endless gives the team a Program that waits for ever: nobody here runs pods.
+// endless creates a Program that waits forever, because the test cluster runs no pods.
 func (tm *team) endless(t *testing.T) {
 	t.Helper()
 	tm.create(t,
@@ -244,7 +244,8 @@ func TestRunThatTakesTooLongIsStoppedInGoodOrder(t *testing.T) {
 	if message := got.Status.LastUpdate.Message; !strings.Contains(message, "took longer than 5s") {
 		t.Errorf("message %q, want one about the time", message)
 	}
-	// Its lock is gone, and what it may have made is not forgotten.
+	// The run has released its lock, and the Stack still records where its resources may
+	// be.
 	if locks, _ := filepath.Glob(filepath.Join(tm.state, ".pulumi", "locks", "*", "*", "*", "*.json")); locks != nil {
 		t.Errorf("locks are left: %v", locks)
 	}
@@ -294,7 +295,7 @@ func TestFieldsWithoutEffectAreNamed(t *testing.T) {
 	tm.awaitEvent(t, corev1.EventTypeWarning, v1.StackFieldsNotAppliedEvent, want)
 }
 
-// awaitEvent waits for an event in the team's namespace whose note holds a text.
+// awaitEvent waits for an event in the team's namespace whose note contains a text.
 func (tm *team) awaitEvent(t *testing.T, kind, reason, text string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -320,7 +321,7 @@ func TestMetricsAreUpstreamsAndMore(t *testing.T) {
 	deadline := time.After(30 * time.Second)
 	found := map[string][]float64{}
 	want := map[string][]float64{"stacks_failing": {0}, "stacks_reconciling": {0}, "stacks_stalled": {0}, "stack_runs_total": {1}}
-	// They follow the operator's own watch.
+	// The metrics follow the operator's cache with a delay.
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for seen := (map[string][]float64)(nil); !reflect.DeepEqual(seen, want); {
@@ -342,7 +343,7 @@ func TestMetricsAreUpstreamsAndMore(t *testing.T) {
 	}
 }
 
-// gather returns the metrics' values that are of a namespace, or of none.
+// gather returns the values of the metrics that have no namespace or the given one.
 func gather(t *testing.T, namespace string) map[string][]float64 {
 	t.Helper()
 	families, err := metrics.Registry.Gather()

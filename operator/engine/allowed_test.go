@@ -31,7 +31,7 @@ func TestProjectThatDeclaresWhatItMayNotIsRefusedBeforeItRuns(t *testing.T) {
 		path  string
 		want  string
 
-		// unbounded is what Pulumi says where nothing is refused: that it does read what the check looks at.
+		// unbounded is Pulumi's message without the check. It shows that Pulumi reads the field that the check inspects.
 		unbounded string
 	}{
 		"another type": {

@@ -15,8 +15,8 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// hostile returns an engine whose pulumi is a script: what a program does that has
-// taken over its run. $log is the event log, $dir the folder of the run.
+// hostile returns an engine whose pulumi is a script that acts like a program that has
+// taken over its run. In the script, $log is the event log and $dir the run's folder.
 func hostile(t *testing.T, script string) fixture {
 	t.Helper()
 	tools := t.TempDir()
@@ -39,7 +39,7 @@ case " $* " in *" stack init "*) exit 0 ;; esac
 	}
 }
 
-// attack runs a request and fails when the run does not end by itself.
+// attack runs a request, and fails the test if the run does not end by itself.
 func (f fixture) attack(t *testing.T, req engine.Request) (*engine.Result, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
@@ -103,8 +103,8 @@ func TestRunThatTurnsOnItsOperatorEnds(t *testing.T) {
 	})
 }
 
-// replaced replaces the project by something else in a run that says then that its
-// stack is missing, so that the operator begins again.
+// replaced replaces the project with something else. It then reports a missing stack,
+// so that the engine starts again.
 const replaced = `case " $* " in
 *" config set "*) exit 0 ;;
 *" up "*) test -e "$dir/again" && exit 0; touch "$dir/again"; cd /; mv "$dir/project" "$dir/old"; %s; exit 6 ;;
@@ -242,7 +242,7 @@ func TestOutputsBeyondTheBoundsAreNamed(t *testing.T) {
 	}
 }
 
-// salted is a project with a salt that nobody needs.
+// salted is a project with a salt that no passphrase uses.
 type salted struct{ salt string }
 
 func (s salted) Fetch(_ context.Context, dst string) (string, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// confined skips a test where runs are not confined.
+// confined skips a test if runs are not confined.
 func confined(t *testing.T) {
 	t.Helper()
 	if err := engine.CanConfine(); err != nil {
@@ -100,7 +100,7 @@ func TestConfinementEndsWithTheRun(t *testing.T) {
 	}
 	f := newFixture(t)
 	f.mustRun(t, f.request(""))
-	// The thread of a run ends on its own time.
+	// The thread of a run ends some time after the run.
 	for deadline := time.Now().Add(10 * time.Second); restricted(t) > 0; runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatal("a thread of this process is still confined")
@@ -108,8 +108,8 @@ func TestConfinementEndsWithTheRun(t *testing.T) {
 	}
 }
 
-// restricted counts the threads of this process that gave up new privileges, as
-// confined ones do. The first thread never ends, but is not used any more either.
+// restricted counts the threads of this process that have no_new_privs, as confined
+// threads do. It omits the first thread, which never ends but is not used any more.
 func restricted(t *testing.T) int {
 	t.Helper()
 	threads, err := filepath.Glob("/proc/self/task/*/status")
@@ -118,7 +118,7 @@ func restricted(t *testing.T) int {
 	}
 	count := 0
 	for _, thread := range threads {
-		status, _ := os.ReadFile(thread) // Threads come and go.
+		status, _ := os.ReadFile(thread) // The thread may have ended.
 		first := filepath.Base(filepath.Dir(thread)) == strconv.Itoa(os.Getpid())
 		if strings.Contains(string(status), "NoNewPrivs:\t1") && !first {
 			count++

@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// misnaming returns what is wrong with the databases of a program, for a team that may declare every type of Google's.
+// misnaming returns the offence in the databases of a program, for a team that may declare every Google type.
 func misnaming(t testing.TB, program string) string {
 	t.Helper()
 	var document yaml.Node
@@ -72,7 +72,7 @@ func TestADatabaseIsNamedAfterItsTeam(t *testing.T) {
 	}
 }
 
-// FuzzDatabaseName looks for a name that passes and is not the team's, whatever it is written like.
+// FuzzDatabaseName looks for a name that the check accepts although it is not the team's, in any spelling.
 func FuzzDatabaseName(f *testing.F) {
 	for _, name := range []string{"web", "web_orders", "'web_${pulumi.stack}'", "hr_salaries", "web-2_x", `"web_\x00"`, "web_%2e%2e%2fhr", "!!binary d2Vi", "{fn::secret: web}"} {
 		f.Add("gcp:sql/user:User", "properties", "name", name)
@@ -92,7 +92,7 @@ func FuzzDatabaseName(f *testing.F) {
 			shared := strings.EqualFold(kind, "gcp:sql:User") || strings.EqualFold(kind, "gcp:sql/user:User") ||
 				strings.EqualFold(kind, "gcp:sql:Database") || strings.EqualFold(kind, "gcp:sql/database:Database")
 			for key, value := range resource {
-				// Pulumi folds the cases of this key, and of none below it.
+				// Pulumi ignores the case of this key, and not of the keys below it.
 				given, _ := value.(map[string]any)
 				if text, _ := given["name"].(string); shared && strings.EqualFold(key, "properties") && text != "web" &&
 					(!strings.HasPrefix(text, "web_") || strings.ContainsAny(text, "%/.\\\x00\n") && !strings.Contains(text, "${")) {

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// rounds is how often each kind of run is measured; the median counts.
+	// rounds is how often the benchmark measures each kind of run. The median counts.
 	rounds = 5
 
-	// stacks run at once two by two.
+	// stacks is the number of stacks, and parallel how many of them run concurrently.
 	stacks, parallel = 12, 2
 )
 
-// three is a Program of three Kubernetes objects.
+// three is a Program with three Kubernetes objects.
 const three = `name: shop
 runtime: yaml
 resources:
@@ -38,12 +38,12 @@ resources:
 type side struct {
 	up func(b *testing.B, stack string) error
 
-	// took and cpu are what its runs took, by their kind.
+	// took and cpu hold the wall and processor times of its runs, by kind.
 	took, cpu map[string][]time.Duration
 }
 
-// measure runs a stack and notes what it took. The processor time is that of all
-// processes that end meanwhile.
+// measure runs a stack and records its times. The processor time is that of all
+// processes that end during the run.
 func (s *side) measure(b *testing.B, kind, stack string) {
 	b.Helper()
 	var before, after syscall.Rusage
@@ -63,13 +63,13 @@ func (s *side) measure(b *testing.B, kind, stack string) {
 	s.cpu[kind] = append(s.cpu[kind], time.Duration(used))
 }
 
-// median returns the middle one.
+// median returns the median of values.
 func median(values []time.Duration) time.Duration {
 	return slices.Sorted(slices.Values(values))[len(values)/2]
 }
 
-// BenchmarkRun runs a Program of three Kubernetes objects by the engine and by
-// pulumi alone, in turn.
+// BenchmarkRun compares runs of a Program with three Kubernetes objects by the engine
+// with runs by pulumi alone.
 func BenchmarkRun(b *testing.B) {
 	c := startCluster(b)
 	tools := b.TempDir()
@@ -114,7 +114,7 @@ func BenchmarkRun(b *testing.B) {
 
 func ratio(a, b []time.Duration) float64 { return median(a).Seconds() / median(b).Seconds() }
 
-// BenchmarkRuns runs several stacks at once by the engine and by pulumi alone.
+// BenchmarkRuns runs several stacks concurrently, by the engine and by pulumi alone.
 func BenchmarkRuns(b *testing.B) {
 	c := startCluster(b)
 	tools := b.TempDir()
@@ -162,7 +162,7 @@ func BenchmarkRuns(b *testing.B) {
 	}
 }
 
-// bare is pulumi as an engineer calls it, with a home that is kept.
+// bare is pulumi as an engineer runs it, with a permanent home.
 type bare struct {
 	dir    string
 	pulumi string
@@ -184,7 +184,7 @@ func newBare(b *testing.B, tools string, kubeconfig, program []byte) *bare {
 	}}
 }
 
-// init makes stacks s0, s1 and so on.
+// init creates the stacks s0, s1 and so on.
 func (p *bare) init(stacks int) error {
 	for i := range stacks {
 		if err := p.run("stack", "init", fmt.Sprintf("s%d", i), "--no-select"); err != nil {

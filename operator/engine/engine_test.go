@@ -27,7 +27,7 @@ func toolPath(t *testing.T) string {
 	return "PATH=" + dir
 }
 
-// fixture is an engine with a backend of its own.
+// fixture is an engine with its own backend.
 type fixture struct {
 	*engine.Engine
 	backend string
@@ -54,7 +54,7 @@ func (f fixture) request(program string) engine.Request {
 	}
 }
 
-// run runs a request and checks that it left nothing in the folder of runs.
+// run runs a request and checks that the folder of runs is empty afterwards.
 func (f fixture) run(t *testing.T, req engine.Request) (*engine.Result, error) {
 	t.Helper()
 	result, err := f.Run(t.Context(), req)

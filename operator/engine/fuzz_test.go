@@ -130,7 +130,7 @@ func FuzzState(f *testing.F) {
 		_, creating := state.adopt(func(string, ...any) {}, func(string, string) string { return "" })
 		state.own()
 		if !creating || state.whole == nil {
-			return // It is not written back.
+			return // Such a state is not written back.
 		}
 		written, err := state.encode()
 		if err != nil {

@@ -15,7 +15,7 @@ func TestWhatAnotherStackHoldsIsNotTakenOver(t *testing.T) {
 	)
 	made := fmt.Sprintf(database, `, "id": "whatever the provider calls it"`)
 	for name, c := range map[string]struct {
-		// file has the state of a stack with the database.
+		// file is the state file of a stack with the database, and state its content.
 		file, state string
 		held        string
 	}{

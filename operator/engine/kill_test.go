@@ -14,11 +14,10 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// killVariable asks for more rounds than a test of every day has.
+// killVariable sets the number of rounds for longer tests.
 const killVariable = "STRATA_KILL_ROUNDS"
 
-// changing is a Program that in each round makes an object, changes one and deletes
-// one.
+// changing is a Program that creates, changes and deletes one object in each round.
 const changing = `
 resources:
   kept: {type: kubernetes:core/v1:ConfigMap, properties: {metadata: %[2]s, data: {round: "%[1]d"}}}
@@ -39,7 +38,7 @@ func TestRunsKilledAtAnyMomentDoubleAndLoseNothing(t *testing.T) {
 	for round := range rounds {
 		req := request(fmt.Sprintf(changing, round, metadata))
 		req.Env["PULUMI_K8S_ENABLE_CONFIGMAP_MUTABLE"] = "true"
-		// The moments are spread over the time that a run takes.
+		// The moments are spread over the duration of a run.
 		moment := rand.N(whole)
 		stop := time.AfterFunc(moment, func() { f.kill(t) })
 		began := time.Now()

@@ -72,7 +72,7 @@ func startCluster(t testing.TB) *cluster {
 	return c
 }
 
-// namespace makes a namespace and returns its name.
+// namespace creates a namespace and returns its name.
 func (c *cluster) namespace(t testing.TB) string {
 	t.Helper()
 	made, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "engine-"}}, metav1.CreateOptions{})
@@ -82,7 +82,7 @@ func (c *cluster) namespace(t testing.TB) string {
 	return made.Name
 }
 
-// kubernetesFixture is a fixture whose runs reach the cluster.
+// kubernetesFixture returns a fixture whose runs can reach the cluster.
 func kubernetesFixture(t *testing.T) (f fixture, c *cluster, request func(program string) engine.Request) {
 	t.Helper()
 	c = startCluster(t)
@@ -98,7 +98,7 @@ func kubernetesFixture(t *testing.T) (f fixture, c *cluster, request func(progra
 // tools returns the folder on PATH.
 func (f fixture) tools() string { return f.Env[0][len("PATH="):] }
 
-// link puts a tool into a folder.
+// link creates a link to a tool in a folder.
 func link(t testing.TB, dir, name string) {
 	t.Helper()
 	if err := os.Symlink(toolchaintest.Path(t, name), filepath.Join(dir, name)); err != nil {

@@ -34,8 +34,8 @@ func TestNamesThatWouldBeOptionsOrPathsAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzNames looks for a name of a stack, project or variable, a path or a backend that passes and would be an option, another
-// path or another variable.
+// FuzzNames looks for an accepted stack name, project name, variable name, path or backend that would act as an option, as
+// another path or as another variable.
 func FuzzNames(f *testing.F) {
 	f.Add("dev", "shop", "infra", "TZ", "file:///state/team-web")
 	f.Add("-x", "..", "../x", "A=B", "file:///state/team-web/../team-hr")

@@ -27,8 +27,9 @@ func TestPreparedPluginIsStartedOncePerRun(t *testing.T) {
 	req := request(fmt.Sprintf(settings, c.namespace(t), ""))
 	f.mustRun(t, req)
 
-	// A plugin that counts its starts where a run may write, and tries to write where
-	// it may not. Its file may be several plugins, by the name that it is started by.
+	// The plugin counts its starts in a file that runs may write, and tries to write to
+	// one that they may not. Its executable may be several plugins, and chooses by the
+	// name that it is started by.
 	f.Cache = filepath.Join(t.TempDir(), "cache")
 	starts, evil := filepath.Join(f.backend, "starts"), filepath.Join(f.Cache, "evil")
 	plugin, counted := filepath.Join(f.tools(), "pulumi-resource-kubernetes"), filepath.Join(f.tools(), "pulumi-counted")
@@ -63,7 +64,7 @@ func TestPreparedPluginIsStartedOncePerRun(t *testing.T) {
 	if _, err := os.Stat(evil); err == nil && engine.CanConfine() == nil {
 		t.Error("a run changed what others read")
 	}
-	// Another engine finds what this one prepared.
+	// A second engine reuses the schemas of the first.
 	made, err := filepath.Glob(filepath.Join(f.Cache, "*", "schemas", "*"))
 	if err != nil || len(made) != 1 {
 		t.Fatalf("schemas %v (%v), want one", made, err)

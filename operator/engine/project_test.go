@@ -13,8 +13,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// tree is a source of the files of these names; those with -> in their content are
-// links.
+// tree is a source with files by name. A content with -> is a link.
 type tree map[string]string
 
 func (s tree) Fetch(_ context.Context, dst string) (string, error) {
@@ -34,12 +33,12 @@ func (s tree) Fetch(_ context.Context, dst string) (string, error) {
 	return "main@1", nil
 }
 
-// unavailable is a source that cannot be fetched.
+// unavailable is a source whose Fetch fails.
 type unavailable struct{ error }
 
 func (s unavailable) Fetch(context.Context, string) (string, error) { return "", s.error }
 
-// fetched is a request for a project of a source.
+// fetched returns a request for a project from a source.
 func (f fixture) fetched(source engine.Source, path string) engine.Request {
 	req := f.request("")
 	req.Program, req.Project, req.Source, req.Path = nil, "", source, path

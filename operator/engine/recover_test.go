@@ -19,7 +19,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// within fails the test when a condition is not met in time.
+// within fails the test if a condition is not met within a minute.
 func within(t *testing.T, what string, met func() bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return met(), nil })
@@ -28,8 +28,8 @@ func within(t *testing.T, what string, met func() bool) {
 	}
 }
 
-// processes returns those that name the folder of runs in their environment, by
-// their command names.
+// processes returns the command names of the processes with a HOME in the folder of
+// runs, by process ID.
 func (f fixture) processes(t *testing.T) map[int]string {
 	t.Helper()
 	entries, err := filepath.Glob("/proc/[0-9]*")
@@ -38,7 +38,7 @@ func (f fixture) processes(t *testing.T) map[int]string {
 	}
 	found := map[int]string{}
 	for _, dir := range entries {
-		env, _ := os.ReadFile(filepath.Join(dir, "environ")) // Processes come and go.
+		env, _ := os.ReadFile(filepath.Join(dir, "environ")) // The process may have ended.
 		comm, _ := os.ReadFile(filepath.Join(dir, "comm"))
 		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && strings.Contains(string(env), "HOME="+f.WorkDir) {
 			found[pid] = strings.TrimSpace(string(comm))
@@ -47,7 +47,7 @@ func (f fixture) processes(t *testing.T) map[int]string {
 	return found
 }
 
-// kill kills the run's pulumi, which is then in the middle of its work.
+// kill kills the run's pulumi in the middle of its work.
 func (f fixture) kill(t *testing.T) {
 	t.Helper()
 	for pid, name := range f.processes(t) {
@@ -59,8 +59,8 @@ func (f fixture) kill(t *testing.T) {
 	}
 }
 
-// pod is a Program of one pod with a made-up name, which nothing ever runs: its
-// creation ends only where it is not waited for.
+// pod is a Program of one pod with a generated name. No node runs the pod, so its
+// creation ends only if the provider does not wait for it.
 const pod = `
 resources:
   worker:
@@ -180,7 +180,7 @@ func TestOperationsOfAnInterruptedRunAreResolved(t *testing.T) {
 		}
 		return names
 	}
-	// pending makes the last resource of the state one that is being worked on.
+	// pending turns the last resource of the state into a pending operation.
 	pending := func(kind string, change func(map[string]any)) {
 		f.state(t, func(latest map[string]any) {
 			all := latest["resources"].([]any)

@@ -12,8 +12,8 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// countCalls replaces pulumi by a program that counts its calls where runs may
-// write, and returns what gives the number since the last time.
+// countCalls replaces pulumi with a program that counts its calls in a folder that runs
+// may write. The returned function gives the number of calls since the last time.
 func (f fixture) countCalls(t *testing.T) func() int {
 	t.Helper()
 	original, calls := filepath.Join(f.tools(), "pulumi-real"), filepath.Join(f.backend, "calls")
@@ -71,7 +71,7 @@ func TestRunsCallPulumiAsOftenAsNeeded(t *testing.T) {
 	if n := calls(); n != 1 {
 		t.Errorf("%d calls of a later run, want one", n)
 	}
-	// An operator that was started again does not know the key.
+	// A restarted operator has no cached key.
 	f.Engine = &engine.Engine{WorkDir: f.WorkDir, Env: f.Env}
 	secrets()
 	if n := calls(); n != 2 {
@@ -90,7 +90,7 @@ func TestRunsCallPulumiAsOftenAsNeeded(t *testing.T) {
 	}
 }
 
-// output asks pulumi for an output, secret or not.
+// output reads an output by pulumi. The output may be secret.
 func (f fixture) output(t *testing.T, req engine.Request, name string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// tokenRun is a run with a folder and nothing else.
+// tokenRun returns a run that has only a folder.
 func tokenRun(t *testing.T, token func(context.Context) (string, time.Duration, error)) *run {
 	t.Helper()
 	dir := t.TempDir()

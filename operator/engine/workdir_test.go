@@ -26,7 +26,7 @@ func TestFolderThatAKilledProcessLeftIsTakenOver(t *testing.T) {
 		t.Error("a folder that was let go is still there")
 	}
 
-	// The lock of a killed process goes with it.
+	// The kernel releases the lock of a killed process.
 	left := filepath.Join(parent, workPrefix+"left")
 	if err := os.Mkdir(left, 0o700); err != nil {
 		t.Fatal(err)

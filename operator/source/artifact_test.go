@@ -17,7 +17,7 @@ import (
 	"github.com/strata-platform/strata/operator/source"
 )
 
-// pack makes an archive of entries, of which those without content are what their
+// pack returns an archive of the given entries. An entry without content is what its
 // header says.
 func pack(t *testing.T, entries ...tar.Header) []byte {
 	t.Helper()
@@ -40,7 +40,7 @@ func pack(t *testing.T, entries ...tar.Header) []byte {
 			t.Fatal(err)
 		}
 	}
-	_ = archive.Close() // Content that was announced may be missing on purpose.
+	_ = archive.Close() // Tests omit announced content on purpose.
 	if err := zipped.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestArtifactsThatAreRefused(t *testing.T) {
 			}
 			_, err := source.Artifact{URL: serve(t, data), Digest: digest(data)}.Fetch(t.Context(), dst)
 			if name == "a hard link" && err == nil {
-				// It counts as an empty file, which leads nowhere.
+				// The link became an empty file, which leads nowhere.
 				if info, statErr := os.Lstat(filepath.Join(dst, "link")); statErr != nil || info.Size() != 0 {
 					t.Errorf("the link is %v (%v)", info, statErr)
 				}

@@ -15,13 +15,13 @@ import (
 	"github.com/strata-platform/strata/operator/source"
 )
 
-// repository is a git repository that a server offers.
+// repository is a Git repository that a server offers.
 type repository struct {
 	t   *testing.T
 	dir string
 }
 
-// git runs git in the repository, without the settings of whoever runs the test.
+// git runs git in the repository, without the settings of the user who runs the test.
 func (r repository) git(args ...string) string {
 	r.t.Helper()
 	cmd := exec.Command("git", args...)
@@ -57,7 +57,7 @@ func newRepository(t *testing.T) repository {
 	return r
 }
 
-// serve serves the repository over http, for those who pass, and returns its
+// serve serves the repository over http, to requests that pass accepts, and returns its
 // address.
 func (r repository) serve(pass func(*http.Request) bool) string {
 	r.t.Helper()
@@ -81,7 +81,7 @@ func (r repository) serve(pass func(*http.Request) bool) string {
 	return server.URL + "/" + filepath.Base(r.dir) + "/.git"
 }
 
-// fetch fetches into a new folder, beside which nothing must be left.
+// fetch fetches into a new folder, and checks that nothing is left beside the folder.
 func fetch(t *testing.T, g source.Git) (dir, revision string, err error) {
 	t.Helper()
 	root := t.TempDir()

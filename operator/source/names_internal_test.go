@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// FuzzGit looks for an address, a branch or a commit that passes and would be an option, a file of this machine or something
-// else to git or ssh.
+// FuzzGit looks for an accepted address, branch or commit that would be an option, a file of this machine, or something else
+// to git or ssh.
 func FuzzGit(f *testing.F) {
 	for _, address := range []string{
 		"https://git.example.com/web.git", "git@git.example.com:web.git", "ssh://-oProxyCommand=id/x", "-oProxyCommand@host:x", "--upload-pack=id",

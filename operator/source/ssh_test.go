@@ -19,8 +19,8 @@ import (
 	"github.com/strata-platform/strata/operator/source"
 )
 
-// serveSSH serves the repository over ssh to whoever has the key, and returns its
-// address and the line of its host key in a file of known hosts.
+// serveSSH serves the repository over ssh to clients with the key. It returns its
+// address and the known_hosts line of its host key.
 func (r repository) serveSSH(key ssh.PublicKey) (url, hosts string) {
 	r.t.Helper()
 	if _, err := exec.LookPath("ssh"); err != nil {
@@ -52,7 +52,7 @@ func (r repository) serveSSH(key ssh.PublicKey) (url, hosts string) {
 	return "ssh://git@" + address + r.dir, knownhosts.Line([]string{address}, host.PublicKey())
 }
 
-// session lets one client execute what git asks for.
+// session runs the command that git requests, for one client.
 func (r repository) session(conn net.Conn, config *ssh.ServerConfig) {
 	_, channels, requests, err := ssh.NewServerConn(conn, config)
 	if err != nil {
@@ -81,7 +81,7 @@ func (r repository) session(conn net.Conn, config *ssh.ServerConfig) {
 	}
 }
 
-// newKey makes a key and returns it as the text of a file, too.
+// newKey generates a key and returns it with its signer.
 func newKey(t *testing.T) (ssh.Signer, ed25519.PrivateKey) {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(rand.Reader)
@@ -95,7 +95,7 @@ func newKey(t *testing.T) (ssh.Signer, ed25519.PrivateKey) {
 	return signer, key
 }
 
-// written returns a key as the text of a file.
+// written returns a key in the format of a key file.
 func written(t *testing.T, key ed25519.PrivateKey, password string) string {
 	t.Helper()
 	block, err := ssh.MarshalPrivateKey(key, "")
@@ -148,7 +148,8 @@ func TestOnlyTheKeyThatWasGivenLogsIn(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	// In place of ssh: what ssh would do with these arguments, as git's errors.
+	// This replaces ssh. It prints the settings that ssh would use with these arguments,
+	// in the form of git's errors.
 	tools := t.TempDir()
 	script := "#!/bin/sh\n" + program + ` -G "$@" | grep -E '^(batchmode|stricthost|globalknown|identit|preferredauth|forwardagent)' | sed 's/^/fatal: /' >&2` + "\nexit 1\n"
 	if err := os.WriteFile(filepath.Join(tools, "ssh"), []byte(script), 0o700); err != nil {

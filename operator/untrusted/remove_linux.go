@@ -15,9 +15,9 @@ import (
 const batch = 1024
 
 // Remove removes a file, or a folder with everything in it. It follows no links. Unlike
-// [os.RemoveAll], it opens at most two folders at a time regardless of the tree's
-// depth, returns ctx's error when ctx ends, and removes folders whose mode forbids it.
-// Runs must not be able to change the folder's parent.
+// [os.RemoveAll], it keeps at most two folders open regardless of the tree's depth,
+// returns ctx's error when ctx ends, and removes folders whose mode forbids it. Runs
+// must not be able to change the folder's parent.
 func Remove(ctx context.Context, dir string) error {
 	err := os.Remove(dir)
 	if err == nil || errors.Is(err, os.ErrNotExist) {

@@ -15,7 +15,7 @@ import (
 	"github.com/strata-platform/strata/operator/untrusted"
 )
 
-// deepen makes a tree of a depth that no path can name.
+// deepen creates a tree that is too deep for a path.
 func (f folder) deepen(name string, depth int) {
 	f.Helper()
 	fd, err := unix.Open(f.dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -90,7 +90,7 @@ func TestRemovalEndsWithItsContext(t *testing.T) {
 func TestRemovalTakesFewDescriptors(t *testing.T) {
 	f := newFolder(t)
 	f.deepen("d", 2000)
-	// As in a process that has used up its descriptors but for a few.
+	// This simulates a process that has only a few file descriptors left.
 	var before syscall.Rlimit
 	f.must(syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before))
 	open, err := os.ReadDir("/proc/self/fd")

@@ -16,7 +16,7 @@ import (
 
 const limit = 1000
 
-// folder is a folder that a run writes to, beside a file with a secret.
+// folder is a folder that a run can write to, beside a file with a secret.
 type folder struct {
 	*testing.T
 	*os.Root
@@ -46,7 +46,8 @@ func (f folder) must(err error) {
 
 func (f folder) path(name string) string { return filepath.Join(f.dir, name) }
 
-// inTime fails the test when a call does not return: its goroutine is then stuck.
+// inTime fails the test if a call does not return. The goroutine of the call is then
+// stuck.
 func inTime(t *testing.T, call func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -58,7 +59,7 @@ func inTime(t *testing.T, call func()) {
 	}
 }
 
-// attacks put something in the place of the file "x".
+// attacks maps names to attacks that replace the file "x".
 var attacks = map[string]struct {
 	attack func(f folder)
 	plain  bool
@@ -109,7 +110,7 @@ func TestDeviceIsNotRead(t *testing.T) {
 	f := newFolder(t)
 	const zero = 1<<8 | 5
 	if err := syscall.Mknod(f.path("x"), syscall.S_IFCHR|0o600, zero); err != nil {
-		t.Skip(err) // Only root makes devices.
+		t.Skip(err) // Only root can create devices.
 	}
 	if data, err := untrusted.Read(f.Root, "x", limit); err == nil {
 		t.Errorf("read %d bytes of a device", len(data))
@@ -141,7 +142,7 @@ func TestFileThatIsSwappedWhileItIsReadBlocksAndLeaksNothing(t *testing.T) {
 				return
 			default:
 			}
-			_ = os.Remove(f.path("new")) // It is there when a round was cut off.
+			_ = os.Remove(f.path("new")) // The file exists if a round was interrupted.
 			switch n % 4 {
 			case 0:
 				_ = os.WriteFile(f.path("new"), []byte("own"), 0o600)
@@ -257,7 +258,7 @@ func TestPipeIsReadWhateverBecomesOfItsName(t *testing.T) {
 	f.must(err)
 	pipe.Finish()
 	inTime(t, func() {
-		// The writer never closes its end, as a process that hides would not.
+		// The writer never closes its end, like a process that hides.
 		var got strings.Builder
 		buf := make([]byte, 4)
 		for err == nil {

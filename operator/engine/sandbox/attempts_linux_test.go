@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attempts are what a hostile command tries, by name. An error is the kernel's refusal.
+// attempts maps names to the attempts of a hostile command. An attempt returns the
+// kernel's refusal as an error.
 var attempts = map[string]func(args []string) error{
 	"nothing": func([]string) error { return nil },
 	"read": func(args []string) error {
@@ -74,7 +75,7 @@ var attempts = map[string]func(args []string) error{
 		return err
 	},
 	"send": func(args []string) error {
-		// A datagram that nobody takes comes back as a refusal with the next call.
+		// The kernel reports a rejected datagram with the next call.
 		conn, err := net.Dial("udp", args[0])
 		if err != nil {
 			return err
@@ -121,7 +122,8 @@ var attempts = map[string]func(args []string) error{
 		}
 		return nil
 	},
-	// It starts so many processes that wait, and tells when all run.
+	// multiply starts the given number of waiting processes, and reports when all of them
+	// run.
 	"multiply": func(args []string) error {
 		for range number(args[0]) {
 			if err := exec.Command("sleep", "600").Start(); err != nil {
@@ -144,7 +146,7 @@ var attempts = map[string]func(args []string) error{
 		if len(args) > 2 {
 			awaitLimit(unix.RLIMIT_FSIZE)
 		}
-		// The kernel would end a process that does not ignore the signal.
+		// The kernel would kill a process that does not ignore this signal.
 		signal.Ignore(unix.SIGXFSZ)
 		file, err := os.Create(args[0])
 		if err != nil {
@@ -177,7 +179,7 @@ func number(text string) int {
 	return n
 }
 
-// awaitLimit returns once this process has a limit. It gets one when it has been started.
+// awaitLimit waits until this process has a limit, which it gets after its start.
 func awaitLimit(resource int) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

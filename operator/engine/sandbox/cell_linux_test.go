@@ -19,8 +19,8 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-// needNamespaces skips a test where namespaces are missing. Continuous integration must
-// have them.
+// needNamespaces skips a test if namespaces are not available. Continuous integration
+// must have them.
 func needNamespaces(t *testing.T) {
 	t.Helper()
 	if err := sandbox.Check(); err != nil && os.Getenv("CI") == "" {
@@ -30,7 +30,7 @@ func needNamespaces(t *testing.T) {
 	}
 }
 
-// attempt is a command that carries out an attempt in a folder of its own.
+// attempt returns a command that makes an attempt in its own folder.
 func attempt(t *testing.T, name string, args ...string) (c sandbox.Command, output *bytes.Buffer) {
 	t.Helper()
 	c, home, output := shell(t, "")
@@ -41,7 +41,7 @@ func attempt(t *testing.T, name string, args ...string) (c sandbox.Command, outp
 	return c, output
 }
 
-// refuses runs an attempt and expects its refusal.
+// refuses runs an attempt and expects the kernel to refuse it.
 func refuses(t *testing.T, name string, args ...string) {
 	t.Helper()
 	command, output := attempt(t, name, args...)
@@ -50,7 +50,7 @@ func refuses(t *testing.T, name string, args ...string) {
 	}
 }
 
-// canary is a file beside the command's own, like another team's state.
+// canary creates a file outside the command's folder, such as another team's state.
 func canary(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "secret")
@@ -77,7 +77,7 @@ func TestCommandReachesNoFileButItsOwn(t *testing.T) {
 	}
 	for _, name := range []string{"read", "write", "chmod", "chown", "utime", "setxattr", "lock", "truncate"} {
 		refuses(t, name, secret)
-		// What is shared with everybody can be read and not changed, by root neither.
+		// Not even root can change the files that all commands share.
 		if name != "read" && name != "lock" {
 			for _, file := range []string{"/usr/bin/env", "/etc/passwd", "/dev/null", "/usr", "/"} {
 				if name == "write" && file == "/dev/null" || name == "truncate" && file == "/dev/null" {
@@ -196,7 +196,7 @@ func TestCommandReachesItsEndpointsOnly(t *testing.T) {
 	}
 }
 
-// greeter says a word to everybody who connects.
+// greeter listens on an address and sends a word to each client.
 func greeter(t *testing.T, network, address, word string) string {
 	t.Helper()
 	listener, err := net.Listen(network, address)
@@ -262,7 +262,7 @@ func TestCallerStaysOutsideOfTheCell(t *testing.T) {
 	if err := command.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// Every thread of the caller sees its own file system and network, once that of the cell is gone.
+	// After the cell is gone, every thread of the caller is in the caller's mount and network namespaces.
 	var strange []string
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -276,7 +276,7 @@ func TestCallerStaysOutsideOfTheCell(t *testing.T) {
 	}
 }
 
-// threadsElsewhere are the threads of this process that are not in its namespaces.
+// threadsElsewhere returns the threads of this process that are not in its namespaces.
 func threadsElsewhere(t *testing.T) (strange []string) {
 	t.Helper()
 	threads, err := filepath.Glob("/proc/self/task/*/ns")
@@ -289,7 +289,7 @@ func threadsElsewhere(t *testing.T) (strange []string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Threads come and go.
+			// The thread may have ended.
 			if other, err := os.Readlink(filepath.Join(thread, kind)); err == nil && other != own {
 				strange = append(strange, fmt.Sprintf("%s is in %s, not in %s", thread, other, own))
 			}

@@ -8,8 +8,8 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
 )
 
-// attemptVariable makes the test binary carry out the attempt that it names, in place
-// of tests.
+// attemptVariable names an attempt. If it is set, the test binary makes the attempt
+// instead of running tests.
 const attemptVariable = "SANDBOX_ATTEMPT"
 
 func TestMain(m *testing.M) {

@@ -19,10 +19,11 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-// sleeper is a command line that no other process has.
+// sleeper returns a command line that no other process has.
 func sleeper() string { return fmt.Sprintf("sleep %d", 1_000_000+rand.N(1_000_000_000)) }
 
-// living returns the processes with a command line. Those that have ended have none.
+// living returns the processes with a command line. A process that has ended has an
+// empty command line.
 func living(t *testing.T, line string) []string {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -31,7 +32,7 @@ func living(t *testing.T, line string) []string {
 	}
 	var found []string
 	for _, file := range all {
-		words, _ := os.ReadFile(file) // Processes come and go.
+		words, _ := os.ReadFile(file) // The process may have ended.
 		if strings.ReplaceAll(string(words), "\x00", " ") == line+" " {
 			found = append(found, filepath.Base(filepath.Dir(file)))
 		}
@@ -39,8 +40,7 @@ func living(t *testing.T, line string) []string {
 	return found
 }
 
-// children returns the children of this process, those that ended and wait for it
-// included.
+// children returns the children of this process, including zombies.
 func children(t *testing.T) []string {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/status")
@@ -132,7 +132,7 @@ func TestEndOfACommandLeavesOthersAlone(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = other.Run(ctx) // It is stopped.
+		_ = other.Run(ctx) // It was stopped by ctx.
 	}()
 	<-output.said
 	command, _, _ := shell(t, "true")
@@ -163,7 +163,8 @@ func TestEndOfACommandLeavesOthersAlone(t *testing.T) {
 
 func TestCommandsThatStartWhileOthersEndRunToTheirEnd(t *testing.T) {
 	sandbox.WithoutNamespaces(t)
-	// Only what is started while another one ends can be taken for what that one left.
+	// A new command can be mistaken for an orphan only if another command ends at the same
+	// moment.
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -178,7 +179,7 @@ func TestCommandsThatStartWhileOthersEndRunToTheirEnd(t *testing.T) {
 	all.Wait()
 }
 
-// childVariable makes the test's own executable the process that is killed.
+// childVariable makes the test's own executable the process that the test kills.
 const childVariable = "SANDBOX_CHILD"
 
 func TestWhatAKilledProcessLeftIsFoundByItsFolder(t *testing.T) {
@@ -188,7 +189,7 @@ func TestWhatAKilledProcessLeftIsFoundByItsFolder(t *testing.T) {
 		command.Dir, command.Env[0], command.Grants = dir, "HOME="+dir, sandbox.Grants(os.Getenv("PATH"), dir)
 		t.Fatal(command.Run(t.Context()))
 	}
-	shell(t, "") // Skips other systems.
+	shell(t, "") // This skips the test on other systems.
 	line := sleeper()
 	dir := filepath.Join(t.TempDir(), "run-1")
 	if err := os.Mkdir(dir, 0o700); err != nil {

@@ -44,12 +44,12 @@ func TestServerThatIsSilentHoldsNoConnectionForEver(t *testing.T) {
 		own, client := net.Pipe()
 		server, silent := net.Pipe()
 		own.Close()
-		sandbox.Join(client, server) // It would not return, and synctest tells of a deadlock.
+		sandbox.Join(client, server) // If Join did not return, synctest would report a deadlock.
 		silent.Close()
 	})
 }
 
-// listener hands out the connections and errors that it is sent.
+// listener returns the connections and errors that the test sends to it.
 type listener struct {
 	conns chan net.Conn
 	errs  chan error

@@ -15,7 +15,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-// shell is a command that executes a script, in a home of its own.
+// shell returns a command that executes a script with its own home.
 func shell(t *testing.T, script string) (c sandbox.Command, home string, output *bytes.Buffer) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -33,7 +33,7 @@ func shell(t *testing.T, script string) (c sandbox.Command, home string, output 
 	}, home, output
 }
 
-// users returns the processes whose environment names a home.
+// users returns the processes whose HOME begins with the given one.
 func users(t *testing.T, home string) []string {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -42,7 +42,7 @@ func users(t *testing.T, home string) []string {
 	}
 	var found []string
 	for _, file := range all {
-		if env, _ := os.ReadFile(file); bytes.Contains(env, []byte("HOME="+home)) { // Processes come and go.
+		if env, _ := os.ReadFile(file); bytes.Contains(env, []byte("HOME="+home)) { // the process may have ended
 			found = append(found, file)
 		}
 	}
@@ -86,7 +86,7 @@ func TestCommandEndsWithAllThatItStarted(t *testing.T) {
 	}
 }
 
-// TestCommandEndsByTheInterruptThatItDoesNotHandle would go on for an hour if it did not.
+// TestCommandEndsByTheInterruptThatItDoesNotHandle would take an hour if it failed.
 func TestCommandEndsByTheInterruptThatItDoesNotHandle(t *testing.T) {
 	for script, want := range map[string]int{
 		"exec yes": -1, // by a signal
@@ -106,7 +106,7 @@ func TestCommandEndsByTheInterruptThatItDoesNotHandle(t *testing.T) {
 	}
 }
 
-// firstWord tells that something was written.
+// firstWord reports the first write to it.
 type firstWord struct {
 	said chan struct{}
 	once bool
