@@ -19,7 +19,7 @@ type claims struct {
 	of map[string]*claimed
 }
 
-// claimed holds the claims of one namespace. Its lock is held from the check of the
+// claimed holds the claims of one namespace. The lock is held from the check of the
 // other Stacks until the claim is in the status. Other namespaces do not wait for this
 // lock.
 type claimed struct {
@@ -59,7 +59,7 @@ func (c *claims) lock(namespace string) (locked *claimed, unlock func()) {
 }
 
 // claim records in the status that the Stack holds info, and writes the status by save.
-// It returns an error if another Stack holds the same Pulumi stack.
+// claim returns an error if another Stack holds the same Pulumi stack.
 func (s *session) claim(ctx context.Context, info *v1.ProjectInfo, save func() error) error {
 	if held := s.stack.Status.ProjectInfo; held != nil && held.Stack != "" {
 		s.stack.Status.ProjectInfo = info

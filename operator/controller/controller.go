@@ -1,5 +1,5 @@
-// Package controller implements the operator. It applies every Stack by running its
-// Program with package engine, under the Stack's service account.
+// Package controller implements the operator. The operator applies every Stack by
+// running its Program with package engine, under the Stack's service account.
 package controller
 
 import (
@@ -43,8 +43,8 @@ const (
 
 // Options configures the operator.
 type Options struct {
-	// Config is the connection to the cluster. If it is nil, the operator uses KUBECONFIG
-	// or, in a pod, the pod's service account.
+	// Config is the connection to the cluster. If Config is nil, the operator uses
+	// KUBECONFIG or, in a pod, the pod's service account.
 	Config *rest.Config
 
 	// HealthAddr is the address of /healthz and /readyz, MetricsAddr that of /metrics. An
@@ -91,14 +91,14 @@ type Options struct {
 	FileBackendRoot string
 
 	// RunEndpoints lists the addresses (HOST:PORT) that runs can reach in addition to the
-	// cluster's API server. If it is empty, runs share the operator's network.
+	// cluster's API server. If RunEndpoints is empty, runs share the operator's network.
 	RunEndpoints []string
 
-	// Log receives the operator's log. If it is nil, the operator logs nothing.
+	// Log receives the operator's log. If Log is nil, the operator logs nothing.
 	Log *slog.Logger
 }
 
-// Run runs the operator until ctx ends. It then stops the current runs in good order.
+// Run runs the operator until ctx ends. Run then stops the current runs in good order.
 func Run(ctx context.Context, opts Options) error {
 	if opts.Config == nil {
 		var err error
@@ -178,7 +178,7 @@ func Run(ctx context.Context, opts Options) error {
 }
 
 // runEndpoints returns the addresses that runs can reach: the API server and the
-// endpoints of the options. It returns nil if the options have no endpoints.
+// endpoints of the options. runEndpoints returns nil if the options have no endpoints.
 func runEndpoints(opts Options) ([]string, error) {
 	if len(opts.RunEndpoints) == 0 {
 		return nil, nil

@@ -49,9 +49,9 @@ type dependency struct {
 
 // dependents wakes the Stacks that depend on an object when the object changes.
 //
-// It watches metadata only, caches none of it, and watches only the namespaces and
-// kinds to which some Stack refers. No cache grows with the number of Secrets, and the
-// operator needs no rights outside its tenants' namespaces.
+// dependents watches metadata only, caches none of it, and watches only the namespaces
+// and kinds to which some Stack refers. No cache grows with the number of Secrets, and
+// the operator needs no rights outside its tenants' namespaces.
 type dependents struct {
 	client metadata.Interface
 	log    logr.Logger
@@ -184,8 +184,8 @@ func (d *dependents) start(s scope) {
 	go d.keepWatching(ctx, s, w)
 }
 
-// keepWatching watches until ctx ends. It retries a kind that does not exist, so that
-// an administrator can install Flux later.
+// keepWatching watches until ctx ends. keepWatching retries a kind that does not exist,
+// so that an administrator can install Flux later.
 func (d *dependents) keepWatching(ctx context.Context, s scope, w *scopeWatch) {
 	wait := firstRewatch
 	for ctx.Err() == nil {
@@ -205,7 +205,7 @@ func (d *dependents) keepWatching(ctx context.Context, s scope, w *scopeWatch) {
 	}
 }
 
-// watch watches until the watch fails for good. It reports whether the watch was
+// watch watches a scope until the watch fails for good, and reports whether it was
 // established.
 func (d *dependents) watch(ctx context.Context, s scope, w *scopeWatch) (seen bool, err error) {
 	objects := d.client.Resource(s.resource).Namespace(s.namespace)

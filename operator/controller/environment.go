@@ -160,7 +160,7 @@ func (r *resolver) templateEnv(ctx context.Context, spec *v1.StackSpec, env map[
 	return nil
 }
 
-// expand replaces each $(NAME) with the variable's value, as a pod does. It keeps
+// expand replaces each $(NAME) with the variable's value, as a pod does. expand keeps
 // $(NAME) if there is no such variable, and replaces $$ with a dollar sign.
 func expand(text string, env map[string]string) string {
 	var out strings.Builder

@@ -124,7 +124,8 @@ func TestHostileTeamHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// awaitAny waits until want returns true. It calls want at each change of a Stack.
+// awaitAny waits until want returns true. awaitAny calls want at each change of a
+// Stack.
 func (tm *team) awaitAny(t *testing.T, what string, want func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

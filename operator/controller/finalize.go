@@ -17,8 +17,8 @@ import (
 )
 
 // finalize destroys the resources of a deleted Stack if the spec says so, and then
-// removes the finalizer. It needs the program only if the spec asks for it, because the
-// stack's state lists the resources.
+// removes the finalizer. The stack's state lists the resources, so finalize needs the
+// program only if the spec asks for it.
 func (s *session) finalize(ctx context.Context) (time.Duration, error) {
 	spec, status := &s.stack.Spec, &s.stack.Status
 	if !spec.DestroyOnFinalize || spec.Preview || status.ProjectInfo == nil {
@@ -146,10 +146,10 @@ func (s *session) release(ctx context.Context) error {
 }
 
 // stranded is the error of a deleted Stack that the operator may no longer change. The
-// operator can neither remove the finalizer nor report this in the status. It happens
-// in a namespace that is being deleted, if the RoleBinding of the operator goes before
-// the Stacks. Rights in all namespaces are no solution: whoever may change the Stacks
-// of any team may run programs as that team.
+// operator can neither remove the finalizer nor report this in the status. A Stack
+// becomes stranded if its namespace is being deleted and the operator's RoleBinding
+// there goes before the Stack. Rights in all namespaces are no solution: a user who may
+// change the Stacks of any team may run programs as that team.
 type stranded struct {
 	message string
 	cause   error

@@ -12,7 +12,7 @@ import (
 	"github.com/strata-platform/strata/operator/controller"
 )
 
-// silent is a server that accepts connections and never answers. It counts the open
+// silent is a server that accepts connections and never answers. silent counts the open
 // connections.
 type silent struct {
 	address  string

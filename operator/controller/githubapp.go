@@ -39,8 +39,8 @@ const (
 	// it.
 	longestKey = 8 << 10
 
-	// githubTokenSpare is how long a Stack uses a token before it asks for one again. It
-	// is shorter than a token's remaining lifetime.
+	// githubTokenSpare is how long a Stack uses a token before it asks for one again.
+	// githubTokenSpare is shorter than a token's remaining lifetime.
 	githubTokenSpare = 5 * time.Minute
 )
 
@@ -64,7 +64,7 @@ func (g *githubTokens) token(ctx context.Context, app *githubApp) (string, error
 }
 
 // get returns the cached token for the credentials, or calls the function get for a new
-// one. It holds no lock during that call, so concurrent callers get one token each.
+// one. get holds no lock during that call, so concurrent callers get one token each.
 func (g *githubTokens) get(credentials []string, now time.Time, get func() (string, error)) (string, error) {
 	key := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(credentials, "\x00"))))
 	if token, ok := g.known(key, now); ok {

@@ -26,8 +26,8 @@ const (
 	tokenFile = "token"
 )
 
-// token requests a token of the Stack's service account. It returns the duration after
-// which to renew the token, which is four fifths of its lifetime.
+// token requests a token of the Stack's service account. token returns the duration
+// after which to renew the token, which is four fifths of its lifetime.
 func token(ctx context.Context, c client.Client, stack *v1.Stack) (token string, renew time.Duration, err error) {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
 		Namespace: stack.Namespace, Name: stack.ServiceAccount(),
@@ -42,9 +42,9 @@ func token(ctx context.Context, c client.Client, stack *v1.Stack) (token string,
 	return request.Status.Token, request.Status.ExpirationTimestamp.Sub(asked) * 4 / 5, nil
 }
 
-// kubeconfig returns a run's kubeconfig. It refers to the token file beside it, the
-// operator's cluster and the Stack's namespace. It contains none of the operator's own
-// credentials.
+// kubeconfig returns a run's kubeconfig file. The file refers to the token file beside
+// it, the operator's cluster and the Stack's namespace, and contains none of the
+// operator's own credentials.
 func kubeconfig(config *rest.Config, namespace string) ([]byte, error) {
 	loaded := rest.CopyConfig(config)
 	if err := rest.LoadTLSFiles(loaded); err != nil {

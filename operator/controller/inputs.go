@@ -25,8 +25,9 @@ type inputs struct {
 	secrets []string
 }
 
-// resolver resolves the references of one Stack to objects in the Stack's namespace. It
-// reads from the API server, because a cache would hold every Secret of every team.
+// resolver resolves the references of one Stack to objects in the Stack's namespace. A
+// resolver reads from the API server, because a cache would hold every Secret of every
+// team.
 type resolver struct {
 	reader    client.Reader
 	namespace string
@@ -34,8 +35,8 @@ type resolver struct {
 	// depend is called with each object before the resolver reads it.
 	depend func(dependency)
 
-	// mend returns the advice for an object that is missing or lacks a key. It returns otherwise unless the platform makes the
-	// object.
+	// mend returns the advice for an object that is missing or lacks a key. For an object that the platform does not make, mend
+	// returns its argument otherwise.
 	mend func(ctx context.Context, name, otherwise string) string
 
 	secrets    map[string]*corev1.Secret
@@ -67,9 +68,10 @@ func (r *resolver) resolve(ctx context.Context, spec *v1.StackSpec) (*inputs, er
 	return in, nil
 }
 
-// digest returns a digest of the versions of all objects that the resolver has read. It
-// reveals nothing about their content: of a Secret it includes the resource version,
-// because a short value could be guessed from a digest.
+// digest returns a digest of the versions of all objects that the resolver has read.
+// The digest reveals nothing about the content of Secrets: it includes a Secret's
+// resource version, because a short value could be guessed from a digest of the
+// content.
 func (r *resolver) digest() string {
 	if len(r.versions) == 0 {
 		return ""
@@ -121,7 +123,7 @@ func (r *resolver) secretConfig(ctx context.Context, spec *v1.StackSpec, in *inp
 	return nil
 }
 
-// value resolves one reference. It refuses references to the operator's environment,
+// value resolves one reference. value refuses references to the operator's environment,
 // the operator's files or another namespace.
 func (r *resolver) value(ctx context.Context, path string, ref v1.ResourceRef) (string, error) {
 	switch {

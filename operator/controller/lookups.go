@@ -21,7 +21,7 @@ const (
 	lookupTimeout = 10 * time.Second
 )
 
-// errLookup means that a lookup is active. Its end wakes the Stack.
+// errLookup means that a lookup is active. The end of the lookup wakes the Stack.
 var errLookup = errors.New("the commit to run is being looked up")
 
 // lookups queries the Git servers that teams have chosen. No worker waits for them:
@@ -67,9 +67,9 @@ func newLookups(wake func(types.NamespacedName)) *lookups {
 }
 
 // find returns the result of the Stack's lookup if question is the same and good
-// accepts the result. Otherwise it returns nil and starts a lookup with ask, unless one
-// for the same question is active. The end of the lookup wakes the Stack. A lookup for
-// another question cancels the Stack's previous one.
+// accepts the result. Otherwise find returns nil and starts a lookup with ask, unless
+// one for the same question is active. The end of the lookup wakes the Stack. A lookup
+// for another question cancels the Stack's previous one.
 func (l *lookups) find(stack types.NamespacedName, question string, good func(*finding) bool, ask func(context.Context) (source.Git, error)) *finding {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -29,7 +29,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
 )
 
-// operatorUser is the user of the operator under test. It has only the rights that the
+// operatorUser is the user of the operator under test, with only the rights that the
 // platform layer grants.
 const operatorUser = "system:serviceaccount:pulumi-kubernetes-operator:pulumi-operator"
 
@@ -174,8 +174,8 @@ func (c *cluster) create(t *testing.T, objects ...client.Object) {
 	}
 }
 
-// team is a namespace as the platform layer creates it. It has a service account with
-// all rights on ConfigMaps, and a Secret with the context.
+// team is a namespace as the platform layer creates it. The namespace has a service
+// account with all rights on ConfigMaps, and a Secret with the context.
 type team struct {
 	*cluster
 	namespace string

@@ -19,7 +19,7 @@ const FileBackendRootVariable = ownPrefix + "FILE_BACKEND_ROOT"
 const RunEndpointsVariable = ownPrefix + "RUN_ENDPOINTS"
 
 // passedEnvironment returns the variables of environ whose names match one of the
-// patterns. It omits the operator's own variables.
+// patterns. passedEnvironment omits the operator's own variables.
 func passedEnvironment(environ, patterns []string) ([]string, error) {
 	var passed []string
 	for _, variable := range environ {

@@ -25,8 +25,8 @@ type unmet struct{ message string }
 // Error implements error.
 func (u *unmet) Error() string { return u.message }
 
-// prerequisites checks that all prerequisites of the Stack have succeeded. It requests
-// a new run of a prerequisite that succeeded too long ago.
+// prerequisites checks that all prerequisites of the Stack have succeeded.
+// prerequisites requests a new run of a prerequisite that succeeded too long ago.
 func (s *session) prerequisites(ctx context.Context) error {
 	if n := len(s.stack.Spec.Prerequisites); n > mostPrerequisites {
 		return invalid("spec.prerequisites: %d Stacks, more than %d: remove some", n, mostPrerequisites)

@@ -12,8 +12,8 @@ import (
 
 const (
 	// workers is the number of concurrent reconciliations in addition to those that run a
-	// program. workersPerNamespace bounds how many of them one namespace has. Its Stacks
-	// may take long, because they may refer to thousands of objects.
+	// program. workersPerNamespace bounds how many of them one namespace has. The Stacks
+	// of one namespace may take long, because they may refer to thousands of objects.
 	workers             = 4
 	workersPerNamespace = 2
 
@@ -124,7 +124,7 @@ func (t *turns) Push(item reconcile.Request) {
 	t.waiting[item.Namespace] = append(t.waiting[item.Namespace], item)
 }
 
-// Len implements workqueue.Queue. It counts only the items that a worker may take now.
+// Len implements workqueue.Queue. Len counts only the items that a worker may take now.
 func (t *turns) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -161,8 +161,8 @@ func (t *turns) Pop() (item reconcile.Request) {
 	return item
 }
 
-// release makes room for another item of the same namespace. It reports whether the
-// item was counted.
+// release makes room for another item of the same namespace. release reports whether
+// the item was counted.
 func (t *turns) release(item reconcile.Request) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

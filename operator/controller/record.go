@@ -39,15 +39,15 @@ type record struct {
 	Secrets []string `json:"secrets,omitempty"`
 }
 
-// records stores a record for each Stack with destroyOnFinalize. It stores them as
-// Secrets in the operator's own namespace, which nobody else may read.
+// records stores a record for each Stack with destroyOnFinalize. A record is a Secret
+// in the operator's own namespace, which nobody else may read.
 type records struct {
 	client client.Client
 
 	// reader bypasses the cache, which would hold every Secret of the cluster.
 	reader client.Reader
 
-	// namespace is the operator's own. If it is empty, records stores nothing.
+	// namespace is the operator's own. If namespace is empty, records stores nothing.
 	namespace string
 
 	mu   sync.Mutex

@@ -117,7 +117,8 @@ func publicAddress(address string) string {
 		scheme, _, _ := strings.Cut(address, "://")
 		return scheme + "://"
 	}
-	// The query of a bucket names its region or endpoint; a database's may hold a password.
+	// The query of a bucket's address names its region or endpoint. The query of a
+	// database's address may hold a password.
 	parsed.User, parsed.RawQuery, parsed.Fragment = nil, "", ""
 	return strings.TrimRight(parsed.String(), "/")
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Conditions, events and log lines about a Stack contain names and messages of its
-// team. They end up in storage that all teams share: the API server's database and the
-// operator's log. So their size and number are bounded.
+// team. The API server's database and the operator's log store them, and all teams
+// share both. So the size and number of these texts are bounded.
 const (
 	// longestMessage bounds a message in a status, in bytes. The API server rejects the
 	// whole status if a message is longer than 32768 bytes.

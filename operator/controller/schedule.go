@@ -37,7 +37,7 @@ type version struct {
 	revision, inputs string
 }
 
-// due returns the cause if an operation on the Stack is due. Otherwise it returns an
+// due returns the cause if an operation on the Stack is due. Otherwise due returns an
 // empty cause and the time until the next operation; zero means never.
 func due(stack *v1.Stack, current version, now time.Time) (cause string, wait time.Duration) {
 	last := stack.Status.LastUpdate

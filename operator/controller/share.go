@@ -31,8 +31,9 @@ const (
 // whose last slot is the longest ago. Any run may begin while fewer than count runs are
 // active. Each namespace that has a run or waits for one has the same share of count,
 // and at least one. A namespace below its share may also begin a run beyond count, as
-// long as fewer than count runs are in its way. These are its own runs, and the runs of
-// other namespaces that are within their share and younger than a turn.
+// long as fewer than count runs are in its way. In the way are the namespace's own
+// runs, and the runs of other namespaces that are within their share and younger than a
+// turn.
 type look struct {
 	*slots
 
@@ -46,7 +47,7 @@ type look struct {
 	share int
 
 	// first says whether there is memory for the first run of a namespace, and further
-	// whether there is memory for another one. They are nil until the memory has been
+	// whether there is memory for another one. Both are nil until the memory has been
 	// checked.
 	first, further *bool
 
@@ -122,7 +123,7 @@ func (l *look) used(namespace string) int {
 	return used
 }
 
-// hasRoom reports whether there is memory. It checks the memory once per look.
+// hasRoom reports whether there is memory. hasRoom checks the memory once per look.
 func (l *look) hasRoom(known **bool, first bool) bool {
 	if *known == nil {
 		*known = new(l.room(first))
@@ -132,7 +133,7 @@ func (l *look) hasRoom(known **bool, first bool) bool {
 }
 
 // makeRoom stops a run in good order for a namespace that has no run and waits for
-// memory. It chooses the longest run of the namespace with the most runs. If no
+// memory. makeRoom chooses the longest run of the namespace with the most runs. If no
 // namespace has two, it chooses the longest run of all, if that is older than longRun.
 func (l *look) makeRoom() {
 	var victim *slot

@@ -51,14 +51,14 @@ type slots struct {
 type slot struct {
 	since time.Time
 
-	// stop stops the run in good order. It is nil if there is no run to stop.
+	// stop stops the run in good order. A slot without a run to stop has a nil stop.
 	stop func()
 
 	// stopping says that stop has been called.
 	stopping bool
 }
 
-// newSlots returns slots for count runs. Its beyond is zero.
+// newSlots returns slots for count runs. The field beyond is zero.
 func newSlots(count int, room func(first bool) bool, wake func(types.NamespacedName)) *slots {
 	return &slots{count: count, room: room, wake: wake, held: map[types.NamespacedName]*slot{}, last: map[string]int{}}
 }

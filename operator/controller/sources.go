@@ -22,15 +22,15 @@ import (
 
 // program is the program of a Stack.
 type program struct {
-	// project is the Pulumi project's name. It is empty until the project has been
+	// project is the Pulumi project's name. project is empty until the project has been
 	// fetched.
 	project string
 
 	// revision is the revision of the source.
 	revision string
 
-	// content is a complete Pulumi.yaml. If it is nil, source has the files, and path is
-	// the project's folder in them.
+	// content is a complete Pulumi.yaml. If content is nil, source has the files, and path
+	// is the project's folder in them.
 	content []byte
 	source  engine.Source
 	path    string
@@ -196,8 +196,8 @@ func (s *session) question(repository source.Git, app *githubApp) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 }
 
-// current reports whether a finding is still valid. It is valid while a run waits with
-// it, because a new lookup would only make the run wait again.
+// current reports whether a finding is still valid. A finding is valid while a run
+// waits with it, because a new lookup would only make the run wait again.
 func (s *session) current(found *finding) bool {
 	age := time.Since(found.at)
 	switch {
@@ -243,7 +243,7 @@ func (s *session) gitAuth(ctx context.Context, git *v1.GitSource) (auth source.G
 }
 
 // knownHosts reads the known_hosts beside an SSH key. As in the Secrets of Flux, its
-// key is known_hosts. It returns an empty string if there is none.
+// key is known_hosts. knownHosts returns an empty string if there is none.
 func (s *session) knownHosts(ctx context.Context, key v1.ResourceRef) (string, error) {
 	if key.Secret == nil {
 		return "", nil

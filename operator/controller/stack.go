@@ -44,7 +44,8 @@ type stackReconciler struct {
 	metrics    *metricSet
 	github     githubTokens
 
-	// backends is the root of file backends. It is empty if they are refused.
+	// backends is the root of file backends, or empty if the operator refuses file
+	// backends.
 	backends string
 
 	// running is called when a reconciliation continues with a run.
@@ -56,7 +57,7 @@ type stackReconciler struct {
 	// reportEvery is the interval at which the conditions report what a run waits for.
 	reportEvery time.Duration
 
-	// unconfined says why runs are not confined. It is nil if they are.
+	// unconfined says why runs are not confined, and is nil if they are.
 	unconfined error
 }
 
@@ -74,7 +75,7 @@ type session struct {
 	refs         *resolver
 	dependencies []dependency
 
-	// policy is the namespace's policy. It is nil until the session has read one.
+	// policy is the namespace's policy. policy is nil until the session has read one.
 	policy *tenant
 
 	// news says that the Stack has a generation or a reconcile request that the operator
@@ -84,8 +85,8 @@ type session struct {
 	// interrupted says that an earlier update of this Stack began and did not end.
 	interrupted bool
 
-	// asked is the time of the last lookup of the commit. It is zero if the source needs
-	// no lookup.
+	// asked is the time of the last lookup of the commit. asked is zero if the source
+	// needs no lookup.
 	asked time.Time
 
 	// asking says that a lookup is active.
@@ -168,9 +169,9 @@ func (s *session) reconcile(ctx context.Context, deleted bool) (time.Duration, e
 	return wait, err
 }
 
-// observe records in the status which generation and reconcile request are being
-// reconciled. It writes the status before the work, so that no reader takes the Ready
-// condition of the previous generation for this one's.
+// observe records in the status which generation and reconcile request the session
+// reconciles. observe writes the status before the work, so that no reader takes the
+// Ready condition of the previous generation for that of the present one.
 func (s *session) observe(ctx context.Context) (unseen bool, err error) {
 	stack, status := s.stack, &s.stack.Status
 	request := stack.Annotations[v1.ReconcileRequestAnnotation]

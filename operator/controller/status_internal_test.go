@@ -22,8 +22,8 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// reconciler returns a reconciler with these objects. It calls onProgram when it reads
-// a Program.
+// reconciler returns a reconciler with these objects. reconciler calls onProgram when
+// it reads a Program.
 func reconciler(t *testing.T, onProgram func(client.Client) error, objects ...client.Object) (*stackReconciler, client.Client) {
 	t.Helper()
 	scheme := kruntime.NewScheme()

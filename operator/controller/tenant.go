@@ -32,7 +32,7 @@ type tenant struct {
 	TypeNames    []string `json:"typeNames"`
 	TypePrefixes []string `json:"typePrefixes"`
 
-	// RunTimeout is the time limit of a run, as a Go duration. If it is empty, the operator's limit applies.
+	// RunTimeout is the time limit of a run, as a Go duration. If RunTimeout is empty, the operator's limit applies.
 	RunTimeout string `json:"runTimeout"`
 
 	// Context names the Secret and the ConfigMap that the platform creates for the team's Stacks.
@@ -52,7 +52,7 @@ var (
 // errNoTenant means that the cluster has the kind TenantPolicy and the namespace has no policy.
 var errNoTenant = errors.New("layer 2 makes it, by strata layer up platform")
 
-// tenant reads the namespace's TenantPolicy once per session. It returns nil if the cluster does not have the kind, and
+// tenant reads the namespace's TenantPolicy once per session. tenant returns nil if the cluster does not have the kind, and
 // errNoTenant if the cluster has the kind and the namespace has no policy.
 func (s *session) tenant(ctx context.Context) (*tenant, error) {
 	if s.policy != nil {
@@ -137,7 +137,7 @@ func (r *refusals) forget(stack types.NamespacedName) {
 }
 
 // mend returns the advice for a Secret or ConfigMap that is missing or lacks a key. If the platform makes the object, the
-// advice says whom to ask. Otherwise it returns otherwise.
+// advice says whom to ask. For other objects, mend returns its argument otherwise.
 func (s *session) mend(ctx context.Context, name, otherwise string) string {
 	// If the policy cannot be read, the missing object is still the more important problem.
 	found, err := s.tenant(ctx)

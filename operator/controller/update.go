@@ -18,7 +18,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// run runs an operation on the Stack and writes the result into the status. It returns
+// run runs an operation on the Stack and writes the result into the status. run returns
 // the wait before the next operation; zero means never.
 func (s *session) run(ctx context.Context, cause string, what version, req engine.Request) (time.Duration, error) {
 	if !s.slots.take(s.key()) {
@@ -46,8 +46,8 @@ func (s *session) run(ctx context.Context, cause string, what version, req engin
 	}
 	s.stack.Status.CurrentUpdate = &current
 	s.stack.Status.MarkReconciling(v1.ReconcilingProcessingReason, fmt.Sprintf("%s is running: %s", req.Operation, cause))
-	// CurrentUpdate must be saved before the run. It tells a later operator that a lock
-	// may be its own.
+	// CurrentUpdate must be saved before the run, because it tells a later operator that a
+	// lock may be its own.
 	if err := s.begin(ctx, &req); err != nil {
 		s.stack.Status.CurrentUpdate = cutOff
 		return 0, err
@@ -200,8 +200,8 @@ func neverBegan(err error) bool {
 }
 
 // nothingToDestroy reports whether a destroy failed because no run ever created the
-// stack. After a success the stack must exist. If it does not, its state is lost, and
-// its resources would be orphaned.
+// stack. After a success, a missing stack means that its state is lost, and its
+// resources would be orphaned.
 func nothingToDestroy(err error, last *v1.StackUpdateState) bool {
 	var failure *engine.Error
 	return errors.As(err, &failure) && failure.Reason == engine.StackMissing && (last == nil || last.LastSuccessfulCommit == "")

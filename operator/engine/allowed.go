@@ -15,8 +15,8 @@ import (
 )
 
 // Allowed lists what a team's projects may declare. The engine reads the project's files as the language host for YAML reads
-// them, and compares them with Allowed before it runs anything. It refuses a project in another language, because the
-// declarations of such a project are known only once it runs.
+// them, and compares them with Allowed before the engine runs anything. The engine refuses a project in another language,
+// because the declarations of such a project are known only once it runs.
 //
 // Allowed bounds declarations only. The rights of the identity that a run has bound what the run does.
 type Allowed struct {
@@ -192,7 +192,7 @@ func (p *project) ownPlugins(root *os.Root) error {
 }
 
 // undeclarable returns the first declaration of a program that Allowed does not permit. The language host ignores the case
-// of keys. It does not support YAML aliases, so each declaration is written out at the node that undeclarable reads.
+// of keys, and does not support YAML aliases. So each declaration is written out at the node that undeclarable reads.
 func undeclarable(node *yaml.Node, allowed *Allowed) *offence {
 	if node.Kind == yaml.DocumentNode {
 		if len(node.Content) == 0 {
@@ -278,7 +278,8 @@ func componentResources(file *yaml.Node) []*yaml.Node {
 	return all
 }
 
-// members returns the values of a key, whose case it ignores. It returns all values of a key that occurs more than once.
+// members returns the values of a key, whose case it ignores. members returns all values of a key that occurs more than
+// once.
 func members(node *yaml.Node, key string) []*yaml.Node {
 	var values []*yaml.Node
 	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
@@ -317,7 +318,7 @@ func declaredPackages(root *os.Root, dir string) error {
 	})
 }
 
-// place prefixes a message about a fault with the file and the line of that fault. It omits line zero.
+// place prefixes a message about a fault with the file and the line of that fault. place omits line zero.
 func place(file string, line int, message string) string {
 	if line == 0 {
 		return file + ": " + message

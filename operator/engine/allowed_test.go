@@ -31,7 +31,7 @@ func TestProjectThatDeclaresWhatItMayNotIsRefusedBeforeItRuns(t *testing.T) {
 		path  string
 		want  string
 
-		// unbounded is Pulumi's message without the check. It shows that Pulumi reads the field that the check inspects.
+		// unbounded is Pulumi's message without the check. unbounded shows that Pulumi reads the field that the check inspects.
 		unbounded string
 	}{
 		"another type": {

@@ -103,8 +103,8 @@ func TestRunThatTurnsOnItsOperatorEnds(t *testing.T) {
 	})
 }
 
-// replaced replaces the project with something else. It then reports a missing stack,
-// so that the engine starts again.
+// replaced is a script that replaces the project with something else. The script then
+// reports a missing stack, so that the engine starts again.
 const replaced = `case " $* " in
 *" config set "*) exit 0 ;;
 *" up "*) test -e "$dir/again" && exit 0; touch "$dir/again"; cd /; mv "$dir/project" "$dir/old"; %s; exit 6 ;;

@@ -30,8 +30,8 @@ const (
 // file.
 var remoteSchemes = []string{"https", "http", "gs", "s3", "azblob", "postgres"}
 
-// CheckBackend returns an error if the request may not use its backend. It changes
-// nothing.
+// CheckBackend returns an error if the request may not use its backend. CheckBackend
+// changes nothing.
 func (r Request) CheckBackend() error {
 	_, err := r.backend()
 	return err
@@ -39,11 +39,11 @@ func (r Request) CheckBackend() error {
 
 // backend locates a stack's state.
 type backend struct {
-	// address is the URL that pulumi gets. It is empty for pulumi's default backend.
+	// address is the URL that pulumi gets. address is empty for pulumi's default backend.
 	address string
 
-	// folder is the path of a file backend below the request's BackendFolder. It is empty
-	// for other backends.
+	// folder is the path of a file backend below the request's BackendFolder. folder is
+	// empty for other backends.
 	folder string
 }
 
@@ -118,8 +118,8 @@ func prepareBackend(req Request) (backend, error) {
 	return b, nil
 }
 
-// makeBelow creates a folder below root. It does not follow a symbolic link out of
-// root, because a run may have put one there.
+// makeBelow creates a folder below root. makeBelow does not follow a symbolic link out
+// of root, because a run may have put one there.
 func makeBelow(root, folder string) error {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return err
@@ -135,15 +135,15 @@ func makeBelow(root, folder string) error {
 // stackBase returns the stack's name without its organization.
 func (r *run) stackBase() string { return r.Stack[strings.LastIndexByte(r.Stack, '/')+1:] }
 
-// missing reports whether the stack's state file is absent from its file backend. It
-// returns false for other backends and if it cannot read the folder.
+// missing reports whether the stack's state file is absent from its file backend.
+// missing returns false for other backends and if it cannot read the folder.
 func (r *run) missing() bool {
 	_, err := r.stateInfo()
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// stateInfo returns the [fs.FileInfo] of the stack's state file. Its error is
-// [errors.ErrUnsupported] for backends other than file backends.
+// stateInfo returns the [fs.FileInfo] of the stack's state file. For backends other
+// than file backends, it returns [errors.ErrUnsupported].
 func (r *run) stateInfo() (info fs.FileInfo, err error) {
 	if !r.local {
 		return nil, errors.ErrUnsupported

@@ -112,8 +112,8 @@ func (r *run) grants() []sandbox.Grant {
 	return grants
 }
 
-// tail keeps the last tailSize bytes written to it. It calls over once, when the total
-// exceeds maxOutput.
+// tail keeps the last tailSize bytes written to it. tail calls over once, when the
+// total exceeds maxOutput.
 type tail struct {
 	data  []byte
 	total int64

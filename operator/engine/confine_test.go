@@ -109,7 +109,8 @@ func TestConfinementEndsWithTheRun(t *testing.T) {
 }
 
 // restricted counts the threads of this process that have no_new_privs, as confined
-// threads do. It omits the first thread, which never ends but is not used any more.
+// threads do. restricted omits the first thread, which never ends but is not used any
+// more.
 func restricted(t *testing.T) int {
 	t.Helper()
 	threads, err := filepath.Glob("/proc/self/task/*/status")

@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// MySQL limits the length of names, in characters. It refuses or truncates longer names.
+// Limits of MySQL for the length of names, in characters. MySQL refuses or truncates longer names.
 const (
 	databaseNameSize = 64
 	userNameSize     = 32
@@ -20,14 +20,14 @@ var (
 	databaseType = regexp.MustCompile(`(?i)^gcp:sql(/[^:]*)?:database$`)
 	userType     = regexp.MustCompile(`(?i)^gcp:sql(/[^:]*)?:user$`)
 
-	// databaseName matches a valid name. It allows references, whose values are known only when the program runs.
+	// databaseName matches a valid name. databaseName allows references, whose values are known only when the program runs.
 	databaseName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\$\{[^{}]+\}[A-Za-z0-9_-]*)*$`)
 
 	// printable matches text that a message may repeat. The message must equal that of the admission policy, and a policy
 	// cannot escape other characters.
 	printable = regexp.MustCompile(`^[ -~]*$`)
 
-	// reference matches a reference in a name. Its value is known only when the program runs.
+	// reference matches a reference in a name. The value of a reference is known only when the program runs.
 	reference = regexp.MustCompile(`\$\{[^{}]+\}`)
 )
 
@@ -92,8 +92,8 @@ func literalName(resource *yaml.Node) (string, int) {
 	return found.Value, found.Line
 }
 
-// wrongName returns why the team may not use a name, in the wording of the admission policy. It returns an empty string if
-// the team may use it.
+// wrongName returns why the team may not use a name, in the wording of the admission policy. wrongName returns an empty
+// string if the team may use it.
 func (a *Allowed) wrongName(name string, limit int) string {
 	first, _, _ := strings.Cut(name, "_")
 	own := first == a.Team

@@ -1,6 +1,6 @@
-// Package engine runs one Pulumi stack. It writes the program into a new folder and
-// runs the pulumi command with an environment built from nothing. It returns the
-// stack's outputs, or the reason for a failure in one line.
+// Package engine runs one Pulumi stack. The engine writes the program into a new folder
+// and runs the pulumi command with an environment built from nothing. The engine
+// returns the stack's outputs, or the reason for a failure in one line.
 package engine
 
 import (
@@ -33,8 +33,8 @@ const (
 	Destroy Operation = "destroy"
 )
 
-// Engine runs stacks. It may run several stacks concurrently, but must not run the same
-// stack twice at once.
+// Engine runs stacks. An Engine may run several stacks concurrently, but must not run
+// the same stack twice at once.
 //
 // If [CanConfine] returns nil, a run sees only the files that it needs, and no other
 // process. The files are the run's own folder and the request's BackendFolder, and,
@@ -51,16 +51,16 @@ type Engine struct {
 	// process.
 	Env []string
 
-	// Endpoints lists the addresses (HOST:PORT) that runs can reach. If it is empty, runs
-	// share this process's network.
+	// Endpoints lists the addresses (HOST:PORT) that runs can reach. If Endpoints is
+	// empty, runs share this process's network.
 	Endpoints []string
 
 	// Cache is a folder that only [Engine.Prepare] writes. Runs can read it and cannot
 	// change it.
 	Cache string
 
-	// shared is the folder in Cache that runs use. It is nil until Prepare has filled the
-	// folder.
+	// shared is the folder in Cache that runs use. shared is nil until Prepare has filled
+	// the folder.
 	shared atomic.Pointer[string]
 
 	crypters crypters
@@ -91,8 +91,8 @@ type Request struct {
 	// Source fetches the project into the run's folder.
 	Source Source
 
-	// Path is the folder that holds Pulumi.yaml, relative to the root of Source. If it is
-	// empty, it is that root. The run may read all of Source.
+	// Path is the folder that holds Pulumi.yaml, relative to the root of Source. An empty
+	// Path means that root. The run may read all of Source.
 	Path string
 
 	// Allowed restricts what the project may declare. A nil Allowed restricts nothing.
@@ -107,12 +107,13 @@ type Request struct {
 	// without looking for it first. If the guess is right, this saves a call of pulumi.
 	New bool
 
-	// Backend is the address of the state backend. If it is empty, PULUMI_BACKEND_URL in
-	// Env counts. Up and Preview create the folder of a file backend if it does not exist.
+	// Backend is the address of the state backend. If Backend is empty, PULUMI_BACKEND_URL
+	// in Env counts. Up and Preview create the folder of a file backend if it does not
+	// exist.
 	Backend string
 
-	// BackendFolder is the folder in which a file backend must lie. If it is empty, the
-	// engine refuses every file backend.
+	// BackendFolder is the folder in which a file backend must lie. If BackendFolder is
+	// empty, the engine refuses every file backend.
 	BackendFolder string
 
 	// StateRoot is the folder that contains BackendFolder and the backend folders of other teams. After an interrupted run, the
@@ -120,8 +121,8 @@ type Request struct {
 	// empty, the engine does not check other stacks.
 	StateRoot string
 
-	// SecretsProvider is the secrets provider of a stack that the run creates. If it is
-	// empty, the backend's default applies.
+	// SecretsProvider is the secrets provider of a stack that the run creates. If
+	// SecretsProvider is empty, the backend's default applies.
 	SecretsProvider string
 
 	// Config holds config values as JSON. SecretConfig holds secret values as text. Keys
@@ -132,18 +133,18 @@ type Request struct {
 	// Env holds the run's environment variables by name.
 	Env map[string]string
 
-	// Secrets lists values that the engine masks in messages and logs. It masks the values
-	// of SecretConfig, too.
+	// Secrets lists values that the engine masks in messages and logs. The engine masks
+	// the values of SecretConfig, too.
 	Secrets []string
 
-	// Kubeconfig is the content of the file that KUBECONFIG names. If it is nil, the run
-	// has no access to a cluster.
+	// Kubeconfig is the content of the file that KUBECONFIG names. If Kubeconfig is nil,
+	// the run has no access to a cluster.
 	Kubeconfig []byte
 
 	// Refresh reads the actual state before Up, Preview and Destroy.
 	Refresh bool
 
-	// ExpectNoRefreshChanges fails the run when that refresh finds a change.
+	// ExpectNoRefreshChanges makes the run fail if this refresh finds a change.
 	ExpectNoRefreshChanges bool
 
 	// RunProgram runs the program for Destroy and Refresh.
@@ -159,9 +160,9 @@ type Request struct {
 
 	// Token, if set, returns a token and the duration after which to renew it. The engine
 	// writes the token to the file "token" in the run's folder, which the field tokenFile
-	// in Kubeconfig names. It calls Token before the run, and again whenever the duration
-	// has passed. The run's Kubernetes clients reread the file by themselves. The engine
-	// masks the tokens like Secrets.
+	// in Kubeconfig names. The engine calls Token before the run, and again whenever the
+	// duration has passed. The run's Kubernetes clients reread the file by themselves. The
+	// engine masks the tokens like Secrets.
 	Token func(context.Context) (token string, renew time.Duration, err error)
 
 	// Begin, if set, gets the project's name before the engine changes the stack. If Begin
@@ -206,7 +207,7 @@ type Result struct {
 
 // Output is one output of a stack.
 type Output struct {
-	// Value is the output's value as JSON. It is nil for a secret.
+	// Value is the output's value as JSON. Value is nil for a secret.
 	Value json.RawMessage
 
 	// Secret says that the value is a secret or contains one.
@@ -324,12 +325,12 @@ type run struct {
 	workDir  string
 	revision string
 
-	// network is the network of the run. It is nil if the run shares the network of this
-	// process.
+	// network is the network of the run. network is nil if the run shares the network of
+	// this process.
 	network *sandbox.Network
 
-	// shared is the folder with the plugins' schemas. It is empty if the run determines
-	// them itself.
+	// shared is the folder with the plugins' schemas. shared is empty if the run
+	// determines them itself.
 	shared string
 
 	// warnings are the warnings of the [Result] or the [Error].
@@ -339,8 +340,8 @@ type run struct {
 	// run.
 	recovered bool
 
-	// local says that the run has a file backend. Its state lies in the folder stateFolder
-	// below the request's BackendFolder.
+	// local says that the run has a file backend. The stack's state lies in the folder
+	// stateFolder below the request's BackendFolder.
 	local       bool
 	stateFolder string
 

@@ -79,8 +79,8 @@ type Error struct {
 	// may be a word in the lines that it looks for, such as the host name in a lock.
 	raw string
 
-	// Err is the cause of a failure that pulumi did not report itself. It is nil for other
-	// failures.
+	// Err is the cause of a failure that pulumi did not report itself. Err is nil for
+	// other failures.
 	Err error
 }
 
@@ -99,8 +99,7 @@ func asError(err error) *Error {
 	return failure
 }
 
-// failure returns an error of the run for a failure that the engine detects, as opposed
-// to pulumi.
+// failure returns an error for a failure that the engine itself detects.
 func (r *run) failure(reason Reason, format string, args ...any) *Error {
 	return &Error{Reason: reason, Operation: r.Operation, Stack: r.Stack, Message: shorten(r.mask.apply(fmt.Sprintf(format, args...)))}
 }

@@ -60,7 +60,7 @@ type diagnostic struct {
 }
 
 // eventLog collects what this package needs from an operation's events as they arrive.
-// Its size does not grow with their number.
+// The size of an eventLog does not grow with the number of events.
 type eventLog struct {
 	mask *mask
 
@@ -83,7 +83,7 @@ type eventLog struct {
 	faults faults
 }
 
-// read reads the events that pulumi writes, one per line. It returns an error for a
+// read reads the events that pulumi writes, one per line. read returns an error for a
 // line that is truncated or not an event, and an [*excess] if the events exceed a
 // bound.
 func (l *eventLog) read(in io.Reader) error {

@@ -33,8 +33,8 @@ const (
 	maxWarnings = 20
 )
 
-// excess is the error of a run that exceeds a bound. It ends the run. A retry does not
-// help.
+// excess is the error of a run that exceeds a bound. An excess ends the run, and a
+// retry does not help.
 type excess struct{ message string }
 
 func (e *excess) Error() string { return e.message }

@@ -46,8 +46,8 @@ var advice = []struct {
 // locate formats a fault with its place: a file and a line of the program. The file name is empty if pulumi gives none.
 type locate func(name string, line int, fault string) string
 
-// inProgram locates faults in a Program. Its author has not seen the Pulumi.yaml that the operator writes from it, so the
-// message gives the path of keys first.
+// inProgram locates faults in a Program. The author of a Program has not seen the Pulumi.yaml that the operator writes, so
+// the message gives the path of keys first.
 func inProgram(content []byte) locate {
 	return func(_ string, line int, fault string) string {
 		return fmt.Sprintf("%s (line %d of it as Pulumi.yaml)", below(pathOf(content, line), fault), line)
@@ -62,7 +62,7 @@ func below(path, fault string) string {
 	return path + ": " + fault
 }
 
-// explain rewrites a message of pulumi for users of the operator. It adds the place of the fault in the program, omits
+// explain rewrites a message of pulumi for users of the operator. explain adds the place of the fault in the program, omits
 // advice for users who run pulumi by hand, and adds the next step where pulumi gives none.
 func explain(message string, where locate) string {
 	for _, prefix := range []string{"failed to discover package requirements: ", "an unhandled error occurred: ", "running program failed: "} {
@@ -86,8 +86,8 @@ func explain(message string, where locate) string {
 	return where(name, line, message)
 }
 
-// pathOf returns the path of keys of the node that begins on a line of a file. It returns an empty path if content is empty
-// or not valid YAML.
+// pathOf returns the path of keys of the node that begins on a line of a file. pathOf returns an empty path if content is
+// empty or not valid YAML.
 func pathOf(content []byte, line int) string {
 	var document yaml.Node
 	if yaml.Unmarshal(content, &document) != nil || len(document.Content) == 0 {

@@ -61,7 +61,7 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 // Clean kills the processes and then removes the folders that the runs of a killed
-// process left. It must not be called while this engine, or another engine with the
+// operator left. Clean must not be called while this engine, or another engine with the
 // same WorkDir, runs anything.
 func (e *Engine) Clean() error {
 	if e.WorkDir == "" {

@@ -26,12 +26,12 @@ const (
 	maxHeld = 20_000
 
 	// maxProviders bounds how many providers of one state the engine searches for their
-	// cloud project. It searches them for each resource.
+	// cloud project. The engine searches them for each resource.
 	maxProviders = 32
 )
 
 // holder returns the name of the team that has another stack with the object in its state: the name of a folder below
-// StateRoot. It returns an empty string if it finds no such stack. Different teams can give objects the same name, so an
+// StateRoot. holder returns an empty string if it finds no such stack. Different teams can give objects the same name, so an
 // object that exists after an interrupted creation may be an object of another team.
 func (r *run) holder(ctx context.Context, kind, id string) string {
 	if r.StateRoot == "" || !r.local {
@@ -55,8 +55,8 @@ func (r *run) holder(ctx context.Context, kind, id string) string {
 	return ""
 }
 
-// teamHolds reports whether a state of a team has the object. It skips the file own and
-// reads at most budget bytes.
+// teamHolds reports whether a state of a team has the object. teamHolds skips the file
+// own and reads at most budget bytes.
 func (r *run) teamHolds(ctx context.Context, team, own, kind, id string, budget int64) bool {
 	// The root keeps links in the team's folder from leading to another team's folder.
 	root, err := os.OpenRoot(filepath.Join(r.StateRoot, team))
@@ -82,9 +82,9 @@ func (r *run) teamHolds(ctx context.Context, team, own, kind, id string, budget 
 	return found
 }
 
-// stateHas reports whether a state has the object among its first maxHeld resources. It
-// decodes the resources one by one. Of an invalid state, it reads the resources before
-// the fault.
+// stateHas reports whether a state has the object among its first maxHeld resources.
+// stateHas decodes the resources one by one. Of an invalid state, it reads the
+// resources before the fault.
 func (r *run) stateHas(ctx context.Context, data []byte, kind, id string) bool {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	for _, field := range []string{"checkpoint", "latest", "resources"} {
@@ -114,12 +114,12 @@ func (r *run) stateHas(ctx context.Context, data []byte, kind, id string) bool {
 	return false
 }
 
-// providerPrefix begins the types of providers. A state has a provider before the
-// resources that use it.
+// providerPrefix is the prefix of the types of providers. A state lists a provider
+// before the resources that use it.
 const providerPrefix = "pulumi:providers:"
 
-// enterField reads an object up to the value of a field. It reports whether the object
-// has the field.
+// enterField reads an object up to the value of a field. enterField reports whether the
+// object has the field.
 func enterField(decoder *json.Decoder, field string) bool {
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
 		return false

@@ -37,9 +37,9 @@ func (in inputs) text(name string) string {
 	return s
 }
 
-// objectID returns the ID that a resource has if it exists. It returns an empty string
-// if the inputs do not determine the ID. project is the cloud project of the resource's
-// provider.
+// objectID returns the ID that a resource has if it exists. objectID returns an empty
+// string if the inputs do not determine the ID. project is the cloud project of the
+// resource's provider.
 func objectID(r resource, project string) string {
 	var in inputs
 	if json.Unmarshal(r["inputs"], &in) != nil {
@@ -75,7 +75,7 @@ func kubernetesID(kind string, in inputs) string {
 	return namespace + "/" + name
 }
 
-// joined formats parts by a pattern. It returns an empty string if a part is empty.
+// joined formats parts by a pattern. joined returns an empty string if a part is empty.
 func joined(pattern string, parts ...string) string {
 	args := make([]any, len(parts))
 	for i, part := range parts {

@@ -82,7 +82,7 @@ func schemaFault(failure *Error) *atPath {
 	return found
 }
 
-// yamlFault returns in one line why a file is invalid. It omits details of the YAML decoder.
+// yamlFault returns in one line why a file is invalid. yamlFault omits details of the YAML decoder.
 func yamlFault(err error) string {
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		return fmt.Sprintf("%s is of type %s", wrong.Field, wrong.Value)

@@ -24,8 +24,8 @@ var (
 // of a failure.
 const mostFaults = 100
 
-// longestFault bounds how much of a message the engine processes, in bytes. It shows
-// only the beginning of a message.
+// longestFault bounds how much of a message the engine processes, in bytes. The engine
+// shows only the beginning of a message.
 const longestFault = 64 << 10
 
 // faults collects messages of the engine, the providers and the program.

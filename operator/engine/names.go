@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	// stackName matches the stack names that Pulumi accepts. It excludes names with a leading dot, which would be paths, and
-	// names with a leading hyphen, which pulumi would parse as options.
+	// stackName matches the stack names that Pulumi accepts. stackName excludes names with a leading dot, which would be paths,
+	// and names with a leading hyphen, which pulumi would parse as options.
 	stackName = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9._-]{0,99}/){0,2}[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
 
 	// projectName matches the project names that Pulumi accepts. The backend has a folder of the project's name.

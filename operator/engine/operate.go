@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// operate runs the operation. It first assumes that the stack exists and has no lock.
-// That saves a call of pulumi, and is true for every run but a stack's first. If the
-// operation fails because of a missing stack, a missing plugin or a stale lock, operate
-// fixes each of these causes once and tries again.
+// operate runs the operation. operate first assumes that the stack exists and has no
+// lock. That saves a call of pulumi, and is true for every run but a stack's first. If
+// the operation fails because of a missing stack, a missing plugin or a stale lock,
+// operate fixes each of these causes once and tries again.
 func (r *run) operate(ctx context.Context) (*Result, error) {
 	created, unlocked := false, false
 	if r.mayCreate() && (r.New || r.missing()) {

@@ -38,8 +38,8 @@ const (
 type outputs struct {
 	values map[string]Output
 
-	// fault says why the outputs cannot be recorded. It is empty if they can; otherwise
-	// values is nil.
+	// fault says why the outputs cannot be recorded, and is empty if they can be. If fault
+	// is set, values is nil.
 	fault string
 }
 
@@ -135,8 +135,8 @@ func shortName(name string) string {
 	return name
 }
 
-// readOutput decodes an output. It returns false for an output that contains an unknown
-// value.
+// readOutput decodes an output. readOutput returns false for an output that contains an
+// unknown value.
 func readOutput(raw json.RawMessage) (output Output, known bool) {
 	if len(raw) > maxOutputBytes {
 		// The output is too large to be recorded, unless it is a secret, which is recorded

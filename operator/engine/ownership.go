@@ -37,7 +37,7 @@ func (d *deployment) own() bool {
 }
 
 // creator returns the object's field manager if the provider generated its name and the
-// state has another one. Otherwise it returns an empty string.
+// state has another one. Otherwise creator returns an empty string.
 func creator(outputs map[string]json.RawMessage) string {
 	var known string
 	var live struct {

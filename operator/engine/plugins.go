@@ -39,12 +39,12 @@ const (
 )
 
 // Prepare gets the version and the schema of every plugin on PATH and stores them in
-// Cache for later runs. Without them, each run starts a plugin two more times just for
-// its schema, and reads it over the loopback interface. Prepare starts each plugin
-// once, confined and without the environment of any run. It reuses the schemas in Cache
-// if the plugins' files have not changed.
+// Cache for later runs. Without stored schemas, each run starts a plugin two more times
+// just for its schema, and reads it over the loopback interface. Prepare starts each
+// plugin once, confined and without the environment of any run. Prepare reuses the
+// schemas in Cache if the plugins' files have not changed.
 //
-// It may be called during runs. Runs that begin before it returns do not use the
+// Prepare may be called during runs. Runs that begin before it returns do not use the
 // schemas.
 func (e *Engine) Prepare(ctx context.Context) error {
 	if e.Cache == "" {
@@ -80,8 +80,8 @@ func (e *Engine) Prepare(ctx context.Context) error {
 }
 
 // findPlugins returns the plugins on a path by package name. The first plugin of a
-// package counts. It does not resolve links: one executable may be several plugins, and
-// choose by the name that it is started by.
+// package counts. findPlugins does not resolve links: one executable may be several
+// plugins, and choose by the name that it is started by.
 func findPlugins(path string) map[string]string {
 	found := map[string]string{}
 	for _, dir := range filepath.SplitList(path) {
@@ -221,9 +221,9 @@ func keep(ctx context.Context, cells <-chan *sandbox.Cell, output *bufio.Reader,
 	return os.Chtimes(path, later, later)
 }
 
-// share lets the run use the schemas that Prepare stored. It does so for YAML only:
-// pulumi then ignores the plugins on PATH, and the hosts of other languages may be on
-// PATH only.
+// share lets a YAML run use the schemas that Prepare stored. Other languages cannot use
+// them: pulumi would ignore the plugins on PATH, and the hosts of other languages may
+// be on PATH only.
 func (r *run) share(dir *string) error {
 	if dir == nil || r.project.runtime() != yamlRuntime {
 		return nil
@@ -240,7 +240,7 @@ func (r *run) share(dir *string) error {
 
 const ignoreAmbient = "PULUMI_IGNORE_AMBIENT_PLUGINS"
 
-// unshare undoes share. It is for a run that asks for a version of a plugin that
+// unshare undoes share. unshare is for a run that asks for a version of a plugin that
 // Prepare did not find on PATH. Pulumi then uses the plugin on PATH nevertheless.
 func (r *run) unshare() error {
 	for _, folder := range []string{pluginsFolder, schemasFolder} {

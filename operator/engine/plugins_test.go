@@ -28,8 +28,8 @@ func TestPreparedPluginIsStartedOncePerRun(t *testing.T) {
 	f.mustRun(t, req)
 
 	// The plugin counts its starts in a file that runs may write, and tries to write to
-	// one that they may not. Its executable may be several plugins, and chooses by the
-	// name that it is started by.
+	// one that they may not. The plugin's executable may be several plugins, and chooses
+	// by the name that it is started by.
 	f.Cache = filepath.Join(t.TempDir(), "cache")
 	starts, evil := filepath.Join(f.backend, "starts"), filepath.Join(f.Cache, "evil")
 	plugin, counted := filepath.Join(f.tools(), "pulumi-resource-kubernetes"), filepath.Join(f.tools(), "pulumi-counted")

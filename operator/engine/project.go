@@ -172,7 +172,7 @@ func readProject(root *os.Root, dir string) (*project, error) {
 	return nil, fmt.Errorf("it has no Pulumi.yaml %s: name the folder that holds it", where)
 }
 
-// readFile reads a file of the project. It follows links within root.
+// readFile reads a file of the project, and follows links within root.
 func readFile(root *os.Root, name string) ([]byte, error) {
 	return untrusted.Read(root, name, projectSize)
 }
@@ -241,8 +241,9 @@ func (p *project) checkProgram(root *os.Root) error {
 	return fmt.Errorf("it has no program in its folder %s: programs in YAML are in %s", dir, strings.Join(programFiles, " or "))
 }
 
-// writeSettings writes the stack's settings. It merges the request's config into the
-// project's own settings file, if there is one. The request's config takes precedence.
+// writeSettings writes the stack's settings. If the project has a settings file,
+// writeSettings merges the request's config into it. The request's config takes
+// precedence.
 func (r *run) writeSettings(root *os.Root) error {
 	file := r.project.settings(r.Stack)
 	settings := map[string]any{}

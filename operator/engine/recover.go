@@ -12,8 +12,8 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-// deployment is the state of a stack in pulumi's export format. It preserves fields
-// that it does not name.
+// deployment is the state of a stack in pulumi's export format. deployment preserves
+// fields that it does not name.
 type deployment struct {
 	whole     map[string]json.RawMessage
 	inner     map[string]json.RawMessage
@@ -48,7 +48,7 @@ type operation struct {
 }
 
 // recover resolves the pending operations of an interrupted run. Pulumi itself treats a
-// resource whose creation was interrupted as missing. It would therefore create the
+// resource whose creation was interrupted as missing. Pulumi would therefore create the
 // resource twice, or leave it behind in a destroy.
 //
 // If a resource's ID follows from its inputs, recover adds the resource to the state
@@ -73,7 +73,7 @@ func (r *run) recover(ctx context.Context) error {
 		return nil
 	}
 	// This refresh reads the resources that the interrupted run was changing or deleting.
-	// It also takes the lock, which ensures that no other update is running.
+	// The refresh also takes the lock, which ensures that no other update is running.
 	if err := r.refresh(ctx, append(undecided, state.interrupted()...)); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (r *run) recover(ctx context.Context) error {
 	return r.replace(ctx, state)
 }
 
-// note records a warning for the caller. It keeps at most maxWarnings.
+// note records a warning for the caller. note keeps at most maxWarnings.
 func (r *run) note(format string, args ...any) {
 	switch len(r.warnings) {
 	case maxWarnings:
@@ -110,8 +110,8 @@ func (r *run) note(format string, args ...any) {
 	}
 }
 
-// refresh refreshes the given resources. It always includes the stack itself, because
-// pulumi refreshes all resources if it gets no target.
+// refresh refreshes the given resources. refresh always includes the stack itself,
+// because pulumi refreshes all resources if it gets no target.
 func (r *run) refresh(ctx context.Context, urns []string) error {
 	args := []string{"refresh", "--skip-preview", "--suppress-progress", "--suppress-outputs", "--color", "never"}
 	for _, urn := range append(urns, r.urn()) {
@@ -245,9 +245,9 @@ func (d *deployment) undecided() []string {
 	return urns
 }
 
-// adopt adds the resources whose creation was interrupted to the state if their ID is known, and returns their URNs. It
-// reports whether any creation was interrupted. It does not adopt an object that another stack has: holder returns the team
-// of that stack.
+// adopt adds the resources whose creation was interrupted to the state if their ID is known, and returns their URNs. An
+// object that another stack has stays out: holder returns the team of that stack. creating reports whether any creation was
+// interrupted.
 func (d *deployment) adopt(note func(string, ...any), holder func(kind, id string) string) (urns []string, creating bool) {
 	for _, op := range d.pending {
 		if op.Type != "creating" {

@@ -39,7 +39,8 @@ func (r *run) keepToken(ctx context.Context) (stop func(), err error) {
 			case <-time.After(max(wait, tokenRetry)):
 			}
 			// On an error, writeToken returns zero, which means the shortest wait. The old token
-			// stays valid for a while. When it expires, the run fails with its own message.
+			// stays valid for a while. When the old token expires, the run fails with its own
+			// message.
 			wait, _ = r.writeToken(ctx)
 		}
 	})

@@ -22,10 +22,10 @@ const (
 )
 
 // TakeWorkDir returns a folder in parent for [Engine.WorkDir] that no other process
-// uses. It prefers a folder that a killed process left, so that [Engine.Clean] finds
-// the processes and folders of its runs; otherwise it creates a folder. Other users may
-// write to parent. This process holds the folder until it ends or calls release, which
-// removes the folder.
+// uses. TakeWorkDir prefers a folder that a killed process left, so that [Engine.Clean]
+// finds the processes and folders of its runs; otherwise it creates a folder. Other
+// users may write to parent. This process holds the folder until it ends or calls
+// release, which removes the folder.
 func TakeWorkDir(parent string) (dir string, release func(), err error) {
 	// Glob returns an error only for a malformed pattern, and this one is escaped.
 	left, _ := filepath.Glob(filepath.Join(escape.Replace(parent), workPrefix+"*"))

@@ -11,8 +11,8 @@ import (
 // document of 1 MB can expand to many terabytes.
 const maxExpanded = 8 << 20
 
-// decodeYAML decodes a document from a team. It rejects a document that expands to more
-// than maxExpanded bytes.
+// decodeYAML decodes a document from a team. decodeYAML rejects a document that expands
+// to more than maxExpanded bytes.
 func decodeYAML(data []byte, into any) error {
 	var document yamlv3.Node
 	if err := yamlv3.Unmarshal(data, &document); err != nil {

@@ -39,14 +39,14 @@ type Artifact struct {
 	// Revision identifies the archive's content, for example main@sha1:8c4e....
 	Revision string
 
-	// Client fetches the archive. If it is nil, Fetch uses a new [http.Client]. Fetch
+	// Client fetches the archive. If Client is nil, Fetch uses a new [http.Client]. Fetch
 	// refuses redirects to another host in either case.
 	Client *http.Client
 }
 
-// Fetch unpacks the archive into dst, an empty folder, and returns Revision. It refuses
-// an archive that contains links or names that lead out of dst. After an error, dst may
-// hold a part of the archive.
+// Fetch unpacks the archive into dst, an empty folder, and returns Revision. Fetch
+// refuses an archive that contains symbolic links, or names that lead out of dst. After
+// an error, dst may hold a part of the archive.
 func (a Artifact) Fetch(ctx context.Context, dst string) (revision string, err error) {
 	address, err := url.Parse(a.URL)
 	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" {
@@ -130,7 +130,7 @@ func (a Artifact) download(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// unpack unpacks an archive. It fails if the archive contains links.
+// unpack unpacks an archive. Untar refuses symbolic links.
 func unpack(ctx context.Context, archive io.Reader, dst string) error {
 	// A small archive may contain gigabytes of empty entries. The cancelled context stops
 	// reading them.

@@ -110,7 +110,7 @@ func TestArtifactsThatAreRefused(t *testing.T) {
 			}
 			_, err := source.Artifact{URL: serve(t, data), Digest: digest(data)}.Fetch(t.Context(), dst)
 			if name == "a hard link" && err == nil {
-				// The link became an empty file, which leads nowhere.
+				// The hard link became an empty file, which leads nowhere.
 				if info, statErr := os.Lstat(filepath.Join(dst, "link")); statErr != nil || info.Size() != 0 {
 					t.Errorf("the link is %v (%v)", info, statErr)
 				}

@@ -54,8 +54,8 @@ type checkout struct {
 
 var defaultPorts = map[string]string{"https": "443", "http": "80", "ssh": "22"}
 
-// open prepares git commands for the repository. They store the repository in dir,
-// unless that is empty. The commands' own files are in a new folder in parent.
+// open prepares git commands for the repository. The commands store the repository in
+// dir, unless dir is empty. The commands' own files are in a new folder in parent.
 func (g Git) open(parent, dir string) (*checkout, error) {
 	address, err := g.address()
 	if err != nil {
@@ -102,7 +102,7 @@ func (g Git) open(parent, dir string) (*checkout, error) {
 }
 
 // user returns the user name of an ssh address, which ssh needs and which is not
-// secret. It returns nil for other addresses.
+// secret. user returns nil for other addresses.
 func user(address *url.URL) *url.Userinfo {
 	if address.Scheme != "ssh" || address.User == nil {
 		return nil

@@ -24,9 +24,9 @@ const (
 
 // Git is a commit of a Git repository.
 //
-// The git command fetches the commit, as opposed to a library. A large repository then
-// takes no memory of this process, and the sandbox confines git to the folders that it
-// writes. Git runs without a user's configuration, hooks or submodules.
+// Git runs the git command instead of using a library. A large repository then takes no
+// memory of this process, and the sandbox confines git to the folders that it writes.
+// The command runs without a user's configuration, hooks or submodules.
 type Git struct {
 	// URL is the repository's address, with the scheme https, http or ssh. An ssh address
 	// may also have the form user@host:path. Addresses of files on this machine are
@@ -47,11 +47,11 @@ type Git struct {
 
 // GitAuth holds the credentials for a Git repository.
 type GitAuth struct {
-	// Token is an access token for https and http. It takes precedence over User and
+	// Token is an access token for https and http. Token takes precedence over User and
 	// Password.
 	Token string
 
-	// User and Password are for https and http. They take precedence over those in the
+	// User and Password are for https and http. Both take precedence over the login in the
 	// address.
 	User, Password string
 
@@ -81,8 +81,8 @@ var (
 )
 
 // Head returns the hash of the commit to run: Commit, or the present commit of Branch.
-// Until it returns, files that git needs, such as a key, are in a new folder in parent.
-// If a signal ends this process, the folder stays.
+// Until Head returns, files that git needs, such as a key, are in a new folder in
+// parent. If a signal ends this process, the folder stays.
 func (g Git) Head(ctx context.Context, parent string) (commit string, err error) {
 	if err := g.validate(); err != nil {
 		return "", err
@@ -174,7 +174,7 @@ func (g Git) validate() error {
 	return nil
 }
 
-// address parses URL. It converts the short form into an ssh address.
+// address parses URL. address converts the short form into an ssh address.
 func (g Git) address() (*url.URL, error) {
 	text := g.URL
 	if len(text) > maxAddress {

@@ -1,6 +1,6 @@
 // Package source fetches the projects that Stacks run, from archives that Flux stores
-// and from Git repositories. It bounds the size and the number of files of a project.
-// The content is untrusted: code that reads it must not follow its links.
+// and from Git repositories. The package bounds the size and the number of files of a
+// project. The content is untrusted: code that reads it must not follow its links.
 package source
 
 import (

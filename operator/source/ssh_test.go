@@ -19,7 +19,7 @@ import (
 	"github.com/strata-platform/strata/operator/source"
 )
 
-// serveSSH serves the repository over ssh to clients with the key. It returns its
+// serveSSH serves the repository over ssh to clients with the key. serveSSH returns its
 // address and the known_hosts line of its host key.
 func (r repository) serveSSH(key ssh.PublicKey) (url, hosts string) {
 	r.t.Helper()
@@ -148,8 +148,8 @@ func TestOnlyTheKeyThatWasGivenLogsIn(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	// This replaces ssh. It prints the settings that ssh would use with these arguments,
-	// in the form of git's errors.
+	// This script replaces ssh. The script prints the settings that ssh would use with
+	// these arguments, in the form of git's errors.
 	tools := t.TempDir()
 	script := "#!/bin/sh\n" + program + ` -G "$@" | grep -E '^(batchmode|stricthost|globalknown|identit|preferredauth|forwardagent)' | sed 's/^/fatal: /' >&2` + "\nexit 1\n"
 	if err := os.WriteFile(filepath.Join(tools, "ssh"), []byte(script), 0o700); err != nil {

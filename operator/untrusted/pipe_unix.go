@@ -59,7 +59,8 @@ func openPipe(name string, flag int) (*os.File, error) {
 // Path returns the name that the command opens.
 func (p *Pipe) Path() string { return p.name }
 
-// Read implements [io.Reader]. It returns [io.EOF] after Finish, when all data is read.
+// Read implements [io.Reader]. Read returns [io.EOF] after Finish, when all data is
+// read.
 func (p *Pipe) Read(b []byte) (int, error) { return p.reader.Read(b) }
 
 // Finish tells the pipe that the command has ended. The reader can still read the

@@ -14,10 +14,10 @@ import (
 // batch is how many entries of a folder are read at a time.
 const batch = 1024
 
-// Remove removes a file, or a folder with everything in it. It follows no links. Unlike
-// [os.RemoveAll], it keeps at most two folders open regardless of the tree's depth,
-// returns ctx's error when ctx ends, and removes folders whose mode forbids it. Runs
-// must not be able to change the folder's parent.
+// Remove removes a file, or a folder with everything in it. Remove follows no links.
+// Unlike [os.RemoveAll], it keeps at most two folders open regardless of the tree's
+// depth, returns ctx's error when ctx ends, and removes folders whose mode forbids it.
+// Runs must not be able to change the folder's parent.
 func Remove(ctx context.Context, dir string) error {
 	err := os.Remove(dir)
 	if err == nil || errors.Is(err, os.ErrNotExist) {
@@ -35,8 +35,8 @@ func Remove(ctx context.Context, dir string) error {
 	return os.Remove(dir)
 }
 
-// remover empties the folder top. It processes a tree level by level: it moves folders
-// into top before it empties them.
+// remover empties the folder top. remover processes a tree level by level: it moves
+// folders into top before it empties them.
 type remover struct {
 	ctx   context.Context
 	top   *os.File
@@ -67,7 +67,8 @@ func (r *remover) each(dir *os.File, do func(name string) error) error {
 	}
 }
 
-// flatten removes an entry of top. It first moves the folders in that entry to top.
+// flatten removes an entry of top. flatten first moves the folders in that entry to
+// top.
 func (r *remover) flatten(name string) error {
 	top := int(r.top.Fd())
 	if done, err := removeEntry(top, name); done || err != nil {

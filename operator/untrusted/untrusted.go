@@ -26,8 +26,8 @@ func (t tooLarge) Error() string { return fmt.Sprintf("it is larger than %d byte
 func (tooLarge) Is(target error) bool { return target == ErrTooLarge }
 
 // Read returns the content of a regular file below root that has at most limit bytes.
-// It follows links that stay below root. The error says which of these rules the file
-// breaks. It is [fs.ErrNotExist] for a missing file.
+// Read follows links that stay below root. The error says which of these rules the file
+// breaks, and is [fs.ErrNotExist] for a missing file.
 func Read(root *os.Root, name string, limit int64) ([]byte, error) {
 	info, err := root.Stat(name)
 	if err != nil {
@@ -46,7 +46,7 @@ func ReadPlain(root *os.Root, name string, limit int64) ([]byte, error) {
 	return read(root, name, limit, info, true)
 }
 
-// read reads a file. It checks the file's type and size in info before it opens the
+// read reads a file. read checks the file's type and size in info before it opens the
 // file, because opening a device may have side effects. If same is true, the opened
 // file must be that of info.
 func read(root *os.Root, name string, limit int64, info fs.FileInfo, same bool) ([]byte, error) {
@@ -90,9 +90,9 @@ func regular(info fs.FileInfo, limit int64) error {
 	return nil
 }
 
-// Write writes a file below root and creates its folder. It atomically replaces an
-// existing file, link or pipe of that name without opening it. It returns an error if
-// the name is that of a folder.
+// Write writes a file below root and creates its folder. Write atomically replaces an
+// existing file, link or pipe of that name without opening it. Write returns an error
+// if the name is that of a folder.
 func Write(root *os.Root, name string, data []byte) error {
 	if err := root.MkdirAll(path.Dir(filepath.ToSlash(name)), 0o700); err != nil {
 		return err
@@ -138,10 +138,10 @@ type Budget struct {
 // errStop ends a walk.
 var errStop = errors.New("stop")
 
-// Walk calls see for each regular file below root, folder by folder. It stops when see
-// returns false or when the number of entries exceeds the budget. It enters the folders
-// for which enter returns true. It follows no links and skips folders that it cannot
-// read.
+// Walk calls see for each regular file below root, folder by folder. Walk stops when
+// see returns false or when the number of entries exceeds the budget. Walk enters the
+// folders for which enter returns true. Walk follows no links and skips folders that it
+// cannot read.
 func Walk(root *os.Root, budget Budget, enter, see func(name string) bool) {
 	w := walker{root, enter, see, budget.Entries}
 	_ = w.walk(".", budget.Depth) // walk returns errStop or nil.

@@ -19,16 +19,16 @@ type Confinement struct {
 	// command sees no other files.
 	Grants []Grant
 
-	// Network is the network of the command. If it is nil, the command shares the caller's
-	// network.
+	// Network is the network of the command. If Network is nil, the command shares the
+	// caller's network.
 	Network *Network
 
 	// Limits bounds the resources that the command and its children use.
 	Limits Limits
 }
 
-// Network is a separate network for one command. It has a loopback interface. On it,
-// the command reaches its own processes and the endpoints, and nothing else.
+// Network is a separate network for one command. The network has a loopback interface,
+// on which the command reaches its own processes and the endpoints, and nothing else.
 type Network struct {
 	// Endpoints lists the addresses that the command reaches.
 	Endpoints []Endpoint
@@ -70,12 +70,12 @@ type Endpoint struct {
 	// address, and a port.
 	Address string
 
-	// Name is a host name that resolves to the address in the command's network. It is
+	// Name is a host name that resolves to the address in the command's network. Name is
 	// empty if there is none.
 	Name string
 
-	// Serve serves a connection of the command until ctx ends. If it is nil, the
-	// connection is forwarded to the same port in the caller's network: to Name, or to
+	// Serve serves a connection of the command until ctx ends. If Serve is nil, the cell
+	// forwards the connection to the same port in the caller's network: to Name, or to
 	// Address if Name is empty.
 	Serve func(ctx context.Context, conn net.Conn)
 }
@@ -116,7 +116,7 @@ type Cell struct {
 	// behind.
 	isolated, adopting bool
 
-	// calls passes functions to the thread that is in the command's namespaces.
+	// calls is a channel of functions for the thread that is in the command's namespaces.
 	calls chan func()
 
 	// ended is closed when the command has ended. err is then its error.
@@ -128,7 +128,7 @@ type Cell struct {
 	multiplied bool
 }
 
-// Start starts a command in a confinement. It uses the standard streams, folder,
+// Start starts a command in a confinement. Start uses the standard streams, folder,
 // environment and extra files of cmd, which must not have been started. On Linux the
 // command does not outlive this process. The caller must call Wait.
 //
@@ -176,7 +176,7 @@ func (c *Cell) finish() error {
 	return c.cmd.Wait()
 }
 
-// Wait waits until the command ends. It returns the error of [exec.Cmd.Wait], joined
+// Wait waits until the command ends. Wait returns the error of [exec.Cmd.Wait], joined
 // with [ErrProcesses] if the command had too many processes. If namespaces are
 // available, all processes that the command started have ended, too.
 func (c *Cell) Wait() error {
@@ -206,9 +206,9 @@ func (c *Cell) Signal(signal syscall.Signal) error {
 	return c.cmd.Process.Signal(signal)
 }
 
-// Dial connects to an address in the command's network. It connects from the local
-// address unless that is empty. It fails if the command has ended. A nil Cell stands
-// for a command without confinement, which uses the caller's network.
+// Dial connects to an address in the command's network, and from the local address
+// unless that is empty. Dial fails if the command has ended. A nil Cell stands for a
+// command without confinement, which uses the caller's network.
 func (c *Cell) Dial(ctx context.Context, local, address string) (net.Conn, error) {
 	dialer := &net.Dialer{}
 	if local != "" {

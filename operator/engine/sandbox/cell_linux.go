@@ -12,7 +12,7 @@ import (
 )
 
 // live enters the confinement, starts the command, and runs calls until the command has
-// ended. It sends the result of the start to started.
+// ended. live sends the result of the start to started.
 //
 // A child inherits the namespaces and the confinement of the thread that starts it, and
 // dies with that thread. The thread cannot leave the confinement, so it ends with this
@@ -42,9 +42,9 @@ func (c *Cell) live(confinement Confinement, started chan<- error) {
 	}
 }
 
-// onThread calls f on a thread that ends with f. This is never the main thread: Go does
-// not end the main thread, so the main thread would stay in its namespaces and keep
-// them alive.
+// onThread calls f on a thread that ends with f. The thread is never the main thread:
+// Go does not end the main thread, so the main thread would stay in its namespaces and
+// keep them alive.
 func onThread(f func()) {
 	go func() {
 		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine

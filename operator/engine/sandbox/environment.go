@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// LookPath finds a command on the given path. It ignores relative entries, because they
-// would refer to the command's folder.
+// LookPath finds a command on the given path. LookPath ignores relative entries,
+// because they would refer to the command's folder.
 func LookPath(name, path string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {
 		file := filepath.Join(dir, name)
@@ -21,7 +21,7 @@ func LookPath(name, path string) (string, error) {
 }
 
 // Value returns the value of a variable in env. The last entry wins, as in a process.
-// It returns an empty string if there is no entry.
+// Value returns an empty string if there is no entry.
 func Value(env []string, name string) string {
 	for _, variable := range slices.Backward(env) {
 		if v, ok := strings.CutPrefix(variable, name+"="); ok {

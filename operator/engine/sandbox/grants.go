@@ -47,8 +47,8 @@ func Grants(path string, own ...string) []Grant {
 }
 
 // programs returns the folders on path, and the targets of links to pulumi and its
-// plugins in them. It omits a folder that contains one of the command's own folders,
-// because that grant would expose the files beside the command's folder.
+// plugins in them. programs omits a folder that contains one of the command's own
+// folders, because that grant would expose the files beside the command's folder.
 func programs(path string, own []string) []string {
 	var found []string
 	for _, dir := range filepath.SplitList(path) {
@@ -72,7 +72,7 @@ func programs(path string, own []string) []string {
 // escape quotes the special characters of [filepath.Glob] in a path.
 var escape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
-// holds reports whether path lies in dir. It resolves symbolic links in both.
+// holds reports whether path lies in dir. holds resolves symbolic links in both.
 func holds(dir, path string) bool {
 	rel, err := filepath.Rel(resolved(dir), resolved(path))
 	return err == nil && filepath.IsLocal(rel)

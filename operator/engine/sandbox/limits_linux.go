@@ -37,8 +37,8 @@ func (l Limits) apply(pid int) error {
 // countEvery is the interval between two counts of a command's processes.
 const countEvery = 250 * time.Millisecond
 
-// hold kills the command when it has more processes and threads than most. It counts them itself, because the kernel limits
-// only the processes of a user.
+// hold kills the command when it has more processes and threads than most. hold counts the processes itself, because the
+// kernel limits only the processes of a user.
 func (c *Cell) hold(most uint64) {
 	if most == 0 || !c.isolated {
 		return
@@ -58,7 +58,7 @@ func (c *Cell) hold(most uint64) {
 	}
 }
 
-// tasks counts the threads of a process and of its descendants. It stops when the count exceeds most. Processes that have
+// tasks counts the threads of a process and of its descendants. tasks stops when the count exceeds most. Processes that have
 // ended do not count.
 func tasks(pid int, most uint64) (count uint64) {
 	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))

@@ -8,8 +8,8 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
 )
 
-// attemptVariable names an attempt. If it is set, the test binary makes the attempt
-// instead of running tests.
+// attemptVariable names the environment variable that selects an attempt. If the
+// variable is set, the test binary makes that attempt instead of running tests.
 const attemptVariable = "SANDBOX_ATTEMPT"
 
 func TestMain(m *testing.M) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Check returns an error that says why this process cannot give commands their own
-// namespaces. If it returns nil, every command sees only its granted files, no other
+// namespaces. If Check returns nil, every command sees only its granted files, no other
 // process, and, if it has a [Network], only the endpoints of that network.
 func Check() error { return check() }
 
@@ -87,7 +87,7 @@ func raiseLoopback() error {
 }
 
 // addAddress adds an address to the loopback interface of the calling thread's network
-// namespace. The address belongs to an alias, which alias numbers.
+// namespace. The address gets an interface alias of its own, with the number alias.
 func addAddress(alias int, address netip.Addr) error {
 	if !address.Is4() || address.IsUnspecified() || address.IsMulticast() {
 		return errors.New("use an IPv4 address, or one of loopback")
@@ -116,8 +116,8 @@ var kept = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_S
 const restriction = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 
 // Supported returns an error that says why an ordinary user of this system cannot
-// confine commands by namespaces, and what to do about it. If it returns nil, a process
-// that [UserNamespace] starts can confine commands.
+// confine commands by namespaces, and what to do about it. If Supported returns nil, a
+// process that [UserNamespace] starts can confine commands.
 func Supported() error {
 	if Check() == nil {
 		return nil

@@ -88,8 +88,8 @@ func killOrphans() error {
 	}
 }
 
-// killOnce kills the current orphans and returns their process IDs. Their children then
-// become orphans, too.
+// killOnce kills the current orphans and returns their process IDs. The children of the
+// killed processes then become orphans.
 func killOnce() ([]int, error) {
 	commands.starting.Lock()
 	defer commands.starting.Unlock()
@@ -105,8 +105,8 @@ func killOnce() ([]int, error) {
 }
 
 // orphans returns the children of this process that carry the mark of commands and are
-// not in the list. It omits those that use the HOME of a listed command, because they
-// end with that command.
+// not in the list. orphans omits those that use the HOME of a listed command, because
+// they end with that command.
 func orphans() ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -49,10 +49,10 @@ func heeds(pid int, signal syscall.Signal) bool {
 }
 
 // Kill kills every process whose variable HOME begins with the given path, and every
-// process of a command whose working folder begins with it. It waits until they are
-// gone. The processes that a command starts may be in other process groups, but they
-// share its environment. Only Linux shows the environment of a process. Kill does not
-// find a process that has changed both its HOME and its folder.
+// process of a command whose working folder begins with it. Kill returns when all of
+// these processes are gone. The processes that a command starts may be in other process
+// groups, but they share its environment. Only Linux shows the environment of a
+// process. Kill does not find a process that has changed both its HOME and its folder.
 func Kill(home string) error {
 	deadline := time.After(killTimeout)
 	for {

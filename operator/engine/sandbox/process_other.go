@@ -11,7 +11,7 @@ import (
 // dieWithParent does nothing, because only Linux binds a process to its parent.
 func dieWithParent(*exec.Cmd) {}
 
-// Running reports whether pid is a process. It ignores the command name.
+// Running reports whether pid is a process. Running ignores the command name.
 func Running(pid int, _ string) bool {
 	process, err := os.FindProcess(pid)
 	return err == nil && process.Signal(syscall.Signal(0)) == nil

@@ -49,7 +49,7 @@ func (e Endpoint) dial(ctx context.Context) (net.Conn, error) {
 }
 
 // Relay serves the connections of a listener, at most places of them concurrently,
-// until the listener is closed or ctx ends. It closes each connection when serve
+// until the listener is closed or ctx ends. Relay closes each connection when serve
 // returns, and all connections when ctx ends.
 func Relay(ctx context.Context, listener net.Listener, places int, serve func(context.Context, net.Conn)) {
 	var open sync.WaitGroup
@@ -74,9 +74,9 @@ func Relay(ctx context.Context, listener net.Listener, places int, serve func(co
 	}
 }
 
-// accept returns the next connection. It fails if the listener is closed or ctx ends.
-// It retries after other errors, because they are temporary: a client gave up, or file
-// descriptors ran out.
+// accept returns the next connection. accept fails if the listener is closed or ctx
+// ends. accept retries after other errors, because they are temporary: a client gave
+// up, or file descriptors ran out.
 func accept(ctx context.Context, listener net.Listener) (net.Conn, error) {
 	for {
 		conn, err := listener.Accept()

@@ -1,5 +1,5 @@
-// Package sandbox starts commands that see no files, no processes and no network but
-// those granted, and that leave no process behind.
+// Package sandbox starts commands that can access only the files and network addresses
+// granted to them, cannot see other processes, and leave no process behind.
 package sandbox
 
 import (
@@ -25,7 +25,7 @@ type Command struct {
 	Path string
 	Args []string
 
-	// Dir is the working folder. Env is the environment. It must contain a HOME that no
+	// Dir is the working folder. Env is the environment. Env must contain a HOME that no
 	// other command has: Run finds the processes that the command leaves running by their
 	// HOME.
 	Dir string

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused lists system calls that no command needs. They create namespaces and mounts,
-// trace other processes, reach objects that namespaces do not separate (keys, file
-// handles), or belong to parts of the kernel with a history of vulnerabilities.
+// refused lists system calls that no command needs. These calls create namespaces and
+// mounts, trace other processes, reach objects that namespaces do not separate (keys,
+// file handles), or belong to parts of the kernel with a history of vulnerabilities.
 var refused = []uint32{
 	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
 	unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_MOUNT_SETATTR,

@@ -14,9 +14,9 @@ import (
 // variable is set in the environment of a test binary that runs in a user namespace.
 const variable = "STRATA_TEST_NAMESPACE"
 
-// Enter returns if the test binary can confine commands, or cannot even in a user
-// namespace. Otherwise it runs the same binary in a user namespace, as an ordinary user
-// must, and exits with that binary's code. TestMain calls Enter before it starts
+// Enter returns if the test binary can confine commands, or if a user namespace would
+// not help. Otherwise Enter runs the same binary in a user namespace, as an ordinary
+// user must, and exits with that binary's code. TestMain calls Enter before it starts
 // anything.
 func Enter() {
 	attributes := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
