@@ -25,7 +25,7 @@ type Allowed struct {
 	Types, Prefixes []string
 
 	// Team, Written and Contact appear in refusals. Team is the team's name, Written holds the allowed types as people write
-	// them, and Contact says whom to ask for other types.
+	// them, and Contact is the contact for requests of other types.
 	Team, Contact string
 	Written       []string
 }

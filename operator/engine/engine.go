@@ -214,9 +214,9 @@ type Output struct {
 	Secret bool
 }
 
-// Run runs one operation. When ctx ends, it lets pulumi stop in good order: pulumi then
-// saves the state and releases the lock. Errors after the preparation of the run are of
-// type [*Error].
+// Run runs one operation. When ctx ends, Run lets pulumi stop in good order: pulumi
+// then saves the state and releases the lock. Errors after the preparation of the run
+// are of type [*Error].
 func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	if err := req.validate(); err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"github.com/strata-platform/strata/operator/untrusted"
 )
 
-// Bounds of a run. This process holds and reads what a run produces, and it works for
-// all teams.
+// Bounds of a run. This process works for all teams, and holds and reads what a run
+// produces.
 const (
 	// maxEvent bounds the size of an event, and maxEvents that of all events of an
 	// operation, in bytes. An event holds up to four copies of a resource. A resource that

@@ -60,9 +60,9 @@ func sortedKeys[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// Clean kills the processes and then removes the folders that the runs of a killed
-// operator left. Clean must not be called while this engine, or another engine with the
-// same WorkDir, runs anything.
+// Clean kills the processes of runs that a killed operator left, and then removes the
+// folders of these runs. Clean must not be called while this engine, or another engine
+// with the same WorkDir, runs anything.
 func (e *Engine) Clean() error {
 	if e.WorkDir == "" {
 		return errors.New("no WorkDir to clean: the folder for temporary files is others' as well")
