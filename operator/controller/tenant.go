@@ -137,7 +137,7 @@ func (r *refusals) forget(stack types.NamespacedName) {
 }
 
 // mend returns the advice for a Secret or ConfigMap that is missing or lacks a key. If the platform makes the object, the
-// advice names the team's contact. For other objects, mend returns its argument otherwise.
+// advice names the policy's contact. For other objects, mend returns its argument otherwise.
 func (s *session) mend(ctx context.Context, name, otherwise string) string {
 	// If the policy cannot be read, the missing object is still the more important problem.
 	found, err := s.tenant(ctx)
