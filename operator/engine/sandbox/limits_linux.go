@@ -77,7 +77,7 @@ func tasks(pid int, most uint64) (count uint64) {
 	return count
 }
 
-// The oom_score_adj of a process is not writable while the kernel executes its program or tears the process down.
+// A process's oom_score_adj is not writable during execve, and while the kernel tears the process down.
 const (
 	busyFor   = time.Second
 	busyRetry = time.Millisecond
