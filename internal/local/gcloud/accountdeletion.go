@@ -8,23 +8,25 @@ import (
 	"google.golang.org/api/iam/v1"
 )
 
-// accountUndeletable is how long a deleted service account can be brought back.
+// accountUndeletable is how long after its deletion a service account can be undeleted.
 const accountUndeletable = 30 * 24 * time.Hour
 
-// deletedAccount is a service account that can be brought back, with its own policy. Its keys are gone.
+// deletedAccount is a service account that can still be undeleted, with its IAM policy. Deleting the account destroyed
+// its keys.
 type deletedAccount struct {
 	Account *iam.ServiceAccount `json:"account"`
 	Policy  *crm.Policy         `json:"policy"`
 	Deleted time.Time           `json:"deleted"`
 }
 
-// deletedMember is what policies call a member by whose account has been deleted, so that an account made later under
-// the same address does not inherit its roles.
+// deletedMember returns the name that policies give a service account after its deletion. With the unique ID in it, a
+// new account with the same e-mail address does not inherit the old account's roles.
 func deletedMember(account *iam.ServiceAccount) string {
 	return "deleted:serviceAccount:" + account.Email + "?uid=" + account.UniqueId
 }
 
-// deletedAccountProject returns the project of a deleted account, which is known by its unique id.
+// deletedAccountProject returns the project of the deleted account with a unique ID. It returns "" if the store has no
+// such account.
 func deletedAccountProject(tx *bbolt.Tx, id string) (string, error) {
 	record, err := get[deletedAccount](tx, deletedAccounts, id)
 	if err != nil || record == nil {
@@ -61,7 +63,8 @@ func (s *Server) deleteServiceAccount(c *call) (any, error) {
 	})
 }
 
-// undeleteServiceAccount brings back an account with the roles that it has and that others have on it.
+// undeleteServiceAccount restores a deleted account, its own IAM policy, and its membership in the policies of other
+// resources.
 func (s *Server) undeleteServiceAccount(c *call) (any, error) {
 	var request iam.UndeleteServiceAccountRequest
 	if err := c.decode(&request); err != nil {
@@ -99,7 +102,7 @@ func (s *Server) undeleteServiceAccount(c *call) (any, error) {
 	return answer, err
 }
 
-// renameMember gives a member another name in every policy.
+// renameMember replaces the member from by the member to in every policy.
 func (s *Server) renameMember(tx *bbolt.Tx, from, to string) error {
 	changed := map[string]*crm.Policy{}
 	err := each(tx, policies, "", func(key string, policy *crm.Policy) error {
@@ -124,7 +127,7 @@ func (s *Server) renameMember(tx *bbolt.Tx, from, to string) error {
 	return nil
 }
 
-// forgetAccounts forgets the accounts that cannot be brought back any more.
+// forgetAccounts removes the records of accounts whose time for an undeletion is over.
 func (s *Server) forgetAccounts(tx *bbolt.Tx) error {
 	return removeIf(tx, deletedAccounts, "", func(record *deletedAccount) bool {
 		return s.now().Sub(record.Deleted) > accountUndeletable

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// maxKeys is how many keys a service account may have, as on Google Cloud.
+	// maxKeys is the number of keys that a service account may have, as on Google Cloud.
 	maxKeys = 10
 
 	credentialsFile = "TYPE_GOOGLE_CREDENTIALS_FILE"
@@ -29,8 +29,8 @@ const (
 	rawPublicKey    = "TYPE_RAW_PUBLIC_KEY"
 )
 
-// accountKey is a key of a service account. The private half leaves the emulator in the answer that makes it and is not
-// kept.
+// accountKey is a key of a service account. The emulator answers the private half once, when it creates the key, and
+// does not store it.
 type accountKey struct {
 	Key         *iam.ServiceAccountKey `json:"key"`
 	Public      []byte                 `json:"public"`      // PKIX
@@ -42,7 +42,7 @@ func accountKeyPath(email, id string) string {
 	return accountPath(home, email) + "/" + id
 }
 
-// keyAccount returns the address of the account that a key's path belongs to.
+// keyAccount returns the e-mail address of the account from the store's path of one of its keys.
 func keyAccount(path string) string {
 	parts := strings.Split(path, "/")
 	return parts[len(parts)-2]
@@ -106,7 +106,7 @@ func (s *Server) newKey(account *iam.ServiceAccount, private *rsa.PrivateKey) (*
 	if err != nil {
 		return nil, err
 	}
-	id := sha1.Sum(certificate) // an identifier of the length Google's have, nothing more
+	id := sha1.Sum(certificate) // SHA-1 gives the ID the length of Google's IDs; it protects nothing
 	return &accountKey{
 		Key: &iam.ServiceAccountKey{
 			Name:            account.Name + "/keys/" + hex.EncodeToString(id[:]),
@@ -121,7 +121,7 @@ func (s *Server) newKey(account *iam.ServiceAccount, private *rsa.PrivateKey) (*
 	}, nil
 }
 
-// keyFile is the credentials file of a key, encoded as the answer carries it.
+// keyFile returns the credentials file of a key, encoded as the API answers it.
 func (s *Server) keyFile(account *iam.ServiceAccount, id string, private *rsa.PrivateKey) (string, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
@@ -194,7 +194,7 @@ func (s *Server) listKeys(c *call) (any, error) {
 	return answer, err
 }
 
-// setKeyDisabled answers the enable and disable calls. The tokens that were issued for a disabled key end at once.
+// setKeyDisabled answers the enable and disable calls. Disabling a key ends the access tokens issued for it at once.
 func (s *Server) setKeyDisabled(disabled bool) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		return struct{}{}, s.withKey(c, s.store.update, func(tx *bbolt.Tx, path string, record *accountKey) error {
@@ -207,7 +207,7 @@ func (s *Server) setKeyDisabled(disabled bool) func(*call) (any, error) {
 	}
 }
 
-// deleteKey removes a key. The tokens that were issued for it end at once.
+// deleteKey removes a key. That ends the access tokens issued for it at once.
 func (s *Server) deleteKey(c *call) (any, error) {
 	return struct{}{}, s.withKey(c, s.store.update, func(tx *bbolt.Tx, path string, _ *accountKey) error {
 		return remove(tx, accountKeys, path)

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// apiError is a refusal in the form Google's APIs answer with.
+// apiError is an error response in the form of Google's APIs.
 type apiError struct {
 	Code    int          `json:"code"`
 	Message string       `json:"message"`
@@ -16,7 +16,7 @@ type apiError struct {
 	Details []*errorInfo `json:"details,omitempty"`
 }
 
-// errorItem is the older way to say why, which Google's Go client prints.
+// errorItem is the older form of an error's reason. Google's Go client prints it.
 type errorItem struct {
 	Message      string `json:"message"`
 	Domain       string `json:"domain"`
@@ -25,8 +25,8 @@ type errorItem struct {
 	LocationType string `json:"locationType,omitempty"`
 }
 
-// errorInfo is the newer way to say why: google.rpc.ErrorInfo, google.rpc.LocalizedMessage, or Resource Manager's
-// ProjectIamPolicyError.
+// errorInfo is the newer form of an error's reason: google.rpc.ErrorInfo, google.rpc.LocalizedMessage, or Resource
+// Manager's ProjectIamPolicyError.
 type errorInfo struct {
 	Type     string            `json:"@type"`
 	Reason   string            `json:"reason,omitempty"`
@@ -78,7 +78,7 @@ func permissionDenied(format string, args ...any) *apiError {
 	return newError(http.StatusForbidden, "PERMISSION_DENIED", "forbidden", format, args...)
 }
 
-// writeError answers with err. What is not a refusal of the API is an internal error of the emulator.
+// writeError answers with err. An error that is not an apiError becomes an internal error of the emulator.
 func writeError(w http.ResponseWriter, err error) {
 	var refusal *apiError
 	if !errors.As(err, &refusal) {

@@ -14,30 +14,30 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// clockSkew is how far a signer's clock may be ahead.
+// clockSkew is how far the signer's clock may run ahead of the emulator's.
 const clockSkew = 5 * time.Minute
 
-// assertion is a JSON Web Token that a service account key has signed.
+// assertion is a JSON Web Token signed with a service account key.
 type assertion struct {
 	email    string
 	key      string // of the service account key in the store
 	audience string
 	scopes   string
-	subject  string // whom the account stands in for; empty for itself
+	subject  string // the user that the account impersonates; empty for the account itself
 }
 
-// forService tells whether the assertion may stand in for an access token of a service, as Google's libraries use it:
-// it names the service as its audience, or carries scopes.
+// forService reports whether a service accepts the assertion in place of an access token. Google's libraries send such
+// assertions: they name the service as the audience, or carry scopes.
 func (a *assertion) forService(svc *service, baseURL string) bool {
 	return a.scopes != "" || a.audience == "https://"+svc.name+"/" || strings.HasPrefix(a.audience, baseURL+"/"+svc.prefix)
 }
 
-// errAssertion is why an assertion is not accepted, in the words of the token endpoint.
+// errAssertion is the reason why the emulator rejects an assertion, in the words of the token endpoint.
 type errAssertion string
 
 func (e errAssertion) Error() string { return string(e) }
 
-// verifyAssertion checks an assertion's signature and times, and that its key and account may be used.
+// verifyAssertion checks the signature and the times of an assertion, and that its key and its account are enabled.
 func (s *Server) verifyAssertion(tx *bbolt.Tx, token string) (*assertion, error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -89,7 +89,7 @@ func decodePart(part string, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-// usableKey returns a service account key that exists and whose account exists and is enabled.
+// usableKey returns a service account key if the key exists and its account exists and is enabled.
 func (s *Server) usableKey(tx *bbolt.Tx, key string) (*accountKey, error) {
 	record, err := get[accountKey](tx, accountKeys, key)
 	if err != nil {

@@ -13,23 +13,26 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// tokenLifetime is how long an access token is good for.
+// tokenLifetime is how long an access token is valid.
 const tokenLifetime = time.Hour
 
-// principal is who makes a call: a member as IAM policies name it, for example "user:engineer@strata.local".
+// principal is the caller of a method. Its member has the form that IAM policies use, for example
+// "user:engineer@strata.local".
 type principal struct {
 	member string
 	email  string
 }
 
-// accessToken is what the store knows of a token it issued; the token itself is not kept.
+// accessToken is the record of an access token that the emulator issued. The store keeps the hash of the token, not
+// the token.
 type accessToken struct {
 	Member  string    `json:"member"`
 	Email   string    `json:"email"`
 	Expires time.Time `json:"expires"`
-	// Scopes are what the token may be used for, separated by spaces.
+	// Scopes are the token's OAuth scopes, separated by spaces.
 	Scopes string `json:"scopes"`
-	// Key is the key of the service account key the token was issued for; the token ends with it.
+	// Key is the store's key of the service account key that the token was issued for. Deleting that key ends the
+	// token.
 	Key string `json:"key,omitempty"`
 }
 
@@ -38,7 +41,7 @@ func hashToken(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// issueToken makes an access token and, every minute, forgets those that have expired.
+// issueToken creates an access token. At most once a minute it also removes the expired ones.
 func (s *Server) issueToken(tx *bbolt.Tx, record accessToken) (string, error) {
 	now := s.now()
 	if now.Sub(s.tokensPruned).Abs() > time.Minute {
@@ -58,7 +61,7 @@ func randomText(bytes int) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// authenticate finds out who makes a request to svc.
+// authenticate returns the principal of a request to svc.
 func (s *Server) authenticate(r *http.Request, svc *service) (principal, error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok || token == "" {
@@ -95,10 +98,10 @@ func (s *Server) authenticate(r *http.Request, svc *service) (principal, error) 
 	return who, err
 }
 
-// cloudPlatform is the scope for all of Google Cloud.
+// cloudPlatform is the OAuth scope for all of Google Cloud.
 const cloudPlatform = "https://www.googleapis.com/auth/cloud-platform"
 
-// requireScope refuses a call with a token for other purposes. Scopes to read are good for reading calls.
+// requireScope refuses a call whose token lacks a scope for the service. A read-only scope allows GET and HEAD.
 func (svc *service) requireScope(scopes, method string) error {
 	reads := method == http.MethodGet || method == http.MethodHead
 	for scope := range strings.FieldsSeq(scopes) {

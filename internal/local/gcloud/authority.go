@@ -17,17 +17,17 @@ import (
 	"time"
 )
 
-// authority is the certificate authority that vouches for the emulator's name in tunnels. It may only speak of hosts of
-// Google's, so that whoever trusts it trusts it in nothing else.
+// authority is the certificate authority that signs the emulator's certificate for tunnels. A name constraint limits
+// it to googleapis.com, so a client that trusts it trusts it for no other host.
 type authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
 }
 
-// authorityLifetime is longer than a home lives.
+// authorityLifetime exceeds the life of any home.
 const authorityLifetime = 10 * 365 * 24 * time.Hour
 
-// openAuthority reads the authority from a file in dir, or makes it where there is none.
+// openAuthority reads the authority from a file in dir, or creates the file if it does not exist.
 func openAuthority(dir string, now time.Time) (*authority, error) {
 	path := filepath.Join(dir, "authority.pem")
 	data, err := os.ReadFile(path)
@@ -50,7 +50,7 @@ func openAuthority(dir string, now time.Time) (*authority, error) {
 	return &authority{certificate: pair.Leaf, key: key}, nil
 }
 
-// writeWhole writes a file that is whole or not there.
+// writeWhole writes a file atomically: a reader finds all of the new content or none of it.
 func writeWhole(path string, data []byte) error {
 	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
 		return err
@@ -58,7 +58,7 @@ func writeWhole(path string, data []byte) error {
 	return os.Rename(path+".new", path)
 }
 
-// newAuthority returns the certificate and the key of a new authority, as PEM.
+// newAuthority returns the certificate and the key of a new authority in PEM form.
 func newAuthority(now time.Time) ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -88,7 +88,7 @@ func newAuthority(now time.Time) ([]byte, error) {
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})...), nil
 }
 
-// vouch returns a certificate for hosts.
+// vouch returns a server certificate for hosts, signed by the authority.
 func (a *authority) vouch(hosts []string, now time.Time) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -110,7 +110,7 @@ func (a *authority) vouch(hosts []string, now time.Time) (tls.Certificate, error
 	return tls.Certificate{Certificate: [][]byte{certificate}, PrivateKey: key}, nil
 }
 
-// Authority returns the certificate, as PEM, that clients trust who reach the emulator through TunnelVariables.
+// Authority returns the certificate, in PEM form, that clients of TunnelVariables must trust.
 func (s *Server) Authority() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.authority.certificate.Raw})
 }

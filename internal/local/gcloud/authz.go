@@ -7,7 +7,7 @@ import (
 	crm "google.golang.org/api/cloudresourcemanager/v1"
 )
 
-// authorize refuses the call, in the service's own words, where the caller lacks a permission.
+// authorize returns the service's own error if the caller lacks a permission on a resource.
 func (s *Server) authorize(tx *bbolt.Tx, svc *service, who principal, permission string, on resource) error {
 	granted, err := s.allowed(tx, who, permission, on)
 	if err != nil {
@@ -19,8 +19,9 @@ func (s *Server) authorize(tx *bbolt.Tx, svc *service, who principal, permission
 	return nil
 }
 
-// requireActAs refuses to run nodes as a service account that the caller may not act as. The default one is no account
-// here, so that the permission is needed on the project.
+// requireActAs refuses a call that runs nodes as a service account on which the caller lacks
+// iam.serviceAccounts.actAs. The emulator has no default service account, so "default" needs the permission on the
+// project.
 func (s *Server) requireActAs(tx *bbolt.Tx, c *call, account string) error {
 	on := onProject(c)
 	if account != "default" {
@@ -41,7 +42,8 @@ func (s *Server) requireActAs(tx *bbolt.Tx, c *call, account string) error {
 		"iam.serviceAccountUser role on the service account.", account)
 }
 
-// requireQuotaProject refuses a call on the account of a project that the caller may not use.
+// requireQuotaProject refuses a call whose X-Goog-User-Project header names a project whose quota the caller may not
+// use.
 func (s *Server) requireQuotaProject(tx *bbolt.Tx, svc *service, c *call) error {
 	named := c.request.Header.Get("X-Goog-User-Project")
 	if named == "" {
@@ -63,8 +65,8 @@ func (s *Server) requireQuotaProject(tx *bbolt.Tx, svc *service, c *call) error 
 		"USER_PROJECT_DENIED", "googleapis.com", map[string]string{"service": svc.name, "consumer": "projects/" + named})
 }
 
-// allowed tells whether the policy of the resource or of its project grants a permission. A project that does not exist
-// grants nothing, so that callers cannot tell it from one that is not theirs.
+// allowed reports whether the policy of the resource or of its project grants a permission. A project that does not
+// exist grants nothing, so callers cannot distinguish a missing project from a project of somebody else.
 func (s *Server) allowed(tx *bbolt.Tx, who principal, permission string, on resource) (bool, error) {
 	keys := []string{projectPolicy(on.project)}
 	if on.policy != "" {
@@ -85,7 +87,7 @@ func (s *Server) allowed(tx *bbolt.Tx, who principal, permission string, on reso
 	return false, nil
 }
 
-// binds tells whether a binding gives the caller a permission on a resource.
+// binds reports whether a binding grants the caller a permission on a resource.
 func (s *Server) binds(tx *bbolt.Tx, binding *crm.Binding, who principal, permission string, on resource) (bool, error) {
 	granted, err := grants(tx, binding.Role, permission)
 	if err != nil || !granted {
@@ -106,7 +108,7 @@ func (s *Server) binds(tx *bbolt.Tx, binding *crm.Binding, who principal, permis
 	return false, nil
 }
 
-// is tells whether a member of a binding means the caller. There are no groups here.
+// is reports whether a member of a binding matches the caller. The emulator has no groups.
 func (p principal) is(tx *bbolt.Tx, member string) (bool, error) {
 	switch member {
 	case p.member, "allUsers", "allAuthenticatedUsers":

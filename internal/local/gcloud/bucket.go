@@ -10,13 +10,13 @@ import (
 	"google.golang.org/api/storage/v1"
 )
 
-// bucket is a bucket in the store.
+// bucket is the record of a bucket.
 type bucket struct {
 	Bucket  *storage.Bucket `json:"bucket"`
 	Project string          `json:"project"`
 }
 
-// findBucket returns a bucket. One that does not exist is an error of the API.
+// findBucket returns a bucket, or an API error if the bucket does not exist.
 func findBucket(tx *bbolt.Tx, name string) (*bucket, error) {
 	found, err := get[bucket](tx, buckets, name)
 	if err == nil && found == nil {
@@ -107,7 +107,7 @@ func (s *Server) listBuckets(c *call) (any, error) {
 	return answer, err
 }
 
-// maxPage is the most that a list answers at once, and what it answers where the caller does not say.
+// maxPage is the maximum length of a list's page, and the length of a page if the caller does not name one.
 const maxPage = 1000
 
 func pageSize(text string) (int, error) {
@@ -124,7 +124,7 @@ func pageSize(text string) (int, error) {
 	return size, nil
 }
 
-// patchBucket changes what the request names; null removes.
+// patchBucket changes the fields that the request names. A null removes a field.
 func (s *Server) patchBucket(c *call) (any, error) {
 	return s.changeBucket(c, func(old *storage.Bucket, wanted map[string]any) (*storage.Bucket, error) {
 		whole, err := asObject(old)
@@ -135,7 +135,7 @@ func (s *Server) patchBucket(c *call) (any, error) {
 	})
 }
 
-// updateBucket takes the request in place of what can be changed.
+// updateBucket replaces all fields that clients can change.
 func (s *Server) updateBucket(c *call) (any, error) {
 	return s.changeBucket(c, func(_ *storage.Bucket, wanted map[string]any) (*storage.Bucket, error) {
 		return decodeStrictly[storage.Bucket](wanted)
@@ -175,7 +175,7 @@ func (s *Server) changeBucket(c *call, apply func(*storage.Bucket, map[string]an
 		if err := checkBucket(changed); err != nil {
 			return err
 		}
-		// What only the server sets stays as it was.
+		// Clients cannot change the fields that the server sets.
 		changed.Name, changed.ProjectNumber, changed.Generation = old.Name, old.ProjectNumber, old.Generation
 		changed.TimeCreated, changed.Updated = old.TimeCreated, storageTime(s.now())
 		changed.Metageneration = old.Metageneration + 1
@@ -237,7 +237,7 @@ func mergePatch(whole, patch map[string]any) map[string]any {
 	return whole
 }
 
-// asObject returns a value as the JSON object that it is sent as.
+// asObject returns the JSON object that value encodes to.
 func asObject(value any) (map[string]any, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -247,7 +247,7 @@ func asObject(value any) (map[string]any, error) {
 	return object, json.Unmarshal(data, &object)
 }
 
-// decodeStrictly reads a JSON object into a request type of an API.
+// decodeStrictly decodes a JSON object into a request type of an API, and refuses unknown fields.
 func decodeStrictly[T any](object map[string]any) (*T, error) {
 	data, err := json.Marshal(object)
 	if err != nil {

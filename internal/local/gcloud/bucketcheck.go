@@ -15,16 +15,16 @@ import (
 
 var (
 	bucketNames = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{1,61}[a-z0-9]$`)
-	// bucketLocations are regions, multi-regions and the dual-regions with names of their own.
+	// bucketLocations matches regions, multi-regions and predefined dual-regions.
 	bucketLocations = regexp.MustCompile(`^([A-Z]+-[A-Z]+\d+|US|EU|ASIA|NAM4|EUR[4578]|ASIA1)$`)
 	storageClasses  = []string{"STANDARD", "NEARLINE", "COLDLINE", "ARCHIVE", "MULTI_REGIONAL", "REGIONAL", "DURABLE_REDUCED_AVAILABILITY"}
 )
 
-// uniformLock is for how long uniform bucket-level access can be turned off again.
+// uniformLock is how long clients can turn uniform bucket-level access off again.
 const uniformLock = 90 * 24 * time.Hour
 
-// checkBucketName refuses what cannot be the name of a bucket. The names that the emulator's own paths begin with are
-// taken: contents are read at /BUCKET/OBJECT.
+// checkBucketName refuses invalid bucket names. It also refuses the first segments of the emulator's own paths,
+// because the XML API reads objects at /BUCKET/OBJECT.
 func (s *Server) checkBucketName(name string) error {
 	if !bucketNames.MatchString(name) || net.ParseIP(name) != nil || strings.HasPrefix(name, "goog") || strings.Contains(name, "google") ||
 		strings.Contains(name, "..") || strings.Contains(name, ".-") || strings.Contains(name, "-.") {
@@ -36,8 +36,8 @@ func (s *Server) checkBucketName(name string) error {
 	return nil
 }
 
-// checkBucket refuses values that no bucket can have, and features that change who may do what, or what becomes of
-// objects, and that are not emulated.
+// checkBucket refuses invalid values. It also refuses features that the emulator lacks and that affect access to
+// objects or their lifetime.
 func checkBucket(wanted *storage.Bucket) error {
 	wanted.Location = strings.ToUpper(wanted.Location)
 	if wanted.Location != "" && !bucketLocations.MatchString(wanted.Location) {
@@ -71,8 +71,8 @@ func notEmulatedStorage(what string) *apiError {
 	return storageError(http.StatusNotImplemented, "notImplemented", "%s is not emulated.", what)
 }
 
-// refuseACL refuses access control lists, which are not emulated. With uniform bucket-level access they are refused
-// anyway.
+// refuseACL refuses access control lists, which the emulator lacks. Cloud Storage refuses them too in a bucket with
+// uniform bucket-level access.
 func refuseACL(c *call, wanted *storage.Bucket) error {
 	query := c.request.URL.Query()
 	if query.Get("predefinedAcl") == "" && query.Get("predefinedDefaultObjectAcl") == "" && len(wanted.Acl) == 0 && len(wanted.DefaultObjectAcl) == 0 {
@@ -91,7 +91,8 @@ func uniformAccess(b *storage.Bucket) bool {
 		iam.BucketPolicyOnly != nil && iam.BucketPolicyOnly.Enabled)
 }
 
-// fillBucket sets what Cloud Storage sets in a bucket. old is what there was, nil for a new one.
+// fillBucket sets the fields that Cloud Storage sets in a bucket. old is the bucket before the change, or nil for a
+// new bucket.
 func (s *Server) fillBucket(b, old *storage.Bucket) {
 	setDefault(&b.Location, "US")
 	setDefault(&b.StorageClass, "STANDARD")
@@ -126,7 +127,7 @@ func (s *Server) fillBucket(b, old *storage.Bucket) {
 	iam.BucketPolicyOnly = &storage.BucketIamConfigurationBucketPolicyOnly{Enabled: uniform, LockedTime: locked}
 }
 
-// shownBucket is a bucket as the API answers it: with what is off said.
+// shownBucket returns a bucket as the API answers it: with false values written out.
 func shownBucket(b *storage.Bucket) *storage.Bucket {
 	off := []string{"Enabled"}
 	b.IamConfiguration.UniformBucketLevelAccess.ForceSendFields = off
@@ -137,7 +138,7 @@ func shownBucket(b *storage.Bucket) *storage.Bucket {
 	return b
 }
 
-// etagOf is an etag as Cloud Storage makes it: a message whose fields are numbers.
+// etagOf returns an etag in the form of Cloud Storage: a base64-encoded protobuf message whose fields are numbers.
 func etagOf(numbers ...int64) string {
 	var message []byte
 	for field, number := range numbers {

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/api/storage/v1"
 )
 
-// bucketPolicyBody is the IAM policy of a bucket in the form of Cloud Storage: the policy is the whole body.
+// bucketPolicyBody is a bucket's IAM policy in Cloud Storage's form, in which the policy is the whole body.
 type bucketPolicyBody struct {
 	Kind       string         `json:"kind,omitempty"`
 	ResourceID string         `json:"resourceId,omitempty"`
@@ -25,7 +25,7 @@ func shownBucketPolicy(bucket string, policy *crm.Policy) *bucketPolicyBody {
 	}
 }
 
-// newBucketPolicy is the policy of a new bucket. The roles on objects stand for the access control lists that Cloud
+// newBucketPolicy returns the policy of a new bucket. Its roles on objects replace the access control lists that Cloud
 // Storage gives new objects in a bucket without uniform access.
 func newBucketPolicy(project string) *crm.Policy {
 	owners := []string{"projectEditor:" + project, "projectOwner:" + project}
@@ -60,8 +60,7 @@ func (s *Server) getBucketPolicy(c *call) (any, error) {
 	return shownBucketPolicy(c.vars["bucket"], asVersion(policy, version)), nil
 }
 
-// setBucketPolicy replaces the policy of a bucket. Where the caller names the etag it read, the policy must not have
-// changed since.
+// setBucketPolicy replaces the policy of a bucket. If the request carries an etag, it must match the current policy's.
 func (s *Server) setBucketPolicy(c *call) (any, error) {
 	var request bucketPolicyBody
 	if err := c.decode(&request); err != nil {
@@ -95,11 +94,11 @@ func (s *Server) setBucketPolicy(c *call) (any, error) {
 	return shownBucketPolicy(name, wanted), nil
 }
 
-// checkBucketPolicy refuses what the bucket itself rules out.
+// checkBucketPolicy refuses bindings that the bucket's own settings exclude.
 func checkBucketPolicy(b *storage.Bucket, wanted *crm.Policy) error {
 	for _, binding := range wanted.Bindings {
 		if binding == nil {
-			continue // refused by checkPolicy
+			continue // checkPolicy refuses it
 		}
 		open := slices.Contains(binding.Members, "allUsers") || slices.Contains(binding.Members, "allAuthenticatedUsers")
 		switch {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// maxBody is the largest request that is read.
+// maxBody is the maximum size of a request body in bytes.
 const maxBody = 4 << 20
 
 // call is one authenticated request to one route.
@@ -19,13 +19,13 @@ type call struct {
 	request *http.Request
 	vars    map[string]string
 	who     principal
-	// project is the project the path names, by its id or its number; nil where it names none that exists.
+	// project is the project that the path names by ID or number, or nil if there is no such project.
 	project *project
-	// read is the request's body, as far as it has been read.
+	// read caches the request body.
 	read []byte
 }
 
-// projectID is the id of the project that the call is about, whether it exists or not.
+// projectID returns the ID of the call's project, whether or not the project exists.
 func (c *call) projectID() string {
 	if c.project != nil {
 		return c.project.ID
@@ -33,13 +33,13 @@ func (c *call) projectID() string {
 	return c.vars["project"]
 }
 
-// onProject is the resource of the routes whose permission is needed on the project.
+// onProject returns the project as the resource of a permission check.
 func onProject(c *call) resource {
 	name := "projects/" + c.projectID()
 	return resource{project: c.projectID(), name: name, path: name, kind: "cloudresourcemanager.googleapis.com/Project"}
 }
 
-// body returns the request's body, which is read once.
+// body returns the request body. It reads the body once and caches it.
 func (c *call) body() ([]byte, error) {
 	if c.read != nil {
 		return c.read, nil
@@ -55,7 +55,7 @@ func (c *call) body() ([]byte, error) {
 	return data, nil
 }
 
-// decode reads the request's body into a request type of the API. An empty body is an empty request.
+// decode decodes the request body into a request type of the API. An empty body decodes to an empty request.
 func (c *call) decode(into any) error {
 	data, err := c.body()
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *call) decode(into any) error {
 	return nil
 }
 
-// payloadFault words a decoding error as the real APIs do.
+// payloadFault returns the message that Google's APIs give for a decoding error.
 func payloadFault(err error) string {
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return "Unknown name " + name + ": Cannot find field."

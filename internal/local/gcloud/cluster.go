@@ -9,16 +9,17 @@ import (
 	container "google.golang.org/api/container/v1beta1"
 )
 
-// ClusterRuntime runs the control plane behind a cluster.
+// ClusterRuntime runs the control planes of clusters.
 type ClusterRuntime interface {
-	// Create makes the control plane of a cluster run and returns when it serves. It is called again after a restart of
-	// the emulator, and then adopts what runs or starts what there is.
+	// Create starts the control plane of a cluster and returns when the control plane serves. After a restart of the
+	// emulator, Create adopts a running control plane or starts the existing one again.
 	Create(ctx context.Context, name string) (ClusterAccess, error)
-	// Delete stops the control plane and erases its data. It succeeds where there is none.
+	// Delete stops the control plane and erases its data. It succeeds if there is no control plane.
 	Delete(ctx context.Context, name string) error
 }
 
-// ClusterAccess is how a cluster is reached as its administrator. The certificates and the key are PEM.
+// ClusterAccess is the endpoint of a cluster and its administrator's credentials. The certificates and the key are in
+// PEM form.
 type ClusterAccess struct {
 	Endpoint          string // host:port
 	CA                []byte
@@ -26,16 +27,16 @@ type ClusterAccess struct {
 	ClientKey         []byte
 }
 
-// cluster is a cluster in the store. Its access is kept apart from what the API shows.
+// cluster is the record of a cluster. It keeps the credentials apart from the fields that the API answers.
 type cluster struct {
 	Cluster *container.Cluster `json:"cluster"`
 	Project string             `json:"project"`
 	Access  ClusterAccess      `json:"access"`
-	// Busy is the operation that goes on, if any.
+	// Busy is the name of the operation in progress, or "".
 	Busy string `json:"busy,omitempty"`
 }
 
-// Values of a cluster's or a node pool's status.
+// The status values of clusters and node pools.
 const (
 	provisioning = "PROVISIONING"
 	running      = "RUNNING"
@@ -52,7 +53,7 @@ func clusterLink(project, location, name string) string {
 func (k *cluster) key() string  { return clusterKey(k.Project, k.Cluster.Location, k.Cluster.Name) }
 func (k *cluster) link() string { return clusterLink(k.Project, k.Cluster.Location, k.Cluster.Name) }
 
-// onCluster is the resource of the routes whose permission is needed on a cluster.
+// onCluster returns the cluster as the resource of a permission check.
 func onCluster(c *call) resource {
 	link := clusterLink(c.projectID(), c.vars["location"], c.vars["cluster"])
 	return resource{project: c.projectID(), name: link, path: link, kind: "container.googleapis.com/Cluster"}
@@ -96,7 +97,7 @@ func (s *Server) createCluster(c *call) (any, error) {
 	return &answer, nil
 }
 
-// checkQuota refuses a cluster that exists, and a second one: a home has one control plane.
+// checkQuota refuses a cluster that exists already, and a second cluster: a home has one control plane.
 func checkQuota(tx *bbolt.Tx, created *cluster) error {
 	all, err := list[cluster](tx, clusters, "")
 	if err != nil || len(all) == 0 {
@@ -109,7 +110,8 @@ func checkQuota(tx *bbolt.Tx, created *cluster) error {
 		"the emulated Google Cloud has the quota of one cluster, and %s is it.", created.Cluster.Location, all[0].link())
 }
 
-// shown is the cluster as the API answers it: with the client certificate only where one was asked for.
+// shown returns the cluster as the API answers it. It includes the client certificate only if the cluster's creator
+// asked for one.
 func (k *cluster) shown() *container.Cluster {
 	answer := *k.Cluster
 	auth := &container.MasterAuth{ClusterCaCertificate: base64.StdEncoding.EncodeToString(k.Access.CA)}
@@ -190,7 +192,7 @@ func (s *Server) deleteCluster(c *call) (any, error) {
 	return &answer, nil
 }
 
-// resumeClusters brings back the control plane of a cluster that exists and takes up operations that had not ended.
+// resumeClusters starts the control plane of an existing cluster again and resumes unfinished operations.
 func (s *Server) resumeClusters(ctx context.Context) error {
 	var existing []*cluster
 	var pending []*clusterOperation

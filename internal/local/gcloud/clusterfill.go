@@ -9,19 +9,19 @@ import (
 	container "google.golang.org/api/container/v1beta1"
 )
 
-// The types of v1beta1, which the official provider uses, have all fields of v1 and more: clusters are kept in them, and
-// answered in both versions.
+// The store keeps clusters in the types of v1beta1, which the official provider uses. They have all fields of v1, so
+// both versions answer with them.
 
-// kubernetesVersion is the version that clusters and node pools have.
+// kubernetesVersion is the version of all clusters and node pools.
 const kubernetesVersion = "1.36.3-gke.100"
 
 var (
 	clusterNames = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$`)
-	// places are zones and regions.
+	// places matches zones and regions.
 	places = regexp.MustCompile(`^([a-z]+-[a-z]+\d+)(-[a-z])?$`)
 )
 
-// zonesOf returns the zones of a place: three of a region, which on Google Cloud are its zones a to c but for the oldest
+// zonesOf returns the zones of a location. A region has three zones: a to c on Google Cloud, except in the oldest
 // regions.
 func zonesOf(place string) []string {
 	if match := places.FindStringSubmatch(place); match == nil || match[2] != "" {
@@ -38,7 +38,7 @@ func zonesOf(place string) []string {
 	return zones
 }
 
-// checkCluster refuses a new cluster that Google Cloud refuses.
+// checkCluster refuses a new cluster that Google Cloud refuses too.
 func checkCluster(c *call, wanted *container.Cluster) error {
 	if wanted == nil || !clusterNames.MatchString(wanted.Name) {
 		return invalidArgument("Invalid value for field \"cluster.name\": it must match %s.", clusterNames)
@@ -65,7 +65,7 @@ func checkCluster(c *call, wanted *container.Cluster) error {
 	return checkClusterSettings(c.project.ID, wanted)
 }
 
-// checkClusterSettings refuses settings that can be given at the creation and later.
+// checkClusterSettings refuses invalid values of settings that a creation and an update can set.
 func checkClusterSettings(project string, wanted *container.Cluster) error {
 	if identity := wanted.WorkloadIdentityConfig; identity != nil && identity.WorkloadPool != "" && identity.WorkloadPool != project+".svc.id.goog" {
 		return invalidArgument("Workload pool %q is not valid: the only one of this project is %q.", identity.WorkloadPool, project+".svc.id.goog")
@@ -79,7 +79,7 @@ func checkClusterSettings(project string, wanted *container.Cluster) error {
 	return nil
 }
 
-// checkLocations refuses zones that are not of a cluster's region.
+// checkLocations refuses zones outside a cluster's region.
 func checkLocations(location string, zones []string) error {
 	region := places.FindStringSubmatch(location)[1]
 	for _, zone := range zones {
@@ -90,8 +90,9 @@ func checkLocations(location string, zones []string) error {
 	return nil
 }
 
-// checkVersionOf refuses a version that this home has not. It has one; an older one that is asked for is answered by it, so
-// that a program which names the version of its cluster on Google Cloud runs here.
+// checkVersionOf refuses versions that are newer than kubernetesVersion, the only one here. It accepts older versions,
+// so that a program with the version of its cluster on Google Cloud runs unchanged; the cluster still has
+// kubernetesVersion.
 func checkVersionOf(field, wanted string) error {
 	if wanted == "" || wanted == "-" || wanted == "latest" {
 		return nil
@@ -106,7 +107,7 @@ func checkVersionOf(field, wanted string) error {
 
 var versionNumbers = regexp.MustCompile(`^(\d+)\.(\d+)(?:\.(\d+)(?:-gke\.(\d+))?)?$`)
 
-// versionParts returns the numbers of a version, as many as are given; nil for what is none.
+// versionParts returns as many numbers as a version has, or nil if the text is not a version.
 func versionParts(version string) []int {
 	match := versionNumbers.FindStringSubmatch(version)
 	if match == nil {
@@ -126,8 +127,8 @@ func versionParts(version string) []int {
 	return parts
 }
 
-// fillCluster sets what Google Cloud sets in a new cluster. What the official provider reads without a look whether it is
-// there must be there.
+// fillCluster sets the fields that Google Cloud sets in a new cluster. The official provider dereferences some of them
+// without a nil check, so they must be present.
 func (s *Server) fillCluster(c *call, created *cluster) error {
 	k := created.Cluster
 	k.Location, k.Zone = c.vars["location"], c.vars["location"]
@@ -172,7 +173,7 @@ func (s *Server) fillCluster(c *call, created *cluster) error {
 	return nil
 }
 
-// fillAddresses sets the networks of a new cluster. Nothing here uses them.
+// fillAddresses sets the networks of a new cluster. The emulator does not use them.
 func fillAddresses(created *cluster) {
 	k := created.Cluster
 	setMissing(&k.NetworkConfig, container.NetworkConfig{})
@@ -199,7 +200,7 @@ func fillAddresses(created *cluster) {
 	}
 }
 
-// completeCluster sets the parts of settings that Google Cloud answers always, after a creation and after an update.
+// completeCluster sets the parts of settings that Google Cloud always answers, after a creation and after an update.
 func completeCluster(k *container.Cluster) {
 	setMissing(&k.LoggingConfig, container.LoggingConfig{})
 	setMissing(&k.LoggingConfig.ComponentConfig, container.LoggingComponentConfig{EnableComponents: []string{"SYSTEM_COMPONENTS", "WORKLOADS"}})

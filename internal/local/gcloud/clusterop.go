@@ -9,18 +9,18 @@ import (
 	container "google.golang.org/api/container/v1beta1"
 )
 
-// clusterOperation is a long-running operation on a cluster, in the store.
+// clusterOperation is the record of a long-running operation on a cluster.
 type clusterOperation struct {
 	Operation *container.Operation `json:"operation"`
 	Project   string               `json:"project"`
-	Cluster   string               `json:"cluster"` // key of the cluster
+	Cluster   string               `json:"cluster"` // key of the cluster's record
 }
 
 func (op *clusterOperation) key() string {
 	return clusterKey(op.Project, op.Operation.Location, op.Operation.Name)
 }
 
-// newClusterOperation stores an operation that has begun.
+// newClusterOperation stores a new operation in the state RUNNING.
 func (s *Server) newClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*clusterOperation, error) {
 	name := "operation-" + strconv.FormatInt(s.now().UnixMilli(), 10) + "-" + randomDigits(12)
 	parent := "projects/" + on.Project + "/locations/" + on.Cluster.Location
@@ -41,7 +41,7 @@ func (s *Server) newClusterOperation(tx *bbolt.Tx, on *cluster, kind, target str
 	return op, putOperation(tx, clusterOps, op.key(), op, func(old *clusterOperation) bool { return old.Operation.Status == "DONE" })
 }
 
-// beginClusterOperation stores an operation that keeps its cluster busy, and the cluster with it.
+// beginClusterOperation stores a new operation and marks its cluster as busy.
 func (s *Server) beginClusterOperation(tx *bbolt.Tx, on *cluster, kind string) (*clusterOperation, error) {
 	op, err := s.newClusterOperation(tx, on, kind, on.link())
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Server) beginClusterOperation(tx *bbolt.Tx, on *cluster, kind string) (
 	return op, put(tx, clusters, on.key(), on)
 }
 
-// doneClusterOperation stores an operation whose work was done in the same transaction.
+// doneClusterOperation stores an operation whose work the same transaction does.
 func (s *Server) doneClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*container.Operation, error) {
 	op, err := s.newClusterOperation(tx, on, kind, target)
 	if err != nil {
@@ -62,7 +62,8 @@ func (s *Server) doneClusterOperation(tx *bbolt.Tx, on *cluster, kind, target st
 	return op.Operation, put(tx, clusterOps, op.key(), op)
 }
 
-// runClusterOperation does the work of an operation and ends it. Work that is cut short by Close is left for Start.
+// runClusterOperation does the work of an operation and ends the operation. Close interrupts the work; Start resumes
+// it.
 func (s *Server) runClusterOperation(ctx context.Context, op *clusterOperation) error {
 	var on *cluster
 	err := s.store.view(func(tx *bbolt.Tx) (err error) {
@@ -101,7 +102,7 @@ func (s *Server) runClusterOperation(ctx context.Context, op *clusterOperation) 
 	})
 }
 
-// endClusterOperation records in the cluster how an operation on it ended.
+// endClusterOperation records the outcome of an operation in its cluster.
 func (s *Server) endClusterOperation(tx *bbolt.Tx, key, kind string, access ClusterAccess, fault error) error {
 	on, err := get[cluster](tx, clusters, key)
 	if err != nil || on == nil {
@@ -123,7 +124,7 @@ func (s *Server) endClusterOperation(tx *bbolt.Tx, key, kind string, access Clus
 	return put(tx, clusters, key, on)
 }
 
-// idle refuses a change to a cluster while another one goes on.
+// idle returns an error if another operation on the cluster is in progress.
 func (k *cluster) idle() error {
 	if k.Busy != "" {
 		return failedPrecondition("Cluster is running incompatible operation %s.", k.Busy)
@@ -162,7 +163,8 @@ func (s *Server) listClusterOperations(c *call) (any, error) {
 	return answer, err
 }
 
-// cancelClusterOperation refuses, as Google Cloud does for operations that cannot be cut short. Here none can.
+// cancelClusterOperation refuses, as Google Cloud does for operations that cannot be cancelled. The emulator cannot
+// cancel any.
 func (s *Server) cancelClusterOperation(c *call) (any, error) {
 	found, err := s.getClusterOperation(c)
 	if err != nil {

@@ -2,7 +2,8 @@ package gcloud
 
 import container "google.golang.org/api/container/v1beta1"
 
-// set answers a call that sets one thing of a cluster: change takes what the request, of the type T, says.
+// set returns the handler of a call that sets one property of a cluster. change copies the property from the request,
+// of type T, to the cluster.
 func set[T any](s *Server, kind string, change func(*container.Cluster, *T) error) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		request := new(T)
@@ -13,8 +14,8 @@ func set[T any](s *Server, kind string, change func(*container.Cluster, *T) erro
 	}
 }
 
-// clusterSetters are the calls that set one thing of a cluster, by their verb, and by the name that the older paths below
-// zones have for it.
+// clusterSetters returns the calls that set one property of a cluster. Each has a verb, and another name in the older
+// paths below zones.
 func (s *Server) clusterSetters() []setter {
 	return []setter{
 		{"setAddons", "addons", set(s, "UPDATE_CLUSTER", setAddons)},
@@ -55,13 +56,14 @@ func (s *Server) clusterSetters() []setter {
 	}
 }
 
-// setter is a call that sets one thing. older is the end of its path below zones: a segment, or a verb with its colon.
+// setter is a call that sets one property. older is the end of its path below zones: a segment, or a verb with its
+// colon.
 type setter struct {
 	verb, older string
 	handle      func(*call) (any, error)
 }
 
-// addonsRequest is SetAddonsConfigRequest with what is turned off in it.
+// addonsRequest is SetAddonsConfigRequest with untyped addons, which keep false values.
 type addonsRequest struct {
 	AddonsConfig                     map[string]any `json:"addonsConfig"`
 	ClusterID, Name, ProjectID, Zone string

@@ -10,8 +10,8 @@ import (
 	container "google.golang.org/api/container/v1beta1"
 )
 
-// updatePaths says where the fields of an update go in a cluster: to the field of the same name without "desired", or as
-// listed here. A field that is nowhere is refused. None of them changes the control plane that runs.
+// updatePaths maps the fields of an update to paths in a cluster. A field "desiredX" maps to "x" unless the list below
+// says otherwise. An update refuses a field without a path. None of the fields affects the running control plane.
 var updatePaths = sync.OnceValue(func() map[string]string {
 	paths := map[string]string{
 		"desiredAutoIpamConfig":                        "ipAllocationPolicy.autoIpamConfig",
@@ -57,27 +57,28 @@ var updatePaths = sync.OnceValue(func() map[string]string {
 			paths[name] = plain
 		}
 	}
-	// These two belong to the call, not to the cluster; an address of the control plane cannot be chosen here.
+	// These two fields belong to the call, not to the cluster. A client cannot choose the address of the control
+	// plane.
 	for _, name := range []string{"etag", "desiredMaster"} {
 		delete(paths, name)
 	}
 	return paths
 })
 
-// poolFields are the fields of an update that change the node pool which desiredNodePoolId names.
+// poolFields are the fields of an update that change a node pool. The update's desiredNodePoolId names the pool.
 var poolFields = map[string]string{
 	"desiredImageType":           "config.imageType",
 	"desiredNodePoolAutoscaling": "autoscaling",
 	"desiredNodeVersion":         "version",
 }
 
-// switches are settings that an update has as an object and a cluster as a truth value.
+// switches are the settings that are an object in an update and a boolean in a cluster.
 var switches = []string{"desiredIntraNodeVisibilityConfig", "desiredL4ilbSubsettingConfig"}
 
-// removable are settings that an update removes by setting all of their fields to nothing.
+// removable are the settings that an update removes by emptying all of their fields.
 var removable = []string{"desiredFleet", "desiredResourceUsageExportConfig", "desiredWorkloadIdentityConfig"}
 
-// jsonFields are the names of a type's fields in JSON.
+// jsonFields returns the JSON names of a struct type's fields.
 func jsonFields(of reflect.Type) []string {
 	var names []string
 	for field := range of.Fields() {
@@ -91,14 +92,14 @@ func jsonFields(of reflect.Type) []string {
 func (s *Server) updateCluster(c *call) (any, error) {
 	var request struct {
 		Update map[string]any `json:"update"`
-		// The rest of the request names the cluster, as the path does.
+		// The other fields of the request name the cluster, as the path does.
 		ClusterID, ProjectID, Zone, Name string
 	}
 	if err := c.decode(&request); err != nil {
 		return nil, err
 	}
 	wanted := request.Update
-	// The types tell what is unknown and what is of the wrong type.
+	// Decoding into the API's type finds unknown fields and fields of the wrong type.
 	if _, err := decodeStrictly[container.ClusterUpdate](wanted); err != nil {
 		return nil, err
 	}
@@ -150,7 +151,7 @@ func (s *Server) applyUpdate(on *cluster, wanted map[string]any) error {
 	return nil
 }
 
-// updated is the new value of a setting that had one.
+// updated returns the new value of a setting from the value in the update and the old value.
 func updated(name string, value, old any) any {
 	object, _ := value.(map[string]any)
 	was, _ := old.(map[string]any)
@@ -160,13 +161,13 @@ func updated(name string, value, old any) any {
 	case slices.Contains(removable, name) && isNothing(value):
 		return nil
 	case name == "desiredAddonsConfig", name == "desiredControlPlaneEndpointsConfig":
-		// What is not named is left as it is.
+		// The update keeps the parts that it does not name.
 		if was == nil {
 			was = map[string]any{}
 		}
 		return mergePatch(was, object)
 	case name == "desiredK8sBetaApis":
-		// An API that was turned on stays on.
+		// An update cannot turn an API off.
 		apis, _ := was["enabledApis"].([]any)
 		more, _ := object["enabledApis"].([]any)
 		return map[string]any{"enabledApis": append(apis, more...)}
@@ -174,7 +175,7 @@ func updated(name string, value, old any) any {
 	return value
 }
 
-// completeUpdate takes the changed cluster over.
+// completeUpdate checks the changed cluster and puts it in place of the old one.
 func (s *Server) completeUpdate(on *cluster, changed *container.Cluster, wanted map[string]any) error {
 	if err := checkClusterSettings(on.Project, changed); err != nil {
 		return err
@@ -186,7 +187,7 @@ func (s *Server) completeUpdate(on *cluster, changed *container.Cluster, wanted 
 	setMissing(&changed.MasterAuthorizedNetworksConfig, container.MasterAuthorizedNetworksConfig{})
 	networks := changed.MasterAuthorizedNetworksConfig
 	completeCluster(changed)
-	// These two are in the cluster twice.
+	// The cluster holds these two settings twice.
 	ip := changed.ControlPlaneEndpointsConfig.IpEndpointsConfig
 	if _, ok := wanted["desiredMasterAuthorizedNetworksConfig"]; ok {
 		ip.AuthorizedNetworksConfig, changed.MasterAuthorizedNetworksConfig = networks, networks
@@ -198,7 +199,7 @@ func (s *Server) completeUpdate(on *cluster, changed *container.Cluster, wanted 
 	return nil
 }
 
-// isNothing tells whether a JSON value says nothing: whether everything in it is empty.
+// isNothing reports whether a JSON value is empty, or holds only empty values.
 func isNothing(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:
@@ -219,7 +220,7 @@ func asText(value any) string {
 	return text
 }
 
-// setPath sets a field of a JSON object, named by its path; nil removes it.
+// setPath sets the field of a JSON object at a path. A nil value removes the field.
 func setPath(whole map[string]any, path string, value any) {
 	first, rest, deeper := strings.Cut(path, ".")
 	switch {
@@ -246,7 +247,7 @@ func getPath(whole map[string]any, path string) any {
 	return getPath(inner, rest)
 }
 
-// changeFields answers a call that changes fields of the cluster that the path names.
+// changeFields answers a call that changes fields of a cluster.
 func (s *Server) changeFields(c *call, kind string, change func(*cluster) error) (any, error) {
 	var answer *container.Operation
 	err := withCluster(c, s.store.update, func(tx *bbolt.Tx, on *cluster) error {

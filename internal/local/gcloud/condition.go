@@ -8,18 +8,18 @@ import (
 	"github.com/google/cel-go/cel"
 )
 
-// maxConditions is how many compiled conditions are kept.
+// maxConditions is the maximum number of cached conditions.
 const maxConditions = 1000
 
-// conditionCache compiles the conditions of role bindings, which are written in the Common Expression Language, and keeps
-// what it compiled.
+// conditionCache compiles the conditions of role bindings, which are expressions in the Common Expression Language,
+// and caches the programs.
 type conditionCache struct {
 	mu       sync.Mutex
 	compiled map[string]cel.Program
 }
 
-// conditionEnv is what a condition may read, and call: the language's operators and functions, but no macros, as on
-// Google Cloud. https://cloud.google.com/iam/docs/conditions-attribute-reference lists more attributes.
+// conditionEnv declares the variables and functions of conditions: the language's operators and functions without
+// macros, as on Google Cloud. https://cloud.google.com/iam/docs/conditions-attribute-reference lists more attributes.
 var conditionEnv = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(
 		cel.ClearMacros(),
@@ -30,7 +30,7 @@ var conditionEnv = sync.OnceValues(func() (*cel.Env, error) {
 	)
 })
 
-// compile returns the program of an expression, or the refusal of one that is not valid here.
+// compile returns the program of an expression, or an API error if the expression is invalid.
 func (k *conditionCache) compile(expression string) (cel.Program, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -64,7 +64,7 @@ func badCondition(fault string) *apiError {
 		"resource.service, resource.type and request.time.", strings.TrimSuffix(fault, "."))
 }
 
-// met tells whether a condition holds for a resource. One that cannot be evaluated does not hold.
+// met reports whether a condition holds for a resource. A condition that fails to evaluate does not hold.
 func (k *conditionCache) met(expression string, on resource, now time.Time) (bool, error) {
 	program, err := k.compile(expression)
 	if err != nil {

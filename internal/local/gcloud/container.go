@@ -15,7 +15,7 @@ func (s *Server) containerService() *service {
 			return permissionDenied("Required %q permission(s) for %q.", permission, on.name)
 		},
 	}
-	// The paths below locations, and the older ones below zones, where setters are segments in place of verbs.
+	// Below locations, setters are verbs. In the older paths below zones, they are segments.
 	const versions = "v1|v1beta1/projects/{project}/"
 	svc.routes = append(s.containerRoutes(versions+"locations|zones/{location}"), s.setterRoutes(versions+"locations/{location}", versions+"zones/{location}")...)
 	return svc
@@ -49,7 +49,7 @@ func (s *Server) containerRoutes(parent string) []route {
 	}
 }
 
-// setterRoutes are the calls that set one thing of a cluster or of a node pool.
+// setterRoutes returns the routes that set one property of a cluster or of a node pool.
 func (s *Server) setterRoutes(parent, zonal string) []route {
 	poolSetters := []setter{
 		{"setSize", "setSize", s.setNodePoolSize},

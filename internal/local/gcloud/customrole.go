@@ -11,8 +11,8 @@ import (
 	"google.golang.org/api/iam/v1"
 )
 
-// A deleted role can be brought back for a while. Its name is not free before its removal has ended.
-// https://cloud.google.com/iam/docs/creating-custom-roles says how long these last.
+// A deleted role can be undeleted for a time. Its name stays taken for longer.
+// https://cloud.google.com/iam/docs/creating-custom-roles states both times.
 const (
 	roleUndeletable = 7 * 24 * time.Hour
 	roleNameKept    = 37 * 24 * time.Hour
@@ -23,10 +23,11 @@ var (
 	permissions = regexp.MustCompile(`^[a-z][a-zA-Z0-9-]*(\.[a-zA-Z0-9-]+){2,}$`)
 )
 
-// customRole is the key of a project's own role.
+// customRole returns the store's key of a project's custom role.
 func customRole(project, id string) string { return project + "/" + id }
 
-// findCustomRole returns the role with a name of the form projects/<project>/roles/<id>, nil where there is none.
+// findCustomRole returns the custom role with a name of the form projects/<project>/roles/<id>, or nil if there is
+// none.
 func findCustomRole(tx *bbolt.Tx, name string) (*iam.Role, error) {
 	parts := strings.Split(name, "/")
 	if len(parts) != 4 || parts[0] != "projects" || parts[2] != "roles" {
@@ -35,7 +36,7 @@ func findCustomRole(tx *bbolt.Tx, name string) (*iam.Role, error) {
 	return get[iam.Role](tx, customRoles, customRole(parts[1], parts[3]))
 }
 
-// grants tells whether a role, predefined or a project's own, has a permission.
+// grants reports whether a role, predefined or custom, has a permission.
 func grants(tx *bbolt.Tx, role, permission string) (bool, error) {
 	if strings.HasPrefix(role, "roles/") {
 		known := predefinedRoles()[role]
@@ -48,12 +49,13 @@ func grants(tx *bbolt.Tx, role, permission string) (bool, error) {
 	return slices.Contains(custom.IncludedPermissions, permission), nil
 }
 
-// isPermission tells whether there is such a permission. Of services that are not emulated any one will do.
+// isPermission reports whether a permission exists. It accepts any well-formed permission of a service that is not
+// emulated.
 func isPermission(name string) bool {
 	return knownPermissions()[name] || permissions.MatchString(name) && !emulatedPrefix(name)
 }
 
-// checkRoleFields refuses what a role of a project cannot be, and puts its permissions in order.
+// checkRoleFields refuses invalid values of a custom role, sorts its permissions and removes duplicates.
 func checkRoleFields(role *iam.Role) error {
 	if len(role.Title) > 100 {
 		return invalidArgument("The role title is longer than 100 bytes.")
@@ -65,7 +67,7 @@ func checkRoleFields(role *iam.Role) error {
 		return invalidArgument("Invalid value at 'role.stage' (type.googleapis.com/google.iam.admin.v1.Role.RoleLaunchStage), %q", role.Stage)
 	}
 	for _, permission := range role.IncludedPermissions {
-		// Lists of projects, and what belongs to folders and organizations, are for the roles of organizations.
+		// Listing projects, and the permissions on folders and organizations, need a custom role of an organization.
 		if !isPermission(permission) || permission == "resourcemanager.projects.list" ||
 			strings.HasPrefix(permission, "resourcemanager.folders.") || strings.HasPrefix(permission, "resourcemanager.organizations.") {
 			return invalidArgument("Permission %s is not valid.", permission)
@@ -114,7 +116,7 @@ func (s *Server) createRole(c *call) (any, error) {
 
 func roleEtag() string { return "BwY" + randomText(6) + "=" }
 
-// storedRole returns a project's own role, nil where there is none or where its removal has ended.
+// storedRole returns a custom role, or nil if there is none or its deletion has become final.
 func (s *Server) storedRole(tx *bbolt.Tx, key string) (*iam.Role, error) {
 	role, err := get[iam.Role](tx, customRoles, key)
 	if err != nil || role == nil || !role.Deleted {
@@ -135,7 +137,7 @@ func (s *Server) sinceDeletion(tx *bbolt.Tx, key string) (time.Duration, error) 
 	return s.now().Sub(*deleted), nil
 }
 
-// withRole runs fn in a transaction with the project's own role that the path names, and with its key.
+// withRole runs fn in a transaction with the custom role that the path names, and with the role's key.
 func (s *Server) withRole(c *call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, string, *iam.Role) error) error {
 	return run(func(tx *bbolt.Tx) error {
 		key := customRole(c.projectID(), c.vars["role"])
@@ -218,7 +220,7 @@ func (s *Server) patchRole(c *call) (any, error) {
 	})
 }
 
-// changeRole changes a role that has the etag that the caller read, or any where the caller names none.
+// changeRole changes a custom role. A non-empty etag must match the role's.
 func (s *Server) changeRole(c *call, etag string, change func(*bbolt.Tx, string, *iam.Role) error) (any, error) {
 	var answer *iam.Role
 	err := s.withRole(c, s.store.update, func(tx *bbolt.Tx, key string, role *iam.Role) error {
@@ -236,7 +238,7 @@ func (s *Server) changeRole(c *call, etag string, change func(*bbolt.Tx, string,
 	return answer, err
 }
 
-// deleteRole marks a role as deleted; it grants nothing until it is undeleted.
+// deleteRole marks a custom role as deleted. The role grants nothing until an undeletion.
 func (s *Server) deleteRole(c *call) (any, error) {
 	return s.changeRole(c, c.request.URL.Query().Get("etag"), func(tx *bbolt.Tx, key string, role *iam.Role) error {
 		if role.Deleted {

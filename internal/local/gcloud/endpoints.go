@@ -5,9 +5,9 @@ import "strings"
 // tokenPath is the path of the OAuth token endpoint.
 const tokenPath = "/token"
 
-// Endpoints returns the environment that makes the official Google provider of Terraform and Pulumi talk to the
-// emulator at baseURL: its GOOGLE_<SERVICE>_CUSTOM_ENDPOINT variables. Each value ends as the provider's own default
-// does, with the version and a slash, so that the provider's code which cuts or adds a version works unchanged.
+// Endpoints returns the environment that directs the official Google provider of Terraform and Pulumi to the emulator
+// at baseURL: its GOOGLE_<SERVICE>_CUSTOM_ENDPOINT variables. Each value ends as the provider's default does, in a
+// version and a slash, because the provider's code removes or adds a version.
 func Endpoints(baseURL string) map[string]string {
 	base := strings.TrimSuffix(baseURL, "/")
 	return map[string]string{

@@ -6,11 +6,11 @@ import (
 	"maps"
 )
 
-// selection is what the fields parameter of a call leaves of an answer: for each field, what it leaves of it. An empty
-// selection leaves all.
+// selection is a parsed fields parameter. It maps each selected field to the selection within that field. An empty
+// selection selects everything.
 type selection map[string]selection
 
-// parseFields reads a fields parameter, for example "nextPageToken,services(name,config/title)".
+// parseFields parses a fields parameter, for example "nextPageToken,services(name,config/title)".
 func parseFields(text string) (selection, error) {
 	selected, rest, ok := parseSelection(text)
 	if !ok || rest != "" {
@@ -19,7 +19,7 @@ func parseFields(text string) (selection, error) {
 	return selected, nil
 }
 
-// parseSelection reads as much of a selection as there is, and returns what follows.
+// parseSelection parses the longest selection at the start of text, and returns the rest of text.
 func parseSelection(text string) (selected selection, rest string, ok bool) {
 	selected = selection{}
 	for {
@@ -33,7 +33,7 @@ func parseSelection(text string) (selected selection, rest string, ok bool) {
 	}
 }
 
-// parsePath reads one path, which may end with a selection in parentheses, into a selection.
+// parsePath parses one path, which may end in a selection in parentheses, and adds it to s.
 func (s selection) parsePath(text string) (rest string, ok bool) {
 	at := 0
 	for at < len(text) && text[at] != ',' && text[at] != '/' && text[at] != '(' && text[at] != ')' {
@@ -60,7 +60,7 @@ func (s selection) parsePath(text string) (rest string, ok bool) {
 	return text, true
 }
 
-// of returns what the selection leaves of an answer.
+// of returns the selected part of an answer.
 func (s selection) of(answer any) (any, error) {
 	data, err := json.Marshal(answer)
 	if err != nil {

@@ -25,7 +25,7 @@ func (s *Server) iamService() *service {
 			{method: "POST", pattern: account + ":disable", permission: "iam.serviceAccounts.disable", on: onAccount, handle: s.setAccountDisabled(true)},
 			{method: "POST", pattern: account + ":getIamPolicy", permission: "iam.serviceAccounts.getIamPolicy", on: onAccount, handle: s.getAccountPolicy},
 			{method: "POST", pattern: account + ":setIamPolicy", permission: "iam.serviceAccounts.setIamPolicy", on: onAccount, handle: s.setAccountPolicy},
-			// Anybody may ask what they are allowed to do.
+			// The call tells callers their own permissions, so it needs none.
 			{method: "POST", pattern: account + ":testIamPermissions", handle: s.testAccountPermissions},
 			{method: "GET", pattern: account, permission: "iam.serviceAccounts.get", on: onAccount, handle: s.getServiceAccount},
 			{method: "PATCH", pattern: account, permission: "iam.serviceAccounts.update", on: onAccount, handle: s.patchServiceAccount},
@@ -44,7 +44,7 @@ func (s *Server) iamService() *service {
 			{method: "GET", pattern: role, permission: "iam.roles.get", handle: s.getRole},
 			{method: "PATCH", pattern: role, permission: "iam.roles.update", handle: s.patchRole},
 			{method: "DELETE", pattern: role, permission: "iam.roles.delete", handle: s.deleteRole},
-			// Anybody may read Google's own roles.
+			// Every caller may read the predefined roles.
 			{method: "GET", pattern: "v1/roles/{role}", handle: getPredefinedRole},
 		},
 	}

@@ -10,8 +10,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Of Compute Engine there is one call: clients read from a node pool's instance groups how many nodes it has, since Google
-// Kubernetes Engine does not tell.
+// The emulator has one call of Compute Engine. Google Kubernetes Engine does not report the number of nodes in a node
+// pool, so clients read it from the pool's instance groups.
 
 func (s *Server) computeService() *service {
 	const group = "v1|beta/projects/{project}/zones/{zone}/instanceGroupManagers/{group}"
@@ -34,7 +34,7 @@ func onGroup(c *call) resource {
 	return resource{project: c.projectID(), name: "projects/" + c.projectID() + "/zones/" + c.vars["zone"] + "/instanceGroupManagers/" + c.vars["group"]}
 }
 
-// groupName is the name of the instance group that a node pool has in a zone.
+// groupName returns the name of a node pool's instance group in a zone.
 func groupName(on *cluster, pool, zone string) string {
 	sum := sha256.Sum256([]byte(poolLink(on, pool) + "/" + zone))
 	short := func(name string) string { return strings.TrimRight(name[:min(len(name), 20)], "-") }
@@ -45,7 +45,7 @@ func (s *Server) groupLink(on *cluster, pool, zone string) string {
 	return s.baseURL + "/compute/v1/projects/" + on.Project + "/zones/" + zone + "/instanceGroupManagers/" + groupName(on, pool, zone)
 }
 
-// instanceGroupManager is what the emulator knows of one.
+// instanceGroupManager is the emulated part of an instance group manager.
 type instanceGroupManager struct {
 	Kind             string `json:"kind"`
 	Name             string `json:"name"`

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// mysqlEngine is the engine of a MySQL instance. What the API does is done in SQL, and what it answers of databases and
-// users is read from the server, so that a change made in SQL is seen as on Cloud SQL.
+// mysqlEngine is the engine of a MySQL instance. It changes databases and users by SQL and reads them from the server,
+// so the API shows changes made in SQL, as on Cloud SQL.
 type mysqlEngine struct{ Database }
 
-// systemDatabases are the server's own.
+// systemDatabases are the server's own databases.
 var systemDatabases = []string{"information_schema", "mysql", "performance_schema", "sys"}
 
 func (u sqlUser) quoted() string { return quoteText(u.Name) + "@" + quoteText(u.Host) }
@@ -50,7 +50,8 @@ func (m mysqlEngine) alterDatabase(ctx context.Context, db sqlDatabase) error {
 	return m.setDatabase(ctx, "ALTER", db)
 }
 
-// setDatabase creates a database or alters it. The charset and the collation must be words.
+// setDatabase creates or alters a database. The caller must validate the charset and the collation, which are not
+// quoted.
 func (m mysqlEngine) setDatabase(ctx context.Context, verb string, db sqlDatabase) error {
 	statement := verb + " DATABASE " + quoteName(db.Name)
 	if db.Charset != "" {
@@ -87,9 +88,10 @@ func (m mysqlEngine) users(ctx context.Context) ([]sqlUser, error) {
 	return found, rows.Err()
 }
 
-// owns tells whether a user is of the server's own address, which the root user of the runtime comes from, or of the
-// machine itself, which the users that Dolt makes for its own tools come from. Dolt takes the two addresses of the
-// machine for its name, and then for any other host of a user of the same name: it would drop the wrong one.
+// owns reports whether a user belongs to the engine. The runtime's root user has the server's own address as its host.
+// The users that Dolt creates for its own tools have a host of this machine. Dolt treats the machine's two loopback
+// addresses as the machine's name, and then as any other host of a user of the same name, so it would drop the wrong
+// user.
 func (m mysqlEngine) owns(user sqlUser) bool {
 	return slices.Contains([]string{"localhost", "127.0.0.1", "::1", m.Address()}, user.Host)
 }

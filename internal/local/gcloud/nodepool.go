@@ -7,11 +7,13 @@ import (
 	container "google.golang.org/api/container/v1beta1"
 )
 
-// A node pool is kept and answered, and has no machines behind it: a home has one node, which is not of any pool.
+// The emulator stores and answers node pools, but has no machines for them: a home has one node, which belongs to no
+// pool.
 
 func poolLink(on *cluster, name string) string { return on.link() + "/nodePools/" + name }
 
-// fillNodePool sets what Google Cloud sets in a new node pool, and refuses one that Google Cloud refuses.
+// fillNodePool sets the fields that Google Cloud sets in a new node pool. It refuses a node pool that Google Cloud
+// refuses too.
 func (s *Server) fillNodePool(on *cluster, pool *container.NodePool) error {
 	if pool == nil || !clusterNames.MatchString(pool.Name) {
 		return invalidArgument("Invalid value for field \"node_pool.name\": it must match %s.", clusterNames)
@@ -48,7 +50,7 @@ func (s *Server) fillNodePool(on *cluster, pool *container.NodePool) error {
 	return s.completePool(on, pool)
 }
 
-// defaultScopes are what nodes may do where the caller does not say.
+// defaultScopes are the OAuth scopes of nodes if the caller names none.
 func defaultScopes() []string {
 	const auth = "https://www.googleapis.com/auth/"
 	return []string{
@@ -57,7 +59,7 @@ func defaultScopes() []string {
 	}
 }
 
-// completePool checks a new or changed node pool, and sets what follows from the rest.
+// completePool checks a new or changed node pool and sets its derived fields.
 func (s *Server) completePool(on *cluster, pool *container.NodePool) error {
 	channel := on.Cluster.ReleaseChannel
 	scaling := pool.Autoscaling
@@ -123,7 +125,7 @@ func (s *Server) createNodePool(c *call) (any, error) {
 	return answer, err
 }
 
-// changeCluster stores a changed cluster with the operation that changed it.
+// changeCluster stores a changed cluster and the finished operation that changed it.
 func (s *Server) changeCluster(tx *bbolt.Tx, on *cluster, kind, target string) (*container.Operation, error) {
 	on.Cluster.Etag = randomText(8)
 	if err := put(tx, clusters, on.key(), on); err != nil {
@@ -164,7 +166,7 @@ func (s *Server) deleteNodePool(c *call) (any, error) {
 	return answer, err
 }
 
-// changePool answers a call that changes one thing in a node pool.
+// changePool answers a call that changes one property of a node pool.
 func (s *Server) changePool(c *call, kind string, change func(*container.NodePool) error) (any, error) {
 	var answer *container.Operation
 	err := withPool(c, s.store.update, func(tx *bbolt.Tx, on *cluster, at int) error {

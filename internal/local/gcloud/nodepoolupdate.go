@@ -7,8 +7,8 @@ import (
 	container "google.golang.org/api/container/v1beta1"
 )
 
-// poolPath says where a field of an update goes in a node pool: to the pool, or to the configuration of its nodes. inside is
-// the field of an object around it in the update. A field that is nowhere has no path.
+// poolPath returns the path in a node pool of an update's field: in the pool itself, or in the configuration of its
+// nodes. inside names the field that the update wraps the value in, if any. An unknown field has no path.
 func poolPath(name string) (path, inside string) {
 	switch name {
 	case "labels", "tags", "taints":
@@ -40,9 +40,9 @@ func (s *Server) updateNodePool(c *call) (any, error) {
 		return nil, err
 	}
 	if _, ok := request["diskSizeGb"]; ok {
-		request["diskSizeGb"] = typed.DiskSizeGb // a text in the request, a number in the pool
+		request["diskSizeGb"] = typed.DiskSizeGb // a string in the request, a number in the pool
 	}
-	// These name the pool, as the path does.
+	// These fields name the pool, as the path does.
 	for _, name := range []string{"clusterId", "name", "nodePoolId", "projectId", "zone"} {
 		delete(request, name)
 	}
@@ -67,8 +67,8 @@ func (s *Server) updateNodePool(c *call) (any, error) {
 	})
 }
 
-// updatePool changes fields of the node pool that an update of its cluster names, which may leave out the name of the only
-// one.
+// updatePool changes the node pool that an update of its cluster names. The update may omit the name if the cluster
+// has one node pool.
 func (s *Server) updatePool(on *cluster, name string, wanted map[string]any) error {
 	if name == "" && len(on.Cluster.NodePools) == 1 {
 		name = on.Cluster.NodePools[0].Name
@@ -83,8 +83,8 @@ func (s *Server) updatePool(on *cluster, name string, wanted map[string]any) err
 	return s.completePool(on, on.Cluster.NodePools[at])
 }
 
-// changePoolFields changes what is named. Objects take the place of what there was, but for the configuration of the
-// nodes.
+// changePoolFields changes the fields that wanted names. An object replaces the old object, except in the
+// configuration of the nodes.
 func changePoolFields(pool *container.NodePool, wanted map[string]any) error {
 	whole, err := asObject(pool)
 	if err != nil {

@@ -17,17 +17,17 @@ import (
 	"github.com/strata-platform/strata/internal/local/gcloud/blobs"
 )
 
-// object is one generation of an object in the store. Its content is a blob of its own.
+// object is the record of one generation of an object. Its content is a blob of its own.
 type object struct {
 	Object *storage.Object `json:"object"`
 	Blob   string          `json:"blob"`
 }
 
-// live tells whether this is the generation that is found without naming one.
+// live reports whether this is the live generation: the one that a call reads if it names no generation.
 func (o *object) live() bool { return o != nil && o.Object.TimeDeleted == "" }
 
-// The generations of an object follow each other in the store, the newest last: names hold no NUL, and a generation is
-// written with a fixed number of digits.
+// The store sorts the generations of an object together, the newest last: names contain no NUL, and generations have a
+// fixed number of digits.
 
 const keySeparator = "\x00"
 
@@ -37,8 +37,8 @@ func objectKey(o *storage.Object) string {
 	return objectPrefix(o.Bucket, o.Name) + fmt.Sprintf("%016x", o.Generation)
 }
 
-// seekObject returns the key and the record of the first object in a bucket at or after a position: a name, or the rest of
-// a key. Both are nil where there is none.
+// seekObject returns the key and the record of the first object in a bucket at or after a position: a name, or the
+// part of a key after the bucket. It returns nil for both if there is none.
 func seekObject(tx *bbolt.Tx, bucket, from string) (key, record []byte) {
 	prefix := []byte(bucket + keySeparator)
 	key, record = tx.Bucket([]byte(objects)).Cursor().Seek(append(prefix, from...))
@@ -48,7 +48,8 @@ func seekObject(tx *bbolt.Tx, bucket, from string) (key, record []byte) {
 	return key, record
 }
 
-// findGeneration returns a generation of an object, or with 0 the live one; nil where there is none.
+// findGeneration returns a generation of an object, or the live one if generation is 0. It returns nil if there is
+// none.
 func findGeneration(tx *bbolt.Tx, bucket, name string, generation int64) (*object, error) {
 	if generation != 0 {
 		return get[object](tx, objects, objectKey(&storage.Object{Bucket: bucket, Name: name, Generation: generation}))
@@ -64,7 +65,7 @@ func findGeneration(tx *bbolt.Tx, bucket, name string, generation int64) (*objec
 	return newest, nil
 }
 
-// requireObject is findGeneration for a call that needs it to exist.
+// requireObject is like findGeneration, but returns an API error if there is no such generation.
 func requireObject(tx *bbolt.Tx, bucket, name string, generation int64) (*object, error) {
 	found, err := findGeneration(tx, bucket, name, generation)
 	if err == nil && found == nil {
@@ -73,7 +74,7 @@ func requireObject(tx *bbolt.Tx, bucket, name string, generation int64) (*object
 	return found, err
 }
 
-// generation is the generation that the call's query names under a parameter, or 0.
+// generation returns the generation in a query parameter, or 0 if the query lacks the parameter.
 func (c *call) generation(parameter string) (int64, error) {
 	text := c.request.URL.Query().Get(parameter)
 	if text == "" {
@@ -97,7 +98,7 @@ func checkObjectName(name string) error {
 	return nil
 }
 
-// checkObject refuses what changes who may do what with an object, or what becomes of it, and is not emulated.
+// checkObject refuses metadata that the emulator lacks and that affects access to an object or its lifetime.
 func checkObject(wanted *storage.Object) error {
 	for name, set := range map[string]bool{
 		"acl":                wanted.Acl != nil,
@@ -114,8 +115,9 @@ func checkObject(wanted *storage.Object) error {
 	return nil
 }
 
-// replaceObject writes a new generation of an object, whose content is a blob, and returns it with the blobs that are
-// not in use any more once the transaction is done. Overwriting takes the permission to delete, as on Cloud Storage.
+// replaceObject writes a new generation of an object with a blob as its content. It returns the new generation, and
+// the blobs that are unused after the transaction. Overwriting an object needs the permission to delete it, as on
+// Cloud Storage.
 func (s *Server) replaceObject(tx *bbolt.Tx, c *call, wanted *storage.Object, content blobs.Blob, wants preconditions) (*storage.Object, []string, error) {
 	in, err := findBucket(tx, wanted.Bucket)
 	if err != nil {
@@ -151,8 +153,8 @@ func numbers(o *object) (generation, metageneration int64) {
 	return o.Object.Generation, o.Object.Metageneration
 }
 
-// retire takes a live generation out of the way: in a bucket with versioning it stays as a noncurrent one. It returns the
-// blobs that are not in use any more.
+// retire ends a live generation. A bucket with versioning keeps it as a noncurrent generation; any other bucket
+// removes it. retire returns the blobs that are unused after the transaction.
 func (s *Server) retire(tx *bbolt.Tx, in *storage.Bucket, old *object) ([]string, error) {
 	key := objectKey(old.Object)
 	if in.Versioning != nil && in.Versioning.Enabled {
@@ -162,7 +164,7 @@ func (s *Server) retire(tx *bbolt.Tx, in *storage.Bucket, old *object) ([]string
 	return []string{old.Blob}, remove(tx, objects, key)
 }
 
-// fillObject sets what Cloud Storage sets in a new generation of an object.
+// fillObject sets the fields that Cloud Storage sets in a new generation of an object.
 func (s *Server) fillObject(tx *bbolt.Tx, in *storage.Bucket, wanted *storage.Object, content blobs.Blob) (*storage.Object, error) {
 	made, now := *wanted, storageTime(s.now())
 	var err error
@@ -185,20 +187,21 @@ func (s *Server) fillObject(tx *bbolt.Tx, in *storage.Bucket, wanted *storage.Ob
 	return &made, nil
 }
 
-// nextGeneration returns the number of a new generation: the time in microseconds, and more than any before.
+// nextGeneration returns the number of a new generation: the time in microseconds, or one more than the last number if
+// that is greater.
 func nextGeneration(tx *bbolt.Tx, now int64) (int64, error) {
 	table := tx.Bucket([]byte(objects))
 	next := max(uint64(now), table.Sequence()+1)
 	return int64(next), table.SetSequence(next)
 }
 
-// shownObject is an object as the API answers it: with the size of an empty one.
+// shownObject returns an object as the API answers it: with its size even if that is 0.
 func shownObject(o *storage.Object) *storage.Object {
 	o.ForceSendFields = []string{"Size"}
 	return o
 }
 
-// drop removes contents that are not in use any more. What cannot be removed now is swept up at the next start.
+// drop removes unused blobs. The next start removes blobs that drop fails to remove.
 func (s *Server) drop(unused []string) {
 	for _, id := range unused {
 		_ = s.blobs.Remove(id)

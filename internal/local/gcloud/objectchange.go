@@ -13,12 +13,12 @@ import (
 	"github.com/strata-platform/strata/internal/local/gcloud/blobs"
 )
 
-// patchObject changes the metadata that the request names; null removes.
+// patchObject changes the metadata that the request names. A null removes a field.
 func (s *Server) patchObject(c *call) (any, error) {
 	return s.changeObject(c, mergePatch)
 }
 
-// updateObject takes the request in place of the metadata that can be changed.
+// updateObject replaces all metadata that clients can change.
 func (s *Server) updateObject(c *call) (any, error) {
 	return s.changeObject(c, func(_, wanted map[string]any) map[string]any { return wanted })
 }
@@ -56,7 +56,7 @@ func (s *Server) changeObject(c *call, apply func(old, wanted map[string]any) ma
 		if err := checkObject(changed); err != nil {
 			return err
 		}
-		// What only the server sets stays as it was.
+		// Clients cannot change the fields that the server sets.
 		answer = found.Object
 		answer.CacheControl, answer.ContentDisposition, answer.ContentEncoding = changed.CacheControl, changed.ContentDisposition, changed.ContentEncoding
 		answer.ContentLanguage, answer.ContentType, answer.CustomTime = changed.ContentLanguage, changed.ContentType, changed.CustomTime
@@ -71,8 +71,8 @@ func (s *Server) changeObject(c *call, apply func(old, wanted map[string]any) ma
 	return shownObject(answer), nil
 }
 
-// deleteObject deletes an object. In a bucket with versioning it stays as a noncurrent generation, which goes when it is
-// named.
+// deleteObject deletes an object. A bucket with versioning keeps the object as a noncurrent generation. Deleting that
+// needs a call that names the generation.
 func (s *Server) deleteObject(c *call) (any, error) {
 	wants, err := c.preconditions("if")
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *Server) deleteObject(c *call) (any, error) {
 	return noContent, nil
 }
 
-// rewriteObject copies an object, always in one go.
+// rewriteObject copies an object, always in one call.
 func (s *Server) rewriteObject(c *call) (any, error) {
 	made, err := s.copyTo(c)
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *Server) copyTo(c *call) (*storage.Object, error) {
 	return s.commitObject(c, wanted, content, wants, nil)
 }
 
-// copiedMetadata is the metadata of a copy: the given one, or that of the source where none is given.
+// copiedMetadata returns the metadata of a copy: the given metadata, or the source's if the caller gives none.
 func copiedMetadata(source, given *storage.Object) *storage.Object {
 	wanted := *given
 	if given.CacheControl+given.ContentDisposition+given.ContentEncoding+given.ContentLanguage+given.ContentType+given.CustomTime == "" && given.Metadata == nil {
@@ -176,7 +176,7 @@ func copiedMetadata(source, given *storage.Object) *storage.Object {
 	return &wanted
 }
 
-// copyContent gives the content of an object to another one.
+// copyContent links the content of an object under a new blob name.
 func (s *Server) copyContent(source *object) (blobs.Blob, error) {
 	id, err := s.blobs.Link(source.Blob)
 	if errors.Is(err, fs.ErrNotExist) && s.replaced(source) {
@@ -188,7 +188,7 @@ func (s *Server) copyContent(source *object) (blobs.Blob, error) {
 	return s.blobs.Finish(id)
 }
 
-// sourceObject returns an object that the call reads to make another one.
+// sourceObject returns an object that the call copies or composes.
 func (s *Server) sourceObject(c *call, bucket, name string, generation int64, wants preconditions) (*object, error) {
 	var found *object
 	err := s.store.view(func(tx *bbolt.Tx) error {
@@ -207,10 +207,10 @@ func (s *Server) sourceObject(c *call, bucket, name string, generation int64, wa
 	return found, err
 }
 
-// maxSources is the most objects that one can be composed of.
+// maxSources is the maximum number of objects that a compose call can join.
 const maxSources = 32
 
-// composeObject makes an object of the contents of others, one after the other.
+// composeObject concatenates the contents of objects into a new object.
 func (s *Server) composeObject(c *call) (any, error) {
 	var request storage.ComposeRequest
 	if err := c.decode(&request); err != nil {

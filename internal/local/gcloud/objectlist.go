@@ -8,11 +8,11 @@ import (
 	"google.golang.org/api/storage/v1"
 )
 
-// listing is what a list call asks for.
+// listing is the parsed query of a list call.
 type listing struct {
 	bucket, prefix, delimiter string
-	start, end                string // names between which objects lie; the end is not among them
-	after                     string // the rest of the key, or the common prefix, that the last page ended with
+	start, end                string // range of object names; end is exclusive
+	after                     string // where the last page ended: the rest of an object's key, or a common prefix
 	versions, trailing        bool
 	limit                     int
 }
@@ -55,10 +55,10 @@ func (s *Server) listObjects(c *call) (any, error) {
 	return answer, err
 }
 
-// pastAll sorts after everything that can follow a prefix: it is in no UTF-8 text.
+// pastAll sorts after every possible continuation of a prefix: UTF-8 never contains this byte.
 const pastAll = "\xff"
 
-// page reads one page. Objects that share a prefix up to the delimiter are skipped over as one.
+// page reads one page. It groups the objects that share a prefix up to the delimiter.
 func (l listing) page(tx *bbolt.Tx) (*storage.Objects, error) {
 	answer := &storage.Objects{Kind: "storage#objects"}
 	from, last := max(l.prefix, l.start), ""
@@ -99,7 +99,8 @@ func (l listing) page(tx *bbolt.Tx) (*storage.Objects, error) {
 	}
 }
 
-// common is the part of a name up to the first delimiter after the prefix, or "" where there is none.
+// common returns the part of a name up to and including the first delimiter after the prefix, or "" if the name has
+// none.
 func (l listing) common(name string) string {
 	if l.delimiter == "" {
 		return ""

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/api/storage/v1"
 )
 
-// getObject answers with the metadata of an object, or with alt=media with its content.
+// getObject answers with an object's metadata, or with alt=media with its content.
 func (s *Server) getObject(c *call) (any, error) {
 	if c.request.URL.Query().Get("alt") == "media" {
 		return s.downloadObject(c)
@@ -29,8 +29,7 @@ func (s *Server) getObject(c *call) (any, error) {
 	return shownObject(found.Object), nil
 }
 
-// readObject returns the generation of an object that the call reads. Calls of the XML API have their preconditions in
-// headers.
+// readObject returns the generation of an object that the call reads. The XML API carries preconditions in headers.
 func (s *Server) readObject(c *call) (*object, error) {
 	generation, err := c.generation("generation")
 	if err != nil {
@@ -57,14 +56,15 @@ func (s *Server) readObject(c *call) (*object, error) {
 	return found, err
 }
 
-// xmlHeader is the header of a precondition that has a name like ifGoogGenerationMatch.
+// xmlHeader returns the XML API's header for the query parameter of a precondition, such as ifGoogGenerationMatch.
 func xmlHeader(name string) string {
 	name = strings.TrimPrefix(name, "ifGoog")
 	name = strings.NewReplacer("NotMatch", "-not-match", "Match", "-match").Replace(name)
 	return "x-goog-if-" + strings.ToLower(name)
 }
 
-// visibleObject is requireObject for a read: whoever may not list the objects of a bucket is not told that one is missing.
+// visibleObject is requireObject for a read. A caller without storage.objects.list does not learn whether an object
+// exists.
 func (s *Server) visibleObject(tx *bbolt.Tx, c *call, generation int64) (*object, error) {
 	found, err := requireObject(tx, c.vars["bucket"], c.vars["object"], generation)
 	if found == nil && err != nil {
@@ -75,7 +75,7 @@ func (s *Server) visibleObject(tx *bbolt.Tx, c *call, generation int64) (*object
 	return found, err
 }
 
-// downloadObject answers with the content of an object.
+// downloadObject answers with an object's content.
 func (s *Server) downloadObject(c *call) (any, error) {
 	for {
 		found, err := s.readObject(c)
@@ -96,7 +96,7 @@ func (s *Server) downloadObject(c *call) (any, error) {
 	}
 }
 
-// replaced tells whether a generation has gone since it was read.
+// replaced reports whether a generation has disappeared since the caller read it.
 func (s *Server) replaced(old *object) bool {
 	gone := false
 	err := s.store.view(func(tx *bbolt.Tx) error {
@@ -145,7 +145,7 @@ func sendObject(w http.ResponseWriter, r *http.Request, o *storage.Object, conte
 	http.ServeContent(w, r, "", changed, content)
 }
 
-// sendDecompressed sends a content that is stored compressed to a client that does not take it so.
+// sendDecompressed decompresses a gzip content for a client that does not accept gzip.
 func sendDecompressed(w http.ResponseWriter, r *http.Request, content io.Reader) {
 	plain, err := gzip.NewReader(content)
 	if err != nil {
@@ -158,7 +158,7 @@ func sendDecompressed(w http.ResponseWriter, r *http.Request, content io.Reader)
 	}
 }
 
-// xmlError is a refusal in the form of the XML API.
+// xmlError is an error response of the XML API.
 type xmlError struct {
 	XMLName xml.Name `xml:"Error"`
 	Code    string

@@ -17,8 +17,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/gcloud/blobs"
 )
 
-// insertObject writes an object in one of three ways: the content alone, after its metadata in one request, or in
-// several requests that can be resumed.
+// insertObject writes an object by one of three upload types: media sends only the content, multipart sends metadata
+// and content in one request, and resumable sends several requests.
 func (s *Server) insertObject(c *call) (any, error) {
 	switch kind := c.request.URL.Query().Get("uploadType"); kind {
 	case "media":
@@ -59,7 +59,7 @@ func malformedUpload(err error) error {
 	return storageError(http.StatusBadRequest, "badContent", "Malformed multipart body: %v.", err)
 }
 
-// decodeMetadata reads the metadata of an object; where there is none, none is wanted.
+// decodeMetadata reads the metadata of an object. An empty body means no metadata.
 func decodeMetadata(body io.Reader) (*storage.Object, error) {
 	data, err := io.ReadAll(io.LimitReader(body, maxBody))
 	if err != nil {
@@ -74,7 +74,7 @@ func decodeMetadata(body io.Reader) (*storage.Object, error) {
 	return decodeStrictly[storage.Object](fields)
 }
 
-// prepareObject completes the metadata that a caller wants, and refuses what the caller may not write.
+// prepareObject completes the metadata of a new object, and refuses an object that the caller may not write.
 func (s *Server) prepareObject(c *call, wanted *storage.Object, bucket string) error {
 	query := c.request.URL.Query()
 	wanted.Bucket = bucket
@@ -107,7 +107,7 @@ func refuseObjectACL(in *storage.Bucket) error {
 	return notEmulatedStorage("An access control list")
 }
 
-// writeObject writes an object whose content is read from body.
+// writeObject writes an object with the content of body.
 func (s *Server) writeObject(c *call, wanted *storage.Object, body io.Reader) (any, error) {
 	wants, err := c.preconditions("if")
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *Server) writeObject(c *call, wanted *storage.Object, body io.Reader) (a
 	return s.commitObject(c, wanted, content, wants, nil)
 }
 
-// brokenUpload is the answer to a content that did not arrive whole, which is the caller's fault; what the disk refuses is
-// ours.
+// brokenUpload returns the answer to an incomplete content. That is the client's error; an error of the disk is an
+// internal error.
 func brokenUpload(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, http.ErrBodyReadAfterClose) {
 		return storageError(http.StatusBadRequest, "badContent", "The content ended early: %v.", err)
@@ -132,8 +132,8 @@ func brokenUpload(err error) error {
 	return err
 }
 
-// commitObject makes a content that is on disk the newest generation of an object. Where that is refused the content is
-// dropped. also is done in the same transaction.
+// commitObject makes a blob on disk the newest generation of an object. If it fails, it drops the blob. also runs in
+// the same transaction.
 func (s *Server) commitObject(c *call, wanted *storage.Object, content blobs.Blob, wants preconditions, also func(*bbolt.Tx, *storage.Object) error) (*storage.Object, error) {
 	var made *storage.Object
 	var unused []string
@@ -155,7 +155,7 @@ func (s *Server) commitObject(c *call, wanted *storage.Object, content blobs.Blo
 	return shownObject(made), nil
 }
 
-// checkSums refuses a content that is not the one that the caller has the checksums of, in the metadata or in the header
+// checkSums refuses a content that does not match the caller's checksums, which are in the metadata or in the header
 // X-Goog-Hash.
 func checkSums(c *call, wanted *storage.Object, content blobs.Blob) error {
 	crc := base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, content.CRC32C))

@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// page cuts out of a list, which is sorted by name, the page that a call asks for, and returns the token of the next one:
-// the name that ends this page, encoded. A page has usual items where the call does not say, and most at the most.
+// page returns the page of a sorted list that a call asks for, and the token of the next page, which is the encoded
+// name of the page's last item. A page has usual items if the call names no size, and at most most items.
 func page[T any](c *call, all []T, name func(T) string, usual, most int) ([]T, string, error) {
 	query := c.request.URL.Query()
 	size := usual

@@ -15,9 +15,10 @@ import (
 	crm "google.golang.org/api/cloudresourcemanager/v1"
 )
 
-// Policies of every kind of resource have the same JSON form; Resource Manager's type stands for all of them.
+// Policies of all kinds of resources have the same JSON form, so this package uses Resource Manager's type for all of
+// them.
 
-// conditionalVersion is the version of policies that have conditions; those without have version 1.
+// conditionalVersion is the version of policies with conditions. Policies without conditions have version 1.
 const conditionalVersion = 3
 
 // setPolicyRequest is the body of a setIamPolicy call.
@@ -26,17 +27,17 @@ type setPolicyRequest struct {
 	UpdateMask string      `json:"updateMask,omitempty"`
 }
 
-// readPolicy returns the policy of a resource: an empty one where none was set.
+// readPolicy returns the policy of a resource, or an empty policy if nobody has set one.
 func readPolicy(tx *bbolt.Tx, key string) (*crm.Policy, error) {
 	policy, err := get[crm.Policy](tx, policies, key)
 	if err != nil || policy != nil {
 		return policy, err
 	}
-	// The etag of a policy that was never set, as the real ones have it.
+	// Google answers this etag for a policy that nobody has set.
 	return &crm.Policy{Etag: "ACAB"}, nil
 }
 
-// writePolicy stores a policy under a new etag, in the form in which Google answers it: one binding for each role and
+// writePolicy stores a policy under a new etag. It normalizes the policy as Google does: one binding per role and
 // condition, sorted.
 func (s *Server) writePolicy(tx *bbolt.Tx, key string, policy *crm.Policy) error {
 	policy.Bindings = mergeBindings(policy.Bindings)
@@ -78,7 +79,7 @@ func mergeBindings(bindings []*crm.Binding) []*crm.Binding {
 	return kept
 }
 
-// conditionHash tells the conditions of bindings apart; it is empty where there is none.
+// conditionHash returns a hash that identifies a condition, or "" for no condition.
 func conditionHash(condition *crm.Expr) string {
 	if condition == nil {
 		return ""
@@ -91,8 +92,8 @@ func conditional(policy *crm.Policy) bool {
 	return slices.ContainsFunc(policy.Bindings, func(b *crm.Binding) bool { return b.Condition != nil })
 }
 
-// asVersion returns a policy in the form for clients that ask for a version. Those that do not know conditions see the
-// roles of conditional bindings under names that grant nothing.
+// asVersion returns a policy in the form of a version. For clients that do not support conditions, it replaces the
+// roles of conditional bindings by names that grant nothing.
 func asVersion(policy *crm.Policy, version int64) *crm.Policy {
 	if version >= conditionalVersion || !conditional(policy) {
 		return policy
@@ -109,7 +110,7 @@ func asVersion(policy *crm.Policy, version int64) *crm.Policy {
 	return &shown
 }
 
-// getPolicy answers a getIamPolicy call about the resource whose policy is under key.
+// getPolicy answers a getIamPolicy call about the policy at key.
 func (s *Server) getPolicy(c *call, key string) (any, error) {
 	var request crm.GetIamPolicyRequest
 	if err := c.decode(&request); err != nil {
@@ -119,7 +120,7 @@ func (s *Server) getPolicy(c *call, key string) (any, error) {
 	if request.Options != nil {
 		version = request.Options.RequestedPolicyVersion
 	}
-	// IAM takes the version as a parameter where Resource Manager takes a body.
+	// IAM takes the version as a query parameter. Resource Manager takes it in the body.
 	if asked := c.request.URL.Query().Get("options.requestedPolicyVersion"); asked != "" {
 		var err error
 		if version, err = strconv.ParseInt(asked, 10, 32); err != nil {
@@ -140,8 +141,8 @@ func (s *Server) getPolicy(c *call, key string) (any, error) {
 	return asVersion(policy, version), nil
 }
 
-// setPolicy answers a setIamPolicy call. Where the caller names the etag it read, the policy must not have changed since.
-// check refuses what cannot be in the policy of such a resource; it may be nil.
+// setPolicy answers a setIamPolicy call. If the request carries an etag, it must match the current policy's. check
+// refuses policies that are invalid for the kind of resource; it may be nil.
 func (s *Server) setPolicy(c *call, key string, check func(wanted, current *crm.Policy) error) (any, error) {
 	var request setPolicyRequest
 	if err := c.decode(&request); err != nil {
@@ -177,7 +178,7 @@ func (s *Server) setPolicy(c *call, key string, check func(wanted, current *crm.
 	return wanted, err
 }
 
-// maskPolicy takes from the current policy what the mask of a request leaves alone.
+// maskPolicy copies the fields outside the request's mask from the current policy.
 func maskPolicy(mask string, wanted, current *crm.Policy) error {
 	setDefault(&mask, "bindings,etag")
 	bindings, audit := false, false
@@ -201,7 +202,7 @@ func maskPolicy(mask string, wanted, current *crm.Policy) error {
 	return nil
 }
 
-// escapeEtag writes an etag as the real refusals do: its bytes, those that are no text in octal.
+// escapeEtag formats an etag as Google's errors do: its bytes, with unprintable bytes in octal.
 func escapeEtag(etag string) string {
 	data, err := base64.StdEncoding.DecodeString(etag)
 	if err != nil {
@@ -218,7 +219,7 @@ func escapeEtag(etag string) string {
 	return text.String()
 }
 
-// testPermissions answers which of the permissions in a request the caller has.
+// testPermissions answers with the permissions in the request that the caller has.
 func (s *Server) testPermissions(c *call, on resource) (any, error) {
 	var request crm.TestIamPermissionsRequest
 	if err := c.decode(&request); err != nil {

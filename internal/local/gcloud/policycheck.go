@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// hiddenCondition is what the role of a conditional binding is called by to clients that do not know conditions; a
-	// hash follows.
+	// hiddenCondition is part of the role name that clients without support for conditions get for a conditional
+	// binding. A hash of the condition follows.
 	hiddenCondition = "_withcond_"
 
 	versionsHelp = "For more information, please refer to https://cloud.google.com/iam/help/allow-policies/versions."
@@ -27,7 +27,7 @@ var (
 		`|deleted:(user|group|serviceAccount):[^@\s]+@[^@\s]+\?uid=\d+)$`)
 )
 
-// canonicalMember writes a member as Google answers it: e-mail addresses and domains are the same in capitals.
+// canonicalMember returns a member as Google answers it: with its e-mail address or domain in lower case.
 func canonicalMember(member string) string {
 	for _, kind := range []string{"user:", "group:", "serviceAccount:", "domain:"} {
 		if name, ok := strings.CutPrefix(member, kind); ok {
@@ -44,13 +44,13 @@ func checkVersion(version int64) error {
 	return nil
 }
 
-// checkPolicy refuses a policy that could not be enforced as it stands. What was right when it was set may stay as it is
-// in the current policy, such as the binding of a role that has been deleted since.
+// checkPolicy refuses a policy that the emulator could not enforce as written. Bindings of the current policy may stay
+// even if they have become invalid, such as the binding of a role deleted since.
 func (s *Server) checkPolicy(tx *bbolt.Tx, policy, current *crm.Policy) error {
 	if err := checkVersion(policy.Version); err != nil {
 		return err
 	}
-	// Without an etag even a policy with conditions may be overwritten by one without, as Google documents.
+	// Without an etag, a policy without conditions may overwrite one with conditions, as Google documents.
 	if policy.Version < conditionalVersion && policy.Etag != "" && conditional(current) {
 		return invalidArgument("Specified policy version (%d) cannot be less than the existing policy version (3). %s",
 			policy.Version, versionsHelp)
@@ -74,7 +74,8 @@ func (s *Server) checkPolicy(tx *bbolt.Tx, policy, current *crm.Policy) error {
 	return nil
 }
 
-// checkCondition refuses a condition that could not be evaluated, and where there cannot be one.
+// checkCondition refuses an invalid condition, and a condition where the role or the policy's version does not allow
+// one.
 func (s *Server) checkCondition(policy *crm.Policy, binding *crm.Binding) error {
 	switch {
 	case strings.Contains(binding.Role, hiddenCondition):
@@ -97,8 +98,8 @@ func isBasicRole(role string) bool {
 	return role == "roles/owner" || role == "roles/editor" || role == "roles/viewer"
 }
 
-// checkRole refuses what cannot be a role of Google's, a role of a project that does not exist, and to give a deleted
-// role to somebody new.
+// checkRole refuses unknown predefined roles, custom roles of projects that do not exist, and new members of a deleted
+// role.
 func checkRole(tx *bbolt.Tx, binding *crm.Binding, current *crm.Policy) error {
 	role, _, _ := strings.Cut(binding.Role, hiddenCondition)
 	if isPredefinedRole(role) {
@@ -114,7 +115,7 @@ func checkRole(tx *bbolt.Tx, binding *crm.Binding, current *crm.Policy) error {
 	return err
 }
 
-// bound tells whether each member of a binding has its role in a policy already.
+// bound reports whether a policy already gives every member of a binding its role.
 func bound(policy *crm.Policy, binding *crm.Binding) bool {
 	return !slices.ContainsFunc(binding.Members, func(member string) bool { return !hasMember(policy, binding.Role, canonicalMember(member)) })
 }
@@ -123,7 +124,7 @@ func hasMember(policy *crm.Policy, role, member string) bool {
 	return slices.ContainsFunc(policy.Bindings, func(b *crm.Binding) bool { return b.Role == role && slices.Contains(b.Members, member) })
 }
 
-// checkMember refuses who cannot be a member, and members of the emulated cloud that do not exist.
+// checkMember refuses invalid members, and members of the emulated cloud that do not exist.
 func checkMember(tx *bbolt.Tx, member string, binding *crm.Binding, current *crm.Policy) error {
 	if !memberNames.MatchString(member) {
 		return invalidArgument("Invalid member %q in the binding of %s: one of allUsers, allAuthenticatedUsers, user:, group:, "+
@@ -139,7 +140,7 @@ func checkMember(tx *bbolt.Tx, member string, binding *crm.Binding, current *crm
 	return checkAccountMember(tx, name)
 }
 
-// checkPoolMember refuses the Kubernetes service accounts of a workload identity pool that no cluster here has made.
+// checkPoolMember refuses Kubernetes service accounts of a workload identity pool that belongs to no emulated cluster.
 func checkPoolMember(tx *bbolt.Tx, pool string) error {
 	all, err := list[cluster](tx, clusters, strings.TrimSuffix(pool, ".svc.id.goog")+"/")
 	if err != nil {
@@ -154,10 +155,10 @@ func checkPoolMember(tx *bbolt.Tx, pool string) error {
 		"in the `name` attribute in the configuration API.", pool)
 }
 
-// serviceAgents are accounts that Google's services make in projects of their own.
+// serviceAgents matches the accounts that Google's services create in projects of their own.
 var serviceAgents = regexp.MustCompile(`^((service|project)-[a-z0-9-]+@.*|.*@gcp-sa-.*)` + regexp.QuoteMeta(accountDomain) + `$`)
 
-// checkAccountMember refuses a service account that does not exist. Google's own accounts are let in.
+// checkAccountMember refuses a service account that does not exist. It accepts Google's service agents.
 func checkAccountMember(tx *bbolt.Tx, email string) error {
 	home, ok := accountProject(email)
 	if !ok {
@@ -177,8 +178,8 @@ func checkAccountMember(tx *bbolt.Tx, email string) error {
 	return nil
 }
 
-// checkProjectPolicy refuses what the policy of a project outside of an organization cannot be: open to everybody, with a
-// new owner who was not invited in the console, or without a user who owns the project.
+// checkProjectPolicy refuses what a project without an organization refuses: public access, a new owner without an
+// invitation from the console, and a policy without a user as an owner.
 func checkProjectPolicy(policy, current *crm.Policy) error {
 	owned := false
 	for _, binding := range policy.Bindings {

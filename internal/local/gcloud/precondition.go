@@ -5,14 +5,15 @@ import (
 	"strconv"
 )
 
-// preconditions are what a call of Cloud Storage asks of the generation and the metageneration of what it is about.
+// preconditions are the conditions of a Cloud Storage call on the generation and the metageneration of its object or
+// bucket.
 type preconditions struct {
 	generationMatch, generationNotMatch         *int64
 	metagenerationMatch, metagenerationNotMatch *int64
 }
 
-// readPreconditions takes preconditions out of a query or a header: value returns what stands under a name, to which
-// prefix is put and which style may respell.
+// readPreconditions reads preconditions from a query or from headers. value returns the text under a name. The name is
+// prefix and the precondition's name, in the spelling that style gives it.
 func readPreconditions(value func(string) string, prefix string, style func(string) string) (preconditions, error) {
 	var found preconditions
 	for name, field := range map[string]**int64{
@@ -33,18 +34,19 @@ func readPreconditions(value func(string) string, prefix string, style func(stri
 	return found, nil
 }
 
-// preconditions are those of the call's query. prefix is "if", or "ifSource" for those on the source of a copy.
+// preconditions reads the preconditions of the call's query. prefix is "if", or "ifSource" for those on the source of
+// a copy.
 func (c *call) preconditions(prefix string) (preconditions, error) {
 	return readPreconditions(c.request.URL.Query().Get, prefix, func(name string) string { return name })
 }
 
-// met tells whether the preconditions hold. Both numbers are 0 for what does not exist.
+// met reports whether the match preconditions hold. Both numbers are 0 for an object that does not exist.
 func (p preconditions) met(generation, metageneration int64) bool {
 	return (p.generationMatch == nil || *p.generationMatch == generation) &&
 		(p.metagenerationMatch == nil || *p.metagenerationMatch == metageneration)
 }
 
-// unchanged tells whether the caller has said that he has this generation already.
+// unchanged reports whether a not-match precondition names this generation: the caller has it already.
 func (p preconditions) unchanged(generation, metageneration int64) bool {
 	return p.generationNotMatch != nil && *p.generationNotMatch == generation ||
 		p.metagenerationNotMatch != nil && *p.metagenerationNotMatch == metageneration

@@ -26,8 +26,8 @@ var (
 	emails     = regexp.MustCompile(`^[^@\s/]+@[^@\s/]+$`)
 )
 
-// EnsureProject makes a project whose owner is the user with the e-mail address owner, and returns that user's
-// credential in the form of a file of the type authorized_user. Called again it returns the same credential.
+// EnsureProject creates a project with the user of the e-mail address owner as its owner. It returns the user's
+// credentials file, of type authorized_user. A repeated call returns the same credentials.
 func (s *Server) EnsureProject(id, owner string) ([]byte, error) {
 	if !projectIDs.MatchString(id) {
 		return nil, fmt.Errorf("make project %q: not a project id: use 6 to 30 lower-case letters, digits and hyphens, a letter first", id)
@@ -100,7 +100,7 @@ func (s *Server) ensureProject(tx *bbolt.Tx, id, member string) error {
 	return s.writePolicy(tx, projectPolicy(id), policy)
 }
 
-// randomDigits returns a number of so many digits, the first one not zero.
+// randomDigits returns a random number of count digits. The first digit is not zero.
 func randomDigits(count int) string {
 	digits := make([]byte, count)
 	for i := range digits {
@@ -112,7 +112,7 @@ func randomDigits(count int) string {
 
 func projectPolicy(id string) string { return "projects/" + id }
 
-// findProject returns the project with an id or a number, nil where there is none.
+// findProject returns the project with an ID or a number, or nil if there is none.
 func findProject(tx *bbolt.Tx, idOrNumber string) (*project, error) {
 	if idOrNumber == "" || idOrNumber == "-" {
 		return nil, nil
@@ -146,7 +146,7 @@ func (s *Server) resourceManagerService() *service {
 			{method: "GET", pattern: "v3/projects/{project}", permission: "resourcemanager.projects.get", handle: getProjectV3},
 			{method: "POST", pattern: "v1|v3/projects/{project}:getIamPolicy", permission: "resourcemanager.projects.getIamPolicy", handle: s.getProjectPolicy},
 			{method: "POST", pattern: "v1|v3/projects/{project}:setIamPolicy", permission: "resourcemanager.projects.setIamPolicy", handle: s.setProjectPolicy},
-			// Anybody may ask what they are allowed to do.
+			// The call tells callers their own permissions, so it needs none.
 			{method: "POST", pattern: "v1|v3/projects/{project}:testIamPermissions", handle: s.testProjectPermissions},
 		},
 	}
@@ -185,5 +185,5 @@ func getProjectV3(c *call) (any, error) {
 	}, nil
 }
 
-// timestamp writes a time as Google's APIs do.
+// timestamp formats a time as Google's APIs do.
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }

@@ -16,12 +16,12 @@ type predefinedRole struct {
 	granted     map[string]bool
 }
 
-// rolesTable holds Google's roles; its first lines say how it is written and where it comes from.
+// rolesTable holds Google's roles. Its first lines describe its format and its source.
 //
 //go:embed roles.txt
 var rolesTable string
 
-// predefinedRoles are Google's roles for the emulated services, by name.
+// predefinedRoles maps names to Google's roles for the emulated services.
 var predefinedRoles = sync.OnceValue(func() map[string]*predefinedRole {
 	roles := map[string]*predefinedRole{}
 	var role *predefinedRole
@@ -48,7 +48,7 @@ var predefinedRoles = sync.OnceValue(func() map[string]*predefinedRole {
 	return roles
 })
 
-// knownPermissions are the permissions of the emulated services: those that some role of Google's has.
+// knownPermissions are the permissions of the emulated services: every permission in some predefined role.
 var knownPermissions = sync.OnceValue(func() map[string]bool {
 	known := map[string]bool{}
 	for _, role := range predefinedRoles() {
@@ -59,8 +59,8 @@ var knownPermissions = sync.OnceValue(func() map[string]bool {
 	return known
 })
 
-// emulatedPrefix tells whether the first part of a permission, or of a role's name after "roles/", is that of an
-// emulated service, so that the table knows all there are.
+// emulatedPrefix reports whether a permission, or a role's name after "roles/", belongs to an emulated service. The
+// table of roles is complete for these services.
 func emulatedPrefix(name string) bool {
 	prefix, _, _ := strings.Cut(name, ".")
 	switch prefix {
@@ -70,8 +70,8 @@ func emulatedPrefix(name string) bool {
 	return false
 }
 
-// isPredefinedRole tells whether Google has a role. Of the roles for services that are not emulated any name will do:
-// they can be bound, and grant nothing here.
+// isPredefinedRole reports whether Google has a role. It accepts any well-formed role of a service that is not
+// emulated: policies can bind such a role, but it grants nothing here.
 func isPredefinedRole(name string) bool {
 	if predefinedRoles()[name] != nil {
 		return true

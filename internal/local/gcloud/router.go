@@ -11,44 +11,43 @@ import (
 
 // service is one emulated API.
 type service struct {
-	name   string // as Service Usage calls it
-	title  string // empty for what is no API that a project enables
-	prefix string // first segment of its paths here
+	name   string // name in Service Usage
+	title  string // empty for a service that projects do not enable
+	prefix string // first segment of the service's paths in the emulator
 	routes []route
-	// scopes are what a token may be for besides all of Google Cloud, and readScopes those that only allow to read.
+	// scopes are the OAuth scopes that allow all calls, besides cloudPlatform. readScopes allow only reads.
 	scopes, readScopes []string
-	// project tells which project a call is about, by its id or its number, where that is not the path's variable. It may
-	// be nil.
+	// project returns the ID or number of a call's project if the path has no project variable. It may be nil.
 	project func(*bbolt.Tx, *call) (string, error)
-	// denied words the refusal of a call for a missing permission as this API does.
+	// denied returns this API's error for a missing permission.
 	denied func(who principal, permission string, on resource) *apiError
 }
 
 // route is one method of an API.
 type route struct {
 	method string
-	// pattern is the path below the service's prefix: segments that are literal, one of several (a|b) or a variable
-	// ({name}), and perhaps a ":verb" at the end.
+	// pattern is the path below the service's prefix. A segment is literal, one of several (a|b), or a variable
+	// ({name}). The pattern may end in a ":verb".
 	pattern string
-	// permission is what the caller needs on the resource. It is empty only where the method needs none or where the
-	// handler finds out by itself what is needed.
+	// permission is the permission that the caller needs on the resource. It is empty if the method needs none, or if
+	// the handler checks permissions itself.
 	permission string
-	// on says which resource the permission is needed on; nil means the project.
+	// on returns the resource of the permission check. Nil means the project.
 	on func(*call) resource
-	// handle answers the call: with what is sent as JSON, or with an http.Handler that sends something else.
+	// handle answers the call. It returns a value to send as JSON, or an http.Handler that sends the response itself.
 	handle func(*call) (any, error)
 
 	segments []string
 	verb     string
 }
 
-// resource is what permissions are checked on.
+// resource is the subject of a permission check.
 type resource struct {
 	project string
-	name    string // as refusals name it
-	policy  string // key of the resource's own IAM policy; empty where it has none
-	// path and kind are what conditions read as resource.name and resource.type; resource.service is the kind up to its
-	// slash. They are empty for resources of which Google's documentation says that they have no such attributes:
+	name    string // name in errors
+	policy  string // key of the resource's own IAM policy; empty if it has none
+	// path and kind are resource.name and resource.type in conditions. resource.service is the part of kind before the
+	// slash. Both are empty for resources that lack these attributes according to Google's documentation:
 	// https://cloud.google.com/iam/docs/conditions-resource-attributes
 	path string
 	kind string
@@ -66,7 +65,7 @@ func compile(routes []route) []route {
 	return routes
 }
 
-// match returns the variables of a path that fits the route.
+// match returns the path's variables if the path fits the route.
 func (r *route) match(path []string) (map[string]string, bool) {
 	if len(path) != len(r.segments) {
 		return nil, false
@@ -108,11 +107,13 @@ func oneOf(alternatives, got string) bool {
 	return false
 }
 
-// repeatedVersion is a version that is followed by another one. The official provider makes such paths: it cuts the
-// version from a custom endpoint only where the endpoint begins with https, and its clients add theirs in any case.
+// repeatedVersion matches a version with another version after it. The official provider creates such paths: it
+// removes the version from a custom endpoint only if the endpoint begins with https, and its clients always add
+// theirs.
 var repeatedVersion = regexp.MustCompile(`^(sql/)?v\d[a-z0-9]*/((sql/)?v\d[a-z0-9]*/)`)
 
-// find returns the service, the route and the variables of a request; a nil service or route where there is none.
+// find returns the service, the route and the path variables of a request. The service or the route is nil if there is
+// none.
 func (s *Server) find(r *http.Request) (*service, *route, map[string]string) {
 	prefix, rest, _ := strings.Cut(strings.TrimPrefix(s.canonicalPath(r), "/"), "/")
 	svc := s.services[prefix]

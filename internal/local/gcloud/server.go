@@ -18,14 +18,14 @@ import (
 
 // Options says where the emulator keeps its state, how clients reach it and what runs its clusters and databases.
 type Options struct {
-	// Dir holds the store. It is made where it is missing, readable by its owner only.
+	// Dir is the folder of the store. New creates it, readable only by its owner, if it does not exist.
 	Dir string
-	// BaseURL is how clients reach the server, for example http://127.0.0.1:4711. Credentials carry it as token_uri, so
-	// it must stay the same for as long as they are used.
+	// BaseURL is the URL at which clients reach the server, for example http://127.0.0.1:4711. Credentials carry it as
+	// token_uri, so it must not change while clients use them.
 	BaseURL string
-	// Clusters runs the control plane of a cluster. Nil means that clusters cannot be created.
+	// Clusters runs the control plane of a cluster. If it is nil, clients cannot create clusters.
 	Clusters ClusterRuntime
-	// Databases runs the servers of Cloud SQL instances. Nil means that instances cannot be created.
+	// Databases runs the servers of Cloud SQL instances. If it is nil, clients cannot create instances.
 	Databases DatabaseRuntime
 }
 
@@ -38,7 +38,7 @@ type Server struct {
 	services  map[string]*service
 	now       func() time.Time
 
-	// running is the context of the work behind long-running operations; work counts that work.
+	// running is the context of background work for long-running operations. work counts that work.
 	running context.Context
 	stop    context.CancelFunc
 	work    sync.WaitGroup
@@ -46,18 +46,19 @@ type Server struct {
 	conditions conditionCache
 	sql        sqlServers
 
-	// blobs are the contents of objects; uploading holds the uploads that a request writes to.
+	// blobs holds the contents of objects. uploading holds the IDs of uploads that a request is writing to.
 	blobs     *blobs.Store
 	uploading sync.Map
 
 	authority *authority
 	tunnels   *tunnels
 
-	// tokensPruned is when expired tokens were last forgotten; it is for writers of the store only.
+	// tokensPruned is when the emulator last removed expired tokens. Only transactions that write to the store may use
+	// it.
 	tokensPruned time.Time
 }
 
-// New opens the emulator's store. Start resumes what existed when it was last closed.
+// New opens the emulator's store. Start then resumes the clusters, instances and operations in it.
 func New(options Options) (*Server, error) {
 	if err := os.MkdirAll(options.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the emulator's folder: %w", err)
@@ -89,7 +90,7 @@ func New(options Options) (*Server, error) {
 	return s, nil
 }
 
-// openParts opens what the emulator keeps beside its store.
+// openParts opens the parts of the emulator outside its store.
 func (s *Server) openParts(dir string) error {
 	var err error
 	if s.blobs, err = blobs.Open(filepath.Join(dir, "objects")); err != nil {
@@ -109,14 +110,14 @@ func (s *Server) openParts(dir string) error {
 	return nil
 }
 
-// Start brings back what existed when the emulator was last closed or killed: the cluster, the instances, and the
-// operations that had not ended. It returns when the cluster and the instances serve; the error names what does not.
+// Start resumes the cluster, the instances and the unfinished operations of an emulator that was closed or killed. It
+// returns when the cluster and the instances serve. The error names those that do not.
 func (s *Server) Start(ctx context.Context) error {
 	return errors.Join(s.resumeInstances(ctx), s.resumeClusters(ctx))
 }
 
-// Close ends the work behind operations, stops the instances and closes the store. What had not ended is taken up again
-// by the next Start. The cluster belongs to its runtime and is left alone.
+// Close interrupts the work of operations, stops the instances and closes the store. The next Start resumes
+// interrupted operations. Close leaves the cluster running, because it belongs to its runtime.
 func (s *Server) Close() error {
 	s.stop()
 	tunnels := s.tunnels.stop()
@@ -124,7 +125,7 @@ func (s *Server) Close() error {
 	return errors.Join(tunnels, s.stopInstances(), s.store.close())
 }
 
-// background runs the work behind a long-running operation.
+// background runs the work of a long-running operation.
 func (s *Server) background(work func(context.Context)) {
 	s.work.Go(func() {
 		work(s.running)
@@ -157,7 +158,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, answer)
 }
 
-// serveSelected answers one call with the part of the answer that the call selects.
+// serveSelected answers one call with the fields that the call selects.
 func (s *Server) serveSelected(r *http.Request) (any, error) {
 	fields := r.URL.Query().Get("fields")
 	if fields == "" {

@@ -8,17 +8,17 @@ import (
 	"google.golang.org/api/iam/v1"
 )
 
-// accountDomain ends the e-mail addresses of service accounts that a project makes for itself.
+// accountDomain ends the e-mail addresses of the service accounts that users create in a project.
 const accountDomain = ".iam.gserviceaccount.com"
 
 var accountIDs = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])$`)
 
 func accountPath(project, email string) string { return project + "/" + email }
 
-// accountPolicy is the key of a service account's own IAM policy.
+// accountPolicy returns the store's key of a service account's own IAM policy.
 func accountPolicy(email string) string { return "serviceAccounts/" + email }
 
-// accountProject returns the project that a service account's address says it belongs to.
+// accountProject returns the project in a service account's e-mail address.
 func accountProject(email string) (string, bool) {
 	_, host, ok := strings.Cut(email, "@")
 	if !ok {
@@ -27,8 +27,8 @@ func accountProject(email string) (string, bool) {
 	return strings.CutSuffix(host, accountDomain)
 }
 
-// findAccount returns the service account with an address or a unique id, nil where there is none. The project "-" stands
-// for the one that the address names.
+// findAccount returns the service account with an e-mail address or a unique ID, or nil if there is none. The project
+// "-" stands for the project in the address.
 func findAccount(tx *bbolt.Tx, projectID, account string) (*iam.ServiceAccount, error) {
 	if home, ok := accountProject(account); ok {
 		if projectID != "-" && projectID != home {
@@ -52,8 +52,9 @@ func findAccount(tx *bbolt.Tx, projectID, account string) (*iam.ServiceAccount, 
 	return nil, nil
 }
 
-// iamProject returns the project that a call to IAM is about. A path may name a service account by its unique id, and may
-// leave the project out as "-": then the account tells, and the call goes on with its address.
+// iamProject returns the project of a call to IAM. A path may name a service account by its unique ID, and may have
+// "-" in place of the project. Then iamProject takes the project from the account, and replaces the ID by the
+// account's e-mail address.
 func iamProject(tx *bbolt.Tx, c *call) (string, error) {
 	scope, name := c.vars["project"], c.vars["account"]
 	if name == "" {
@@ -81,8 +82,8 @@ func iamProject(tx *bbolt.Tx, c *call) (string, error) {
 	return scope, nil
 }
 
-// onAccount is the resource of the routes whose permission is needed on a service account. Conditions do not know its
-// name: Google Cloud gives service accounts no resource attributes.
+// onAccount returns a service account as the resource of a permission check. It has no path for conditions, because
+// Google Cloud gives service accounts no resource attributes.
 func onAccount(c *call) resource {
 	return resource{
 		project: c.projectID(),
@@ -127,7 +128,7 @@ func (s *Server) createServiceAccount(c *call) (any, error) {
 	return account, err
 }
 
-// putAccount stores an account under a new etag, unless its texts are too long.
+// putAccount stores an account under a new etag. It refuses a display name or a description that is too long.
 func (s *Server) putAccount(tx *bbolt.Tx, account *iam.ServiceAccount) error {
 	if len(account.DisplayName) > 100 {
 		return invalidArgument("The display name of the service account is longer than 100 bytes.")
@@ -190,7 +191,7 @@ func (s *Server) patchServiceAccount(c *call) (any, error) {
 	return s.changeAccount(c, request.ServiceAccount, request.UpdateMask)
 }
 
-// updateServiceAccount answers the older form of patch, which changes the display name only.
+// updateServiceAccount answers the older PUT call, which changes only the display name.
 func (s *Server) updateServiceAccount(c *call) (any, error) {
 	var wanted iam.ServiceAccount
 	if err := c.decode(&wanted); err != nil {
@@ -199,7 +200,7 @@ func (s *Server) updateServiceAccount(c *call) (any, error) {
 	return s.changeAccount(c, &wanted, "displayName")
 }
 
-// changeAccount sets the fields of an account that a mask names.
+// changeAccount sets the fields of an account that the mask names.
 func (s *Server) changeAccount(c *call, wanted *iam.ServiceAccount, mask string) (any, error) {
 	var changed *iam.ServiceAccount
 	err := s.withAccount(c, s.store.update, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
@@ -220,7 +221,7 @@ func (s *Server) changeAccount(c *call, wanted *iam.ServiceAccount, mask string)
 	return changed, err
 }
 
-// setAccountDisabled answers the enable and disable calls. The tokens of a disabled account end at once.
+// setAccountDisabled answers the enable and disable calls. Disabling an account ends its access tokens at once.
 func (s *Server) setAccountDisabled(disabled bool) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		return struct{}{}, s.withAccount(c, s.store.update, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/api/serviceusage/v1"
 )
 
-// doneOperation is the name of an operation that had nothing to wait for.
+// doneOperation is the name of every operation: all are done when the emulator answers.
 const doneOperation = "operations/noop.DONE_OPERATION"
 
 func (s *Server) serviceUsageService() *service {
@@ -37,13 +37,13 @@ func (s *Server) serviceUsageService() *service {
 			{method: "POST", pattern: one + ":enable", permission: "serviceusage.services.enable", handle: s.enableService},
 			{method: "POST", pattern: one + ":disable", permission: "serviceusage.services.disable", handle: s.disableService},
 			{method: "GET", pattern: one, permission: "serviceusage.services.get", handle: s.getService},
-			// Every operation is done when it is answered, so there is nothing to read and nothing to protect.
+			// Every operation is done when the emulator answers, so the call reveals nothing and needs no permission.
 			{method: "GET", pattern: "v1/operations/{operation}", handle: getDoneOperation},
 		},
 	}
 }
 
-// requireEnabled refuses the calls about a project that has the API disabled.
+// requireEnabled refuses a call about a project that has the API disabled.
 func (s *Server) requireEnabled(tx *bbolt.Tx, svc *service, about *project) error {
 	if about == nil || svc.prefix == "serviceusage" {
 		return nil
@@ -63,10 +63,10 @@ func (s *Server) requireEnabled(tx *bbolt.Tx, svc *service, about *project) erro
 	})
 }
 
-// serviceNames are the names that an API can have. There are more of them than are emulated.
+// serviceNames matches the names of APIs, emulated or not.
 var serviceNames = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?\.googleapis\.com$`)
 
-// isEnabled tells whether a project has an API enabled. Of a new project these are the emulated ones.
+// isEnabled reports whether a project has an API enabled. A new project has the emulated ones enabled.
 func (s *Server) isEnabled(tx *bbolt.Tx, about *project, name string) (bool, error) {
 	state, err := get[bool](tx, serviceStates, about.ID+"/"+name)
 	if err != nil || state != nil {
@@ -75,7 +75,7 @@ func (s *Server) isEnabled(tx *bbolt.Tx, about *project, name string) (bool, err
 	return slices.Contains(s.serviceNames(), name), nil
 }
 
-// serviceNames are the names of the emulated APIs.
+// serviceNames returns the names of the emulated APIs.
 func (s *Server) serviceNames() []string {
 	names := make([]string, 0, len(s.services))
 	for _, svc := range s.services {
@@ -86,7 +86,7 @@ func (s *Server) serviceNames() []string {
 	return names
 }
 
-// apiState describes an API in a project. One that is not emulated can be enabled, and is never in the way.
+// apiState describes an API in a project. Projects can enable APIs that are not emulated, without effect.
 func (s *Server) apiState(tx *bbolt.Tx, about *project, name string) (*serviceusage.GoogleApiServiceusageV1Service, error) {
 	if !serviceNames.MatchString(name) {
 		return nil, permissionDenied("Not found or permission denied for service(s): %s.", name).withInfo(
@@ -136,7 +136,7 @@ func (s *Server) getService(c *call) (any, error) {
 	return found, err
 }
 
-// listServices answers the emulated APIs and those that were ever enabled. The real list has all there are.
+// listServices answers with the emulated APIs and those that the project ever enabled. Google lists all of its APIs.
 func (s *Server) listServices(c *call) (any, error) {
 	wanted := strings.ReplaceAll(c.request.URL.Query().Get("filter"), " ", "")
 	if wanted != "" && wanted != "state:ENABLED" && wanted != "state:DISABLED" {
@@ -229,7 +229,7 @@ func (s *Server) batchEnableServices(c *call) (any, error) {
 	return doneWith("BatchEnableServicesResponse", "services", changed), nil
 }
 
-// setServices enables or disables APIs, all or none, and describes them.
+// setServices enables or disables APIs in one transaction, and describes them.
 func (s *Server) setServices(about *project, enabled bool, names ...string) ([]*serviceusage.GoogleApiServiceusageV1Service, error) {
 	var changed []*serviceusage.GoogleApiServiceusageV1Service
 	err := s.store.update(func(tx *bbolt.Tx) (err error) {
@@ -244,7 +244,7 @@ func (s *Server) setServices(about *project, enabled bool, names ...string) ([]*
 	return changed, err
 }
 
-// doneWith is the operation of a change that has been made, with what was changed in a field of its response.
+// doneWith returns the finished operation of a change. A field of its response holds the changed APIs.
 func doneWith(kind, field string, changed any) any {
 	return map[string]any{"name": doneOperation, "done": true, "response": map[string]any{
 		"@type": "type.googleapis.com/google.api.serviceusage.v1." + kind,

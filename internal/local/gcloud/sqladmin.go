@@ -18,7 +18,7 @@ func (s *Server) sqlService() *service {
 			return refusal
 		},
 	}
-	// The same API answers under two names: v1beta4, which the providers use, and v1.
+	// The API has two versions with the same calls: v1beta4, which the providers use, and v1.
 	for _, version := range []string{"sql/v1beta4", "v1"} {
 		svc.routes = append(svc.routes, s.sqlRoutes(version+"/projects/{project}")...)
 	}
@@ -57,16 +57,17 @@ func (s *Server) sqlRoutes(project string) []route {
 	}
 }
 
-// onInstance is the resource of the routes whose permission is needed on an instance.
+// onInstance returns the instance in the path as the resource of a permission check.
 func onInstance(c *call) resource { return instanceResource(c, c.vars["instance"]) }
 
-// onNewInstance is the instance that a request makes, so that a condition may say what its name must be.
+// onNewInstance returns the instance in the request body as the resource of a permission check, so that conditions can
+// restrict the names of new instances.
 func onNewInstance(c *call) resource {
 	var wanted struct {
 		Name string `json:"name"`
 	}
 	if data, err := c.body(); err == nil {
-		_ = json.Unmarshal(data, &wanted) // what cannot be read is refused when it is decoded
+		_ = json.Unmarshal(data, &wanted) // the handler decodes the body again and returns the error
 	}
 	return instanceResource(c, wanted.Name)
 }
@@ -76,7 +77,7 @@ func instanceResource(c *call, instance string) resource {
 	return resource{project: c.projectID(), name: name, path: "projects/" + c.projectID() + "/" + name, kind: "sqladmin.googleapis.com/Instance"}
 }
 
-// sqlError is a refusal in the form of the Cloud SQL Admin API, whose errors mostly have no status.
+// sqlError returns an error in the form of the Cloud SQL Admin API, whose errors mostly have no status.
 func sqlError(code int, reason, format string, args ...any) *apiError {
 	return newError(code, "", reason, format, args...)
 }

@@ -10,12 +10,12 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// patchInstance changes what the request names; null takes a setting back to its default.
+// patchInstance changes the fields that the request names. A null resets a setting to its default.
 func (s *Server) patchInstance(c *call) (any, error) {
 	return s.changeInstance(c, func(old, wanted map[string]any) (map[string]any, error) { return mergePatch(old, wanted), nil })
 }
 
-// updateInstance takes the request's settings in place of those there were. It must say which ones it has seen.
+// updateInstance replaces the settings. The request must carry the settings version that it replaces.
 func (s *Server) updateInstance(c *call) (any, error) {
 	return s.changeInstance(c, func(old, wanted map[string]any) (map[string]any, error) {
 		settings, _ := wanted["settings"].(map[string]any)
@@ -53,7 +53,8 @@ func (s *Server) changeInstance(c *call, apply func(old, wanted map[string]any) 
 			return err
 		}
 		found.Instance.Etag = randomText(32)
-		// To start or to stop the server takes its time; any other change is a record.
+		// Starting or stopping the server takes time and runs in the background. Any other change affects only the
+		// record.
 		if background = ran != found.runs() && found.family().served; background {
 			op, err = s.beginInstanceOperation(tx, c, found, "UPDATE")
 			return err
@@ -76,7 +77,7 @@ func (s *Server) changeInstance(c *call, apply func(old, wanted map[string]any) 
 	return op, nil
 }
 
-// address is where the instance's server was last reached.
+// address returns the last known address of the instance's server, or "".
 func (i *instance) address() string {
 	if len(i.Instance.IpAddresses) == 0 {
 		return ""
@@ -84,7 +85,7 @@ func (i *instance) address() string {
 	return i.Instance.IpAddresses[0].IpAddress
 }
 
-// change applies a request to the instance. Only the settings and the version of the database can be changed.
+// change applies a request to the instance. A request can change only the settings and the database version.
 func (i *instance) change(apply func(old, wanted map[string]any) (map[string]any, error), wanted map[string]any) error {
 	old := i.Instance
 	settings, _ := wanted["settings"].(map[string]any)
@@ -113,7 +114,7 @@ func (i *instance) change(apply func(old, wanted map[string]any) (map[string]any
 	if err := checkSettings(changed.Settings); err != nil {
 		return err
 	}
-	// What only the server sets stays as it was.
+	// Clients cannot change the fields that the server sets.
 	kept := *old
 	kept.Settings, kept.DatabaseVersion = changed.Settings, changed.DatabaseVersion
 	kept.DatabaseInstalledVersion = i.family().installed(kept.DatabaseVersion)

@@ -12,7 +12,7 @@ var (
 	regions       = regexp.MustCompile(`^[a-z]+-[a-z]+\d+$`)
 )
 
-// checkNewInstance refuses a new instance that Cloud SQL refuses, or that would not be what was asked for.
+// checkNewInstance refuses a new instance that Cloud SQL refuses, or that the emulator cannot provide.
 func checkNewInstance(wanted *sqladmin.DatabaseInstance) error {
 	if !instanceNames.MatchString(wanted.Name) {
 		return invalidSQL("Invalid request: Invalid value for field: name: %q must match %s.", wanted.Name, instanceNames)
@@ -38,7 +38,7 @@ func checkNewInstance(wanted *sqladmin.DatabaseInstance) error {
 	return checkSettings(wanted.Settings)
 }
 
-// checkSettings refuses settings without what they must have, and those that the engine here would not keep to.
+// checkSettings refuses settings without the required fields, and settings that the emulator's engine would ignore.
 func checkSettings(settings *sqladmin.Settings) error {
 	if settings == nil || settings.Tier == "" {
 		return invalidSQL("Invalid request: Missing required field: settings.tier.")

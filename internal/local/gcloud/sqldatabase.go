@@ -47,7 +47,8 @@ func databaseLink(on *instance, name string) string {
 	return on.Instance.SelfLink + "/databases/" + name
 }
 
-// engineRefusal passes on what the engine refused, as the API does. What is not a refusal is an error of ours.
+// engineRefusal turns an error that the engine reports into an API error. It returns other errors unchanged, as
+// internal errors.
 func engineRefusal(what string, err error) error {
 	if refused, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return invalidSQL("Invalid request: %s. Detail: %v", what, refused)
@@ -55,7 +56,7 @@ func engineRefusal(what string, err error) error {
 	return err
 }
 
-// database returns the database that the path names, as the API shows it.
+// database returns the database in the path, in the API's form.
 func (s *Server) database(c *call, on *instance, engine sqlEngine) (*sqladmin.Database, error) {
 	found, err := engine.databases(c.ctx, c.vars["database"])
 	if err != nil {
@@ -71,7 +72,7 @@ func shownDatabase(on *instance, db sqlDatabase) *sqladmin.Database {
 	return &sqladmin.Database{
 		Kind: "sql#database",
 		Name: db.Name,
-		// The server calls utf8 by its newer name; the API keeps the older one.
+		// The server calls the character set utf8 by its newer name, utf8mb3. The API uses the older name.
 		Charset:   strings.Replace(db.Charset, "utf8mb3", "utf8", 1),
 		Collation: strings.Replace(db.Collation, "utf8mb3", "utf8", 1),
 		Instance:  on.Instance.Name,
@@ -151,7 +152,7 @@ func (s *Server) deleteDatabase(c *call) (any, error) {
 	if err := engine.dropDatabase(c.ctx, found.Name); err != nil {
 		return nil, engineRefusal("failed to delete database "+found.Name, err)
 	}
-	// Rights on a database outlive it in MySQL: the next one of the name may be somebody else's.
+	// In MySQL, privileges on a database outlive the database. The next database of that name may have another owner.
 	if err := s.settle(c.ctx, on, engine); err != nil {
 		return nil, err
 	}

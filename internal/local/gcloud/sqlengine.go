@@ -9,21 +9,21 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// sqlEngine is what keeps the databases and the users of an instance.
+// sqlEngine manages the databases and the users of an instance.
 type sqlEngine interface {
-	// databases lists the databases, or the one called name.
+	// databases returns all databases, or only the database called name.
 	databases(ctx context.Context, name string) ([]sqlDatabase, error)
 	createDatabase(ctx context.Context, db sqlDatabase) error
 	alterDatabase(ctx context.Context, db sqlDatabase) error
 	dropDatabase(ctx context.Context, name string) error
-	// users lists the users that the API shows: all but the engine's own.
+	// users returns the users that the API shows: all except the engine's own.
 	users(ctx context.Context) ([]sqlUser, error)
-	// putUser makes a user, or sets the password of the one there is. A nil password leaves that as it is.
+	// putUser creates a user, or sets the password of an existing user. A nil password keeps the old one.
 	putUser(ctx context.Context, user sqlUser, password *passwordHash) error
 	dropUser(ctx context.Context, user sqlUser) error
-	// settle lets every user into the databases that he may use, and out of the others.
+	// settle grants every user the databases in rights, and revokes the others.
 	settle(ctx context.Context, rights sqlRights) error
-	// owns tells whether a user belongs to the engine and not to the API.
+	// owns reports whether a user belongs to the engine and not to the API.
 	owns(user sqlUser) bool
 }
 
@@ -38,7 +38,7 @@ type sqlUser struct {
 	Host string `json:"host,omitempty"`
 }
 
-// passwordHash is what MySQL keeps of a password. Nothing here keeps the password itself.
+// passwordHash is the form in which MySQL stores a password. The emulator never stores the password itself.
 type passwordHash string
 
 func hashPassword(password string) passwordHash {
@@ -50,14 +50,15 @@ func hashPassword(password string) passwordHash {
 	return passwordHash("*" + strings.ToUpper(hex.EncodeToString(twice[:])))
 }
 
-// sqlFamily is a kind of database that the API knows.
+// sqlFamily is a database engine that the API knows, such as MySQL.
 type sqlFamily struct {
-	prefix string // of the database versions
-	// served tells whether there is an engine behind it.
+	prefix string // prefix of the family's database versions
+	// served says whether the emulator runs a server for the family.
 	served bool
-	// root is the user that every instance has, from anywhere; charset and collation are what a new database has.
+	// root is the user that every instance has. anyHost is the user host that matches every client; it is empty if the
+	// family's users have no host. charset and collation are the defaults of a new database.
 	root, anyHost, charset, collation string
-	// own are the databases that belong to the engine and cannot be made or changed, in lower case.
+	// own are the engine's own databases, in lower case. Clients can neither create nor change them.
 	own         []string
 	longestUser int
 }
@@ -74,7 +75,7 @@ func sqlFamilies() []sqlFamily {
 	}
 }
 
-// familyOf returns the family of a database version; ok is false where it is not emulated.
+// familyOf returns the family of a database version. ok is false if the version is not emulated.
 func familyOf(version string) (family sqlFamily, ok bool) {
 	for _, family := range sqlFamilies() {
 		if strings.HasPrefix(version, family.prefix) {
@@ -84,7 +85,7 @@ func familyOf(version string) (family sqlFamily, ok bool) {
 	return sqlFamily{}, false
 }
 
-// installed is what an instance tells of what is behind it.
+// installed returns the installed version that an instance shows. It names the emulator's engine.
 func (f sqlFamily) installed(version string) string {
 	if f.served {
 		return version + " (emulated Google Cloud: Dolt)"
@@ -92,7 +93,7 @@ func (f sqlFamily) installed(version string) string {
 	return version + " (emulated Google Cloud: no engine)"
 }
 
-// warning is what operations on an instance without an engine carry.
+// warning returns the warning that operations on an unserved instance carry.
 func (f sqlFamily) warning(version string) *sqladmin.ApiWarning {
 	if f.served {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// settle lets the users of an instance into the databases that they may use, and out of the others.
+// settle grants the users of an instance the databases that they may use, and revokes the others.
 func (s *Server) settle(ctx context.Context, on *instance, engine sqlEngine) error {
 	rights, err := s.rights(on)
 	if err != nil {
@@ -16,15 +16,15 @@ func (s *Server) settle(ctx context.Context, on *instance, engine sqlEngine) err
 	return engine.settle(ctx, rights)
 }
 
-// sqlGrant is a user's right to all of a database.
+// sqlGrant is a user's set of all privileges on a database.
 type sqlGrant struct {
 	user     sqlUser
 	database string
 }
 
-// settle gives users all privileges on databases, and takes them. Cloud SQL gives its users all but the server's own
-// privileges on everything; in Dolt whoever may write everywhere may write the table of users too, and make himself root
-// of the server. So privileges are given database by database.
+// settle grants and revokes all privileges, database by database. Cloud SQL instead grants its users everything on all
+// databases, except the server's own privileges. In Dolt, a user with such rights may write to the table of users too,
+// and become the server's root.
 func (m mysqlEngine) settle(ctx context.Context, rights sqlRights) error {
 	users, err := m.users(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ func (m mysqlEngine) set(ctx context.Context, statement string, user sqlUser, da
 	return nil
 }
 
-// grants lists the rights on databases that there are.
+// grants returns the users' privileges on databases.
 func (m mysqlEngine) grants(ctx context.Context) ([]sqlGrant, error) {
 	rows, err := m.Root().QueryContext(ctx, `SELECT user, host, db FROM mysql.db`)
 	if err != nil {

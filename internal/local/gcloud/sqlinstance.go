@@ -11,14 +11,14 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// instance is an instance in the store.
+// instance is the record of a Cloud SQL instance.
 type instance struct {
 	Instance *sqladmin.DatabaseInstance `json:"instance"`
-	// Busy is the operation that goes on, if any.
+	// Busy is the name of the operation in progress, or "".
 	Busy string `json:"busy,omitempty"`
-	// Root is what the password of the root user of an instance that is being made will be.
+	// Root is the hash of the root password of an instance whose creation is in progress.
 	Root passwordHash `json:"root,omitempty"`
-	// Paper is what is kept in place of an engine, where there is none.
+	// Paper holds the databases and users of an unserved instance. It is nil if the instance has a server.
 	Paper *sqlPaper `json:"paper,omitempty"`
 }
 
@@ -26,7 +26,7 @@ func instanceKey(project, name string) string { return project + "/" + name }
 
 func (i *instance) key() string { return instanceKey(i.Instance.Project, i.Instance.Name) }
 
-// runs tells whether the instance's server is to run.
+// runs reports whether the activation policy lets the instance's server run.
 func (i *instance) runs() bool { return i.Instance.Settings.ActivationPolicy != "NEVER" }
 
 func (i *instance) family() sqlFamily {
@@ -34,7 +34,7 @@ func (i *instance) family() sqlFamily {
 	return family
 }
 
-// requireInstance returns an instance. One that does not exist is an error of the API.
+// requireInstance returns an instance, or an API error if the instance does not exist.
 func requireInstance(tx *bbolt.Tx, key string) (*instance, error) {
 	found, err := get[instance](tx, instances, key)
 	if err == nil && found == nil {
@@ -43,7 +43,7 @@ func requireInstance(tx *bbolt.Tx, key string) (*instance, error) {
 	return found, err
 }
 
-// idle refuses a change to an instance while another one goes on.
+// idle returns an error if another operation on the instance is in progress.
 func (i *instance) idle() error {
 	if i.Busy != "" {
 		return operationInProgress()
@@ -70,7 +70,8 @@ func (s *Server) insertInstance(c *call) (any, error) {
 	if family.served && s.databases == nil {
 		return nil, invalidSQL("Invalid request: this emulated Google Cloud has nothing to run instances with.")
 	}
-	// A root user without a password would let in everybody on this machine; on Cloud SQL he is out of reach at first.
+	// Every process on this machine could log in as a root user without a password. On Cloud SQL, a new root user is
+	// out of reach at first.
 	secret := wanted.RootPassword
 	setDefault(&secret, randomText(24))
 	made.Root, wanted.RootPassword = hashPassword(secret), ""
@@ -97,14 +98,14 @@ func (s *Server) insertInstance(c *call) (any, error) {
 	return s.inBackground(op), nil
 }
 
-// inBackground starts the work of an operation, and returns the operation as it is now.
+// inBackground starts the work of an operation and returns a copy of the operation from before the work.
 func (s *Server) inBackground(op *sqladmin.Operation) *sqladmin.Operation {
 	answer := *op
 	s.background(func(ctx context.Context) { _ = s.runInstanceOperation(ctx, op) })
 	return &answer
 }
 
-// fillInstance sets what Google Cloud sets in a new instance.
+// fillInstance sets the fields that Google Cloud sets in a new instance.
 func (s *Server) fillInstance(c *call, made *instance) {
 	in := made.Instance
 	setDefault(&in.Region, "us-central1")
@@ -144,7 +145,7 @@ func fillSettings(settings *sqladmin.Settings) {
 	setDefault(&settings.BackupConfiguration.StartTime, "12:00")
 }
 
-// addresses are where clients reach the instance's server.
+// addresses returns the IP addresses of the instance in the API's form, if address is not empty.
 func (i *instance) addresses(address string) []*sqladmin.IpMapping {
 	var mapped []*sqladmin.IpMapping
 	if ip := i.Instance.Settings.IpConfiguration; address != "" {
@@ -197,8 +198,8 @@ func (s *Server) listInstances(c *call) (any, error) {
 	return answer, err
 }
 
-// sqlPage cuts out of a list the page that a call asks for, and returns the token of the next one: the name that ends
-// this page.
+// sqlPage returns the page of a list that a call asks for, and the token of the next page, which is the name of the
+// page's last item.
 func sqlPage[T any](c *call, all []T, name func(T) string) ([]T, string, error) {
 	query := c.request.URL.Query()
 	if token := query.Get("pageToken"); token != "" {
@@ -235,7 +236,8 @@ func (s *Server) restartInstance(c *call) (any, error) {
 	})
 }
 
-// startOn starts an operation on the instance that the path names. prepare refuses it, or changes the instance first.
+// startOn starts an operation on the instance that the path names. prepare may refuse the operation or change the
+// instance first.
 func (s *Server) startOn(c *call, kind string, prepare func(*instance) error) (any, error) {
 	var op *sqladmin.Operation
 	err := s.store.update(func(tx *bbolt.Tx) error {

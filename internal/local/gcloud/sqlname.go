@@ -8,38 +8,39 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// The names of what is in an instance come from teams, and become identifiers of SQL, keys of the store and folders of the
-// engine, which decodes them again: Dolt opens the folder of a database by a URL. So only names that mean the same
-// wherever they are read are taken: fewer than MySQL's, which takes every character but NUL in a quoted identifier
-// (https://dev.mysql.com/doc/refman/8.0/en/identifiers.html). Nothing reaches the engine, or the store, that is not
-// checked here.
+// Teams choose the names of databases, users and flags. The names become SQL identifiers, keys of the store and
+// folders of the engine. Dolt opens a database's folder by a URL and so decodes the name again. The emulator therefore
+// accepts only names that mean the same in all of these places. MySQL accepts more: every character except NUL in a
+// quoted identifier (https://dev.mysql.com/doc/refman/8.0/en/identifiers.html). Every name passes the checks in this
+// file before it reaches the engine or the store.
 var (
-	// databaseNames leave out what a path, a URL, a pattern of LIKE in MySQL's grants other than _, and Dolt's revisions
-	// (db/branch, db@branch) are made of.
+	// databaseNames excludes the characters with a meaning in paths, in URLs, in the LIKE patterns of MySQL's grants
+	// (except _) and in Dolt's revisions (db/branch, db@branch).
 	databaseNames = regexp.MustCompile(`^[A-Za-z0-9_$][A-Za-z0-9_$-]{0,63}$`)
-	// userNames leave out @, which ends the name in a definer.
+	// userNames excludes @, which ends the name in a definer.
 	userNames = regexp.MustCompile(`^[A-Za-z0-9_$][A-Za-z0-9_.$+-]*$`)
-	// userHosts are names, addresses, patterns of both, and addresses with a mask.
+	// userHosts matches host names, addresses, patterns of both, and addresses with a mask.
 	userHosts  = regexp.MustCompile(`^[A-Za-z0-9_%.:-]{1,255}$|^[0-9.]{7,15}/[0-9.]{7,15}$`)
 	charsets   = regexp.MustCompile(`^[A-Za-z0-9_]{0,64}$`)
 	collations = regexp.MustCompile(`^[A-Za-z0-9_]{0,64}$`)
-	// localCollations are those of PostgreSQL: en_US.UTF8.
+	// localCollations matches collations of PostgreSQL, such as en_US.UTF8.
 	localCollations = regexp.MustCompile(`^[A-Za-z0-9_.@-]{0,64}$`)
 	flagNames       = regexp.MustCompile(`^[a-z][a-z0-9_.]{0,127}$`)
 	flagValues      = regexp.MustCompile(`^[ -~]{0,1000}$`)
 )
 
-// reservedUsers belong to MySQL, to Cloud SQL and to Dolt, in lower case.
+// reservedUsers are the users of MySQL, Cloud SQL and Dolt, in lower case.
 var reservedUsers = []string{
 	"mysql.sys", "mysql.session", "mysql.infoschema", "event_scheduler", "__dolt_local_user__",
 	"cloudsqladmin", "cloudsqlagent", "cloudsqlapplier", "cloudsqlexport", "cloudsqliamserviceaccount", "cloudsqliamuser",
 	"cloudsqlimport", "cloudsqlobservabilityadmin", "cloudsqloneshot", "cloudsqlreplica", "cloudsqlsuperuser",
 }
 
-// folded is a name as it is compared: Dolt tells databases apart by it, and MySQL on some systems. Names are ASCII.
+// folded returns a name in the form for comparisons. Dolt compares the names of databases without regard to case, as
+// MySQL does on some systems. Names are ASCII.
 func folded(name string) string { return strings.ToLower(name) }
 
-// checkDatabase refuses a database that cannot be one of a family.
+// checkDatabase refuses a database with a name, charset or collation that the family does not allow.
 func checkDatabase(family sqlFamily, db sqlDatabase) error {
 	if !databaseNames.MatchString(db.Name) || slices.Contains(family.own, folded(db.Name)) {
 		return invalidSQL("Invalid request: Incorrect database name '%s'.", shown(db.Name))
@@ -54,7 +55,7 @@ func checkDatabase(family sqlFamily, db sqlDatabase) error {
 	return nil
 }
 
-// checkUserName refuses a user that cannot be one of a family.
+// checkUserName refuses a user with a name or host that the family does not allow.
 func checkUserName(family sqlFamily, user sqlUser) error {
 	switch {
 	case user.Name == "" || len(user.Name) > family.longestUser:
@@ -67,7 +68,7 @@ func checkUserName(family sqlFamily, user sqlUser) error {
 	return nil
 }
 
-// checkFlags refuses flags that no server has.
+// checkFlags refuses flags with an impossible name or value.
 func checkFlags(flags []*sqladmin.DatabaseFlags) error {
 	for _, flag := range flags {
 		if flag == nil || !flagNames.MatchString(flag.Name) || !flagValues.MatchString(flag.Value) {
@@ -77,7 +78,7 @@ func checkFlags(flags []*sqladmin.DatabaseFlags) error {
 	return nil
 }
 
-// shown is a name for a refusal, which may hold anything: in one line, and not longer than a name can be.
+// shown returns an untrusted name for an error message: in one line, and cut to the length of a name.
 func shown(name string) string {
 	const longest = 80
 	name = strings.Map(func(r rune) rune {

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// newInstanceOperation stores an operation that waits for its work.
+// newInstanceOperation stores a new operation in the state PENDING.
 func (s *Server) newInstanceOperation(tx *bbolt.Tx, c *call, on *instance, kind, target string) (*sqladmin.Operation, error) {
 	name := strconv.FormatInt(s.now().UnixNano(), 36) + "-" + randomDigits(8)
 	in := on.Instance
@@ -29,7 +29,7 @@ func (s *Server) newInstanceOperation(tx *bbolt.Tx, c *call, on *instance, kind,
 	return op, putOperation(tx, instanceOps, in.Project+"/"+name, op, func(old *sqladmin.Operation) bool { return old.Status == "DONE" })
 }
 
-// beginInstanceOperation stores an operation that keeps its instance busy, and the instance with it.
+// beginInstanceOperation stores a new operation and marks its instance as busy.
 func (s *Server) beginInstanceOperation(tx *bbolt.Tx, c *call, on *instance, kind string) (*sqladmin.Operation, error) {
 	op, err := s.newInstanceOperation(tx, c, on, kind, on.Instance.SelfLink)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Server) doneOperation(tx *bbolt.Tx, c *call, on *instance, kind, target
 	return op, s.endInstanceOperation(tx, op, nil)
 }
 
-// doneInstanceOperation is doneOperation in a transaction of its own, for work that the engine has done.
+// doneInstanceOperation runs doneOperation in a transaction of its own, after the engine did the work.
 func (s *Server) doneInstanceOperation(c *call, on *instance, kind, target string) (any, error) {
 	var op *sqladmin.Operation
 	err := s.store.update(func(tx *bbolt.Tx) (err error) {
@@ -83,7 +83,7 @@ func (s *Server) getInstanceOperation(c *call) (any, error) {
 	return answer, err
 }
 
-// listInstanceOperations lists operations, the newest first.
+// listInstanceOperations lists operations, newest first.
 func (s *Server) listInstanceOperations(c *call) (any, error) {
 	on := c.request.URL.Query().Get("instance")
 	var all []*sqladmin.Operation

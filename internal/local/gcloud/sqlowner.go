@@ -7,7 +7,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// sqlKind is what can belong to somebody in an instance.
+// sqlKind says whether an owned name is a database's or a user's.
 type sqlKind string
 
 const (
@@ -15,28 +15,28 @@ const (
 	userKind     sqlKind = "user"
 )
 
-// sqlOwner is who made a database or a user. Google Cloud keeps no such record: there, whoever may change one database or
-// user of an instance may change all.
+// sqlOwner is the owner of a database or a user: the member that created it. Google Cloud has no owners: there, a
+// member who may change one database or user of an instance may change all of them.
 type sqlOwner struct {
-	// Member is who made it, as policies name him.
+	// Member is the owner, in the form that policies use.
 	Member string `json:"member"`
-	// Everywhere says that he could delete the instance then: what he makes is the instance's, and his users may use every
-	// database.
+	// Everywhere says that the owner could delete the instance when creating the database or user. Such an owner acts
+	// for the administrators of the instance: the owner's users may use every database.
 	Everywhere bool `json:"everywhere,omitempty"`
 }
 
-// ownerKey is the key of the owner of a name. All users of a name have one owner, whatever their hosts: MySQL chooses
-// among them by the address of the client.
+// ownerKey returns the store's key of a name's owner. Users with the same name and different hosts have one owner,
+// because MySQL chooses among them by the client's address.
 func ownerKey(on string, kind sqlKind, name string) string {
 	return on + "/" + string(kind) + "/" + folded(name)
 }
 
-// administers tells whether the caller may delete the instance, and so all that is in it.
+// administers reports whether the caller may delete the instance, and therefore everything in it.
 func (s *Server) administers(tx *bbolt.Tx, c *call) (bool, error) {
 	return s.allowed(tx, c.who, "cloudsql.instances.delete", onInstance(c))
 }
 
-// refusal says whose a name is. An insertion is refused as a conflict, other changes as forbidden.
+// refusal returns an error that names the owner. Creating an owned name is a conflict; changing it is forbidden.
 func (o *sqlOwner) refusal(code int, kind sqlKind, name string) error {
 	owner := "the administrators of the instance"
 	if o != nil {
@@ -50,8 +50,8 @@ func (o *sqlOwner) refusal(code int, kind sqlKind, name string) error {
 		kind, shown(name), owner, owner)
 }
 
-// may refuses a change of what belongs to somebody else, with an HTTP status. The root user belongs to those who
-// administer the instance. What earlier versions made belongs to nobody yet.
+// may refuses, with an HTTP status, to change a database or user of another owner. The root user belongs to the
+// administrators of the instance. Databases and users from earlier versions of the emulator have no owner.
 func (s *Server) may(tx *bbolt.Tx, c *call, on *instance, kind sqlKind, name string, code int) (*sqlOwner, error) {
 	owner, err := get[sqlOwner](tx, sqlOwners, ownerKey(on.key(), kind, name))
 	if err != nil {
@@ -68,9 +68,9 @@ func (s *Server) may(tx *bbolt.Tx, c *call, on *instance, kind sqlKind, name str
 	return nil, owner.refusal(code, kind, name)
 }
 
-// claim makes a name the caller's before it is made in the engine, so that nothing is without an owner whenever the
-// emulator is killed. It refuses a name that belongs to somebody else. made is false where the name has its owner, and
-// where an administrator changes what has none.
+// claim makes the caller the owner of a name. It runs before the engine creates the database or user, so nothing lacks
+// an owner if the emulator is killed in between. It refuses a name of another owner. made is false if the name already
+// has its owner, or if an administrator changes something without an owner.
 func (s *Server) claim(c *call, on *instance, kind sqlKind, name string, code int) (made bool, err error) {
 	err = s.store.update(func(tx *bbolt.Tx) error {
 		owner, err := s.may(tx, c, on, kind, name, code)
@@ -87,7 +87,7 @@ func (s *Server) claim(c *call, on *instance, kind sqlKind, name string, code in
 	return made, err
 }
 
-// allow refuses a change of what belongs to somebody else.
+// allow refuses to change a database or user of another owner.
 func (s *Server) allow(c *call, on *instance, kind sqlKind, name string) error {
 	return s.store.view(func(tx *bbolt.Tx) error {
 		_, err := s.may(tx, c, on, kind, name, http.StatusForbidden)
@@ -95,24 +95,24 @@ func (s *Server) allow(c *call, on *instance, kind sqlKind, name string) error {
 	})
 }
 
-// release forgets whose a name was, once nothing has it any more.
+// release removes the owner of a name after the last database or user of that name is gone.
 func (s *Server) release(on *instance, kind sqlKind, name string) error {
 	return s.store.update(func(tx *bbolt.Tx) error { return remove(tx, sqlOwners, ownerKey(on.key(), kind, name)) })
 }
 
-// sqlAccess is whether a user may use a database.
+// sqlAccess says whether a user may use a database.
 type sqlAccess int
 
 const (
-	asBefore sqlAccess = iota // nothing is known of one of them
+	asBefore sqlAccess = iota // the user or the database has no owner: keep the present grants
 	granted
 	refusedAccess
 )
 
-// sqlRights answers which user may use which database of an instance.
+// sqlRights says which user may use which database of an instance.
 type sqlRights struct {
 	root   string
-	owners map[string]*sqlOwner // by the key without that of the instance
+	owners map[string]*sqlOwner // by ownerKey without the instance
 }
 
 func (s *Server) rights(on *instance) (sqlRights, error) {
@@ -126,8 +126,8 @@ func (s *Server) rights(on *instance) (sqlRights, error) {
 	return found, err
 }
 
-// of returns what a user may do with a database: everything if both have one owner, or if the user is one of the
-// administrators'.
+// of returns a user's access to a database. The user has access if user and database have the same owner, or if the
+// user belongs to the administrators.
 func (r sqlRights) of(user, database string) sqlAccess {
 	of := r.owners[ownerKey("", userKind, user)]
 	to := r.owners[ownerKey("", databaseKind, database)]

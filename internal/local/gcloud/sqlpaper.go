@@ -8,14 +8,13 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// sqlPaper is what is kept of the databases and users of an instance that has no engine behind it. Of passwords nothing
-// is kept.
+// sqlPaper holds the databases and users of an unserved instance. It holds no passwords.
 type sqlPaper struct {
 	Databases []sqlDatabase `json:"databases,omitempty"`
 	Users     []sqlUser     `json:"users,omitempty"`
 }
 
-// newPaper is what a new instance has.
+// newPaper returns the databases and users of a new instance.
 func newPaper(family sqlFamily) *sqlPaper {
 	return &sqlPaper{
 		Databases: []sqlDatabase{{Name: family.root, Charset: family.charset, Collation: family.collation}},
@@ -23,10 +22,11 @@ func newPaper(family sqlFamily) *sqlPaper {
 	}
 }
 
-// paperEngine is the engine of an instance that has none.
+// paperEngine is the engine of an instance that the emulator accepts but does not run. It keeps databases and users in
+// the store.
 type paperEngine struct {
 	store *store
-	key   string // of the instance
+	key   string // the instance's key in the store
 }
 
 func (p paperEngine) read(fn func(*sqlPaper) error) error {

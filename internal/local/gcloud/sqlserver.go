@@ -11,34 +11,34 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// DatabaseRuntime runs the MySQL-protocol servers behind Cloud SQL instances. An instance is named by its project and
-// its name, "project/name".
+// DatabaseRuntime runs the MySQL-protocol servers of Cloud SQL instances. The name of an instance here is
+// "project/name".
 type DatabaseRuntime interface {
-	// Start makes the server of an instance run, with an empty data folder where it has none yet, and returns when it
-	// answers. Where it runs already, that server is returned.
+	// Start starts the server of an instance and returns when the server answers. An instance without a data folder
+	// gets an empty one. If the server runs already, Start returns that server.
 	Start(ctx context.Context, instance string) (Database, error)
-	// Stop stops the server and keeps its data. It succeeds where none runs.
+	// Stop stops the server and keeps its data. It succeeds if no server runs.
 	Stop(instance string) error
-	// Erase stops the server and removes all of its data. It succeeds where there is none.
+	// Erase stops the server and removes all of its data. It succeeds if there is no data.
 	Erase(ctx context.Context, instance string) error
 }
 
 // Database is the running server of an instance.
 type Database interface {
-	// Address is the IP address that the server listens on, at port 3306.
+	// Address returns the IP address of the server, which listens on port 3306.
 	Address() string
-	// Root is a connection as the root user of the server's own address, which belongs to the runtime.
+	// Root returns a connection as the runtime's root user, whose host is the server's own address.
 	Root() *sql.DB
 }
 
-// sqlServers are the running servers of instances, and the locks that order the changes made to each through the API.
+// sqlServers holds the running servers of instances, and one lock per instance that serializes the API's changes.
 type sqlServers struct {
 	mu      sync.Mutex
 	running map[string]Database
 	locks   map[string]*sync.Mutex
 }
 
-// lock waits until nobody else changes an instance's databases and users, and returns what to call afterwards.
+// lock locks the databases and users of an instance, and returns the function that unlocks them.
 func (k *sqlServers) lock(key string) (unlock func()) {
 	k.mu.Lock()
 	if k.locks == nil {
@@ -72,7 +72,7 @@ func (k *sqlServers) get(key string) Database {
 	return k.running[key]
 }
 
-// engine returns the instance that the path names and its engine, locked: the caller calls unlock.
+// engine returns the instance that the path names and its engine, locked. The caller must call unlock.
 func (s *Server) engine(c *call) (found *instance, engine sqlEngine, unlock func(), err error) {
 	key := instanceKey(c.projectID(), c.vars["instance"])
 	if _, _, err := s.idleEngine(c, key); err != nil {
@@ -106,8 +106,8 @@ func (s *Server) idleEngine(c *call, key string) (*instance, sqlEngine, error) {
 	return found, mysqlEngine{running}, nil
 }
 
-// runInstanceOperation does the work of an operation on an instance and ends it. Work that is cut short by Close is left
-// for Start.
+// runInstanceOperation does the work of an operation on an instance and ends the operation. Close interrupts the work;
+// Start resumes it.
 func (s *Server) runInstanceOperation(ctx context.Context, op *sqladmin.Operation) error {
 	key := instanceKey(op.TargetProject, op.TargetId)
 	defer s.sql.lock(key)()
@@ -153,7 +153,7 @@ func (s *Server) runInstanceOperation(ctx context.Context, op *sqladmin.Operatio
 	})
 }
 
-// workOn does to the server of an instance what an operation says.
+// workOn starts, stops or erases the server of an instance, as the kind of the operation says.
 func (s *Server) workOn(ctx context.Context, on *instance, kind string) error {
 	if s.databases == nil {
 		return errors.New("nothing to run instances with")
@@ -181,8 +181,8 @@ func (s *Server) workOn(ctx context.Context, on *instance, kind string) error {
 	return err
 }
 
-// startInstance starts the server of an instance. An emulator that was killed may have been in the middle of letting
-// users into databases.
+// startInstance starts the server of an instance. It then settles the grants, because a killed emulator may have left
+// them half done.
 func (s *Server) startInstance(ctx context.Context, on *instance) (Database, error) {
 	key := on.key()
 	if s.databases == nil {
@@ -205,7 +205,7 @@ func (s *Server) stopInstance(key string) error {
 	return s.databases.Stop(key)
 }
 
-// resumeInstances starts the servers of the instances that exist and takes up operations that had not ended.
+// resumeInstances starts the servers of existing instances and resumes unfinished operations.
 func (s *Server) resumeInstances(ctx context.Context) error {
 	var pending []*sqladmin.Operation
 	var existing []*instance
@@ -241,7 +241,7 @@ func (s *Server) resumeInstances(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// stopInstances stops the servers that run.
+// stopInstances stops all running servers.
 func (s *Server) stopInstances() error {
 	s.sql.mu.Lock()
 	defer s.sql.mu.Unlock()

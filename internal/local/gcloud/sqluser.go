@@ -9,7 +9,7 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// checkUser refuses a user of a kind that is not emulated, and limits that nobody here would keep to.
+// checkUser refuses users of a type that is not emulated, and limits that the engine would ignore.
 func checkUser(wanted *sqladmin.User) error {
 	if wanted.Type != "" && wanted.Type != "BUILT_IN" {
 		return invalidSQL("Invalid request: users of the type %s are not emulated: use BUILT_IN.", wanted.Type)
@@ -66,7 +66,7 @@ func (s *Server) insertUser(c *call) (any, error) {
 	return s.doneInstanceOperation(c, on, "CREATE_USER", on.Instance.SelfLink)
 }
 
-// findUser returns the user that a request names by name and host; the host may be left out where only one fits.
+// findUser returns the user with a name and a host. The host may be empty if only one user has the name.
 func findUser(c *call, engine sqlEngine, name, host string) (sqlUser, error) {
 	users, err := engine.users(c.ctx)
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *Server) deleteUser(c *call) (any, error) {
 	return s.doneInstanceOperation(c, on, "DELETE_USER", on.Instance.SelfLink)
 }
 
-// releaseUser forgets whose the users of a name were, once the last of them is gone.
+// releaseUser removes the owner of a user name if no user of that name is left.
 func (s *Server) releaseUser(ctx context.Context, on *instance, engine sqlEngine, name string) error {
 	left, err := engine.users(ctx)
 	if err != nil || slices.ContainsFunc(left, func(u sqlUser) bool { return folded(u.Name) == folded(name) }) {

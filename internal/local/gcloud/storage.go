@@ -35,7 +35,7 @@ func (s *Server) storageService() *service {
 			{method: "DELETE", pattern: one, permission: "storage.buckets.delete", on: onBucket, handle: s.deleteBucket},
 			{method: "GET", pattern: one + "/iam", permission: "storage.buckets.getIamPolicy", on: onBucket, handle: s.getBucketPolicy},
 			{method: "PUT", pattern: one + "/iam", permission: "storage.buckets.setIamPolicy", on: onBucket, handle: s.setBucketPolicy},
-			// Anybody may ask what they are allowed to do.
+			// The call tells callers their own permissions, so it needs none.
 			{method: "GET", pattern: one + "/iam/testPermissions", handle: s.testBucketPermissions},
 
 			{method: "GET", pattern: files, permission: "storage.objects.list", on: onBucket, handle: s.listObjects},
@@ -46,7 +46,8 @@ func (s *Server) storageService() *service {
 			{method: "PATCH", pattern: file, permission: "storage.objects.update", on: onObject, handle: s.patchObject},
 			{method: "PUT", pattern: file, permission: "storage.objects.update", on: onObject, handle: s.updateObject},
 			{method: "DELETE", pattern: file, permission: "storage.objects.delete", on: onObject, handle: s.deleteObject},
-			// What follows names an object in the request's body, or more than one: the handlers find out what is needed.
+			// The calls below name an object in the request's body, or more than one object. Their handlers check the
+			// permissions.
 			{method: "POST", pattern: file + "/compose", handle: s.composeObject},
 			{method: "POST", pattern: file + "/rewriteTo" + to, handle: s.rewriteObject},
 			{method: "POST", pattern: file + "/copyTo" + to, handle: s.copyObject},
@@ -58,8 +59,8 @@ func (s *Server) storageService() *service {
 	}
 }
 
-// storagePath is the path that a request to storage.googleapis.com has here. Google's clients resolve the paths of
-// uploads against the host alone, whatever endpoint they are given, and read contents by the path of the older XML API:
+// storagePath returns the emulator's path of a request to storage.googleapis.com. Google's clients resolve the paths
+// of uploads against the host alone, whatever their endpoint is. They read contents by the path of the older XML API:
 // /BUCKET/OBJECT.
 func storagePath(escaped string) string {
 	escaped = strings.TrimPrefix(escaped, "/resumable")
@@ -72,17 +73,18 @@ func storagePath(escaped string) string {
 	return xmlPrefix + bucket + "/" + strings.ReplaceAll(object, "/", "%2F")
 }
 
-// xmlPrefix begins the paths of calls of the XML API.
+// xmlPrefix begins the paths of the XML API.
 const xmlPrefix = "/storage/xml/"
 
-// storageProject returns the project of the bucket that a call is about, or the one that its query names.
+// storageProject returns the project of the call's bucket, or the project in the call's query.
 func storageProject(tx *bbolt.Tx, c *call) (string, error) {
 	if c.vars["bucket"] == "" {
 		about := c.request.URL.Query().Get("project")
 		if about == "" {
 			return "", storageError(http.StatusBadRequest, "required", "Required parameter: project")
 		}
-		// What has no project is looked up in one all the same: only an id or a number can be one.
+		// Only an ID or a number names a project. The permission check uses this text even if there is no such
+		// project, and then refuses the call.
 		c.vars["project"] = about
 		return about, nil
 	}
@@ -93,7 +95,7 @@ func storageProject(tx *bbolt.Tx, c *call) (string, error) {
 	return found.Project, nil
 }
 
-// bucketPolicy is the key of a bucket's IAM policy.
+// bucketPolicy returns the store's key of a bucket's IAM policy.
 func bucketPolicy(bucket string) string { return "buckets/" + bucket }
 
 func bucketResource(project, bucket string) resource {
@@ -106,10 +108,10 @@ func objectResource(project, bucket, object string) resource {
 	return resource{project: project, name: path, policy: bucketPolicy(bucket), path: path, kind: "storage.googleapis.com/Object"}
 }
 
-// onBucket is the resource of the routes whose permission is needed on a bucket.
+// onBucket returns a bucket as the resource of a permission check.
 func onBucket(c *call) resource { return bucketResource(c.projectID(), c.vars["bucket"]) }
 
-// onObject is the resource of the routes whose permission is needed on an object. Policies are set on buckets.
+// onObject returns an object as the resource of a permission check. Only buckets have policies.
 func onObject(c *call) resource {
 	return objectResource(c.projectID(), c.vars["bucket"], c.vars["object"])
 }
@@ -126,12 +128,13 @@ func storageDenied(who principal, permission string, on resource) *apiError {
 		who.email, permission, kind, permission)
 }
 
-// requireOn refuses the call where the caller lacks a permission that its route does not ask for.
+// requireOn refuses the call if the caller lacks a permission. Handlers use it for permissions that depend on the
+// request.
 func (s *Server) requireOn(tx *bbolt.Tx, c *call, permission string, on resource) error {
 	return s.authorize(tx, s.services["storage"], c.who, permission, on)
 }
 
-// storageError is a refusal in the form of Cloud Storage, whose errors have no status.
+// storageError returns an error in the form of Cloud Storage, whose errors have no status.
 func storageError(code int, reason, format string, args ...any) *apiError {
 	return newError(code, "", reason, format, args...)
 }
@@ -140,7 +143,7 @@ func invalidStorage(format string, args ...any) *apiError {
 	return storageError(http.StatusBadRequest, "invalid", format, args...)
 }
 
-// preconditionFailed is the refusal of a call whose precondition on a generation does not hold.
+// preconditionFailed returns the error for a precondition that does not hold.
 func preconditionFailed() *apiError {
 	refusal := storageError(http.StatusPreconditionFailed, "conditionNotMet", "At least one of the pre-conditions you specified did not hold.")
 	refusal.Errors[0].LocationType, refusal.Errors[0].Location = "header", "If-Match"
@@ -150,10 +153,10 @@ func preconditionFailed() *apiError {
 // noContent answers calls that delete.
 var noContent = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 
-// storageTime writes a time as Cloud Storage does.
+// storageTime formats a time as Cloud Storage does.
 func storageTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// canonicalPath is the path of a request as routes have it: its first segment is the service's prefix.
+// canonicalPath returns the path of a request in the form that routes use: its first segment is the service's prefix.
 func (s *Server) canonicalPath(r *http.Request) string {
 	path := r.URL.EscapedPath()
 	for _, svc := range s.services {
@@ -162,7 +165,7 @@ func (s *Server) canonicalPath(r *http.Request) string {
 		case svc.prefix == "storage":
 			return storagePath(path)
 		case svc.prefix == "compute":
-			return path // which begins with the name there, too
+			return path // its first segment is the prefix there, too
 		default:
 			return "/" + svc.prefix + path
 		}

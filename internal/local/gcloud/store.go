@@ -43,7 +43,7 @@ func allTables() []table {
 	}
 }
 
-// store keeps everything the emulator answers from. A write is on disk when its transaction returns.
+// store holds the emulator's records. A write is on disk when its transaction returns.
 type store struct {
 	db *bbolt.DB
 }
@@ -75,7 +75,7 @@ func (s *store) view(fn func(*bbolt.Tx) error) error   { return s.db.View(fn) }
 func (s *store) update(fn func(*bbolt.Tx) error) error { return s.db.Update(fn) }
 func (s *store) close() error                          { return s.db.Close() }
 
-// get returns the record under key, nil where there is none.
+// get returns the record under key, or nil if there is none.
 func get[T any](tx *bbolt.Tx, t table, key string) (*T, error) {
 	data := tx.Bucket([]byte(t)).Get([]byte(key))
 	if data == nil {
@@ -126,7 +126,7 @@ func removeAll(tx *bbolt.Tx, t table, prefix string) error {
 	return removeIf(tx, t, prefix, func(*json.RawMessage) bool { return true })
 }
 
-// removeIf removes the records whose key begins with prefix and that are no longer needed.
+// removeIf removes the records that useless accepts, among those whose key begins with prefix.
 func removeIf[T any](tx *bbolt.Tx, t table, prefix string, useless func(*T) bool) error {
 	var keys []string
 	err := each(tx, t, prefix, func(key string, record *T) error {
@@ -146,11 +146,11 @@ func removeIf[T any](tx *bbolt.Tx, t table, prefix string, useless func(*T) bool
 	return nil
 }
 
-// keptOperations is how many operations of one parent are kept.
+// keptOperations is the number of operations that the store keeps per parent.
 const keptOperations = 1000
 
-// putOperation stores an operation, whose key must end with a name that sorts by time, and forgets the oldest ones of
-// the same parent, as long as they have ended.
+// putOperation stores an operation, whose key must end in a name that sorts by time. It then removes the parent's
+// oldest operations beyond keptOperations, up to the first that has not ended.
 func putOperation[T any](tx *bbolt.Tx, t table, key string, operation *T, ended func(*T) bool) error {
 	if err := put(tx, t, key, operation); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// userCredential is an OAuth client with the refresh token of one user. The store is readable by its owner only.
+// userCredential is an OAuth client with one user's refresh token. Only its owner can read the store.
 type userCredential struct {
 	Member       string `json:"member"`
 	Email        string `json:"email"`
@@ -18,7 +18,7 @@ type userCredential struct {
 	RefreshToken string `json:"refreshToken"`
 }
 
-// oauthError is a refusal of the token endpoint, which has a form of its own.
+// oauthError is an error of the token endpoint, which has its own form.
 type oauthError struct {
 	code        int
 	Reason      string `json:"error"`
@@ -27,7 +27,7 @@ type oauthError struct {
 
 func (e *oauthError) Error() string { return e.Reason + ": " + e.Description }
 
-// serveToken is the OAuth token endpoint: it exchanges a refresh token or a service account's assertion for an access
+// serveToken is the OAuth token endpoint. It exchanges a refresh token or a service account's assertion for an access
 // token.
 func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
@@ -68,7 +68,7 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// grant returns whom a request to the token endpoint entitles to an access token.
+// grant returns the record of the access token that a request to the token endpoint earns.
 func (s *Server) grant(tx *bbolt.Tx, r *http.Request) (accessToken, error) {
 	switch r.PostForm.Get("grant_type") {
 	case "urn:ietf:params:oauth:grant-type:jwt-bearer":
@@ -124,7 +124,7 @@ func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []by
 
 func (s *Server) tokenURI() string { return s.baseURL + tokenPath }
 
-// findCredential returns the credential of a member, nil where there is none.
+// findCredential returns the credential of a member, or nil if there is none.
 func findCredential(tx *bbolt.Tx, member string) (*userCredential, error) {
 	all, err := list[userCredential](tx, credentials, "")
 	if err != nil {

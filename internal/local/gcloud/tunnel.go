@@ -12,22 +12,24 @@ import (
 	"time"
 )
 
-// A client whose endpoint cannot be set, such as Pulumi's gs:// backend, reaches the emulator as a proxy: it asks for a
-// tunnel to a host of Google's, and the emulator is what is at the other end.
+// A client without a configurable endpoint, such as Pulumi's gs:// backend, uses the emulator as an HTTP proxy. It
+// asks the proxy for a tunnel to one of Google's hosts, and the emulator itself is at the other end.
 
-// TunnelVariables returns the environment in which clients of Google Cloud without an endpoint of their own, written in
-// Go, reach the emulator at baseURL, and never Google. certificates is a folder that holds Server.Authority in a file.
+// TunnelVariables returns the environment that directs Google Cloud clients written in Go, without a configurable
+// endpoint, to the emulator at baseURL and never to Google. certificates is a folder that holds Server.Authority in a
+// file.
 func TunnelVariables(baseURL, certificates string) map[string]string {
 	return map[string]string{
 		"HTTPS_PROXY": strings.TrimSuffix(baseURL, "/"),
-		// What is on this machine is reached without a proxy. The rest is not reached: the tunnels lead to the emulator only.
+		// Clients reach this machine without the proxy. They reach no other machine, because the tunnels lead only to
+		// the emulator.
 		"NO_PROXY": "localhost,127.0.0.1",
-		// Beside the certificates of the system, which Go takes from a file.
+		// Go trusts this folder in addition to the system's certificate file.
 		"SSL_CERT_DIR": certificates,
 	}
 }
 
-// tunnels serves the connections that clients made by asking for a tunnel.
+// tunnels serves the connections of tunnels.
 type tunnels struct {
 	server *http.Server
 	conns  chan net.Conn
@@ -64,7 +66,7 @@ func (t *tunnels) Close() error {
 // Addr implements net.Listener.
 func (t *tunnels) Addr() net.Addr { return &net.TCPAddr{} }
 
-// take has a connection served.
+// take serves a connection.
 func (t *tunnels) take(conn net.Conn) {
 	select {
 	case t.conns <- conn:
@@ -73,13 +75,13 @@ func (t *tunnels) take(conn net.Conn) {
 	}
 }
 
-// serve serves until stop. Accept gives no other error.
+// serve serves connections until stop. Accept returns no other error than net.ErrClosed.
 func (t *tunnels) serve() { _ = t.server.ServeTLS(t, "", "") }
 
-// stop ends the tunnels.
+// stop ends all tunnels.
 func (t *tunnels) stop() error { return errors.Join(t.Close(), t.server.Close()) }
 
-// hosts are the hosts of Google's that the emulator stands for.
+// hosts returns Google's hosts that the emulator serves.
 func (s *Server) hosts() []string {
 	hosts := []string{"oauth2.googleapis.com"}
 	for _, svc := range s.services {
@@ -89,8 +91,8 @@ func (s *Server) hosts() []string {
 	return hosts
 }
 
-// openTunnel answers a request for a tunnel. A tunnel leads to the emulator itself, as one of Google's hosts, and nowhere
-// else: who asks for one has not logged in, and at its end every call is authenticated as it is without a tunnel.
+// openTunnel answers a CONNECT request. A tunnel leads only to the emulator itself, as one of Google's hosts: its
+// client has not authenticated yet. The emulator authenticates every call in the tunnel, as it does without a tunnel.
 func (s *Server) openTunnel(w http.ResponseWriter, r *http.Request) {
 	host, port, err := net.SplitHostPort(r.Host)
 	if err != nil || r.TLS != nil || port != "443" || !slices.Contains(s.hosts(), host) {
@@ -104,7 +106,7 @@ func (s *Server) openTunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, err = near.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n"))
-	if err != nil || buffered.Reader.Buffered() > 0 { // a client speaks only after it is answered
+	if err != nil || buffered.Reader.Buffered() > 0 { // a client sends nothing before the answer
 		near.Close()
 		return
 	}

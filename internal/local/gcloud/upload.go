@@ -14,21 +14,21 @@ import (
 	"google.golang.org/api/storage/v1"
 )
 
-// upload is an upload in several requests, in the store. One that is done is kept as well, so that a caller who did not
-// get the last answer can ask again.
+// upload is the record of a resumable upload. The store keeps finished uploads too, so that a client that missed the
+// last answer can ask again.
 type upload struct {
 	ID     string          `json:"id"`
-	Object *storage.Object `json:"object"` // what is wanted, and when it is done what was made
-	Query  string          `json:"query"`  // of the first request, which holds the preconditions
-	Member string          `json:"member"` // who began it
+	Object *storage.Object `json:"object"` // the wanted metadata; after the end, the created object
+	Query  string          `json:"query"`  // of the first request, with the preconditions
+	Member string          `json:"member"` // who began the upload
 	Begun  time.Time       `json:"begun"`
-	// Blob is the content so far, of which the first Received bytes were acknowledged.
+	// Blob is the content so far. The emulator acknowledged its first Received bytes.
 	Blob     string `json:"blob"`
 	Received int64  `json:"received"`
 	Done     bool   `json:"done,omitempty"`
 }
 
-// uploadLifetime is for how long an upload can be resumed.
+// uploadLifetime is how long a client can resume an upload.
 const uploadLifetime = 7 * 24 * time.Hour
 
 func (s *Server) beginOrContinueUpload(c *call) (any, error) {
@@ -68,7 +68,8 @@ func (s *Server) keepUpload(u *upload) error {
 	return s.store.update(func(tx *bbolt.Tx) error { return put(tx, uploads, u.ID, u) })
 }
 
-// upload returns the upload that the call continues, locked: the caller calls unlock. An upload is its beginner's alone.
+// upload returns the upload that the call continues, locked. The caller must call unlock. Only the member that began
+// an upload can continue it.
 func (s *Server) upload(c *call) (found *upload, unlock func(), err error) {
 	id := c.request.URL.Query().Get("upload_id")
 	if _, busy := s.uploading.LoadOrStore(id, true); busy {
@@ -88,8 +89,8 @@ func (s *Server) upload(c *call) (found *upload, unlock func(), err error) {
 	return found, unlock, err
 }
 
-// contentRange is what a request adds to an upload: "bytes 0-9/20", "bytes 0-9/*", or nothing, "bytes */20". Missing
-// numbers are -1.
+// contentRange is the range of bytes that a request adds to an upload: "bytes 0-9/20", "bytes 0-9/*", or "bytes */20"
+// for none. Missing numbers are -1.
 type contentRange struct{ first, total int64 }
 
 var contentRanges = regexp.MustCompile(`^bytes (?:(\d+)-(\d+)|\*)/(\d+|\*)$`)
@@ -113,7 +114,8 @@ func (c *call) contentRange() (contentRange, error) {
 	return contentRange{first: number(match[1]), total: number(match[3])}, nil
 }
 
-// continueUpload takes the next part of an upload, or tells how much there is. With the last part the object is written.
+// continueUpload appends the next part of an upload, or reports how much has arrived. The last part creates the
+// object.
 func (s *Server) continueUpload(c *call) (any, error) {
 	part, err := c.contentRange()
 	if err != nil {
@@ -141,8 +143,8 @@ func (s *Server) continueUpload(c *call) (any, error) {
 	return s.finishUpload(c, u)
 }
 
-// receive adds a part to the content, and skips what was received before. What has arrived is kept also when the part
-// breaks off.
+// receive appends a part to the content and skips the bytes that arrived before. It keeps the bytes that arrived even
+// if the part breaks off.
 func (s *Server) receive(c *call, u *upload, first int64) error {
 	if _, err := io.CopyN(io.Discard, c.request.Body, u.Received-first); errors.Is(err, io.EOF) {
 		return nil
@@ -160,8 +162,8 @@ func (s *Server) receive(c *call, u *upload, first int64) error {
 	return nil
 }
 
-// incomplete answers that more is to come. Google's clients ask to be told so beside the status, which means something
-// else to others.
+// incomplete returns the answer that asks for the next part. Google's clients ask for a header with that meaning,
+// because other clients read status 308 as a redirect.
 func (u *upload) incomplete() http.Handler {
 	received := u.Received
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -195,13 +197,13 @@ func (s *Server) finishUpload(c *call, u *upload) (any, error) {
 		return put(tx, uploads, u.ID, u)
 	})
 	if err != nil {
-		// Its content is gone: it cannot be resumed.
+		// The blob of the upload is gone, so no client can resume the upload.
 		return nil, errors.Join(err, s.store.update(func(tx *bbolt.Tx) error { return remove(tx, uploads, u.ID) }))
 	}
 	return made, nil
 }
 
-// clientClosedRequest is how Cloud Storage answers that an upload is cancelled.
+// clientClosedRequest is the status with which Cloud Storage confirms that an upload is cancelled.
 const clientClosedRequest = 499
 
 func (s *Server) cancelUpload(c *call) (any, error) {
@@ -217,7 +219,7 @@ func (s *Server) cancelUpload(c *call) (any, error) {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(clientClosedRequest) }), nil
 }
 
-// sweepStorage forgets the uploads that nobody can resume any more, and removes the contents that nothing refers to.
+// sweepStorage removes the uploads that have expired, and the contents that no record refers to.
 func (s *Server) sweepStorage() error {
 	inUse := map[string]bool{}
 	err := s.store.update(func(tx *bbolt.Tx) error {

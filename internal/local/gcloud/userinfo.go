@@ -8,20 +8,20 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// identityService tells callers who they are, as the official provider asks at an address that cannot be set. It is no
-// API that a project enables.
+// identityService tells callers who they are. The official provider asks it at an address that it cannot configure.
+// Projects do not enable it.
 func (s *Server) identityService() *service {
 	return &service{
 		name:   "openidconnect.googleapis.com",
 		prefix: "openidconnect",
 		scopes: []string{"openid", "email", "https://www.googleapis.com/auth/userinfo.email"},
-		// Anybody may ask.
+		// The call tells callers who they are, so it needs no permission.
 		routes: []route{{method: "GET", pattern: "v1/userinfo", handle: s.getUserinfo}},
 	}
 }
 
 func (s *Server) getUserinfo(c *call) (any, error) {
-	// A user has no number here, so one is made of the address.
+	// The emulator gives users no number, so it derives one from the e-mail address.
 	sum := sha256.Sum256([]byte(c.who.email))
 	subject := strconv.FormatUint(binary.BigEndian.Uint64(sum[:]), 10)
 	err := s.store.view(func(tx *bbolt.Tx) error {
