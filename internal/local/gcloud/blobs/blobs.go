@@ -1,5 +1,5 @@
-// Package blobs implements the contents of objects: files that are whole, on disk and never changed once they have a
-// name. Which of them are in use, and for what, is for the caller to know.
+// Package blobs implements the contents of objects: files on disk that are complete and immutable once they have a
+// name. The caller keeps track of the blobs in use and of their purpose.
 package blobs
 
 import (
@@ -16,22 +16,22 @@ import (
 	"strings"
 )
 
-// partial ends the name of a blob that is still being written.
+// partial ends the file name of an unfinished blob.
 const partial = ".partial"
 
 // Store keeps blobs in a folder, one file each.
 type Store struct{ dir string }
 
-// Blob is a content that is on disk.
+// Blob is a content on disk.
 type Blob struct {
-	// ID is the name of its file.
+	// ID is the name of the blob's file.
 	ID     string
 	Size   int64
 	CRC32C uint32 // Castagnoli
 	MD5    [md5.Size]byte
 }
 
-// Open opens the store in dir, which is made where it is missing.
+// Open opens the store in dir. It creates dir if that does not exist.
 func Open(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open the folder of objects: %w", err)
@@ -47,7 +47,8 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Put writes a content. It is on disk when Put returns; where the content cannot be read to its end, nothing is kept.
+// Put writes a content. The content is on disk when Put returns. If Put fails to read all of content, it keeps
+// nothing.
 func (s *Store) Put(content io.Reader) (Blob, error) {
 	id, err := s.Begin()
 	if err != nil {
@@ -63,7 +64,7 @@ func (s *Store) Put(content io.Reader) (Blob, error) {
 	return blob, nil
 }
 
-// Begin makes an empty blob that Append can add to until Finish.
+// Begin creates an empty blob. Append adds to the blob until Finish.
 func (s *Store) Begin() (string, error) {
 	id := newID()
 	file, err := os.OpenFile(s.path(id)+partial, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -73,8 +74,9 @@ func (s *Store) Begin() (string, error) {
 	return id, file.Close()
 }
 
-// Append adds to a blob that was begun, at offset, and returns its new size. What is there beyond offset was never
-// acknowledged, and is dropped. What was added is on disk when Append returns, also where content broke off.
+// Append writes content at offset of an unfinished blob and returns the new size. It drops the bytes beyond offset,
+// because nobody acknowledged them. Even if reading content fails, the bytes before the failure are on disk when
+// Append returns.
 func (s *Store) Append(id string, offset int64, content io.Reader) (int64, error) {
 	file, err := os.OpenFile(s.path(id)+partial, os.O_WRONLY, 0)
 	if err != nil {
@@ -91,7 +93,7 @@ func (s *Store) Append(id string, offset int64, content io.Reader) (int64, error
 	return offset + added, errors.Join(copied, file.Sync(), file.Close())
 }
 
-// Finish gives a blob that was begun its name, and returns it. It can be called again.
+// Finish gives an unfinished blob its name and returns the blob. It also accepts a finished blob.
 func (s *Store) Finish(id string) (Blob, error) {
 	blob := Blob{ID: id}
 	file, err := os.Open(s.path(id))
@@ -123,7 +125,7 @@ func (s *Store) Link(id string) (string, error) {
 	return again, s.sync()
 }
 
-// sync makes what was renamed and linked survive a loss of power.
+// sync makes renames and links survive a power failure.
 func (s *Store) sync() error {
 	dir, err := os.Open(s.dir)
 	if err != nil {
@@ -133,11 +135,11 @@ func (s *Store) sync() error {
 	return dir.Sync()
 }
 
-// Open opens a blob for reading. Where there is none the error is fs.ErrNotExist. What is open can be read to its end,
-// also when it is removed meanwhile.
+// Open opens a blob for reading. If there is no such blob, the error is fs.ErrNotExist. An open blob stays readable to
+// its end after Remove.
 func (s *Store) Open(id string) (*os.File, error) { return os.Open(s.path(id)) }
 
-// Remove removes a blob, finished or not. It succeeds where there is none.
+// Remove removes a blob, finished or not. It succeeds if there is no such blob.
 func (s *Store) Remove(id string) error {
 	for _, path := range []string{s.path(id), s.path(id) + partial} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -147,8 +149,8 @@ func (s *Store) Remove(id string) error {
 	return nil
 }
 
-// Sweep removes every blob that is not in use: what a process that was killed had written and not told of. Nothing may
-// be written meanwhile.
+// Sweep removes every blob outside inUse: a process may have been killed after it wrote a blob and before it recorded
+// the blob. The caller must not write blobs during Sweep.
 func (s *Store) Sweep(inUse map[string]bool) error {
 	files, err := os.ReadDir(s.dir)
 	if err != nil {

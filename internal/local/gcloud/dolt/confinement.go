@@ -10,11 +10,12 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-// memoryBound is how much private memory in bytes a server may take. A user's query can ask for more than the machine has.
+// memoryBound is the maximum private memory of a server in bytes. Without a bound, a user's query could take all
+// memory of the machine.
 const memoryBound = 8 << 30
 
-// confinement holds a server to the folders of its instance and to a network of its own: what its users make it do by SQL
-// reaches neither another instance nor a service of this machine.
+// confinement confines a server to the folders of its instance and to a network namespace of its own. Its users' SQL
+// then reaches neither another instance nor a service of this machine.
 func (n Needs) confinement(binary string) *sandbox.Confinement {
 	grants := append(sandbox.Grants("", n.Writes...), sandbox.Grant{Path: binary})
 	for _, path := range n.Reads {
@@ -23,12 +24,13 @@ func (n Needs) confinement(binary string) *sandbox.Confinement {
 	return &sandbox.Confinement{Grants: grants, Network: &sandbox.Network{}, Limits: sandbox.Limits{Memory: memoryBound, First: true}}
 }
 
-// maxConnections bounds the connections of clients to one server: what the server takes itself. The runs of
-// one team, each bounded by its sandbox, hold fewer.
+// maxConnections bounds the clients' connections to one server. It is the server's own limit. The runs of one team,
+// each bounded by its sandbox, hold fewer.
 const maxConnections = 1000
 
-// publish lets clients of this machine reach a server that listens in a network of its own, at the same address, until
-// the returned function is called. A server without such a network is reached already.
+// publish forwards connections to address on this machine to a server that listens at the same address in its own
+// network namespace, until the caller calls stop. If the system cannot confine the server, clients reach it directly
+// and publish does nothing.
 func publish(keeper *process.Keeper, address string) (stop func(), err error) {
 	if sandbox.Check() != nil {
 		return func() {}, nil

@@ -1,5 +1,5 @@
-// Package dolt implements the servers of Cloud SQL instances with Dolt, a database that speaks MySQL's protocol, as one
-// child process per instance.
+// Package dolt implements the servers of Cloud SQL instances with Dolt, a database that speaks MySQL's protocol, as
+// one child process per instance.
 package dolt
 
 import (
@@ -23,23 +23,22 @@ import (
 )
 
 const (
-	// port is where every server listens, each on an address of its own.
+	// port is the port of every server. Each server has its own address.
 	port = 3306
-	// startTimeout is how long a server may take until it answers; stopGrace how long it may take to end.
+	// startTimeout is how long a server may take to answer after its start. stopGrace is how long it may take to exit.
 	startTimeout = time.Minute
 	stopGrace    = 10 * time.Second
 	// freeTimeout is how long an address may take to become free.
 	freeTimeout = 5 * time.Second
 	// dialTimeout is how long a connection to a server may take.
 	dialTimeout = 10 * time.Second
-	// retryEvery is how often a server that is being started is asked whether it answers, and an address whether it is
-	// free.
+	// retryEvery is the interval between checks whether a starting server answers, and whether an address is free.
 	retryEvery = 25 * time.Millisecond
 )
 
-// Options says where the servers are kept.
+// Options says where the servers' program, data and logs are.
 type Options struct {
-	// Binary returns the path of the dolt program. It is called when the first server is started.
+	// Binary returns the path of the dolt program. Start calls it for the first server.
 	Binary func(context.Context) (string, error)
 	// Dir holds a folder per instance. The path of its configuration is an argument of every server.
 	Dir string
@@ -51,10 +50,10 @@ type Options struct {
 type Runtime struct {
 	options Options
 
-	mu      sync.Mutex // held while a server is started or stopped
+	mu      sync.Mutex // held while a server starts or stops
 	servers map[string]*server
 
-	keeping sync.Mutex // guards kept, which knows of a server that is being started, too
+	keeping sync.Mutex // guards kept, which includes servers that are still starting
 	kept    map[string]*process.Keeper
 }
 
@@ -66,19 +65,19 @@ type server struct {
 	address string
 	root    *sql.DB
 
-	// unpublish ends that clients of this machine reach it.
+	// unpublish stops forwarding clients of this machine to the server.
 	unpublish func()
 }
 
 func (s *server) Address() string { return s.address }
 func (s *server) Root() *sql.DB   { return s.root }
 
-// New returns a runtime that runs no server yet.
+// New returns a runtime without running servers.
 func New(options Options) *Runtime {
 	return &Runtime{options: options, servers: map[string]*server{}, kept: map[string]*process.Keeper{}}
 }
 
-// instanceNames keeps the name of an instance from leading out of the runtime's folder.
+// instanceNames matches instance names that cannot lead out of the runtime's folder.
 var instanceNames = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)*$`)
 
 func (r *Runtime) folder(instance string) (folder, error) {
@@ -88,7 +87,7 @@ func (r *Runtime) folder(instance string) (folder, error) {
 	return folder(filepath.Join(r.options.Dir, filepath.FromSlash(instance))), nil
 }
 
-// Start makes the server of an instance run and returns when it answers. A server that dies is started again.
+// Start starts the server of an instance and returns when it answers. The runtime restarts a server that dies.
 func (r *Runtime) Start(ctx context.Context, instance string) (gcloud.Database, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,10 +124,11 @@ func (r *Runtime) start(ctx context.Context, instance string) (*server, error) {
 		Path: binary,
 		Args: []string{"sql-server", "--config", dir.config()},
 		Env: []string{
-			// What Dolt leaves behind when it is killed is found by its HOME.
+			// The HOME variable identifies the processes that a killed server leaves behind.
 			"HOME=" + dir.home(),
 			"DOLT_ROOT_PATH=" + dir.home(),
-			// The runtime's root comes from the server's own address, so that the root of Cloud SQL's API is another one.
+			// The runtime's root user has the server's own address as its host, so it is not the root user of Cloud
+			// SQL's API.
 			"DOLT_ROOT_HOST=" + address,
 			"DOLT_ROOT_PASSWORD=" + password,
 			"DOLT_DISABLE_EVENT_FLUSH=true",
@@ -151,7 +151,7 @@ func (r *Runtime) start(ctx context.Context, instance string) (*server, error) {
 		defer cancel()
 		return keeper.Dial(ctx, address, to)
 	}
-	config.Logger = &mysql.NopLogger{} // refused connections are expected while the server starts
+	config.Logger = &mysql.NopLogger{} // the server refuses connections while it starts
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		keeper.Stop()
@@ -206,7 +206,7 @@ func (s *server) stop() error {
 	return err
 }
 
-// States tells how the servers are, in the order of their names.
+// States returns the states of the servers, sorted by name.
 func (r *Runtime) States() []process.State {
 	r.keeping.Lock()
 	defer r.keeping.Unlock()
@@ -217,7 +217,7 @@ func (r *Runtime) States() []process.State {
 	return states
 }
 
-// keep notes what keeps the server of an instance running, nil where nothing does.
+// keep records the keeper of an instance's server. A nil keeper removes the record.
 func (r *Runtime) keep(instance string, keeper *process.Keeper) {
 	r.keeping.Lock()
 	defer r.keeping.Unlock()
@@ -248,7 +248,7 @@ func (r *Runtime) stop(instance string) error {
 	return nil
 }
 
-// Erase stops the server of an instance and removes everything that is kept of it.
+// Erase stops the server of an instance and removes the instance's folder.
 func (r *Runtime) Erase(_ context.Context, instance string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// folder is where everything of one instance is kept.
+// folder is the folder with all files of one instance.
 type folder string
 
 func (f folder) data() string     { return filepath.Join(string(f), "data") }
@@ -31,11 +31,13 @@ func (f folder) address() string  { return filepath.Join(string(f), "address") }
 func (f folder) password() string { return filepath.Join(string(f), "root-password") }
 func (f folder) uuid() string     { return filepath.Join(string(f), "server-uuid") }
 
-// Needs is what the server of an instance uses of this machine beside its program and what a system offers to everyone.
+// Needs lists the resources of this machine that an instance's server uses, besides its program and the files that
+// every process may use.
 type Needs struct {
-	// Reads are files and folders that it only reads, Writes are folders that it changes. All of them exist.
+	// Reads are the files and folders that the server only reads. Writes are the folders that it changes. All of them
+	// exist.
 	Reads, Writes []string
-	// Address is where it listens, with its port. It connects to nothing.
+	// Address is the server's listen address, with its port. The server connects to nothing.
 	Address string
 }
 
@@ -47,7 +49,8 @@ func (f folder) needs(address string) Needs {
 	}
 }
 
-// prepare makes what is missing in the folder and returns what the server needs and the password of its root user.
+// prepare creates the missing files of the folder. It returns the server's needs and the password of the runtime's
+// root user.
 func (f folder) prepare(ctx context.Context) (needs Needs, password string, err error) {
 	for _, dir := range []string{f.data(), f.temp(), filepath.Join(f.home(), ".dolt")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -74,7 +77,8 @@ func (f folder) prepare(ctx context.Context) (needs Needs, password string, err 
 	return f.needs(address), password, os.WriteFile(filepath.Join(f.home(), ".dolt", "config_global.json"), globalConfig(id), 0o600)
 }
 
-// globalConfig is Dolt's own settings: it must not call home, and has nothing of its own to write there.
+// globalConfig returns Dolt's global configuration. It turns off telemetry, and sets the values that Dolt would
+// otherwise write to the file itself.
 func globalConfig(id string) []byte {
 	settings, _ := json.Marshal(map[string]string{ // strings never fail
 		"metrics.disabled": "true", "user.email": "strata@localhost", "user.name": "strata", "sqlserver.global.server_uuid": id,
@@ -82,11 +86,11 @@ func globalConfig(id string) []byte {
 	return append(settings, '\n')
 }
 
-// noFolder is a path that nothing can ever have.
+// noFolder is a path that cannot exist.
 const noFolder = "/dev/null/none"
 
-// serverConfig is the configuration of the server. A JSON string is a YAML string too. Dolt puts variables of the
-// environment into its configuration; two dollar signs stand for one.
+// serverConfig returns the server's configuration in YAML. It quotes strings as JSON, which YAML accepts. Dolt expands
+// environment variables in its configuration, so a dollar sign must be doubled.
 func (f folder) serverConfig(address string) []byte {
 	quoted := func(path string) string {
 		text, _ := json.Marshal(path) // a string never fails
@@ -101,18 +105,18 @@ func (f folder) serverConfig(address string) []byte {
 		"data_dir: " + quoted(f.data()),
 		"cfg_dir: " + quoted(filepath.Join(f.data(), ".doltcfg")),
 		"privilege_file: " + quoted(filepath.Join(f.data(), ".doltcfg", "privileges.db")),
-		// An event runs as whoever its text names as the definer, which may be the server's root. Nobody can turn them on.
+		// An event runs as the definer that its text names, even as the server's root. Users cannot turn events on.
 		"behavior:",
 		"  event_scheduler: \"OFF\"",
-		// Every user of a server may SELECT INTO OUTFILE, whatever his privileges. Dolt takes an empty path for every folder,
-		// and compares the names of others by how they begin, so that the folder is one that cannot exist.
+		// Every user may SELECT INTO OUTFILE, whatever privileges the user has. Dolt reads an empty path as every
+		// folder, and compares other paths by prefix, so the path must be one that cannot exist.
 		"system_variables:",
 		"  secure_file_priv: " + quoted(noFolder),
 		"",
 	}, "\n"))
 }
 
-// keep returns the content of a file, after making it where it is missing. The file is whole or not there.
+// keep returns the content of a file. If the file does not exist, keep creates it atomically with generated content.
 func keep(path string, generate func() (string, error)) (string, error) {
 	data, err := os.ReadFile(path)
 	if err == nil {
@@ -139,8 +143,8 @@ func newPassword() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(secret), nil
 }
 
-// chooseAddress returns a loopback address that nothing listens on at the servers' port. 127.0.0.1 is left to others,
-// and so is the whole of 127.0: resolvers and control planes live there.
+// chooseAddress returns a loopback address with a free port. It avoids 127.0.0.0/16, the addresses of resolvers and
+// control planes.
 func chooseAddress() (string, error) {
 	var last error
 	for range 20 {
@@ -156,7 +160,7 @@ func chooseAddress() (string, error) {
 	return "", fmt.Errorf("find a free loopback address: %w", last)
 }
 
-// waitFree waits a moment for an address to become free: the server of an emulator that was killed may still be ending.
+// waitFree waits for an address to become free, because the server of a killed emulator may still be exiting.
 func waitFree(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, freeTimeout)
 	defer cancel()
@@ -175,7 +179,7 @@ func waitFree(ctx context.Context, address string) error {
 	}
 }
 
-// checkFree tells whether a server can listen on an address, by doing it.
+// checkFree reports whether a server can listen on an address, by listening on it.
 func checkFree(address string) error {
 	listener, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
 	switch {

@@ -7,12 +7,14 @@ import (
 )
 
 const (
-	// longestPrepared is how many bytes a statement may have that a client prepares. The server bounds the others itself, but
-	// parses these before any code of ours sees them, with a stack that grows with their nesting.
+	// longestPrepared is the maximum length in bytes of a statement that a client prepares. The server itself bounds
+	// other statements. It parses prepared statements before Strata could check them, with a stack that grows with
+	// their nesting.
 	longestPrepared = 2 << 20
 
-	// The protocol of MySQL ("MySQL Packets", "COM_STMT_PREPARE", "ERR_Packet"): a packet is its length in three bytes, a
-	// number, and the payload, which begins with the command. One of the full length goes on in the next.
+	// These constants are from MySQL's protocol ("MySQL Packets", "COM_STMT_PREPARE", "ERR_Packet"). A packet is the
+	// payload's length in three bytes, a sequence number, and the payload, which begins with the command. A payload of
+	// the full length continues in the next packet.
 	headerSize    = 4
 	fullLength    = 1<<24 - 1
 	comPrepare    = 0x16
@@ -20,13 +22,13 @@ const (
 	tooLargeState = "08S01"
 )
 
-// packets reads the packets of a client and ends with one that prepares a statement which is too long. The client gets an
-// error of the protocol.
+// packets reads a client's packets. It ends the connection at a packet that prepares too long a statement, and answers
+// with an error of the protocol.
 type packets struct {
 	net.Conn
-	header  []byte // of the packet that begins
-	left    int    // of the packet's payload
-	whole   bool   // whether the next packet begins a payload, and does not go on with one
+	header  []byte // of the next packet, as far as it has arrived
+	left    int    // rest of the packet's payload in bytes
+	whole   bool   // whether the next packet begins a payload instead of continuing one
 	refused bool
 }
 
@@ -51,7 +53,7 @@ func (p *packets) Read(buffer []byte) (int, error) {
 			continue
 		}
 		if p.refused {
-			// The client sends all before it reads the answer.
+			// The client sends the whole packet before it reads the answer.
 			_, _ = io.CopyN(io.Discard, p.Conn, int64(p.left-min(p.left, n-at)))
 			p.answer()
 			return 0, io.EOF
@@ -60,7 +62,7 @@ func (p *packets) Read(buffer []byte) (int, error) {
 	return n, err
 }
 
-// begins tells whether the header, with the command where there is one, is complete.
+// begins reports whether the header is complete, with the command if the packet begins a payload.
 func (p *packets) begins() bool {
 	if len(p.header) < headerSize {
 		return false
@@ -76,14 +78,14 @@ func (p *packets) begins() bool {
 	return true
 }
 
-// answer tells the client why its connection ends.
+// answer tells the client why the connection ends.
 func (p *packets) answer() {
 	text := fmt.Sprintf("a prepared statement has more than %d bytes: send it in parts", longestPrepared)
 	payload := append([]byte{0xff, tooLargeCode & 0xff, tooLargeCode >> 8, '#'}, tooLargeState+text...)
-	_, _ = p.Write(append([]byte{byte(len(payload)), byte(len(payload) >> 8), 0, 1}, payload...)) // It may be gone.
+	_, _ = p.Write(append([]byte{byte(len(payload)), byte(len(payload) >> 8), 0, 1}, payload...)) // The client may be gone.
 }
 
-// CloseWrite tells the client that nothing more comes.
+// CloseWrite tells the client that the server sends nothing more.
 func (p *packets) CloseWrite() error {
 	if half, ok := p.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
