@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// portName is the name under which the port of the node's API is kept.
+// portName is the name of the reserved port of the node's API.
 const portName = "node"
 
-// headerTimeout is how long a request may take to say what it wants.
+// headerTimeout is how long a client may take to send the header of a request.
 const headerTimeout = 10 * time.Second
 
-// What the kubelet's API offers and this node cannot, and what to do instead.
+// These messages refuse the parts of the kubelet's API that this node lacks, and name an alternative.
 const (
 	noExec        = "exec is not supported on this node: a pod is a process of this machine, or simulated: run the command on this machine"
 	noAttach      = "attach is not supported on this node: a pod's process has no input: see its output with kubectl logs"
 	noPortForward = "port-forward is not supported on this node: a pod's process listens on 127.0.0.1 itself: its arguments say on which port"
 )
 
-// api is the kubelet's API, as far as this node has it: the API server asks there for logs.
+// api returns the emulated part of the kubelet's API. The API server reads logs there.
 func (n *Node) api() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", n.serveLogs)
@@ -32,7 +32,7 @@ func (n *Node) api() http.Handler {
 	return mux
 }
 
-// serve serves the node's API until stop. The configuration decides who is answered.
+// serve serves the node's API until stop. The TLS configuration authenticates the clients.
 func (n *Node) serve(l net.Listener, config *tls.Config) (stop func()) {
 	server := &http.Server{
 		Handler: n.api(), TLSConfig: config, ReadHeaderTimeout: headerTimeout,

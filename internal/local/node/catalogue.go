@@ -7,60 +7,62 @@ import (
 	"strings"
 )
 
-// Image is an entry of the process catalogue: a container image whose program runs as a process of this machine.
+// Image is an entry of the process catalogue: a container image whose program runs as a process on this machine.
 type Image struct {
 	// Repository is the image's name without a tag, for example "ghcr.io/fluxcd/source-controller".
 	Repository string
-	// Tag is the only tag that the catalogue has: the version of the program in the toolchain.
+	// Tag is the only tag in the catalogue: the version of the program in the toolchain.
 	Tag string
-	// May says whose pods may run the program; nil means nobody's. A process has the files of the user who runs the node,
-	// so nobody gets one by just naming an image. Pods of others are simulated.
+	// May reports whether the pods of a service account may run the program. Nil means that none may. A process can
+	// read the files of the user who runs the node, so naming the image is not enough. The node simulates all other
+	// pods.
 	May func(namespace, serviceAccount string) bool
-	// Program finds the executable; it may build it first.
+	// Program returns the path of the executable. It may build the executable first.
 	Program func(ctx context.Context) (string, error)
-	// Entrypoint are arguments that stand before the container's own, like an image's entry point.
+	// Entrypoint holds the arguments before the container's own, like an image's ENTRYPOINT.
 	Entrypoint []string
-	// Env is the environment that the image brings, like an image's ENV. The container's own variables win.
+	// Env is the environment of the image, like an image's ENV. The container's own variables override it.
 	Env map[string]string
-	// Confined says that the program sees only the files of its pod and what a system offers to everyone, and reaches only
-	// the API server and what Reach names.
+	// Confined limits the program to the files of its pod, the files that every process may use, the API server and
+	// the targets in Reach.
 	Confined bool
-	// Reach is what a confined program reaches beside the API server.
+	// Reach lists the targets of a confined program besides the API server.
 	Reach []Reach
-	// Listen are the flags by which the program is told where to listen. In a pod of its own a program has every port
-	// to itself; here each gets a free port on loopback.
+	// Listen lists the program's flags for listen addresses. In a pod, a program has all ports to itself. Here, the
+	// node gives each flag a free port on loopback.
 	Listen []Listen
-	// Commands allows probes and hooks that run a command. The command runs on this machine, not in a container: whoever may
-	// write the pod may run anything.
+	// Commands allows probes and hooks that run a command. The command runs on this machine and not in a container, so
+	// whoever may write the pod may run anything.
 	Commands bool
-	// Override are arguments put behind the container's own, where a flag of the pod cannot work outside a container.
+	// Override holds arguments after the container's own. They replace flags of the pod that cannot work outside a
+	// container.
 	Override []string
 }
 
-// Reach is something that a confined program reaches: a port of a Service of a pod that runs as a process, or an address
-// of this machine.
+// Reach is a target of a confined program: a port of a Service whose pods run as processes, or an address on this
+// machine.
 type Reach struct {
-	// Namespace, Service and Port are those of a Service.
+	// Namespace, Service and Port identify a port of a Service.
 	Namespace, Service string
 	Port               int32
-	// Address is a loopback address and a port; it excludes a Service.
+	// Address is a loopback address with a port. It excludes a Service.
 	Address string
-	// Serve serves a connection to Address; nil means that Address itself is reached.
+	// Serve serves the program's connections to Address. If it is nil, the program connects to Address itself.
 	Serve func(ctx context.Context, conn net.Conn)
 }
 
-// Listen is a flag that takes a listen address, and the container port that stands for it in the pod.
+// Listen is a flag for a listen address, and the container port that it replaces.
 type Listen struct {
 	Flag string
 	Port int32
 }
 
-// Catalogue is the set of images that run as processes. All others are simulated.
+// Catalogue is the set of images that run as processes. The node simulates all other images.
 type Catalogue []Image
 
-// find returns the catalogue's entry for a container image of a pod, or nil where the image is to be simulated. A tag
-// that the catalogue does not have is an error, beside the entry: to run another version than the one asked for would be
-// a lie.
+// find returns the catalogue's entry for a container image of a pod, or nil if the node simulates the image. If the
+// catalogue lacks the tag, find returns an error besides the entry, because the node must not run another version than
+// the pod asks for.
 func (c Catalogue) find(namespace, serviceAccount, image string) (*Image, error) {
 	repository, tag := splitImage(image)
 	for i := range c {
@@ -75,7 +77,7 @@ func (c Catalogue) find(namespace, serviceAccount, image string) (*Image, error)
 	return nil, nil
 }
 
-// splitImage parts an image reference into repository and tag; a digest is dropped.
+// splitImage splits an image reference into repository and tag. It drops a digest.
 func splitImage(image string) (repository, tag string) {
 	image, _, _ = strings.Cut(image, "@")
 	if i := strings.LastIndex(image, ":"); i > strings.LastIndex(image, "/") {

@@ -12,7 +12,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-// confinement is what the container's program may use, nil where the image is not confined.
+// confinement returns the sandbox of the container's program, or nil if the image is not confined.
 func (c *container) confinement(image *Image, program string) (*sandbox.Confinement, error) {
 	if !image.Confined {
 		return nil, nil
@@ -36,10 +36,11 @@ func (c *container) confinement(image *Image, program string) (*sandbox.Confinem
 	}, nil
 }
 
-// memoryBound is how many times its limit a program may map of private memory: what Go maps is more than what it uses.
+// memoryBound multiplies a container's memory limit to the bound on the program's private mappings: a Go program maps
+// more memory than it uses.
 const memoryBound = 2
 
-// endpoint is what a confined program connects to for something that it reaches.
+// endpoint returns the address to which a confined program connects for one of its targets.
 func (n *Node) endpoint(reach Reach) (sandbox.Endpoint, error) {
 	if reach.Address != "" {
 		return sandbox.Endpoint{Address: reach.Address, Serve: reach.Serve}, nil
@@ -53,13 +54,13 @@ func (n *Node) endpoint(reach Reach) (sandbox.Endpoint, error) {
 	})}, nil
 }
 
-// network is the network that a container's program listens in.
+// network is the network namespace in which a container's program listens.
 type network interface {
-	// Dial connects to an address in it, from the local address local unless that is empty.
+	// Dial connects to an address in the network, from the local address local unless that is empty.
 	Dial(ctx context.Context, local, address string) (net.Conn, error)
 }
 
-// dial connects to a port of the container, by number or name, in its network.
+// dial connects to a port of the container, by number or name, in the container's network.
 func (c *container) dial(ctx context.Context, port intstr.IntOrString) (net.Conn, error) {
 	c.pod.mu.Lock()
 	network := c.network

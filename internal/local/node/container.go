@@ -11,16 +11,16 @@ import (
 	"github.com/strata-platform/strata/internal/local/process"
 )
 
-// Delays before a container that ended is started again, as the kubelet has them: at once the first time, then 10
-// seconds, doubling up to five minutes; forgotten after ten minutes of running.
+// These delays precede the restart of a container that exited, as in the kubelet: none the first time, then 10
+// seconds, doubling up to five minutes. Ten minutes of running reset the delay.
 const (
 	firstCrashDelay = 10 * time.Second
 	maxCrashDelay   = 5 * time.Minute
 	crashesForgiven = 10 * time.Minute
 )
 
-// Delays before another try where a container cannot be started, for want of a Secret for example. A Secret that comes
-// ends the delay, as another image does.
+// These delays precede another attempt to start a container, for example one that lacks a Secret. A new Secret ends
+// the delay, as a new image does.
 const (
 	firstConfigDelay = 500 * time.Millisecond
 	maxConfigDelay   = time.Minute
@@ -29,28 +29,28 @@ const (
 // container runs one container of a pod.
 type container struct {
 	pod  *pod
-	spec *corev1.Container // as the pod was made; its image may have changed since
+	spec *corev1.Container // from the creation of the pod; the pod may have changed the image since
 	init bool              // an init container, or a sidecar
 
-	changed chan struct{} // says that wanted has changed
-	retry   chan struct{} // says that something has changed that the container refers to
-	up      chan struct{} // closed by isUp when the container has started for the first time
+	changed chan struct{} // signals that wanted has changed
+	retry   chan struct{} // signals a change to an object that the container refers to
+	up      chan struct{} // isUp closes it at the container's first start
 	isUp    func()
 
-	// What follows is guarded by the pod's lock.
+	// The pod's lock guards the fields below.
 
 	wanted   string // the image that the pod asks for
 	name     string // the image that runs
-	image    *Image // what the catalogue has for it; nil: simulated
-	refused  error  // why the catalogue does not run it
+	image    *Image // the image's catalogue entry; nil: simulated
+	refused  error  // why the catalogue does not run the image
 	state    corev1.ContainerState
 	last     corev1.ContainerState
 	restarts int32
 	started  bool // the startup probe has passed
 	ready    bool
-	ended    bool          // the container has ended and is not started again
+	ended    bool          // the container has ended and the node does not restart it
 	ports    map[int32]int // container port -> port on loopback, in the network of process
-	network  network       // that of the process that ran last; nil: nothing has run
+	network  network       // network of the last process; nil: no process has run yet
 }
 
 func newContainer(p *pod, spec *corev1.Container, init bool) *container {
@@ -69,25 +69,26 @@ func newContainer(p *pod, spec *corev1.Container, init bool) *container {
 	return c
 }
 
-// find finds the image that the pod asks for in the catalogue. The caller holds the lock.
+// find looks up the pod's image in the catalogue. The caller must hold the lock.
 func (c *container) find() {
 	c.name = c.wanted
 	c.image, c.refused = c.pod.node.catalogue.find(c.pod.namespace, c.pod.object.Spec.ServiceAccountName, c.name)
 }
 
-// isOutdated says whether the pod asks for another image than the one that runs.
+// isOutdated reports whether the pod asks for another image than the running one.
 func (c *container) isOutdated() bool {
 	c.pod.mu.Lock()
 	defer c.pod.mu.Unlock()
 	return c.name != c.wanted
 }
 
-// isSidecar says whether the container is an init container that runs beside the others (Kubernetes, "Sidecar Containers").
+// isSidecar reports whether the container is an init container that keeps running beside the others (Kubernetes,
+// "Sidecar Containers").
 func (c *container) isSidecar() bool {
 	return c.init && c.spec.RestartPolicy != nil && *c.spec.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
 
-// again says whether the container is started again when it has ended with an exit code.
+// again reports whether the node restarts the container after an exit with code.
 func (c *container) again(code int) bool {
 	policy := c.pod.current().Spec.RestartPolicy
 	if c.spec.RestartPolicy != nil {
@@ -98,7 +99,7 @@ func (c *container) again(code int) bool {
 	return policy == corev1.RestartPolicyAlways || policy == corev1.RestartPolicyOnFailure && code != 0
 }
 
-// running is one run of a container: its process, or nothing where it is simulated.
+// running is one run of a container: a process, or nothing for a simulated container.
 type running struct {
 	process *process.Process
 	image   *Image
@@ -106,7 +107,7 @@ type running struct {
 	began   time.Time
 }
 
-// exitError says why the program ended, where nobody asked it to.
+// exitError returns the error of a program that exited by itself.
 func (r *running) exitError() error {
 	if r.process == nil {
 		return nil
@@ -114,15 +115,15 @@ func (r *running) exitError() error {
 	return r.process.ExitError()
 }
 
-// run runs the container until it is not to be started again, or until ctx ends; then the program gets the pod's grace
-// period. It returns the last exit code.
+// run runs and restarts the container until its restart policy ends it or ctx is done. When ctx is done, the program
+// gets the pod's grace period. run returns the last exit code.
 func (c *container) run(ctx context.Context) int {
 	defer c.set(func() { c.ended = true })
 	if before := c.state.Terminated; before != nil {
-		// It had ended for good when the node was restarted.
+		// The container ended for good before the node restarted.
 		return int(before.ExitCode)
 	}
-	// What is not started again is of no interest to the supervisor's status.
+	// The supervisor's status omits containers that have ended.
 	defer c.pod.node.processes.Forget(c.component())
 	var crashDelay, configDelay time.Duration
 	for {
@@ -150,12 +151,12 @@ func (c *container) run(ctx context.Context) int {
 		}
 		crashDelay = min(max(2*crashDelay, firstCrashDelay), maxCrashDelay)
 		if c.isOutdated() {
-			crashDelay = 0 // Another image has not crashed yet.
+			crashDelay = 0 // The new image has not crashed yet.
 		}
 	}
 }
 
-// cannotStart says why the container cannot be started and waits for another try.
+// cannotStart reports why the container cannot start, and waits for the next attempt.
 func (c *container) cannotStart(ctx context.Context, err error, delay time.Duration) {
 	w := waitError{"CreateContainerConfigError", err}
 	_ = errors.As(err, &w)
@@ -165,16 +166,16 @@ func (c *container) cannotStart(ctx context.Context, err error, delay time.Durat
 	c.wait(ctx, delay, c.retry)
 }
 
-// Why a run ended.
+// outcome is the reason why a run ended.
 type outcome int
 
 const (
-	ended   outcome = iota // by itself, or because a probe failed
-	changed                // for another image
-	stopped                // with its pod
+	ended   outcome = iota // the program exited, or a probe failed
+	changed                // the pod asks for another image
+	stopped                // the pod ended
 )
 
-// watch sees to a run until it has ended: by itself, for a failed probe, for another image, or because ctx ended.
+// watch waits for the end of a run: the program exits, a probe fails, the pod asks for another image, or ctx is done.
 func (c *container) watch(ctx context.Context, r *running) outcome {
 	if r.process == nil {
 		return c.simulate(ctx, r)
@@ -201,8 +202,8 @@ func (c *container) watch(ctx context.Context, r *running) outcome {
 	return why
 }
 
-// simulate pretends to run: the container is started and ready at once. It completes where one that runs would: an init
-// container, and one of a Job.
+// simulate simulates a run. The container is started and ready at once. Containers that would complete do so: an init
+// container and a container of a Job.
 func (c *container) simulate(ctx context.Context, r *running) outcome {
 	c.begun(r)
 	c.set(func() { c.started, c.ready = true, true })
@@ -217,7 +218,7 @@ func (c *container) simulate(ctx context.Context, r *running) outcome {
 	}
 }
 
-// wait waits for a time, for word in retry, or for another image; false means that ctx has ended.
+// wait waits for a duration, for a signal in retry, or for another image. It returns false if ctx is done.
 func (c *container) wait(ctx context.Context, d time.Duration, retry <-chan struct{}) bool {
 	select {
 	case <-ctx.Done():
@@ -229,7 +230,7 @@ func (c *container) wait(ctx context.Context, d time.Duration, retry <-chan stru
 	return ctx.Err() == nil
 }
 
-// end asks the program to end: by the container's preStop hook, then by SIGTERM, and at last by SIGKILL.
+// end ends the program: by the container's preStop hook, then by SIGTERM, and finally by SIGKILL.
 func (c *container) end(r *running, grace time.Duration) {
 	by := time.Now().Add(grace)
 	ctx, cancel := context.WithDeadline(context.Background(), by)
@@ -249,7 +250,7 @@ func (c *container) end(r *running, grace time.Duration) {
 	r.process.Stop(max(time.Until(by), leastGrace))
 }
 
-// probeGrace is the grace period of a container that a probe has failed: the probe's own, or that of the pod.
+// probeGrace returns the grace period of a container with a failed probe: the probe's own, or the pod's.
 func (c *container) probeGrace() time.Duration {
 	for _, probe := range []*corev1.Probe{c.spec.LivenessProbe, c.spec.StartupProbe} {
 		if probe != nil && probe.TerminationGracePeriodSeconds != nil {
@@ -259,7 +260,7 @@ func (c *container) probeGrace() time.Duration {
 	return c.pod.grace()
 }
 
-// waitError is why a container cannot be started now, with the reason that its status shows.
+// waitError is the reason why a container cannot start now. The container's status shows reason.
 type waitError struct {
 	reason string
 	error
@@ -267,5 +268,5 @@ type waitError struct {
 
 func (e waitError) Unwrap() error { return e.error }
 
-// reasonImage says that the image that the pod asks for cannot be had.
+// reasonImage is the status reason for an image that is not available.
 const reasonImage = "ErrImagePull"

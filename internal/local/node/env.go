@@ -10,8 +10,8 @@ import (
 	"k8s.io/kubectl/pkg/util/resource"
 )
 
-// environment resolves the variables of a container as the kubelet does: envFrom in order, then env in order, later
-// ones winning, with $(NAME) expanded from those before.
+// environment resolves the variables of a container as the kubelet does: envFrom in order, then env in order. Later
+// variables override earlier ones. A $(NAME) expands from earlier variables.
 func (p *pod) environment(ctx context.Context, c *corev1.Container) (map[string]string, error) {
 	env := map[string]string{}
 	for _, from := range c.EnvFrom {
@@ -47,7 +47,7 @@ func (p *pod) envFrom(ctx context.Context, from corev1.EnvFromSource) (map[strin
 	return nil, nil
 }
 
-// envValue returns one variable's value; set is false where an optional reference leads nowhere.
+// envValue returns the value of one variable. set is false if an optional reference has no target.
 func (p *pod) envValue(ctx context.Context, c *corev1.Container, v corev1.EnvVar, env map[string]string) (value string, set bool, err error) {
 	from := v.ValueFrom
 	switch {
@@ -82,7 +82,7 @@ func key(data map[string][]byte, object, name string, optional bool, err error) 
 	return string(value), ok, nil
 }
 
-// field resolves a field of the downward API.
+// field returns the value of a field of the downward API.
 func (p *pod) field(path string) (string, error) {
 	o := p.current()
 	switch path {
@@ -111,7 +111,7 @@ func (p *pod) field(path string) (string, error) {
 	return "", fmt.Errorf("field %s is not supported on this node", path)
 }
 
-// resource resolves a limit or request of a container of this pod.
+// resource returns a limit or request of a container of this pod.
 func (p *pod) resource(ref *corev1.ResourceFieldSelector, own *corev1.Container) (string, error) {
 	c := own
 	if ref.ContainerName != "" {
@@ -122,7 +122,8 @@ func (p *pod) resource(ref *corev1.ResourceFieldSelector, own *corev1.Container)
 	return resource.ExtractContainerResourceValue(ref, bounded(c))
 }
 
-// bounded is the container with the limits that it has in fact: without one of its own, that is all that the node has.
+// bounded returns a copy of the container with its effective limits. A resource without a limit has the node's
+// capacity as its limit.
 func bounded(c *corev1.Container) *corev1.Container {
 	c = c.DeepCopy()
 	limits := capacity()
@@ -139,8 +140,8 @@ func keyValues(m map[string]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// expand replaces $(NAME) by the variable's value. $$ stands for $, and an unknown name is left as it is (Kubernetes
-// API reference, Container.args).
+// expand replaces $(NAME) by the variable's value. $$ stands for $. An unknown name stays as it is (Kubernetes API
+// reference, Container.args).
 func expand(s string, env map[string]string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// A volume made of files changes as a whole: its files lie in a folder of their own, dataLink points to that folder, and
-// the names that a program opens are links through dataLink. A change writes a new folder and turns dataLink to it.
-// Programs that watch their files know this layout from the kubelet (Kubernetes, "Secrets", "Mounted Secrets are
-// updated automatically").
+// A volume of files changes atomically. Its files are in a folder of their own, the link dataLink points to that
+// folder, and the names that a program opens are links through dataLink. A change writes a new folder and points
+// dataLink to it. Programs that watch their files know this layout from the kubelet (Kubernetes, "Secrets", "Mounted
+// Secrets are updated automatically").
 const (
 	dataLink    = "..data"
 	dataPattern = "..data-*"
@@ -25,8 +25,8 @@ type file struct {
 	mode fs.FileMode
 }
 
-// writeFolder makes files, by path, the content of the volume in dir, all at once. It changes nothing where they are
-// the content already, and leaves alone what others made in dir.
+// writeFolder atomically replaces the files of the volume in dir by files, which maps paths to files. It changes
+// nothing if the volume has these files already, and leaves other entries of dir alone.
 func writeFolder(dir string, files map[string]file) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -55,7 +55,7 @@ func writeFolder(dir string, files map[string]file) error {
 	return os.RemoveAll(filepath.Join(dir, old))
 }
 
-// holds says whether a folder holds exactly these files.
+// holds reports whether a folder holds exactly these files.
 func holds(dir string, files map[string]file) bool {
 	found := 0
 	err := filepath.WalkDir(dir+"/", func(name string, entry fs.DirEntry, err error) error {
@@ -90,7 +90,7 @@ func writeFiles(dir string, files map[string]file) error {
 		if err := os.WriteFile(target, f.data, 0o600); err != nil {
 			return err
 		}
-		// Beside the umask, which may allow less.
+		// The umask may have removed bits of the mode.
 		if err := os.Chmod(target, f.mode); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func writeFiles(dir string, files map[string]file) error {
 	return nil
 }
 
-// linkNames makes a link for the first element of each path, and removes those of files that are gone.
+// linkNames creates a link for the first element of each path, and removes the links of removed files.
 func linkNames(dir string, files map[string]file) error {
 	wanted := map[string]bool{}
 	for name := range files {
@@ -128,7 +128,7 @@ func linkNames(dir string, files map[string]file) error {
 	return nil
 }
 
-// symlink makes a link, or turns the one that is there, in one step.
+// symlink atomically creates or replaces a link.
 func symlink(to, link string) error {
 	temporary := link + ".new"
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {

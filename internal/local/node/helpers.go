@@ -45,7 +45,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// wait waits for a time; false means that ctx has ended.
+// wait waits for a duration. It returns false if ctx is done.
 func wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -55,7 +55,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// poke leaves word in a channel that holds one; who reads it looks for itself what has changed.
+// poke signals a channel with a buffer of one. The receiver finds out by itself what has changed.
 func poke(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:

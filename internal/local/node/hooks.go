@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// attend runs the container's postStart hook, says that it runs, and probes it until ctx ends. It calls unhealthy when
-// the hook or a probe has failed and the container is to be started again.
+// attend runs the container's postStart hook, marks the container as running, and probes it until ctx is done. It
+// calls unhealthy if the hook or a probe has failed and the container must restart.
 func (c *container) attend(ctx context.Context, r *running, unhealthy func()) {
 	if c.spec.Lifecycle != nil {
 		if err := c.hook(ctx, c.spec.Lifecycle.PostStart, r); ctx.Err() != nil {
@@ -24,7 +24,7 @@ func (c *container) attend(ctx context.Context, r *running, unhealthy func()) {
 	c.probe(ctx, r, unhealthy)
 }
 
-// hook runs a hook of the container's lifecycle, if there is one.
+// hook runs a lifecycle hook of the container. A nil hook succeeds.
 func (c *container) hook(ctx context.Context, h *corev1.LifecycleHandler, r *running) error {
 	switch {
 	case h == nil:

@@ -14,7 +14,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/process"
 )
 
-// take takes the image that the pod asks for now.
+// take adopts the image that the pod asks for now, and returns the image's catalogue entry.
 func (c *container) take() (*Image, error) {
 	c.pod.mu.Lock()
 	select {
@@ -38,7 +38,7 @@ func (c *container) take() (*Image, error) {
 	return image, nil
 }
 
-// start begins a run of the container.
+// start starts a run of the container.
 func (c *container) start(ctx context.Context) (*running, error) {
 	image, err := c.take()
 	if err != nil {
@@ -68,8 +68,8 @@ func (c *container) launch(ctx context.Context, image *Image) (*running, error) 
 	if err := c.pod.makeFolders(mounts); err != nil {
 		return nil, err
 	}
-	// What only a pod's own file system and network can resolve becomes what this machine can: mount paths become
-	// folders, names of Services loopback addresses.
+	// Outside a container, mount paths and the names of Services resolve to nothing. They become folders and loopback
+	// addresses of this machine.
 	rewrite := func(s string) string { return c.pod.node.services.rewrite(mounts.rewrite(s)) }
 	ports, listen, err := freePorts(image.Listen)
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *container) launch(ctx context.Context, image *Image) (*running, error) 
 	r.process, err = c.pod.node.processes.Start(c.component(), process.Spec{
 		Name: c.spec.Name, Path: path, Args: args, Env: env, Dir: c.workingDir(mounts), Log: c.logPath(), Stamps: true,
 		Confinement: confinement,
-		// The first argument leads from the process list to the home, the pod and the container.
+		// argv[0] shows the home, the pod and the container in the list of processes.
 		Argv0: filepath.Join(c.pod.dir, c.spec.Name, filepath.Base(path)),
 	})
 	if err != nil {
@@ -108,8 +108,8 @@ func (c *container) launch(ctx context.Context, image *Image) (*running, error) 
 	return r, nil
 }
 
-// words are the container's command and arguments. The program stands for the image's entry point; what the pod's
-// command says behind its own program stays.
+// words returns the container's command and arguments. The program replaces the image's entry point, and also the
+// first word of the pod's command.
 func (c *container) words() []string {
 	if len(c.spec.Command) > 1 {
 		return append(append([]string{}, c.spec.Command[1:]...), c.spec.Args...)
@@ -117,7 +117,7 @@ func (c *container) words() []string {
 	return c.spec.Args
 }
 
-// freePorts gives each listen flag a free port. It returns the ports on loopback by container port, and the arguments.
+// freePorts gives each listen flag a free port. It returns the loopback ports by container port, and the arguments.
 func freePorts(flags []Listen) (map[int32]int, []string, error) {
 	ports := map[int32]int{}
 	var args []string
@@ -132,8 +132,9 @@ func freePorts(flags []Listen) (map[int32]int, []string, error) {
 	return ports, args, nil
 }
 
-// processEnv makes the whole environment: the image's, then the container's, and last, so that no pod can set it, what
-// takes the place of a container's file system: a pod must not point its process at another's credentials or programs.
+// processEnv returns the whole environment: the image's variables, the container's, and last the variables that
+// replace a container's file system. A pod cannot set the last ones, so it cannot point its process at the credentials
+// or programs of others.
 func (c *container) processEnv(image *Image, own map[string]string, mounts mounts, rewrite func(string) string) ([]string, error) {
 	env := map[string]string{}
 	for name, value := range own {
@@ -165,7 +166,7 @@ func (c *container) processEnv(image *Image, own map[string]string, mounts mount
 	return list, nil
 }
 
-// workingDir is the container's working folder where that lies in a volume, and the pod's folder otherwise.
+// workingDir returns the container's working directory if that is in a volume, and the pod's folder otherwise.
 func (c *container) workingDir(mounts mounts) string {
 	dir := mounts.rewrite(c.spec.WorkingDir)
 	if info, err := os.Stat(dir); err == nil && info.IsDir() && strings.HasPrefix(dir, c.pod.dir+"/") {
@@ -174,7 +175,7 @@ func (c *container) workingDir(mounts mounts) string {
 	return c.pod.dir
 }
 
-// component is what the supervisor's status and `strata logs` call the container.
+// component returns the container's name in the supervisor's status and in `strata logs`.
 func (c *container) component() string {
 	o := c.pod.current()
 	return "pods/" + strings.Join([]string{o.Namespace, o.Name, c.spec.Name}, "_")

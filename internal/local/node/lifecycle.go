@@ -9,29 +9,29 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// What the status of a pod says whose active deadline is over, as the kubelet says it.
+// These are the kubelet's reason and message for a pod that exceeds its active deadline.
 const (
 	reasonDeadline  = "DeadlineExceeded"
 	messageDeadline = "Pod was active on the node longer than the specified deadline"
 )
 
 const (
-	// refreshVolumes is how often the volumes of running pods are written again where nothing has changed that the node
-	// watches: tokens are to be renewed.
+	// refreshVolumes is the interval at which the node rewrites the volumes of running pods without any change, to
+	// renew tokens.
 	refreshVolumes = time.Minute
-	// defaultGrace is the API server's default of a pod's grace period.
+	// defaultGrace is the API server's default for a pod's grace period.
 	defaultGrace = 30 * time.Second
-	// leastGrace is what a program gets in any case, as the kubelet has it.
+	// leastGrace is the minimum grace period of a program, as in the kubelet.
 	leastGrace = 2 * time.Second
 )
 
-// run runs the pod's containers in the order that Kubernetes promises: init containers one by one, sidecars among them
-// until the end, then the containers (Kubernetes, "Pod Lifecycle"). It returns when all have ended.
+// run runs the pod's containers in Kubernetes' order: init containers one by one, sidecars from their turn to the end,
+// then the containers (Kubernetes, "Pod Lifecycle"). It returns when all have ended.
 func (p *pod) run(ctx context.Context) {
 	p.saySimulated()
 	for _, c := range p.inits {
 		if c.isSidecar() {
-			// Sidecars end after the containers that they serve, in reverse order.
+			// Sidecars end after the containers, in reverse order.
 			defer p.startSidecar(ctx, c)()
 			select {
 			case <-c.up:
@@ -52,14 +52,14 @@ func (p *pod) run(ctx context.Context) {
 	p.beginEnd()
 }
 
-// saySimulated says of a pod that is simulated that it is.
+// saySimulated emits an event if the pod is simulated.
 func (p *pod) saySimulated() {
 	if p.current().Annotations[RuntimeAnnotation] == RuntimeSimulated {
 		p.event(corev1.EventTypeNormal, "Simulated", "this node runs no containers: the pod is simulated")
 	}
 }
 
-// startSidecar starts a sidecar and returns what ends it. It does not end with ctx.
+// startSidecar starts a sidecar and returns the function that ends it. The sidecar outlives ctx.
 func (p *pod) startSidecar(ctx context.Context, c *container) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
@@ -73,7 +73,7 @@ func (p *pod) startSidecar(ctx context.Context, c *container) (stop func()) {
 	}
 }
 
-// armDeadline sees to it that the pod ends when its active deadline is over. The caller holds the lock.
+// armDeadline ends the pod at its active deadline. The caller must hold the lock.
 func (p *pod) armDeadline() {
 	if p.deadline != nil {
 		p.deadline.Stop()
@@ -96,7 +96,7 @@ func (p *pod) armDeadline() {
 	})
 }
 
-// beginEnd begins the pod's grace period, at the first call.
+// beginEnd starts the pod's grace period. Only the first call has an effect.
 func (p *pod) beginEnd() {
 	grace := p.gracePeriod()
 	p.mu.Lock()
@@ -106,7 +106,7 @@ func (p *pod) beginEnd() {
 	}
 }
 
-// gracePeriod is how long the pod may take to end.
+// gracePeriod returns how long the pod may take to end.
 func (p *pod) gracePeriod() time.Duration {
 	o, grace := p.current(), defaultGrace
 	if s := o.Spec.TerminationGracePeriodSeconds; s != nil {
@@ -121,7 +121,8 @@ func (p *pod) gracePeriod() time.Duration {
 	return grace
 }
 
-// grace is how long a program may take to end from now on: what is left where the whole pod ends.
+// grace returns how long a program may take to end from now on. If the whole pod is ending, that is the rest of the
+// pod's grace period.
 func (p *pod) grace() time.Duration {
 	p.mu.Lock()
 	by := p.stopBy
@@ -132,7 +133,7 @@ func (p *pod) grace() time.Duration {
 	return max(time.Until(by), leastGrace)
 }
 
-// prepare writes the volumes.
+// prepare writes the pod's volumes.
 func (p *pod) prepare(ctx context.Context) error {
 	p.volumes.Lock()
 	defer p.volumes.Unlock()
@@ -145,7 +146,7 @@ func (p *pod) prepare(ctx context.Context) error {
 	return p.fillVolumes(ctx)
 }
 
-// keepVolumes brings changed Secrets, ConfigMaps and fresh tokens into the pod while it runs.
+// keepVolumes updates the volumes of a running pod with changed Secrets and ConfigMaps and with fresh tokens.
 func (p *pod) keepVolumes(ctx context.Context) {
 	for {
 		timer := p.node.clock.NewTimer(refreshVolumes)

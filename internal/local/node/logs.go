@@ -20,12 +20,13 @@ import (
 	"github.com/strata-platform/strata/internal/local/logfile"
 )
 
-// Each container has a log, which holds its last run; the run before is in the log's logfile.Previous.
+// Each container has a log of its latest run. logfile.Previous names the log of the run before.
 
-// podLogs is the folder of the containers' logs.
+// podLogs returns the folder of the containers' logs.
 func (n *Node) podLogs() string { return filepath.Join(n.logs, "pods") }
 
-// logPath is the log of a container. The names of Kubernetes have no underscore.
+// logPath returns the path of a container's log. The underscore separates the names unambiguously, because Kubernetes
+// names contain none.
 func (n *Node) logPath(namespace, pod, container string) string {
 	return filepath.Join(n.podLogs(), strings.Join([]string{namespace, pod, container}, "_")+".log")
 }
@@ -35,7 +36,7 @@ func (c *container) logPath() string {
 	return c.pod.node.logPath(o.Namespace, o.Name, c.spec.Name)
 }
 
-// removeLogs removes the logs of a pod that is gone.
+// removeLogs removes the logs of the pod's containers.
 func (p *pod) removeLogs() {
 	for _, c := range p.all() {
 		_ = logfile.Remove(c.logPath())
@@ -43,17 +44,18 @@ func (p *pod) removeLogs() {
 	}
 }
 
-// How much of a container's log its status shows, as the kubelet has it (Kubernetes, "Determine the Reason for Pod Failure").
+// These bounds limit the part of a container's log that its status shows, as in the kubelet (Kubernetes, "Determine
+// the Reason for Pod Failure").
 const (
 	lastLines = 80
 	lastBytes = 2048
 )
 
-// lastWords is the end of what the container's last run wrote.
+// lastWords returns the end of the log of the container's latest run.
 func (c *container) lastWords() string {
 	lines := int64(lastLines)
 	var text bytes.Buffer
-	// Without a log the status has no message, and that is all.
+	// Without a log, the status merely has no message.
 	_ = logfile.Read(context.Background(), c.logPath(), logfile.Options{Tail: &lines}, &text)
 	words := bytes.TrimSpace(text.Bytes())
 	return string(bytes.ToValidUTF8(words[max(0, len(words)-lastBytes):], nil))
@@ -77,7 +79,7 @@ func (n *Node) pruneLogs() error {
 	return nil
 }
 
-// object is a pod of this node, also one that ended before this node was started; nil where there is none.
+// object returns a pod of this node, even one that ended before the node started. It returns nil if there is none.
 func (n *Node) object(namespace, name string) *corev1.Pod {
 	if p := (*provider)(n).pod(namespace, name); p != nil {
 		return p.current()
@@ -89,13 +91,13 @@ func (n *Node) object(namespace, name string) *corev1.Pod {
 	return object
 }
 
-// run is one run of a container, named by how often it was restarted before.
+// run identifies one run of a container by the number of earlier restarts.
 type run struct {
 	namespace, pod, container string
 	restarts                  int32
 }
 
-// status is the container's status; nil where there is no such container.
+// status returns the container's status, or nil if there is no such container.
 func (n *Node) status(r run) *corev1.ContainerStatus {
 	object := n.object(r.namespace, r.pod)
 	if object == nil {
@@ -109,13 +111,13 @@ func (n *Node) status(r run) *corev1.ContainerStatus {
 	return nil
 }
 
-// goesOn says whether the run goes on.
+// goesOn reports whether the run is still in progress.
 func (n *Node) goesOn(r run) bool {
 	s := n.status(r)
 	return s != nil && s.State.Running != nil && s.RestartCount == r.restarts
 }
 
-// serveLogs answers what kubectl logs asks of the API server.
+// serveLogs answers the API server's requests for kubectl logs.
 func (n *Node) serveLogs(w http.ResponseWriter, r *http.Request) {
 	options, err := logOptions(r.URL.Query(), time.Now())
 	if err != nil {
@@ -144,7 +146,7 @@ func (n *Node) serveLogs(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "pod %s is simulated: container %s does not run and has no output\n", asked.pod, asked.container)
 		return
 	case previous && waiting == nil:
-		// While the container waits for its next start, the run that ended last is the last there is.
+		// The container waits for its next start, so the previous log belongs to the latest run.
 		path = logfile.Previous(path)
 	}
 	out := &stream{ResponseWriter: w}
@@ -156,14 +158,15 @@ func (n *Node) serveLogs(w http.ResponseWriter, r *http.Request) {
 	}
 	if err := logfile.Read(r.Context(), path, options.Options, out); err != nil {
 		if out.begun {
-			// The status is sent: only a broken connection can tell that something is missing.
+			// The handler has sent the status already. Only a broken connection tells the client that the log is
+			// incomplete.
 			panic(http.ErrAbortHandler)
 		}
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
 }
 
-// stream is an answer that is sent as it is written.
+// stream is a response that can flush what the handler has written.
 type stream struct {
 	http.ResponseWriter
 	begun bool
@@ -180,13 +183,13 @@ func (s *stream) flush() {
 	_ = http.NewResponseController(s.ResponseWriter).Flush()
 }
 
-// logQuery are the options of a request for a log.
+// logQuery holds the options of a request for a log.
 type logQuery struct {
 	logfile.Options
 	follow, previous bool
 }
 
-// logOptions reads the options as the API server sends them (Kubernetes, PodLogOptions).
+// logOptions parses the options in the API server's form (Kubernetes, PodLogOptions).
 func logOptions(q url.Values, now time.Time) (o logQuery, err error) {
 	number := func(name string) (value int64) {
 		if text := q.Get(name); text != "" && err == nil {

@@ -10,16 +10,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// serviceAccountDir is where a container finds its service account (Kubernetes, "Accessing the API from a Pod").
+// serviceAccountDir is the path of a container's service account credentials (Kubernetes, "Accessing the API from a
+// Pod").
 const serviceAccountDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// mount is a folder or file of this machine that a container knows by a path of its own.
+// mount maps a mount path of a container to a folder or file of this machine.
 type mount struct{ path, dir string }
 
-// mounts are the mounts of one container, the longest path first: /data/cache before /data.
+// mounts are the mounts of one container, longest path first: /data/cache before /data.
 type mounts []mount
 
-// mounts returns a container's mounts. env are its variables, which subPathExpr may name.
+// mounts returns a container's mounts. env holds the variables that subPathExpr may name.
 func (p *pod) mounts(c *corev1.Container, env map[string]string) mounts {
 	var list mounts
 	for _, m := range c.VolumeMounts {
@@ -35,7 +36,7 @@ func (p *pod) mounts(c *corev1.Container, env map[string]string) mounts {
 	return list
 }
 
-// makeFolders makes the folders of a container's sub paths where a program may make files: in an emptyDir.
+// makeFolders creates the folders of a container's sub paths in emptyDir volumes, where a program may create files.
 func (p *pod) makeFolders(list mounts) error {
 	for _, v := range p.current().Spec.Volumes {
 		if v.EmptyDir == nil {
@@ -52,7 +53,7 @@ func (p *pod) makeFolders(list mounts) error {
 	return nil
 }
 
-// at returns the folder that the container sees at a path, or "" where nothing is mounted there.
+// at returns the folder mounted at a path of the container, or "" if there is none.
 func (list mounts) at(mountPath string) string {
 	for _, m := range list {
 		if m.path == mountPath {
@@ -62,8 +63,8 @@ func (list mounts) at(mountPath string) string {
 	return ""
 }
 
-// rewrite replaces the mount paths in a text by the folders. All are replaced in one pass: a folder of this machine may
-// itself lie below /tmp.
+// rewrite replaces the mount paths in a text by their folders. It replaces all in one pass, because a folder of this
+// machine may itself be below /tmp.
 func (list mounts) rewrite(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -79,7 +80,7 @@ func (list mounts) rewrite(s string) string {
 	return b.String()
 }
 
-// What may stand before and behind a path in an argument or a variable.
+// These characters may surround a path in an argument or a variable.
 const (
 	beforePath = "=:,;@\"' \t\r\n"
 	afterPath  = "/:,;\"' \t\r\n"

@@ -1,9 +1,9 @@
-// Package node is the only node of a local cluster. A pod whose image is in the process catalogue runs as a process
-// of this machine, with the pod's own arguments, environment, volumes and service account; any other pod is simulated
-// and says so.
+// Package node is the only node of a local cluster. A pod whose image is in the process catalogue runs as a process on
+// this machine, with the pod's own arguments, environment, volumes and service account. The node simulates any other
+// pod, and marks it as simulated.
 //
-// The work with the API server (leases, node status, the life of a pod object) is virtual-kubelet's; this package is
-// its provider.
+// virtual-kubelet talks to the API server about leases, the node's status and the life cycle of pod objects. This
+// package is its provider.
 package node
 
 import (
@@ -37,22 +37,22 @@ import (
 	"github.com/strata-platform/strata/internal/local/process"
 )
 
-// Options say what node to run. All fields are needed.
+// Options configures the node. All fields are required.
 type Options struct {
-	// Name is the node's name; Config authenticates as system:node:Name.
+	// Name is the node's name. Config authenticates as system:node:Name.
 	Name   string
 	Config *rest.Config
-	// Version is the version of Kubernetes that the node reports.
+	// Version is the Kubernetes version that the node reports.
 	Version string
-	// Catalogue are the images that run as processes.
+	// Catalogue holds the images that run as processes.
 	Catalogue Catalogue
-	// Pods is the folder of the pods' files, Logs that of the logs.
+	// Pods is the folder of the pods' files. Logs is the folder of the logs.
 	Pods, Logs string
-	// Processes starts the pods' programs, and knows how they are.
+	// Processes starts the pods' programs and reports their states.
 	Processes *process.Set
-	// Listen listens on the loopback port kept for a name.
+	// Listen listens on the reserved loopback port of a name.
 	Listen func(name string) (net.Listener, error)
-	// TLS is how the node's own API is served. It lets in the API server alone.
+	// TLS configures the server of the node's API. It must accept only the API server as a client.
 	TLS *tls.Config
 	Log *slog.Logger
 }
@@ -66,33 +66,34 @@ type Node struct {
 	clock      clock.Clock
 	processes  *process.Set
 	services   *services
-	// lister knows the pods that are bound to this node.
+	// lister lists the pods bound to this node.
 	lister   corev1listers.PodLister
 	recorder record.EventRecorder
 	log      *slog.Logger
 
-	// closing is set while the node stops all its pods.
+	// closing is true while the node stops all pods.
 	closing atomic.Bool
 
 	mu      sync.Mutex
 	running map[string]*pod // by namespace/name
-	// notify tells virtual-kubelet of a pod's new status.
+	// notify reports a pod's new status to virtual-kubelet.
 	notify func(*corev1.Pod)
 }
 
-// How many requests the node may make in a second, and at once.
+// These limits bound the node's requests to the API server: per second, and in a burst.
 const (
 	clientQPS   = 50
 	clientBurst = 100
 )
 
-// leaseSeconds is how long the node may be silent before the control plane takes it for lost.
+// leaseSeconds is how many seconds the node may be silent before the control plane declares it lost.
 const leaseSeconds = 40
 
-// Run runs the node until ctx ends, then stops its pods and returns. ready is called with the node when it takes pods.
+// Run runs the node until ctx is done, then stops its pods and returns. Run calls ready with the node when the node
+// accepts pods.
 func Run(ctx context.Context, o Options, ready func(*Node)) error {
 	config := rest.CopyConfig(o.Config)
-	// As the kubelet's: client-go's own limits are for one small controller.
+	// The kubelet has these limits. client-go's defaults suit one small controller.
 	config.QPS, config.Burst = clientQPS, clientBurst
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -110,8 +111,8 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 		l.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", o.Name).String()
 	}))
 	shared := informers.NewSharedInformerFactory(client, 0)
-	// virtual-kubelet asks for these informers but uses them only where it resolves variables itself. They are never
-	// started: the node may read only the Secrets of its own pods, one by one.
+	// virtual-kubelet demands these informers but uses them only to resolve variables, which this package does itself.
+	// Nothing starts the informers: the node may read only the Secrets of its own pods, one by one.
 	unused := informers.NewSharedInformerFactory(client, 0)
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
@@ -164,7 +165,7 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 		ready(n)
 	case <-nodeController.Done():
 	}
-	// Neither half is a node without the other.
+	// The node needs both controllers.
 	select {
 	case <-nodeController.Done():
 	case <-podController.Done():
@@ -178,13 +179,13 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 	return fmt.Errorf("run the node: it ended by itself: %w", errors.Join(nodeController.Err(), podController.Err()))
 }
 
-// podWorkers is how many pods are taken up or given up at the same time.
+// podWorkers is the number of pods that the node starts or stops concurrently.
 const podWorkers = 10
 
-// closingGrace bounds how long a pod may take to end when the node itself stops, whatever the pod asks for.
+// closingGrace bounds the grace period of every pod when the node itself stops.
 const closingGrace = 45 * time.Second
 
-// stopAll stops all pods at once. Meanwhile they may still reach each other.
+// stopAll stops all pods concurrently. While they stop, they can still reach each other.
 func (n *Node) stopAll() {
 	n.closing.Store(true)
 	n.mu.Lock()
@@ -209,7 +210,7 @@ func (n *Node) podsIn(namespace string) []*pod {
 	return list
 }
 
-// capacity is what simulated pods may ask for; it bounds nothing.
+// capacity returns the resources that the node offers to simulated pods. It limits nothing.
 func capacity() corev1.ResourceList {
 	return corev1.ResourceList{
 		corev1.ResourceCPU:              resource.MustParse("64"),
@@ -219,7 +220,7 @@ func capacity() corev1.ResourceList {
 	}
 }
 
-// object is the node as the API server shows it, with the port of its own API.
+// object returns the Node object, with the port of the node's API.
 func object(o Options, port int) *corev1.Node {
 	now := metav1.NewTime(time.Now())
 	return &corev1.Node{
@@ -243,7 +244,7 @@ func object(o Options, port int) *corev1.Node {
 	}
 }
 
-// quiet drops virtual-kubelet's own events about every step that went well; the node sends more telling ones.
+// quiet drops virtual-kubelet's events about successful steps. The node sends more specific ones.
 type quiet struct{ record.EventRecorder }
 
 func (q quiet) Event(o runtimeObject, kind, reason, message string) {

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// checkPeer refuses a connection over loopback that another user of this machine has opened. Flux's servers ask nobody
-// who he is.
+// checkPeer refuses a loopback connection from another user of this machine, because Flux's servers do not
+// authenticate their clients.
 func checkPeer(conn net.Conn) error {
 	user, err := peer(conn)
 	if err != nil {
@@ -23,8 +23,8 @@ func checkPeer(conn net.Conn) error {
 	return nil
 }
 
-// peer returns the user whose socket is the other end of a connection over IPv4 loopback, as the kernel lists it
-// (proc(5), /proc/net/tcp: local and remote address, state, user and inode are columns 2, 3, 4, 8 and 10).
+// peer returns the user who owns the other end of an IPv4 loopback connection. It reads the kernel's table (proc(5),
+// /proc/net/tcp: local and remote address, state, user and inode are columns 2, 3, 4, 8 and 10).
 func peer(conn net.Conn) (int, error) {
 	own, other := conn.LocalAddr().(*net.TCPAddr), conn.RemoteAddr().(*net.TCPAddr)
 	table, err := os.ReadFile("/proc/net/tcp")
@@ -37,7 +37,7 @@ func peer(conn net.Conn) (int, error) {
 		if len(columns) < 10 || !bytes.Equal(columns[1], local) || !bytes.Equal(columns[2], remote) {
 			continue
 		}
-		// A socket that its process has closed belongs to nobody.
+		// A closed socket has no inode and no owner.
 		if string(columns[9]) == "0" {
 			break
 		}
@@ -46,7 +46,8 @@ func peer(conn net.Conn) (int, error) {
 	return 0, errors.New("its socket is closed")
 }
 
-// hexAddress is an address as the kernel lists it: the bytes of IPv4 as a number of this machine, and the port.
+// hexAddress formats an address as in the kernel's table: the IPv4 address as a number in native byte order, and the
+// port.
 func hexAddress(a *net.TCPAddr) string {
 	return fmt.Sprintf("%08X:%04X", binary.NativeEndian.Uint32(a.IP.To4()), a.Port)
 }

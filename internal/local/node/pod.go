@@ -12,42 +12,43 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// RuntimeAnnotation says on each pod whether it runs as a process or is simulated.
+// RuntimeAnnotation is the annotation that says whether a pod runs as a process or is simulated.
 const RuntimeAnnotation = "strata.dev/runtime"
 
-// Values of RuntimeAnnotation.
+// These are the values of RuntimeAnnotation.
 const (
 	RuntimeProcess   = "process"
 	RuntimeSimulated = "simulated"
 )
 
-// pod is a pod of this node and what runs it.
+// pod runs one pod of this node.
 type pod struct {
 	node      *Node
 	namespace string
 	dir       string
-	// cancel ends the pod; done is closed when nothing of it runs any more.
+	// cancel ends the pod. done closes when all of the pod's containers have ended.
 	cancel context.CancelFunc
 	done   chan struct{}
-	// removing makes sure that the pod's object is removed once.
+	// removing ensures that the node removes the pod's object only once.
 	removing sync.Once
 
-	volumes sync.Mutex // held while volumes are written; guards tokens
+	volumes sync.Mutex // held while the node writes volumes; guards tokens
 	tokens  map[string]podToken
-	// stale says that the volumes are to be written again.
+	// stale signals that the node must rewrite the volumes.
 	stale chan struct{}
-	// watch begins to watch what the pod refers to, keep to bring it into the volumes; both are set when the pod starts.
+	// watch starts to watch the objects that the pod refers to. keep starts to update the volumes. The pod's start
+	// sets both.
 	watch, keep func()
 
-	publishing sync.Mutex // held while a status is computed and handed over
+	publishing sync.Mutex // held while a status is computed and sent
 
 	mu         sync.Mutex
 	object     *corev1.Pod
 	inits      []*container
 	containers []*container
-	stopBy     time.Time   // when the grace period of the pod's end is over; zero while it is to run
-	deadline   *time.Timer // ends the pod when its active deadline is over
-	exceeded   bool        // the active deadline is over
+	stopBy     time.Time   // end of the pod's grace period; zero while the pod is to run
+	deadline   *time.Timer // ends the pod at its active deadline
+	exceeded   bool        // the pod has exceeded its active deadline
 	finished   bool
 }
 
@@ -72,18 +73,19 @@ func newPod(n *Node, object *corev1.Pod) *pod {
 	return p
 }
 
-// all are the init containers and the containers.
+// all returns the init containers and the containers.
 func (p *pod) all() []*container { return slices.Concat(p.inits, p.containers) }
 
-// current is the pod as the API server last showed it, with the status that this node last published. It is never
-// changed in place.
+// current returns the pod's latest object from the API server, with the status that this node last published. Callers
+// must not modify the object.
 func (p *pod) current() *corev1.Pod {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.object
 }
 
-// update takes over what the API server changed: labels, annotations, images, the active deadline, the mark of deletion.
+// update adopts a changed object from the API server: its labels, annotations, images, active deadline and deletion
+// timestamp.
 func (p *pod) update(object *corev1.Pod) {
 	p.mu.Lock()
 	before := p.object
@@ -101,14 +103,14 @@ func (p *pod) update(object *corev1.Pod) {
 	if len(object.Spec.EphemeralContainers) > len(before.Spec.EphemeralContainers) {
 		p.event(corev1.EventTypeWarning, "Failed", "ephemeral containers are not supported on this node")
 	}
-	// Labels and annotations may be in the volumes.
+	// Volumes may contain labels and annotations.
 	poke(p.stale)
 	if before.Generation != object.Generation {
 		p.publish()
 	}
 }
 
-// annotate says how the pod runs. The caller holds the lock, and the object is nobody else's yet.
+// annotate sets RuntimeAnnotation. The caller must hold the lock and have the only reference to the object.
 func (p *pod) annotate() {
 	if p.object.Annotations == nil {
 		p.object.Annotations = map[string]string{}
@@ -119,7 +121,7 @@ func (p *pod) annotate() {
 	}
 }
 
-// ofJob says whether the pod belongs to a Job.
+// ofJob reports whether the pod belongs to a Job.
 func (p *pod) ofJob() bool {
 	owner := metav1.GetControllerOf(p.current())
 	return owner != nil && owner.Kind == "Job"
@@ -139,7 +141,7 @@ func (p *pod) start() {
 	simulated := p.object.Annotations[RuntimeAnnotation] == RuntimeSimulated
 	p.mu.Unlock()
 	if !simulated {
-		// What the API server shows may be of a run that ended with the node. What is simulated runs at once.
+		// The API server may still show a run that ended with an earlier node. A simulated pod runs at once.
 		p.publish()
 	}
 	go func() {
@@ -160,7 +162,7 @@ func (p *pod) start() {
 	}()
 }
 
-// stop ends the pod and returns when nothing of it runs any more.
+// stop ends the pod and returns when all of its containers have ended.
 func (p *pod) stop() {
 	p.beginEnd()
 	p.cancel()

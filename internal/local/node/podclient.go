@@ -12,8 +12,7 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// podClient is the client through which virtual-kubelet writes pods. It narrows what virtual-kubelet does to what a
-// kubelet does.
+// podClient is virtual-kubelet's client for pods. It limits virtual-kubelet's writes to those of a kubelet.
 type podClient struct {
 	typedcorev1.PodsGetter
 	node *Node
@@ -29,8 +28,8 @@ type podsClient struct {
 	namespace string
 }
 
-// UpdateStatus writes what the node knows of a pod and leaves the rest alone: labels and annotations that were changed
-// meanwhile, and the conditions that others set.
+// UpdateStatus writes only the status that the node knows. It leaves alone labels and annotations changed meanwhile,
+// and the conditions that others set.
 func (c podsClient) UpdateStatus(ctx context.Context, pod *corev1.Pod, _ metav1.UpdateOptions) (*corev1.Pod, error) {
 	patch, err := statusPatch(pod)
 	if err != nil {
@@ -48,7 +47,7 @@ func statusPatch(pod *corev1.Pod) ([]byte, error) {
 	if err := json.Unmarshal(raw, &status); err != nil {
 		return nil, fmt.Errorf("patch of the status: %w", err)
 	}
-	// What is not said any more has to go.
+	// A null removes a field that the new status lacks.
 	for _, field := range []string{"reason", "message"} {
 		if _, said := status[field]; !said {
 			status[field] = nil
@@ -60,11 +59,11 @@ func statusPatch(pod *corev1.Pod) ([]byte, error) {
 	})
 }
 
-// Delete removes the object of a pod that is not on this node any more. One that is, is stopped first: virtual-kubelet
-// would remove its object while its processes end.
+// Delete removes the object of a pod that is not on this node. It stops a pod of this node first, because
+// virtual-kubelet would remove the object before the processes end.
 func (c podsClient) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
 	if options.Preconditions == nil || options.Preconditions.UID == nil {
-		// virtual-kubelet means the pod that it once knew by this name; that one is gone.
+		// virtual-kubelet means an earlier pod of this name, which is gone.
 		return nil
 	}
 	object, err := c.provider.lister.Pods(c.namespace).Get(name)

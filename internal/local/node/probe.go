@@ -19,11 +19,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// eager is the time between probes until a program first answers, so that nobody waits ten seconds for a program
-// that is up after one.
+// eager is the interval between probes until a program first answers. With the probe's own period, callers could wait
+// ten seconds for a program that starts in one.
 const eager = 100 * time.Millisecond
 
-// probeClient talks to a port of the container only; like the kubelet it does not check certificates.
+// probeClient returns a client that connects only to a port of the container. It does not verify certificates, like
+// the kubelet.
 func (c *container) probeClient(port intstr.IntOrString) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -34,8 +35,8 @@ func (c *container) probeClient(port intstr.IntOrString) *http.Client {
 	}
 }
 
-// probe runs the container's probes until ctx ends. It calls unhealthy when a startup or liveness probe has failed often
-// enough for a restart.
+// probe runs the container's probes until ctx is done. It calls unhealthy when a startup or liveness probe has failed
+// often enough for a restart.
 func (c *container) probe(ctx context.Context, r *running, unhealthy func()) {
 	fail := func(kind string, err error) {
 		c.pod.event(corev1.EventTypeWarning, "Unhealthy", "container %s: %s probe failed: %v", c.spec.Name, kind, err)
@@ -72,7 +73,7 @@ func (c *container) probe(ctx context.Context, r *running, unhealthy func()) {
 	group.Wait()
 }
 
-// startup waits for the startup probe to pass; false means that it failed for good or that ctx ended.
+// startup waits for the startup probe to pass. It returns false if the probe failed for good or ctx is done.
 func (c *container) startup(ctx context.Context, probe *corev1.Probe, r *running, fail func(string, error)) bool {
 	passed := false
 	c.repeat(ctx, probe, r, true, func(ok bool, err error) bool {
@@ -84,8 +85,8 @@ func (c *container) startup(ctx context.Context, probe *corev1.Probe, r *running
 	return passed
 }
 
-// repeat probes until ctx ends or changed returns false. changed is called when the outcome changes, after as many
-// equal results as the probe's thresholds ask for.
+// repeat probes until ctx is done or changed returns false. It calls changed when the outcome changes, after as many
+// equal results as the probe's thresholds require.
 func (c *container) repeat(ctx context.Context, probe *corev1.Probe, r *running, hurry bool, changed func(ok bool, err error) bool) {
 	if !wait(ctx, time.Duration(probe.InitialDelaySeconds)*time.Second) {
 		return
@@ -148,7 +149,7 @@ func (c *container) check(ctx context.Context, probe *corev1.Probe, r *running) 
 func (c *container) checkExec(ctx context.Context, words, env []string) error {
 	command := exec.CommandContext(ctx, words[0], words[1:]...)
 	command.Env, command.Dir = env, c.pod.dir
-	// What the command itself started may hold its output open; nobody waits for that, and it ends with the command.
+	// A child of the command may keep the output open. WaitDelay stops the wait for it, and the kill below ends it.
 	command.WaitDelay = time.Second
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := command.CombinedOutput()
@@ -185,7 +186,7 @@ func (c *container) checkHTTP(ctx context.Context, get *corev1.HTTPGetAction) er
 	return nil
 }
 
-// address is where a port of the container, by number or name, is reached on this machine.
+// address returns the loopback address of a port of the container, by number or name.
 func (c *container) address(port intstr.IntOrString) string {
 	return net.JoinHostPort(loopback, strconv.Itoa(c.hostPort(port)))
 }

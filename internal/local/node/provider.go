@@ -13,7 +13,7 @@ import (
 
 type runtimeObject = kruntime.Object
 
-// provider is the node as virtual-kubelet sees it (its interfaces PodLifecycleHandler and PodNotifier).
+// provider implements virtual-kubelet's interfaces PodLifecycleHandler and PodNotifier.
 type provider Node
 
 func (v *provider) node() *Node { return (*Node)(v) }
@@ -29,8 +29,8 @@ func (v *provider) CreatePod(_ context.Context, object *corev1.Pod) error {
 	return nil
 }
 
-// UpdatePod takes over a changed pod. virtual-kubelet knows pods by name only: one that was deleted and made anew, as
-// those of a StatefulSet are, comes as a change too where its predecessor is not gone yet.
+// UpdatePod adopts a changed pod. virtual-kubelet identifies pods only by name. If a pod is deleted and created again
+// with the same name, as in a StatefulSet, UpdatePod may get the new pod before the old one is gone.
 func (v *provider) UpdatePod(ctx context.Context, object *corev1.Pod) error {
 	p := v.pod(object.Namespace, object.Name)
 	if p == nil {
@@ -45,7 +45,7 @@ func (v *provider) UpdatePod(ctx context.Context, object *corev1.Pod) error {
 	return nil
 }
 
-// DeletePod stops the pod in the background and removes its object when nothing of it runs any more.
+// DeletePod stops the pod in the background and then removes its object.
 func (v *provider) DeletePod(ctx context.Context, object *corev1.Pod) error {
 	p := v.pod(object.Namespace, object.Name)
 	if p == nil || p.current().UID != object.UID {
@@ -56,7 +56,8 @@ func (v *provider) DeletePod(ctx context.Context, object *corev1.Pod) error {
 	return nil
 }
 
-// remove stops a pod and removes its object. It tries until it is done: virtual-kubelet leaves that to the node.
+// remove stops a pod and removes its object. It retries until it succeeds, because virtual-kubelet leaves the removal
+// to the node.
 func (v *provider) remove(ctx context.Context, p *pod) {
 	p.stop()
 	o := p.current()
@@ -72,7 +73,7 @@ func (v *provider) remove(ctx context.Context, p *pod) {
 	}
 }
 
-// forget drops a pod of which nothing runs any more, and its logs, unless another of its name has taken its place.
+// forget drops a stopped pod and its logs, unless a new pod of the same name has replaced it.
 func (v *provider) forget(p *pod) {
 	o := p.current()
 	v.mu.Lock()
@@ -83,7 +84,7 @@ func (v *provider) forget(p *pod) {
 	}
 }
 
-// removeAgain is the time between tries to remove the object of a pod that is gone.
+// removeAgain is the interval between attempts to remove the object of a stopped pod.
 const removeAgain = time.Second
 
 func (v *provider) GetPod(_ context.Context, namespace, name string) (*corev1.Pod, error) {

@@ -14,23 +14,23 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// reference is a Secret or ConfigMap that a pod names.
+// reference is a pod's reference to a Secret or ConfigMap.
 type reference struct {
 	kind, name string
-	keys       []string // what must be in it
+	keys       []string // the keys that it must have
 	optional   bool
 }
 
-// Kinds of references.
+// These are the kinds of references.
 const (
 	kindSecret    = "Secret"
 	kindConfigMap = "ConfigMap"
 )
 
-// accountVolume is what the names of the volumes begin with by which the API server gives a pod its service account.
+// accountVolume begins the names of the volumes through which the API server gives a pod its service account.
 const accountVolume = "kube-api-access-"
 
-// volumeReferences are those of volumes.
+// volumeReferences returns the references of volumes.
 func volumeReferences(volumes []corev1.Volume) []reference {
 	var list []reference
 	add := func(kind, name string, items []corev1.KeyToPath, optional *bool) {
@@ -62,7 +62,7 @@ func volumeReferences(volumes []corev1.Volume) []reference {
 	return list
 }
 
-// variableReferences are those of a container's variables.
+// variableReferences returns the references of a container's variables.
 func variableReferences(c *corev1.Container) []reference {
 	var list []reference
 	for _, from := range c.EnvFrom {
@@ -87,8 +87,8 @@ func variableReferences(c *corev1.Container) []reference {
 	return list
 }
 
-// watchReferences tells the pod of every change of what it refers to, until ctx ends. A node may watch the single Secrets
-// and ConfigMaps of its own pods, by their names (Kubernetes, "Using Node Authorization").
+// watchReferences signals to the pod every change of its Secrets and ConfigMaps, until ctx is done. A node may watch
+// single Secrets and ConfigMaps of its own pods, by name (Kubernetes, "Using Node Authorization").
 func (p *pod) watchReferences(ctx context.Context) {
 	list := volumeReferences(p.current().Spec.Volumes)
 	for _, c := range p.all() {
@@ -125,8 +125,8 @@ func (p *pod) watchReferences(ctx context.Context) {
 	}
 }
 
-// missing says what a simulated container would wait for on a real node: a Secret or ConfigMap that is not there. The
-// service account's own volume needs no look.
+// missing returns an error if a Secret or ConfigMap does not exist. A simulated container waits for it, as it would on
+// a real node. missing skips the service account's volume.
 func (p *pod) missing(ctx context.Context, c *corev1.Container) error {
 	volumes := slices.DeleteFunc(slices.Clone(p.current().Spec.Volumes), func(v corev1.Volume) bool { return strings.HasPrefix(v.Name, accountVolume) })
 	for _, r := range append(volumeReferences(volumes), variableReferences(c)...) {

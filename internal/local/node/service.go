@@ -21,14 +21,14 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-// services takes the place of cluster DNS and kube-proxy for pods that run as processes: the name of a Service in
-// their arguments or variables becomes a port on loopback, kept for as long as the home lives, from which connections
-// go to a ready pod of the Service.
+// services replaces cluster DNS and kube-proxy for pods that run as processes. The name of a Service in their
+// arguments or variables becomes a loopback port, which stays the same for the life of the home. services forwards its
+// connections to a ready pod of the Service.
 type services struct {
 	lister corev1listers.ServiceLister
-	// listen listens on the port kept for a name.
+	// listen listens on the reserved port of a name.
 	listen func(name string) (net.Listener, error)
-	// pods are the pods of a namespace on this node.
+	// pods returns the pods of a namespace on this node.
 	pods func(namespace string) []*pod
 	log  *slog.Logger
 
@@ -36,14 +36,15 @@ type services struct {
 	listeners map[string]net.Listener
 }
 
-// serviceName matches the DNS name of a Service with the scheme before it and the port behind it (Kubernetes, "DNS for
-// Services and Pods").
+// serviceName matches the DNS name of a Service, with an optional scheme before it and an optional port after it
+// (Kubernetes, "DNS for Services and Pods").
 var serviceName = regexp.MustCompile(`(https?://)?\b([a-z]([-a-z0-9]*[a-z0-9])?)\.([a-z0-9]([-a-z0-9]*[a-z0-9])?)\.svc(?:\.cluster\.local)?\.?(?::(\d+))?`)
 
-// inName matches what a DNS name goes on with: behind it or before it, a match is only a part of another name.
+// inName matches a character of a DNS name. Next to a match of serviceName, it shows that the match is part of a
+// longer name.
 var inName = regexp.MustCompile(`^[-.\w]$`)
 
-// rewrite replaces every Service name in s. Where no port can be had the name stays.
+// rewrite replaces every Service name in text by its address. If it gets no port, it leaves the name.
 func (s *services) rewrite(text string) string {
 	var b strings.Builder
 	last := 0
@@ -73,7 +74,7 @@ func (s *services) rewrite(text string) string {
 	return b.String() + text[last:]
 }
 
-// address returns the loopback address of a Service's port and sees to it that connections to it are forwarded.
+// address returns the loopback address of a Service's port, and starts to forward connections to it.
 func (s *services) address(namespace, service, port string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +102,7 @@ func (s *services) address(namespace, service, port string) (string, error) {
 	return l.Addr().String(), nil
 }
 
-// close ends all forwarding of new connections.
+// close stops accepting connections.
 func (s *services) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,16 +111,17 @@ func (s *services) close() {
 	}
 }
 
-// DialService connects to a ready pod of a Service, as a pod of this node would. Only pods that run as processes are found.
+// DialService connects to a ready pod of a Service, as a pod of this node would. It finds only pods that run as
+// processes.
 func (n *Node) DialService(namespace, service string, port int32) (net.Conn, error) {
 	return n.services.dial(namespace, service, port)
 }
 
-// maxConnections bounds the connections that are open at once to one port of a Service.
+// maxConnections bounds the open connections to one port of a Service.
 const maxConnections = 1000
 
-// dial connects to one of a Service's ready pods, each as likely as the others. A program may have gone before a probe has
-// noticed; then another pod's takes its place.
+// dial connects to a random ready pod of a Service. If that program has exited before a probe noticed, dial tries
+// another pod.
 func (s *services) dial(namespace, service string, port int32) (net.Conn, error) {
 	targets, at := s.targets(namespace, service, port)
 	rand.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
@@ -133,10 +135,10 @@ func (s *services) dial(namespace, service string, port int32) (net.Conn, error)
 	return nil, fmt.Errorf("no ready pod serves port %d of Service %s/%s", port, namespace, service)
 }
 
-// dialTimeout bounds how long a pod may take to answer.
+// dialTimeout bounds how long dial waits for the pods.
 const dialTimeout = 10 * time.Second
 
-// targets are the ready containers behind a port of a Service, and their port. Pods that are about to go are none.
+// targets returns the ready containers behind a port of a Service, and their port. It skips terminating pods.
 func (s *services) targets(namespace, service string, port int32) (targets []*container, at intstr.IntOrString) {
 	object, err := s.lister.Services(namespace).Get(service)
 	if err != nil || len(object.Spec.Selector) == 0 {
@@ -171,7 +173,7 @@ func portOf(service *corev1.Service, port int32) (corev1.ServicePort, bool) {
 	return corev1.ServicePort{}, false
 }
 
-// serves says whether a container is ready and listens on a Service's target port.
+// serves reports whether a container is ready and listens on a Service's target port.
 func (c *container) serves(port corev1.ServicePort) bool {
 	c.pod.mu.Lock()
 	ready := c.ready && c.image != nil

@@ -27,7 +27,7 @@ func (c *container) waiting(reason, message string) {
 	})
 }
 
-// begun says that a run has begun.
+// begun records the start of a run.
 func (c *container) begun(r *running) {
 	c.set(func() {
 		c.started = c.spec.StartupProbe == nil
@@ -36,12 +36,12 @@ func (c *container) begun(r *running) {
 	})
 }
 
-// terminated records how a run ended; r is nil where there was none. It returns the exit code.
+// terminated records the end of a run and returns the exit code. r is nil if the container never ran.
 func (c *container) terminated(r *running) int {
 	t := &corev1.ContainerStateTerminated{Reason: "Completed", FinishedAt: metav1.Now()}
 	switch {
 	case r == nil:
-		// As the kubelet has it, so that nobody takes the pod for one that succeeded.
+		// The kubelet reports the same status, so that nobody takes the pod for a successful one.
 		t.ExitCode, t.Reason, t.Message = killedCode, "ContainerStatusUnknown", "the pod was ended before the container ran"
 	case r.process != nil:
 		t.StartedAt, t.ExitCode, t.Signal = metav1.NewTime(r.began), int32(r.process.ExitCode()), int32(r.process.Signal())
@@ -58,10 +58,10 @@ func (c *container) terminated(r *running) int {
 	return int(t.ExitCode)
 }
 
-// killedCode is the exit code of a program that was killed.
+// killedCode is the exit code of a killed program.
 const killedCode = 137
 
-// crashed turns the end of a run into the wait for the next. why says how it ended.
+// crashed records the end of a run and the wait for the next run. why is the error of the ended run.
 func (c *container) crashed(why error, delay time.Duration) {
 	message := fmt.Sprintf("back-off %s restarting container %s of pod %s", delay, c.spec.Name, c.pod.current().Name)
 	if why != nil {
@@ -78,8 +78,8 @@ func (c *container) crashed(why error, delay time.Duration) {
 	}
 }
 
-// restore goes on from what the API server knows: a pod outlives a restart of the node, its processes do not. What has
-// ended for good does not run again.
+// restore restores the container's state from the pod's status in the API server. A pod outlives a restart of the
+// node; its processes do not. A container that has ended for good does not run again.
 func (c *container) restore() {
 	status := c.pod.object.Status
 	for _, s := range slices.Concat(status.ContainerStatuses, status.InitContainerStatuses) {
@@ -98,7 +98,7 @@ func (c *container) restore() {
 		}
 		switch {
 		case was.Terminated == nil || c.init && was.Terminated.ExitCode == 0:
-			// Init containers make a pod anew what its volumes have lost.
+			// Init containers run again to restore what the volumes have lost.
 		case c.again(int(was.Terminated.ExitCode)):
 			c.restarts, c.last = c.restarts+1, was
 		default:

@@ -9,7 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// publish tells the API server how the pod is. What is computed first is told first, or the last word would be a stale one.
+// publish sends the pod's status to the API server. The lock publishing keeps the order, so that a stale status never
+// overwrites a newer one.
 func (p *pod) publish() {
 	p.publishing.Lock()
 	defer p.publishing.Unlock()
@@ -21,7 +22,7 @@ func (p *pod) publish() {
 	p.node.notify(object.DeepCopy())
 }
 
-// status computes the pod's status from its containers. The caller holds the lock.
+// status computes the pod's status from its containers. The caller must hold the lock.
 func (p *pod) status() corev1.PodStatus {
 	old := p.object.Status
 	s := corev1.PodStatus{
@@ -33,7 +34,8 @@ func (p *pod) status() corev1.PodStatus {
 		ContainerStatuses:     statuses(p.containers),
 		InitContainerStatuses: statuses(p.inits),
 		ObservedGeneration:    p.object.Generation,
-		// There is no pod IP: all pods share the loopback interface, and a loopback address is not valid in an EndpointSlice.
+		// The pod has no IP: all pods share the loopback interface, and an EndpointSlice cannot contain a loopback
+		// address.
 	}
 	if s.StartTime == nil {
 		now := metav1.Now()
@@ -89,7 +91,8 @@ func lacking(kind corev1.PodConditionType, reason, format string, containers []s
 	return corev1.PodCondition{Type: kind, Status: corev1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, containers)}
 }
 
-// phase is the pod's phase (Kubernetes, "Pod Lifecycle"). The last word is not said before nothing runs any more.
+// phase returns the pod's phase (Kubernetes, "Pod Lifecycle"). It returns a final phase only after all containers have
+// ended.
 func (p *pod) phase() corev1.PodPhase {
 	if p.finished {
 		for _, c := range p.containers {
@@ -105,12 +108,12 @@ func (p *pod) phase() corev1.PodPhase {
 	return corev1.PodPending
 }
 
-// begun says whether any container but init containers has run.
+// begun reports whether any container has run, apart from init containers.
 func (p *pod) begun() bool {
 	return slices.ContainsFunc(p.containers, func(c *container) bool { return c.state.Waiting == nil || c.restarts > 0 })
 }
 
-// uninitialized are the init containers that the others still wait for.
+// uninitialized returns the names of the init containers that the containers still wait for.
 func (p *pod) uninitialized() []string {
 	if p.begun() {
 		return nil
@@ -125,7 +128,7 @@ func (p *pod) uninitialized() []string {
 	return names
 }
 
-// unready are the containers and sidecars that are not ready.
+// unready returns the names of the containers and sidecars that are not ready.
 func (p *pod) unready() []string {
 	var names []string
 	for _, c := range p.all() {
@@ -147,7 +150,7 @@ func statuses(containers []*container) []corev1.ContainerStatus {
 			State:                c.state,
 			LastTerminationState: c.last,
 			RestartCount:         c.restarts,
-			// An init container that has done its work is ready, as the kubelet has it.
+			// A completed init container is ready, as in the kubelet.
 			Ready:   c.ready || c.init && !c.isSidecar() && c.state.Terminated != nil && c.state.Terminated.ExitCode == 0,
 			Started: &started,
 		}
@@ -155,7 +158,7 @@ func statuses(containers []*container) []corev1.ContainerStatus {
 	return list
 }
 
-// imageID says in a container's status how it runs.
+// imageID returns the image ID in a container's status. It says how the container runs.
 func imageID(runtime string) string { return "strata.dev/" + runtime }
 
 func (c *container) runtime() string {

@@ -15,14 +15,14 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// podToken is a token in a file of a volume, and the time from which another is asked for.
+// podToken is a service account token in a volume, and the time of its renewal.
 type podToken struct {
 	value []byte
 	renew time.Time
 }
 
-// token returns a token of the pod's service account, bound to the pod, for a file of a volume. It is asked for again
-// once four fifths of its life are over, as the kubelet does. The caller holds the volumes.
+// token returns a token of the pod's service account, bound to the pod, for a file of a volume. It requests a new
+// token after four fifths of the old one's lifetime, as the kubelet does. The caller must hold the lock volumes.
 func (p *pod) token(ctx context.Context, volume string, spec *corev1.ServiceAccountTokenProjection) ([]byte, error) {
 	key := volume + "/" + spec.Path
 	if t, ok := p.tokens[key]; ok && p.node.clock.Now().Before(t.renew) {
@@ -42,15 +42,16 @@ func (p *pod) token(ctx context.Context, volume string, spec *corev1.ServiceAcco
 		return nil, fmt.Errorf("token of service account %s: %w", account, err)
 	}
 	life := time.Until(answer.Status.ExpirationTimestamp.Time)
-	// By the wall clock: a machine that slept has older tokens than it has counted seconds.
+	// Round(0) makes the comparison use the wall clock: the monotonic clock stops while the machine sleeps, but tokens
+	// expire.
 	t := podToken{value: []byte(answer.Status.Token), renew: p.node.clock.Now().Round(0).Add(life * 4 / 5)}
 	p.tokens[key] = t
 	return t.value, nil
 }
 
-// writeKubeconfig writes a kubeconfig that uses the service account in dir, and returns its path. Programs that find
-// their cluster by the in-cluster files and variables find it by KUBECONFIG here. It names the token's file, so that it
-// is good for every token to come.
+// writeKubeconfig writes a kubeconfig for the service account in dir, and returns its path. Programs that find their
+// cluster by the in-cluster files and variables find it here by KUBECONFIG. The kubeconfig names the token's file, so
+// it stays valid when the token changes.
 func (c *container) writeKubeconfig(dir string) (string, error) {
 	config := clientcmdapi.NewConfig()
 	config.Clusters["cluster"] = &clientcmdapi.Cluster{Server: c.pod.node.server, CertificateAuthority: filepath.Join(dir, "ca.crt")}

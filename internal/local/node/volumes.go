@@ -14,20 +14,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A pod's volumes are folders of this machine: pods/<uid>/volumes/<name>. There is no mount: paths in arguments and
-// variables are rewritten to them.
+// volumeDir returns the folder of a volume: pods/<uid>/volumes/<name>. Nothing mounts it; the node rewrites the paths
+// in arguments and variables to it.
 
 func (p *pod) volumeDir(name string) string { return filepath.Join(p.dir, "volumes", name) }
 
-// Modes of a volume's files. What a volume leaves open is as the API server would have set it; tokens are for the pod
-// alone.
+// These are the default modes of a volume's files. defaultMode is the API server's default. Only the pod's user may
+// read tokens.
 const (
 	defaultMode = 0o644
 	tokenMode   = 0o600
 )
 
-// fillVolumes writes the content of every volume. It is called again while the pod runs, so that changed Secrets and
-// fresh tokens reach it. A volume that cannot be written keeps what it has and does not hold up the others.
+// fillVolumes writes the content of every volume. A running pod calls it again to get changed Secrets and fresh
+// tokens. A volume that fails keeps its content and does not stop the others.
 func (p *pod) fillVolumes(ctx context.Context) error {
 	var failed []error
 	for _, v := range p.current().Spec.Volumes {
@@ -109,7 +109,7 @@ func (p *pod) downward(items []corev1.DownwardAPIVolumeFile, mode *int32) (map[s
 	return files, nil
 }
 
-// project selects keys and names their files; no items means all keys.
+// project selects keys of data and names their files. No items means all keys.
 func project(data map[string][]byte, items []corev1.KeyToPath, mode *int32, optional bool, err error) (map[string]file, error) {
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func project(data map[string][]byte, items []corev1.KeyToPath, mode *int32, opti
 	return files, nil
 }
 
-// modeOf returns the first mode that is set.
+// modeOf returns the first mode that is not nil, or defaultMode.
 func modeOf(modes ...*int32) fs.FileMode {
 	for _, m := range modes {
 		if m != nil {
@@ -143,5 +143,5 @@ func modeOf(modes ...*int32) fs.FileMode {
 	return defaultMode
 }
 
-// clean is a path below a volume, without a way out of it.
+// clean returns a path below a volume. The path cannot lead out of the volume.
 func clean(name string) string { return strings.TrimPrefix(path.Clean("/"+name), "/") }
