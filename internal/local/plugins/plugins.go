@@ -1,5 +1,5 @@
-// Package plugins contains the Pulumi provider plugins of the local target. They carry the official type tokens and
-// stand in for the official plugins; the cloud they speak to is emulated.
+// Package plugins contains the Pulumi provider plugins of the local target. They use the official type tokens in place
+// of the official plugins, and call an emulated cloud.
 package plugins
 
 import (
@@ -13,17 +13,17 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/random"
 )
 
-// prefix is how Pulumi names the executable of a provider plugin.
+// prefix begins the name of a Pulumi provider plugin's executable.
 const prefix = "pulumi-resource-"
 
-// Name returns the provider that a program was started as, for example "gcp" for ".../tools/pulumi-resource-gcp". The
-// result is false when arg0 is no plugin's name.
+// Name returns the provider in a program's name, for example "gcp" for ".../tools/pulumi-resource-gcp". The result is
+// false if arg0 is not the name of a plugin.
 func Name(arg0 string) (string, bool) {
 	return strings.CutPrefix(filepath.Base(arg0), prefix)
 }
 
-// Run is the plugin process of one provider. It takes the engine's address from the command line, prints its port and
-// returns when the engine is done.
+// Run runs the plugin process of one provider. It reads the engine's address from the command line, prints its port
+// and returns when the engine is done.
 func Run(ctx context.Context, name string) error {
 	switch name {
 	case "flux":

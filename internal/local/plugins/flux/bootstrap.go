@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// defaultTimeout is that of the official provider for Create, Read and Update.
+	// defaultTimeout is the official provider's default for Create, Read and Update.
 	defaultTimeout = 15 * time.Minute
 
 	pollInterval     = 100 * time.Millisecond
@@ -31,11 +31,11 @@ const (
 )
 
 // Bootstrap commits Flux's manifests, installs its controllers and waits until they are healthy and have applied the
-// commit. It returns the files in the repository. Where Flux is installed already it changes what differs; obsolete are
-// the files that an earlier bootstrap wrote.
+// commit. It returns the files in the repository. If Flux is installed already, Bootstrap changes only what differs.
+// obsolete names the files that an earlier bootstrap wrote.
 //
-// It does what pkg/bootstrap of Flux does, with one commit and one apply instead of two of each. It does not fail at the first sync
-// that is not ready, which right after the controllers' start is the normal case.
+// It does the work of Flux's pkg/bootstrap with one commit and one apply instead of two of each. A sync is normally
+// not ready at first, right after the controllers' start; Bootstrap waits for it instead of failing.
 func Bootstrap(ctx context.Context, o Options, obsolete []string) (map[string]string, error) {
 	o = o.withDefaults()
 	ctx, cancel, err := withTimeout(ctx, o.Install.Timeouts.Create, defaultTimeout)
@@ -90,7 +90,7 @@ func Bootstrap(ctx context.Context, o Options, obsolete []string) (map[string]st
 	return files, nil
 }
 
-// objects builds what the repository describes, with the Secret that Flux needs to read it.
+// objects builds the objects in the repository, and the Secret that Flux needs to read the repository.
 func (o Options) objects(repo *checkout) ([]*unstructured.Unstructured, error) {
 	built, err := kustomization.BuildWithRoot(repo.Path(), filepath.Join(repo.Path(), filepath.FromSlash(o.folder())))
 	if err != nil {
@@ -120,10 +120,10 @@ func (o Options) objects(repo *checkout) ([]*unstructured.Unstructured, error) {
 	return objects, nil
 }
 
-// apply applies definitions first and, when the cluster serves them, the rest.
+// apply applies the definitions first. When the cluster serves them, it applies the other objects.
 func apply(ctx context.Context, kube client.Client, objects []*unstructured.Unstructured) error {
 	manager := ssa.NewResourceManager(kube, polling.NewStatusPoller(kube, kube.RESTMapper(), polling.Options{}), ssa.Owner{
-		// Flux's command line calls itself so, and kustomize-controller takes the fields over from it.
+		// Flux's command line uses this field manager, and kustomize-controller takes its fields over.
 		Field: "flux",
 		Group: "fluxcd.io",
 	})
@@ -135,15 +135,15 @@ func apply(ctx context.Context, kube client.Client, objects []*unstructured.Unst
 	return err
 }
 
-// Status is what Inspect found.
+// Status is the result of Inspect.
 type Status struct {
-	// Files are the expected files that the repository holds, by path.
+	// Files maps the paths of the expected files in the repository to their content.
 	Files map[string]string
-	// Installed says whether the cluster has Flux's sync.
+	// Installed says whether the cluster has Flux's root sync.
 	Installed bool
 }
 
-// Inspect looks at the repository and the cluster without changing either.
+// Inspect reads the repository and the cluster and changes neither.
 func Inspect(ctx context.Context, o Options, paths []string) (Status, error) {
 	o = o.withDefaults()
 	ctx, cancel, err := withTimeout(ctx, o.Install.Timeouts.Read, defaultTimeout)

@@ -16,17 +16,17 @@ import (
 	"github.com/fluxcd/pkg/git/repository"
 )
 
-// pushAttempts is how often a push is tried when somebody else pushes at the same time.
+// pushAttempts is how often edit tries to push when others push at the same time.
 const pushAttempts = 3
 
-// checkout is a clone of Flux's repository. Close it.
+// checkout is a clone of Flux's repository. The caller must close it.
 type checkout struct {
 	*gogit.Client
 	git   Git
 	empty bool
 }
 
-// clone clones the branch. A repository without any commit is a checkout that is empty.
+// clone clones the branch. For a repository without commits, it returns an empty checkout.
 func clone(ctx context.Context, g Git) (*checkout, error) {
 	dir, err := manifestgen.MkdirTempAbs("", "strata-flux-git-")
 	if err != nil {
@@ -70,7 +70,7 @@ func clone(ctx context.Context, g Git) (*checkout, error) {
 
 func (c *checkout) close() { os.RemoveAll(c.Path()) }
 
-// read returns the content of those of the files that exist.
+// read returns the content of the existing files among paths.
 func (c *checkout) read(paths []string) (map[string]string, error) {
 	files := map[string]string{}
 	for _, p := range paths {
@@ -86,7 +86,7 @@ func (c *checkout) read(paths []string) (map[string]string, error) {
 	return files, nil
 }
 
-// commit commits what differs and pushes it. It returns git.ErrNoStagedFiles where nothing does.
+// commit commits the changes and pushes them. It returns git.ErrNoStagedFiles if there are none.
 func (c *checkout) commit(ctx context.Context, message string, files map[string]string) error {
 	if c.git.CommitMessageAppendix != "" {
 		message += "\n\n" + c.git.CommitMessageAppendix
@@ -105,8 +105,8 @@ func (c *checkout) commit(ctx context.Context, message string, files map[string]
 	return c.Push(ctx, repository.PushConfig{})
 }
 
-// edit clones the repository, lets change work on the checkout and pushes the result, anew if somebody else pushed meanwhile.
-// The checkout it returns is at the branch's head; close it.
+// edit clones the repository, calls change with the checkout and pushes the result. If somebody else pushed meanwhile,
+// it starts again. It returns a checkout at the head of the branch. The caller must close it.
 func edit(ctx context.Context, g Git, message string, change func(*checkout) (map[string]string, error)) (*checkout, error) {
 	for attempt := 1; ; attempt++ {
 		c, err := clone(ctx, g)
@@ -128,14 +128,14 @@ func edit(ctx context.Context, g Git, message string, change func(*checkout) (ma
 	}
 }
 
-// isConflict says whether a push was refused because the branch moved on.
+// isConflict reports whether the server refused a push because the branch has moved.
 func isConflict(err error) bool {
 	return strings.Contains(err.Error(), "non-fast-forward") || strings.Contains(err.Error(), "reference has changed") ||
 		strings.Contains(err.Error(), "failed to update ref") || strings.Contains(err.Error(), "incorrect old value")
 }
 
-// writeFiles commits the files and removes those of obsolete that are not among them. before is called when the repository
-// is there to be written to; it may be nil.
+// writeFiles commits files and removes the other files of obsolete. It calls before once the repository is writable;
+// before may be nil.
 func writeFiles(
 	ctx context.Context, g Git, message string, files map[string]string, obsolete []string, before func(context.Context) error,
 ) (*checkout, error) {
@@ -157,7 +157,7 @@ func writeFiles(
 	})
 }
 
-// removeFiles removes the files. A repository that is gone or empty has none.
+// removeFiles removes the files. A missing or empty repository is no error.
 func removeFiles(ctx context.Context, g Git, message string, paths []string) error {
 	c, err := edit(ctx, g, message, func(c *checkout) (map[string]string, error) {
 		if c.empty {

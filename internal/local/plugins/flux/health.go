@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// failureGrace is how long a sync may say that it failed on the very commit before it is believed.
+	// failureGrace is how long a sync may report failure of the expected commit before the wait gives up.
 	failureGrace = 30 * time.Second
-	// retryInterval is how often a sync that failed is asked to try again.
+	// retryInterval is the interval between requests to a failed sync to try again.
 	retryInterval = 2 * time.Second
 )
 
-// waitReady returns when every component is available and the root sync has applied the revision.
+// waitReady waits until every component is available and the root sync has applied the revision.
 func (o Options) waitReady(ctx context.Context, kube client.Client, revision string) error {
 	w := &readiness{o: o, kube: kube, revision: revision}
 	err := wait.PollUntilContextCancel(ctx, pollInterval, true, w.check)
@@ -41,7 +41,7 @@ func (o Options) waitReady(ctx context.Context, kube client.Client, revision str
 	}
 }
 
-// readiness remembers between polls what is not ready and since when the sync fails.
+// readiness keeps, between polls, what is not ready and since when the sync has failed.
 type readiness struct {
 	o        Options
 	kube     client.Client
@@ -50,7 +50,8 @@ type readiness struct {
 	pending   string
 	failing   bool
 	failingAt time.Time
-	// askedSource says whether the source was asked for the revision, askedSync when the sync was asked to try again.
+	// askedSource says whether the source got a request to fetch. askedSync is the time of the last request to the
+	// sync.
 	askedSource bool
 	askedSync   time.Time
 }
@@ -91,7 +92,7 @@ func (w *readiness) components(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// source checks that the GitRepository has fetched the revision, and asks for it once where Flux holds an older one.
+// source checks that the GitRepository has fetched the revision. If Flux has an older one, it requests a fetch once.
 func (w *readiness) source(ctx context.Context) (string, error) {
 	var repo sourcev1.GitRepository
 	if err := w.kube.Get(ctx, w.o.root(), &repo); err != nil {
@@ -140,7 +141,7 @@ func (w *readiness) sync(ctx context.Context) (string, error) {
 	case time.Since(w.failingAt) > failureGrace:
 		return "", fmt.Errorf("Kustomization %s failed on %s: %s", sync.Name, w.revision, ready.Message)
 	}
-	// Left alone, a sync that came too early would try again only after half a minute.
+	// By itself, a sync that came too early would retry only after half a minute.
 	if failed && time.Since(w.askedSync) > retryInterval {
 		if err := w.request(ctx, &sync); err != nil {
 			return pendingUnlessFatal(err)
@@ -168,7 +169,7 @@ func (w *readiness) get(ctx context.Context, gvk schema.GroupVersionKind, name s
 	return u, w.kube.Get(ctx, client.ObjectKey{Namespace: w.o.Install.Namespace, Name: name}, u)
 }
 
-// installed says whether the cluster has Flux's root sync.
+// installed reports whether the cluster has Flux's root sync.
 func (o Options) installed(ctx context.Context, kube client.Client) (bool, error) {
 	var sync kustomizev1.Kustomization
 	err := kube.Get(ctx, o.root(), &sync)
@@ -181,12 +182,12 @@ func (o Options) installed(ctx context.Context, kube client.Client) (bool, error
 	return true, nil
 }
 
-// root is the name of the GitRepository and the Kustomization through which Flux keeps itself.
+// root returns the name of Flux's own GitRepository and Kustomization.
 func (o Options) root() client.ObjectKey {
 	return client.ObjectKey{Namespace: o.Install.Namespace, Name: o.Install.Namespace}
 }
 
-// pendingUnlessFatal keeps waiting through anything that another try may mend.
+// pendingUnlessFatal returns an error as a reason to keep waiting, unless another attempt cannot help.
 func pendingUnlessFatal(err error) (string, error) {
 	if apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
 		return "", err

@@ -25,13 +25,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Requests to the cluster are limited here only to keep a bootstrap's burst of some two hundred from waiting.
+// These client-side limits are high because a bootstrap sends a burst of about two hundred requests, which should not
+// wait.
 const (
 	clientQPS   = 200
 	clientBurst = 400
 )
 
-// Kubernetes says how to reach the cluster: by kubeconfig files, by the pieces of one, or both, in which case the pieces win.
+// Kubernetes says how to reach the cluster: by kubeconfig files, by the fields of one, or both. The fields override
+// the files.
 type Kubernetes struct {
 	Host                  string   `json:"host"`
 	ClusterCACertificate  string   `json:"clusterCaCertificate"`
@@ -58,7 +60,7 @@ type Exec struct {
 	Env        map[string]string `json:"env"`
 }
 
-// restConfig merges the kubeconfig files and the pieces.
+// restConfig merges the kubeconfig files and the fields.
 func (k Kubernetes) restConfig() (*rest.Config, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{}
 	paths := k.ConfigPaths
@@ -106,7 +108,7 @@ func (k Kubernetes) restConfig() (*rest.Config, error) {
 		return nil, fmt.Errorf("the provider's kubernetes configuration: %w", err)
 	}
 	cfg.QPS, cfg.Burst = clientQPS, clientBurst
-	// Deprecation warnings of the API server would reach the plugin's standard error.
+	// The API server's deprecation warnings would go to the plugin's standard error.
 	cfg.WarningHandler = rest.NoWarnings{}
 	return cfg, nil
 }
@@ -123,7 +125,7 @@ func expandHome(p string) (string, error) {
 	return filepath.Join(dir, rest), nil
 }
 
-// newClient makes a client that knows every kind that Flux has, and finds kinds that are made later.
+// newClient returns a client that knows all of Flux's kinds, and discovers kinds that appear later.
 func (k Kubernetes) newClient() (client.Client, error) {
 	cfg, err := k.restConfig()
 	if err != nil {

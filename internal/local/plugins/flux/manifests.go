@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 )
 
-// defaultKustomization is what Flux's own bootstrap writes where there is nothing to override.
+// defaultKustomization is the kustomization that Flux's own bootstrap writes without an override.
 const defaultKustomization = `apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources:
@@ -20,7 +20,7 @@ resources:
 - ` + syncFile + `
 `
 
-// Render returns the files that Flux's repository has to hold, by path. They follow from the options alone.
+// Render returns the files that Flux's repository must hold, by path. They depend only on the options.
 func Render(o Options) (map[string]string, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -30,7 +30,7 @@ func Render(o Options) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The generator writes beside the manifests, which others read at the same time.
+	// The generator writes next to the manifests, which other processes read at the same time, so it works on a copy.
 	work, err := manifestgen.MkdirTempAbs("", "strata-flux-manifests-")
 	if err != nil {
 		return nil, fmt.Errorf("make a work folder: %w", err)
@@ -55,7 +55,7 @@ func Render(o Options) (map[string]string, error) {
 	}, nil
 }
 
-// renderSync returns the file with Flux's source and its root sync. The options have their defaults.
+// renderSync returns the file with Flux's source and root sync. The options must have their defaults.
 func renderSync(o Options) (path, content string, err error) {
 	syncOpts, err := o.syncOptions()
 	if err != nil {
@@ -68,10 +68,10 @@ func renderSync(o Options) (path, content string, err error) {
 	return manifest.Path, manifest.Content, nil
 }
 
-// folder is where the files are, relative to the repository's root.
+// folder returns the folder of the files, relative to the repository's root.
 func (o Options) folder() string { return path.Join(o.Install.Path, o.Install.Namespace) }
 
-// manifestsBase finds a version's manifests in the folder of generated manifests.
+// manifestsBase returns the folder of a version's manifests below dir.
 func manifestsBase(dir, version string) (string, error) {
 	if dir == "" {
 		return "", fmt.Errorf("no folder of Flux manifests is set: set %s", ManifestsVariable)
@@ -86,5 +86,5 @@ func manifestsBase(dir, version string) (string, error) {
 	return base, nil
 }
 
-// ManifestsVariable is the environment variable that holds the folder of generated manifests.
+// ManifestsVariable is the environment variable that names the folder of generated manifests.
 const ManifestsVariable = "STRATA_FLUX_MANIFESTS"

@@ -1,5 +1,5 @@
-// Package flux contains the local plugin that stands in for the Flux provider of Pulumi: the same resource, bootstrapped
-// and uninstalled with Flux's own libraries, with nothing downloaded.
+// Package flux contains the local plugin that stands in for the Flux provider of Pulumi: the same resource,
+// bootstrapped and uninstalled with Flux's own libraries, without downloads.
 package flux
 
 import (
@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// DefaultVersion is the release of Flux that the generated manifests are of.
+	// DefaultVersion is the Flux release of the generated manifests.
 	DefaultVersion = "v2.9.4"
 
 	defaultBranch   = "main"
@@ -31,10 +31,10 @@ const (
 // Options says what to install, through which repository and on which cluster.
 type Options struct {
 	Config
-	// Install is what the program asks of Flux.
+	// Install holds the inputs of the resource.
 	Install Install
-	// Manifests is the folder of generated manifests. A folder in it that is named like a version holds that version's; the
-	// folder itself holds DefaultVersion's. It is only read.
+	// Manifests is the folder of generated manifests. A subfolder named like a version holds that version's manifests.
+	// The folder itself holds DefaultVersion's. The plugin only reads it.
 	Manifests string
 	// Logger receives the progress. It may be nil.
 	Logger log.Logger
@@ -46,16 +46,16 @@ type Config struct {
 	Git        Git        `json:"git"`
 }
 
-// Git describes the repository that the manifests are pushed to and synchronised from.
+// Git describes the repository that Strata pushes the manifests to and that Flux syncs from.
 type Git struct {
-	// URL of the repository, http or https. Required.
+	// URL is the repository's URL, http or https. Required.
 	URL string `json:"url"`
 	// Branch is "main" by default.
 	Branch string `json:"branch"`
 	// AuthorName is "Flux" by default.
 	AuthorName  string `json:"authorName"`
 	AuthorEmail string `json:"authorEmail"`
-	// CommitMessageAppendix is added to every commit message.
+	// CommitMessageAppendix ends every commit message.
 	CommitMessageAppendix string `json:"commitMessageAppendix"`
 	HTTP                  HTTP   `json:"http"`
 }
@@ -68,7 +68,7 @@ type HTTP struct {
 	CertificateAuthority string `json:"certificateAuthority"`
 }
 
-// Install are the inputs of FluxBootstrapGit. Its zero value installs what Flux installs by default.
+// Install holds the inputs of FluxBootstrapGit. Its zero value installs Flux's defaults.
 type Install struct {
 	ClusterDomain         string   `json:"clusterDomain,omitempty"`
 	Components            []string `json:"components,omitempty"`
@@ -92,12 +92,12 @@ type Install struct {
 	WatchAllNamespaces *bool `json:"watchAllNamespaces,omitempty"`
 	// DeleteGitManifests is true by default.
 	DeleteGitManifests *bool `json:"deleteGitManifests,omitempty"`
-	// EmbeddedManifests has no effect, the manifests are never downloaded.
+	// EmbeddedManifests has no effect, because the plugin never downloads manifests.
 	EmbeddedManifests bool `json:"embeddedManifests,omitempty"`
 	KeepNamespace     bool `json:"keepNamespace,omitempty"`
 }
 
-// Timeouts are durations of the operations.
+// Timeouts are the time limits of the operations.
 type Timeouts struct {
 	Create string `json:"create,omitempty"`
 	Read   string `json:"read,omitempty"`
@@ -133,15 +133,15 @@ func (i Install) withDefaults() Install {
 	return i
 }
 
-// Problem is one refused input.
+// Problem is one invalid input.
 type Problem struct {
-	// Property that is wrong, under Pulumi's name.
+	// Property is the Pulumi name of the input.
 	Property string
 	// Reason is one clause.
 	Reason string
 }
 
-// Validate returns everything that is wrong with the inputs.
+// Validate returns all problems of the inputs.
 func (i Install) Validate() []Problem {
 	i = i.withDefaults()
 	var problems []Problem
@@ -192,7 +192,7 @@ func (i Install) Validate() []Problem {
 	return problems
 }
 
-// validateOverride makes sure that the override still installs Flux and its sync.
+// validateOverride checks that the override still installs Flux and its sync.
 func validateOverride(override string) error {
 	var k kustypes.Kustomization
 	if err := yaml.Unmarshal([]byte(override), &k); err != nil {
@@ -206,7 +206,7 @@ func validateOverride(override string) error {
 	return nil
 }
 
-// validate returns the first reason why Flux cannot be bootstrapped with o.
+// validate returns the first reason why Bootstrap cannot work with o.
 func (o Options) validate() error {
 	if problems := o.Install.Validate(); len(problems) > 0 {
 		return fmt.Errorf("%s: %s", problems[0].Property, problems[0].Reason)
@@ -233,7 +233,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// installOptions are the options of Flux's generator of install manifests.
+// installOptions returns the options of Flux's generator of install manifests.
 func (o Options) installOptions() install.Options {
 	opts := install.MakeDefaultOptions()
 	opts.ClusterDomain = o.Install.ClusterDomain
@@ -252,7 +252,7 @@ func (o Options) installOptions() install.Options {
 	return opts
 }
 
-// syncOptions are the options of Flux's generator of sync manifests.
+// syncOptions returns the options of Flux's generator of sync manifests.
 func (o Options) syncOptions() (sync.Options, error) {
 	interval, err := time.ParseDuration(o.Install.Interval)
 	if err != nil {
@@ -271,7 +271,7 @@ func (o Options) syncOptions() (sync.Options, error) {
 	}, nil
 }
 
-// components are all components, in an order that does not depend on the program's.
+// components returns all components, sorted, so that the program's order does not matter.
 func (o Options) components() []string {
 	all := slices.Concat(slices.Sorted(slices.Values(o.Install.Components)), slices.Sorted(slices.Values(o.Install.ComponentsExtras)))
 	return slices.Compact(all)

@@ -15,7 +15,7 @@ import (
 	sdk "github.com/strata-platform/strata/sdks/flux"
 )
 
-// Package describes the plugin. The manifests it installs are those in the folder that ManifestsVariable names.
+// Package describes the plugin. It installs the manifests in the folder that ManifestsVariable names.
 func Package() provider.Package {
 	b := &bootstrapper{}
 	return provider.Package{
@@ -33,7 +33,7 @@ func Package() provider.Package {
 				Args:  sdk.FluxBootstrapGitArgs{},
 				State: sdk.FluxBootstrapGit{},
 				Rules: provider.Rules{}.Each(provider.Rule{Replace: true}, "namespace path secretName"),
-				// One cluster has room for one Flux, whatever its namespace: the old one always goes first.
+				// A cluster has room for one Flux in any namespace, so a replacement always deletes the old one first.
 				Identity: []string{},
 				Outdated: b.outdated,
 				Operations: provider.Handle(provider.CRUD[Install, state]{
@@ -48,7 +48,7 @@ func Package() provider.Package {
 	}
 }
 
-// state is what FluxBootstrapGit puts out.
+// state holds the outputs of FluxBootstrapGit.
 type state struct {
 	Install
 	RepositoryFiles map[string]string `json:"repositoryFiles"`
@@ -63,7 +63,7 @@ func (b *bootstrapper) configure(_ context.Context, config property.Map) error {
 		if !v.IsString() {
 			continue
 		}
-		// Configuration that comes from a stack's settings is text.
+		// Configuration from a stack's settings is text.
 		var object map[string]any
 		if err := json.Unmarshal([]byte(v.AsString()), &object); err != nil {
 			return fmt.Errorf("%s is no JSON object", k)
@@ -99,12 +99,13 @@ func check(i Install) []provider.Failure {
 	return failures
 }
 
-// outdated says whether the repository's files, which name the repository, are of another one than the provider is for.
+// outdated returns "repositoryFiles" if the recorded files are for another repository than the provider's. The files
+// contain the repository's URL.
 func (b *bootstrapper) outdated(last, news property.Map) []string {
 	var s state
 	var i Install
 	if b.config.Git.URL == "" || provider.Decode(last, &s) != nil || provider.Decode(news, &i) != nil {
-		return nil // the operations say what is wrong
+		return nil // the operations report the error
 	}
 	path, content, err := renderSync(Options{Config: b.config, Install: i}.withDefaults())
 	if err != nil || s.RepositoryFiles[path] == content {
@@ -120,7 +121,8 @@ func (b *bootstrapper) create(ctx context.Context, r provider.Request[Install, s
 	if err != nil {
 		return "", s, err
 	}
-	// From here on there may be something to delete, so a failure leaves the resource in the state.
+	// From here on, the cluster may contain something to delete. Returning the ID with an error keeps the resource in
+	// the state.
 	s.RepositoryFiles = files
 	_, err = Bootstrap(ctx, o, nil)
 	return s.Namespace, s, err
@@ -154,7 +156,7 @@ func (b *bootstrapper) update(ctx context.Context, r provider.Request[Install, s
 func (b *bootstrapper) remove(ctx context.Context, r provider.Request[Install, state]) error {
 	o := b.options(ctx, limited(r.Args, r.Timeout))
 	files := r.State.RepositoryFiles
-	if len(files) == 0 { // a killed run has told nobody which it wrote
+	if len(files) == 0 { // a killed run has recorded no files
 		var err error
 		if files, err = Render(o); err != nil {
 			return err
@@ -163,7 +165,7 @@ func (b *bootstrapper) remove(ctx context.Context, r provider.Request[Install, s
 	return Uninstall(ctx, o, paths(files))
 }
 
-// limited lets the program's own time limit win over the resource's timeouts.
+// limited replaces the resource's timeouts by the program's own time limit, if there is one.
 func limited(i Install, limit time.Duration) Install {
 	if limit > 0 {
 		i.Timeouts = Timeouts{Create: limit.String(), Read: limit.String(), Update: limit.String(), Delete: limit.String()}
@@ -171,7 +173,7 @@ func limited(i Install, limit time.Duration) Install {
 	return i
 }
 
-// engineLog shows progress in the engine's status line and warnings for good.
+// engineLog shows progress in the engine's status line, and warnings permanently.
 type engineLog struct{ logger p.Logger }
 
 var _ log.Logger = engineLog{}

@@ -14,12 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// leaving are the components that a bootstrap removes, by name.
+// leaving holds the names of the components that a bootstrap removes.
 type leaving []string
 
-// stopRemoved ends the programs of the components that are not wanted any more. It comes before the commit without them: the
-// root sync removes a component together with its kinds, and a helm-controller that still lives would then uninstall
-// whatever its objects installed.
+// stopRemoved stops the controllers of the unwanted components. It must run before the commit that removes them: the
+// root sync removes a component together with its kinds, and a running helm-controller would then uninstall the
+// releases of its objects.
 func (o Options) stopRemoved(ctx context.Context, kube client.Client) (leaving, error) {
 	var list appsv1.DeploymentList
 	if err := kube.List(ctx, &list, client.InNamespace(o.Install.Namespace), partOfFlux()); err != nil {
@@ -43,8 +43,9 @@ func (o Options) stopRemoved(ctx context.Context, kube client.Client) (leaving, 
 	return gone, nil
 }
 
-// waitRemoved waits until the root sync has removed the components, and the cluster their kinds with every object; also those
-// that a killed run began with. Nobody takes the finalizers off these objects any more but this.
+// waitRemoved waits until the root sync has removed the components, and the cluster has removed their kinds with all
+// objects. It includes the kinds whose removal a killed run began. It also removes the finalizers of these objects,
+// because their controllers no longer run.
 func (o Options) waitRemoved(ctx context.Context, kube client.Client, gone leaving) error {
 	var left []string
 	err := wait.PollUntilContextCancel(ctx, stripInterval, true, func(ctx context.Context) (bool, error) {
@@ -78,7 +79,7 @@ func (o Options) waitRemoved(ctx context.Context, kube client.Client, gone leavi
 	return nil
 }
 
-// strip takes the finalizers off the objects of a kind that is being deleted.
+// strip removes the finalizers from the objects of a kind under deletion.
 func strip(ctx context.Context, kube client.Client, crd *apiextensionsv1.CustomResourceDefinition) error {
 	var list unstructured.UnstructuredList
 	list.SetGroupVersionKind(schema.GroupVersionKind{

@@ -24,17 +24,17 @@ import (
 const (
 	defaultDeleteTimeout = 5 * time.Minute
 
-	// pruneLimit and podsLimit bound the waits for what a broken cluster never finishes. After them the uninstall goes on
-	// without it and says so.
+	// pruneLimit and podsLimit bound the waits for steps that a broken cluster never finishes. After the limit, the
+	// uninstall continues with a warning.
 	pruneLimit = time.Minute
 	podsLimit  = 20 * time.Second
 
 	stripInterval = 300 * time.Millisecond
 )
 
-// Uninstall removes Flux: first, while the controllers live, every sync except the root with what it applied, then the
-// controllers and the namespace, then the finalizers of what is left, then the definitions, and at last the files from the
-// repository. What is gone already is no error.
+// Uninstall removes Flux. First, while the controllers run, it removes every sync except the root, with the objects
+// that the sync applied. Then it removes the controllers and the namespace, the finalizers of the remaining objects,
+// the definitions, and finally the files in the repository. Objects that do not exist are no error.
 func Uninstall(ctx context.Context, o Options, files []string) error {
 	o = o.withDefaults()
 	ctx, cancel, err := withTimeout(ctx, o.Install.Timeouts.Delete, defaultDeleteTimeout)
@@ -68,7 +68,8 @@ func Uninstall(ctx context.Context, o Options, files []string) error {
 	return removeFiles(ctx, o.Git, "Uninstall Flux", files)
 }
 
-// suspendRoot keeps the root sync from bringing back what is deleted, and from pruning Flux itself when it is deleted.
+// suspendRoot suspends the root sync. Otherwise the root sync would restore deleted objects, and would prune Flux
+// itself on its deletion.
 func (o Options) suspendRoot(ctx context.Context, kube client.Client) error {
 	root := &kustomizev1.Kustomization{}
 	err := kube.Get(ctx, o.root(), root)
@@ -86,13 +87,13 @@ func (o Options) suspendRoot(ctx context.Context, kube client.Client) error {
 	return nil
 }
 
-// prune deletes the syncs, those first that no other sync depends on, and waits until the controllers have removed what
-// they applied. Without a live controller there is nobody to wait for.
+// prune deletes the syncs and waits until the controllers have removed the applied objects. It deletes those first
+// that no other sync depends on. Without a running controller, it does not wait.
 func (o Options) prune(ctx context.Context, kube client.Client) error {
 	limited, cancel := context.WithTimeout(ctx, pruneLimit)
 	defer cancel()
 	var left []string
-	// The limit ends the wait and no call: a call that it cuts off fails in ways of its own.
+	// The limit ends the wait but no call, because an interrupted call returns errors of its own.
 	err := wait.PollUntilContextCancel(limited, pollInterval, true, func(context.Context) (bool, error) {
 		syncs, err := o.syncs(ctx, kube)
 		if err != nil {
@@ -123,7 +124,7 @@ func (o Options) prune(ctx context.Context, kube client.Client) error {
 	return err
 }
 
-// dependent is a sync with what it depends on.
+// dependent is a sync and the syncs that it depends on.
 type dependent struct {
 	kind   string
 	object client.Object
@@ -134,7 +135,7 @@ func (d dependent) String() string { return d.kind + " " + d.key() }
 
 func (d dependent) key() string { return d.object.GetNamespace() + "/" + d.object.GetName() }
 
-// syncs returns every Kustomization but the root, and every HelmRelease.
+// syncs returns every Kustomization except the root, and every HelmRelease.
 func (o Options) syncs(ctx context.Context, kube client.Client) ([]dependent, error) {
 	var syncs []dependent
 	var ks kustomizev1.KustomizationList
@@ -167,7 +168,8 @@ func (o Options) syncs(ctx context.Context, kube client.Client) ([]dependent, er
 	return syncs, nil
 }
 
-// leaves returns the syncs that no other of the same kind depends on; all of them where they depend on each other.
+// leaves returns the syncs that no other sync of the same kind depends on. If all depend on each other, it returns all
+// of them.
 func leaves(syncs []dependent) []dependent {
 	needed := map[string]bool{}
 	for _, s := range syncs {
@@ -182,7 +184,7 @@ func leaves(syncs []dependent) []dependent {
 	return free
 }
 
-// alive says whether a kustomize-controller is available to prune.
+// alive reports whether a kustomize-controller is available to prune.
 func (o Options) alive(ctx context.Context, kube client.Client) (bool, error) {
 	var d appsv1.Deployment
 	err := kube.Get(ctx, client.ObjectKey{Namespace: o.Install.Namespace, Name: "kustomize-controller"}, &d)
@@ -192,8 +194,8 @@ func (o Options) alive(ctx context.Context, kube client.Client) (bool, error) {
 	return d.Status.AvailableReplicas > 0, err
 }
 
-// deleteComponents deletes the controllers and waits for their pods, which would put finalizers back. The namespace is deleted
-// with them: the cluster does nothing about that for five seconds, in which the rest is done.
+// deleteComponents deletes the controllers and waits for their pods, which could add finalizers again. It also deletes
+// the namespace. The cluster acts on that only after five seconds, enough time for the rest of the uninstall.
 func (o Options) deleteComponents(ctx context.Context, kube client.Client) error {
 	if err := uninstall.Components(ctx, o.Logger, kube, o.Install.Namespace, false); err != nil && !isGone(err) {
 		return err
@@ -215,9 +217,9 @@ func (o Options) waitPods(ctx context.Context, kube client.Client, which client.
 	}, "pods of Flux")
 }
 
-// deleteDefinitions removes the finalizers of what the controllers left behind, then the definitions. A controller that has
-// not ended yet may put a finalizer back on an object, but not once that object is being deleted with its definition; so the
-// finalizers are removed until the definitions are gone.
+// deleteDefinitions removes the finalizers of the remaining objects, then the definitions. A controller that is still
+// exiting may add a finalizer again, but not to an object under deletion. Deleting a definition deletes its objects,
+// so deleteDefinitions keeps removing finalizers until the definitions are gone.
 func (o Options) deleteDefinitions(ctx context.Context, kube client.Client) error {
 	stripped := uninstall.Finalizers(ctx, o.Logger, kube, false)
 	if err := uninstall.CustomResourceDefinitions(ctx, o.Logger, kube, false); err != nil && !isGone(err) {
@@ -263,7 +265,7 @@ func (o Options) waitNamespace(ctx context.Context, kube client.Client) error {
 	return err
 }
 
-// terminating says why a namespace is still there.
+// terminating returns the reason why a namespace still exists.
 func terminating(ns *corev1.Namespace) string {
 	for _, c := range ns.Status.Conditions {
 		if c.Status == corev1.ConditionTrue && c.Message != "" {
@@ -273,7 +275,7 @@ func terminating(ns *corev1.Namespace) string {
 	return "the namespace is still terminating: is the controller manager running?"
 }
 
-// waitGone waits until count is zero, for as long as limit, and goes on with a warning then.
+// waitGone waits until count returns zero. After limit, it continues with a warning.
 func (o Options) waitGone(ctx context.Context, limit time.Duration, count func(context.Context) (int, error), what string) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -294,5 +296,5 @@ func partOfFlux() client.MatchingLabels {
 	return client.MatchingLabels{manifestgen.PartOfLabelKey: manifestgen.PartOfLabelValue}
 }
 
-// isGone says whether the object, or its kind, does not exist.
+// isGone reports whether err means that the object, or its kind, does not exist.
 func isGone(err error) bool { return apierrors.IsNotFound(err) || apimeta.IsNoMatchError(err) }

@@ -13,7 +13,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// accountIDPattern is what the API accepts as the first part of a service account's email.
+// accountIDPattern matches the first part of a service account's e-mail address, as the API accepts it.
 var accountIDPattern = regexp.MustCompile(`^[a-z](?:[-a-z0-9]{4,28}[a-z0-9])$`)
 
 var accountIDPatterns = []*regexp.Regexp{

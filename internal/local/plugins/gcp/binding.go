@@ -24,7 +24,8 @@ type bindingState struct {
 
 type bindingRequest = provider.Request[bindingArgs, bindingState]
 
-// accountBinding decides who has one role on a service account, and takes it from everybody else.
+// accountBinding returns the resource that sets all members of one role on a service account. It removes the role from
+// everybody else.
 func (g *plugin) accountBinding() provider.Resource {
 	return provider.Resource{
 		Args:  serviceaccount.IAMBindingArgs{},
@@ -105,7 +106,7 @@ func (g *plugin) readBinding(ctx context.Context, r bindingRequest) (string, bin
 		args.Members = policy.Bindings[i].Members
 	case r.Importing:
 		return "", bindingState{}, provider.ErrNotFound
-	default: // a binding of nobody is not in the policy
+	default: // a policy contains no binding without members
 		args.Members = []string{}
 	}
 	return memberID([]string{args.ServiceAccountID, args.Role}, args.Condition), bindingState{args, policy.Etag}, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// bucketNames is what a bucket may be called.
+// bucketNames matches the names of buckets.
 var bucketNames = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{1,220}[a-z0-9]$`)
 
 type bucketRequest = provider.Request[bucketArgs, bucketState]
@@ -37,7 +37,7 @@ func (g *plugin) bucket() provider.Resource {
 	}
 }
 
-// checkBucketName refuses what no bucket can be called.
+// checkBucketName refuses invalid bucket names.
 func checkBucketName(name string) string {
 	long := false
 	for part := range strings.SplitSeq(name, ".") {
@@ -66,7 +66,8 @@ func checkBucket(args bucketArgs) []provider.Failure {
 	return failures
 }
 
-// unlockingRetention finds that a locked retention policy is to be unlocked, which only a new bucket is.
+// unlockingRetention reports a change that unlocks a retention policy. It replaces the bucket, because nobody can
+// unlock the policy of an existing one.
 func unlockingRetention(olds, news property.Map) []string {
 	const path = "retentionPolicy.isLocked"
 	locked := func(m property.Map) bool { v := provider.At(m, path); return v.IsBool() && v.AsBool() }
@@ -106,7 +107,7 @@ func (g *plugin) createBucket(ctx context.Context, r bucketRequest) (string, buc
 	return made.Name, state, nil
 }
 
-// lockRetention locks the retention policy of a bucket where the program asks for it. Nobody can unlock it.
+// lockRetention locks the retention policy of a bucket if the program asks for that. Nobody can unlock it again.
 func lockRetention(ctx context.Context, svc *storage.Service, a bucketArgs, b *storage.Bucket) error {
 	if a.RetentionPolicy == nil || !a.RetentionPolicy.IsLocked || b.RetentionPolicy == nil || b.RetentionPolicy.IsLocked {
 		return nil
@@ -130,8 +131,8 @@ func (g *plugin) readBucket(ctx context.Context, r bucketRequest) (string, bucke
 	return name, state, err
 }
 
-// liveBucket returns a bucket as the service has it. Labels that the program does not know are somebody else's, as with
-// the official provider.
+// liveBucket returns a bucket as the service has it. Labels that the program does not set belong to somebody else, as
+// in the official provider: they appear only in EffectiveLabels.
 func (g *plugin) liveBucket(ctx context.Context, name string, known bucketArgs) (bucketState, error) {
 	svc, err := g.clients.storage(ctx)
 	if err != nil {
@@ -172,7 +173,7 @@ func (g *plugin) updateBucket(ctx context.Context, r bucketRequest) (bucketState
 		return bucketState{}, fmt.Errorf("make Storage client: %w", err)
 	}
 	b := r.Args.api(g.clients.settings.DefaultLabels)
-	b.ForceSendFields = append(b.ForceSendFields, "Labels") // or the labels to take out would not be sent either
+	b.ForceSendFields = append(b.ForceSendFields, "Labels") // otherwise the call would omit the labels to remove
 	for k := range r.Old.Labels {
 		if _, kept := b.Labels[k]; !kept {
 			b.NullFields = append(b.NullFields, "Labels."+k)

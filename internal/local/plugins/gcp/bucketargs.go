@@ -9,10 +9,10 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// apiBucket is the API's bucket without its way to write it as JSON.
+// apiBucket is the API's bucket without its MarshalJSON method.
 type apiBucket storage.Bucket
 
-// bucketSpec is a bucket in Pulumi's spelling, where it has another one than the API.
+// bucketSpec is a bucket in Pulumi's form. Its fields hide those of the API that differ.
 type bucketSpec struct {
 	apiBucket
 	Cors                     []bucketCors      `json:"cors"`
@@ -31,7 +31,7 @@ type bucketArgs struct {
 
 type bucketState struct {
 	bucketSpec
-	// ForceDestroy is the provider's own: the service does not know it.
+	// ForceDestroy belongs to the provider. The service does not have it.
 	ForceDestroy    *bool             `json:"forceDestroy,omitempty"`
 	EffectiveLabels map[string]string `json:"effectiveLabels"`
 	PulumiLabels    map[string]string `json:"pulumiLabels"`
@@ -105,7 +105,7 @@ func conditionOfRule(c *storage.BucketLifecycleRuleCondition) *lifecycleConditio
 	return out
 }
 
-// api returns the bucket as the API wants it. What it wants only of a new one is left out.
+// api returns the bucket in the API's form, without the fields that only a creation sends.
 func (a *bucketArgs) api(defaultLabels map[string]string) *storage.Bucket {
 	b := storage.Bucket(a.apiBucket)
 	b.Labels = withDefaultLabels(a.Labels, defaultLabels)
@@ -140,7 +140,8 @@ func (a *bucketArgs) api(defaultLabels map[string]string) *storage.Bucket {
 	return &b
 }
 
-// withDefaultLabels returns the program's own labels over those of the provider's configuration.
+// withDefaultLabels merges the program's labels with the default labels of the provider's configuration. The program's
+// labels win.
 func withDefaultLabels(own, defaults map[string]string) map[string]string {
 	all := maps.Clone(defaults)
 	if all == nil {
@@ -150,7 +151,7 @@ func withDefaultLabels(own, defaults map[string]string) map[string]string {
 	return all
 }
 
-// bucketOf returns a bucket of the API in Pulumi's spelling.
+// bucketOf converts a bucket from the API's form to Pulumi's.
 func bucketOf(b *storage.Bucket, project string) bucketSpec {
 	spec := bucketSpec{
 		apiBucket: apiBucket(*b), Cors: []bucketCors{}, LifecycleRules: []bucketLifecycle{}, Project: project,

@@ -24,13 +24,13 @@ import (
 
 const (
 	pollInterval = 200 * time.Millisecond
-	// operationTimeout bounds a long-running operation when the program sets no limit.
+	// operationTimeout bounds a long-running operation if the program sets no limit.
 	operationTimeout = 20 * time.Minute
-	// conflictRetries bounds how often an IAM policy is read and written again after somebody else wrote it.
+	// conflictRetries bounds how often edit reads and writes an IAM policy again after somebody else wrote it.
 	conflictRetries = 100
 )
 
-// clients makes Google's API clients on the plugin's endpoints and credentials.
+// clients creates Google's API clients with the plugin's endpoints and credentials.
 type clients struct {
 	settings settings
 	http     *http.Client
@@ -52,7 +52,7 @@ func (c *clients) container(ctx context.Context) (*container.Service, error) {
 	return container.NewService(ctx, c.options(root(c.settings.ContainerEndpoint))...)
 }
 
-// compute needs its version, unlike most others.
+// compute adds the version to the endpoint. Most other clients add it themselves.
 func (c *clients) compute(ctx context.Context) (*compute.Service, error) {
 	return compute.NewService(ctx, c.options(root(c.settings.ComputeEndpoint)+"v1/")...)
 }
@@ -65,12 +65,12 @@ func (c *clients) serviceUsage(ctx context.Context) (*serviceusage.Service, erro
 	return serviceusage.NewService(ctx, c.options(root(c.settings.ServiceUsageEndpoint))...)
 }
 
-// storage needs its version, unlike most others.
+// storage adds the version to the endpoint. Most other clients add it themselves.
 func (c *clients) storage(ctx context.Context) (*storage.Service, error) {
 	return storage.NewService(ctx, c.options(root(c.settings.StorageEndpoint)+"storage/v1/")...)
 }
 
-// statusOf returns the HTTP status of an API error, or zero.
+// statusOf returns the HTTP status of an API error, or zero for other errors.
 func statusOf(err error) int {
 	if api, ok := errors.AsType[*googleapi.Error](err); ok {
 		return api.Code
@@ -78,10 +78,10 @@ func statusOf(err error) int {
 	return 0
 }
 
-// gone says whether an API error is that an object does not exist.
+// gone reports whether an API error means that an object does not exist.
 func gone(err error) bool { return statusOf(err) == http.StatusNotFound }
 
-// explained turns an API error into what the API said, and a missing object into provider.ErrNotFound.
+// explained returns an error with the API's own message. For a missing object, the error wraps provider.ErrNotFound.
 func explained(err error) error {
 	var api *googleapi.Error
 	if !errors.As(err, &api) {
@@ -100,7 +100,8 @@ func explained(err error) error {
 	return fmt.Errorf("%s (HTTP %d%s)", api.Message, api.Code, reason)
 }
 
-// missingPermission returns the permission that an API names in the details of a refusal only, as Resource Manager does.
+// missingPermission returns the missing permission from the details of an API error. Resource Manager names it only
+// there.
 func missingPermission(err *googleapi.Error) string {
 	for _, detail := range err.Details {
 		d, _ := detail.(map[string]any)
@@ -112,7 +113,7 @@ func missingPermission(err *googleapi.Error) string {
 	return ""
 }
 
-// wait polls until done says so, the time limit is over or ctx ends.
+// wait polls until done returns true, limit has passed or ctx is done. A zero limit means operationTimeout.
 func wait(ctx context.Context, limit time.Duration, what string, done func(context.Context) (bool, error)) error {
 	if limit == 0 {
 		limit = operationTimeout
@@ -134,7 +135,7 @@ func wait(ctx context.Context, limit time.Duration, what string, done func(conte
 	}
 }
 
-// converted turns one API's type into another's that has the same JSON.
+// converted converts a value to another API's type with the same JSON form.
 func converted[T any](v any) (T, error) {
 	var t T
 	raw, err := json.Marshal(v)

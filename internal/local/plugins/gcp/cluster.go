@@ -102,14 +102,14 @@ func (g *plugin) readCluster(ctx context.Context, r clusterRequest) (string, clu
 	return clusterName(project, parts["location"], parts["name"]), state, err
 }
 
-// liveCluster returns a cluster as the service has it. Its node pools are of interest where the program has them in the
-// cluster: those that stand by themselves come and go without it.
+// liveCluster returns a cluster as the service has it. If pools is true, it includes the node pools. Programs with
+// separate node pool resources do not need them in the cluster.
 func (g *plugin) liveCluster(ctx context.Context, project, location, name string, pools bool) (clusterState, error) {
 	svc, err := g.clients.container(ctx)
 	if err != nil {
 		return clusterState{}, fmt.Errorf("make Kubernetes Engine client: %w", err)
 	}
-	// One that a killed run has begun to make has no address yet.
+	// A cluster from a killed run may still be provisioning, and then has no address.
 	var c *container.Cluster
 	err = wait(ctx, 0, "cluster "+name, func(ctx context.Context) (bool, error) {
 		c, err = svc.Projects.Locations.Clusters.Get(clusterName(project, location, name)).Context(ctx).Do()

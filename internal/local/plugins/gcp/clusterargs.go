@@ -2,10 +2,10 @@ package gcp
 
 import "google.golang.org/api/container/v1"
 
-// apiCluster is the API's cluster without its way to write it as JSON.
+// apiCluster is the API's cluster without its MarshalJSON method.
 type apiCluster container.Cluster
 
-// clusterSpec is a cluster in Pulumi's spelling, where it has another one than the API.
+// clusterSpec is a cluster in Pulumi's form. Its fields hide those of the API that differ.
 type clusterSpec struct {
 	apiCluster
 	LoggingConfig     *loggingConfig     `json:"loggingConfig,omitempty"`
@@ -13,12 +13,12 @@ type clusterSpec struct {
 	MonitoringConfig  *monitoringConfig  `json:"monitoringConfig,omitempty"`
 	NodeConfig        *nodeConfig        `json:"nodeConfig,omitempty"`
 
-	// Those have another shape, and are not emulated.
+	// These fields have another form than the API's and are not emulated.
 	NodePoolAutoConfig        *struct{} `json:"nodePoolAutoConfig,omitempty"`
 	NodePoolDefaults          *struct{} `json:"nodePoolDefaults,omitempty"`
 	ResourceUsageExportConfig *struct{} `json:"resourceUsageExportConfig,omitempty"`
 
-	// Those are parts of the API's network configuration.
+	// These fields are part of the API's network configuration.
 	DatapathProvider                     string                              `json:"datapathProvider"`
 	DefaultSnatStatus                    *container.DefaultSnatStatus        `json:"defaultSnatStatus,omitempty"`
 	DNSConfig                            *container.DNSConfig                `json:"dnsConfig,omitempty"`
@@ -31,7 +31,7 @@ type clusterSpec struct {
 	PrivateIpv6GoogleAccess              string                              `json:"privateIpv6GoogleAccess"`
 	ServiceExternalIpsConfig             *container.ServiceExternalIPsConfig `json:"serviceExternalIpsConfig,omitempty"`
 
-	// Those are objects of the API with one value.
+	// These fields are objects with one value in the API.
 	DefaultMaxPodsPerNode int64  `json:"defaultMaxPodsPerNode,omitempty"`
 	EnableAutopilot       bool   `json:"enableAutopilot,omitempty"`
 	EnableLegacyAbac      bool   `json:"enableLegacyAbac"`
@@ -54,7 +54,7 @@ type clusterArgs struct {
 
 type clusterState struct {
 	clusterSpec
-	// DeletionProtection is the provider's own: the service does not know it.
+	// DeletionProtection belongs to the provider. The service does not have it.
 	DeletionProtection *bool       `json:"deletionProtection,omitempty"`
 	MasterVersion      string      `json:"masterVersion"`
 	NodePools          []poolState `json:"nodePools"`
@@ -93,7 +93,7 @@ func (m *monitoringConfig) api() *container.MonitoringConfig {
 	return out
 }
 
-// api returns the cluster as the API wants a new one.
+// api returns a new cluster in the API's form.
 func (a *clusterArgs) api(location string) *container.Cluster {
 	c := container.Cluster(a.apiCluster)
 	c.Location, c.Locations, c.InitialClusterVersion = "", a.allLocations(location), a.MinMasterVersion
@@ -128,7 +128,7 @@ func (a *clusterArgs) api(location string) *container.Cluster {
 	return &c
 }
 
-// allLocations are all zones of the nodes, of which Pulumi's spelling leaves out a zonal cluster's own.
+// allLocations returns all zones of the nodes. Pulumi's form omits the zone of a zonal cluster itself.
 func (a *clusterArgs) allLocations(location string) []string {
 	if len(a.NodeLocations) == 0 || !isZone(location) {
 		return a.NodeLocations
@@ -136,7 +136,7 @@ func (a *clusterArgs) allLocations(location string) []string {
 	return append([]string{location}, a.NodeLocations...)
 }
 
-// allocation says how pods get their addresses, which Pulumi's spelling calls the networking mode.
+// allocation returns the IP allocation policy of pods. Pulumi's form sets it by the networking mode.
 func (a *clusterArgs) allocation() *container.IPAllocationPolicy {
 	wanted := container.IPAllocationPolicy{}
 	if a.IpAllocationPolicy != nil {
@@ -147,7 +147,7 @@ func (a *clusterArgs) allocation() *container.IPAllocationPolicy {
 	return &wanted
 }
 
-// authorizedNetworks says that they are in force, which Pulumi's spelling leaves out.
+// authorizedNetworks returns the authorized networks with Enabled set, which Pulumi's form lacks.
 func authorizedNetworks(a *clusterArgs) *container.MasterAuthorizedNetworksConfig {
 	if a.MasterAuthorizedNetworksConfig == nil {
 		return &container.MasterAuthorizedNetworksConfig{ForceSendFields: []string{"Enabled"}}
@@ -157,7 +157,7 @@ func authorizedNetworks(a *clusterArgs) *container.MasterAuthorizedNetworksConfi
 	return &wanted
 }
 
-// specOf returns a cluster of the API in Pulumi's spelling.
+// specOf converts a cluster from the API's form to Pulumi's.
 func specOf(c *container.Cluster, project, location string) clusterSpec {
 	spec := clusterSpec{
 		apiCluster: apiCluster(*c), MaintenancePolicy: maintenanceOf(c.MaintenancePolicy), NodeConfig: nodeConfigOf(c.NodeConfig),

@@ -8,7 +8,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// clusterNames is what a cluster may be called.
+// clusterNames matches the names of clusters.
 var clusterNames = regexp.MustCompile(`^[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?$`)
 
 func clusterRules() provider.Rules {
@@ -110,7 +110,8 @@ func clusterRules() provider.Rules {
 	`).With("nodeConfig", nodeConfigRules()).With("nodePools", poolRules())
 }
 
-// replacingSwitches finds what can be turned on in place, and off only with a new cluster.
+// replacingSwitches returns the settings that the program turns off and that only a new cluster can turn off. The
+// service can turn them on in place.
 func replacingSwitches(olds, news property.Map) []string {
 	var paths []string
 	for _, k := range []string{"enableFqdnNetworkPolicy", "enableL4IlbSubsetting"} {

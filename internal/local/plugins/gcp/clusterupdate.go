@@ -9,7 +9,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// updateCluster makes the changes one by one: the service takes one change at a time.
+// updateCluster makes the changes one by one, because the service accepts one change per call.
 func (g *plugin) updateCluster(ctx context.Context, r clusterRequest) (clusterState, error) {
 	a, old, project, location := &r.Args, &r.Old, r.State.Project, r.State.Location
 	call := func(start func(*container.ProjectsLocationsClustersService) (*container.Operation, error)) error {
@@ -32,7 +32,7 @@ func (g *plugin) updateCluster(ctx context.Context, r clusterRequest) (clusterSt
 	}
 	for i, pool := range a.NodePools {
 		if i >= len(old.NodePools) {
-			break // another number of pools replaces the cluster
+			break // a changed number of pools replaces the cluster
 		}
 		if err := g.changePool(ctx, r.ID+"/nodePools/"+old.NodePools[i].Name, r.Timeout, pool, old.NodePools[i]); err != nil {
 			return clusterState{}, err
@@ -41,7 +41,7 @@ func (g *plugin) updateCluster(ctx context.Context, r clusterRequest) (clusterSt
 	return g.liveCluster(ctx, project, location, r.State.Name, len(a.NodePools) > 0)
 }
 
-// clusterSetters returns the changes that have calls of their own.
+// clusterSetters returns the changes that have API calls of their own.
 func clusterSetters(ctx context.Context, r clusterRequest) []func(*container.ProjectsLocationsClustersService) (*container.Operation, error) {
 	type clusters = container.ProjectsLocationsClustersService
 	var setters []func(*clusters) (*container.Operation, error)
@@ -83,7 +83,7 @@ func clusterSetters(ctx context.Context, r clusterRequest) []func(*container.Pro
 	return setters
 }
 
-// clusterChanges returns what to change by the service's own update call.
+// clusterChanges returns the changes that use the API's general update call.
 func clusterChanges(a, old *clusterArgs, location string) []*container.ClusterUpdate {
 	var changes []*container.ClusterUpdate
 	add := func(changed bool, change *container.ClusterUpdate) {
@@ -136,7 +136,7 @@ func clusterChanges(a, old *clusterArgs, location string) []*container.ClusterUp
 	return changes
 }
 
-// workloadIdentity turns workload identity off when the program no longer asks for it.
+// workloadIdentity turns workload identity off if the program no longer asks for it.
 func workloadIdentity(a *clusterArgs) *container.WorkloadIdentityConfig {
 	if a.WorkloadIdentityConfig != nil {
 		return a.WorkloadIdentityConfig
@@ -144,7 +144,7 @@ func workloadIdentity(a *clusterArgs) *container.WorkloadIdentityConfig {
 	return &container.WorkloadIdentityConfig{ForceSendFields: []string{"WorkloadPool"}}
 }
 
-// binaryAuthorization turns binary authorization off when the program no longer asks for it.
+// binaryAuthorization turns binary authorization off if the program no longer asks for it.
 func binaryAuthorization(a *clusterArgs) *container.BinaryAuthorization {
 	if a.BinaryAuthorization != nil {
 		return a.BinaryAuthorization
@@ -152,7 +152,7 @@ func binaryAuthorization(a *clusterArgs) *container.BinaryAuthorization {
 	return &container.BinaryAuthorization{EvaluationMode: "DISABLED"}
 }
 
-// dnsConfig leaves DNS to the provider when the program no longer asks for one.
+// dnsConfig resets the DNS configuration to the provider's default if the program no longer sets one.
 func dnsConfig(a *clusterArgs) *container.DNSConfig {
 	if a.DNSConfig != nil {
 		return a.DNSConfig
@@ -160,7 +160,7 @@ func dnsConfig(a *clusterArgs) *container.DNSConfig {
 	return &container.DNSConfig{ClusterDns: "PROVIDER_UNSPECIFIED", ClusterDnsScope: "DNS_SCOPE_UNSPECIFIED"}
 }
 
-// differ says whether two values mean different things to the service, to which nothing is the same as zero.
+// differ reports whether two values differ for the service. A missing value equals a zero value.
 func differ(a, b any) bool {
 	x, errX := provider.Encode(struct {
 		V any `json:"v"`
@@ -171,7 +171,7 @@ func differ(a, b any) bool {
 	return errX != nil || errY != nil || !trimmed(property.New(x)).Equals(trimmed(property.New(y)))
 }
 
-// trimmed returns a value without what is zero in it.
+// trimmed returns a value without its zero parts.
 func trimmed(v property.Value) property.Value {
 	if !v.IsMap() {
 		return v

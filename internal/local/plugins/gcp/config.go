@@ -26,7 +26,7 @@ const (
 	emailScope = "https://www.googleapis.com/auth/userinfo.email"
 )
 
-// settings are the provider's configuration, less the parts that have no meaning for an emulator.
+// settings is the part of the provider's configuration that applies to an emulator.
 type settings struct {
 	Project     string `json:"project"`
 	Region      string `json:"region"`
@@ -49,7 +49,7 @@ type settings struct {
 	StorageEndpoint         string `json:"storageCustomEndpoint"`
 }
 
-// endpoint is where one API is, and the environment variable that says so.
+// endpoint is the URL of one API and the environment variable for it.
 type endpoint struct {
 	value    *string
 	variable string
@@ -67,7 +67,7 @@ func (s *settings) endpoints() []endpoint {
 	}
 }
 
-// configure takes the provider's configuration, then the official provider's environment variables.
+// configure reads the provider's configuration, then the official provider's environment variables.
 func (g *plugin) configure(_ context.Context, config property.Map) error {
 	var s settings
 	if err := provider.Decode(config, &s); err != nil {
@@ -97,8 +97,8 @@ func (g *plugin) configure(_ context.Context, config property.Map) error {
 	return nil
 }
 
-// resolveEndpoints refuses to do without the emulator: every API that the plugin covers needs an endpoint. It returns the
-// endpoints' hosts.
+// resolveEndpoints returns the hosts of the endpoints. It returns an error unless every API of the plugin has an
+// endpoint, so that no call reaches Google.
 func (s *settings) resolveEndpoints() ([]string, error) {
 	var missing, hosts []string
 	for _, e := range s.endpoints() {
@@ -121,7 +121,7 @@ func (s *settings) resolveEndpoints() ([]string, error) {
 	return slices.Compact(hosts), nil
 }
 
-// quotaProject is the project on whose account calls are made, empty for that of the credentials.
+// quotaProject returns the project whose quota the calls use, or "" for the project of the credentials.
 func (s *settings) quotaProject() string {
 	if !s.UserProjectOverride {
 		return ""
@@ -129,8 +129,8 @@ func (s *settings) quotaProject() string {
 	return first(s.BillingProject, s.Project)
 }
 
-// tokenSource takes the credentials in the official provider's order: the configuration, the environment, then
-// application default credentials. In the environment an access token is stronger.
+// tokenSource looks for credentials in the official provider's order: the configuration, the environment, then
+// application default credentials. In the environment, an access token takes precedence.
 func (s *settings) tokenSource(transport http.RoundTripper) (oauth2.TokenSource, error) {
 	if s.ImpersonateServiceAccount != "" {
 		return nil, errors.New("impersonateServiceAccount is not emulated: use a key of the service account")
@@ -160,7 +160,7 @@ func (s *settings) tokenSource(transport http.RoundTripper) (oauth2.TokenSource,
 	return credentials(s.Credentials, from, s.Scopes, transport)
 }
 
-// contents returns what is in the file that a value names, or the value itself where there is no such file.
+// contents returns the content of the file that value names, or value itself if there is no such file.
 func contents(value, what string) (string, error) {
 	path := value
 	if rest, ok := strings.CutPrefix(value, "~/"); ok {
@@ -180,7 +180,7 @@ func contents(value, what string) (string, error) {
 	return string(content), nil
 }
 
-// credentials reads a key that is given as JSON or as the path of a file. No error shows what is in it.
+// credentials reads a key in JSON form or from a file. Its errors never contain parts of the key.
 func credentials(value, from string, scopes []string, transport http.RoundTripper) (oauth2.TokenSource, error) {
 	content, err := contents(value, "the credentials that "+from+" names")
 	if err != nil {
@@ -217,10 +217,10 @@ func fromEnvironment(value *string, variables ...string) {
 	}
 }
 
-// guardedTransport lets calls to the endpoints' hosts through and no others, wherever credentials or answers point.
+// guardedTransport allows only calls to the hosts of the endpoints, whatever URLs credentials or responses contain.
 type guardedTransport struct {
 	hosts        []string
-	quotaProject string // sent where it is not empty
+	quotaProject string // sent unless it is empty
 	next         http.RoundTripper
 }
 
@@ -236,7 +236,7 @@ func (t *guardedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
-// versionPath is the end of an endpoint that Google's clients add themselves.
+// versionPath matches the end of an endpoint that Google's clients add themselves.
 var versionPath = regexp.MustCompile(`/(sql/|storage/)?(v[0-9][^/]*|beta)/?$`)
 
 // root returns an endpoint without its version.

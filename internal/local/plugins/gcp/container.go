@@ -12,8 +12,8 @@ import (
 	"google.golang.org/api/googleapi"
 )
 
-// clusterCall starts an operation on a cluster and waits for its end. While another operation is in progress the API
-// refuses; then the call is made again.
+// clusterCall starts an operation on a cluster and waits for its end. The API refuses it while another operation is in
+// progress; then clusterCall tries again.
 func (g *plugin) clusterCall(
 	ctx context.Context, project, location string, limit time.Duration,
 	start func(*container.Service) (*container.Operation, error),
@@ -46,7 +46,7 @@ func (g *plugin) clusterCall(
 		if op.Error != nil && op.Error.Message != "" {
 			return true, errors.New(op.Error.Message)
 		}
-		if op.StatusMessage != "" { // the older place of the same
+		if op.StatusMessage != "" { // the older field for the error
 			return true, errors.New(op.StatusMessage)
 		}
 		return true, nil

@@ -5,7 +5,7 @@ import (
 	"regexp"
 )
 
-// parseID returns the named parts of an ID in the first pattern that it fits.
+// parseID returns the named groups of the first pattern that matches an ID.
 func parseID(id string, patterns []*regexp.Regexp) (map[string]string, error) {
 	for _, p := range patterns {
 		m := p.FindStringSubmatch(id)

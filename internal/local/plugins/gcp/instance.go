@@ -32,7 +32,7 @@ type instanceArgs struct {
 }
 
 type instanceState struct {
-	// DeletionProtection is the provider's own: the service does not know it.
+	// DeletionProtection belongs to the provider. The service does not have it.
 	DeletionProtection *bool             `json:"deletionProtection,omitempty"`
 	DatabaseVersion    string            `json:"databaseVersion"`
 	Name               string            `json:"name"`
@@ -159,7 +159,8 @@ func (g *plugin) createInstance(ctx context.Context, r instanceRequest) (string,
 	return r.Args.Name, state, err
 }
 
-// removeDefaultRoot deletes the user root@%, which Cloud SQL makes with every instance, as the official provider does.
+// removeDefaultRoot deletes the user root@%, which Cloud SQL creates in every instance. The official provider deletes
+// it too.
 func (g *plugin) removeDefaultRoot(ctx context.Context, project, instance string, limit time.Duration) error {
 	svc, err := g.clients.sql(ctx)
 	if err != nil {

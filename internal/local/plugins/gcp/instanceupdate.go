@@ -8,7 +8,7 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// updateInstance makes the changes that the API takes only one by one, then those of the settings.
+// updateInstance first makes the changes that need an API call each, then changes the settings.
 func (g *plugin) updateInstance(ctx context.Context, r instanceRequest) (instanceState, error) {
 	project, name, a, old := r.State.Project, r.State.Name, r.Args, r.Old
 	patch := func(what string, change *sqladmin.DatabaseInstance) error {
@@ -59,7 +59,7 @@ func (g *plugin) updateInstance(ctx context.Context, r instanceRequest) (instanc
 	return g.liveInstance(ctx, project, name)
 }
 
-// updateSettings puts all settings in place of those there are: what the program took out goes.
+// updateSettings replaces all settings, so it also removes those that the program removed.
 func (g *plugin) updateSettings(ctx context.Context, r instanceRequest) error {
 	live, err := g.liveInstance(ctx, r.State.Project, r.State.Name)
 	if err != nil {
@@ -67,7 +67,7 @@ func (g *plugin) updateSettings(ctx context.Context, r instanceRequest) error {
 	}
 	settings := r.Args.Settings.api()
 	settings.SettingsVersion = live.Settings.Version
-	settings.Collation = "" // the API takes it for new instances only
+	settings.Collation = "" // the API accepts it only for new instances
 	err = g.sqlCall(ctx, r.State.Project, r.Timeout, func(svc *sqladmin.Service) (*sqladmin.Operation, error) {
 		return svc.Instances.Update(r.State.Project, r.State.Name, &sqladmin.DatabaseInstance{Settings: settings}).Context(ctx).Do()
 	})

@@ -88,7 +88,7 @@ func (g *plugin) createKey(ctx context.Context, r keyRequest) (string, keyState,
 		keyArgs: r.Args, Name: created.Name, PrivateKey: created.PrivateKeyData,
 		ValidAfter: created.ValidAfterTime, ValidBefore: created.ValidBeforeTime,
 	}
-	// The private part is told once: whatever happens now, it must reach the state.
+	// The API returns the private key only once, so every return below must include the state.
 	public, err := svc.Projects.ServiceAccounts.Keys.Get(created.Name).PublicKeyType(r.Args.PublicKeyType).Context(ctx).Do()
 	if err != nil {
 		return created.Name, state, explained(err)
@@ -116,7 +116,7 @@ func (g *plugin) readKey(ctx context.Context, r keyRequest) (string, keyState, e
 	return k.Name, state, nil
 }
 
-// accountName turns what the official provider accepts as the account of a key into the account's full name.
+// accountName returns the full name of a key's account. It accepts the same forms as the official provider.
 func (g *plugin) accountName(account string) (string, error) {
 	switch {
 	case strings.HasPrefix(account, "projects/"):

@@ -42,7 +42,7 @@ func (g *plugin) getInstance() provider.Function {
 	}
 }
 
-// lookup returns the settings as the function returns them, where single objects are lists.
+// lookup returns the settings in the form of the function's result, in which single objects are lists.
 func (s *instanceSettings) lookup() map[string]any {
 	m := map[string]any{
 		"activationPolicy": s.ActivationPolicy, "availabilityType": s.AvailabilityType, "collation": s.Collation,

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/api/container/v1"
 )
 
-// maintenancePolicy is when a cluster may be maintained, in Pulumi's spelling.
+// maintenancePolicy is the maintenance policy of a cluster in Pulumi's form.
 type maintenancePolicy struct {
 	DailyMaintenanceWindow *container.DailyMaintenanceWindow `json:"dailyMaintenanceWindow,omitempty"`
 	MaintenanceExclusions  []maintenanceExclusion            `json:"maintenanceExclusions,omitempty"`

@@ -15,7 +15,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// memberArgs are the inputs of the three IAMMember resources. Each has one of the objects.
+// memberArgs are the inputs of the three IAMMember resources. Each resource uses one of Bucket, Project and
+// ServiceAccountID.
 type memberArgs struct {
 	Bucket           string     `json:"bucket,omitempty"`
 	Project          string     `json:"project,omitempty"`
@@ -30,12 +31,12 @@ type memberState struct {
 	Etag string `json:"etag"`
 }
 
-// memberOf describes what differs between the IAMMember resources.
+// memberOf describes the differences between the IAMMember resources.
 type memberOf struct {
-	name   string // of the input that names the object
+	name   string // of the input for the object
 	rule   provider.Rule
 	object func(*memberArgs) *string
-	// shown is how the state and the ID name the object; nil means as the program does.
+	// shown returns the object's name in the state and in the ID. If it is nil, they use the program's name.
 	shown  func(string) string
 	holder func(ctx context.Context, object string) (policyHolder, error)
 }
@@ -91,14 +92,14 @@ func conditionRules() provider.Rules {
 		"condition condition.description condition.expression condition.title")
 }
 
-// accountLink is what the official provider accepts as the service account of a member or binding.
+// accountLink matches the service account of a member or binding, as the official provider accepts it.
 var accountLink = regexp.MustCompile(`^projects/[^/]+/serviceAccounts/[^/@]+@[^/]+$`)
 
 func checkAccountLink(account string) string {
 	return matching(accountLink, "projects/PROJECT/serviceAccounts/EMAIL")(account)
 }
 
-// checkMember refuses what cannot be a member of a policy.
+// checkMember refuses invalid members of a policy.
 func checkMember(member string) string {
 	switch kind, _, ok := strings.Cut(member, ":"); {
 	case kind == "deleted":
@@ -109,7 +110,7 @@ func checkMember(member string) string {
 	return ""
 }
 
-// normalMember writes a member as policies do: its name is in lower case where case means nothing.
+// normalMember returns a member in the form of policies: its name is in lower case unless case matters.
 func normalMember(member string) string {
 	kind, name, ok := strings.Cut(member, ":")
 	if !ok || kind == "principal" || kind == "principalSet" || kind == "principalHierarchy" {
@@ -126,7 +127,7 @@ func hasMember(b *iam.Binding, member string) bool {
 
 type memberRequest = provider.Request[memberArgs, memberState]
 
-// known completes the state: it names object and member as they are, and returns the resource's ID.
+// known returns the resource's ID and the state with the object and the member in their normal forms.
 func (of memberOf) known(args memberArgs, member, etag string) (string, memberState) {
 	object := of.object(&args)
 	if of.shown != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// apiNodeConfig is the API's configuration of nodes without its way to write them as JSON.
+// apiNodeConfig is the API's node configuration without its MarshalJSON method.
 type apiNodeConfig container.NodeConfig
 
-// nodeConfig is the configuration of nodes in Pulumi's spelling, where it has another one than the API.
+// nodeConfig is a node configuration in Pulumi's form. Its fields hide those of the API that differ.
 type nodeConfig struct {
 	apiNodeConfig
 	EffectiveTaints     []*container.NodeTaint `json:"effectiveTaints,omitempty"`

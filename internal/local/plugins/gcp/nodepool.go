@@ -11,7 +11,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// poolArgs are the inputs that a node pool has wherever it stands: by itself or in a cluster.
+// poolArgs are the inputs common to the node pool resource and to a node pool within a cluster.
 type poolArgs struct {
 	Autoscaling        *container.NodePoolAutoscaling `json:"autoscaling,omitempty"`
 	InitialNodeCount   int64                          `json:"initialNodeCount,omitempty"`
@@ -86,7 +86,7 @@ func (g *plugin) nodePool() provider.Resource {
 	}
 }
 
-// poolRules are those of a node pool wherever it stands.
+// poolRules returns the rules common to the node pool resource and to a node pool within a cluster.
 func poolRules() provider.Rules {
 	replace, computed := provider.Rule{Replace: true}, provider.Rule{Computed: true}
 	both := provider.Rule{Replace: true, Computed: true}
@@ -121,7 +121,8 @@ func poolRules() provider.Rules {
 	`).With("nodeConfig", nodeConfigRules())
 }
 
-// clusterOf returns where the cluster of a node pool is. The program names it by its name or by its ID.
+// clusterOf returns the project, location and name of a node pool's cluster. The program gives the cluster's name or
+// its ID.
 func (g *plugin) clusterOf(a nodePoolArgs) (project, location, cluster string, err error) {
 	if parts, err := parseID(a.Cluster, clusterIDPatterns[:1]); err == nil {
 		return parts["project"], parts["location"], parts["name"], nil
@@ -133,7 +134,7 @@ func (g *plugin) clusterOf(a nodePoolArgs) (project, location, cluster string, e
 	return project, location, a.Cluster, err
 }
 
-// api returns the pool as the API wants a new one.
+// api returns a new node pool in the API's form.
 func (a *poolArgs) api() *container.NodePool {
 	pool := &container.NodePool{
 		Name: a.Name, Autoscaling: enabled(a.Autoscaling), Config: a.NodeConfig.api(), InitialNodeCount: a.InitialNodeCount,
@@ -150,7 +151,7 @@ func (a *poolArgs) api() *container.NodePool {
 	return pool
 }
 
-// enabled says that autoscaling is in force, which Pulumi's spelling leaves out.
+// enabled returns the autoscaling with Enabled set, which Pulumi's form lacks.
 func enabled(a *container.NodePoolAutoscaling) *container.NodePoolAutoscaling {
 	if a == nil {
 		return nil
@@ -216,11 +217,11 @@ func (g *plugin) livePool(ctx context.Context, id string) (poolState, error) {
 	return g.poolOf(ctx, p)
 }
 
-// instanceGroupManager is what the URL of a node pool's instance group ends in.
+// instanceGroupManager matches the end of the URL of a node pool's instance group.
 var instanceGroupManager = regexp.MustCompile(`projects/([^/]+)/zones/([^/]+)/instanceGroupManagers/([^/]+)$`)
 
-// poolOf reads the number of nodes from the pool's instance groups, as the official provider does: the pool itself does
-// not tell it.
+// poolOf converts a node pool from the API's form to Pulumi's. It reads the number of nodes from the pool's instance
+// groups, as the official provider does, because the pool does not contain it.
 func (g *plugin) poolOf(ctx context.Context, p *container.NodePool) (poolState, error) {
 	state := poolState{
 		poolArgs: poolArgs{

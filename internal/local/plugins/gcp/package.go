@@ -1,5 +1,5 @@
-// Package gcp contains the local stand-in for the official Google Cloud provider plugin. It speaks to an emulated Google
-// Cloud through Google's own clients, and to nothing else.
+// Package gcp contains the local stand-in for the official Google Cloud provider plugin. It calls only an emulated
+// Google Cloud, through Google's own clients.
 package gcp
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// Version is that of the SDK in go.mod.
+// Version is the version of the SDK in go.mod.
 const Version = "7.38.0"
 
-// plugin is one plugin process. Its clients exist once the engine has configured it.
+// plugin is one plugin process. Configure sets its clients.
 type plugin struct {
 	clients *clients
 }
@@ -64,7 +64,7 @@ func (g *plugin) project(own string) (string, error) {
 	return g.clients.settings.Project, nil
 }
 
-// location returns the resource's own location, or the provider's: its zone, else its region.
+// location returns the resource's own location, or the provider's zone, or else the provider's region.
 func (g *plugin) location(own string) (string, error) {
 	if l := first(own, g.clients.settings.Zone, g.clients.settings.Region); l != "" {
 		return l, nil
@@ -72,7 +72,7 @@ func (g *plugin) location(own string) (string, error) {
 	return "", errors.New("no location: set the property, the provider's zone or region, GOOGLE_ZONE or GOOGLE_REGION")
 }
 
-// region returns the resource's own region, or the provider's: its region, else that of its zone.
+// region returns the resource's own region, or the provider's region, or else the region of the provider's zone.
 func (g *plugin) region(own string) (string, error) {
 	s := g.clients.settings
 	if r := first(own, s.Region); r != "" {
@@ -84,7 +84,7 @@ func (g *plugin) region(own string) (string, error) {
 	return "", errors.New("no region: set the property, the provider's region or GOOGLE_REGION")
 }
 
-// isZone tells a zone, such as europe-west1-b, from a region.
+// isZone reports whether a location is a zone, such as europe-west1-b, rather than a region.
 func isZone(location string) bool { return strings.Count(location, "-") > 1 }
 
 // first returns the first value that is not empty.

@@ -14,10 +14,10 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// policyVersion is the one that knows conditions.
+// policyVersion is the version of policies with conditions.
 const policyVersion = 3
 
-// condition limits a binding, as Pulumi spells it.
+// condition is the condition of a binding in Pulumi's form.
 type condition struct {
 	Description string `json:"description,omitempty"`
 	Expression  string `json:"expression"`
@@ -45,14 +45,14 @@ func sameCondition(a, b *iam.Expr) bool {
 	return a.Title == b.Title && a.Expression == b.Expression && a.Description == b.Description
 }
 
-// policyHolder is an object that has an IAM policy.
+// policyHolder gets and sets the IAM policy of an object.
 type policyHolder struct {
 	get func(context.Context) (*iam.Policy, error)
 	set func(context.Context, *iam.Policy) (*iam.Policy, error)
 }
 
-// edit reads the policy, changes it and writes it back, as often as somebody else was quicker. It returns the new etag.
-// Nothing is written when change reports that there is nothing to change.
+// edit reads the policy, changes it and writes it back. It starts again if somebody else wrote the policy meanwhile.
+// It writes nothing if change returns false. It returns the new etag.
 func (h policyHolder) edit(ctx context.Context, change func(*iam.Policy) bool) (string, error) {
 	for attempt := 0; ; attempt++ {
 		policy, err := h.get(ctx)
@@ -70,7 +70,7 @@ func (h policyHolder) edit(ctx context.Context, change func(*iam.Policy) bool) (
 		if status := statusOf(err); status != http.StatusConflict && status != http.StatusPreconditionFailed || attempt == conflictRetries {
 			return "", explained(err)
 		}
-		// Writers that lost together must not come back together.
+		// The random pause separates writers that conflicted.
 		pause := time.NewTimer(time.Duration(rand.Int64N(int64(min(attempt+1, 20)))*10+1) * time.Millisecond)
 		select {
 		case <-ctx.Done():
@@ -118,7 +118,8 @@ func (h policyHolder) removeMember(ctx context.Context, role, member string, con
 	return err
 }
 
-// findMember returns how the policy writes a member that has the role, and the policy's etag, or provider.ErrNotFound.
+// findMember returns the policy's spelling of a member with the role, and the policy's etag. It returns
+// provider.ErrNotFound if the member lacks the role.
 func (h policyHolder) findMember(ctx context.Context, role, member string, cond *iam.Expr) (written, etag string, err error) {
 	p, err := h.get(ctx)
 	if err != nil {
@@ -134,8 +135,8 @@ func (h policyHolder) findMember(ctx context.Context, role, member string, cond 
 	return "", "", provider.ErrNotFound
 }
 
-// titled returns the condition that a title means in a binding of role to member, for imports. No title means the binding
-// without a condition.
+// titled returns the condition with a title in a binding of role to member, for imports. An empty title stands for the
+// binding without a condition.
 func (h policyHolder) titled(ctx context.Context, role, member, title string) (*condition, error) {
 	if title == "" {
 		return nil, nil
@@ -160,7 +161,7 @@ func (h policyHolder) titled(ctx context.Context, role, member, title string) (*
 	}
 }
 
-// memberID is the official provider's ID of a member or binding.
+// memberID returns the official provider's ID of a member or binding.
 func memberID(parts []string, cond *condition) string {
 	if cond != nil {
 		parts = append(parts, cond.Title, cond.Description, cond.Expression)
@@ -168,7 +169,8 @@ func memberID(parts []string, cond *condition) string {
 	return strings.Join(parts, "/")
 }
 
-// importID splits the official provider's import ID: words separated by spaces, the last optional one a condition's title.
+// importID splits the official provider's import ID: words separated by spaces. The last, optional word is the title
+// of a condition.
 func importID(id string, words int) (parts []string, title string, err error) {
 	fields := strings.Fields(id)
 	if len(fields) < words {

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/api/container/v1"
 )
 
-// changePool makes the changes to a node pool, each by the call that the official provider makes for it.
+// changePool changes a node pool with the same API calls as the official provider.
 func (g *plugin) changePool(ctx context.Context, id string, limit time.Duration, a, old poolArgs) error {
 	parts, err := parseID(id, nodePoolIDPatterns)
 	if err != nil {
@@ -53,7 +53,7 @@ func (g *plugin) changePool(ctx context.Context, id string, limit time.Duration,
 	return err
 }
 
-// poolChanges returns what to change by the service's own update call, one by one: it takes one change at a time.
+// poolChanges returns the changes for the API's general update call, which accepts one change at a time.
 func poolChanges(a, old poolArgs) []*container.UpdateNodePoolRequest {
 	var changes []*container.UpdateNodePoolRequest
 	add := func(changed bool, change *container.UpdateNodePoolRequest) {
@@ -106,7 +106,7 @@ func poolChanges(a, old poolArgs) []*container.UpdateNodePoolRequest {
 	return changes
 }
 
-// orEmpty returns an empty value for nil: to take a part away, it is sent empty.
+// orEmpty returns an empty value for nil, because the API removes a part that it gets empty.
 func orEmpty[T any](p *T) *T {
 	if p == nil {
 		return new(T)

@@ -29,7 +29,7 @@ type roleState struct {
 
 type roleRequest = provider.Request[roleArgs, roleState]
 
-// roleIDs is what a custom role may be called.
+// roleIDs matches the IDs of custom roles.
 var roleIDs = regexp.MustCompile(`^[a-zA-Z0-9_.]{3,64}$`)
 
 var roleIDPatterns = []*regexp.Regexp{
@@ -83,8 +83,8 @@ func (a roleArgs) api() *iam.Role {
 	}
 }
 
-// createRole makes the role, or brings one back that was deleted under the same name: its name stays taken. As with the
-// official provider, a role that lives belongs to somebody else until it is imported.
+// createRole creates the role. If a deleted role has the name, createRole undeletes it, because the name stays taken.
+// It refuses to adopt a live role: that needs an import, as in the official provider.
 func (g *plugin) createRole(ctx context.Context, r roleRequest) (string, roleState, error) {
 	project, err := g.project(r.Args.Project)
 	if err != nil {
@@ -150,7 +150,7 @@ func undelete(ctx context.Context, svc *iam.Service, name string) error {
 	return nil
 }
 
-// deleteRole takes a role that is deleted already for gone, so that a delete that was cut off can be made again.
+// deleteRole treats a deleted role as missing, so that an interrupted delete can run again.
 func (g *plugin) deleteRole(ctx context.Context, r roleRequest) error {
 	svc, err := g.clients.iam(ctx)
 	if err != nil {

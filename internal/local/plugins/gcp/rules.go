@@ -8,25 +8,26 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// The rules of the resources say what the official provider does. Source: the documentation and the schemas of the
-// version of the google-beta provider of Terraform that the official plugin wraps, 5.42.0.
+// The rules of the resources follow the official provider. Source: the documentation and the schemas of version 5.42.0
+// of Terraform's google-beta provider, which the official plugin wraps.
 
-// fromProvider is an input that names where the object is and that the provider's configuration fills in.
+// fromProvider returns the rule of an input that locates the object and has its default in the provider's
+// configuration.
 func fromProvider() provider.Rule {
 	return provider.Rule{Replace: true, Computed: true, Same: sameName}
 }
 
-// sameName compares names that may be written as the last part of a path or link.
+// sameName compares names, each of which may be the last part of a path or link.
 func sameName(a, b string) bool { return lastPart(a) == lastPart(b) }
 
 func lastPart(path string) string { return path[strings.LastIndex(path, "/")+1:] }
 
-// sameAs says that nothing means a certain value.
+// sameAs returns a comparison in which an empty string equals value.
 func sameAs(value string) func(a, b string) bool {
 	return func(a, b string) bool { return a == b || a == "" && b == value || b == "" && a == value }
 }
 
-// matching says of a string whether it fits a pattern, which the words describe.
+// matching returns a check that a string matches a pattern. words describes the pattern.
 func matching(pattern *regexp.Regexp, words string) func(string) string {
 	return func(value string) string {
 		if pattern.MatchString(value) {
@@ -36,7 +37,7 @@ func matching(pattern *regexp.Regexp, words string) func(string) string {
 	}
 }
 
-// atMost says of a string whether it is short enough.
+// atMost returns a check that a string is at most length bytes long.
 func atMost(length int) func(string) string {
 	return func(value string) string {
 		if len(value) <= length {

@@ -42,7 +42,7 @@ func (g *plugin) service() provider.Resource {
 	}
 }
 
-// checkServiceName refuses what is no API, and those that come and go with others.
+// checkServiceName refuses names that are not names of APIs, and APIs that cannot be enabled by themselves.
 func checkServiceName(name string) string {
 	switch name {
 	case "bigquery-json.googleapis.com", "dataproc-control.googleapis.com", "source.googleapis.com", "stackdriverprovisioning.googleapis.com":
@@ -54,7 +54,7 @@ func checkServiceName(name string) string {
 	return ""
 }
 
-// enableService enables an API unless it is enabled already: then it is taken over as it is.
+// enableService enables an API. It adopts an API that is enabled already.
 func (g *plugin) enableService(ctx context.Context, r serviceRequest) (string, serviceArgs, error) {
 	project, err := g.project(lastPart(r.Args.Project))
 	if err != nil {
@@ -79,7 +79,7 @@ func idUnless(err error, id string) string {
 	return id
 }
 
-// readService asks for the project first, as the official provider does: a service of a project that is gone is gone.
+// readService reads the project first, as the official provider does: a missing project has no services.
 func (g *plugin) readService(ctx context.Context, r serviceRequest) (string, serviceArgs, error) {
 	project, name, ok := strings.Cut(r.ID, "/")
 	if !ok || strings.Contains(name, "/") {
@@ -108,7 +108,7 @@ func (g *plugin) readService(ctx context.Context, r serviceRequest) (string, ser
 	return r.ID, known, nil
 }
 
-// enabled looks for an API among those that are enabled in a project.
+// enabled reports whether a project has an API enabled.
 func (g *plugin) enabled(ctx context.Context, project, name string) (bool, error) {
 	svc, err := g.clients.serviceUsage(ctx)
 	if err != nil {

@@ -9,10 +9,11 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// apiSettings are the API's settings without its way to write them as JSON.
+// apiSettings is the API's settings without their MarshalJSON method.
 type apiSettings sqladmin.Settings
 
-// instanceSettings are those of a Cloud SQL instance in Pulumi's spelling, where it has another one than the API.
+// instanceSettings is the settings of a Cloud SQL instance in Pulumi's form. Its fields hide those of the API that
+// differ.
 type instanceSettings struct {
 	apiSettings
 	DenyMaintenancePeriod *sqladmin.DenyMaintenancePeriod `json:"denyMaintenancePeriod,omitempty"`
@@ -31,7 +32,7 @@ type ipConfiguration struct {
 	PscConfigs []*sqladmin.PscConfig `json:"pscConfigs,omitempty"`
 }
 
-// api returns the settings as the API wants them. Lists and flags that can be taken back are sent even when empty.
+// api returns the settings in the API's form. It includes empty lists and flags that a program can remove.
 func (s *instanceSettings) api() *sqladmin.Settings {
 	out := sqladmin.Settings(s.apiSettings)
 	out.DataDiskSizeGb, out.DataDiskType = s.DiskSize, s.DiskType
@@ -105,8 +106,8 @@ func settingsRules() provider.Rules {
 	`)
 }
 
-// replacingSettings finds the changes of settings that cannot be made in place: a smaller disk, and no network where there
-// was one.
+// replacingSettings returns the changes of settings that need a new instance: a smaller disk, and the removal of a
+// network.
 func replacingSettings(olds, news property.Map) []string {
 	var paths []string
 	size := func(m property.Map) float64 {
@@ -129,7 +130,7 @@ func replacingSettings(olds, news property.Map) []string {
 	return paths
 }
 
-// sameDiskType compares types of disks, which may be written with dashes and in lower case.
+// sameDiskType compares disk types. It ignores case, and treats dashes as underscores.
 func sameDiskType(a, b string) bool {
 	return strings.EqualFold(strings.ReplaceAll(a, "-", "_"), strings.ReplaceAll(b, "-", "_"))
 }

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// sqlCall starts an operation on an instance and waits for its end. While another operation is in progress the API
-// refuses; then the call is made again.
+// sqlCall starts an operation on an instance and waits for its end. The API refuses it while another operation is in
+// progress; then sqlCall tries again.
 func (g *plugin) sqlCall(
 	ctx context.Context, project string, limit time.Duration, start func(*sqladmin.Service) (*sqladmin.Operation, error),
 ) error {

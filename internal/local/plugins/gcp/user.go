@@ -14,7 +14,7 @@ import (
 
 const (
 	builtIn = "BUILT_IN"
-	// rootUser at anyHost is the user that Cloud SQL makes with every instance of MySQL.
+	// rootUser at anyHost is the user that Cloud SQL creates in every MySQL instance.
 	rootUser = "root"
 	anyHost  = "%"
 )
@@ -127,7 +127,8 @@ func (g *plugin) createUser(ctx context.Context, r userRequest) (string, userArg
 	return userID(live), live, nil
 }
 
-// liveUser finds a user by name and host. The API has no call that does. The password is never told.
+// liveUser finds a user by name and host in the list of all users, because the API has no call for one user. The API
+// never returns the password.
 func (g *plugin) liveUser(ctx context.Context, wanted userArgs) (userArgs, error) {
 	svc, err := g.clients.sql(ctx)
 	if err != nil {

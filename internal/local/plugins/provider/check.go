@@ -11,16 +11,16 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
-// defaultsKey is where a bridged provider keeps the names of the inputs that it, not the program, chose.
+// defaultsKey is the property in which a bridged provider lists the inputs that the provider set, not the program.
 const defaultsKey = "__defaults"
 
-// suffixDigits is how many random digits a generated name ends in.
+// suffixDigits is the number of random digits at the end of a generated name.
 const suffixDigits = 7
 
-// internalKey tells keys of the engine and of this package from properties.
+// internalKey reports whether a key belongs to the engine or to this package, and is not a property.
 func internalKey(k string) bool { return strings.HasPrefix(k, "__") }
 
-// checkObject reports what in m the object o does not allow.
+// checkObject returns failures for the parts of m that the object o does not allow.
 func checkObject(o *object, required []string, m property.Map, path string) []p.CheckFailure {
 	var failures []p.CheckFailure
 	for k, v := range m.AllStable {
@@ -99,7 +99,7 @@ func checkValue(t *typ, v property.Value, path string) []p.CheckFailure {
 	}}
 }
 
-// completed adds the resource's defaults and its generated name, which stays what it was in olds.
+// completed adds the resource's defaults and its generated name. It keeps a name generated in olds.
 func completed(r Resource, resourceName string, seed []byte, olds, news property.Map) (property.Map, error) {
 	news = r.Rules.withDefaults("", news, news)
 	k := r.AutoName
@@ -116,7 +116,7 @@ func completed(r Resource, resourceName string, seed []byte, olds, news property
 	return noted(news.Set(k, property.New(name)), k), nil
 }
 
-// noted says that the provider chose the input k, not the program.
+// noted records that the provider, not the program, set the input k.
 func noted(inputs property.Map, k string) property.Map {
 	var chosen []property.Value
 	if list := inputs.Get(defaultsKey); list.IsArray() {
@@ -125,7 +125,7 @@ func noted(inputs property.Map, k string) property.Map {
 	return inputs.Set(defaultsKey, property.New(append(chosen, property.New(k))))
 }
 
-// isDefault says whether the provider chose the input k, not the program.
+// isDefault reports whether the provider, not the program, set the input k.
 func isDefault(inputs property.Map, k string) bool {
 	list := inputs.Get(defaultsKey)
 	if !list.IsArray() {
@@ -139,7 +139,7 @@ func isDefault(inputs property.Map, k string) bool {
 	return false
 }
 
-// withoutEffect returns the paths in m that s does not understand.
+// withoutEffect returns the paths in v that s does not understand.
 func withoutEffect(s *shape, v property.Value, path string) []string {
 	if s == nil {
 		return nil
@@ -173,7 +173,8 @@ func join(path, k string) string {
 	return path + "." + k
 }
 
-// suggestion names the property that was probably meant: the same letters in another case or without separators.
+// suggestion names the property that the program probably meant: one with the same letters in another case or without
+// separators.
 func suggestion(k string, o *object) string {
 	fold := func(s string) string { return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s)) }
 	for _, known := range slices.Sorted(maps.Keys(o.fields)) {

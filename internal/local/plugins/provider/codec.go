@@ -10,11 +10,11 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
-// forceSendFields is the field in which Google's API types list the fields to send although they are zero.
+// forceSendFields is the field of Google's API types that lists zero fields to send.
 const forceSendFields = "ForceSendFields"
 
-// Decode fills target, a pointer to a struct with JSON tags, from m. Unknown values are left out. What m sets to zero is
-// marked to be sent in Google's API types.
+// Decode fills target, a pointer to a struct with JSON tags, from m. It skips unknown values. In Google's API types,
+// it marks the zero values of m as fields to send.
 func Decode(m property.Map, target any) error {
 	values := quoted(reflect.TypeOf(target), plain(property.New(m)), false)
 	raw, err := json.Marshal(values)
@@ -28,8 +28,8 @@ func Decode(m property.Map, target any) error {
 	return nil
 }
 
-// Encode turns a struct with JSON tags into properties. Null values are left out. What Google's API types leave out of
-// JSON because it is zero is there as zero, so that a value that somebody took away is seen to be gone.
+// Encode converts a struct with JSON tags into properties. It skips null values. It includes zero fields that Google's
+// API types omit from JSON, so that a diff shows when somebody has removed a value.
 func Encode(source any) (property.Map, error) {
 	raw, err := json.Marshal(source)
 	if err != nil {
@@ -47,8 +47,8 @@ func Encode(source any) (property.Map, error) {
 	return v.AsMap(), nil
 }
 
-// quoted puts quotes around the numbers that Google's API types keep in strings, because JSON's have not 64 bits, or
-// takes them off. Values is what encoding/json makes of a value of type t.
+// quoted adds or removes quotes around the numbers that Google's API types encode as strings, because a JSON number
+// does not have 64 bits. values is the JSON form of a value of type t.
 func quoted(t reflect.Type, values any, off bool) any {
 	if t.Kind() == reflect.Pointer {
 		return quoted(t.Elem(), values, off)
@@ -132,7 +132,7 @@ func forceZeroFields(target reflect.Value, values map[string]any) {
 	}
 }
 
-// addZeros adds to values, which encoding/json made of source, the zeros that Google's API types leave out.
+// addZeros adds the zeros that Google's API types omit to values, the JSON form of source.
 func addZeros(source reflect.Value, values any) {
 	switch source.Kind() {
 	case reflect.Pointer, reflect.Interface:

@@ -11,17 +11,17 @@ import (
 
 var namePattern = regexp.MustCompile(`^[a-zA-Z_$][a-zA-Z0-9_$]*$`)
 
-// differ collects the differences between the inputs of an object and those wanted of it.
+// differ collects the differences between the old and the new inputs of an object.
 type differ struct {
 	rules   Rules
-	further []string // paths whose change replaces because of what the change is
+	further []string // paths that Resource.Differ says replace the resource
 	found   map[string]p.PropertyDiff
 }
 
-// place is where a value stands: its path in the engine's notation, the path of the rule that holds there, and its type.
+// place is the position of a value: its path in the engine's notation, the path of its rule, and its type.
 type place struct {
 	path, rule string
-	typ        *typ // nil where the SDK knows no type
+	typ        *typ // nil if the SDK has no type
 }
 
 func (at place) key(k string) place {
@@ -46,7 +46,7 @@ func (at place) index(i int) place {
 	return next
 }
 
-// diff compares inputs. Values the service chose itself are not compared, so an unchanged program shows no change.
+// diff compares inputs. It ignores values that the service chose, so an unchanged program has no diff.
 func diff(r Resource, inputs *object, state, olds, news property.Map) p.DiffResponse {
 	d := differ{rules: r.Rules, found: map[string]p.PropertyDiff{}}
 	if r.Differ != nil {
@@ -68,7 +68,8 @@ func diff(r Resource, inputs *object, state, olds, news property.Map) p.DiffResp
 	return resp
 }
 
-// collides says whether the new object would have the old one's name. A name that was generated is generated anew.
+// collides reports whether the new object would have the old one's name. A generated name never collides, because the
+// new object gets a new one.
 func collides(r Resource, olds, news property.Map) bool {
 	for _, k := range r.Identity {
 		if isDefault(news, k) && r.AutoName == k {
@@ -124,7 +125,7 @@ func (d *differ) compare(at place, o, n, state property.Value) {
 	}
 }
 
-// same compares two values at a place, where one may be another way to write the other.
+// same compares two values at a place. Strings are equal if the place's rule says so.
 func (d *differ) same(at place, a, b property.Value) bool {
 	f := d.rules[at.rule].Same
 	if x, ok := text(a); ok && f != nil {
@@ -135,7 +136,7 @@ func (d *differ) same(at place, a, b property.Value) bool {
 	return same(a, b)
 }
 
-// text returns a string, or what nothing is as one.
+// text returns a string value, or "" for null. ok is false for other values.
 func text(v property.Value) (string, bool) {
 	if v.IsNull() {
 		return "", true
@@ -146,8 +147,8 @@ func text(v property.Value) (string, bool) {
 	return v.AsString(), true
 }
 
-// added is no change when the object has that value already, for example a project that used to be the provider's. As in
-// the official providers, nothing is the same as false, zero or empty.
+// added records an added value unless the object has that value already, for example the provider's project. As in the
+// official providers, a missing value equals false, zero and empty.
 func (d *differ) added(at place, n, state property.Value) {
 	switch {
 	case d.same(at, n, state) || Zero(n) && (state.IsNull() || Zero(state)):
@@ -158,14 +159,14 @@ func (d *differ) added(at place, n, state property.Value) {
 	}
 }
 
-// removed is no change when the service goes on to fill the value in, or when there was as good as none.
+// removed records a removed value unless the service fills the value in, or the value equals a missing one.
 func (d *differ) removed(at place, o property.Value) {
 	if !d.rules[at.rule].Computed && !d.nothing(at, o) {
 		d.record(at, o, p.Delete, p.DeleteReplace)
 	}
 }
 
-// nothing says whether a value means the same as none, by itself or in all its parts.
+// nothing reports whether a value equals a missing one, by itself or in all its parts.
 func (d *differ) nothing(at place, v property.Value) bool {
 	if !v.IsMap() {
 		return Zero(v) || d.same(at, v, property.New(property.Null))
@@ -186,7 +187,7 @@ func (d *differ) record(at place, v property.Value, inPlace, replace p.DiffKind)
 	d.found[at.path] = p.PropertyDiff{Kind: k, InputDiff: true}
 }
 
-// replaces says whether what stands at a place, or something inside the value v there, replaces the resource.
+// replaces reports whether a change at a place, or inside the value v at the place, replaces the resource.
 func (d *differ) replaces(at place, v property.Value) bool {
 	if d.rules[at.rule].Replace || slices.Contains(d.further, at.rule) {
 		return true
@@ -208,12 +209,12 @@ func (d *differ) replaces(at place, v property.Value) bool {
 	return false
 }
 
-// same compares values regardless of secret marks. An unknown value is not the same as any other.
+// same compares values without secret marks. An unknown value equals no other value.
 func same(a, b property.Value) bool {
 	return !a.HasComputed() && !b.HasComputed() && unmarked(a).Equals(unmarked(b))
 }
 
-// Zero says whether a value is as good as none.
+// Zero reports whether a value is null, false, zero or empty.
 func Zero(v property.Value) bool {
 	switch {
 	case v.IsBool():
@@ -231,7 +232,7 @@ func Zero(v property.Value) bool {
 	}
 }
 
-// child appends a key in the engine's notation.
+// child appends a key to a path in the engine's notation.
 func child(path, k string) string {
 	if namePattern.MatchString(k) {
 		return join(path, k)

@@ -8,7 +8,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
-// Operations are the untyped operations of a resource. Make them with Handle.
+// Operations are the untyped operations of a resource. Handle creates them.
 type Operations struct {
 	understood *shape
 	check      func(inputs property.Map) ([]Failure, error)
@@ -27,7 +27,7 @@ type rawRequest struct {
 	timeoutInSeconds float64
 }
 
-// Handle turns typed operations into those of a Resource.
+// Handle converts typed operations into those of a Resource.
 func Handle[A, S any](c CRUD[A, S]) Operations {
 	ops := Operations{understood: shapeOf[A]()}
 	ops.check = func(inputs property.Map) ([]Failure, error) {
@@ -87,7 +87,7 @@ func Handle[A, S any](c CRUD[A, S]) Operations {
 	return ops
 }
 
-// Call turns a typed function into that of a Function.
+// Call converts a typed function into that of a Function.
 func Call[A, R any](f func(ctx context.Context, args A) (R, error)) func(context.Context, property.Map) (property.Map, error) {
 	return func(ctx context.Context, m property.Map) (property.Map, error) {
 		var args A
@@ -118,7 +118,8 @@ func typed[A, S any](raw rawRequest) (Request[A, S], error) {
 	return r, Decode(raw.state, &r.State)
 }
 
-// encoded keeps the operation's own error ahead of one in encoding its state, and the state beside both.
+// encoded encodes the state of an operation. The operation's error takes precedence over an encoding error, and
+// encoded returns the state with either.
 func encoded[S any](id string, state S, opErr error) (string, property.Map, error) {
 	if opErr != nil && id == "" {
 		return "", property.Map{}, opErr

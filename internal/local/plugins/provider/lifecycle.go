@@ -89,12 +89,12 @@ func (s *server) read(ctx context.Context, req p.ReadRequest) (p.ReadResponse, e
 		if inputs = asInput(in, r.Rules, "", property.New(live)); inputs.IsNull() {
 			inputs = property.New(property.Map{})
 		}
-		known := r.Rules.withDefaults("", inputs.AsMap(), inputs.AsMap()) // so that the program's own are no change
+		known := r.Rules.withDefaults("", inputs.AsMap(), inputs.AsMap()) // so that the program's own defaults are no change
 		inputs = property.New(markPaths(known, r.Rules.secrets()))
 	} else {
 		inputs = r.Rules.spelled("", projected(in, inputs, property.New(live)), inputs)
 	}
-	// What the service does not tell, such as a key's private part, stays as it was.
+	// Values that the service does not return, such as the private part of a key, keep their old value.
 	for k, v := range req.Properties.All {
 		if _, ok := live.GetOk(k); !ok && !internalKey(k) {
 			live = live.Set(k, v)
@@ -127,14 +127,15 @@ func (s *server) update(ctx context.Context, req p.UpdateRequest) (p.UpdateRespo
 	return p.UpdateResponse{Properties: s.finished(r, req.Inputs, state)}, nil
 }
 
-// asItIs takes the old inputs and the state from the object itself: an earlier run may have ended before it was done, or
-// somebody may have changed it since. What the program leaves to the service is as it is in both inputs.
+// asItIs reads the old inputs and the state from the object itself, because an earlier run may have been interrupted,
+// or somebody may have changed the object since. Inputs that the program leaves to the service get the object's value
+// in both the old and the new inputs.
 func (s *server) asItIs(ctx context.Context, r Resource, raw rawRequest) (rawRequest, error) {
 	known := raw
 	known.inputs = raw.old
 	_, live, err := r.Operations.read(ctx, known)
 	if errors.Is(err, ErrNotFound) {
-		return raw, nil // the update says what is missing, or makes it again
+		return raw, nil // the update reports the missing object, or creates it again
 	}
 	if err != nil {
 		return raw, err
@@ -163,7 +164,8 @@ func (s *server) remove(ctx context.Context, req p.DeleteRequest) error {
 	return failed("delete", req.Urn, err)
 }
 
-// finished returns the outputs: what the service says, over what the program said, with both kinds of secret marks.
+// finished returns the outputs: the service's values over the program's inputs, with the secret marks of the inputs
+// and of the rules.
 func (s *server) finished(r Resource, inputs, state property.Map) property.Map {
 	outputs := &typ{kind: kindObject, object: s.types.outputs(r.State)}
 	live := r.Rules.ordered("", property.New(state), property.New(inputs))
@@ -171,7 +173,7 @@ func (s *server) finished(r Resource, inputs, state property.Map) property.Map {
 	return markPaths(marked(out, property.New(inputs)).AsMap(), r.Rules.secrets())
 }
 
-// unknowns returns the outputs that only the service can tell.
+// unknowns returns the outputs that only the service determines, as unknown values.
 func (s *server) unknowns(r Resource, inputs property.Map) property.Map {
 	m := map[string]property.Value{}
 	for k := range s.types.outputs(r.State).fields {
@@ -182,7 +184,7 @@ func (s *server) unknowns(r Resource, inputs property.Map) property.Map {
 	return property.NewMap(m)
 }
 
-// withoutOldInputs returns the state less what the inputs decide.
+// withoutOldInputs returns the state without the inputs that the update changes.
 func (s *server) withoutOldInputs(req p.UpdateRequest) property.Map {
 	state := req.State
 	for k := range req.OldInputs.All {

@@ -6,7 +6,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
-// ordered returns live with each of its sets in the order in which known has it: another order is no change.
+// ordered returns live with each of its sets in the order of known, because another order is no change.
 func (r Rules) ordered(path string, live, known property.Value) property.Value {
 	switch {
 	case live.IsMap() && known.IsMap():
@@ -33,7 +33,7 @@ func (r Rules) ordered(path string, live, known property.Value) property.Value {
 	}
 }
 
-// filled returns the inputs with what the service, which has live, fills in where they say nothing.
+// filled returns the inputs with missing computed values taken from live, the service's state.
 func (r Rules) filled(path string, inputs, live property.Value) property.Value {
 	switch {
 	case inputs.IsMap() && live.IsMap():
@@ -60,7 +60,7 @@ func (r Rules) filled(path string, inputs, live property.Value) property.Value {
 	}
 }
 
-// spelled returns live with each string as known spells it, where the two are ways to write one value.
+// spelled returns live with the spelling of known for each string that means the same.
 func (r Rules) spelled(path string, live, known property.Value) property.Value {
 	switch {
 	case live.IsMap() && known.IsMap():
@@ -84,7 +84,7 @@ func (r Rules) spelled(path string, live, known property.Value) property.Value {
 	}
 }
 
-// sortedLike puts the elements of a set that known has where known has them, and the others into the gaps and at the end.
+// sortedLike orders the elements of a set like known. The elements outside known fill the gaps and the end.
 func sortedLike(set, known []property.Value) []property.Value {
 	others := slices.Clone(set)
 	matched := make([]*property.Value, len(known))
@@ -106,7 +106,7 @@ func sortedLike(set, known []property.Value) []property.Value {
 	return append(sorted, others...)
 }
 
-// covers says whether live is what wanted says. The service may tell more.
+// covers reports whether live contains everything in wanted. The service may return more.
 func covers(live, wanted property.Value) bool {
 	if !live.IsMap() || !wanted.IsMap() {
 		return same(live, wanted)

@@ -1,5 +1,5 @@
-// Package provider contains the frame shared by the local Pulumi plugins: a package description whose schema, checks and
-// diffs follow from the Go types of an SDK, and the process that serves it.
+// Package provider contains the frame shared by the local Pulumi plugins: a package description, whose schema, checks
+// and diffs follow from the Go types of an SDK, and the process that serves it.
 package provider
 
 import (
@@ -11,12 +11,12 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
-// ErrNotFound is returned by Read when the object no longer exists. Deleting such an object is no error.
+// ErrNotFound is Read's error for an object that no longer exists. Deleting such an object succeeds.
 var ErrNotFound = errors.New("not found")
 
 // Package describes one provider plugin.
 type Package struct {
-	// Name and Version are what the plugin reports. Both are required.
+	// Name and Version identify the plugin. Both are required.
 	Name, Version string
 	// Description is one sentence for the schema. It should say that the plugin is a local one.
 	Description string
@@ -24,76 +24,79 @@ type Package struct {
 	Config any
 	// ConfigSecrets names the config properties that are secret.
 	ConfigSecrets []string
-	// Resources by type token, for example "gcp:sql/user:User".
+	// Resources maps type tokens, for example "gcp:sql/user:User", to resources.
 	Resources map[string]Resource
-	// Functions by token, for example "gcp:sql/getDatabase:getDatabase".
+	// Functions maps tokens, for example "gcp:sql/getDatabase:getDatabase", to functions.
 	Functions map[string]Function
-	// Configure receives the checked provider configuration before any resource is touched. Secrets are unwrapped. It may be nil.
+	// Configure receives the checked provider configuration before any operation. The configuration has no secret
+	// marks. Configure may be nil.
 	Configure func(ctx context.Context, config property.Map) error
 }
 
-// Resource describes one resource type. Property names are Pulumi's, paths are dotted and ignore array indices
+// Resource describes one resource type. Properties have Pulumi's names. Paths are dotted and omit array indices
 // ("settings.tier").
 type Resource struct {
-	// Args and State are values of the SDK's types, for example sql.UserArgs{} and sql.User{}. Inputs are the fields of
-	// Args' element type, outputs are the Output fields of State. Both are required.
+	// Args and State are values of the SDK's types, for example sql.UserArgs{} and sql.User{}. The inputs are the
+	// fields of Args' element type, and the outputs are the Output fields of State. Both are required.
 	Args, State any
-	// Rules say what is special about single properties.
+	// Rules describe the special behaviour of single properties.
 	Rules Rules
-	// Identity are the inputs that name the object. When a replacement leaves them all as they were, the old object is
-	// deleted first. Nil means that old and new objects never collide.
+	// Identity lists the inputs that name the object. If a replacement changes none of them, the engine deletes the
+	// old object first. Nil means that old and new objects never collide.
 	Identity []string
-	// AutoName is the input that gets a name when the program gives none: the resource's own, a dash and seven random
-	// digits, as the official providers do. Empty means that no name is made.
+	// AutoName is the input for a generated name if the program gives none: the resource's name, a dash and seven
+	// random digits, as in the official providers. If AutoName is empty, the plugin generates no name.
 	AutoName string
-	// Differ finds further paths whose change replaces the resource, by the old and the new inputs. It may be nil.
+	// Differ returns additional paths whose change replaces the resource, given the old and the new inputs. It may be
+	// nil.
 	Differ func(olds, news property.Map) []string
-	// Outdated names outputs that do not follow from the inputs any more, because the provider's configuration or the plugin
-	// changed. They update the resource. It gets the last state and the new inputs, both fully known, and may be nil.
+	// Outdated returns the outputs that no longer follow from the inputs, because the provider's configuration or the
+	// plugin changed. They cause an update. Outdated gets the last state and the new inputs, both fully known. It may
+	// be nil.
 	Outdated func(state, news property.Map) []string
 	// Operations do the work; see Handle.
 	Operations Operations
 }
 
-// Request is what an operation gets. Inputs carry no secret marks; they never hold unknown values.
+// Request is the argument of an operation. Its inputs have no secret marks and no unknown values.
 type Request[A, S any] struct {
-	// URN of the resource, and its ID where it exists already.
+	// URN is the URN of the resource. ID is its ID if the object exists.
 	URN resource.URN
 	ID  string
-	// Args are the inputs that are wanted. In Read they are the last known ones and zero while importing, in Delete the
-	// last ones. In Update, what the program leaves to the service is as the object has it.
+	// Args are the wanted inputs. In Delete they are the last inputs. In Read they are the last known inputs, or zero
+	// in an import. In Update, inputs that the program leaves to the service have the object's values.
 	Args A
-	// Old are the inputs of the existing object as it is, in Update only.
+	// Old are the inputs that match the existing object, in Update only.
 	Old A
-	// State is the last known state, in Update the one of now, zero in Create and while importing.
+	// State is the last known state. In Update it is the current state. In Create and in an import it is zero.
 	State S
-	// Importing is true in a Read that has nothing but an ID.
+	// Importing is true in a Read that has only an ID.
 	Importing bool
-	// Timeout is the program's own time limit, zero when it sets none.
+	// Timeout is the program's own time limit, or zero if it sets none.
 	Timeout time.Duration
 }
 
-// CRUD holds the typed operations of a resource. A holds the inputs that it understands and S the outputs, both with JSON
-// tags that are Pulumi's property names; the rest of the SDK's inputs is accepted, kept in the state and reported
-// as being without effect.
+// CRUD holds the typed operations of a resource. A holds the inputs that the resource understands, and S the outputs.
+// Both have JSON tags with Pulumi's property names. The plugin accepts the SDK's other inputs, keeps them in the state
+// and warns that they have no effect.
 type CRUD[A, S any] struct {
-	// Check refuses inputs that are wrong beyond their type. It may be nil. Unknown inputs are absent from args.
+	// Check refuses invalid inputs of the right type. It may be nil. args lacks unknown inputs.
 	Check func(args A) []Failure
-	// Create makes the object. An ID together with an error means that the object exists but is not as it should be.
+	// Create creates the object. An ID together with an error means that the object exists but is incomplete.
 	Create func(ctx context.Context, r Request[A, S]) (id string, state S, err error)
-	// Read returns the object as it is, or ErrNotFound. Nil means that the state is all there is.
+	// Read returns the current object, or ErrNotFound. If Read is nil, the state is authoritative.
 	Read func(ctx context.Context, r Request[A, S]) (id string, state S, err error)
-	// Update changes the object in place. Nil means that there is nothing to do but to record the new inputs.
+	// Update changes the object in place. If Update is nil, the plugin only records the new inputs.
 	Update func(ctx context.Context, r Request[A, S]) (state S, err error)
-	// Delete removes the object. Nil means that there is nothing to remove.
+	// Delete removes the object. If Delete is nil, there is nothing to remove.
 	Delete func(ctx context.Context, r Request[A, S]) error
 }
 
-// Failure is one refused input.
+// Failure is one invalid input.
 type Failure struct {
-	// Path of the property, in Pulumi's notation.
+	// Path is the path of the property in Pulumi's notation.
 	Path string
-	// Reason is one clause that names what is wrong.
+	// Reason is one clause that names the fault.
 	Reason string
 }
 

@@ -11,43 +11,43 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
-// Rule says what is special about one property. Its zero value is an input that can be changed in place.
+// Rule describes the special behaviour of one property. Its zero value is an optional input that can change in place.
 type Rule struct {
-	// Required is an input that must be there although the Go types do not show it, such as a list.
+	// Required marks a required input that the Go types do not show as one, such as a list.
 	Required bool
-	// Replace means that a change replaces the resource. Of an object or a list of objects it speaks of their coming and
-	// going only: what is inside has rules of its own.
+	// Replace means that a change replaces the resource. For an object or a list of objects, Replace applies only to
+	// adding and removing them: their fields have rules of their own.
 	Replace bool
-	// Computed is an input that the service fills in when the program says nothing: taking it out is no change.
+	// Computed marks an input that the service fills in if the program does not set it. Removing it is no change.
 	Computed bool
-	// Secret is an output that is always secret. An input that was secret stays so without being named here.
+	// Secret marks an output that is always secret. A secret input stays secret without this mark.
 	Secret bool
-	// Set is a list whose order means nothing.
+	// Set marks a list without a meaningful order.
 	Set bool
-	// Default is the value that the provider itself adds when the program gives none; nil means that it adds none. Inside
-	// of an object it is added only where the program has the object.
+	// Default is the value that the provider sets if the program sets none. Nil means no default. A default inside an
+	// object applies only if the program sets the object.
 	Default any
-	// OneOf are the values that a string, or each one in a list of strings, may have; empty means any.
+	// OneOf lists the allowed values of a string, or of each string in a list. Empty means any value.
 	OneOf []string
-	// Range is what a number must be within, both ends included; zero means any number. See AtLeast.
+	// Range holds the minimum and the maximum of a number. The zero value means any number. See AtLeast.
 	Range [2]int
-	// Excludes are the paths of inputs that cannot stand beside this one. Where this one stands, they get no defaults.
+	// Excludes are the paths of inputs that exclude this one. If this input is set, they get no defaults.
 	Excludes []string
-	// Check returns one clause that names what is wrong with a string, or nothing. It may be nil.
+	// Check returns one clause that names the fault of a string, or "". It may be nil.
 	Check func(value string) string
-	// Same says that two strings are different ways to write one value; none at all is empty. Nil means that only equal
-	// strings are.
+	// Same reports whether two strings mean the same value. A missing string is "". Nil means that only equal strings
+	// do.
 	Same func(a, b string) bool
 }
 
-// AtLeast is the range of the numbers from n on.
+// AtLeast returns the range of the numbers from n on.
 func AtLeast(n int) [2]int { return [2]int{n, math.MaxInt} }
 
-// Rules are the rules of a resource by path. Paths are dotted and ignore array indices ("settings.tier"). A property
-// that is not here has the zero rule.
+// Rules maps paths to the rules of a resource. Paths are dotted and omit array indices ("settings.tier"). A property
+// without an entry has the zero rule.
 type Rules map[string]Rule
 
-// With adds rules whose paths begin at prefix, for parts that several resources have. It returns r.
+// With adds rules with prefix before their paths, for parts that several resources share. It returns r.
 func (r Rules) With(prefix string, more Rules) Rules {
 	for path, rule := range more {
 		r[join(prefix, path)] = rule
@@ -55,7 +55,7 @@ func (r Rules) With(prefix string, more Rules) Rules {
 	return r
 }
 
-// Each gives the rule to all paths, which white space separates. It returns r.
+// Each sets one rule for all paths, which white space separates. It returns r.
 func (r Rules) Each(rule Rule, paths string) Rules {
 	for path := range strings.FieldsSeq(paths) {
 		r[path] = rule
@@ -63,7 +63,7 @@ func (r Rules) Each(rule Rule, paths string) Rules {
 	return r
 }
 
-// where returns the paths whose rules have a quality, sorted.
+// where returns the sorted paths whose rules satisfy has.
 func (r Rules) where(has func(Rule) bool) []string {
 	var paths []string
 	for _, path := range slices.Sorted(maps.Keys(r)) {
@@ -76,12 +76,13 @@ func (r Rules) where(has func(Rule) bool) []string {
 
 func (r Rules) secrets() []string { return r.where(func(rule Rule) bool { return rule.Secret }) }
 
-// required returns the top-level inputs that must be there, and says for one whether it has a default.
+// required returns the paths of required inputs.
 func (r Rules) required() []string {
 	return r.where(func(rule Rule) bool { return rule.Required })
 }
 
-// withDefaults adds the defaults of the properties below path to the inputs m and notes their names under defaultsKey.
+// withDefaults adds the defaults of the properties below path to the inputs m, and records their names under
+// defaultsKey.
 func (r Rules) withDefaults(path string, m, root property.Map) property.Map {
 	var chosen []property.Value
 	for _, k := range r.where(func(rule Rule) bool { return rule.Default != nil }) {
@@ -119,7 +120,7 @@ func (r Rules) withInnerDefaults(path string, v property.Value, root property.Ma
 	}
 }
 
-// reach says whether there are rules below path.
+// reach reports whether there are rules below path.
 func (r Rules) reach(path string) bool {
 	for k := range r {
 		if strings.HasPrefix(k, path+".") {
@@ -129,7 +130,7 @@ func (r Rules) reach(path string) bool {
 	return false
 }
 
-// excluded says whether an input that is there cannot stand beside the one at path.
+// excluded reports whether a present input excludes the input at path.
 func (r Rules) excluded(path string, root property.Map) bool {
 	for k, rule := range r {
 		if slices.Contains(rule.Excludes, path) && !At(root, k).IsNull() {
@@ -139,7 +140,7 @@ func (r Rules) excluded(path string, root property.Map) bool {
 	return slices.ContainsFunc(r[path].Excludes, func(k string) bool { return !At(root, k).IsNull() })
 }
 
-// check reports what in v, which stands at path, the rules refuse. Shown is the path in the engine's notation.
+// check returns the failures of v, the value at path. shown is the path in the engine's notation.
 func (r Rules) check(path, shown string, v property.Value, root property.Map) []p.CheckFailure {
 	var failures []p.CheckFailure
 	refuse := func(format string, args ...any) {
@@ -186,7 +187,7 @@ func (r Rules) check(path, shown string, v property.Value, root property.Map) []
 	return failures
 }
 
-// At returns what stands at a path without arrays on its way, or null.
+// At returns the value at a path, or null. The path must not lead through arrays.
 func At(m property.Map, path string) property.Value {
 	head, rest, deeper := strings.Cut(path, ".")
 	v := m.Get(head)

@@ -11,10 +11,10 @@ import (
 	"github.com/pulumi/pulumi/pkg/v3/codegen/schema"
 )
 
-// moduleFormat is how bridged providers abbreviate tokens: "gcp:sql/user:User" is also "gcp:sql:User".
+// moduleFormat is the pattern by which bridged providers shorten tokens: "gcp:sql/user:User" is also "gcp:sql:User".
 const moduleFormat = "(.*)(?:/[^/]*)"
 
-// schemaBuilder collects the types that resources and functions refer to.
+// schemaBuilder collects the types that resources and functions use.
 type schemaBuilder struct {
 	pkg   *Package
 	types *typeCache
@@ -103,7 +103,7 @@ func (b *schemaBuilder) typeSpec(t *typ) schema.TypeSpec {
 	}
 }
 
-// typeToken returns the token of an object type and adds the type to the schema the first time it is seen.
+// typeToken returns the token of an object type. The first call for a type adds it to the schema.
 func (b *schemaBuilder) typeToken(o *object) string {
 	token := fmt.Sprintf("%s:%s/%s:%s", b.pkg.Name, moduleOf(o.goType, b.pkg.Name), o.goType.Name(), o.goType.Name())
 	if _, ok := b.spec.Types[token]; !ok {
@@ -113,7 +113,7 @@ func (b *schemaBuilder) typeToken(o *object) string {
 	return token
 }
 
-// moduleOf returns the folder of t below the SDK's root package, which is named like the provider.
+// moduleOf returns the folder of t below the SDK's root package, which has the provider's name.
 func moduleOf(t reflect.Type, name string) string {
 	if _, module, ok := strings.Cut(t.PkgPath(), "/go/"+name+"/"); ok {
 		return module

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Serve runs the plugin process: it prints its port on standard output, answers the engine and returns when the engine is
-// done with it.
+// Serve runs the plugin process. It prints its port on standard output, answers the engine and returns when the engine
+// is done.
 func (pkg Package) Serve(ctx context.Context) error {
 	return p.RunProvider(ctx, pkg.Name, pkg.Version, pkg.Provider())
 }
@@ -53,12 +53,12 @@ type server struct {
 	pkg   *Package
 	types *typeCache
 
-	// running ends when the engine cancels: then every operation ends.
+	// The engine's cancellation ends running, and with it every operation.
 	running context.Context
 	cancel  context.CancelFunc
 }
 
-// until returns ctx, ended also by the engine's cancellation. The function releases it.
+// until returns a context that ends with ctx or with the engine's cancellation, and the function that releases it.
 func (s *server) until(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.running, cancel)
@@ -144,7 +144,7 @@ func markPaths(m property.Map, paths []string) property.Map {
 	return v.AsMap()
 }
 
-// warn says which inputs have no effect, so that nobody takes them for being in force.
+// warn logs the inputs that have no effect, so that nobody relies on them.
 func warn(ctx context.Context, r Resource, inputs property.Map) {
 	if paths := withoutEffect(r.Operations.understood, property.New(inputs), ""); len(paths) > 0 {
 		p.GetLogger(ctx).Warningf("accepted without effect, not emulated: %s", strings.Join(paths, ", "))
@@ -155,7 +155,7 @@ func failed(verb string, urn resource.URN, err error) error {
 	return oneLine(fmt.Errorf("%s %s %q: %w", verb, urn.Type(), urn.Name(), err))
 }
 
-// lineError is an error whose text is one line.
+// lineError is an error with its text in one line.
 type lineError struct{ err error }
 
 func (e lineError) Error() string { return strings.Join(strings.Fields(e.err.Error()), " ") }

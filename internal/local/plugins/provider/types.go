@@ -10,7 +10,7 @@ import (
 
 type kind string
 
-// The kinds are JSON schema's names for them, but for objects, which are references in a schema.
+// The kinds are JSON schema's names, except for objects, which are references in a schema.
 const (
 	kindString  kind = "string"
 	kindBool    kind = "boolean"
@@ -22,7 +22,7 @@ const (
 	kindAny     kind = "any"
 )
 
-// typ is the type of one property, as read from the SDK.
+// typ is the type of one property in the SDK.
 type typ struct {
 	kind   kind
 	elem   *typ    // of arrays and maps
@@ -39,10 +39,10 @@ type field struct {
 	required bool
 }
 
-// elementTyped is what the SDK's XArgs and its outputs have in common.
+// elementTyped is the common interface of the SDK's XArgs types and outputs.
 type elementTyped interface{ ElementType() reflect.Type }
 
-// typeCache remembers objects, which refer to each other and are shared by many resources. Its zero value is ready.
+// typeCache caches objects, which refer to each other and which many resources share. Its zero value is ready to use.
 type typeCache struct {
 	mu      sync.Mutex
 	objects map[reflect.Type]*object
@@ -127,7 +127,8 @@ func nilable(t reflect.Type) bool {
 	}
 }
 
-// shape is what a struct with JSON tags understands of a property tree. A nil shape understands everything.
+// shape describes the part of a property tree that a struct with JSON tags understands. A nil shape understands
+// everything.
 type shape struct{ fields map[string]*shape }
 
 func shapeOf[A any]() *shape { return shapeOfType(reflect.TypeFor[A]()) }

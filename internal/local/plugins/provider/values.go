@@ -6,7 +6,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
-// plain turns a value into what encoding/json writes, without secret marks and without unknown values.
+// plain converts a value to the form that encoding/json writes, without secret marks and unknown values.
 func plain(v property.Value) any {
 	switch {
 	case v.IsBool():
@@ -84,7 +84,7 @@ func unmarked(v property.Value) property.Value {
 	}
 }
 
-// marked returns v with the secret marks of like at the same places.
+// marked returns v with the secret marks that like has at the same places.
 func marked(v, like property.Value) property.Value {
 	if like.Secret() {
 		return v.WithSecret(true)
@@ -109,7 +109,7 @@ func marked(v, like property.Value) property.Value {
 	}
 }
 
-// markPath marks the value at path as secret, in every element of the arrays on the way.
+// markPath marks the value at path as secret, in every element of the arrays on the path.
 func markPath(v property.Value, path []string) property.Value {
 	switch {
 	case v.IsNull():
@@ -130,8 +130,8 @@ func markPath(v property.Value, path []string) property.Value {
 	return v
 }
 
-// projected returns live cut down to what wanted speaks of, so that values the program never set are not reported as
-// drift. A field that live does not report keeps its wanted value; the keys of a map are taken from live.
+// projected returns live reduced to the parts in wanted, so that values the program never set do not show as drift. A
+// field that live lacks keeps its wanted value. The keys of a map come from live.
 func projected(t *typ, wanted, live property.Value) property.Value {
 	switch {
 	case t.kind == kindObject && wanted.IsMap() && live.IsMap():
@@ -156,8 +156,8 @@ func projected(t *typ, wanted, live property.Value) property.Value {
 	}
 }
 
-// asInput returns the part of live that t can express, without zeros that mean the same as nothing: the inputs of an
-// imported object. The result is null when nothing is left.
+// asInput returns the part of live that t can express, as the inputs of an imported object. It omits zeros that equal
+// a missing value. It returns null if nothing is left.
 func asInput(t *typ, rules Rules, path string, live property.Value) property.Value {
 	none := property.New(property.Null)
 	switch {
@@ -193,8 +193,8 @@ func asInput(t *typ, rules Rules, path string, live property.Value) property.Val
 	}
 }
 
-// configured returns a provider's configuration with the types it should have. The engine hands on everything that is not
-// a string as JSON in a string. What cannot be read is left for the check to refuse.
+// configured returns a provider's configuration with its proper types. The engine passes values that are not strings
+// as JSON in a string. configured leaves invalid JSON for the check to refuse.
 func configured(config *object, m property.Map) property.Map {
 	for k, f := range config.fields {
 		v := m.Get(k)
@@ -209,7 +209,7 @@ func configured(config *object, m property.Map) property.Map {
 	return m
 }
 
-// conforming returns the part of v that t can express. The service may tell more than the SDK knows.
+// conforming returns the part of v that t can express. The service may return more than the SDK knows.
 func conforming(t *typ, v property.Value) property.Value {
 	switch {
 	case t.kind == kindObject && v.IsMap():
@@ -231,7 +231,7 @@ func conforming(t *typ, v property.Value) property.Value {
 	}
 }
 
-// merged returns over with what only under has, at every depth of maps.
+// merged returns over, completed with the keys that only under has, at every depth of maps.
 func merged(under, over property.Value) property.Value {
 	if !under.IsMap() || !over.IsMap() {
 		return over

@@ -99,7 +99,7 @@ func integer() provider.Resource {
 				span := r.Args.Max - r.Args.Min + 1
 				result := r.Args.Min
 				if r.Args.Seed != nil && *r.Args.Seed != "" {
-					// The official provider's source, so that a seed means the same number on both targets.
+					// The official provider uses this source, so a seed yields the same number on both targets.
 					source := int64(crc64.Checksum([]byte(*r.Args.Seed), crc64.MakeTable(crc64.ISO)))
 					result += mathrand.New(mathrand.NewSource(source)).Intn(span)
 				} else {
@@ -170,7 +170,7 @@ func pet() provider.Resource {
 	}
 }
 
-// petWords ends in an animal, before it an adjective, before that adverbs.
+// petWords returns n words: adverbs, then an adjective, then an animal.
 func petWords(n int) []string {
 	adverbs := strings.Fields("boldly calmly deeply fairly gladly highly kindly lately mostly neatly purely quietly rarely surely truly vastly")
 	adjectives := strings.Fields("able brave calm deep eager fair glad humble ideal jolly keen loyal merry noble proud quick ready solid tidy wise")

@@ -7,7 +7,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// Version is that of the SDK in go.mod.
+// Version is the version of the SDK in go.mod.
 const Version = "4.18.0"
 
 // Package describes the plugin.

@@ -17,13 +17,13 @@ const (
 	digits    = "0123456789"
 	specials  = "!@#$%&*()-_=+[]{}<>:?"
 
-	// bcryptLimit is how much of a password bcrypt can hash.
+	// bcryptLimit is the number of bytes of a password that bcrypt can hash.
 	bcryptLimit = 72
-	// passwordID is the ID of every password, so that the password itself never shows as one.
+	// passwordID is the ID of every password, so that an ID never reveals a password.
 	passwordID = "none"
 )
 
-// textArgs are the inputs of passwords and strings. A nil class means that it is included.
+// textArgs are the inputs of passwords and strings. A nil character class is included.
 type textArgs struct {
 	Keepers         map[string]string `json:"keepers,omitempty"`
 	Length          int               `json:"length"`
@@ -49,7 +49,7 @@ type passwordState struct {
 	BcryptHash string `json:"bcryptHash"`
 }
 
-// textRules are those of passwords and strings. Every change makes a new text.
+// textRules returns the rules of passwords and strings. Every change creates a new text.
 func textRules() provider.Rules {
 	minimum := provider.Rule{Replace: true, Range: provider.AtLeast(0)}
 	return provider.Rules{}.Each(provider.Rule{Replace: true}, "keepers lower number numeric overrideSpecial special upper").
@@ -112,7 +112,7 @@ func passwordOf(args textArgs, result string) (passwordState, error) {
 	return passwordState{textState{args.withDefaults(), result}, string(hash)}, nil
 }
 
-// class is one kind of characters.
+// class is one class of characters.
 type class struct {
 	property string
 	letters  string
@@ -120,7 +120,7 @@ type class struct {
 	included bool
 }
 
-// withDefaults says of every class whether it is included. "number" is the older name of "numeric".
+// withDefaults returns a with every class either included or not. "number" is the older name of "numeric".
 func (a textArgs) withDefaults() textArgs {
 	yes := true
 	if a.Numeric == nil {
@@ -173,7 +173,7 @@ func checkText(args textArgs) []provider.Failure {
 	return failures
 }
 
-// text chooses the required characters of each class, fills up from all included ones, and shuffles.
+// text chooses the required characters of each class, adds characters of all included classes, and shuffles.
 func text(args textArgs) (string, error) {
 	var result []byte
 	var all strings.Builder
