@@ -10,8 +10,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/process"
 )
 
-// auditPolicy records who asked for what, without bodies: bodies hold Secrets. Reads by the system's own components
-// would drown the rest and are left out.
+// auditPolicy logs metadata of requests without bodies, because bodies contain Secrets. It omits reads by the system's
+// own components, which would outnumber everything else.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -29,7 +29,7 @@ rules:
 - level: Metadata
 `
 
-// start starts the programs in the order in which they need each other. The API server waits for etcd by itself.
+// start starts the programs in the order of their dependencies. The API server itself waits for etcd.
 func (c *ControlPlane) start(ctx context.Context, apiPort int) error {
 	dir, p := c.home.Kubernetes(), c.pki()
 	policy := filepath.Join(dir, "audit-policy.yaml")
@@ -48,8 +48,9 @@ func (c *ControlPlane) start(ctx context.Context, apiPort int) error {
 		"--data-dir="+store(c.home),
 		"--listen-client-urls="+c.etcd,
 		"--advertise-client-urls="+c.etcd,
-		// One member has no peers, so any free port will do. A peer may propose any change, so it wants a certificate. On a Unix
-		// socket etcd asks for none (etcd, client/pkg/transport, newListener), and a team's run can connect to one.
+		// A single member has no peers, so any free port suits. A peer may propose any change, so peers must present a
+		// certificate. On a Unix socket, etcd would ask for none (etcd, client/pkg/transport, newListener), and a
+		// team's run can connect to a Unix socket.
 		"--listen-peer-urls=https://127.0.0.1:0",
 		"--peer-cert-file="+p.cert("etcd"), "--peer-key-file="+p.key("etcd"),
 		"--peer-client-cert-auth", "--peer-trusted-ca-file="+p.cert("etcd-ca"),
@@ -77,7 +78,7 @@ func (c *ControlPlane) start(ctx context.Context, apiPort int) error {
 		"--service-cluster-ip-range="+serviceRange,
 		"--authorization-mode=Node,RBAC", "--anonymous-auth=false",
 		"--enable-admission-plugins=NodeRestriction",
-		// Many charts have privileged pods. Here they are simulated like others.
+		// Many charts have privileged pods. The node simulates them like other pods.
 		"--allow-privileged",
 		"--kubelet-certificate-authority="+p.cert("ca"), "--kubelet-preferred-address-types=InternalIP",
 		"--kubelet-client-certificate="+p.cert(kubeletClient), "--kubelet-client-key="+p.key(kubeletClient),
@@ -97,7 +98,8 @@ func (c *ControlPlane) start(ctx context.Context, apiPort int) error {
 		"--use-service-account-credentials",
 		"--service-account-private-key-file="+p.key("service-account"),
 		"--root-ca-file="+p.cert("ca"),
-		// Every controller asks for a token of its own as it starts. Within the limit for a shared cluster that takes seconds.
+		// Every controller requests a token of its own when it starts. With the limits for a shared cluster, that
+		// takes seconds.
 		"--kube-api-qps=500", "--kube-api-burst=1000",
 		"--leader-elect=false", "--secure-port=0",
 	); err != nil {
@@ -121,7 +123,7 @@ func (c *ControlPlane) keep(ctx context.Context, name string, args ...string) er
 		Name: name,
 		Path: path,
 		Args: args,
-		// The programs wait most of the time: GOGC makes them collect garbage sooner and hold less.
+		// The programs are mostly idle. A lower GOGC makes them collect garbage sooner and use less memory.
 		Env: []string{"HOME=" + c.home.Kubernetes(), "TMPDIR=" + os.TempDir(), "GOGC=25"},
 		Dir: c.home.Kubernetes(),
 		Log: c.home.Log(name),

@@ -29,7 +29,7 @@ const (
 	issuer       = "https://kubernetes.default.svc.cluster.local"
 	stopGrace    = 10 * time.Second
 	readyTimeout = 2 * time.Minute
-	// healthTimeout is how long etcd may take to say whether it is healthy.
+	// healthTimeout is how long etcd may take to report its health.
 	healthTimeout = 5 * time.Second
 	pollEvery     = 50 * time.Millisecond
 )
@@ -37,7 +37,7 @@ const (
 // serviceIP is the first address of serviceRange: the service kubernetes.default.
 var serviceIP = net.IPv4(10, 96, 0, 1)
 
-// Clients of the API server, each with a certificate and a kubeconfig of its own.
+// These are the clients of the API server. Each has its own certificate and kubeconfig.
 const (
 	adminClient             = "admin"
 	controllerManagerClient = "kube-controller-manager"
@@ -45,7 +45,7 @@ const (
 	nodeClient              = "node"
 )
 
-// The node's own API: its certificate, and that of its only client, the API server.
+// These are the certificates for the node's own API: the node's, and that of its only client, the API server.
 const (
 	nodeServer    = "node-server"
 	kubeletClient = "kube-apiserver-kubelet-client"
@@ -68,25 +68,25 @@ type ControlPlane struct {
 	waiting  string
 }
 
-// New returns the control plane of a home, which does not run yet. find is asked for its programs.
+// New returns the control plane of a home, stopped. It finds its programs with find.
 func New(h home.Home, find FindTool) *ControlPlane {
 	return &ControlPlane{home: h, find: find, now: time.Now}
 }
 
-// Exists says whether the home holds the data of a control plane.
+// Exists reports whether the home holds the data of a control plane.
 func Exists(h home.Home) bool {
 	_, err := os.Stat(store(h))
 	return err == nil
 }
 
-// Start is New, and Start of what it returns.
+// Start calls New and starts the result.
 func Start(ctx context.Context, h home.Home, find FindTool) (*ControlPlane, error) {
 	c := New(h, find)
 	return c, c.Start(ctx)
 }
 
-// Start starts the control plane and returns when it serves and its controllers work. Data and keys from an earlier
-// start are used again. Where it cannot start, nothing of it runs.
+// Start starts the control plane and returns when it serves and its controllers work. It reuses data and keys of an
+// earlier start. If it fails, it stops all programs again.
 func (c *ControlPlane) Start(ctx context.Context) error {
 	etcdPort, err := freePort(c.home, "etcd")
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *ControlPlane) Start(ctx context.Context) error {
 	return nil
 }
 
-// freePort returns the port kept for a program, and sees that it is free.
+// freePort returns the reserved port of a program, and checks that the port is free.
 func freePort(h home.Home, name string) (int, error) {
 	l, err := h.Listen(name)
 	if err != nil {
@@ -120,7 +120,7 @@ func freePort(h home.Home, name string) (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
-// Erase removes all data of a stopped control plane. One that is interrupted has removed all, or nothing.
+// Erase removes all data of a stopped control plane. An interrupted Erase has removed either all data or none.
 func Erase(h home.Home) error {
 	err := FinishErase(h)
 	if err == nil {
@@ -138,10 +138,10 @@ func Erase(h home.Home) error {
 	return nil
 }
 
-// FinishErase removes what an interrupted Erase left.
+// FinishErase removes the rest of an interrupted Erase.
 func FinishErase(h home.Home) error { return os.RemoveAll(h.ErasedKubernetes()) }
 
-// Stop ends the control plane: first what only asks the API server, then that, then its store.
+// Stop stops the control plane: first the clients of the API server, then the API server, then etcd.
 func (c *ControlPlane) Stop() {
 	c.mu.Lock()
 	children := c.children
@@ -159,7 +159,7 @@ func (c *ControlPlane) Stop() {
 	c.children = nil
 }
 
-// States tells how the programs are, in the order of their start.
+// States returns the states of the programs, in the order of their start.
 func (c *ControlPlane) States() []process.State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,17 +170,17 @@ func (c *ControlPlane) States() []process.State {
 	return states
 }
 
-// Waiting is what Start or WaitNode waits for at the moment.
+// Waiting describes what Start or WaitNode is waiting for.
 func (c *ControlPlane) Waiting() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.waiting
 }
 
-// Server is the URL of the API server.
+// Server returns the URL of the API server.
 func (c *ControlPlane) Server() string { return c.server }
 
-// Credentials returns the cluster's CA and the administrator's client certificate and key, in PEM.
+// Credentials returns the cluster's CA and the administrator's client certificate and key, in PEM form.
 func (c *ControlPlane) Credentials() (ca, cert, key []byte, err error) {
 	p := c.pki()
 	for _, f := range []struct {
@@ -194,22 +194,22 @@ func (c *ControlPlane) Credentials() (ca, cert, key []byte, err error) {
 	return ca, cert, key, nil
 }
 
-// AdminConfig is a client configuration with all rights.
+// AdminConfig returns a client configuration with all rights.
 func (c *ControlPlane) AdminConfig() *rest.Config { return c.clientConfig(adminClient) }
 
-// unlimited is AdminConfig without a limit to the rate of requests: much is asked while something is waited for.
+// unlimited is AdminConfig without a rate limit, for the many requests during a wait.
 func (c *ControlPlane) unlimited() *rest.Config {
 	config := c.AdminConfig()
 	config.QPS = -1
 	return config
 }
 
-// NodeConfig is a client configuration with the rights that the Node authorizer gives to the node.
+// NodeConfig returns a client configuration with the rights that the Node authorizer gives to the node.
 func (c *ControlPlane) NodeConfig() *rest.Config { return c.clientConfig(nodeClient) }
 
 func (c *ControlPlane) clientConfig(client string) *rest.Config {
-	// Given the file only, client-go keeps trusting what it held when it was first read: a cluster that is made after
-	// another was erased has another CA in it. A file that cannot be read is its to complain of.
+	// With only the file's path, client-go would keep trusting the file's first content. A new cluster after Erase has
+	// another CA in that file. client-go itself reports a file that it cannot read.
 	ca, _ := os.ReadFile(c.pki().cert("ca"))
 	return &rest.Config{
 		Host: c.server,

@@ -19,15 +19,15 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// etcdSecret is the name of the home's secret that the key of etcd's data derives from.
+// etcdSecret is the name of the home's secret from which the encryption key of etcd's data derives.
 const etcdSecret = "etcd"
 
-// encryptionConfig is an EncryptionConfiguration of the API server, with the key in base64.
+// encryptionConfig is the API server's EncryptionConfiguration, with the key in base64.
 //
-// It covers every kind: a team writes passwords into Programs, Stacks and the variables of pods, too. Of the providers
-// that need no key management service, Kubernetes advises against aescbc, whose padding can be attacked, and wants
-// the key of aesgcm changed every 200,000 writes ("Encrypting Confidential Data at Rest", Providers). What was
-// written before there was a key is read by identity.
+// It encrypts every kind, because teams also write passwords into Programs, Stacks and the variables of pods.
+// Secretbox is one of the providers without a key management service. Kubernetes advises against aescbc, because its
+// padding can be attacked, and demands a new key for aesgcm after every 200,000 writes ("Encrypting Confidential Data
+// at Rest", Providers). The identity provider reads objects that were stored before there was a key.
 const encryptionConfig = `apiVersion: apiserver.config.k8s.io/v1
 kind: EncryptionConfiguration
 resources:
@@ -40,11 +40,11 @@ resources:
   - identity: {}
 `
 
-// encrypted is a file that is there once nothing secret is stored in plain text any more.
+// encrypted returns the path of a file that exists once etcd stores no secret in plain text.
 func encrypted(h home.Home) string { return store(h) + ".encrypted" }
 
-// ensureEncryption writes the API server's EncryptionConfiguration, and returns its path. The key is made once. Another one
-// would open nothing of what is stored, so that a lost key is an error.
+// ensureEncryption writes the API server's EncryptionConfiguration and returns its path. It creates the key only once.
+// A new key could not decrypt the stored objects, so a lost key is an error.
 func (c *ControlPlane) ensureEncryption() (string, error) {
 	key := c.home.SecretFile(etcdSecret)
 	if _, err := os.Stat(key); errors.Is(err, fs.ErrNotExist) && Exists(c.home) {
@@ -57,17 +57,18 @@ func (c *ControlPlane) ensureEncryption() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Secretbox takes 32 bytes. The secret is random, of 128 bits and more, so that a plain hash is enough.
+	// Secretbox needs 32 bytes. The secret is random and has at least 128 bits, so a plain hash suffices.
 	sum := sha256.Sum256([]byte("strata etcd secretbox " + secret))
 	path := filepath.Join(filepath.Dir(key), "etcd-encryption.yaml")
 	return path, home.KeepFile(path, fmt.Appendf(nil, encryptionConfig, base64.StdEncoding.EncodeToString(sum[:])))
 }
 
-// secretKinds are the kinds whose objects encryptStored writes again. Others are encrypted with their next change.
+// secretKinds are the kinds whose objects encryptStored rewrites. The API server encrypts other objects with their
+// next change.
 var secretKinds = []schema.GroupVersionResource{{Version: "v1", Resource: "secrets"}, {Version: "v1", Resource: "configmaps"}}
 
-// encryptStored encrypts, once, what a control plane without a key has stored. The API server writes an object again for a
-// patch that changes nothing where it is not stored as it would be now.
+// encryptStored encrypts, once, the objects that a control plane without a key has stored. A patch without changes
+// makes the API server rewrite an object that is not stored in the current form.
 func (c *ControlPlane) encryptStored(ctx context.Context) error {
 	if _, err := os.Stat(encrypted(c.home)); err == nil {
 		return nil

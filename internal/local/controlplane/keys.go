@@ -11,7 +11,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// ensureKeys makes what is missing of the keys, certificates and kubeconfigs.
+// ensureKeys creates the missing keys, certificates and kubeconfigs.
 func (c *ControlPlane) ensureKeys() error {
 	p := c.pki()
 	ca, err := p.ensureCA("ca")

@@ -7,7 +7,8 @@ import (
 	"os"
 )
 
-// NodeTLS is how the node serves its own API: with a certificate from the cluster's CA, to the API server alone.
+// NodeTLS returns the TLS configuration of the node's own API. Its certificate is from the cluster's CA, and it
+// accepts only the API server as a client.
 func (c *ControlPlane) NodeTLS() (*tls.Config, error) {
 	p := c.pki()
 	certificate, err := tls.LoadX509KeyPair(p.cert(nodeServer), p.key(nodeServer))
@@ -25,7 +26,7 @@ func (c *ControlPlane) NodeTLS() (*tls.Config, error) {
 		Certificates: []tls.Certificate{certificate},
 		ClientAuth:   tls.RequireAndVerifyClientCert,
 		ClientCAs:    clients,
-		// The CA vouches for every component and for the administrator too.
+		// The CA also signs the certificates of the other components and of the administrator.
 		VerifyConnection: func(state tls.ConnectionState) error {
 			if user := state.PeerCertificates[0].Subject.CommonName; user != kubeletClient {
 				return fmt.Errorf("%s may not ask the node: ask the API server", user)

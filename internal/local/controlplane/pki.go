@@ -21,14 +21,15 @@ import (
 )
 
 const (
-	// lifetime of every certificate.
+	// lifetime is the lifetime of every certificate.
 	lifetime = 10 * 365 * 24 * time.Hour
-	// renewBefore is how long before its end a certificate is renewed by a start: longer than a platform runs at a time.
+	// renewBefore is how long before a certificate's end a start renews it. It exceeds the time that a platform runs
+	// without a restart.
 	renewBefore = 180 * 24 * time.Hour
 )
 
-// pki is a folder of keys and certificates in PEM, all of mode 0600. A key is made once and kept. What derives from it
-// is kept while it is good, so that contexts and kubeconfigs stay byte-stable over restarts, and otherwise made anew.
+// pki is a folder of keys and certificates in PEM form, all with mode 0600. It keeps every key. It keeps a certificate
+// or kubeconfig while that is valid, so that their bytes do not change over restarts.
 type pki struct {
 	dir string
 	now func() time.Time
@@ -43,8 +44,8 @@ type authority struct {
 	key  crypto.Signer
 }
 
-// ensureCA makes the authority called name, or loads it. One that is renewed keeps its key, so that what it signed
-// stays good.
+// ensureCA loads or creates the authority called name. A renewed authority keeps its key, so that the certificates
+// that it signed stay valid.
 func (p pki) ensureCA(name string) (authority, error) {
 	key, err := p.ensureKey(name)
 	if err != nil {
@@ -58,7 +59,7 @@ func (p pki) ensureCA(name string) (authority, error) {
 	return authority{cert: cert, key: key}, err
 }
 
-// ensureClient makes a client certificate for a Kubernetes user and its groups.
+// ensureClient ensures a client certificate for a Kubernetes user and its groups.
 func (p pki) ensureClient(ca authority, name, user string, groups ...string) error {
 	template := p.template(user, groups)
 	template.KeyUsage = x509.KeyUsageDigitalSignature
@@ -66,7 +67,8 @@ func (p pki) ensureClient(ca authority, name, user string, groups ...string) err
 	return p.ensureSigned(ca, name, template)
 }
 
-// ensureServer makes a certificate for a server on loopback, which may act as a client too (etcd's gateway does).
+// ensureServer ensures a certificate for a server on loopback. The certificate also suits a client, because etcd's
+// gateway acts as one.
 func (p pki) ensureServer(ca authority, name string, hosts ...string) error {
 	template := p.template(name, nil)
 	template.KeyUsage = x509.KeyUsageDigitalSignature
@@ -84,7 +86,7 @@ func (p pki) ensureSigned(ca authority, name string, template *x509.Certificate)
 	return err
 }
 
-// ensurePair makes a bare key pair: name.key and name.crt, which then holds the public key.
+// ensurePair ensures a key pair without a certificate: the private key in name.key, and the public key in name.crt.
 func (p pki) ensurePair(name string) error {
 	key, err := p.ensureKey(name)
 	if err != nil {
@@ -97,7 +99,7 @@ func (p pki) ensurePair(name string) error {
 	return home.KeepFile(p.cert(name), pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}))
 }
 
-// ensureKey makes a key, or loads it.
+// ensureKey loads or creates a key.
 func (p pki) ensureKey(name string) (crypto.Signer, error) {
 	raw, err := os.ReadFile(p.key(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -125,7 +127,8 @@ func (p pki) newKey(name string) (crypto.Signer, error) {
 	return key, home.WriteFile(p.key(name), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}))
 }
 
-// ensureCert signs a certificate for a key where there is no good one. Without an authority the key signs for itself.
+// ensureCert returns the certificate of a key. If there is no valid one, it signs a new one. Without an authority, the
+// certificate is self-signed.
 func (p pki) ensureCert(name string, template *x509.Certificate, key crypto.Signer, ca *authority) (*x509.Certificate, error) {
 	signer := authority{cert: template, key: key}
 	if ca != nil {
@@ -146,7 +149,7 @@ func (p pki) ensureCert(name string, template *x509.Certificate, key crypto.Sign
 	return x509.ParseCertificate(raw)
 }
 
-// good says whether a certificate is the key's, signed by the authority, and valid for long enough.
+// good reports whether a certificate belongs to the key, is signed by the authority, and is valid for long enough.
 func (p pki) good(cert *x509.Certificate, key crypto.Signer, ca *authority) bool {
 	public, ok := cert.PublicKey.(*ecdsa.PublicKey)
 	if !ok || !public.Equal(key.Public()) {

@@ -12,8 +12,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/process"
 )
 
-// Ready says what keeps the control plane from its work: a program that does not run, or an API server that is not
-// ready; nil where nothing does.
+// Ready returns an error if a program does not run or the API server is not ready.
 func (c *ControlPlane) Ready(ctx context.Context) error {
 	for _, s := range c.States() {
 		switch {
@@ -27,13 +26,13 @@ func (c *ControlPlane) Ready(ctx context.Context) error {
 	return c.serves(ctx)
 }
 
-// serves says why the API server is not ready.
+// serves returns an error if the API server is not ready.
 func (c *ControlPlane) serves(ctx context.Context) error {
 	_, err := c.client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
 	return err
 }
 
-// NodeReady says why the node takes no pods; nil where it does.
+// NodeReady returns an error if the node does not accept pods.
 func (c *ControlPlane) NodeReady(ctx context.Context) error {
 	node, err := c.client.CoreV1().Nodes().Get(ctx, NodeName, metav1.GetOptions{})
 	if err != nil {
@@ -52,7 +51,7 @@ func (c *ControlPlane) NodeReady(ctx context.Context) error {
 	return nil
 }
 
-// WaitNode waits until the node takes pods.
+// WaitNode waits until the node accepts pods.
 func (c *ControlPlane) WaitNode(ctx context.Context) error {
 	if err := c.wait(ctx, "kube-controller-manager", "to let the node take pods", c.NodeReady); err != nil {
 		return fmt.Errorf("start the node: %w", err)
@@ -60,13 +59,15 @@ func (c *ControlPlane) WaitNode(ctx context.Context) error {
 	return nil
 }
 
-// takesPods says why no pod can be made: the admission of a pod wants the service account that a controller makes.
+// takesPods returns an error if the API server cannot admit pods: a pod needs the default service account, which a
+// controller creates.
 func (c *ControlPlane) takesPods(ctx context.Context) error {
 	_, err := c.client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 	return err
 }
 
-// wait waits for what a program is to do: until check returns nil. It gives up on a program that ends again and again.
+// wait waits until check returns nil. program and what describe the wait. wait gives up if a program is in a crash
+// loop.
 func (c *ControlPlane) wait(ctx context.Context, program, what string, check func(context.Context) error) error {
 	c.setWaiting(program + " " + what)
 	defer c.setWaiting("")
@@ -75,7 +76,7 @@ func (c *ControlPlane) wait(ctx context.Context, program, what string, check fun
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 	results := make(chan error, 1)
-	// An API server that cannot reach its store lets a check wait: programs are looked at meanwhile.
+	// A check hangs if the API server cannot reach etcd, so the loop watches the programs meanwhile.
 	look := func() { results <- check(ctx) }
 	go look()
 	err := errors.New("it did not answer")
@@ -104,7 +105,7 @@ func (c *ControlPlane) wait(ctx context.Context, program, what string, check fun
 	}
 }
 
-// crashLoop says which program ends again and again.
+// crashLoop returns an error if a program is in a crash loop.
 func (c *ControlPlane) crashLoop(ctx context.Context) error {
 	for _, s := range c.States() {
 		if s.Phase == process.CrashLooping {
@@ -114,7 +115,7 @@ func (c *ControlPlane) crashLoop(ctx context.Context) error {
 	return nil
 }
 
-// blameStore adds to what is wrong with a program what is wrong with etcd, where that may be the cause.
+// blameStore adds etcd's fault to the error of a program, if that fault may be the cause.
 func (c *ControlPlane) blameStore(ctx context.Context, program string, err error) error {
 	switch {
 	case program == "etcd":

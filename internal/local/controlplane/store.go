@@ -12,14 +12,14 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// store is the folder of etcd's data.
+// store returns the folder of etcd's data.
 func store(h home.Home) string { return filepath.Join(h.Kubernetes(), "etcd") }
 
-// unborn is a file that is there until etcd has served for the first time. An etcd that is killed while it makes its
-// data can leave a log without members, with which it never serves again.
+// unborn returns the path of a file that exists until etcd has served for the first time. An etcd that is killed while
+// it creates its data can leave a log without members, and then never serves again.
 func unborn(h home.Home) string { return store(h) + ".unborn" }
 
-// prepareStore clears away data that etcd has not finished making. Nothing has been written to it yet.
+// prepareStore removes data that etcd has not finished creating. Nobody has written to such data yet.
 func (c *ControlPlane) prepareStore() error {
 	if _, err := os.Stat(unborn(c.home)); err != nil && Exists(c.home) {
 		return nil
@@ -30,7 +30,7 @@ func (c *ControlPlane) prepareStore() error {
 	return os.RemoveAll(store(c.home))
 }
 
-// waitStore waits for the end of an etcd's first start. Nobody may write to it before.
+// waitStore waits for the end of etcd's first start. Nobody may write to etcd before.
 func (c *ControlPlane) waitStore(ctx context.Context) error {
 	if _, err := os.Stat(unborn(c.home)); err != nil {
 		return nil
@@ -41,7 +41,7 @@ func (c *ControlPlane) waitStore(ctx context.Context) error {
 	return home.RemoveFile(unborn(c.home))
 }
 
-// storeServes says why etcd does not serve.
+// storeServes returns an error if etcd does not serve.
 func (c *ControlPlane) storeServes(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), healthTimeout)
 	defer cancel()
