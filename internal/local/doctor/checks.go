@@ -12,27 +12,29 @@ import (
 const (
 	gigabyte = 1_000_000_000
 
-	// What a platform of one team holds when all is ready, and what the linker of Go takes beside it.
+	// These bounds are the memory of a platform with one team when everything is ready, and the additional memory of
+	// Go's linker.
 	leastMemory    = 1_500_000_000
 	memoryToRun    = 2 * gigabyte
 	memoryToBuild  = 4 * gigabyte
-	spaceToBuild   = 10 * gigabyte // of the tools, and of Go's build cache beside them
+	spaceToBuild   = 10 * gigabyte // for the tools and Go's build cache
 	leastSpace     = gigabyte / 2
 	goodSpace      = 2 * gigabyte
 	leastOpenFiles = 4096
 	worthPruning   = gigabyte
 
-	// leastGit knows settings from the environment (GIT_CONFIG_COUNT).
+	// leastGitMajor and leastGitMinor are the first version of Git that reads settings from the environment
+	// (GIT_CONFIG_COUNT).
 	leastGitMajor, leastGitMinor = 2, 31
 )
 
-// Versions of Landlock that can refuse one more thing (landlock(7), "VERSIONS").
+// These are the versions of Landlock that can first restrict truncation and signals (landlock(7), "VERSIONS").
 const (
 	landlockTruncates = 3
 	landlockSignals   = 6
 )
 
-// checks are all checks, in the order in which they are told.
+// checks are all checks in the order of the report.
 var checks = []func(Facts) []Finding{
 	checkSystem, checkGo, checkGit, checkTools, checkLeftover, checkCores, checkMemory, checkSpace, checkOpenFiles,
 	checkLoopback, checkPorts, checkConfinement, checkSupervisor, checkKubectl, notes,
@@ -73,7 +75,7 @@ func checkGit(f Facts) []Finding {
 	return found("git", OK, "", "%s, with http-backend", f.Git)
 }
 
-// olderGit says whether a version of git is older than the one that is needed.
+// olderGit reports whether a version of Git is older than the required one.
 func olderGit(text string) bool {
 	parts := strings.Split(text, ".")
 	major, _ := strconv.Atoi(parts[0])
@@ -84,7 +86,7 @@ func olderGit(text string) bool {
 	return major < leastGitMajor || major == leastGitMajor && minor < leastGitMinor
 }
 
-// missing returns the names of the tools that are to be built.
+// missing returns the names of the tools that are not built yet.
 func missing(f Facts) []string {
 	var names []string
 	for _, s := range f.Tools {
@@ -97,7 +99,7 @@ func missing(f Facts) []string {
 
 func checkTools(f Facts) []Finding {
 	if f.GoError != nil {
-		return nil // without Go nobody knows which tools are there
+		return nil // without Go, doctor cannot list the tools
 	}
 	if f.ToolsError != nil {
 		return found("tools", Lacking, "", "%v", f.ToolsError)
@@ -209,7 +211,7 @@ func checkConfinement(f Facts) []Finding {
 	return append(findings, checkLandlock(f, update)...)
 }
 
-// checkLandlock looks at what holds teams' Programs where namespaces do not.
+// checkLandlock checks the confinement of teams' Programs on systems without namespaces.
 func checkLandlock(f Facts, update string) []Finding {
 	switch {
 	case f.Landlock == 0:
@@ -237,7 +239,7 @@ func notes(Facts) []Finding {
 	}
 }
 
-// size tells a number of bytes with one digit of gigabytes, or in megabytes.
+// size formats a number of bytes in gigabytes with one decimal, or in megabytes.
 func size(bytes int64) string {
 	if bytes < gigabyte {
 		return fmt.Sprintf("%d MB", bytes/1_000_000)

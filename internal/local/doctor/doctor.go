@@ -8,33 +8,33 @@ import (
 	"strings"
 )
 
-// A Report is what was found, in the order in which it is told.
+// A Report is the list of findings, in the order of their display.
 type Report struct {
-	// OK says that nothing that is needed is lacking.
+	// OK says that no finding has the level Lacking.
 	OK       bool      `json:"ok"`
 	Findings []Finding `json:"findings"`
 }
 
-// A Finding is what one check found.
+// A Finding is the result of one check.
 type Finding struct {
-	// Check names what was looked at, for example "git".
+	// Check names the subject of the check, for example "git".
 	Check string `json:"check"`
 	Level Level  `json:"level"`
-	// Found is what there is.
+	// Found describes the present state.
 	Found string `json:"found"`
-	// Remedy says what to do, in one line. It is empty where there is nothing to do.
+	// Remedy names the remedy in one line. It is empty if there is nothing to do.
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Level says what a finding means for the local target.
+// Level is the meaning of a finding for the local target.
 type Level string
 
 const (
-	// OK means that it is as it should be.
+	// OK means that nothing is wrong.
 	OK Level = "ok"
-	// Note is worth knowing; nothing is wrong.
+	// Note means that the finding is worth knowing, but nothing is wrong.
 	Note Level = "note"
-	// Warning means that Strata works, but slower, less safely or with something missing.
+	// Warning means that Strata works, but slower, less safely or incompletely.
 	Warning Level = "warning"
 	// Lacking means that Strata does not work.
 	Lacking Level = "lacking"
@@ -42,7 +42,7 @@ const (
 
 var marks = map[Level]string{OK: "✓", Note: "·", Warning: "!", Lacking: "✗"}
 
-// Check judges the facts.
+// Check turns the facts into a report.
 func Check(f Facts) Report {
 	report := Report{OK: true}
 	for _, check := range checks {
@@ -52,7 +52,7 @@ func Check(f Facts) Report {
 	return report
 }
 
-// Of returns the findings of a level.
+// Of returns the findings with a level.
 func (r Report) Of(level Level) []Finding {
 	var found []Finding
 	for _, f := range r.Findings {
@@ -63,7 +63,7 @@ func (r Report) Of(level Level) []Finding {
 	return found
 }
 
-// Print writes the report for people: a line for each finding, and the remedy below it.
+// Print writes the report in text form: a line for each finding, and the remedy below it.
 func (r Report) Print(out io.Writer) {
 	width := 0
 	for _, f := range r.Findings {
@@ -80,7 +80,7 @@ func (r Report) Print(out io.Writer) {
 	}
 }
 
-// found makes the findings of a check that has one.
+// found returns a single finding as a list.
 func found(check string, level Level, remedy, format string, args ...any) []Finding {
 	return []Finding{{Check: check, Level: level, Remedy: remedy, Found: fmt.Sprintf(format, args...)}}
 }

@@ -22,17 +22,19 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-// Facts are what a machine has. Sizes are in bytes, and 0 where the system does not tell.
+// Facts describes a machine. Sizes are in bytes, and 0 if the system does not report them.
 type Facts struct {
-	// System is the operating system, as Go calls it.
+	// System is the operating system in the form of runtime.GOOS.
 	System string
-	// Root says that this user is root.
+	// Root says that the user is root.
 	Root bool
 
-	// Go is the version of the go command, as in "go1.26.0", NeedsGo the least that is needed, and GoError why there is none.
+	// Go is the version of the go command, such as "go1.26.0". NeedsGo is the minimum version. GoError is the error of
+	// finding the go command.
 	Go, NeedsGo string
 	GoError     error
-	// Git is git's version, as in "2.39.5". HTTPBackend is whether it came with its server, and GitError why there is none.
+	// Git is the version of git, such as "2.39.5". HTTPBackend says whether git-http-backend is installed. GitError is
+	// the error of finding git.
 	Git         string
 	HTTPBackend bool
 	GitError    error
@@ -40,26 +42,27 @@ type Facts struct {
 
 	Cores              int
 	Memory, FreeMemory int64
-	Cache, Home        string // folders: of the tools, and of the platform
+	Cache, Home        string // folders of the tools and of the platform
 	CacheFree          int64
 	HomeFree           int64
-	// OpenFiles is how many files a process may open at most.
+	// OpenFiles is the maximum number of open files of a process.
 	OpenFiles uint64
-	// Loopback is why no server can listen on a loopback address besides 127.0.0.1.
+	// Loopback is the error of listening on a loopback address other than 127.0.0.1.
 	Loopback error
-	// Isolation is what keeps this system from giving teams' Programs namespaces of their own; empty where nothing does.
+	// Isolation is the reason why this system cannot give teams' Programs namespaces of their own, or "".
 	Isolation string
-	// Landlock is the version of the kernel's interface that confines runs where namespaces do not, 0 where it has none.
+	// Landlock is the kernel's version of Landlock, which confines runs on systems without namespaces, or 0.
 	Landlock int
 
 	Tools      []toolchain.Status
 	ToolsError error
-	// Leftover is the size of cached tools that this clone does not use.
+	// Leftover is the size of the cached tools that this clone does not use.
 	Leftover int64
 
-	// TakenPorts says of each port that is kept for the home and taken by somebody else by whom.
+	// TakenPorts describes the home's reserved ports that other programs use, with the programs.
 	TakenPorts []string
-	// Supervisor is what runs in the home, nil where nothing does, and SupervisorError why it could not be asked.
+	// Supervisor is the status of the home's supervisor, or nil if none runs. SupervisorError is the error of asking
+	// it.
 	Supervisor      *supervisor.Status
 	SupervisorError error
 }
@@ -67,7 +70,7 @@ type Facts struct {
 // patience is how long doctor waits for a program or the supervisor to answer.
 const patience = 2 * time.Second
 
-// Look gathers the facts. It changes nothing.
+// Look collects the facts. It changes nothing.
 func Look(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
 	f := LookFast(ctx, tools, h)
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -81,7 +84,7 @@ func Look(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
 	return f
 }
 
-// LookFast gathers the facts but for the tools that are built, in a moment.
+// LookFast collects the facts that take only a moment, which excludes the built tools.
 func LookFast(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -117,7 +120,7 @@ func leftover(ctx context.Context, tools *toolchain.Toolchain) (bytes int64, err
 
 var gitVersion = regexp.MustCompile(`\d+\.\d+(?:\.\d+)?`)
 
-// git asks git for its version and looks for its server.
+// git runs git for its version and looks for git-http-backend.
 func git(ctx context.Context) (version string, backend bool, err error) {
 	out, err := exec.CommandContext(ctx, "git", "--version").Output()
 	if err != nil {
@@ -134,8 +137,8 @@ func git(ctx context.Context) (version string, backend bool, err error) {
 	return version, err == nil, nil
 }
 
-// ask returns what runs in the home, nil where nothing does. A home without a control socket is not asked: a client
-// would make the secret that it shows.
+// ask returns the status of the home's supervisor, or nil if none runs. Without a control socket it does not connect,
+// because a client would create the secret that it presents.
 func ask(ctx context.Context, h home.Home) (*supervisor.Status, error) {
 	if _, err := os.Stat(h.Socket()); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -150,7 +153,7 @@ func ask(ctx context.Context, h home.Home) (*supervisor.Status, error) {
 	return &status, nil
 }
 
-// takenPorts says which of the ports that a stopped home keeps are taken, and by whom.
+// takenPorts describes the reserved ports of a stopped home that other programs use, with the programs.
 func takenPorts(h home.Home) []string {
 	if !h.Exists() {
 		return nil
@@ -171,7 +174,8 @@ func takenPorts(h home.Home) []string {
 	return taken
 }
 
-// listenBeside tells why no server can listen on a loopback address besides 127.0.0.1, where databases get theirs.
+// listenBeside returns an error if no server can listen on a loopback address other than 127.0.0.1. Databases get such
+// addresses.
 func listenBeside() error {
 	l, err := net.Listen("tcp", "127.1.2.3:0")
 	if err != nil {
@@ -180,7 +184,7 @@ func listenBeside() error {
 	return l.Close()
 }
 
-// existing returns the nearest folder at or above path that exists.
+// existing returns the nearest existing folder at or above path.
 func existing(path string) string {
 	for {
 		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memory returns how much memory the machine has, and how much of it programs could get (proc(5), meminfo).
+// memory returns the machine's total memory and the memory available to programs in bytes (proc(5), meminfo).
 func memory() (total, free int64) {
 	file, err := os.Open("/proc/meminfo")
 	if err != nil {
@@ -34,7 +34,7 @@ func memory() (total, free int64) {
 	return total, free
 }
 
-// freeSpace returns how much this user may still write where a folder is, or will be made.
+// freeSpace returns how many bytes this user may still write on the file system of dir. dir need not exist.
 func freeSpace(dir string) int64 {
 	var fs unix.Statfs_t
 	if unix.Statfs(existing(dir), &fs) != nil {

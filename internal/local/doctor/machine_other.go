@@ -6,7 +6,7 @@ import "golang.org/x/sys/unix"
 
 func memory() (total, free int64) { return 0, 0 }
 
-// freeSpace returns how much this user may still write where a folder is, or will be made.
+// freeSpace returns how many bytes this user may still write on the file system of dir. dir need not exist.
 func freeSpace(dir string) int64 {
 	var fs unix.Statfs_t
 	if unix.Statfs(existing(dir), &fs) != nil {

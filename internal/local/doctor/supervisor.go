@@ -5,7 +5,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/supervisor"
 )
 
-// checkSupervisor tells what runs in the home.
+// checkSupervisor reports what runs in the home.
 func checkSupervisor(f Facts) []Finding {
 	const check = "platform"
 	s := f.Supervisor
@@ -49,5 +49,5 @@ func checkHealth(f Facts, part string, health supervisor.Health) []Finding {
 	return found("platform", Warning, "see "+f.call("local status")+" and "+f.call("logs supervisor"), "%s is not ready: %s", part, health.Message)
 }
 
-// call is a call of strata for the home, in the quotes of a remedy.
+// call returns a call of strata for the home, in the quotes of a remedy.
 func (f Facts) call(words string) string { return "`" + home.Call(f.Home, words) + "`" }
