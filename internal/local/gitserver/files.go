@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// files is the tree of a commit as a file system.
+// files is the tree of a commit as an fs.FS.
 type files struct {
 	objects *objects
 	root    string
 }
 
-// find walks to an entry. Links are not followed.
+// find returns the entry at a path. It does not follow symbolic links.
 func (f *files) find(op, name string) (entry, error) {
 	at := entry{mode: "40000", name: ".", id: f.root}
 	if name == "." {
@@ -59,7 +59,7 @@ func (f *files) ReadFile(name string) ([]byte, error) {
 	if found.isFolder() || found.isModule() {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
 	}
-	// Larger files are refused before.
+	// The judgement refuses larger files before.
 	return f.objects.content(found.id, 1<<30)
 }
 
@@ -121,10 +121,10 @@ func (i info) ModTime() time.Time { return time.Time{} }
 func (i info) Sys() any           { return nil }
 func (i info) Type() fs.FileMode  { return i.Mode().Type() }
 
-// IsDir is true of another repository's commit, too, which is an empty folder where it is not fetched.
+// IsDir is also true for a submodule, which is an empty folder in a clone that does not fetch submodules.
 func (i info) IsDir() bool { return i.isFolder() || i.isModule() }
 
-// Mode has rights for whoever asks: git knows none.
+// Mode grants read access to everybody, because Git stores no owners.
 func (i info) Mode() fs.FileMode {
 	switch {
 	case i.IsDir():

@@ -3,8 +3,9 @@
 // Each repository has two accounts besides the engineer's, which may do everything: one named like the repository,
 // which may read and write it, and one named NAME-reader, which may only read it. There is no anonymous access.
 //
-// An account cannot keep others from being served: each has slots of its own, every request and git process ends, and what
-// is pushed is bounded. A push that Flux must not build is refused before anything changes.
+// An account cannot prevent the server from serving others: each account has slots of its own, every request and every
+// git process has a time limit, and a push has bounds. The server refuses a push that Flux must not build before the
+// push changes anything.
 package gitserver
 
 import (
@@ -27,17 +28,17 @@ import (
 // Engineer is the account that may read and write every repository.
 const Engineer = "engineer"
 
-// Branch is the branch that repositories begin with.
+// Branch is the initial branch of repositories.
 const Branch = "main"
 
-// Reader names the account that may only read a repository.
+// Reader returns the name of the account that may only read a repository.
 func Reader(repository string) string { return repository + "-reader" }
 
 // Server is the Git server of one home.
 type Server struct {
-	// Limits bound what accounts may push and fetch. Change them before the first request.
+	// Limits bounds what accounts may push and fetch. Set it before the first request.
 	Limits Limits
-	// Namespace names the namespace in which Flux applies a team's repository. Set it before the first request.
+	// Namespace returns the namespace in which Flux applies a team's repository. Set it before the first request.
 	Namespace func(repository string) string
 
 	root    string
@@ -49,8 +50,9 @@ type Server struct {
 	checked slots
 }
 
-// New makes a server for the repositories below root. The accounts' passwords derive from secret. Errors of git go to
-// logger. pushed is called after each push, while the client still waits: it must not take long. It may be nil.
+// New returns a server for the repositories below root. The accounts' passwords derive from secret. Git's errors go to
+// logger. The server calls pushed after each push, while the client still waits, so pushed must return quickly. It may
+// be nil.
 func New(root, secret string, logger *log.Logger, pushed func(repository string)) (*Server, error) {
 	git, err := exec.LookPath("git")
 	if err != nil {
@@ -66,13 +68,13 @@ func New(root, secret string, logger *log.Logger, pushed func(repository string)
 	return s, nil
 }
 
-// hermetic keeps the machine's and the user's Git settings out. By its HOME a git is found that outlives a server that
-// was killed.
+// hermetic returns the environment of git without the settings of the machine and the user. Its HOME identifies a git
+// process that outlives a killed server.
 func (s *Server) hermetic() []string {
 	return []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "HOME=" + s.root, "PATH=" + os.Getenv("PATH")}
 }
 
-// Password is the password of an account. It is the same for as long as the home's secret is.
+// Password returns the password of an account. It depends only on the home's secret and the account.
 func Password(secret, account string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte("git account " + account))
@@ -81,7 +83,7 @@ func Password(secret, account string) string {
 
 var validName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,62}[a-z0-9])?$`)
 
-// Create makes an empty repository where there is none yet.
+// Create creates an empty repository unless it exists.
 func (s *Server) Create(ctx context.Context, name string) error {
 	if !validName.MatchString(name) || strings.HasSuffix(name, "-reader") || name == Engineer {
 		return fmt.Errorf("create the Git repository %q: the name must be lower-case letters, digits and dashes, not %q and not end in -reader", name, Engineer)

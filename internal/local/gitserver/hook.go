@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hook runs before git changes anything, with the objects of the push in a folder of their own. It tells the server what is
-// proposed, prints what the server answers, and refuses the push unless that ends in "yes".
+// hook runs before git changes anything, while the objects of the push are in a quarantine folder. It sends the
+// proposed updates to the server, prints the server's answer, and refuses the push unless the answer ends in "yes".
 const hook = `#!/bin/sh
 { printf '%s\n' "$GIT_QUARANTINE_PATH"; cat; echo .; } >"$STRATA_PUSH/asked" || exit 1
 while IFS= read -r line; do
@@ -24,10 +24,10 @@ done <"$STRATA_PUSH/answered"
 exit 1
 `
 
-// hooks is the folder of the hook, which all repositories share.
+// hooks returns the folder of the hook, which all repositories share.
 func (s *Server) hooks() string { return filepath.Join(s.root, ".hooks") }
 
-// installHook writes the hook, and removes what pushes left to a server that was killed.
+// installHook writes the hook, and removes the folders of pushes to a killed server.
 func (s *Server) installHook() error {
 	left, err := filepath.Glob(filepath.Join(s.root, ".push-*"))
 	for _, each := range left {
@@ -46,8 +46,8 @@ func (s *Server) installHook() error {
 	return os.Rename(tmp, filepath.Join(s.hooks(), "pre-receive"))
 }
 
-// question is one push for which the hook asks. Hook and server talk over two named pipes, so that the hook needs nothing
-// but a shell.
+// question is the hook's question about one push. The hook and the server communicate over two named pipes, so the
+// hook needs only a shell.
 type question struct {
 	folder          string
 	asked, answered *os.File
@@ -69,7 +69,7 @@ func newQuestion(root string) (*question, error) {
 	return q, nil
 }
 
-// pipe makes a named pipe and opens both of its ends, so that neither side waits for the other to open it.
+// pipe creates a named pipe and opens it for reading and writing, so that neither side waits for the other to open it.
 func pipe(name string) (*os.File, error) {
 	if err := unix.Mkfifo(name, 0o600); err != nil {
 		return nil, &os.PathError{Op: "mkfifo", Path: name, Err: err}
@@ -77,7 +77,7 @@ func pipe(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDWR|unix.O_NONBLOCK, 0)
 }
 
-// close ends the question. The hook, should it still wait, refuses the push.
+// close ends the question. A hook that still waits then refuses the push.
 func (q *question) close() {
 	for _, end := range []*os.File{q.asked, q.answered} {
 		if end != nil {
@@ -87,21 +87,22 @@ func (q *question) close() {
 	_ = os.RemoveAll(q.folder)
 }
 
-// proposal is a push that git has received and not yet made visible.
+// proposal is a push that git has received but not yet made visible.
 type proposal struct {
-	// objects is the folder of what it brings.
+	// objects is the quarantine folder of the push's objects.
 	objects string
 	updates []update
 }
 
-// update is the change of one branch or tag. An ID of zeros stands for none.
+// update is the change of one branch or tag. An ID of zeros stands for a missing commit.
 type update struct{ old, new, ref string }
 
 func (u update) deletes() bool { return strings.Trim(u.new, "0") == "" }
 
 var errBroken = errors.New("the hook sent something else than updates")
 
-// answer reads the proposal and writes what judge finds wrong with it. A push that never gets to the hook ends it by close.
+// answer reads the proposal and writes the problems that judge finds. close ends answer for a push that never runs the
+// hook.
 func (q *question) answer(most int, judge func(proposal) []string) {
 	p, err := read(bufio.NewReader(q.asked), most)
 	if err != nil {
@@ -114,7 +115,7 @@ func (q *question) answer(most int, judge func(proposal) []string) {
 	_, _ = q.answered.WriteString(verdict)
 }
 
-// read reads a proposal. Of its updates it keeps at most most+1: one too many is enough to refuse the push.
+// read reads a proposal. It keeps at most most+1 updates: one too many suffices to refuse the push.
 func read(from *bufio.Reader, most int) (proposal, error) {
 	objects, err := from.ReadString('\n')
 	if err != nil {
@@ -133,7 +134,7 @@ func read(from *bufio.Reader, most int) (proposal, error) {
 		if len(fields) != 3 {
 			return p, errBroken
 		}
-		// git hands out as many as it is sent, and only their number counts where they are too many.
+		// git passes on every update that the client sends. Beyond most, only their number matters.
 		if len(p.updates) <= most {
 			p.updates = append(p.updates, update{old: fields[0], new: fields[1], ref: fields[2]})
 		}

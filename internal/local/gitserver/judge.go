@@ -14,11 +14,11 @@ import (
 	"github.com/strata-platform/strata/internal/terminal"
 )
 
-// longestReason is how many characters of a reason are printed.
+// longestReason is the maximum number of characters of a reason in the output.
 const longestReason = 400
 
-// judge returns why a push is refused, in lines for whoever pushes; none where it is taken. It judges every commit that the
-// push brings and not only the last, for Flux can be told to apply any.
+// judge returns the reasons to refuse a push, one per line, or none to accept it. It judges every commit of the push
+// and not only the last, because Flux can apply any commit.
 func (s *Server) judge(ctx context.Context, account, repository string, p proposal) []string {
 	ctx, cancel := context.WithTimeout(ctx, s.Limits.Check)
 	defer cancel()
@@ -43,7 +43,7 @@ func (s *Server) judge(ctx context.Context, account, repository string, p propos
 	return []string{"the server cannot check the push: see its log"}
 }
 
-// refusal is an error for whoever pushes.
+// refusal is an error to show to the client of a push.
 type refusal struct{ reasons []string }
 
 func (r *refusal) Error() string { return strings.Join(r.reasons, "; ") }
@@ -59,7 +59,7 @@ type judgement struct {
 	namespace string
 	proposal  proposal
 	objects   *objects
-	// seen are the trees of commits that are judged, built those whose builds are tried.
+	// seen holds the trees of judged commits. built holds the trees whose builds have been tried.
 	seen, built map[string]bool
 }
 
@@ -69,7 +69,7 @@ func (j *judgement) close() {
 	}
 }
 
-// run judges the tips of what is pushed and, of a team, whether they can be built, and the commits below them.
+// run judges the tips of the push. For a team's push, it also tries to build them and judges the commits below them.
 func (j *judgement) run(team bool) error {
 	var tips []string
 	for _, each := range j.proposal.updates {
@@ -106,7 +106,7 @@ func (j *judgement) run(team bool) error {
 	return j.lines(append([]string{"rev-list"}, unseen(tips)...), j.commit)
 }
 
-// unseen are the arguments of rev-list for what the push brings.
+// unseen returns the arguments of rev-list for the new objects of the push.
 func unseen(tips []string) []string { return append(append([]string{}, tips...), "--not", "--all") }
 
 func (j *judgement) refs() error {
@@ -126,7 +126,7 @@ func (j *judgement) refs() error {
 	return err
 }
 
-// disk looks at the repository with what the push brings, which lies in it already.
+// disk checks the size of the repository, including the objects of the push, which its folder already contains.
 func (j *judgement) disk() error {
 	var used int64
 	err := filepath.WalkDir(j.folder, func(_ string, entry fs.DirEntry, err error) error {
@@ -136,7 +136,7 @@ func (j *judgement) disk() error {
 				used += info.Size()
 			}
 		}
-		// Git tidies up meanwhile.
+		// git removes files concurrently when it tidies up.
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
@@ -148,7 +148,7 @@ func (j *judgement) disk() error {
 	return err
 }
 
-// brought bounds how many objects the push brings.
+// brought bounds the number of objects in the push.
 func (j *judgement) brought(tips []string) error {
 	count := 0
 	return j.lines(append([]string{"rev-list", "--objects"}, unseen(tips)...), func(string) error {
@@ -159,7 +159,7 @@ func (j *judgement) brought(tips []string) error {
 	})
 }
 
-// commit judges the files of a commit. A tag of something else than a commit has none that Flux could build.
+// commit judges the files of a commit. It accepts a tag of another kind of object, because Flux cannot build that.
 func (j *judgement) commit(id string) error {
 	tree, err := j.objects.treeOf(id)
 	if err != nil || tree == "" || j.seen[tree] {
@@ -192,7 +192,7 @@ func refuseFor(commit string, problems ...lint.Problem) error {
 	return refused
 }
 
-// build tries the builds of a commit that Flux sees once the push is taken.
+// build tries the builds of a commit that Flux would see after the push.
 func (j *judgement) build(id string) error {
 	tree, err := j.objects.treeOf(id)
 	if err != nil || tree == "" || j.built[tree] {
@@ -211,7 +211,7 @@ func (j *judgement) build(id string) error {
 	return refuseFor(id, *problem)
 }
 
-// lines runs git and hands out the lines of its output, until the first error.
+// lines runs git and calls each for the lines of its output, until the first error.
 func (j *judgement) lines(args []string, each func(string) error) error {
 	ctx, cancel := context.WithCancel(j.ctx)
 	defer cancel()

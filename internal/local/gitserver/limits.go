@@ -10,32 +10,33 @@ import (
 	"github.com/strata-platform/strata/internal/lint/trial"
 )
 
-// Limits bound what one account may take of the server. Sizes are in bytes.
+// Limits bound what one account may use of the server. Sizes are in bytes.
 type Limits struct {
-	// Pack is the largest pack of a push.
+	// Pack is the maximum size of a push's pack.
 	Pack int64
-	// File is the largest file of a commit, Tree the size of all of its files and Files their number. A pack of some kilobytes
-	// can unpack to any size.
+	// File is the maximum size of a file in a commit. Tree is the maximum size of all of its files, and Files their
+	// maximum number. A pack of a few kilobytes can unpack to any size.
 	File, Tree int64
 	Files      int
-	// Objects is how many objects a push may bring.
+	// Objects is the maximum number of objects in a push.
 	Objects int
-	// Repository is the size on disk above which a repository takes no push but one that deletes branches.
+	// Repository is the size on disk above which a repository accepts only pushes that delete branches.
 	Repository int64
-	// Refs is how many branches and tags a repository may have, and how many a push may change.
+	// Refs is the maximum number of branches and tags in a repository, and of those that a push changes.
 	Refs int
-	// Time is how long a request may take, Check how long what it brings is looked at.
+	// Time is how long a request may take. Check is how long the judgement of a push may take.
 	Time, Check time.Duration
-	// Wait is how long a request waits for others of its account; then it is told to try again.
+	// Wait is how long a request waits for other requests of its account. After that, the server tells the client to
+	// try again.
 	Wait time.Duration
-	// Memory is that of each git process.
+	// Memory bounds each git process.
 	Memory int64
-	// Build bounds the files of builds of what is pushed, and Trial what the builds become.
+	// Build bounds the files of the builds in a push. Trial bounds the results of the builds.
 	Build lint.Limits
 	Trial trial.Limits
 }
 
-// DefaultLimits suit repositories of manifests, with some programs and pictures beside them.
+// DefaultLimits returns limits that suit repositories of manifests with a few programs and pictures.
 func DefaultLimits() Limits {
 	return Limits{
 		Pack: 64 << 20, File: 32 << 20, Tree: 256 << 20, Files: 20_000, Objects: 200_000, Repository: 1 << 30, Refs: 1000,
@@ -45,19 +46,20 @@ func DefaultLimits() Limits {
 }
 
 const (
-	// pushesAtOnce and fetchesAtOnce are those of one account with one repository.
+	// pushesAtOnce and fetchesAtOnce bound the concurrent requests of one account to one repository.
 	pushesAtOnce, fetchesAtOnce = 1, 4
-	// checksAtOnce are those of all accounts, for each takes memory of the server's own process. Each ends after Limits.Check.
+	// checksAtOnce bounds the concurrent checks of all accounts, because each uses memory of the server's own process.
+	// Each check ends after Limits.Check.
 	checksAtOnce = 4
 )
 
-// config is git's own configuration, which bounds the memory of its processes and what receive-pack takes.
+// config returns git's configuration, which bounds the memory of its processes and the input of receive-pack.
 func (l Limits) config() map[string]string {
 	return map[string]string{
-		// A shallow clone, as CI makes them, can be pushed too.
+		// CI systems push from shallow clones.
 		"receive.shallowUpdate": "true",
 		"receive.maxInputSize":  strconv.FormatInt(l.Pack, 10),
-		// Objects that are broken on purpose, such as a file named "..", are refused.
+		// receive-pack refuses malicious objects, such as a file named "..".
 		"receive.fsckObjects":      "true",
 		"core.bigFileThreshold":    "4m",
 		"core.deltaBaseCacheLimit": "16m",
@@ -69,13 +71,13 @@ func (l Limits) config() map[string]string {
 	}
 }
 
-// slots hand out places by key.
+// slots limits concurrency by key.
 type slots struct {
 	lock sync.Mutex
 	made map[string]chan struct{}
 }
 
-// take waits for one of the places of key until ctx ends. It returns how to give it back, and nil where there was none.
+// take waits for one of the slots of key. It returns the function that frees the slot, or nil if ctx is done first.
 func (s *slots) take(ctx context.Context, key string, places int) (give func()) {
 	s.lock.Lock()
 	if s.made == nil {

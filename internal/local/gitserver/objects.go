@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// command runs git with the objects of the push beside those of the repository.
+// command returns a git command that sees the objects of the push and of the repository.
 func (j *judgement) command(ctx context.Context, args ...string) *exec.Cmd {
 	limits := []string{"-c", bounded, "sh", strconv.Itoa(max(int(j.Limits.Check.Seconds()), 1)), strconv.FormatInt(j.Limits.Memory>>10, 10)}
 	command := exec.CommandContext(ctx, "/bin/sh", append(append(limits, j.git), args...)...)
@@ -22,7 +22,7 @@ func (j *judgement) command(ctx context.Context, args ...string) *exec.Cmd {
 	return command
 }
 
-// objects reads objects by their ID, by two processes of git that stay for all of them.
+// objects reads objects by ID, by two long-running git processes.
 type objects struct {
 	contents, sizes *reader
 	trees           map[string]folder
@@ -47,7 +47,7 @@ func (o *objects) close() {
 	o.sizes.close()
 }
 
-// treeOf returns the tree of a commit or of a tag of one, and nothing for other objects.
+// treeOf returns the tree of a commit or of a tag of a commit, and "" for other objects.
 func (o *objects) treeOf(id string) (string, error) {
 	if _, kind, _, err := o.sizes.ask(id + "^{commit}"); err != nil || kind != "commit" {
 		return "", err
@@ -56,16 +56,16 @@ func (o *objects) treeOf(id string) (string, error) {
 	return tree, err
 }
 
-// largestTree bounds the list of one folder that is held in memory.
+// largestTree is the maximum size in bytes of a tree object, which is held in memory.
 const largestTree = 8 << 20
 
-// folder is what a tree holds, in its order and by name.
+// folder holds the entries of a tree, in order and by name.
 type folder struct {
 	entries []entry
 	named   map[string]entry
 }
 
-// tree returns what a folder holds.
+// tree returns the entries of a tree.
 func (o *objects) tree(id string) (folder, error) {
 	if known, ok := o.trees[id]; ok {
 		return known, nil
@@ -86,7 +86,7 @@ func (o *objects) tree(id string) (folder, error) {
 	return made, nil
 }
 
-// content returns an object of at most the given size.
+// content returns the content of an object. It refuses an object of more than most bytes.
 func (o *objects) content(id string, most int64) ([]byte, error) {
 	if _, _, size, err := o.sizes.ask(id); err != nil || size > most {
 		if err == nil {
@@ -103,16 +103,17 @@ func (o *objects) content(id string, most int64) ([]byte, error) {
 	return content[:size], err
 }
 
-// total is what a folder holds when it is unpacked.
+// total holds the number and the size of a tree's files after a checkout.
 type total struct {
 	files          int
 	bytes, largest int64
 }
 
-// deepest is how many folders may lie in each other.
+// deepest is the maximum depth of nested folders.
 const deepest = 100
 
-// total adds up a folder, each tree once: one that holds another ten times, which does the same, is larger than any disk.
+// total adds up a tree and visits each subtree only once. A tree may contain another ten times, which contains another
+// ten times, and so on: such trees unpack to more than any disk holds.
 func (o *objects) total(id string, depth int) (total, error) {
 	if known, ok := o.totals[id]; ok {
 		return known, nil
@@ -148,7 +149,7 @@ func (o *objects) total(id string, depth int) (total, error) {
 	return sum, nil
 }
 
-// reader is a process of git cat-file.
+// reader is a git cat-file process.
 type reader struct {
 	command *exec.Cmd
 	input   io.WriteCloser
@@ -173,7 +174,7 @@ func (r *reader) close() {
 	_ = r.command.Wait()
 }
 
-// ask returns what git says of an object: its ID, type and size. The type of one that there is not is missing.
+// ask returns the ID, the type and the size of an object. The type of an object that does not exist is "missing".
 func (r *reader) ask(name string) (id, kind string, size int64, err error) {
 	if _, err := fmt.Fprintln(r.input, name); err != nil {
 		return "", "", 0, fmt.Errorf("ask for the object %s: %w", name, err)
@@ -190,16 +191,17 @@ func (r *reader) ask(name string) (id, kind string, size int64, err error) {
 	return fields[0], fields[1], size, err
 }
 
-// entry is one of a tree.
+// entry is an entry of a tree.
 type entry struct{ mode, name, id string }
 
 func (e entry) isFolder() bool { return e.mode == "40000" }
 func (e entry) isLink() bool   { return e.mode == "120000" }
 
-// isModule says whether it is a commit of another repository, which Flux fetches for no team.
+// isModule reports whether the entry is a submodule: a commit of another repository. Flux fetches submodules for no
+// team.
 func (e entry) isModule() bool { return e.mode == "160000" }
 
-// parseTree reads "MODE NAME\0ID" as often as it is there.
+// parseTree parses the entries of a tree, each in the form "MODE NAME\0ID".
 func parseTree(content []byte) ([]entry, error) {
 	const idSize = 20
 	var entries []entry

@@ -14,13 +14,14 @@ import (
 	"time"
 )
 
-// address matches the paths that git's clients ask for: of the smart protocol, and of the one that reads plain files.
+// address matches the paths of Git clients, in the smart and in the dumb HTTP protocol.
 var address = regexp.MustCompile(`^/([a-z0-9-]+)\.git/(info/refs|git-upload-pack|git-receive-pack|HEAD|` +
 	`objects/(info/(packs|alternates|http-alternates)|[0-9a-f]{2}/[0-9a-f]{38,62}|pack/pack-[0-9a-f]{40,64}\.(pack|idx)))$`)
 
 // ServeHTTP serves /NAME.git.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// Whoever sends or reads slowly, or not at all, gets no more than this. It fails where the connection has no deadlines.
+	// The deadline ends requests of clients that send or read slowly, or not at all. Setting it fails for a connection
+	// without deadlines.
 	end, control := time.Now().Add(s.Limits.Time), http.NewResponseController(w)
 	_ = errors.Join(control.SetReadDeadline(end), control.SetWriteDeadline(end))
 	account, password, given := r.BasicAuth()
@@ -31,7 +32,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	repository, writes, ok := asked(r)
 	if !ok || !allowed(account, repository, writes) {
-		// Whether a repository exists is nobody's business who may not read it.
+		// The message must not reveal to other accounts whether a repository exists.
 		http.Error(w, fmt.Sprintf("account %s may not do this with repository %s", account, repository), http.StatusForbidden)
 		return
 	}
@@ -44,8 +45,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer give()
 	if r.Method == http.MethodPost {
-		// Git's backend reads a body of unknown length to its end, and spins for ever on one that ends before its length. Git
-		// sends a large push in chunks, which the cgi package refuses, as CGI has no word for them.
+		// git-http-backend reads a body of unknown length to its end, but loops forever on a body that ends before its
+		// length. Git sends a large push in chunks. The cgi package refuses chunks, because CGI does not support them.
 		r.ContentLength, r.TransferEncoding = -1, nil
 		r.Header.Del("Content-Length")
 	}
@@ -56,14 +57,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.backend(account).ServeHTTP(w, r)
 }
 
-// asked returns the repository of a request, and whether it writes.
+// asked returns the repository of a request, and whether the request writes.
 func asked(r *http.Request) (repository string, writes, ok bool) {
 	parts := address.FindStringSubmatch(r.URL.Path)
 	if parts == nil {
 		repository, _, _ = strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), ".git")
 		return repository, true, false
 	}
-	// A service that writes is asked for by name in both of the requests of a push (git, http-protocol).
+	// Both requests of a push name the service git-receive-pack (git, http-protocol).
 	services := r.URL.Query()["service"]
 	return parts[1], slices.Contains(services, "git-receive-pack") || parts[2] == "git-receive-pack", len(services) <= 1
 }
@@ -77,10 +78,10 @@ func (s *Server) slot(ctx context.Context, account, repository string, pushes bo
 	return s.slots.take(ctx, "fetch "+account+" "+repository, fetchesAtOnce)
 }
 
-// bounded runs the command that follows it, and those that it starts, with limits. Not every system bounds memory.
+// bounded runs the command in its arguments with limits that its children inherit. Not every system can limit memory.
 const bounded = `ulimit -t "$1"; ulimit -v "$2" 2>/dev/null; shift 2; exec "$@"`
 
-// backend is git's, for one request of an account.
+// backend returns a handler that runs git-http-backend for one request of an account.
 func (s *Server) backend(account string, env ...string) *cgi.Handler {
 	all := append(s.hermetic(), "GIT_PROJECT_ROOT="+s.root, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER="+account)
 	config := s.Limits.config()
@@ -91,7 +92,7 @@ func (s *Server) backend(account string, env ...string) *cgi.Handler {
 	seconds, kilobytes := max(int(s.Limits.Time.Seconds()), 1), s.Limits.Memory>>10
 	return &cgi.Handler{
 		Path: "/bin/sh",
-		// The folder leads from the process list to the home.
+		// -C shows the home's folder in the list of processes.
 		Args: []string{
 			"-c", bounded, "sh", fmt.Sprint(seconds), fmt.Sprint(kilobytes), s.git, "-C", s.root, "http-backend",
 		},
@@ -102,10 +103,10 @@ func (s *Server) backend(account string, env ...string) *cgi.Handler {
 	}
 }
 
-// commandsSize is how many bytes of a push may say which branches and tags it changes, in front of its pack.
+// commandsSize is the maximum size in bytes of a push's list of updates, which precedes the pack.
 const commandsSize = 4 << 20
 
-// push has git take a push, and answers the hook that git runs before it changes anything.
+// push passes a push to git, and answers the hook that git runs before it changes anything.
 func (s *Server) push(w http.ResponseWriter, r *http.Request, account, repository string) {
 	question, err := newQuestion(s.root)
 	if err != nil {
