@@ -16,22 +16,23 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// fluxNamespace is where Flux's controllers live, each under an account of its own name.
+// fluxNamespace is the namespace of Flux's controllers. Each controller has a service account of its own name.
 const fluxNamespace = "flux-system"
 
-// operatorImage is the image of the embedded operator; its program is strata itself.
+// operatorImage is the image of the embedded operator. Its program is strata itself.
 const operatorImage = "ghcr.io/strata-platform/operator"
 
-// catalogue is the process catalogue: the images that run as processes on this machine.
+// catalogue returns the process catalogue: the images that run as processes on this machine.
 func catalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, executable, version string) node.Catalogue {
-	// controller-runtime's leader election wants the in-cluster namespace file. One process is the leader anyway.
+	// controller-runtime's leader election needs the in-cluster namespace file. A single process needs no election.
 	alone := []string{"--enable-leader-election=false"}
 	serving := []node.Listen{{Flag: "--metrics-addr", Port: 8080}, {Flag: "--health-addr", Port: 9440}}
 	sources := node.Reach{Namespace: fluxNamespace, Service: "source-controller", Port: 80}
 	events := node.Reach{Namespace: fluxNamespace, Service: "notification-controller", Port: 80}
 	outside := node.Reach{Address: egress.Address, Serve: egress.Serve}
 	flux := func(name string, reach []node.Reach, listen ...node.Listen) node.Image {
-		// The controllers wait most of the time: so they collect garbage sooner and hold less, as the control plane does.
+		// The controllers are mostly idle. A lower GOGC makes them collect garbage sooner and use less memory, as in
+		// the control plane.
 		env := map[string]string{"GOGC": "50"}
 		if slices.ContainsFunc(reach, func(r node.Reach) bool { return r.Address == egress.Address }) {
 			maps.Copy(env, egress.Variables())
@@ -63,22 +64,23 @@ func catalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, executab
 			Entrypoint: []string{"operator"},
 			Env:        operatorEnv(h, googleURL),
 			Listen:     []node.Listen{{Flag: "--health-addr", Port: 8081}},
-			// The operator shares the machine's network, where its metrics would name every team's Stacks to whoever asks.
+			// The operator shares the machine's network. Its metrics would reveal the names of every team's Stacks to
+			// every local process.
 			Override: []string{"--metrics-addr="},
 		},
 	}
 }
 
-// address is the address of a server of the home, by its URL.
+// address returns the address of a server of the home from its URL.
 func address(url string) node.Reach { return node.Reach{Address: strings.TrimPrefix(url, "http://")} }
 
-// only allows the pods of one service account.
+// only returns a filter that accepts the pods of one service account.
 func only(namespace, serviceAccount string) func(string, string) bool {
 	return func(n, a string) bool { return n == namespace && a == serviceAccount }
 }
 
-// operatorEnv is the environment of every run, and what the operator itself is told of the home. What they
-// ask of Google, for a gs:// backend, goes to the emulated one.
+// operatorEnv returns the environment of the operator and of every run. It directs requests to Google, for a gs://
+// backend, to the emulated Google Cloud.
 func operatorEnv(h home.Home, googleURL string) map[string]string {
 	env := pulumienv.Variables(h, googleURL)
 	maps.Copy(env, gcloud.TunnelVariables(googleURL, h.Certificates()))

@@ -17,8 +17,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// Create starts the cluster for the emulated Kubernetes Engine. It adopts a control plane that was started without a
-// layer, as long as nobody has used it.
+// Create starts the cluster for the emulated Kubernetes Engine. It adopts a control plane that started without a
+// layer, if nobody has used that yet.
 func (c *cluster) Create(ctx context.Context, name string) (gcloud.ClusterAccess, error) {
 	if err := c.start(ctx); err != nil {
 		return gcloud.ClusterAccess{}, err
@@ -39,7 +39,7 @@ func (c *cluster) Create(ctx context.Context, name string) (gcloud.ClusterAccess
 	return gcloud.ClusterAccess{Endpoint: strings.TrimPrefix(plane.Server(), "https://"), CA: ca, ClientCertificate: cert, ClientKey: key}, nil
 }
 
-// Delete stops the cluster and erases its data. A control plane that this cluster never claimed is left alone.
+// Delete stops the cluster and erases its data. It leaves a control plane alone that this cluster never claimed.
 func (c *cluster) Delete(_ context.Context, name string) error {
 	c.lifecycle.Lock()
 	defer c.lifecycle.Unlock()
@@ -54,7 +54,7 @@ func (c *cluster) Delete(_ context.Context, name string) error {
 	return errors.Join(controlplane.Erase(c.home), os.RemoveAll(c.home.Pods()))
 }
 
-// claim makes the control plane that of the cluster called name.
+// claim assigns the control plane to the cluster called name.
 func (c *cluster) claim(ctx context.Context, name string) error {
 	owner, err := os.ReadFile(c.claimFile())
 	switch {
@@ -75,10 +75,10 @@ func (c *cluster) claim(ctx context.Context, name string) error {
 	return home.WriteFile(c.claimFile(), []byte(name))
 }
 
-// claimFile names the cluster that the control plane belongs to.
+// claimFile returns the path of the file with the name of the control plane's cluster.
 func (c *cluster) claimFile() string { return filepath.Join(c.home.Kubernetes(), "cluster") }
 
-// usedNamespace names a namespace that Kubernetes itself did not make, or "".
+// usedNamespace returns the name of a namespace that Kubernetes did not create itself, or "".
 func (c *cluster) usedNamespace(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	plane := c.plane

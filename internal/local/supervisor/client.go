@@ -16,17 +16,17 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// answerTimeout is how long a supervisor may take for a question that it answers at once.
+// answerTimeout is how long a supervisor may take to answer a request that needs no waiting.
 const answerTimeout = 15 * time.Second
 
 var (
-	// ErrNotRunning says that the home has no supervisor now.
+	// ErrNotRunning means that the home has no supervisor.
 	ErrNotRunning = errors.New("nothing runs in this home")
-	// errHangs says that a supervisor has the question and does not answer.
+	// errHangs means that a supervisor has received a request and does not answer.
 	errHangs = errors.New("it hangs")
 )
 
-// Client speaks to the supervisor of a home.
+// Client is a client of a home's supervisor.
 type Client struct {
 	home home.Home
 	http *http.Client
@@ -45,7 +45,7 @@ func Connect(h home.Home) *Client {
 	return &Client{home: h, http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
 
-// Status asks the supervisor how it is. Without one the error is ErrNotRunning.
+// Status returns the supervisor's status. Without a supervisor, the error is ErrNotRunning.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var status Status
 	err := c.ask(ctx, http.MethodGet, "/status", &status)
@@ -56,7 +56,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return status, err
 }
 
-// StartCluster starts the control plane without any layer and returns when its node takes pods.
+// StartCluster starts the control plane without any layer and returns when its node accepts pods.
 func (c *Client) StartCluster(ctx context.Context) error {
 	err := c.call(ctx, http.MethodPost, "/cluster", nil)
 	if errors.Is(err, ErrNotRunning) {
@@ -65,12 +65,12 @@ func (c *Client) StartCluster(ctx context.Context) error {
 	return err
 }
 
-// CreateRepository makes a Git repository where there is none of that name.
+// CreateRepository creates a Git repository unless it exists.
 func (c *Client) CreateRepository(ctx context.Context, name string) error {
 	return c.call(ctx, http.MethodPost, "/repositories/"+url.PathEscape(name), nil)
 }
 
-// ask is call for what is answered at once. The error is errHangs where it is not.
+// ask is call with a short timeout. After the timeout, the error is errHangs.
 func (c *Client) ask(ctx context.Context, method, path string, result any) error {
 	limited, cancel := context.WithTimeoutCause(ctx, answerTimeout, errHangs)
 	defer cancel()

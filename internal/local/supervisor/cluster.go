@@ -16,7 +16,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/process"
 )
 
-// cluster is the one cluster of a home: a control plane and its node. It is the gcloud.ClusterRuntime behind the
+// cluster is the one cluster of a home: a control plane and its node. It implements gcloud.ClusterRuntime for the
 // emulated Kubernetes Engine.
 type cluster struct {
 	home      home.Home
@@ -24,12 +24,12 @@ type cluster struct {
 	version   string
 	catalogue node.Catalogue
 	log       *slog.Logger
-	// closing is closed when the supervisor stops: a start that goes on is given up, and none begins any more.
+	// closing closes when the supervisor stops. That interrupts a start in progress and prevents new ones.
 	closing <-chan struct{}
-	// pods are the programs of pods.
+	// pods holds the programs of pods.
 	pods process.Set
 
-	// lifecycle is held while the cluster is started or stopped; mu guards what status reads meanwhile.
+	// lifecycle is held during a start or stop of the cluster. mu guards the fields that status reads meanwhile.
 	lifecycle sync.Mutex
 	mu        sync.Mutex
 	state     ClusterState
@@ -38,7 +38,7 @@ type cluster struct {
 	node      *localNode
 }
 
-// start starts the cluster where it does not run yet and returns when its node takes pods.
+// start starts the cluster unless it runs, and returns when its node accepts pods.
 func (c *cluster) start(ctx context.Context) error {
 	c.lifecycle.Lock()
 	defer c.lifecycle.Unlock()
@@ -78,7 +78,7 @@ func (c *cluster) startParts(ctx context.Context) error {
 	return plane.WaitNode(ctx)
 }
 
-// errClosing says that the supervisor was asked to stop.
+// errClosing means that the supervisor is stopping.
 var errClosing = errors.New("the supervisor stops")
 
 // untilClosing returns a context that ends with ctx or when the supervisor stops.
@@ -99,7 +99,7 @@ func (c *cluster) untilClosing(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-// stop stops the node, its pods and the control plane. Data stays.
+// stop stops the node, its pods and the control plane. It keeps the data.
 func (c *cluster) stop() {
 	c.lifecycle.Lock()
 	defer c.lifecycle.Unlock()
@@ -126,7 +126,7 @@ func (c *cluster) stopParts() {
 	c.plane, c.node = nil, nil
 }
 
-// Admin is how to reach the API server, nil while no cluster runs.
+// Admin returns the administrator's client configuration, or nil while no cluster runs.
 func (c *cluster) Admin() *rest.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()

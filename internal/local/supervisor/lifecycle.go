@@ -18,25 +18,25 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-// Command is the hidden command of strata that is the supervisor; --home follows it. It is started with the home's lock,
-// so that a stop at any time finds either no supervisor or a locked home.
+// Command is the hidden command of strata that runs the supervisor; --home follows it. Start passes the home's lock to
+// the supervisor, so that a concurrent stop finds either no supervisor or a locked home.
 const Command = "supervisor"
 
 const (
 	// startTimeout is how long a supervisor may take to answer after its start.
 	startTimeout = 30 * time.Second
-	// stopTimeout leaves a pod the time that the node gives it, and the control plane and the databases theirs. Who takes
-	// longer is killed.
+	// stopTimeout covers the grace periods of pods, of the control plane and of the databases. Stop kills a supervisor
+	// that takes longer.
 	stopTimeout = 2 * time.Minute
-	// killTimeout is how long a killed supervisor may take to be gone.
+	// killTimeout is how long a killed supervisor may take to end.
 	killTimeout = 15 * time.Second
 	pollEvery   = 20 * time.Millisecond
-	// respawnEvery is how long to wait for another supervisor to answer or to end.
+	// respawnEvery is the interval between checks whether another supervisor answers or has ended.
 	respawnEvery = 500 * time.Millisecond
 )
 
-// Start starts the supervisor in the background where none runs, and returns when it answers. One that is stopping is
-// waited for. executable is strata.
+// Start starts the supervisor in the background unless it runs, and returns when it answers. Start waits for the end
+// of a supervisor that is stopping. executable is the path of strata.
 func (c *Client) Start(ctx context.Context, executable, repository string) error {
 	patience := time.After(stopTimeout + killTimeout)
 	for {
@@ -48,7 +48,7 @@ func (c *Client) Start(ctx context.Context, executable, repository string) error
 			return err
 		}
 		if err != nil {
-			// Where another supervisor starts or stops, it will answer, or leave the lock to the next one.
+			// Another supervisor that is starting or stopping will answer, or free the lock.
 			if err := c.launch(ctx, executable, repository); !errors.Is(err, home.ErrLocked) {
 				return err
 			}
@@ -64,11 +64,11 @@ func (c *Client) Start(ctx context.Context, executable, repository string) error
 	}
 }
 
-// lockFile is the descriptor with which a supervisor gets the home's lock.
+// lockFile is the descriptor through which a supervisor gets the home's lock.
 const lockFile = 3
 
-// launch starts a supervisor that outlives this process, and returns when one answers. The error is home.ErrLocked
-// where there is another one.
+// launch starts a supervisor that outlives this process, and returns when a supervisor answers. If another process
+// holds the lock, the error is home.ErrLocked.
 func (c *Client) launch(ctx context.Context, executable, repository string) error {
 	lock, err := c.home.Lend()
 	if err != nil {
@@ -92,8 +92,8 @@ func (c *Client) launch(ctx context.Context, executable, repository string) erro
 	command.Stdout, command.Stderr, command.Dir = log, log, c.home.Dir()
 	command.ExtraFiles = []*os.File{lock}
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	// What the supervisor starts is confined by namespaces, which an ordinary user makes in a user namespace only. From
-	// there a process cannot see what was left behind outside of it.
+	// The supervisor confines its programs with namespaces. An ordinary user can create them only in a user namespace.
+	// A process there cannot see leftover processes outside, so launch ends them first.
 	sandbox.UserNamespace(command.SysProcAttr)
 	if _, err := process.EndLeftovers(ctx, workFolders(c.home)...); err != nil {
 		return fmt.Errorf("start the supervisor: %w", err)
@@ -102,7 +102,7 @@ func (c *Client) launch(ctx context.Context, executable, repository string) erro
 		return fmt.Errorf("start the supervisor: %w", err)
 	}
 	home.LentTo(lock, command.Process.Pid)
-	lock.Close() // so that it is free when the supervisor has ended
+	lock.Close() // so that the lock is free when the supervisor has ended
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
 	patience := time.After(startTimeout)
@@ -122,7 +122,8 @@ func (c *Client) launch(ctx context.Context, executable, repository string) erro
 	}
 }
 
-// lastWords is why a supervisor has ended: what its log says about it behind an offset, or else how it ended.
+// lastWords returns the reason why a supervisor has ended: the essence of its log after an offset, or else its exit
+// status.
 func lastWords(log string, offset int64, end error) string {
 	text, _ := os.ReadFile(log)
 	if int64(len(text)) >= offset {
@@ -134,8 +135,8 @@ func lastWords(log string, offset int64, end error) string {
 	return fmt.Sprintf("it ended (%v)", end)
 }
 
-// Stop stops the supervisor and all it runs, and returns when it is gone. It is no error when none runs: then it ends
-// what a killed one left. A supervisor that hangs is killed.
+// Stop stops the supervisor and all its programs, and returns when the supervisor is gone. If no supervisor runs, Stop
+// ends the leftovers of a killed one and returns nil. Stop kills a supervisor that hangs.
 func (c *Client) Stop(ctx context.Context) error {
 	if !c.home.Exists() {
 		return nil
@@ -144,7 +145,7 @@ func (c *Client) Stop(ctx context.Context) error {
 	for {
 		if !asked {
 			err := c.ask(ctx, http.MethodPost, "/stop", nil)
-			// One that does not listen is still starting, or ending: it is gone when the lock is free.
+			// A supervisor that does not listen is starting or ending. When the lock is free, it is gone.
 			asked = err == nil
 			if errors.Is(err, errHangs) {
 				patience = time.After(0)
@@ -175,7 +176,8 @@ func (c *Client) Stop(ctx context.Context) error {
 	}
 }
 
-// endLeftovers ends what a killed supervisor left, and what a killed run of a layer left; one that goes on is left alone.
+// endLeftovers ends the leftover processes of a killed supervisor and of killed runs of a layer. It leaves a run in
+// progress alone.
 func (c *Client) endLeftovers(ctx context.Context) error {
 	folders := workFolders(c.home)
 	if release, err := c.home.AcquireLayers(); err == nil {
@@ -188,7 +190,7 @@ func (c *Client) endLeftovers(ctx context.Context) error {
 	return err
 }
 
-// kill ends a supervisor. What it runs ends with it.
+// kill kills a supervisor. The supervisor's programs end with it.
 func kill(pid int) error {
 	if pid == 0 {
 		return errors.New("its process is not known")

@@ -17,13 +17,12 @@ import (
 const (
 	// nodeTimeout is how long a node may take to register.
 	nodeTimeout = time.Minute
-	// The wait before a node that ended by itself is run again doubles from minNodeBackoff to maxNodeBackoff.
+	// The delay before a restart of a failed node doubles from minNodeBackoff to maxNodeBackoff.
 	minNodeBackoff = time.Second
 	maxNodeBackoff = 30 * time.Second
 )
 
-// localNode is the node of the cluster, which runs inside of this process until stop. When it ends by itself it is run
-// again.
+// localNode is the node of the cluster. It runs in this process until stop, and restarts after a failure.
 type localNode struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -31,14 +30,14 @@ type localNode struct {
 	mu       sync.Mutex
 	restarts int
 	lastErr  error
-	// node is what runs, or ran last.
+	// node is the running node, or the last one.
 	node *node.Node
 }
 
-// startNode runs the node, and what provisions volumes for its pods, in the background and returns when the node has
+// startNode starts the node and the volume provisioner for its pods in the background. It returns when the node has
 // registered.
 func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlane) (*localNode, error) {
-	// Pods of an earlier run are gone with their processes; what they left would only be in the way.
+	// The pods of an earlier run have ended with their processes. Their files would only interfere.
 	if err := os.RemoveAll(c.home.Pods()); err != nil {
 		return nil, fmt.Errorf("start the node: %w", err)
 	}
@@ -87,7 +86,7 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 	return nil, fmt.Errorf("start the node: %w", err)
 }
 
-// run runs the node again and again until ctx ends.
+// run runs the node and restarts it until ctx is done.
 func (n *localNode) run(ctx context.Context, node func() error) {
 	backoff := minNodeBackoff
 	for {
@@ -129,7 +128,7 @@ func (n *localNode) dialService(namespace, service string, port int32) (net.Conn
 	return up.DialService(namespace, service, port)
 }
 
-// state is how often the node was run again, and why the last time.
+// state returns the number of restarts and the last error.
 func (n *localNode) state() (restarts int, lastErr error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

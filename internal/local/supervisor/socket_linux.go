@@ -8,11 +8,11 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// maxSocketPath is what fits into sockaddr_un (unix(7)).
+// maxSocketPath is the maximum length in bytes of a path in sockaddr_un (unix(7)).
 const maxSocketPath = 107
 
-// socketPath returns a path of the control socket that is short enough for the kernel, and what to call when it is
-// used up. A deep home is reached through a descriptor of its folder.
+// socketPath returns a path of the control socket that is short enough for the kernel. The caller calls done after
+// use. For a home with a long path, it uses a descriptor of the socket's folder.
 func socketPath(h home.Home) (path string, done func(), err error) {
 	if len(h.Socket()) <= maxSocketPath {
 		return h.Socket(), func() {}, nil

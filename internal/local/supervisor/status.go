@@ -8,52 +8,52 @@ import (
 	"github.com/strata-platform/strata/internal/local/process"
 )
 
-// readyTimeout is how long the control plane may take to tell the status that it is ready.
+// readyTimeout is how long the control plane may take to report its readiness.
 const readyTimeout = 2 * time.Second
 
-// Status is what a supervisor tells of itself and of what it runs.
+// Status describes a supervisor and its programs.
 type Status struct {
 	// Home is the path of the home.
 	Home string `json:"home"`
-	// Pid, StartedAt and MemoryBytes, which is resident memory, are the supervisor's own.
+	// Pid, StartedAt and MemoryBytes describe the supervisor's own process. MemoryBytes is its resident memory.
 	Pid         int       `json:"pid"`
 	StartedAt   time.Time `json:"startedAt"`
 	MemoryBytes int64     `json:"memoryBytes,omitempty"`
-	// Stopping says that the supervisor was asked to stop.
+	// Stopping says that the supervisor is stopping.
 	Stopping bool `json:"stopping,omitempty"`
-	// GoogleURL is the base URL of the emulated Google Cloud, GitURL that of the Git server.
+	// GoogleURL is the base URL of the emulated Google Cloud. GitURL is that of the Git server.
 	GoogleURL string `json:"googleURL"`
 	GitURL    string `json:"gitURL"`
-	// Ports are the ports on 127.0.0.1 that the home keeps, by the name of what listens there.
+	// Ports maps the names of listeners to the home's reserved ports on 127.0.0.1.
 	Ports map[string]int `json:"ports"`
 	// Cluster is the state of the control plane and its node.
 	Cluster ClusterState `json:"cluster"`
-	// ClusterError says why the cluster does not run.
+	// ClusterError is the reason why the cluster does not run.
 	ClusterError string `json:"clusterError,omitempty"`
-	// Waiting is what a start of the cluster waits for.
+	// Waiting describes what a start of the cluster is waiting for.
 	Waiting string `json:"waiting,omitempty"`
 	// Server is the URL of the API server while the cluster runs.
 	Server string `json:"server,omitempty"`
-	// ControlPlane and Node are asked for every status.
+	// ControlPlane and Node are the results of fresh checks.
 	ControlPlane Health `json:"controlPlane"`
 	Node         Health `json:"node"`
 	// Processes are the programs of the control plane, of the databases and of pods.
 	Processes []process.State `json:"processes"`
 }
 
-// Health is how a part of the cluster is.
+// Health is the state of a part of the cluster.
 type Health struct {
 	Ready bool `json:"ready"`
-	// Message says why it is not ready.
+	// Message is the reason why the part is not ready.
 	Message string `json:"message,omitempty"`
-	// Restarts counts how often the node was run again; its process is the supervisor itself.
+	// Restarts counts the restarts of the node, which runs in the supervisor's process.
 	Restarts int `json:"restarts,omitempty"`
 }
 
 // ClusterState is a state of the control plane and its node.
 type ClusterState string
 
-// States of the cluster.
+// These are the states of the cluster.
 const (
 	ClusterAbsent   ClusterState = "absent"
 	ClusterStarting ClusterState = "starting"
@@ -61,7 +61,7 @@ const (
 	ClusterFailed   ClusterState = "failed"
 )
 
-// status looks at everything once.
+// status checks everything once.
 func (s *supervisor) status(ctx context.Context) (Status, error) {
 	ports, err := s.Home.Ports()
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *supervisor) status(ctx context.Context) (Status, error) {
 	return status, nil
 }
 
-// describe fills in what concerns the cluster.
+// describe fills in the cluster's part of the status.
 func (c *cluster) describe(ctx context.Context, status *Status) {
 	c.mu.Lock()
 	plane, local := c.plane, c.node

@@ -27,22 +27,22 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// Engineer is the identity of the platform engineer at the emulated Google Cloud, owner of the home's project.
+// Engineer is the platform engineer's identity in the emulated Google Cloud. It owns the home's project.
 const Engineer = "engineer@strata.local"
 
-// GitSecret is the name of the home's secret that the Git accounts' passwords derive from.
+// GitSecret is the name of the home's secret from which the Git accounts' passwords derive.
 const GitSecret = "git"
 
 // shutdownGrace is how long open requests may take when the supervisor stops.
 const shutdownGrace = 5 * time.Second
 
-// Options say what a supervisor runs. All fields are needed.
+// Options configures a supervisor. All fields are required.
 type Options struct {
 	Home      home.Home
 	Toolchain *toolchain.Toolchain
-	// Executable is strata itself, which is also the operator and the provider plugins.
+	// Executable is the path of strata, which is also the operator and the provider plugins.
 	Executable string
-	// Version is strata's version, the tag of the operator's image.
+	// Version is the version of strata and the tag of the operator's image.
 	Version string
 	Log     *slog.Logger
 }
@@ -57,14 +57,14 @@ type supervisor struct {
 	googleURL string
 	gitURL    string
 
-	// ctx ends when the supervisor is to stop, which stop brings about.
+	// ctx ends when the supervisor is to stop. stop ends it.
 	ctx  context.Context
 	stop context.CancelFunc
 }
 
-// Run runs the home until ctx ends or a client asks it to stop; then it stops everything it started. It keeps the
-// home's lock, with which Client starts it: the kernel gives that back as one of the last things of this process, and who
-// gets it then finds no process and no port in use.
+// Run runs the home until ctx is done or a client asks it to stop. Then it stops everything that it started. It holds
+// the home's lock, which it inherits from Client. The kernel frees the lock at the very end of this process, so the
+// next holder finds no process and no port in use.
 func Run(ctx context.Context, o Options) error {
 	if err := o.Home.Inherit(lockFile); err != nil {
 		return err
@@ -73,11 +73,12 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	err := run(ctx, o)
-	// A program may have left its group, as git does when it tidies up.
+	// A program may have left its process group, as git does when it tidies up.
 	return errors.Join(err, endLeftovers(context.WithoutCancel(ctx), o))
 }
 
-// endLeftovers ends what the programs of a supervisor left behind that was killed, and what was left of erasing data.
+// endLeftovers ends the leftover processes of a killed supervisor's programs, and finishes an interrupted erasure of
+// data.
 func endLeftovers(ctx context.Context, o Options) error {
 	ended, err := process.EndLeftovers(ctx, workFolders(o.Home)...)
 	for _, name := range ended {
@@ -86,7 +87,7 @@ func endLeftovers(ctx context.Context, o Options) error {
 	return errors.Join(err, controlplane.FinishErase(o.Home))
 }
 
-// workFolders are the folders in which the HOME of every program lies that a supervisor starts.
+// workFolders returns the folders that contain the HOME of every program that a supervisor starts.
 func workFolders(h home.Home) []string {
 	return []string{h.Kubernetes(), h.Pods(), h.Google(), h.Git()}
 }
@@ -124,7 +125,7 @@ func run(ctx context.Context, o Options) error {
 	return s.serve(ctx, googleListener, gitListener, control)
 }
 
-// open opens the stores and makes the project and its engineer.
+// open opens the stores and creates the project and its engineer.
 func (s *supervisor) open() error {
 	secret, err := s.Home.Secret(GitSecret)
 	if err != nil {
@@ -153,7 +154,7 @@ func (s *supervisor) open() error {
 	return home.WriteFile(s.Home.EngineerCredentials(), credentials)
 }
 
-// serve serves until ctx ends or a server fails, and then stops everything in the reverse order of its start.
+// serve serves until ctx is done or a server fails. Then it stops everything in the reverse order of its start.
 func (s *supervisor) serve(ctx context.Context, google, git, control net.Listener) error {
 	secret, err := s.Home.Secret(controlSecret)
 	if err != nil {
@@ -188,7 +189,7 @@ func (s *supervisor) serve(ctx context.Context, google, git, control net.Listene
 	<-resumed
 	grace, cancel := context.WithTimeout(context.Background(), shutdownGrace)
 	defer cancel()
-	// The node's pods stop while the servers still answer them.
+	// The node's pods stop first, while the servers still answer them.
 	s.cluster.stop()
 	var group sync.WaitGroup
 	for _, server := range servers {
@@ -202,7 +203,7 @@ func (s *supervisor) serve(ctx context.Context, google, git, control net.Listene
 	return errors.Join(err, s.google.Close())
 }
 
-// resume starts again what ran when the home was last stopped.
+// resume starts what ran when the home last stopped.
 func (s *supervisor) resume(ctx context.Context) {
 	if err := s.google.Start(ctx); err != nil && ctx.Err() == nil {
 		s.Log.Error("resume the emulated Google Cloud", "error", err)
@@ -214,11 +215,12 @@ func (s *supervisor) resume(ctx context.Context) {
 	}
 }
 
-// controlSecret is the name of the home's secret that callers of the control socket show. The socket's mode keeps other
-// users out; the secret keeps out a team's run of Pulumi, which is the same user's but cannot read the home.
+// controlSecret is the name of the home's secret that callers of the control socket present. The socket's mode
+// excludes other users. The secret excludes a team's run of Pulumi, which runs as the same user but cannot read the
+// home.
 const controlSecret = "control"
 
-// control is the API of the control socket.
+// control returns the handler of the control socket.
 func (s *supervisor) control(secret string) http.Handler {
 	mux := http.NewServeMux()
 	answer := func(w http.ResponseWriter, value any, err error) {
@@ -256,8 +258,8 @@ type controlError struct {
 	Error string `json:"error"`
 }
 
-// listenControl listens on the control socket. The caller holds the home's lock, so a socket that is there was left by
-// a supervisor that was killed.
+// listenControl listens on the control socket. The caller holds the home's lock, so an existing socket belongs to a
+// killed supervisor.
 func listenControl(h home.Home) (net.Listener, error) {
 	if err := os.Remove(h.Socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("listen on the control socket: %w", err)
@@ -271,7 +273,7 @@ func listenControl(h home.Home) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on the control socket: %w", err)
 	}
-	// The path may be one that only this process can resolve; Run removes the file by its real name.
+	// Only this process may be able to resolve the path. Run removes the file by its real name.
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
 	return l, os.Chmod(h.Socket(), 0o600)
 }
