@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// lockWait is how long to wait for a run of pulumi that holds the lock of a stack.
+	// lockWait is how long unlock waits for a run of Pulumi that holds the lock of a stack.
 	lockWait = 30 * time.Second
 	lockPoll = 200 * time.Millisecond
 )
 
-// backendLock is what a file backend of Pulumi writes into a lock.
+// backendLock is the content of a lock file in Pulumi's file backend.
 type backendLock struct {
 	Pid      int    `json:"pid"`
 	Hostname string `json:"hostname"`
 }
 
-// unlock waits for the runs that hold the lock of a layer's stack, and removes the locks that runs left which have been
-// killed. It tells whether no lock is left. The lock of a run that lives stays: it may be the engineer's own pulumi.
+// unlock waits for the runs that hold the lock of a layer's stack, and removes the locks of killed runs. It reports
+// whether no lock is left. It keeps the lock of a live run, which may be the engineer's own pulumi.
 func (p *Platform) unlock(ctx context.Context, project string) (bool, error) {
-	// Where Pulumi's file backend has the locks of a stack.
+	// Pulumi's file backend keeps the locks of a stack in this folder.
 	dir := filepath.Join(p.Home.LayerState(), ".pulumi", "locks", "organization", project, p.Environment)
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
@@ -48,7 +48,7 @@ func (p *Platform) unlock(ctx context.Context, project string) (bool, error) {
 	}
 }
 
-// removeAbandoned removes the locks of processes that have ended. It tells whether others are left.
+// removeAbandoned removes the locks of processes that have ended. held says whether other locks are left.
 func removeAbandoned(dir string) (held bool, err error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
@@ -77,13 +77,15 @@ func removeAbandoned(dir string) (held bool, err error) {
 	return held, nil
 }
 
-// unfinished is how the file backend calls a file that it has not given its name yet, and writeTime more than that takes.
+// unfinished begins the name of a temporary file of the file backend. writeTime exceeds the time in which the backend
+// writes and renames such a file.
 const (
 	unfinished = "fileblob"
 	writeTime  = time.Second
 )
 
-// removeUnfinished removes what runs left that were killed while they wrote their lock: Pulumi takes it for one.
+// removeUnfinished removes the temporary files of runs that were killed while they wrote their lock, because Pulumi
+// reads them as locks.
 func removeUnfinished(dir string) error {
 	paths, err := filepath.Glob(filepath.Join(dir, unfinished+"*"))
 	for _, path := range paths {
@@ -98,8 +100,8 @@ func removeUnfinished(dir string) error {
 	return nil
 }
 
-// lives tells whether the lock's process runs, as far as can be seen from here. Another program may have the number of
-// one that has ended.
+// lives reports whether the process of the lock runs, as far as this host can tell. After the process has ended,
+// another program may have its PID.
 func (l backendLock) lives() bool {
 	if host, err := os.Hostname(); err != nil || host != l.Hostname {
 		return true

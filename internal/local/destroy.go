@@ -16,19 +16,19 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// LayerDestroy deletes the resources of one layer. It refuses, and changes nothing, where what stands on the layer would
-// lose what it needs to be deleted: of layer 2 the Stacks, of layer 1 layer 2.
+// LayerDestroy deletes the resources of one layer. It refuses, and changes nothing, while other resources need the
+// layer for their own deletion: the Stacks need layer 2, and layer 2 needs layer 1.
 func (p *Platform) LayerDestroy(ctx context.Context, name string, progress layers.Progress) (layers.Summary, error) {
 	return p.operate(ctx, name, progress, p.destroy, p.standsAlone)
 }
 
-// Made tells whether a layer was ever run in this home.
+// Made reports whether a layer ever ran in this home.
 func (p *Platform) Made(layer string) bool {
 	_, err := os.Stat(p.Home.Layer(layer))
 	return err == nil
 }
 
-// standsAlone says what stands on a layer.
+// standsAlone returns an error if other resources need a layer.
 func (p *Platform) standsAlone(ctx context.Context, name string, runner layers.Runner) error {
 	switch name {
 	case PlatformLayer:
@@ -44,8 +44,8 @@ func (p *Platform) standsAlone(ctx context.Context, name string, runner layers.R
 	return nil
 }
 
-// noStacks is an error where there are Stacks: what they made in the cloud only the operator can delete, which goes with
-// layer 2.
+// noStacks returns an error if there are Stacks. Only the operator can delete their cloud resources, and the operator
+// is part of layer 2.
 func (p *Platform) noStacks(ctx context.Context) error {
 	c, err := p.runningCluster(ctx)
 	if err != nil || c == nil {
@@ -67,7 +67,8 @@ func namesOf(all []pulumiv1.Stack) []string {
 	return names
 }
 
-// runningCluster is the client of the cluster, which is started where it does not run; nil where there is none.
+// runningCluster returns a client of the cluster. It starts a stopped cluster. The client is nil if there is no
+// cluster.
 func (p *Platform) runningCluster(ctx context.Context) (client.Client, error) {
 	if is, err := p.ensureCluster(ctx); err != nil || !is {
 		return nil, err
@@ -75,7 +76,7 @@ func (p *Platform) runningCluster(ctx context.Context) (client.Client, error) {
 	return p.clusterClient()
 }
 
-// ensureCluster starts the cluster where it does not run, and tells whether there is one.
+// ensureCluster starts the cluster if it does not run. is says whether there is a cluster.
 func (p *Platform) ensureCluster(ctx context.Context) (is bool, err error) {
 	running, err := p.client.Status(ctx)
 	if errors.Is(err, supervisor.ErrNotRunning) || err == nil && running.Cluster != supervisor.ClusterRunning {

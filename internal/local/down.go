@@ -10,7 +10,8 @@ import (
 	"github.com/strata-platform/strata/internal/teardown"
 )
 
-// Names of the steps of Down. Without stopStep the home must not be removed: what still runs could not be found again.
+// These are the names of Down's steps. If stopStep fails, the home must stay: without it, nobody could find the
+// programs that still run.
 const (
 	stacksStep     = "teams: destroy their Stacks while the operator lives"
 	namespacesStep = "teams, operator: leave the cluster while Flux lives"
@@ -23,11 +24,11 @@ const (
 type downStep struct {
 	name string
 	do   func(context.Context, *progress.Reporter) (string, error)
-	// orderly says that there is no sense in the step once one before it has failed.
+	// orderly marks a step that makes no sense after a failed step.
 	orderly bool
 }
 
-// downSteps are what Down does, in order. purge also removes the home.
+// downSteps returns the steps of Down in order. With purge, they include the removal of the home.
 func (p *Platform) downSteps(purge bool) []downStep {
 	steps := []downStep{
 		{name: stacksStep, do: p.downStacks},
@@ -52,8 +53,8 @@ func (p *Platform) downSteps(purge bool) []downStep {
 
 func (p *Platform) removeStep() string { return "remove " + p.Home.Dir() }
 
-// Down takes the platform down from the teams to the cluster. With purge a layer that cannot be destroyed does not keep
-// the home from being removed: all that the emulated cloud holds goes with it.
+// Down takes the platform down from the teams to the cluster. With purge, Down removes the home even if it cannot
+// destroy a layer, because the home contains the whole emulated cloud.
 func (p *Platform) Down(ctx context.Context, show *progress.Reporter, purge bool) error {
 	if p.Home.Exists() {
 		release, err := p.Lock()
@@ -88,7 +89,7 @@ func (p *Platform) runDown(ctx context.Context, show *progress.Reporter, steps [
 	return nil
 }
 
-// downLayer destroys a layer. Nothing is destroyed where nothing runs and nothing was made.
+// downLayer returns the step that destroys a layer. For a layer that never ran, the step does nothing.
 func (p *Platform) downLayer(layer string) func(context.Context, *progress.Reporter) (string, error) {
 	return func(ctx context.Context, show *progress.Reporter) (string, error) {
 		if !p.Made(layer) {
@@ -100,7 +101,7 @@ func (p *Platform) downLayer(layer string) func(context.Context, *progress.Repor
 		if _, err := p.Start(ctx); err != nil {
 			return "", err
 		}
-		// The steps are in order, so that nothing stands on the layer any more but what could not be destroyed.
+		// After the earlier steps, only resources that could not be destroyed still need the layer.
 		summary, err := p.operate(ctx, layer, func(operation, resource string) { show.Detail("%s %s", operation, resource) }, p.destroy, nil)
 		if err != nil {
 			return "", err
@@ -112,10 +113,10 @@ func (p *Platform) downLayer(layer string) func(context.Context, *progress.Repor
 	}
 }
 
-// Steps of down that the home takes note of, besides the layers.
+// clusterStep is a step of Down that the home records, like the layers.
 const clusterStep = "cluster"
 
-// beginDown notes that a step has begun, unless a later one had: what that has left is there still.
+// beginDown records the start of a step, unless the record names a later step: the effects of that step persist.
 func (p *Platform) beginDown(step string) error {
 	order := []string{clusterStep, PlatformLayer, BootstrapLayer}
 	if last, begun := p.Home.DownBegun(); begun && slices.Index(order, last) >= slices.Index(order, step) {
@@ -150,8 +151,8 @@ func (p *Platform) downStacks(ctx context.Context, show *progress.Reporter) (str
 	return fmt.Sprintf("%d destroyed", count), err
 }
 
-// downNamespaces deletes what the teams and the platform's account have in the cluster. Layer 2 would do that as well,
-// but one after the other, and without a word of what holds it up.
+// downNamespaces deletes the objects of the teams and of the platform's account from the cluster. Layer 2 would delete
+// them too, but one after the other and without showing what delays it.
 func (p *Platform) downNamespaces(ctx context.Context, show *progress.Reporter) (string, error) {
 	c, err := p.cluster(ctx)
 	if err != nil {

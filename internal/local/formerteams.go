@@ -16,7 +16,7 @@ import (
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// teamNamespaces are the namespaces of the cluster that belong to a team, each with the team's name.
+// teamNamespaces maps the teams' namespaces in the cluster to the teams' names.
 func teamNamespaces(ctx context.Context, c client.Client) (map[string]string, error) {
 	var list corev1.NamespaceList
 	if err := c.List(ctx, &list, client.HasLabels{hop.TeamLabel}); err != nil {
@@ -29,7 +29,7 @@ func teamNamespaces(ctx context.Context, c client.Client) (map[string]string, er
 	return teams, nil
 }
 
-// formerNamespaces are the namespaces of teams that are in teams.yaml no more.
+// formerNamespaces returns the namespaces of teams that teams.yaml no longer contains.
 func (p *Platform) formerNamespaces(ctx context.Context, c client.Client) ([]string, error) {
 	list, err := p.Teams()
 	if err != nil {
@@ -45,7 +45,7 @@ func (p *Platform) formerNamespaces(ctx context.Context, c client.Client) ([]str
 	return slices.Sorted(maps.Keys(made)), nil
 }
 
-// stacksIn names the Stacks of a namespace.
+// stacksIn returns the names of the Stacks in the namespaces.
 func (p *Platform) stacksIn(ctx context.Context, namespaces ...string) ([]string, error) {
 	c, err := p.clusterClient()
 	if err != nil {
@@ -58,9 +58,9 @@ func (p *Platform) stacksIn(ctx context.Context, namespaces ...string) ([]string
 	return namesOf(slices.DeleteFunc(all, func(s pulumiv1.Stack) bool { return !slices.Contains(namespaces, s.Namespace) })), nil
 }
 
-// noFormerStacks refuses to run a layer for teams.yaml while a team that is not in it any more has Stacks: with its
-// identity, or its namespace, would go what it takes to destroy what they made. Layer 1 is refused even while such a team
-// has a namespace, where Stacks may come.
+// noFormerStacks refuses to run a layer while a team that teams.yaml no longer contains has Stacks. The run would
+// remove the team's identity or namespace, and the operator could no longer destroy the Stacks' resources. It refuses
+// to run layer 1 even while such a team has a namespace, because Stacks may appear there.
 func (p *Platform) noFormerStacks(ctx context.Context, layer string, _ layers.Runner) error {
 	former, err := p.formerTeams(ctx)
 	if err != nil || len(former) == 0 {
@@ -85,7 +85,7 @@ func (p *Platform) refuseStacks(ctx context.Context, former []string) error {
 		p.teamsFile(), strings.Join(all, ", "))
 }
 
-// formerTeams are the namespaces of former teams; none where there is no cluster.
+// formerTeams returns the namespaces of former teams. There are none without a cluster.
 func (p *Platform) formerTeams(ctx context.Context) ([]string, error) {
 	if !p.Made(PlatformLayer) {
 		return nil, nil
@@ -97,9 +97,9 @@ func (p *Platform) formerTeams(ctx context.Context) ([]string, error) {
 	return p.formerNamespaces(ctx, c)
 }
 
-// endFormerHops deletes the namespaces of former teams while their Google identities and the operator live, so that
-// nothing is left of a Stack which somebody made after its team was taken out of teams.yaml. A Stack that is there already
-// is a reason not to: then nothing is changed.
+// endFormerHops deletes the namespaces of former teams while their Google identities and the operator exist. The
+// operator can then destroy Stacks that somebody creates after the team's removal from teams.yaml. If a namespace has
+// Stacks already, endFormerHops returns an error and changes nothing.
 func (p *Platform) endFormerHops(ctx context.Context, show *progress.Reporter) error {
 	former, err := p.formerTeams(ctx)
 	if err != nil || len(former) == 0 {
@@ -108,7 +108,7 @@ func (p *Platform) endFormerHops(ctx context.Context, show *progress.Reporter) e
 	if err := p.refuseStacks(ctx, former); err != nil {
 		return fmt.Errorf("nothing was changed: %w", err)
 	}
-	// One may come until Flux applies nothing there any more.
+	// Flux may still apply a new Stack, until it stops applying in these namespaces.
 	late := func(ctx context.Context) error { return p.refuseStacks(ctx, former) }
 	c, err := p.teardown(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// teamTokenLife is how long the token in a team's kubeconfig is valid.
+// teamTokenLife is the lifetime of the token in a team's kubeconfig.
 const teamTokenLife = 12 * time.Hour
 
 // AdminKubeconfig returns the path of the administrator's kubeconfig.
@@ -28,7 +28,7 @@ func (p *Platform) AdminKubeconfig() (string, error) {
 	return p.Home.AdminKubeconfig(), nil
 }
 
-// TeamKubeconfig writes a kubeconfig with a fresh token of a team's service account, and returns its path.
+// TeamKubeconfig writes a kubeconfig with a new token of a team's service account, and returns its path.
 func (p *Platform) TeamKubeconfig(ctx context.Context, name string) (string, error) {
 	team, err := p.team(name)
 	if err != nil {

@@ -18,13 +18,13 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// Names of the layers.
+// These are the names of the layers.
 const (
 	BootstrapLayer = "bootstrap"
 	PlatformLayer  = "platform"
 )
 
-// layer returns a layer with the configuration that makes it run on the local target.
+// layer returns a layer with its configuration for the local target.
 func (p *Platform) layer(ctx context.Context, name string) (layers.Layer, error) {
 	status, err := p.status(ctx, name)
 	if err != nil {
@@ -41,23 +41,24 @@ func (p *Platform) layer(ctx context.Context, name string) (layers.Layer, error)
 	return layers.Layer{}, fmt.Errorf("there is no layer %q: the layers are %s and %s", name, BootstrapLayer, PlatformLayer)
 }
 
-// bootstrapConfig is that of Google Cloud, but for what protects against loss: a home is there to be thrown away.
+// bootstrapConfig returns Google Cloud's configuration without the protections against loss, because a home is
+// disposable.
 func (p *Platform) bootstrapConfig() (auto.ConfigMap, error) {
 	config, err := bootstrap.NewConfig()
 	if err != nil {
 		return nil, err
 	}
-	// The program would read it too, but what is wrong with it is better said before anything runs.
+	// The program reads teams.yaml too, but errors in it should show before anything runs.
 	if _, err := p.Teams(); err != nil {
 		return nil, err
 	}
 	config.Project, config.Region, config.Zone = home.Project, home.Region, home.Zone
-	// gke-gcloud-auth-plugin cannot be had here; the emulated cluster issues a certificate.
+	// gke-gcloud-auth-plugin is not available here, so the emulated cluster issues a client certificate.
 	config.IssueClientCertificate = true
 	config.DeletionProtection = false
 	config.TeamsFile = p.teamsFile()
 	config.TenantBackend = "file://" + p.Home.TenantState(teams.Team{Name: bootstrap.TeamPlaceholder}.Namespace())
-	// There is no metadata server that Workload Identity could ask.
+	// Workload Identity needs a metadata server, which the local target lacks.
 	config.TenantKeys = true
 	return config.ConfigMap()
 }
@@ -103,14 +104,15 @@ func (p *Platform) LayerUp(ctx context.Context, name string, progress layers.Pro
 	return p.operate(ctx, name, progress, p.up, p.noFormerStacks)
 }
 
-// LayerPreview tells what LayerUp would do.
+// LayerPreview returns what LayerUp would do.
 func (p *Platform) LayerPreview(ctx context.Context, name string, progress layers.Progress) (layers.Summary, error) {
 	return p.operate(ctx, name, progress, layers.Runner.Preview, nil)
 }
 
 type operation func(layers.Runner, context.Context, layers.Layer, layers.Progress) (layers.Summary, error)
 
-// operate does something with a layer, alone. Where refuse, if there is one, says why not, nothing is done.
+// operate runs an operation on a layer, under the layers' lock. If refuse is not nil and returns an error, operate
+// returns the error and does nothing.
 func (p *Platform) operate(ctx context.Context, name string, progress layers.Progress, do operation,
 	refuse func(context.Context, string, layers.Runner) error,
 ) (layers.Summary, error) {
@@ -127,7 +129,7 @@ func (p *Platform) operate(ctx context.Context, name string, progress layers.Pro
 		return layers.Summary{}, err
 	}
 	defer release()
-	// Plugins outlive a pulumi that is killed. By their HOME they are found.
+	// Plugins outlive a killed pulumi. Their HOME variable identifies them.
 	if _, err := process.EndLeftovers(ctx, p.Home.Layers()); err != nil {
 		return layers.Summary{}, fmt.Errorf("layer %s: %w", name, err)
 	}
@@ -145,7 +147,7 @@ func (p *Platform) operate(ctx context.Context, name string, progress layers.Pro
 	return do(runner, ctx, l, progress)
 }
 
-// acquire takes the lock under which one strata at a time works on the layers.
+// acquire takes the lock that allows one strata at a time to work on the layers.
 func (p *Platform) acquire(name string) (release func(), err error) {
 	release, err = p.Home.AcquireLayers()
 	if err != nil {
@@ -154,8 +156,8 @@ func (p *Platform) acquire(name string) (release func(), err error) {
 	return release, nil
 }
 
-// LayerOutputs returns the outputs of one layer, in plain text those that are secret only where secrets is true; none
-// where it has not run.
+// LayerOutputs returns the outputs of one layer. It returns secret outputs in plain text only if secrets is true. A
+// layer that never ran has no outputs.
 func (p *Platform) LayerOutputs(ctx context.Context, name string, secrets bool) (map[string]any, error) {
 	l, err := p.layer(ctx, name)
 	if err != nil {
@@ -179,7 +181,7 @@ func (p *Platform) LayerOutputs(ctx context.Context, name string, secrets bool) 
 	return values, nil
 }
 
-// team finds a team in teams.yaml.
+// team returns a team of teams.yaml.
 func (p *Platform) team(name string) (teams.Team, error) {
 	list, err := p.Teams()
 	if err != nil {

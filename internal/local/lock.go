@@ -8,9 +8,9 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// Lock keeps every other command that changes this platform out until release is called, or this process has ended,
-// however it ends. It makes the home where there is none. Where another command is at work the error, which comes at
-// once, says which, and what to do.
+// Lock prevents other commands from changing this platform until the caller calls release or this process ends, even
+// by a kill. It creates the home if it does not exist. If another command holds the lock, Lock returns at once with an
+// error that names the command and the remedy.
 func (p *Platform) Lock() (release func(), err error) {
 	if _, err := home.Open(p.Home.Dir()); err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func (p *Platform) Lock() (release func(), err error) {
 	return release, err
 }
 
-// Stop stops what runs in the home; data stays. Where nothing was made there is nothing to stop.
+// Stop stops the programs of the home and keeps its data. It does nothing if the home does not exist.
 func (p *Platform) Stop(ctx context.Context) error {
 	if !p.Home.Exists() {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/logfile"
 )
 
-// Components are the names of all logs of the home: "etcd", "supervisor", or "pods/NAMESPACE_POD_CONTAINER".
+// Components returns the names of all logs of the home: "etcd", "supervisor", or "pods/NAMESPACE_POD_CONTAINER".
 func (p *Platform) Components() ([]string, error) {
 	var names []string
 	err := filepath.WalkDir(p.Home.Logs(), func(path string, entry fs.DirEntry, err error) error {
@@ -30,9 +30,8 @@ func (p *Platform) Components() ([]string, error) {
 	return names, nil
 }
 
-// Logs writes all that is kept of the log of a component: of a container, its run before the last too. The component
-// may be named by a part of its name that fits no other, such as "source-controller". With follow it goes on until ctx
-// ends.
+// Logs writes the whole log of a component. A container's log includes its previous run. component may be a unique
+// part of the component's name, such as "source-controller". With follow, Logs continues until ctx is done.
 func (p *Platform) Logs(ctx context.Context, component string, follow bool, w io.Writer) error {
 	name, err := p.component(component)
 	if err != nil {

@@ -25,18 +25,18 @@ const (
 	keyType     = "gcp:serviceaccount/key:Key"
 	clusterType = "gcp:container/cluster:Cluster"
 
-	// defaultPool is the node pool that every new cluster has, and that the provider deletes at the end of its creation
-	// where the program says so.
+	// defaultPool is the node pool that every new cluster has. The provider deletes it at the end of the cluster's
+	// creation if the program asks for that.
 	defaultPool    = "default-pool"
 	clusterTimeout = 5 * time.Minute
 )
 
-// lost deletes what a killed run has left in the emulated Google Cloud that the next run would not find.
+// lost deletes the resources of killed runs in the emulated Google Cloud that the next run would not find.
 type lost struct{ googleURL, credentials string }
 
-// delete deletes the keys of service accounts whose creation was cut off, since the private part of such a key went to
-// nobody; the accounts are the layer's own, so that a key that its state does not hold is one of these. And it deletes
-// the default node pool of a cluster whose creation was cut off before that was done.
+// delete deletes the keys of service accounts whose creation was interrupted, because nobody got the private part. The
+// accounts belong to the layer, so a key outside the layer's state is such a key. delete also deletes the default node
+// pool of a cluster if a kill prevented the provider from deleting it.
 func (l lost) delete(ctx context.Context, creations []pending.Creation, held func(id string) bool) error {
 	for _, creation := range creations {
 		var err error
@@ -83,7 +83,8 @@ func (l lost) deleteKeys(ctx context.Context, account string, held func(string) 
 	return nil
 }
 
-// deleteDefaultPool waits for the cluster, which may still be in the making, and until the pool is gone.
+// deleteDefaultPool waits for the cluster, which may still be provisioning, deletes the pool and waits until it is
+// gone.
 func (l lost) deleteDefaultPool(ctx context.Context, cluster string) error {
 	options, err := l.client(ctx, "GOOGLE_CONTAINER_CUSTOM_ENDPOINT")
 	if err != nil {
@@ -102,13 +103,14 @@ func (l lost) deleteDefaultPool(ctx context.Context, cluster string) error {
 		if !slices.ContainsFunc(c.NodePools, func(p *container.NodePool) bool { return p.Name == defaultPool }) {
 			return true, nil
 		}
-		// While another operation is in progress the API refuses.
+		// The API refuses while another operation is in progress.
 		_, err = clusters.NodePools.Delete(cluster + "/nodePools/" + defaultPool).Context(ctx).Do()
 		return false, ignore(err, http.StatusNotFound, http.StatusBadRequest, http.StatusConflict)
 	})
 }
 
-// client is how a client of an emulated API, which adds the version itself, logs in as the engineer.
+// client returns the options of a client of an emulated API, authenticated as the engineer. The client adds the
+// version to the endpoint itself.
 func (l lost) client(ctx context.Context, endpoint string) ([]option.ClientOption, error) {
 	raw, err := os.ReadFile(l.credentials)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// Plan says what Down would do, from what really exists. It changes nothing and starts nothing: of a cluster that does not
-// run it knows what the teams' state says.
+// Plan returns what Down would do, based on the existing resources. It changes nothing and starts nothing. For a
+// stopped cluster, it reads the teams' state.
 func (p *Platform) Plan(ctx context.Context, purge bool) (teardown.Plan, error) {
 	running, err := p.client.Status(ctx)
 	if err != nil && !errors.Is(err, supervisor.ErrNotRunning) {
@@ -91,17 +91,17 @@ func (p *Platform) planLayer(ctx context.Context, layer string) (string, error) 
 	if !p.Made(layer) {
 		return "never made", nil
 	}
-	// To read a file takes no more than to know where it lies.
+	// Reading a file backend needs only its location.
 	runner := layers.Runner{Stack: p.Environment, WorkDir: p.Home.Layer, Env: map[string]string{"PULUMI_BACKEND_URL": p.layerBackend()}}
 	project := map[string]string{BootstrapLayer: bootstrap.Project, PlatformLayer: platform.Project}[layer]
 	count, err := runner.Resources(ctx, layers.Layer{Name: layer, Project: project})
 	return fmt.Sprintf("%d resources", count), err
 }
 
-// systemDatabases are there in each instance and hold no one's data.
+// systemDatabases exist in each instance and hold no user data.
 var systemDatabases = []string{"information_schema", "mysql", "performance_schema", "sys"}
 
-// sql is the API of the emulated Cloud SQL, as the engineer.
+// sql returns a client of the emulated Cloud SQL API, authenticated as the engineer.
 func (p *Platform) sql(ctx context.Context, running supervisor.Status) (*sqladmin.Service, error) {
 	options, err := lost{running.GoogleURL, p.Home.EngineerCredentials()}.client(ctx, "GOOGLE_SQL_CUSTOM_ENDPOINT")
 	if err != nil {
@@ -110,7 +110,7 @@ func (p *Platform) sql(ctx context.Context, running supervisor.Status) (*sqladmi
 	return sqladmin.NewService(ctx, options...)
 }
 
-// instanceAddress is where an instance answers.
+// instanceAddress returns the address of an instance.
 func (p *Platform) instanceAddress(ctx context.Context, running supervisor.Status, name string) (string, error) {
 	service, err := p.sql(ctx, running)
 	if err != nil {
@@ -128,8 +128,8 @@ func (p *Platform) instanceAddress(ctx context.Context, running supervisor.Statu
 
 const mysqlPort = "3306"
 
-// databases names the databases of the platform: those of the emulated Cloud SQL, and where that does not run those that
-// the state of the teams' Stacks holds, but for that of unread.
+// databases returns the names of the platform's databases. It reads them from the emulated Cloud SQL or, if that does
+// not run, from the state of the teams' Stacks. unread lists the state files that it could not read.
 func (p *Platform) databases(ctx context.Context, running supervisor.Status) (found, unread []string, err error) {
 	if running.GoogleURL == "" {
 		return p.databasesOfState()
@@ -161,8 +161,8 @@ func databaseText(name, instance string) string {
 	return "database " + name + " of instance " + instance
 }
 
-// databasesOfState reads the state files of the teams' Stacks, which lie as Pulumi's file backend lays them. unread says of
-// each file that cannot be read why.
+// databasesOfState reads the state files of the teams' Stacks, in the layout of Pulumi's file backend. unread has an
+// error message for each file that it could not read.
 func (p *Platform) databasesOfState() (found, unread []string, err error) {
 	files, err := filepath.Glob(filepath.Join(p.Home.TenantStates(), "*", ".pulumi", "stacks", "*", "*.json"))
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// Names of the repositories that are not a team's.
+// These are the names of the repositories that belong to no team.
 const (
 	fleetRepository    = "fleet"
 	platformRepository = "platform"
@@ -31,7 +31,7 @@ const (
 type Platform struct {
 	Home      home.Home
 	Toolchain *toolchain.Toolchain
-	// Root is the folder of Strata's repository.
+	// Root is the root folder of Strata's repository.
 	Root string
 	// Environment is the name of the stack in every layer.
 	Environment string
@@ -40,7 +40,7 @@ type Platform struct {
 	client     *supervisor.Client
 }
 
-// Open opens the platform of a home, whether or not the home has been made yet: Start makes it. root is Strata's
+// Open opens the platform of a home. The home need not exist: Start creates it. root is the root folder of Strata's
 // repository.
 func Open(root, dir, environment string) (*Platform, error) {
 	h, err := home.At(dir)
@@ -66,7 +66,7 @@ func Open(root, dir, environment string) (*Platform, error) {
 	return &Platform{Home: h, Toolchain: tc, Root: root, Environment: environment, executable: executable, client: supervisor.Connect(h)}, nil
 }
 
-// Supervisor is the client of the home's supervisor.
+// Supervisor returns the client of the home's supervisor.
 func (p *Platform) Supervisor() *supervisor.Client { return p.client }
 
 // Teams reads teams.yaml.
@@ -80,7 +80,7 @@ func (p *Platform) Teams() ([]teams.Team, error) {
 
 func (p *Platform) teamsFile() string { return filepath.Join(p.Root, "teams.yaml") }
 
-// Start makes the home where there is none, starts its supervisor and links what Pulumi runs need.
+// Start creates the home if it does not exist, starts its supervisor and links the programs that Pulumi runs need.
 func (p *Platform) Start(ctx context.Context) (supervisor.Status, error) {
 	home.KeepPrivate()
 	if _, err := home.Open(p.Home.Dir()); err != nil {
@@ -98,8 +98,8 @@ func (p *Platform) Start(ctx context.Context) (supervisor.Status, error) {
 	return p.client.Status(ctx)
 }
 
-// layerEnvironment is the environment in which a layer's Pulumi program runs: the state backend, its passphrase, the
-// stack and its configuration, the plugins and, for layer 1 only, the engineer's Google identity.
+// layerEnvironment returns the environment of a layer's Pulumi program: the state backend, its passphrase, the stack
+// and its configuration, the plugins and, only for layer 1, the engineer's Google identity.
 func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string) (map[string]string, error) {
 	passphrase, err := p.Home.Secret("passphrase")
 	if err != nil {
@@ -113,7 +113,7 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 		"PULUMI_BACKEND_URL":       p.layerBackend(),
 		"PULUMI_CONFIG_PASSPHRASE": passphrase,
 		"PULUMI_HOME":              filepath.Join(p.Home.Layer(layer), "pulumi"),
-		// A shell may hold another layer's.
+		// The engineer's shell may hold another layer's values.
 		"PULUMI_STACK":              p.Environment,
 		"PULUMI_OPTION_CONFIG_FILE": filepath.Join(p.Home.Layer(layer), "Pulumi."+p.Environment+".yaml"),
 	})
@@ -129,7 +129,7 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 			return nil, err
 		}
 		env["STRATA_FLUX_MANIFESTS"] = manifests
-		// Layer 2 has the cluster and nothing of the cloud, whatever the engineer's shell holds.
+		// Layer 2 has access to the cluster and none to the cloud, whatever the engineer's shell holds.
 		for name := range env {
 			if strings.HasPrefix(name, "GOOGLE_") {
 				env[name] = ""
@@ -144,16 +144,16 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 	return env, nil
 }
 
-// layerBackend is the address of the Pulumi backend of the layers. Files of attributes, which a kill may cut off and without
-// which nothing can be read then, are not written there.
+// layerBackend returns the URL of the layers' Pulumi backend. It turns off attribute files: a kill can truncate one,
+// and then Pulumi cannot read the backend.
 func (p *Platform) layerBackend() string { return "file://" + p.Home.LayerState() + "?metadata=skip" }
 
-// layerTemp is a layer's folder for temporary files, which exists while the layer runs.
+// layerTemp returns a layer's folder for temporary files. The folder exists while the layer runs.
 func (p *Platform) layerTemp(layer string) string { return filepath.Join(p.Home.Layer(layer), "tmp") }
 
-// runner runs a layer of this platform.
+// runner returns the runner of a layer of this platform.
 func (p *Platform) runner(ctx context.Context, layer string) (layers.Runner, error) {
-	// Pulumi writes state and settings.
+	// Pulumi writes state and settings, which only this user may read.
 	home.KeepPrivate()
 	status, err := p.status(ctx, layer)
 	if err != nil {
@@ -171,7 +171,7 @@ func (p *Platform) runner(ctx context.Context, layer string) (layers.Runner, err
 	}, nil
 }
 
-// status asks the supervisor how it is, for something that is done with a layer.
+// status returns the supervisor's status. Its error names the layer that needs it.
 func (p *Platform) status(ctx context.Context, layer string) (supervisor.Status, error) {
 	status, err := p.client.Status(ctx)
 	if err != nil {
@@ -180,12 +180,12 @@ func (p *Platform) status(ctx context.Context, layer string) (supervisor.Status,
 	return status, nil
 }
 
-// repositoryURL is the address of a repository of the home's Git server, without a login.
+// repositoryURL returns the URL of a repository on the home's Git server, without a login.
 func repositoryURL(status supervisor.Status, name string) string {
 	return status.GitURL + "/" + name + ".git"
 }
 
-// gitPassword is the password of a Git account.
+// gitPassword returns the password of a Git account.
 func (p *Platform) gitPassword(account string) (string, error) {
 	secret, err := p.Home.Secret(supervisor.GitSecret)
 	if err != nil {
@@ -194,14 +194,14 @@ func (p *Platform) gitPassword(account string) (string, error) {
 	return gitserver.Password(secret, account), nil
 }
 
-// CloneCommand is a command that clones a repository as an account, with the password read from the home.
+// CloneCommand returns a command that clones a repository as an account. The command reads the password from the home.
 func (p *Platform) CloneCommand(status supervisor.Status, repository, account string) string {
 	u, err := url.Parse(repositoryURL(status, repository))
 	if err != nil {
 		return ""
 	}
 	u.User = url.User(account)
-	// Git gives what it finds there to a shell of its own.
+	// Git passes this value to a shell, so it needs quoting of its own.
 	helper := "store --file=" + shell.Word(p.Home.GitCredentials())
 	return fmt.Sprintf("git clone --config credential.helper=%s %s", shell.Quote(helper), u)
 }

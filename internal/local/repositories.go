@@ -21,17 +21,17 @@ import (
 	"github.com/strata-platform/strata/internal/local/supervisor"
 )
 
-// firstTeamFiles is what a team's repository starts with.
+// firstTeamFiles is the folder of the first files in a team's repository.
 const firstTeamFiles = "examples/wordpress"
 
-// firstTeamAccounts are those of the files that name the team's account.
+// firstTeamAccounts are the files that contain the team's account.
 var firstTeamAccounts = []string{"app-infra.yaml", "wordpress.yaml"}
 
-// accountField is the line that names it.
+// accountField matches the line with the team's account.
 var accountField = regexp.MustCompile(`(?m)^( +serviceAccountName: ).*$`)
 
-// EnsureRepositories makes the repositories of the platform and brings the platform repository up to this clone. warn
-// is told where the clone and the repository have parted.
+// EnsureRepositories creates the platform's repositories and pushes this clone to the platform repository. It calls
+// warn if the clone and the repository have diverged.
 func (p *Platform) EnsureRepositories(ctx context.Context, status supervisor.Status, warn func(format string, args ...any)) error {
 	if _, err := p.Teams(); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (p *Platform) EnsureRepositories(ctx context.Context, status supervisor.Sta
 	return p.ensureTeamRepositories(ctx, status)
 }
 
-// ensureTeamRepositories makes the repository of each team, and writes the logins of all repositories.
+// ensureTeamRepositories creates the repository of each team, and writes the logins of all repositories.
 func (p *Platform) ensureTeamRepositories(ctx context.Context, status supervisor.Status) error {
 	list, err := p.Teams()
 	if err != nil {
@@ -62,7 +62,7 @@ func (p *Platform) ensureTeamRepositories(ctx context.Context, status supervisor
 			return err
 		}
 	}
-	// The repository of a team that was removed stays, and with it the login, by which the team takes back what it has.
+	// The repository of a removed team stays, and so does its login, so that the team can fetch its files.
 	repositories, err := filepath.Glob(filepath.Join(p.Home.Git(), "*.git"))
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (p *Platform) ensureTeamRepositories(ctx context.Context, status supervisor
 	return p.writeGitCredentials(status, accounts)
 }
 
-// pushPlatform pushes the current commit of this clone. What was pushed there by others is never overwritten.
+// pushPlatform pushes the current commit of this clone. It never overwrites commits that others pushed.
 func (p *Platform) pushPlatform(ctx context.Context, status supervisor.Status, warn func(format string, args ...any)) error {
 	if _, err := p.git(ctx, p.Root, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
 		return fmt.Errorf("push %s as the platform repository: it is no clone with a commit: clone Strata with git: %w", p.Root, err)
@@ -124,23 +124,23 @@ func (p *Platform) seedTeam(ctx context.Context, status supervisor.Status, team 
 	return nil
 }
 
-// exampleTeam is the team for which the example is written as it stands.
+// exampleTeam is the team in the example's files.
 const exampleTeam = "web"
 
 var (
-	// exampleWord is where the example names that team, its account or its namespace.
+	// exampleWord matches the example's team, its account and its namespace.
 	exampleWord = regexp.MustCompile(`\b` + exampleTeam + `(_|\b)`)
-	// databaseUser is the line that names the user of the example's database.
+	// databaseUser matches the line with the user of the example's database.
 	databaseUser = regexp.MustCompile(`(?m)^( +name: )` + exampleTeam + `$`)
 )
 
-// writeFirstFiles copies the example into a folder for a team, whose account has the team's name. The teams share an
-// instance: the user of the team's database has that name, too, and the database's begins with it.
+// writeFirstFiles copies the example to a folder for a team. The account gets the team's name. Because the teams share
+// an instance, the database's user gets the team's name too, and the database's name begins with it.
 func writeFirstFiles(example, folder, team string) error {
 	if err := os.CopyFS(folder, os.DirFS(example)); err != nil {
 		return err
 	}
-	// A team's name may be a word that YAML takes for something else, such as on.
+	// YAML may read a team's name as another type, such as "on", so it needs encoding.
 	name, err := yaml.Marshal(team)
 	if err != nil {
 		return err
@@ -171,8 +171,8 @@ func writeFirstFiles(example, folder, team string) error {
 	})
 }
 
-// git runs git as the engineer and returns what it prints, also where it fails. The password travels in the environment:
-// arguments are for everybody to see. Settings and hooks of the user are kept out.
+// git runs git as the engineer and returns its output, even if it fails. It passes the password in the environment,
+// because everybody can see arguments. It ignores the user's settings and hooks.
 func (p *Platform) git(ctx context.Context, dir string, args ...string) (string, error) {
 	password, err := p.gitPassword(gitserver.Engineer)
 	if err != nil {
@@ -199,7 +199,7 @@ func (p *Platform) git(ctx context.Context, dir string, args ...string) (string,
 	return strings.TrimSpace(stdout.String()), nil
 }
 
-// writeGitCredentials writes the accounts' logins for git's own credential helper (git-credential-store).
+// writeGitCredentials writes the accounts' logins for Git's credential helper git-credential-store.
 func (p *Platform) writeGitCredentials(status supervisor.Status, accounts []string) error {
 	var lines strings.Builder
 	for _, account := range accounts {

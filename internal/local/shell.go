@@ -7,8 +7,8 @@ import (
 	"github.com/strata-platform/strata/internal/progress"
 )
 
-// ShellEnvironment is the environment in which plain pulumi, in a layer's folder, works on the stack of LayerUp with the
-// configuration of LayerUp. It brings all that a run needs but the supervisor, which must run.
+// ShellEnvironment returns the environment in which plain pulumi, in a layer's folder, works on LayerUp's stack with
+// LayerUp's configuration. It prepares everything for a run except the supervisor, which must run already.
 func (p *Platform) ShellEnvironment(ctx context.Context, name string, show *progress.Reporter) (map[string]string, error) {
 	status, err := p.status(ctx, name)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// clusterClient reads and writes Stacks and Kubernetes' own objects as the cluster's administrator.
+// clusterClient returns a client for Stacks and Kubernetes' own objects, with the administrator's credentials.
 func (p *Platform) clusterClient() (client.Client, error) {
 	config, err := p.AdminConfig()
 	if err != nil {
@@ -34,7 +34,7 @@ func (p *Platform) clusterClient() (client.Client, error) {
 	return c, nil
 }
 
-// stacks lists all Stacks; none where the cluster does not know the kind.
+// stacks returns all Stacks, or none if the cluster does not have the kind.
 func stacks(ctx context.Context, c client.Client) ([]pulumiv1.Stack, error) {
 	var list pulumiv1.StackList
 	err := c.List(ctx, &list)
@@ -47,11 +47,12 @@ func stacks(ctx context.Context, c client.Client) ([]pulumiv1.Stack, error) {
 	return list.Items, nil
 }
 
-// mostStackLines is how many Stacks are described, of all teams together where these are not many more.
+// mostStackLines bounds the number of Stacks that stackLines describes, divided among the teams. Each team gets at
+// least one.
 const mostStackLines = 20
 
-// stackLines says what the first Stacks of each team made, by their outputs that are no secret, and how many more there
-// are.
+// stackLines describes the first Stacks of each team by their outputs that are not secret, and counts the other
+// Stacks.
 func (p *Platform) stackLines(ctx context.Context) ([]string, error) {
 	c, err := p.clusterClient()
 	if err != nil {
@@ -83,7 +84,8 @@ func (p *Platform) stackLines(ctx context.Context) ([]string, error) {
 	return lines, nil
 }
 
-// mostOutputs is how many outputs of a Stack are shown, longestStackLine how many characters of its line.
+// mostOutputs is the maximum number of outputs in a Stack's line. longestStackLine is the maximum length of the line
+// in characters.
 const (
 	mostOutputs      = 10
 	longestStackLine = 300

@@ -19,7 +19,7 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// namespaces are those of a platform's parts and of its teams.
+// namespaces are the namespaces of the platform's parts and of its teams.
 type namespaces struct {
 	Flux, Platform, Operator string
 	Teams                    []string
@@ -37,23 +37,23 @@ func (p *Platform) namespaces() (namespaces, error) {
 	return n, nil
 }
 
-// AdminConfig is a client configuration for the cluster's administrator.
+// AdminConfig returns a client configuration with the administrator's credentials.
 func (p *Platform) AdminConfig() (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", p.Home.AdminKubeconfig())
 	if err != nil {
 		return nil, fmt.Errorf("read the administrator's kubeconfig: %w", err)
 	}
-	// The limits of a shared cluster would only slow this down.
+	// client-go's default limits suit a shared cluster and would only cause delays here.
 	config.QPS, config.Burst = 100, 200
 	return config, nil
 }
 
-// Status looks at every layer. It starts nothing and changes nothing.
+// Status reports on every layer. It starts nothing and changes nothing.
 func (p *Platform) Status(ctx context.Context) (status.Report, error) {
 	return p.report(ctx, status.Collect)
 }
 
-// Watch is Status from what watch has seen of the cluster.
+// Watch is like Status, but uses the objects that watch has cached.
 func (p *Platform) Watch(ctx context.Context, watch *status.Watch) (status.Report, error) {
 	return p.report(ctx, watch.Report)
 }
@@ -88,7 +88,8 @@ func (p *Platform) report(ctx context.Context, look status.Look) (status.Report,
 	return report, err
 }
 
-// below are the items of layer 1. The cluster can be looked at where it is running.
+// below returns the status items of layer 1. running says whether the cluster runs, so that the caller can read its
+// objects.
 func (p *Platform) below(ctx context.Context) (items []status.Item, running bool, err error) {
 	if step, begun := p.Home.DownBegun(); begun {
 		items = append(items, p.goingDown(step))
@@ -117,7 +118,7 @@ func (p *Platform) below(ctx context.Context) (items []status.Item, running bool
 	return append(items, cluster), cluster.Ready, nil
 }
 
-// goingDown is the item of a platform that is being taken down, or was until that ended within a step.
+// goingDown returns the status item of a platform whose Down is running, or was interrupted in a step.
 func (p *Platform) goingDown(step string) status.Item {
 	item := status.Item{Layer: status.LayerBootstrap, Kind: "Home", Name: p.Home.Dir()}
 	if pid, command := p.Home.Changing(); pid != 0 && pid != os.Getpid() {
@@ -133,14 +134,15 @@ func (p *Platform) goingDown(step string) status.Item {
 	return item
 }
 
-// lacks tells whether something that a layer made is gone. Pulumi would not see that: it compares what a program says with
-// its own state. Where nothing can be told, as before the first `up`, nothing is lacking.
+// lacks reports whether a resource of a layer has disappeared. Pulumi does not notice that, because it compares a
+// program only with its own state. If the status is not available, as before the first `up`, lacks returns false.
 func (p *Platform) lacks(ctx context.Context, layer string) bool {
 	report, err := p.Status(ctx)
 	return err == nil && report.Lacks(layer)
 }
 
-// heads are the latest commits of the branches that Flux follows, by its source: what is not fetched yet is not ready.
+// heads maps Flux's sources to the latest commits of their branches. A source that has not fetched its commit is not
+// ready.
 func (p *Platform) heads(list []teams.Team) map[string]string {
 	heads := map[string]string{}
 	add := func(namespace, source, repository, branch string) {
@@ -156,7 +158,7 @@ func (p *Platform) heads(list []teams.Team) map[string]string {
 	return heads
 }
 
-// clusterName is the name of the cluster that layer 1 makes.
+// clusterName is the name of layer 1's cluster.
 const clusterName = "strata"
 
 const (
@@ -164,8 +166,8 @@ const (
 	readyPoll    = 250 * time.Millisecond
 )
 
-// WaitReady waits until every layer is ready, or what keeps it from that is nothing that waiting mends. waiting is told
-// what is waited for.
+// WaitReady waits until every layer is ready, or has a fault that waiting cannot repair. It calls waiting with the
+// item that it waits for.
 func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (status.Report, error) {
 	var watch status.Watch
 	defer watch.Stop()
@@ -179,7 +181,7 @@ func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (st
 	}.Ready(ctx, waiting)
 }
 
-// supervised is an error where the supervisor has ended.
+// supervised returns an error if the supervisor has ended.
 func (p *Platform) supervised(ctx context.Context) error {
 	if _, err := p.client.Status(ctx); errors.Is(err, supervisor.ErrNotRunning) {
 		return fmt.Errorf("the supervisor ended meanwhile; its log is %s: run `%s` again, what is done stays done",

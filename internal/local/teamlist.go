@@ -21,61 +21,61 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// States of a team.
+// These are the states of a team.
 const (
-	// TeamReady says that the team's hop is there, and what it applies is ready.
+	// TeamReady means that the team's hop exists and everything that it applies is ready.
 	TeamReady = "ready"
-	// TeamNotReady says that something in the team's namespace is not.
+	// TeamNotReady means that something in the team's namespace is not ready.
 	TeamNotReady = "not ready"
-	// TeamNotMade says that the team is in teams.yaml only.
+	// TeamNotMade means that only teams.yaml has the team.
 	TeamNotMade = "not made yet"
-	// TeamUnknown says that the team is in teams.yaml, and that the cluster was not asked.
+	// TeamUnknown means that teams.yaml has the team, and that the list does not include the cluster.
 	TeamUnknown = "unknown"
-	// TeamChanged says that teams.yaml allows the team something else than its hop does.
+	// TeamChanged means that teams.yaml and the team's hop allow different things.
 	TeamChanged = "changed"
-	// TeamRemoved says that the team is in the cluster only.
+	// TeamRemoved means that only the cluster has the team.
 	TeamRemoved = "removed"
 )
 
-// TeamList is every team of teams.yaml and of the cluster.
+// TeamList lists the teams of teams.yaml and of the cluster.
 type TeamList struct {
-	// Cluster is running, or why it was not asked.
+	// Cluster is "running", or the reason why the list does not include the cluster.
 	Cluster string       `json:"cluster"`
 	Teams   []TeamStatus `json:"teams"`
 }
 
-// TeamStatus is what is known of a team: of one whose hop was made as the cluster has it, otherwise as teams.yaml says.
+// TeamStatus describes a team: as it is in the cluster if its hop exists, and otherwise as it is in teams.yaml.
 type TeamStatus struct {
 	Name string `json:"name"`
-	// State is one of the constants, and Message says what is to be done about it.
+	// State is one of the constants. Message names the remedy.
 	State   string `json:"state"`
 	Message string `json:"message,omitempty"`
-	// Namespace is the team's namespace, Accounts are those in it, its own first, and GoogleAccount is whom its Stacks act as
-	// in Google Cloud.
+	// Namespace is the team's namespace. Accounts are the service accounts in it, the team's own first. GoogleAccount
+	// is the Google service account of the team's Stacks.
 	Namespace     string   `json:"namespace"`
 	Accounts      []string `json:"accounts"`
 	GoogleAccount string   `json:"googleAccount"`
-	// Allow are the types that its Programs may declare.
+	// Allow lists the types that the team's Programs may declare.
 	Allow []string `json:"allow"`
-	// Quota is what its namespace may use, and does.
+	// Quota holds the limits and the present use of the namespace.
 	Quota []TeamQuota `json:"quota"`
-	// Repository is what is applied; empty where the team's hop was not made.
+	// Repository is the URL that Flux applies from. It is empty if the team has no hop.
 	Repository string      `json:"repository"`
 	Syncs      []TeamSync  `json:"syncs"`
 	Stacks     []TeamStack `json:"stacks"`
 }
 
-// TeamQuota bounds one resource of a team's namespace.
+// TeamQuota is the quota of one resource in a team's namespace.
 type TeamQuota struct {
 	Resource string `json:"resource"`
 	Used     string `json:"used"`
 	Hard     string `json:"hard"`
 }
 
-// TeamSync applies a folder of a team's repository.
+// TeamSync is a sync that applies a folder of a team's repository.
 type TeamSync struct {
 	Name string `json:"name"`
-	// Ready, Reason and Message are the sync's condition, Revision is what it has applied last.
+	// Ready, Reason and Message are the sync's condition. Revision is the revision that the sync applied last.
 	Ready    bool   `json:"ready"`
 	Reason   string `json:"reason"`
 	Message  string `json:"message"`
@@ -85,18 +85,18 @@ type TeamSync struct {
 // TeamStack is a Stack of a team.
 type TeamStack struct {
 	Name string `json:"name"`
-	// Account is whom it runs as.
+	// Account is the service account of the Stack.
 	Account string `json:"account"`
-	// Ready, Reason and Message are its condition.
+	// Ready, Reason and Message are the Stack's condition.
 	Ready   bool   `json:"ready"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 }
 
-// clusterRunning is the Cluster of a list that asked it.
+// clusterRunning is the value of Cluster in a list that includes the cluster.
 const clusterRunning = "running"
 
-// ListTeams looks at the teams of teams.yaml and of the cluster, where that runs.
+// ListTeams lists the teams of teams.yaml and, if the cluster runs, of the cluster.
 func (p *Platform) ListTeams(ctx context.Context) (TeamList, error) {
 	declared, err := p.Teams()
 	if err != nil {
@@ -153,7 +153,7 @@ func (p *Platform) ListTeams(ctx context.Context) (TeamList, error) {
 	return list, nil
 }
 
-// declaredTeam is a team of which nothing was made.
+// declaredTeam returns the status of a team without a hop.
 func declaredTeam(team teams.Team) TeamStatus {
 	status := TeamStatus{
 		Name: team.Name, State: TeamNotMade, Namespace: team.Namespace(), Accounts: []string{team.ServiceAccount()},
@@ -170,7 +170,7 @@ func declaredTeam(team teams.Team) TeamStatus {
 	return status
 }
 
-// judge says how a team that is in teams.yaml and in the cluster is; up is the call that carries teams.yaml out.
+// judge sets the state of a team that both teams.yaml and the cluster have. up is the command that applies teams.yaml.
 func (s *TeamStatus) judge(team teams.Team, up string) {
 	s.State = TeamReady
 	for _, sync := range s.Syncs {
@@ -198,7 +198,7 @@ func (s *TeamStatus) hasQuota(hard map[string]string) bool {
 	return true
 }
 
-// look takes what the cluster says of the team.
+// look reads the team's objects in the cluster.
 func (s *TeamStatus) look(ctx context.Context, c client.Client) error {
 	for _, step := range []func(context.Context, client.Client) error{s.lookAtAccounts, s.lookAtPolicy, s.lookAtQuota, s.lookAtSyncs, s.lookAtStacks} {
 		if err := step(ctx, c); err != nil {
@@ -292,7 +292,7 @@ func (s *TeamStatus) lookAtStacks(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// listOf lists the objects of a kind; none where the cluster does not know it.
+// listOf lists the objects of a kind. If the cluster does not have the kind, it returns none.
 func listOf(ctx context.Context, c client.Client, namespace, group, version, kind string) ([]unstructured.Unstructured, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kind + "List"})
@@ -302,7 +302,7 @@ func listOf(ctx context.Context, c client.Client, namespace, group, version, kin
 	return list.Items, nil
 }
 
-// readiness reads the Ready condition of an object.
+// readiness returns the Ready condition of an object.
 func readiness(object unstructured.Unstructured) (ready bool, reason, message string) {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, each := range conditions {

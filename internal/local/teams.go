@@ -17,27 +17,28 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// TeamChange is what adding or removing a team did.
+// TeamChange is the result of adding or removing a team.
 type TeamChange struct {
 	// Team is the team's name.
 	Team string `json:"team"`
-	// File is the path of the changed teams.yaml, and Diff its change, as diff -u has it.
+	// File is the path of the changed teams.yaml. Diff is the change in the format of diff -u.
 	File string `json:"file"`
 	Diff string `json:"diff"`
-	// Commit is the id of the commit that holds the change; empty where none was asked for.
+	// Commit is the ID of the commit with the change. It is empty if the caller asked for none.
 	Commit string `json:"commit,omitempty"`
-	// Repository is the address of the team's repository; empty where nothing runs in the home, or the team has none.
+	// Repository is the URL of the team's repository. It is empty if the supervisor does not run, or the team has no
+	// repository.
 	Repository string `json:"repository,omitempty"`
-	// Clone is a command that clones it.
+	// Clone is a command that clones the repository.
 	Clone string `json:"clone,omitempty"`
-	// Kept says that the repository was there before, or stays behind, with its content.
+	// Kept says that the repository existed before, or stays, with its content.
 	Kept bool `json:"kept,omitempty"`
-	// Next is the command that carries the change out.
+	// Next is the command that applies the change.
 	Next string `json:"next"`
 }
 
-// AddTeam writes a team into teams.yaml and, where the home's supervisor runs, makes its repository. commit also commits
-// teams.yaml, and nothing else. What is refused has changed nothing.
+// AddTeam adds a team to teams.yaml and, if the home's supervisor runs, creates its repository. With commit, it also
+// commits teams.yaml and no other file. If it fails, it changes nothing.
 func (p *Platform) AddTeam(ctx context.Context, team teams.Team, commit bool) (TeamChange, error) {
 	release, err := p.lockExisting()
 	if err != nil {
@@ -65,8 +66,8 @@ func (p *Platform) AddTeam(ctx context.Context, team teams.Team, commit bool) (T
 	return change, nil
 }
 
-// RemoveTeam takes a team out of teams.yaml. It refuses while the team has Stacks, and where it cannot find out whether it
-// has. commit also commits teams.yaml, and nothing else. What is refused has changed nothing.
+// RemoveTeam removes a team from teams.yaml. It refuses if the team has Stacks, or if it cannot find out. With commit,
+// it also commits teams.yaml and no other file. If it fails, it changes nothing.
 func (p *Platform) RemoveTeam(ctx context.Context, name string, commit bool) (TeamChange, error) {
 	release, err := p.lockExisting()
 	if err != nil {
@@ -90,7 +91,7 @@ func (p *Platform) RemoveTeam(ctx context.Context, name string, commit bool) (Te
 	return change, nil
 }
 
-// lockExisting is Lock where there is a home. Without one there is nothing that could change at the same time.
+// lockExisting is Lock if the home exists. Without a home, no other command can change anything.
 func (p *Platform) lockExisting() (release func(), err error) {
 	if !p.Home.Exists() {
 		return func() {}, nil
@@ -98,7 +99,7 @@ func (p *Platform) lockExisting() (release func(), err error) {
 	return p.Lock()
 }
 
-// hasNoStacks is an error while a team has Stacks, or where nobody can tell.
+// hasNoStacks returns an error if the team has Stacks, or if it cannot find out.
 func (p *Platform) hasNoStacks(ctx context.Context, team teams.Team) error {
 	if !p.Made(PlatformLayer) {
 		return nil
@@ -121,7 +122,7 @@ func (p *Platform) hasNoStacks(ctx context.Context, team teams.Team) error {
 		strings.Join(all, ", "), p.Home.Call("team list"))
 }
 
-// inTeamsFile lets an error name teams.yaml.
+// inTeamsFile adds the path of teams.yaml to an error.
 func (p *Platform) inTeamsFile(content []byte, err error) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.teamsFile(), err)
@@ -129,7 +130,7 @@ func (p *Platform) inTeamsFile(content []byte, err error) ([]byte, error) {
 	return content, nil
 }
 
-// changeTeams changes teams.yaml: verb says what is done with the team. Where change fails nothing is written.
+// changeTeams changes teams.yaml. verb names the change of the team. If change fails, changeTeams writes nothing.
 func (p *Platform) changeTeams(ctx context.Context, verb, team string, commit bool, change func([]byte) ([]byte, error)) (TeamChange, error) {
 	path := p.teamsFile()
 	before, err := os.ReadFile(path)
@@ -159,7 +160,7 @@ func (p *Platform) changeTeams(ctx context.Context, verb, team string, commit bo
 	return result, nil
 }
 
-// replaceFile replaces the content of a file in one step; its mode stays.
+// replaceFile atomically replaces the content of a file and keeps its mode.
 func replaceFile(path string, content []byte) error {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -187,8 +188,8 @@ func replaceFile(path string, content []byte) error {
 	return os.Rename(file.Name(), path)
 }
 
-// committed is an error where a file of the clone is not as the last commit has it: a commit of it would take along what
-// somebody else has begun.
+// committed returns an error if a file of the clone differs from the last commit. Committing the file would include
+// somebody else's unfinished changes.
 func (p *Platform) committed(ctx context.Context, name string) error {
 	changed, err := p.userGit(ctx, "status", "--porcelain", "--", name)
 	if err == nil && changed != "" {
@@ -197,8 +198,8 @@ func (p *Platform) committed(ctx context.Context, name string) error {
 	return err
 }
 
-// commit commits one file of the clone, as its user, and returns the commit's id. What else is changed, or in the index,
-// stays as it is.
+// commit commits one file of the clone, as its user, and returns the commit's ID. Other changed files, and the index,
+// stay as they are.
 func (p *Platform) commit(ctx context.Context, name, message string) (string, error) {
 	if _, err := p.userGit(ctx, "commit", "--quiet", "--message="+message, "--only", "--", name); err != nil {
 		return "", err
@@ -206,7 +207,7 @@ func (p *Platform) commit(ctx context.Context, name, message string) (string, er
 	return p.userGit(ctx, "rev-parse", "HEAD")
 }
 
-// userGit runs git in the clone as its user, with that user's name, settings and hooks.
+// userGit runs git in the clone as its user, with the user's name, settings and hooks.
 func (p *Platform) userGit(ctx context.Context, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, "git", args...)
 	command.Dir = p.Root
@@ -218,7 +219,7 @@ func (p *Platform) userGit(ctx context.Context, args ...string) (string, error) 
 	return strings.TrimSpace(stdout.String()), nil
 }
 
-// hasRepository tells whether the home has a repository.
+// hasRepository reports whether the home has a repository.
 func (p *Platform) hasRepository(name string) bool {
 	_, err := os.Stat(filepath.Join(p.Home.Git(), name+".git"))
 	return err == nil

@@ -11,14 +11,14 @@ import (
 	"github.com/strata-platform/strata/internal/teardown"
 )
 
-// Here nothing takes longer: a destroy of a Stack takes seconds, the end of a namespace five, and half a minute an API
-// server that has just started and does not know the parameters of its policies.
+// These bounds exceed what the steps take here. Destroying a Stack takes seconds, and deleting a namespace five
+// seconds. A newly started API server takes half a minute to load the parameters of its policies.
 const (
 	teardownPatience = 40 * time.Second
 	teardownLimit    = 3 * time.Minute
 )
 
-// cluster is the cluster on its way down, which is started where it does not run; nil where there is none.
+// cluster returns the cluster for a teardown. It starts a stopped cluster. It returns nil if there is no cluster.
 func (p *Platform) cluster(ctx context.Context) (*teardown.Cluster, error) {
 	is, err := p.ensureCluster(ctx)
 	if err != nil || !is {
@@ -40,7 +40,7 @@ func (p *Platform) teardown(ctx context.Context) (*teardown.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A team that was taken out of teams.yaml may have a namespace still.
+	// A team removed from teams.yaml may still have a namespace.
 	c, err := p.clusterClient()
 	if err != nil {
 		return nil, err
@@ -62,9 +62,9 @@ func (p *Platform) teardown(ctx context.Context) (*teardown.Cluster, error) {
 	})
 }
 
-// undoDown brings a layer's state in line with what an interrupted `down` has left of it, so that its up makes what is
-// gone. Of a layer 2 whose own destroy had begun the rest is destroyed first: the teams have nothing in it any more, and
-// half of Flux is of no use.
+// undoDown brings a layer's state in line with the effects of an interrupted `down`, so that the layer's up restores
+// the lost resources. If `down` had begun to destroy layer 2 itself, undoDown first destroys the rest of it: the teams
+// have nothing left there, and half of Flux is useless.
 func (p *Platform) undoDown(r layers.Runner, ctx context.Context, l layers.Layer, progress layers.Progress) error { //nolint:revive // as the operations of a layer
 	if count, err := r.Resources(ctx, l); err != nil || count == 0 {
 		return err
@@ -76,7 +76,7 @@ func (p *Platform) undoDown(r layers.Runner, ctx context.Context, l layers.Layer
 			_, err = r.Destroy(ctx, l, progress)
 			return err
 		}
-		// The end of a former team's hop takes no note of what it has begun.
+		// endFormerHops does not record its beginning in the home.
 		if err == nil && !begun && c != nil {
 			begun, err = c.Suspended(ctx)
 		}

@@ -14,9 +14,9 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// up runs a layer. What layer 1 is about to make a passphrase for must not be there already, under another one: a destroy
-// that ended halfway, plain pulumi, or a team that was taken out of teams.yaml leaves it. It is kept aside, since somebody
-// may still know that passphrase.
+// up runs a layer. Before layer 1 creates a passphrase for the state of a team's Stacks, up moves aside any existing
+// state, because it has another passphrase. An interrupted destroy, plain pulumi, or the removal of a team from
+// teams.yaml leaves such a state. up does not delete the state, because somebody may still know its passphrase.
 func (p *Platform) up(r layers.Runner, ctx context.Context, l layers.Layer, progress layers.Progress) (layers.Summary, error) { //nolint:revive // as a method expression
 	if l.Name == BootstrapLayer {
 		if err := p.eachUnreadable(ctx, r, l, p.setAside); err != nil {
@@ -38,8 +38,8 @@ func (p *Platform) up(r layers.Runner, ctx context.Context, l layers.Layer, prog
 	return summary, err
 }
 
-// destroy deletes the resources of a layer. The state of the teams' Stacks goes with layer 1, as it does where it lies in
-// buckets.
+// destroy deletes the resources of a layer. With layer 1 it also deletes the state of the teams' Stacks. In the cloud,
+// that state is in layer 1's buckets.
 func (p *Platform) destroy(r layers.Runner, ctx context.Context, l layers.Layer, progress layers.Progress) (layers.Summary, error) { //nolint:revive // as a method expression
 	summary, err := r.Destroy(ctx, l, progress)
 	if err == nil && l.Name == BootstrapLayer {
@@ -48,8 +48,8 @@ func (p *Platform) destroy(r layers.Runner, ctx context.Context, l layers.Layer,
 	return summary, err
 }
 
-// eachUnreadable does something to the state of each team of which layer 1 has no passphrase. Namespaces of others, such
-// as default, have passphrases of their own.
+// eachUnreadable calls do for the state of each team for which layer 1 has no passphrase. It skips other namespaces,
+// such as default, because they have their own passphrases.
 func (p *Platform) eachUnreadable(ctx context.Context, r layers.Runner, l layers.Layer, do func(namespace string) error) error {
 	states, err := os.ReadDir(p.Home.TenantStates())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -74,7 +74,7 @@ func (p *Platform) eachUnreadable(ctx context.Context, r layers.Runner, l layers
 	return nil
 }
 
-// setAside moves a state to where no Stack finds it.
+// setAside moves a state to a folder outside the Stacks' backends.
 func (p *Platform) setAside(namespace string) error {
 	if err := os.MkdirAll(p.Home.LostStates(), 0o700); err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 // ControlPlaneTools are the programs of the toolchain that a cluster needs.
 var ControlPlaneTools = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 
-// tools are all that `strata up` needs.
+// tools returns all tools that `strata up` needs.
 func tools() []string {
 	list := append([]string{}, ControlPlaneTools...)
 	list = append(list, pulumienv.Tools...)
@@ -29,12 +29,12 @@ func tools() []string {
 	return append(list, "dolt")
 }
 
-// EnsureTools builds what is missing of the named tools, with progress.
+// EnsureTools builds those of the named tools that are missing, and shows progress.
 func (p *Platform) EnsureTools(ctx context.Context, show *progress.Reporter, names ...string) error {
 	built := 0
 	err := p.Toolchain.Ensure(ctx, func(e toolchain.Event) {
 		show.Detail("%s", e)
-		// Builds take minutes: say what goes on where there is no terminal to show it in place.
+		// Builds take minutes, so the progress must show even without a terminal.
 		if !show.Terminal() || e.Progress == toolchain.Built {
 			show.Note("%s", e)
 		}
@@ -51,10 +51,10 @@ func (p *Platform) EnsureTools(ctx context.Context, show *progress.Reporter, nam
 	return nil
 }
 
-// Up carries the platform through every layer and waits until everything is ready. It can be run again at any time:
-// what is done stays done.
+// Up carries the platform through every layer and waits until everything is ready. It can run again at any time and
+// skips finished work.
 func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Report, error) {
-	// It changes nothing, so that a home is made only where there is sense in it.
+	// The check changes nothing, so that Up creates a home only on a suitable machine.
 	if err := show.Run("this machine", func() (string, error) { return p.checkMachine(ctx) }); err != nil {
 		return status.Report{}, err
 	}
@@ -103,8 +103,8 @@ func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Repo
 	return report, nil
 }
 
-// checkMachine says what doctor finds of this machine, as far as it can be found in a moment. What is lacking is an error,
-// all of it at once.
+// checkMachine returns the quick findings of doctor about this machine. If anything is lacking, it returns an error
+// that lists everything lacking.
 func (p *Platform) checkMachine(ctx context.Context) (string, error) {
 	report := doctor.Check(doctor.LookFast(ctx, p.Toolchain, p.Home))
 	if lacking := report.Of(doctor.Lacking); len(lacking) > 0 {
@@ -130,7 +130,7 @@ func (p *Platform) upLayer(ctx context.Context, show *progress.Reporter, layer s
 	return summary.String(), err
 }
 
-// NextSteps are commands to try once the platform is up, each with what it is good for.
+// NextSteps returns commands to try after Up, each with its purpose.
 func (p *Platform) NextSteps(ctx context.Context) ([]string, error) {
 	running, err := p.client.Status(ctx)
 	if err != nil {
@@ -150,7 +150,7 @@ func (p *Platform) NextSteps(ctx context.Context) ([]string, error) {
 	return append(steps, p.Home.Call("team list")), nil
 }
 
-// Describe says what exists in each layer and as whom it was made.
+// Describe lists the resources of each layer, with the identities that created them.
 func (p *Platform) Describe(ctx context.Context) ([]string, error) {
 	outputs, err := p.LayerOutputs(ctx, BootstrapLayer, false)
 	if err != nil {
@@ -186,7 +186,8 @@ func (p *Platform) Describe(ctx context.Context) ([]string, error) {
 	return append(lines, stacks...), err
 }
 
-// Prepare brings what a single layer needs: its tools and the supervisor, and for up the repositories, too.
+// Prepare prepares the run of a single layer: it builds the tools and starts the supervisor. With repositories, for
+// up, it also ensures the repositories.
 func (p *Platform) Prepare(ctx context.Context, show *progress.Reporter, repositories bool) error {
 	if err := p.EnsureTools(ctx, show, tools()...); err != nil {
 		return err
@@ -222,7 +223,7 @@ func (p *Platform) StartCluster(ctx context.Context, show *progress.Reporter) er
 	})
 }
 
-// showWaiting shows what the cluster's start waits for, until ctx ends.
+// showWaiting shows what the cluster's start waits for, until ctx is done.
 func (p *Platform) showWaiting(ctx context.Context, show *progress.Reporter) {
 	ticker := time.NewTicker(readyPoll)
 	defer ticker.Stop()
