@@ -11,13 +11,14 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// size is what a build loads.
+// size is the amount of data that a build loads.
 type size struct {
 	files, objects, changes, nodes int
 	bytes                          int64
 }
 
-// plus adds, and stops long before a number overflows: a folder that two folders load twice each doubles at each level.
+// plus adds two sizes and caps the sums, because a number could overflow: if each of two folders loads a folder twice,
+// the size doubles at each level.
 func (s size) plus(more size) size {
 	const enough = 1 << 30
 	return size{
@@ -29,8 +30,8 @@ func (s size) plus(more size) size {
 	}
 }
 
-// bound refuses folders whose build loads more than the limits: those with a kustomization file, and the whole repository
-// as Flux builds it where there is none.
+// bound refuses folders whose build loads more than the limits allow. It checks every folder with a kustomization
+// file. If the root has none, it checks the whole repository, as Flux builds it.
 func (c *checker) bound() error {
 	return fs.WalkDir(c.tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
@@ -77,7 +78,7 @@ func (c *checker) compare(file string, total size) {
 	}
 }
 
-// kustomization returns the kustomization file of a folder, and nil where there is none that can be read.
+// kustomization returns the kustomization file of a folder. The Kustomization is nil if there is no readable one.
 func (c *checker) kustomization(folder string) (string, *types.Kustomization, error) {
 	for _, name := range konfig.RecognizedKustomizationFileNames() {
 		name = path.Join(folder, name)
@@ -96,7 +97,8 @@ func (c *checker) kustomization(folder string) (string, *types.Kustomization, er
 	return "", nil, nil
 }
 
-// build returns what the build of a folder loads. kustomize refuses a folder that loads itself; it counts as nothing here.
+// build returns the size of a folder's build. A folder that loads itself counts as nothing here, because kustomize
+// refuses it.
 func (c *checker) build(folder string, within []string) (size, error) {
 	if known, ok := c.sizes[folder]; ok {
 		return known, nil
@@ -130,7 +132,7 @@ func (c *checker) build(folder string, within []string) (size, error) {
 	return total, nil
 }
 
-// changes counts what a kustomization file does to each object, or to each of many.
+// changes counts the changes that a kustomization file makes to each object, or to each of many objects.
 func changes(k *types.Kustomization) int {
 	targets := 0
 	for _, each := range k.Replacements {
@@ -141,8 +143,8 @@ func changes(k *types.Kustomization) int {
 		len(k.Images) + len(k.ImageTags) + len(k.Replicas) + len(k.Vars) + len(k.Labels) + len(k.ConfigMapGenerator) + len(k.SecretGenerator)
 }
 
-// generated returns what Flux loads of a folder without a kustomization file: each YAML file in and below it, and the
-// builds of the folders that have one.
+// generated returns the size of the build that Flux generates for a folder without a kustomization file. That build
+// loads each YAML file in and below the folder, and the builds of those subfolders that have a kustomization file.
 func (c *checker) generated(folder string) (size, error) {
 	var total size
 	err := fs.WalkDir(c.tree, folder, func(name string, entry fs.DirEntry, err error) error {
@@ -172,7 +174,7 @@ func (c *checker) generated(folder string) (size, error) {
 	return total, err
 }
 
-// file returns the size of one file. A missing one fails the build and has none.
+// file returns the size of one file. A missing file fails the build and has size zero.
 func (c *checker) file(name string) (size, error) {
 	if known, ok := c.files[name]; ok {
 		return known, nil
@@ -185,7 +187,8 @@ func (c *checker) file(name string) (size, error) {
 	if err != nil {
 		return size{}, err
 	}
-	// What is no YAML, such as a file of a ConfigMap, has as many objects as documents were read before the error.
+	// parse returns the documents before a syntax error. For a file that is not YAML, such as a file of a ConfigMap,
+	// these count as its objects.
 	documents, _ := parse(content, c.limits.Nodes)
 	known := size{files: 1, nodes: values(documents, c.limits.Nodes) + c.inline[name], bytes: info.Size()}
 	for _, document := range documents {
@@ -195,7 +198,7 @@ func (c *checker) file(name string) (size, error) {
 	return known, nil
 }
 
-// items counts the objects of a document: those of a List are its items.
+// items counts the objects in a document. A List counts as its items.
 func items(document *yaml.Node) int {
 	node := root(document)
 	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
@@ -213,7 +216,7 @@ func items(document *yaml.Node) int {
 	return 1
 }
 
-// values counts the values of documents, with their aliases expanded.
+// values counts the values in documents, with aliases expanded.
 func values(documents []*yaml.Node, most int) (count int) {
 	known := map[*yaml.Node]int{}
 	for _, document := range documents {
@@ -222,12 +225,12 @@ func values(documents []*yaml.Node, most int) (count int) {
 	return count
 }
 
-// expanded counts the values of a node with those of its aliases, each as often as it occurs.
+// expanded counts the values of a node and of its aliases, each as often as it occurs.
 func expanded(node *yaml.Node, known map[*yaml.Node]int, most int) int {
 	if node.Kind == yaml.AliasNode {
 		count, ok := known[node.Alias]
 		if !ok {
-			// An anchor that holds its own alias; parsers refuse it.
+			// The anchor contains its own alias. Parsers refuse that.
 			known[node.Alias] = most + 1
 			count = expanded(node.Alias, known, most)
 		}

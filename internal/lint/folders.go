@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 )
 
-// Folders returns the folders of a repository without problems whose builds make more than the files say, sorted: all with
-// a kustomization file, and none where those only name resources. A patch, a replacement or a variable can grow a few bytes
-// to any size; how far, only a build tells.
+// Folders returns, sorted, the folders whose builds can become larger than their files. The repository must have no
+// problems. Folders returns all folders with a kustomization file, or none if those files only name resources. A
+// patch, a replacement or a variable can grow a few bytes to any size, and only a build shows the size.
 func Folders(tree fs.FS) ([]string, error) {
 	c := newChecker(tree, DefaultLimits())
 	var folders []string
@@ -33,10 +33,10 @@ func Folders(tree fs.FS) ([]string, error) {
 	return slices.Compact(folders), nil
 }
 
-// longestNamespace is the length of a Kubernetes namespace's name.
+// longestNamespace is the maximum length of the name of a Kubernetes namespace.
 const longestNamespace = 63
 
-// namesResources tells whether a kustomization file does nothing but name resources and their namespace.
+// namesResources reports whether a kustomization file only names resources and their namespace.
 func namesResources(k *types.Kustomization) bool {
 	rest := *k
 	rest.TypeMeta, rest.MetaData, rest.Resources = types.TypeMeta{}, nil, nil

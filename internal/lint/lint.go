@@ -1,8 +1,9 @@
 // Package lint finds in a repository what a build by Flux must not load, and builds that would take too long.
 //
-// kustomize-controller builds what a team commits with kustomize, which takes addresses wherever it takes paths, and reads
-// some of them in spite of --no-remote-bases. One build runs at a time for all teams. So a repository is checked before
-// Flux sees it: a build reads the files of its repository and nothing else, and not more of them than Limits.
+// kustomize-controller builds the commits of teams with kustomize. kustomize accepts addresses wherever it accepts
+// paths, and fetches some of them in spite of --no-remote-bases. One build runs at a time for all teams. So this
+// package checks a repository before Flux sees it: a build may read only the files of its repository, and no more of
+// them than Limits allow.
 package lint
 
 import (
@@ -17,27 +18,27 @@ import (
 	"sigs.k8s.io/kustomize/api/konfig"
 )
 
-// Limits bound one build, counting each file and object as often as the build loads it.
+// Limits bound one build. They count each file and object as often as the build loads it.
 type Limits struct {
-	// Files is how many files a build loads.
+	// Files is the maximum number of files.
 	Files int
-	// Bytes is how much it reads.
+	// Bytes is the maximum number of bytes.
 	Bytes int64
-	// Objects is how many objects its manifests hold. The time of a build grows with the square of it: with kustomize v0.21
-	// 500 take 0.6 s, 1000 take 4 s and 2000 take 16 s.
+	// Objects is the maximum number of objects in the manifests. The build's time grows with the square of that
+	// number: with kustomize v0.21, 500 objects take 0.6 s, 1000 take 4 s and 2000 take 16 s.
 	Objects int
-	// Changes is how many changes the kustomization files make, as patches, images and labels are, times the objects, for each
-	// looks at all of them. 10,000 take seconds.
+	// Changes is the maximum number of changes times objects. Patches, images and labels in kustomization files are
+	// changes, and each change looks at all objects. 10,000 take seconds.
 	Changes int
-	// File is the size in bytes of one file. A ConfigMap holds no more than 1 MiB, and a parser takes a hundred times the size
-	// of what it reads.
+	// File is the maximum size of one file in bytes. A ConfigMap holds at most 1 MiB, and a parser uses a hundred
+	// times the size of its input.
 	File int64
-	// Nodes is how many values a build loads, with aliases expanded. kustomize takes some 4 KB for each.
+	// Nodes is the maximum number of YAML values, with aliases expanded. kustomize uses some 4 KB for each.
 	Nodes int
 }
 
-// DefaultLimits are far above what an application needs, and keep a build to seconds: Flux's own manifests are 40 objects
-// in 0.5 MB.
+// DefaultLimits returns limits far above the needs of an application that still keep a build to seconds. Flux's own
+// manifests are 40 objects in 0.5 MB.
 func DefaultLimits() Limits {
 	return Limits{Files: 1000, Bytes: 16 << 20, Objects: 500, Changes: 20_000, File: 1 << 20, Nodes: 200_000}
 }
@@ -46,9 +47,9 @@ func DefaultLimits() Limits {
 type Problem struct {
 	// File is the path of the file in the repository.
 	File string
-	// Field says where in the file, for example resources[0]. It is empty where the file as a whole is the problem.
+	// Field is the position in the file, for example resources[0]. It is empty if the problem concerns the whole file.
 	Field string
-	// Reason is a clause that says what is wrong.
+	// Reason is a clause that names the fault.
 	Reason string
 }
 
@@ -59,11 +60,11 @@ func (p Problem) String() string {
 	return p.File + ": " + p.Field + " " + p.Reason
 }
 
-// most is how many problems are reported: nobody reads more at a time.
+// most is the maximum number of reported problems. Nobody reads more at a time.
 const most = 20
 
-// Check returns the problems of a repository's files, sorted by file. Symbolic links are not followed, for Flux leaves them
-// out of what it builds. The error is that of a file system that cannot be read.
+// Check returns the problems of a repository's files, sorted by file. It does not follow symbolic links, because Flux
+// omits them from its builds. It returns an error if it cannot read the file system.
 func Check(tree fs.FS, limits Limits) ([]Problem, error) {
 	c := newChecker(tree, limits)
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -86,21 +87,21 @@ func Check(tree fs.FS, limits Limits) ([]Problem, error) {
 	slices.SortStableFunc(c.problems, func(a, b Problem) int {
 		return cmp.Or(strings.Compare(a.File, b.File), strings.Compare(a.Field, b.Field))
 	})
-	// Both ways to decode a file find what only one of them would.
+	// The two decoders may report the same problem.
 	return slices.Compact(c.problems), err
 }
 
-// errEnough ends the walk when there are enough problems.
+// errEnough ends the walk after most problems.
 var errEnough = errors.New("enough problems")
 
 type checker struct {
 	tree     fs.FS
 	limits   Limits
 	problems []Problem
-	// sizes are those of the builds of folders, files those of files, by their path.
+	// sizes maps folders to the sizes of their builds. files maps files to their sizes.
 	sizes, files map[string]size
-	// inline is how many values the patches and plugins within a kustomization file or the configuration of a plugin hold, by
-	// its path.
+	// inline maps a kustomization file, or a plugin's configuration, to the number of values in its inline patches and
+	// plugins.
 	inline map[string]int
 }
 
@@ -112,7 +113,7 @@ func (c *checker) report(file, field, format string, args ...any) {
 	c.problems = append(c.problems, Problem{File: file, Field: field, Reason: fmt.Sprintf(format, args...)})
 }
 
-// link refuses a link out of the repository.
+// link refuses a symbolic link that leads out of the repository.
 func (c *checker) link(name string) error {
 	target, err := fs.ReadLink(c.tree, name)
 	if err != nil {
@@ -124,8 +125,8 @@ func (c *checker) link(name string) error {
 	return c.enough()
 }
 
-// folder checks the kustomization files of a folder. kustomize refuses a folder with two, but not before Flux has read the
-// first.
+// folder checks the kustomization files of a folder. kustomize refuses a folder with two of them, but only after Flux
+// has read the first.
 func (c *checker) folder(name string) error {
 	for _, file := range konfig.RecognizedKustomizationFileNames() {
 		file = path.Join(name, file)
@@ -171,8 +172,8 @@ func (c *checker) isFolder(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// read reads a file. One that is too large, or whose aliases would expand to too many values, or that is a patch that
-// copies, is a problem and has no content.
+// read reads a file. It reports a problem and returns no content for three kinds of files: files that are too large,
+// files whose aliases expand to too many values, and patches with a copy operation.
 func (c *checker) read(name string) ([]byte, error) {
 	info, err := fs.Lstat(c.tree, name)
 	if err != nil {
@@ -198,10 +199,10 @@ func (c *checker) read(name string) ([]byte, error) {
 	return content, nil
 }
 
-// outside says whether a cleaned path leads out of the repository.
+// outside reports whether a cleaned path leads out of the repository.
 func outside(name string) bool { return name == ".." || strings.HasPrefix(name, "../") }
 
-// short is a value of a team as it can stand in one line of a message.
+// short cuts a team's value to a length that fits into a message.
 func short(value string) string {
 	if len(value) > 120 {
 		value = value[:120] + "..."

@@ -8,31 +8,31 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// place is a value of a kustomization file that kustomize takes for a path or an address.
+// place is a value in a kustomization file that kustomize reads as a path or an address.
 type place struct {
 	field, value string
 	takes        takes
 }
 
-// takes is what kustomize makes of a place.
+// takes is the way in which kustomize reads a place.
 type takes int
 
 const (
-	// aFile is read by its path.
+	// aFile is the path of a file.
 	aFile takes = iota
-	// manifests are a file, a folder with a kustomization file, or a git repository.
+	// manifests is a file, a folder with a kustomization file, or a Git repository.
 	manifests
-	// aPatch is a patch itself or the path of a file.
+	// aPatch is an inline patch or the path of a file.
 	aPatch
-	// plugins are the configuration of plugins itself, or the path of a file or folder with such.
+	// plugins is an inline configuration of plugins, or the path of a file or folder with such configurations.
 	plugins
-	// aChart is anything of Helm, which Flux's builds do not run.
+	// aChart is a Helm setting. Flux's builds do not run Helm.
 	aChart
 )
 
-// decode returns what kustomize and Flux may make of a kustomization file. Flux ignores unknown fields in the folder that
-// a sync names, and kustomize refuses them in the others; both take keys whatever their case, and the first document only.
-// A file that neither can read fails the build and loads nothing.
+// decode returns the contents that kustomize and Flux may read from a kustomization file. In the folder that a sync
+// names, Flux ignores unknown fields. In other folders, kustomize refuses unknown fields. Both ignore the case of
+// keys, and read only the first document. If neither can read a file, the build fails and loads nothing.
 func decode(content []byte) []*types.Kustomization {
 	var all []*types.Kustomization
 	var lenient, strict types.Kustomization
@@ -45,7 +45,7 @@ func decode(content []byte) []*types.Kustomization {
 	return all
 }
 
-// places returns every place of a kustomization file at which kustomize loads something.
+// places returns every value of a kustomization file from which kustomize loads something.
 func places(k *types.Kustomization) []place {
 	var l placeList
 	l.add("resources", manifests, k.Resources...)
@@ -93,7 +93,7 @@ func (l *placeList) add(field string, takes takes, values ...string) {
 	}
 }
 
-// sources adds what a ConfigMap or Secret is generated from. A file may stand behind the key that it gets: KEY=PATH.
+// sources adds the sources of a ConfigMap or Secret generator. A file may follow the key that it gets: KEY=PATH.
 func (l *placeList) sources(field string, from types.KvPairSources) {
 	for i, value := range from.FileSources {
 		l.one(fmt.Sprintf("%s.files[%d]", field, i), aFile, fileSource(value))

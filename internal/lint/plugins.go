@@ -12,7 +12,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// builtins are the plugins that Flux's builds run, but for the one of Helm (kustomize, api/internal/plugins/builtinhelpers).
+// builtins are the plugins that Flux's builds run, without the Helm plugin (kustomize,
+// api/internal/plugins/builtinhelpers).
 var builtins = []string{
 	"AnnotationsTransformer", "ConfigMapGenerator", "HashTransformer", "IAMPolicyGenerator", "ImageTagTransformer",
 	"LabelTransformer", "NamespaceTransformer", "PatchJson6902Transformer", "PatchStrategicMergeTransformer", "PatchTransformer",
@@ -20,12 +21,12 @@ var builtins = []string{
 	"SortOrderTransformer", "SuffixTransformer", "ValueAddTransformer",
 }
 
-// loadingKeys are the keys, in lower case, at which a plugin's configuration names what the plugin loads. That of a field
-// of objects is called path, too, and is never taken for an address.
+// loadingKeys are the keys, in lower case, whose values in a plugin's configuration name files to load. The path of an
+// object's field has the key path too, but never looks like an address.
 var loadingKeys = []string{"path", "paths", "files", "envs", "env", "targetfilepath"}
 
-// plugins checks the configuration of plugins: a generator, transformer or validator, inline or in a file. A folder could
-// put one together that stands nowhere, and is refused.
+// plugins checks the configuration of plugins: a generator, transformer or validator, inline or in a file. It refuses
+// a folder, because the folder's build could generate a configuration that no file contains.
 func (c *checker) plugins(file, field, value string) error {
 	target, reason := locate(file, value)
 	if isRemote(value) {
@@ -48,7 +49,7 @@ func (c *checker) plugins(file, field, value string) error {
 	return nil
 }
 
-// pluginFile checks a file with the configuration of plugins that a kustomization file names.
+// pluginFile checks a file with the configuration of plugins. The file kustomization names it.
 func (c *checker) pluginFile(file, kustomization string) error {
 	content, err := c.read(file)
 	if err != nil || content == nil {
@@ -64,8 +65,8 @@ func (c *checker) pluginFile(file, kustomization string) error {
 	return nil
 }
 
-// configurations checks documents of a file that each configure a plugin. Paths in them are relative to the kustomization
-// file that refers to them.
+// configurations checks documents that each configure a plugin. Paths in them are relative to the kustomization file
+// that refers to them.
 func (c *checker) configurations(file, field, kustomization string, documents []*yaml.Node) {
 	for _, document := range documents {
 		if empty(document) {
@@ -84,7 +85,7 @@ func (c *checker) configurations(file, field, kustomization string, documents []
 	}
 }
 
-// loaded returns the values below the keys at which a plugin loads something.
+// loaded returns the values of loadingKeys below a node.
 func loaded(node *yaml.Node, key string) []place {
 	var found []place
 	switch node.Kind {
@@ -112,14 +113,14 @@ func loaded(node *yaml.Node, key string) []place {
 	return found
 }
 
-// errExpands says that the aliases of a file stand for too much.
+// errExpands means that the aliases of a file expand to too many values.
 var errExpands = errors.New("its aliases expand to too many values")
 
-// parse returns the documents of YAML or JSON, with their aliases unexpanded. Where those stand for more than most values in
-// all, it returns errExpands: whoever follows them would be at it for long.
+// parse returns the documents of a YAML or JSON text, with unexpanded aliases. If the aliases expand to more than most
+// values in total, it returns errExpands, because following them would take too long.
 func parse(content []byte, most int) (documents []*yaml.Node, err error) {
 	defer func() {
-		// The parser is known to panic on some broken input.
+		// The parser may panic on some broken input.
 		if broken := recover(); broken != nil {
 			err = fmt.Errorf("parse YAML: %v", broken)
 		}
@@ -142,7 +143,7 @@ func parse(content []byte, most int) (documents []*yaml.Node, err error) {
 	}
 }
 
-// decodeBinary decodes the scalars with the tag !!binary, as whoever reads them as strings does.
+// decodeBinary decodes scalars with the tag !!binary, as a decoder does that reads them as strings.
 func decodeBinary(node *yaml.Node) {
 	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!binary" {
 		if decoded, err := base64.StdEncoding.DecodeString(node.Value); err == nil {
@@ -154,7 +155,7 @@ func decodeBinary(node *yaml.Node) {
 	}
 }
 
-// root is what a document holds, with an alias followed.
+// root returns the root node of a document. It follows an alias.
 func root(document *yaml.Node) *yaml.Node {
 	for document.Kind == yaml.DocumentNode && len(document.Content) == 1 {
 		document = document.Content[0]
@@ -175,7 +176,7 @@ func isCollection(document *yaml.Node) bool {
 	return kind == yaml.MappingNode || kind == yaml.SequenceNode
 }
 
-// scalar is the value of a key of a document, of the last where there are several.
+// scalar returns the value of a key of a document. For a repeated key it returns the last value.
 func scalar(document *yaml.Node, key string) string {
 	node, value := root(document), ""
 	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {

@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// repository matches how each address of a git repository begins for kustomize (api/internal/git/repospec.go): a scheme,
-// with or without "git::" before it, GitHub's name, or the user of git's own form USER@HOST:PATH.
+// repository matches the start of every address that kustomize reads as a Git repository
+// (api/internal/git/repospec.go): a scheme, optionally after "git::", GitHub's name, or the user in Git's own form
+// USER@HOST:PATH.
 var repository = regexp.MustCompile(`(?i)^(git::)*(ssh://|https?://|file://|github\.com[/:]|[a-z][a-z0-9-]*@)`)
 
-// isRemote says whether kustomize takes a value for an address, in any of the places that it reads. kustomize fetches files
-// by HTTP where the value parses as a URL of such a scheme, which has few rules: "http:x" does.
+// isRemote reports whether kustomize reads a value as an address at any place. kustomize fetches a file by HTTP if the
+// value parses as a URL with the scheme http or https. URLs have few rules: "http:x" is one.
 func isRemote(value string) bool {
 	if repository.MatchString(value) {
 		return true
@@ -25,7 +26,8 @@ func isRemote(value string) bool {
 	return err == nil && parsed.Scheme != "" && parsed.Host != ""
 }
 
-// locate returns the path from the repository's root to what a kustomization file names, or the reason why it must not.
+// locate returns the path of a kustomization file's value relative to the repository's root, or the reason to refuse
+// the value.
 func locate(file, value string) (target, reason string) {
 	target = path.Join(path.Dir(file), value)
 	const nothingElse = "; a build reads the files of its repository and nothing else"
@@ -56,7 +58,7 @@ func (c *checker) place(file string, p place) error {
 	return nil
 }
 
-// isText says whether a value is inline YAML that kustomize cannot take for a path in the repository.
+// isText reports whether a value is inline YAML that kustomize cannot read as a path in the repository.
 func isText(value string) bool {
 	return strings.Contains(value, "\n") || strings.HasPrefix(strings.TrimSpace(value), "{")
 }

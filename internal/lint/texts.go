@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// textKeys are the keys, in lower case, of a kustomization file and of a plugin's configuration whose values are YAML
-// themselves, or paths (sigs.k8s.io/kustomize/api/types and its builtin plugins).
+// textKeys are the keys, in lower case, whose values in kustomization files and plugin configurations are YAML texts
+// or paths (sigs.k8s.io/kustomize/api/types and its builtin plugins).
 var textKeys = []string{"patch", "jsonop", "patches", "patchesstrategicmerge", "generators", "transformers", "validators"}
 
 const (
@@ -17,21 +17,21 @@ const (
 	copying       = `copies a value (operation "copy" of a JSON patch), by which an object can double: write the value out`
 )
 
-// texts checks the YAML within a kustomization file or a plugin's configuration, which kustomize expands like a file. It
-// returns how many values that YAML holds.
+// texts checks the YAML texts within a kustomization file or a plugin's configuration, because kustomize expands them
+// like files. It returns the number of values in the texts.
 func (c *checker) texts(file string, content []byte) int {
 	t := &texts{checker: c, file: file, known: map[*yaml.Node]int{}}
 	return t.within(content, 0)
 }
 
-// deepestText is how many texts kustomize reads within each other: a patch in the plugin of a kustomization file.
+// deepestText is how deep kustomize reads texts within texts: a patch in the inline plugin of a kustomization file.
 const deepestText = 2
 
-// texts are those of one file.
+// texts holds the state of the check of one file.
 type texts struct {
 	*checker
 	file string
-	// known are the values of a text by its node, which aliases may name many times.
+	// known maps the node of a text to its number of values. Aliases may refer to the node many times.
 	known map[*yaml.Node]int
 }
 
@@ -43,8 +43,8 @@ func (t *texts) within(content []byte, depth int) (count int) {
 	return count
 }
 
-// below counts the values of the texts at and below a node, those of an alias each time. The parser has bounded how many
-// nodes that are.
+// below counts the values in the texts at and below a node. An alias counts each time. The parser has bounded the
+// number of nodes.
 func (t *texts) below(key string, node *yaml.Node, depth int) (count int) {
 	switch node.Kind {
 	case yaml.AliasNode:
@@ -71,7 +71,7 @@ func (t *texts) below(key string, node *yaml.Node, depth int) (count int) {
 	return count
 }
 
-// text checks one text, and the texts within it. A path is a text without a collection.
+// text checks one text, and the texts within it. A text without a collection is a path.
 func (t *texts) text(key, text string, depth int) int {
 	documents, err := parse([]byte(text), t.limits.Nodes)
 	switch {
@@ -90,8 +90,8 @@ func (t *texts) text(key, text string, depth int) int {
 	return values(documents, t.limits.Nodes) + t.within([]byte(text), depth)
 }
 
-// copies tells whether a document is a JSON patch (RFC 6902) with the operation copy. kustomize does not bound the size of
-// what is copied.
+// copies reports whether a document is a JSON patch (RFC 6902) with a copy operation. kustomize does not bound the
+// size of the copied values.
 func copies(document *yaml.Node) bool {
 	node := root(document)
 	return node.Kind == yaml.SequenceNode && holdsCopy(node)

@@ -14,35 +14,35 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-// request asks for the build of a folder. The messages between the two processes are JSON, one after the other.
+// request asks for the build of a folder. The two processes exchange a sequence of JSON messages.
 type request struct{ Folder, Namespace string }
 
-// message is what the process that builds says: that it needs a file, or what came of the build.
+// message is a message of the building process: it needs a file, or reports the result of the build.
 type message struct {
-	// Needs is the path of a file or folder; empty where the build has ended.
+	// Needs is the path of a file or folder. It is empty at the end of the build.
 	Needs string `json:",omitempty"`
 	result
 }
 
-// result is what came of a build.
+// result is the outcome of a build.
 type result struct {
-	// Failure is why there is none.
+	// Failure is the reason why the build failed.
 	Failure string `json:",omitempty"`
 	Objects int    `json:",omitempty"`
 	Bytes   int64  `json:",omitempty"`
 }
 
-// answer is what a path of the repository holds.
+// answer is the content of a path in the repository.
 type answer struct {
 	IsFolder bool   `json:",omitempty"`
 	IsFile   bool   `json:",omitempty"`
 	Content  []byte `json:",omitempty"`
 }
 
-// errEnded says that the process that builds has ended by itself.
+// errEnded means that the building process has exited by itself.
 var errEnded = errors.New("the process has ended")
 
-// process is one that builds. It has no files, and asks for those of the repository.
+// process is the building process. It has no access to files, and requests those of the repository.
 type process struct {
 	cell   *sandbox.Cell
 	input  io.WriteCloser
@@ -56,7 +56,7 @@ func start(limits Limits) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The collector of garbage works harder before the limit is reached.
+	// Near the limit, the garbage collector works harder.
 	cmd := &exec.Cmd{Path: self, Args: []string{Executable}, Env: []string{fmt.Sprintf("GOMEMLIMIT=%d", limits.Memory/4*3)}, Dir: "/"}
 	input, err := cmd.StdinPipe()
 	if err != nil {
@@ -79,16 +79,16 @@ func start(limits Limits) (*process, error) {
 	return &process{cell: cell, input: input, output: output, asks: json.NewEncoder(input), hears: json.NewDecoder(output)}, nil
 }
 
-func (p *process) kill() { _ = p.cell.Signal(syscall.SIGKILL) } // It may have ended.
+func (p *process) kill() { _ = p.cell.Signal(syscall.SIGKILL) } // The process may have ended.
 
 func (p *process) end() {
 	p.kill()
 	p.input.Close()
 	p.output.Close()
-	_ = p.cell.Wait() // It was killed.
+	_ = p.cell.Wait() // The process was killed.
 }
 
-// build has a folder built and hands out the files that this needs.
+// build runs the build of a folder, and answers its requests for files.
 func (p *process) build(repository fs.FS, r request) (result, error) {
 	if p.asks.Encode(r) != nil {
 		return result{}, errEnded
@@ -111,7 +111,7 @@ func (p *process) build(repository fs.FS, r request) (result, error) {
 	}
 }
 
-// look reads a path of the repository. Links are not followed, for Flux leaves them out of what it builds.
+// look reads a path of the repository. It does not follow symbolic links, because Flux omits them from its builds.
 func look(repository fs.FS, name string) (answer, error) {
 	if name == "" {
 		name = "."

@@ -18,13 +18,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Main serves builds where this process was started for them, and does not return then. It is called first of all.
+// Main serves builds if this process was started for them, and then does not return. A program must call it first.
 func Main() {
 	if filepath.Base(os.Args[0]) != Executable {
 		return
 	}
 	output := os.Stdout
-	os.Stdout = os.Stderr // kustomize must not speak between the messages.
+	os.Stdout = os.Stderr // kustomize must not print between the messages.
 	if err := serve(os.Stdin, output); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -32,7 +32,7 @@ func Main() {
 	os.Exit(0)
 }
 
-// serve builds what it is asked to until the input ends.
+// serve runs the requested builds until the input ends.
 func serve(in io.Reader, out io.Writer) error {
 	r := &remote{FileSystem: filesys.MakeFsInMemory(), hears: json.NewDecoder(in), says: json.NewEncoder(out)}
 	schema := openapi.GetSchemaVersion()
@@ -44,7 +44,7 @@ func serve(in io.Reader, out io.Writer) error {
 			}
 			return err
 		}
-		// A folder's own schema must not serve the next one.
+		// The next folder must not use the OpenAPI schema of this one.
 		if openapi.GetSchemaVersion() != schema {
 			openapi.ResetOpenAPI()
 		}
@@ -57,7 +57,7 @@ func serve(in io.Reader, out io.Writer) error {
 // build builds with the options of kustomize-controller (github.com/fluxcd/pkg/kustomize, Build).
 func (r *remote) build(asked request) (made result) {
 	defer func() {
-		// kustomize is known to panic on some broken input, and Flux goes on.
+		// kustomize may panic on some broken input. Flux recovers.
 		if broken := recover(); broken != nil {
 			made = result{Failure: fmt.Sprint(broken)}
 		}
@@ -76,12 +76,12 @@ func (r *remote) build(asked request) (made result) {
 	return result{Objects: objects.Size(), Bytes: int64(len(text))}
 }
 
-// remote is a repository that the other process reads. kustomize's builds use two methods of a file system.
+// remote is a repository that the other process reads. kustomize's builds use only two methods of a file system.
 type remote struct {
 	filesys.FileSystem
 	hears *json.Decoder
 	says  *json.Encoder
-	// top is the folder that is built, namespace that of its objects.
+	// top is the folder of the build. namespace is the namespace of its objects.
 	top, namespace string
 }
 
@@ -123,8 +123,9 @@ func (r *remote) ReadFile(name string) ([]byte, error) {
 	return found.Content, nil
 }
 
-// asFlux returns a kustomization file as kustomize-controller writes it before it builds (github.com/fluxcd/pkg/kustomize,
-// Generator.GenerateManifest): without the fields that kustomize does not know, and with the namespace of the sync.
+// asFlux returns a kustomization file in the form in which kustomize-controller writes it before a build
+// (github.com/fluxcd/pkg/kustomize, Generator.GenerateManifest): without the fields unknown to kustomize, and with the
+// namespace of the sync.
 func (r *remote) asFlux(content []byte) ([]byte, error) {
 	k := types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind}}
 	if err := yaml.Unmarshal(content, &k); err != nil {

@@ -1,8 +1,8 @@
 // Package trial builds what teams push with kustomize, as Flux would, in a process that is confined and bounded.
 //
-// How large a build becomes cannot be told from its files: replacements and variables grow a few hundred bytes to any size,
-// and one build of Flux runs at a time for all teams. A build that is tried before Flux sees it hurts nobody but whoever
-// pushed it.
+// The files of a build do not reveal its size: replacements and variables grow a few hundred bytes to any size, and
+// one build of Flux runs at a time for all teams. A trial build before Flux sees the push harms only the team that
+// pushed.
 package trial
 
 import (
@@ -15,29 +15,29 @@ import (
 	"github.com/strata-platform/strata/internal/lint"
 )
 
-// Executable is the name under which this program serves builds.
+// Executable is the program name under which this program serves builds.
 const Executable = "strata-trial"
 
 // Limits bound the builds of one commit.
 type Limits struct {
-	// Time is how long they take in all.
+	// Time is the maximum duration of all builds together.
 	Time time.Duration
-	// Memory is how many bytes of it the process takes.
+	// Memory is the maximum memory of the process in bytes.
 	Memory int64
-	// Bytes is how much they make in all, and Objects how many objects each.
+	// Bytes is the maximum output of all builds together. Objects is the maximum number of objects of each build.
 	Bytes   int64
 	Objects int
 }
 
-// DefaultLimits are what the controller that builds for all teams bears.
+// DefaultLimits returns limits that the shared kustomize-controller can bear.
 func DefaultLimits() Limits {
 	of := lint.DefaultLimits()
 	return Limits{Time: 10 * time.Second, Memory: 1 << 30, Bytes: of.Bytes, Objects: of.Objects}
 }
 
-// Build builds folders of a repository, with their objects in a namespace as Flux puts them there. It returns what is wrong
-// with the first that exceeds the limits or cannot be built, and nil where each is well. The error is that of a process
-// that cannot be started, of a repository that cannot be read, or of ctx.
+// Build builds folders of a repository with their objects in a namespace, as Flux does. It returns the problem of the
+// first folder that exceeds the limits or fails to build, or nil if all folders build. It returns an error if it
+// cannot start a process or read the repository, or if ctx is done.
 func Build(ctx context.Context, repository fs.FS, folders []string, namespace string, limits Limits) (*lint.Problem, error) {
 	p, err := start(limits)
 	if err != nil {
