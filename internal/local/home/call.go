@@ -8,17 +8,18 @@ import (
 	"github.com/strata-platform/strata/internal/shell"
 )
 
-// Variable names the home's folder to strata; without it the home is .strata in Strata's repository.
+// Variable is the environment variable that names the home's folder. Without it, the home is .strata in Strata's
+// repository.
 const Variable = "STRATA_HOME"
 
 // program is the name of strata's executable.
 const program = "strata"
 
-// Call is a call of strata for this home, to be printed: pasted into a shell that does not have STRATA_HOME it reaches this
-// home, too, and no other.
+// Call returns a call of strata for this home, for display. Pasted into a shell without STRATA_HOME, it reaches this
+// home and no other.
 func (h Home) Call(words string) string { return Call(h.dir, words) }
 
-// Call is Home.Call for the home in a folder, whose path is absolute.
+// Call is like Home.Call for the home in dir, an absolute path.
 func Call(dir, words string) string {
 	call := shell.Word(called()) + " " + words
 	if os.Getenv(Variable) == "" {
@@ -27,7 +28,7 @@ func Call(dir, words string) string {
 	return Variable + "=" + shell.Quote(dir) + " " + call
 }
 
-// called is how strata was called: by its name where the shell finds it so, otherwise by its path.
+// called returns the command that called strata: the name if a shell finds strata by it, and otherwise the path.
 func called() string {
 	path := os.Args[0]
 	if filepath.Base(path) != program {
@@ -39,7 +40,7 @@ func called() string {
 	return path
 }
 
-// isCalled tells whether a shell would find an executable by strata's name.
+// isCalled reports whether a shell finds the executable at path by strata's name.
 func isCalled(path string) bool {
 	found, err := exec.LookPath(program)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// WriteFile writes a file of mode 0600 in one step: a reader, or a start after a power loss, finds the old content or
-// the new one. When it returns, the new one is on disk.
+// WriteFile atomically writes a file of mode 0600: a reader, or a start after a power failure, finds the old content
+// or the new content. When WriteFile returns, the new content is on disk.
 func WriteFile(path string, content []byte) error { return write(path, content, os.Rename) }
 
-// createFile is WriteFile where there is no file yet. Of several processes that call it at once one makes the file, for
-// all: a link, unlike a rename, replaces nothing.
+// createFile is WriteFile for a file that does not exist yet. If several processes call it at once, only one creates
+// the file, because a link, unlike a rename, never replaces a file.
 func createFile(path string, content []byte) error {
 	err := write(path, content, os.Link)
 	if errors.Is(err, fs.ErrExist) {
@@ -25,7 +25,7 @@ func createFile(path string, content []byte) error {
 	return err
 }
 
-// write writes a file beside the path and has it put there.
+// write writes a temporary file next to path and calls put to move it to path.
 func write(path string, content []byte, put func(from, to string) error) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -49,7 +49,7 @@ func write(path string, content []byte, put func(from, to string) error) error {
 	return syncDir(dir)
 }
 
-// RemoveFile removes a file for good: it does not come back when the power fails.
+// RemoveFile removes a file durably: the file does not reappear after a power failure.
 func RemoveFile(path string) error {
 	if err := os.Remove(path); err != nil {
 		return err
@@ -57,7 +57,7 @@ func RemoveFile(path string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// syncDir puts on disk which names a folder holds.
+// syncDir writes the entries of a folder to disk.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -66,10 +66,10 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// isTemporary says whether a file is what WriteFile, killed half-way, left of writing one of a name.
+// isTemporary reports whether file is the temporary file of a killed WriteFile for name.
 func isTemporary(file, name string) bool { return strings.HasPrefix(file, "."+name+"-") }
 
-// KeepFile is WriteFile where the file does not hold the content yet.
+// KeepFile is WriteFile unless the file has the content already.
 func KeepFile(path string, content []byte) error {
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
 		return nil
@@ -77,11 +77,11 @@ func KeepFile(path string, content []byte) error {
 	return WriteFile(path, content)
 }
 
-// SecretFile is the file of the secret that Secret returns for a name.
+// SecretFile returns the path of the file with the secret called name.
 func (h Home) SecretFile(name string) string { return h.path("credentials", name) }
 
-// Secret returns the random secret kept in a file of the home, and makes it at the first call. Of several processes that
-// call it first, one makes it for all.
+// Secret returns the random secret called name, which a file of the home holds. The first call creates it. If several
+// processes make the first call, only one creates it.
 func (h Home) Secret(name string) (string, error) {
 	path := h.SecretFile(name)
 	raw, err := os.ReadFile(path)

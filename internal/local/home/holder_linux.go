@@ -10,8 +10,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/process"
 )
 
-// holder names the process that listens on a loopback port, as far as this user may know it: " by PROGRAM (pid N)". A
-// process that is ending has no name any more.
+// holder describes the process that listens on a loopback port, as " by PROGRAM (pid N)", if this user may see it. A
+// process that is exiting has no name any more.
 func holder(port int) string {
 	sockets := listening(port)
 	if len(sockets) == 0 {
@@ -31,16 +31,16 @@ func holder(port int) string {
 	return ""
 }
 
-// Addresses, as the kernel's tables have them, on which a listener keeps others from 127.0.0.1: that one and all, in
-// versions 4 and 6.
+// addresses are the listen addresses, in the form of the kernel's tables, that conflict with 127.0.0.1: that address
+// and the unspecified address, in IPv4 and IPv6.
 var addresses = []string{
 	"0100007F", "00000000",
 	"0000000000000000FFFF00000100007F", "00000000000000000000000000000000",
 }
 
-// listening finds the sockets that listen on a port of loopback in the kernel's tables (proc(5), net/tcp: the second
-// field is the local address in hexadecimal, state 0A is LISTEN, the tenth field is the inode). They are named as links
-// to them are.
+// listening returns the sockets that listen on a loopback port according to the kernel's tables (proc(5), net/tcp: the
+// second field is the local address in hexadecimal, state 0A is LISTEN, the tenth field is the inode). The sockets
+// have the names that links in /proc have as their targets.
 func listening(port int) map[string]bool {
 	found := map[string]bool{}
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {

@@ -2,5 +2,5 @@
 
 package home
 
-// holder cannot be told on this system.
+// holder returns "" because this system does not reveal the process.
 func holder(int) string { return "" }

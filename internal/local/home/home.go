@@ -11,96 +11,96 @@ import (
 	"slices"
 )
 
-// Names of the emulated Google Cloud that a home starts with.
+// These are the names in the emulated Google Cloud of a new home.
 const (
 	Project = "strata-local"
 	Region  = "europe-west1"
 	Zone    = "europe-west1-b"
 )
 
-// version is the version of the layout. A home of another version is refused rather than misread.
+// version is the version of the layout. Open refuses a home of another version.
 const version = 1
 
-// Home is the folder of one local platform. Its methods name the places in it.
+// Home is the folder of one local platform. Its methods return the paths in it.
 type Home struct {
 	dir string
 }
 
-// Dir is the home's absolute path.
+// Dir returns the home's absolute path.
 func (h Home) Dir() string { return h.dir }
 
 func (h Home) path(elem ...string) string { return filepath.Join(append([]string{h.dir}, elem...)...) }
 
-// Socket is the supervisor's control socket.
+// Socket returns the path of the supervisor's control socket.
 func (h Home) Socket() string { return h.path("supervisor.sock") }
 
-// Lock is held by the running supervisor.
+// Lock returns the path of the lock that the running supervisor holds.
 func (h Home) Lock() string { return h.path("supervisor.lock") }
 
-// Log is the log file of a component.
+// Log returns the path of a component's log.
 func (h Home) Log(component string) string { return h.path("logs", component+".log") }
 
-// Logs is the folder of all log files.
+// Logs returns the folder of all logs.
 func (h Home) Logs() string { return h.path("logs") }
 
-// Kubernetes is the folder of the control plane's keys and data.
+// Kubernetes returns the folder of the control plane's keys and data.
 func (h Home) Kubernetes() string { return h.path("kubernetes") }
 
-// ErasedKubernetes is the folder Kubernetes while it is being removed.
+// ErasedKubernetes returns the name of the folder Kubernetes during its removal.
 func (h Home) ErasedKubernetes() string { return h.path("kubernetes.erased") }
 
-// Pods is the folder of the pods' volumes and credentials.
+// Pods returns the folder of the pods' volumes and credentials.
 func (h Home) Pods() string { return h.path("pods") }
 
-// Google is the folder of the emulated Google Cloud.
+// Google returns the folder of the emulated Google Cloud.
 func (h Home) Google() string { return h.path("google") }
 
-// Git is the folder of the git server's repositories.
+// Git returns the folder of the Git server's repositories.
 func (h Home) Git() string { return h.path("git") }
 
-// ToolsRoot is the folder above Tools, the form in which the Automation API wants to be told of a Pulumi installation.
+// ToolsRoot returns the folder above Tools. The Automation API expects a Pulumi installation in this form.
 func (h Home) ToolsRoot() string { return h.path("tools") }
 
-// Tools is the folder of links to the programs that Pulumi runs need, made to stand first on PATH.
+// Tools returns the folder of links to the programs that Pulumi runs need. It belongs first on PATH.
 func (h Home) Tools() string { return h.path("tools", "bin") }
 
-// Certificates is the folder of certificate authorities that Pulumi runs trust besides those of the system. It lies where
-// runs of teams can read.
+// Certificates returns the folder of the certificate authorities that Pulumi runs trust besides the system's. Runs of
+// teams can read it.
 func (h Home) Certificates() string { return h.path("tools", "bin", "certificates") }
 
-// Spares is the folder of links to programs that the machine may have its own of, made to stand last on PATH.
+// Spares returns the folder of links to programs that the machine may have itself. It belongs last on PATH.
 func (h Home) Spares() string { return h.path("tools", "spares") }
 
-// EngineerCredentials is the platform engineer's own Google credential, of type authorized_user.
+// EngineerCredentials returns the path of the platform engineer's Google credentials, of type authorized_user.
 func (h Home) EngineerCredentials() string { return h.path("credentials", "engineer.json") }
 
-// AdminKubeconfig is the kubeconfig of the cluster's administrator.
+// AdminKubeconfig returns the path of the kubeconfig of the cluster's administrator.
 func (h Home) AdminKubeconfig() string { return h.path("kubernetes", "admin.kubeconfig") }
 
-// Layers is the folder of the folders that Layer names.
+// Layers returns the folder above the folders that Layer returns.
 func (h Home) Layers() string { return h.path("layers") }
 
-// Layer is the folder in which a Pulumi layer runs: its project and stack settings.
+// Layer returns the folder in which a Pulumi layer runs, with its project and stack settings.
 func (h Home) Layer(name string) string { return h.path("layers", name) }
 
-// GitCredentials is the file of the Git accounts, in the format of git-credential-store.
+// GitCredentials returns the file of the Git accounts, in the format of git-credential-store.
 func (h Home) GitCredentials() string { return h.path("credentials", "git-logins") }
 
-// LayerState is the folder of the Pulumi backend that layers 1 and 2 share.
+// LayerState returns the folder of the Pulumi backend that layers 1 and 2 share.
 func (h Home) LayerState() string { return h.path("state", "platform") }
 
-// TenantState is the folder of the Pulumi backend of one team, named by the team's namespace: the operator lets a Stack
-// use the folder of its own namespace only.
+// TenantState returns the folder of one team's Pulumi backend, named by the team's namespace. The operator lets a
+// Stack use only the folder of its own namespace.
 func (h Home) TenantState(namespace string) string { return filepath.Join(h.TenantStates(), namespace) }
 
-// TenantStates is the folder of the folders that TenantState names.
+// TenantStates returns the folder above the folders that TenantState returns.
 func (h Home) TenantStates() string { return h.path("state", "teams") }
 
-// LostStates holds what was kept aside of it since nobody has its passphrase, in folders called after its namespace.
+// LostStates returns the folder of the team states without a known passphrase. Their folders begin with the namespace.
 func (h Home) LostStates() string { return h.path("state", "lost") }
 
-// At returns the home in dir without touching the disk. Use Open to make it. Over whatever links dir leads there, a
-// home has one path: state and credentials hold it.
+// At returns the home in dir without accessing the home's files. Open creates the home. At resolves symbolic links in
+// dir, because state and credentials contain the home's path, so a home must have only one.
 func At(dir string) (Home, error) {
 	abs, err := filepath.Abs(dir)
 	if err == nil {
@@ -112,7 +112,7 @@ func At(dir string) (Home, error) {
 	return Home{dir: abs}, nil
 }
 
-// resolve follows the links in a path of which the end need not exist.
+// resolve resolves the symbolic links in a path. The end of the path need not exist.
 func resolve(path string) (string, error) {
 	resolved, err := filepath.EvalSymlinks(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -122,13 +122,13 @@ func resolve(path string) (string, error) {
 	return filepath.Join(parent, filepath.Base(path)), err
 }
 
-// Exists says whether the home has been made.
+// Exists reports whether the home exists.
 func (h Home) Exists() bool {
 	_, err := os.Stat(h.path("home.json"))
 	return err == nil
 }
 
-// Open makes the home in dir, or opens the one that is there. It is for its user alone: claim says what that means.
+// Open creates or opens the home in dir. Only its user may access a home; see claim.
 func Open(dir string) (Home, error) {
 	h, err := At(dir)
 	if err != nil {
@@ -139,7 +139,7 @@ func Open(dir string) (Home, error) {
 	}
 	f, err := h.read()
 	if errors.Is(err, fs.ErrNotExist) {
-		// Another process may be making the home, or has died of it.
+		// Another process may be creating the home, or was killed while it did.
 		left, err := os.ReadDir(h.dir)
 		if err != nil {
 			return h, fmt.Errorf("make the home: %w", err)
@@ -166,19 +166,19 @@ func Open(dir string) (Home, error) {
 	return h, h.claim()
 }
 
-// entries are all that a home consists of.
+// entries are all entries in the folder of a home.
 var entries = []string{
 	changeLock, "credentials", "environment", "git", "google", "kubernetes", "kubernetes.erased", "layers", "layers.lock", "logs", "pods", "state",
 	downMark, "supervisor.lock", "supervisor.sock", "tools", "home.json",
 }
 
-// isEntry says whether a name in the folder of a home is one of the entries, or what is left of writing one.
+// isEntry reports whether a name in the folder of a home is one of the entries, or the temporary file of one.
 func isEntry(name string) bool {
 	return slices.ContainsFunc(entries, func(entry string) bool { return name == entry || isTemporary(name, entry) })
 }
 
-// Remove removes the home: all that belongs to one, home.json as the last, and then the folder, unless something else
-// lies in it. Where there is no home nothing is touched.
+// Remove removes the entries of the home, home.json last, and then the folder, unless the folder contains other files.
+// If the home does not exist, Remove does nothing.
 func (h Home) Remove() error {
 	if !h.Exists() {
 		return nil
@@ -204,20 +204,20 @@ func (h Home) Remove() error {
 	return nil
 }
 
-// downMark stands while a platform is being taken down, and after that was interrupted.
+// downMark is a file that exists while a platform is being taken down, and after an interruption of that.
 const downMark = "down-begun"
 
-// BeginDown notes that the platform is being taken down, and which step of it begins.
+// BeginDown records that a step of taking the platform down begins.
 func (h Home) BeginDown(step string) error { return WriteFile(h.path(downMark), []byte(step)) }
 
-// DownBegun tells whether the platform was being taken down and is neither down nor up again, and which step had begun
-// last.
+// DownBegun reports whether taking the platform down has begun and neither it nor a later `up` has finished. step is
+// the last step that began.
 func (h Home) DownBegun() (step string, begun bool) {
 	raw, err := os.ReadFile(h.path(downMark))
 	return string(raw), err == nil
 }
 
-// EndDown takes the note back.
+// EndDown removes the record of BeginDown.
 func (h Home) EndDown() error {
 	if err := os.Remove(h.path(downMark)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -225,7 +225,7 @@ func (h Home) EndDown() error {
 	return nil
 }
 
-// KeepEnvironment records the environment that the home is for, and refuses another. An empty name says nothing.
+// KeepEnvironment records the environment of the home, and refuses another. An empty name has no effect.
 func (h Home) KeepEnvironment(name string) error {
 	if name == "" {
 		return nil
@@ -242,17 +242,17 @@ func (h Home) KeepEnvironment(name string) error {
 	return nil
 }
 
-// Environment is the environment that the home is for, or "" where none was recorded.
+// Environment returns the environment of the home, or "" if the home has no record of it.
 func (h Home) Environment() string {
 	kept, _ := os.ReadFile(h.path("environment"))
 	return string(kept)
 }
 
-// file is home.json.
+// file is the content of home.json.
 type file struct {
 	Version int            `json:"version"`
 	Ports   map[string]int `json:"ports"`
-	// Private says that no file of the home is for anyone but its owner.
+	// Private says that only the owner has access to the files of the home.
 	Private bool `json:"private,omitempty"`
 }
 

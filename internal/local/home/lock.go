@@ -10,15 +10,15 @@ import (
 	"syscall"
 )
 
-// ErrLocked says that another process holds a lock of the home.
+// ErrLocked means that another process holds a lock of the home.
 var ErrLocked = errors.New("another strata is at work in this home")
 
-// Acquire takes the lock of the home's supervisor. The kernel gives it back when the process has ended, however it ends,
-// unless release did so before.
+// Acquire takes the lock of the home's supervisor. Calling release frees it, and so does the end of the process, even
+// by a kill.
 func (h Home) Acquire() (release func(), err error) { return acquire(h.Lock()) }
 
-// Lend takes the lock of the home's supervisor for a process that is to be started with the file. Nobody else gets the
-// lock before the file is closed here and that process has ended. LentTo says which process it is.
+// Lend takes the lock of the home's supervisor for a new process that inherits the file. The lock is free when this
+// process has closed the file and the new process has ended. LentTo records the new process.
 func (h Home) Lend() (*os.File, error) {
 	fd, err := lock(h.Lock())
 	if err != nil {
@@ -27,39 +27,41 @@ func (h Home) Lend() (*os.File, error) {
 	return os.NewFile(uintptr(fd), h.Lock()), nil
 }
 
-// LentTo names the process that was started with a lock.
+// LentTo records the process that inherited a lock.
 func LentTo(lock *os.File, pid int) { sign(int(lock.Fd()), pid) }
 
-// Inherit takes over the lock that was lent to this process as a descriptor. It is kept until the process has ended.
+// Inherit takes over the lock that this process inherited as a descriptor, and holds it until the process ends.
 func (h Home) Inherit(fd int) error {
 	syscall.CloseOnExec(fd)
 	return hold(fd, h.Lock())
 }
 
-// AcquireLayers takes the lock under which layers 1 and 2 are run. A refusal is ErrLocked and names who has it.
+// AcquireLayers takes the lock for running layers 1 and 2. If another process has it, the error is ErrLocked and names
+// the process.
 func (h Home) AcquireLayers() (release func(), err error) { return h.acquireNamed("layers.lock") }
 
-// AcquireChange takes the lock under which one command at a time changes the platform as a whole. It holds together what
-// takes many locks of layers, with other work between them. A refusal is ErrLocked and names who has it.
+// AcquireChange takes the lock that allows one command at a time to change the whole platform. A command holds it
+// while it takes the locks of several layers, with other work in between. If another process has it, the error is
+// ErrLocked and names the process.
 func (h Home) AcquireChange() (release func(), err error) { return h.acquireNamed(changeLock) }
 
 const changeLock = "change.lock"
 
-// Changing is the command that changes the platform right now, and its process; 0 where none does.
+// Changing returns the command that is changing the platform and its PID, or 0 if there is none.
 func (h Home) Changing() (pid int, command string) {
 	path := h.path(changeLock)
 	pid, command = signature(path)
 	if pid == 0 || syscall.Kill(pid, 0) != nil {
 		return 0, ""
 	}
-	// The process of the signature may be another one by now.
+	// Another process may have the recorded PID now.
 	if !held(path) {
 		return 0, ""
 	}
 	return pid, command
 }
 
-// held tells whether somebody holds a lock. Where nobody does, it is taken for the moment: who wants it then is refused.
+// held reports whether a process holds a lock. It takes a free lock for a moment, and refuses others meanwhile.
 func held(path string) bool {
 	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -88,7 +90,8 @@ func acquire(path string) (release func(), err error) {
 	return func() { _ = syscall.Close(fd) }, nil
 }
 
-// lock opens a file and locks it. The descriptor is a bare one, which nothing closes that is out of sight.
+// lock opens a file and locks it. It returns a bare descriptor, because the garbage collector closes an unreferenced
+// os.File.
 func lock(path string) (fd int, err error) {
 	for {
 		fd, err = syscall.Open(path, syscall.O_CREAT|syscall.O_RDWR|syscall.O_CLOEXEC, 0o600)
@@ -102,12 +105,12 @@ func lock(path string) (fd int, err error) {
 		if isAt(fd, path) {
 			return fd, nil
 		}
-		// The last holder has removed the home meanwhile: nobody else would see this lock.
+		// The last holder has removed the home meanwhile, so other processes would not see this lock.
 		_ = syscall.Close(fd)
 	}
 }
 
-// isAt tells whether an open file is the one at a path.
+// isAt reports whether an open file is the file at a path.
 func isAt(fd int, path string) bool {
 	var opened, named syscall.Stat_t
 	return syscall.Fstat(fd, &opened) == nil && syscall.Stat(path, &named) == nil && opened.Dev == named.Dev && opened.Ino == named.Ino
@@ -124,20 +127,20 @@ func hold(fd int, path string) error {
 	return nil
 }
 
-// sign writes into a locked file who holds it: a process's id and this process's command. On a full disk the file stays
-// empty: the holder is not known then, but the lock holds, and a platform can be stopped.
+// sign writes the holder into a locked file: a PID and this process's command. On a full disk the file stays empty.
+// The lock still holds, so that a user can stop the platform, but the holder is unknown.
 func sign(fd, pid int) {
 	if err := syscall.Ftruncate(fd, 0); err == nil {
 		_, _ = syscall.Pwrite(fd, []byte(strconv.Itoa(pid)+" "+command()), 0)
 	}
 }
 
-// command is how this process was called, without the folder of its program.
+// command returns the command line of this process, without the folder of its program.
 func command() string {
 	return strings.Join(append([]string{filepath.Base(os.Args[0])}, os.Args[1:]...), " ")
 }
 
-// signature reads what sign has written; the process is 0 where that is not known.
+// signature returns the holder that sign has written. pid is 0 if it is unknown.
 func signature(path string) (pid int, command string) {
 	raw, _ := os.ReadFile(path)
 	id, command, _ := strings.Cut(strings.TrimSpace(string(raw)), " ")
@@ -145,8 +148,8 @@ func signature(path string) (pid int, command string) {
 	return pid, command
 }
 
-// Holder is the id of the process that holds the lock of the home's supervisor, 0 where that is not known. It is
-// meaningful only while Acquire says ErrLocked.
+// Holder returns the PID of the process that holds the lock of the home's supervisor, or 0 if it is unknown. The
+// result is meaningful only while Acquire returns ErrLocked.
 func (h Home) Holder() int {
 	pid, _ := signature(h.Lock())
 	return pid

@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// firstPort is the lowest port that is kept for a name.
+	// firstPort is the lowest reserved port.
 	firstPort = 15000
-	// firstOutgoing is the lowest port of outgoing connections where the kernel does not say (Linux's own default).
+	// firstOutgoing is the lowest port of outgoing connections if the kernel does not report it (Linux's own default).
 	firstOutgoing = 32768
 	// portTries bounds the search for a free port.
 	portTries = 200
-	// releaseTimeout is how long a process that is ending may take to give its port back.
+	// releaseTimeout is how long an ending process may take to free its port.
 	releaseTimeout = 3 * time.Second
 	releasePoll    = 20 * time.Millisecond
 )
 
-// ports is held while the kept ports are read and written: the parts of a supervisor ask for theirs when they need them.
+// ports guards the reserved ports in home.json. The parts of a supervisor reserve ports concurrently.
 var ports sync.Mutex
 
-// Port returns the port kept for a name, and chooses a free one at the first call. Kept ports keep kubeconfigs,
-// contexts and Git URLs stable over restarts. Only the supervisor calls it, so one writing process is all there is.
+// Port returns the reserved port of a name, and reserves a free one at the first call. Reserved ports keep
+// kubeconfigs, contexts and Git URLs stable over restarts. Only the supervisor calls Port, so only one process writes.
 func (h Home) Port(name string) (int, error) {
 	ports.Lock()
 	defer ports.Unlock()
@@ -52,7 +52,7 @@ func (h Home) Port(name string) (int, error) {
 	return port, h.write(f)
 }
 
-// Ports returns the ports that are kept, by name.
+// Ports returns the reserved ports by name.
 func (h Home) Ports() (map[string]int, error) {
 	ports.Lock()
 	defer ports.Unlock()
@@ -60,8 +60,8 @@ func (h Home) Ports() (map[string]int, error) {
 	return f.Ports, err
 }
 
-// Listen listens on the loopback port kept for a name. A kept port that another program took meanwhile is an error. One
-// that a process is about to give back, killed a moment ago, is waited for.
+// Listen listens on the reserved loopback port of a name. It returns an error if another program uses the port. For a
+// short time it waits for the port, because a process killed a moment ago may still hold it.
 func (h Home) Listen(name string) (net.Listener, error) {
 	port, err := h.Port(name)
 	if err != nil {
@@ -92,8 +92,8 @@ func listen(port int) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 }
 
-// freePort finds a port that is free and not kept for another name. It lies below those that the kernel gives to
-// outgoing connections: such a connection could have the port while the home is stopped.
+// freePort returns a free port that is not in taken. The port is below the kernel's range for outgoing connections,
+// because such a connection could take it while the home is stopped.
 func freePort(taken map[int]bool) (int, error) {
 	end := outgoingPorts()
 	for range portTries {
@@ -117,7 +117,7 @@ func freePort(taken map[int]bool) (int, error) {
 	return 0, fmt.Errorf("none of %d ports that were tried is free", portTries)
 }
 
-// outgoingPorts is the lowest port that the kernel gives to outgoing connections (ip(7), ip_local_port_range).
+// outgoingPorts returns the lowest port of the kernel's range for outgoing connections (ip(7), ip_local_port_range).
 func outgoingPorts() int {
 	limits, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
 	if fields := bytes.Fields(limits); len(fields) == 2 {

@@ -9,15 +9,14 @@ import (
 	"syscall"
 )
 
-// forOthers are the rights of everyone but a file's owner.
+// forOthers are the permission bits of everyone except a file's owner.
 const forOthers fs.FileMode = 0o077
 
-// KeepPrivate has this process, and every process that it starts from now on, make files for their owner alone, whatever
-// the umask was.
+// KeepPrivate sets the umask of this process and its future children, so that only the owner has access to new files.
 func KeepPrivate() { syscall.Umask(int(forOthers)) }
 
-// claim makes sure that the folder of the home is its user's alone. A folder that others may only look into is closed to
-// them. The folder of another user is refused, and so is a home that others may write to: they may have put programs into it.
+// claim ensures that only the user has access to the home's folder. It removes read access of others. It refuses
+// another user's folder, and a home to which others may write, because they may have put programs into it.
 func (h Home) claim() error {
 	info, err := os.Stat(h.dir)
 	if err != nil {
@@ -40,8 +39,8 @@ func (h Home) claim() error {
 	return nil
 }
 
-// Tighten takes the rights of other users from all files of a home that was made before KeepPrivate was, once. Like Port
-// it is for the supervisor, before that starts anything.
+// Tighten removes, once, the permissions of other users from all files of a home older than KeepPrivate. Like Port, it
+// is for the supervisor, before that starts anything.
 func (h Home) Tighten() error {
 	ports.Lock()
 	defer ports.Unlock()
@@ -50,7 +49,7 @@ func (h Home) Tighten() error {
 		return err
 	}
 	err = filepath.WalkDir(h.dir, func(path string, entry fs.DirEntry, err error) error {
-		// The target of a link is not the home's.
+		// The target of a symbolic link may be outside the home.
 		if err != nil || entry.Type() == fs.ModeSymlink {
 			return err
 		}
