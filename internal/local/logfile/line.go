@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The format of container runtimes: the time, the stream, whether the line ends here, and the text. The two streams of
-// a program are one here, so that what it said stays in order.
+// This is the format of container runtimes: the time, the stream, whether the line ends here, and the text. The log
+// merges a program's two streams into one, to keep their order.
 const (
 	stampFormat = "2006-01-02T15:04:05.000000000Z"
 	wholeMark   = " stdout F "
@@ -15,14 +15,14 @@ const (
 
 // line is a line of a log file.
 type line struct {
-	// stamp is when it was written, as text; nil where the log has no stamps.
+	// stamp is the time of the line as text, or nil if the log has no stamps.
 	stamp []byte
 	at    time.Time
-	// text is the line with its line feed, or a part of one that goes on in the next line of the file.
+	// text is the line with its line feed, or a part of a line that continues in the next line of the file.
 	text []byte
 }
 
-// parse takes a line of a log file apart.
+// parse parses a line of a log file.
 func parse(raw []byte) line {
 	const head = len(stampFormat) + len(wholeMark)
 	if len(raw) < head {

@@ -1,7 +1,7 @@
-// Package logfile implements the log files of programs: bounded in size while they are written, followed over their
-// rotation while they are read.
+// Package logfile implements the log files of programs. The writer bounds their size, and the reader follows them over
+// their rotation.
 //
-// A log is the file at its path and, where that grew too large, the one before it, of the same name with ".1" behind.
+// A log is the file at its path and, after a rotation, the previous file with ".1" after the same name.
 package logfile
 
 import (
@@ -10,16 +10,16 @@ import (
 	"os"
 )
 
-// MaxSize is the size in bytes at which a file is put aside. A log takes twice as much at most.
+// MaxSize is the size in bytes at which a file is rotated. A log takes at most twice as much.
 const MaxSize = 8 << 20
 
-// older is the file that was put aside last.
+// older returns the path of the last rotated file.
 func older(path string) string { return path + ".1" }
 
-// Previous is the path of the log of a program's run before the last, where each run has a log of its own.
+// Previous returns the path of the log of a program's previous run, for programs with one log per run.
 func Previous(path string) string { return path + ".previous" }
 
-// Rename gives a log another path, in place of a log that is there.
+// Rename moves a log to another path and replaces a log there.
 func Rename(from, to string) error {
 	if err := Remove(to); err != nil {
 		return err
@@ -27,12 +27,12 @@ func Rename(from, to string) error {
 	return errors.Join(present(os.Rename(older(from), older(to))), present(os.Rename(from, to)))
 }
 
-// Remove removes a log, where there is one.
+// Remove removes a log. It succeeds if there is no log.
 func Remove(path string) error {
 	return errors.Join(present(os.Remove(older(path))), present(os.Remove(path)))
 }
 
-// present passes over the error that there is no such file.
+// present returns err unless it means that the file does not exist.
 func present(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

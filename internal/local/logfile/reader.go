@@ -12,28 +12,28 @@ import (
 	"time"
 )
 
-// followEvery is how often a log that is followed is looked at.
+// followEvery is the interval at which Read checks a log that it follows.
 const followEvery = 100 * time.Millisecond
 
-// outSize is how much of a log is written at a time.
+// outSize is the size in bytes of the output buffer.
 const outSize = 32 << 10
 
-// Options say what of a log is read. The zero value reads all that is kept, up to now.
+// Options selects the part of a log to read. The zero value selects the whole log up to now.
 type Options struct {
-	// Tail reads the last lines only, this many; nil reads all.
+	// Tail is the number of last lines to read. Nil selects all lines.
 	Tail *int64
-	// Since leaves out the lines that were written before, and those of which nobody knows when.
+	// Since omits the lines before this time, and the lines without a time.
 	Since time.Time
-	// Stamps shows of each line when it was written, where that is known.
+	// Stamps includes the time of each line, if the log has it.
 	Stamps bool
-	// Limit ends the reading after this many bytes; 0 does not.
+	// Limit is the maximum number of bytes to read. 0 means no limit.
 	Limit int64
-	// Follow is asked at the end of the log whether more may come; nil says no.
+	// Follow reports, at the end of the log, whether more may come. Nil means that nothing more comes.
 	Follow func() bool
 }
 
-// Read writes a log to w, with its lines as the program wrote them. It follows the log until there is nothing more to
-// come, or ctx ends, which is no error. What it follows it finds again after a rotation.
+// Read writes a log to w, with its lines as the program wrote them. It follows the log until Follow returns false, or
+// until ctx is done, which is no error. It finds a followed log again after a rotation.
 func Read(ctx context.Context, path string, o Options, w io.Writer) error {
 	r := &reader{path: path, options: o, out: bufio.NewWriterSize(w, outSize), left: o.Limit}
 	err := r.read(ctx)
@@ -46,19 +46,19 @@ func Read(ctx context.Context, path string, o Options, w io.Writer) error {
 	return nil
 }
 
-// errLimit says that Options.Limit bytes have been written.
+// errLimit means that Read has written Options.Limit bytes.
 var errLimit = errors.New("the limit is reached")
 
 type reader struct {
 	path    string
 	options Options
 	out     *bufio.Writer
-	left    int64 // bytes that may be written, where there is a limit
+	left    int64 // bytes that may still be written, if there is a limit
 
 	file    *os.File
 	lines   *bufio.Reader
-	pending []byte // a line of which the end is still to come
-	within  bool   // the last line that was written goes on
+	pending []byte // a line whose end has not arrived yet
+	within  bool   // the last written line continues
 }
 
 func (r *reader) read(ctx context.Context) error {
@@ -74,7 +74,7 @@ func (r *reader) read(ctx context.Context) error {
 		return err
 	}
 	for {
-		// In this order: when the file has been put aside, or the program has ended, nothing is added to the file any more.
+		// The order matters: after a rotation, or after the program's end, nobody appends to the file any more.
 		moved := r.moved()
 		more := r.options.Follow != nil && r.options.Follow()
 		if err := r.drain(r.write); err != nil {
@@ -102,9 +102,9 @@ func (r *reader) read(ctx context.Context) error {
 	}
 }
 
-// begin opens the first file that is kept. current is the one that follows it, nil where the first is all there is.
+// begin opens the oldest file of the log. current is the file after it, or nil if there is only one file.
 func (r *reader) begin() (current *os.File, err error) {
-	// In this order: a file that is put aside meanwhile is then met twice, and not missed.
+	// The order matters: a file that is rotated meanwhile is then found twice instead of never.
 	current, err = os.Open(r.path)
 	first, olderErr := os.Open(older(r.path))
 	switch {
@@ -122,7 +122,7 @@ func (r *reader) begin() (current *os.File, err error) {
 
 func (r *reader) use(file *os.File) { r.file, r.lines = file, bufio.NewReader(file) }
 
-// tail writes what is kept, or the last lines of it, up to the end of the current file.
+// tail writes the log, or its last lines, up to the end of the current file.
 func (r *reader) tail(current *os.File) error {
 	write := r.write
 	var last [][]byte
@@ -154,7 +154,7 @@ func (r *reader) tail(current *os.File) error {
 	return nil
 }
 
-// drain hands on each whole line up to the present end of the file.
+// drain passes on each complete line up to the present end of the file.
 func (r *reader) drain(write func(raw []byte) error) error {
 	for {
 		part, err := r.lines.ReadSlice('\n')
@@ -174,7 +174,7 @@ func (r *reader) drain(write func(raw []byte) error) error {
 	}
 }
 
-// rest hands on the last line of a file that nothing is added to any more, where that line has no end.
+// rest passes on an incomplete last line of a file to which nobody appends any more.
 func (r *reader) rest(write func(raw []byte) error) error {
 	if len(r.pending) == 0 {
 		return nil
@@ -209,7 +209,7 @@ func (r *reader) put(text []byte) error {
 	return err
 }
 
-// moved says whether the file that is read is no longer the one that is written.
+// moved reports whether the file being read has been rotated.
 func (r *reader) moved() bool {
 	info, err := os.Stat(r.path)
 	if err != nil {
@@ -219,8 +219,8 @@ func (r *reader) moved() bool {
 	return err == nil && !os.SameFile(own, info)
 }
 
-// next goes on to the next file: the one before the current, where that is not the one just read; it was put aside so
-// soon that it was never met.
+// next opens the next file: the rotated file, unless that is the one just read, and otherwise the current file. The
+// rotated file may be new to the reader if two rotations followed each other quickly.
 func (r *reader) next() bool {
 	file, err := os.Open(older(r.path))
 	if err == nil && same(file, r.file) {

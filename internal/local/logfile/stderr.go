@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookEvery is how often a process looks at the log that it writes itself.
+// lookEvery is the interval at which a process checks the size of its own log.
 const lookEvery = 10 * time.Second
 
-// BoundStderr bounds the log that is this process's own standard output and standard error, until ctx ends. It does
-// nothing where they are something else.
+// BoundStderr rotates the log that is this process's own standard output and standard error, until ctx is done. It
+// does nothing if they are not the log at path.
 func BoundStderr(ctx context.Context, path string) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -22,14 +22,14 @@ func BoundStderr(ctx context.Context, path string) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			// A log that cannot be put aside grows on; the next look tries again.
+			// A log that fails to rotate keeps growing until the next attempt.
 			_ = replaceStderr(path)
 		}
 	}
 }
 
-// replaceStderr puts the log aside where it is too large. The new file takes over the descriptors, so that what the Go
-// runtime says of a panic goes there too.
+// replaceStderr rotates the log if it is too large. The new file replaces the descriptors, so that the Go runtime's
+// panic messages go there too.
 func replaceStderr(path string) error {
 	own, err := os.Stderr.Stat()
 	if err != nil {

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// maxPart is the length at which a line is written in parts.
+// maxPart is the length in bytes above which the log stores a line in parts.
 const maxPart = 16 << 10
 
-// Writer appends to a log. It is for one goroutine at a time.
+// Writer appends to a log. Only one goroutine at a time may use it.
 type Writer struct {
 	path   string
 	stamps bool
 	file   *os.File
 	size   int64
-	buffer []byte // whole lines that are not in the file yet
+	buffer []byte // complete lines that are not in the file yet
 }
 
-// Open opens a log to append to it, and makes it, readable for its owner alone, where there is none. With stamps each
-// line begins with the time at which it was written, in the format of container runtimes (Kubernetes, "CRI log format").
+// Open opens a log for appending. If the log does not exist, Open creates it, readable only by its owner. With stamps,
+// each line begins with its time, in the format of container runtimes (Kubernetes, "CRI log format").
 func Open(path string, stamps bool) (*Writer, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -47,15 +47,15 @@ func openFile(path string) (*os.File, error) {
 // Close closes the log.
 func (w *Writer) Close() error { return w.file.Close() }
 
-// Copy writes what r gives, line by line, until r ends. What cannot be written, for want of space on the disk, is lost:
-// the program behind r must go on.
+// Copy writes the content of r, line by line, until r ends. It drops lines that it fails to write, for example on a
+// full disk, because the program behind r must not block.
 func (w *Writer) Copy(r io.Reader) {
 	lines := bufio.NewReaderSize(r, maxPart)
 	for {
 		line, err := lines.ReadSlice('\n')
 		full := errors.Is(err, bufio.ErrBufferFull)
 		w.add(line, full)
-		// The rest of a line may be long in coming.
+		// The end of a line may take long to arrive.
 		if rest, _ := lines.Peek(lines.Buffered()); bytes.IndexByte(rest, '\n') < 0 {
 			w.flush()
 		}
@@ -65,7 +65,7 @@ func (w *Writer) Copy(r io.Reader) {
 	}
 }
 
-// add takes a line, or a part of one that is not its last.
+// add appends a line to the buffer. part says that the line continues.
 func (w *Writer) add(line []byte, part bool) {
 	if len(line) == 0 {
 		return
@@ -96,7 +96,7 @@ func (w *Writer) flush() {
 	w.buffer = w.buffer[:0]
 }
 
-// rotate puts the file aside and begins another. Where that fails the old one grows on, and the next line tries again.
+// rotate rotates the file. If that fails, the old file keeps growing until the next line's attempt.
 func (w *Writer) rotate() {
 	file, err := putAside(w.path)
 	if err != nil {
@@ -106,7 +106,7 @@ func (w *Writer) rotate() {
 	w.file, w.size = file, 0
 }
 
-// putAside puts the file of a log aside and makes a new one.
+// putAside moves a log's file to its rotated path and creates a new one.
 func putAside(path string) (*os.File, error) {
 	if err := present(os.Rename(path, older(path))); err != nil {
 		return nil, err
