@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// tailSize is how much of the end of a program's output is kept for a message.
+// tailSize is how many bytes of a program's last output are kept for a message.
 const tailSize = 8 << 10
 
-// maxEssence is the longest essence, in bytes.
+// maxEssence is the maximum length of an essence in bytes.
 const maxEssence = 400
 
-// fatal matches the line in which a program says why it gives up, behind which it may print a stack trace or its usage:
-// Go's runtime, command lines, klog, and loggers that write JSON or key=value.
+// fatal matches the line with a program's reason for exiting. A stack trace or a usage may follow that line. The
+// pattern covers Go's runtime, command lines, klog, and loggers that write JSON or key=value.
 var fatal = regexp.MustCompile(`(?m)^(?:panic: |fatal error: |Error: |F\d{4} |.*"level":"(?:fatal|panic)"|.*\blevel=(?:fatal|panic)\b).*$`)
 
-// klogHeader is what klog writes before a message: severity, date, time, thread and place.
+// klogHeader matches klog's prefix of a message: severity, date, time, thread and place.
 var klogHeader = regexp.MustCompile(`^[IWEF]\d{4} \S+\s+\d+ \S+\] `)
 
-// Essence returns in one line what the output of a program that ended says about the reason: the line of a panic or a
-// fatal error, or else the last line.
+// Essence returns, in one line, the reason for a program's end from its output: the line of a panic or a fatal error,
+// or else the last line.
 func Essence(output []byte) string {
 	lines := bytes.Split(bytes.TrimSpace(output), []byte("\n"))
 	line := lines[len(lines)-1]
@@ -43,7 +43,7 @@ func Essence(output []byte) string {
 	return text
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the data written to it.
 type tail struct{ data []byte }
 
 func (t *tail) Write(p []byte) (int, error) {

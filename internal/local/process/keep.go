@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Backoff between restarts of a program that dies: it starts at minBackoff and doubles up to maxBackoff while the
+// The backoff between restarts of a failing program starts at minBackoff. It doubles up to maxBackoff while the
 // program keeps ending soon after its start.
 const (
 	minBackoff = 250 * time.Millisecond
@@ -23,7 +23,7 @@ type Keeper struct {
 	record *record
 }
 
-// Keep starts the program and starts it again, with backoff, whenever it ends. Stop gives it grace to end.
+// Keep starts the program and restarts it, with backoff, whenever it ends. grace is the grace period of Stop.
 func Keep(spec Spec, grace time.Duration) (*Keeper, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &Keeper{spec: spec, grace: grace, cancel: cancel, done: make(chan struct{}), record: newRecord(spec.Name, spec)}
@@ -36,10 +36,10 @@ func Keep(spec Spec, grace time.Duration) (*Keeper, error) {
 	return k, nil
 }
 
-// State returns what is known of the program now.
+// State returns the current state of the program.
 func (k *Keeper) State() State { return k.record.get() }
 
-// Dial connects to an address in the network of the program that runs now.
+// Dial connects to an address in the network of the running program.
 func (k *Keeper) Dial(ctx context.Context, local, address string) (net.Conn, error) {
 	p := k.record.process()
 	if p == nil {
@@ -73,13 +73,13 @@ func (k *Keeper) run(ctx context.Context, p *Process) {
 			return
 		case <-time.After(backoff(k.record.quickEnds())):
 		}
-		// What keeps it from starting is in the record.
+		// The record holds the error of a failed start.
 		p, _ = k.record.start(k.spec)
 	}
 }
 
-// backoff is the wait after so many quick ends in a row, at least one.
+// backoff returns the delay after quick quick ends in a row, at least one.
 func backoff(quick int) time.Duration {
-	// Beyond ten doublings the limit is long reached.
+	// Ten doublings exceed maxBackoff.
 	return min(minBackoff<<min(quick-1, 10), maxBackoff)
 }

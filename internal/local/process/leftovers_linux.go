@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// endTimeout is how long killed processes may take to be gone.
+	// endTimeout is how long killed processes may take to end.
 	endTimeout = 15 * time.Second
 	endPoll    = 10 * time.Millisecond
 )
 
-// EndLeftovers ends every process whose HOME is one of the folders or lies in one, and returns when they are gone. It
-// returns what they were, as "NAME (pid N)". The kernel ends the programs of a supervisor that is killed, but not what
-// these had started: that is found here, because a program inherits HOME from the one that starts it.
+// EndLeftovers kills every process whose HOME is one of the folders or below one, and returns when they are gone. It
+// returns the processes as "NAME (pid N)". When a supervisor is killed, the kernel kills the supervisor's programs but
+// not the children of these programs. EndLeftovers finds the children because they inherit HOME.
 func EndLeftovers(ctx context.Context, folders ...string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, endTimeout)
 	defer cancel()
@@ -37,7 +37,7 @@ func EndLeftovers(ctx context.Context, folders ...string) ([]string, error) {
 				left = append(left, name)
 			}
 		}
-		// What was killed is gone when its ports are free; and nothing may have been started meanwhile.
+		// A killed process has freed its ports only when it is gone. Another round finds processes started meanwhile.
 		if len(left) == 0 && !found {
 			return names, nil
 		}
@@ -49,7 +49,7 @@ func EndLeftovers(ctx context.Context, folders ...string) ([]string, error) {
 	}
 }
 
-// endAll kills the processes of the folders, adds them to ended, and says whether there were any.
+// endAll kills the processes of the folders and adds them to ended. found says whether there were any.
 func endAll(folders []string, ended map[int]string) (found bool, err error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -60,7 +60,7 @@ func endAll(folders []string, ended map[int]string) (found bool, err error) {
 		if err != nil || pid == os.Getpid() || !livesIn(pid, folders) {
 			continue
 		}
-		// The handle stands for this process, even when its number is given to another one.
+		// The handle stays with this process even if another process gets its PID.
 		handle, err := os.FindProcess(pid)
 		if err != nil {
 			continue
@@ -78,8 +78,8 @@ func endAll(folders []string, ended map[int]string) (found bool, err error) {
 	return found, nil
 }
 
-// livesIn says whether the HOME of a process is one of the folders or lies in one. That of a process that is ending, or
-// another user's, cannot be read.
+// livesIn reports whether the HOME of a process is one of the folders or below one. It returns false if the
+// environment is not readable, because the process is exiting or belongs to another user.
 func livesIn(pid int, folders []string) bool {
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
@@ -99,8 +99,7 @@ func livesIn(pid int, folders []string) bool {
 	return false
 }
 
-// alive says whether a process exists and is more than an entry that its parent has not collected yet (proc(5), stat:
-// the state follows the name in parentheses).
+// alive reports whether a process exists and is no zombie (proc(5), stat: the state follows the name in parentheses).
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -110,14 +109,14 @@ func alive(pid int) bool {
 	return !bytes.HasPrefix(state, []byte(" Z")) && !bytes.HasPrefix(state, []byte(" X"))
 }
 
-// Command is the first argument of a process, its program; "" where it has ended or is ending.
+// Command returns the first argument of a process, its program, or "" if the process has ended or is exiting.
 func Command(pid int) string {
 	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	program, _, _ := bytes.Cut(line, []byte{0})
 	return string(program)
 }
 
-// Memory is the resident memory of a process in bytes (proc(5), statm); 0 where it has ended.
+// Memory returns the resident memory of a process in bytes (proc(5), statm), or 0 if the process has ended.
 func Memory(pid int) int64 {
 	statm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	fields := bytes.Fields(statm)

@@ -4,12 +4,12 @@ package process
 
 import "context"
 
-// EndLeftovers does nothing: this system does not tell the environment of a process. What a supervisor left that was
-// killed has to be ended by hand.
+// EndLeftovers does nothing, because this system does not reveal the environment of a process. The user must end the
+// leftovers of a killed supervisor.
 func EndLeftovers(context.Context, ...string) ([]string, error) { return nil, nil }
 
-// Command cannot be told on this system.
+// Command returns "" because this system does not reveal it.
 func Command(int) string { return "" }
 
-// Memory cannot be told on this system.
+// Memory returns 0 because this system does not reveal it.
 func Memory(int) int64 { return 0 }

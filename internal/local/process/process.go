@@ -18,43 +18,42 @@ import (
 
 // Spec says how to start one program.
 type Spec struct {
-	// Name is what messages and the status call the program, for example "etcd".
+	// Name is the program's name in messages and in the status, for example "etcd".
 	Name string
 	// Path is the executable.
 	Path string
-	// Argv0 is what the process list shows in place of Path; empty means Path. Strata puts the home's path into it
-	// where the other arguments do not carry it, so that every process can be traced to its home.
+	// Argv0 replaces Path in the list of processes. Empty means Path. Strata puts the home's path into it unless
+	// another argument contains the path, so that every process leads to its home.
 	Argv0 string
 	// Args are the arguments after the program's name.
 	Args []string
-	// Env is the whole environment; nothing is inherited.
+	// Env is the whole environment. The program inherits nothing.
 	Env []string
-	// Dir is the working folder.
+	// Dir is the working directory.
 	Dir string
-	// Confinement says what the program may use; nil means all that this process may.
+	// Confinement confines the program. Nil means no confinement.
 	Confinement *sandbox.Confinement
-	// Log is the path of the log that standard output and standard error are appended to.
+	// Log is the path of the log for standard output and standard error.
 	Log string
-	// Stamps makes each line of the log begin with the time at which it was written.
+	// Stamps prefixes each line of the log with its time.
 	Stamps bool
 }
 
-// Process is a started program. It is a group leader: Stop reaches its children too.
+// Process is a started program. It leads a process group, so Stop reaches its children too.
 type Process struct {
 	name    string
 	cmd     *exec.Cmd
-	cell    *sandbox.Cell // nil where the program is not confined
+	cell    *sandbox.Cell // nil if the program is not confined
 	began   time.Time
 	log     string
-	essence string // of its output, once it has ended
+	essence string // of the program's output, after its end
 	done    chan struct{}
 	err     error
-	// stopped tells a death that was asked for from one that was not.
+	// stopped says that Stop ended the program.
 	stopped atomic.Bool
 }
 
-// drainTimeout is how long a process that was left behind, outside of the program's group, may hold the program's
-// output open.
+// drainTimeout is how long a leftover process outside the program's group may hold the program's output open.
 const drainTimeout = 5 * time.Second
 
 // Start starts the program. On Linux the kernel ends it when the calling process ends, even by kill -9.
@@ -63,7 +62,7 @@ func Start(spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
-	// The program writes to a pipe, so that its log can change files while it runs.
+	// The program writes to a pipe, so that its log can rotate while it runs.
 	output, write, err := os.Pipe()
 	if err != nil {
 		log.Close()
@@ -104,7 +103,7 @@ func Start(spec Spec) (*Process, error) {
 	}()
 	go func() {
 		p.err = p.wait()
-		// What the program itself started must not stay behind when it dies.
+		// The program's children must not survive it.
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = output.SetReadDeadline(time.Now().Add(drainTimeout))
 		<-copied
@@ -130,19 +129,19 @@ func (p *Process) signal(signal syscall.Signal) error {
 	return p.cmd.Process.Signal(signal)
 }
 
-// Dial connects to an address in the program's network, from the given local address unless that is empty.
+// Dial connects to an address in the program's network, from the local address local unless that is empty.
 func (p *Process) Dial(ctx context.Context, local, address string) (net.Conn, error) {
 	return p.cell.Dial(ctx, local, address)
 }
 
-// Done is closed when the program has ended.
+// Done returns a channel that closes when the program has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Pid is the process id.
+// Pid returns the PID of the program.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// ExitCode is the program's exit code or, where a signal ended it, 128 and the signal's number, as shells and container
-// runtimes count. It is valid once Done is closed.
+// ExitCode returns the program's exit code. If a signal killed the program, that is 128 plus the number of the signal,
+// as in shells and container runtimes. The result is valid after Done closes.
 func (p *Process) ExitCode() int {
 	status := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if status.Signaled() {
@@ -151,7 +150,7 @@ func (p *Process) ExitCode() int {
 	return status.ExitStatus()
 }
 
-// Signal is the number of the signal that ended the program, or 0. It is valid once Done is closed.
+// Signal returns the number of the signal that killed the program, or 0. The result is valid after Done closes.
 func (p *Process) Signal() int {
 	status := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if !status.Signaled() {
@@ -160,7 +159,7 @@ func (p *Process) Signal() int {
 	return int(status.Signal())
 }
 
-// ExitError says why a program that was not asked to stop has ended, with the essence of what it wrote. It is nil while
+// ExitError returns the reason why a program ended without Stop, with the essence of its output. It returns nil while
 // the program runs and after Stop.
 func (p *Process) ExitError() error {
 	select {
@@ -175,17 +174,17 @@ func (p *Process) ExitError() error {
 	if p.err != nil {
 		why = p.err.Error()
 	}
-	// Of kill -9 the program knew nothing.
+	// A program that was killed by SIGKILL could not report it, so its output has no reason.
 	if killed := p.ExitCode() == 128+int(syscall.SIGKILL); p.essence != "" && !killed {
 		return fmt.Errorf("%s ended (%s): %s", p.name, why, p.essence)
 	}
 	return fmt.Errorf("%s ended (%s); see %s", p.name, why, p.log)
 }
 
-// Stop asks the program to end with SIGTERM and ends it with SIGKILL after grace. It returns when the program is gone.
+// Stop sends SIGTERM to the program, and SIGKILL after grace. It returns when the program is gone.
 func (p *Process) Stop(grace time.Duration) {
 	p.stopped.Store(true)
-	_ = p.signal(syscall.SIGTERM) // It may have ended.
+	_ = p.signal(syscall.SIGTERM) // The program may have ended.
 	select {
 	case <-p.done:
 		return

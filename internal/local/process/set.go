@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// Set starts programs that their owner restarts by rules of its own, and knows how they are. The zero value is ready to
-// use.
+// Set starts programs and keeps their states. The owners of the programs restart them by rules of their own. The zero
+// value is ready to use.
 type Set struct {
 	mu      sync.Mutex
 	records map[string]*record
 }
 
-// Start starts a program as the function Start does. name is what its State calls it: a program of the same name as an
-// earlier one is that program, started again. What is known of it stays in the set until Forget.
+// Start starts a program like the function Start. name identifies the program: starting a name again is a restart. The
+// set keeps the program's state until Forget.
 func (s *Set) Start(name string, spec Spec) (*Process, error) {
 	s.mu.Lock()
 	if s.records == nil {
@@ -37,14 +37,14 @@ func (s *Set) Start(name string, spec Spec) (*Process, error) {
 	return p, nil
 }
 
-// Forget drops a program that is not started again.
+// Forget removes a program that its owner does not restart.
 func (s *Set) Forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.records, name)
 }
 
-// States tells how the programs are, in the order of their names.
+// States returns the states of the programs, sorted by name.
 func (s *Set) States() []State {
 	s.mu.Lock()
 	var states []State

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// attributes make the child a group leader that the kernel kills when the thread that started it ends.
+// attributes returns the attributes of a child that leads a process group and that the kernel kills when the thread
+// that started it ends.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
@@ -17,8 +18,8 @@ type request struct {
 	done chan error
 }
 
-// spawner runs on one thread for the life of this process: PR_SET_PDEATHSIG counts the death of the parent thread,
-// not of the parent process, and Go ends idle threads when it likes.
+// spawner starts processes on one thread that lives as long as this process. PR_SET_PDEATHSIG reacts to the end of the
+// parent thread, not of the parent process, and Go may end idle threads at any time.
 var spawner = sync.OnceValue(func() chan<- request {
 	requests := make(chan request)
 	go func() {

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// attributes make the child a group leader. Only Linux can tie its life to the parent's.
+// attributes returns the attributes of a child that leads a process group. Only Linux can tie the child's life to the
+// parent's.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func spawn(cmd *exec.Cmd) error { return cmd.Start() }

@@ -5,31 +5,32 @@ import (
 	"time"
 )
 
-// Phase is what a program does, as the status shows it.
+// Phase is the phase of a program in the status.
 type Phase string
 
-// Phases of a program.
+// These are the phases of a program.
 const (
-	// Running: the program runs.
+	// Running means that the program runs.
 	Running Phase = "running"
-	// Restarting: it has ended, or could not be started, and is started again soon.
+	// Restarting means that the program has ended or failed to start, and restarts soon.
 	Restarting Phase = "restarting"
-	// CrashLooping: it has ended crashLoop times in a row soon after its start. Each wait for the next start is longer.
+	// CrashLooping means that the program has ended crashLoop times in a row soon after its start. Each delay before
+	// the next start is longer.
 	CrashLooping Phase = "crash looping"
-	// Stopped: it was asked to stop.
+	// Stopped means that the program was asked to stop.
 	Stopped Phase = "stopped"
 )
 
 const (
-	// crashLoop is the number of quick ends in a row that make a crash loop.
+	// crashLoop is the number of quick ends in a row that are a crash loop.
 	crashLoop = 3
-	// resetAfter is how long a program has to run for its end not to count as quick.
+	// resetAfter is how long a program must run before its end no longer counts as quick.
 	resetAfter = time.Minute
 )
 
-// State is what is known of a program.
+// State describes a program.
 type State struct {
-	// Name is the program's name, which `strata logs` takes too.
+	// Name is the program's name, which `strata logs` accepts too.
 	Name  string `json:"name"`
 	Phase Phase  `json:"state"`
 	// Running says that the phase is Running.
@@ -37,22 +38,22 @@ type State struct {
 	// Pid and StartedAt are set while it runs.
 	Pid       int       `json:"pid,omitempty"`
 	StartedAt time.Time `json:"startedAt,omitzero"`
-	// MemoryBytes is the resident memory of the program itself; 0 where the system does not tell.
+	// MemoryBytes is the resident memory of the program without its children, or 0 if the system does not report it.
 	MemoryBytes int64 `json:"memoryBytes,omitempty"`
 	// Restarts counts the starts after the first.
 	Restarts int `json:"restarts"`
-	// LastExit is the last end that nobody asked for.
+	// LastExit is the last exit without a request to stop.
 	LastExit *Exit `json:"lastExit,omitempty"`
-	// Log is the file that it writes to.
+	// Log is the path of the program's log.
 	Log string `json:"log"`
 }
 
-// Exit is how a program ended.
+// Exit describes the end of a program.
 type Exit struct {
 	At time.Time `json:"at"`
-	// Code is as ExitCode of Process counts; -1 where the program could not be started.
+	// Code is the exit code as in Process.ExitCode, or -1 if the program failed to start.
 	Code int `json:"code"`
-	// Message names the program and says why it ended, with the essence of its log.
+	// Message names the program and the reason for its end, with the essence of its log.
 	Message string `json:"message"`
 }
 
@@ -60,9 +61,9 @@ type Exit struct {
 type record struct {
 	mu    sync.Mutex
 	state State
-	// current is the process that runs, as far as is recorded.
+	// current is the running process, as far as the record knows.
 	current *Process
-	// quick counts the quick ends in a row, begun says that there was a first start.
+	// quick counts the quick ends in a row. begun says that the program has been started before.
 	quick int
 	begun bool
 }
@@ -71,7 +72,7 @@ func newRecord(name string, spec Spec) *record {
 	return &record{state: State{Name: name, Log: spec.Log, Phase: Restarting}}
 }
 
-// start starts the program and records it.
+// start starts the program and records the result.
 func (r *record) start(spec Spec) (*Process, error) {
 	p, err := Start(spec)
 	r.mu.Lock()
@@ -91,7 +92,7 @@ func (r *record) start(spec Spec) (*Process, error) {
 	return p, nil
 }
 
-// end records that the program has ended.
+// end records the end of the program.
 func (r *record) end(p *Process) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,21 +123,21 @@ func (r *record) failed(began time.Time, exit Exit) {
 	}
 }
 
-// stop records that the program is not started again.
+// stop records that the program does not restart.
 func (r *record) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.state.Phase = Stopped
 }
 
-// quickEnds is the number of quick ends in a row.
+// quickEnds returns the number of quick ends in a row.
 func (r *record) quickEnds() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.quick
 }
 
-// process is the process that runs, or nil.
+// process returns the running process, or nil.
 func (r *record) process() *Process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
