@@ -21,11 +21,11 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
-// Project is the one project of the emulated Google Cloud.
+// Project is the only project of the emulated Google Cloud.
 const Project = "strata-local"
 
-// Main makes the test binary a plugin when it is started under a plugin's name, and runs the tests otherwise. A package
-// that uses Runner calls it from its TestMain.
+// Main runs the test binary as a plugin if its name is that of a plugin. Otherwise it runs the tests. A package that
+// uses Runner calls Main from its TestMain.
 func Main(m *testing.M) {
 	if name, ok := plugins.Name(os.Args[0]); ok {
 		if err := plugins.Run(context.Background(), name); err != nil {
@@ -37,15 +37,15 @@ func Main(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Cloud is an emulated Google Cloud with real databases and pretended clusters.
+// Cloud is an emulated Google Cloud with real databases and fake clusters.
 type Cloud struct {
-	// URL is where it listens.
+	// URL is the URL of the cloud.
 	URL string
-	// Owner is the credential of the project's owner.
+	// Owner is the project owner's credentials file.
 	Owner string
 }
 
-// clusters stand in for control planes.
+// clusters is a fake ClusterRuntime.
 type clusters struct{}
 
 func (clusters) Create(context.Context, string) (gcloud.ClusterAccess, error) {
@@ -54,7 +54,7 @@ func (clusters) Create(context.Context, string) (gcloud.ClusterAccess, error) {
 
 func (clusters) Delete(context.Context, string) error { return nil }
 
-// Start starts a cloud that ends with the test.
+// Start starts a cloud and stops it at the end of the test.
 func Start(t testing.TB) Cloud {
 	t.Helper()
 	binary, dir := toolchaintest.Path(t, "dolt"), t.TempDir()
@@ -86,7 +86,7 @@ func Start(t testing.TB) Cloud {
 	return Cloud{URL: front.URL, Owner: string(credentials)}
 }
 
-// Runner runs programs with an identity of the cloud and a backend of their own.
+// Runner returns a runner with an identity of the cloud and a backend of its own.
 func (c Cloud) Runner(t testing.TB, credentials string) layers.Runner {
 	t.Helper()
 	dir := t.TempDir()
@@ -117,13 +117,12 @@ func (c Cloud) Runner(t testing.TB, credentials string) layers.Runner {
 	}
 }
 
-// Program makes a layer of a program that has no configuration.
+// Program returns a layer for a program without configuration.
 func Program(program pulumi.RunFunc) layers.Layer {
 	return layers.Layer{Name: "example", Project: "example", Config: auto.ConfigMap{}, Program: program}
 }
 
-// Up runs a program, which must succeed, and returns how many resources were created, updated in place, replaced and
-// deleted.
+// Up runs a program, which must succeed, and returns the numbers of created, updated, replaced and deleted resources.
 func Up(t testing.TB, r layers.Runner, l layers.Layer) layers.Summary {
 	t.Helper()
 	summary, err := r.Up(t.Context(), l, nil)
@@ -133,13 +132,14 @@ func Up(t testing.TB, r layers.Runner, l layers.Layer) layers.Summary {
 	return summary
 }
 
-// Unchanged fails the test where a run of the program changes anything.
+// Unchanged fails the test if a run of the program changes anything.
 func Unchanged(t testing.TB, r layers.Runner, l layers.Layer) {
 	t.Helper()
 	Changes(t, r, l, nil)
 }
 
-// Changes fails the test where a run of the program does other things than wanted, by the names that Pulumi has for them.
+// Changes fails the test if a run of the program makes other changes than wanted. want maps Pulumi's names of
+// operations to counts.
 func Changes(t testing.TB, r layers.Runner, l layers.Layer, want map[string]int) {
 	t.Helper()
 	summary := Up(t, r, l)

@@ -1,7 +1,7 @@
-// Package clustertest runs Pulumi programs against a real control plane, for tests of components and layers that make
-// objects of Kubernetes.
+// Package clustertest runs Pulumi programs against a real control plane, for tests of components and layers that
+// create Kubernetes objects.
 //
-// There is no node, and Flux does not run: its kinds are there, and its objects stay as they were made.
+// There is no node, and Flux does not run. The cluster has Flux's kinds, but nothing reconciles their objects.
 package clustertest
 
 import (
@@ -29,8 +29,8 @@ import (
 	"github.com/strata-platform/strata/sdks/flux"
 )
 
-// Main makes the test binary a plugin when it is started under a plugin's name, and runs the tests otherwise. A package
-// that uses Runner calls it from its TestMain. The plugin flux says that it installed Flux and does nothing.
+// Main runs the test binary as a plugin if its name is that of a plugin. Otherwise it runs the tests. A package that
+// uses Runner calls Main from its TestMain. The flux plugin reports that it installed Flux, but does nothing.
 func Main(m *testing.M) {
 	name, isPlugin := plugins.Name(os.Args[0])
 	if !isPlugin {
@@ -60,15 +60,15 @@ func idleFlux() provider.Package {
 	}
 }
 
-// Cluster is a control plane that ends with its test.
+// Cluster is a control plane for one test.
 type Cluster struct {
-	// Client acts as the administrator.
+	// Client has the administrator's credentials.
 	client.Client
 	server        string
 	ca, cert, key []byte
 }
 
-// Start starts a control plane that knows Flux's kinds.
+// Start starts a control plane with Flux's kinds and stops it at the end of the test.
 func Start(t testing.TB) *Cluster {
 	t.Helper()
 	h, err := home.Open(t.TempDir())
@@ -119,8 +119,8 @@ func (c *Cluster) addKinds(t testing.TB) {
 	}
 }
 
-// Kubeconfig reaches the cluster as its administrator at a host, which is "127.0.0.1" or "localhost": a kubeconfig with
-// either is for the same cluster.
+// Kubeconfig returns the administrator's kubeconfig with a host, which is "127.0.0.1" or "localhost". Both hosts reach
+// the same cluster.
 func (c *Cluster) Kubeconfig(t testing.TB, host string) string {
 	t.Helper()
 	const name = "test"
@@ -137,7 +137,7 @@ func (c *Cluster) Kubeconfig(t testing.TB, host string) string {
 	return string(content)
 }
 
-// Runner runs programs with a backend of their own. A program that makes no provider for Kubernetes reaches the cluster.
+// Runner returns a runner with a backend of its own. Its default Kubernetes provider uses the cluster.
 func (c *Cluster) Runner(t testing.TB) layers.Runner {
 	t.Helper()
 	dir := t.TempDir()
@@ -170,14 +170,14 @@ func (c *Cluster) Runner(t testing.TB) layers.Runner {
 	}
 }
 
-// counted are the kinds that Objects lists: those that are in no namespace, and one that every namespace is found by.
+// counted are the kinds that Objects lists: cluster-scoped kinds, which include namespaces.
 var counted = []string{
 	"Namespace.v1", "ClusterRole.rbac.authorization.k8s.io/v1", "ClusterRoleBinding.rbac.authorization.k8s.io/v1",
 	"CustomResourceDefinition.apiextensions.k8s.io/v1",
 }
 
-// Objects are the names of what is in no namespace, sorted, to tell what a program left behind. A namespace that is being
-// deleted is among them.
+// Objects returns the sorted names of the cluster-scoped objects, to find the leftovers of a program. It includes
+// terminating namespaces.
 func (c *Cluster) Objects(t testing.TB) []string {
 	t.Helper()
 	var all []string

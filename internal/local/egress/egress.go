@@ -1,5 +1,5 @@
-// Package egress lets programs without a network of their own reach other machines, by the protocol SOCKS 5 (RFC 1928).
-// It connects to no service of this machine.
+// Package egress lets programs without a network of their own reach other machines, by the protocol SOCKS 5 (RFC
+// 1928). It connects to no service of this machine.
 package egress
 
 import (
@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	// Address is where confined programs find the proxy, each in its own network.
+	// Address is the address of the proxy, in the network namespace of each confined program.
 	Address = "127.0.0.1:1080"
 
-	// askTimeout bounds how long a program may take to say what it wants, connectTimeout how long another machine may take
-	// to answer.
+	// askTimeout bounds how long a program may take to send its request. connectTimeout bounds how long another
+	// machine may take to answer.
 	askTimeout     = 10 * time.Second
 	connectTimeout = 30 * time.Second
 )
 
-// Variables are the environment variables by which programs find the proxy. Go's HTTP client and its library for proxies
-// (golang.org/x/net/proxy) never ask a proxy for loopback addresses, or for what NO_PROXY names.
+// Variables returns the environment variables that direct programs to the proxy. Go's HTTP client and its proxy
+// library (golang.org/x/net/proxy) never use a proxy for loopback addresses, or for hosts in NO_PROXY.
 func Variables() map[string]string {
 	url := "socks5h://" + Address
 	return map[string]string{"HTTP_PROXY": url, "HTTPS_PROXY": url, "ALL_PROXY": url, "NO_PROXY": "127.0.0.0/8,localhost"}
 }
 
-// Numbers of the protocol (RFC 1928, sections 3 to 6).
+// These are constants of the protocol (RFC 1928, sections 3 to 6).
 const (
 	version       = 5
 	noLogin       = 0
@@ -46,10 +46,10 @@ const (
 	badCommand    = 7
 	badKind       = 8
 	noMethod      = 0xff
-	replyTrailing = "\x00\x01\x00\x00\x00\x00\x00\x00" // reserved, and no address
+	replyTrailing = "\x00\x01\x00\x00\x00\x00\x00\x00" // reserved byte and empty address
 )
 
-// Serve serves a connection to the proxy until it or ctx ends.
+// Serve serves a connection to the proxy until the connection or ctx ends.
 func Serve(ctx context.Context, conn net.Conn) {
 	_ = conn.SetDeadline(time.Now().Add(askTimeout))
 	host, port, code := ask(conn)
@@ -66,10 +66,10 @@ func Serve(ctx context.Context, conn net.Conn) {
 }
 
 func reply(conn net.Conn, code byte) {
-	_, _ = io.WriteString(conn, string([]byte{version, code})+replyTrailing) // Whoever has gone needs no answer.
+	_, _ = io.WriteString(conn, string([]byte{version, code})+replyTrailing) // The program may be gone.
 }
 
-// ask reads what a program wants to connect to.
+// ask reads a program's request.
 func ask(conn io.ReadWriter) (host string, port uint16, code byte) {
 	head := make([]byte, 2)
 	if _, err := io.ReadFull(conn, head); err != nil || head[0] != version {
@@ -107,7 +107,7 @@ func ask(conn io.ReadWriter) (host string, port uint16, code byte) {
 	return host, binary.BigEndian.Uint16(rest[size:]), granted
 }
 
-// connect connects to the first address of a host that is allowed.
+// connect connects to the first allowed address of a host.
 func connect(ctx context.Context, host string, port uint16) (net.Conn, byte) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -133,14 +133,15 @@ func connect(ctx context.Context, host string, port uint16) (net.Conn, byte) {
 	return nil, code
 }
 
-// metadata are addresses beyond the link at which clouds serve metadata and credentials: Amazon's by IPv6, Alibaba's and
-// Azure's.
+// metadata are the addresses outside the link-local range at which clouds serve metadata and credentials: Amazon's for
+// IPv6, Alibaba's and Azure's.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("168.63.129.16"),
 }
 
-// allowed tells whether an address is another machine's: not of loopback or an interface of this one, nor of the link,
-// where clouds serve metadata and credentials, nor another such address.
+// allowed reports whether an address belongs to another machine. It excludes loopback addresses, the addresses of this
+// machine's interfaces, and the addresses at which clouds serve metadata and credentials: link-local addresses and
+// those in metadata.
 func allowed(address netip.Addr, own []net.Addr) bool {
 	address = address.Unmap()
 	if !address.IsGlobalUnicast() || address.IsLoopback() || address.IsLinkLocalUnicast() || slices.Contains(metadata, address) {

@@ -13,12 +13,12 @@ import (
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 )
 
-// options are runtime.options of Pulumi.yaml.
+// options is runtime.options of Pulumi.yaml.
 type options struct {
-	// binary is a built program: a path from the program's folder or the project's, or a name on PATH.
+	// binary is an existing program: a path relative to the program's folder or the project's, or a name on PATH.
 	binary string
-	// buildTarget is where the built program is kept, from the program's folder. Without it the program is removed
-	// after the run.
+	// buildTarget is the path for the built program, relative to the program's folder. If it is empty, the host
+	// removes the program after the run.
 	buildTarget string
 }
 
@@ -42,7 +42,7 @@ func optionsOf(info *pulumirpc.ProgramInfo) (options, error) {
 	return o, nil
 }
 
-// program returns the program of a run, ready to be started, and a function that removes what was made for it.
+// program returns the path of a run's program, ready to start, and a function that removes temporary files.
 func (h *host) program(ctx context.Context, engine string, req *pulumirpc.RunRequest) (path string, remove func(), err error) {
 	keep := func() {}
 	info := req.GetInfo()
@@ -75,7 +75,7 @@ func (h *host) program(ctx context.Context, engine string, req *pulumirpc.RunReq
 	return path, remove, nil
 }
 
-// findBinary finds a program that somebody else built.
+// findBinary returns the path of an existing program.
 func findBinary(name string, info *pulumirpc.ProgramInfo) (string, error) {
 	for _, dir := range []string{info.GetProgramDirectory(), info.GetRootDirectory()} {
 		path := name
@@ -93,8 +93,8 @@ func findBinary(name string, info *pulumirpc.ProgramInfo) (string, error) {
 	return path, nil
 }
 
-// build compiles the program to a file. The flags are those that Strata itself is built with, so that the layers'
-// programs find their packages compiled.
+// build compiles the program to a file. Its flags are those of Strata's own build, so the layers' programs find their
+// packages in the build cache.
 func build(ctx context.Context, info *pulumirpc.ProgramInfo, to string) error {
 	_, err := goCommand(ctx, info.GetProgramDirectory(), "build", "-buildvcs=false", "-ldflags=-s -w", "-o", to)
 	if err != nil {
@@ -106,7 +106,7 @@ func build(ctx context.Context, info *pulumirpc.ProgramInfo, to string) error {
 	return nil
 }
 
-// goCommand runs the go command and returns what it prints. Its complaints are part of the error.
+// goCommand runs the go command and returns its output. Its error includes the command's error output.
 func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
 	tool, err := exec.LookPath("go")
 	if err != nil {

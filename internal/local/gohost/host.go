@@ -1,6 +1,6 @@
 // Package gohost is the local target's language host for Go: with it the toolchain's Pulumi CLI runs a layer's program
-// from the layer's folder. It builds programs and runs them; what else Pulumi asks of a language host, such as writing
-// code or running plugins that are written in Go, is for the official one.
+// from the layer's folder. It only builds and runs programs. Other features of a language host, such as generating
+// code or running plugins written in Go, need the official one.
 package gohost
 
 import (
@@ -20,14 +20,14 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// Executable is the name under which Pulumi looks for the language host of Go programs.
+// Executable is the name by which Pulumi finds the language host of Go programs.
 const Executable = "pulumi-language-go"
 
-// engineCheck is how often the host looks whether its engine lives.
+// engineCheck is the interval of the host's health checks of its engine.
 const engineCheck = 2 * time.Second
 
-// Serve is the process of the language host. It prints its port on stdout, answers the engine whose address is the last
-// of args, and returns when ctx or the engine has ended. Without args the engine introduces itself by Handshake.
+// Serve runs the language host. It prints its port on stdout, answers the engine and returns when ctx or the engine
+// has ended. The last of args is the engine's address. Without args, the engine sends its address by Handshake.
 func Serve(ctx context.Context, stdout io.Writer, version string, args []string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -52,11 +52,11 @@ func Serve(ctx context.Context, stdout io.Writer, version string, args []string)
 
 // host answers one engine.
 type host struct {
-	// What is not answered here is answered with Unimplemented, which the engine understands.
+	// Other methods return Unimplemented, which the engine understands.
 	pulumirpc.UnimplementedLanguageRuntimeServer
 
 	version string
-	// running ends, by stop, when the engine cancels or is gone: then every program ends.
+	// running ends, by stop, when the engine cancels or is gone. That ends every program.
 	running context.Context
 	stop    context.CancelFunc
 
@@ -64,7 +64,7 @@ type host struct {
 	engine string
 }
 
-// attach makes address the engine's, and ends the host when the engine is gone.
+// attach sets the engine's address, and stops the host when the engine is gone.
 func (h *host) attach(address string) error {
 	if err := rpcutil.Healthcheck(h.running, address, engineCheck, h.stop); err != nil {
 		return fmt.Errorf("reach the engine at %s: %w", address, err)
@@ -84,29 +84,29 @@ func (h *host) engineAddress() (string, error) {
 	return h.engine, nil
 }
 
-// Handshake tells a host that was started without an engine of its engine.
+// Handshake sets the engine of a host that started without one.
 func (h *host) Handshake(_ context.Context, req *pulumirpc.LanguageHandshakeRequest) (*pulumirpc.LanguageHandshakeResponse, error) {
 	return &pulumirpc.LanguageHandshakeResponse{}, h.attach(req.GetEngineAddress())
 }
 
-// Cancel ends what runs; the engine calls it when it is interrupted.
+// Cancel ends all programs. The engine calls it on an interrupt.
 func (h *host) Cancel(context.Context, *emptypb.Empty) (*emptypb.Empty, error) {
 	h.stop()
 	return &emptypb.Empty{}, nil
 }
 
-// GetPluginInfo names the host's version.
+// GetPluginInfo returns the host's version.
 func (h *host) GetPluginInfo(context.Context, *emptypb.Empty) (*pulumirpc.PluginInfo, error) {
 	return &pulumirpc.PluginInfo{Version: h.version}, nil
 }
 
-// RunPlugin refuses plugins whose source is in a folder: this host runs programs.
+// RunPlugin refuses to run a plugin from source, because this host runs only programs.
 func (h *host) RunPlugin(req *pulumirpc.RunPluginRequest, _ pulumirpc.LanguageRuntime_RunPluginServer) error {
 	return status.Errorf(codes.Unimplemented, "run the plugin in %s: the local Go language host runs programs only: put the built plugin on PATH, or use the official Pulumi CLI",
 		req.GetInfo().GetProgramDirectory())
 }
 
-// tell shows a line in the engine's display for as long as it is news. A display that cannot be reached is no failure.
+// tell shows a temporary line in the engine's display. It ignores errors.
 func (h *host) tell(ctx context.Context, engine, message string) {
 	conn, err := grpc.NewClient(engine, grpc.WithTransportCredentials(insecure.NewCredentials()), rpcutil.GrpcChannelOptions())
 	if err != nil {
@@ -118,7 +118,7 @@ func (h *host) tell(ctx context.Context, engine, message string) {
 	})
 }
 
-// until returns ctx, ended also by the engine's cancellation. The function releases it.
+// until returns a context that ends with ctx or with the engine's cancellation, and the function that releases it.
 func (h *host) until(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(h.running, cancel)

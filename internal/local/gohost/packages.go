@@ -26,7 +26,7 @@ func (h *host) GetRequiredPackages(ctx context.Context, req *pulumirpc.GetRequir
 	modules, err := goCommand(ctx, req.GetInfo().GetProgramDirectory(), "list", "-deps", "-f",
 		"{{with .Module}}{{.Dir}}\t{{.Version}}{{end}}")
 	if err != nil {
-		// Run says it, once, and better.
+		// Run reports the error, once and in a better form.
 		return resp, nil //nolint:nilerr // see above
 	}
 	lines := strings.Split(strings.TrimSpace(modules), "\n")
@@ -44,9 +44,9 @@ func (h *host) GetRequiredPackages(ctx context.Context, req *pulumirpc.GetRequir
 	return resp, nil
 }
 
-// packageIn returns the plugin that the module in a folder is the SDK of; nil where it is no SDK.
+// packageIn returns the plugin of the SDK in a module's folder, or nil if the module is not an SDK.
 func packageIn(dir, version string) (*pulumirpc.PackageDependency, error) {
-	// Where SDKs have the file, seen from the folder of their module.
+	// SDKs have the file in one of these folders below their module's folder.
 	for _, pattern := range []string{".", "go", "go/*", "*"} {
 		files, err := filepath.Glob(filepath.Join(dir, pattern, "pulumi-plugin.json"))
 		if err != nil || len(files) == 0 {
@@ -78,7 +78,7 @@ func parameterization(p *plugin.PulumiParameterizationJSON) *pulumirpc.PackagePa
 	return &pulumirpc.PackageParameterization{Name: p.Name, Version: p.Version, Value: p.Value}
 }
 
-// GetProgramDependencies lists the modules that the program's go.mod requires.
+// GetProgramDependencies returns the modules that the program's go.mod requires.
 func (h *host) GetProgramDependencies(ctx context.Context, req *pulumirpc.GetProgramDependenciesRequest) (*pulumirpc.GetProgramDependenciesResponse, error) {
 	text, err := goCommand(ctx, req.GetInfo().GetProgramDirectory(), "mod", "edit", "-json")
 	if err != nil {
@@ -102,7 +102,7 @@ func (h *host) GetProgramDependencies(ctx context.Context, req *pulumirpc.GetPro
 	return resp, nil
 }
 
-// InstallDependencies downloads the modules of go.mod, and leaves that file as it is.
+// InstallDependencies downloads the modules of go.mod, and does not change go.mod.
 func (h *host) InstallDependencies(req *pulumirpc.InstallDependenciesRequest, server pulumirpc.LanguageRuntime_InstallDependenciesServer) error {
 	streams, stdout, _, err := rpcutil.MakeInstallDependenciesStreams(server, req.GetIsTerminal())
 	if err != nil {
@@ -116,7 +116,7 @@ func (h *host) InstallDependencies(req *pulumirpc.InstallDependenciesRequest, se
 	return streams.Close()
 }
 
-// About names the go command and its version.
+// About returns the path of the go command and its version.
 func (h *host) About(ctx context.Context, req *pulumirpc.AboutRequest) (*pulumirpc.AboutResponse, error) {
 	text, err := goCommand(ctx, req.GetInfo().GetProgramDirectory(), "env", "GOROOT", "GOVERSION")
 	if err != nil {

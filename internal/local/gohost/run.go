@@ -15,10 +15,10 @@ import (
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 )
 
-// grace is how long a program that was interrupted may take to end.
+// grace is how long an interrupted program may take to end.
 const grace = 5 * time.Second
 
-// Run builds the program and runs it to its end. What went wrong is part of the answer: the engine shows it as it is.
+// Run builds and runs the program. It returns errors in the response, because the engine shows these unchanged.
 func (h *host) Run(ctx context.Context, req *pulumirpc.RunRequest) (*pulumirpc.RunResponse, error) {
 	if req.GetAttachDebugger() {
 		return failed(errors.New("attach a debugger: the local Go language host cannot: use the official Pulumi CLI"))
@@ -47,7 +47,7 @@ func (h *host) Run(ctx context.Context, req *pulumirpc.RunRequest) (*pulumirpc.R
 	case err == nil:
 		return &pulumirpc.RunResponse{}, nil
 	case exited && exit.ExitCode() == constant.ExitStatusLoggedError:
-		// The program has told the engine what failed.
+		// The program has reported the failure to the engine.
 		return &pulumirpc.RunResponse{Bail: true}, nil
 	case ctx.Err() != nil:
 		return failed(errors.New("the program was interrupted"))
@@ -61,7 +61,7 @@ func failed(err error) (*pulumirpc.RunResponse, error) {
 	return &pulumirpc.RunResponse{Error: err.Error()}, nil
 }
 
-// command is a process that is interrupted when ctx ends, and killed when it does not heed that.
+// command returns a command that gets an interrupt when ctx is done, and is killed if it does not end then.
 func command(ctx context.Context, dir, program string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, program, args...)
 	c.Dir = dir
@@ -70,8 +70,8 @@ func command(ctx context.Context, dir, program string, args ...string) *exec.Cmd
 	return c
 }
 
-// environment is what a program of Pulumi's Go SDK reads its run from. Every variable is set, an empty one too: a
-// program must not take one of them from the engineer's shell.
+// environment returns the environment of a program of Pulumi's Go SDK. It sets every variable of the run, even to "",
+// so that the program inherits none of them from the engineer's shell.
 func environment(req *pulumirpc.RunRequest, engine string) ([]string, error) {
 	config, err := json.Marshal(req.GetConfig())
 	if err != nil {

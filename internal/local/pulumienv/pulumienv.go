@@ -25,8 +25,8 @@ var Tools = []string{"pulumi", "pulumi-language-yaml", "pulumi-resource-kubernet
 var plugins = []string{"pulumi-resource-gcp", "pulumi-resource-random", "pulumi-resource-flux"}
 
 // Link fills the home's tools folder with links to the toolchain's programs and, as provider plugins, to strata's own
-// executable. Pulumi finds them there as ambient plugins: no run needs a plugin folder of its own. Among the spares
-// strata is the language host of Go programs.
+// executable. Pulumi finds the plugins on PATH as ambient plugins, so no run needs a plugin folder of its own. Link
+// also adds strata to the spares, as the language host of Go programs.
 func Link(ctx context.Context, h home.Home, find func(context.Context, string) (string, error), strata string) error {
 	for _, dir := range []string{h.Tools(), h.Spares()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -53,7 +53,7 @@ func Link(ctx context.Context, h home.Home, find func(context.Context, string) (
 	return nil
 }
 
-// link makes path a symbolic link to target, in one step.
+// link atomically creates or replaces the symbolic link path to target.
 func link(target, path string) error {
 	if old, err := os.Readlink(path); err == nil && old == target {
 		return nil
@@ -65,7 +65,7 @@ func link(target, path string) error {
 	return os.Rename(tmp, path)
 }
 
-// Variables are the environment variables of every run: of the layers, and of what the operator runs.
+// Variables returns the environment variables of every run, of the layers' and of the operator's.
 func Variables(h home.Home, googleURL string) map[string]string {
 	env := map[string]string{
 		"PATH":                     joinPath(h.Tools(), machinePath(h)),
@@ -76,10 +76,11 @@ func Variables(h home.Home, googleURL string) map[string]string {
 	return env
 }
 
-// ShellPath is PATH for an engineer's shell: where the machine has no language host for Go, Pulumi finds the spare one.
+// ShellPath returns PATH for an engineer's shell. If the machine has no language host for Go, Pulumi finds the spare
+// one.
 func ShellPath(h home.Home) string { return joinPath(h.Tools(), machinePath(h), h.Spares()) }
 
-// machinePath is PATH without the home's folders, which a shell has that took this environment before.
+// machinePath returns PATH without the home's folders, which are there if the shell has this environment already.
 func machinePath(h home.Home) string {
 	return joinPath(slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
 		return dir == h.Tools() || dir == h.Spares()

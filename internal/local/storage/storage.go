@@ -1,5 +1,5 @@
-// Package storage provisions volumes for the claims of simulated pods. The volumes hold nothing: they are simulated too,
-// and say so by their class and an annotation.
+// Package storage provisions volumes for the claims of simulated pods. The volumes are simulated too and hold nothing.
+// Their class and an annotation say so.
 package storage
 
 import (
@@ -22,17 +22,17 @@ import (
 // Class is the name of the storage class, the cluster's default.
 const Class = "simulated"
 
-// provisionerName is by what the class names this provisioner.
+// provisionerName is the class's name of this provisioner.
 const provisionerName = "strata.dev/simulated"
 
-// runtimeAnnotation says of a volume, as of a pod, that it is simulated.
+// runtimeAnnotation is the annotation that marks a volume, like a pod, as simulated.
 const runtimeAnnotation = "strata.dev/runtime"
 
-// defaultClass marks the class of claims that name none (Kubernetes, "Storage Classes").
+// defaultClass is the annotation of the default class, for claims that name no class (Kubernetes, "Storage Classes").
 const defaultClass = "storageclass.kubernetes.io/is-default-class"
 
-// Start makes the class where there is none and provisions volumes for its claims, in the background, until ctx ends.
-// config has the rights of an administrator.
+// Start creates the class unless it exists, and provisions volumes for its claims in the background until ctx is done.
+// config must have the rights of an administrator.
 func Start(ctx context.Context, config *rest.Config, log *slog.Logger) error {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -46,7 +46,8 @@ func Start(ctx context.Context, config *rest.Config, log *slog.Logger) error {
 	return nil
 }
 
-// class binds as the default class of Google Kubernetes Engine does: when the first pod is scheduled that uses the claim.
+// class returns the storage class. It binds a claim when the first pod that uses the claim is scheduled, like the
+// default class of Google Kubernetes Engine.
 func class() *storagev1.StorageClass {
 	binding := storagev1.VolumeBindingWaitForFirstConsumer
 	return &storagev1.StorageClass{
@@ -56,10 +57,10 @@ func class() *storagev1.StorageClass {
 	}
 }
 
-// provisioner is the storage behind the class (the library's BlockProvisioner).
+// provisioner is the class's provisioner. It implements the library's BlockProvisioner.
 type provisioner struct{}
 
-// Provision makes a volume that is as large as the claim asks for, and lies nowhere.
+// Provision returns a volume with the size of the claim and without any storage.
 func (provisioner) Provision(_ context.Context, o controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
 	claim := o.PVC.Spec
 	if claim.Selector != nil {
@@ -77,8 +78,8 @@ func (provisioner) Provision(_ context.Context, o controller.ProvisionOptions) (
 	}, controller.ProvisioningFinished, nil
 }
 
-// Delete has nothing to do: there is nothing behind a volume.
+// Delete does nothing, because a volume has no storage.
 func (provisioner) Delete(context.Context, *corev1.PersistentVolume) error { return nil }
 
-// SupportsBlock says that a claim may ask for a raw device as well.
+// SupportsBlock returns true: a claim may ask for a raw block device.
 func (provisioner) SupportsBlock(context.Context) bool { return true }

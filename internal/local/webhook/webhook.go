@@ -1,5 +1,5 @@
-// Package webhook plays the part of a forge that tells Flux of a push: it posts a signed request to the Receivers of the
-// cluster that wait for the repository.
+// Package webhook plays the part of a forge that tells Flux of a push: it posts a signed request to the Receivers of
+// the cluster that wait for the repository.
 package webhook
 
 import (
@@ -34,26 +34,26 @@ import (
 )
 
 const (
-	// service in fluxcd.Namespace leads to notification-controller (Flux, "Receivers").
+	// service is the Service of notification-controller's receiver in fluxcd.Namespace (Flux, "Receivers").
 	service     = "webhook-receiver"
 	servicePort = 80
 
-	// patience is how long a receiver is tried again that is not ready, every interval. After it Flux finds the push by itself
-	// when it next checks.
+	// patience is how long Send retries a Receiver that is not ready, every interval. After that, Flux finds the push
+	// at its next regular check.
 	patience       = 10 * time.Second
 	interval       = 300 * time.Millisecond
 	requestTimeout = 5 * time.Second
 )
 
-// Cluster is what the sender needs of a cluster.
+// Cluster is the part of a cluster that the sender needs.
 type Cluster interface {
-	// Admin is how to reach the API server, nil while no cluster runs.
+	// Admin returns the administrator's client configuration, or nil while no cluster runs.
 	Admin() *rest.Config
 	// DialService connects to a ready pod of a Service.
 	DialService(namespace, service string, port int32) (net.Conn, error)
 }
 
-// Sender tells Flux of pushes.
+// Sender notifies Flux of pushes.
 type Sender struct {
 	ctx     context.Context
 	cluster Cluster
@@ -62,24 +62,25 @@ type Sender struct {
 	client  http.Client
 
 	mu sync.Mutex
-	// sending are the repositories of which Flux is being told, and whether there was another push meanwhile.
+	// sending holds the repositories with a notification in progress. The value says whether there was another push
+	// meanwhile.
 	sending map[string]bool
 }
 
-// New makes a sender that works until ctx ends. url is the address of a repository, as Flux knows it.
+// New returns a sender that works until ctx is done. url returns the URL of a repository in Flux's GitRepositories.
 func New(ctx context.Context, cluster Cluster, url func(repository string) string, log *slog.Logger) *Sender {
 	s := &Sender{ctx: ctx, cluster: cluster, url: url, log: log, sending: map[string]bool{}}
 	s.client = http.Client{Timeout: requestTimeout, Transport: &http.Transport{
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
 			return cluster.DialService(fluxcd.Namespace, service, servicePort)
 		},
-		DisableKeepAlives: true, // the next push may find another pod
+		DisableKeepAlives: true, // the next push may need another pod
 	}}
 	return s
 }
 
-// Pushed tells Flux of a push in the background. Pushes that come while it does so are told of once, afterwards. What goes
-// wrong is logged.
+// Pushed notifies Flux of a push in the background. For pushes during a notification, it sends one more notification
+// afterwards. It logs errors.
 func (s *Sender) Pushed(repository string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +107,8 @@ func (s *Sender) work(repository string) {
 	}
 }
 
-// Send tells each Receiver that waits for the repository of a push to it. Where there is no cluster, or no Flux in it, there
-// is nobody to tell.
+// Send notifies each Receiver of the repository of a push. Without a cluster, or without Flux in it, Send does
+// nothing.
 func (s *Sender) Send(ctx context.Context, repository string) error {
 	config := s.cluster.Admin()
 	if config == nil {
@@ -149,7 +150,7 @@ func (s *Sender) Send(ctx context.Context, repository string) error {
 	return nil
 }
 
-// find returns the Receivers that wait for pushes to an address.
+// find returns the Receivers that wait for pushes to a repository's URL.
 func (s *Sender) find(ctx context.Context, config *rest.Config, address string) ([]notificationv1.Receiver, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -179,7 +180,7 @@ func (s *Sender) find(ctx context.Context, config *rest.Config, address string) 
 	return found, nil
 }
 
-// tell posts to a Receiver, again and again where that is about to listen.
+// tell posts to a Receiver, and retries until the Receiver listens.
 func (s *Sender) tell(ctx context.Context, secrets kubernetes.Interface, r notificationv1.Receiver, body []byte) error {
 	if r.Spec.Type != notificationv1.GenericHMACReceiver {
 		return fmt.Errorf("its type is %s: this Git server speaks %s", r.Spec.Type, notificationv1.GenericHMACReceiver)
@@ -205,7 +206,7 @@ func (s *Sender) tell(ctx context.Context, secrets kubernetes.Interface, r notif
 	return err
 }
 
-// post sends one signed request. retry says whether a failure may pass.
+// post sends one signed request. retry says whether a retry may help.
 func (s *Sender) post(ctx context.Context, path string, token, body []byte) (retry bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+service+"."+fluxcd.Namespace+path, bytes.NewReader(body))
 	if err != nil {
@@ -217,7 +218,7 @@ func (s *Sender) post(ctx context.Context, path string, token, body []byte) (ret
 	request.Header.Set("X-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
 	response, err := s.client.Do(request)
 	if err != nil {
-		// The address in net/http's error ends in the path, which is a secret.
+		// The URL in net/http's error ends in the path, which is a secret.
 		if full, ok := errors.AsType[*url.Error](err); ok {
 			err = full.Err
 		}
@@ -228,7 +229,7 @@ func (s *Sender) post(ctx context.Context, path string, token, body []byte) (ret
 	switch response.StatusCode {
 	case http.StatusOK:
 		return false, nil
-	case http.StatusNotFound, http.StatusServiceUnavailable: // not seen, or not ready yet
+	case http.StatusNotFound, http.StatusServiceUnavailable: // not known, or not ready yet
 		return true, fmt.Errorf("notification-controller answers %s", response.Status)
 	}
 	return false, fmt.Errorf("notification-controller answers %s: its log says why", response.Status)
