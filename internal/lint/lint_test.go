@@ -16,7 +16,7 @@ import (
 	"github.com/strata-platform/strata/internal/lint"
 )
 
-// files are the contents of a repository by path.
+// files maps the paths of a repository's files to their contents.
 type files map[string]string
 
 func (f files) tree() fs.FS {
@@ -36,7 +36,7 @@ func check(t testing.TB, f files) []lint.Problem {
 	return problems
 }
 
-// asked are the addresses that a build asks for. Nothing leaves the process.
+// asked records the addresses that a build requests. No request leaves the process.
 type asked struct{ addresses []string }
 
 func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -44,15 +44,15 @@ func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, http.ErrServerClosed
 }
 
-// build has kustomize build a folder with the options of Flux (github.com/fluxcd/pkg/kustomize, Build). It returns what the
-// build asked for by HTTP or would have git fetch, and its error. It must not run in parallel.
+// build builds a folder by kustomize with Flux's options (github.com/fluxcd/pkg/kustomize, Build). It returns the
+// build's error and the requests that the build made by HTTP or would have made by git. It must not run in parallel.
 func build(t testing.TB, f files, folder string) (fetched []string, err error) {
 	t.Helper()
 	records := &asked{}
 	before := http.DefaultTransport
 	http.DefaultTransport = records
 	defer func() { http.DefaultTransport = before }()
-	// Without git on PATH kustomize says so wherever it would run it.
+	// Without git on PATH, kustomize reports every attempt to run it.
 	t.Setenv("PATH", "")
 	disk := filesys.MakeFsInMemory()
 	for name, content := range f {
@@ -82,7 +82,7 @@ const (
 	patched = "{apiVersion: v1, kind: ConfigMap, metadata: {name: base}, data: {a: b}}"
 )
 
-// loads has a kustomization file for every place at which kustomize loads something; %s stands for what it loads.
+// loads has a kustomization file for every place from which kustomize loads something. %s stands for the loaded value.
 var loads = map[string]struct {
 	content, field string
 	more           files

@@ -27,7 +27,7 @@ func TestEveryFormOfAnAddressIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzAddresses holds that kustomize asks for nothing that is not refused.
+// FuzzAddresses checks that kustomize requests only addresses that the linter refuses.
 func FuzzAddresses(f *testing.F) {
 	for _, seed := range []string{
 		"base.yaml", "../base", "http://h/x", "a@b:c/d", "git::github.com/a/b", "ssh://x", "file://x//y", " http://h", "h\nttp://h", "http:x", "x?ref=y",
@@ -48,7 +48,7 @@ func FuzzAddresses(f *testing.F) {
 	})
 }
 
-// TestPlacesAreAllOfThem fails when kustomize gets a field that nobody has looked at.
+// TestPlacesAreAllOfThem fails if a version of kustomize adds a field that this test does not list.
 func TestPlacesAreAllOfThem(t *testing.T) {
 	loading := map[string]bool{
 		"openapi": true, "resources": true, "components": true, "crds": true, "bases": true, "configMapGenerator": true, "secretGenerator": true,
@@ -216,7 +216,7 @@ func TestWhatElseABuildMustNotDo(t *testing.T) {
 	}
 }
 
-// bomb is YAML whose aliases stand for 10^9 values.
+// bomb returns YAML whose aliases expand to 10^9 values.
 func bomb(before string) string {
 	text := before + "l0: &l0 [x,x,x,x,x,x,x,x,x,x]\n"
 	for i := 1; i < 9; i++ {
@@ -225,7 +225,7 @@ func bomb(before string) string {
 	return text
 }
 
-// doubling are nested folders. Each builds the folder below it twice, under two name prefixes.
+// doubling returns nested folders. Each builds the folder below it twice, under two name prefixes.
 func doubling(depth int) files {
 	all, folder := files{}, ""
 	for range depth {
@@ -273,7 +273,7 @@ func TestWhatATeamUsuallyCommitsPasses(t *testing.T) {
 	}
 }
 
-// FuzzKustomization holds that a file that is not refused makes a build ask for nothing.
+// FuzzKustomization checks that a file without problems makes a build request nothing.
 func FuzzKustomization(f *testing.F) {
 	for _, each := range loads {
 		f.Add(fmt.Sprintf(each.content, "base.yaml"), each.more["plugin"])

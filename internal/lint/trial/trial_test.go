@@ -26,7 +26,7 @@ func repository(files map[string]string) fs.FS {
 	return tree
 }
 
-// try lints and builds as a push does.
+// try lints and builds like a push.
 func try(t *testing.T, files map[string]string, limits trial.Limits) string {
 	t.Helper()
 	tree := repository(files)
@@ -56,7 +56,7 @@ func try(t *testing.T, files map[string]string, limits trial.Limits) string {
 
 const object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: b}}"
 
-// doubling has the data of an object replace a value within it, again and again.
+// doubling returns a kustomization that repeatedly copies the data of an object into a value of that data.
 func doubling(selector string) string {
 	text := "resources: [a.yaml]\nreplacements:\n"
 	for i := range 60 {
