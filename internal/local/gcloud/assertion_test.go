@@ -21,7 +21,7 @@ import (
 	"google.golang.org/api/iam/v1"
 )
 
-// signer signs assertions with a service account key, right or wrong ones.
+// signer signs valid and invalid assertions with a service account key.
 type signer struct {
 	t     testing.TB
 	key   *rsa.PrivateKey
@@ -49,7 +49,7 @@ func newSigner(t testing.TB, file []byte) *signer {
 	return &signer{t: t, key: key.(*rsa.PrivateKey), email: fields.Email, kid: fields.ID, token: fields.Token}
 }
 
-// sign returns an assertion that is right where header and claims do not change it. A nil claim is left out.
+// sign returns an assertion that is valid unless header or claims change it. A nil claim removes the claim.
 func (s *signer) sign(header, claims map[string]any) string {
 	s.t.Helper()
 	now := time.Now()

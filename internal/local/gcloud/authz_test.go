@@ -15,8 +15,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/gcloud"
 )
 
-// TestRolesAllowTheirCallsOnly makes calls under each role. A call that is allowed may still be refused for another
-// reason, such as a cluster that does not exist.
+// TestRolesAllowTheirCallsOnly makes calls under each role. An allowed call may still fail for another reason, such as
+// a cluster that does not exist.
 func TestRolesAllowTheirCallsOnly(t *testing.T) {
 	const account = "projects/-/serviceAccounts/target@" + projectID + ".iam.gserviceaccount.com"
 	calls := []struct {
@@ -104,10 +104,10 @@ func TestRolesAllowTheirCallsOnly(t *testing.T) {
 	}
 	roles := []struct {
 		role    string
-		allowed string // the permissions among those of the calls
+		allowed string // the permissions of the calls that the role may make
 	}{
 		{"", ""},
-		{"roles/logging.logWriter", ""}, // a role of Google's that nothing here knows
+		{"roles/logging.logWriter", ""}, // one of Google's roles that the emulator does not know
 		{"roles/cloudsql.client", "cloudsql.instances.get"},
 		{"roles/cloudsql.editor", "resourcemanager.projects.get cloudsql.instances.get cloudsql.instances.update cloudsql.databases.create " +
 			"cloudsql.users.list serviceusage.services.list"},

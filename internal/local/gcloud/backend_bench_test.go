@@ -11,11 +11,11 @@ import (
 	"github.com/strata-platform/strata/test/bench/figure"
 )
 
-// backendRuns are enough for a median on a machine that does other things as well.
+// backendRuns is enough for a median on a busy machine.
 const backendRuns = 9
 
-// BenchmarkStateInABucket compares an update of three resources whose state lies in a bucket with one whose state lies in
-// files, in turns, so that what else the machine does falls on both.
+// BenchmarkStateInABucket compares an update of three resources with state in a bucket to one with state in files. It
+// alternates between them, so that other load affects both.
 func BenchmarkStateInABucket(b *testing.B) {
 	c := newCloud(b, false)
 	owner := c.storageAs(c.engineer)
@@ -33,7 +33,7 @@ func BenchmarkStateInABucket(b *testing.B) {
 			p.three(strconv.Itoa(i))
 			start := time.Now()
 			p.must("up", "--yes", "--skip-preview")
-			if i > 0 { // the first one makes, the others change
+			if i > 0 { // the first run creates, the others update
 				times[where] = append(times[where], time.Since(start))
 			}
 		}
@@ -47,7 +47,7 @@ func BenchmarkStateInABucket(b *testing.B) {
 	figure.AtMost(b, "state in a bucket beside state in files", 100*float64(median("bucket"))/float64(median("files")), 0, "%")
 }
 
-// three writes a program of three resources, all of which change with the value.
+// three writes a program of three resources that all change with the value.
 func (p *pulumiRuns) three(value string) {
 	p.Helper()
 	program := "name: tiny\nruntime: yaml\nresources:\n"

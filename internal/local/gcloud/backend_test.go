@@ -14,7 +14,7 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
-// pulumiRuns runs Pulumi's own command line in a folder with a program, as somebody.
+// pulumiRuns runs Pulumi's own command line in a program's folder, as one identity.
 type pulumiRuns struct {
 	testing.TB
 	dir string
@@ -45,7 +45,7 @@ func (c *cloud) pulumi(t testing.TB, backend string, key []byte) *pulumiRuns {
 	return p
 }
 
-// program writes a program that keeps a value.
+// program writes a program that stores a value.
 func (p *pulumiRuns) program(value string) {
 	p.Helper()
 	program := "name: tiny\nruntime: yaml\nresources:\n  kept:\n    type: pulumi:index:Stash\n    properties:\n      input: " + value +
@@ -73,8 +73,8 @@ func (p *pulumiRuns) must(args ...string) string {
 	return out
 }
 
-// TestPulumiKeepsItsStateInABucket runs the real command line, as a service account that may use the objects of one
-// bucket and nothing else.
+// TestPulumiKeepsItsStateInABucket runs the real command line as a service account that may only use the objects of
+// one bucket.
 func TestPulumiKeepsItsStateInABucket(t *testing.T) {
 	toolchaintest.Path(t, "pulumi")
 	c := newCloud(t, false)

@@ -28,7 +28,8 @@ func (c *cloud) storageAs(file []byte) *storage.Service {
 	return made
 }
 
-// login returns what logs in with a credentials file: for all of Google Cloud where no scope is named.
+// login returns a token source for a credentials file. Without scopes, the tokens have the scope for all of Google
+// Cloud.
 func (c *cloud) login(file []byte, scopes ...string) oauth2.TokenSource {
 	c.t.Helper()
 	if len(scopes) == 0 {
@@ -45,7 +46,7 @@ func (c *cloud) login(file []byte, scopes ...string) oauth2.TokenSource {
 	return login.TokenSource
 }
 
-// newBucket makes a bucket with uniform access.
+// newBucket creates a bucket with uniform access.
 func (c *cloud) newBucket(client *storage.Service, name string) *storage.Bucket {
 	c.t.Helper()
 	made, err := client.Buckets.Insert(projectID, &storage.Bucket{
@@ -59,7 +60,7 @@ func (c *cloud) newBucket(client *storage.Service, name string) *storage.Bucket 
 	return made
 }
 
-// grantOn adds a member to a role on a bucket, as the BucketIAMMember resource of the providers does.
+// grantOn adds a member to a role on a bucket, as the providers' BucketIAMMember resource does.
 func (c *cloud) grantOn(bucket, member, role string, condition *storage.Expr) {
 	c.t.Helper()
 	buckets := c.storageAs(c.engineer).Buckets
@@ -196,7 +197,7 @@ func TestBucketsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestBucketsOfAnotherProject checks that names are global and rights are not.
+// TestBucketsOfAnotherProject checks that bucket names are global and permissions are not.
 func TestBucketsOfAnotherProject(t *testing.T) {
 	c := newCloud(t, false)
 	stranger, err := c.EnsureProject("other-project", "stranger@strata.local")
@@ -265,7 +266,7 @@ func TestBucketPolicy(t *testing.T) {
 	}
 }
 
-// storageRefusal checks that a refusal is of Cloud Storage's own form: without a status.
+// storageRefusal checks that an error has Cloud Storage's form: without a status.
 func storageRefusal(t *testing.T, err error, reason string) {
 	t.Helper()
 	refused, ok := errors.AsType[*googleapi.Error](err)
@@ -287,7 +288,7 @@ func TestRefusalsHaveTheFormOfCloudStorage(t *testing.T) {
 	storageRefusal(t, err, "forbidden")
 }
 
-// contents is how many contents of objects are on the disk.
+// contents returns the number of object contents on disk.
 func (c *cloud) contents() int {
 	c.t.Helper()
 	files, err := os.ReadDir(filepath.Join(c.dir, "objects"))

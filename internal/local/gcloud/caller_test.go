@@ -12,16 +12,16 @@ import (
 	"google.golang.org/api/iam/v1"
 )
 
-// caller makes calls of the table in the identity of a service account, whose role changes.
+// caller makes the calls of the table as a service account whose role changes.
 type caller struct {
 	*cloud
 	token   string
 	member  string
 	role    string
-	objects int // counts the objects that calls made
+	objects int // counts the objects that the calls created
 }
 
-// becomes gives the account one role on the project, or none.
+// becomes gives the account one role on the project, or none for "".
 func (c *caller) becomes(role string) {
 	c.t.Helper()
 	projects := c.owner().projects.Projects
@@ -61,8 +61,8 @@ func (c *caller) gets(permissions ...string) {
 
 var variables = regexp.MustCompile(`\{[a-zA-Z]+\}`)
 
-// exampleOf returns the method of a call, and a path that it has: with the first of several alternatives, and with values
-// for its variables.
+// exampleOf returns the method of a route and a matching path: it takes the first of several alternatives, and values
+// for the variables.
 func exampleOf(route string, value func(variable string) string) (method, path string) {
 	method, path, _ = strings.Cut(route, " ")
 	segments := strings.Split(path, "/")
@@ -77,8 +77,8 @@ func exampleOf(route string, value func(variable string) string) (method, path s
 	return method, strings.Replace(path, "/storage/xml/", "/", 1)
 }
 
-// make makes a call about things that do not exist, or with an empty request, so that those who may make it change
-// nothing, and returns the refusal where there is one.
+// make makes a call about objects that do not exist, or with an empty request, so that an allowed call changes
+// nothing. It reports whether the emulator refused the call.
 func (c *caller) make(route string) (refused bool, answered string) {
 	method, _, _ := strings.Cut(route, " ")
 	_, path := exampleOf(route, func(name string) string {
@@ -92,7 +92,7 @@ func (c *caller) make(route string) (refused bool, answered string) {
 		case "{bucket}", "{toBucket}":
 			return "strata-calls"
 		case "{toObject}":
-			// Each time a new object: to overwrite one takes another permission.
+			// Each call needs a new object, because overwriting one needs another permission.
 			return c.newObject()
 		case "{object}":
 			if strings.HasSuffix(route, "/compose") {
@@ -125,7 +125,7 @@ func (c *caller) make(route string) (refused bool, answered string) {
 	return answer.Code == http.StatusForbidden, answer.Body.String()
 }
 
-// newObject is the name of an object that is not there: to overwrite one takes another permission.
+// newObject returns the name of an object that does not exist.
 func (c *caller) newObject() string {
 	c.objects++
 	return fmt.Sprintf("new-%d", c.objects)

@@ -27,8 +27,8 @@ const (
 	tokenPath = "/token"
 )
 
-// BenchmarkCalls measures calls of all APIs, four reads to one write, at a fixed rate: a call begins when it is due,
-// whether or not earlier ones were answered, and its time counts from then.
+// BenchmarkCalls measures calls of all APIs, four reads to one write, at a fixed rate. A call begins when it is due,
+// whether or not earlier calls have their answers. Its latency counts from that time.
 func BenchmarkCalls(b *testing.B) {
 	l := newLoad(b)
 	latencies := make([]time.Duration, callsPerSecond*int(callsDuration/time.Second))
@@ -51,19 +51,19 @@ func BenchmarkCalls(b *testing.B) {
 	figure.AtMost(b, "emulated Google Cloud at 200 calls a second, p95", milliseconds(0.95), 5, "ms")
 }
 
-// load is a project with something in it, and the calls that are made on it.
+// load is a filled project and the calls on it.
 type load struct {
 	*cloud
 	client        *http.Client
 	token         string
 	reads, writes []request
-	form          string // asks for a token
+	form          string // requests a token
 }
 
-// request is one call; a %d in its path or body is the number of the call.
+// request is one call. A %d in its path or body stands for the number of the call.
 type request struct{ method, path, body string }
 
-// call makes the call of a number and reads its answer.
+// call makes the call with a number and reads its answer.
 func (l *load) call(number int) {
 	of := l.reads
 	if number%5 == 0 {
@@ -96,7 +96,7 @@ func (l *load) call(number int) {
 	}
 }
 
-// newLoad fills a project: the caller has its rights by one binding among many.
+// newLoad fills a project. One binding among many gives the caller its permissions.
 func newLoad(b *testing.B) *load {
 	b.Helper()
 	const busy = 64

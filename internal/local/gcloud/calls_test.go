@@ -13,12 +13,12 @@ import (
 	"github.com/strata-platform/strata/internal/local/gcloud"
 )
 
-// callsFile says of each call which permission it takes and which roles may make it.
+// callsFile lists the permissions that each call needs and the roles that may make it.
 const callsFile = "testdata/calls.txt"
 
 var update = flag.Bool("update", false, "write anew what tests compare with; read the difference against Google's documentation")
 
-// rolesTried are the roles of Google's that are tried on each call.
+// rolesTried are Google's roles that the test tries on each call.
 func rolesTried() []string {
 	return strings.Fields(`
 		owner editor viewer browser
@@ -36,8 +36,8 @@ func rolesTried() []string {
 // emulatedCall is one line of the table.
 type emulatedCall struct {
 	route       string
-	permissions []string // none where anybody may make the call
-	roles       []string // the roles, among those tried, that may make it
+	permissions []string // empty if everybody may make the call
+	roles       []string // the tried roles that may make the call
 }
 
 func (c emulatedCall) String() string {
@@ -69,7 +69,7 @@ func readCalls(t *testing.T) []emulatedCall {
 	return calls
 }
 
-// TestRolesOnEveryCall tries every call of the router in every role, and holds the outcome against the table.
+// TestRolesOnEveryCall tries every call of the router in every role, and compares the outcome with the table.
 func TestRolesOnEveryCall(t *testing.T) {
 	c := newCloud(t, false)
 	client := c.storageAs(c.engineer)
@@ -147,7 +147,7 @@ func checkRoutes(t *testing.T, calls []emulatedCall, routes []string) {
 
 var permissionNames = regexp.MustCompile(`[a-z]+\.[a-zA-Z]+\.[a-zA-Z]+`)
 
-// writeCalls writes the table as the emulator is.
+// writeCalls writes the table according to the emulator.
 func (c *caller) writeCalls(routes []string) {
 	c.t.Helper()
 	calls := map[string]*emulatedCall{}

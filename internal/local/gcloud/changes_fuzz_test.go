@@ -10,8 +10,8 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// FuzzChanges sends bodies to the calls that change what there is: a cluster, a node pool, an instance, a bucket, an
-// object. None may be answered as an error of the emulator, and all must still be answered afterwards.
+// FuzzChanges sends bodies to the calls that change a cluster, a node pool, an instance, a bucket or an object. No
+// answer may be an internal error of the emulator, and all calls must still work afterwards.
 func FuzzChanges(f *testing.F) {
 	const (
 		cluster  = "/container/v1beta1/" + strata

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/api/container/v1"
 )
 
-// wait follows an operation until it is done.
+// waitCluster follows an operation until it is done.
 func (c *cloud) waitCluster(clients *clients, op *container.Operation) *container.Operation {
 	c.t.Helper()
 	for op.Status != "DONE" {
@@ -102,7 +102,7 @@ func TestClusterWithoutClientCertificateShowsTheAuthorityOnly(t *testing.T) {
 
 func TestClusterCreationIsTakenUpAfterRestart(t *testing.T) {
 	c := newCloud(t, false)
-	c.clusters = &fakeClusters{block: make(chan struct{})} // never opened
+	c.clusters = &fakeClusters{block: make(chan struct{})} // the test never closes it
 	c.restart(false)
 	op, err := c.owner().container.Projects.Locations.Clusters.Create(parent, newCluster("strata", false)).Do()
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"google.golang.org/api/container/v1"
 )
 
-// TestWhatClientsReadOfANewCluster checks the parts that the official provider reads without a look whether they are there.
+// TestWhatClientsReadOfANewCluster checks the parts of a cluster that the official provider dereferences without a nil
+// check.
 func TestWhatClientsReadOfANewCluster(t *testing.T) {
 	c := newCloud(t, false)
 	found := c.makeCluster(c.owner(), &container.Cluster{InitialNodeCount: 2, Locations: []string{"europe-west1-b", "europe-west1-c"}})

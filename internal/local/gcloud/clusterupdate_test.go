@@ -15,7 +15,7 @@ import (
 
 const strata = parent + "/clusters/strata"
 
-// betaClient is Google's client for v1beta1, which the official provider uses.
+// betaClient returns Google's client for v1beta1, which the official provider uses.
 func (c *cloud) betaClient() *beta.Service {
 	c.t.Helper()
 	made, err := beta.NewService(c.t.Context(), option.WithTokenSource(c.login(c.engineer)),
@@ -26,7 +26,7 @@ func (c *cloud) betaClient() *beta.Service {
 	return made
 }
 
-// makeCluster makes the cluster "strata" and returns it.
+// makeCluster creates the cluster "strata" and returns it.
 func (c *cloud) makeCluster(owner *clients, wanted *container.Cluster) *container.Cluster {
 	c.t.Helper()
 	wanted.Name = "strata"
@@ -42,7 +42,8 @@ func (c *cloud) makeCluster(owner *clients, wanted *container.Cluster) *containe
 	return found
 }
 
-// TestEveryFieldOfAnUpdateIsKnown holds the fields of an update against Google's type: one is applied, or refused by name.
+// TestEveryFieldOfAnUpdateIsKnown compares the fields of an update with Google's type: the emulator must apply each
+// field or refuse it by name.
 func TestEveryFieldOfAnUpdateIsKnown(t *testing.T) {
 	refused := strings.Fields("additionalPodRangesConfig desiredAdditionalIpRangesConfig desiredEmulatedVersion desiredImage desiredImageProject " +
 		"desiredMaster desiredPrivilegedAdmissionConfig removedAdditionalPodRangesConfig")
@@ -69,7 +70,7 @@ func TestEveryFieldOfAnUpdateIsKnown(t *testing.T) {
 	}
 }
 
-// hasPath tells whether a type has a field, named by its path in JSON.
+// hasPath reports whether a type has the field at a JSON path.
 func hasPath(of reflect.Type, path string) bool {
 	for name := range strings.SplitSeq(path, ".") {
 		if of.Kind() == reflect.Pointer {

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// grantIf adds a member to a role of the project, on a condition.
+// grantIf adds a member to a role of the project, under a condition.
 func (c *cloud) grantIf(member, role, expression string) {
 	c.t.Helper()
 	if err := addBinding(c.owner().projects, &crm.Binding{Role: role, Members: []string{member}, Condition: &crm.Expr{Title: "test", Expression: expression}}); err != nil {
@@ -18,7 +18,7 @@ func (c *cloud) grantIf(member, role, expression string) {
 	}
 }
 
-// addBinding adds a binding to the project's policy, in the version that knows conditions.
+// addBinding adds a binding to the project's policy, in the policy version with conditions.
 func addBinding(projects *crm.Service, binding *crm.Binding) error {
 	policy, err := getPolicy(projects, 3)
 	if err != nil {
@@ -96,7 +96,7 @@ func TestConditionDecidesOnEachCall(t *testing.T) {
 			"roles/cloudsql.viewer", `request.time > timestamp("2000-01-01T00:00:00Z")`, []func(*clients) error{instances}, nil,
 		},
 		{
-			// A condition that cannot be evaluated is not met.
+			// A condition that fails to evaluate does not hold.
 			"roles/cloudsql.viewer", `timestamp("no time") < request.time`, nil, []func(*clients) error{instances},
 		},
 	} {
@@ -273,7 +273,7 @@ func TestClientThatDoesNotKnowConditionsCannotLoseThem(t *testing.T) {
 	lower.Version, lower.Etag = 1, ""
 	refused(t, set(&lower), 400, "cannot be less than 3 for a policy with conditions")
 
-	// As documented: without an etag a policy of version 1 may take the place of one with conditions.
+	// As documented, a policy of version 1 without an etag may replace a policy with conditions.
 	for i := range lower.Bindings {
 		b := *lower.Bindings[i]
 		b.Condition = nil

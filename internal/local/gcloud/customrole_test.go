@@ -118,7 +118,7 @@ func TestCustomRoleChangedMeanwhileIsNotOverwritten(t *testing.T) {
 	refused(t, err, 400, "update_mask")
 	_, err = roles.Patch(tenantRole, &iam.Role{Stage: "NEW"}).UpdateMask("stage").Do()
 	refused(t, err, 400, "role.stage")
-	// Without a mask all is taken from the request.
+	// Without a mask, the patch replaces all fields.
 	whole, err := roles.Patch(tenantRole, &iam.Role{Description: "For tenants.", IncludedPermissions: []string{"cloudsql.users.get"}}).Do()
 	if err != nil || whole.Title != "" || whole.Description != "For tenants." || len(whole.IncludedPermissions) != 1 || whole.Stage != "ALPHA" {
 		t.Errorf("patched to %+v, %v", whole, err)
@@ -170,7 +170,7 @@ func TestDeletedRoleKeepsItsNameForAWhile(t *testing.T) {
 		t.Errorf("%d roles are listed with the deleted ones; want one", n)
 	}
 
-	// The owner's access token would not outlive the jump, so new clients are needed.
+	// The owner's access token expires in the jump, so the test needs new clients.
 	c.SetClock(func() time.Time { return time.Now().Add(8 * 24 * time.Hour) })
 	roles = c.owner().iam.Projects.Roles
 	_, err := roles.Undelete(tenantRole, &iam.UndeleteRoleRequest{}).Do()

@@ -15,12 +15,12 @@ import (
 
 const (
 	referencePage = "docs/reference/emulated-google-cloud.md"
-	// The table of calls is between these lines of the page.
+	// callsBegin and callsEnd enclose the table of calls in the page.
 	callsBegin, callsEnd = "<!-- calls -->\n", "<!-- end of calls -->\n"
 )
 
-// TestReferenceListsEveryCall holds the reference page's table of calls against the one that TestRolesOnEveryCall proves
-// to be the router's.
+// TestReferenceListsEveryCall compares the reference page's table of calls with the table that TestRolesOnEveryCall
+// checks against the router.
 func TestReferenceListsEveryCall(t *testing.T) {
 	path := filepath.Join(toolchaintest.Root(t), filepath.FromSlash(referencePage))
 	page, err := os.ReadFile(path)
@@ -56,7 +56,7 @@ func TestReferenceNamesEveryEndpoint(t *testing.T) {
 	}
 }
 
-// documentedAPI is an API as the page presents it.
+// documentedAPI is an API in the reference page.
 type documentedAPI struct{ prefix, title, host string }
 
 func documentedAPIs() []documentedAPI {
@@ -72,14 +72,15 @@ func documentedAPIs() []documentedAPI {
 	}
 }
 
-// callTables writes a table for each API, and what belongs to none of them, which fails the comparison with the page.
+// callTables returns a table for each API. It also lists calls that belong to no documented API, which fails the
+// comparison with the page.
 func callTables(calls []emulatedCall) string {
 	byAPI := map[string]map[string]string{} // permissions by call
 	for _, call := range calls {
 		method, path, _ := strings.Cut(call.route, " ")
 		prefix, pattern, _ := strings.Cut(path, "/")
 		if prefix == "sqladmin" {
-			// The same calls under both of the API's names.
+			// Both versions of the API have the same calls.
 			_, pattern, _ = strings.Cut(strings.TrimPrefix(pattern, "sql/"), "/")
 			pattern = "sql/v1beta4|v1/" + pattern
 		}
@@ -100,7 +101,7 @@ func callTables(calls []emulatedCall) string {
 		fmt.Fprintf(&text, "\n### %s\n\n`/%s/`, in the place of `https://%s/`\n\n| call | permission |\n|---|---|\n", api.title, api.prefix, api.host)
 		for _, call := range slices.Sorted(maps.Keys(byAPI[api.prefix])) {
 			pattern, method, _ := strings.Cut(call, " ")
-			// In a table a bar has to be escaped.
+			// A bar must be escaped in a table.
 			fmt.Fprintf(&text, "| `%s %s` | %s |\n", method, strings.ReplaceAll(pattern, "|", `\|`), byAPI[api.prefix][call])
 		}
 		delete(byAPI, api.prefix)

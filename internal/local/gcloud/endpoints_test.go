@@ -21,15 +21,15 @@ import (
 	"github.com/strata-platform/strata/internal/local/gcloud"
 )
 
-// officialClient is a client of Google's as the official provider makes it: the client's base path is the custom
-// endpoint, or what is left of it when some of its last segments were cut. Source: google-beta/transport/config.go of
+// officialClient is one of Google's clients as the official provider configures it. The client's base path is the
+// custom endpoint without some of its last segments. Source: google-beta/transport/config.go of
 // github.com/hashicorp/terraform-provider-google-beta.
 type officialClient struct {
 	variable string
-	// official is the end of the provider's own default for the endpoint.
+	// official is the end of the provider's default endpoint.
 	official string
-	// cut is how many segments the provider cuts: the client adds them. Releases up to 5.42, at least, do so only where
-	// the endpoint begins with https.
+	// cut is the number of segments that the provider removes because the client adds them. Releases up to at least
+	// 5.42 remove them only if the endpoint begins with https.
 	cut  int
 	call func(client *http.Client, base string) (string, error)
 	want string
@@ -122,7 +122,7 @@ func officialClients(t *testing.T) []officialClient {
 	}
 }
 
-// notEmulated is said of a call that reached no handler.
+// notEmulated is part of the answer to a call that reaches no handler.
 const notEmulated = "emulated Google Cloud"
 
 // wantMissing returns what the service says of an object that is not there, which no other handler says.
@@ -140,7 +140,7 @@ func TestTheOfficialProvidersAddressesReachTheirCalls(t *testing.T) {
 	for _, o := range officialClients(t) {
 		own := endpoints[o.variable]
 		delete(endpoints, o.variable)
-		// The first segment is the service here; what follows is what the provider's default ends with.
+		// In the emulator, the first segment is the service. The rest equals the end of the provider's default.
 		service, _, _ := strings.Cut(strings.TrimPrefix(own, c.url+"/"), "/")
 		official := c.url + "/" + service + "/" + o.official
 		if service == "compute" {
@@ -163,7 +163,7 @@ func TestTheOfficialProvidersAddressesReachTheirCalls(t *testing.T) {
 	}
 }
 
-// cut cuts the last segments of an endpoint.
+// cut removes the last segments of an endpoint.
 func cut(endpoint string, segments int) string {
 	for range segments {
 		endpoint = endpoint[:strings.LastIndex(strings.TrimSuffix(endpoint, "/"), "/")+1]
@@ -171,8 +171,8 @@ func cut(endpoint string, segments int) string {
 	return endpoint
 }
 
-// TestPlainAddressesReachTheirCalls tries what the official provider composes without a client, from the endpoint and a
-// template.
+// TestPlainAddressesReachTheirCalls tries the addresses that the official provider composes from the endpoint and a
+// template, without a client.
 func TestPlainAddressesReachTheirCalls(t *testing.T) {
 	c := newCloud(t, false)
 	token, err := c.ownerTokens().Token()

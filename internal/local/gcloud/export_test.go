@@ -8,7 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// SetClock makes the server take the time from now.
+// SetClock sets the server's clock.
 func (s *Server) SetClock(now func() time.Time) { s.now = now }
 
 // VouchFor returns a certificate of the server's authority for hosts.
@@ -25,7 +25,7 @@ func (s *Server) VouchFor(t testing.TB, hosts ...string) *x509.Certificate {
 	return leaf
 }
 
-// UpdatePaths says where the fields of a cluster's update go.
+// UpdatePaths maps the fields of a cluster's update to paths in the cluster.
 func UpdatePaths() map[string]string { return updatePaths() }
 
 // CheckNames checks the names of a database and a user of a MySQL instance.
@@ -35,7 +35,7 @@ func CheckNames(database, charset, collation, user, host string) (ofDatabase, of
 		checkUserName(family, sqlUser{Name: user, Host: host})
 }
 
-// ForgetOwners makes the store of an instance what earlier versions left.
+// ForgetOwners removes the owners of an instance, so that the store looks like one of earlier versions.
 func (s *Server) ForgetOwners(t testing.TB, instance string) {
 	t.Helper()
 	if err := s.store.update(func(tx *bbolt.Tx) error { return removeAll(tx, sqlOwners, instance+"/") }); err != nil {

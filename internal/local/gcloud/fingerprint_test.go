@@ -8,7 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Routes returns every call that is emulated, as "METHOD prefix/pattern".
+// Routes returns every emulated call, as "METHOD prefix/pattern".
 func (s *Server) Routes() []string {
 	var all []string
 	for _, svc := range s.services {
@@ -20,10 +20,10 @@ func (s *Server) Routes() []string {
 	return all
 }
 
-// KnownPermissions are the permissions of the emulated services.
+// KnownPermissions returns the permissions of the emulated services.
 func KnownPermissions() map[string]bool { return knownPermissions() }
 
-// Tokens returns how many access tokens are kept.
+// Tokens returns the number of access tokens in the store.
 func (s *Server) Tokens() int {
 	count := 0
 	_ = s.store.view(func(tx *bbolt.Tx) error {
@@ -33,7 +33,7 @@ func (s *Server) Tokens() int {
 	return count
 }
 
-// Fingerprint is the same for two stores that hold the same, apart from access tokens.
+// Fingerprint returns a hash of the store without access tokens.
 func (s *Server) Fingerprint() (string, error) {
 	hash := sha256.New()
 	err := s.store.view(func(tx *bbolt.Tx) error {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// fuzzed is an emulator that is sent whatever comes, by somebody who may do everything. It has nothing to run clusters
-// and databases with, so that nothing changes but by requests.
+// fuzzed is an emulator that gets arbitrary requests from a member with all permissions. It cannot run clusters and
+// databases, so only requests change it.
 type fuzzed struct {
 	*cloud
 	token string
@@ -26,7 +26,7 @@ func newFuzzed(f *testing.F) *fuzzed {
 	return &fuzzed{c, c.token(key)}
 }
 
-// send sends a request, and checks what must be true of every answer: it is not the emulator's fault, a refusal changes
+// send sends a request and checks the properties of every answer: it is no internal error, and an error changes
 // nothing and has the form of its API.
 func (c *fuzzed) send(t *testing.T, method, target, authorization, body string) {
 	t.Helper()
@@ -64,7 +64,7 @@ func (c *fuzzed) send(t *testing.T, method, target, authorization, body string) 
 		t.Fatalf("%s %s is refused with what is no JSON: %v: %s", method, target, err, answer.Body)
 	}
 	if strings.HasPrefix(sent.URL.Path, "/token") && refusal.Error[0] == '"' {
-		return // the token endpoint has a form of its own
+		return // the token endpoint has its own form
 	}
 	if err := json.Unmarshal(refusal.Error, &inner); err != nil || inner.Code != answer.Code || inner.Message == "" {
 		t.Errorf("%s %s is refused with %d in another form: %v: %s", method, target, answer.Code, err, answer.Body)
@@ -80,7 +80,7 @@ func (c *fuzzed) fingerprint(t *testing.T) string {
 	return sum
 }
 
-// FuzzCalls sends names, queries and bodies to every call that there is.
+// FuzzCalls sends arbitrary names, queries and bodies to every call.
 func FuzzCalls(f *testing.F) {
 	c := newFuzzed(f)
 	routes := c.Routes()
@@ -111,7 +111,7 @@ func FuzzCalls(f *testing.F) {
 	})
 }
 
-// FuzzPaths sends whatever path comes.
+// FuzzPaths sends requests to arbitrary paths.
 func FuzzPaths(f *testing.F) {
 	for _, path := range []string{
 		"/", "//", "/iam", "/iam/", "/iam/v1", "/iam/v1/v1/projects/-/serviceAccounts/-", "/iam/v1/projects//serviceAccounts",
@@ -133,7 +133,7 @@ func FuzzPaths(f *testing.F) {
 	})
 }
 
-// FuzzLogin sends whatever form to the token endpoint, and whatever credentials to a call.
+// FuzzLogin sends arbitrary forms to the token endpoint, and arbitrary credentials to a call.
 func FuzzLogin(f *testing.F) {
 	const bearer, refresh = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=", "grant_type=refresh_token&client_id=x&"
 	for _, seed := range [][2]string{

@@ -42,12 +42,12 @@ type cloud struct {
 	url      string
 	handler  atomic.Pointer[gcloud.Server]
 	clusters gcloud.ClusterRuntime
-	// databases runs instances where Dolt does not.
+	// databases runs instances in place of Dolt.
 	databases gcloud.DatabaseRuntime
 	engineer  []byte // credentials of the project's owner
 }
 
-// newCloud starts an emulator. With Dolt it has databases, without it has none.
+// newCloud starts an emulator. With withDolt, it has databases.
 func newCloud(t testing.TB, withDolt bool) *cloud {
 	t.Helper()
 	c := &cloud{t: t, dir: t.TempDir(), clusters: &fakeClusters{}}
@@ -88,7 +88,7 @@ func (c *cloud) start(withDolt bool) {
 	}
 }
 
-// restart closes the emulator and opens it again, with the same store and the same address.
+// restart closes the emulator and opens it again, with the same store and address.
 func (c *cloud) restart(withDolt bool) {
 	c.t.Helper()
 	if err := c.Close(); err != nil {
@@ -106,7 +106,7 @@ type clients struct {
 	services  *serviceusage.Service
 }
 
-// as returns clients that log in with a credentials file, as the official provider does.
+// as returns clients that authenticate with a credentials file, as the official provider does.
 func (c *cloud) as(file []byte) *clients {
 	c.t.Helper()
 	kind := google.ServiceAccount
@@ -138,7 +138,7 @@ func (c *cloud) as(file []byte) *clients {
 // owner returns clients of the project's owner.
 func (c *cloud) owner() *clients { return c.as(c.engineer) }
 
-// account makes a service account with roles on the project and returns its address and a key file.
+// account creates a service account with roles on the project. It returns the account's e-mail address and a key file.
 func (c *cloud) account(id string, roles ...string) (email string, key []byte) {
 	c.t.Helper()
 	owner := c.owner()
@@ -167,7 +167,7 @@ func (c *cloud) grant(member, role string) {
 	}
 }
 
-// addMember adds a member to a role of the project, as the IAMMember resource of the providers does.
+// addMember adds a member to a role of the project, as the providers' IAMMember resource does.
 func addMember(projects *crm.Service, member, role string) error {
 	policy, err := projects.Projects.GetIamPolicy(projectID, &crm.GetIamPolicyRequest{}).Do()
 	if err != nil {
@@ -178,7 +178,7 @@ func addMember(projects *crm.Service, member, role string) error {
 	return err
 }
 
-// code is the HTTP status that a call was answered with.
+// code returns the HTTP status of a call's answer.
 func code(err error) int {
 	if err == nil {
 		return http.StatusOK
@@ -189,7 +189,7 @@ func code(err error) int {
 	return 0
 }
 
-// refused checks that a call was refused with a code and words.
+// refused checks that a call failed with a status and words.
 func refused(t testing.TB, err error, want int, words ...string) {
 	t.Helper()
 	if code(err) != want {
@@ -203,7 +203,7 @@ func refused(t testing.TB, err error, want int, words ...string) {
 	}
 }
 
-// fakeClusters is a cluster runtime without clusters. A block holds the creation back until it is closed.
+// fakeClusters is a cluster runtime without clusters. If block is not nil, creations wait until it is closed.
 type fakeClusters struct {
 	block   chan struct{}
 	fail    error

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestNothingAnswersWithoutALogin makes every call of the router, and requests that are no calls, with no credentials and
-// with bad ones.
+// TestNothingAnswersWithoutALogin makes every call of the router, and requests outside the router, without credentials
+// and with invalid ones.
 func TestNothingAnswersWithoutALogin(t *testing.T) {
 	c := newCloud(t, false)
 	c.newBucket(c.storageAs(c.engineer), "strata-open")

@@ -69,7 +69,7 @@ func TestUpdatesOfANodePool(t *testing.T) {
 	}
 }
 
-// TestNodesOfAPoolAreRead reads how many nodes a pool has as the official provider does, from Compute Engine.
+// TestNodesOfAPoolAreRead reads the number of a pool's nodes from Compute Engine, as the official provider does.
 func TestNodesOfAPoolAreRead(t *testing.T) {
 	c := newCloud(t, false)
 	owner := c.owner()

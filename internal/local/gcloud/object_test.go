@@ -38,14 +38,14 @@ func wantContent(t testing.TB, client *storage.Service, bucket, name, want strin
 	}
 }
 
-// reply is an answer whose body was read.
+// reply is an answer with its body.
 type reply struct {
 	code   int
 	header http.Header
 	body   string
 }
 
-// sendRaw sends a request with a token, to a path of the emulator or to a whole address.
+// sendRaw sends a request with a token to a path of the emulator or to a full URL.
 func (c *cloud) sendRaw(token, method, address, body string, header map[string]string) reply {
 	c.t.Helper()
 	if strings.HasPrefix(address, "/") {
@@ -176,7 +176,7 @@ func TestWritesWithPreconditions(t *testing.T) {
 	}
 }
 
-// TestOnlyOneWriterMakesAnObject has writers race for a name, as locks do.
+// TestOnlyOneWriterMakesAnObject lets writers race for a name, as locks do.
 func TestOnlyOneWriterMakesAnObject(t *testing.T) {
 	c := newCloud(t, false)
 	client := c.storageAs(c.engineer)

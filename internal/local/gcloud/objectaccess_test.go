@@ -45,7 +45,7 @@ func TestCopies(t *testing.T) {
 	wantContent(t, client, "state", "e", "hello world")
 }
 
-// TestRolesOnBuckets makes calls under each role on one bucket, none of which is good on another.
+// TestRolesOnBuckets makes calls under each role on one bucket. The roles must not apply to another bucket.
 func TestRolesOnBuckets(t *testing.T) {
 	c := newCloud(t, false)
 	owner := c.storageAs(c.engineer)
@@ -87,7 +87,7 @@ func TestRolesOnBuckets(t *testing.T) {
 				write(t, owner, "other", "a", "hello")
 				_ = owner.Objects.Delete("state", "new").Do()
 				err := call(client, "state")
-				// Whoever may delete and not create cannot replace; nobody here is such a one.
+				// A replacement needs the permissions to delete and to create. No role here has only the first.
 				if want := slices.Contains(strings.Fields(allowed), name); (code(err) != http.StatusForbidden) != want {
 					t.Errorf("%s: allowed is %t, want %t: %v", name, !want, want, err)
 				}
@@ -123,7 +123,8 @@ func TestConditionsOnTheNamesOfObjects(t *testing.T) {
 	refused(t, err, 403, "storage.objects.get")
 }
 
-// TestMissingObjectsAreHidden checks that whoever may not list is not told that an object is missing.
+// TestMissingObjectsAreHidden checks that a caller without the permission to list does not learn that an object is
+// missing.
 func TestMissingObjectsAreHidden(t *testing.T) {
 	c := newCloud(t, false)
 	c.newBucket(c.storageAs(c.engineer), "state")

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/api/option"
 )
 
-// compact returns JSON without its spaces.
+// compact returns JSON without white space.
 func compact(t testing.TB, body string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -59,7 +59,8 @@ func TestConcurrentWritersLoseNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	accounts, account := owner.iam.Projects.ServiceAccounts, "projects/-/serviceAccounts/"+target
-	// Each of them reads the policy, adds a binding and writes it back, as the IAMMember resources of the providers do.
+	// Each of them reads the policy, adds a binding and writes the policy back, as the providers' IAMMember resources
+	// do.
 	for name, add := range map[string]func(role, member string) error{
 		"project": func(role, member string) error { return addMember(owner.projects, member, role) },
 		"project by the newer API": func(role, member string) error {

@@ -21,7 +21,7 @@ const (
 	childDolt    = "GCLOUD_TEST_DOLT"
 )
 
-// TestEmulatorProcess is no test: it is the emulator in a process of its own, for those that kill it.
+// TestEmulatorProcess is not a test. It runs the emulator in a process of its own, for tests that kill it.
 func TestEmulatorProcess(t *testing.T) {
 	dir := os.Getenv(childDir)
 	if dir == "" {
@@ -58,8 +58,8 @@ func TestEmulatorProcess(t *testing.T) {
 	t.Fatal(http.Serve(listener, server))
 }
 
-// startEmulator starts the emulator as a process and returns when it serves. Without the path of Dolt it has no
-// databases.
+// startEmulator starts the emulator as a process and returns when it serves. Without a path of Dolt, the emulator has
+// no databases.
 func startEmulator(t *testing.T, dir, address, binary string) (*cloud, *exec.Cmd) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^TestEmulatorProcess$")
@@ -89,17 +89,17 @@ func startEmulator(t *testing.T, dir, address, binary string) (*cloud, *exec.Cmd
 	return nil, nil
 }
 
-// writer makes things of one kind.
+// writer creates objects of one kind.
 type writer struct {
 	kind string
-	// write makes the thing with a name and returns by what it can be found.
+	// write creates the object with a name and returns an identifier for check.
 	write func(*clients, string) (string, error)
-	// check looks for it.
+	// check looks for the object.
 	check func(*clients, string) error
 }
 
-// killAmidWrites starts an emulator, prepares it, lets all writers write at once, kills it, starts it again and checks
-// what was acknowledged.
+// killAmidWrites starts an emulator, prepares it, runs all writers concurrently, kills the emulator, restarts it and
+// checks the acknowledged writes.
 func killAmidWrites(t *testing.T, dolt string, prepare func(*cloud), writers ...writer) *cloud {
 	t.Helper()
 	reserved, err := net.Listen("tcp", "127.0.0.1:0")
@@ -119,7 +119,7 @@ func killAmidWrites(t *testing.T, dolt string, prepare func(*cloud), writers ...
 		go func() {
 			defer close(acknowledged[i])
 			for n := range cap(acknowledged[i]) {
-				// Each writes until it is not answered any more.
+				// Each writer writes until the emulator no longer answers.
 				made, err := w.write(owner, fmt.Sprintf("writer-%d", n))
 				if err != nil {
 					if code(err) != 0 {
@@ -132,7 +132,7 @@ func killAmidWrites(t *testing.T, dolt string, prepare func(*cloud), writers ...
 		}()
 	}
 	first := make([][]string, len(writers))
-	for i := range writers { // all of them are under way
+	for i := range writers { // wait until all writers are writing
 		for range 5 {
 			first[i] = append(first[i], <-acknowledged[i])
 		}

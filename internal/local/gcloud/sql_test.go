@@ -14,7 +14,7 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// waitSQL follows an operation until it is done and checks that it did its work.
+// waitSQL follows an operation until it is done and checks that it succeeded.
 func (c *cloud) waitSQL(clients *clients, op *sqladmin.Operation, err error) {
 	c.t.Helper()
 	for {
@@ -34,7 +34,7 @@ func (c *cloud) waitSQL(clients *clients, op *sqladmin.Operation, err error) {
 	}
 }
 
-// newInstance makes the instance "strata" and returns its address.
+// newInstance creates the instance "strata" and returns its address.
 func (c *cloud) newInstance(clients *clients, settings *sqladmin.Settings) string {
 	c.t.Helper()
 	settings.Tier = "db-f1-micro"
@@ -57,12 +57,12 @@ func (c *cloud) address(clients *clients) string {
 	return found.IpAddresses[0].IpAddress
 }
 
-// connect opens a connection of a MySQL client and tells whether it was let in.
+// connect opens a connection of a MySQL client. It returns an error if the login fails.
 func connect(t *testing.T, address, user, password, database string) (*sql.DB, error) {
 	t.Helper()
 	config := mysql.NewConfig()
 	config.User, config.Passwd, config.Net, config.Addr, config.DBName = user, password, "tcp", net.JoinHostPort(address, "3306"), database
-	config.Logger = &mysql.NopLogger{} // connections break where a server is killed
+	config.Logger = &mysql.NopLogger{} // connections break when the test kills a server
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func TestRootGetsItsPasswordFromTheAPI(t *testing.T) {
 	c.waitSQL(owner, op, err)
 	_, err = connect(t, address, "root", "second", "")
 	deniedAccess(t, err)
-	c.restart(true) // the runtime's root is another one
+	c.restart(true) // the runtime's root user is a different user
 }
 
 func TestDeletionProtection(t *testing.T) {
@@ -285,7 +285,8 @@ func TestInstanceRequestsThatAreRefused(t *testing.T) {
 	refused(t, err, 400, "cannot be changed")
 }
 
-// TestUserOfADatabaseStaysInIt tries what would make a database user root of the server, or reach the machine's files.
+// TestUserOfADatabaseStaysInIt tries statements that would make a database user root of the server, or reach the
+// machine's files.
 func TestUserOfADatabaseStaysInIt(t *testing.T) {
 	c := newCloud(t, true)
 	owner := c.owner()
@@ -341,7 +342,7 @@ func TestUserOfADatabaseStaysInIt(t *testing.T) {
 		t.Error("the user has written a file of the machine")
 	}
 	read()
-	// A setting that is kept for the next start must not open the files either.
+	// A setting persisted for the next start must not open the files either.
 	_, _ = db.ExecContext(t.Context(), "SET PERSIST_ONLY secure_file_priv = ''")
 	_, _ = db.ExecContext(t.Context(), "SET PERSIST secure_file_priv = ''")
 	c.restart(true)

@@ -12,12 +12,12 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// neighbours are two teams on one instance, each with a database, a user and a connection of it.
+// neighbours are two teams on one instance, each with a database, a user and a connection.
 type neighbours struct {
 	*cloud
 	web, hr *clients
 	address string
-	// attacker is a connection of team web's user, to its database; victim one of team hr's.
+	// attacker is a connection of team web's user to its database. victim is one of team hr's.
 	attacker, victim *sql.Conn
 }
 
@@ -35,7 +35,7 @@ func newNeighbours(t *testing.T) *neighbours {
 	return n
 }
 
-// session is one connection, as a user to the database of its name.
+// session returns one connection, as a user to the database of the same name.
 func (n *neighbours) session(t *testing.T, name string) *sql.Conn {
 	t.Helper()
 	db, err := connect(t, n.address, name, name, name)
@@ -59,7 +59,7 @@ func (n *neighbours) must(t *testing.T, conn *sql.Conn, statements ...string) {
 	}
 }
 
-// ask sends a statement and returns all that comes back as text.
+// ask sends a statement and returns all results as text.
 func ask(t *testing.T, conn *sql.Conn, statement string) (string, error) {
 	t.Helper()
 	rows, err := conn.QueryContext(t.Context(), statement)
@@ -90,7 +90,7 @@ func ask(t *testing.T, conn *sql.Conn, statement string) (string, error) {
 	return all.String(), rows.Err()
 }
 
-// unharmed checks that team hr still has what it had, on the connection that it had, and that nobody else knows of it.
+// unharmed checks that team hr still has its data and its connection, and that team web cannot read the data.
 func (n *neighbours) unharmed(t *testing.T, after string) {
 	t.Helper()
 	if got, err := ask(t, n.victim, "SELECT amount FROM hr.salaries"); err != nil || strings.TrimSpace(got) != "4711" {
@@ -135,7 +135,8 @@ func TestAUserCannotReachAnotherTeam(t *testing.T) {
 	}
 }
 
-// TestAStatementThatIsNestedTooDeepEndsNoServer sends statements for which the planner's stack would grow without end.
+// TestAStatementThatIsNestedTooDeepEndsNoServer sends statements for which the planner's stack would grow without
+// bound.
 func TestAStatementThatIsNestedTooDeepEndsNoServer(t *testing.T) {
 	n := newNeighbours(t)
 	deep := strings.Repeat("!", 2_050_000) + "1"
@@ -155,7 +156,7 @@ func TestAStatementThatIsNestedTooDeepEndsNoServer(t *testing.T) {
 		}
 		n.unharmed(t, name)
 	}
-	// The server counts the parameters of a statement that a client prepares before it plans the statement.
+	// The server counts the parameters of a prepared statement before it plans the statement.
 	if _, err := n.session(t, "web").PrepareContext(t.Context(), "SELECT "+deep); err == nil || !strings.Contains(err.Error(), "nested deeper than 10000 levels") {
 		t.Errorf("a prepared statement: %.200v", err)
 	}
@@ -195,7 +196,7 @@ func TestARoundaboutWayLeadsNowhere(t *testing.T) {
 	}
 }
 
-// TestAUserSeesNothingOfAnotherTeam asks the tables that describe the server.
+// TestAUserSeesNothingOfAnotherTeam reads the tables that describe the server.
 func TestAUserSeesNothingOfAnotherTeam(t *testing.T) {
 	n := newNeighbours(t)
 	statements := []string{"SHOW DATABASES", "SHOW SCHEMAS", "SHOW GRANTS", "SHOW EVENTS", "SHOW PROCEDURE STATUS", "SHOW TABLE STATUS", "SHOW OPEN TABLES", "SHOW ENGINE INNODB STATUS"}
@@ -232,7 +233,7 @@ func lines(text, with string) string {
 
 func TestUsersUseTheDatabasesOfTheirOwnTeam(t *testing.T) {
 	n := newNeighbours(t)
-	// A database that is made later, and a user that is.
+	// The rules also hold for databases and users created later.
 	for _, db := range []string{"web_shop", "pool"} {
 		op, err := n.web.sql.Databases.Insert(projectID, "strata", &sqladmin.Database{Name: db}).Do()
 		n.waitSQL(n.web, op, err)
@@ -248,7 +249,7 @@ func TestUsersUseTheDatabasesOfTheirOwnTeam(t *testing.T) {
 	if _, err := ask(t, n.victim, "SELECT * FROM web_shop.goods"); err == nil {
 		t.Error("another team's user reads it")
 	}
-	// An administrator's user may use all, as on Cloud SQL.
+	// An administrator's user may use all databases, as on Cloud SQL.
 	owner := n.owner()
 	op, err = owner.sql.Users.Insert(projectID, "strata", &sqladmin.User{Name: "admin", Password: "x"}).Do()
 	n.waitSQL(owner, op, err)
@@ -260,7 +261,7 @@ func TestUsersUseTheDatabasesOfTheirOwnTeam(t *testing.T) {
 		t.Error(err)
 	}
 
-	// A database of the same name is another's: rights on the first one do not outlive it.
+	// A later database of the same name has another owner. Privileges on the first one do not outlive it.
 	op, err = n.web.sql.Databases.Delete(projectID, "strata", "pool").Do()
 	n.waitSQL(n.web, op, err)
 	op, err = n.hr.sql.Databases.Insert(projectID, "strata", &sqladmin.Database{Name: "pool"}).Do()
@@ -277,7 +278,8 @@ func TestUsersUseTheDatabasesOfTheirOwnTeam(t *testing.T) {
 	n.must(t, n.session(t, "web"), "SELECT * FROM web_shop.goods")
 }
 
-// TestTakeoversByTheAPI tries on a real server what TestWhatOneTeamMadeAnotherCannotTake tries on records.
+// TestTakeoversByTheAPI tries the attacks of TestWhatOneTeamMadeAnotherCannotTake on a real server instead of on
+// records.
 func TestTakeoversByTheAPI(t *testing.T) {
 	n := newNeighbours(t)
 	tried := append(takeovers(), ofRoot("root")...)
@@ -306,7 +308,7 @@ func TestTakeoversByTheAPI(t *testing.T) {
 	n.unharmed(t, "all of it")
 }
 
-// nothingIn checks that no file or folder of these names was made by the server.
+// nothingIn checks that the server created no file or folder with these names.
 func (n *neighbours) nothingIn(t *testing.T, names ...string) {
 	t.Helper()
 	for _, path := range filesBelow(t, n.dir) {
@@ -323,7 +325,7 @@ func filesBelow(t *testing.T, dir string) []string {
 	var found []string
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		found = append(found, path)
-		if errors.Is(err, fs.ErrNotExist) { // a file of a server that runs
+		if errors.Is(err, fs.ErrNotExist) { // a file of the running server
 			return nil
 		}
 		return err

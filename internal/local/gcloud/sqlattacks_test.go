@@ -1,8 +1,9 @@
 package gcloud_test
 
-// attacks are statements that a user must be refused. $ID is a connection of the other team, $ROOT the server's own user.
+// attacks are statements that the server must refuse to a user. $ID is a connection of the other team, $ROOT the
+// server's own user.
 var attacks = []string{
-	// Another's data.
+	// The other team's data.
 	"SELECT * FROM hr.salaries", "SELECT * FROM HR.salaries", "SELECT * FROM `hr/main`.salaries", "SELECT * FROM `hr@main`.salaries", "TABLE hr.salaries",
 	"SELECT * FROM hr.salaries AS OF 'HEAD'", "SELECT (SELECT MAX(amount) FROM hr.salaries)", "WITH x AS (SELECT * FROM hr.salaries) SELECT * FROM x",
 	"SELECT * FROM t WHERE id IN (SELECT id FROM hr.salaries)", "SELECT * FROM hr.dolt_log", "SELECT * FROM hr.dolt_history_salaries", "SELECT * FROM `hr/main`.dolt_diff",
@@ -11,13 +12,13 @@ var attacks = []string{
 	"CREATE TABLE copy AS SELECT * FROM hr.salaries", "CREATE TABLE copy LIKE hr.salaries", "USE hr", "USE `hr/main`", "USE `hr@main`", "USE HR",
 	"LOCK TABLES hr.salaries WRITE", "EXPLAIN SELECT * FROM hr.salaries", "ANALYZE TABLE hr.salaries", "CHECKSUM TABLE hr.salaries",
 	"SELECT * FROM dolt_query_diff('SELECT * FROM hr.salaries', 'SELECT 1')", "SELECT * FROM dolt_query_diff('SELECT 1', 'SELECT * FROM hr.salaries')",
-	// Another's tables and database.
+	// The other team's tables and database.
 	"CREATE TABLE hr.x (id INT)", "ALTER TABLE hr.salaries ADD COLUMN x INT", "DROP TABLE hr.salaries", "RENAME TABLE hr.salaries TO web.stolen", "RENAME TABLE web.t TO hr.t",
 	"ALTER TABLE web.t RENAME TO hr.t", "CREATE INDEX i ON hr.salaries (amount)", "CREATE VIEW hr.v AS SELECT 1", "CREATE TRIGGER hr.g BEFORE INSERT ON hr.salaries FOR EACH ROW SET NEW.amount = 0",
 	"CREATE PROCEDURE hr.p() SELECT 1", "DROP DATABASE hr", "DROP DATABASE IF EXISTS HR", "DROP SCHEMA hr", "DROP DATABASE `hr/main`", "ALTER DATABASE hr COLLATE utf8mb4_bin",
 	"CREATE DATABASE squat", "CREATE SCHEMA IF NOT EXISTS squat", "CREATE DATABASE `%2e%2e%2f%2e%2e%2fhr%2fdata%2fsalaries`", "CREATE DATABASE `web%2f..%2fhr`", "CREATE DATABASE `%2e%2fhr`",
 	"DROP DATABASE mysql", "DROP DATABASE information_schema",
-	// What is said of it.
+	// Metadata of the other team's database.
 	"SHOW TABLES FROM hr", "SHOW FULL TABLES FROM hr", "SHOW COLUMNS FROM hr.salaries", "DESCRIBE hr.salaries", "SHOW INDEX FROM hr.salaries", "SHOW CREATE TABLE hr.salaries",
 	"SHOW CREATE DATABASE hr", "SHOW GRANTS FOR 'hr'@'%'", "SHOW PROCESSLIST", "SHOW FULL PROCESSLIST", "SELECT * FROM mysql.user", "SELECT * FROM mysql.db",
 	"SELECT * FROM information_schema.processlist", "SELECT `info` FROM INFORMATION_SCHEMA.`PROCESSLIST` p", "SELECT (SELECT COUNT(*) FROM t, information_schema.processlist)",
@@ -42,12 +43,13 @@ var attacks = []string{
 	"CALL dolt_clone('file://$DIR', 'copy')", "CALL dolt_remote('add', 'origin', 'file://$DIR/out')", "CALL dolt_remote('add', 'origin', 'http://127.0.0.1:1/x')", "CALL dolt_push('origin', 'main')", "CALL dolt_fetch()", "CALL dolt_pull('origin')",
 	"CALL dolt_backup('sync-url', 'file://$DIR/out')", "CALL dolt_backup('restore', 'file://$DIR/out', 'x')", "CALL dolt_undrop('hr')", "CALL dolt_undrop()", "CALL dolt_purge_dropped_databases()", "CALL dolt_gc()", "CALL dolt_thread_dump()",
 	"CALL dolt_stats_stop()", "CALL dolt_stats_purge()", "CALL dolt_stats_restart()", "CALL dolt_update_column_tag('t', 'id', '1')", "CALL dclone('file://$DIR', 'copy')", "CALL hr.dolt_reset('--hard')", "CALL `hr/main`.dolt_commit('-Am', 'x')",
-	// One table for the whole server holds who may write to a branch of a database.
+	// One table of the whole server holds the permissions to write to branches of databases.
 	"INSERT INTO dolt_branch_control VALUES ('hr', '%', '%', '%', 'read')", "DELETE FROM dolt_branch_control", "UPDATE dolt_branch_control SET permissions = 'read'",
 	"INSERT INTO dolt_branch_namespace_control VALUES ('%', '%', 'nobody', '%')",
 }
 
-// roundabouts are attacks in several statements. A single statement may succeed; the other team's data must stay.
+// roundabouts are attacks in several statements. A single statement may succeed, but the other team's data must not
+// change or leak.
 var roundabouts = map[string][]string{
 	"view":               {"CREATE VIEW v AS SELECT * FROM hr.salaries", "SELECT * FROM v", "SELECT * FROM web.v"},
 	"procedure":          {"CREATE PROCEDURE p1() DROP DATABASE hr", "CALL p1()", "CREATE PROCEDURE p2() SELECT * FROM hr.salaries", "CALL p2()"},

@@ -119,7 +119,7 @@ func TestRestartKeepsTheData(t *testing.T) {
 	}
 }
 
-// heldRuntime runs no server: it holds each start back until it is let go, and then fails it.
+// heldRuntime runs no server. It blocks each start until held is closed, and then returns an error.
 type heldRuntime struct{ held chan struct{} }
 
 func (h *heldRuntime) Start(ctx context.Context, _ string) (gcloud.Database, error) {
@@ -173,10 +173,10 @@ func TestInstanceIsBusyUntilItsOperationEnds(t *testing.T) {
 	c.waitSQL(owner, op, err)
 }
 
-// TestCreationIsTakenUpWithItsPassword closes the emulator in the middle of a creation that was acknowledged.
+// TestCreationIsTakenUpWithItsPassword closes the emulator during an acknowledged creation.
 func TestCreationIsTakenUpWithItsPassword(t *testing.T) {
 	c := newCloud(t, false)
-	c.databases = &heldRuntime{held: make(chan struct{})} // never let go
+	c.databases = &heldRuntime{held: make(chan struct{})} // the test never closes it
 	c.restart(false)
 	op, err := c.owner().sql.Instances.Insert(projectID, &sqladmin.DatabaseInstance{
 		Name: "strata", Region: "europe-west1", RootPassword: "open sesame", Settings: &sqladmin.Settings{Tier: "db-f1-micro"},

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// doltOf returns the process of the instance's server.
+// doltOf returns the PID of the instance's server.
 func (c *cloud) doltOf(t *testing.T) int {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -31,7 +31,8 @@ func (c *cloud) doltOf(t *testing.T) int {
 	return 0
 }
 
-// TestKilledServerLosesNothingAcknowledged kills Dolt while databases and users are made through the API, and rows by SQL.
+// TestKilledServerLosesNothingAcknowledged kills Dolt during the creation of databases and users through the API, and
+// of rows by SQL.
 func TestKilledServerLosesNothingAcknowledged(t *testing.T) {
 	c := newCloud(t, true)
 	owner := c.owner()
@@ -81,7 +82,7 @@ func TestKilledServerLosesNothingAcknowledged(t *testing.T) {
 	}
 }
 
-// killWhile kills the instance's server while work is done again and again.
+// killWhile kills the instance's server while it calls work repeatedly.
 func (c *cloud) killWhile(t *testing.T, work func(i int)) {
 	t.Helper()
 	pid := c.doltOf(t)
@@ -95,7 +96,7 @@ func (c *cloud) killWhile(t *testing.T, work func(i int)) {
 	}
 }
 
-// waitFor waits until check has no error.
+// waitFor waits until check returns nil.
 func waitFor(t *testing.T, what string, check func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

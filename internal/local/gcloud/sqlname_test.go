@@ -13,7 +13,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/gcloud"
 )
 
-// hostileNames are names that mean something else once they are decoded, joined to a path, folded or put into a statement.
+// hostileNames returns names that change their meaning when they are decoded, joined to a path, folded or put into a
+// statement.
 func hostileNames() []string {
 	names := []string{
 		"", " ", ".", "..", "../hr", "a/b", `a\b`, "/etc/passwd", "~", "-", "-rf", "a/main", "a@main", "a@~1", "hr/main", "hr@HEAD",
@@ -66,8 +67,8 @@ func TestNamesThatTeamsUseAreAccepted(t *testing.T) {
 	}
 }
 
-// TestHostileNamesAreRefusedByTheAPI sends them in every place where a call takes a name, as Google's form of a refusal
-// and without a change.
+// TestHostileNamesAreRefusedByTheAPI sends the names wherever a call takes a name. The errors must have Google's form,
+// and nothing may change.
 func TestHostileNamesAreRefusedByTheAPI(t *testing.T) {
 	c := newCloud(t, false)
 	c.paperInstance()
@@ -77,14 +78,14 @@ func TestHostileNamesAreRefusedByTheAPI(t *testing.T) {
 	const on = "/sqladmin/sql/v1beta4/projects/" + projectID + "/instances"
 	for _, name := range hostileNames() {
 		if ofMySQL := strings.ToLower(name); ofMySQL == "sys" || strings.HasSuffix(ofMySQL, "sql") || strings.HasSuffix(ofMySQL, "_schema") {
-			continue // another family's
+			continue // a name of another family
 		}
 		quoted, err := json.Marshal(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		escaped, query := url.PathEscape(name), url.QueryEscape(name)
-		if name == "." || name == ".." { // clients take these for folders
+		if name == "." || name == ".." { // clients resolve these as folders
 			escaped = strings.ReplaceAll(name, ".", "%2E")
 		}
 		for _, request := range [][3]string{
@@ -129,7 +130,7 @@ func fingerprintOf(t *testing.T, c *cloud) string {
 	return sum
 }
 
-// paperInstance makes an instance whose databases and users are records, for what does not depend on an engine.
+// paperInstance creates an unserved instance, for tests that do not depend on an engine.
 func (c *cloud) paperInstance() {
 	c.t.Helper()
 	owner := c.owner()
@@ -139,7 +140,7 @@ func (c *cloud) paperInstance() {
 	c.waitSQL(owner, op, err)
 }
 
-// FuzzSQLNames looks for a name that is accepted and that a URL, a path, a key or an identifier takes for another one.
+// FuzzSQLNames looks for an accepted name that a URL, a path, a key or an identifier reads as another name.
 func FuzzSQLNames(f *testing.F) {
 	for _, name := range append(hostileNames(), "web", "web_shop", "word-press", "a$b") {
 		f.Add(name, "utf8mb4", "%")
@@ -166,7 +167,7 @@ func FuzzSQLNames(f *testing.F) {
 	})
 }
 
-// stays checks that a name is one thing, wherever it is read.
+// stays checks that a name means the same wherever it is read.
 func stays(t *testing.T, name string) {
 	t.Helper()
 	const folder = "/home/data"

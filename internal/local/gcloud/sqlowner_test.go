@@ -9,14 +9,14 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// tenantPermissions are what a team may do with the instance that the teams share: layer 1 makes a role with these permissions.
+// tenantPermissions are a team's permissions on the shared instance. Layer 1 creates a role with these permissions.
 var tenantPermissions = []string{
 	"cloudsql.databases.create", "cloudsql.databases.delete", "cloudsql.databases.get", "cloudsql.databases.list", "cloudsql.databases.update",
 	"cloudsql.instances.connect", "cloudsql.instances.get",
 	"cloudsql.users.create", "cloudsql.users.delete", "cloudsql.users.get", "cloudsql.users.list", "cloudsql.users.update",
 }
 
-// tenants returns clients of teams, which may use the instance as layer 1 lets them.
+// tenants returns clients of teams with layer 1's permissions on the instance.
 func (c *cloud) tenants(names ...string) []*clients {
 	c.t.Helper()
 	_, err := c.owner().iam.Projects.Roles.Create("projects/"+projectID, &iam.CreateRoleRequest{
@@ -35,14 +35,14 @@ func (c *cloud) tenants(names ...string) []*clients {
 
 const webAccount = "team-web@strata-local.iam.gserviceaccount.com"
 
-// sqlChange is what somebody tries with a database or a user of an instance.
+// sqlChange is an attempted change of a database or a user of an instance.
 type sqlChange struct {
 	name string
 	code int
 	do   func(*sqladmin.Service, string) (*sqladmin.Operation, error)
 }
 
-// takeovers are what team hr tries with what team web made.
+// takeovers are team hr's attempts to change what team web created.
 func takeovers() []sqlChange {
 	user := func(name, host string) *sqladmin.User {
 		return &sqladmin.User{Name: name, Host: host, Password: "taken"}
@@ -82,7 +82,7 @@ func takeovers() []sqlChange {
 	}
 }
 
-// ofRoot are takeovers of what belongs to the instance, for a family's root user.
+// ofRoot are attempts to take over a family's root user, which belongs to the instance.
 func ofRoot(root string) []sqlChange {
 	return []sqlChange{
 		{"root made again", 409, func(svc *sqladmin.Service, on string) (*sqladmin.Operation, error) {
@@ -97,7 +97,7 @@ func ofRoot(root string) []sqlChange {
 	}
 }
 
-// makeOwn makes a database and a user of one name.
+// makeOwn creates a database and a user of the same name.
 func (c *cloud) makeOwn(of *clients, on, name string) {
 	c.t.Helper()
 	op, err := of.sql.Databases.Insert(projectID, on, &sqladmin.Database{Name: name}).Do()
@@ -131,7 +131,7 @@ func TestWhatOneTeamMadeAnotherCannotTake(t *testing.T) {
 	c.restart(false)
 	check()
 
-	// The owner changes and makes again what is his; whoever administers the instance, everything.
+	// The owner may change and recreate the owner's names. An administrator of the instance may change everything.
 	op, err := web.sql.Users.Insert(projectID, "paper", &sqladmin.User{Name: "web", Password: "again"}).Do()
 	c.waitSQL(web, op, err)
 	for _, of := range []*clients{web, c.owner()} {
@@ -140,9 +140,9 @@ func TestWhatOneTeamMadeAnotherCannotTake(t *testing.T) {
 		op, err = of.sql.Databases.Patch(projectID, "paper", "web", &sqladmin.Database{Charset: "UTF8"}).Do()
 		c.waitSQL(of, op, err)
 	}
-	check() // it is still team web's
+	check() // the owner is still team web
 
-	// What nobody has any more is free again.
+	// A name without a database or user is free again.
 	op, err = web.sql.Databases.Delete(projectID, "paper", "web").Do()
 	c.waitSQL(web, op, err)
 	op, err = c.owner().sql.Users.Delete(projectID, "paper").Name("web").Do()
@@ -152,7 +152,7 @@ func TestWhatOneTeamMadeAnotherCannotTake(t *testing.T) {
 	refused(t, err, 403, "belongs to team-hr@")
 }
 
-// TestNamesOfADeletedInstanceBelongToNobody makes an instance again.
+// TestNamesOfADeletedInstanceBelongToNobody deletes an instance and creates it again.
 func TestNamesOfADeletedInstanceBelongToNobody(t *testing.T) {
 	c := newCloud(t, false)
 	c.paperInstance()
@@ -164,20 +164,20 @@ func TestNamesOfADeletedInstanceBelongToNobody(t *testing.T) {
 	c.makeOwn(teams[1], "paper", "web")
 }
 
-// TestOwnersAreKeptForWhatExistsOnly checks that a refusal of the engine reserves no name.
+// TestOwnersAreKeptForWhatExistsOnly checks that a creation that the engine refuses reserves no name.
 func TestOwnersAreKeptForWhatExistsOnly(t *testing.T) {
 	c := newCloud(t, false)
 	c.paperInstance()
 	teams := c.tenants("web", "hr")
 	_, err := teams[0].sql.Databases.Insert(projectID, "paper", &sqladmin.Database{Name: "postgres"}).Do()
 	refused(t, err, http.StatusBadRequest, "already exists")
-	c.ForgetOwners(t, projectID+"/paper") // as in the store of an earlier version
+	c.ForgetOwners(t, projectID+"/paper") // like the store of an earlier version
 	if _, err := teams[0].sql.Databases.Delete(projectID, "paper", "postgres").Do(); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestStoreOfAnEarlierVersion loads databases and users without owners: they belong to the first who changes them.
+// TestStoreOfAnEarlierVersion loads databases and users without owners. The first who changes one becomes its owner.
 func TestStoreOfAnEarlierVersion(t *testing.T) {
 	c := newCloud(t, false)
 	c.paperInstance()
@@ -189,7 +189,7 @@ func TestStoreOfAnEarlierVersion(t *testing.T) {
 		t.Errorf("the root user of an earlier version: %v", err)
 	}
 	op, err := c.owner().sql.Users.Update(projectID, "paper", &sqladmin.User{Password: "x"}).Name("web").Do()
-	c.waitSQL(c.owner(), op, err) // an administrator takes nothing over
+	c.waitSQL(c.owner(), op, err) // an administrator does not become the owner
 	op, err = teams[0].sql.Users.Update(projectID, "paper", &sqladmin.User{Password: "x"}).Name("web").Do()
 	c.waitSQL(teams[0], op, err)
 	_, err = teams[1].sql.Users.Delete(projectID, "paper").Name("web").Do()

@@ -10,7 +10,7 @@ import (
 )
 
 func TestPostgresIsAcceptedAndSaysThatNothingRuns(t *testing.T) {
-	c := newCloud(t, false) // not even something to run instances with
+	c := newCloud(t, false) // without a runtime for instances
 	owner := c.owner()
 	op, err := owner.sql.Instances.Insert(projectID, &sqladmin.DatabaseInstance{
 		Name: "strata", Region: "europe-west1", DatabaseVersion: "POSTGRES_15", RootPassword: "x", Settings: &sqladmin.Settings{Tier: "db-f1-micro"},
@@ -104,7 +104,7 @@ func TestListsOfCloudSQLHavePages(t *testing.T) {
 	if err != nil || strings.Join(pages, " ") != "cb a" {
 		t.Errorf("pages of operations are %v, %v", pages, err)
 	}
-	// The same API under its newer name.
+	// The same API in its newer version.
 	newer, err := sqlv1.NewService(t.Context(), option.WithTokenSource(c.login(c.engineer)), option.WithEndpoint(c.url+"/sqladmin/"))
 	if err != nil {
 		t.Fatal(err)

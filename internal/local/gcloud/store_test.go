@@ -51,7 +51,7 @@ func TestOldOperationsAreForgottenOnceTheyHaveEnded(t *testing.T) {
 	if all := kept("other"); len(all) != 3 {
 		t.Errorf("another parent has %d operations; want its 3", len(all))
 	}
-	// One that goes on is not forgotten, nor what is newer.
+	// The store keeps an operation in progress and all newer operations.
 	add("busy", 0, 1, "RUNNING")
 	add("busy", 1, keptOperations+5, "DONE")
 	if all := kept("busy"); len(all) != keptOperations+6 || all[0].Status != "RUNNING" {

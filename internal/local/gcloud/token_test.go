@@ -29,7 +29,7 @@ func login(t *testing.T, key []byte) (string, error) {
 	return token.AccessToken, nil
 }
 
-// tokens returns the source of the tokens of a key file.
+// tokens returns a token source for a key file.
 func (c *cloud) tokens(key []byte) oauth2.TokenSource {
 	c.t.Helper()
 	config, err := google.JWTConfigFromJSON(key, cloudPlatform)
@@ -39,7 +39,7 @@ func (c *cloud) tokens(key []byte) oauth2.TokenSource {
 	return config.TokenSource(c.t.Context())
 }
 
-// ownerTokens returns the source of the tokens of the project's owner.
+// ownerTokens returns a token source for the project's owner.
 func (c *cloud) ownerTokens() oauth2.TokenSource {
 	c.t.Helper()
 	login, err := google.CredentialsFromJSONWithType(c.t.Context(), c.engineer, google.AuthorizedUser, cloudPlatform)
@@ -49,7 +49,7 @@ func (c *cloud) ownerTokens() oauth2.TokenSource {
 	return login.TokenSource
 }
 
-// token is login where a failure ends the test.
+// token returns an access token for a key file. A failure ends the test.
 func (c *cloud) token(key []byte) string {
 	c.t.Helper()
 	token, err := c.tokens(key).Token()
@@ -218,7 +218,7 @@ func TestTokenEndpointRefuses(t *testing.T) {
 		})
 	}
 	t.Run("key of another cloud", func(t *testing.T) {
-		// The account has the same address in both, so only the key tells them apart.
+		// The accounts have the same e-mail address in both clouds, so only their keys differ.
 		if !strings.Contains(string(file), otherEmail) {
 			t.Fatal("the accounts differ")
 		}

@@ -28,7 +28,7 @@ func (c *cloud) certificates() string {
 	return dir
 }
 
-// throughTunnel is a client that reaches the emulator by the names of Google's hosts.
+// throughTunnel returns a client that reaches the emulator by the names of Google's hosts.
 func (c *cloud) throughTunnel() *http.Client {
 	c.t.Helper()
 	pool := x509.NewCertPool()
@@ -86,8 +86,8 @@ func TestTunnelsToGoogleLeadToTheEmulator(t *testing.T) {
 	}
 }
 
-// TestTunnelsLeadNowhereElse asks, without a login, for tunnels to what listens on this machine and to others' hosts, as
-// a program does that wants to get by the walls around it.
+// TestTunnelsLeadNowhereElse requests, without a login, tunnels to servers on this machine and to hosts of others, as
+// a program would that tries to bypass its confinement.
 func TestTunnelsLeadNowhereElse(t *testing.T) {
 	c := newCloud(t, false)
 	reached := make(chan string, 100)
@@ -112,7 +112,7 @@ func TestTunnelsLeadNowhereElse(t *testing.T) {
 	}
 }
 
-// connect asks for a tunnel, without a login, and returns the first line of the answer.
+// connect requests a tunnel, without a login, and returns the first line of the answer.
 func (c *cloud) connect(address string) string {
 	c.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(c.url, "http://"))
@@ -127,7 +127,7 @@ func (c *cloud) connect(address string) string {
 	return line
 }
 
-// TestTunnelInATunnelIsRefused checks that nobody stacks tunnels.
+// TestTunnelInATunnelIsRefused checks that a client cannot stack tunnels.
 func TestTunnelInATunnelIsRefused(t *testing.T) {
 	c := newCloud(t, false)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodConnect, "https://storage.googleapis.com:443", nil)
@@ -144,7 +144,7 @@ func TestTunnelInATunnelIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheAuthorityVouchesForGoogleOnly checks that its certificates are worth nothing for other names.
+// TestTheAuthorityVouchesForGoogleOnly checks that certificates of the authority are invalid for other names.
 func TestTheAuthorityVouchesForGoogleOnly(t *testing.T) {
 	c := newCloud(t, false)
 	pool := x509.NewCertPool()

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/api/storage/v1"
 )
 
-// text is content of a size.
+// text returns random content of a size.
 func text(size int) string {
 	var b strings.Builder
 	for b.Len() < size {
@@ -44,7 +44,7 @@ func TestLargeObjectsAreUploadedInParts(t *testing.T) {
 	}
 }
 
-// resumable is an upload in parts, request by request.
+// resumable is a resumable upload, request by request.
 type resumable struct {
 	*testing.T
 	c     *cloud
@@ -88,7 +88,7 @@ func TestUploadIsResumed(t *testing.T) {
 	u := c.begin(t, key, "a", "")
 	u.want("bytes */*", "", 308, "")
 	u.want("bytes 0-4/*", "hello", 308, "bytes=0-4")
-	u.want("bytes 7-9/*", "gap", 308, "bytes=0-4") // there is a gap: told where to go on
+	u.want("bytes 7-9/*", "gap", 308, "bytes=0-4") // after a gap, the answer says where to continue
 	c.restart(false)
 	u.want("bytes */11", "", 308, "bytes=0-4")
 	u.want("bytes 3-7/11", "lo wo", 308, "bytes=0-7") // the part overlaps
@@ -97,7 +97,8 @@ func TestUploadIsResumed(t *testing.T) {
 	u.want("bytes 8-10/11", "rld", 200, "")
 	wantContent(t, client, "state", "a", "hello world")
 
-	// The last answer was lost: the caller sends the part again, or asks. Nothing is written again.
+	// The last answer was lost, so the client sends the part again, or asks for the state. The emulator must not write
+	// the object again.
 	var first, again storage.Object
 	for _, into := range []*storage.Object{&first, &again} {
 		if err := json.Unmarshal([]byte(u.send("PUT", "bytes 8-10/11", "rld").body), into); err != nil {
@@ -125,7 +126,7 @@ func TestUploadsThatAreRefused(t *testing.T) {
 	theirs.want("bytes */9", "", 404, "")
 	write(t, client, "state", "a", "first")
 	u.want("bytes 5-8/9", " you", 412, "")
-	u.want("bytes */9", "", 404, "") // its content is gone
+	u.want("bytes */9", "", 404, "") // the content is gone
 	wantContent(t, client, "state", "a", "first")
 
 	u = c.begin(t, key, "b", "")

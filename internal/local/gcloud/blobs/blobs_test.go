@@ -105,7 +105,7 @@ func TestNamesAreIndependent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second finds nothing, which is no error
+	for range 2 { // the second call finds no blob and succeeds
 		if err := store.Remove(blob.ID); err != nil {
 			t.Fatal(err)
 		}

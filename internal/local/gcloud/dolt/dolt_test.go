@@ -105,7 +105,7 @@ func TestEraseRemovesEverything(t *testing.T) {
 	if _, err := runtime.Start(t.Context(), instance); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second finds nothing, which is no error
+	for range 2 { // the second call finds no data and succeeds
 		if err := runtime.Erase(t.Context(), instance); err != nil {
 			t.Fatal(err)
 		}
@@ -149,8 +149,7 @@ func TestNameThatLeadsOutOfTheFolderIsRefused(t *testing.T) {
 	}
 }
 
-// TestServerOpensOnlyWhatItNeeds compares the files that a server has open, after it has written, with those that Needs
-// lists for a sandbox.
+// TestServerOpensOnlyWhatItNeeds compares the open files of a server, after a write, with the files in Needs.
 func TestServerOpensOnlyWhatItNeeds(t *testing.T) {
 	dir := t.TempDir()
 	runtime := newRuntime(t, dir)

@@ -1,4 +1,4 @@
 package dolt
 
-// NeedsOf is what the server of the instance in a folder needs.
+// NeedsOf returns the needs of the server of the instance in dir.
 func NeedsOf(dir, address string) Needs { return folder(dir).needs(address) }
