@@ -104,7 +104,7 @@ func TestTheNodeAnswersTheAPIServerAlone(t *testing.T) {
 		if key != "" {
 			certificate, err := tls.LoadX509KeyPair(strings.TrimSuffix(key, ".key")+".crt", key)
 			if err != nil {
-				continue // a bare key pair
+				continue // a key pair without a certificate
 			}
 			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &certificate, nil }
 		}
@@ -139,7 +139,7 @@ func TestTheAPIServerAsksNobodyWhoOnlyClaimsToBeANode(t *testing.T) {
 	defer impostor.Close()
 	address := impostor.Listener.Addr().(*net.TCPAddr)
 	if _, err := c.CoreV1().Nodes().Create(t.Context(), &corev1.Node{
-		// Nothing is to be scheduled there.
+		// The scheduler must not use the node.
 		ObjectMeta: metav1.ObjectMeta{Name: "impostor"}, Spec: corev1.NodeSpec{Unschedulable: true},
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestTheAPIServerAsksNobodyWhoOnlyClaimsToBeANode(t *testing.T) {
 	}
 }
 
-// refused says whether the other side ended a connection with an alert of TLS.
+// refused reports whether the other side ended a connection with a TLS alert.
 func refused(err error) bool {
 	var alert *net.OpError
 	return errors.As(err, &alert) && alert.Op == "remote error"

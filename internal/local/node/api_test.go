@@ -18,7 +18,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/logfile"
 )
 
-// listerOf knows some pods.
+// listerOf returns a lister with some pods.
 func listerOf(t *testing.T, pods ...*corev1.Pod) corev1listers.PodLister {
 	t.Helper()
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
@@ -43,7 +43,7 @@ func writeLog(t *testing.T, path, text string) {
 	}
 }
 
-// ask asks a node's API.
+// ask sends a request to a node's API.
 func ask(t *testing.T, n *Node, path string) (code int, text string) {
 	t.Helper()
 	answer := httptest.NewRecorder()

@@ -64,7 +64,7 @@ var shared struct {
 	err     error
 }
 
-// realCluster returns the shared cluster, started at the first call.
+// realCluster returns the shared cluster. The first call starts it.
 func realCluster(t *testing.T) *cluster {
 	t.Helper()
 	if testing.Short() {
@@ -148,7 +148,7 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 	return &cluster{Interface: client, config: plane.AdminConfig(), home: h, node: running, stop: stop}, nil
 }
 
-// anybody may run the programs of a test.
+// anybody allows every pod to run the programs of a test.
 func anybody(string, string) bool { return true }
 
 func testCatalogue(tools *toolchain.Toolchain) Catalogue {
@@ -159,7 +159,7 @@ func testCatalogue(tools *toolchain.Toolchain) Catalogue {
 			Listen:  append(listen, Listen{"--metrics-addr", 8080}, Listen{"--health-addr", 9440}),
 		}
 	}
-	// The tests' Git servers listen anywhere, so that only the controller that builds is confined.
+	// The tests' Git servers listen on arbitrary addresses, so only the controller that builds is confined.
 	kustomize := flux("kustomize-controller")
 	kustomize.Confined = true
 	for _, service := range []string{"source-controller", "notification-controller"} {
@@ -183,7 +183,7 @@ func guestProgram(repository, env string) Image {
 	}
 }
 
-// namespace makes a namespace for one test, where its default service account is there already.
+// namespace creates a namespace for one test and waits for its default service account.
 func (c *cluster) namespace(t *testing.T) string {
 	t.Helper()
 	made, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
@@ -198,7 +198,7 @@ func (c *cluster) namespace(t *testing.T) string {
 	return made.Name
 }
 
-// create makes a pod.
+// create creates a pod.
 func (c *cluster) create(t *testing.T, namespace, name string, spec corev1.PodSpec) *corev1.Pod {
 	t.Helper()
 	made, err := c.CoreV1().Pods(namespace).Create(t.Context(), &corev1.Pod{
@@ -210,7 +210,7 @@ func (c *cluster) create(t *testing.T, namespace, name string, spec corev1.PodSp
 	return made
 }
 
-// waitPod waits until check finds nothing wrong with a pod, and returns it.
+// waitPod waits until check returns nil for a pod, and returns the pod.
 func (c *cluster) waitPod(t *testing.T, namespace, name, what string, check func(p *corev1.Pod) error) *corev1.Pod {
 	t.Helper()
 	var p *corev1.Pod
@@ -234,7 +234,7 @@ func isWaiting(s corev1.ContainerStatus, reason string) bool {
 	return s.State.Waiting != nil && s.State.Waiting.Reason == reason
 }
 
-// inPhase is a check of a pod's phase.
+// inPhase returns a check of a pod's phase.
 func inPhase(phase corev1.PodPhase) func(p *corev1.Pod) error {
 	return func(p *corev1.Pod) error {
 		if p.Status.Phase != phase {
@@ -264,7 +264,7 @@ func (c *cluster) gone(t *testing.T, namespace, name string) {
 	})
 }
 
-// event waits for an event that tells of a pod.
+// event waits for an event about a pod.
 func (c *cluster) event(t *testing.T, namespace, object, reason string) corev1.Event {
 	t.Helper()
 	var found corev1.Event
@@ -284,7 +284,7 @@ func (c *cluster) event(t *testing.T, namespace, object, reason string) corev1.E
 	return found
 }
 
-// log is what a container has written.
+// log returns the log of a container.
 func (c *cluster) log(namespace, pod, container string) string {
 	var text strings.Builder
 	path := filepath.Join(c.home.Logs(), "pods", namespace+"_"+pod+"_"+container+".log")
@@ -292,7 +292,7 @@ func (c *cluster) log(namespace, pod, container string) string {
 	return text.String()
 }
 
-// processesOf returns the arguments of a pod's processes, by process id. The first argument leads into the pod's folder.
+// processesOf returns the arguments of a pod's processes by PID. The first argument is a path in the pod's folder.
 func (c *cluster) processesOf(uid string) map[int][]string {
 	found := map[int][]string{}
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -16,7 +16,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-// testRemoteContent pushes, past the Git server's own check, what makes a build fetch.
+// testRemoteContent pushes content that makes a build fetch addresses. It bypasses the Git server's own check.
 func testRemoteContent(t *testing.T, c *cluster) {
 	if err := sandbox.Check(); err != nil {
 		t.Skip(err)
@@ -59,7 +59,7 @@ spec:
 	}
 }
 
-// waitBuildFailed waits until the Kustomization "app" says that its build failed.
+// waitBuildFailed waits until the Kustomization "app" reports a failed build.
 func (c *cluster) waitBuildFailed(t *testing.T, namespace string) {
 	t.Helper()
 	api, o := c.any(t), &unstructured.Unstructured{}

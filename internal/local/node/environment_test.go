@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// secret makes a Secret.
+// secret creates a Secret.
 func (c *cluster) secret(t *testing.T, namespace, name string, data map[string]string) {
 	t.Helper()
 	if _, err := c.CoreV1().Secrets(namespace).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: data}, metav1.CreateOptions{}); err != nil {
@@ -19,7 +19,7 @@ func (c *cluster) secret(t *testing.T, namespace, name string, data map[string]s
 	}
 }
 
-// configMap makes a ConfigMap.
+// configMap creates a ConfigMap.
 func (c *cluster) configMap(t *testing.T, namespace, name string, data map[string]string) {
 	t.Helper()
 	if _, err := c.CoreV1().ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: data}, metav1.CreateOptions{}); err != nil {
@@ -27,7 +27,7 @@ func (c *cluster) configMap(t *testing.T, namespace, name string, data map[strin
 	}
 }
 
-// reported waits for what the guest of a pod reports.
+// reported waits for the report of a pod's guest.
 func (c *cluster) reported(t *testing.T, namespace, pod string) guestReport {
 	t.Helper()
 	var seen guestReport

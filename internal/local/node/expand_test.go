@@ -60,7 +60,7 @@ func TestEnvironmentIsResolvedInOrder(t *testing.T) {
 
 func TestMountRewriter(t *testing.T) {
 	n := newTestNode(t)
-	// The folders of the pods lie below /tmp, which is a mount path too.
+	// The folders of the pods are below /tmp, which is a mount path too.
 	n.pods = "/tmp/home/pods"
 	spec := corev1.Container{Name: "main", Image: "example.com/program:v1", VolumeMounts: []corev1.VolumeMount{
 		{Name: "data", MountPath: "/data/"},

@@ -26,11 +26,11 @@ import (
 
 const fluxNamespace = "flux-system"
 
-// controllers are those of Flux's default installation.
+// controllers are the controllers of Flux's default installation.
 var controllers = []string{"source-controller", "kustomize-controller", "helm-controller", "notification-controller"}
 
 func TestFluxRunsFromItsOwnDeployments(t *testing.T) {
-	// Built here, not while the pods wait for them.
+	// Build the controllers now, so that the pods do not wait for the builds.
 	for _, name := range controllers {
 		toolchaintest.Path(t, name)
 	}
@@ -49,7 +49,7 @@ func TestFluxRunsFromItsOwnDeployments(t *testing.T) {
 	t.Run("a push reaches the cluster by a Receiver", func(t *testing.T) { testReceiver(t, c) })
 	t.Run("a changed argument reaches the process", func(t *testing.T) { testArguments(t, c) })
 	if !t.Failed() {
-		// The kinds go first, while there is somebody who ends their objects.
+		// The kinds go first, while the controllers still remove the finalizers of their objects.
 		rest := slices.DeleteFunc(slices.Clone(objects), isKind)
 		c.remove(t, slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return !isKind(o) }))
 		c.remove(t, rest)
@@ -118,10 +118,10 @@ func TestATagThatTheCatalogueHasNotShowsInThePod(t *testing.T) {
 	c.gone(t, ns, "old")
 }
 
-// installFlux applies Flux's own install manifests, as `flux install` makes them.
+// installFlux applies Flux's own install manifests, as `flux install` generates them.
 func (c *cluster) installFlux(t *testing.T, manifests string, components ...string) []*unstructured.Unstructured {
 	t.Helper()
-	// The generator writes into its base.
+	// The generator writes to its base folder, so it gets a copy.
 	base, err := manifestgen.MkdirTempAbs("", "strata-flux-")
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +139,7 @@ func (c *cluster) installFlux(t *testing.T, manifests string, components ...stri
 	return c.apply(t, manifest.Content)
 }
 
-// apply makes the objects of a manifest.
+// apply creates the objects of a manifest.
 func (c *cluster) apply(t *testing.T, manifest string) []*unstructured.Unstructured {
 	t.Helper()
 	objects, err := ssautil.ReadObjects(strings.NewReader(manifest))
@@ -173,7 +173,7 @@ func (c *cluster) remove(t *testing.T, objects []*unstructured.Unstructured) {
 	}
 }
 
-// any is a client for objects of any kind.
+// any returns a client for objects of any kind.
 func (c *cluster) any(t *testing.T) client.Client {
 	t.Helper()
 	api, err := client.New(c.config, client.Options{})
@@ -201,7 +201,7 @@ func (c *cluster) waitAvailable(t *testing.T, name string) {
 	})
 }
 
-// only returns the one pod of a controller that is not about to go.
+// only returns the only pod of a controller that is not terminating.
 func (c *cluster) only(t *testing.T, app string) *corev1.Pod {
 	t.Helper()
 	var found *corev1.Pod
@@ -219,7 +219,7 @@ func (c *cluster) only(t *testing.T, app string) *corev1.Pod {
 	return found
 }
 
-// arguments are those of the one running process of a pod.
+// arguments returns the arguments of a pod's only running process.
 func (c *cluster) arguments(t *testing.T, p *corev1.Pod) []string {
 	t.Helper()
 	for _, args := range c.processesOf(string(p.UID)) {

@@ -28,16 +28,16 @@ import (
 	"github.com/strata-platform/strata/internal/local/webhook"
 )
 
-// repository is the Git repository "app" of a test, and the folder that is pushed to it.
+// repository is the Git repository "app" of a test, and the folder from which the test pushes.
 type repository struct {
 	url, username, password string
 	folder                  string
 
-	// bare is the repository itself. What is pushed there nobody judges, as at a forge.
+	// bare is the path of the repository. A push to it bypasses the server's judgement, as at a forge.
 	bare string
 }
 
-// newRepository makes a repository with these files. pushed may be nil.
+// newRepository creates a repository with these files. pushed may be nil.
 func newRepository(t *testing.T, files map[string]string, pushed func(repository string)) *repository {
 	t.Helper()
 	const secret = "of the test"
@@ -88,7 +88,7 @@ func (r *repository) git(t *testing.T, args ...string) {
 	}
 }
 
-// gitSource makes a namespace with a GitRepository "app" that leads to a repository with these files.
+// gitSource creates a namespace with a GitRepository "app" for a repository with these files.
 func (c *cluster) gitSource(t *testing.T, files map[string]string) (namespace string) {
 	t.Helper()
 	return c.sourceOf(t, newRepository(t, files, nil))
@@ -111,7 +111,7 @@ spec:
 	return namespace
 }
 
-// waitReady waits until an object of Flux says that it is ready.
+// waitReady waits until a Flux object is ready.
 func (c *cluster) waitReady(t *testing.T, group, version, kind, namespace, name string) {
 	t.Helper()
 	api, o := c.any(t), &unstructured.Unstructured{}
@@ -130,7 +130,7 @@ func (c *cluster) waitReady(t *testing.T, group, version, kind, namespace, name 
 	})
 }
 
-// fluxEvent is what Flux's generic provider sends, as far as the test looks at it.
+// fluxEvent is the part of an event of Flux's generic provider that the test checks.
 type fluxEvent struct {
 	InvolvedObject corev1.ObjectReference
 	Severity       string
@@ -194,7 +194,7 @@ spec:
 	}
 }
 
-// forged is the cluster of the tests, as who tells Flux of pushes sees it.
+// forged is the tests' cluster as a webhook.Cluster.
 type forged struct{ *cluster }
 
 func (f forged) Admin() *rest.Config { return f.config }
@@ -244,7 +244,7 @@ spec:
 		}
 		return err
 	})
-	// A receiver that fails is named, and the others hear of the push all the same.
+	// The error names a failing Receiver. The other Receivers still get the notification.
 	c.secret(t, ns, "other-webhook", map[string]string{"token": "another"})
 	c.apply(t, strings.NewReplacer("NAMESPACE", ns, "URL", r.url).Replace(`
 apiVersion: notification.toolkit.fluxcd.io/v1

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// content is what lies in a volume, by the paths that a program opens.
+// content maps the paths that a program can open in a volume to their contents.
 func content(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -103,7 +103,7 @@ func TestAVolumeThatHasNotChangedIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A program that reads two files through dataLink's folder gets both from one moment.
+// A program that reads two files through dataLink's folder gets both from the same write.
 func TestAVolumeChangesAllAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	both := func(i int) map[string]file {
@@ -134,7 +134,7 @@ func TestAVolumeChangesAllAtOnce(t *testing.T) {
 		}
 		cert, err := os.ReadFile(filepath.Join(dir, folder, "cert"))
 		if err != nil {
-			continue // Turned meanwhile: the folder is gone, as a program sees it that looks again.
+			continue // The link has changed meanwhile and the folder is gone. A program would try again.
 		}
 		if key, err := os.ReadFile(filepath.Join(dir, folder, "key")); err == nil && string(key) != string(cert) {
 			t.Fatalf("the key of %s beside the certificate of %s", key, cert)

@@ -21,11 +21,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// The guest is this test binary as a program of the catalogue. Its first argument says what it does.
+// The guest is this test binary as a program of the catalogue. Its first argument selects the behaviour.
 const (
 	guestRepository = "example.com/guest"
 	guestImage      = guestRepository + ":v1"
-	// The same program as another image.
+	// This image has the same program under another name.
 	otherGuestRepository = "example.com/other-guest"
 	otherGuestImage      = otherGuestRepository + ":v1"
 	guestVariable        = "NODE_TEST_GUEST"
@@ -33,7 +33,7 @@ const (
 	guestFailed          = 7
 )
 
-// guest is a container that runs the guest.
+// guest returns a container that runs the guest.
 func guest(args ...string) corev1.Container {
 	return corev1.Container{Name: "guest", Image: guestImage, Args: args}
 }
@@ -98,7 +98,7 @@ func playGuest(args []string) error {
 	return nil
 }
 
-// tick writes its process id, and then numbered lines until it is asked to end.
+// tick prints its PID and then numbered lines until SIGTERM.
 func tick(asked <-chan os.Signal) {
 	fmt.Println("pid", os.Getpid())
 	ticker := time.NewTicker(20 * time.Millisecond)
@@ -114,7 +114,7 @@ func tick(asked <-chan os.Signal) {
 	}
 }
 
-// report tells in one line of JSON what the guest sees: its arguments, variables and working folder.
+// report returns one line of JSON with the guest's arguments, variables and working directory.
 func report(args []string) string {
 	seen := guestReport{Args: args, Env: map[string]string{}}
 	for _, v := range os.Environ() {
@@ -135,7 +135,7 @@ type guestReport struct {
 	Dir  string
 }
 
-// argument is the argument with a prefix.
+// argument returns the first argument with a prefix.
 func argument(args []string, prefix string) string {
 	for _, a := range args {
 		if strings.HasPrefix(a, prefix) {
@@ -145,7 +145,7 @@ func argument(args []string, prefix string) string {
 	return "no argument " + prefix
 }
 
-// askAPI lists what the guest may list and what not, as the pod's service account.
+// askAPI lists objects that the guest may list and objects that it may not, as the pod's service account.
 func askAPI() string {
 	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
 	if err != nil {
@@ -164,7 +164,7 @@ func askAPI() string {
 	return fmt.Sprintf("config maps: %v; %v", configMaps, secrets)
 }
 
-// note adds a line to a journal.
+// note appends a line to a journal.
 func note(journal, line string) error {
 	f, err := os.OpenFile(journal, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -174,7 +174,7 @@ func note(journal, line string) error {
 	return errors.Join(err, f.Close())
 }
 
-// fetch asks a server until it has given so many different answers.
+// fetch sends requests to a server until it has got a number of different answers.
 func fetch(url string, answers int) error {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for seen := map[string]bool{}; len(seen) < answers; {

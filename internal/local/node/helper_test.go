@@ -18,16 +18,16 @@ import (
 	"github.com/strata-platform/strata/internal/local/process"
 )
 
-// patience is how long a test waits for what the parts of a cluster do among themselves.
+// patience is how long a test waits for the parts of a cluster.
 const patience = 2 * time.Minute
 
-// eventually waits until check returns nil, and otherwise says what it last found.
+// eventually waits until check returns nil. If that takes too long, it fails the test with check's last error.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
 	within(t, patience, what, check)
 }
 
-// soon is eventually for what must not wait until the node looks by itself, every minute.
+// soon is like eventually, for changes that must not wait for the node's own check every minute.
 func soon(t *testing.T, what string, check func() error) {
 	t.Helper()
 	within(t, refreshVolumes/2, what, check)
@@ -45,12 +45,12 @@ func within(t *testing.T, patience time.Duration, what string, check func() erro
 	}
 }
 
-// aPod is a pod of the default namespace.
+// aPod returns a pod of the default namespace.
 func aPod(spec corev1.PodSpec) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: "default", UID: "uid-of-one"}, Spec: spec}
 }
 
-// newTestNode is a node without an API server, for what needs none.
+// newTestNode returns a node without an API server.
 func newTestNode(t *testing.T) *Node {
 	t.Helper()
 	n := &Node{
@@ -68,7 +68,7 @@ func newTestNode(t *testing.T) *Node {
 	return n
 }
 
-// containersNamed are containers of one image.
+// containersNamed returns containers of one image.
 func containersNamed(image string, names ...string) []corev1.Container {
 	list := make([]corev1.Container, len(names))
 	for i, name := range names {

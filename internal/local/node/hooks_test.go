@@ -22,7 +22,7 @@ func TestHook(t *testing.T) {
 	for what, test := range map[string]struct {
 		hook     *corev1.LifecycleHandler
 		commands bool
-		err      string // empty: it passes
+		err      string // empty if the hook succeeds
 	}{
 		"no hook passes":                            {nil, false, ""},
 		"a good answer passes":                      {get("/ok"), false, ""},

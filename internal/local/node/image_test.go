@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// setImage does what kubectl set image does to a pod.
+// setImage changes a pod's image like kubectl set image.
 func (c *cluster) setImage(t *testing.T, namespace, pod, container, image string) {
 	t.Helper()
 	patch := fmt.Sprintf(`{"spec": {"containers": [{"name": %q, "image": %q}]}}`, container, image)

@@ -24,10 +24,10 @@ import (
 	"k8s.io/kubectl/pkg/cmd/util/podcmd"
 )
 
-// fatal is how kubectl's commands end with an error here, where they would end the process.
+// fatal is the panic value with which kubectl's commands end on an error in this test, instead of ending the process.
 type fatal string
 
-// kubectl runs a command of kubectl, inside of this process, and returns what it prints and the error that it shows.
+// kubectl runs a command of kubectl in this process. It returns the command's output and error message.
 func (c *cluster) kubectl(t *testing.T, namespace string, args ...string) (out string, failure fatal) {
 	t.Helper()
 	kubeconfig, cacheDir := c.home.AdminKubeconfig(), t.TempDir()

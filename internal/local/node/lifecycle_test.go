@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// journal is a file to which guests write when they begin and end.
+// journal is a file in which guests record their start and their end.
 type journal string
 
 func newJournal(t *testing.T) journal {
@@ -22,14 +22,14 @@ func newJournal(t *testing.T) journal {
 	return journal(filepath.Join(t.TempDir(), "journal"))
 }
 
-// of is a container that writes to the journal under a name and runs "once" or "forever".
+// of returns a container that writes to the journal under a name and runs "once" or "forever".
 func (j journal) of(name, how string) corev1.Container {
 	c := guest("journal", string(j), name, how)
 	c.Name = name
 	return c
 }
 
-// until waits until the journal holds exactly these lines.
+// until waits until the journal contains exactly these lines.
 func (j journal) until(t *testing.T, want ...string) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("the journal is %q", want), func() error {
@@ -197,7 +197,7 @@ func TestAPodIsThereUntilItsInitContainerHasEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.gone(t, ns, "stubborn")
-	// First the process goes, then the object: a successor of this name may count on that.
+	// The process ends before the object disappears, so that a new pod of the same name can rely on that.
 	if left := c.processesOf(string(made.UID)); len(left) > 0 {
 		t.Errorf("the object is gone, there are %v", left)
 	}

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// askLogs asks the API server for logs.
+// askLogs requests logs from the API server.
 func askLogs(t *testing.T, c kubernetes.Interface, namespace, pod string, o corev1.PodLogOptions) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -32,7 +32,7 @@ func askLogs(t *testing.T, c kubernetes.Interface, namespace, pod string, o core
 	return string(raw), err
 }
 
-// logs are what the API server answers to a question for logs.
+// logs returns the logs that the API server answers.
 func (c *cluster) logs(t *testing.T, namespace, pod string, o corev1.PodLogOptions) string {
 	t.Helper()
 	text, err := askLogs(t, c, namespace, pod, o)
@@ -42,7 +42,7 @@ func (c *cluster) logs(t *testing.T, namespace, pod string, o corev1.PodLogOptio
 	return text
 }
 
-// ticker makes a pod whose container writes lines until it ends, and waits until it has written some.
+// ticker creates a pod whose container prints lines until it ends, and waits for some lines.
 func (c *cluster) ticker(t *testing.T, namespace string) {
 	t.Helper()
 	first := guest("say", "I come first")
@@ -62,7 +62,7 @@ func (c *cluster) waitTick(t *testing.T, namespace string) {
 	})
 }
 
-// pidIn is the process id that the container of a ticker names in the first line of its log.
+// pidIn returns the PID in the first line of a ticker's log.
 func pidIn(t *testing.T, log string) int {
 	t.Helper()
 	line, _, _ := strings.Cut(log, "\n")

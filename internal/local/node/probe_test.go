@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// probed is a container whose port 8080 is that of a server which answers with the status that the path names.
+// probed returns a container with port 8080 on a server. The path of a request selects the server's status.
 func probed(t *testing.T) *container {
 	t.Helper()
 	statuses := map[string]int{"/ok": 200, "/moved": 302, "/missing": 404, "/broken": 500}
@@ -55,7 +55,7 @@ func TestCheck(t *testing.T) {
 	number, name := intstr.FromInt32(8080), intstr.FromString("http")
 	for what, test := range map[string]struct {
 		probe corev1.ProbeHandler
-		err   string // empty: it passes
+		err   string // empty if the probe succeeds
 	}{
 		"a good answer passes":                  {get("/ok", number), ""},
 		"the port may have a name":              {get("ok", name), ""},

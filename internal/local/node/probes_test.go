@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// script is a probe that runs a shell script every second, and fails at once.
+// script returns a probe that runs a shell script every second. One failure suffices.
 func script(text string) *corev1.Probe {
 	return &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{"/bin/sh", "-c", text}}}, PeriodSeconds: 1, FailureThreshold: 1}
 }
@@ -78,7 +78,7 @@ func TestAContainerHasStartedWhenItsStartupProbeHasPassed(t *testing.T) {
 	late.StartupProbe = script("echo not yet; exit 1")
 	c.create(t, ns, "slow", corev1.PodSpec{Containers: []corev1.Container{slow}})
 	c.create(t, ns, "late", corev1.PodSpec{Containers: []corev1.Container{late}})
-	// While the one starts, the other is given up: the liveness probe of the first had as much time.
+	// While slow starts, the node restarts late twice. In that time, slow's liveness probe would have failed too.
 	c.waitPod(t, ns, "late", "it is started again", func(p *corev1.Pod) error {
 		if len(p.Status.ContainerStatuses) == 0 || p.Status.ContainerStatuses[0].RestartCount < 2 {
 			return errors.New(describe(p.Status))

@@ -61,8 +61,8 @@ func TestAServiceNameStaysWhereNoPortCanBeHad(t *testing.T) {
 	}
 }
 
-// webNode is a node whose cluster has a Service "web" with the port 80 for the pods that webPod makes, and one that
-// selects none.
+// webNode returns a node whose cluster has two Services: "web" with port 80 for the pods of webPod, and one without a
+// selector.
 func webNode(t *testing.T) *Node {
 	t.Helper()
 	n := newTestNode(t)
@@ -79,7 +79,7 @@ func webNode(t *testing.T) *Node {
 	return n
 }
 
-// webPod adds a ready pod whose port 8080 is this one, once change has changed it.
+// webPod adds a ready pod whose container port 8080 is port, after change has modified the pod.
 func (n *Node) webPod(name string, port int, change func(p *pod)) {
 	o := aPod(corev1.PodSpec{Containers: containersNamed("example.com/program:v1", "a")})
 	o.Name, o.Labels = name, map[string]string{"app": "web"}

@@ -72,7 +72,8 @@ func TestASimulatedStatefulSetSurvivesThatItsPodIsMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := c.waitPod(t, ns, "db-0", "the first pod is ready", isReady)
-	// Without a grace period the object is gone at once, and the next of the name may come before this one has ended.
+	// Without a grace period, the object disappears at once. The next pod of that name may start before this one has
+	// ended.
 	now := int64(0)
 	if err := c.CoreV1().Pods(ns).Delete(t.Context(), "db-0", metav1.DeleteOptions{GracePeriodSeconds: &now}); err != nil {
 		t.Fatal(err)
@@ -154,7 +155,7 @@ func TestASimulatedJobCompletes(t *testing.T) {
 	}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// It has missed its time, so that nobody waits for the next minute.
+	// The last schedule time is in the past, so that the test need not wait for the next minute.
 	missed := fmt.Sprintf(`{"status": {"lastScheduleTime": %q}}`, time.Now().Add(-2*time.Minute).UTC().Format(time.RFC3339))
 	if _, err := c.BatchV1().CronJobs(ns).Patch(t.Context(), "often", types.MergePatchType, []byte(missed), metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
@@ -199,7 +200,7 @@ func TestASimulatedPodWaitsForWhatItRefersTo(t *testing.T) {
 	c.create(t, ns, "app", spec)
 	waitsFor := func(what string) {
 		t.Helper()
-		// The node hears of the Secret at once; by itself it looks again later and later.
+		// The watch notifies the node of the Secret at once. The node's own checks come at growing intervals.
 		soon(t, "it waits for "+what, func() error {
 			p, err := c.CoreV1().Pods(ns).Get(t.Context(), "app", metav1.GetOptions{})
 			if err == nil && (len(p.Status.ContainerStatuses) == 0 || !isWaiting(p.Status.ContainerStatuses[0], "CreateContainerConfigError") ||

@@ -177,7 +177,7 @@ func TestAPodGoesOnAfterTheNodeWasRestarted(t *testing.T) {
 	for name, test := range map[string]struct {
 		policy   corev1.RestartPolicy
 		was      corev1.ContainerState
-		restarts int32 // there were two before
+		restarts int32 // two restarts before this one
 		last     string
 		ended    bool
 	}{

@@ -16,12 +16,12 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// The node of this test has a clock that stands. Its pod is a real one that no scheduler takes.
+// The node of this test has a fake clock. The scheduler does not take its pod, which is a real object.
 func TestATokenIsRenewedInTimeAndTheKubeconfigFollows(t *testing.T) {
 	c := realCluster(t)
 	t.Parallel()
 	ns := c.namespace(t)
-	const life = 600 // The API server gives none that is shorter.
+	const life = 600 // The API server's minimum.
 	seconds := int64(life)
 	spec := corev1.PodSpec{SchedulerName: "nobody", AutomountServiceAccountToken: new(bool), Containers: []corev1.Container{guest("report")}}
 	addVolume(&spec, "account", serviceAccountDir, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
@@ -57,7 +57,7 @@ func TestATokenIsRenewedInTimeAndTheKubeconfigFollows(t *testing.T) {
 	if raw, err := os.ReadFile(filepath.Join(p.volumeDir("elsewhere"), "token")); err != nil || string(raw) == first {
 		t.Errorf("the token for elsewhere is that of the account, %v", err)
 	}
-	// step turns the clock forward and waits until the node has looked.
+	// step advances the clock and waits until the node has checked the token.
 	step := func(d time.Duration) {
 		t.Helper()
 		waiting := func() error {
@@ -83,7 +83,7 @@ func TestATokenIsRenewedInTimeAndTheKubeconfigFollows(t *testing.T) {
 		t.Fatal("the token was not renewed when four fifths of its life were over")
 	}
 
-	// The kubeconfig is as it was, and good for the second token.
+	// The kubeconfig has not changed, and works with the second token.
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		t.Fatal(err)

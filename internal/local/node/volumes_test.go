@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// volume is a volume with its mount.
+// addVolume adds a volume and its mount.
 func addVolume(spec *corev1.PodSpec, name, path string, source corev1.VolumeSource) {
 	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: name, VolumeSource: source})
 	spec.Containers[0].VolumeMounts = append(spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path})
@@ -128,7 +128,7 @@ func TestWhatChangesReachesAPodThatRuns(t *testing.T) {
 	patch("pods", "seer", `{"metadata": {"annotations": {"mood": "good"}}}`)
 	shows("--info=", map[string]string{"mood": "good 644"})
 
-	// A Secret that a pod needs and that goes leaves the pod what it has, and the others go on.
+	// After the deletion of a Secret, the pod keeps the content of its volume, and other volumes still change.
 	if err := c.CoreV1().Secrets(ns).Delete(t.Context(), "login", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}

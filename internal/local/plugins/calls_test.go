@@ -13,15 +13,15 @@ import (
 	"sync"
 )
 
-// calls notes what service accounts ask of the cloud: one line for each kind of call, with {} where names stand and the
-// names of the query's parameters.
+// calls records the calls of service accounts: one line for each kind of call, with {} in place of names, and with the
+// names of the query parameters.
 type calls struct {
 	mu     sync.Mutex
 	tokens map[string]bool // of service accounts
 	lines  map[string]bool
 }
 
-// around returns a handler that notes calls on their way to another.
+// around returns a handler that records calls before next.
 func (c *calls) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/token" {
@@ -37,7 +37,7 @@ func (c *calls) around(next http.Handler) http.Handler {
 	})
 }
 
-// token notes the tokens that are made for keys.
+// token records the access tokens that keys get.
 func (c *calls) token(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -62,13 +62,13 @@ func (c *calls) token(w http.ResponseWriter, r *http.Request, next http.Handler)
 
 var (
 	versions = regexp.MustCompile(`/((sql/|storage/)?v\d\w*|beta)(/(sql/)?v\d\w*)?/`)
-	// A name stands behind each of these words, and may end in a verb.
+	// collections matches these words in a path with the name after them. The name may precede a verb.
 	collections = regexp.MustCompile(`/(projects|serviceAccounts|keys|roles|services|b|o|locations|zones|clusters|nodePools|operations|instances|databases|instanceGroupManagers)/[^/:]+`)
 )
 
 func callLine(r *http.Request) string {
 	path := versions.ReplaceAllString(r.URL.Path, "/")
-	// Names follow each other, so that one pass sees every second one.
+	// Matches overlap, so one pass replaces only every second name.
 	path = collections.ReplaceAllString(collections.ReplaceAllString(path, "/$1/{}"), "/$1/{}")
 	var query []string
 	for k := range r.URL.Query() {

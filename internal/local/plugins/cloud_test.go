@@ -29,7 +29,7 @@ import (
 
 const project = "strata-local"
 
-// cloud is an emulated Google Cloud with real databases and a pretended control plane.
+// cloud is an emulated Google Cloud with real databases and a fake control plane.
 type cloud struct {
 	url   string
 	owner string // credentials of the project's owner
@@ -82,7 +82,7 @@ func newCloud(t *testing.T) cloud {
 	return cloud{url: front.URL, owner: string(owner), calls: noted}
 }
 
-// owner are clients of the cloud in the name of the project's owner.
+// owner holds clients of the cloud as the project's owner.
 type owner struct {
 	iam       *iam.Service
 	projects  *crm.Service
@@ -160,7 +160,7 @@ func (s *stack) write(t *testing.T, program string) {
 	}
 }
 
-// try runs pulumi and returns what it says.
+// try runs pulumi and returns its output.
 func (s *stack) try(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	args = append(args, "--non-interactive", "--color=never")
@@ -180,7 +180,7 @@ func (s *stack) run(t *testing.T, args ...string) string {
 	return out
 }
 
-// find returns the file of the stack's backend that contains a text, or nothing.
+// find returns the file of the stack's backend that contains a text, or "".
 func (s *stack) find(t *testing.T, text string) string {
 	t.Helper()
 	found := ""

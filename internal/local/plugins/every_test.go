@@ -19,8 +19,8 @@ import (
 // need is a role that the program in testdata/every needs.
 type need struct {
 	role      string
-	resources []string // at which a run stops without the role
-	names     string   // what the refusal names
+	resources []string // the resources at which a run fails without the role
+	names     string   // part of the error message
 }
 
 func needs(t *testing.T) []need {
@@ -38,9 +38,9 @@ func needs(t *testing.T) []need {
 	return all
 }
 
-// deployer is a service account of the cloud, and its key.
+// deployer is a service account of the cloud and its key.
 type deployer struct {
-	cloud  cloud // as the account
+	cloud  cloud // with the account's credentials
 	owner  owner
 	member string
 }
@@ -63,7 +63,7 @@ func (c cloud) newDeployer(t *testing.T) deployer {
 	return deployer{cloud{url: c.url, owner: string(content), calls: c.calls}, o, "serviceAccount:" + account.Email}
 }
 
-// grant gives the account these roles on the project, and takes all others.
+// grant gives the account these roles on the project, and removes all others.
 func (d deployer) grant(t *testing.T, roles []string) {
 	t.Helper()
 	p, err := d.owner.projects.Projects.GetIamPolicy(project, &crm.GetIamPolicyRequest{
@@ -81,7 +81,7 @@ func (d deployer) grant(t *testing.T, roles []string) {
 	}
 }
 
-// TestEveryType runs a program with every type under the key of a service account that has exactly the roles it needs.
+// TestEveryType runs a program with every type under the key of a service account that has exactly the required roles.
 func TestEveryType(t *testing.T) {
 	c := newCloud(t)
 	d := c.newDeployer(t)
@@ -209,7 +209,7 @@ func TestEveryType(t *testing.T) {
 	})
 }
 
-// changed says whether the display of a run tells that something happened to a resource.
+// changed reports whether the output of a run names an operation on a resource.
 func changed(out, name, what string) bool {
 	for line := range strings.Lines(out) {
 		if words := strings.Fields(line); len(words) > 3 && slices.Contains(words, name) && slices.Contains(words, what) {
@@ -219,7 +219,7 @@ func changed(out, name, what string) bool {
 	return false
 }
 
-// importAll imports what can be imported into a second stack. What was imported is what the program says.
+// importAll imports the program's resources into a second stack. The imported inputs must match the program.
 func (s *stack) importAll(t *testing.T, outputs map[string]string) {
 	t.Helper()
 	type resource struct {
@@ -263,7 +263,8 @@ func (s *stack) importAll(t *testing.T, outputs map[string]string) {
 	s.run(t, "import", "--file", file, "--yes", "--skip-preview", "--protect=false", "--generate-code=false")
 	s.run(t, "config", "set", "title", "The web")
 
-	// What is the provider's own is not told: an imported object is protected, and nobody knows the password.
+	// The service does not know the provider's own properties: an import protects objects and cannot find out the
+	// password.
 	own := []string{"cluster", "instance", "user"}
 	args := []string{"preview", "--expect-no-changes"}
 	for _, r := range resources {

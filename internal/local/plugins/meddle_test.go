@@ -11,7 +11,7 @@ import (
 	"google.golang.org/api/storage/v1"
 )
 
-// meddle changes something of most objects of the program, and deletes others.
+// meddle changes most objects of the program, and deletes others.
 func (o owner) meddle(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
@@ -51,7 +51,7 @@ func (o owner) meddle(t *testing.T) {
 			return err
 		},
 		"cluster and pool": func() error {
-			// One after the other: a cluster takes one change at a time.
+			// A cluster accepts one change at a time.
 			pools := o.container.Projects.Locations.Clusters.NodePools
 			if _, err := pools.SetSize(cluster+"/nodePools/main", &container.SetNodePoolSizeRequest{NodeCount: 5}).Context(ctx).Do(); err != nil {
 				return err
@@ -91,7 +91,7 @@ func (o owner) meddle(t *testing.T) {
 	}
 }
 
-// requireNothing checks that the project holds nothing of the program.
+// requireNothing checks that the project contains no object of the program.
 func (o owner) requireNothing(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()

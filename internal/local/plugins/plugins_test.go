@@ -9,7 +9,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins"
 )
 
-// TestMain makes the test binary a plugin when it is started under a plugin's name, like strata's own binary.
+// TestMain runs the test binary as a plugin if its name is that of a plugin, like strata's own binary.
 func TestMain(m *testing.M) {
 	if name, ok := plugins.Name(os.Args[0]); ok {
 		if err := plugins.Run(context.Background(), name); err != nil {

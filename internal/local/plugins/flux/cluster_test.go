@@ -29,7 +29,7 @@ import (
 
 const fluxNamespace = "flux-system"
 
-// cluster is a real control plane. Its node is played by the test.
+// cluster is a real control plane. The test plays its node.
 type cluster struct {
 	client.Client
 	kubernetes Kubernetes
@@ -74,12 +74,13 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// node plays the kubelet for the pods of Flux: each is running and ready, and their programs are so for real.
+// node plays the kubelet for Flux's pods: it reports each pod as running and ready, and really runs the pods'
+// programs.
 type node struct {
 	cluster  *cluster
 	binaries map[string]string
 	dir      string
-	// storage is the address that source-controller serves artifacts on, whichever its pod.
+	// storage is the address on which source-controller serves artifacts, in every pod.
 	storage string
 
 	mu      sync.Mutex
@@ -125,7 +126,7 @@ func newNode(t *testing.T, c *cluster) *node {
 	return n
 }
 
-// sync makes what runs match the pods.
+// sync starts and stops programs to match the pods.
 func (n *node) sync(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -152,7 +153,7 @@ func (n *node) sync(ctx context.Context) error {
 	return nil
 }
 
-// run starts the pod's program, on addresses of the loopback interface.
+// run starts the pod's program on loopback addresses.
 func (n *node) run(pod *corev1.Pod) error {
 	app := pod.Labels["app"]
 	if p := n.running[pod.Name]; n.dead || n.binaries[app] == "" || p != nil && !ended(p) {
@@ -187,7 +188,7 @@ func (n *node) run(pod *corev1.Pod) error {
 	return err
 }
 
-// report says what a kubelet would.
+// report updates a pod's status like a kubelet.
 func (n *node) report(ctx context.Context, pod *corev1.Pod) error {
 	ready := corev1.ConditionTrue
 	if n.dead {
@@ -203,7 +204,7 @@ func (n *node) report(ctx context.Context, pod *corev1.Pod) error {
 	return n.cluster.Status().Update(ctx, pod)
 }
 
-// kill stops the controllers and keeps them from coming back.
+// kill stops the controllers and prevents their restart.
 func (n *node) kill() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -244,7 +245,7 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// exists says whether the object is there.
+// exists reports whether the object exists.
 func (c *cluster) exists(t *testing.T, obj client.Object) bool {
 	t.Helper()
 	err := c.Get(t.Context(), client.ObjectKeyFromObject(obj), obj)

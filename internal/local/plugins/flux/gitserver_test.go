@@ -14,7 +14,7 @@ import (
 	"github.com/strata-platform/strata/components/fluxcd/example"
 )
 
-// gitServer serves one bare repository by git's own http-backend, behind basic authentication.
+// gitServer serves one bare repository by git's own http-backend, with basic authentication.
 type gitServer struct {
 	url      string
 	dir      string
@@ -51,7 +51,7 @@ func newGitServer(t *testing.T) *gitServer {
 	return s
 }
 
-// setPassword makes the server refuse the password it took before.
+// setPassword changes the password of the server.
 func (s *gitServer) setPassword(password string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,12 +64,12 @@ func (s *gitServer) current() string {
 	return s.password
 }
 
-// config is what the provider is told of the repository.
+// config returns the provider's configuration for the repository.
 func (s *gitServer) config() Git {
 	return Git{URL: s.url, HTTP: HTTP{Username: s.username, Password: s.password, AllowInsecureHTTP: true}}
 }
 
-// repository is what a program is told of the repository.
+// repository returns a program's configuration for the repository.
 func (s *gitServer) repository() example.Repository {
 	return example.Repository{URL: s.url, Username: s.username, Password: s.current()}
 }

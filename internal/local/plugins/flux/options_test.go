@@ -78,7 +78,7 @@ func TestRender(t *testing.T) {
 		Config:    Config{Git: Git{URL: "https://git.example.com/fleet.git", Branch: "prod"}},
 		Manifests: base,
 		Install: Install{
-			// Another order is the same set.
+			// The order of components does not matter.
 			Components:    []string{"kustomize-controller", "source-controller"},
 			Path:          "clusters/a",
 			Interval:      "30s",

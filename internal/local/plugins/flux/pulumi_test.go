@@ -26,7 +26,7 @@ const (
 	randomPluginName = "pulumi-resource-random"
 )
 
-// TestMain makes this program a plugin where it is called so.
+// TestMain runs this program as a plugin if its name is that of a plugin.
 func TestMain(m *testing.M) {
 	var plugin provider.Package
 	switch filepath.Base(os.Args[0]) {
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestPulumi runs the example of the components against the plugin, under the real engine and the real controllers.
+// TestPulumi runs the components' example with the plugin, the real engine and the real controllers.
 func TestPulumi(t *testing.T) {
 	c, g := newCluster(t), newGitServer(t)
 	kubeconfig, err := os.ReadFile(c.kubeconfig)
@@ -80,7 +80,7 @@ func TestPulumi(t *testing.T) {
 	if !c.exists(t, secret) || string(secret.Data["password"]) != "another-canary" {
 		t.Error("the rotated password is not in Secret flux-system")
 	}
-	// The server takes the new password only.
+	// The server now accepts only the new password.
 	g.push(t, "deploy/app.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {since: rotation}\n")
 	g.push(t, "clusters/example/root.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: root, namespace: default}\n")
 	eventually(t, "the sync reads with the rotated password", func() bool { return c.exists(t, app) && app.Data["since"] == "rotation" })
@@ -161,7 +161,7 @@ func newStack(t *testing.T, program pulumi.RunFunc) *stack {
 	return &stack{t: t, stack: s, backend: backend}
 }
 
-// up returns how many resources went through which operation.
+// up runs the program and counts the operations on resources.
 func (s *stack) up(what string) map[apitype.OpType]int {
 	s.t.Helper()
 	began := time.Now()
@@ -188,7 +188,7 @@ func (s *stack) destroy() {
 	s.t.Logf("destroy: %s", time.Since(began).Round(time.Millisecond))
 }
 
-// state returns every file of the backend.
+// state returns the contents of all files of the backend.
 func (s *stack) state() string {
 	s.t.Helper()
 	var all strings.Builder

@@ -11,7 +11,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 )
 
-// testReceiverPath compares where the component says that the receiver listens with what notification-controller says.
+// testReceiverPath compares the component's path of the receiver with that of notification-controller.
 func testReceiverPath(t *testing.T, c *cluster, s *stack) {
 	outputs, err := s.stack.Outputs(t.Context())
 	if err != nil {
@@ -24,7 +24,7 @@ func testReceiverPath(t *testing.T, c *cluster, s *stack) {
 	}
 }
 
-// testTenancy has a team try what only Flux itself may do.
+// testTenancy lets a team try actions that only Flux itself may do.
 func testTenancy(t *testing.T, c *cluster, g *gitServer) {
 	elsewhere := strings.Replace(g.url, "://", "://"+g.username+":"+g.current()+"@", 1)
 	g.push(t, "remote/kustomization.yaml", "resources: ['git::"+elsewhere+"//deploy?ref=main']\n")

@@ -94,7 +94,8 @@ func testComponents(t *testing.T, c *cluster, g *gitServer, o Options, files map
 	}
 }
 
-// testVersion installs another version, whose manifests are the same but for its name, and then the default one again.
+// testVersion installs another version, whose manifests differ only in the version's name, and then the default one
+// again.
 func testVersion(t *testing.T, c *cluster, o Options, files map[string]string) {
 	const version = "v2.9.0"
 	other := o

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/api/storage/v1"
 )
 
-// storageClient is the project's owner, beside the plugin.
+// storageClient returns a client with the project owner's credentials, independent of the plugin.
 func storageClient(t *testing.T, owner string) *storage.Service {
 	t.Helper()
 	c, err := google.CredentialsFromJSONWithType(t.Context(), []byte(owner), google.AuthorizedUser, "https://www.googleapis.com/auth/cloud-platform")

@@ -10,7 +10,8 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-// busy is a service that refuses the first calls, then answers with an operation that takes two more.
+// busy is a service that refuses the first calls and then answers with an operation. The operation is done after two
+// more calls.
 func busy(t *testing.T, refusal string, code int) (*plugin, *int) {
 	t.Helper()
 	calls := 0

@@ -21,7 +21,7 @@ const (
 	bucketMemberType = "gcp:storage/bucketIAMMember:BucketIAMMember"
 )
 
-// fromJSON returns properties. Null removes a property from those that come before.
+// fromJSON merges JSON objects into properties. A null removes a property of an earlier object.
 func fromJSON(t *testing.T, texts ...string) property.Map {
 	t.Helper()
 	all := map[string]any{}
@@ -37,7 +37,7 @@ func fromJSON(t *testing.T, texts ...string) property.Map {
 	return m
 }
 
-// ordinary are inputs of every type, as a program would have them.
+// ordinary holds typical inputs of every type.
 var ordinary = map[string]string{
 	accountType:      `{"accountId": "team-web", "displayName": "Web"}`,
 	keyType:          `{"serviceAccountId": "projects/p/serviceAccounts/web@p.iam.gserviceaccount.com"}`,
@@ -197,7 +197,7 @@ func TestWhatChangesMean(t *testing.T) {
 				want[tc.path] = p.DiffKind(tc.want)
 			}
 			if tc.typ == clusterType && strings.Contains(tc.change, "enableAutopilot") {
-				delete(got, "enableShieldedNodes") // its default goes with autopilot
+				delete(got, "enableShieldedNodes") // autopilot removes the default
 			}
 			if !maps.Equal(got, want) {
 				t.Errorf("means %v, want %v", got, want)
@@ -277,7 +277,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// What is not known yet, in a preview, must not be refused.
+// In a preview, the plugin must not refuse unknown values.
 func TestValuesNotKnownYetAreAccepted(t *testing.T) {
 	for typ, inputs := range ordinary {
 		m := fromJSON(t, inputs)

@@ -27,7 +27,7 @@ const (
 	poolType    = "gcp:container/nodePool:NodePool"
 )
 
-// pretendedCluster stands in for a control plane.
+// pretendedCluster is a fake control plane.
 type pretendedCluster struct{}
 
 func (pretendedCluster) Create(context.Context, string) (gcloud.ClusterAccess, error) {
@@ -88,13 +88,13 @@ func urn(typ, name string) resource.URN {
 	return resource.NewURN("dev", "test", "", tokens.Type(typ), name)
 }
 
-// object is a resource that a plugin made.
+// object is a resource that a plugin created.
 type object struct {
 	typ, id       string
 	inputs, state property.Map
 }
 
-// checked returns the inputs as the plugin completes them.
+// checked returns the inputs after the plugin's check.
 func (pl plugin) checked(typ string, inputs, olds property.Map) property.Map {
 	pl.t.Helper()
 	resp, err := pl.provider.Check(pl.t.Context(), p.CheckRequest{Urn: urn(typ, "it"), Inputs: inputs, State: olds})
@@ -124,7 +124,7 @@ func (pl plugin) create(typ string, inputs property.Map) object {
 	return o
 }
 
-// read returns the object as it is now, and an empty ID when it is gone.
+// read returns the current object, or an empty ID if the object is gone.
 func (pl plugin) read(o object) object {
 	pl.t.Helper()
 	resp, err := pl.provider.Read(pl.t.Context(), p.ReadRequest{ID: o.id, Urn: urn(o.typ, "it"), Properties: o.state, Inputs: o.inputs})
@@ -134,7 +134,7 @@ func (pl plugin) read(o object) object {
 	return object{o.typ, resp.ID, resp.Inputs, resp.Properties}
 }
 
-// diff returns the kinds of the changes that new inputs mean.
+// diff returns the kinds of the changes that new inputs cause.
 func (pl plugin) diff(o object, inputs property.Map) map[string]p.DiffKind {
 	pl.t.Helper()
 	resp, err := pl.provider.Diff(pl.t.Context(), p.DiffRequest{
@@ -170,7 +170,7 @@ func (pl plugin) remove(o object) {
 	}
 }
 
-// as returns a plugin with the identity of a key that this one made.
+// as returns a plugin with the identity of a key that this plugin created.
 func (pl plugin) as(key object) plugin {
 	pl.t.Helper()
 	raw, err := base64.StdEncoding.DecodeString(key.state.Get("privateKey").AsString())

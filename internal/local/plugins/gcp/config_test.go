@@ -23,7 +23,7 @@ func TestConfigure(t *testing.T) {
 	for name, tc := range map[string]struct {
 		env    map[string]string
 		config property.Map
-		want   string // in the error; nothing means success
+		want   string // in the error; empty means success
 	}{
 		"takes credentials as JSON":          {},
 		"takes credentials as a path":        {env: map[string]string{"GOOGLE_CREDENTIALS": file}},
@@ -59,7 +59,7 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// Credentials say where tokens come from. That must not lead out of the emulator.
+// Credentials name the source of tokens. That source must be the emulator.
 func TestNothingButTheEmulatorIsReached(t *testing.T) {
 	owner := newCloud(t)
 	called := false

@@ -15,10 +15,10 @@ const (
 	nodesAccount = "projects/strata-local/serviceAccounts/strata-nodes@strata-local.iam.gserviceaccount.com"
 )
 
-// program are objects in the order in which they can be made.
+// program holds objects in the order in which they can be created.
 var program = []struct {
 	typ, inputs string
-	imports     []string // the official provider's forms of an ID
+	imports     []string // the official provider's import IDs
 	untold      []string // the provider's own properties, which an import cannot find out
 }{
 	{accountType, `{"accountId": "team-web", "displayName": "Web"}`, []string{
@@ -113,7 +113,7 @@ func TestImportsAndWhatIsGone(t *testing.T) {
 			if pl.read(made[typ]).id != "" {
 				t.Errorf("%s is still found", typ)
 			}
-			pl.remove(made[typ]) // is no error
+			pl.remove(made[typ]) // succeeds for a removed object
 		}
 	})
 	t.Run("and so is what was deleted", func(t *testing.T) {

@@ -41,7 +41,7 @@ func TestSchema(t *testing.T) {
 	if len(pkg.Resources) != 14 || len(pkg.Functions) != 2 || len(pkg.Config) < 100 {
 		t.Errorf("%d resources, %d functions, %d configuration values", len(pkg.Resources), len(pkg.Functions), len(pkg.Config))
 	}
-	// What rules speak of must be a property that exists.
+	// Every path in the rules must be an existing property.
 	for token, r := range gcp.Package().Resources {
 		known, ok := pkg.GetResource(token)
 		if !ok {
@@ -66,7 +66,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// has says whether a dotted path leads to a property.
+// has reports whether a dotted path is a property.
 func has(properties []*schema.Property, path string) bool {
 	name, rest, deeper := strings.Cut(path, ".")
 	i := slices.IndexFunc(properties, func(p *schema.Property) bool { return p.Name == name })

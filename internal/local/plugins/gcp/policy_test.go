@@ -13,7 +13,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// memoryPolicy is a policy whose first writes lose against somebody else's.
+// memoryPolicy is a policy whose first writes conflict with another writer's.
 type memoryPolicy struct {
 	policy    iam.Policy
 	conflicts int

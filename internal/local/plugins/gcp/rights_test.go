@@ -17,7 +17,7 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
-// documentedRoles returns the roles that the reference page says each type needs, by the type's token.
+// documentedRoles returns the roles of each type in the reference page, by the type's token.
 func documentedRoles(t *testing.T) map[string][]string {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join(toolchaintest.Root(t), "docs", "reference", "emulated-google-cloud.md"))
@@ -47,7 +47,7 @@ func documentedRoles(t *testing.T) map[string][]string {
 	return roles
 }
 
-// lives makes an object, reads it and removes it, as far as it is let.
+// lives creates an object, reads it and removes it, until the first error.
 func (pl plugin) lives(typ string, inputs property.Map) error {
 	o, err := pl.try(typ, inputs)
 	if err != nil {
@@ -59,8 +59,8 @@ func (pl plugin) lives(typ string, inputs property.Map) error {
 	return pl.provider.Delete(pl.t.Context(), p.DeleteRequest{ID: o.id, Urn: urn(typ, "it"), Properties: o.state, OldInputs: o.inputs})
 }
 
-// TestRolesInTheReference makes an object of every type in the identity of a service account that has exactly the roles
-// of the reference page, and is refused without any one of them.
+// TestRolesInTheReference creates an object of every type as a service account with exactly the roles of the reference
+// page. Without any one of them, the creation must fail.
 func TestRolesInTheReference(t *testing.T) {
 	documented := documentedRoles(t)
 	for token := range gcp.Package().Resources {
@@ -76,7 +76,8 @@ func TestRolesInTheReference(t *testing.T) {
 	grant := func(role string) object {
 		return owner.create(memberType, props("project", project, "role", role, "member", account.state.Get("member").AsString()))
 	}
-	// A cluster and an instance have to be gone before others can be made; the owner makes those that the rest lies in.
+	// A cluster and an instance must be gone before the next creation. The owner creates those that contain the other
+	// objects.
 	order := slices.SortedFunc(maps.Keys(documented), func(a, b string) int {
 		return strings.Compare(fmt.Sprint(a != clusterType && a != instanceType, a), fmt.Sprint(b != clusterType && b != instanceType, b))
 	})
@@ -110,7 +111,7 @@ func TestRolesInTheReference(t *testing.T) {
 	}
 }
 
-// attempt returns inputs of a type, with names of their own for each attempt: one that is refused half-way leaves
+// attempt returns inputs of a type, with new names for each attempt, because a creation that fails halfway leaves
 // something behind.
 func attempt(t *testing.T, typ string, number int) property.Map {
 	t.Helper()

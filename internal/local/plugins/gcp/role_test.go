@@ -51,7 +51,7 @@ func TestCustomRoleLife(t *testing.T) {
 	if gone := pl.read(o); gone.id != "" {
 		t.Error("a deleted role is still there")
 	}
-	pl.remove(o) // once more, as after a delete that was cut off
+	pl.remove(o) // again, as after an interrupted delete
 }
 
 func TestCustomRoleThatIsMadeAgainIsBroughtBack(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/gcp"
 )
 
-// registrations notes which outputs the SDK calls secret. Programs register resources at the same time.
+// registrations records which outputs the SDK marks as secret. Programs register resources concurrently.
 type registrations struct {
 	mu      sync.Mutex
 	secrets map[string][]string
@@ -35,8 +35,8 @@ func (*registrations) Call(pulumi.MockCallArgs) (resource.PropertyMap, error) {
 	return resource.PropertyMap{}, nil
 }
 
-// The SDK knows which outputs the official provider marks secret as a whole. The key of a cluster's client certificate is
-// marked by the provider only: it stands inside of an output.
+// The SDK contains the outputs that the official provider marks as secret as a whole. Only the provider marks the key
+// of a cluster's client certificate, because the key is part of an output.
 func TestSecretsAreThoseOfTheOfficialProvider(t *testing.T) {
 	known := &registrations{secrets: map[string][]string{}}
 	err := pulumi.RunErr(func(ctx *pulumi.Context) error {

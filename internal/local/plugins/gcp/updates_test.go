@@ -8,8 +8,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
-// follow applies changes to an object one after the other. After each, what the service tells of the object, and nothing
-// that the plugin remembers, must be what the program says. Untold are the provider's own properties.
+// follow applies changes to an object one after the other. After each change, the service's state, without anything
+// that the plugin remembers, must match the program. untold lists the provider's own properties.
 func follow(t *testing.T, pl plugin, o object, base string, untold, changes []string) object {
 	t.Helper()
 	for _, change := range changes {

@@ -12,7 +12,7 @@ func TestCheck(t *testing.T) {
 	unknown := property.New(property.Computed)
 	for name, tc := range map[string]struct {
 		inputs property.Map
-		want   string // the failure, or nothing
+		want   string // the failure; empty for none
 	}{
 		"accepts what the SDK allows":   {inputs: props("size", 1, "labels", props("a", "b"), "locks", []property.Value{property.New(props("level", 1))})},
 		"accepts values not known yet":  {inputs: props("size", unknown, "lid", unknown)},

@@ -14,7 +14,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// The types of a small SDK, in the form that Pulumi generates.
+// These are the types of a small SDK, in the form that Pulumi generates.
 
 type boxLock struct {
 	Code  *string `pulumi:"code"`
@@ -53,7 +53,7 @@ type Box struct {
 	Key    pulumi.StringOutput    `pulumi:"key"`
 }
 
-// What the operations understand of them.
+// These types are the part of them that the operations understand.
 
 type box struct {
 	Name   string            `json:"name"`
@@ -72,11 +72,11 @@ type boxState struct {
 
 const boxToken = "toys:index/box:Box"
 
-// shelf is where boxes are.
+// shelf holds boxes.
 type shelf struct {
 	boxes   map[string]boxState
 	fail    error
-	updated provider.Request[box, boxState] // the last one
+	updated provider.Request[box, boxState] // the last update
 }
 
 func (s *shelf) pkg() provider.Package {
@@ -118,7 +118,7 @@ func (s *shelf) pkg() provider.Package {
 					if !ok {
 						return "", boxState{}, provider.ErrNotFound
 					}
-					b.Key = "" // told once
+					b.Key = "" // only the creation returns it
 					return r.ID, b, nil
 				},
 				Update: func(_ context.Context, r request) (boxState, error) {
@@ -224,7 +224,7 @@ func TestLifeOfAResource(t *testing.T) {
 		t.Errorf("after the update: colour %q, box %v", got, s.boxes["a"])
 	}
 
-	for range 2 { // deleting what is gone is no error
+	for range 2 { // deleting a missing object succeeds
 		if err := server.Delete(t.Context(), p.DeleteRequest{ID: "a", Urn: urn("b"), Properties: updated.Properties}); err != nil {
 			t.Fatal(err)
 		}

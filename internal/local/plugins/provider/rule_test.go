@@ -11,7 +11,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
-// ruled returns a provider of boxes with rules of one's own.
+// ruled returns a provider of boxes with the given rules.
 func ruled(s *shelf, rules provider.Rules) p.Provider {
 	pkg := s.pkg()
 	r := pkg.Resources[boxToken]
@@ -54,7 +54,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// withoutNotes drops what the provider noted for itself.
+// withoutNotes removes the provider's own notes.
 func withoutNotes(v property.Value) property.Value {
 	switch {
 	case v.IsArray():

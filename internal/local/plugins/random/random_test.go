@@ -37,7 +37,7 @@ func props(t *testing.T, text string) property.Map {
 	return properties
 }
 
-// create checks inputs and makes a value. It returns the first refusal instead, where there is one.
+// create checks inputs and creates a value. If the check fails, it returns the first failure instead.
 func create(t *testing.T, kind, inputs string) (id string, state property.Map, refusal string) {
 	t.Helper()
 	pr := random.Package().Provider()
