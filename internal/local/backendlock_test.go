@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// holdLock writes a lock of the backend as a process on a host would.
+// holdLock writes a lock of the file backend for a process on a host.
 func holdLock(t *testing.T, p *Platform, pid int, host string) string {
 	t.Helper()
 	dir := filepath.Join(p.Home.LayerState(), ".pulumi", "locks", "organization", "strata-bootstrap", p.Environment)
@@ -32,7 +32,7 @@ func holdLock(t *testing.T, p *Platform, pid int, host string) string {
 	return file.Name()
 }
 
-// startNamed starts a process of a name that runs until the returned function ends it.
+// startNamed starts a process with a name. It runs until the test calls end.
 func startNamed(t *testing.T, name string) (pid int, end func()) {
 	t.Helper()
 	sleep, err := exec.LookPath("sleep")

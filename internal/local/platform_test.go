@@ -43,11 +43,11 @@ func TestLayerEnvironment(t *testing.T) {
 			t.Errorf("layer 2 has %s: it must have nothing of the cloud", name)
 		}
 	}
-	// The variable has to be there and empty: a run inherits what the engineer's shell holds.
+	// The variable must be set to "", because a run inherits the engineer's shell.
 	if value, ok := second["GOOGLE_CREDENTIALS"]; !ok || value != "" {
 		t.Errorf("layer 2 inherits GOOGLE_CREDENTIALS")
 	}
-	// So has any other that layer 1 sets: a shell may hold them.
+	// The same holds for all other variables that layer 1 sets.
 	for name := range first {
 		if _, ok := second[name]; !ok && strings.HasPrefix(name, "GOOGLE_") {
 			t.Errorf("layer 2 inherits %s", name)
@@ -109,7 +109,7 @@ func TestPrintedCommandsStandWhateverTheHomeIsCalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A shell parses what was printed, and so does the one to which Git gives the helper.
+	// Two shells parse the output: the user's, and the one to which Git passes the helper.
 	words := func(line string) []string {
 		t.Helper()
 		out, err := exec.Command("sh", "-c", "printf '%s\\n' "+line).Output()

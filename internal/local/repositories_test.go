@@ -16,7 +16,7 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
-// example is where the repository of a team begins.
+// example returns the folder of the first files in a team's repository.
 func example(t *testing.T) string {
 	t.Helper()
 	return filepath.Join(toolchaintest.Root(t), firstTeamFiles)

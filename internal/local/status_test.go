@@ -8,7 +8,7 @@ import (
 	"github.com/strata-platform/strata/internal/status"
 )
 
-// rootCause is the line of what is not ready in a home in which nothing runs.
+// rootCause returns the root cause in the status of a home in which nothing runs.
 func rootCause(t *testing.T, p *Platform) status.Item {
 	t.Helper()
 	report, err := p.Status(t.Context())

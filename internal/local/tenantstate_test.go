@@ -11,7 +11,7 @@ import (
 	"github.com/strata-platform/strata/internal/layers"
 )
 
-// holdPassphrases writes the state of layer 1 with the passphrases of some namespaces in it.
+// holdPassphrases writes a state of layer 1 that contains the passphrases of some namespaces.
 func holdPassphrases(t *testing.T, p *Platform, namespaces ...string) layers.Runner {
 	t.Helper()
 	resources := []map[string]string{}
@@ -47,7 +47,7 @@ func TestStateWithoutItsPassphraseIsClearedAway(t *testing.T) {
 			if err := p.eachUnreadable(t.Context(), runner, layer, p.setAside); err != nil {
 				t.Errorf("without any state: %v", err)
 			}
-			// What is no team's has its own passphrase.
+			// A namespace that belongs to no team has its own passphrase.
 			all := []string{"default", "team-api", "team-web"}
 			for _, namespace := range all {
 				if err := os.MkdirAll(filepath.Join(p.Home.TenantState(namespace), ".pulumi", namespace), 0o700); err != nil {

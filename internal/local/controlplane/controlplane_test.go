@@ -66,7 +66,7 @@ func clientOf(t *testing.T, config *rest.Config) kubernetes.Interface {
 	return client
 }
 
-// eventually waits until check returns nil, and otherwise says what it last found.
+// eventually waits until check returns nil. If that takes too long, it fails the test with check's last error.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
 	var last error
@@ -356,7 +356,7 @@ func TestStartSaysWhichProgramCannotBeHad(t *testing.T) {
 func TestAnInterruptedStartIsTakenUpAgain(t *testing.T) {
 	h := newHome(t)
 	find := finder(t)
-	// The power fails after the first key of each pair: the certificate is missing.
+	// The power fails after the first key of each pair, so the certificate is missing.
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, err := controlplane.Start(ctx, h, func(context.Context, string) (string, error) {
 		cancel()

@@ -17,7 +17,7 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
-// toolsOf finds the programs of a control plane; those in instead are other ones.
+// toolsOf returns a function that finds the programs of a control plane. instead replaces some of them.
 func toolsOf(t *testing.T, instead map[string]string) FindTool {
 	t.Helper()
 	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
@@ -119,7 +119,8 @@ func TestADamagedStoreIsAnErrorThatNamesTheProgramAndItsLog(t *testing.T) {
 		c.Stop()
 		t.Fatal("the control plane starts")
 	}
-	// Of some damage etcd dies, with other it waits for members that it does not have, and the API server dies.
+	// With some damage, etcd dies. With other damage, etcd waits for members that do not exist, and the API server
+	// dies.
 	for _, want := range []string{"crash loop: ", h.Log("etcd"), filepath.Join(h.Kubernetes(), "etcd"), "strata down --purge"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %q: %v", want, err)
@@ -138,7 +139,7 @@ func TestAProgramThatDoesNotRunKeepsTheControlPlaneFromBeingReady(t *testing.T) 
 		t.Fatal(err)
 	}
 	c := New(h, toolsOf(t, map[string]string{"kube-scheduler": script}))
-	// Whether the first three ends come before the start is done is a matter of speed.
+	// The first three failures may come before or after the end of the start.
 	if err := c.Start(t.Context()); err != nil && !strings.Contains(err.Error(), "kube-scheduler") {
 		t.Fatal(err)
 	} else if err == nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
-// canary is what is looked for in etcd's files.
+// canary is the text that the test looks for in etcd's files.
 const canary = "canary-of-encryption-at-rest"
 
 func TestWhatIsStoredIsEncryptedAndThereAfterARestart(t *testing.T) {
@@ -133,7 +133,7 @@ func startIn(t *testing.T, h home.Home, find FindTool) *ControlPlane {
 	return c
 }
 
-// withoutEncryption is an API server that is not told of a key, as before there was one.
+// withoutEncryption returns an API server that ignores its encryption configuration, like earlier versions.
 func withoutEncryption(t *testing.T) string {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "kube-apiserver")
@@ -175,7 +175,7 @@ func checkCanary(t *testing.T, c *ControlPlane) {
 	}
 }
 
-// stored is the value of a key below /registry/ as etcd has it, asked of etcd's own JSON API.
+// stored returns the value of a key below /registry/ in etcd, from etcd's own JSON API.
 func stored(t *testing.T, c *ControlPlane, key string) []byte {
 	t.Helper()
 	p := c.pki()
@@ -202,7 +202,7 @@ func stored(t *testing.T, c *ControlPlane, key string) []byte {
 	return answer.Kvs[0].Value
 }
 
-// filesWithCanary are the files below a folder that hold the canary, as it is or in base64.
+// filesWithCanary returns the files below a folder that contain the canary, in plain text or in base64.
 func filesWithCanary(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string

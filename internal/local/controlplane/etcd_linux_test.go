@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// socketsOf returns where a process listens: its TCP ports, and the names of its Unix sockets (proc(5), net/tcp and
-// net/unix: the inode is the tenth and the seventh field).
+// socketsOf returns the listening sockets of a process: its TCP ports, and the names of its Unix sockets (proc(5),
+// net/tcp and net/unix: the inode is the tenth and the seventh field).
 func socketsOf(t *testing.T, pid int) (ports []int, names []string) {
 	t.Helper()
 	own := map[string]bool{}

@@ -18,7 +18,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// newKeys makes the keys and certificates of a new control plane, as of a time.
+// newKeys creates the keys and certificates of a new control plane at a time.
 func newKeys(t *testing.T, now time.Time) *ControlPlane {
 	t.Helper()
 	h, err := home.Open(t.TempDir())
@@ -30,7 +30,7 @@ func newKeys(t *testing.T, now time.Time) *ControlPlane {
 	return c
 }
 
-// keysAt is a start at a time, as far as keys go.
+// keysAt ensures the keys as a start at a time does.
 func keysAt(t *testing.T, c *ControlPlane, now time.Time) {
 	t.Helper()
 	c.now = func() time.Time { return now }
@@ -39,7 +39,7 @@ func keysAt(t *testing.T, c *ControlPlane, now time.Time) {
 	}
 }
 
-// filesOf reads all files of the control plane's folder, by their names in it.
+// filesOf reads all files in the control plane's folder, by name.
 func filesOf(t *testing.T, c *ControlPlane) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -57,7 +57,7 @@ func filesOf(t *testing.T, c *ControlPlane) map[string][]byte {
 	return files
 }
 
-// changed are the names of the files that differ.
+// changed returns the names of the files that differ.
 func changed(before, after map[string][]byte) []string {
 	var names []string
 	for name := range after {
@@ -69,7 +69,7 @@ func changed(before, after map[string][]byte) []string {
 	return names
 }
 
-// verify fails the test unless every certificate is signed by its authority and is its key's.
+// verify fails the test unless every certificate belongs to its key and is signed by its authority.
 func verify(t *testing.T, c *ControlPlane, now time.Time) {
 	t.Helper()
 	p := c.pki()
@@ -184,7 +184,7 @@ func TestADamagedKeyIsAnErrorThatNamesItsFile(t *testing.T) {
 		if names := changed(before, filesOf(t, c)); len(names) > 0 {
 			t.Errorf("with a damaged key %v changed", names)
 		}
-		// What the error says helps.
+		// The remedy in the error works.
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func TestKeysAreForTheirOwnerAlone(t *testing.T) {
 		if entry.IsDir() {
 			want = 0o700
 		}
-		// The folder of the home is the test's own.
+		// The test itself created the folder of the home.
 		if path != c.home.Dir() && info.Mode().Perm() != want {
 			t.Errorf("%s has mode %o, want %o", path, info.Mode().Perm(), want)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/strata-platform/strata/test/docstest"
 )
 
-// good are the facts of a machine that lacks nothing.
+// good returns the facts of a machine that lacks nothing.
 func good() Facts {
 	return Facts{
 		System: "linux", Go: "go1.26.8", NeedsGo: "go1.26.0", Git: "2.39.5", HTTPBackend: true, Kubectl: true,
@@ -25,7 +25,7 @@ func good() Facts {
 	}
 }
 
-// running is a supervisor all of whose parts are ready.
+// running returns the status of a supervisor with all parts ready.
 func running(processes ...process.State) *supervisor.Status {
 	ready := supervisor.Health{Ready: true}
 	return &supervisor.Status{Pid: 7, Cluster: supervisor.ClusterRunning, ControlPlane: ready, Node: ready, Processes: processes}
@@ -48,7 +48,7 @@ func TestFindings(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*Facts)
-		want   Finding // Found and Remedy are parts
+		want   Finding // Found and Remedy are substrings
 	}{
 		{"another system", func(f *Facts) { f.System = "darwin" }, Finding{"system", Warning, "darwin: processes may outlive", "use Linux"}},
 		{"root", func(f *Facts) { f.Root = true }, Finding{"system", Warning, "as root", "ordinary user"}},
@@ -137,7 +137,8 @@ func TestOutputIsDocumented(t *testing.T) {
 	docstest.CheckJSON[Report](t, "docs/reference/output.md", "doctor")
 }
 
-// TestLookChangesNothing looks at this machine, with a home that is not there, and with one in which nothing has run.
+// TestLookChangesNothing looks at this machine, with a home that does not exist and with a home in which nothing has
+// run.
 func TestLookChangesNothing(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
@@ -188,7 +189,7 @@ func TestLookSeesWhoHasAPort(t *testing.T) {
 	}
 }
 
-// files lists all that is below a folder.
+// files lists all files and folders below a folder.
 func files(t *testing.T, dir string) string {
 	t.Helper()
 	var list []string

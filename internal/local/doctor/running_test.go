@@ -18,7 +18,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(stratatest.Main(m)) }
 
-// TestDoctorOfARunningPlatform asks the real command about a platform that runs, and about one of whose programs died.
+// TestDoctorOfARunningPlatform runs the real command on a running platform, and on a platform after one of its
+// programs died.
 func TestDoctorOfARunningPlatform(t *testing.T) {
 	p := stratatest.NewWithTools(t)
 	p.Run("local", "start")
@@ -36,7 +37,7 @@ func TestDoctorOfARunningPlatform(t *testing.T) {
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		last = platform(t, p)
 		return slices.ContainsFunc(last, func(f doctor.Finding) bool {
-			// The command reaches this home also from a shell that has another, or none, in its environment.
+			// The command must reach this home even from a shell whose environment names another home, or none.
 			return f.Level == doctor.Note && strings.Contains(f.Found, "kube-scheduler runs; restarts: 1") &&
 				strings.HasPrefix(f.Remedy, "see `STRATA_HOME='"+p.Home+"' ") && strings.HasSuffix(f.Remedy, " logs kube-scheduler`")
 		}), nil
@@ -46,10 +47,10 @@ func TestDoctorOfARunningPlatform(t *testing.T) {
 	}
 }
 
-// platform is what doctor finds in the home.
+// platform returns doctor's findings about the home.
 func platform(t *testing.T, p *stratatest.Platform) []doctor.Finding {
 	t.Helper()
-	// It fails where this machine lacks something else, and prints the report nevertheless.
+	// doctor fails if this machine lacks something else, but still prints the report.
 	out, err := p.Try(t.Context(), "doctor", "-o", "json")
 	var report doctor.Report
 	if json.Unmarshal(out, &report) != nil {

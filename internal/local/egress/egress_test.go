@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/proxy"
 )
 
-// client is a client of the proxy as Flux's controllers have it.
+// client returns a client of the proxy like that of Flux's controllers.
 func client(t *testing.T) proxy.ContextDialer {
 	t.Helper()
 	dialer, err := proxy.SOCKS5("tcp", Address, nil, dialer{t})
@@ -82,7 +82,7 @@ func FuzzAsk(f *testing.F) {
 	})
 }
 
-// stream reads what a program sends and drops what it is told.
+// stream reads a program's request and discards the reply.
 type stream struct{ *strings.Reader }
 
 func (*stream) Write(p []byte) (int, error) { return len(p), nil }

@@ -48,7 +48,7 @@ func (s *site) remote(t *testing.T, repository, account string) string {
 	return remote(t, s.web.URL, repository, account, gitserver.Password(secret, account))
 }
 
-// clone is an empty repository of somebody who is about to push.
+// clone creates an empty repository to push from.
 func clone(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,7 +77,7 @@ func commit(t *testing.T, dir, name, content string) {
 	must(t, dir, "commit", "--quiet", "--message=x")
 }
 
-// object writes an object as it is, unlike what git's own commands would make.
+// object writes an arbitrary object, which git's own commands might refuse to create.
 func object(t *testing.T, dir, kind string, content []byte) string {
 	t.Helper()
 	command := exec.Command("git", "hash-object", "-t", kind, "-w", "--stdin", "--literally")
@@ -89,7 +89,7 @@ func object(t *testing.T, dir, kind string, content []byte) string {
 	return strings.TrimSpace(string(out))
 }
 
-// doubled is a tree of 10^levels files in a few objects.
+// doubled creates a tree of 10^levels files in a few objects.
 func doubled(t *testing.T, dir string, levels int) string {
 	t.Helper()
 	id, mode := object(t, dir, "blob", []byte("x")), "100644 blob"
@@ -246,14 +246,14 @@ func TestARepositoryIsFullAtSomeTime(t *testing.T) {
 	}
 	must(t, dir, "push", "--quiet", url, ":b")
 	commit(t, dir, "noise", "less")
-	// Each repository counts for itself.
+	// The limit applies to each repository by itself.
 	must(t, dir, "push", "--quiet", s.remote(t, "shop", "shop"), "main~2:refs/heads/main")
 }
 
 func TestWhoPushesSlowlyHoldsUpNobodyElse(t *testing.T) {
 	s, dir := newSite(t, func(l *gitserver.Limits) { l.Wait, l.Time = 50*time.Millisecond, 30*time.Second }), clone(t)
 	commit(t, dir, "a", "a")
-	// The headers of a push, and no body.
+	// The request has the headers of a push and no body.
 	connection, err := net.Dial("tcp", s.web.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +266,7 @@ func TestWhoPushesSlowlyHoldsUpNobodyElse(t *testing.T) {
 	request.SetBasicAuth("web", gitserver.Password(secret, "web"))
 	fmt.Fprintf(connection, "POST /web.git/git-receive-pack HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\nContent-Length: 1000\r\n"+
 		"Content-Type: application/x-git-receive-pack-request\r\n\r\n", request.Header.Get("Authorization"))
-	// It holds its place from the moment that the server has made the folder of its hook.
+	// The push holds its slot from the moment at which the server has created the folder of its hook.
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(20 * time.Second); ; <-tick.C {
@@ -301,7 +301,7 @@ func TestSlowRequestsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(connection, "POST /web.git/git-receive-pack HTTP/1.1\r\nHost: x\r\n%s\r\n", header)
-		// The server hangs up. Should it not, the test ends by its own timeout.
+		// The server must close the connection. If it does not, the test times out.
 		if _, err := new(bytes.Buffer).ReadFrom(connection); err != nil && !strings.Contains(err.Error(), "reset") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -17,7 +17,7 @@ import (
 
 const secret = "a secret of the home"
 
-// remote is the URL of a repository for an account.
+// remote returns the URL of a repository with an account's login.
 func remote(t *testing.T, base, repository, account, password string) string {
 	t.Helper()
 	u, err := url.Parse(base + "/" + repository + ".git")
@@ -79,7 +79,7 @@ func TestAccounts(t *testing.T) {
 	}
 }
 
-// noise is what git cannot make smaller.
+// noise returns content that git cannot compress.
 func noise(t *testing.T, size int) string {
 	t.Helper()
 	content := make([]byte, size)
@@ -100,7 +100,7 @@ func TestALargePushArrives(t *testing.T) {
 		t.Fatal(err)
 	}
 	work, copied := t.TempDir(), filepath.Join(t.TempDir(), "copy")
-	// Git cannot make this smaller, and sends more than 1 MiB in chunks.
+	// Git cannot compress the content, and sends more than 1 MiB in chunks.
 	sent := noise(t, 3<<20)
 	if err := os.WriteFile(filepath.Join(work, "noise"), []byte(sent), 0o600); err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestAPushIsToldWhenItIsThere(t *testing.T) {
 	if out, err := git(work, "push", "--quiet", as(gitserver.Reader("web")), "main:other"); err == nil {
 		t.Fatal("a reader may push", out)
 	}
-	web.Close() // ends when all requests have
+	web.Close() // returns when all requests have ended
 	if want := []string{"web: first"}; !slices.Equal(told, want) {
 		t.Errorf("told was %q, want %q", told, want)
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzAccess looks for a request that a team's reader, or another team, may send and that would reach another repository or
-// write.
+// FuzzAccess looks for a request of a team's reader, or of another team, that the server accepts and that reaches
+// another repository or writes.
 func FuzzAccess(f *testing.F) {
 	f.Add("web", "/web.git/info/refs", "service=git-upload-pack")
 	f.Add("web-reader", "/web.git/info/refs", "service=git-upload-pack&service=git-receive-pack")

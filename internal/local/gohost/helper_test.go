@@ -15,7 +15,7 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
-// TestMain makes the test binary the language host when it is started under its name, like strata's own binary.
+// TestMain runs the test binary as the language host if its name is that of the host, like strata's own binary.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == gohost.Executable {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program does what its setting says.
+// program is a program whose behaviour depends on its configuration.
 const program = `package main
 
 import (
@@ -75,14 +75,14 @@ func main() {
 }
 `
 
-// project is a Pulumi project in a folder of its own, with the CLI of the toolchain and a backend.
+// project is a Pulumi project in a folder of its own, with the toolchain's CLI and a backend.
 type project struct {
 	dir string
 	env []string
 }
 
-// newProject makes a project of the program, in a module with the versions of Strata's own. runtime is that of its
-// Pulumi.yaml; the program is in the folder app.
+// newProject creates a project of the program, in a module with Strata's own dependency versions. runtime is the
+// runtime of its Pulumi.yaml. The program is in the folder app.
 func newProject(t *testing.T, runtime, program string) project {
 	t.Helper()
 	dir, root := t.TempDir(), toolchaintest.Root(t)
@@ -129,7 +129,7 @@ func (p project) write(t *testing.T, name, text string) {
 	}
 }
 
-// command is a call of pulumi in the project's folder.
+// command returns a call of pulumi in the project's folder.
 func (p project) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), filepath.Join(p.dir, "bin", "pulumi"), append(args, "--non-interactive", "--color=never")...)
@@ -137,7 +137,7 @@ func (p project) command(t *testing.T, args ...string) *exec.Cmd {
 	return c
 }
 
-// run calls pulumi and returns all it prints.
+// run runs pulumi and returns its output.
 func (p project) run(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	out, err := p.command(t, args...).CombinedOutput()
@@ -153,7 +153,7 @@ func (p project) mustRun(t *testing.T, args ...string) string {
 	return out
 }
 
-// once fails the test where pulumi's closing diagnostics do not have a part exactly once.
+// once fails the test unless pulumi's closing diagnostics contain part exactly once.
 func once(t *testing.T, text, part string) {
 	t.Helper()
 	_, diagnostics, _ := strings.Cut(text, "Diagnostics:")
@@ -162,7 +162,7 @@ func once(t *testing.T, text, part string) {
 	}
 }
 
-// leftovers are what runs left in the folder for temporary files.
+// leftovers returns the files that runs left in the folder for temporary files.
 func (p project) leftovers(t *testing.T) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(p.dir, "tmp"))

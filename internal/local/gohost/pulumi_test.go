@@ -87,7 +87,7 @@ func TestOptions(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(p.dir, "app", "built")); err != nil {
 		t.Errorf("buildTarget: %v", err)
 	}
-	// The built program needs no source.
+	// The built program runs without its source.
 	p.write(t, "Pulumi.yaml", "name: app\nmain: app\nruntime: {name: go, options: {binary: built}}\n")
 	if err := os.Remove(filepath.Join(p.dir, "app", "main.go")); err != nil {
 		t.Fatal(err)
@@ -119,7 +119,8 @@ func TestTheProgramEndsWithPulumi(t *testing.T) {
 			if err := c.Wait(); !errors.As(err, &exit) {
 				t.Errorf("up ends with %v", err)
 			}
-			// pulumi does not wait for the program's end, and where it is killed not for that of its host.
+			// pulumi does not wait for the end of the program. A killed pulumi does not wait for the end of its
+			// language host either.
 			if !eventually(t, func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }) {
 				t.Errorf("the program %d outlives pulumi", pid)
 			}
@@ -135,7 +136,7 @@ func TestTheProgramEndsWithPulumi(t *testing.T) {
 	p.mustRun(t, "up", "--yes", "--skip-preview")
 }
 
-// startWaiting starts a run of the program, and returns the program's process once it waits.
+// startWaiting starts a run of the program. It returns the program's PID once the program waits.
 func startWaiting(t *testing.T, c *exec.Cmd) (pid int) {
 	t.Helper()
 	out, err := c.StdoutPipe()
@@ -151,7 +152,7 @@ func startWaiting(t *testing.T, c *exec.Cmd) (pid int) {
 			if _, err := fmt.Sscan(text, &pid); err != nil {
 				t.Fatal(err)
 			}
-			// Nobody reads on: what is left fits into the pipe.
+			// Nobody reads the rest of the output, which fits into the pipe.
 			return pid
 		}
 	}
@@ -159,7 +160,7 @@ func startWaiting(t *testing.T, c *exec.Cmd) (pid int) {
 	return 0
 }
 
-// eventually polls a condition until it holds or the test has waited long enough.
+// eventually polls a condition until it holds or a minute has passed.
 func eventually(t *testing.T, holds func() bool) bool {
 	t.Helper()
 	deadline := time.After(time.Minute)

@@ -13,7 +13,7 @@ import (
 
 func TestAHomeThatWasHalfMadeIsMade(t *testing.T) {
 	dir := t.TempDir()
-	// This is what is left where the power fails while home.json is written.
+	// A power failure during the write of home.json leaves this file.
 	half := filepath.Join(dir, ".home.json-1234567")
 	if err := os.WriteFile(half, []byte(`{"vers`), 0o600); err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestAHomeHasOnePathOverWhateverLinks(t *testing.T) {
 		if want = filepath.Join(want, "a", "home"); h.Dir() != want {
 			t.Errorf("the home is %s, want %s", h.Dir(), want)
 		}
-		// The second time it exists.
+		// The second call finds an existing home.
 		open(t, h.Dir())
 	}
 }
@@ -133,7 +133,7 @@ func TestACommandThatHasReleasedItsLockIsAtWorkNoMore(t *testing.T) {
 		t.Errorf("while the lock is held %d is at work, want %d", pid, os.Getpid())
 	}
 	release()
-	// The file still names this process, which lives.
+	// The file still names this process, which is alive.
 	if pid, command := h.Changing(); pid != 0 {
 		t.Errorf("`%s` (pid %d) is said to be at work", command, pid)
 	}

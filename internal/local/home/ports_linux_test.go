@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A port in the range of outgoing connections may be one's source when the home starts again.
+// A port in the range for outgoing connections may be in use as a source port when the home starts again.
 func TestPortsAreNotThoseOfOutgoingConnections(t *testing.T) {
 	limits, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
 	if err != nil {

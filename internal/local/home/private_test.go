@@ -12,14 +12,14 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// withUmask runs a test under a umask.
+// withUmask sets the umask for a test.
 func withUmask(t *testing.T, umask int) {
 	t.Helper()
 	before := syscall.Umask(umask)
 	t.Cleanup(func() { syscall.Umask(before) })
 }
 
-// openToOthers are the files below a folder, and the folder itself, on which others have rights.
+// openToOthers returns the folder and the files below it to which others have access.
 func openToOthers(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string
@@ -128,7 +128,7 @@ func TestTheFilesOfAHomeFromBeforeAreClosedOnce(t *testing.T) {
 	withUmask(t, 0)
 	dir := filepath.Join(t.TempDir(), "home")
 	h := open(t, dir)
-	// As the home.json of before, which knows nothing of it.
+	// Older versions wrote this home.json, without the field private.
 	if err := os.WriteFile(filepath.Join(dir, "home.json"), []byte(`{"version": 1, "ports": {"git": 15001}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestTheFilesOfAHomeFromBeforeAreClosedOnce(t *testing.T) {
 	if port, err := h.Port("git"); err != nil || port != 15001 {
 		t.Errorf("the port of git is %d (%v), was 15001", port, err)
 	}
-	// A file that its owner opens afterwards stays as he wants it.
+	// Tighten does not change a file whose mode the owner has changed later.
 	if err := os.Chmod(filepath.Join(h.Git(), "hook"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
 package logfile
 
-// ReplaceStderr is what BoundStderr does at each look.
+// ReplaceStderr is one check of BoundStderr.
 var ReplaceStderr = replaceStderr

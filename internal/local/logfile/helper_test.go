@@ -26,7 +26,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// program stands for a program that writes a log: what is written to it goes through a pipe, as a program's output does.
+// program stands for a program that writes a log. Its output goes through a pipe, like a real program's.
 type program struct {
 	t      *testing.T
 	output io.WriteCloser
@@ -67,7 +67,7 @@ func (p *program) end() {
 	<-p.done
 }
 
-// written makes a log of a program that said something and ended.
+// written writes the log of a program that printed text and ended.
 func written(t *testing.T, path string, stamps bool, text string) {
 	t.Helper()
 	p := run(t, path, stamps)
@@ -93,7 +93,7 @@ func size(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-// lockedBuffer is a buffer that is written and read at the same time.
+// lockedBuffer is a buffer for concurrent reads and writes.
 type lockedBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer

@@ -121,7 +121,7 @@ func TestALogWithoutStampsShowsNone(t *testing.T) {
 	}
 }
 
-// fill makes lines of 64 bytes each, numbered from first.
+// fill returns lines of 64 bytes each, numbered from first.
 func fill(first, n int) string {
 	var text strings.Builder
 	for i := range n {
@@ -148,7 +148,7 @@ func TestALogIsBoundedWhileTheProgramRuns(t *testing.T) {
 		if err != nil || len(files) != 2 {
 			t.Errorf("the log is %v (%v), want two files", files, err)
 		}
-		// What is kept is the end, without a gap and in whole lines.
+		// The log keeps the end of the output, without a gap and in complete lines.
 		got := read(t, path, logfile.Options{})
 		n := len(got) / 64
 		if n < linesPerFile/2 || got != fill(steps*step-n, n) {
@@ -182,7 +182,8 @@ func TestALogIsFollowedOverItsRotationUntilItsEnd(t *testing.T) {
 	read := make(chan error, 1)
 	go func() { read <- logfile.Read(t.Context(), path, logfile.Options{Follow: running.Load}, &got) }()
 	want := 1
-	// Each step waits for the reader: nobody can follow a program that fills a whole file between two looks at it.
+	// Each step waits for the reader, because no reader can follow a program that fills a whole file between two
+	// checks.
 	const step = 32768
 	for want < 3*linesPerFile {
 		p.say(fill(want, step))

@@ -11,7 +11,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/logfile"
 )
 
-// logVariable makes the test binary write its own log, which it names.
+// logVariable is the environment variable with the path of a log. If it is set, the test binary writes that log as its
+// own output instead of running tests.
 const logVariable = "LOGFILE_TEST_LOG"
 
 func TestMain(m *testing.M) {

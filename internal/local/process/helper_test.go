@@ -20,18 +20,18 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
 )
 
-// roleVariable makes the test binary play one of the programs below instead of running tests.
+// roleVariable selects one of the programs below, which the test binary then runs instead of tests.
 const roleVariable = "PROCESS_TEST_ROLE"
 
 // roles are the programs that the tests start.
 var roles = map[string]func(args []string){
-	// fail ends at once and says why.
+	// fail exits at once with a message.
 	"fail": func([]string) {
 		fmt.Fprintln(os.Stderr, "reading the configuration")
 		fmt.Fprintln(os.Stderr, "no configuration at /nowhere")
 		os.Exit(3)
 	},
-	// obey waits for SIGTERM and ends well.
+	// obey waits for SIGTERM and exits with status 0.
 	"obey": func([]string) {
 		asked := make(chan os.Signal, 1)
 		signal.Notify(asked, syscall.SIGTERM)
@@ -39,7 +39,7 @@ var roles = map[string]func(args []string){
 		<-asked
 		fmt.Println("goodbye")
 	},
-	// stubborn ignores SIGTERM, and so does its child, whose process id it prints.
+	// stubborn ignores SIGTERM, and so does its child, whose PID it prints.
 	"stubborn": func([]string) {
 		signal.Ignore(syscall.SIGTERM)
 		child := role("sleeper")
@@ -48,13 +48,13 @@ var roles = map[string]func(args []string){
 		fmt.Println("child", child.Process.Pid)
 		forever()
 	},
-	// leave starts a child and ends before it.
+	// leave starts a child and exits before it.
 	"leave": func([]string) {
 		child := role("sleeper")
 		must(child.Start())
 		fmt.Println("child", child.Process.Pid)
 	},
-	// desert starts a child in a group of its own, which holds the output, and ends before it.
+	// desert starts a child in a process group of its own, which holds the output open, and exits before it.
 	"desert": func([]string) {
 		child := role("sleeper")
 		child.Stdout = os.Stdout
@@ -62,7 +62,7 @@ var roles = map[string]func(args []string){
 		must(child.Start())
 		fmt.Println("child", child.Process.Pid)
 	},
-	// babble writes numbered lines for ever.
+	// babble prints numbered lines forever.
 	"babble": func([]string) {
 		for i := 0; ; i++ {
 			fmt.Println("babble", i)
@@ -72,7 +72,7 @@ var roles = map[string]func(args []string){
 		signal.Ignore(syscall.SIGTERM)
 		forever()
 	},
-	// parent starts a program, as the supervisor does, and prints its process id.
+	// parent starts a program, as the supervisor does, and prints its PID.
 	"parent": func(args []string) {
 		p, err := process.Start(spec("sleeper", filepath.Join(args[0], "sleeper.log")))
 		must(err)
@@ -125,7 +125,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// lives says whether a process exists and is not merely waiting to be collected by its parent.
+// lives reports whether a process exists and is no zombie.
 func lives(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

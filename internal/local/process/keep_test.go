@@ -46,7 +46,7 @@ func TestKeepWaitsLongerBeforeEachRestart(t *testing.T) {
 	}
 	defer k.Stop()
 	eventually(t, "the program was started again twice", func() bool { return k.State().Restarts >= 2 })
-	// A quarter of a second, then half a second.
+	// The delays are a quarter of a second and half a second.
 	if took := time.Since(began); took < 750*time.Millisecond {
 		t.Errorf("two restarts took %s, want at least 750ms", took)
 	}
@@ -85,7 +85,7 @@ func TestKeepRefusesAProgramThatCannotStart(t *testing.T) {
 	}
 }
 
-// lockedBuffer is a buffer that is written and read at the same time.
+// lockedBuffer is a buffer for concurrent reads and writes.
 type lockedBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer

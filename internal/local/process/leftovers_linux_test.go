@@ -12,7 +12,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/process"
 )
 
-// sleep starts a process that is no child of any program that this package has started.
+// sleep starts a process that is no child of a program of this package.
 func sleep(t *testing.T, env ...string) *exec.Cmd {
 	t.Helper()
 	command := role("sleeper")
@@ -39,7 +39,7 @@ func TestEndLeftoversEndsWhatLivesInTheFoldersAndNothingElse(t *testing.T) {
 		sleep(t, "HOME="+pods+"-of-another"),
 		sleep(t, "HOME="+home),
 		sleep(t, "HOME="+filepath.Join(t.TempDir(), "pods")),
-		// A shell in which somebody works with the home.
+		// This process stands for a shell in which a user works with the home.
 		sleep(t, "STRATA_HOME="+home, "PULUMI_HOME="+filepath.Join(pods, "operator"), "PWD="+pods),
 	}
 	ended, err := process.EndLeftovers(t.Context(), pods, filepath.Join(home, "git"))

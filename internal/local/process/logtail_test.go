@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// Tail returns the end of a log file, at most 8 KiB; nothing where it cannot be read.
+// Tail returns the end of a log file, at most 8 KiB. It returns nil if the file is not readable.
 func Tail(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {

@@ -152,7 +152,7 @@ func TestALogChangesFilesWhileTheProgramRuns(t *testing.T) {
 	}
 	defer p.Stop(0)
 	eventually(t, "the log was put aside twice", func() bool {
-		// The program numbers its lines: the file that was put aside begins with the first line only once.
+		// The program numbers its lines, so only the first rotated file begins with the first line.
 		f, err := os.Open(log + ".1")
 		if err != nil {
 			return false
@@ -164,7 +164,7 @@ func TestALogChangesFilesWhileTheProgramRuns(t *testing.T) {
 	if err := p.ExitError(); err != nil {
 		t.Errorf("the program did not outlive the change of its log: %v", err)
 	}
-	// While the program writes there are moments without a file at the log's path.
+	// While the program writes, the log's path is without a file for moments.
 	p.Stop(0)
 	for _, file := range []string{log, log + ".1"} {
 		if info, err := os.Stat(file); err != nil || info.Size() > logfile.MaxSize {

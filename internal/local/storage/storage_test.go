@@ -24,7 +24,7 @@ import (
 
 const namespace = "default"
 
-// cluster is a control plane that provisions simulated volumes. Its node is an object that takes pods and nothing more.
+// cluster returns a control plane that provisions simulated volumes. Its node is only an object that accepts pods.
 func cluster(t *testing.T) kubernetes.Interface {
 	t.Helper()
 	if testing.Short() {
@@ -133,7 +133,7 @@ func claim(name string, selector *metav1.LabelSelector) *corev1.PersistentVolume
 	}
 }
 
-// use makes a pod that uses a claim.
+// use creates a pod that uses a claim.
 func use(t *testing.T, client kubernetes.Interface, name string) {
 	t.Helper()
 	eventually(t, "a pod is made", func() error {
@@ -151,7 +151,7 @@ func use(t *testing.T, client kubernetes.Interface, name string) {
 	})
 }
 
-// told says whether an event told of a claim.
+// told returns nil if there is an event about a claim.
 func told(t *testing.T, client kubernetes.Interface, name, reason string) error {
 	list, err := client.CoreV1().Events(namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// stray starts a process as a program of the home would: in a group of its own, with its HOME, and nobody's child.
+// stray starts a process like a program of the home: in a group of its own, with the given HOME, and not as a child of
+// the supervisor.
 func stray(t *testing.T, homeVariable string) int {
 	t.Helper()
 	command := exec.Command("sleep", "600")
@@ -32,13 +33,13 @@ func stray(t *testing.T, homeVariable string) int {
 	return command.Process.Pid
 }
 
-// gone says whether a process has ended, whether or not its parent has collected it.
+// gone reports whether a process has ended. A zombie has ended.
 func gone(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(stat), ") Z ")
 }
 
-// killAll ends the supervisor and all of its processes at once, as a power loss does.
+// killAll kills the supervisor and all of its processes at once, like a power failure.
 func (p *platform) killAll() {
 	for pid := range p.processes() {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -63,7 +64,7 @@ func TestWhatAKilledSupervisorLeftIsEndedByTheNextAndByStop(t *testing.T) {
 			p.start(t)
 			mine := []int{stray(t, filepath.Join(p.home.Pods(), "operator", "run-1")), stray(t, p.home.Git()), stray(t, p.home.Kubernetes())}
 			others := []int{stray(t, filepath.Join(other.Pods(), "operator")), stray(t, p.home.Dir()), stray(t, p.home.Layer("bootstrap"))}
-			// A layer runs.
+			// A layer is running.
 			release, err := p.home.AcquireLayers()
 			if err != nil {
 				t.Fatal(err)
@@ -96,7 +97,7 @@ func TestStopEndsWhatAKilledRunOfALayerLeft(t *testing.T) {
 	}
 }
 
-// interruptions are moments of the first start of a home: what is there as soon as they have come.
+// interruptions are moments of the first start of a home. here reports that a moment has come.
 var interruptions = []struct {
 	name string
 	here func(p *platform) bool
@@ -115,7 +116,7 @@ func exists(path ...string) bool {
 	return err == nil
 }
 
-// keeps says whether the home keeps a port for a name.
+// keeps reports whether the home has reserved a port for a name.
 func (p *platform) keeps(name string) bool {
 	ports, err := p.home.Ports()
 	return err == nil && ports[name] != 0
@@ -126,7 +127,8 @@ func TestAStartThatIsInterruptedAnywhereIsTakenUpAgain(t *testing.T) {
 		t.Run(moment.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "home")
 			p := newPlatformAt(t, dir)
-			// As `strata local start` does it, in a process that the power loss ends too.
+			// The start works like `strata local start`, but in this process, so that it ends with the simulated power
+			// failure.
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan struct{})
 			go func() {
@@ -215,7 +217,7 @@ func TestAStartWhileAnotherStopsWaitsForItsEnd(t *testing.T) {
 	p := newPlatform(t, t.TempDir())
 	p.start(t)
 	before := p.startCluster(t)
-	// A program that hangs makes the stop take its time.
+	// A program that hangs slows the stop down.
 	if err := syscall.Kill(before.Processes[len(before.Processes)-1].Pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -258,8 +260,8 @@ func TestStopEndsAProgramThatHangs(t *testing.T) {
 	}
 }
 
-// stopped tells whether every thread of a process is stopped (proc(5)): one that runs takes note of the signal a little
-// later than it is sent, and may answer a request until then.
+// stopped returns nil if every thread of a process is stopped (proc(5)). A running thread handles the signal a little
+// later than the kernel sends it, and may answer a request until then.
 func stopped(pid int) error {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil || len(threads) == 0 {

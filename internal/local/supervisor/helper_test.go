@@ -25,7 +25,8 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
-// executable is strata, built from this repository; repository is its root. Both are empty under -short.
+// executable is the path of strata, built from this repository. repository is the repository's root. Both are empty
+// under -short.
 var executable, repository string
 
 func TestMain(m *testing.M) {
@@ -57,13 +58,13 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// platform is a home and the supervisor in it.
+// platform is a home and its supervisor.
 type platform struct {
 	*supervisor.Client
 	home home.Home
 }
 
-// needTools builds the programs of a control plane; under -short it skips the test.
+// needTools builds the programs of a control plane. Under -short, it skips the test.
 func needTools(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -74,7 +75,7 @@ func needTools(t *testing.T) {
 	}
 }
 
-// newPlatform makes a home in dir. At the end of the test nothing runs in it.
+// newPlatform creates a home in dir. At the end of the test, it stops everything in the home.
 func newPlatform(t *testing.T, dir string) *platform {
 	t.Helper()
 	needTools(t)
@@ -84,7 +85,7 @@ func newPlatform(t *testing.T, dir string) *platform {
 	return newPlatformAt(t, dir)
 }
 
-// newPlatformAt is newPlatform for a home that is still to be made.
+// newPlatformAt is newPlatform for a home that does not exist yet.
 func newPlatformAt(t *testing.T, dir string) *platform {
 	t.Helper()
 	needTools(t)
@@ -130,7 +131,7 @@ func (p *platform) status(t *testing.T) supervisor.Status {
 	return status
 }
 
-// kubernetes is the administrator's client.
+// kubernetes returns a client with the administrator's credentials.
 func (p *platform) kubernetes(t *testing.T) kubernetes.Interface {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", p.home.AdminKubeconfig())
@@ -144,7 +145,7 @@ func (p *platform) kubernetes(t *testing.T) kubernetes.Interface {
 	return client
 }
 
-// processes are the processes with the home's path in their arguments: what they are called, by process id.
+// processes returns the programs of the processes with the home's path in their arguments, by PID.
 func (p *platform) processes() map[int]string {
 	found := map[int]string{}
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -166,7 +167,7 @@ func (p *platform) noProcess() error {
 	return nil
 }
 
-// portsFree says which of the home's ports is in use.
+// portsFree returns an error if one of the home's ports is in use.
 func (p *platform) portsFree() error {
 	for _, name := range []string{"google", "git", "etcd", "kube-apiserver"} {
 		l, err := p.home.Listen(name)
@@ -178,7 +179,7 @@ func (p *platform) portsFree() error {
 	return nil
 }
 
-// runPod makes a pod and waits until it runs.
+// runPod creates a pod and waits until it runs.
 func (p *platform) runPod(t *testing.T, name string) {
 	t.Helper()
 	client := p.kubernetes(t)
@@ -197,7 +198,7 @@ func (p *platform) runPod(t *testing.T, name string) {
 	})
 }
 
-// eventually waits until check returns nil, and otherwise says what it last found.
+// eventually waits until check returns nil. If that takes too long, it fails the test with check's last error.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
 	var last error

@@ -14,8 +14,8 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
-// TestRunsOfStacksReachTheEmulatedCloud checks that the operator has what leads to the emulated Google Cloud, by endpoint
-// and by tunnel, and that its deployment passes that on to the runs.
+// TestRunsOfStacksReachTheEmulatedCloud checks that the operator has the environment that leads to the emulated Google
+// Cloud, by endpoint and by tunnel, and that its deployment passes that environment on to the runs.
 func TestRunsOfStacksReachTheEmulatedCloud(t *testing.T) {
 	h, err := home.At(t.TempDir())
 	if err != nil {

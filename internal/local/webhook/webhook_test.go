@@ -39,7 +39,7 @@ func address(name string) string { return "http://127.0.0.1:3000/" + name + ".gi
 // cluster plays the API server, with these Receivers, and notification-controller.
 type cluster struct {
 	receivers []notificationv1.Receiver
-	// answers are the statuses of the next calls of the webhook, after which all are 200.
+	// answers are the statuses of the next webhook calls. Later calls get 200.
 	answers []int
 	absent  bool
 
@@ -182,7 +182,7 @@ func TestSendSaysWhoWasNotTold(t *testing.T) {
 	}
 }
 
-// unready is a cluster whose notification-controller never comes.
+// unready is a cluster whose notification-controller never becomes ready.
 type unready struct{ *cluster }
 
 func (unready) DialService(string, string, int32) (net.Conn, error) {
@@ -199,7 +199,7 @@ func TestSendGivesUpOnAReceiverThatNeverListens(t *testing.T) {
 	}
 }
 
-// slow is a cluster that answers when it is let.
+// slow is a cluster that answers only when the test allows it.
 type slow struct {
 	asked chan struct{}
 	let   chan struct{}
