@@ -77,8 +77,8 @@ func removeAbandoned(dir string) (held bool, err error) {
 	return held, nil
 }
 
-// unfinished begins the name of a temporary file of the file backend. writeTime exceeds the time in which the backend
-// writes and renames such a file.
+// unfinished begins the names of the file backend's temporary files. writeTime exceeds the time that the backend needs
+// to write and rename such a file.
 const (
 	unfinished = "fileblob"
 	writeTime  = time.Second

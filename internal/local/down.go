@@ -10,8 +10,8 @@ import (
 	"github.com/strata-platform/strata/internal/teardown"
 )
 
-// These are the names of Down's steps. If stopStep fails, the home must stay: without it, nobody could find the
-// programs that still run.
+// These are the names of Down's steps. If stopStep fails, Down must not remove the home: without the home, nobody
+// could find the programs that still run.
 const (
 	stacksStep     = "teams: destroy their Stacks while the operator lives"
 	namespacesStep = "teams, operator: leave the cluster while Flux lives"

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// A Report is the list of findings, in the order of their display.
+// Report is the list of findings, in the order of their display.
 type Report struct {
 	// OK says that no finding has the level Lacking.
 	OK       bool      `json:"ok"`
 	Findings []Finding `json:"findings"`
 }
 
-// A Finding is the result of one check.
+// Finding is the result of one check.
 type Finding struct {
 	// Check names the subject of the check, for example "git".
 	Check string `json:"check"`

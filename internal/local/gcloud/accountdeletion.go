@@ -127,7 +127,7 @@ func (s *Server) renameMember(tx *bbolt.Tx, from, to string) error {
 	return nil
 }
 
-// forgetAccounts removes the records of accounts whose time for an undeletion is over.
+// forgetAccounts removes the records of accounts that can no longer be undeleted.
 func (s *Server) forgetAccounts(tx *bbolt.Tx) error {
 	return removeIf(tx, deletedAccounts, "", func(record *deletedAccount) bool {
 		return s.now().Sub(record.Deleted) > accountUndeletable

@@ -29,8 +29,8 @@ const (
 	rawPublicKey    = "TYPE_RAW_PUBLIC_KEY"
 )
 
-// accountKey is a key of a service account. The emulator answers the private half once, when it creates the key, and
-// does not store it.
+// accountKey is a key of a service account. The emulator returns the private key once, in the response to the key's
+// creation, and does not store it.
 type accountKey struct {
 	Key         *iam.ServiceAccountKey `json:"key"`
 	Public      []byte                 `json:"public"`      // PKIX
@@ -121,7 +121,7 @@ func (s *Server) newKey(account *iam.ServiceAccount, private *rsa.PrivateKey) (*
 	}, nil
 }
 
-// keyFile returns the credentials file of a key, encoded as the API answers it.
+// keyFile returns the credentials file of a key, encoded as in the API's response.
 func (s *Server) keyFile(account *iam.ServiceAccount, id string, private *rsa.PrivateKey) (string, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {

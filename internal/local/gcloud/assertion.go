@@ -27,7 +27,7 @@ type assertion struct {
 }
 
 // forService reports whether a service accepts the assertion in place of an access token. Google's libraries send such
-// assertions: they name the service as the audience, or carry scopes.
+// assertions: they name the service as their audience, or carry scopes.
 func (a *assertion) forService(svc *service, baseURL string) bool {
 	return a.scopes != "" || a.audience == "https://"+svc.name+"/" || strings.HasPrefix(a.audience, baseURL+"/"+svc.prefix)
 }

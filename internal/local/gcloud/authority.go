@@ -50,7 +50,7 @@ func openAuthority(dir string, now time.Time) (*authority, error) {
 	return &authority{certificate: pair.Leaf, key: key}, nil
 }
 
-// writeWhole writes a file atomically: a reader finds all of the new content or none of it.
+// writeWhole writes a file atomically: a reader finds either all of the new content or none of it.
 func writeWhole(path string, data []byte) error {
 	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
 		return err

@@ -127,7 +127,7 @@ func (s *Server) fillBucket(b, old *storage.Bucket) {
 	iam.BucketPolicyOnly = &storage.BucketIamConfigurationBucketPolicyOnly{Enabled: uniform, LockedTime: locked}
 }
 
-// shownBucket returns a bucket as the API answers it: with false values written out.
+// shownBucket returns a bucket in the form of the API's responses: with false values written out.
 func shownBucket(b *storage.Bucket) *storage.Bucket {
 	off := []string{"Enabled"}
 	b.IamConfiguration.UniformBucketLevelAccess.ForceSendFields = off

@@ -112,7 +112,7 @@ func TestRolesOnEveryCall(t *testing.T) {
 	}
 }
 
-// want makes a call, and checks that it is allowed, or refused naming what it takes.
+// want makes a call and checks that the emulator allows it, or refuses it with the name of a required permission.
 func (c *caller) want(call emulatedCall, with string, allowed bool) {
 	c.t.Helper()
 	refused, body := c.make(call.route)

@@ -27,7 +27,7 @@ type ClusterAccess struct {
 	ClientKey         []byte
 }
 
-// cluster is the record of a cluster. It keeps the credentials apart from the fields that the API answers.
+// cluster is the record of a cluster. It keeps the credentials apart from the fields that the API returns.
 type cluster struct {
 	Cluster *container.Cluster `json:"cluster"`
 	Project string             `json:"project"`
@@ -110,8 +110,8 @@ func checkQuota(tx *bbolt.Tx, created *cluster) error {
 		"the emulated Google Cloud has the quota of one cluster, and %s is it.", created.Cluster.Location, all[0].link())
 }
 
-// shown returns the cluster as the API answers it. It includes the client certificate only if the cluster's creator
-// asked for one.
+// shown returns the cluster in the form of the API's responses. It includes the client certificate only if the
+// cluster's creator asked for one.
 func (k *cluster) shown() *container.Cluster {
 	answer := *k.Cluster
 	auth := &container.MasterAuth{ClusterCaCertificate: base64.StdEncoding.EncodeToString(k.Access.CA)}

@@ -10,7 +10,7 @@ import (
 )
 
 // The store keeps clusters in the types of v1beta1, which the official provider uses. They have all fields of v1, so
-// both versions answer with them.
+// the emulator returns them in both versions.
 
 // kubernetesVersion is the version of all clusters and node pools.
 const kubernetesVersion = "1.36.3-gke.100"
@@ -200,7 +200,8 @@ func fillAddresses(created *cluster) {
 	}
 }
 
-// completeCluster sets the parts of settings that Google Cloud always answers, after a creation and after an update.
+// completeCluster sets the parts of settings that Google Cloud always returns. It runs after a creation and after an
+// update.
 func completeCluster(k *container.Cluster) {
 	setMissing(&k.LoggingConfig, container.LoggingConfig{})
 	setMissing(&k.LoggingConfig.ComponentConfig, container.LoggingComponentConfig{EnableComponents: []string{"SYSTEM_COMPONENTS", "WORKLOADS"}})

@@ -63,7 +63,7 @@ type setter struct {
 	handle      func(*call) (any, error)
 }
 
-// addonsRequest is SetAddonsConfigRequest with untyped addons, which keep false values.
+// addonsRequest is SetAddonsConfigRequest with untyped addons. The untyped form keeps false values.
 type addonsRequest struct {
 	AddonsConfig                     map[string]any `json:"addonsConfig"`
 	ClusterID, Name, ProjectID, Zone string

@@ -7,7 +7,7 @@ import (
 	container "google.golang.org/api/container/v1beta1"
 )
 
-// The emulator stores and answers node pools, but has no machines for them: a home has one node, which belongs to no
+// The emulator stores and returns node pools, but has no machines for them: a home has one node, which belongs to no
 // pool.
 
 func poolLink(on *cluster, name string) string { return on.link() + "/nodePools/" + name }

@@ -195,7 +195,7 @@ func nextGeneration(tx *bbolt.Tx, now int64) (int64, error) {
 	return int64(next), table.SetSequence(next)
 }
 
-// shownObject returns an object as the API answers it: with its size even if that is 0.
+// shownObject returns an object in the form of the API's responses: with its size even if that is 0.
 func shownObject(o *storage.Object) *storage.Object {
 	o.ForceSendFields = []string{"Size"}
 	return o

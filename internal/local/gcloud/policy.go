@@ -33,7 +33,7 @@ func readPolicy(tx *bbolt.Tx, key string) (*crm.Policy, error) {
 	if err != nil || policy != nil {
 		return policy, err
 	}
-	// Google answers this etag for a policy that nobody has set.
+	// Google returns this etag for a policy that nobody has set.
 	return &crm.Policy{Etag: "ACAB"}, nil
 }
 

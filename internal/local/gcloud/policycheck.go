@@ -27,7 +27,7 @@ var (
 		`|deleted:(user|group|serviceAccount):[^@\s]+@[^@\s]+\?uid=\d+)$`)
 )
 
-// canonicalMember returns a member as Google answers it: with its e-mail address or domain in lower case.
+// canonicalMember returns a member in Google's form: with its e-mail address or domain in lower case.
 func canonicalMember(member string) string {
 	for _, kind := range []string{"user:", "group:", "serviceAccount:", "domain:"} {
 		if name, ok := strings.CutPrefix(member, kind); ok {

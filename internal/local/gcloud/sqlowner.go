@@ -20,8 +20,8 @@ const (
 type sqlOwner struct {
 	// Member is the owner, in the form that policies use.
 	Member string `json:"member"`
-	// Everywhere says that the owner could delete the instance when creating the database or user. Such an owner acts
-	// for the administrators of the instance: the owner's users may use every database.
+	// Everywhere says that the owner could delete the instance when the owner created the database or user. Such an
+	// owner acts for the administrators of the instance: the owner's users may use every database.
 	Everywhere bool `json:"everywhere,omitempty"`
 }
 

@@ -18,7 +18,7 @@ const (
 	Zone    = "europe-west1-b"
 )
 
-// version is the version of the layout. Open refuses a home of another version.
+// version is the version of the layout. Open refuses a home of another version, because it would misread that home.
 const version = 1
 
 // Home is the folder of one local platform. Its methods return the paths in it.
@@ -46,7 +46,7 @@ func (h Home) Logs() string { return h.path("logs") }
 // Kubernetes returns the folder of the control plane's keys and data.
 func (h Home) Kubernetes() string { return h.path("kubernetes") }
 
-// ErasedKubernetes returns the name of the folder Kubernetes during its removal.
+// ErasedKubernetes returns the path of the folder Kubernetes during its removal.
 func (h Home) ErasedKubernetes() string { return h.path("kubernetes.erased") }
 
 // Pods returns the folder of the pods' volumes and credentials.
@@ -83,7 +83,8 @@ func (h Home) Layers() string { return h.path("layers") }
 // Layer returns the folder in which a Pulumi layer runs, with its project and stack settings.
 func (h Home) Layer(name string) string { return h.path("layers", name) }
 
-// GitCredentials returns the file of the Git accounts, in the format of git-credential-store.
+// GitCredentials returns the path of the file with the logins of the Git accounts, in the format of
+// git-credential-store.
 func (h Home) GitCredentials() string { return h.path("credentials", "git-logins") }
 
 // LayerState returns the folder of the Pulumi backend that layers 1 and 2 share.
@@ -96,7 +97,8 @@ func (h Home) TenantState(namespace string) string { return filepath.Join(h.Tena
 // TenantStates returns the folder above the folders that TenantState returns.
 func (h Home) TenantStates() string { return h.path("state", "teams") }
 
-// LostStates returns the folder of the team states without a known passphrase. Their folders begin with the namespace.
+// LostStates returns the folder of the team states without a known passphrase. Each state is in a subfolder whose name
+// begins with the team's namespace.
 func (h Home) LostStates() string { return h.path("state", "lost") }
 
 // At returns the home in dir without accessing the home's files. Open creates the home. At resolves symbolic links in
@@ -204,14 +206,14 @@ func (h Home) Remove() error {
 	return nil
 }
 
-// downMark is a file that exists while a platform is being taken down, and after an interruption of that.
+// downMark is the name of the file that exists during a `down`, and after an interrupted one.
 const downMark = "down-begun"
 
-// BeginDown records that a step of taking the platform down begins.
+// BeginDown records that a step of `down` begins.
 func (h Home) BeginDown(step string) error { return WriteFile(h.path(downMark), []byte(step)) }
 
-// DownBegun reports whether taking the platform down has begun and neither it nor a later `up` has finished. step is
-// the last step that began.
+// DownBegun reports whether a `down` has begun and neither it nor a later `up` has finished. step is the last step
+// that began.
 func (h Home) DownBegun() (step string, begun bool) {
 	raw, err := os.ReadFile(h.path(downMark))
 	return string(raw), err == nil

@@ -17,8 +17,8 @@ var ErrLocked = errors.New("another strata is at work in this home")
 // by a kill.
 func (h Home) Acquire() (release func(), err error) { return acquire(h.Lock()) }
 
-// Lend takes the lock of the home's supervisor for a new process that inherits the file. The lock is free when this
-// process has closed the file and the new process has ended. LentTo records the new process.
+// Lend takes the lock of the home's supervisor for a new process that inherits the file. The lock is free again when
+// this process has closed the file and the new process has ended. LentTo records the new process.
 func (h Home) Lend() (*os.File, error) {
 	fd, err := lock(h.Lock())
 	if err != nil {

@@ -55,7 +55,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// poke signals a channel with a buffer of one. The receiver finds out by itself what has changed.
+// poke sends a signal to a channel with a buffer of one. The receiver finds out by itself what has changed.
 func poke(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:

@@ -19,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// eager is the interval between probes until a program first answers. With the probe's own period, callers could wait
-// ten seconds for a program that starts in one.
+// eager is the interval between probes until a program first answers. At the probe's own period, callers could wait
+// ten seconds for a program that starts within one.
 const eager = 100 * time.Millisecond
 
 // probeClient returns a client that connects only to a port of the container. It does not verify certificates, like

@@ -22,8 +22,8 @@ const (
 	tooLargeState = "08S01"
 )
 
-// packets reads a client's packets. It ends the connection at a packet that prepares too long a statement, and answers
-// with an error of the protocol.
+// packets reads a client's packets. If a packet prepares too long a statement, packets ends the connection with an
+// error of the protocol.
 type packets struct {
 	net.Conn
 	header  []byte // of the next packet, as far as it has arrived
