@@ -37,8 +37,8 @@ type Limits struct {
 	Nodes int
 }
 
-// DefaultLimits returns limits far above the needs of an application that still keep a build to seconds. Flux's own
-// manifests are 40 objects in 0.5 MB.
+// DefaultLimits returns limits that exceed the needs of an application by far and still keep a build to seconds.
+// Flux's own manifests are 40 objects in 0.5 MB.
 func DefaultLimits() Limits {
 	return Limits{Files: 1000, Bytes: 16 << 20, Objects: 500, Changes: 20_000, File: 1 << 20, Nodes: 200_000}
 }
@@ -91,7 +91,7 @@ func Check(tree fs.FS, limits Limits) ([]Problem, error) {
 	return slices.Compact(c.problems), err
 }
 
-// errEnough ends the walk after most problems.
+// errEnough ends the walk at the maximum number of problems.
 var errEnough = errors.New("enough problems")
 
 type checker struct {

@@ -124,7 +124,7 @@ func (i info) Type() fs.FileMode  { return i.Mode().Type() }
 // IsDir is also true for a submodule, which is an empty folder in a clone that does not fetch submodules.
 func (i info) IsDir() bool { return i.isFolder() || i.isModule() }
 
-// Mode grants read access to everybody, because Git stores no owners.
+// Mode grants read access to everybody, because Git stores no read permissions.
 func (i info) Mode() fs.FileMode {
 	switch {
 	case i.IsDir():
