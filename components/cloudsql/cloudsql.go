@@ -1,12 +1,12 @@
-// Package cloudsql makes the Cloud SQL instance that the teams of a platform share.
+// Package cloudsql creates the Cloud SQL instance that the teams of a platform share.
 //
 //	instance, err := cloudsql.New(ctx, "strata", &cloudsql.Args{
 //		Name: "strata", Project: pulumi.String("acme-dev"), Region: pulumi.String("europe-west1"),
 //	})
 //
-// Databases and users on it usually belong to the teams' own Programs; those of the platform itself can be made with the
-// instance. They never go before it: while the instance is protected they are as well, and when it goes it takes them
-// along, so that a deletion that is refused leaves all data where it is.
+// Databases and users usually belong to the teams' own Programs. New can also create databases and users of the platform
+// itself. They share the instance's life: while the instance is protected, they are protected too, and deleting the
+// instance deletes them. So a refused deletion of the instance leaves all data in place.
 package cloudsql
 
 import (
@@ -22,63 +22,63 @@ import (
 const Type = "strata:components:CloudSQL"
 
 const (
-	// DefaultVersion is the engine when Args name none.
+	// DefaultVersion is the database engine when Args.Version is empty.
 	DefaultVersion = "MYSQL_8_0"
-	// DefaultTier is the machine when Args name none.
+	// DefaultTier is the machine type when Args.Tier is empty.
 	DefaultTier = "db-custom-1-3840"
-	// DefaultRetention is how many daily backups are kept, and for how many days the instance can be taken back to any
-	// moment, when Args say nothing else. It is the longest time for the latter that Cloud SQL Enterprise offers.
+	// DefaultRetention is the number of daily backups that Cloud SQL keeps, and the number of days of point-in-time
+	// recovery, when Backups sets neither. Seven days is the longest point-in-time recovery of Cloud SQL Enterprise.
 	DefaultRetention = 7
 )
 
-// Args describe an instance.
+// Args describes an instance.
 type Args struct {
-	// Name is the instance's name in the project. Required; Google keeps a deleted instance's name for a week.
+	// Name is the instance's name in the project. Required. Google reserves the name of a deleted instance for a week.
 	Name string
-	// Project holds the instance. Required.
+	// Project is the Google Cloud project of the instance. Required.
 	Project pulumi.StringInput
-	// Region is where the instance runs. Required.
+	// Region is the region of the instance. Required.
 	Region pulumi.StringInput
-	// Version is the database engine, such as MYSQL_8_0 or POSTGRES_16; empty means DefaultVersion. It cannot be lowered
-	// later.
+	// Version is the database engine, such as MYSQL_8_0 or POSTGRES_16; empty means DefaultVersion. Cloud SQL cannot
+	// downgrade it.
 	Version string
-	// Tier is the machine; empty means DefaultTier.
+	// Tier is the machine type; empty means DefaultTier.
 	Tier string
-	// HighAvailability keeps a second machine in another zone of the region, which takes over by itself.
+	// HighAvailability adds a standby machine in another zone of the region. It takes over automatically.
 	HighAvailability bool
 
-	// Backups says what is kept for the case of a loss; nil means daily backups, and recovery of any moment, for
+	// Backups configures backups and point-in-time recovery; nil means daily backups and point-in-time recovery, both for
 	// DefaultRetention days.
 	Backups *Backups
-	// DeletionProtection makes the provider, the API and the engine refuse to delete the instance, and the engine refuse to
-	// delete Databases and Users; nil means true.
+	// DeletionProtection makes the provider, the API and the engine refuse to delete the instance. It also makes the
+	// engine refuse to delete Databases and Users. Nil means true.
 	DeletionProtection *bool
 
-	// PrivateNetwork is the self link of the VPC network that alone reaches the instance; the network must have private
+	// PrivateNetwork is the self link of the only VPC network that reaches the instance; the network must have private
 	// services access. Nil gives the instance a public address without any authorised network, which only the Cloud SQL
-	// Auth Proxy can use. A private instance cannot be made public again.
+	// Auth Proxy can use. A private instance cannot become public again.
 	PrivateNetwork pulumi.StringInput
-	// RequireTLS refuses connections that are not encrypted. Those of the Auth Proxy always are.
+	// RequireTLS refuses unencrypted connections. Connections of the Auth Proxy are always encrypted.
 	RequireTLS bool
 
-	// Databases are made with the instance. Their names must differ.
+	// Databases are databases that New creates on the instance. Their names must be unique.
 	Databases []Database
-	// Users are made with the instance. Their names must differ.
+	// Users are users that New creates on the instance. Their names must be unique.
 	Users []User
 }
 
-// Backups says what an instance keeps for the case of a loss.
+// Backups configures backups and point-in-time recovery of an instance.
 type Backups struct {
-	// Disabled keeps nothing. It excludes all other fields.
+	// Disabled turns backups off. It excludes all other fields.
 	Disabled bool
-	// StartTime is the beginning of the four hours in UTC in which the daily backup is made, such as 03:00; empty leaves it
-	// to Google Cloud.
+	// StartTime is the start of the four-hour window, in UTC, of the daily backup, such as 03:00; empty lets Google Cloud
+	// choose.
 	StartTime string
-	// Retained is the number of daily backups that are kept, 1 to 365; zero means DefaultRetention.
+	// Retained is the number of daily backups to keep, 1 to 365; zero means DefaultRetention.
 	Retained int
-	// NoPointInTimeRecovery keeps no logs of changes, so that only the state of a backup can be had again.
+	// NoPointInTimeRecovery keeps no transaction logs, so that only the state of a backup can be restored.
 	NoPointInTimeRecovery bool
-	// LogDays is for how many days the logs are kept, 1 to 7; zero means DefaultRetention.
+	// LogDays is the number of days to keep transaction logs, 1 to 7; zero means DefaultRetention.
 	LogDays int
 }
 
@@ -90,13 +90,13 @@ type Database struct {
 	Charset, Collation string
 }
 
-// User is a user of the instance, who may use all of its databases.
+// User is a database user of the instance. It may use all databases of the instance.
 type User struct {
 	// Name is the user's name. Required.
 	Name string
-	// Host is from where the user connects, for MySQL only; empty means from anywhere.
+	// Host is the host that the user connects from, for MySQL only; empty means any host.
 	Host string
-	// Password is kept as a secret. Required.
+	// Password is the user's password. Pulumi keeps it as a secret. Required.
 	Password pulumi.StringInput
 }
 
@@ -106,13 +106,13 @@ type Instance struct {
 
 	// Name is the instance's name, known once the instance exists.
 	Name pulumi.StringOutput `pulumi:"name"`
-	// ConnectionName is project:region:name, as the Auth Proxy wants it.
+	// ConnectionName is project:region:name, the form that the Auth Proxy takes.
 	ConnectionName pulumi.StringOutput `pulumi:"connectionName"`
 	// Address is the instance's first IP address.
 	Address pulumi.StringOutput `pulumi:"address"`
 }
 
-// New makes the instance, its databases and its users.
+// New creates the instance, its databases and its users.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Instance, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
@@ -148,7 +148,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	})
 }
 
-// populate makes what is on the instance.
+// populate creates the databases and users of the instance.
 func (a *Args) populate(ctx *pulumi.Context, name string, parent pulumi.Resource, instance *sql.DatabaseInstance) error {
 	opts := []pulumi.ResourceOption{pulumi.Parent(parent), pulumi.Protect(a.protected()), pulumi.DeletedWith(instance)}
 	for _, database := range a.Databases {

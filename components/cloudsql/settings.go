@@ -12,13 +12,13 @@ import (
 	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
-// What the names of versions begin with.
+// Prefixes of the names of versions.
 const (
 	mysql    = "MYSQL_"
 	postgres = "POSTGRES_"
 )
 
-// maxLogDays is what Cloud SQL Enterprise allows at most.
+// maxLogDays is the maximum of Cloud SQL Enterprise.
 const maxLogDays = 7
 
 var startTime = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
@@ -40,7 +40,7 @@ func (a *Args) settings() *sql.DatabaseInstanceSettingsArgs {
 	}
 	return &sql.DatabaseInstanceSettingsArgs{
 		Tier: pulumi.String(or(a.Tier, DefaultTier)),
-		// The provider's own flag does not stop a person with a console; this one does.
+		// The provider's own flag does not stop a person at the console. This one does.
 		DeletionProtectionEnabled: pulumi.Bool(a.protected()),
 		AvailabilityType:          pulumi.String(availability),
 		DiskAutoresize:            pulumi.Bool(true),
@@ -49,7 +49,8 @@ func (a *Args) settings() *sql.DatabaseInstanceSettingsArgs {
 	}
 }
 
-// backups spells recovery of any moment as the engine does: MySQL by its binary log, PostgreSQL by its write-ahead log.
+// backups configures point-in-time recovery in the engine's own way: by the binary log for MySQL, by the write-ahead log
+// for PostgreSQL.
 func (a *Args) backups() *sql.DatabaseInstanceSettingsBackupConfigurationArgs {
 	wanted := Backups{}
 	if a.Backups != nil {

@@ -8,35 +8,36 @@ import (
 
 const bucketKind = "Bucket"
 
-// Bucket is an object storage bucket, an Origin of a Source. Flux verifies no signature of what is in a bucket: take OCI
-// where that is needed.
+// Bucket is an object storage bucket, an Origin of a Source. Flux verifies no signatures of a bucket's objects. Use OCI
+// to have signatures verified.
 type Bucket struct {
-	// Name of the bucket, and the Endpoint that it is at, a host without a scheme. Required.
+	// Name is the bucket's name. Endpoint is the host of its storage service, without a scheme. Both are required.
 	Name, Endpoint pulumi.StringInput
-	// Provider is aws, azure, gcp, or by default whatever speaks S3.
+	// Provider is aws, azure or gcp; empty means any service that speaks the S3 protocol.
 	Provider string
-	// Region of the bucket, where the endpoint does not say it.
+	// Region is the bucket's region. Set it where the endpoint does not imply it.
 	Region pulumi.StringInput
-	// Prefix of the objects to fetch, all by default.
+	// Prefix is the prefix of the objects to fetch; nil means all objects.
 	Prefix pulumi.StringInput
 
-	// At most one way to log in. Each but ServiceAccount becomes a Secret in the source's namespace, so that its owner can read
-	// it. Without any, the workload identity of source-controller is used, or nothing where Provider is not given.
+	// At most one of the following ways to log in. Credentials become a Secret in the source's namespace, so the
+	// namespace's owner can read them. Without any of them, source-controller uses its own workload identity, or no login
+	// where Provider is empty.
 
-	// AccessKey and SecretKey of aws or of what speaks S3.
+	// AccessKey and SecretKey log in to aws or another S3 service.
 	AccessKey, SecretKey pulumi.StringInput
-	// GoogleCredentials is the JSON key of a service account of gcp.
+	// GoogleCredentials is the JSON key of a service account, for gcp.
 	GoogleCredentials pulumi.StringInput
-	// SASKey is a token of azure.
+	// SASKey is a token, for azure.
 	SASKey pulumi.StringInput
-	// SecretName names a Secret with what the provider wants that is there already.
+	// SecretName names an existing Secret with the credentials that the provider needs.
 	SecretName pulumi.StringInput
-	// ServiceAccount is the account in Namespace whose workload identity logs in, of aws, azure and gcp.
+	// ServiceAccount is the account in Namespace whose workload identity logs in to aws, azure or gcp.
 	ServiceAccount pulumi.StringInput
 
-	// TLS of what speaks S3.
+	// TLS configures TLS for an S3 service other than aws.
 	TLS *TLS
-	// Insecure speaks http with the endpoint.
+	// Insecure uses HTTP instead of HTTPS.
 	Insecure bool
 }
 

@@ -1,4 +1,4 @@
-// Package fluxcd puts Flux on a cluster and tells it what to apply.
+// Package fluxcd installs Flux on a cluster and tells it which sources to apply.
 //
 //	flux, err := fluxcd.New(ctx, "flux", &fluxcd.Args{
 //		GitURL: pulumi.String("https://git.example.com/fleet.git"), GitUsername: user, GitPassword: password,
@@ -17,9 +17,10 @@
 //
 // The package example holds a whole program.
 //
-// Flux starts locked down for many tenants: no object may refer to another namespace's, no kustomization may fetch from
-// elsewhere, and a sync that names no account runs as its namespace's default one, which has no rights. The root sync, which
-// applies what New commits to the repository, is alone in running as cluster-admin; so whoever may push to that repository
+// New configures Flux for multiple tenants. No object may refer to an object of another namespace. No kustomization may
+// fetch a remote base. A sync that names no account runs as the default account of its namespace, which has no
+// permissions. Only the root sync, which applies the commits of New, runs as cluster-admin. So whoever may push to that
+// repository controls the cluster.
 // owns the cluster.
 package fluxcd
 
@@ -38,53 +39,55 @@ import (
 const (
 	// Type is the type token of Flux.
 	Type = "strata:components:Flux"
-	// Namespace is where Flux is installed.
+	// Namespace is the namespace of Flux.
 	Namespace = "flux-system"
-	// DefaultVersion is the release of Flux that is installed where Args names none.
+	// DefaultVersion is the release of Flux when Args.Version is nil.
 	DefaultVersion = "v2.9.4"
-	// DefaultWorkers is how many objects a controller works on at a time where Args says nothing else.
+	// DefaultWorkers is the number of objects that a controller reconciles concurrently when Args.Workers is zero.
 	DefaultWorkers = 20
-	// DefaultBranch is the branch that is synchronised where none is named.
+	// DefaultBranch is the branch to fetch when a field names none.
 	DefaultBranch = "main"
 )
 
-// DefaultComponents returns the controllers that are installed where Args names none.
+// DefaultComponents returns the controllers to install when Args.Components is nil.
 func DefaultComponents() []string {
 	return []string{"source-controller", "kustomize-controller", "helm-controller", "notification-controller"}
 }
 
-// Args describe Flux on one cluster.
+// Args describes Flux on one cluster.
 type Args struct {
-	// GitURL is the repository that Flux keeps itself in. Required. Plain http is accepted to a loopback address only.
+	// GitURL is the repository that Flux keeps its own manifests in. Required. Plain HTTP is allowed for a loopback
+	// address only.
 	GitURL pulumi.StringInput
-	// GitUsername and GitPassword may push to the repository. They stay with the Flux provider. Required.
+	// GitUsername and GitPassword may push to the repository. Only the Flux provider uses them. Required.
 	GitUsername, GitPassword pulumi.StringInput
-	// ReadUsername and ReadPassword are what the cluster reads the repository with, in a Secret of their own. By default they
-	// are GitUsername and GitPassword; give ones that cannot push where the server has such.
+	// ReadUsername and ReadPassword are the cluster's credentials for reading the repository, in a Secret of their own.
+	// They default to GitUsername and GitPassword. Give credentials that cannot push if the Git server offers them.
 	ReadUsername, ReadPassword pulumi.StringInput
-	// Branch of the repository, DefaultBranch by default.
+	// Branch is the branch of the repository; nil means DefaultBranch.
 	Branch pulumi.StringInput
-	// Path in the repository, by default its root.
+	// Path is the folder in the repository; nil means the root.
 	Path pulumi.StringInput
-	// Version of Flux, DefaultVersion by default.
+	// Version is the version of Flux; nil means DefaultVersion.
 	Version pulumi.StringInput
-	// Components are the controllers to install, DefaultComponents by default. source-controller and kustomize-controller
+	// Components are the controllers to install; nil means DefaultComponents. source-controller and kustomize-controller
 	// are required.
 	Components pulumi.StringArrayInput
-	// Interval at which the repository is checked, for example "1m". Without it Flux checks every minute.
+	// Interval is the polling interval of the repository, for example "1m"; nil means every minute.
 	Interval pulumi.StringInput
-	// Kubeconfig is how the Flux provider reaches the cluster. Required unless Provider is given.
+	// Kubeconfig connects the Flux provider to the cluster. Required unless Provider is given.
 	Kubeconfig pulumi.StringInput
-	// PrivateRanges are ranges of private addresses that Flux's pods may reach: source-controller at the ports of Git servers,
-	// every controller at port 443 for the control plane. Only controllers that fetch or notify reach public addresses.
+	// PrivateRanges are the private address ranges that Flux's pods may connect to. source-controller may connect to the
+	// ports of Git servers there. Every controller may connect to port 443 there, for the control plane. Only controllers
+	// that fetch or notify may connect to public addresses.
 	PrivateRanges []string
-	// SourcePorts are ports of Git servers in PrivateRanges, besides 22, 80 and 443.
+	// SourcePorts are ports of Git servers in PrivateRanges, in addition to 22, 80 and 443.
 	SourcePorts []int
-	// Workers is how many objects each controller works on at a time, DefaultWorkers when zero. A sync that waits for the
-	// objects it applied occupies a worker: give more workers than there are syncs.
+	// Workers is the number of objects that each controller reconciles concurrently; zero means DefaultWorkers. A sync
+	// occupies a worker while it waits for its objects, so set more workers than there are syncs.
 	Workers int
-	// Provider is a Flux provider to use instead of one made of the Git and Kubeconfig fields. With it, the Git fields still
-	// say what the cluster reads with.
+	// Provider is a Flux provider to use instead of one that New creates from the Git and Kubeconfig fields. The Git
+	// fields still hold the cluster's read credentials.
 	Provider *flux.Provider
 }
 
@@ -92,13 +95,13 @@ type Args struct {
 type Flux struct {
 	pulumi.ResourceState
 
-	// Namespace that Flux runs in, known once it runs.
+	// Namespace is the namespace of Flux, known once Flux runs.
 	Namespace pulumi.StringOutput `pulumi:"namespace"`
-	// Version of Flux that runs.
+	// Version is the version of Flux that runs.
 	Version pulumi.StringOutput `pulumi:"version"`
 }
 
-// New installs Flux. The provider for the cluster comes by opts.
+// New installs Flux. Pass the provider for the cluster in opts.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Flux, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
@@ -141,8 +144,9 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	return f, ctx.RegisterResourceOutputs(f, pulumi.Map{"namespace": f.Namespace, "version": f.Version})
 }
 
-// before makes what Flux needs first: its namespace, its NetworkPolicies, and the Secret by which the cluster reads the
-// repository. The Secret is a resource of its own, so that a new password is an update in place.
+// before creates the resources that Flux needs first: its namespace, its NetworkPolicies, and the Secret with the
+// cluster's credentials for the repository. The Secret is a resource of its own so that a new password updates it in
+// place.
 func (a *Args) before(ctx *pulumi.Context, name string, parent pulumi.Resource) ([]pulumi.Resource, error) {
 	namespace, err := corev1.NewNamespace(ctx, name+"-namespace", &corev1.NamespaceArgs{
 		Metadata: &metav1.ObjectMetaArgs{Name: pulumi.String(Namespace)},
@@ -215,7 +219,7 @@ func or(input pulumi.StringInput, fallback string) pulumi.StringInput {
 	return input
 }
 
-// ptr turns an optional input into what a resource takes.
+// ptr converts an optional input; a nil input stays nil.
 func ptr(input pulumi.StringInput) pulumi.StringPtrInput {
 	if input == nil {
 		return nil

@@ -10,31 +10,33 @@ const gitKind = "GitRepository"
 
 // Git is a Git repository, an Origin of a Source.
 type Git struct {
-	// URL of the repository: https, ssh, or http. Required. Credentials go over http to a loopback address only.
+	// URL is the URL of the repository: https, ssh, or http. Required. With http, credentials are allowed for a loopback
+	// address only.
 	URL pulumi.StringInput
-	// At most one of Branch, Tag, SemVer (a range of tags), Ref (such as "refs/pull/1/head") and Commit says what is fetched;
-	// DefaultBranch by default. Commit goes with Branch, too: then it has to be on it.
+	// Set at most one of Branch, Tag, SemVer (a range of tags), Ref (such as "refs/pull/1/head") and Commit; none means
+	// DefaultBranch. Commit may be combined with Branch: the commit must then be on that branch.
 	Branch, Tag, SemVer, Ref, Commit pulumi.StringInput
 
-	// At most one way to log in. Each becomes a Secret in the source's namespace, so that its owner can read it: never give one
-	// that may write to more than that owner may.
+	// At most one of the following ways to log in. Each becomes a Secret in the source's namespace, so the namespace's
+	// owner can read it. Never give credentials that may write more than that owner may.
 
-	// Username and Password over http.
+	// Username and Password log in over HTTP.
 	Username, Password pulumi.StringInput
-	// BearerToken over http.
+	// BearerToken logs in over HTTP.
 	BearerToken pulumi.StringInput
-	// PrivateKey in PEM and KnownHosts over ssh.
+	// PrivateKey, in PEM, and KnownHosts log in over SSH.
 	PrivateKey, KnownHosts pulumi.StringInput
-	// SecretName names a Secret with one of these that is there already. It excludes TLS, which it may hold as well.
+	// SecretName names an existing Secret with one of these credentials. The Secret may also hold TLS certificates, so
+	// SecretName excludes TLS.
 	SecretName pulumi.StringInput
 
-	// TLS over https. It excludes PrivateKey.
+	// TLS configures TLS for https. It excludes PrivateKey.
 	TLS *TLS
-	// Verify has a commit or a tag refused that nobody signed whom it trusts.
+	// Verify makes Flux refuse a commit or tag without the signature of a trusted key.
 	Verify *GitVerification
-	// RecurseSubmodules fetches submodules, too, with the same credentials.
+	// RecurseSubmodules also fetches submodules, with the same credentials.
 	RecurseSubmodules bool
-	// SparseCheckout are the only folders to fetch, all by default.
+	// SparseCheckout lists the folders to fetch; nil means all.
 	SparseCheckout []string
 }
 
@@ -42,7 +44,7 @@ type Git struct {
 const (
 	// VerifyCommit checks the signature of the commit.
 	VerifyCommit = "HEAD"
-	// VerifyTag checks that of the annotated tag.
+	// VerifyTag checks the signature of the annotated tag.
 	VerifyTag = "Tag"
 	// VerifyTagAndCommit checks both.
 	VerifyTagAndCommit = "TagAndHEAD"
@@ -50,13 +52,13 @@ const (
 
 // GitVerification says whose signatures Flux trusts.
 type GitVerification struct {
-	// Mode is what has to be signed: VerifyCommit (the default), VerifyTag or VerifyTagAndCommit; the last two need Git.Tag or
-	// Git.SemVer.
+	// Mode says which object must be signed: VerifyCommit (the default), VerifyTag or VerifyTagAndCommit. The last two
+	// need Git.Tag or Git.SemVer.
 	Mode string
-	// Keys are public keys by name: of PGP, armored, in NAME.asc; of SSH, in the format of authorized_keys, in NAME.sshpub.
-	// They become a Secret in the source's namespace.
+	// Keys are public keys by file name: PGP keys, armored, in NAME.asc; SSH keys, in the format of authorized_keys, in
+	// NAME.sshpub. They become a Secret in the source's namespace.
 	Keys map[string]pulumi.StringInput
-	// SecretName names a Secret with such keys that is there already. It excludes Keys.
+	// SecretName names an existing Secret with such keys. It excludes Keys.
 	SecretName pulumi.StringInput
 }
 
@@ -110,7 +112,7 @@ func (g Git) ref() pulumi.Map {
 	return ref
 }
 
-// login is how many ways to log in are given; SecretName is none of them.
+// login returns the number of ways to log in that are set, without SecretName.
 func (g Git) login() int {
 	n := 0
 	for _, way := range []int{count(g.Username, g.Password), count(g.BearerToken), count(g.PrivateKey, g.KnownHosts)} {

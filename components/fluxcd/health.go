@@ -6,25 +6,26 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// HealthCheck says by CEL expressions over an object whether a custom resource is ready. Flux evaluates InProgress, Failed and
-// Current in this order, and takes an object that none of them is true of, or whose status is of an older generation, for in
-// progress. An expression that asks for a field that is not there is an error, which keeps the sync waiting; has() asks first.
+// HealthCheck decides by CEL expressions over an object whether a custom resource is ready. Flux evaluates InProgress,
+// Failed and Current in this order. If none is true, or if the object's status belongs to an older generation, Flux
+// considers the object in progress. An expression that reads a missing field is an error, which keeps the sync waiting.
+// Test for the field with has() first.
 type HealthCheck struct {
-	// APIVersion and Kind of the custom resource. Required, and the kind only once per sync.
+	// APIVersion and Kind name the custom resource. Required. A sync may have only one HealthCheck for each kind.
 	APIVersion, Kind string
-	// Current is true of an object that is ready. Required.
+	// Current is true for a ready object. Required.
 	Current string
-	// InProgress is true of one that will be ready or fail without anybody's help.
+	// InProgress is true for an object that will become ready, or fail, without intervention.
 	InProgress string
-	// Failed is true of one that something has to change about. It ends the wait at once.
+	// Failed is true for an object that needs intervention. It ends the wait at once.
 	Failed string
 }
 
-// PulumiHealth returns the health checks of a Stack and a Program, of the upstream Pulumi Kubernetes Operator as well as of
-// Strata's own. Without them Flux would take an object for ready that no operator has looked at yet.
+// PulumiHealth returns the health checks for Stack and Program, of the upstream Pulumi Kubernetes Operator and of
+// Strata's operator. Without them Flux would consider an object ready before the operator has reconciled it.
 func PulumiHealth() []HealthCheck {
 	program := pulumiHealth("Program")
-	// Upstream's operator gives a Program no conditions. It has looked at it when it has packed it.
+	// Upstream's operator sets no conditions on a Program. It sets status.artifact once it has packed the Program.
 	program.Current += " || !has(status.conditions) && has(status.artifact)"
 	return []HealthCheck{pulumiHealth("Stack"), program}
 }
@@ -42,7 +43,7 @@ func pulumiHealth(kind string) HealthCheck {
 	}
 }
 
-// healthChecks are health checks as a Kustomization has them.
+// healthChecks converts health checks to the form in the spec of a Kustomization.
 func healthChecks(checks []HealthCheck) pulumi.Array {
 	all := make(pulumi.Array, len(checks))
 	for i, c := range checks {

@@ -9,7 +9,8 @@ import (
 	"github.com/strata-platform/strata/sdks/flux"
 )
 
-// parseKubeconfig turns the current context of a kubeconfig into what the Flux provider takes. No error quotes the content.
+// parseKubeconfig converts the current context of a kubeconfig to the arguments of the Flux provider. No error quotes the
+// content.
 func parseKubeconfig(text string) (flux.ProviderKubernetes, error) {
 	var k flux.ProviderKubernetes
 	config, err := clientcmd.Load([]byte(text))

@@ -2,9 +2,10 @@ package fluxcd
 
 import "strconv"
 
-// lockdown is the kustomization.yaml beside Flux's own manifests: https://fluxcd.io/flux/installation/configuration/multitenancy/.
-// Only controllers that know an argument get it; one that is not installed is no match. source-controller has no references
-// between namespaces to refuse. Workers is how many objects each controller works on at a time.
+// lockdown returns the kustomization.yaml beside Flux's own manifests:
+// https://fluxcd.io/flux/installation/configuration/multitenancy/. It adds each argument only to the controllers that
+// know it; a patch for a controller that is not installed matches nothing. source-controller has no cross-namespace
+// references to refuse. Workers is the number of objects that each controller reconciles concurrently.
 func lockdown(workers int) string {
 	return lockdownBefore + strconv.Itoa(workers) + lockdownAfter
 }

@@ -20,13 +20,13 @@ const servicePort = 9090
 
 // Labels of Flux's pods.
 var (
-	// builders build and apply what teams commit, which can name any address.
+	// builders build and apply the teams' commits, which can name any address.
 	builders = []string{"kustomize-controller", "helm-controller"}
-	// notFetchers are all controllers of Flux that fetch nothing from outside.
+	// notFetchers are the controllers that fetch nothing from outside the cluster.
 	notFetchers = append([]string{"notification-controller"}, builders...)
 )
 
-// wall is one NetworkPolicy of Flux's namespace.
+// wall is one NetworkPolicy in Flux's namespace.
 type wall struct {
 	name    string
 	pods    *metav1.LabelSelectorArgs
@@ -34,8 +34,9 @@ type wall struct {
 	egress  networkingv1.NetworkPolicyEgressRuleArray
 }
 
-// walls limit Flux's pods to what each needs. They take the place of Flux's own allow-egress, by which each reaches
-// everything and the others: kustomize fetches files by HTTP in spite of --no-remote-bases.
+// walls creates NetworkPolicies that limit Flux's pods to the connections that each of them needs. They replace Flux's
+// own allow-egress, which lets every pod connect to any address and to the other pods. kustomize fetches files by HTTP in
+// spite of --no-remote-bases.
 func (a *Args) walls(ctx *pulumi.Context, name string, namespace pulumi.StringInput, parent pulumi.Resource) ([]pulumi.Resource, error) {
 	events := network.To(pods("notification-controller"), network.Port("TCP", servicePort))
 	artifacts := network.To(pods("source-controller"), network.Port("TCP", servicePort))
@@ -46,7 +47,7 @@ func (a *Args) walls(ctx *pulumi.Context, name string, namespace pulumi.StringIn
 	}
 	for _, private := range a.PrivateRanges {
 		to := network.Addresses(pulumi.String(private))
-		// The control plane, where it has an address in a private network.
+		// The control plane, where it has a private address.
 		everybody = append(everybody, network.To(to, network.Port("TCP", 443)))
 		fetched = append(fetched, network.To(to, network.Ports(a.gitPorts()...)...))
 	}
@@ -75,7 +76,7 @@ func (a *Args) walls(ctx *pulumi.Context, name string, namespace pulumi.StringIn
 	return made, nil
 }
 
-// app selects pods of Flux by the names of their controllers.
+// app selects Flux's pods by the names of their controllers.
 func app(operator string, names ...string) *metav1.LabelSelectorArgs {
 	return &metav1.LabelSelectorArgs{MatchExpressions: metav1.LabelSelectorRequirementArray{
 		&metav1.LabelSelectorRequirementArgs{Key: pulumi.String("app"), Operator: pulumi.String(operator), Values: pulumi.ToStringArray(names)},
@@ -92,12 +93,12 @@ func called(by *metav1.LabelSelectorArgs) networkingv1.NetworkPolicyIngressRuleA
 	}
 }
 
-// apiServer lets pods reach the address that the kubeconfig has of the API server.
+// apiServer lets pods connect to the API server's address in the kubeconfig.
 func (a *Args) apiServer() *networkingv1.NetworkPolicyEgressRuleArgs {
 	at := pulumix.ApplyErr(a.Kubeconfig.ToStringOutput(), func(text string) (endpoint, error) {
 		return apiEndpoint(text, len(a.PrivateRanges) > 0)
 	})
-	// The kubeconfig is a secret; where its server is, everybody in the cluster knows.
+	// The kubeconfig is a secret. The server's address is not: everybody in the cluster knows it.
 	cidr := pulumi.Unsecret(pulumix.Cast[pulumi.StringOutput](pulumix.Apply(at, func(e endpoint) string { return e.cidr })))
 	port := pulumi.Unsecret(pulumix.Cast[pulumi.IntOutput](pulumix.Apply(at, func(e endpoint) int { return e.port })))
 	return network.To(network.Addresses(cidr.(pulumi.StringOutput)), &networkingv1.NetworkPolicyPortArgs{
@@ -110,11 +111,11 @@ type endpoint struct {
 	port int
 }
 
-// nowhere is an address that nobody has (RFC 5737).
+// nowhere is an address that no host has (RFC 5737).
 const nowhere = "192.0.2.0/32"
 
-// apiEndpoint returns the address of the API server. A NetworkPolicy takes no name: where the kubeconfig has one, the
-// private ranges have to hold the address.
+// apiEndpoint returns the address of the API server. A NetworkPolicy accepts no host names: if the kubeconfig has one,
+// the private ranges must contain the server's address.
 func apiEndpoint(kubeconfig string, elsewhere bool) (endpoint, error) {
 	k, err := parseKubeconfig(kubeconfig)
 	if err != nil {
@@ -142,5 +143,5 @@ func apiEndpoint(kubeconfig string, elsewhere bool) (endpoint, error) {
 	return endpoint{}, fmt.Errorf("the kubeconfig's server is %s: Flux's pods reach it by its address, so give PrivateRanges the one that pods see", host)
 }
 
-// gitPorts are those at which sources are fetched from private networks.
+// gitPorts returns the ports of Git servers in private networks.
 func (a *Args) gitPorts() []int { return append([]int{22, 80, 443}, a.SourcePorts...) }

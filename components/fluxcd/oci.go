@@ -13,35 +13,37 @@ const ociKind = "OCIRepository"
 
 // OCI is an artifact in a container registry, an Origin of a Source.
 type OCI struct {
-	// URL of the artifact, "oci://" and no tag. Required.
+	// URL is the URL of the artifact, with the scheme "oci://" and without a tag. Required.
 	URL pulumi.StringInput
-	// At most one of Tag, SemVer (a range of tags) and Digest says what is fetched; the tag "latest" by default.
+	// Set at most one of Tag, SemVer (a range of tags) and Digest; none means the tag "latest".
 	Tag, SemVer, Digest pulumi.StringInput
-	// MediaType is that of the layer to take, by default the first one.
+	// MediaType is the media type of the layer to extract; nil means the first layer.
 	MediaType pulumi.StringInput
 
-	// At most one way to log in; without any, everybody has to be able to read the artifact.
+	// At most one of the following ways to log in. Without any, the artifact must be public.
 
-	// Username and Password at the registry. They become a Secret in the source's namespace, so that its owner can read them.
+	// Username and Password log in at the registry. They become a Secret in the source's namespace, so the namespace's
+	// owner can read them.
 	Username, Password pulumi.StringInput
-	// SecretName names a Secret of type kubernetes.io/dockerconfigjson that is there already.
+	// SecretName names an existing Secret of type kubernetes.io/dockerconfigjson.
 	SecretName pulumi.StringInput
 	// Provider is the cloud whose workload identity logs in: aws, azure or gcp.
 	Provider string
 
-	// ServiceAccount is the account in Namespace whose pull secrets, or with a Provider whose workload identity, are used.
+	// ServiceAccount is the account in Namespace whose pull secrets Flux uses, or with a Provider, whose workload
+	// identity.
 	ServiceAccount pulumi.StringInput
-	// TLS of the registry.
+	// TLS configures TLS of the registry.
 	TLS *TLS
-	// Insecure speaks http with the registry.
+	// Insecure uses HTTP instead of HTTPS.
 	Insecure bool
-	// Verify has an artifact refused that nobody signed whom it trusts.
+	// Verify makes Flux refuse an artifact without the signature of a trusted key or identity.
 	Verify *OCIVerification
 }
 
-// What OCIVerification checks signatures with.
+// Verification tools of OCIVerification.
 const (
-	// Cosign is Sigstore's tool, with keys or without.
+	// Cosign is Sigstore's tool, which verifies signatures with or without keys.
 	Cosign = "cosign"
 	// Notation is the tool of the Notary project.
 	Notation = "notation"
@@ -51,20 +53,21 @@ const (
 type OCIVerification struct {
 	// Provider is Cosign (the default) or Notation.
 	Provider string
-	// Keys are trusted, by name: public keys of cosign in NAME.pub; certificates of notation in NAME.crt or NAME.pem, beside
-	// trustpolicy.json. They become a Secret in the source's namespace.
+	// Keys are the trusted keys by file name: public keys of cosign in NAME.pub; certificates of notation in NAME.crt or
+	// NAME.pem, with trustpolicy.json. They become a Secret in the source's namespace.
 	Keys map[string]pulumi.StringInput
-	// SecretName names a Secret with such keys that is there already. It excludes Keys.
+	// SecretName names an existing Secret with such keys. It excludes Keys.
 	SecretName pulumi.StringInput
-	// Identities are trusted where cosign signed without a key. They exclude Keys and SecretName.
+	// Identities are the trusted identities of keyless signatures of cosign. They exclude Keys and SecretName.
 	Identities []OIDCIdentity
-	// TrustedRootSecret names a Secret with the trusted_root.json of a Sigstore of one's own. It goes with Identities.
+	// TrustedRootSecret names a Secret with the trusted_root.json of a private Sigstore. It requires Identities.
 	TrustedRootSecret pulumi.StringInput
 }
 
-// OIDCIdentity matches who signed without a key.
+// OIDCIdentity matches the identity of a keyless signature.
 type OIDCIdentity struct {
-	// Issuer and Subject are regular expressions over the certificate's. Both are required: anchor them by ^ and $.
+	// Issuer and Subject are regular expressions that match those of the certificate. Both are required. Anchor them with
+	// ^ and $.
 	Issuer, Subject string
 }
 
@@ -156,7 +159,7 @@ func (v *OCIVerification) check() []string {
 			given++
 		}
 	}
-	// Without any of them cosign would take a signature of anybody who has an account with the public Sigstore.
+	// Without any of them, cosign would accept a signature of anybody with an account at the public Sigstore.
 	p.refuse(given != 1, "one of OCI.Verify.Keys, OCI.Verify.SecretName and OCI.Verify.Identities must be given")
 	p.refuse(slices.ContainsFunc(v.Identities, func(id OIDCIdentity) bool { return id.Issuer == "" || id.Subject == "" }),
 		"OCI.Verify.Identities must each have an Issuer and a Subject")
@@ -172,7 +175,7 @@ func (v *OCIVerification) check() []string {
 	return append(p, "OCI.Verify.Provider must be "+Cosign+" or "+Notation)
 }
 
-// dockerLogin is the content of a Secret with the credentials of one registry.
+// dockerLogin returns the content of a Secret with the credentials of one registry.
 func dockerLogin(url, username, password pulumi.StringInput) pulumi.StringInput {
 	return pulumi.All(url, username, pulumi.ToSecret(password.ToStringOutput())).ApplyT(func(args []any) (string, error) {
 		host, _, _ := strings.Cut(strings.TrimPrefix(args[0].(string), "oci://"), "/")
@@ -186,7 +189,7 @@ func dockerLogin(url, username, password pulumi.StringInput) pulumi.StringInput 
 	}).(pulumi.StringOutput)
 }
 
-// provider is the cloud that a source is in, as Flux calls it.
+// provider returns Flux's name for the cloud of a source.
 func provider(name string) string {
 	if name == "" {
 		return "generic"

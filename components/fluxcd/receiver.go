@@ -17,11 +17,11 @@ import (
 const (
 	// ReceiverType is the type token of Receiver.
 	ReceiverType = "strata:components:FluxReceiver"
-	// RepositoriesAnnotation is what a Receiver says of the repositories whose pushes it waits for: their URLs, with a space
-	// between two. A forge that serves them finds it by that.
+	// RepositoriesAnnotation lists the URLs of the repositories whose pushes a Receiver waits for, separated by spaces.
+	// The Git server of these repositories finds the Receiver by this annotation.
 	RepositoriesAnnotation = "strata.dev/repositories"
-	// HMACReceiver is a caller that signs what it sends in the header X-Signature: "sha256=" and the HMAC of the body in
-	// hexadecimal, with the token as the key.
+	// HMACReceiver is the type of a caller that signs the request body. The header X-Signature holds "sha256=" and the
+	// HMAC of the body in hexadecimal; the token is the key.
 	HMACReceiver = "generic-hmac"
 
 	receiverVersion = "notification.toolkit.fluxcd.io/v1"
@@ -29,49 +29,49 @@ const (
 	tokenLength     = 48
 )
 
-// defaultEvents are the types of callers that a Receiver can be made for, with the events that a push is among theirs. A type
-// without any takes whatever is sent. Of Flux's other types, gcr and generic-oidc, a token does not suffice.
+// defaultEvents maps each type of caller that a Receiver supports to its events for a push. A type without events accepts
+// every request. Flux's types gcr and generic-oidc are missing, because they need more than a token.
 var defaultEvents = map[string][]string{
 	HMACReceiver: nil, "github": {"ping", "push"}, "gitlab": {"Push Hook", "Tag Push Hook"}, "bitbucket": {"repo:refs_changed"},
 	"harbor": nil, "dockerhub": nil, "quay": nil, "nexus": nil, "acr": nil, "cdevents": nil, "generic": nil,
 }
 
-// ReceiverArgs describe who may tell Flux of a push.
+// ReceiverArgs describes a receiver and its caller.
 type ReceiverArgs struct {
-	// Namespace of the receiver. Required; the sources have to be in the same one.
+	// Namespace is the namespace of the receiver. Required. The sources must be in the same namespace.
 	Namespace pulumi.StringInput
-	// Name of the receiver, by default that of the resource. Its Secret is called NAME-webhook.
+	// Name is the name of the receiver; nil means the name of the resource. Its Secret is called NAME-webhook.
 	Name pulumi.StringInput
-	// Sources are checked at once when the caller says so. At least one is required.
+	// Sources are the sources that Flux checks at once when the caller reports a push. At least one is required.
 	Sources []*Source
-	// Type of the caller: HMACReceiver (the default), github, gitlab, bitbucket, harbor, dockerhub, quay, nexus, acr, cdevents,
-	// or generic, which proves nothing but that it knows the path.
+	// Type is the type of the caller: HMACReceiver (the default), github, gitlab, bitbucket, harbor, dockerhub, quay,
+	// nexus, acr, cdevents, or generic. A generic caller proves only that it knows the path.
 	Type string
-	// Events that the caller may send, of those types that have any; by default those of a push.
+	// Events are the events that the caller may send, for types that have events; nil means the events of a push.
 	Events []string
-	// Token that the caller and the receiver share. By default a random one is made.
+	// Token is the shared secret of caller and receiver; nil means a random token.
 	Token pulumi.StringInput
-	// Keepers replace the random token when any of them changes.
+	// Keepers replace the random token when one of them changes.
 	Keepers pulumi.StringMapInput
-	// SecretLabels are the labels of the Secret that holds the token; by default it has none.
+	// SecretLabels are the labels of the Secret with the token; nil means none.
 	SecretLabels pulumi.StringMapInput
 }
 
-// Receiver is where Flux is told of a push: Path at the Service webhook-receiver in Namespace of Flux.
+// Receiver is the endpoint at which a caller reports a push: Path at the Service webhook-receiver in Flux's Namespace.
 type Receiver struct {
 	pulumi.ResourceState
 
 	// Namespace and Name of the receiver, known once it exists.
 	Namespace pulumi.StringOutput `pulumi:"namespace"`
 	Name      pulumi.StringOutput `pulumi:"name"`
-	// Path is what the caller posts to. It is a secret: it cannot be guessed without the token.
+	// Path is the URL path that the caller posts to. It is a secret: nobody can guess it without the token.
 	Path pulumi.StringOutput `pulumi:"path"`
-	// Token is what the caller signs with. It is a secret.
+	// Token is the key of the caller's signature. It is a secret.
 	Token pulumi.StringOutput `pulumi:"token"`
 }
 
-// NewReceiver makes Flux listen for a push. The provider for the cluster comes by opts; Flux has to be there, with its
-// notification-controller. Whoever holds the token can do no more than have the sources checked. For the option
+// NewReceiver creates a receiver for pushes. Pass the provider for the cluster in opts. Flux must be installed with its
+// notification-controller. The token lets its holder trigger a check of the sources and nothing else. For the option
 // DeletedWith see NewSource.
 func NewReceiver(ctx *pulumi.Context, name string, args *ReceiverArgs, opts ...pulumi.ResourceOption) (*Receiver, error) {
 	args = inputs.Given(args)
@@ -118,7 +118,7 @@ func NewReceiver(ctx *pulumi.Context, name string, args *ReceiverArgs, opts ...p
 	return r, ctx.RegisterResourceOutputs(r, pulumi.Map{"namespace": r.Namespace, "name": r.Name, "path": r.Path, "token": r.Token})
 }
 
-// webhookPath is where notification-controller listens for a receiver (Flux, "Receivers").
+// webhookPath returns the path at which notification-controller serves a receiver (Flux, "Receivers").
 func webhookPath(token, name, namespace string) string {
 	digest := sha256.Sum256([]byte(token + name + namespace))
 	return "/hook/" + hex.EncodeToString(digest[:])

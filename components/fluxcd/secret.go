@@ -19,14 +19,15 @@ const (
 	opaque       = "Opaque"
 	dockerConfig = "kubernetes.io/dockerconfigjson"
 
-	// The suffixes of the Secrets of a source, in the names of resources and, but for the first, of the Secrets.
+	// Suffixes of a source's Secrets in the names of resources. All but the first are also suffixes of the Secrets' own
+	// names.
 	credentialsSuffix = "credentials"
 	tlsSuffix         = "tls"
 	keysSuffix        = "keys"
 )
 
-// newSecret makes a Secret with those of the data that are given. It is a resource of its own so that new credentials reach
-// Flux by an update in place.
+// newSecret creates a Secret with the data whose values are not nil. The Secret is a resource of its own so that new
+// credentials update it in place.
 func newSecret(
 	ctx *pulumi.Context, resource string, meta *metav1.ObjectMetaArgs, kind string, data map[string]pulumi.StringInput,
 	opts ...pulumi.ResourceOption,
@@ -48,14 +49,14 @@ func newSecret(
 	}, opts...)
 }
 
-// public are the keys of a Secret whose values are none.
+// public are the keys of a Secret whose values are not secret.
 var public = map[string]bool{"username": true, "known_hosts": true, "ca.crt": true, "tls.crt": true, "trustpolicy.json": true}
 
-// TLS says how a server proves who it is, and the client to it. It becomes a Secret in the source's namespace.
+// TLS configures how server and client authenticate. It becomes a Secret in the source's namespace.
 type TLS struct {
-	// CA is the PEM bundle that the server's certificate is checked against, by default that of Flux's images.
+	// CA is the PEM bundle that verifies the server's certificate; nil means the bundle of Flux's images.
 	CA pulumi.StringInput
-	// Certificate and Key, in PEM, are shown to the server.
+	// Certificate and Key, in PEM, authenticate the client.
 	Certificate, Key pulumi.StringInput
 }
 
@@ -76,7 +77,7 @@ func (t *TLS) check() []string {
 	return together("TLS.Certificate and TLS.Key", t.Certificate, t.Key)
 }
 
-// problems are what is wrong with arguments.
+// problems are the problems of arguments, one phrase each.
 type problems []string
 
 func (p *problems) refuse(when bool, why string) {
@@ -85,7 +86,7 @@ func (p *problems) refuse(when bool, why string) {
 	}
 }
 
-// err is the problems as one error, nil where there is none.
+// err returns the problems as one error, or nil if there are none.
 func (p problems) err() error {
 	if len(p) == 0 {
 		return nil
@@ -93,7 +94,7 @@ func (p problems) err() error {
 	return errors.New(strings.Join(p, "; "))
 }
 
-// together refuses values of which only some are given.
+// together returns a problem if some of the values are given, but not all.
 func together(names string, values ...pulumi.StringInput) []string {
 	if n := count(values...); n != 0 && n != len(values) {
 		return []string{names + " must be given together"}
@@ -101,7 +102,7 @@ func together(names string, values ...pulumi.StringInput) []string {
 	return nil
 }
 
-// count is how many of the values are given.
+// count returns the number of values that are not nil.
 func count(values ...pulumi.StringInput) int {
 	n := 0
 	for _, v := range values {
@@ -112,8 +113,8 @@ func count(values ...pulumi.StringInput) int {
 	return n
 }
 
-// keysProblem says what is wrong with public keys, which Flux tells apart by how their names end and passes over where it
-// does not know the ending.
+// keysProblem returns the problems of public keys. Flux distinguishes their formats by the endings of their names, and
+// ignores a name with an unknown ending.
 func keysProblem(field string, keys map[string]pulumi.StringInput, endings ...string) []string {
 	var problems []string
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
@@ -124,8 +125,8 @@ func keysProblem(field string, keys map[string]pulumi.StringInput, endings ...st
 	return problems
 }
 
-// guarded is an address once it is known that no credential is in it, where everybody who may read the source would see it,
-// and, where one is sent to it, that this is not in the clear.
+// guarded returns the address after it has checked it. The address must hold no credential, because everybody who may
+// read the source sees it. If Flux sends a credential to the address, the connection must be encrypted.
 func guarded(address pulumi.StringInput, sends bool) pulumi.StringOutput {
 	return address.ToStringOutput().ApplyT(func(address string) (string, error) {
 		u, err := url.Parse(address)
@@ -141,7 +142,7 @@ func guarded(address pulumi.StringInput, sends bool) pulumi.StringOutput {
 	}).(pulumi.StringOutput)
 }
 
-// isLoopback says whether a URL is one over which a password may go in the clear.
+// isLoopback reports whether a password may travel in the clear to a URL: plain HTTP to a loopback address.
 func isLoopback(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" {

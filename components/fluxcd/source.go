@@ -19,17 +19,18 @@ const (
 	sourceVersion   = "source.toolkit.fluxcd.io/v1"
 	defaultInterval = "1m"
 
-	// deleteTimeout is more than a controller of Flux ever needs to let go of an object that nothing was made of.
+	// deleteTimeout is longer than a controller of Flux ever needs to finalize an object that has created nothing.
 	deleteTimeout = "5s"
-	// syncDeleteTimeout is for objects of which something was made.
+	// syncDeleteTimeout is for objects that have created others.
 	syncDeleteTimeout = "2m"
 )
 
-// patient bounds the wait for an object to go. The Kubernetes provider misses an object's end that comes between its first
-// look and its watch; when the time is over it looks once more.
+// patient bounds the wait for an object's deletion. The Kubernetes provider misses a deletion that happens between its
+// first read and the start of its watch. It reads again when the timeout expires.
 var patient = pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: deleteTimeout})
 
-// childOptions are the options of a component's children. Unlike others, DeletedWith is not theirs by itself.
+// childOptions returns the options of a component's children. Pulumi hands down other options of a component by itself,
+// but not DeletedWith.
 func childOptions(parent pulumi.Resource, opts []pulumi.ResourceOption) ([]pulumi.ResourceOption, error) {
 	given, err := pulumi.NewResourceOptions(opts...)
 	if err != nil {
@@ -42,55 +43,56 @@ func childOptions(parent pulumi.Resource, opts []pulumi.ResourceOption) ([]pulum
 	return slices.Clip(child), nil
 }
 
-// SourceArgs describe something that Flux fetches.
+// SourceArgs describes a source of Flux.
 type SourceArgs struct {
-	// Namespace of the source. Required.
+	// Namespace is the namespace of the source. Required.
 	Namespace pulumi.StringInput
-	// Name of the source, by default that of the resource.
+	// Name is the name of the source; nil means the name of the resource.
 	Name pulumi.StringInput
-	// Origin is what is fetched: Git, OCI or Bucket. Required.
+	// Origin is the place to fetch from: Git, OCI or Bucket. Required.
 	Origin Origin
-	// Interval at which Origin is checked, "1m" by default. A Receiver has it checked at once.
+	// Interval is the polling interval of Origin; nil means "1m". A Receiver triggers a check at once.
 	Interval pulumi.StringInput
-	// Timeout of one fetch. Without it Flux takes a minute.
+	// Timeout limits one fetch; nil means Flux's default of one minute.
 	Timeout pulumi.StringInput
-	// Ignore lists what is left out, in the format of .gitignore. Without it Flux leaves out what is no manifest.
+	// Ignore lists the files to leave out, in the format of .gitignore; nil means Flux's defaults, which leave out files
+	// that are no manifests.
 	Ignore pulumi.StringInput
-	// ProxySecret names a Secret in Namespace with the address, and where it wants them the username and password, of a
-	// proxy to fetch through.
+	// ProxySecret names a Secret in Namespace with the address of a proxy for the fetch, and optionally its username and
+	// password.
 	ProxySecret pulumi.StringInput
-	// SecretLabels are the labels of the Secrets that are made for Origin; by default they have none.
+	// SecretLabels are the labels of the Secrets for Origin; nil means none.
 	SecretLabels pulumi.StringMapInput
 }
 
-// Origin is where a Source is fetched from: Git, OCI or Bucket.
+// Origin is the place that a Source is fetched from: Git, OCI or Bucket.
 type Origin interface {
-	// check returns what is wrong with the fields.
+	// check returns the problems of the fields.
 	check() []string
-	// kind of Flux's resource.
+	// kind returns the kind of Flux's resource.
 	kind() string
-	// address is what the source fetches, without any credential.
+	// address returns the address of the source, without any credential.
 	address() pulumi.StringInput
-	// fill puts what is the origin's own into the spec and makes the Secrets that it refers to.
+	// fill adds the origin's own fields to the spec and creates the Secrets that they refer to.
 	fill(b *sourceBuilder) error
 }
 
-// Source is something that Flux fetches.
+// Source is a source that Flux fetches.
 type Source struct {
 	pulumi.ResourceState
 
 	// Namespace and Name of the source, known once it exists.
 	Namespace pulumi.StringOutput `pulumi:"namespace"`
 	Name      pulumi.StringOutput `pulumi:"name"`
-	// Kind of the source, for references to it: GitRepository, OCIRepository or Bucket.
+	// Kind is the kind of the source, for references to it: GitRepository, OCIRepository or Bucket.
 	Kind pulumi.StringOutput `pulumi:"kind"`
-	// URL is what is fetched; of a bucket it is its endpoint and its name.
+	// URL is the URL of the source; for a bucket, its endpoint and its name.
 	URL pulumi.StringOutput `pulumi:"url"`
 }
 
-// NewSource makes Flux fetch something. The provider for the cluster comes by opts; Flux has to be there. The
-// option DeletedWith holds for all of it. Give it only where Flux is removed before the namespace: Flux's finalizer makes a
-// namespace that is deleted around a source wait for many seconds.
+// NewSource makes Flux fetch a source. Pass the provider for the cluster in opts. Flux must be installed. The option
+// DeletedWith applies to all resources of the source. Give it only where Flux is removed before the namespace: otherwise
+// Flux's finalizer delays the deletion of the namespace for many seconds.
 func NewSource(ctx *pulumi.Context, name string, args *SourceArgs, opts ...pulumi.ResourceOption) (*Source, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
@@ -123,7 +125,7 @@ func NewSource(ctx *pulumi.Context, name string, args *SourceArgs, opts ...pulum
 	return s, ctx.RegisterResourceOutputs(s, pulumi.Map{"namespace": s.Namespace, "name": s.Name, "kind": s.Kind, "url": s.URL})
 }
 
-// spec is what every kind of source has.
+// spec returns the fields that every kind of source has.
 func (a *SourceArgs) spec() pulumi.Map {
 	spec := pulumi.Map{"interval": or(a.Interval, defaultInterval)}
 	put(spec, "timeout", a.Timeout)
@@ -142,21 +144,21 @@ func (a *SourceArgs) check() error {
 	return p.err()
 }
 
-// sourceBuilder carries what an Origin needs to fill in a source.
+// sourceBuilder carries the arguments of Origin.fill.
 type sourceBuilder struct {
 	ctx *pulumi.Context
-	// name is that of the component, object that of the source in the cluster.
+	// name is the name of the component; object is the name of the source in the cluster.
 	name              string
 	namespace, object pulumi.StringInput
-	// labels are those of the source's Secrets.
+	// labels are the labels of the source's Secrets.
 	labels pulumi.StringMapInput
-	// child are the options of what belongs to the source.
+	// child are the options of the source's children.
 	child []pulumi.ResourceOption
 	spec  pulumi.Map
 }
 
-// secret makes a Secret with those of the data that are given, and has the spec refer to it by field. suffix tells it from
-// the source's other Secrets.
+// secret creates a Secret with the data whose values are not nil, and makes the field of the spec refer to it. The suffix
+// distinguishes it from the source's other Secrets.
 func (b *sourceBuilder) secret(spec pulumi.Map, field, suffix, kind string, data map[string]pulumi.StringInput) error {
 	name := b.object
 	if suffix != credentialsSuffix {
@@ -172,21 +174,21 @@ func (b *sourceBuilder) secret(spec pulumi.Map, field, suffix, kind string, data
 	return nil
 }
 
-// reference puts a reference to an object of the same namespace into a spec, where it is given.
+// reference sets a field of a spec to a reference to an object of the same namespace, unless the name is nil.
 func reference(spec pulumi.Map, field string, name pulumi.StringInput) {
 	if name != nil {
 		spec[field] = pulumi.Map{"name": name}
 	}
 }
 
-// put puts a value into a spec, where it is given.
+// put sets a field of a spec, unless the value is nil.
 func put(spec pulumi.Map, field string, value pulumi.StringInput) {
 	if value != nil {
 		spec[field] = value
 	}
 }
 
-// newObject makes one of Flux's custom resources.
+// newObject creates one of Flux's custom resources.
 func newObject(
 	ctx *pulumi.Context, resource, version, kind string, namespace, name pulumi.StringInput, spec pulumi.Map, opts ...pulumi.ResourceOption,
 ) (*apiextensions.CustomResource, error) {
@@ -204,9 +206,10 @@ func newAnnotatedObject(
 	}, opts...)
 }
 
-// metadata names an object that is deleted at once. By default the Kubernetes provider has it deleted in the foreground,
-// which takes the garbage collector, and that learns of Flux's kinds only half a minute after they came; and it can miss that
-// an object is gone where somebody else removes the last finalizer.
+// metadata returns metadata that make the provider delete the object with background propagation. By default the
+// Kubernetes provider deletes in the foreground, which needs the garbage collector. The garbage collector discovers
+// Flux's kinds only half a minute after their creation, and can miss a deletion if another client removes the last
+// finalizer.
 func metadata(namespace, name pulumi.StringInput) *metav1.ObjectMetaArgs {
 	return &metav1.ObjectMetaArgs{
 		Namespace:   namespace,

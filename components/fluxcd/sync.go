@@ -20,53 +20,54 @@ const (
 	defaultPath          = "./"
 )
 
-// SyncArgs describe what Flux applies of a source, and under which account.
+// SyncArgs describes a sync: the source to apply and the account to apply it under.
 type SyncArgs struct {
-	// Namespace of the sync. Required; the source has to be in the same one.
+	// Namespace is the namespace of the sync. Required. The source must be in the same namespace.
 	Namespace pulumi.StringInput
-	// Name of the sync, by default that of the resource.
+	// Name is the name of the sync; nil means the name of the resource.
 	Name pulumi.StringInput
-	// Source is what is applied. Required.
+	// Source is the source to apply. Required.
 	Source *Source
-	// ServiceAccount is the account in Namespace under which it is applied. Required.
+	// ServiceAccount is the account in Namespace that Flux impersonates to apply the source. Required.
 	ServiceAccount pulumi.StringInput
-	// Path in the source, its root by default.
+	// Path is the folder in the source; nil means the root.
 	Path pulumi.StringInput
-	// KeepRemoved keeps objects in the cluster whose manifests went from the source. By default they are deleted.
+	// KeepRemoved keeps an object in the cluster after its manifest is removed from the source. By default Flux deletes
+	// it.
 	KeepRemoved bool
-	// Wait makes the sync ready only once everything that it applied is.
+	// Wait makes the sync ready only once all of its objects are ready.
 	Wait bool
-	// Interval at which what is applied is checked for drift, "10m" by default. A new commit is applied at once regardless.
+	// Interval is the interval of drift correction; nil means "10m". Flux applies a new commit at once regardless.
 	Interval pulumi.StringInput
-	// RetryInterval after a failure, "5s" by default.
+	// RetryInterval is the delay after a failure; nil means "5s".
 	RetryInterval pulumi.StringInput
-	// Timeout of applying, of waiting, and of the wait for the objects to go when the sync is deleted. Without it Flux takes
-	// Interval.
+	// Timeout limits each apply, each wait for readiness, and the wait for the objects' deletion when the sync is
+	// deleted; nil means Interval.
 	Timeout pulumi.StringInput
 	// TargetNamespace overrides the namespace of every object.
 	TargetNamespace pulumi.StringInput
-	// DependsOn are syncs of the same namespace that have to be ready first.
+	// DependsOn are syncs of the same namespace that must be ready first.
 	DependsOn []*Sync
-	// HealthChecks say, with Wait, when custom resources are ready of which Flux cannot tell by itself. nil is PulumiHealth;
-	// give an empty slice for none.
+	// HealthChecks decide, with Wait, when custom resources are ready that Flux cannot judge by itself. Nil means
+	// PulumiHealth; an empty slice means none.
 	HealthChecks []HealthCheck
-	// DeletionPolicy is what becomes of the objects when the sync is deleted: DeleteAndWait (the default, but with KeepRemoved
-	// it is Orphan), Delete or Orphan.
+	// DeletionPolicy decides what happens to the objects when the sync is deleted: DeleteAndWait, Delete or Orphan. Empty
+	// means DeleteAndWait, or Orphan with KeepRemoved.
 	DeletionPolicy string
 }
 
-// What becomes of a sync's objects when it is deleted.
+// Deletion policies of a sync's objects.
 const (
-	// DeleteAndWait deletes them, and the sync only when they are gone. What the sync needs to clean up, such as its account,
-	// can depend on that.
+	// DeleteAndWait deletes the objects, waits until they are gone, and then deletes the sync. So resources that the
+	// cleanup needs, such as the sync's account, only have to outlive the sync.
 	DeleteAndWait = "WaitForTermination"
-	// Delete deletes them, and the sync at once.
+	// Delete deletes the objects, and the sync at once.
 	Delete = "Delete"
-	// Orphan keeps them.
+	// Orphan keeps the objects.
 	Orphan = "Orphan"
 )
 
-// Sync is what Flux applies of a source.
+// Sync applies a source.
 type Sync struct {
 	pulumi.ResourceState
 
@@ -75,12 +76,13 @@ type Sync struct {
 	Name      pulumi.StringOutput `pulumi:"name"`
 }
 
-// patientSync is as patient, where what Flux applied has to go first. An end that was missed then costs two minutes, not ten.
+// patientSync is like patient, for a sync whose objects Flux deletes first. A missed deletion then costs two minutes
+// instead of ten.
 var patientSync = pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: syncDeleteTimeout})
 
-// NewSync makes Flux apply a source. The provider for the cluster comes by opts; Flux has to be there. Deleting the sync
-// deletes what it applied and waits up to two minutes until that is gone, for which the account and its rights have to
-// outlive it: make it depend on them.
+// NewSync makes Flux apply a source. Pass the provider for the cluster in opts. Flux must be installed. Deleting the sync
+// deletes its objects and waits up to two minutes for their deletion. The account and its permissions must outlive the
+// sync, so make the sync depend on them.
 func NewSync(ctx *pulumi.Context, name string, args *SyncArgs, opts ...pulumi.ResourceOption) (*Sync, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {

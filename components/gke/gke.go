@@ -1,15 +1,14 @@
-// Package gke makes a GKE cluster with a node pool of its own, and the kubeconfig that reaches it.
+// Package gke creates a GKE cluster with a node pool of its own, and the kubeconfig that connects to it.
 //
 //	cluster, err := gke.New(ctx, "strata", &gke.Args{
 //		Name: "strata", Project: pulumi.String("acme-dev"), Location: pulumi.String("europe-west1"), NodeCount: 1,
 //	})
 //	// cluster.Kubeconfig is a secret
 //
-// The cluster is VPC-native, follows a release channel, has shielded nodes that run under an account of their own with the
-// rights that nodes need and no more, and a Workload Identity pool, and is
-// protected against deletion unless told otherwise. The protection is the provider's for the cluster and the engine's
-// for cluster and node pool: without the latter a destroy would first take the nodes away, and fail at the cluster
-// after that.
+// The cluster is VPC-native, follows a release channel, and has a Workload Identity pool. Its nodes are shielded and run
+// under a service account of their own that has only the permissions that nodes need. The cluster is protected against
+// deletion by default: the provider protects the cluster, and the engine protects both the cluster and the node pool.
+// Without the engine's protection, a destroy would first delete the nodes and then fail at the cluster.
 package gke
 
 import (
@@ -29,15 +28,15 @@ import (
 const Type = "strata:components:GKE"
 
 const (
-	// DefaultMachineType is the nodes' machine when Args name none.
+	// DefaultMachineType is the nodes' machine type when Args.MachineType is empty.
 	DefaultMachineType = "e2-standard-4"
-	// DefaultReleaseChannel is the channel when Args name none.
+	// DefaultReleaseChannel is the release channel when Args.ReleaseChannel is empty.
 	DefaultReleaseChannel = "REGULAR"
 
-	// NodeRole is what a node needs in order to report logs and metrics, and no more.
+	// NodeRole is the role that a node needs to report logs and metrics, and no more.
 	NodeRole = "roles/container.defaultNodeServiceAccount"
 
-	// maxName leaves room for what the nodes' account is called by within the 30 characters of an account's id.
+	// maxName leaves room for the suffix of the nodes' account within the 30 characters of an account ID.
 	maxName = 30 - len(nodeSuffix)
 
 	nodeSuffix = "-nodes"
@@ -46,71 +45,72 @@ const (
 // Channels returns the release channels that a cluster can follow.
 func Channels() []string { return []string{"RAPID", "REGULAR", "STABLE"} }
 
-// Args describe a cluster.
+// Args describes a cluster.
 type Args struct {
 	// Name is the cluster's name in the project. Required.
 	Name string
-	// Project holds the cluster. Required.
+	// Project is the Google Cloud project of the cluster. Required.
 	Project pulumi.StringInput
-	// Location is a region for a cluster that survives the loss of a zone, or a zone. Required.
+	// Location is a region, for a cluster that survives the loss of a zone, or a zone. Required.
 	Location pulumi.StringInput
 
-	// NodeCount is the number of nodes in each zone of Location, with Autoscaling the number to begin with. Required, at
-	// least 1. It is changed in place.
+	// NodeCount is the number of nodes in each zone of Location; with Autoscaling, the initial number. Required, at least
+	// 1. It can be changed in place.
 	NodeCount int
-	// Autoscaling lets Google Cloud change the number of nodes; nil keeps it at NodeCount.
+	// Autoscaling lets Google Cloud change the number of nodes; nil keeps the number at NodeCount.
 	Autoscaling *Autoscaling
-	// Upgrade says how the nodes get a new version; nil means one additional node at a time.
+	// Upgrade configures node upgrades; nil means one surge node at a time.
 	Upgrade *Upgrade
-	// MachineType is the nodes' machine; empty means DefaultMachineType.
+	// MachineType is the nodes' machine type; empty means DefaultMachineType.
 	MachineType string
-	// NodeServiceAccount is the e-mail of the account under which the nodes run, those of Google's own first pool
-	// included. Nil means that New makes one, called as the cluster with -nodes behind, that has NodeRole only. The
-	// project's default account, which usually may do far more than a node needs, is never used.
+	// NodeServiceAccount is the e-mail address of the nodes' service account, which also runs the nodes of GKE's initial
+	// pool. Nil means that New creates an account named after the cluster, with the suffix -nodes, that has NodeRole
+	// only. The nodes never use the project's default account, which usually has far more permissions than a node needs.
 	NodeServiceAccount pulumi.StringInput
 
-	// ReleaseChannel decides when versions arrive, one of Channels; empty means DefaultReleaseChannel.
+	// ReleaseChannel decides when versions arrive; it is one of Channels, and empty means DefaultReleaseChannel.
 	ReleaseChannel string
-	// Network and Subnetwork are names or links of an existing VPC network and of its part in the cluster's region; nil
-	// means the network "default".
+	// Network and Subnetwork are names or links of an existing VPC network and of its subnetwork in the cluster's region;
+	// nil means the network "default".
 	Network, Subnetwork pulumi.StringInput
-	// Private keeps nodes, and by choice the control plane, off the internet; nil gives the nodes public addresses. Whether
-	// a cluster is private cannot be changed later.
+	// Private makes the cluster private: without public addresses for the nodes, and optionally for the control plane.
+	// Nil gives the nodes public addresses. An existing cluster cannot become private, or public again.
 	Private *Private
-	// AuthorizedNetworks are the ranges, such as 203.0.113.0/24, from which the control plane is reached; none means from
-	// everywhere, guarded by authentication alone.
+	// AuthorizedNetworks are the ranges, such as 203.0.113.0/24, that may connect to the control plane; none means any
+	// address, so that only authentication protects the control plane.
 	AuthorizedNetworks []string
 
-	// DeletionProtection makes the provider refuse to delete the cluster, and the engine refuse to delete or to replace
-	// cluster or node pool; nil means true.
+	// DeletionProtection makes the provider refuse to delete the cluster, and the engine refuse to delete or replace the
+	// cluster or the node pool; nil means true.
 	DeletionProtection *bool
-	// IssueClientCertificate asks for a client certificate, with which the kubeconfig then works without a plugin. Such a
-	// certificate cannot be revoked, so leave it off where gke-gcloud-auth-plugin is at hand.
+	// IssueClientCertificate requests a client certificate, so that the kubeconfig works without a plugin. Such a
+	// certificate cannot be revoked: leave it off where gke-gcloud-auth-plugin is available.
 	IssueClientCertificate bool
 }
 
 // Autoscaling bounds the number of nodes in each zone.
 type Autoscaling struct {
-	// Min and Max are the bounds, both of them allowed; Max is at least 1.
+	// Min and Max are inclusive bounds; Max is at least 1.
 	Min, Max int
 }
 
-// Upgrade says how many nodes an upgrade touches at once, in each zone. At least one of the fields must be above zero.
+// Upgrade limits the number of nodes that an upgrade replaces at once, in each zone. At least one of the fields must be
+// above zero.
 type Upgrade struct {
-	// MaxSurge is how many nodes are added for the time of the upgrade.
+	// MaxSurge is the number of extra nodes during the upgrade.
 	MaxSurge int
-	// MaxUnavailable is how many nodes may be missing meanwhile.
+	// MaxUnavailable is the number of nodes that may be unavailable during the upgrade.
 	MaxUnavailable int
 }
 
-// Private describes a private cluster. Its nodes reach the internet, from which Flux's images come, only through a Cloud
-// NAT of the network, which is not made here.
+// Private configures a private cluster. Its nodes reach the internet, and so the registry of Flux's images, only through
+// a Cloud NAT of the network. New does not create the Cloud NAT.
 type Private struct {
-	// ControlPlaneRange is the /28 of the control plane's addresses, such as 172.16.0.0/28, used nowhere else in the
-	// network; empty leaves the choice to Google Cloud, which clusters of version 1.29 and later allow.
+	// ControlPlaneRange is the /28 range of the control plane's addresses, such as 172.16.0.0/28. No other part of the
+	// network may use it. Empty lets Google Cloud choose, which clusters of version 1.29 and later allow.
 	ControlPlaneRange string
-	// Endpoint takes the public address of the control plane away: whoever uses the kubeconfig, layer 2 included, must then
-	// run inside the network.
+	// Endpoint removes the control plane's public address. Every user of the kubeconfig, layer 2 included, must then run
+	// inside the network.
 	Endpoint bool
 }
 
@@ -120,20 +120,21 @@ type Cluster struct {
 
 	// Name is the cluster's name, known once the cluster exists.
 	Name pulumi.StringOutput `pulumi:"name"`
-	// ClusterID is project, location and name in one. It stays the same when address or certificates change.
+	// ClusterID is project, location and name in one string. It stays the same when the address or the certificates
+	// change.
 	ClusterID pulumi.StringOutput `pulumi:"clusterId"`
 	// Endpoint is the address of the control plane.
 	Endpoint pulumi.StringOutput `pulumi:"endpoint"`
-	// CACertificate is the base64 certificate of the cluster's authority.
+	// CACertificate is the certificate of the cluster's certificate authority, in base64.
 	CACertificate pulumi.StringOutput `pulumi:"caCertificate"`
-	// WorkloadPool is the pool of identities that the cluster's own accounts belong to, known once the cluster exists:
-	// Google Cloud makes a project's pool with the first cluster, and refuses to bind a member of it before.
+	// WorkloadPool is the pool of identities of the cluster's service accounts, known once the cluster exists. Google
+	// Cloud creates a project's pool with the first cluster, and before that refuses to bind a member of the pool.
 	WorkloadPool pulumi.StringOutput `pulumi:"workloadPool"`
-	// Kubeconfig reaches the cluster; a secret. Known only when the node pool is there as well.
+	// Kubeconfig connects to the cluster; it is a secret. It is known once the node pool exists too.
 	Kubeconfig pulumi.StringOutput `pulumi:"kubeconfig"`
 }
 
-// New makes the cluster and its node pool.
+// New creates the cluster and its node pool.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Cluster, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
@@ -173,7 +174,8 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	})
 }
 
-// kubeconfig waits for the node pool, since whoever reads it wants to run something.
+// kubeconfig returns the kubeconfig once the node pool exists, because every reader of the kubeconfig wants to run
+// workloads.
 func (a *Args) kubeconfig(cluster *container.Cluster, pool *container.NodePool) pulumi.StringOutput {
 	config := pulumi.All(cluster.Endpoint, cluster.MasterAuth, pool.ID()).ApplyT(func(parts []any) (string, error) {
 		auth := parts[1].(container.ClusterMasterAuth)
@@ -240,7 +242,7 @@ func (a *Args) check() error {
 }
 
 // CheckNetworks returns a phrase for each of the Args' AuthorizedNetworks that New would refuse, so that a program can
-// refuse it before it makes anything.
+// refuse it before it creates anything.
 func CheckNetworks(networks []string) []string {
 	var problems []string
 	for _, network := range networks {

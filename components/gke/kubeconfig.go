@@ -12,20 +12,20 @@ import (
 // execAPIVersion is the version of the protocol between a client and gke-gcloud-auth-plugin.
 const execAPIVersion = "client.authentication.k8s.io/v1beta1"
 
-// access is what a kubeconfig is made of. Certificates and keys are base64, as the API returns them.
+// access holds the content of a kubeconfig. Certificates and keys are base64, as the API returns them.
 type access struct {
-	// Name names cluster, user and context. It must not change with the cluster's address.
+	// Name is the name of the cluster, the user and the context. It must not change with the cluster's address.
 	Name string
-	// Endpoint is the address of the control plane, with a port where that is not 443.
+	// Endpoint is the address of the control plane, with a port if the port is not 443.
 	Endpoint string
-	// CACertificate proves that the answer comes from the cluster.
+	// CACertificate verifies the API server's certificate.
 	CACertificate string
-	// ClientCertificate and ClientKey prove who asks; both empty leaves that to gke-gcloud-auth-plugin.
+	// ClientCertificate and ClientKey authenticate the client; both empty means that gke-gcloud-auth-plugin does.
 	ClientCertificate, ClientKey string
 }
 
-// kubeconfig renders a kubeconfig. The same access always gives the same bytes, so that nothing downstream sees a
-// change where there is none.
+// kubeconfig renders a kubeconfig. Equal access values always render the same bytes, so that dependent resources see no
+// change.
 func (a access) kubeconfig() (string, error) {
 	if a.Endpoint == "" {
 		return "", errors.New("the cluster has no endpoint")
@@ -72,7 +72,7 @@ func (a access) user() (clientcmd.AuthInfo, error) {
 	return clientcmd.AuthInfo{ClientCertificateData: certificate, ClientKeyData: key}, nil
 }
 
-// decode never repeats the value: a key must not end in a log.
+// decode decodes base64. Its errors never quote the value, because a key must not end up in a log.
 func decode(what, encoded string) ([]byte, error) {
 	content, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {

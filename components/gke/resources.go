@@ -8,10 +8,10 @@ import (
 	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
-// cloudPlatformScope leaves it to the nodes' IAM roles what they may do; scopes are a legacy second gate.
+// cloudPlatformScope leaves authorization to the nodes' IAM roles. Scopes are a legacy second gate.
 const cloudPlatformScope = "https://www.googleapis.com/auth/cloud-platform"
 
-// nodeAccount is the account under which the nodes run.
+// nodeAccount returns the e-mail address of the nodes' service account, and creates the account if Args names none.
 func (a *Args) nodeAccount(ctx *pulumi.Context, name string, parent pulumi.Resource) (pulumi.StringPtrInput, error) {
 	if a.NodeServiceAccount != nil {
 		return inputs.Optional(a.NodeServiceAccount), nil
@@ -38,14 +38,14 @@ func (a *Args) newCluster(ctx *pulumi.Context, name string, parent pulumi.Resour
 		Project:            a.Project.ToStringOutput().ToStringPtrOutput(),
 		Location:           a.Location.ToStringOutput().ToStringPtrOutput(),
 		DeletionProtection: pulumi.Bool(a.protected()),
-		// The API makes no cluster without nodes; the pool of its first minutes is replaced by one that can be changed
-		// without touching the cluster.
+		// The API creates no cluster without nodes. A separate pool replaces the initial pool after minutes, because it
+		// can be changed without touching the cluster.
 		InitialNodeCount:      pulumi.Int(1),
 		RemoveDefaultNodePool: pulumi.Bool(true),
 		Network:               inputs.Optional(a.Network),
 		Subnetwork:            inputs.Optional(a.Subnetwork),
 		NetworkingMode:        pulumi.String("VPC_NATIVE"),
-		// Without it NetworkPolicies are accepted and not enforced.
+		// Without Dataplane V2, GKE accepts NetworkPolicies but does not enforce them.
 		DatapathProvider:    pulumi.String("ADVANCED_DATAPATH"),
 		IpAllocationPolicy:  &container.ClusterIpAllocationPolicyArgs{},
 		EnableShieldedNodes: pulumi.Bool(true),
@@ -58,8 +58,8 @@ func (a *Args) newCluster(ctx *pulumi.Context, name string, parent pulumi.Resour
 				IssueClientCertificate: pulumi.Bool(a.IssueClientCertificate),
 			},
 		},
-		// The first pool runs for minutes only, but a project whose default account is deleted or powerless could not make
-		// it at all.
+		// The initial pool runs for minutes only. But in a project whose default account is deleted or lacks permissions,
+		// GKE could not create it without this account.
 		NodeConfig: &container.ClusterNodeConfigArgs{
 			ServiceAccount: nodes, OauthScopes: pulumi.ToStringArray([]string{cloudPlatformScope}),
 		},
@@ -67,11 +67,12 @@ func (a *Args) newCluster(ctx *pulumi.Context, name string, parent pulumi.Resour
 	a.setReach(args)
 	return container.NewCluster(ctx, name+"-cluster", args, pulumi.Parent(parent), pulumi.Protect(a.protected()),
 		pulumi.AdditionalSecretOutputs([]string{"masterAuth"}),
-		// What it answers once the first pool is gone is another pool's, and a change of it would replace the cluster.
+		// After the removal of the initial pool, the API returns the config of another pool. A change of this field would
+		// replace the cluster.
 		pulumi.IgnoreChanges([]string{"nodeConfig"}))
 }
 
-// setReach decides who reaches nodes and control plane.
+// setReach configures which addresses can connect to the nodes and the control plane.
 func (a *Args) setReach(args *container.ClusterArgs) {
 	if a.Private != nil {
 		args.PrivateClusterConfig = &container.ClusterPrivateClusterConfigArgs{
@@ -100,7 +101,7 @@ func (a *Args) newNodePool(
 	nodes := &container.NodePoolNodeConfigArgs{
 		MachineType: pulumi.String(machine),
 		OauthScopes: pulumi.ToStringArray([]string{cloudPlatformScope}),
-		// Pods see the identities of their own accounts, never that of the node.
+		// Pods get the identities of their own accounts, never the node's identity.
 		WorkloadMetadataConfig: &container.NodePoolNodeConfigWorkloadMetadataConfigArgs{Mode: pulumi.String("GKE_METADATA")},
 		ShieldedInstanceConfig: &container.NodePoolNodeConfigShieldedInstanceConfigArgs{
 			EnableSecureBoot: pulumi.Bool(true), EnableIntegrityMonitoring: pulumi.Bool(true),
@@ -131,6 +132,6 @@ func (a *Args) newNodePool(
 		}
 	}
 	return container.NewNodePool(ctx, name+"-nodes", args, pulumi.Parent(parent), pulumi.Protect(a.protected()),
-		// The number to begin with means nothing later, yet a change of it would replace all nodes.
+		// The initial number has no effect later, but a change of it would replace all nodes.
 		pulumi.IgnoreChanges([]string{"initialNodeCount"}))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/strata-platform/strata/handoff"
 )
 
-// check reports everything that is wrong with a hop at once.
+// check returns all problems of a hop in one error.
 func (a *Args) check() error {
 	var problems []string
 	for _, field := range []struct{ name, value string }{
@@ -27,7 +27,8 @@ func (a *Args) check() error {
 		}
 	}
 	for _, field := range []struct{ name, value string }{{"namespace", a.Namespace}, {"account", a.Account}} {
-		// Both become labels. Neither may hold an underscore, which ends the team's part of a database's name.
+		// Both become labels. Neither may contain an underscore, because an underscore ends the team's part of a
+		// database's name.
 		if faults := validation.IsDNS1123Label(field.value); field.value != "" && len(faults) > 0 {
 			problems = append(problems, fmt.Sprintf("the %s %q is no DNS label: %s", field.name, field.value, faults[0]))
 		}
@@ -51,7 +52,8 @@ func (a *Args) check() error {
 	return nil
 }
 
-// administrator is the ClusterRole that no tenant gets, not even in a namespace: it holds the right to give rights.
+// administrator is the ClusterRole that no tenant gets, not even in a namespace: its holder can grant itself any
+// permission.
 const administrator = "cluster-admin"
 
 func administratorProblem(who string) string {
@@ -106,7 +108,7 @@ func (a *Args) limitProblems() []string {
 	return problems
 }
 
-// accountNames are the accounts that the hop makes.
+// accountNames returns the names of the accounts that the hop creates.
 func (a *Args) accountNames() []string {
 	names := []string{a.Account}
 	for _, account := range a.Accounts {

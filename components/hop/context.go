@@ -6,7 +6,7 @@ import (
 	"github.com/strata-platform/strata/handoff"
 )
 
-// context makes what the team's Stacks read.
+// context creates the Secret and the ConfigMap that the team's Stacks read.
 func (b *builder) context() error {
 	content := b.args.Context
 	secret, err := corev1.NewSecret(b.ctx, b.name+"-context", &corev1.SecretArgs{

@@ -1,5 +1,5 @@
-// Package hop makes the way from the platform to one team: the namespace, the account under which the team's commits
-// are applied, what that account may do, and the team's context.
+// Package hop creates a team's namespace in the cluster, the account that Flux applies the team's commits under, the
+// permissions of that account, and the team's context.
 //
 //	kind, err := hop.NewPolicyKind(ctx, "policies", pulumi.Provider(cluster))
 //	web, err := hop.New(ctx, "web", &hop.Args{
@@ -10,8 +10,8 @@
 //		Context:  context,
 //	}, pulumi.Provider(cluster), pulumi.DependsOn([]pulumi.Resource{flux, kind}))
 //
-// Everything that decides what the team may do is made here, under the identity of the caller. What the team's own
-// repository holds is applied under the team's account and can change none of it.
+// The caller's identity creates every object that decides what the team may do. Flux applies the team's repository under
+// the team's account, which can change none of these objects.
 package hop
 
 import (
@@ -31,59 +31,65 @@ const Type = "strata:components:Hop"
 // TeamLabel is the label of a team's namespace; its value is Args.Account.
 const TeamLabel = "strata.dev/team"
 
-// Label is the label of what a hop makes in the team's namespace; its value is Args.Account. It tells those Secrets and
-// ConfigMaps from the team's own, so that admission can keep the team from changing them.
+// Label is the label of the objects that a hop creates in the team's namespace; its value is Args.Account. It
+// distinguishes the hop's Secrets and ConfigMaps from the team's own, so that admission policies can keep the team from
+// changing them.
 const Label = "strata.dev/hop"
 
-// Args describe a hop.
+// Args describes a hop.
 type Args struct {
-	// Namespace is the team's namespace, made by the hop. Required.
+	// Namespace is the team's namespace. New creates it. Required.
 	Namespace string
-	// Account is the team's account in Namespace, made by the hop; source and sync have the same name. Required; not
-	// "default".
+	// Account is the team's account in Namespace. New creates it, and gives the source and the sync the same name.
+	// Required; not "default".
 	Account string
-	// Roles are the ClusterRoles that Account gets in Namespace. At least one is required.
+	// Roles are the ClusterRoles of Account in Namespace. At least one is required.
 	Roles []string
-	// Accounts are more accounts in Namespace, each with its own rights and its own sync.
+	// Accounts are additional accounts in Namespace. Each has its own permissions and its own sync.
 	Accounts []Account
-	// Operator says who runs the team's Stacks. Required.
+	// Operator is the operator that runs the team's Stacks. Required.
 	Operator Operator
 	// Source is the team's repository. Required.
 	Source Source
-	// Quota bounds what the namespace uses, in addition to DefaultQuota and instead of what that says, by the names that a
-	// ResourceQuota has for resources.
+	// Quota limits the resources of the namespace, by the resource names of a ResourceQuota. Its values override those of
+	// DefaultQuota.
 	Quota map[string]string
-	// PrivateRanges are addresses in private networks that the team's pods may reach besides each other, the cluster's name
-	// service and public addresses: those of a private database or control plane, for example "10.8.0.0/24".
+	// PrivateRanges are private address ranges that the team's pods may connect to, for example "10.8.0.0/24" for a
+	// private database or control plane. The pods may always connect to each other, to the cluster's DNS and to public
+	// addresses.
 	PrivateRanges []string
-	// Policy is what admission policies look up for the team. It needs the kind of NewPolicyKind; nil makes no such object.
+	// Policy holds the data that admission policies look up for the team. It needs the kind of NewPolicyKind. Nil means
+	// that New creates no TenantPolicy.
 	Policy *Policy
-	// GoogleAccount is the e-mail of the Google service account that the accounts of Policy.StackAccounts act as without a
-	// key, by Workload Identity, where that account lets them; empty means none.
+	// GoogleAccount is the e-mail address of the Google service account that the accounts in Policy.StackAccounts
+	// impersonate by Workload Identity, without a key. That Google account must allow the impersonation. Empty means
+	// none.
 	GoogleAccount string
-	// Context is what the team gets. Its Passphrase must live as long as the state in its backend, which outlives the hop.
+	// Context is the context that the team's Stacks read. Its Passphrase must live as long as the state in its backend,
+	// which outlives the hop.
 	Context handoff.Tenant
 }
 
-// Operator is the account that runs a team's Stacks, under the team's account.
+// Operator is the account that runs a team's Stacks. It impersonates the team's account to do so.
 type Operator struct {
-	// Namespace and Account name the operator's account.
+	// Namespace and Account identify the operator's account.
 	Namespace, Account string
-	// Role is the ClusterRole that it gets in the team's namespace.
+	// Role is the operator's ClusterRole in the team's namespace.
 	Role string
-	// Workspaces says that it runs each Stack in a pod of the team's namespace, as upstream's operator does: then it may
-	// reach those pods, they may reach it and source-controller, and the accounts of Policy.StackAccounts may ask the API
-	// server who somebody is and what he may do, with which those pods check who calls them.
+	// Workspaces says that the operator runs each Stack in a pod of the team's namespace, as upstream's operator does.
+	// Then the operator and these pods may connect to each other, and these pods may connect to source-controller. The
+	// pods authenticate and authorize their callers by the API server, so the accounts in Policy.StackAccounts may create
+	// token reviews and access reviews.
 	Workspaces bool
 }
 
-// Account is one more account in a team's namespace.
+// Account is an additional account in a team's namespace.
 type Account struct {
-	// Name of the account, which its sync has, too. Required; neither Args.Account nor "default".
+	// Name is the name of the account and of its sync. Required; neither Args.Account nor "default".
 	Name string
-	// Roles are the ClusterRoles that it gets in the namespace. At least one is required.
+	// Roles are the ClusterRoles of the account in the namespace. At least one is required.
 	Roles []string
-	// Path is the folder of the team's repository that is applied under it; empty means none.
+	// Path is the folder of the team's repository that Flux applies under the account; empty means none.
 	Path string
 }
 
@@ -91,32 +97,33 @@ type Account struct {
 type Source struct {
 	// URL is the repository's address. Required.
 	URL string
-	// Branch is what is applied of it. Required.
+	// Branch is the branch that Flux applies. Required.
 	Branch string
-	// Path is the folder that is applied. Required.
+	// Path is the folder that Flux applies. Required.
 	Path string
-	// Interval is how often the repository is checked; empty means every minute.
+	// Interval is the polling interval of the repository; empty means every minute.
 	Interval string
-	// Username and Password read a private repository; both empty where everybody may. They end in the team's
-	// namespace, where the team can read them: never give credentials that may write to another repository.
+	// Username and Password are credentials that read a private repository; both are empty for a public repository. They
+	// end up in the team's namespace, where the team can read them: never give credentials that may write to another
+	// repository.
 	Username string
 	Password handoff.Secret
-	// Webhook makes a Receiver, at which the Git server says that something was pushed. Flux's notification-controller has
-	// to be there.
+	// Webhook creates a Receiver, at which the Git server reports a push. Flux's notification-controller must be
+	// installed.
 	Webhook bool
 }
 
-// Hop is a team's way into the cluster.
+// Hop is a team's access to the cluster.
 type Hop struct {
 	pulumi.ResourceState
 
 	// Namespace is the name of the team's namespace, known once it exists.
 	Namespace pulumi.StringOutput `pulumi:"namespace"`
-	// Account is the name of the team's account, known once it has its rights.
+	// Account is the name of the team's account, known once its role bindings exist.
 	Account pulumi.StringOutput `pulumi:"account"`
 }
 
-// New makes a hop. The provider for the cluster comes by opts.
+// New creates a hop. Pass the provider for the cluster in opts.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Hop, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
@@ -139,41 +146,41 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	return hop, ctx.RegisterResourceOutputs(hop, pulumi.Map{"namespace": hop.Namespace, "account": hop.Account})
 }
 
-// builder carries what the steps of New share.
+// builder carries the state that the steps of New share.
 type builder struct {
 	ctx  *pulumi.Context
 	name string
 	args *Args
 	hop  *Hop
-	// home is the team's namespace, with which everything in it goes.
+	// home is the team's namespace. Its deletion deletes every object in it.
 	home pulumi.Resource
-	// accounts are the further accounts, by name, known once they have their rights.
+	// accounts are the additional accounts by name, known once their role bindings exist.
 	accounts map[string]pulumi.StringOutput
 
-	// allowed says what the team is allowed, where anything does.
+	// allowed holds the team's TenantPolicy, or nothing without Args.Policy.
 	allowed []pulumi.Resource
-	// beforeSync must be there for as long as anything that the team's sync applied is: the sync waits for it when it is
-	// made, and is gone before it when all is deleted.
+	// beforeSync must exist as long as any object that the team's sync applied. The sync depends on these resources, so
+	// Pulumi creates it after them and deletes it before them.
 	beforeSync []pulumi.Resource
 }
 
-// child makes a resource a part of the hop.
+// child returns options that make a resource a child of the hop.
 func (b *builder) child(opts ...pulumi.ResourceOption) []pulumi.ResourceOption {
 	return append(opts, pulumi.Parent(b.hop))
 }
 
-// inside makes an object in the team's namespace a part of the hop. When the hop goes, the namespace takes the object
-// with it: deleting each by itself would take longer and end no other way.
+// inside returns options for an object in the team's namespace. The deletion of the namespace deletes the object.
+// Deleting each object by itself would take longer and have the same result.
 func (b *builder) inside() []pulumi.ResourceOption {
 	return b.child(pulumi.DeletedWith(b.home))
 }
 
-// metadata names an object in the team's namespace, and makes it wait for the namespace.
+// metadata returns the metadata of an object in the team's namespace. The object depends on the namespace.
 func (b *builder) metadata(name string) *metav1.ObjectMetaArgs {
 	return &metav1.ObjectMetaArgs{Name: pulumi.String(name), Namespace: b.hop.Namespace, Labels: b.marks()}
 }
 
-// marks are the labels of what the hop makes in the team's namespace.
+// marks returns the labels of the objects that the hop creates in the team's namespace.
 func (b *builder) marks() pulumi.StringMap {
 	marks := labels()
 	marks[Label] = pulumi.String(b.args.Account)
@@ -182,8 +189,8 @@ func (b *builder) marks() pulumi.StringMap {
 
 func (b *builder) namespace() error {
 	marks := labels()
-	// WordPress and its like run as root inside their container, which "restricted" would refuse; "baseline" refuses
-	// what reaches out of a container.
+	// Images such as WordPress run as root inside their container, which "restricted" would refuse. "baseline" refuses
+	// known privilege escalations out of a container.
 	marks["pod-security.kubernetes.io/enforce"] = pulumi.String("baseline")
 	marks["pod-security.kubernetes.io/warn"] = pulumi.String("restricted")
 	marks[TeamLabel] = pulumi.String(b.args.Account)

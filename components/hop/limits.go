@@ -8,7 +8,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// DefaultQuota is what a namespace may use where Args.Quota says nothing else.
+// DefaultQuota returns the limits of a namespace. Args.Quota overrides them.
 func DefaultQuota() map[string]string {
 	return map[string]string{
 		"requests.cpu":           "4",
@@ -17,13 +17,13 @@ func DefaultQuota() map[string]string {
 		"pods":                   "50",
 		"persistentvolumeclaims": "20",
 		"requests.storage":       "100Gi",
-		// Ports of the nodes and addresses outside of the cluster are the platform's to give.
+		// Only the platform may give out ports of the nodes and addresses outside the cluster.
 		"services.nodeports":     "0",
 		"services.loadbalancers": "0",
 	}
 }
 
-// limits bounds what the team's pods use.
+// limits creates the ResourceQuota and the LimitRange of the namespace.
 func (b *builder) limits() error {
 	hard := DefaultQuota()
 	maps.Copy(hard, b.args.Quota)
@@ -34,7 +34,7 @@ func (b *builder) limits() error {
 	if err != nil {
 		return err
 	}
-	// The quota counts what pods ask for, so that a pod that says nothing needs a default.
+	// The quota counts the pods' requests, so that a pod without requests needs a default.
 	limits, err := corev1.NewLimitRange(b.ctx, b.name+"-limits", &corev1.LimitRangeArgs{
 		Metadata: b.metadata("strata"),
 		Spec: &corev1.LimitRangeSpecArgs{Limits: corev1.LimitRangeItemArray{&corev1.LimitRangeItemArgs{

@@ -12,26 +12,28 @@ import (
 )
 
 const (
-	// Of upstream's operator the port of a workspace and that of its server of Programs, and the one of source-controller.
+	// Ports of a workspace of upstream's operator, of that operator's server of Programs, and of source-controller's
+	// artifacts.
 	workspacePort = 50051
 	programPort   = 9090
 	artifactPort  = 9090
 )
 
-// WorkspaceLabel with WorkspaceValue is on every pod in which upstream's operator runs a Stack.
+// WorkspaceLabel with WorkspaceValue is the label of every pod in which upstream's operator runs a Stack.
 const (
 	WorkspaceLabel = "auto.pulumi.com/component"
 	WorkspaceValue = "workspace"
 )
 
-// databasePorts are those of the API, of databases, and of the Cloud SQL Auth Proxy.
+// databasePorts are the ports of the Kubernetes API, of databases, and of the Cloud SQL Auth Proxy.
 var databasePorts = []int{443, 3306, 3307, 5432}
 
-// metadataServers is where a pod gets the token of its own Google identity, with and without GKE's Dataplane V2.
+// metadataServers are the addresses at which a pod gets the token of its own Google identity, with and without GKE's
+// Dataplane V2.
 var metadataServers = map[string]int{"169.254.169.252/32": 988, "169.254.169.254/32": 80}
 
-// network lets the team's pods talk to each other, to the cluster's name service and to public addresses, and nobody else
-// to them. Whatever it does not name is denied, both ways.
+// network lets the team's pods connect to each other, to the cluster's DNS and to public addresses. No other pods may
+// connect to the team's pods. The NetworkPolicy denies every other connection, in both directions.
 func (b *builder) network() error {
 	egress := networkingv1.NetworkPolicyEgressRuleArray{
 		network.To(network.OwnPods()),
@@ -57,7 +59,7 @@ func (b *builder) network() error {
 		networkingv1.NetworkPolicyEgressRuleArray{network.To(operator, network.Port("TCP", programPort)), network.To(source, network.Port("TCP", artifactPort))})
 }
 
-// allow makes a NetworkPolicy for the pods with the given labels, all pods where there are none.
+// allow creates a NetworkPolicy for the pods with the given labels; nil means all pods.
 func (b *builder) allow(
 	part, name string, pods pulumi.StringMap, in networkingv1.NetworkPolicyIngressRuleArray, out networkingv1.NetworkPolicyEgressRuleArray,
 ) error {
@@ -78,7 +80,7 @@ func (b *builder) allow(
 	return err
 }
 
-// isPrivate says whether a range lies within a private network.
+// isPrivate reports whether a range lies within the private address space.
 func isPrivate(prefix netip.Prefix) bool {
 	for _, each := range network.Private() {
 		if private := netip.MustParsePrefix(each); private.Bits() <= prefix.Bits() && private.Contains(prefix.Addr()) {

@@ -13,23 +13,23 @@ import (
 	"github.com/strata-platform/strata/handoff"
 )
 
-// Policy is what a team is allowed beyond what its roles can say, for admission policies to look up: one TenantPolicy by
-// the name PolicyName in the team's namespace, which the team may read and not change.
+// Policy limits a team in ways that its roles cannot express. New stores it for admission policies as the TenantPolicy
+// named PolicyName in the team's namespace. The team may read that object, but not change it.
 type Policy struct {
 	// Types are the types of resources that the team's Programs may declare: a type as a Program writes it
-	// (gcp:sql/user:User or gcp:sql:User), all of a module (gcp:sql/*) or all of a package (random:*).
+	// (gcp:sql/user:User or gcp:sql:User), all types of a module (gcp:sql/*) or all types of a package (random:*).
 	Types []string
-	// StackAccounts are the accounts that the team's Stacks may run as. Each must be one that the hop makes.
+	// StackAccounts are the accounts that the team's Stacks may run as. Each must be an account that the hop creates.
 	StackAccounts []string
-	// Sources are the addresses of repositories that the team's sources and Stacks may take besides Args.Source.
+	// Sources are the URLs of repositories that the team's sources and Stacks may use in addition to Args.Source.
 	Sources []string
-	// RunTimeout is how long a run of the team's Stacks may take; zero leaves it to the operator.
+	// RunTimeout limits a run of the team's Stacks; zero means the operator's own limit.
 	RunTimeout time.Duration
-	// Contact says whom to ask for more.
+	// Contact says whom to ask for more permissions.
 	Contact string
 }
 
-// policy makes the team's TenantPolicy.
+// policy creates the team's TenantPolicy.
 func (b *builder) policy() error {
 	given := b.args.Policy
 	if given == nil {
@@ -64,8 +64,8 @@ func (b *builder) policy() error {
 	return err
 }
 
-// forms returns every way in which a Program can write the given types: whole names, and the beginnings of names. Pulumi
-// takes gcp:sql:User for gcp:sql/user:User, and random:Pet for random:index/pet:Pet.
+// forms returns every form in which a Program can write the given types: full names, and prefixes of names. Pulumi
+// accepts gcp:sql:User for gcp:sql/user:User, and random:Pet for random:index/pet:Pet.
 func forms(types []string) (names, prefixes []string) {
 	for _, each := range types {
 		if head, isPattern := strings.CutSuffix(each, "*"); isPattern {
@@ -121,5 +121,5 @@ func (p *Policy) problems(accounts []string) []string {
 	return problems
 }
 
-// lastPart is what a role is called after its last colon.
+// lastPart returns the part of a role's name after its last colon.
 func lastPart(role string) string { return role[strings.LastIndex(role, ":")+1:] }

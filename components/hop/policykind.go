@@ -6,19 +6,19 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// The kind of the objects that say what a team is allowed.
+// The kind of a team's policy object.
 const (
-	// PolicyGroup, PolicyVersion and PolicyKind are the kind's, PolicyPlural is its resource.
+	// PolicyGroup, PolicyVersion and PolicyKind identify the kind. PolicyPlural is the name of its resource.
 	PolicyGroup   = "strata.dev"
 	PolicyVersion = "v1"
 	PolicyKind    = "TenantPolicy"
 	PolicyPlural  = "tenantpolicies"
-	// PolicyName is the name of the one object in a team's namespace.
+	// PolicyName is the name of the only TenantPolicy in a team's namespace.
 	PolicyName = "strata"
 )
 
-// NewPolicyKind makes the kind TenantPolicy known to the cluster. It is needed once in a cluster, before hops whose
-// Args.Policy is given. The provider for the cluster comes by opts.
+// NewPolicyKind creates the CustomResourceDefinition of TenantPolicy. A cluster needs it once, before hops whose
+// Args.Policy is not nil. Pass the provider for the cluster in opts.
 func NewPolicyKind(ctx *pulumi.Context, name string, opts ...pulumi.ResourceOption) (*apiextensionsv1.CustomResourceDefinition, error) {
 	return apiextensionsv1.NewCustomResourceDefinition(ctx, name, &apiextensionsv1.CustomResourceDefinitionArgs{
 		Metadata: &metav1.ObjectMetaArgs{
@@ -40,7 +40,8 @@ func NewPolicyKind(ctx *pulumi.Context, name string, opts ...pulumi.ResourceOpti
 	}, opts...)
 }
 
-// policySchema bounds each list, so that the API server can tell what an expression over it costs at most.
+// policySchema returns the schema of TenantPolicy. It bounds the length of each list, so that the API server can compute
+// the maximum cost of a CEL expression over it.
 func policySchema() *apiextensionsv1.JSONSchemaPropsArgs {
 	spec := object("What admission policies look up for the team of this namespace.", apiextensionsv1.JSONSchemaPropsMap{
 		"team":          text("The team's name."),

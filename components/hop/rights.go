@@ -11,13 +11,13 @@ import (
 
 const (
 	rbacGroup = "rbac.authorization.k8s.io"
-	// reviewerRole is Kubernetes' own ClusterRole for asking who somebody is and what he may do.
+	// reviewerRole is Kubernetes' own ClusterRole for creating TokenReviews and SubjectAccessReviews.
 	reviewerRole = "system:auth-delegator"
-	// googleAccountAnnotation is where GKE looks for the Google account of a Kubernetes account.
+	// googleAccountAnnotation is the annotation in which GKE looks up the Google account of a Kubernetes account.
 	googleAccountAnnotation = "iam.gke.io/gcp-service-account"
 )
 
-// rights makes the accounts, and gives them and the operator their rights in the namespace.
+// rights creates the accounts and the role bindings of the accounts and the operator in the namespace.
 func (b *builder) rights() error {
 	main, err := b.account("account", "team", Account{Name: b.args.Account, Roles: b.args.Roles})
 	if err != nil {
@@ -39,7 +39,7 @@ func (b *builder) rights() error {
 	return b.reviewers()
 }
 
-// account makes an account with its rights, and returns its name, known once it has them.
+// account creates an account with its role bindings. It returns the account's name, known once the bindings exist.
 func (b *builder) account(part, binding string, wanted Account) (pulumi.StringOutput, error) {
 	meta := b.metadata(wanted.Name)
 	if b.args.GoogleAccount != "" && b.args.Policy != nil && slices.Contains(b.args.Policy.StackAccounts, wanted.Name) {
@@ -47,7 +47,7 @@ func (b *builder) account(part, binding string, wanted Account) (pulumi.StringOu
 	}
 	account, err := corev1.NewServiceAccount(b.ctx, b.name+"-"+part, &corev1.ServiceAccountArgs{
 		Metadata: meta,
-		// The account is for Flux and for Stacks; a pod that really needs it has to ask.
+		// Flux and Stacks use this account without a mounted token. A pod that needs the token must request it.
 		AutomountServiceAccountToken: pulumi.Bool(false),
 	}, b.inside()...)
 	if err != nil {
@@ -69,7 +69,7 @@ func (b *builder) account(part, binding string, wanted Account) (pulumi.StringOu
 	return pulumi.All(known...).ApplyT(func(of []any) string { return of[0].(string) }).(pulumi.StringOutput), nil
 }
 
-// bind gives a ClusterRole to an account, within the team's namespace only.
+// bind grants a ClusterRole to an account, within the team's namespace only.
 func (b *builder) bind(part, role, accountNamespace string, account pulumi.StringInput) (*rbacv1.RoleBinding, error) {
 	bound, err := rbacv1.NewRoleBinding(b.ctx, b.name+"-"+part, &rbacv1.RoleBindingArgs{
 		Metadata: b.metadata("strata-" + part),
@@ -80,8 +80,8 @@ func (b *builder) bind(part, role, accountNamespace string, account pulumi.Strin
 	return bound, err
 }
 
-// bareDefaultAccount keeps the token of the namespace's default account out of pods that do not ask for it. The account
-// is made by Kubernetes and others may put things into it, so that one field is ours and no more.
+// bareDefaultAccount stops Kubernetes from mounting the token of the namespace's default account into pods that do not
+// ask for it. Kubernetes creates that account and other clients may add fields, so the hop manages this one field only.
 func (b *builder) bareDefaultAccount() error {
 	_, err := corev1.NewServiceAccountPatch(b.ctx, b.name+"-default-account", &corev1.ServiceAccountPatchArgs{
 		Metadata:                     &metav1.ObjectMetaPatchArgs{Name: pulumi.String("default"), Namespace: b.hop.Namespace},
@@ -90,8 +90,8 @@ func (b *builder) bareDefaultAccount() error {
 	return err
 }
 
-// reviewers lets the pods in which upstream's operator runs Stacks check who calls them. Reviews are not within a
-// namespace, and neither is the binding; they change nothing and show no content.
+// reviewers lets the pods in which upstream's operator runs Stacks authenticate and authorize their callers. TokenReviews
+// and SubjectAccessReviews are cluster-scoped, so the binding is too. They change nothing and reveal no content.
 func (b *builder) reviewers() error {
 	if !b.args.Operator.Workspaces || b.args.Policy == nil || len(b.args.Policy.StackAccounts) == 0 {
 		return nil
@@ -103,7 +103,7 @@ func (b *builder) reviewers() error {
 	bound, err := rbacv1.NewClusterRoleBinding(b.ctx, b.name+"-reviewers", &rbacv1.ClusterRoleBindingArgs{
 		Metadata: &metav1.ObjectMetaArgs{
 			Name: pulumi.String("strata:" + b.args.Namespace + ":reviewers"), Labels: labels(),
-			// Nothing is owned by a binding, so that there is nothing to wait for when it goes.
+			// A binding owns no objects, so a deletion has no dependents to wait for.
 			Annotations: pulumi.StringMap{"pulumi.com/deletionPropagationPolicy": pulumi.String("background")},
 		},
 		RoleRef:  clusterRole(reviewerRole),

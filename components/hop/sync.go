@@ -6,10 +6,10 @@ import (
 	"github.com/strata-platform/strata/components/fluxcd"
 )
 
-// syncTimeout is how long what the team commits may take to be ready; a database is among it.
+// syncTimeout limits the time until the objects of a commit are ready. They may include a database.
 const syncTimeout = "5m"
 
-// sync makes Flux apply the team's repository in the team's namespace, each folder under the account that it is for.
+// sync makes Flux apply the team's repository in the team's namespace: each folder under its own account.
 func (b *builder) sync() error {
 	repository := fluxcd.Git{URL: pulumi.String(b.args.Source.URL), Branch: pulumi.String(b.args.Source.Branch)}
 	if b.args.Source.Username != "" {
@@ -19,13 +19,15 @@ func (b *builder) sync() error {
 		Namespace: b.hop.Namespace,
 		Name:      pulumi.String(b.args.Account),
 		Origin:    repository,
-		// The team may change Secrets of its own, and not these.
+		// The labels let admission policies keep the team from changing these Secrets. The team may change its other
+		// Secrets.
 		SecretLabels: b.marks(),
 	}
 	if b.args.Source.Interval != "" {
 		args.Interval = pulumi.String(b.args.Source.Interval)
 	}
-	// Admission asks what the team is allowed when its source is made, whoever makes it.
+	// The admission policies look up the team's TenantPolicy when any client creates the source, so the TenantPolicy must
+	// exist first.
 	source, err := fluxcd.NewSource(b.ctx, b.name+"-source", args, b.child(pulumi.DependsOn(b.allowed))...)
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package identity makes a scoped Google service account: exactly the roles asked for, the Kubernetes accounts that act as
-// it, and a key only when asked.
+// Package identity creates a Google service account with exactly the given roles, lets Kubernetes accounts impersonate
+// it, and creates a key only on request.
 //
 //	account, err := identity.New(ctx, "team-web", &identity.Args{
 //		AccountID: "team-web",
@@ -10,9 +10,9 @@
 //		},
 //	})
 //
-// Each role is a binding of its own, so that a role given by somebody else is neither seen nor removed. Roles that
-// reach over the whole project, set IAM policy or act as another account are refused, unless the caller says in words
-// why this one is needed.
+// Each role is a binding of its own, so that this package neither reads nor removes a role that somebody else grants. It
+// refuses roles that cover the whole project, set IAM policy or act as another account, unless the caller overrides the
+// refusal with a reason in words.
 package identity
 
 import (
@@ -35,57 +35,58 @@ const Type = "strata:components:Identity"
 
 var accountID = regexp.MustCompile(`^[a-z][a-z0-9-]{4,28}[a-z0-9]$`)
 
-// Args describe an identity.
+// Args describes an identity.
 type Args struct {
-	// AccountID is the part of the account's e-mail before the @: 6 to 30 lower-case letters, digits and hyphens.
-	// Required; another id is another account.
+	// AccountID is the part of the account's e-mail address before the @: 6 to 30 lower-case letters, digits and hyphens.
+	// Required. A different ID means a different account.
 	AccountID string
-	// DisplayName is shown in lists; empty means the account's id.
+	// DisplayName is the account's name in lists; empty means AccountID.
 	DisplayName string
-	// Project holds the account and grants the roles. Required.
+	// Project is the project of the account and of its roles. Required.
 	Project pulumi.StringInput
-	// Roles are given on Project, one binding each; none is an account without rights.
+	// Roles are the account's roles on Project, one binding each; none means an account without permissions.
 	Roles []string
-	// CustomRoles are custom roles that the program itself makes, also given on Project. The value is the role's full
-	// name, as an IAMCustomRole outputs it; the key tells its binding apart in URNs. What such a role grants is the
-	// program's to keep narrow: only that it is a custom role is checked.
+	// CustomRoles are custom roles that the program itself creates, granted on Project too. The value is the role's full
+	// name, as an IAMCustomRole outputs it. The key distinguishes its binding in URNs. New checks only that the role is a
+	// custom role. The program must keep its permissions narrow.
 	CustomRoles pulumi.StringMap
-	// Overrides says, by role, in words why a role that is refused is needed here nevertheless.
+	// Overrides gives, for a refused role, the reason in words why this identity needs it nevertheless.
 	Overrides map[string]string
-	// KubernetesAccounts act as the identity without a key, by Workload Identity, one binding each.
+	// KubernetesAccounts may impersonate the identity by Workload Identity, without a key. Each has one binding.
 	KubernetesAccounts []KubernetesAccount
-	// Key makes a key for workloads that have no other way to prove who they are. Prefer none.
+	// Key creates a key, for workloads that have no other way to authenticate. Prefer none.
 	Key bool
-	// KeyKeepers replace the key when one of them changes: the new key exists before the old one goes. Only with Key.
+	// KeyKeepers replace the key when one of them changes. The engine creates the new key before it deletes the old one.
+	// Requires Key.
 	KeyKeepers pulumi.StringMap
 }
 
-// KubernetesAccount is a service account in a cluster. Besides the binding that New makes, the account itself needs the
-// annotation iam.gke.io/gcp-service-account with the identity's e-mail.
+// KubernetesAccount is a service account in a cluster. New creates its binding. The Kubernetes account itself also needs
+// the annotation iam.gke.io/gcp-service-account with the identity's e-mail address.
 type KubernetesAccount struct {
-	// WorkloadPool is the pool of the cluster's identities. Required; it must be known only once the pool exists, as
-	// gke.Cluster's WorkloadPool is.
+	// WorkloadPool is the cluster's Workload Identity pool. Required. Its value must become known only once the pool
+	// exists, as with gke.Cluster's WorkloadPool.
 	WorkloadPool pulumi.StringInput
-	// Namespace and Name name the account. Required.
+	// Namespace and Name identify the account. Required.
 	Namespace, Name string
 }
 
-// workloadRole lets a Kubernetes account act as a Google account, and as that one only.
+// workloadRole lets a Kubernetes account impersonate the Google account that the binding is on, and no other.
 const workloadRole = "roles/iam.workloadIdentityUser"
 
 // Identity is a service account with its roles.
 type Identity struct {
 	pulumi.ResourceState
 
-	// Email names the account.
+	// Email is the account's e-mail address.
 	Email pulumi.StringOutput `pulumi:"email"`
-	// Member is the account as the member of an IAM binding.
+	// Member is the account in the form of a member of an IAM binding.
 	Member pulumi.StringOutput `pulumi:"member"`
-	// Credentials is the content of the key file, a secret; empty when no key was asked for.
+	// Credentials is the content of the key file, a secret; empty without a key.
 	Credentials pulumi.StringOutput `pulumi:"credentials"`
 }
 
-// New makes the account, its bindings and, when asked, its key.
+// New creates the account, its bindings and, on request, its key.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Identity, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
@@ -154,7 +155,7 @@ func (i *Identity) populate(ctx *pulumi.Context, name string, args *Args) error 
 	return i.makeKey(ctx, name, account, args)
 }
 
-// suffix tells two bindings of one identity apart in URNs.
+// suffix distinguishes the bindings of one identity in URNs.
 func (k KubernetesAccount) suffix() string { return k.Namespace + "-" + k.Name }
 
 func (i *Identity) makeKey(ctx *pulumi.Context, name string, account *serviceaccount.Account, args *Args) error {
@@ -165,7 +166,7 @@ func (i *Identity) makeKey(ctx *pulumi.Context, name string, account *serviceacc
 	key, err := serviceaccount.NewKey(ctx, name+"-key", &serviceaccount.KeyArgs{
 		ServiceAccountId: account.Name,
 		Keepers:          args.KeyKeepers,
-		// A key is made to be replaced, which the engine refuses for what is protected.
+		// Key rotation replaces the key. The engine refuses to replace a protected resource.
 	}, pulumi.Parent(i), pulumi.Protect(false), pulumi.AdditionalSecretOutputs([]string{"privateKey"}))
 	if err != nil {
 		return err
@@ -174,7 +175,7 @@ func (i *Identity) makeKey(ctx *pulumi.Context, name string, account *serviceacc
 	return nil
 }
 
-// decodeKey turns the API's encoding of a key file into the file. The value is never part of the error.
+// decodeKey decodes the API's base64 encoding of a key file. Its error never quotes the value.
 func decodeKey(encoded string) (string, error) {
 	content, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
@@ -216,12 +217,13 @@ func (a *Args) check() error {
 	return nil
 }
 
-// roleSuffix is the part of a role's name that tells two bindings of one account apart in URNs.
+// roleSuffix returns the part of a role's name that distinguishes the bindings of one account in URNs.
 func roleSuffix(role string) string {
 	return strings.NewReplacer("roles/", "", "/", "-", ".", "-").Replace(role)
 }
 
-// customRole lets through nothing but the full name of a custom role, so that no role gets around CheckRoles.
+// customRole returns the name if it is the full name of a custom role, and an error otherwise, so that no role bypasses
+// CheckRoles.
 func customRole(name string) (string, error) {
 	if !wellFormed(name) || strings.HasPrefix(name, "roles/") {
 		return "", fmt.Errorf("role %q is not a custom role: it must be of the form projects/<project>/roles/<name>", name)

@@ -8,18 +8,20 @@ import (
 	"sync"
 )
 
-// minReason is the shortest reason, in words, that overrides a refusal: one word is a habit, a sentence is a decision.
+// minReason is the minimum number of words of a reason that overrides a refusal: one word is a habit, a sentence is a
+// decision.
 const minReason = 4
 
-// basicRoles reach over every service of a project.
+// basicRoles grant permissions on every service of a project.
 var basicRoles = []string{"roles/owner", "roles/editor"}
 
-// grantingTable holds Google's roles that grant or impersonate; its first lines say which, and where they come from.
+// grantingTable lists Google's roles that grant roles or impersonate accounts. Its first lines give the criteria and the
+// source.
 //
 //go:embed granting.txt
 var grantingTable string
 
-// granting maps each role of the table to a permission for which it is refused.
+// granting maps each role of the table to a permission that is the reason for its refusal.
 var granting = sync.OnceValue(func() map[string]string {
 	roles := map[string]string{}
 	for line := range strings.Lines(grantingTable) {
@@ -30,18 +32,18 @@ var granting = sync.OnceValue(func() map[string]string {
 	return roles
 })
 
-// The rules below refuse by name what the table cannot know: roles that are newer than it, and those that start
-// something which runs as another account without holding a permission that says so.
+// The rules below refuse by name those roles that the table cannot contain: roles newer than the table, and roles that
+// start a workload under another account without a permission that reveals it.
 
-// grantingServices hold the roles that decide about identities and policies themselves. Of these services only roles
-// that read are accepted.
+// grantingServices are the services whose roles control identities and policies. Of these services only read-only roles
+// are accepted.
 var grantingServices = []string{
 	"accesscontextmanager", "billing", "deploymentmanager", "iam", "iap", "orgpolicy", "policyanalyzer",
 	"privilegedaccessmanager", "resourcemanager", "serviceusage",
 }
 
-// grantingRoles set the policy of the objects they manage, or start something that runs as another account, although
-// their name does not say so.
+// grantingRoles set the policy of the objects that they manage, or start a workload under another account, although their
+// names do not say so.
 var grantingRoles = map[string]string{
 	"roles/cloudbuild.builds.builder":      "it runs builds as another account",
 	"roles/cloudbuild.builds.editor":       "it runs builds as another account",
@@ -58,11 +60,11 @@ var grantingRoles = map[string]string{
 	"roles/container.hostServiceAgentUser": "it acts for Google's own service account",
 }
 
-// harmlessAdmins are the administrator roles that neither set an IAM policy nor act as another account. Every other
-// role whose name ends in "admin" is refused: most of them hold a setIamPolicy permission.
+// harmlessAdmins are the administrator roles that neither set an IAM policy nor act as another account. The name of every
+// other administrator role is enough for a refusal: most of these roles hold a setIamPolicy permission.
 var harmlessAdmins = []string{"roles/cloudsql.admin"}
 
-// refusal says why a role is not given without a word, or is empty.
+// refusal returns the reason why a role needs an override, or "" if it needs none.
 func refusal(role string) string {
 	if slices.Contains(basicRoles, role) {
 		return "it reaches over every service of the project"
@@ -92,8 +94,8 @@ func refusal(role string) string {
 	return ""
 }
 
-// CheckRoles returns a phrase for each role that New would refuse, so that a program can refuse it before it makes
-// anything. Overrides are those of Args.
+// CheckRoles returns a phrase for each role that New would refuse, so that a program can refuse it before it creates
+// anything. Overrides has the form of Args.Overrides.
 func CheckRoles(roles []string, overrides map[string]string) []string {
 	var problems []string
 	for i, role := range roles {

@@ -15,14 +15,14 @@ import (
 
 // Annotations that the Kubernetes provider reads.
 const (
-	// waitAnnotation tells what to wait for.
+	// waitAnnotation lists the conditions to wait for.
 	waitAnnotation = "pulumi.com/waitFor"
-	// propagationAnnotation tells in which order a Stack and what it owns are deleted. By default what is owned goes first:
-	// the upstream operator's workspace, without which it could not destroy what the Stack made.
+	// propagationAnnotation sets the deletion propagation policy. By default Kubernetes deletes dependents first: that
+	// would delete the upstream operator's workspace, which the operator needs to destroy the Stack's resources.
 	propagationAnnotation = "pulumi.com/deletionPropagationPolicy"
 )
 
-// object is a resource of the operator as the Kubernetes provider answers it.
+// object is a custom resource of the operator, as the Kubernetes provider returns it.
 type object struct {
 	pulumi.CustomResourceState
 
@@ -30,7 +30,7 @@ type object struct {
 	Status   pulumi.MapOutput        `pulumi:"status"`
 }
 
-// outputs are the stack's outputs in the status, which is not there before the operator has seen the Stack.
+// outputs returns the stack's outputs from the status. The status is missing until the operator has reconciled the Stack.
 func (o *object) outputs() pulumi.MapOutput {
 	return o.Status.ApplyT(func(status map[string]any) map[string]any {
 		outputs, _ := status["outputs"].(map[string]any)
@@ -78,8 +78,9 @@ func (b *builder) stack() (*object, error) {
 		pulumi.Timeouts(&pulumi.CustomTimeouts{Create: timeout, Update: timeout, Delete: timeout}))
 }
 
-// annotations asks for a run of the very program and secrets that are here, of which the Stack alone does not know that
-// they changed, and makes the provider wait for the end of that run. Being ready alone would be an old run's news.
+// annotations requests a run with the current program and secrets, because a change of them does not change the Stack
+// itself. It also makes the provider wait for the end of that run: the Ready condition alone could be the result of an
+// earlier run.
 func (b *builder) annotations() (pulumi.StringMap, error) {
 	program, err := json.Marshal(b.args.Program)
 	if err != nil {
@@ -96,7 +97,7 @@ func (b *builder) annotations() (pulumi.StringMap, error) {
 	return annotations, nil
 }
 
-// spec is that of the caller, with what comes beside it.
+// spec returns the caller's spec with Config, SecretConfig, Env and SecretEnv merged into it.
 func (b *builder) spec() (pulumi.Map, error) {
 	spec := b.args.Spec.DeepCopy()
 	if b.args.Program != nil {
@@ -125,14 +126,15 @@ func (b *builder) spec() (pulumi.Map, error) {
 	return all, nil
 }
 
-// fromSecret points to a key of the Secret.
+// fromSecret returns a reference to a key of the Secret.
 func (b *builder) fromSecret(key string) pulumi.Map {
 	return pulumi.Map{"type": pulumi.String(pulumiv1.ResourceSelectorSecret), "secret": pulumi.Map{
 		"name": pulumi.String(b.args.Name), "key": pulumi.String(key),
 	}}
 }
 
-// Keys of a Secret know no colon, which config keys may have.
+// secretConfigKey returns the key of the Secret for a config key. Config keys may contain a colon, keys of a Secret may
+// not.
 func secretConfigKey(key string) string { return "config." + strings.ReplaceAll(key, ":", ".") }
 
 func secretEnvKey(name string) string { return "env." + name }
@@ -144,7 +146,7 @@ func part(of pulumi.Map, name string) pulumi.Map {
 	return pulumi.Map{}
 }
 
-// asInputs turns a typed object into Pulumi's values by way of its JSON, which is what the API server gets to see.
+// asInputs converts a typed object to Pulumi values by way of its JSON, which is the form that the API server receives.
 func asInputs(typed any) (pulumi.Map, error) {
 	content, err := json.Marshal(typed)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package stack makes a Stack of the Pulumi Kubernetes Operator, with its Program, and waits until the operator has
-// brought it up.
+// Package stack creates a Stack of the Pulumi Kubernetes Operator, with its Program, and waits until the operator has run
+// it successfully.
 //
 //	shop, err := stack.New(ctx, "shop", &stack.Args{
 //		Namespace: pulumi.String("team-web"), Name: "shop",
@@ -7,11 +7,11 @@
 //		Spec:    pulumiv1.StackSpec{Stack: "dev", ServiceAccountName: "web", DestroyOnFinalize: true},
 //		Config:  pulumi.Map{"instance": instance.Name},
 //	}, pulumi.Provider(cluster))
-//	// shop.Outputs are the outputs of the stack inside
+//	// shop.Outputs are the outputs of the Pulumi stack that the operator runs
 //
-// The objects are those of package operator/api/v1, typed as there, and are applied by server-side apply. What only
-// exists while the program runs, such as an output of another resource, comes by Config, Env and their secret
-// counterparts.
+// The objects have the types of package operator/api/v1. The Kubernetes provider applies them by server-side apply.
+// Values that only exist while the program runs, such as an output of another resource, belong in Config, Env,
+// SecretConfig and SecretEnv.
 package stack
 
 import (
@@ -32,41 +32,42 @@ import (
 // Type is the component's type token.
 const Type = "strata:components:Stack"
 
-// DefaultTimeout is how long to wait for the operator when Args say nothing else.
+// DefaultTimeout limits the wait for the operator when Args.Timeout is empty.
 const DefaultTimeout = "10m"
 
-// maxName is the limit that the operator's API sets.
+// maxName is the limit of the operator's API.
 const maxName = 42
 
-// Args describe a Stack.
+// Args describes a Stack.
 type Args struct {
-	// Namespace is where the Stack and all that belongs to it go. Required.
+	// Namespace is the namespace of the Stack and its other objects. Required.
 	Namespace pulumi.StringInput
-	// Name is that of the Stack, of its Program and of the Secret with SecretConfig and SecretEnv. Required; at most 42
-	// characters.
+	// Name is the name of the Stack, of its Program and of the Secret with SecretConfig and SecretEnv. Required; at most
+	// 42 characters.
 	Name string
-	// Labels are set on all of these.
+	// Labels are the labels of all these objects.
 	Labels pulumi.StringMap
 
-	// Spec is the Stack's specification. Its Stack is required, and one source: Program, or one of the source fields of Spec.
+	// Spec is the Stack's specification. Spec.Stack is required, and exactly one source: Program, or one of the source
+	// fields of Spec.
 	Spec pulumiv1.StackSpec
-	// Program is a Pulumi YAML program, made as an object of its own that Spec.ProgramRef then names; nil means that Spec
-	// says where the program is.
+	// Program is a Pulumi YAML program. New creates it as a Program object and sets Spec.ProgramRef to it. Nil means that
+	// Spec names the source.
 	Program *pulumiv1.ProgramSpec
 
-	// Config adds keys to Spec.Config. Whoever may read the Stack reads their values.
+	// Config adds keys to Spec.Config. Everybody who may read the Stack can read their values.
 	Config pulumi.Map
-	// SecretConfig adds keys to Spec.SecretRefs, whose values are kept in a Secret.
+	// SecretConfig adds keys to Spec.SecretRefs. A Secret holds their values.
 	SecretConfig pulumi.StringMap
-	// Env adds variables to Spec.EnvRefs. Whoever may read the Stack reads their values.
+	// Env adds variables to Spec.EnvRefs. Everybody who may read the Stack can read their values.
 	Env pulumi.StringMap
-	// SecretEnv adds variables to Spec.EnvRefs, whose values are kept in the same Secret as those of SecretConfig.
+	// SecretEnv adds variables to Spec.EnvRefs. The Secret of SecretConfig holds their values too.
 	SecretEnv pulumi.StringMap
 
-	// NoWait goes on as soon as the objects exist. Otherwise New waits until the operator has run what they say, and fails
-	// where that has not succeeded within Timeout: the Ready condition of the Stack says why.
+	// NoWait makes New return as soon as the objects exist. Otherwise New waits until the operator has run the Stack, and
+	// fails if that run has not succeeded within Timeout. The Stack's Ready condition gives the reason.
 	NoWait bool
-	// Timeout is how long to wait at most, as a duration such as 15m; empty means DefaultTimeout.
+	// Timeout limits the wait, as a duration such as 15m; empty means DefaultTimeout.
 	Timeout string
 }
 
@@ -74,15 +75,15 @@ type Args struct {
 type Stack struct {
 	pulumi.ResourceState
 
-	// Namespace and Name name the Stack, known once it is ready, or with NoWait once it exists.
+	// Namespace and Name identify the Stack. They are known once the Stack is ready, or with NoWait once it exists.
 	Namespace pulumi.StringOutput `pulumi:"namespace"`
 	Name      pulumi.StringOutput `pulumi:"name"`
-	// Outputs are those of the stack inside, as they were when New last changed something: an update that the operator makes
-	// by itself afterwards is seen after a refresh. In place of a secret stands pulumiv1.SecretOutput. Empty with NoWait.
+	// Outputs are the outputs of the Pulumi stack at the time of New's last change. A refresh reads the outputs of later
+	// runs. pulumiv1.SecretOutput replaces the value of a secret. Empty with NoWait.
 	Outputs pulumi.MapOutput `pulumi:"outputs"`
 }
 
-// New makes the Stack, its Program and its Secret. The provider for the cluster comes by opts.
+// New creates the Stack, its Program and its Secret. Pass the provider for the cluster in opts.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Stack, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
@@ -117,9 +118,10 @@ type builder struct {
 	args   *Args
 	parent pulumi.Resource
 
-	// before must be there for as long as the Stack is: destroying it takes its program and its secrets.
+	// before are the resources that must outlive the Stack: its destroy needs the program and the secrets.
 	before []pulumi.Resource
-	// secretVersion changes with the Secret. A digest of its values would do so, too, but weak ones could be guessed by it.
+	// secretVersion changes with the Secret. A digest of its values would change too, but it would let a reader guess
+	// weak values.
 	secretVersion pulumi.StringInput
 }
 
@@ -127,7 +129,7 @@ func (b *builder) metadata() *metav1.ObjectMetaArgs {
 	return &metav1.ObjectMetaArgs{Namespace: b.args.Namespace.ToStringOutput().ToStringPtrOutput(), Name: pulumi.String(b.args.Name), Labels: b.args.Labels}
 }
 
-// secret keeps the values that must not be read in the Stack.
+// secret creates the Secret with the values that the Stack must not reveal.
 func (b *builder) secret() error {
 	data := pulumi.StringMap{}
 	for key, value := range b.args.SecretConfig {
@@ -183,7 +185,8 @@ func (a *Args) check() error {
 
 func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// twice names what stands in more than one place, of which one would win in silence.
+// twice returns a problem for each key that is in more than one place. Otherwise one value would silently override the
+// other.
 func twice(what string, places ...[]string) []string {
 	var problems []string
 	seen := map[string]bool{}

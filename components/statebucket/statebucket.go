@@ -1,14 +1,4 @@
-// Package statebucket makes the bucket that keeps the state of one tenant's Pulumi stacks.
-//
-//	bucket, err := statebucket.New(ctx, "team-web", &statebucket.Args{
-//		Name: "acme-dev-strata-web", Project: pulumi.String("acme-dev"), Location: pulumi.String("europe-west1"),
-//		Member: account.Member,
-//	})
-//	// bucket.URL is the backend, such as gs://acme-dev-strata-web
-//
-// State holds secrets, encrypted with a passphrase that is not in the bucket, and decides what a run deletes. So every
-// tenant has a bucket of its own: only the one member given reads and writes its objects, nobody can make an object
-// public, what is overwritten or deleted can be had again for a while, and a bucket that holds state is not deleted.
+// Package statebucket creates the bucket that stores the state of one tenant's Pulumi stacks.
 package statebucket
 
 import (
@@ -27,41 +17,41 @@ import (
 // Type is the component's type token.
 const Type = "strata:components:StateBucket"
 
-// DefaultKeptDays is for how many days a version of the state that is no longer the newest is kept when Args say nothing
-// else.
+// DefaultKeptDays is the number of days to keep noncurrent versions of the state when Args.KeptDays is zero.
 const DefaultKeptDays = 90
 
-// Role is what the tenant has on the bucket: all of an object but its policy, and nothing of the bucket itself.
+// Role is the tenant's role on the bucket. It allows everything on objects except setting their policy, and nothing on
+// the bucket itself.
 const Role = "roles/storage.objectUser"
 
-// Args describe a bucket.
+// Args describes a bucket.
 type Args struct {
 	// Name is the bucket's name, unique in all of Google Cloud: see CheckName. Required.
 	Name string
-	// Project holds the bucket. Required.
+	// Project is the Google Cloud project of the bucket. Required.
 	Project pulumi.StringInput
-	// Location is the region, or the set of regions, where the state lies. Required; it cannot be changed later.
+	// Location is the region or multi-region of the state. Required. It cannot be changed later.
 	Location pulumi.StringInput
-	// Member is the tenant, as a member of an IAM policy: serviceAccount:web@acme-dev.iam.gserviceaccount.com. Required.
+	// Member is the tenant, in the form of a member of an IAM policy:
+	// serviceAccount:web@acme-dev.iam.gserviceaccount.com. Required.
 	Member pulumi.StringInput
-	// KeptDays is for how many days a version of the state that is no longer the newest is kept; zero means
-	// DefaultKeptDays.
+	// KeptDays is the number of days to keep noncurrent versions of the state; zero means DefaultKeptDays.
 	KeptDays int
-	// ForceDestroy deletes the bucket with all that it holds. Without it a bucket that holds anything stays.
+	// ForceDestroy deletes the bucket with all of its objects. Without it, a bucket with objects cannot be deleted.
 	ForceDestroy bool
 }
 
-// Bucket keeps a tenant's state.
+// Bucket stores a tenant's state.
 type Bucket struct {
 	pulumi.ResourceState
 
 	// Name is the bucket's name, known once the bucket exists.
 	Name pulumi.StringOutput `pulumi:"name"`
-	// URL is the backend of the tenant's stacks, known once the tenant may use it.
+	// URL is the backend of the tenant's stacks, known once the tenant may use the bucket.
 	URL pulumi.StringOutput `pulumi:"url"`
 }
 
-// New makes the bucket and lets the tenant use it.
+// New creates the bucket and grants the tenant access to it.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Bucket, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
@@ -87,7 +77,7 @@ func (b *Bucket) populate(ctx *pulumi.Context, name string, args *Args) error {
 		Name:     pulumi.String(args.Name),
 		Project:  args.Project.ToStringOutput().ToStringPtrOutput(),
 		Location: args.Location,
-		// Rights come from policies only: an access list on an object would get around them.
+		// Only IAM policies grant access: an object's access control list would bypass them.
 		UniformBucketLevelAccess: pulumi.Bool(true),
 		PublicAccessPrevention:   pulumi.String("enforced"),
 		Versioning:               &storage.BucketVersioningArgs{Enabled: pulumi.Bool(true)},
@@ -106,7 +96,7 @@ func (b *Bucket) populate(ctx *pulumi.Context, name string, args *Args) error {
 		Bucket: resource.Name,
 		Role:   pulumi.String(Role),
 		Member: args.Member,
-		// The bucket takes its policy along.
+		// Deleting the bucket deletes its policy.
 	}, pulumi.Parent(b), pulumi.DeletedWith(resource))
 	if err != nil {
 		return err
@@ -118,8 +108,8 @@ func (b *Bucket) populate(ctx *pulumi.Context, name string, args *Args) error {
 
 var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$`)
 
-// CheckName says in a clause why a bucket cannot be called so, or nothing. Names with dots or underscores, which mean a
-// domain or are no part of one, are not taken.
+// CheckName returns a clause that says why a bucket cannot have this name, or "". It refuses names with dots, which stand
+// for a domain, and names with underscores.
 func CheckName(bucket string) string {
 	switch {
 	case !bucketName.MatchString(bucket):

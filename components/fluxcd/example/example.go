@@ -1,5 +1,5 @@
-// Package example contains a program that puts Flux on a cluster and lets a team deploy from a repository of its own. A test
-// runs it: up, up again without any change, destroy.
+// Package example contains a program that installs Flux on a cluster and lets a team deploy from a repository of its own.
+// A test runs the program: up, up again without any change, destroy.
 package example
 
 import (
@@ -12,22 +12,22 @@ import (
 	"github.com/strata-platform/strata/components/fluxcd"
 )
 
-// Config is what the program is told.
+// Config is the configuration of the program.
 type Config struct {
-	// Kubeconfig of an administrator of the cluster.
+	// Kubeconfig is the kubeconfig of an administrator of the cluster.
 	Kubeconfig string
-	// Fleet is the repository that Flux keeps itself in, Team is the team's.
+	// Fleet is the repository that Flux keeps its own manifests in. Team is the team's repository.
 	Fleet, Team Repository
-	// Components of Flux; nil means all.
+	// Components are the controllers of Flux to install; nil means all.
 	Components []string
 }
 
-// Repository is a Git repository over http and who may read it, the fleet's also write it.
+// Repository is a Git repository over HTTP, with credentials that may read it. Those of the fleet may also write.
 type Repository struct{ URL, Username, Password string }
 
-// Program installs Flux, makes the namespace team-web with an account that may edit in it, and has Flux apply the folder
-// deploy of the team's repository under that account. A push is applied at once where the repository's server calls the
-// output "webhook", signed with the output "token".
+// Program installs Flux and creates the namespace team-web with an account that may edit in it. Flux applies the folder
+// deploy of the team's repository under that account. Flux applies a push at once if the Git server calls the URL in the
+// output "webhook" and signs the call with the output "token".
 func Program(config Config) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {
 		kubeconfig := pulumi.ToSecret(pulumi.String(config.Kubeconfig)).(pulumi.StringOutput)
@@ -96,7 +96,7 @@ func Program(config Config) pulumi.RunFunc {
 	}
 }
 
-// team makes the team's namespace and its account. What it returns has to be there for as long as the team's sync.
+// team creates the team's namespace and its account. It returns a resource that must outlive the team's sync.
 func team(ctx *pulumi.Context, provider pulumi.ResourceOption) (pulumi.Resource, error) {
 	namespace, err := corev1.NewNamespace(ctx, "team", &corev1.NamespaceArgs{
 		Metadata: &metav1.ObjectMetaArgs{Name: pulumi.String("team-web")},

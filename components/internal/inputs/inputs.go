@@ -1,9 +1,9 @@
-// Package inputs turns what a component's caller may leave out into inputs that are left out.
+// Package inputs converts optional arguments of components to optional inputs of resources.
 package inputs
 
 import "github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
-// Optional is the input, or no input where the caller gave none.
+// Optional returns the input, or a nil input if it is nil.
 func Optional(input pulumi.StringInput) pulumi.StringPtrInput {
 	if input == nil {
 		return nil
@@ -11,7 +11,7 @@ func Optional(input pulumi.StringInput) pulumi.StringPtrInput {
 	return input.ToStringOutput().ToStringPtrOutput()
 }
 
-// NonEmpty is the text, or no input where it is empty.
+// NonEmpty returns the text as an input, or a nil input if the text is empty.
 func NonEmpty(text string) pulumi.StringPtrInput {
 	if text == "" {
 		return nil
@@ -19,8 +19,7 @@ func NonEmpty(text string) pulumi.StringPtrInput {
 	return pulumi.String(text)
 }
 
-// Given is the args of a component, or empty ones where the caller gave none: then the component's own check names every
-// field that must be given.
+// Given returns args, or empty arguments if args is nil. So the component's own check names every missing field.
 func Given[Args any](args *Args) *Args {
 	if args == nil {
 		return new(Args)

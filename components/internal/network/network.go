@@ -1,4 +1,4 @@
-// Package network writes the rules of NetworkPolicies: who, and at which ports.
+// Package network builds the rules of NetworkPolicies from peers and ports.
 package network
 
 import (
@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	// namespaceNameLabel is what the API server itself puts on every namespace.
+	// namespaceNameLabel is the label that the API server sets on every namespace.
 	namespaceNameLabel = "kubernetes.io/metadata.name"
-	// nodeNameService is where GKE's cache of names listens on each node.
+	// nodeNameService is the address of GKE's NodeLocal DNSCache on each node.
 	nodeNameService = "169.254.20.10/32"
 )
 
-// Private returns the addresses that mean something else in each network: those of pods, services and nodes are among them,
-// those of Google's interfaces are not.
+// Private returns the address ranges that are not globally unique. They contain the addresses of pods, services and
+// nodes, but not the addresses of Google's APIs.
 func Private() []string {
 	return []string{"10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"}
 }
 
-// NameService lets pods ask the cluster's name service.
+// NameService lets pods query the cluster's DNS.
 func NameService() *networkingv1.NetworkPolicyEgressRuleArgs {
 	return &networkingv1.NetworkPolicyEgressRuleArgs{
 		To:    networkingv1.NetworkPolicyPeerArray{InNamespace("kube-system", nil), Addresses(pulumi.String(nodeNameService))},
@@ -28,17 +28,17 @@ func NameService() *networkingv1.NetworkPolicyEgressRuleArgs {
 	}
 }
 
-// Public lets pods reach public addresses at all ports.
+// Public lets pods connect to public addresses at all ports.
 func Public() *networkingv1.NetworkPolicyEgressRuleArgs {
 	return To(Addresses(pulumi.String("0.0.0.0/0"), Private()...))
 }
 
-// OwnPods are the pods of the policy's namespace.
+// OwnPods selects the pods of the policy's own namespace.
 func OwnPods() *networkingv1.NetworkPolicyPeerArgs {
 	return &networkingv1.NetworkPolicyPeerArgs{PodSelector: &metav1.LabelSelectorArgs{}}
 }
 
-// InNamespace are the pods of a namespace with the given labels, all of its pods where there are none.
+// InNamespace selects the pods of a namespace with the given labels; nil means all of its pods.
 func InNamespace(namespace string, pods pulumi.StringMap) *networkingv1.NetworkPolicyPeerArgs {
 	peer := &networkingv1.NetworkPolicyPeerArgs{NamespaceSelector: &metav1.LabelSelectorArgs{
 		MatchLabels: pulumi.StringMap{namespaceNameLabel: pulumi.String(namespace)},
@@ -49,7 +49,7 @@ func InNamespace(namespace string, pods pulumi.StringMap) *networkingv1.NetworkP
 	return peer
 }
 
-// Addresses are those of a range but for some.
+// Addresses selects the addresses of a range without the excepted ranges.
 func Addresses(in pulumi.StringInput, except ...string) *networkingv1.NetworkPolicyPeerArgs {
 	block := &networkingv1.IPBlockArgs{Cidr: in}
 	if len(except) > 0 {
@@ -58,26 +58,26 @@ func Addresses(in pulumi.StringInput, except ...string) *networkingv1.NetworkPol
 	return &networkingv1.NetworkPolicyPeerArgs{IpBlock: block}
 }
 
-// To lets pods reach a peer at the given ports, at all where there are none.
+// To lets pods connect to a peer at the given ports; none means all ports.
 func To(peer *networkingv1.NetworkPolicyPeerArgs, ports ...networkingv1.NetworkPolicyPortInput) *networkingv1.NetworkPolicyEgressRuleArgs {
 	return &networkingv1.NetworkPolicyEgressRuleArgs{
 		To: networkingv1.NetworkPolicyPeerArray{peer}, Ports: networkingv1.NetworkPolicyPortArray(ports),
 	}
 }
 
-// From lets a peer reach pods at the given ports, at all where there are none.
+// From lets a peer connect to pods at the given ports; none means all ports.
 func From(peer *networkingv1.NetworkPolicyPeerArgs, ports ...networkingv1.NetworkPolicyPortInput) *networkingv1.NetworkPolicyIngressRuleArgs {
 	return &networkingv1.NetworkPolicyIngressRuleArgs{
 		From: networkingv1.NetworkPolicyPeerArray{peer}, Ports: networkingv1.NetworkPolicyPortArray(ports),
 	}
 }
 
-// Port is a port by its number.
+// Port returns the port with a number.
 func Port(protocol string, number int) *networkingv1.NetworkPolicyPortArgs {
 	return &networkingv1.NetworkPolicyPortArgs{Protocol: pulumi.String(protocol), Port: pulumi.Int(number)}
 }
 
-// Ports are ports of TCP by their numbers.
+// Ports returns the TCP ports with the given numbers.
 func Ports(numbers ...int) []networkingv1.NetworkPolicyPortInput {
 	var all []networkingv1.NetworkPolicyPortInput
 	for _, number := range numbers {
