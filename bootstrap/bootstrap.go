@@ -1,8 +1,8 @@
-// Package bootstrap is layer 1 of Strata: it runs as the platform engineer's own cloud identity and makes the cluster,
-// the database instance that the teams share, and for each team a scoped Google service account and a place for its state
-// with the passphrase of that.
+// Package bootstrap is layer 1 of Strata. It runs as the platform engineer's own cloud identity. It creates the cluster
+// and the shared database instance, and for each team a scoped Google service account, a state backend, and the
+// passphrase of that state.
 //
-// What layer 2 needs of it is handed on as handoff.Bootstrap.
+// Layer 2 receives the results as handoff.Bootstrap.
 package bootstrap
 
 import (
@@ -107,7 +107,7 @@ func newInstance(ctx *pulumi.Context, config Config, opts ...pulumi.ResourceOpti
 	}, opts...)
 }
 
-// optional leaves an input out that is not given.
+// optional returns the text as an input, or nil if the text is empty.
 func optional(text string) pulumi.StringInput {
 	if text == "" {
 		return nil

@@ -34,81 +34,84 @@ var (
 
 // Config is the configuration of layer 1. Pulumi.yaml in this folder declares the same keys, types and defaults.
 //
-// The layer's own state holds everything that it makes, keys included: keep it in a backend that only the platform's
-// engineers read, layer 2's next to it. The state of the teams' Stacks lies elsewhere, one backend for each team that its
-// account alone reads: see StateBucket.
+// The layer's own state contains all of its outputs, keys included. Keep that state in a backend that only the platform's
+// engineers can read, as with the state of layer 2. The state of a team's Stacks is elsewhere, in a backend that only the
+// team's account can read: see StateBucket.
 type Config struct {
-	// Project is the id of the Google project that holds everything. Required.
+	// Project is the ID of the Google project that contains all resources. Required.
 	Project string `setting:"project" required:"true"`
-	// Region is where the database runs, and the cluster unless Zone is set.
+	// Region is the region of the database instance, and of the cluster unless Zone is set.
 	Region string `setting:"region" default:"europe-west1"`
-	// Zone puts the cluster into one zone of Region; empty spreads it over the region.
+	// Zone is the zone of Region for a zonal cluster; empty means a regional cluster.
 	Zone string `setting:"zone"`
 
 	// ClusterName is the name of the GKE cluster.
 	ClusterName string `setting:"clusterName" default:"strata"`
-	// NodeCount is the number of nodes in each of the cluster's zones, with MaxNodeCount the lowest number.
+	// NodeCount is the number of nodes in each of the cluster's zones; with MaxNodeCount, the minimum.
 	NodeCount int `setting:"nodeCount" default:"1"`
-	// MaxNodeCount is the highest number of nodes in each of the cluster's zones; zero keeps it at NodeCount.
+	// MaxNodeCount is the maximum number of nodes in each of the cluster's zones; zero keeps the number at NodeCount.
 	MaxNodeCount int `setting:"maxNodeCount" default:"0"`
-	// MachineType is the machine of the nodes.
+	// MachineType is the machine type of the nodes.
 	MachineType string `setting:"machineType" default:"e2-standard-4"`
 	// ReleaseChannel decides when new versions of Kubernetes arrive: RAPID, REGULAR or STABLE.
 	ReleaseChannel string `setting:"releaseChannel" default:"REGULAR"`
-	// IssueClientCertificate puts a client certificate into the kubeconfig, in place of gke-gcloud-auth-plugin.
+	// IssueClientCertificate puts a client certificate into the kubeconfig instead of gke-gcloud-auth-plugin.
 	IssueClientCertificate bool `setting:"issueClientCertificate" default:"false"`
 
-	// Network and Subnetwork are names or links of an existing VPC network and of its part in Region, for the cluster; empty
-	// means the network "default".
+	// Network and Subnetwork are names or links of an existing VPC network and of its subnetwork in Region, for the
+	// cluster; empty means the network "default".
 	Network    string `setting:"network"`
 	Subnetwork string `setting:"subnetwork"`
-	// PrivateNodes gives the nodes no public addresses: Network then needs a Cloud NAT, through which images come. It cannot
-	// be changed later.
+	// PrivateNodes creates nodes without public addresses. Network then needs a Cloud NAT, because the nodes pull images
+	// through it. PrivateNodes cannot be changed later.
 	PrivateNodes bool `setting:"privateNodes" default:"false"`
-	// ControlPlaneRange is the /28 of a private cluster's control plane, such as 172.16.0.0/28; empty leaves it to Google
-	// Cloud.
+	// ControlPlaneRange is the /28 range of a private cluster's control plane, such as 172.16.0.0/28; empty lets Google
+	// Cloud choose.
 	ControlPlaneRange string `setting:"controlPlaneRange"`
-	// PrivateEndpoint takes the control plane's public address away: both layers must then run inside Network. Only with
+	// PrivateEndpoint removes the control plane's public address. Both layers must then run inside Network. It requires
 	// PrivateNodes.
 	PrivateEndpoint bool `setting:"privateEndpoint" default:"false"`
-	// AuthorizedNetworks are the ranges, such as 203.0.113.0/24, from which the control plane is reached; none means from
-	// everywhere, guarded by authentication alone.
+	// AuthorizedNetworks are the ranges, such as 203.0.113.0/24, that may connect to the control plane; none means any
+	// address, so that only authentication protects the control plane.
 	AuthorizedNetworks []string `setting:"authorizedNetworks" default:"[]"`
 
 	// InstanceName is the name of the shared Cloud SQL instance.
 	InstanceName string `setting:"instanceName" default:"strata"`
 	// InstanceVersion is the instance's engine, such as MYSQL_8_0 or POSTGRES_16.
 	InstanceVersion string `setting:"instanceVersion" default:"MYSQL_8_0"`
-	// InstanceTier is the machine of the instance.
+	// InstanceTier is the machine type of the instance.
 	InstanceTier string `setting:"instanceTier" default:"db-custom-1-3840"`
 
-	// InstanceHighAvailability keeps a second machine of the instance in another zone.
+	// InstanceHighAvailability adds a standby machine in another zone to the instance.
 	InstanceHighAvailability bool `setting:"instanceHighAvailability" default:"false"`
-	// InstanceNetwork is the self link of the VPC network, with private services access, that alone reaches the instance;
-	// empty gives it a public address for the Cloud SQL Auth Proxy only.
+	// InstanceNetwork is the self link of the only VPC network that reaches the instance; the network must have private
+	// services access. Empty gives the instance a public address that only the Cloud SQL Auth Proxy can use.
 	InstanceNetwork string `setting:"instanceNetwork"`
-	// InstanceRequireTLS refuses connections to the instance that are not encrypted.
+	// InstanceRequireTLS refuses unencrypted connections to the instance.
 	InstanceRequireTLS bool `setting:"instanceRequireTls" default:"false"`
 
-	// DeletionProtection refuses to delete anything that the layer made but keys: by destroy, by the removal of a team, or
-	// because a change would need a new cluster or instance. Without it, state buckets are deleted with all they hold.
+	// DeletionProtection refuses to delete any resource of the layer except keys, whether a destroy, the removal of a
+	// team, or a replacement of the cluster or instance asks for it. Without it, the layer deletes state buckets with all
+	// of their content.
 	DeletionProtection bool `setting:"deletionProtection" default:"true"`
 
 	// TeamsFile is the path of teams.yaml, relative to the folder of Pulumi.yaml.
 	TeamsFile string `setting:"teamsFile" default:"../teams.yaml"`
-	// StateBucket is the name of the bucket for the state of a team's Stacks, with {team} for the team's name and {project}
-	// for Project. The layer makes it for the team's account alone; gs:// and the name is the team's backend.
+	// StateBucket is the name of the bucket for the state of a team's Stacks, with {team} for the team's name and
+	// {project} for Project. The layer creates the bucket for the team's account alone. The URL of the team's backend is
+	// gs:// and the name.
 	StateBucket string `setting:"stateBucket" default:"{project}-strata-{team}"`
-	// TenantBackend is the URL of another backend for that state, with {team} for the team's name; empty means a bucket that
-	// the layer makes. Teams must not share a backend. Empty it before the layer is made again after a destroy, with which the
-	// passphrases of what it holds are gone.
+	// TenantBackend is the URL of another backend for that state, with {team} for the team's name; empty means a bucket
+	// that the layer creates. Teams must not share a backend. Empty the backend before you run the layer again after a
+	// destroy: the destroy has deleted the passphrases of its content.
 	TenantBackend string `setting:"tenantBackend"`
-	// TenantRoles are roles that a team's Google account has on Project besides TenantRole, which every team has.
+	// TenantRoles are roles on Project for every team's Google account, in addition to TenantRole.
 	TenantRoles []string `setting:"tenantRoles" default:"[]"`
-	// TenantKeys makes a key for each team's Google account. Without it the Kubernetes accounts under which the team's Stacks
-	// run act as that account by Workload Identity, which is to be preferred wherever it is there.
+	// TenantKeys creates a key for each team's Google account. Without it, the Kubernetes accounts of the team's Stacks
+	// impersonate the Google account by Workload Identity. Prefer Workload Identity where it is available.
 	TenantKeys bool `setting:"tenantKeys" default:"false"`
-	// TenantKeyRotation is any text; another one than before replaces the keys. Hand them on with layer 2 right after.
+	// TenantKeyRotation is any text. A change of it replaces the keys. Run layer 2 right after, which distributes the new
+	// keys.
 	TenantKeyRotation string `setting:"tenantKeyRotation"`
 }
 
@@ -119,8 +122,8 @@ func NewConfig() (Config, error) {
 	return config, err
 }
 
-// ConfigMap is the configuration as the Automation API takes it. Start from NewConfig: a field at its zero value is
-// set to that value, not to its default.
+// ConfigMap returns the configuration in the form of the Automation API. Start from NewConfig: ConfigMap sets a field at
+// its zero value to that value, not to its default.
 func (c Config) ConfigMap() (auto.ConfigMap, error) { return settings.Encode(Project, c) }
 
 // Problems implements settings.Checked.
@@ -157,7 +160,7 @@ func (c Config) Problems() []string {
 	return problems
 }
 
-// location is where the cluster runs.
+// location returns the location of the cluster: Zone, or Region.
 func (c Config) location() string {
 	if c.Zone != "" {
 		return c.Zone
@@ -165,7 +168,7 @@ func (c Config) location() string {
 	return c.Region
 }
 
-// checkTeams refuses what fits the rules for settings, and yet not these teams.
+// checkTeams refuses settings that are valid by themselves but not for these teams.
 func (c Config) checkTeams(list []teams.Team) error {
 	if c.TenantBackend != "" {
 		return nil
@@ -182,12 +185,12 @@ func (c Config) checkTeams(list []teams.Team) error {
 	return nil
 }
 
-// bucket is the name of one team's bucket.
+// bucket returns the name of a team's bucket.
 func (c Config) bucket(team string) string {
 	return strings.NewReplacer(TeamPlaceholder, team, ProjectPlaceholder, c.Project).Replace(c.StateBucket)
 }
 
-// backend is the URL of one team's backend where the layer makes no bucket.
+// backend returns the URL of a team's backend if TenantBackend is set.
 func (c Config) backend(team string) string {
 	return strings.ReplaceAll(c.TenantBackend, TeamPlaceholder, team)
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// tenant makes what a team gets in Google Cloud, and the passphrase of its state.
+// tenant creates a team's resources in Google Cloud, and the passphrase of its state.
 type tenant struct {
 	config Config
 	team   teams.Team
-	// role is what the team's account has in the project.
+	// role is the role of the team's account in the project.
 	role *projects.IAMCustomRole
-	// pool is that of the identities of the cluster's accounts.
+	// pool is the Workload Identity pool of the cluster.
 	pool pulumi.StringInput
 }
 
@@ -34,15 +34,16 @@ func (t tenant) make(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (handof
 	if err != nil {
 		return handoff.BootstrapTenantOutputs{}, err
 	}
-	// A state whose passphrase is gone is read by nobody: where the layer is destroyed halfway, the passphrase is still there.
+	// Nobody can read the secrets of a state without its passphrase. If a destroy of the layer stops halfway, the
+	// passphrase must still exist, so the backend depends on it.
 	backend, err := t.backend(ctx, account, append(slices.Clone(opts), pulumi.DependsOn([]pulumi.Resource{passphrase}))...)
 	return handoff.BootstrapTenantOutputs{
 		Account: account.Email, Backend: backend, Credentials: account.Credentials, Passphrase: passphrase.Result,
 	}, err
 }
 
-// identity is the team's account. The team's Stacks act as it: with its key, or as the Kubernetes accounts that may run
-// Stacks.
+// identity creates the team's Google account. The team's Stacks act as that account: with its key, or through the
+// Kubernetes accounts that may run Stacks.
 func (t tenant) identity(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*identity.Identity, error) {
 	args := &identity.Args{
 		AccountID:   t.team.GoogleAccountID(),
@@ -65,11 +66,12 @@ func (t tenant) identity(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*i
 	return identity.New(ctx, "team-"+t.team.Name, args, opts...)
 }
 
-// passphraseLength gives more entropy than the key that is derived from the passphrase.
+// passphraseLength gives the passphrase more entropy than the key derived from it.
 const passphraseLength = 48
 
-// passphrase encrypts the secrets in the state of the team's Stacks. It is made beside that state, not with the team's
-// namespace: what a Stack made without destroyOnFinalize, and the stack itself, outlive the cluster's objects.
+// passphrase creates the passphrase that encrypts the secrets in the state of the team's Stacks. This layer creates it
+// together with the state, and not layer 2 with the team's namespace: the stack, and resources of a Stack without
+// destroyOnFinalize, outlive the cluster's objects.
 func (t tenant) passphrase(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*random.RandomPassword, error) {
 	return random.NewRandomPassword(ctx, passphraseName(t.team.Namespace()), &random.RandomPasswordArgs{
 		Length:  pulumi.Int(passphraseLength),
@@ -79,14 +81,14 @@ func (t tenant) passphrase(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (
 
 func passphraseName(namespace string) string { return namespace + "-passphrase" }
 
-// PassphraseURN names the passphrase of a team, which a namespace stands for, among the resources of the layer's stack.
+// PassphraseURN returns the URN of a team's passphrase in the layer's stack. The team is given by its namespace.
 func PassphraseURN(stack, namespace string) string {
 	const token = "random:index/randomPassword:RandomPassword"
 	return string(urn.New(tokens.QName(stack), Project, "", token, passphraseName(namespace)))
 }
 
-// backend is where the state of the team's Stacks is kept: a bucket that nobody but the team's account reads and writes,
-// and whoever administers the project's storage.
+// backend returns the URL of the backend for the state of the team's Stacks. It creates a bucket unless TenantBackend is
+// set. Only the team's account and the administrators of the project's storage can read and write that bucket.
 func (t tenant) backend(ctx *pulumi.Context, account *identity.Identity, opts ...pulumi.ResourceOption) (pulumi.StringInput, error) {
 	if t.config.TenantBackend != "" {
 		return pulumi.String(t.config.backend(t.team.Name)), nil

@@ -5,17 +5,18 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// TenantRole is the id of the project's custom role that every team's Google account has.
+// TenantRole is the ID of the project's custom role that every team's Google account has.
 //
-// No predefined role will do: of those that hold cloudsql.users.create, roles/cloudsql.admin is the narrowest, and it may
-// change and delete instances.
+// No predefined role fits: roles/cloudsql.admin is the narrowest one with cloudsql.users.create, and it may change and
+// delete instances.
 const TenantRole = "strataTenant"
 
-// TenantPermissions is what a Program needs that makes databases and users on the shared instance, sorted.
+// TenantPermissions returns the permissions that a Program needs to create databases and users on the shared instance,
+// sorted.
 //
-// The waiting for an operation and the look-up of the instance both need cloudsql.instances.get. The team's pods reach an
-// instance with a public address through the Auth Proxy only, which takes cloudsql.instances.connect; what they may do in
-// a database is decided by its users.
+// Waiting for an operation and looking up the instance both need cloudsql.instances.get. The team's pods connect to an
+// instance with a public address only through the Auth Proxy, which needs cloudsql.instances.connect. The users of a
+// database decide what the pods may do in it.
 func TenantPermissions() []string {
 	return []string{
 		"cloudsql.databases.create",
@@ -33,8 +34,8 @@ func TenantPermissions() []string {
 	}
 }
 
-// newTenantRole makes the custom role. Google keeps a deleted role's id for weeks; the provider brings the role back when
-// it is made again within the seven days in which that is possible.
+// newTenantRole creates the custom role. Google reserves the ID of a deleted role for weeks. If the role is created again
+// within seven days, the provider undeletes it; later Google does not allow that.
 func newTenantRole(ctx *pulumi.Context, config Config, opts ...pulumi.ResourceOption) (*projects.IAMCustomRole, error) {
 	return projects.NewIAMCustomRole(ctx, "tenant-role", &projects.IAMCustomRoleArgs{
 		RoleId:      pulumi.String(TenantRole),

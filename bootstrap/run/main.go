@@ -1,4 +1,4 @@
-// Command run is layer 1 as pulumi starts it.
+// Command run is the program of layer 1 that pulumi runs.
 package main
 
 import (
