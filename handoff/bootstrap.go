@@ -10,8 +10,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// BootstrapVersion is the version of the context that layer 1 writes and layer 2 reads. It rises with every change that
-// an older or newer reader would misread.
+// BootstrapVersion is the version of the context that layer 1 writes and layer 2 reads. It increases with every change
+// that an older or newer reader would misread.
 const BootstrapVersion = 2
 
 const (
@@ -40,45 +40,45 @@ const (
 	fieldPassphrase  = "passphrase"
 )
 
-// Bootstrap is the context that layer 2 gets from layer 1.
+// Bootstrap is the context that layer 1 hands to layer 2.
 type Bootstrap struct {
-	// Project and Region are where the cloud resources of the platform live.
+	// Project and Region are the location of the platform's cloud resources.
 	Project, Region string
-	// Cluster identifies the cluster for as long as it exists, whatever its address and certificates become.
+	// Cluster identifies the cluster for as long as it exists, even if its address and certificates change.
 	Cluster string
-	// Kubeconfig reaches the cluster as its administrator.
+	// Kubeconfig connects to the cluster as its administrator.
 	Kubeconfig Secret
 	// Instance is the name of the Cloud SQL instance that the teams share.
 	Instance string
-	// Tenants holds what each team gets, by the team's name.
+	// Tenants holds each team's part, by the team's name.
 	Tenants map[string]BootstrapTenant
 }
 
 // BootstrapTenant is a team's part of Bootstrap.
 type BootstrapTenant struct {
-	// Account is the e-mail of the team's Google service account.
+	// Account is the e-mail address of the team's Google service account.
 	Account string
-	// Backend is the URL of the backend that keeps the state of the team's Stacks, such as gs://acme-dev-strata-web. Account
-	// reads and writes it, no other team's account does.
+	// Backend is the URL of the backend for the state of the team's Stacks, such as gs://acme-dev-strata-web. Account
+	// reads and writes it; no other team's account does.
 	Backend string
-	// Credentials is the key file of Account; empty where the team proves who it is without one.
+	// Credentials is the key file of Account; empty if the team authenticates without a key.
 	Credentials Secret
-	// Passphrase encrypts the secrets in the state that Backend keeps, and stays the same for as long as that state.
+	// Passphrase encrypts the secrets in the state in Backend. It never changes as long as that state exists.
 	Passphrase Secret
 }
 
-// BootstrapOutputs are the values of Bootstrap as layer 1 knows them.
+// BootstrapOutputs holds the values of Bootstrap as outputs of layer 1.
 type BootstrapOutputs struct {
 	Project, Region, Cluster, Kubeconfig, Instance pulumi.StringInput
 	Tenants                                        map[string]BootstrapTenantOutputs
 }
 
-// BootstrapTenantOutputs are the values of BootstrapTenant as layer 1 knows them.
+// BootstrapTenantOutputs holds the values of BootstrapTenant as outputs of layer 1.
 type BootstrapTenantOutputs struct {
 	Account, Backend, Credentials, Passphrase pulumi.StringInput
 }
 
-// Export hands the context on: it makes the stack's outputs, with what is secret marked so.
+// Export exports the context as outputs of the stack, with the secret ones marked as secrets.
 func (o BootstrapOutputs) Export(ctx *pulumi.Context) {
 	tenants := pulumi.Map{}
 	for name, tenant := range o.Tenants {
@@ -98,8 +98,8 @@ func (o BootstrapOutputs) Export(ctx *pulumi.Context) {
 	ctx.Export(OutputTenants, pulumi.ToSecret(tenants))
 }
 
-// ReadBootstrap reads the context from the stack of layer 1 with the given full name, and checks that each of the named
-// teams has its part. Everything that is missing or wrong is part of the one error.
+// ReadBootstrap reads the context from the stack of layer 1 with the given full name, and checks that it has a part for
+// each of the named teams. One error lists everything that is missing or wrong.
 func ReadBootstrap(ctx *pulumi.Context, stack string, teams []string) (*Bootstrap, error) {
 	r := &reader{layer: BootstrapLayer, stack: stack}
 	ref, err := pulumi.NewStackReference(ctx, stack, nil)
@@ -109,7 +109,7 @@ func ReadBootstrap(ctx *pulumi.Context, stack string, teams []string) (*Bootstra
 	version, err := ref.GetOutputDetails(OutputVersion)
 	if err != nil {
 		err = r.wrap(err)
-		// The SDK replaces the program's error by that of the failed read, which names no remedy.
+		// The SDK replaces the program's error by the error of the failed read, which names no remedy.
 		_ = ctx.Log.Error(err.Error(), nil)
 		return nil, err
 	}
@@ -137,10 +137,10 @@ func ReadBootstrap(ctx *pulumi.Context, stack string, teams []string) (*Bootstra
 	return bootstrap, r.err()
 }
 
-// reader collects what is wrong with a context while its fields are read.
+// reader reads the fields of a context and collects their problems.
 type reader struct {
 	layer, stack string
-	// output returns an output of the stack, nil when there is none, and whether it is a secret.
+	// output returns an output of the stack, nil if there is none, and whether the output is a secret.
 	output   func(name string) (value any, secret bool, err error)
 	problems []string
 }
@@ -203,7 +203,7 @@ func (r *reader) secret(name string) Secret {
 	return Secret(r.asText(name, value))
 }
 
-// asText never repeats the value, which may be a secret at the wrong place.
+// asText returns the value as a string. Its problems never quote the value, which may be a secret in the wrong place.
 func (r *reader) asText(name string, value any) string {
 	text, isText := value.(string)
 	switch {

@@ -2,19 +2,19 @@ package handoff
 
 import "github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
-// Secret is a value that must not be seen: it prints as a placeholder, whatever verb or struct it is printed with.
+// Secret is a value that must not be revealed. Every format verb prints it as a placeholder, also within a struct.
 type Secret string
 
-// hidden is what a Secret prints as.
+// hidden is the printed form of a Secret.
 const hidden = "[secret]"
 
-// String implements fmt.Stringer without the value.
+// String implements fmt.Stringer. It returns a placeholder.
 func (Secret) String() string { return hidden }
 
-// GoString implements fmt.GoStringer without the value.
+// GoString implements fmt.GoStringer. It returns a placeholder.
 func (Secret) GoString() string { return hidden }
 
-// Input is the value for a resource or an output, marked secret so that the engine encrypts it in the state.
+// Input returns the value for a resource or an output, marked as a secret so that the engine encrypts it in the state.
 func (s Secret) Input() pulumi.StringOutput {
 	return pulumi.ToSecret(pulumi.String(string(s))).(pulumi.StringOutput)
 }

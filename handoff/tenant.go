@@ -7,10 +7,10 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// TenantName is the name of the Secret and of the ConfigMap, in a team's namespace, that are the team's context.
+// TenantName is the name of the Secret and of the ConfigMap that hold a team's context in the team's namespace.
 const TenantName = "strata-context"
 
-// Keys of the Secret: the environment in which a team's Stacks run.
+// Keys of the Secret: environment variables of a team's Stacks.
 const (
 	KeyBackendURL        = "PULUMI_BACKEND_URL"
 	KeyPassphrase        = "PULUMI_CONFIG_PASSPHRASE"
@@ -19,11 +19,11 @@ const (
 	KeyGoogleRegion      = "GOOGLE_REGION"
 )
 
-// TenantVersion is the version of the context that a team gets from layer 2. It rises with every change that a Program
+// TenantVersion is the version of the context that layer 2 hands to a team. It increases with every change that a Program
 // which reads the context would misread.
 const TenantVersion = "1"
 
-// Keys of the ConfigMap: what a team's Programs may take as configuration.
+// Keys of the ConfigMap: values that a team's Programs may use as configuration.
 const (
 	// KeyVersion holds TenantVersion.
 	KeyVersion  = "handoffVersion"
@@ -32,21 +32,21 @@ const (
 	KeyInstance = "instance"
 )
 
-// Tenant is the context that a team gets from layer 2.
+// Tenant is the context that layer 2 hands to a team.
 type Tenant struct {
-	// BackendURL is where the state of the team's Stacks is kept.
+	// BackendURL is the backend for the state of the team's Stacks.
 	BackendURL pulumi.StringInput
 	// Passphrase encrypts the secrets in that state.
 	Passphrase pulumi.StringInput
-	// GoogleCredentials is the key file of the team's Google service account; empty where the team needs none.
+	// GoogleCredentials is the key file of the team's Google service account; empty if the team needs no key.
 	GoogleCredentials pulumi.StringInput
-	// Project and Region are where the team's cloud resources go.
+	// Project and Region are the location of the team's cloud resources.
 	Project, Region pulumi.StringInput
-	// Instance is the Cloud SQL instance on which the team makes its databases.
+	// Instance is the Cloud SQL instance for the team's databases.
 	Instance pulumi.StringInput
 }
 
-// SecretData is the content of the context's Secret, all of it marked secret.
+// SecretData returns the content of the context's Secret, all of it marked as secret.
 func (t Tenant) SecretData() pulumi.StringMapOutput {
 	return pulumi.ToSecret(t.environment().ToStringMapOutput()).(pulumi.StringMapOutput)
 }
@@ -61,13 +61,13 @@ func (t Tenant) environment() pulumi.StringMap {
 	}
 }
 
-// SecretKeys are the keys of the context's Secret, sorted.
+// SecretKeys returns the keys of the context's Secret, sorted.
 func SecretKeys() []string { return slices.Sorted(maps.Keys(Tenant{}.environment())) }
 
-// ConfigKeys are the keys of the context's ConfigMap, sorted.
+// ConfigKeys returns the keys of the context's ConfigMap, sorted.
 func ConfigKeys() []string { return slices.Sorted(maps.Keys(Tenant{}.ConfigData())) }
 
-// ConfigData is the content of the context's ConfigMap.
+// ConfigData returns the content of the context's ConfigMap.
 func (t Tenant) ConfigData() pulumi.StringMap {
 	return pulumi.StringMap{
 		KeyVersion: pulumi.String(TenantVersion), KeyProject: t.Project, KeyRegion: t.Region, KeyInstance: t.Instance,
