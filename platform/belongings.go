@@ -10,23 +10,24 @@ import (
 	"github.com/strata-platform/strata/components/hop"
 )
 
-// HopGuard is the name of the policy that keeps what hops make, and of its binding.
+// HopGuard is the name of the policy that protects the objects of hops, and of its binding.
 const HopGuard = "strata-hops"
 
-// ofHop tells whether what is written, or what is there, is a hop's: neither taking the label off nor putting it on
-// goes around the rule.
+// ofHop is true if the new or the old object carries the label of a hop. So a team can neither add nor remove the label.
 const ofHop = `[object, oldObject].exists(o, o != null && has(o.metadata.labels) && '` + hop.Label + `' in o.metadata.labels)`
 
-// ofAccount tells whether it is an account of the namespace that asks.
+// ofAccount is true if the request comes from a service account of the request's namespace.
 const ofAccount = `request.userInfo.username.startsWith('system:serviceaccount:' + request.namespace + ':')`
 
-// isToken tells whether what is written has Kubernetes put a token of an account into it, which never expires.
+// isToken is true if the new object is a Secret that Kubernetes fills with a service account token. Such a token never
+// expires.
 const isToken = `dyn(object) != null && dyn(object).?type.orValue('') == 'kubernetes.io/service-account-token'`
 
-// guardHops has the API server refuse a team's accounts to change what its hop made. A team writes Secrets and ConfigMaps
-// of its own, and RBAC cannot except some of a kind by their names: what is created has no name yet, and no rule denies.
-// It refuses them tokens that are Secrets, too: whoever may write Secrets could take any account of the namespace by them.
-// Whoever is not of the namespace, layer 2 and Kubernetes' own controllers among them, goes on as its rights say.
+// guardHops makes the API server refuse changes of the hop's objects by the team's accounts. A team may write Secrets and
+// ConfigMaps of its own, and RBAC cannot exclude single names: a create request has no name to match yet, and RBAC has no
+// deny rules. The policy also refuses service account token Secrets: whoever may create them could act as any account of
+// the namespace. The policy ignores requests from outside the namespace, such as those of layer 2 and of Kubernetes' own
+// controllers.
 func guardHops(ctx *pulumi.Context, contact string, opts ...pulumi.ResourceOption) (pulumi.Resource, error) {
 	policy, err := admissionv1.NewValidatingAdmissionPolicy(ctx, "hop-guard", &admissionv1.ValidatingAdmissionPolicyArgs{
 		Metadata: clusterMetadata(HopGuard),

@@ -43,34 +43,35 @@ type Config struct {
 	// GitUsername and GitPassword may push to the fleet repository, and to no other. Required.
 	GitUsername string         `setting:"gitUsername" required:"true"`
 	GitPassword handoff.Secret `setting:"gitPassword" required:"true"`
-	// FleetUsername and FleetPassword may only read it; with both empty the cluster reads it with the login that pushes.
+	// FleetUsername and FleetPassword may only read the fleet repository. If both are empty, the cluster reads it with
+	// GitUsername and GitPassword.
 	FleetUsername string         `setting:"fleetUsername"`
 	FleetPassword handoff.Secret `setting:"fleetPassword"`
 	// FluxVersion is the version of Flux.
 	FluxVersion string `setting:"fluxVersion" default:"v2.9.4"`
 	// FluxComponents are the controllers of Flux.
 	FluxComponents []string `setting:"fluxComponents" default:"[\"source-controller\",\"kustomize-controller\",\"helm-controller\",\"notification-controller\"]"`
-	// Interval is how often sources and syncs are checked when nothing tells Flux about a push.
+	// Interval is the polling interval of sources and syncs. A notification of a push triggers a check at once.
 	Interval string `setting:"interval" default:"1m"`
 
-	// PlatformURL is the repository whose sync folder is applied as the platform account. Required.
+	// PlatformURL is the repository whose sync folder Flux applies under the platform account. Required.
 	PlatformURL string `setting:"platformUrl" required:"true"`
-	// PlatformBranch is the branch of it that is applied.
+	// PlatformBranch is the branch of that repository.
 	PlatformBranch string `setting:"platformBranch" default:"main"`
-	// PlatformUsername and PlatformPassword may read it; both empty where everybody may.
+	// PlatformUsername and PlatformPassword may read that repository; both are empty for a public repository.
 	PlatformUsername string         `setting:"platformUsername"`
 	PlatformPassword handoff.Secret `setting:"platformPassword"`
 
-	// PrivateRanges are addresses in private networks that the pods of teams and of Flux may reach, such as those of the
-	// database, of Git servers, or of the control plane where they have no public ones.
+	// PrivateRanges are private address ranges that the pods of teams and of Flux may connect to, such as those of the
+	// database, of Git servers, or of a control plane without a public address.
 	PrivateRanges []string `setting:"privateRanges" default:"[]"`
-	// Contact is whom a refused team is told to ask.
+	// Contact is the contact that messages of admission policies name to a refused team.
 	Contact string `setting:"contact" default:"the platform team"`
 
-	// TeamURL is the address of a team's repository, with {team} for the team's name. Required.
+	// TeamURL is the URL of a team's repository, with {team} for the team's name. Required.
 	TeamURL string `setting:"teamUrl" required:"true"`
-	// TeamCredentials may read a team's repository, by the team's name. The team can read them as well, so each is for
-	// one repository only. A team that is not named has a repository that everybody may read.
+	// TeamCredentials may read a team's repository, by the team's name. The team can read them too, so each must be valid
+	// for one repository only. A team without credentials has a public repository.
 	TeamCredentials map[string]Credentials `setting:"teamCredentials" secret:"true"`
 }
 
@@ -88,8 +89,8 @@ func NewConfig() (Config, error) {
 	return config, err
 }
 
-// ConfigMap is the configuration as the Automation API takes it. Start from NewConfig: a field at its zero value is
-// set to that value, not to its default.
+// ConfigMap returns the configuration in the form of the Automation API. Start from NewConfig: ConfigMap sets a field at
+// its zero value to that value, not to its default.
 func (c Config) ConfigMap() (auto.ConfigMap, error) { return settings.Encode(Project, c) }
 
 // Problems implements settings.Checked.
@@ -125,7 +126,8 @@ func (c Config) Problems() []string {
 	return problems
 }
 
-// credentialProblems refuses logins that would let a team write where it must not: what a team gets it can read.
+// credentialProblems refuses credentials that would let their readers write to the fleet repository. A team can read its
+// own credentials.
 func (c Config) credentialProblems() []string {
 	var problems []string
 	for _, team := range sortedKeys(c.TeamCredentials) {
@@ -146,7 +148,7 @@ func (c Config) credentialProblems() []string {
 	return problems
 }
 
-// gitURLProblem never repeats an address that carries a login.
+// gitURLProblem returns the problem of an address, or "". It never quotes an address that contains credentials.
 func gitURLProblem(address string) string {
 	parsed, err := url.Parse(strings.ReplaceAll(address, TeamPlaceholder, "team"))
 	switch {
@@ -160,16 +162,16 @@ func gitURLProblem(address string) string {
 	return ""
 }
 
-// upstreamOperator says whether sync/ of the target brings the upstream operator, which runs Stacks in pods of the teams'
-// namespaces, and not the embedded one.
+// upstreamOperator reports whether sync/ of the target installs the upstream operator, which runs Stacks in pods of the
+// teams' namespaces, instead of the embedded one.
 func (c Config) upstreamOperator() bool { return c.Target != "local" }
 
-// hasReceivers says whether Flux can be told of a push.
+// hasReceivers reports whether a Git server can notify Flux of a push.
 func (c Config) hasReceivers() bool {
 	return slices.Contains(c.FluxComponents, "notification-controller")
 }
 
-// sourcePorts are the ports that the addresses of repositories name.
+// sourcePorts returns the ports in the URLs of the repositories.
 func (c Config) sourcePorts() []int {
 	var ports []int
 	for _, address := range []string{c.FleetURL, c.PlatformURL, c.teamURL("team")} {
@@ -184,12 +186,13 @@ func (c Config) sourcePorts() []int {
 	return ports
 }
 
-// teamURL is the address of one team's repository.
+// teamURL returns the URL of a team's repository.
 func (c Config) teamURL(team string) string {
 	return strings.ReplaceAll(c.TeamURL, TeamPlaceholder, team)
 }
 
-// checkTeams refuses logins for teams that are not in the list, which are misspelt or forgotten.
+// checkTeams refuses credentials for teams that are not in the list: their names are misspelt, or their removal was
+// incomplete.
 func (c Config) checkTeams(list []teams.Team) error {
 	known := names(list)
 	for _, team := range sortedKeys(c.TeamCredentials) {

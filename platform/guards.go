@@ -11,13 +11,13 @@ import (
 	"github.com/strata-platform/strata/components/hop"
 )
 
-// Ports of upstream's operator and of source-controller, by the names that their pods have for them.
+// Ports of upstream's operator and of source-controller, by their names in the pods.
 const (
 	programPort  = "http-fileserver"
 	artifactPort = "http"
 )
 
-// guardOperator keeps others away from the operator, and gives it what it needs in its own namespace.
+// guardOperator isolates the operator from other pods, and grants it the permissions that it needs in its own namespace.
 func (r *rights) guardOperator(ctx *pulumi.Context, opts []pulumi.ResourceOption) error {
 	rules := OperatorRole()
 	if r.upstream {
@@ -45,8 +45,8 @@ func (r *rights) guardOperator(ctx *pulumi.Context, opts []pulumi.ResourceOption
 	return err
 }
 
-// guardFlux adds to Flux's namespace, which is the Flux provider's and is changed in place: nothing in it reaches its node,
-// and the pods that run Stacks get their sources.
+// guardFlux patches Flux's namespace, which the Flux provider creates: no pod in it may reach its node, and the pods that
+// run Stacks may fetch sources from it.
 func guardFlux(ctx *pulumi.Context, upstream bool, opts ...pulumi.ResourceOption) error {
 	_, err := corev1.NewNamespacePatch(ctx, "flux-pod-security", &corev1.NamespacePatchArgs{
 		Metadata: &metav1.ObjectMetaPatchArgs{
@@ -64,7 +64,7 @@ func guardFlux(ctx *pulumi.Context, upstream bool, opts ...pulumi.ResourceOption
 	_, err = networkingv1.NewNetworkPolicy(ctx, "flux-artifacts", &networkingv1.NetworkPolicyArgs{
 		Metadata: &metav1.ObjectMetaArgs{
 			Name: pulumi.String("strata-artifacts"), Namespace: pulumi.String(fluxcd.Namespace), Labels: labels(),
-			// As clusterMetadata says.
+			// See clusterMetadata.
 			Annotations: pulumi.StringMap{"pulumi.com/deletionPropagationPolicy": pulumi.String("background")},
 		},
 		Spec: &networkingv1.NetworkPolicySpecArgs{
@@ -76,7 +76,7 @@ func guardFlux(ctx *pulumi.Context, upstream bool, opts ...pulumi.ResourceOption
 	return err
 }
 
-// workspaces are the pods in the teams' namespaces in which upstream's operator runs Stacks.
+// workspaces selects the pods in the teams' namespaces in which upstream's operator runs Stacks.
 func workspaces() *networkingv1.NetworkPolicyPeerArgs {
 	return &networkingv1.NetworkPolicyPeerArgs{
 		NamespaceSelector: &metav1.LabelSelectorArgs{MatchExpressions: metav1.LabelSelectorRequirementArray{

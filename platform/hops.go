@@ -10,7 +10,7 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// newHop makes a team's way into the cluster out of what teams.yaml, the configuration and layer 1 say of the team.
+// newHop creates a team's hop from teams.yaml, the configuration and the context of layer 1.
 func newHop(
 	ctx *pulumi.Context, config Config, bootstrap *handoff.Bootstrap, team teams.Team, opts ...pulumi.ResourceOption,
 ) (*hop.Hop, error) {
@@ -59,7 +59,7 @@ func newHop(
 	return hop.New(ctx, "team-"+team.Name, args, opts...)
 }
 
-// teamRoles are the ClusterRoles for what teams.yaml says that an account may do.
+// teamRoles returns the ClusterRoles for an account's field "may" in teams.yaml.
 func teamRoles(may []string) []string {
 	var roles []string
 	workloads, stacks := slices.Contains(may, teams.MayWorkloads), slices.Contains(may, teams.MayStacks)

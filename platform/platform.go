@@ -1,8 +1,8 @@
-// Package platform is layer 2 of Strata: it runs as the cluster's administrator, without any cloud rights, and makes
-// what decides who may do what in the cluster: Flux, the ClusterRoles, the account that sync/ is applied as, and the hop
-// of each team.
+// Package platform is layer 2 of Strata. It runs as the cluster's administrator, without any cloud permissions. It
+// creates the objects that decide who may do what in the cluster: Flux, the ClusterRoles, the account that Flux applies
+// sync/ under, and the hop of each team.
 //
-// It reads layer 1 as handoff.Bootstrap, and hands each team its handoff.Tenant.
+// It receives the results of layer 1 as handoff.Bootstrap, and hands each team its handoff.Tenant.
 package platform
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// Names of the stack outputs of layer 2. None is a secret; what a team gets travels by its namespace.
+// Names of the stack outputs of layer 2. None of them is a secret. A team's context goes to the team's namespace instead.
 const (
 	// OutputFluxVersion is the version of Flux that runs.
 	OutputFluxVersion = "fluxVersion"
@@ -49,10 +49,12 @@ func Program(ctx *pulumi.Context) error {
 	}
 	cluster, err := kubernetes.NewProvider(ctx, "cluster", &kubernetes.ProviderArgs{
 		Kubeconfig: bootstrap.Kubeconfig.Input(),
-		// A kubeconfig that changes is still the same cluster; without this its contents would be replaced.
+		// The provider recognises the cluster by this identifier. Without it, a changed kubeconfig would mean another
+		// cluster and replace all of its objects.
 		ClusterIdentifier:     pulumi.String(bootstrap.Cluster),
 		EnableServerSideApply: pulumi.Bool(true),
-		// A rotated credential changes its Secret in place: Flux and the teams' Stacks refer to it by name.
+		// A rotated credential updates its Secret in place, because Flux and the teams' Stacks refer to the Secret by
+		// name.
 		EnableSecretMutable: pulumi.Bool(true),
 	})
 	if err != nil {
@@ -82,7 +84,7 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	// Destroying a team's Stacks takes the operator, so that the hops go before the sync that keeps it.
+	// The operator destroys a team's Stacks, so Pulumi must delete the hops before the sync that applies the operator.
 	before = append(before, sync)
 	made := pulumi.Map{}
 	for _, team := range list.Teams {
@@ -97,8 +99,8 @@ func Program(ctx *pulumi.Context) error {
 	return nil
 }
 
-// workers returns a number above that of the syncs, so that a sync that waits holds up no other. It grows in steps, because a
-// change restarts the controllers.
+// workers returns a number above the number of syncs, so that a waiting sync delays no other. It grows in steps, because
+// a change restarts the controllers.
 func workers(list []teams.Team) int {
 	syncs := 2 // of the fleet and the platform repository
 	for _, team := range list {
@@ -130,9 +132,9 @@ func newFlux(
 	return fluxcd.New(ctx, "flux", args, opts...)
 }
 
-// newPlatformSync makes Flux apply the entry point of the target below sync/clusters, as the platform account.
+// newPlatformSync makes Flux apply the target's entry point below sync/clusters, under the platform account.
 func newPlatformSync(ctx *pulumi.Context, config Config, rights *rights, opts ...pulumi.ResourceOption) (*fluxcd.Sync, error) {
-	// Flux goes before the namespace, with its finalizers.
+	// Pulumi uninstalls Flux, and with it Flux's finalizers, before it deletes the namespace.
 	inside := rights.inside(PlatformNamespace, opts)
 	repository := fluxcd.Git{URL: pulumi.String(config.PlatformURL), Branch: pulumi.String(config.PlatformBranch)}
 	if config.PlatformUsername != "" {
@@ -167,7 +169,7 @@ func newPlatformSync(ctx *pulumi.Context, config Config, rights *rights, opts ..
 	}, opts...)
 }
 
-// bootstrapStack is the full name of layer 1's stack.
+// bootstrapStack returns the full name of layer 1's stack.
 func (c Config) bootstrapStack(ctx *pulumi.Context) string {
 	if c.BootstrapStack != "" {
 		return c.BootstrapStack

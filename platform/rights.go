@@ -12,17 +12,17 @@ import (
 	rbac "k8s.io/api/rbac/v1"
 )
 
-// rights are the objects that decide what the platform account and the operator may do. What they apply and run must
-// never outlive them.
+// rights creates the objects that decide what the platform account and the operator may do. These objects must outlive
+// everything that the two apply and run.
 type rights struct {
-	// upstream says which operator the rights are for.
+	// upstream says whether the operator is upstream's.
 	upstream     bool
 	all          []pulumi.Resource
 	namespaces   map[string]*corev1.Namespace
 	clusterRoles map[string]*rbacv1.ClusterRole
 }
 
-// newRights makes the ClusterRoles, the platform's own namespaces and the platform account.
+// newRights creates the ClusterRoles, the platform's own namespaces and the platform account.
 func newRights(ctx *pulumi.Context, upstream bool, opts ...pulumi.ResourceOption) (*rights, error) {
 	made := &rights{upstream: upstream, namespaces: map[string]*corev1.Namespace{}, clusterRoles: map[string]*rbacv1.ClusterRole{}}
 	for _, step := range []func(*pulumi.Context, []pulumi.ResourceOption) error{
@@ -38,7 +38,7 @@ func newRights(ctx *pulumi.Context, upstream bool, opts ...pulumi.ResourceOption
 func (r *rights) makeNamespaces(ctx *pulumi.Context, opts []pulumi.ResourceOption) error {
 	for _, name := range []string{PlatformNamespace, OperatorNamespace} {
 		marks := labels()
-		// Whoever may make a Deployment here must not reach the node through it.
+		// "restricted" keeps pods of this namespace from reaching their node, whoever creates a Deployment here.
 		marks["pod-security.kubernetes.io/enforce"] = pulumi.String("restricted")
 		namespace, err := corev1.NewNamespace(ctx, "namespace-"+name, &corev1.NamespaceArgs{
 			Metadata: &metav1.ObjectMetaArgs{Name: pulumi.String(name), Labels: marks},
@@ -71,7 +71,7 @@ func (r *rights) makeClusterRoles(ctx *pulumi.Context, opts []pulumi.ResourceOpt
 	return nil
 }
 
-// makeAccount makes the account that sync/ is applied as, and gives it its rights.
+// makeAccount creates the account that Flux applies sync/ under, with its role bindings.
 func (r *rights) makeAccount(ctx *pulumi.Context, opts []pulumi.ResourceOption) error {
 	account, err := corev1.NewServiceAccount(ctx, "platform-account", &corev1.ServiceAccountArgs{
 		Metadata:                     r.metadata(PlatformNamespace, PlatformAccount),
@@ -107,7 +107,7 @@ func (r *rights) makeAccount(ctx *pulumi.Context, opts []pulumi.ResourceOption) 
 	return nil
 }
 
-// give makes a Role in a namespace of the platform, and binds it.
+// give creates a Role in a namespace of the platform, and its binding.
 func (r *rights) give(
 	ctx *pulumi.Context, part, namespace, name string, rules []rbac.PolicyRule, to rbacv1.SubjectArray, opts []pulumi.ResourceOption,
 ) error {
@@ -127,24 +127,24 @@ func (r *rights) give(
 	return err
 }
 
-// metadata names an object in one of the platform's namespaces, and makes it wait for the namespace.
+// metadata returns the metadata of an object in one of the platform's namespaces. The object depends on the namespace.
 func (r *rights) metadata(namespace, name string) *metav1.ObjectMetaArgs {
 	return &metav1.ObjectMetaArgs{
 		Name: pulumi.String(name), Namespace: r.namespaces[namespace].Metadata.Name().Elem(), Labels: labels(),
 	}
 }
 
-// inside lets an object go with its namespace, where both go.
+// inside adds an option that skips the deletion of an object if its namespace is deleted too.
 func (r *rights) inside(namespace string, opts []pulumi.ResourceOption) []pulumi.ResourceOption {
 	return append(slices.Clone(opts), pulumi.DeletedWith(r.namespaces[namespace]))
 }
 
-// clusterMetadata names an object outside of the namespaces.
+// clusterMetadata returns the metadata of a cluster-scoped object.
 func clusterMetadata(name string) *metav1.ObjectMetaArgs {
 	return &metav1.ObjectMetaArgs{
 		Name: pulumi.String(name), Labels: labels(),
-		// Nothing is owned by a role, so that there is nothing to wait for when it goes; the Kubernetes provider's wait
-		// misses the end of what goes within the moment in which it starts to look.
+		// A role owns no objects, so a deletion has no dependents to wait for. The Kubernetes provider's wait misses a
+		// deletion that completes just before it starts to watch.
 		Annotations: pulumi.StringMap{"pulumi.com/deletionPropagationPolicy": pulumi.String("background")},
 	}
 }

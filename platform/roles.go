@@ -9,21 +9,24 @@ import (
 	"github.com/strata-platform/strata/components/hop"
 )
 
-// Names of the ClusterRoles that this layer makes, and of the one binding of them that sync/ makes. Nothing above this
-// layer makes ClusterRoles.
+// Names of the ClusterRoles that this layer creates, and of the one ClusterRoleBinding of them in sync/. Nothing above
+// this layer creates ClusterRoles.
 const (
-	// RolePlatform is what the platform account may do outside of a namespace.
+	// RolePlatform holds the cluster-scoped permissions of the platform account.
 	RolePlatform = "strata:platform"
-	// RoleOperator is what the operator may see in every namespace. The platform account may bind it, and no other role.
+	// RoleOperator holds the operator's permissions in every namespace, which only read. It is the only role that the
+	// platform account may bind.
 	RoleOperator = "strata:operator"
-	// OperatorBinding is the one ClusterRoleBinding that the platform account may keep, for RoleOperator.
+	// OperatorBinding is the only ClusterRoleBinding that the platform account may manage, for RoleOperator.
 	OperatorBinding = "pulumi-operator"
-	// RoleOperatorTenant is what the operator may do in a team's namespace.
+	// RoleOperatorTenant holds the operator's permissions in a team's namespace.
 	RoleOperatorTenant = "strata:operator-tenant"
-	// RoleTeam is what a team's account may do in the team's namespace: RoleTeamWorkloads and RoleTeamStacks together.
+	// RoleTeam holds the permissions of a team's account in the team's namespace: RoleTeamWorkloads and RoleTeamStacks
+	// together.
 	RoleTeam = "strata:team"
-	// RoleTeamWorkloads is for what runs, RoleTeamStacks for Stacks and what their Programs make in the namespace, and
-	// RoleTeamSources for Flux's sources. Where a team has several accounts, each gets those of them that teams.yaml says.
+	// RoleTeamWorkloads is for workloads, RoleTeamStacks for Stacks and the objects that their Programs create in the
+	// namespace, and RoleTeamSources for Flux's sources. A team with several accounts distributes these roles among them
+	// in teams.yaml.
 	RoleTeamWorkloads = "strata:team-workloads"
 	RoleTeamStacks    = "strata:team-stacks"
 	RoleTeamSources   = "strata:team-sources"
@@ -31,18 +34,18 @@ const (
 
 // Namespaces and accounts of the platform itself.
 const (
-	// PlatformNamespace holds the sync of this repository, and PlatformAccount is whom it is applied as.
+	// PlatformNamespace contains the sync of this repository. PlatformAccount is the account that Flux applies it under.
 	PlatformNamespace = "platform"
 	PlatformAccount   = "platform"
-	// OperatorNamespace holds the operator, and OperatorAccount is whom it runs as.
+	// OperatorNamespace contains the operator. OperatorAccount is the operator's account.
 	OperatorNamespace = "pulumi-kubernetes-operator"
 	OperatorAccount   = "pulumi-operator"
-	// OperatorSource is the one source that the platform account may keep: the repository of upstream's operator.
+	// OperatorSource is the only source that the platform account may manage: the repository of upstream's operator.
 	OperatorSource = "pulumi-operator"
 )
 
-// Policies are the names of the admission policies that the platform account may keep, each with a binding of its own name
-// for what is made, and one ending in -update for what is changed.
+// Policies are the names of the admission policies that the platform account may manage. Each has a binding of the same
+// name for create requests, and one ending in -update for update requests.
 var Policies = []string{"strata-programs", "strata-stacks", "strata-sources", "strata-syncs"}
 
 func bindings(policies []string) []string {
@@ -53,7 +56,7 @@ func bindings(policies []string) []string {
 	return names
 }
 
-// ClusterRoles returns the rules of each ClusterRole of this layer, by its name, where the operator is the embedded one.
+// ClusterRoles returns the rules of each ClusterRole of this layer by its name, for the embedded operator.
 func ClusterRoles() map[string][]rbac.PolicyRule {
 	workloads := []rbac.PolicyRule{
 		allow("", change, "configmaps", "secrets", "services", "persistentvolumeclaims"),
@@ -62,7 +65,7 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 		allow("autoscaling", change, "horizontalpodautoscalers"),
 		allow("policy", change, "poddisruptionbudgets"),
 		allow("networking.k8s.io", change, "ingresses"),
-		// What Flux and Pulumi look at to see whether the objects above are ready, and a team to see why not.
+		// Flux and Pulumi read these to see whether the objects above are ready, and a team to see why not.
 		allow("", look, "pods", "events", "endpoints"),
 		allow("", []string{"get"}, "pods/log"),
 		allow("apps", look, "replicasets"),
@@ -70,10 +73,10 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 	}
 	stacks := []rbac.PolicyRule{
 		allow("pulumi.com", change, "stacks", "programs"),
-		// What a Program makes for the pods that use its results.
+		// A Program creates these for the pods that use its results.
 		allow("", change, "configmaps", "secrets"),
 	}
-	// Whether a commit was applied and why not, and what the platform allows, for whoever wonders why something was refused.
+	// The team reads these to see whether Flux applied a commit, and what the platform allows.
 	hops := []rbac.PolicyRule{
 		allow("kustomize.toolkit.fluxcd.io", look, "kustomizations"),
 		allow("source.toolkit.fluxcd.io", look, "gitrepositories"),
@@ -83,32 +86,38 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 	return map[string][]rbac.PolicyRule{
 		RolePlatform: {
 			named("apiextensions.k8s.io", "customresourcedefinitions", "stacks.pulumi.com", "programs.pulumi.com"),
-			// A binding is checked twice: the object by its name here, the role that it refers to by the verb bind.
+			// The API server checks a binding twice: the binding object by its name here, and the role that it refers to
+			// by the verb bind.
 			named(rbac.GroupName, "clusterrolebindings", OperatorBinding),
 			{APIGroups: []string{rbac.GroupName}, Resources: []string{"clusterroles"}, ResourceNames: []string{RoleOperator}, Verbs: []string{"bind"}},
 			named(admission.GroupName, "validatingadmissionpolicies", Policies...),
 			named(admission.GroupName, "validatingadmissionpolicybindings", bindings(Policies)...),
-			// Who makes a policy with parameters has to be able to read them in every namespace. They hold no secrets.
+			// Kubernetes lets an account create a policy with parameters only if it can read them in every namespace.
+			// They contain no secrets.
 			allow(hop.PolicyGroup, []string{"get"}, hop.PolicyPlural),
 		},
-		// It looks everywhere, for it does not know who the teams are; what it changes is in their namespaces.
+		// The operator reads in every namespace, because it does not know the teams. It writes in the teams' namespaces
+		// only.
 		RoleOperator: {
-			// A Stack or Program that comes or changes is told by a watch, which a list begins where the API server streams
-			// none; what is run is read anew. Of the config that a Program may refer to, the list of its Stacks tells.
+			// A watch reports new and changed Stacks and Programs. Where the API server does not stream the initial
+			// state, the watch starts with a list. The operator reads an object again before it runs it. To find the
+			// config that a Program may refer to, it lists the Program's Stacks.
 			allow("pulumi.com", look, "stacks", "programs"),
 		},
 		RoleOperatorTenant: {
-			// A Stack's finalizer, and what became of it and of its Program.
+			// The operator sets a Stack's finalizer, and writes the status of a Stack and its Program.
 			allow("pulumi.com", []string{"patch"}, "stacks", "stacks/status", "programs/status"),
-			// An event that comes again is counted by a patch.
+			// The operator counts a repeated event by a patch.
 			allow("events.k8s.io", []string{"create", "patch"}, "events"),
-			// What a Stack refers to is read by its name; a list tells from which version on a watch tells of changes.
+			// The operator reads the objects that a Stack refers to by name. A list returns the resource version at which
+			// a watch for changes starts.
 			allow("", look, "secrets", "configmaps"),
-			// The same of where a source's artifact is.
+			// The same for the location of a source's artifact.
 			allow("source.toolkit.fluxcd.io", look, sources...),
-			// Which types the team's projects from Git may declare, where no admission policy can look, and whom to ask.
+			// The operator checks the types in a team's projects from Git, which no admission policy can read, and takes
+			// the contact for its message from the same object.
 			allow(hop.PolicyGroup, look, hop.PolicyPlural),
-			// A Stack runs as the account that it names, with a token of its own.
+			// A Stack runs as the account that it names, with a token of that account.
 			allow("", []string{"create"}, "serviceaccounts/token"),
 		},
 		RoleTeam:          slices.Concat(workloads, stacks[:1], hops),
@@ -118,9 +127,9 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 	}
 }
 
-// UpstreamClusterRoles returns the same where the operator is upstream's. It keeps a copy of every Secret, ConfigMap, Pod,
-// Service and StatefulSet of the cluster in memory, so that it has to read them all; what it changes is within the teams'
-// namespaces, unlike with the ClusterRole that it comes with, by which it could put a pod into Flux's namespace.
+// UpstreamClusterRoles returns the rules of each ClusterRole for upstream's operator. That operator caches every Secret,
+// ConfigMap, Pod, Service and StatefulSet of the cluster, so it needs to read all of them. It may write in the teams'
+// namespaces only. Its own ClusterRole would let it create a pod in Flux's namespace.
 func UpstreamClusterRoles() map[string][]rbac.PolicyRule {
 	roles := ClusterRoles()
 	roles[RolePlatform][0] = named("apiextensions.k8s.io", "customresourcedefinitions",
@@ -132,7 +141,7 @@ func UpstreamClusterRoles() map[string][]rbac.PolicyRule {
 		allow("source.toolkit.fluxcd.io", look, sources...),
 	)
 	roles[RoleOperatorTenant] = append(reports(),
-		// The pod in which a Stack runs, and how the operator reaches it.
+		// The operator runs a Stack in a pod of a StatefulSet, and connects to it by a Service.
 		allow("apps", change, "statefulsets"),
 		allow("", change, "services"),
 		allow("", []string{"update", "delete"}, "pods"),
@@ -140,13 +149,13 @@ func UpstreamClusterRoles() map[string][]rbac.PolicyRule {
 		allow("auto.pulumi.com", []string{"get", "patch", "update"}, "workspaces/status", "updates/status"),
 		allow("auto.pulumi.com", []string{"update"}, "workspaces/finalizers", "updates/finalizers"),
 		allow("auto.pulumi.com", []string{"use"}, "workspaces/rpc"),
-		// A run's outputs.
+		// The operator writes a run's outputs into a Secret.
 		allow("", []string{"create"}, "secrets"),
 	)
 	return roles
 }
 
-// reports is what it takes upstream to say what became of Stacks and Programs.
+// reports returns the rules that upstream's operator needs to write the status of Stacks and Programs.
 func reports() []rbac.PolicyRule {
 	return []rbac.PolicyRule{
 		allow("pulumi.com", []string{"patch", "update"}, "stacks", "programs"),
@@ -157,16 +166,16 @@ func reports() []rbac.PolicyRule {
 	}
 }
 
-// OperatorRole returns the rules of the Role that the embedded operator has in its own namespace: Secrets there keep what
-// destroying the teams' Stacks takes, for when the teams' own are deleted together with them.
+// OperatorRole returns the rules of the embedded operator's Role in its own namespace. Secrets there hold the values that
+// a destroy of the teams' Stacks needs, in case a team's own Secrets are deleted together with its Stacks.
 func OperatorRole() []rbac.PolicyRule {
-	// A record is made before a Stack's first run, patched when what it holds has changed, read when the Stack is deleted and
-	// something that it refers to is gone, and deleted with the Stack.
+	// The operator creates a record before a Stack's first run and patches it when its content changes. When the Stack is
+	// deleted, the operator reads the record if an object that the Stack refers to is gone, and then deletes the record.
 	return []rbac.PolicyRule{allow("", []string{"get", "create", "patch", "delete"}, "secrets")}
 }
 
-// UpstreamOperatorRole returns the rules of the Role that upstream's operator has in its own namespace: one of its copies is
-// the leader, and it calls workspaces with a token of its own account.
+// UpstreamOperatorRole returns the rules of the Role of upstream's operator in its own namespace. Its replicas elect a
+// leader, and it calls workspaces with a token of its own account.
 func UpstreamOperatorRole() []rbac.PolicyRule {
 	return []rbac.PolicyRule{
 		allow("coordination.k8s.io", change, "leases"),
@@ -174,8 +183,8 @@ func UpstreamOperatorRole() []rbac.PolicyRule {
 	}
 }
 
-// NamespaceRoles returns the rules of the Role that the platform account has in each namespace of the platform, by the
-// namespace.
+// NamespaceRoles returns the rules of the platform account's Role in each of the platform's namespaces, by namespace, for
+// the embedded operator.
 func NamespaceRoles() map[string][]rbac.PolicyRule {
 	return map[string][]rbac.PolicyRule{
 		PlatformNamespace: {
@@ -184,14 +193,15 @@ func NamespaceRoles() map[string][]rbac.PolicyRule {
 		OperatorNamespace: {
 			allow("", change, "serviceaccounts", "services", "configmaps"),
 			allow("apps", change, "deployments"),
-			// What Flux looks at to see whether a Deployment is ready.
+			// Flux reads these to see whether a Deployment is ready.
 			allow("apps", look, "replicasets"),
 			allow("", look, "pods"),
 		},
 	}
 }
 
-// UpstreamNamespaceRoles returns the same where the operator is upstream's, whose kinds come out of a repository of its own.
+// UpstreamNamespaceRoles returns the rules of NamespaceRoles for upstream's operator, whose CustomResourceDefinitions
+// come from a repository of its own.
 func UpstreamNamespaceRoles() map[string][]rbac.PolicyRule {
 	roles := NamespaceRoles()
 	roles[PlatformNamespace] = append(roles[PlatformNamespace], named("source.toolkit.fluxcd.io", "gitrepositories", OperatorSource))
@@ -209,8 +219,8 @@ func allow(group string, verbs []string, resources ...string) rbac.PolicyRule {
 	return rbac.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
 }
 
-// named allows to keep certain objects and no others of their kind. Server-side apply names the object that it creates,
-// so that even creating is bound to the names.
+// named allows to manage the named objects and no others of their resource. Server-side apply puts the name into the
+// request even for a create, so the rule restricts creation too.
 func named(group, resource string, names ...string) rbac.PolicyRule {
 	return rbac.PolicyRule{
 		APIGroups: []string{group}, Resources: []string{resource}, ResourceNames: names,

@@ -7,15 +7,16 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// How long the end of an object may take. What is in a namespace goes with it, Flux's finalizers among it.
+// Timeouts for the deletion of an object. Deleting a namespace includes deleting its objects, some of them with Flux's
+// finalizers.
 const (
 	objectDeleteTimeout    = "30s"
 	namespaceDeleteTimeout = "3m"
 )
 
-// boundDeletes bounds the wait for the end of each object in the cluster whose component sets no bound of its own. The
-// Kubernetes provider misses an end that comes between its first look and its watch, and would then wait for ten minutes;
-// when the time is over it looks once more.
+// boundDeletes sets a delete timeout on every object in the cluster whose component sets none. The Kubernetes provider
+// misses a deletion that happens between its first read and the start of its watch. It would then wait for ten minutes.
+// It reads again when the timeout expires.
 func boundDeletes(ctx *pulumi.Context) error {
 	return ctx.RegisterStackTransformation(func(args *pulumi.ResourceTransformationArgs) *pulumi.ResourceTransformationResult {
 		if !strings.HasPrefix(args.Type, "kubernetes:") {

@@ -1,4 +1,4 @@
-// Command run is layer 2 as pulumi starts it.
+// Command run is the program of layer 2 that pulumi runs.
 package main
 
 import (
