@@ -13,10 +13,10 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// Add returns the content of a teams.yaml with one more team at the end of its list. Every other byte stays, comments and
-// blank lines among them, unless the list is written in brackets: then the file is written anew, with its comments and
-// order. Of the team its name, branch, path, allow and quota are written. It is an error where the team is in the list
-// already, or Decode would refuse the result.
+// Add returns the content of a teams.yaml with a team appended to its list. All other bytes stay the same, comments and
+// blank lines included, unless the list is in flow style ([...]): then Add rewrites the file, and keeps its comments and
+// order. Add writes the team's name, branch, path, allow and quota. It returns an error if the list already contains the
+// team, or if Decode would refuse the result.
 func Add(content []byte, team Team) ([]byte, error) {
 	before, err := Decode(content)
 	if err != nil {
@@ -40,8 +40,8 @@ func Add(content []byte, team Team) ([]byte, error) {
 	return checked(changed, append(before.Teams, team))
 }
 
-// Remove returns the content of a teams.yaml without a team, and without the comment right above it. The rest stays as
-// with Add. It is an error where the team is not in the list.
+// Remove returns the content of a teams.yaml without a team and without the comment right above it. It treats the other
+// bytes as Add does. It returns an error if the list does not contain the team.
 func Remove(content []byte, name string) ([]byte, error) {
 	before, err := Decode(content)
 	if err != nil {
@@ -73,7 +73,7 @@ func names(all []Team) string {
 	return strings.Join(list, ", ")
 }
 
-// checked is the content where it says what it was changed to say, and otherwise an error.
+// checked returns the content if it decodes to the wanted teams, and an error otherwise.
 func checked(content []byte, want []Team) ([]byte, error) {
 	after, err := Decode(content)
 	if err != nil {
@@ -85,7 +85,7 @@ func checked(content []byte, want []Team) ([]byte, error) {
 	return content, nil
 }
 
-// ParseQuota reads a quota from its fields' names in teams.yaml and their values, such as cpu and 4.
+// ParseQuota returns a quota from the names of its fields in teams.yaml and their values, such as cpu and 4.
 func ParseQuota(values map[string]string) (Quota, error) {
 	var q Quota
 	fields := map[string]*string{
@@ -100,13 +100,13 @@ func ParseQuota(values map[string]string) (Quota, error) {
 	return q, nil
 }
 
-// list is a teams.yaml as its text and as the nodes that say where in the text the teams are.
+// list is a teams.yaml as lines of text, with the YAML nodes that locate the teams in these lines.
 type list struct {
 	lines []string
-	// end is how the file ends its lines.
+	// end is the line ending of the file.
 	end      string
 	document *yaml.Node
-	// key and value are of the field teams; nil where there is none.
+	// key and value are the nodes of the field teams; nil if the file has none.
 	key, value *yaml.Node
 }
 
@@ -150,7 +150,7 @@ func (l *list) add(team Team) ([]byte, error) {
 	return l.insert(l.endOf(last, dash)+1, dash, entry)
 }
 
-// insert puts a new item before a line, with its dash in a column. Lines and columns count from 0.
+// insert inserts a new item before a line, with its dash at a column. Lines and columns count from 0.
 func (l *list) insert(before, dash int, entry *yaml.Node) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := yaml.NewEncoder(&text)
@@ -183,7 +183,7 @@ func (l *list) remove(at int) ([]byte, error) {
 	for first == l.key.Line && end < len(l.lines) && isBlank(l.lines[end]) {
 		end++
 	}
-	// Of the blank lines around an item those above it go, too.
+	// Also remove the blank lines above the item if blank lines, or the end of the file, follow it.
 	for first > l.key.Line && isBlank(l.lines[first-1]) && (end == len(l.lines) || isBlank(l.lines[end])) {
 		first--
 	}
@@ -196,13 +196,13 @@ func (l *list) remove(at int) ([]byte, error) {
 	return l.bytes(), nil
 }
 
-// inBrackets tells whether the list of teams is [...] and not a line, or more, with a dash for each.
+// inBrackets reports whether the list of teams is in flow style ([...]) instead of block style.
 func (l *list) inBrackets() bool { return l.value.Style&yaml.FlowStyle != 0 }
 
-// rewrite writes the whole file anew.
+// rewrite encodes the whole file again.
 func (l *list) rewrite() ([]byte, error) {
 	l.value.Style &^= yaml.FlowStyle
-	// Without brackets there is no end of them at which the comment could stand.
+	// Block style has no closing bracket that the comment could follow, so the comment moves to the key.
 	l.key.LineComment, l.value.LineComment = l.value.LineComment, ""
 	var text bytes.Buffer
 	encoder := yaml.NewEncoder(&text)
@@ -217,15 +217,15 @@ func (l *list) rewrite() ([]byte, error) {
 func (l *list) item(i int) (line, dash int) {
 	node := l.value.Content[i]
 	line = node.Line - 1
-	// What the dash is for may begin below it.
+	// The item's node may start on a line below its dash.
 	for line > l.key.Line && !strings.HasPrefix(strings.TrimLeft(l.lines[line], " "), "-") {
 		line--
 	}
 	return line, indent(l.lines[line])
 }
 
-// endOf returns the last line of the item that begins at a line with its dash in a column: what follows is farther to the
-// left.
+// endOf returns the last line of the item whose dash is at the given line and column. All lines of the item below its
+// first are indented further than the dash.
 func (l *list) endOf(first, dash int) int {
 	last := first
 	for i := first + 1; i < len(l.lines) && (isBlank(l.lines[i]) || indent(l.lines[i]) > dash); i++ {
@@ -242,7 +242,7 @@ func isComment(line string) bool {
 	return strings.HasPrefix(strings.TrimLeft(line, " "), "#")
 }
 
-// node writes down what is given of a team, in the order of Team's fields.
+// node encodes the non-empty fields of a team, in the order of Team's fields.
 func (t Team) node() *yaml.Node {
 	entry := &yaml.Node{Kind: yaml.MappingNode}
 	put := func(to *yaml.Node, name string, value *yaml.Node) { to.Content = append(to.Content, text(name), value) }
@@ -272,8 +272,8 @@ func (t Team) node() *yaml.Node {
 	return entry
 }
 
-// text is a scalar that stays text, also where it reads like a number, or like a truth value to those who read YAML as
-// it once was, with on and off.
+// text returns a scalar node that decodes to a string. It quotes a value that looks like a number or a boolean, also by
+// the rules of YAML 1.1, in which on and off are booleans.
 func text(value string) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
 	if plain, err := sigsyaml.YAMLToJSON([]byte(value)); err != nil || !bytes.HasPrefix(plain, []byte(`"`)) {

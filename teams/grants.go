@@ -11,21 +11,22 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// What an account in a team's namespace may do there.
+// Permissions of an account in a team's namespace.
 const (
 	// MayWorkloads allows Deployments, Services, Secrets and the like.
 	MayWorkloads = "workloads"
-	// MayStacks allows Stacks and Programs, and the ConfigMaps and Secrets that a Program makes. Stacks run as such an account.
+	// MayStacks allows Stacks and Programs, and the ConfigMaps and Secrets that a Program creates. Stacks run as an
+	// account with this permission.
 	MayStacks = "stacks"
 	// MaySources allows Flux's GitRepositories, OCIRepositories and Buckets.
 	MaySources = "sources"
 )
 
-// DefaultMay is what a team's own account may do when the file does not say.
+// DefaultMay returns the permissions of a team's own account when the file sets none.
 func DefaultMay() []string { return []string{MayWorkloads, MayStacks} }
 
-// DefaultAllow are the types of resources that a team's Programs may declare when the file does not say: a database
-// with its user on the shared instance, generated values, and what hands them to the team's pods.
+// DefaultAllow returns the types of resources that a team's Programs may declare when the file sets none: a database and
+// its user on the shared instance, random values, and the ConfigMaps and Secrets that pass them to the team's pods.
 func DefaultAllow() []string {
 	return []string{
 		"gcp:sql/database:Database", "gcp:sql/user:User", "random:*", "kubernetes:core/v1:ConfigMap", "kubernetes:core/v1:Secret",
@@ -33,28 +34,29 @@ func DefaultAllow() []string {
 }
 
 const (
-	// DefaultRunTimeout is how long a run of a team's Stacks may take when the file does not say.
+	// DefaultRunTimeout limits a run of a team's Stacks when the file sets no limit.
 	DefaultRunTimeout = "15m"
 
-	// shortestRunTimeout and longestRunTimeout bound what the file may say.
+	// shortestRunTimeout and longestRunTimeout are the bounds of the limit in the file.
 	shortestRunTimeout = time.Minute
 	longestRunTimeout  = time.Hour
 )
 
-// Quota bounds what a team's namespace uses. Each field is a Kubernetes quantity; an empty one means the platform's default.
+// Quota limits the resources of a team's namespace. Each field is a Kubernetes quantity; empty means the platform's
+// default.
 type Quota struct {
-	// CPU and Memory bound the sum of what pods request, MemoryLimit that of their limits.
+	// CPU and Memory limit the sum of the pods' requests. MemoryLimit limits the sum of their memory limits.
 	CPU         string `json:"cpu,omitempty"`
 	Memory      string `json:"memory,omitempty"`
 	MemoryLimit string `json:"memoryLimit,omitempty"`
-	// Pods bounds their number.
+	// Pods limits the number of pods.
 	Pods string `json:"pods,omitempty"`
-	// Storage bounds the sum of what claims of volumes request, Volumes the number of the claims.
+	// Storage limits the sum of the requests of PersistentVolumeClaims. Volumes limits the number of claims.
 	Storage string `json:"storage,omitempty"`
 	Volumes string `json:"volumes,omitempty"`
 }
 
-// Hard returns the fields that are given, by the names that a ResourceQuota has for them.
+// Hard returns the non-empty fields by the resource names of a ResourceQuota.
 func (q Quota) Hard() map[string]string {
 	hard := map[string]string{}
 	for _, field := range q.fields() {
@@ -74,17 +76,18 @@ func (q Quota) fields() []quotaField {
 	}
 }
 
-// Account is one more account in a team's namespace.
+// Account is an additional account in a team's namespace.
 type Account struct {
-	// Name of the account, which its sync has, too. Required; another than the team's, unique in the team.
+	// Name is the name of the account and of its sync. Required. It must differ from the team's name and be unique within
+	// the team.
 	Name string `json:"name"`
-	// May is what it may do: MayWorkloads, MayStacks, MaySources. Required.
+	// May lists the account's permissions: MayWorkloads, MayStacks, MaySources. Required.
 	May []string `json:"may"`
-	// Path is the folder of the team's repository that is applied under this account; empty means none.
+	// Path is the folder of the team's repository that Flux applies under this account; empty means none.
 	Path string `json:"path,omitempty"`
 }
 
-// RunLimit is RunTimeout as a duration; zero when RunTimeout is empty or not a duration.
+// RunLimit returns RunTimeout as a duration; zero if RunTimeout is empty or not a duration.
 func (t Team) RunLimit() time.Duration {
 	limit, err := time.ParseDuration(t.RunTimeout)
 	if err != nil {
@@ -93,7 +96,7 @@ func (t Team) RunLimit() time.Duration {
 	return limit
 }
 
-// StackAccounts are the accounts that the team's Stacks may run as.
+// StackAccounts returns the accounts that the team's Stacks may run as.
 func (t Team) StackAccounts() []string {
 	var accounts []string
 	if slices.Contains(t.May, MayStacks) {
@@ -108,14 +111,14 @@ func (t Team) StackAccounts() []string {
 }
 
 var (
-	// typePattern is a type of Pulumi's, package:module:Name or package:Name, or the beginning of some, ending in "*" after
+	// typePattern matches a Pulumi type, package:module:Name or package:Name, or a prefix of types that ends in "*" after
 	// a colon or a slash.
 	typePattern = regexp.MustCompile(`^[a-z][a-z0-9-]*:(\*|[A-Z][A-Za-z0-9]*|[A-Za-z0-9._/-]+:(\*|[A-Z][A-Za-z0-9]*)|[A-Za-z0-9._/-]+/\*)$`)
-	// foreignTypes would let a Program read another stack, or act under credentials that it brings.
+	// foreignTypes matches types that would let a Program read another stack, or use its own credentials.
 	foreignTypes = regexp.MustCompile(`^pulumi:`)
 )
 
-// grantProblems are those of what the team is given.
+// grantProblems returns the problems of the fields that grant permissions.
 func (t Team) grantProblems(at string) []error {
 	var problems []error
 	refuse := func(format string, args ...any) { problems = append(problems, fmt.Errorf(at+format, args...)) }
@@ -185,7 +188,7 @@ func mayProblems(at string, may []string) []error {
 
 func isRepository(address string) bool {
 	parsed, err := url.Parse(address)
-	// To ssh a host or user that begins with a hyphen is an option.
+	// ssh would parse a host or user that begins with a hyphen as an option.
 	if err != nil || parsed.Host == "" || strings.HasPrefix(parsed.Host, "-") || strings.HasPrefix(parsed.User.Username(), "-") || strings.ContainsAny(address, " \t\n*") {
 		return false
 	}

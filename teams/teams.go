@@ -1,6 +1,6 @@
-// Package teams reads teams.yaml, the list of the teams that a platform serves.
+// Package teams reads teams.yaml, the list of the teams of a platform.
 //
-// Layers 1 and 2 read the same file: the first makes an identity for each team, the second its hop into the cluster.
+// Layers 1 and 2 read the same file: layer 1 creates an identity for each team, layer 2 its hop into the cluster.
 package teams
 
 import (
@@ -23,31 +23,32 @@ const (
 	// Kind is the kind of the file.
 	Kind = "Teams"
 
-	// DefaultBranch is the branch of a team's repository that is applied when the file names none.
+	// DefaultBranch is the branch of a team's repository when the file names none.
 	DefaultBranch = "main"
-	// DefaultPath is the folder of a team's repository that is applied when the file names none.
+	// DefaultPath is the folder of a team's repository when the file names none.
 	DefaultPath = "./"
 
-	// maxName leaves room for the "team-" in front of the name within the 30 characters of a Google account's id.
+	// maxName leaves room for the prefix "team-" within the 30 characters of a Google account ID.
 	maxName = 25
 )
 
-// namePattern is what a Kubernetes namespace, a Kubernetes account and a Google account's id all accept.
+// namePattern matches names that are valid for a Kubernetes namespace, a Kubernetes account and a Google account ID.
 var namePattern = regexp.MustCompile(`^[a-z]([a-z0-9-]*[a-z0-9])?$`)
 
-// branchPattern is the part of Git's own rule for branch names that teams use in practice.
+// branchPattern matches the subset of Git's branch names that teams use in practice.
 var branchPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$`)
 
-// reservedAccount is the Kubernetes account that each namespace has.
+// reservedAccount is the Kubernetes account that every namespace has.
 const reservedAccount = "default"
 
-// reserved are the names that would give a team an account, or a repository, that something else already uses.
+// reserved maps the names that teams must not have to the reason: something else already uses an account, a repository or
+// a database of that name.
 var reserved = map[string]string{
 	reservedAccount: "every pod that names no account runs under the account of that name",
 	"engineer":      "the platform engineer has the Git account of that name",
 	"fleet":         "the repository of that name is what Flux applies as the cluster's administrator",
 	"platform":      "the repository of that name holds the platform itself",
-	// A team's databases, and their users, have its name, or begin with it and an underscore.
+	// A team's databases and database users have its name, or its name, an underscore and a suffix.
 	"root":        "the administrator of a database instance has that name",
 	"mysql":       "each database instance keeps its users in a database of that name",
 	"sys":         "each database instance has a database of that name",
@@ -55,10 +56,10 @@ var reserved = map[string]string{
 	"performance": "each database instance has a database performance_schema",
 }
 
-// reservedPrefix begins the names of the users that Cloud SQL makes for itself.
+// reservedPrefix begins the names of the users that Cloud SQL creates for itself.
 const reservedPrefix = "cloudsql"
 
-// readerSuffix ends the name of the Git account that only reads a repository.
+// readerSuffix ends the name of a Git account that may only read a repository.
 const readerSuffix = "-reader"
 
 // Team is one team of the platform.
@@ -66,33 +67,34 @@ type Team struct {
 	// Name is the team's short name; its namespace and its Google account are team-<name>. Required, at most 25
 	// lower-case letters, digits and hyphens, unique in the file.
 	Name string `json:"name"`
-	// Branch is the branch of the team's repository that is applied; empty means DefaultBranch.
+	// Branch is the branch of the team's repository that Flux applies; empty means DefaultBranch.
 	Branch string `json:"branch,omitempty"`
-	// Path is the folder of the team's repository that is applied; empty means DefaultPath.
+	// Path is the folder of the team's repository that Flux applies; empty means DefaultPath.
 	Path string `json:"path,omitempty"`
-	// Allow are the types of resources that the team's Programs may declare, such as gcp:sql/user:User, gcp:sql/* or
+	// Allow lists the types of resources that the team's Programs may declare, such as gcp:sql/user:User, gcp:sql/* or
 	// random:*; empty means DefaultAllow.
 	Allow []string `json:"allow,omitempty"`
-	// Quota bounds what the team's namespace uses.
+	// Quota limits the resources of the team's namespace.
 	Quota Quota `json:"quota,omitzero"`
-	// RunTimeout is how long a run of the team's Stacks may take before it is stopped in good order, as Go writes durations,
-	// from 1m to 1h; empty means DefaultRunTimeout.
+	// RunTimeout limits a run of the team's Stacks, as a Go duration from 1m to 1h; empty means DefaultRunTimeout. A run
+	// that exceeds it is stopped gracefully.
 	RunTimeout string `json:"runTimeout,omitempty"`
-	// Sources are the addresses of repositories that the team's sources and Stacks may take besides the team's own.
+	// Sources are the URLs of repositories that the team's sources and Stacks may use in addition to the team's own.
 	Sources []string `json:"sources,omitempty"`
-	// May is what the team's account may do; empty means DefaultMay.
+	// May lists the permissions of the team's account; empty means DefaultMay.
 	May []string `json:"may,omitempty"`
-	// Accounts are more accounts in the team's namespace.
+	// Accounts are additional accounts in the team's namespace.
 	Accounts []Account `json:"accounts,omitempty"`
 }
 
-// Namespace is the team's Kubernetes namespace.
+// Namespace returns the team's Kubernetes namespace.
 func (t Team) Namespace() string { return "team-" + t.Name }
 
-// ServiceAccount is the Kubernetes account in the team's namespace under which its commits are applied and its Stacks run.
+// ServiceAccount returns the Kubernetes account in the team's namespace that Flux applies the team's commits under and
+// that its Stacks run as.
 func (t Team) ServiceAccount() string { return t.Name }
 
-// GoogleAccountID is the id, the part before the @, of the team's Google service account.
+// GoogleAccountID returns the ID, the part before the @, of the team's Google service account.
 func (t Team) GoogleAccountID() string { return "team-" + t.Name }
 
 // File is the content of teams.yaml.
@@ -101,7 +103,7 @@ type File struct {
 	APIVersion string `json:"apiVersion"`
 	// Kind must be Kind.
 	Kind string `json:"kind"`
-	// Teams lists the teams in the order of the file; no team at all is a platform without tenants.
+	// Teams lists the teams in the order of the file; an empty list is a platform without tenants.
 	Teams []Team `json:"teams"`
 }
 
@@ -118,8 +120,8 @@ func Load(path string) (*File, error) {
 	return file, nil
 }
 
-// Decode reads and checks the content of a teams.yaml and fills in defaults. Unknown and doubled fields are refused,
-// and every problem of the file is part of the one error.
+// Decode decodes and checks the content of a teams.yaml and fills in defaults. It refuses unknown and duplicate fields.
+// One error lists every problem of the file.
 func Decode(data []byte) (*File, error) {
 	asJSON, err := yaml.YAMLToJSONStrict(data)
 	if err != nil {
@@ -228,7 +230,7 @@ func joined(problems []error) error {
 	return errors.New(strings.Join(texts, "; "))
 }
 
-// oneLine keeps the decoder's words but not its line breaks.
+// oneLine replaces the line breaks in the decoder's message by spaces.
 func oneLine(err error) error {
 	return errors.New(strings.Join(strings.Fields(err.Error()), " "))
 }
