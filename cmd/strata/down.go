@@ -74,7 +74,7 @@ repositories; --purge has no meaning there.`,
 	return command
 }
 
-// planDown shows what down would do, and asks for it unless that is all that is wanted.
+// planDown prints the plan of down. Unless dryRun is set, it then asks for confirmation.
 func planDown(ctx context.Context, io streams, p *local.Platform, purge, dryRun bool) error {
 	if !dryRun {
 		if err := canAnswer(io); err != nil {
@@ -93,7 +93,7 @@ func planDown(ctx context.Context, io streams, p *local.Platform, purge, dryRun 
 	return confirm(ctx, io, "\nDestroy the platform in "+p.Home.Dir()+"?")
 }
 
-// canAnswer is an error where there is nobody to ask.
+// canAnswer returns an error if the standard input is not a terminal.
 func canAnswer(io streams) error {
 	if f, ok := io.in.(*os.File); ok {
 		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
@@ -103,8 +103,8 @@ func canAnswer(io streams) error {
 	return nil
 }
 
-// confirm asks a question on a terminal. Without one it refuses: nobody could have answered.
-// To be interrupted is an answer, too.
+// confirm asks a question on a terminal. Without a terminal it returns an error, because nobody could answer. An
+// interrupt counts as an answer too.
 func confirm(ctx context.Context, io streams, question string) error {
 	if err := canAnswer(io); err != nil {
 		return err

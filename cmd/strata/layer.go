@@ -51,26 +51,25 @@ strata down does all of it in order, the Stacks included.`,
 
 type layerOperation struct {
 	verb, short string
-	// long says more than short, where there is more to say.
+	// long is the long description; empty where short says everything.
 	long string
 	do   func(carrier, context.Context, string, layers.Progress) (layers.Summary, error)
-	// repositories: the repositories are brought up to this clone
-	// first. destructive: somebody has to say yes.
+	// repositories updates the repositories to the state of this clone first. destructive requires a confirmation.
 	repositories, destructive bool
 }
 
-// layerResult is what an operation on a layer prints as JSON.
+// layerResult is the JSON output of an operation on a layer.
 type layerResult struct {
 	Layer     string `json:"layer"`
 	Operation string `json:"operation"`
-	// Changes counts resources by what was done to them.
+	// Changes counts resources by operation.
 	Changes map[string]int `json:"changes"`
-	// Seconds is the time of the operation, EngineSeconds the part of it within Pulumi.
+	// Seconds is the duration of the operation. EngineSeconds is its duration within Pulumi.
 	Seconds       float64 `json:"seconds"`
 	EngineSeconds float64 `json:"engineSeconds"`
 }
 
-// layerArgument is the one argument of every layer command.
+// layerArgument accepts exactly one argument, the name of a layer.
 func layerArgument() cobra.PositionalArgs {
 	return arguments(func(command *cobra.Command, args []string) error {
 		if len(args) == 1 && slices.Contains(command.ValidArgs, args[0]) {
@@ -134,10 +133,10 @@ func confirmAndRun(ctx context.Context, io streams, p carrier, show *progress.Re
 	return runLayer(ctx, p, show, op, result)
 }
 
-// runLayer does an operation on the layer of the result, and completes that. It shows each resource that is turned to: on
-// a terminal the current one, elsewhere a line for each.
+// runLayer runs an operation on the result's layer and fills in the rest of the result. It shows each resource that the
+// engine processes: the current one on a terminal, a line for each elsewhere.
 func runLayer(ctx context.Context, p carrier, show *progress.Reporter, op layerOperation, result *layerResult) error {
-	// What prepares the layer may start the supervisor, whatever is done then.
+	// Prepare may start the supervisor, whatever the operation is, so the lock covers it too.
 	release, err := p.Lock()
 	if err != nil {
 		return err
@@ -208,7 +207,7 @@ func newLayerOutputs(io streams) *cobra.Command {
 	return command
 }
 
-// outputText is an output's text as it is, and anything else as JSON.
+// outputText returns a string output as it is, and any other output as JSON.
 func outputText(value any) (string, error) {
 	if text, ok := value.(string); ok {
 		return text, nil

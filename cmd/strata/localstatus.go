@@ -15,7 +15,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/supervisor"
 )
 
-// printLocalStatus prints what `strata local status` shows to people, as of now.
+// printLocalStatus prints the output of `strata local status` as text, as of now.
 func printLocalStatus(w io.Writer, s supervisor.Status, now time.Time) error {
 	state := "running"
 	if s.Stopping {

@@ -1,7 +1,8 @@
-// Command strata carries a platform through its layers, from an empty folder to running Stacks, and back.
+// Command strata brings a platform up through its layers, from an empty folder to running Stacks, and takes it down
+// again.
 //
-// Under the names of Pulumi's provider plugins the same executable is the local target's plugins, under that of the
-// language host for Go it is a thin one, and under that of a trial it builds what a team pushed.
+// Under the name of a Pulumi provider plugin, the same executable is that plugin of the local target. Under the name of
+// the Go language host, it is a thin language host. Under the name of a trial, it builds the commits that a team pushed.
 package main
 
 import (
@@ -33,8 +34,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
 }
 
-// interruptible returns a context that ends with the first signal to end. The second one kills what does not end by that,
-// but a patient process: the supervisor ends what it runs, however often it is told to.
+// interruptible returns a context that the first SIGINT or SIGTERM cancels. The second signal kills a process that is
+// still running, unless patient is true: the supervisor must stop its child processes, however many signals it receives.
 func interruptible(patient bool) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	if !patient {
@@ -43,7 +44,7 @@ func interruptible(patient bool) (context.Context, context.CancelFunc) {
 	return ctx, stop
 }
 
-// exitOn ends the process of a plugin that failed.
+// exitOn ends the process of a plugin if err is not nil.
 func exitOn(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

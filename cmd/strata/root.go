@@ -26,7 +26,7 @@ const (
 	exitUsage  = 2
 )
 
-// version is strata's version, and the tag of the operator's image.
+// version is the version of strata, and the tag of the operator's image.
 const version = "v0.1.0"
 
 type streams struct {
@@ -34,10 +34,10 @@ type streams struct {
 	out, err io.Writer
 }
 
-// usageError is a call that cannot be carried out as it was made.
+// usageError is the error of a call with wrong arguments or flags.
 type usageError struct{ error }
 
-// run carries out one call of strata and returns its exit code.
+// run executes one call of strata and returns its exit code.
 func run(ctx context.Context, args []string, io streams) int {
 	began := false
 	root := newRoot(io, &began)
@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, io streams) int {
 	return exitFailed
 }
 
-// An error may repeat what a team wrote, or the whole output of a program.
+// Limits of a printed error, which may contain a team's text or the whole output of a program.
 const (
 	mostErrorLines   = 50
 	longestErrorLine = 2000
@@ -70,7 +70,7 @@ func printable(err error) string {
 	return terminal.Lines(err.Error(), mostErrorLines, longestErrorLine)
 }
 
-// newRoot returns the whole command line. began is set once a call was understood and is being carried out.
+// newRoot returns the root command. It sets began once the arguments are parsed and the command starts.
 func newRoot(io streams, began *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "strata",
@@ -103,8 +103,8 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	return root
 }
 
-// openLocal opens the local platform of the repository that strata is called in. An empty environment is that of the
-// home, whichever it is.
+// openLocal opens the local platform of the repository that findRepository finds. An empty environment means the
+// environment of the home.
 func openLocal(environment string) (*local.Platform, error) {
 	root, err := findRepository()
 	if err != nil {
@@ -120,7 +120,7 @@ func homeDir(root string) string {
 	return filepath.Join(root, ".strata")
 }
 
-// callHome is a call of strata for the home, to be printed.
+// callHome returns a command line of strata for the home, for messages.
 func callHome(words string) string {
 	root, err := findRepository()
 	if err != nil {
@@ -133,7 +133,7 @@ func callHome(words string) string {
 	return h.Call(words)
 }
 
-// findRepository finds Strata's repository from the working folder, or from where the executable lies.
+// findRepository finds Strata's repository upwards from the working folder, or from the folder of the executable.
 func findRepository() (string, error) {
 	root, err := toolchain.FindRoot(".")
 	if err == nil {
@@ -166,7 +166,7 @@ func (o *output) json() (bool, error) {
 	return false, usageError{fmt.Errorf("output %q: it is text or json", o.format)}
 }
 
-// printJSON prints a document that is whole, and that a terminal can show: what is not printable stands escaped in it.
+// printJSON prints a whole JSON document. It escapes unprintable characters, so that a terminal can display it.
 func printJSON(w io.Writer, value any) error {
 	raw, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
@@ -176,7 +176,7 @@ func printJSON(w io.Writer, value any) error {
 	return err
 }
 
-// group makes a command that only has commands below it: it shows its help, and refuses a name that none of them has.
+// group turns a command into a group of subcommands: it shows its help, and refuses the name of an unknown subcommand.
 func group(command *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	command.Args = arguments(noOtherCommand)
 	command.RunE = func(command *cobra.Command, _ []string) error { return command.Help() }
@@ -192,7 +192,7 @@ func noArguments(command *cobra.Command, args []string) error {
 	return fmt.Errorf("%s takes no argument, and got %q", command.CommandPath(), args[0])
 }
 
-// oneArgument wants the one that the command's line of use names.
+// oneArgument accepts exactly the one argument that the command's usage line names.
 func oneArgument(command *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
@@ -200,13 +200,13 @@ func oneArgument(command *cobra.Command, args []string) error {
 	return fmt.Errorf("%s: give one %s", command.CommandPath(), strings.TrimPrefix(command.Use, command.Name()+" "))
 }
 
-// noOtherCommand refuses what is no command of a group, and says which is like it.
+// noOtherCommand refuses an unknown subcommand and suggests similar ones.
 func noOtherCommand(command *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	err := fmt.Errorf("unknown command %q for %q", args[0], command.CommandPath())
-	// Cobra sets it only where it looks for a command of the root.
+	// Cobra sets the minimum distance only for the subcommands of the root.
 	command.SuggestionsMinimumDistance = 2
 	if like := command.SuggestionsFor(args[0]); len(like) > 0 {
 		err = fmt.Errorf("%w: did you mean %s?", err, strings.Join(like, " or "))
@@ -214,7 +214,7 @@ func noOtherCommand(command *cobra.Command, args []string) error {
 	return err
 }
 
-// arguments refuses a wrong number of arguments as wrong use.
+// arguments returns a usage error for a wrong number of arguments.
 func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {
 		if err := check(command, args); err != nil {

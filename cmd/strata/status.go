@@ -18,13 +18,13 @@ import (
 	"github.com/strata-platform/strata/internal/terminal"
 )
 
-// errNotReady makes the exit code of a report that was printed and says that something is not as it should be.
+// errNotReady sets the exit code after a printed report of a platform that is not ready.
 var errNotReady = errors.New("not ready")
 
-// watchEvery is how often `status --watch` looks.
+// watchEvery is the polling interval of `status --watch`.
 const watchEvery = time.Second
 
-// upResult is `up -o json`.
+// upResult is the output of `up -o json`.
 type upResult struct {
 	status.Report
 	Steps []upStep `json:"steps"`
@@ -43,7 +43,7 @@ func steps(show *progress.Reporter) []upStep {
 	return list
 }
 
-// watched is a platform that can be looked at again and again.
+// watched is a platform whose status can be read repeatedly.
 type watched interface {
 	Watch(ctx context.Context, watch *status.Watch) (status.Report, error)
 }
@@ -108,13 +108,13 @@ func printStatus(io streams, report status.Report, asJSON bool) error {
 }
 
 const (
-	// promptLines are for the command itself and the prompt behind what it prints; a watch says there how to end it.
+	// promptLines leaves room for the command line and the prompt after the output. A watch prints there how to end it.
 	promptLines = 2
-	// lowestScreen is how many lines are printed on a terminal that is even lower.
+	// lowestScreen is the minimum number of lines to print, even on a smaller terminal.
 	lowestScreen = 10
 )
 
-// screenOf returns the terminal that something is printed on, nil where it is none, and how to print there.
+// screenOf returns the terminal behind w, nil if w is not a terminal, and the style for w.
 func screenOf(w io.Writer) (*os.File, status.Style) {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -127,7 +127,7 @@ func screenOf(w io.Writer) (*os.File, status.Style) {
 	return f, style
 }
 
-// watchStatus shows the status, and whatever changes, until ctx ends. It looks once in every such time.
+// watchStatus shows the status, and every change, until ctx ends. It polls at the given interval.
 func watchStatus(ctx context.Context, p watched, out io.Writer, asJSON bool, every time.Duration) error {
 	var show func(status.Report) error
 	terminal, _ := screenOf(out)
@@ -147,7 +147,7 @@ func watchStatus(ctx context.Context, p watched, out io.Writer, asJSON bool, eve
 	for {
 		report, err := p.Watch(ctx, &watch)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // To be interrupted is how a watch ends.
+			return nil //nolint:nilerr // An interrupt is the normal end of a watch.
 		}
 		if err != nil {
 			return err
@@ -163,7 +163,7 @@ func watchStatus(ctx context.Context, p watched, out io.Writer, asJSON bool, eve
 	}
 }
 
-// eachDocument prints a report as JSON in a line of its own when it differs from the one before.
+// eachDocument prints a report as one line of JSON if it differs from the previous report.
 func eachDocument(out io.Writer) func(status.Report) error {
 	last := ""
 	return func(report status.Report) error {
@@ -195,7 +195,7 @@ func eachChange(out io.Writer) func(status.Report) error {
 	}
 }
 
-// screen is a terminal on which a report is shown in place. What stood there before comes back in the end.
+// screen is a terminal that shows a report in place. Its previous content returns at the end.
 type screen struct{ terminal *os.File }
 
 const (
@@ -206,7 +206,7 @@ const (
 func (s screen) begin() { fmt.Fprint(s.terminal, otherScreen) }
 func (s screen) end()   { fmt.Fprint(s.terminal, firstScreen) }
 
-// show writes a report over the one before in one piece, so that nothing flickers.
+// show replaces the previous report in one write, which avoids flicker.
 func (s screen) show(report status.Report) error {
 	_, style := screenOf(s.terminal)
 	var text strings.Builder
@@ -220,7 +220,7 @@ func (s screen) show(report status.Report) error {
 	return err
 }
 
-// fit leaves lines out where there are more than the screen has: at the end stands what is wrong.
+// fit drops the first lines if there are more than fit on the screen: the problems are at the end.
 func fit(lines []string, height int) []string {
 	if len(lines) <= height || height < 2 {
 		return lines

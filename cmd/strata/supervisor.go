@@ -12,7 +12,7 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain"
 )
 
-// newSupervisor is the command that `strata up` and `strata local start` run in the background.
+// newSupervisor returns the command that `strata up` and `strata local start` run in the background.
 func newSupervisor() *cobra.Command {
 	var dir, repository string
 	command := &cobra.Command{

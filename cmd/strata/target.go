@@ -23,7 +23,7 @@ const (
 	defaultEnvironment = "dev"
 )
 
-// target is where the layers run.
+// target says where the layers run.
 type target struct {
 	name, environment string
 }
@@ -33,7 +33,8 @@ func (t *target) bind(command *cobra.Command) {
 	command.Flags().StringVar(&t.environment, "env", defaultEnvironment, "name of the environment: the Pulumi stack of every layer")
 }
 
-// bindAny binds the flags of a command that looks at whatever there is: on this machine, the home says which environment.
+// bindAny binds the flags of a command that works on the existing platform. On this machine, the home determines the
+// environment.
 func (t *target) bindAny(command *cobra.Command) {
 	t.bind(command)
 	environment := command.Flags().Lookup("env")
@@ -41,18 +42,18 @@ func (t *target) bindAny(command *cobra.Command) {
 	t.environment = ""
 }
 
-// carrier carries the layers on one target.
+// carrier runs the layers on one target.
 type carrier interface {
 	Up(context.Context, *progress.Reporter) (status.Report, error)
 	Describe(context.Context) ([]string, error)
 	NextSteps(context.Context) ([]string, error)
 	Status(context.Context) (status.Report, error)
-	// Watch is Status, read from a watch of the cluster instead of new lists.
+	// Watch is like Status, but reads from a watch of the cluster instead of new lists.
 	Watch(context.Context, *status.Watch) (status.Report, error)
 
-	// Lock keeps other calls of strata from changing the platform.
+	// Lock keeps other strata processes from changing the platform.
 	Lock() (release func(), err error)
-	// Made tells whether a layer may have been made.
+	// Made reports whether resources of a layer may exist.
 	Made(layer string) bool
 	Prepare(ctx context.Context, show *progress.Reporter, repositories bool) error
 	LayerUp(ctx context.Context, layer string, progress layers.Progress) (layers.Summary, error)
@@ -77,7 +78,7 @@ func (t *target) openGKE() (*gke.Platform, error) {
 	return gke.Open(root, cmp.Or(t.environment, defaultEnvironment)), nil
 }
 
-// openLocal opens the local platform, which is the only one that the command knows.
+// openLocal opens the local platform. It returns an error for any other target.
 func (t *target) openLocal() (*local.Platform, error) {
 	switch t.name {
 	case targetLocal:
@@ -88,7 +89,7 @@ func (t *target) openLocal() (*local.Platform, error) {
 	return nil, usageError{fmt.Errorf("there is no target %q: the targets are %s and %s", t.name, targetLocal, targetGKE)}
 }
 
-// downGKE takes the platform on Google Cloud down.
+// downGKE takes down the platform on Google Cloud.
 func (t *target) downGKE(ctx context.Context, io streams, purge, yes, dryRun bool) error {
 	if purge {
 		return usageError{errors.New("--purge removes the home of a platform on this machine: it has no meaning with --target gke")}

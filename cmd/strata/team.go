@@ -26,7 +26,7 @@ func newTeam(io streams) *cobra.Command {
 	}, newTeamAdd(io), newTeamList(io), newTeamRemove(io))
 }
 
-// everythingOfGoogle allows each type of Google Cloud.
+// everythingOfGoogle allows every type of Google Cloud.
 const everythingOfGoogle = "gcp:*"
 
 func newTeamAdd(io streams) *cobra.Command {
@@ -103,7 +103,7 @@ The team's Git repository stays as it is, and so does the state of its Stacks.
 	return command
 }
 
-// changeTeam changes teams.yaml and prints what came of it.
+// changeTeam changes teams.yaml and prints the result.
 func changeTeam(io streams, o output, change func(*local.Platform) (local.TeamChange, error)) error {
 	asJSON, err := o.json()
 	if err != nil {
@@ -196,7 +196,7 @@ func listTeams(ctx context.Context, io streams, o output) error {
 	return nil
 }
 
-// mostTeamStacks is how many Stacks are printed of each team, those first that are not ready.
+// mostTeamStacks is the maximum number of Stacks to print for each team. Stacks that are not ready come first.
 const mostTeamStacks = 10
 
 func printTeam(w io.Writer, t local.TeamStatus) {
@@ -206,7 +206,7 @@ func printTeam(w io.Writer, t local.TeamStatus) {
 	}
 	fmt.Fprintf(w, "%s  %s\n", t.Name, state)
 	line := func(name, format string, args ...any) {
-		// What a team's objects say is the team's text.
+		// The team controls the text in its objects, so it is escaped.
 		text := terminal.Line(fmt.Sprintf(format, args...), longestLine)
 		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %-15s %s", name, text), " "))
 	}
@@ -235,8 +235,8 @@ func printTeam(w io.Writer, t local.TeamStatus) {
 	}
 }
 
-// quotaLines say what is used of a quota: of what nothing is used nothing is said. Where nobody knows that they say what may
-// be used.
+// quotaLines returns lines with the used part of a quota, without the resources that are unused. Where the usage is
+// unknown, they show the limit alone.
 func quotaLines(quota []local.TeamQuota) []string {
 	const perLine = 3
 	var parts []string
@@ -267,7 +267,7 @@ func mark(ready bool) string {
 	return "✗"
 }
 
-// readyText is the text for what is ready, and otherwise why it is not.
+// readyText returns text if ready, and otherwise the message with the reason.
 func readyText(ready bool, text, message string) string {
 	if ready {
 		return text

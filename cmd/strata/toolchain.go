@@ -22,7 +22,7 @@ func newToolchain(io streams) *cobra.Command {
 	}, newToolchainList(io), newToolchainBuild(io), newToolchainPrune(io))
 }
 
-// openToolchain opens the toolchain of the repository that strata is called in.
+// openToolchain opens the toolchain of the repository that findRepository finds.
 func openToolchain() (*toolchain.Toolchain, error) {
 	root, err := findRepository()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/strata-platform/strata/internal/terminal"
 )
 
-// longestLine is how many characters of a line about what exists are printed.
+// longestLine is the maximum number of characters in a line about an existing resource.
 const longestLine = 500
 
 func newUp(io streams) *cobra.Command {
