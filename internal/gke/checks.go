@@ -17,15 +17,15 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// Finding is what a check found that is not as it should be.
+// Finding is a problem that a check found.
 type Finding struct {
-	// Check names what was looked at, Found is what there is, Remedy the command or page that mends it.
+	// Check is the name of the check, Found the problem, and Remedy the command or page that solves it.
 	Check, Found, Remedy string
-	// Note says that everything works nevertheless.
+	// Note says that the platform works nevertheless.
 	Note bool
 }
 
-// String is the finding in one line.
+// String returns the finding in one line.
 func (f Finding) String() string {
 	mark := "✗"
 	if f.Note {
@@ -39,15 +39,15 @@ const (
 	goInstall     = "https://go.dev/dl/"
 )
 
-// facts are what the checks found out for what comes after them.
+// facts holds results of the checks for the steps after them.
 type facts struct {
 	pulumi, backend, user string
 	bootstrap             bootstrap.Config
 	platform              platform.Config
 }
 
-// check looks at everything that the layers need, and changes nothing. What cannot be looked at before something else is
-// mended is left out.
+// check checks everything that the layers need, and changes nothing. It omits a check that depends on another problem's
+// solution.
 func (p *Platform) check(ctx context.Context) (facts, []Finding) {
 	var f facts
 	findings := slices.Concat(p.checkGo(ctx), p.checkTeamsFile())
@@ -64,7 +64,8 @@ func (p *Platform) check(ctx context.Context) (facts, []Finding) {
 	return f, append(findings, p.checkImage()...)
 }
 
-// checkGo looks for the Go that compiles the layers' programs. In the repository it says itself whether it is too old.
+// checkGo looks for the Go toolchain that compiles the layers' programs. In the repository, go itself reports a version
+// that is too old.
 func (p *Platform) checkGo(ctx context.Context) []Finding {
 	if _, err := exec.LookPath("go"); err != nil {
 		return []Finding{{Check: "go", Found: "it is not on PATH, and compiles the layers' programs", Remedy: "install it: " + goInstall}}
@@ -108,7 +109,7 @@ func firstLine(said string, err error) string {
 	return err.Error()
 }
 
-// checkLayers reads the configuration of both layers, and what it asks of the machine.
+// checkLayers reads the configuration of both layers, and checks what it requires of the machine.
 func (p *Platform) checkLayers(ctx context.Context, f *facts) []Finding {
 	first := p.checkConfig(ctx, BootstrapLayer, bootstrap.Project, &f.bootstrap)
 	second := p.checkConfig(ctx, PlatformLayer, platform.Project, &f.platform)
@@ -127,7 +128,7 @@ func (p *Platform) checkLayers(ctx context.Context, f *facts) []Finding {
 	return findings
 }
 
-// stored is a value of a stack's configuration as pulumi prints it.
+// stored is a value of a stack's configuration in pulumi's output.
 type stored struct {
 	Value  string `json:"value"`
 	Secret bool   `json:"secret"`
@@ -175,7 +176,7 @@ func (p *Platform) stackInit(layer string) string {
 	return line
 }
 
-// configSet are the commands that set what a problem is about: its setting, and the secrets that it names as well.
+// configSet returns the commands that set the setting of a problem, and the secrets that the problem names.
 func (p *Platform) configSet(layer, problem string, config any) string {
 	var commands []string
 	for _, declared := range settings.Declarations(indirect(config)) {
@@ -202,14 +203,15 @@ func indirect(config any) any {
 	return config
 }
 
-// checkGoogle looks for a Google identity where Google's libraries look for one, in their order, and asks nobody.
+// checkGoogle looks for a Google identity in the places where Google's libraries look, in their order. It makes no
+// requests.
 func checkGoogle() []Finding {
 	for _, name := range []string{"GOOGLE_CREDENTIALS", "GOOGLE_OAUTH_ACCESS_TOKEN", "GOOGLE_APPLICATION_CREDENTIALS"} {
 		value := os.Getenv(name)
 		if value == "" {
 			continue
 		}
-		// The provider takes a key itself as well as a file with one.
+		// The provider accepts the content of a key as well as the path of a key file.
 		if name == "GOOGLE_OAUTH_ACCESS_TOKEN" || strings.HasPrefix(strings.TrimSpace(value), "{") {
 			return nil
 		}
@@ -230,18 +232,18 @@ func checkGoogle() []Finding {
 	return []Finding{{Check: "Google identity", Found: "there are no application default credentials", Remedy: "run `gcloud auth application-default login`"}}
 }
 
-// onGoogle tells whether this is a machine of Google's, which has an identity of its own.
+// onGoogle reports whether this is a machine of Google Cloud, whose metadata server provides an identity.
 func onGoogle() bool {
 	product, err := os.ReadFile("/sys/class/dmi/id/product_name")
 	return err == nil && strings.Contains(string(product), "Google")
 }
 
-// operatorImage is where the operator's image is named.
+// operatorImage is the file that names the operator's image.
 const operatorImage = "sync/operator/gke/kustomization.yaml"
 
 var imageDigest = regexp.MustCompile(`(?m)^ +digest: sha256:[0-9a-f]{64}$`)
 
-// checkImage notes that a tag is all that holds the operator's image.
+// checkImage adds a note if a tag, and no digest, pins the operator's image.
 func (p *Platform) checkImage() []Finding {
 	content, err := os.ReadFile(filepath.Join(p.Root, operatorImage))
 	if err != nil || imageDigest.Match(content) {

@@ -17,8 +17,8 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// patience is how long a Stack may stay without any progress before `down` reports it. A run of upstream's operator
-// begins with a pod that has to be scheduled and to fetch its images, and an instance in the cloud takes its time.
+// patience is how long a Stack may stay without progress before `down` reports it. A run of upstream's operator starts
+// with a pod, which must be scheduled and must pull its images, and creating or deleting a cloud instance takes minutes.
 const (
 	patience     = 10 * time.Minute
 	stacksLimit  = time.Hour
@@ -28,13 +28,13 @@ const (
 	downAllowed  = "checks: nothing is protected"
 )
 
-// DownPlan says what Down does, in order.
+// DownPlan returns the steps of Down, in order.
 func (p *Platform) DownPlan() []string {
 	return []string{downAllowed, downStacks, downPlatform, downFirst}
 }
 
-// Down takes the platform down from the teams to the cluster. What layer 1 protects it refuses to touch before anything is
-// changed. The stacks stay, with their configuration.
+// Down takes the platform down, from the teams to the cluster. Before any change, it returns an error if layer 1 contains
+// protected resources. The Pulumi stacks stay, with their configuration.
 func (p *Platform) Down(ctx context.Context, show *progress.Reporter) error {
 	steps := map[string]func() (string, error){
 		downAllowed:  func() (string, error) { return "", p.unprotected(ctx) },
@@ -50,8 +50,8 @@ func (p *Platform) Down(ctx context.Context, show *progress.Reporter) error {
 	return nil
 }
 
-// LayerDestroy deletes the resources of one layer. It refuses, and changes nothing, where what stands on the layer would
-// lose what it needs to be deleted: of layer 2 the Stacks, of layer 1 layer 2.
+// LayerDestroy deletes the resources of one layer. It returns an error, and changes nothing, if resources above the layer
+// need the layer for their own deletion: Stacks need layer 2, and layer 2 needs layer 1.
 func (p *Platform) LayerDestroy(ctx context.Context, layer string, progress layers.Progress) (layers.Summary, error) {
 	project, err := p.project(layer)
 	if err != nil {
@@ -74,7 +74,8 @@ func (p *Platform) destroyLayer(ctx context.Context, show *progress.Reporter, la
 	return summary.String(), err
 }
 
-// noStacks is an error where there are Stacks: what they made only the operator can delete, which goes with layer 2.
+// noStacks returns an error if there are Stacks: only the operator can delete their resources, and layer 2 deletes the
+// operator.
 func (p *Platform) noStacks(ctx context.Context) error {
 	cluster, err := p.standing(ctx)
 	if err != nil || cluster == nil {
@@ -92,7 +93,7 @@ func (p *Platform) noStacks(ctx context.Context) error {
 		"remove them from their repositories and run this again, or run `%s` to destroy them and every layer", PlatformLayer, strings.Join(names, ", "), p.strataLine("down"))
 }
 
-// noPlatform is an error where layer 2 has resources.
+// noPlatform returns an error if layer 2 has resources.
 func (p *Platform) noPlatform(ctx context.Context) error {
 	resources, err := p.resources(ctx, PlatformLayer)
 	if err != nil || len(resources) == 0 {
@@ -102,7 +103,7 @@ func (p *Platform) noPlatform(ctx context.Context) error {
 		BootstrapLayer, PlatformLayer, len(resources), p.strataLine("layer destroy "+PlatformLayer))
 }
 
-// unprotected is an error where layer 1 holds what nobody may delete.
+// unprotected returns an error if layer 1 contains protected resources.
 func (p *Platform) unprotected(ctx context.Context) error {
 	resources, err := p.resources(ctx, BootstrapLayer)
 	if err != nil {
@@ -122,7 +123,8 @@ func (p *Platform) unprotected(ctx context.Context) error {
 		p.pulumiLine(BootstrapLayer, "config set deletionProtection false"), p.strataLine("layer up "+BootstrapLayer))
 }
 
-// resources are those in a layer's state, the stack itself and providers apart; none where there is no such stack.
+// resources returns the resources in a layer's state, without the stack itself and the providers; none if the stack does
+// not exist.
 func (p *Platform) resources(ctx context.Context, layer string) ([]apitype.ResourceV3, error) {
 	deployment, err := p.state(ctx, layer)
 	if err != nil {
@@ -137,13 +139,13 @@ func (p *Platform) resources(ctx context.Context, layer string) ([]apitype.Resou
 	return found, nil
 }
 
-// leftOpen tells whether a killed run has left notes of what it was at in a layer's state.
+// leftOpen reports whether a killed run has left pending operations in a layer's state.
 func (p *Platform) leftOpen(ctx context.Context, layer string) (bool, error) {
 	deployment, err := p.state(ctx, layer)
 	return len(deployment.PendingOperations) > 0, err
 }
 
-// state reads a layer's state, which is empty where there is no such stack.
+// state returns a layer's state; empty if the stack does not exist.
 func (p *Platform) state(ctx context.Context, layer string) (apitype.DeploymentV3, error) {
 	var deployment apitype.DeploymentV3
 	project, err := p.project(layer)
@@ -167,7 +169,7 @@ func (p *Platform) state(ctx context.Context, layer string) (apitype.DeploymentV
 	return deployment, nil
 }
 
-// destroyStacks deletes the teams' Stacks, and waits until the operator has destroyed what they made.
+// destroyStacks deletes the teams' Stacks, and waits until the operator has destroyed their resources.
 func (p *Platform) destroyStacks(ctx context.Context, show *progress.Reporter) (string, error) {
 	cluster, err := p.standing(ctx)
 	if err != nil {
@@ -183,7 +185,7 @@ func (p *Platform) destroyStacks(ctx context.Context, show *progress.Reporter) (
 	return fmt.Sprintf("%d destroyed", count), nil
 }
 
-// teardown is the cluster as something to be taken down.
+// teardown returns the cluster, ready for a teardown.
 func (p *Platform) teardown(ctx context.Context) (*teardown.Cluster, error) {
 	config, err := p.clusterConfig(ctx)
 	if err != nil {
@@ -193,7 +195,7 @@ func (p *Platform) teardown(ctx context.Context) (*teardown.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A team that was taken out of teams.yaml may have a namespace still.
+	// A team that was removed from teams.yaml may still have a namespace.
 	all, err := p.teamNamespaces(ctx)
 	if err != nil {
 		return nil, err

@@ -20,9 +20,9 @@ import (
 // namespaceType is the type of a namespace in layer 2's state.
 const namespaceType = "kubernetes:core/v1:Namespace"
 
-// former are the namespaces of teams that are not in teams.yaml any more, sorted: with such a team's identity, or its
-// namespace, would go what it takes to destroy what its Stacks made. None where layer 2 has nothing. Where the cluster does
-// not answer, layer 2's state has to know of none.
+// former returns the namespaces of former teams, which are no longer in teams.yaml, sorted. Destroying a team's Stacks
+// needs the team's identity and namespace, which a run of the layers would delete. The result is empty if layer 2 has no
+// resources. If the cluster does not answer, former returns an error, unless layer 2's state lists no such namespace.
 func (p *Platform) former(ctx context.Context) ([]string, error) {
 	resources, err := p.resources(ctx, PlatformLayer)
 	if err != nil || len(resources) == 0 {
@@ -45,7 +45,7 @@ func (p *Platform) former(ctx context.Context) ([]string, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case len(stated) == 0:
-		// Layer 1 can make a cluster that is gone again.
+		// The cluster may be gone, and layer 1 can create it again.
 		return nil, nil
 	case errors.Is(err, errNoCluster):
 		return nil, nil
@@ -54,7 +54,8 @@ func (p *Platform) former(ctx context.Context) ([]string, error) {
 		"put the team back, or make the cluster answer, and run this again", strings.Join(stated, ", "), err)
 }
 
-// teamNamespace is the name of a namespace whose inputs say that it is a team's.
+// teamNamespace returns the name of a namespace whose inputs have the label of a team, and nothing for any other
+// namespace.
 func teamNamespace(inputs map[string]any) []string {
 	metadata, _ := inputs["metadata"].(map[string]any)
 	labels, _ := metadata["labels"].(map[string]any)
@@ -76,7 +77,7 @@ func withoutTeams(namespaces []string, list []teams.Team) []string {
 	return slices.Sorted(maps.Keys(left))
 }
 
-// teamNamespaces are the namespaces of the cluster that belong to a team.
+// teamNamespaces returns the cluster's namespaces that belong to a team.
 func (p *Platform) teamNamespaces(ctx context.Context) ([]string, error) {
 	config, err := p.clusterConfig(ctx)
 	if err != nil {
@@ -99,8 +100,8 @@ func (p *Platform) teamNamespaces(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// refuseFormer refuses to run a layer for teams.yaml while a team that is not in it any more has Stacks. Layer 1 is refused
-// even while such a team has a namespace, where Stacks may come.
+// refuseFormer returns an error if a former team has Stacks, so that no layer runs. For layer 1, a former team's
+// namespace is enough for an error: Stacks may still be created in it.
 func (p *Platform) refuseFormer(ctx context.Context, layer string) error {
 	former, err := p.former(ctx)
 	if err == nil && len(former) > 0 {
@@ -138,9 +139,9 @@ func (p *Platform) refuseStacks(ctx context.Context, former []string) error {
 		"put the team back and remove them from its repository, or delete them with kubectl, then run this again", strings.Join(names, ", "))
 }
 
-// endFormer deletes the namespaces of former teams while their Google identities and the operator live, so that nothing is
-// left of a Stack which somebody made after its team was taken out of teams.yaml. A Stack that is there already is a reason
-// not to: then nothing is changed.
+// endFormer deletes the namespaces of former teams while their Google identities and the operator exist, so that the
+// operator can destroy Stacks that appear after the team's removal from teams.yaml. If there already are Stacks,
+// endFormer returns an error and changes nothing.
 func (p *Platform) endFormer(ctx context.Context, progress layers.Progress) error {
 	former, err := p.former(ctx)
 	if err != nil || len(former) == 0 {
@@ -153,7 +154,7 @@ func (p *Platform) endFormer(ctx context.Context, progress layers.Progress) erro
 	if err != nil {
 		return err
 	}
-	// One may come until Flux applies nothing there any more.
+	// Flux may create a Stack until Flux is suspended there.
 	late := func(ctx context.Context) error { return p.refuseStacks(ctx, former) }
 	return cluster.DeleteTeams(ctx, former, late, func(what string) { progress("waiting for the end of", what) })
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/strata-platform/strata/internal/teardown"
 )
 
-// holders are the types of layer 1 that hold what nobody can bring back, and what to say of one by its name.
+// holders maps the types of layer 1 that contain irreplaceable data to the text about such a resource, by its name.
 var holders = map[string]string{
 	"gcp:sql/databaseInstance:DatabaseInstance": "Cloud SQL instance %s with all its databases",
 	"gcp:storage/bucket:Bucket":                 "bucket %s with the state of a team's Stacks",
 }
 
-// Plan says what Down would do, from what there is. It changes nothing. What could not be looked at is in Unknown.
+// Plan returns the plan of Down for the existing resources. It changes nothing. Unknown lists what Plan could not read.
 func (p *Platform) Plan(ctx context.Context) teardown.Plan {
 	what := map[string]string{}
 	var plan teardown.Plan

@@ -1,5 +1,5 @@
-// Package gke is the target gke: it carries the layers on Google Cloud with the engineer's own pulumi, login, stacks and
-// configuration, as the guide for platform teams does by hand, and back.
+// Package gke is the target gke. It runs the layers on Google Cloud, up and down, with the engineer's own pulumi, login,
+// stacks and configuration. The guide for platform teams describes the same steps by hand.
 package gke
 
 import (
@@ -36,17 +36,18 @@ type Platform struct {
 	Environment string
 
 	command auto.PulumiCommand
-	// cluster is how the cluster is reached, once that has been read, and clusterName what Google calls it.
+	// cluster is the client configuration of the cluster, once it has been read. clusterName is Google's name of the
+	// cluster.
 	cluster     *rest.Config
 	clusterName string
 }
 
-// Open opens the platform of an environment, whether or not it has been made. root is Strata's repository.
+// Open opens the platform of an environment, whether or not it exists. root is Strata's repository.
 func Open(root, environment string) *Platform {
 	return &Platform{Root: root, Environment: environment}
 }
 
-// folder is a layer's folder, relative to the root as a person types it there.
+// folder returns a layer's folder, relative to the repository's root.
 func folder(layer string) string {
 	if layer == BootstrapLayer {
 		return "bootstrap"
@@ -54,7 +55,7 @@ func folder(layer string) string {
 	return "."
 }
 
-// pulumi finds the engineer's pulumi: on PATH, or where its installer puts it.
+// pulumi finds the engineer's pulumi: on PATH, or in the default folder of its installer.
 func (p *Platform) pulumi() (auto.PulumiCommand, error) {
 	if p.command != nil {
 		return p.command, nil
@@ -78,7 +79,7 @@ func (p *Platform) pulumi() (auto.PulumiCommand, error) {
 	return command, nil
 }
 
-// project is a layer as a Pulumi project.
+// project returns a layer as a Pulumi project.
 func (p *Platform) project(layer string) (layers.Project, error) {
 	command, err := p.pulumi()
 	if err != nil {
@@ -95,7 +96,7 @@ func (p *Platform) project(layer string) (layers.Project, error) {
 	}, nil
 }
 
-// pulumiLine is how a person runs pulumi on a layer's stack, in the repository's root.
+// pulumiLine returns the command line of pulumi for a layer's stack, run in the repository's root.
 func (p *Platform) pulumiLine(layer, command string) string {
 	line := "pulumi " + command + " --stack " + p.Environment
 	if layer == BootstrapLayer {
@@ -113,8 +114,8 @@ func (p *Platform) Teams() ([]teams.Team, error) {
 	return file.Teams, nil
 }
 
-// LayerUp runs one layer. It refuses, and changes nothing, while a team that is not in teams.yaml any more has Stacks. Before
-// layer 2 it undoes what an interrupted Down has begun.
+// LayerUp runs one layer. It returns an error, and changes nothing, if a team that is no longer in teams.yaml has Stacks.
+// Before layer 2, it reverts the effects of an interrupted Down.
 func (p *Platform) LayerUp(ctx context.Context, layer string, progress layers.Progress) (layers.Summary, error) {
 	project, err := p.project(layer)
 	if err != nil {
@@ -129,12 +130,12 @@ func (p *Platform) LayerUp(ctx context.Context, layer string, progress layers.Pr
 			return layers.Summary{}, fmt.Errorf("layer %s: bring back what an interrupted `down` has left: %w", layer, err)
 		}
 	}
-	p.cluster = nil // Layer 1 may hand on another one.
+	p.cluster = nil // Layer 1 may output another one.
 	summary, err := project.Up(ctx, refresh, progress)
 	return summary, p.interrupted(err)
 }
 
-// LayerPreview tells what LayerUp would do.
+// LayerPreview returns the changes that LayerUp would make.
 func (p *Platform) LayerPreview(ctx context.Context, layer string, progress layers.Progress) (layers.Summary, error) {
 	project, err := p.project(layer)
 	if err != nil {
@@ -143,8 +144,8 @@ func (p *Platform) LayerPreview(ctx context.Context, layer string, progress laye
 	return project.Preview(ctx, progress)
 }
 
-// LayerOutputs returns the outputs of one layer, in plain text those that are secret only where secrets is true; none
-// where it has not run.
+// LayerOutputs returns the outputs of one layer; none if it has not run. Secret outputs are in plain text only if secrets
+// is true.
 func (p *Platform) LayerOutputs(ctx context.Context, layer string, secrets bool) (map[string]any, error) {
 	project, err := p.project(layer)
 	if err != nil {
@@ -165,25 +166,26 @@ func (p *Platform) LayerOutputs(ctx context.Context, layer string, secrets bool)
 	return outputs, nil
 }
 
-// Prepare does nothing: what a layer needs is the engineer's own.
+// Prepare does nothing: the layers use the engineer's own tools and configuration.
 func (p *Platform) Prepare(context.Context, *progress.Reporter, bool) error { return nil }
 
-// Lock does nothing: the backend locks each stack for those who share it.
+// Lock does nothing: the backend locks each stack for all of its users.
 func (p *Platform) Lock() (release func(), err error) { return func() {}, nil }
 
-// Made tells whether there may be something of a layer; pulumi itself knows.
+// Made always returns true: pulumi itself knows whether resources of a layer exist.
 func (p *Platform) Made(string) bool { return true }
 
-// Place says what `down` takes down.
+// Place describes the target of `down`.
 func (p *Platform) Place() string { return "the platform on Google Cloud, stack " + p.Environment }
 
-// noStack is what pulumi says where there is no such stack.
+// noStack is pulumi's message for a stack that does not exist.
 const noStack = "no stack named"
 
-// errNoCluster says that layer 1 hands no cluster on.
+// errNoCluster is the error if layer 1 outputs no cluster.
 var errNoCluster = errors.New("there is no cluster: run `strata up --target gke`")
 
-// clusterConfig reaches the cluster as its administrator, by the kubeconfig that layer 1 hands on. It stays in memory.
+// clusterConfig returns the administrator's client configuration of the cluster, from the kubeconfig that layer 1
+// outputs. The kubeconfig stays in memory.
 func (p *Platform) clusterConfig(ctx context.Context) (*rest.Config, error) {
 	if p.cluster != nil {
 		return p.cluster, nil
@@ -201,7 +203,7 @@ func (p *Platform) clusterConfig(ctx context.Context) (*rest.Config, error) {
 	}
 	config, err := clientcmd.RESTConfigFromKubeConfig([]byte(kubeconfig))
 	if err != nil {
-		// What it holds is not for logs.
+		// The content of the kubeconfig must not end up in a log.
 		return nil, errors.New("the kubeconfig that layer bootstrap hands on cannot be read: run `strata layer up bootstrap --target gke`")
 	}
 	config.QPS, config.Burst = 50, 100

@@ -10,8 +10,9 @@ import (
 	"github.com/strata-platform/strata/internal/teardown"
 )
 
-// standing is the cluster that layer 2 stands in; nil where there is none, or layer 2 has nothing in it. Layer 1 hands a
-// cluster on even after it was deleted, so that only layer 2's state tells whether there is somebody to ask.
+// standing returns the cluster that contains layer 2; nil if there is no cluster, or layer 2 has no resources. Layer 1's
+// state has the output of a cluster even after the cluster's deletion, so only layer 2's state tells whether a cluster is
+// there to connect to.
 func (p *Platform) standing(ctx context.Context) (*teardown.Cluster, error) {
 	resources, err := p.resources(ctx, PlatformLayer)
 	if err != nil || len(resources) == 0 {
@@ -24,8 +25,8 @@ func (p *Platform) standing(ctx context.Context) (*teardown.Cluster, error) {
 	return cluster, err
 }
 
-// restore undoes before layer 2's up what a `down` that did not come to its end has begun, and tells whether the layer has to
-// be compared with what there is: its state may hold what is gone.
+// restore reverts the effects of an interrupted `down` before an up of layer 2. It reports whether the up must refresh,
+// because layer 2's state may contain resources that no longer exist.
 func (p *Platform) restore(ctx context.Context, progress layers.Progress) (refresh bool, err error) {
 	cluster, err := p.standing(ctx)
 	if err != nil || cluster == nil {
@@ -36,7 +37,7 @@ func (p *Platform) restore(ctx context.Context, progress layers.Progress) (refre
 		return false, err
 	}
 	if begun {
-		// What comes to its end meanwhile is not what a team deletes in the course of a day.
+		// Only an interrupted down is a reason to wait for deletions: teams delete objects in their daily work too.
 		if err := cluster.Resume(ctx, func(what string) { progress("waiting for the end of", what) }); err != nil {
 			return false, err
 		}
@@ -49,7 +50,8 @@ func (p *Platform) restore(ctx context.Context, progress layers.Progress) (refre
 	if err != nil {
 		return false, err
 	}
-	// In a new cluster there is nothing of the layer: it is not the one that the state tells of, which cannot be asked.
+	// A new cluster contains none of the layer's objects. The state then describes the old cluster, which a refresh could
+	// not read.
 	some := slices.ContainsFunc(report.Items, func(i status.Item) bool { return i.Layer == status.LayerPlatform && i.Ready })
 	return some && report.Lacks(status.LayerPlatform), nil
 }

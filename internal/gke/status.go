@@ -15,12 +15,12 @@ import (
 	"github.com/strata-platform/strata/internal/status"
 )
 
-// Status looks at every layer.
+// Status returns the status of every layer.
 func (p *Platform) Status(ctx context.Context) (status.Report, error) {
 	return p.report(ctx, status.Collect)
 }
 
-// Watch is Status from what watch has seen of the cluster.
+// Watch returns the status from the state of watch.
 func (p *Platform) Watch(ctx context.Context, watch *status.Watch) (status.Report, error) {
 	return p.report(ctx, watch.Report)
 }
@@ -50,10 +50,10 @@ func (p *Platform) report(ctx context.Context, look status.Look) (status.Report,
 	})
 }
 
-// answerTimeout is how long the cluster's API may take to answer.
+// answerTimeout limits a request to the cluster's API.
 const answerTimeout = 10 * time.Second
 
-// answers tells why the cluster's API does not answer, if it does not.
+// answers returns the error of a request to the cluster's API, or nil.
 func answers(config *rest.Config) error {
 	short := rest.CopyConfig(config)
 	short.Timeout = answerTimeout
@@ -64,12 +64,12 @@ func answers(config *rest.Config) error {
 	return err
 }
 
-// unreachable is the reason of a cluster that does not answer: ReasonAccessDenied where waiting does not help, since the API
-// refuses the engineer, the kubeconfig does not trust it, or the login's program fails.
+// unreachable returns the reason for an unreachable cluster. It is ReasonAccessDenied if waiting does not help: the API
+// refuses the engineer, the kubeconfig does not trust the API's certificate, or the exec plugin fails.
 func unreachable(err error) string {
 	var untrusted *tls.CertificateVerificationError
 	if apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) || errors.As(err, &untrusted) ||
-		// So client-go begins the errors of its exec plugins (client-go, plugin/pkg/client/auth/exec).
+		// The prefix of the errors of client-go's exec plugins (client-go, plugin/pkg/client/auth/exec).
 		strings.Contains(err.Error(), "getting credentials: ") {
 		return status.ReasonAccessDenied
 	}

@@ -17,8 +17,7 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// Up checks what the layers need, runs both, and waits until everything is ready. It can be run again at any time: what is
-// done stays done.
+// Up checks the requirements of the layers, runs both layers, and waits until everything is ready. It is idempotent.
 func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Report, error) {
 	var report status.Report
 	steps := []struct {
@@ -47,7 +46,7 @@ func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Repo
 	return report, nil
 }
 
-// interrupted says what to do where an error only says that somebody has interrupted.
+// interrupted replaces the error of an interrupted run by one that says what to do next.
 func (p *Platform) interrupted(err error) error {
 	if !errors.Is(err, context.Canceled) {
 		return err
@@ -55,7 +54,7 @@ func (p *Platform) interrupted(err error) error {
 	return fmt.Errorf("interrupted; run the same command again to go on, `%s` to have everything, or `%s` to take it down", p.strataLine("up"), p.strataLine("down"))
 }
 
-// showChecks shows every finding. What is lacking is an error, before anything has been changed.
+// showChecks shows every finding. It returns an error if a requirement is missing, before any change.
 func (p *Platform) showChecks(ctx context.Context, show *progress.Reporter) (string, error) {
 	f, findings := p.check(ctx)
 	if err := ctx.Err(); err != nil {
@@ -79,12 +78,12 @@ func (p *Platform) upLayer(ctx context.Context, show *progress.Reporter, layer s
 	return summary.String(), err
 }
 
-// detail shows what an operation is at.
+// detail returns a Progress that shows the current operation.
 func detail(show *progress.Reporter) layers.Progress {
 	return func(operation, resource string) { show.Detail("%s %s", operation, resource) }
 }
 
-// Describe says what exists in each layer and as whom it was made.
+// Describe returns lines about the existing resources of each layer and the identity that created them.
 func (p *Platform) Describe(ctx context.Context) ([]string, error) {
 	first, err := p.LayerOutputs(ctx, BootstrapLayer, false)
 	if err != nil {
@@ -124,10 +123,11 @@ func (p *Platform) Describe(ctx context.Context) ([]string, error) {
 	return append(lines, p.stackLines(stacks)...), nil
 }
 
-// mostStackLines is how many Stacks of a team are described.
+// mostStackLines is the maximum number of Stacks to describe for each team.
 const mostStackLines = 5
 
-// stackLines names the first Stacks of each namespace, in which they stand together, and says how many more there are.
+// stackLines describes the first Stacks of each namespace and counts the others. The Stacks of a namespace must be
+// adjacent.
 func (p *Platform) stackLines(stacks []teardown.Stack) []string {
 	var lines []string
 	for _, home := range slices.Compact(namespacesOf(stacks)) {
@@ -156,7 +156,7 @@ func namespacesOf(stacks []teardown.Stack) []string {
 	return list
 }
 
-// engineer is who runs layer 1, as far as the credentials say.
+// engineer returns the identity that runs layer 1, as far as the credentials reveal it.
 func engineer() string {
 	value := os.Getenv("GOOGLE_CREDENTIALS")
 	if value == "" {
@@ -175,7 +175,7 @@ func engineer() string {
 	return "your Google identity"
 }
 
-// NextSteps are commands to try once the platform is up.
+// NextSteps returns commands to try once the platform is up.
 func (p *Platform) NextSteps(context.Context) ([]string, error) {
 	return []string{
 		p.strataLine("status"),
@@ -184,13 +184,13 @@ func (p *Platform) NextSteps(context.Context) ([]string, error) {
 	}, nil
 }
 
-// kubeconfig is the file, as a shell takes it, that messages let a person write the cluster's kubeconfig to.
+// kubeconfig returns the path, quoted for a shell, that messages suggest for the cluster's kubeconfig.
 func (p *Platform) kubeconfig() string { return `"$HOME/strata-` + p.Environment + `.kubeconfig"` }
 
-// kubectl begins the calls of kubectl in messages.
+// kubectl returns the first words of calls of kubectl in messages.
 func (p *Platform) kubectl() string { return "kubectl --kubeconfig " + p.kubeconfig() }
 
-// strataLine is a call of strata for this platform.
+// strataLine returns a command line of strata for this platform.
 func (p *Platform) strataLine(command string) string {
 	line := "strata " + command + " --target gke"
 	if p.Environment != "dev" {

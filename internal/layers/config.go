@@ -21,15 +21,15 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 )
 
-// storedValue is a value of a stack's configuration as pulumi prints it.
+// storedValue is a value of a stack's configuration in pulumi's output.
 type storedValue struct {
 	Value       string `json:"value"`
 	ObjectValue any    `json:"objectValue"`
 	Secret      bool   `json:"secret"`
 }
 
-// configSum is a checksum of a layer's configuration and of the file that pulumi keeps the stack's in. Nobody can tell a
-// secret by it who has not the passphrase.
+// configSum returns a checksum of a layer's configuration and of pulumi's settings file of the stack. Nobody can guess a
+// secret from the checksum without the passphrase.
 func (r Runner) configSum(l Layer) (string, error) {
 	kept, err := os.ReadFile(filepath.Join(r.WorkDir(l.Name), "Pulumi."+r.Stack+".yaml"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +46,8 @@ func (r Runner) configSum(l Layer) (string, error) {
 
 func (r Runner) configSumFile(l Layer) string { return filepath.Join(r.WorkDir(l.Name), "config.sum") }
 
-// isConfigured tells whether nothing has changed since the stack's configuration was last made that of the layer.
+// isConfigured reports whether the layer's configuration and the stack's settings file are unchanged since configure last
+// ran.
 func (r Runner) isConfigured(l Layer, sum string) bool {
 	noted, err := os.ReadFile(r.configSumFile(l))
 	return err == nil && string(noted) == sum
@@ -60,8 +61,8 @@ func (r Runner) noteConfigured(l Layer) error {
 	return os.WriteFile(r.configSumFile(l), []byte(sum), 0o600)
 }
 
-// configure makes the stack's configuration that of the layer. Secrets travel in the environment: arguments of a process
-// are for everybody to see.
+// configure sets the stack's configuration to the layer's. It passes secrets in environment variables, because every user
+// can read a process's arguments.
 func (r Runner) configure(ctx context.Context, stack auto.Stack, config auto.ConfigMap) error {
 	text, err := r.pulumi(ctx, stack, nil, "config", "--json", "--show-secrets")
 	if err != nil {
@@ -103,7 +104,7 @@ func (r Runner) configure(ctx context.Context, stack auto.Stack, config auto.Con
 	return err
 }
 
-// pulumi runs a command on a stack and returns what it prints.
+// pulumi runs a command on a stack and returns its output.
 func (r Runner) pulumi(ctx context.Context, stack auto.Stack, env []string, args ...string) (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
 		env = append(env, name+"="+r.Env[name])
@@ -116,8 +117,8 @@ func (r Runner) pulumi(ctx context.Context, stack auto.Stack, env []string, args
 	return stdout, nil
 }
 
-// structured returns the list or object that a text of configuration is in JSON. A project file can give a setting such
-// a type, and then a stack's value must have it; programs get it as the text again.
+// structured returns the list or object that a JSON text encodes. A project file can declare a list or object type for a
+// setting. A stack's value must then have that type. Programs receive it as JSON text.
 func structured(text string) (any, bool) {
 	if !strings.HasPrefix(text, "[") && !strings.HasPrefix(text, "{") {
 		return nil, false
@@ -126,7 +127,8 @@ func structured(text string) (any, bool) {
 	return value, json.Unmarshal([]byte(text), &value) == nil
 }
 
-// is tells whether a stored value is the one that is wanted. What assignments does not set is never stored.
+// is reports whether a stored value equals the wanted one. assignments omits empty lists and objects, so they are never
+// stored.
 func (v storedValue) is(wanted auto.ConfigValue) bool {
 	if v.Secret != wanted.Secret {
 		return false
@@ -137,8 +139,8 @@ func (v storedValue) is(wanted auto.ConfigValue) bool {
 	return v.ObjectValue == nil && v.Value == wanted.Value
 }
 
-// assignments sets a key, or each leaf of a structured value, as `pulumi config set-all --path` takes it. A list or
-// object without leaves has none: it is as good as absent.
+// assignments returns the arguments that set a key, or each leaf of a structured value, for `pulumi config set-all
+// --path`. A list or object without leaves has none: it is equivalent to a missing value.
 func assignments(key, text string) []string {
 	value, ok := structured(text)
 	if !ok {
@@ -164,14 +166,14 @@ func leaves(path string, value any) []string {
 	return all
 }
 
-// csvLine is how pulumi takes a list from an environment variable.
+// csvLine returns a list in the form in which pulumi reads it from an environment variable.
 func csvLine(values []string) string {
 	if len(values) == 0 {
 		return ""
 	}
 	var line strings.Builder
 	w := csv.NewWriter(&line)
-	// Writing to memory does not fail.
+	// A write to memory does not fail.
 	_ = w.Write(values)
 	w.Flush()
 	return strings.TrimSuffix(line.String(), "\n")

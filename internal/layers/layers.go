@@ -1,5 +1,5 @@
-// Package layers runs the Pulumi layers in process: it gives a layer's program to the Pulumi engine by the Automation
-// API, as `pulumi up` in the layer's folder would.
+// Package layers runs the Pulumi layers in process: it passes a layer's program to the Pulumi engine through the
+// Automation API, as `pulumi up` in the layer's folder would.
 package layers
 
 import (
@@ -22,40 +22,41 @@ import (
 
 // Layer is a Pulumi program with its configuration.
 type Layer struct {
-	// Name is what people call the layer, Project its Pulumi project.
+	// Name is the layer's name for people. Project is its Pulumi project.
 	Name, Project string
 	Program       pulumi.RunFunc
-	// Config is the configuration of the stack; it is complete, nothing of an earlier run stays.
+	// Config is the complete configuration of the stack. It replaces the configuration of an earlier run.
 	Config auto.ConfigMap
 }
 
-// Runner says where and as whom layers run.
+// Runner holds the environment in which layers run.
 type Runner struct {
 	// Stack is the name of the stack in every layer's project: the environment.
 	Stack string
-	// Pulumi is the folder whose bin folder holds the pulumi command.
+	// Pulumi is the folder whose bin folder contains the pulumi command.
 	Pulumi string
-	// Env are the variables that every run gets, the backend and the passphrase among them.
+	// Env holds the environment variables of every run, including the backend and the passphrase.
 	Env map[string]string
 	// WorkDir returns the folder for a layer's project and stack settings.
 	WorkDir func(layer string) string
-	// Unlock is called where another run holds the lock of a project's stack. It tells whether the lock is free now, and
-	// worth another try. Nil means that it is not.
+	// Unlock is called if another run holds the lock of a project's stack. It reports whether the lock is free now, so
+	// that a retry can succeed. Nil means that it is not.
 	Unlock func(ctx context.Context, project string) (bool, error)
-	// Lost is told of the creations that a killed run has left, before they are settled. It deletes what there is of them
-	// that the next run would not find, such as keys, but for what the state holds by its ID. Nil does nothing.
+	// Lost receives the creations that a killed run has left pending, before they are settled. It deletes the resulting
+	// objects that the next run would not find, such as keys, except those whose IDs the state holds. Nil does nothing.
 	Lost func(ctx context.Context, creations []pending.Creation, held func(id string) bool) error
 }
 
-// Summary is what an operation did.
+// Summary is the result of an operation.
 type Summary struct {
-	// Changes counts resources by what was done to them: create, update, delete, replace, same.
+	// Changes counts resources by operation: create, update, delete, replace, same.
 	Changes map[string]int
-	// Engine is the time within Pulumi's engine: without what comes before and after it, such as setting the configuration.
+	// Engine is the time within Pulumi's engine. It excludes the steps before and after, such as setting the
+	// configuration.
 	Engine time.Duration
 }
 
-// String names the changes, for example "12 created, 3 unchanged".
+// String describes the changes, for example "12 created, 3 unchanged".
 func (s Summary) String() string {
 	names := []struct{ op, text string }{
 		{"create", "created"}, {"update", "updated"}, {"replace", "replaced"}, {"delete", "deleted"}, {"same", "unchanged"},
@@ -72,10 +73,11 @@ func (s Summary) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Progress is told of every resource that an operation turns to: what is done ("create"), and its type and name.
+// Progress is called for every resource that an operation changes, with the operation ("create") and the resource's type
+// and name.
 type Progress func(operation, resource string)
 
-// Up brings a layer's resources to what its program says.
+// Up brings a layer's resources to the state that its program declares.
 func (r Runner) Up(ctx context.Context, l Layer, progress Progress) (Summary, error) {
 	return r.run(ctx, l, progress, kind{settles: true}, func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
 		_, err := stack.Up(ctx, optup.EventStreams(stream), optup.SuppressOutputs(), optup.ProgressStreams(log), optup.ErrorProgressStreams(log))
@@ -83,7 +85,7 @@ func (r Runner) Up(ctx context.Context, l Layer, progress Progress) (Summary, er
 	})
 }
 
-// Preview tells what Up would do. What a killed run left open stays so.
+// Preview returns the changes that Up would make. It does not settle the pending operations of a killed run.
 func (r Runner) Preview(ctx context.Context, l Layer, progress Progress) (Summary, error) {
 	return r.run(ctx, l, progress, kind{}, func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
 		_, err := stack.Preview(ctx, optpreview.EventStreams(stream), optpreview.ProgressStreams(log), optpreview.ErrorProgressStreams(log))
@@ -91,7 +93,7 @@ func (r Runner) Preview(ctx context.Context, l Layer, progress Progress) (Summar
 	})
 }
 
-// Refresh brings the state of a layer in line with what there is, without changing that.
+// Refresh updates the state of a layer from the existing resources, without changing those.
 func (r Runner) Refresh(ctx context.Context, l Layer, progress Progress) error {
 	refresh := func(runProgram bool) operation {
 		return func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
@@ -116,7 +118,7 @@ func (r Runner) Destroy(ctx context.Context, l Layer, progress Progress) (Summar
 	return r.run(ctx, l, progress, kind{settles: true, destroys: true, renewed: destroy(true)}, destroy(false))
 }
 
-// Prepare makes the stack where there is none and sets its configuration, so that others can run it.
+// Prepare creates the stack if it does not exist and sets its configuration, so that others can run it.
 func (r Runner) Prepare(ctx context.Context, l Layer) error {
 	_, err := r.prepare(ctx, l)
 	return err

@@ -11,13 +11,13 @@ import (
 // colors matches the engine's color directives, such as <{%fg 1%}>.
 var colors = regexp.MustCompile(`<\{%[^%]*%\}>`)
 
-// wrapping matches what the Go language host and lists of one error put before what a program says.
+// wrapping matches the prefixes that the Go language host and error lists add to a program's message.
 var wrapping = regexp.MustCompile(`^(an unhandled error occurred: )?(program failed: )?(1 error occurred: )?(\* )?`)
 
-// diagnostic makes one line of the engine's message about a resource; nothing of one that says nothing.
+// diagnostic returns one line for the engine's message about a resource, or "" if the message has no content.
 func diagnostic(e *apitype.DiagnosticEvent) string {
 	message := wrapping.ReplaceAllString(oneLine(colors.ReplaceAllString(e.Message, "")), "")
-	// The engine closes every failure with a message that says no more than that it failed.
+	// The engine ends every failure with a message that only says that the operation failed.
 	if message == "update failed" || message == "preview failed" || message == "destroy failed" {
 		return ""
 	}
@@ -27,7 +27,7 @@ func diagnostic(e *apitype.DiagnosticEvent) string {
 	return resourceName(e.URN) + ": " + message
 }
 
-// resourceName is a resource's type and name, from its URN.
+// resourceName returns a resource's type and name from its URN.
 func resourceName(urn string) string {
 	parts := strings.Split(urn, "::")
 	if len(parts) < 4 {
@@ -37,7 +37,7 @@ func resourceName(urn string) string {
 	return types[len(types)-1] + " " + parts[3]
 }
 
-// brief is the cause within an error of the Automation API, whose own text is pages of captured output.
+// brief returns the cause of an Automation API error. The error's own text has pages of captured output.
 func brief(err error) error {
 	text := err.Error()
 	if _, stderr, ok := strings.Cut(text, "stderr: "); ok {
@@ -49,7 +49,7 @@ func brief(err error) error {
 	return errors.New(oneLine(text))
 }
 
-// oneLine joins the lines of a message and drops what a Go program's runtime adds.
+// oneLine joins the lines of a message and removes the lines that a Go program's runtime adds.
 func oneLine(s string) string {
 	var kept []string
 	for line := range strings.Lines(s) {

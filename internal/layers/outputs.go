@@ -9,10 +9,10 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 )
 
-// HiddenSecret stands for a value that is secret.
+// HiddenSecret replaces the value of a secret.
 const HiddenSecret = "[secret]"
 
-// Outputs returns the outputs that a layer's last run left, secrets in plain text; none where it has not run.
+// Outputs returns the outputs of a layer's last run, secrets in plain text; none if the layer has not run.
 func (r Runner) Outputs(ctx context.Context, l Layer) (auto.OutputMap, error) {
 	stack, err := r.open(ctx, l)
 	if err != nil {
@@ -25,8 +25,8 @@ func (r Runner) Outputs(ctx context.Context, l Layer) (auto.OutputMap, error) {
 	return outputs, nil
 }
 
-// MaskedOutputs returns the outputs with HiddenSecret in the place of every secret, those within lists and objects
-// among them. Nothing is decrypted.
+// MaskedOutputs returns the outputs with HiddenSecret in place of every secret, also within lists and objects. It
+// decrypts nothing.
 func (r Runner) MaskedOutputs(ctx context.Context, l Layer) (map[string]any, error) {
 	state, err := r.look(ctx, l)
 	if err != nil {
@@ -51,7 +51,7 @@ func (r Runner) MaskedOutputs(ctx context.Context, l Layer) (map[string]any, err
 	return outputs, nil
 }
 
-// How Pulumi marks a value in a state that is no plain one (apitype, serialised property values).
+// Pulumi's marks of special values in a state (apitype, serialised property values).
 const (
 	signature       = "4dabf18193072939515e22adb298388d"
 	secretSignature = "1b47061264138c4ac30d75fd1eb44270"

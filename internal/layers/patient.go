@@ -16,19 +16,20 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 )
 
-// patient is a pulumi command that may end what it has begun. The Automation API's own gets a terminal's Ctrl-C twice, from
-// the terminal and from the end of the context, which pulumi takes as the order to drop everything, and is killed ten
-// seconds later: what is being made then is in the cloud and in no state.
+// patient is a pulumi command that may finish its current operations after an interrupt. The Automation API's own command
+// receives a terminal's Ctrl-C twice: from the terminal and from the end of the context. Pulumi takes the second one as
+// the order to stop at once. The Automation API kills the command ten seconds later. The resources being created then
+// exist in the cloud, but in no state.
 type patient struct {
 	auto.PulumiCommand
 	path string
 	env  []string
 }
 
-// Patient returns the pulumi command in root's bin folder, or on PATH where root is empty. Where the context of a call ends,
-// pulumi is interrupted once, and the call returns when pulumi has ended what it was at, which takes as long as that takes.
-// From then on each further SIGINT or SIGTERM that this process gets goes to pulumi: the first makes it drop everything, the
-// second kills it.
+// Patient returns the pulumi command in root's bin folder, or on PATH if root is empty. When the context of a call ends,
+// pulumi gets one interrupt, and the call returns when pulumi has finished its current operations, however long that
+// takes. After that, pulumi also gets each further SIGINT or SIGTERM of this process: the first makes it stop at once,
+// the second kills it.
 func Patient(root string) (auto.PulumiCommand, error) {
 	command, err := auto.NewPulumiCommand(&auto.PulumiCommandOptions{Root: root})
 	if err != nil {
@@ -39,11 +40,11 @@ func Patient(root string) (auto.PulumiCommand, error) {
 		return patient{PulumiCommand: command, path: path}, err
 	}
 	bin := filepath.Join(root, "bin")
-	// Pulumi finds its language hosts there.
+	// Pulumi finds its language hosts on PATH.
 	return patient{command, filepath.Join(bin, "pulumi"), []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH")}}, nil
 }
 
-// unknownExit is the exit code of a run that has none, as the Automation API has it.
+// unknownExit is the Automation API's exit code for a run without one.
 const unknownExit = -2
 
 // leftoverOutput is how long plugins that outlive pulumi may keep its output open.
@@ -62,7 +63,7 @@ func (p patient) Run(ctx context.Context, dir string, in io.Reader, out, errs []
 	command.Dir, command.Stdin = dir, in
 	command.Stdout, command.Stderr = io.MultiWriter(append(out, &stdout)...), io.MultiWriter(append(errs, &stderr)...)
 	command.Env = slices.Concat(os.Environ(), p.env, env, []string{"PULUMI_AUTOMATION_API=true"})
-	// A terminal sends its Ctrl-C to each process of the group.
+	// A terminal sends its Ctrl-C to each process of its foreground process group, so pulumi gets a group of its own.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.WaitDelay = leftoverOutput
 	if err := command.Start(); err != nil {
@@ -84,7 +85,8 @@ func (p patient) Run(ctx context.Context, dir string, in io.Reader, out, errs []
 	return stdout.String(), stderr.String(), code, err
 }
 
-// interrupt hands on to a process, until it is done, that the context has ended, and what this process is told after that.
+// interrupt sends an interrupt to a process when ctx ends. After that it forwards the signals of this process, until done
+// is closed.
 func interrupt(ctx context.Context, process *os.Process, done <-chan struct{}) {
 	select {
 	case <-done:
@@ -95,7 +97,7 @@ func interrupt(ctx context.Context, process *os.Process, done <-chan struct{}) {
 	signal.Notify(again, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(again)
 	for _, each := range []os.Signal{os.Interrupt, os.Interrupt, os.Kill} {
-		// What has ended meanwhile needs none.
+		// The process may have exited already; then the error does not matter.
 		_ = process.Signal(each)
 		select {
 		case <-done:

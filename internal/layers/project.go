@@ -19,23 +19,23 @@ import (
 	"github.com/strata-platform/strata/internal/pending"
 )
 
-// Project is a layer as a Pulumi project in a folder, with the login, the stack and the configuration that the engineer's own
-// pulumi has there.
+// Project is a layer as a Pulumi project in a folder. It uses the login, the stack and the configuration of the
+// engineer's own pulumi.
 type Project struct {
-	// Name is what people call the layer, Dir the folder of its Pulumi.yaml.
+	// Name is the layer's name for people. Dir is the folder of its Pulumi.yaml.
 	Name, Dir string
-	// Stack is the name of the stack. It has to exist.
+	// Stack is the name of the stack. It must exist.
 	Stack string
 	// Command is the engineer's pulumi.
 	Command auto.PulumiCommand
-	// Line is how a person runs a command of pulumi on the stack, for messages.
+	// Line returns a command line of pulumi for the stack, for messages.
 	Line func(command string) string
-	// Log is the file that gets pulumi's own output; its folder is made where there is none.
+	// Log is the file for pulumi's own output. Its folder is created if it does not exist.
 	Log string
 }
 
-// Up brings the layer's resources to what its program says. Where refresh is true it compares with what there is, and not
-// with what the state says of it.
+// Up brings the layer's resources to the state that its program declares. If refresh is true, it compares with the
+// existing resources instead of the recorded state.
 func (p Project) Up(ctx context.Context, refresh bool, progress Progress) (Summary, error) {
 	options := []optup.Option{optup.SuppressOutputs()}
 	if refresh {
@@ -47,7 +47,7 @@ func (p Project) Up(ctx context.Context, refresh bool, progress Progress) (Summa
 	})
 }
 
-// Preview tells what Up would do.
+// Preview returns the changes that Up would make.
 func (p Project) Preview(ctx context.Context, progress Progress) (Summary, error) {
 	return p.run(ctx, progress, func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
 		_, err := stack.Preview(ctx, optpreview.EventStreams(stream), optpreview.ProgressStreams(log), optpreview.ErrorProgressStreams(log))
@@ -75,13 +75,13 @@ func (p Project) run(ctx context.Context, progress Progress, operate operation) 
 	}
 	stop := context.AfterFunc(ctx, func() { tell("what it has begun", "") })
 	defer stop()
-	// The Kubernetes plugin leaves kubeconfigs in the folder for temporary files.
+	// The Kubernetes plugin leaves kubeconfigs behind in the folder for temporary files.
 	temp, err := os.MkdirTemp("", "strata-layer-")
 	if err != nil {
 		return Summary{}, p.wrap(err, nil)
 	}
 	defer os.RemoveAll(temp)
-	// Which stack is selected in the folder is the engineer's choice: it stays.
+	// The engineer decides which stack is selected in the folder, so the selection must not change.
 	stack, err := auto.SelectStackLocalSource(ctx, p.Stack, p.Dir,
 		auto.Pulumi(frugal{p.Command, true}), auto.EnvVars(map[string]string{"TMPDIR": temp}))
 	if err != nil {
@@ -105,7 +105,7 @@ func (p Project) run(ctx context.Context, progress Progress, operate operation) 
 	return Summary{Changes: seen.changes, Engine: seen.engine}, nil
 }
 
-// Pulumi runs a command of pulumi on the stack and returns what it prints. Its error is what pulumi says, in one line.
+// Pulumi runs a command of pulumi on the stack and returns its output. Its error is pulumi's message in one line.
 func (p Project) Pulumi(ctx context.Context, args ...string) (string, error) {
 	stdout, stderr, _, err := p.Command.Run(ctx, p.Dir, nil, nil, nil, nil, append(args, "--stack", p.Stack, "--non-interactive")...)
 	if ctx.Err() != nil {
@@ -130,7 +130,7 @@ func (p Project) wrap(err error, diagnostics []string) error {
 	return fmt.Errorf("run layer %s, stack %s: %w: %s (pulumi's own output: %s)", p.Name, p.Stack, err, next, p.Log)
 }
 
-// left says what to do about what a killed run has left open in the state; nothing where there is nothing.
+// left returns advice about the pending operations of a killed run in the state, or "" if there are none.
 func (p Project) left(ctx context.Context) string {
 	text, err := p.Pulumi(ctx, "stack", "export")
 	var exported apitype.UntypedDeployment

@@ -15,12 +15,13 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 )
 
-// kind is what kind of operation is done.
+// kind describes an operation.
 type kind struct {
-	// settles: what a killed run left open is settled first. destroys: the resources are deleted.
+	// settles says that the operation first settles what a killed run left pending. destroys says that it deletes the
+	// resources.
 	settles, destroys bool
-	// renewed is the same operation with the logins that the program gives to its providers, for one that by itself takes
-	// those in the state; nil where there is no difference.
+	// renewed is the same operation with the credentials that the program gives to its providers, instead of those in the
+	// state. It is nil if the operation uses the program's credentials anyway.
 	renewed operation
 }
 
@@ -47,7 +48,7 @@ func (r Runner) prepare(ctx context.Context, l Layer) (auto.Stack, error) {
 	return stack, nil
 }
 
-// run opens the stack, sets its configuration and does one operation, with pulumi's own output in a log.
+// run opens the stack, sets its configuration and runs one operation. It writes pulumi's own output to a log.
 func (r Runner) run(ctx context.Context, l Layer, progress Progress, kind kind, operate operation) (Summary, error) {
 	if progress == nil {
 		progress = func(string, string) {}
@@ -95,7 +96,7 @@ func (r Runner) run(ctx context.Context, l Layer, progress Progress, kind kind, 
 	return Summary{Changes: seen.changes, Engine: seen.engine}, nil
 }
 
-// seen is what the engine told of an operation.
+// seen is the content of the engine's events of an operation.
 type seen struct {
 	diagnostics []string
 	changes     map[string]int
@@ -105,7 +106,7 @@ type seen struct {
 // streamGrace is how long the engine's last events may take to arrive after an operation has returned.
 const streamGrace = 2 * time.Second
 
-// watch does one operation while it reads the engine's events.
+// watch runs one operation and reads the engine's events.
 func watch(stack auto.Stack, progress Progress, log *os.File, operate operation) (seen, error) {
 	stream := make(chan events.EngineEvent)
 	read := make(chan struct{})
@@ -125,7 +126,7 @@ func watch(stack auto.Stack, progress Progress, log *os.File, operate operation)
 	began := time.Now()
 	err := operate(stack, stream, log)
 	took := time.Since(began)
-	// The Automation API closes the stream, but not where it fails before it has begun to follow the engine.
+	// The Automation API closes the stream, unless it fails before it starts to read the engine's events.
 	select {
 	case <-read:
 	case <-time.After(streamGrace):
@@ -149,12 +150,12 @@ func (s *seen) add(e events.EngineEvent) {
 	}
 }
 
-// open makes or selects the stack in its backend.
+// open creates or selects the stack in its backend.
 func (r Runner) open(ctx context.Context, l Layer) (auto.Stack, error) {
 	return r.openFor(ctx, l, false)
 }
 
-// openFor opens the stack, for an operation only where operation is true: then nobody can ask it for its outputs.
+// openFor opens the stack. If operation is true, the stack is for an operation only and cannot return its outputs.
 func (r Runner) openFor(ctx context.Context, l Layer, operation bool) (auto.Stack, error) {
 	dir := r.WorkDir(l.Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -171,7 +172,7 @@ func (r Runner) openFor(ctx context.Context, l Layer, operation bool) (auto.Stac
 	return auto.UpsertStackInlineSource(ctx, r.Stack, l.Project, l.Program, auto.WorkDir(dir), auto.EnvVars(r.Env), auto.Pulumi(command))
 }
 
-// wrap names the layer, and puts the engine's own diagnostics in the place of what the Automation API makes of them.
+// wrap adds the layer's name to an error, and replaces the Automation API's text by the engine's own diagnostics.
 func (r Runner) wrap(tried string, l Layer, err error, diagnostics []string) error {
 	if len(diagnostics) > 0 {
 		err = errors.New(strings.Join(diagnostics, "; "))

@@ -17,9 +17,9 @@ import (
 	"github.com/strata-platform/strata/internal/pending"
 )
 
-// settle ends what a killed run left open in the state of a layer: Pulumi itself would go on with the note that a
-// resource may exist, and fail where it does. What may have been made is looked for and adopted, or, before all is
-// destroyed, deleted with the rest.
+// settle settles what a killed run left pending in the state of a layer. Pulumi itself would only keep the note that a
+// resource may exist, and fail if it does. settle looks for objects that the run may have created and adopts them. Before
+// a destroy, the destroy deletes them with the rest.
 func (r Runner) settle(ctx context.Context, l Layer, stack auto.Stack, progress Progress, log *os.File, destroys bool) error {
 	unsettled, err := r.unsettled(l)
 	if err != nil {
@@ -43,7 +43,7 @@ func (r Runner) settle(ctx context.Context, l Layer, stack auto.Stack, progress 
 	if len(unsettled) == 0 || destroys {
 		return nil
 	}
-	// A resource that an earlier run had found, and that is gone by now, cannot be refreshed.
+	// An earlier run may have adopted a resource that no longer exists. A refresh cannot target it.
 	unsettled = slices.DeleteFunc(unsettled, func(urn string) bool { return !state.Has(urn) })
 	if len(unsettled) > 0 {
 		refresh := func(runProgram bool) error {
@@ -62,8 +62,8 @@ func (r Runner) settle(ctx context.Context, l Layer, stack auto.Stack, progress 
 	return r.keepUnsettled(l, nil)
 }
 
-// adopt settles the state and stores it. Which of the resources exist is to be found out by a refresh: until that is
-// done, a file says so.
+// adopt settles the state and stores it. A refresh must then find out which of the resources exist. A file lists the
+// resources until that refresh is done.
 func (r Runner) adopt(ctx context.Context, l Layer, stack auto.Stack, state *pending.State, destroys bool) ([]string, error) {
 	creations, err := state.Creations()
 	if err != nil {
@@ -95,7 +95,7 @@ func (r Runner) adopt(ctx context.Context, l Layer, stack auto.Stack, state *pen
 	return adopted, stack.Import(ctx, deployment)
 }
 
-// exclusive returns the state when no other run is at work on it: what lives may yet end what it has begun.
+// exclusive returns the state if no other run uses it. A run that is still alive may yet finish its operations.
 func (r Runner) exclusive(ctx context.Context, l Layer, stack auto.Stack) (*pending.State, error) {
 	if r.Unlock != nil {
 		free, err := r.Unlock(ctx, l.Project)
@@ -109,7 +109,7 @@ func (r Runner) exclusive(ctx context.Context, l Layer, stack auto.Stack) (*pend
 	return r.state(ctx, l, stack)
 }
 
-// state reads the state of a layer, from a backend of files directly, which takes no time.
+// state returns the state of a layer. It reads a backend of files directly, which takes almost no time.
 func (r Runner) state(ctx context.Context, l Layer, stack auto.Stack) (*pending.State, error) {
 	if state, ok, err := r.stored(l); ok || err != nil {
 		return state, err
@@ -121,11 +121,11 @@ func (r Runner) state(ctx context.Context, l Layer, stack auto.Stack) (*pending.
 	return pending.Parse(deployment.Deployment)
 }
 
-// stored reads the state of a layer from a backend of files. It is not ok where the backend is another one.
+// stored reads the state of a layer from a backend of files. For any other backend ok is false.
 func (r Runner) stored(l Layer) (state *pending.State, ok bool, err error) {
 	backend, err := url.Parse(r.Env["PULUMI_BACKEND_URL"])
 	if err != nil || backend.Scheme != "file" {
-		return nil, false, nil //nolint:nilerr // Pulumi says what is wrong with it.
+		return nil, false, nil //nolint:nilerr // Pulumi reports what is wrong with it.
 	}
 	raw, err := os.ReadFile(filepath.Join(backend.Path, ".pulumi", "stacks", l.Project, r.Stack+".json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,7 +147,7 @@ func (r Runner) stored(l Layer) (state *pending.State, ok bool, err error) {
 	return state, true, err
 }
 
-// Resources is the number of resources that a layer's stack holds, without the stack itself; 0 where it has not run. It
+// Resources returns the number of resources in a layer's stack, without the stack itself; 0 if the layer has not run. It
 // changes nothing.
 func (r Runner) Resources(ctx context.Context, l Layer) (int, error) {
 	state, err := r.look(ctx, l)
@@ -157,13 +157,13 @@ func (r Runner) Resources(ctx context.Context, l Layer) (int, error) {
 	return max(0, state.Resources()-1), nil
 }
 
-// Has tells whether a layer's stack holds a resource, by its URN. It changes nothing.
+// Has reports whether a layer's stack contains a resource, by its URN. It changes nothing.
 func (r Runner) Has(ctx context.Context, l Layer, urn string) (bool, error) {
 	state, err := r.look(ctx, l)
 	return err == nil && state.Has(urn), err
 }
 
-// look reads the state of a layer's stack, which is empty where it has not run.
+// look returns the state of a layer's stack; empty if the layer has not run.
 func (r Runner) look(ctx context.Context, l Layer) (*pending.State, error) {
 	state, ok, err := r.stored(l)
 	if !ok {
@@ -178,7 +178,7 @@ func (r Runner) look(ctx context.Context, l Layer) (*pending.State, error) {
 	return state, nil
 }
 
-// unsettledFile names the resources of a layer of which it is not known whether they exist, as a list of URNs.
+// unsettledFile returns the path of a list of URNs: the resources of a layer that may or may not exist.
 func (r Runner) unsettledFile(l Layer) string {
 	return filepath.Join(r.WorkDir(l.Name), "unsettled.json")
 }

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// ids are the IDs of resources that are called what their inputs say, in the forms that the official gcp provider has.
-// A name in braces stands for an input.
+// ids maps types to the IDs of resources whose inputs determine the ID, in the forms of the official gcp provider. A name
+// in braces stands for an input.
 //
-// What is missing here is made again: a key of a service account has an ID that only the service knows, a random value
-// has no object.
+// The next run creates a resource of any other type again: only the service knows the ID of a service account's key, and
+// a random value has no object.
 var ids = map[string]string{
 	"flux:index/fluxBootstrapGit:FluxBootstrapGit":  "{namespace}",
 	"gcp:compute/address:Address":                   "projects/{project}/regions/{region}/addresses/{name}",
@@ -33,8 +33,8 @@ var ids = map[string]string{
 	"gcp:storage/bucketIAMBinding:BucketIAMBinding": "b/{bucket}/{role}",
 }
 
-// repeatable are types whose creation goes on where an earlier one was cut off. They consist of so much that nothing says
-// of one that is there whether it is all there.
+// repeatable are types whose creation can be repeated after an interruption. Their creation has so many parts that the
+// existence of the object does not prove its completeness.
 var repeatable = map[string]bool{"flux:index/fluxBootstrapGit:FluxBootstrapGit": true}
 
 // optional are inputs that may be empty within an ID.
@@ -42,7 +42,7 @@ var optional = map[string]bool{"host": true}
 
 var placeholder = regexp.MustCompile(`\{[A-Za-z]+\}`)
 
-// ID returns the ID that a resource of a type has if it exists, or nothing where its inputs do not tell.
+// ID returns the ID of a resource of a type if the resource exists, or "" if its inputs do not determine the ID.
 func ID(typ string, inputs map[string]any) string {
 	if strings.HasPrefix(typ, "kubernetes:") {
 		return kubernetesID(inputs)
@@ -51,7 +51,7 @@ func ID(typ string, inputs map[string]any) string {
 	result := placeholder.ReplaceAllStringFunc(ids[typ], func(name string) string {
 		name = name[1 : len(name)-1]
 		text, ok := inputs[name].(string)
-		// Links to other resources end in their names; a member or a role is no link.
+		// Links to these resources end in their names. A member or a role is not a link.
 		if name == "cluster" || name == "instance" || name == "bucket" {
 			text = text[strings.LastIndex(text, "/")+1:]
 		}
@@ -66,7 +66,8 @@ func ID(typ string, inputs map[string]any) string {
 	return result
 }
 
-// kubernetesID is NAMESPACE/NAME, or NAME of what lies in no namespace. The plugin has filled in the namespace by then.
+// kubernetesID returns NAMESPACE/NAME, or NAME for a cluster-scoped object. The plugin has filled in the namespace by
+// then.
 func kubernetesID(inputs map[string]any) string {
 	metadata, _ := inputs["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)

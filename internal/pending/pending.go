@@ -1,14 +1,14 @@
-// Package pending settles what a run of Pulumi that was killed left open in a stack's state.
+// Package pending settles the operations that a killed run of Pulumi left pending in a stack's state.
 //
-// The engine notes an operation in the state before it begins and takes the note away when it is done. A run that is
-// killed leaves notes. Of an update or a deletion nothing is lost: the resource is in the state, and the next run does it
-// again. Of a creation it is not known whether there is an object now, and the engine keeps the note for people to
-// resolve (`pulumi refresh`). Until they do, the next run makes the object again: where its name is taken, the service
-// refuses; where it is not, there are two.
+// The engine records an operation in the state before it starts, and removes the record when the operation is done. A
+// killed run leaves records. A pending update or deletion loses nothing: the resource is in the state, and the next run
+// repeats the operation. After a pending creation, nobody knows whether the object exists, and the engine keeps the
+// record for people to resolve (`pulumi refresh`). Until they do, the next run creates the object again: the service
+// refuses a name that is taken, and otherwise there are two objects.
 //
-// Here a creation is settled by the ID that the object has if it exists: with it the resource is put into the state, and
-// a refresh of it tells whether it is there. Where the ID does not follow from the inputs, the note is dropped and the
-// creation tried again.
+// This package settles a creation by the ID that the object has if it exists. It adds the resource to the state with that
+// ID, and a refresh of the resource tells whether the object exists. If the inputs do not determine the ID, this package
+// removes the record, and the next run tries the creation again.
 package pending
 
 import (
@@ -16,19 +16,19 @@ import (
 	"fmt"
 )
 
-// Creation is the creation of a resource that was cut off.
+// Creation is an interrupted creation of a resource.
 type Creation struct {
-	// URN is the resource's, Type its type token, such as "gcp:container/cluster:Cluster".
+	// URN is the resource's URN. Type is its type token, such as "gcp:container/cluster:Cluster".
 	URN, Type string
-	// Inputs are what the object was to be made of; what is secret is encrypted.
+	// Inputs are the inputs of the creation; secrets are encrypted.
 	Inputs map[string]any
-	// ID is what the provider calls the object if it exists; empty where that does not follow from the inputs, or where
-	// the stack has the resource already, as in the middle of a replacement.
+	// ID is the provider's ID of the object if the object exists. It is empty if the inputs do not determine it, or if
+	// the stack already has the resource, as in the middle of a replacement.
 	ID string
 }
 
-// State is the state of a stack as `pulumi stack export` prints it within "deployment". What this package does not know
-// of it stays as it is.
+// State is the state of a stack in the form of "deployment" in the output of `pulumi stack export`. It preserves fields
+// that this package does not know.
 type State struct {
 	fields    map[string]json.RawMessage
 	resources []json.RawMessage
@@ -42,7 +42,7 @@ type operation struct {
 	Resource json.RawMessage `json:"resource"`
 }
 
-// Parse reads a stack's state.
+// Parse decodes a stack's state.
 func Parse(deployment json.RawMessage) (*State, error) {
 	s := &State{known: map[string]bool{}, ids: map[string]bool{}}
 	if len(deployment) == 0 {
@@ -71,21 +71,21 @@ func Parse(deployment json.RawMessage) (*State, error) {
 	return s, nil
 }
 
-// Interrupted tells whether a run left operations open.
+// Interrupted reports whether a run left operations pending.
 func (s *State) Interrupted() bool { return len(s.pending) > 0 }
 
-// Resources is the number of resources in the state, the stack itself and components among them.
+// Resources returns the number of resources in the state, including the stack itself and components.
 func (s *State) Resources() int { return len(s.resources) }
 
-// Has tells whether the state has a resource.
+// Has reports whether the state has a resource with this URN.
 func (s *State) Has(urn string) bool { return s.known[urn] }
 
-// Holds tells whether the state has a resource by the ID that its provider gave it.
+// Holds reports whether the state has a resource with this ID, which its provider gave it.
 func (s *State) Holds(id string) bool { return s.ids[id] }
 
-// Settle drops all open operations. The creations that have an ID it puts into the state, and returns their URNs: a
-// refresh has to tell which of them exist. For what is destroyed next, nobody has to: to delete what is not there is no
-// error.
+// Settle removes all pending operations. It adds the creations that have an ID to the state, and returns their URNs, so
+// that a refresh can find out which of them exist. If destroyed is true, the stack is destroyed next and needs no such
+// refresh: deleting an object that does not exist is no error.
 func (s *State) Settle(destroyed bool) (adopted []string, err error) {
 	for _, o := range s.pending {
 		if o.Type != "creating" {
@@ -101,7 +101,7 @@ func (s *State) Settle(destroyed bool) (adopted []string, err error) {
 		if fields["id"], err = json.Marshal(c.ID); err != nil {
 			return nil, err
 		}
-		// What the provider has not told yet, it tells when the resource is refreshed.
+		// A refresh of the resource reads the outputs that the provider has not returned yet.
 		if fields["outputs"] == nil {
 			fields["outputs"] = fields["inputs"]
 		}
@@ -117,7 +117,7 @@ func (s *State) Settle(destroyed bool) (adopted []string, err error) {
 	return adopted, nil
 }
 
-// Creations are the creations that were cut off.
+// Creations returns the interrupted creations.
 func (s *State) Creations() ([]Creation, error) {
 	var list []Creation
 	for _, o := range s.pending {
@@ -133,7 +133,7 @@ func (s *State) Creations() ([]Creation, error) {
 	return list, nil
 }
 
-// creation reads the resource of an operation, and returns its fields as they stand in the state, too.
+// creation decodes the resource of an operation, and also returns its raw fields from the state.
 func (s *State) creation(raw json.RawMessage) (Creation, map[string]json.RawMessage, error) {
 	var r struct {
 		URN    string         `json:"urn"`
@@ -156,7 +156,7 @@ func (s *State) creation(raw json.RawMessage) (Creation, map[string]json.RawMess
 	return c, fields, nil
 }
 
-// MarshalJSON writes the state as `pulumi stack import` takes it within "deployment".
+// MarshalJSON encodes the state in the form of "deployment" in the input of `pulumi stack import`.
 func (s *State) MarshalJSON() ([]byte, error) {
 	fields := map[string]json.RawMessage{}
 	for name, raw := range s.fields {

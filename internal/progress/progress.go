@@ -1,4 +1,5 @@
-// Package progress shows long work step by step: a line per step with its time, and on a terminal what the step is at.
+// Package progress shows long work step by step: a line for each step with its duration, and on a terminal the current
+// detail of the step.
 package progress
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/strata-platform/strata/internal/terminal"
 )
 
-// Step is the time that a named step took.
+// Step is the duration of a named step.
 type Step struct {
 	Name    string
 	Elapsed time.Duration
@@ -28,7 +29,7 @@ type Reporter struct {
 	steps    []Step
 }
 
-// New returns a reporter that prints to out. On a terminal the current step is shown while it goes on.
+// New returns a reporter that prints to out. On a terminal it shows the current step while the step runs.
 func New(out io.Writer) *Reporter {
 	terminal := false
 	if f, ok := out.(*os.File); ok {
@@ -38,12 +39,12 @@ func New(out io.Writer) *Reporter {
 	return &Reporter{out: out, terminal: terminal}
 }
 
-// Terminal says whether the current step is shown while it goes on.
+// Terminal reports whether the reporter shows the current step while the step runs.
 func (r *Reporter) Terminal() bool { return r.terminal }
 
 const eraseLine = "\r\033[K"
 
-// Start begins a step.
+// Start starts a step.
 func (r *Reporter) Start(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,7 +52,7 @@ func (r *Reporter) Start(name string) {
 	r.draw()
 }
 
-// Detail says what the current step is at. Without a terminal only Note prints.
+// Detail shows the current detail of a step on a terminal. Elsewhere it prints nothing; use Note.
 func (r *Reporter) Detail(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,7 +60,7 @@ func (r *Reporter) Detail(format string, args ...any) {
 	r.draw()
 }
 
-// Note prints a line of its own below the steps so far.
+// Note prints a separate line below the steps so far.
 func (r *Reporter) Note(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,8 +69,8 @@ func (r *Reporter) Note(format string, args ...any) {
 	r.draw()
 }
 
-// End closes the current step with what came of it. It does nothing where no step is open, so that it can be deferred
-// with false for the case of a failure.
+// End ends the current step and shows its result. It does nothing without a current step, so that a deferred End(false,
+// "") covers the case of a failure.
 func (r *Reporter) End(ok bool, result string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,26 +92,26 @@ func (r *Reporter) End(ok bool, result string) {
 	r.name = ""
 }
 
-// nameWidth is as wide as the longest name of a step.
+// nameWidth is the width of the longest name of a step.
 const nameWidth = 52
 
 func padded(name string) string { return fmt.Sprintf("%-*s ", nameWidth, name) }
 
-// Steps returns the steps that were closed.
+// Steps returns the steps that have ended.
 func (r *Reporter) Steps() []Step {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]Step(nil), r.steps...)
 }
 
-// Total prints how long all of it took.
+// Total prints the total duration.
 func (r *Reporter) Total(name string, took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	fmt.Fprintf(r.out, "   %s%6.1fs\n", padded(name), took.Seconds())
 }
 
-// Run runs one step. What do returns is shown behind the step.
+// Run runs one step. It shows the result of do behind the step.
 func (r *Reporter) Run(name string, do func() (result string, err error)) error {
 	r.Start(name)
 	defer r.End(false, "")
@@ -124,7 +125,7 @@ func (r *Reporter) Run(name string, do func() (result string, err error)) error 
 
 const (
 	maxDetail = 100
-	// A note is whole, unless somebody makes it longer than anybody reads.
+	// Limits of a note, far above the length of an ordinary note.
 	mostNoteLines, longestNoteLine = 30, 1000
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/strata-platform/strata/internal/settings"
 )
 
-// CheckProjectFile fails the test where the Pulumi.yaml at path declares other settings than the struct does.
+// CheckProjectFile fails the test if the Pulumi.yaml at path and the struct declare different settings.
 func CheckProjectFile(t testing.TB, path, name string, config any) {
 	t.Helper()
 	project, err := workspace.LoadProject(path)
@@ -33,8 +33,8 @@ func CheckProjectFile(t testing.TB, path, name string, config any) {
 		if got.TypeName() != want.Type {
 			t.Errorf("%s says that %s is of type %s, the program %s", path, want.Key, got.TypeName(), want.Type)
 		}
-		// The engine takes a default for a value in plain text: declared secret, such a setting could never be left out. The
-		// program itself refuses plain text.
+		// The engine stores a default as a value in plain text: a setting that is declared secret could then never be
+		// omitted. The program itself refuses plain text.
 		if secret := want.Secret && want.Required; got.Secret != secret {
 			t.Errorf("%s says that %s is secret: %v, want %v", path, want.Key, got.Secret, secret)
 		}
@@ -49,7 +49,7 @@ func CheckProjectFile(t testing.TB, path, name string, config any) {
 	}
 }
 
-// defaultText is a default as the engine would hand it to the program; an empty object is no value at all.
+// defaultText returns a default in the form in which the engine passes it to the program; an empty object means no value.
 func defaultText(t testing.TB, value any) string {
 	t.Helper()
 	switch value := value.(type) {

@@ -16,49 +16,49 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/internals"
 )
 
-// Resource is one resource that a program registered.
+// Resource is a resource that a program registered.
 type Resource struct {
-	// Type and Name are as the program gave them.
+	// Type and Name are the type token and name from the program.
 	Type, Name string
-	// URN is the resource's own; Parent and Provider are as registered, empty where the program set none.
+	// URN is the resource's own URN. Parent and Provider are empty if the program set none.
 	URN, Parent, Provider string
 	// Custom is false for components.
 	Custom bool
-	// Inputs are what the program asked for, secrets kept.
+	// Inputs are the inputs from the program, with secrets marked.
 	Inputs resource.PropertyMap
-	// Dependencies are the URNs that the resource waits for, sorted.
+	// Dependencies are the URNs of the resources that this one depends on, sorted.
 	Dependencies []string
 	// Protect, DeletedWith and SecretOutputs are the resource's options of those names.
 	Protect       bool
 	DeletedWith   string
 	SecretOutputs []string
-	// DeleteTimeout is how long the engine lets a deletion take, empty where the program does not say.
+	// DeleteTimeout is the timeout of a deletion; empty if the program sets none.
 	DeleteTimeout string
 }
 
-// DependsOn holds when the resource waits for the other one.
+// DependsOn reports whether the resource depends on the other one.
 func (r Resource) DependsOn(other Resource) bool {
 	return slices.Contains(r.Dependencies, other.URN)
 }
 
-// Output is one output of a stack.
+// Output is an output of a stack.
 type Output struct {
 	// Value is the plain value.
 	Value any
-	// Secret holds when the engine would encrypt the value.
+	// Secret reports whether the engine would encrypt the value.
 	Secret bool
 }
 
-// Engine answers a program's calls and records them. It serves one Run.
+// Engine answers a program's calls and records them. An Engine serves one Run.
 type Engine struct {
-	// Outputs computes what a resource has beyond its inputs, by type token.
+	// Outputs computes a resource's outputs beyond its inputs, by type token.
 	Outputs map[string]func(args pulumi.MockResourceArgs) resource.PropertyMap
-	// Read are the values that an existing resource has when the program reads it, by type token.
+	// Read holds the properties of an existing resource that the program reads, by type token.
 	Read map[string]resource.PropertyMap
-	// Config is the stack's configuration, its keys without the project's name; Secrets are the keys that are secret.
+	// Config is the stack's configuration; its keys omit the project's name. Secrets lists the secret keys.
 	Config  map[string]string
 	Secrets []string
-	// Preview runs the program as a preview: no resource has an id yet.
+	// Preview runs the program as a preview: no resource has an ID yet.
 	Preview bool
 
 	project, stack string
@@ -93,7 +93,7 @@ func (e *Engine) Run(project, stack string, program pulumi.RunFunc) error {
 	})
 }
 
-// record waits for an output of the stack; one that is unknown leaves no trace.
+// record waits for an output of the stack. It does not record an unknown output.
 func (e *Engine) record(ctx context.Context, name string, value pulumi.Input) error {
 	result, err := internals.UnsafeAwaitOutput(ctx, pulumi.ToOutput(value))
 	if err != nil || !result.Known {
@@ -137,7 +137,7 @@ func (e *Engine) NewResource(args pulumi.MockResourceArgs) (string, resource.Pro
 	return args.Name + "-id", state, nil
 }
 
-// Call implements pulumi.MockResourceMonitor. The programs under test invoke nothing.
+// Call implements pulumi.MockResourceMonitor. The programs under test must not invoke functions.
 func (e *Engine) Call(args pulumi.MockCallArgs) (resource.PropertyMap, error) {
 	return nil, fmt.Errorf("unexpected invoke of %s", args.Token)
 }
@@ -151,7 +151,7 @@ func (e *Engine) urn(args pulumi.MockResourceArgs) string {
 		tokens.Type(args.TypeToken), args.Name))
 }
 
-// All returns every resource that was registered, in no particular order.
+// All returns every registered resource, in no particular order.
 func (e *Engine) All() []Resource {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -170,7 +170,7 @@ func (e *Engine) OfType(typeToken string) []Resource {
 	return found
 }
 
-// Get returns the one resource of that type and name, and fails the test when there is none.
+// Get returns the one resource of that type and name, and fails the test if there is none.
 func (e *Engine) Get(t testing.TB, typeToken, name string) Resource {
 	t.Helper()
 	var names []string
@@ -184,7 +184,7 @@ func (e *Engine) Get(t testing.TB, typeToken, name string) Resource {
 	return Resource{}
 }
 
-// Output returns an output of the stack, and fails the test when there is none or it is unknown.
+// Output returns an output of the stack, and fails the test if the output is missing or unknown.
 func (e *Engine) Output(t testing.TB, name string) Output {
 	t.Helper()
 	e.mu.Lock()
@@ -196,8 +196,8 @@ func (e *Engine) Output(t testing.TB, name string) Output {
 	return output
 }
 
-// Plain returns a property without the wrappers that mark it as a secret, and whether it had one. The path's parts are
-// keys of maps, or indexes of lists as decimal numbers.
+// Plain returns a property without its secret wrappers, and whether it had one. The parts of the path are keys of maps,
+// or indexes of lists as decimal numbers.
 func Plain(t testing.TB, properties resource.PropertyMap, path string) (value any, secret bool) {
 	t.Helper()
 	parsed, err := resource.ParsePropertyPath(path)

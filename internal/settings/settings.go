@@ -6,8 +6,8 @@
 //	Project string        `setting:"project" required:"true"`       // must be given
 //	Password handoff.Secret `setting:"password"`                    // must be given as a secret; empty when absent
 //
-// Fields are strings, integers, booleans, lists of strings, handoff.Secret, or a map, which travels as JSON and is a
-// secret when its tag says secret:"true".
+// Fields are strings, integers, booleans, lists of strings, handoff.Secret, or a map. A map is encoded as JSON, and is a
+// secret if its tag says secret:"true".
 package settings
 
 import (
@@ -26,14 +26,14 @@ import (
 	"github.com/strata-platform/strata/handoff"
 )
 
-// Checked is implemented by a struct that has rules beyond the types of its fields.
+// Checked is implemented by a struct with rules beyond the types of its fields.
 type Checked interface {
-	// Problems returns one phrase for each rule that the settings break, each beginning with the setting's key.
+	// Problems returns one phrase for each broken rule. Each phrase begins with the setting's key.
 	Problems() []string
 }
 
-// Decode fills the struct that target points to from the configuration of the running stack. All problems, those of
-// Checked included, are part of the one error.
+// Decode fills the struct that target points to from the configuration of the running stack. One error lists all
+// problems, including those of Checked.
 func Decode(ctx *pulumi.Context, target any) error {
 	problems := Read(func(key string) (Value, bool) {
 		full := ctx.Project() + ":" + key
@@ -47,15 +47,15 @@ func Decode(ctx *pulumi.Context, target any) error {
 	return nil
 }
 
-// Value is a setting as a stack has it: lists and maps as JSON.
+// Value is a setting in the form of a stack's configuration; lists and maps are JSON.
 type Value struct {
 	Text string
-	// Secret says that it is stored encrypted.
+	// Secret says that the stack stores the value encrypted.
 	Secret bool
 }
 
-// Read fills the struct that target points to from wherever get finds a setting, by its key. It returns all problems, those
-// of Checked included, as phrases that begin with the setting's key; no value of a secret is part of one.
+// Read fills the struct that target points to. get returns the value of a setting by its key. Read returns all problems,
+// including those of Checked, as phrases that begin with the setting's key. No phrase quotes a secret.
 func Read(get func(key string) (Value, bool), target any) []string {
 	value := reflect.ValueOf(target).Elem()
 	var problems, broken []string
@@ -66,7 +66,7 @@ func Read(get func(key string) (Value, bool), target any) []string {
 	}
 	if checked, ok := target.(Checked); ok {
 		for _, problem := range checked.Problems() {
-			// A setting that could not be read has its zero value now, about which nothing more is to be said.
+			// A setting that could not be read now has its zero value, so another problem about it would be noise.
 			if !slices.Contains(broken, Key(problem)) {
 				problems = append(problems, problem)
 			}
@@ -75,11 +75,11 @@ func Read(get func(key string) (Value, bool), target any) []string {
 	return problems
 }
 
-// Key is the key of the setting that a problem is about.
+// Key returns the key of the setting at the beginning of a problem.
 func Key(problem string) string { return problem[:max(strings.IndexAny(problem, " .:"), 0)] }
 
-// Encode turns a struct of settings into the configuration of a stack of the named project. Fields at their zero value
-// are left out where the setting has no default, so that absent stays absent.
+// Encode encodes a struct of settings as the configuration of a stack of the named project. It omits a field at its zero
+// value if the setting has no default, so that a missing setting stays missing.
 func Encode(project string, source any) (auto.ConfigMap, error) {
 	value := reflect.ValueOf(source)
 	config := auto.ConfigMap{}
@@ -97,7 +97,8 @@ func Encode(project string, source any) (auto.ConfigMap, error) {
 	return config, nil
 }
 
-// Defaults sets every field of the struct that target points to to its default; fields without one keep their value.
+// Defaults sets every field of the struct that target points to to its default. Fields without a default keep their
+// values.
 func Defaults(target any) error {
 	value := reflect.ValueOf(target).Elem()
 	for _, field := range fieldsOf(value.Type()) {
@@ -111,7 +112,7 @@ func Defaults(target any) error {
 	return nil
 }
 
-// Path takes a relative path from the folder of the project file, wherever the program was started.
+// Path resolves a relative path against the folder of the project file, independent of the program's working folder.
 func Path(ctx *pulumi.Context, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -125,7 +126,7 @@ type Declaration struct {
 	Required, Secret   bool
 }
 
-// Declarations lists the settings of a struct in the order of its fields.
+// Declarations returns the settings of a struct in the order of its fields.
 func Declarations(source any) []Declaration {
 	var list []Declaration
 	for _, field := range fieldsOf(reflect.TypeOf(source)) {
@@ -164,7 +165,7 @@ func fieldsOf(t reflect.Type) []field {
 	return list
 }
 
-// typeName is the name that a Pulumi project file has for values of type t.
+// typeName returns the name of type t in a Pulumi project file.
 func typeName(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -180,8 +181,8 @@ func typeName(t reflect.Type) string {
 	}
 }
 
-// decode returns a phrase that begins with the key when the setting is missing or wrong. A secret's value is never
-// part of it.
+// decode decodes a setting into a field. It returns a phrase that begins with the key if the setting is missing or wrong,
+// and "" otherwise. The phrase never quotes a secret.
 func (f field) decode(get func(string) (Value, bool), into reflect.Value) string {
 	stored, found := get(f.key)
 	text := stored.Text
@@ -205,7 +206,7 @@ func (f field) decode(get func(string) (Value, bool), into reflect.Value) string
 	return ""
 }
 
-// isEmptyObject holds for the default that a project file gives a map: there is nothing to hide in it.
+// isEmptyObject reports whether text is the default of a map in a project file. It contains nothing secret.
 func isEmptyObject(text string) bool { return text == "{}" }
 
 func decode(text string, into reflect.Value) error {

@@ -1,4 +1,4 @@
-// Package shell writes words for a POSIX shell.
+// Package shell quotes words for a POSIX shell.
 package shell
 
 import (
@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Quote quotes a word, so that a shell takes it as it is.
+// Quote quotes a word, so that a shell reads it literally.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// Word is a word as somebody would write it: quoted only where a shell would not take it as it is.
+// Word returns a word as a person would write it: quoted only if a shell would not read it literally.
 func Word(s string) string {
 	if plain.MatchString(s) {
 		return s

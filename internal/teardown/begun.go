@@ -2,8 +2,9 @@ package teardown
 
 import "context"
 
-// Begun tells whether a teardown has begun that Resume can undo: something is suspended by it, or what is the platform's is
-// being deleted. That a Stack is being deleted is a team's own doing.
+// Begun reports whether an interrupted teardown has effects that Resume can revert: a suspended object, or an object of
+// the platform that is being deleted. A Stack that is being deleted does not count, because teams delete Stacks
+// themselves.
 func (c *Cluster) Begun(ctx context.Context) (bool, error) {
 	if is, err := c.Suspended(ctx); err != nil || is {
 		return is, err

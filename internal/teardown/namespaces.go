@@ -13,10 +13,11 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// Empty deletes the namespaces of the teams, of the platform's account and of the operator with all that is in them, and
-// returns how many there were. First it deletes what Flux applies there, of the platform with what was applied: the
-// operator, its kinds, the policies. A Stack that came after DestroyStacks is destroyed first. Flux stays, and so does
-// what layer 2 made outside of these namespaces. The error is Blocked where something does not go.
+// Empty deletes the namespaces of the teams, of the platform's account and of the operator with all of their objects. It
+// returns the number of these namespaces. Before that, it deletes the Kustomizations and HelmReleases there. Deleting
+// those of the platform also deletes the objects that they applied: the operator, its CustomResourceDefinitions, the
+// policies. Empty first destroys Stacks that were created after DestroyStacks. It keeps Flux, and the objects of layer 2
+// outside these namespaces. The error is Blocked if an object cannot be deleted.
 func (c *Cluster) Empty(ctx context.Context, waiting Waiting) (int, error) {
 	all, err := c.Namespaces(ctx)
 	if err != nil || len(all) == 0 {
@@ -34,16 +35,16 @@ func (c *Cluster) Empty(ctx context.Context, waiting Waiting) (int, error) {
 	return len(all), join(teams, platform)
 }
 
-// closeTeams sees to it that no Stack is left, and none can come any more, before the operator goes.
+// closeTeams ensures that no Stack is left, and that nobody can create one, before the operator is deleted.
 func (c *Cluster) closeTeams(ctx context.Context, waiting Waiting) error {
 	if err := c.suspend(ctx, c.namespaces.Teams); err != nil {
 		return err
 	}
-	// Flux lets go of what it applies by only when it is not in the middle of it.
+	// Flux finalizes a Kustomization or HelmRelease only when it is not reconciling it.
 	if err := c.endAppliers(ctx, waiting, c.namespaces.Teams); err != nil {
 		return err
 	}
-	// While its namespace is whole, a Stack has what it takes to be destroyed.
+	// As long as its namespace is not being deleted, a Stack still has the objects that its destroy needs.
 	if err := c.goneStacks(ctx, waiting, map[types.UID]bool{}); err != nil {
 		return err
 	}
@@ -58,11 +59,12 @@ func (c *Cluster) closeTeams(ctx context.Context, waiting Waiting) error {
 			}
 		}
 	}
-	// Somebody may have made one until now. In a namespace that is going nothing can be made.
+	// Until this point somebody may have created another Stack. Nobody can create objects in a namespace that is being
+	// deleted.
 	return c.goneStacks(ctx, waiting, map[types.UID]bool{})
 }
 
-// Namespaces lists those that Empty deletes and that are there.
+// Namespaces returns the existing namespaces that Empty deletes.
 func (c *Cluster) Namespaces(ctx context.Context) ([]string, error) {
 	objects, err := c.list(ctx, namespaces, "")
 	if err != nil {
@@ -77,15 +79,16 @@ func (c *Cluster) Namespaces(ctx context.Context) ([]string, error) {
 	return found, nil
 }
 
-// own are the namespaces that Empty deletes.
+// own returns the namespaces that Empty deletes.
 func (c *Cluster) own() []string {
 	return append(slices.Clone(c.namespaces.Teams), c.namespaces.Platform, c.namespaces.Operator)
 }
 
-// DeleteTeams deletes namespaces of teams with all that is in them. What applies things there is suspended first: it need
-// not remove them one by one, and the account that it would do it as may be gone. Once Flux is in the middle of nothing
-// there, unfit may say why they are to stay: that error is returned, and what has not been deleted goes on. The error is
-// Blocked where something does not go. Resume undoes what a DeleteTeams that was cut off did to Flux.
+// DeleteTeams deletes namespaces of teams with all of their objects. It first suspends the Kustomizations and
+// HelmReleases there: Flux then skips the removal of their objects one by one, for which its account may be gone already.
+// DeleteTeams calls unfit before and after it deletes them. An error of unfit ends DeleteTeams; the remaining objects
+// continue to work. The error is Blocked if an object cannot be deleted. Resume reverts the suspensions of an interrupted
+// DeleteTeams.
 func (c *Cluster) DeleteTeams(ctx context.Context, names []string, unfit func(context.Context) error, waiting Waiting) error {
 	if err := c.suspend(ctx, names); err != nil {
 		return err
@@ -105,7 +108,7 @@ func (c *Cluster) DeleteTeams(ctx context.Context, names []string, unfit func(co
 	return c.deleteNamespaces(ctx, waiting, names)
 }
 
-// endAppliers deletes what applies things in namespaces, and waits until it is gone.
+// endAppliers deletes the Kustomizations and HelmReleases in namespaces, and waits for their deletion.
 func (c *Cluster) endAppliers(ctx context.Context, waiting Waiting, names []string) error {
 	return c.gone(ctx, waiting, func(ctx context.Context) ([]remaining, error) {
 		var left []remaining
@@ -120,8 +123,8 @@ func (c *Cluster) endAppliers(ctx context.Context, waiting Waiting, names []stri
 	})
 }
 
-// emptyPlatform deletes the first sync, which deletes the others, in the order that is right for them. What is left then
-// was none of its.
+// emptyPlatform deletes the first sync, which deletes the others in the right order. It then deletes the namespaces with
+// the objects that no sync applied.
 func (c *Cluster) emptyPlatform(ctx context.Context, waiting Waiting) error {
 	err := c.gone(ctx, waiting, func(ctx context.Context) ([]remaining, error) {
 		return c.leftAppliers(ctx, c.namespaces.Platform, c.namespaces.Platform)
@@ -132,7 +135,8 @@ func (c *Cluster) emptyPlatform(ctx context.Context, waiting Waiting) error {
 	return c.deleteNamespaces(ctx, waiting, []string{c.namespaces.Operator, c.namespaces.Platform})
 }
 
-// leftAppliers deletes what applies things in a namespace. While there is the one called first, it deletes only that.
+// leftAppliers deletes the Kustomizations and HelmReleases in a namespace. As long as the one named first exists, it
+// deletes only that one.
 func (c *Cluster) leftAppliers(ctx context.Context, namespace, first string) ([]remaining, error) {
 	var left []remaining
 	hasFirst := false
@@ -163,7 +167,7 @@ func (c *Cluster) leftAppliers(ctx context.Context, namespace, first string) ([]
 	return left, nil
 }
 
-// applierBlocker explains what applies things, is deleted, and does not go.
+// applierBlocker explains why a deleted Kustomization or HelmRelease still exists.
 func (c *Cluster) applierBlocker(object *unstructured.Unstructured) Blocker {
 	reason, message := "it is deleted, and is still there", readyMessage(object)
 	if keeps := object.GetFinalizers(); len(keeps) > 0 {
@@ -186,8 +190,8 @@ func readyMessage(object *unstructured.Unstructured) string {
 	return ""
 }
 
-// deleteNamespaces deletes namespaces, and at once what would take its time later: the namespace's own end looks only
-// every few seconds.
+// deleteNamespaces deletes namespaces, and at the same time those of their objects that take long: the namespace
+// controller checks only every few seconds.
 func (c *Cluster) deleteNamespaces(ctx context.Context, waiting Waiting, names []string) error {
 	asked := map[string]bool{}
 	return c.gone(ctx, waiting, func(ctx context.Context) ([]remaining, error) {
@@ -234,7 +238,7 @@ func (c *Cluster) deleteSlow(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// contentConditions are what a namespace's conditions say of its end.
+// contentConditions returns the messages about the deletion from a namespace's conditions.
 func contentConditions(namespace *unstructured.Unstructured) []string {
 	conditions, _, _ := unstructured.NestedSlice(namespace.Object, "status", "conditions")
 	var said []string
@@ -247,7 +251,7 @@ func contentConditions(namespace *unstructured.Unstructured) []string {
 	return said
 }
 
-// namespaceBlockers names the objects whose finalizers keep a namespace.
+// namespaceBlockers returns the objects whose finalizers block a namespace's deletion.
 func (c *Cluster) namespaceBlockers(ctx context.Context, namespace *unstructured.Unstructured) []Blocker {
 	var found []Blocker
 	for _, object := range c.held(ctx, namespace.GetName()) {
@@ -277,9 +281,9 @@ func (c *Cluster) namespaceBlockers(ctx context.Context, namespace *unstructured
 	return []Blocker{{describe(namespace), reason, c.orPurge(fmt.Sprintf("see `%s get namespace %s -o yaml` and run this again", c.options.Kubectl, namespace.GetName()))}}
 }
 
-// held are the objects in a namespace that are deleted and kept by finalizers. A kind that cannot be listed is left out.
+// held returns the deleted objects in a namespace that finalizers keep. It omits kinds that cannot be listed.
 func (c *Cluster) held(ctx context.Context, namespace string) []unstructured.Unstructured {
-	// What can be found is listed, even where a server of some other kinds does not answer.
+	// An API server extension that does not answer must not hide the other kinds.
 	lists, _ := discovery.ServerPreferredNamespacedResources(c.discovery)
 	var found []unstructured.Unstructured
 	for _, list := range lists {

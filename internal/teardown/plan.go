@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Plan is what a teardown would do, and what would be lost by it.
+// Plan describes the steps of a teardown and the data that it would lose.
 type Plan struct {
 	Steps []Step
-	// Lost names what holds data that nobody can bring back, such as databases.
+	// Lost lists resources with irreplaceable data, such as databases.
 	Lost []string
-	// Unknown says what could not be looked at, and how it can be; empty where all was.
+	// Unknown says what could not be read, and how to read it; empty if everything was read.
 	Unknown string
-	// Stays says what the teardown leaves; empty where that is nothing.
+	// Stays says what the teardown keeps; empty if it keeps nothing.
 	Stays string
 }
 
 // Step is one step of a Plan.
 type Step struct {
-	// Name is that of the step, What there is for it to do, for example "60 resources".
+	// Name is the name of the step. What describes its work, for example "60 resources".
 	Name, What string
 }
 
-// Print writes the plan for people.
+// Print prints the plan as text.
 func (p Plan) Print(out io.Writer) {
 	width := 0
 	for _, step := range p.Steps {
@@ -48,11 +48,11 @@ func (p Plan) Print(out io.Writer) {
 	}
 }
 
-// mostCounted is how many names Counted says.
+// mostCounted is the maximum number of names in the result of Counted.
 const mostCounted = 20
 
-// Counted is a number of things with their names, for example "2 Stacks: team-web/a, team-web/b"; "no Stacks" without any.
-// Of many things the first names stand for all.
+// Counted returns a number of things with their names, for example "2 Stacks: team-web/a, team-web/b", or "no Stacks". It
+// lists only the first names of a long list.
 func Counted(noun string, names []string) string {
 	switch len(names) {
 	case 0:

@@ -9,15 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// An API server looks for the kinds of policies' parameters twice a minute. Until it has found them after its start, it
-// refuses all that such a policy matches, which is in the teams' namespaces only. Flux tries again by itself.
+// An API server discovers the kinds of policies' parameters twice a minute. From its start until the discovery, it
+// refuses every request that such a policy matches; the policies match in the teams' namespaces only. Flux retries by
+// itself.
 const (
 	policiesLimit = 45 * time.Second
 	unconfigured  = "failed to configure policy"
 )
 
-// AwaitPolicies waits until the API server can judge by the admission policies, or is refused for another reason. It
-// changes nothing.
+// AwaitPolicies waits until the API server can evaluate the admission policies. It returns early if the API server
+// refuses its request for another reason. It changes nothing.
 func (c *Cluster) AwaitPolicies(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, policiesLimit)
 	defer cancel()
@@ -42,5 +43,5 @@ func (c *Cluster) AwaitPolicies(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// isUnconfigured tells the refusal of an API server that cannot judge by a policy yet.
+// isUnconfigured reports whether a message is the refusal of an API server that cannot evaluate a policy yet.
 func isUnconfigured(message string) bool { return strings.Contains(message, unconfigured) }

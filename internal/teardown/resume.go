@@ -14,10 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// manager owns the field that suspends, so that Resume takes back what a teardown suspended and nobody else's.
+// manager is the field manager of the field spec.suspend, so that Resume reverts only the suspensions of a teardown.
 const manager = "strata-down"
 
-// suspend stops what applies things in namespaces, what applies others before those.
+// suspend suspends the Kustomizations and HelmReleases in namespaces. It starts with those that apply others, which could
+// otherwise resume them.
 func (c *Cluster) suspend(ctx context.Context, in []string) error {
 	for _, applied := range []bool{false, true} {
 		err := c.eachApplier(ctx, in, func(kind schema.GroupVersionResource, object *unstructured.Unstructured) error {
@@ -35,10 +36,10 @@ func (c *Cluster) suspend(ctx context.Context, in []string) error {
 	return nil
 }
 
-// appliedLabel names the Kustomization that applied an object.
+// appliedLabel is the label with the name of the Kustomization that applied an object.
 const appliedLabel = "kustomize.toolkit.fluxcd.io/name"
 
-// Suspended tells whether something is suspended by a teardown that was cut off.
+// Suspended reports whether an interrupted teardown has left a suspended object.
 func (c *Cluster) Suspended(ctx context.Context) (is bool, err error) {
 	err = c.eachApplier(ctx, c.withFlux(), func(_ schema.GroupVersionResource, object *unstructured.Unstructured) error {
 		is = is || mine(object)
@@ -47,14 +48,14 @@ func (c *Cluster) Suspended(ctx context.Context) (is bool, err error) {
 	return is, err
 }
 
-// mine tells whether a teardown has suspended an object.
+// mine reports whether a teardown has suspended an object.
 func mine(object *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
 		return entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply
 	})
 }
 
-// resume lets Flux apply again what a teardown has suspended.
+// resume reverts the suspensions of a teardown.
 func (c *Cluster) resume(ctx context.Context, in []string) error {
 	return c.eachApplier(ctx, in, func(kind schema.GroupVersionResource, object *unstructured.Unstructured) error {
 		if !mine(object) {
@@ -64,14 +65,15 @@ func (c *Cluster) resume(ctx context.Context, in []string) error {
 	})
 }
 
-// withFlux are the namespaces that Empty deletes, and that of Flux.
+// withFlux returns the namespaces that Empty deletes, and Flux's namespace.
 func (c *Cluster) withFlux() []string { return append(c.own(), c.namespaces.Flux) }
 
-// Resume undoes what an interrupted teardown has begun and can be undone: it waits for the end of what is being deleted,
-// and lets Flux apply again. What is gone is then for layer 2 to make again. The error is Blocked where something neither
-// goes nor stays. A Stack that does so is no reason not to go on: it is deleted, and is made again when it has gone.
+// Resume reverts the effects of an interrupted teardown as far as possible: it waits for pending deletions, and lets Flux
+// apply again. Layer 2 must then create the deleted objects again. The error is Blocked if a deletion does not finish. A
+// Stack whose deletion does not finish is no error: Flux creates it again once it is gone.
 func (c *Cluster) Resume(ctx context.Context, waiting Waiting) error {
-	// Flux would find one that is still there, apply nothing, and then wait for minutes for what has gone meanwhile.
+	// If Flux applied while such a Stack still exists, it would change nothing, and then wait for minutes for an object
+	// that is gone by then.
 	var blocked *Blocked
 	if err := c.gone(ctx, waiting, c.leavingStacks); err != nil && !errors.As(err, &blocked) {
 		return err
@@ -82,7 +84,8 @@ func (c *Cluster) Resume(ctx context.Context, waiting Waiting) error {
 	return c.resume(ctx, c.withFlux())
 }
 
-// leftDeleted are the namespaces, and what applies things in them, that are being deleted.
+// leftDeleted returns the namespaces that are being deleted, and the Kustomizations and HelmReleases that are being
+// deleted.
 func (c *Cluster) leftDeleted(ctx context.Context) ([]remaining, error) {
 	objects, err := c.list(ctx, namespaces, "")
 	if err != nil {
@@ -126,7 +129,7 @@ func (c *Cluster) eachApplier(ctx context.Context, in []string, do func(schema.G
 	return nil
 }
 
-// apply makes the manager own these fields of an object's spec, and no others.
+// apply applies these fields of an object's spec as the manager. The manager then owns these fields and no others.
 func (c *Cluster) apply(ctx context.Context, kind schema.GroupVersionResource, object *unstructured.Unstructured, spec map[string]any) error {
 	wanted := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": object.GetAPIVersion(), "kind": object.GetKind(),
@@ -145,7 +148,7 @@ func (c *Cluster) apply(ctx context.Context, kind schema.GroupVersionResource, o
 	return nil
 }
 
-// sharedBy lets parts that go on at the same time tell one listener what all of them wait for.
+// sharedBy lets two concurrent parts report to one Waiting, which receives what both of them wait for.
 func sharedBy(waiting Waiting) func(part int) Waiting {
 	var mu sync.Mutex
 	said := map[int]string{}

@@ -16,19 +16,19 @@ import (
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// Stack is what a teardown says of a Stack.
+// Stack is a Stack in the reports of a teardown.
 type Stack struct {
 	Namespace, Name string
-	// Keeps says that what it made stays: its spec says so.
+	// Keeps says that the Stack's resources stay, as its spec demands.
 	Keeps bool
-	// Outputs are its outputs as JSON, without those that are secret.
+	// Outputs are the Stack's outputs as JSON, without secret ones.
 	Outputs map[string]json.RawMessage
 }
 
-// String is the Stack's namespace and name.
+// String returns the Stack's namespace and name.
 func (s Stack) String() string { return s.Namespace + "/" + s.Name }
 
-// Stacks lists the Stacks of the cluster by namespace and name.
+// Stacks returns the Stacks of the cluster by namespace and name.
 func (c *Cluster) Stacks(ctx context.Context) ([]Stack, error) {
 	objects, err := c.list(ctx, stacks, "")
 	if err != nil {
@@ -57,17 +57,17 @@ func decode(object unstructured.Unstructured) (*pulumiv1.Stack, error) {
 	return &s, nil
 }
 
-// DestroyStacks keeps Flux from applying anything in the teams' namespaces, deletes all Stacks, and waits until the
-// operator has destroyed what they made. It returns how many there were. The error is Blocked where a Stack cannot be
-// destroyed. Resume undoes what it did to Flux.
+// DestroyStacks suspends Flux in the teams' namespaces, deletes all Stacks, and waits until the operator has destroyed
+// their resources. It returns the number of Stacks. The error is Blocked if a Stack cannot be destroyed. Resume reverts
+// the suspensions.
 func (c *Cluster) DestroyStacks(ctx context.Context, waiting Waiting) (int, error) {
 	seen := map[types.UID]bool{}
 	err := c.goneStacks(ctx, waiting, seen)
 	return len(seen), err
 }
 
-// goneStacks suspends what applies things where Stacks may come from, and deletes the Stacks, in each round: Flux may
-// have been in the middle of applying either.
+// goneStacks suspends the Kustomizations and HelmReleases in the namespaces that may get Stacks, and deletes the Stacks.
+// It repeats both in each round, because Flux may have been applying objects of either kind.
 func (c *Cluster) goneStacks(ctx context.Context, waiting Waiting, seen map[types.UID]bool) error {
 	if err := c.suspend(ctx, c.namespaces.Teams); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (c *Cluster) goneStacks(ctx context.Context, waiting Waiting, seen map[type
 	})
 }
 
-// leavingStacks are the Stacks that are being deleted.
+// leavingStacks returns the Stacks that are being deleted.
 func (c *Cluster) leavingStacks(ctx context.Context) ([]remaining, error) {
 	objects, err := c.list(ctx, stacks, "")
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *Cluster) remainingStacks(objects []unstructured.Unstructured) ([]remain
 	return left, nil
 }
 
-// works tells whether a destroy is going on that has not failed before.
+// works reports whether the operator is running a destroy that has not failed before.
 func works(s *pulumiv1.Stack) bool {
 	if failed(s) {
 		return false
@@ -132,7 +132,7 @@ func failed(s *pulumiv1.Stack) bool {
 	return last != nil && last.Type == pulumiv1.DestroyType && last.State == pulumiv1.FailedStackStateMessage
 }
 
-// progress changes when the first destroy of a Stack begins or ends, not with each try.
+// progress returns a string that changes when the first destroy of a Stack begins or ends, but not with each retry.
 func progress(s *pulumiv1.Stack) string {
 	return fmt.Sprintf("%t %t", s.DeletionTimestamp != nil, failed(s))
 }
@@ -146,10 +146,10 @@ func (c *Cluster) stackBlocker(s *pulumiv1.Stack) Blocker {
 	}
 }
 
-// unprotect is Pulumi's advice for those who have its command and the stack's state.
+// unprotect matches Pulumi's advice to run its command, which needs access to the stack's state.
 var unprotect = regexp.MustCompile(`(?i)[.,;:]?\s*To unprotect (?:this|the) resource\b.*$`)
 
-// said is what a Stack's status says about its destroy.
+// said returns the message about the destroy from a Stack's status.
 func said(s *pulumiv1.Stack) string {
 	if failed(s) && s.Status.LastUpdate.Message != "" {
 		return unprotect.ReplaceAllString(oneLine(s.Status.LastUpdate.Message), "")

@@ -1,6 +1,7 @@
-// Package teardown empties a cluster of what the teams and Flux put into it, from the top, while what each thing needs in
-// order to go still lives: the Stacks while the operator runs, what Flux applied while Flux runs. What holds it up is
-// reported with the next command, after a bounded time.
+// Package teardown deletes the objects of the teams and of Flux from a cluster. It works from the top down, so that the
+// deletion of each object still finds what it needs: it deletes the Stacks while the operator runs, and the objects that
+// Flux applied while Flux runs. If a deletion makes no progress for a bounded time, it reports the blocking objects with
+// the next command.
 package teardown
 
 import (
@@ -18,30 +19,32 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Options say how long to wait, and how the next command is written.
+// Options configures timeouts and the commands in reports.
 type Options struct {
-	// Patience is how long something that is to go may stay without any progress before it is reported. Required.
+	// Patience is how long a deletion may go without progress before it is reported. Required.
 	Patience time.Duration
-	// Limit bounds each wait even where there is progress. Required.
+	// Limit limits each wait, even with progress. Required.
 	Limit time.Duration
-	// Kubectl begins the command lines of reports, for example "kubectl --kubeconfig PATH"; "kubectl" by default.
+	// Kubectl is the beginning of command lines in reports, for example "kubectl --kubeconfig PATH"; empty means
+	// "kubectl".
 	Kubectl string
-	// FluxLogs is the command that shows what kustomize-controller says, "flux logs" by default.
+	// FluxLogs is the command that shows the logs of kustomize-controller; empty means "flux logs".
 	FluxLogs string
-	// Purge is the command that goes on whatever holds it up. Without one none is named.
+	// Purge is the command that deletes everything regardless of blockers; empty means that reports name none.
 	Purge string
 }
 
-// Namespaces are those of a platform.
+// Namespaces are the namespaces of a platform.
 type Namespaces struct {
-	// Flux is where Flux runs. It is not deleted here.
+	// Flux is the namespace of Flux. A teardown keeps it.
 	Flux string
-	// Platform is that of the platform's account; its first sync has the same name. Operator is where the operator runs.
+	// Platform is the namespace of the platform's account; its first sync has the same name. Operator is the namespace of
+	// the operator.
 	Platform, Operator string
 	Teams              []string
 }
 
-// Cluster is the cluster of a platform that is to be taken down.
+// Cluster is the cluster of a platform for a teardown.
 type Cluster struct {
 	namespaces Namespaces
 	options    Options
@@ -52,7 +55,7 @@ type Cluster struct {
 
 const poll = 200 * time.Millisecond
 
-// New returns the cluster that config leads to, as somebody who may delete all that is in the namespaces.
+// New returns the cluster that config connects to. Its identity must be allowed to delete all objects in the namespaces.
 func New(config *rest.Config, namespaces Namespaces, options Options) (*Cluster, error) {
 	if options.Kubectl == "" {
 		options.Kubectl = "kubectl"
@@ -71,17 +74,17 @@ func New(config *rest.Config, namespaces Namespaces, options Options) (*Cluster,
 	return &Cluster{namespaces: namespaces, options: options, dynamic: client, discovery: found, poll: poll}, nil
 }
 
-// Resources whose objects keep others there, or take time to go.
+// Resources whose objects block or delay a namespace's deletion.
 var (
 	namespaces     = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	stacks         = schema.GroupVersionResource{Group: "pulumi.com", Version: "v1", Resource: "stacks"}
 	kustomizations = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
 	helmReleases   = schema.GroupVersionResource{Group: "helm.toolkit.fluxcd.io", Version: "v2", Resource: "helmreleases"}
 
-	// appliers bring back what is deleted below them.
+	// appliers are resources whose objects recreate the objects that they applied.
 	appliers = []schema.GroupVersionResource{kustomizations, helmReleases}
 
-	// slow are resources of which a namespace's own end would wait for each in turn: who makes pods first.
+	// slow are resources that the namespace controller would delete one after the other. Owners of pods come first.
 	slow = []schema.GroupVersionResource{
 		{Group: "apps", Version: "v1", Resource: "deployments"},
 		{Group: "apps", Version: "v1", Resource: "statefulsets"},
@@ -98,7 +101,7 @@ var (
 	}
 )
 
-// list lists objects, of all namespaces where namespace is empty; none where the cluster does not know the kind.
+// list lists objects, of all namespaces if namespace is empty. It returns none if the cluster does not know the kind.
 func (c *Cluster) list(ctx context.Context, kind schema.GroupVersionResource, namespace string) ([]unstructured.Unstructured, error) {
 	found, err := c.dynamic.Resource(kind).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	if isGone(err) {
@@ -110,7 +113,7 @@ func (c *Cluster) list(ctx context.Context, kind schema.GroupVersionResource, na
 	return found.Items, nil
 }
 
-// remove asks for an object's end, which what depends on it follows. That it is gone already is no error.
+// remove deletes an object with background propagation. An object that is gone already is no error.
 func (c *Cluster) remove(ctx context.Context, kind schema.GroupVersionResource, object *unstructured.Unstructured) error {
 	if object.GetDeletionTimestamp() != nil {
 		return nil
@@ -118,7 +121,7 @@ func (c *Cluster) remove(ctx context.Context, kind schema.GroupVersionResource, 
 	background, uid := metav1.DeletePropagationBackground, object.GetUID()
 	err := c.dynamic.Resource(kind).Namespace(object.GetNamespace()).Delete(ctx, object.GetName(), metav1.DeleteOptions{
 		PropagationPolicy: &background,
-		// One of the same name that was made meanwhile is another one.
+		// An object of the same name with another UID was created in the meantime. It must stay.
 		Preconditions: &metav1.Preconditions{UID: &uid},
 	})
 	if isGone(err) || apierrors.IsConflict(err) {
@@ -130,14 +133,14 @@ func (c *Cluster) remove(ctx context.Context, kind schema.GroupVersionResource, 
 	return nil
 }
 
-// failed is the error of a request that the API server did not answer as it should.
+// failed wraps the error of a failed request to the API server.
 func (c *Cluster) failed(what string, err error) error {
 	return fmt.Errorf("%s: %w: run this again once the API server answers", what, err)
 }
 
 func isGone(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }
 
-// describe names an object as reports do.
+// describe returns the name of an object for reports.
 func describe(object *unstructured.Unstructured) string {
 	if object.GetNamespace() == "" {
 		return object.GetKind() + " " + object.GetName()

@@ -9,15 +9,16 @@ import (
 	"time"
 )
 
-// Waiting is told what is waited for.
+// Waiting receives a description of the objects that a teardown waits for.
 type Waiting func(what string)
 
-// Blocked is the error of what does not go.
+// Blocked is the error of deletions that make no progress.
 type Blocked struct{ Blockers []Blocker }
 
-// Blocker is one thing that holds a teardown up.
+// Blocker is one object that blocks a teardown.
 type Blocker struct {
-	// Object names it, for example "Stack team-web/shop". Reason says why it does not go, Next what to do.
+	// Object is its name, for example "Stack team-web/shop". Reason says why its deletion does not finish. Next says what
+	// to do.
 	Object, Reason, Next string
 }
 
@@ -33,7 +34,7 @@ func (b *Blocked) Error() string {
 	return fmt.Sprintf("%d objects do not go: %s", len(lines), strings.Join(lines, "; "))
 }
 
-// join makes one report of what held two parts up. Another error goes before a report.
+// join merges the reports of two parts into one. Any other error takes precedence over a report.
 func join(first, second error) error {
 	var a, b *Blocked
 	switch {
@@ -45,20 +46,21 @@ func join(first, second error) error {
 	return &Blocked{append(slices.Clone(a.Blockers), b.Blockers...)}
 }
 
-// remaining is what has not gone yet.
+// remaining is an object whose deletion has not finished.
 type remaining struct {
-	// name is said while it is waited for. A change of state is progress; working says that there is some without one.
+	// name is the name that Waiting receives. A change of state is progress; working says that there is progress without
+	// a change of state.
 	name, state string
 	working     bool
-	// blocker explains it. It is asked when patience is over.
+	// blocker returns the explanation. It is called when the patience is over.
 	blocker func(context.Context) []Blocker
 }
 
-// hiccup is how long the API server may fail to answer.
+// hiccup is how long requests to the API server may fail.
 const hiccup = 5 * time.Second
 
-// gone waits until look finds nothing any more. What it finds after there was no progress for as long as Options say is
-// reported as Blocked.
+// gone waits until look finds no more objects. If they make no progress for as long as Options allow, it returns them as
+// Blocked.
 func (c *Cluster) gone(ctx context.Context, waiting Waiting, look func(context.Context) ([]remaining, error)) error {
 	began, answered := time.Now(), time.Now()
 	seen := progressOf{states: map[string]string{}, since: map[string]time.Time{}}
@@ -84,13 +86,13 @@ func (c *Cluster) gone(ctx context.Context, waiting Waiting, look func(context.C
 	}
 }
 
-// progressOf remembers since when what is left is as it is, by its name.
+// progressOf records, by name, each remaining object's state and the time of its last progress.
 type progressOf struct {
 	states map[string]string
 	since  map[string]time.Time
 }
 
-// none tells whether nothing of what is left has made any progress for so long.
+// none reports whether no remaining object has made progress for as long as patience.
 func (p progressOf) none(left []remaining, patience time.Duration) bool {
 	stuck := true
 	for _, r := range left {
@@ -122,7 +124,7 @@ func explain(ctx context.Context, left []remaining) error {
 	return &blocked
 }
 
-// orPurge completes what to do next by the way out that is left.
+// orPurge adds the purge command to the advice, if there is one.
 func (c *Cluster) orPurge(next string) string {
 	if c.options.Purge == "" {
 		return next

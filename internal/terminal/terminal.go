@@ -1,8 +1,9 @@
-// Package terminal makes text that others wrote safe to print: a team chooses the messages, names and outputs that the
+// Package terminal makes text from other people safe to print. A team chooses the messages, names and outputs that the
 // platform team reads.
 //
-// A terminal obeys what it prints. An escape sequence moves the cursor, sets the clipboard or answers as if it were typed;
-// a control for bidirectional text (Unicode Standard Annex #9) lets a line read as another one.
+// A terminal interprets control characters. An escape sequence can move the cursor, set the clipboard, or send a response
+// as if it were typed. A control character for bidirectional text (Unicode Standard Annex #9) can make a line read as
+// another one.
 package terminal
 
 import (
@@ -15,11 +16,11 @@ import (
 	"unicode/utf8"
 )
 
-// mostMarks is how many combining marks may follow each other: more of them grow over the lines above and below.
+// mostMarks is the maximum number of consecutive combining marks. More of them would cover the lines above and below.
 const mostMarks = 4
 
-// Escape returns text in which each character that is neither a newline, a tab nor printable is written as Go writes it in
-// a string: "\x1b", "\u202e". A backslash stays as it is, so that the result is for people and cannot be decoded.
+// Escape escapes each character that is neither a newline, a tab nor printable, in the form of a Go string literal:
+// "\x1b", "\u202e". It does not escape backslashes, so the result is for people and cannot be decoded.
 func Escape(text string) string {
 	if isSafe(text) {
 		return text
@@ -68,17 +69,17 @@ func escaped(r rune) string {
 	return fmt.Sprintf(`\U%08x`, r)
 }
 
-// Line returns text in one escaped line of at most so many characters. What is too long is left out in the middle, because
-// the end of an error says what to do.
+// Line returns text as one escaped line of at most the given number of characters. It cuts a longer text in the middle,
+// because the end of an error says what to do.
 func Line(text string, most int) string {
-	// Escaping never makes text shorter, so that what lies beyond this is left out in any case.
+	// Escaping never shortens text, so text beyond this limit would be cut in any case.
 	if edge := most * utf8.UTFMax; len(text) > 2*edge {
 		text = strings.ToValidUTF8(text[:edge], "") + " " + strings.Repeat("…", most) + " " + strings.ToValidUTF8(text[len(text)-edge:], "")
 	}
 	return Middle(Escape(strings.Join(strings.Fields(text), " ")), most)
 }
 
-// Middle shortens text to at most so many characters: it replaces characters in the middle by an ellipsis.
+// Middle shortens text to at most the given number of characters: it replaces characters in the middle by an ellipsis.
 func Middle(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {
@@ -87,13 +88,13 @@ func Middle(text string, most int) string {
 	if most < 1 {
 		return ""
 	}
-	// The beginning of an error names the object, which takes more room than the advice at its end.
+	// The beginning of an error names the object, which needs more room than the advice at the end.
 	end := (most - 1) / 3
 	return string(runes[:most-1-end]) + "…" + string(runes[len(runes)-end:])
 }
 
-// Lines returns escaped text of at most so many lines, each of at most so many characters. Of further lines their number
-// is said.
+// Lines returns at most mostLines lines of escaped text, each of at most mostCharacters characters. A last line counts
+// the omitted lines.
 func Lines(text string, mostLines, mostCharacters int) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	more := len(lines) - mostLines
@@ -101,7 +102,7 @@ func Lines(text string, mostLines, mostCharacters int) string {
 		lines = lines[:mostLines]
 	}
 	for i, line := range lines {
-		// Leading blanks set lists apart.
+		// Leading blanks indent lists.
 		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 		lines[i] = Middle(indent+Line(line, mostCharacters), mostCharacters)
 	}
@@ -111,8 +112,8 @@ func Lines(text string, mostLines, mostCharacters int) string {
 	return strings.Join(lines, "\n")
 }
 
-// JSON returns a JSON text in which each character that is not printable stands escaped within its string. What the text
-// decodes to stays the same.
+// JSON returns a JSON text with each unprintable character escaped within its string. The result decodes to the same
+// value.
 func JSON(text []byte) []byte {
 	safe := make([]byte, 0, len(text))
 	for i := 0; i < len(text); {
@@ -131,7 +132,8 @@ func JSON(text []byte) []byte {
 	return safe
 }
 
-// Writer escapes what is written through it, and bounds nothing. A character may be written in pieces.
+// Writer escapes the text that is written through it. It limits neither lines nor characters. A write may end in the
+// middle of a character.
 type Writer struct {
 	w    io.Writer
 	rest []byte
@@ -140,7 +142,7 @@ type Writer struct {
 // NewWriter returns a Writer that writes to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// Write escapes text and writes it on. It returns len(text), or an error of the writer below.
+// Write escapes text and writes it to the underlying writer. It returns len(text), or the error of the underlying writer.
 func (e *Writer) Write(text []byte) (int, error) {
 	all := slices.Concat(e.rest, text)
 	whole := len(all)
@@ -159,7 +161,7 @@ func (e *Writer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Flush writes what is left of a character that was not written to its end.
+// Flush writes the remaining bytes of an incomplete character.
 func (e *Writer) Flush() error {
 	_, err := io.WriteString(e.w, Escape(string(e.rest)))
 	e.rest = nil
