@@ -14,12 +14,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Asker asks the Kustomizations of which something is gone to apply it again, each of them once. Its zero value is ready
+// Asker asks the Kustomizations whose applied objects are gone to apply again, each of them once. Its zero value is ready
 // for use.
 type Asker struct{ asked []key }
 
-// Ask asks those that a report found. The error joins those of Kustomizations that could not be asked; they are asked
-// again the next time.
+// Ask asks the Kustomizations that a report found. The error joins the errors of failed requests; the next call repeats
+// those requests.
 func (a *Asker) Ask(ctx context.Context, config *rest.Config, report Report) error {
 	if len(report.robbed) == 0 {
 		return nil
@@ -37,7 +37,7 @@ func (a *Asker) ask(ctx context.Context, client dynamic.Interface, report Report
 		if slices.Contains(a.asked, k) {
 			continue
 		}
-		// Of maps of strings there is no error.
+		// Encoding a map of strings does not fail.
 		patch, _ := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{
 			requestedAt: time.Now().Format(time.RFC3339Nano),
 		}}})
@@ -52,7 +52,7 @@ func (a *Asker) ask(ctx context.Context, client dynamic.Interface, report Report
 	return errors.Join(errs...)
 }
 
-// robbed are the Kustomizations of which something that they applied is gone, in the order of the report.
+// robbed returns the Kustomizations whose applied objects are gone, in the order of the report.
 func (w *world) robbed(shown []*object) []key {
 	var found []key
 	for _, o := range shown {

@@ -25,7 +25,7 @@ func belongingRules() []rule {
 
 var platformNamespaces = []string{FluxNamespace, platform.PlatformNamespace, platform.OperatorNamespace}
 
-// makersOf is what makes an object that is missing, as far as that is an object itself.
+// makersOf returns the objects that create a missing object.
 func (w *world) makersOf(o *object) []*object {
 	var list []*object
 	switch {

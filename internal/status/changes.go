@@ -1,10 +1,10 @@
 package status
 
-// mostChanges is how many lines say at once what has changed.
+// mostChanges is the maximum number of lines about changes.
 const mostChanges = 20
 
-// Changes says in lines what is different in a report from the one before it. Of many changes it says how many more there
-// are.
+// Changes returns lines with the differences from the previous report. If there are too many, the last line counts the
+// omitted ones.
 func (r Report) Changes(before Report) []string {
 	lines := r.changes(before)
 	if left := len(lines) - mostChanges; left > 0 {
@@ -46,10 +46,11 @@ func (r Report) changes(before Report) []string {
 	return lines
 }
 
-// id tells items apart: the kinds that have no namespace are in one layer each.
+// id identifies an item in two reports. A kind without a namespace belongs to one layer, so the layer is part of the id.
 func (i Item) id() key { return key{i.Layer + "/" + i.Kind, i.Namespace, i.Name} }
 
-// sameState leaves out which one is the root cause, and of what is ready everything but that.
+// sameState reports whether two items have the same state. It ignores which item is the root cause. For ready items it
+// ignores reason and message.
 func sameState(a, b Item) bool {
 	return a.Ready == b.Ready && (a.Ready || a.Reason == b.Reason && a.Message == b.Message)
 }

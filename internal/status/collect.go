@@ -19,8 +19,8 @@ import (
 // Look is the signature that Collect and Watch.Report share.
 type Look func(ctx context.Context, config *rest.Config, scope Scope) (Report, error)
 
-// Collect looks at everything that the layers are to bring about in the cluster of config, and reports it together with
-// scope.Below. It changes nothing. It takes no more rights than to list.
+// Collect reads every object of the layers in the cluster of config, and reports on them together with scope.Below. It
+// changes nothing. It needs only the permission to list.
 func Collect(ctx context.Context, config *rest.Config, scope Scope) (Report, error) {
 	clients, err := newClients(config)
 	if err != nil {
@@ -39,7 +39,7 @@ func reportOn(f *snapshot, scope Scope) Report {
 	return w.report()
 }
 
-// clients read a cluster.
+// clients are the API clients of a cluster.
 type clients struct {
 	full  dynamic.Interface
 	names metadata.Interface
@@ -57,13 +57,13 @@ func newClients(config *rest.Config) (clients, error) {
 	return clients{full, names}, nil
 }
 
-// warnings are the events that say why something fails, listed like a kind.
+// warnings are the events that explain failures; they are listed like a kind.
 var warnings = kind{name: "Event", gvr: schema.GroupVersionResource{Version: "v1", Resource: "events"}}
 
 // selectWarnings is the field selector of warnings.
 const selectWarnings = "type=Warning"
 
-// look lists everything. A kind that the cluster does not know yet has no objects.
+// look lists all kinds. A kind that the cluster does not know yet has no objects.
 func (c clients) look(ctx context.Context) (*snapshot, error) {
 	f := &snapshot{}
 	var errs [len(kinds)]error
@@ -79,15 +79,15 @@ func (c clients) look(ctx context.Context) (*snapshot, error) {
 		}
 	}
 	f.warnings = func() []*unstructured.Unstructured {
-		// Without them less is known of why something fails, and all that is known else still holds.
+		// Without the events the report has fewer explanations, but is still correct.
 		list, _ := c.listAll(ctx, warnings)
 		return list
 	}
 	return f, nil
 }
 
-// pageSize is how many objects one answer of the API server holds. Objects of teams are up to 1.5 MB each, and only what
-// trim leaves of them is kept.
+// pageSize is the number of objects in one response of the API server. A team's objects have up to 1.5 MB each, and trim
+// keeps only a part of them.
 const pageSize = 100
 
 func (c clients) listAll(ctx context.Context, k kind) ([]*unstructured.Unstructured, error) {
@@ -103,7 +103,7 @@ func (c clients) listAll(ctx context.Context, k kind) ([]*unstructured.Unstructu
 	return list, err
 }
 
-// list answers with a page of trimmed objects. Where the kind needs names only, they have nothing but metadata.
+// list returns a page of trimmed objects. For a kind that needs names only, the objects have only metadata.
 func (c clients) list(ctx context.Context, k kind, options metav1.ListOptions) (runtime.Object, error) {
 	if k.name == warnings.name {
 		options.FieldSelector = selectWarnings
@@ -128,7 +128,7 @@ func (c clients) list(ctx context.Context, k kind, options metav1.ListOptions) (
 	return page, nil
 }
 
-// contentOf is a listed or watched object.
+// contentOf returns the content of a listed or watched object.
 func contentOf(o any) *unstructured.Unstructured {
 	content := &unstructured.Unstructured{Object: map[string]any{}}
 	switch o := o.(type) {

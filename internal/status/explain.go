@@ -10,16 +10,16 @@ import (
 	"github.com/strata-platform/strata/bootstrap"
 )
 
-// explanation says of a cause why, who can mend it, and how.
+// explanation explains a cause: the reason, who can solve it, and how.
 type explanation struct {
-	// cause is what it is for, and example how it reads, for the documentation.
+	// cause describes the causes that it applies to, for the documentation.
 	cause string
-	// explain returns why, and what to do; why is empty where it does not apply. who may mend it is empty for the owner
-	// of the object's namespace.
+	// explain returns the reason, the person who can solve it, and what to do. An empty why means that the explanation
+	// does not apply. An empty who means the owner of the object's namespace.
 	explain func(w *world, o *object) (why, who, what string)
 }
 
-// explanations are tried in this order.
+// explanations returns all explanations. The first one that applies wins.
 func explanations() []explanation {
 	return slices.Concat([]explanation{
 		{"a Stack that is being deleted cannot be destroyed", func(w *world, o *object) (string, string, string) {
@@ -107,21 +107,21 @@ func explanations() []explanation {
 	}, syncExplanations(), stackExplanations(), workloadExplanations())
 }
 
-// downManager owns the field that suspends what `strata down` has suspended.
+// downManager is the field manager of a suspension by `strata down`.
 const downManager = "strata-down"
 
-// suspendedByDown tells whether a `strata down` that was cut off has suspended a source or sync.
+// suspendedByDown reports whether an interrupted `strata down` has suspended a source or sync.
 func (o *object) suspendedByDown() bool {
 	return slices.ContainsFunc(o.content.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool { return entry.Manager == downManager })
 }
 
-// goesDown tells whether a `strata down` has begun with a namespace.
+// goesDown reports whether a `strata down` has started in a namespace.
 func (w *world) goesDown(namespace string) bool {
 	return slices.ContainsFunc(slices.Concat(w.all("Kustomization", namespace), w.all("GitRepository", namespace)),
 		func(o *object) bool { return o.content != nil && o.suspendedByDown() })
 }
 
-// needing is what refers to a missing object.
+// needing returns the name of an object that refers to a missing object.
 func (w *world) needing(o *object) string {
 	if needs := w.needers()[o]; needs != nil {
 		return needs.ref()
@@ -129,7 +129,7 @@ func (w *world) needing(o *object) string {
 	return "the platform"
 }
 
-// explain makes the message of a cause say why, who can mend it, and how.
+// explain adds the reason, the responsible person and the solution to the message of a cause.
 func (w *world) explain(o *object) {
 	for _, e := range explanations() {
 		why, who, what := e.explain(w, o)
@@ -178,7 +178,7 @@ func stackExplanations() []explanation {
 	}
 }
 
-// contact is whom a team is told to ask.
+// contact returns the contact in a team's TenantPolicy.
 func (w *world) contact(namespace string) string {
 	for _, policy := range w.all("TenantPolicy", namespace) {
 		if contact := policy.text("spec", "contact"); contact != "" {

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// screenful is how many lines are printed where the height of the screen is not known.
+// screenful is the number of lines to print if the height of the screen is unknown.
 const screenful = 60
 
-// branch is a part of the tree: a layer, or one team of the topmost.
+// branch is a part of the tree: a layer, or one team of the top layer.
 type branch struct {
 	title string
-	// items are positions in the report, and left counts further ones that are not shown.
+	// items are positions in the report. left counts the omitted items.
 	items []int
 	left  int
 }
@@ -24,9 +24,9 @@ func (b branch) lines() int {
 	return len(b.items) + 1
 }
 
-// fit leaves so much of the tree out that the rest, with the causes below it, has room on a screen of so many lines; 0 are
-// those of a screenful. It first shortens branches, and then leaves whole ones out, whose number it returns. What is not
-// ready is left out last.
+// fit returns the part of the tree that fits on a screen of height lines, together with the causes below it; 0 means a
+// screenful. It first shortens branches. If that is not enough, it omits whole branches, and returns their number. It
+// omits ready items before others.
 func (r Report) fit(height int) (shown []branch, left int) {
 	room := cmp.Or(height, screenful) - r.linesOfCauses(height)
 	all := r.branches()
@@ -69,9 +69,9 @@ func (r Report) isReady(b branch) bool {
 	return !slices.ContainsFunc(b.items, func(i int) bool { return !r.Items[i].Ready })
 }
 
-// shorten keeps so many items of a branch in their order, those that are not ready before others.
+// shorten keeps up to most items of a branch, in their order. Items that are not ready take precedence.
 func (r Report) shorten(b branch, most int) branch {
-	// A line that says that there is one more takes as much room as that one.
+	// A line that counts one omitted item takes as much room as the item.
 	if len(b.items) <= most+1 && most > 0 {
 		return b
 	}
@@ -86,7 +86,7 @@ func (r Report) shorten(b branch, most int) branch {
 	return branch{title: b.title, items: kept, left: left}
 }
 
-// linesOfCauses is how many lines stand below the tree, at most.
+// linesOfCauses returns the maximum number of lines below the tree.
 func (r Report) linesOfCauses(height int) int {
 	const blank, each = 1, 2
 	if r.Ready {
@@ -95,13 +95,14 @@ func (r Report) linesOfCauses(height int) int {
 	return blank + each*min(len(r.causes), mostCauses(height)+1) + 1
 }
 
-// mostCauses is how many causes besides the root cause a screen of height lines shows. Most lines are for the tree.
+// mostCauses returns how many causes to show besides the root cause on a screen of height lines. Most lines are for the
+// tree.
 func mostCauses(height int) int {
 	const most, tree, share = 4, 10, 4
 	return max(0, min(most, (cmp.Or(height, screenful)-tree)/share))
 }
 
-// more says how many are left out, and which command has all.
+// more returns a line that counts omitted items and names the command that shows all.
 func more(left int, of, command string) string {
 	return fmt.Sprintf("… and %d more%s (%s)", left, of, cmp.Or(command, "strata status -o json"))
 }

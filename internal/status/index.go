@@ -8,23 +8,24 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// index finds objects of a world by what they have to do with each other. A team may have hundreds of Stacks, so that to
-// go through all objects for each of them takes seconds. Each part is made when it is first asked for.
+// index finds related objects of a world. A team may have hundreds of Stacks, and a scan of all objects for each Stack
+// takes seconds. The index computes each part on first use.
 //
-// Parts that are made from objects' contents never become stale: objects that are added later have no content.
+// A part that depends on the content of objects never becomes stale, because objects that are added later have no
+// content.
 type index struct {
-	// homes are the objects of a kind in a namespace; those of a home in sorted stand by name.
+	// homes maps a kind and a namespace to the objects. The objects of a home in sorted are sorted by name.
 	homes  map[home][]*object
 	sorted map[home]bool
-	// inventories are what Kustomizations have applied, and appliers the other way round.
+	// inventories maps a Kustomization to the objects that it has applied. appliers is the inverse.
 	inventories map[*object][]key
 	appliers    map[key][]*object
-	// makers are the Stacks that make Secrets and ConfigMaps.
+	// makers maps Secrets and ConfigMaps to the Stacks that create them.
 	makers map[key]*object
-	// owners are the workloads of pods, and pods the other way round.
+	// owners maps pods to their workloads. pods is the inverse.
 	owners map[*object]*object
 	pods   map[*object][]*object
-	// needers has, for each object, the first object that is not ready and refers to it.
+	// needers maps an object to the first unready object that refers to it.
 	needers map[*object]*object
 }
 
@@ -41,18 +42,18 @@ func (w *world) put(o *object) {
 	w.index.sorted[h] = false
 }
 
-// all returns the objects of a kind in a namespace, by name.
+// all returns the objects of a kind in a namespace, sorted by name.
 func (w *world) all(kind, namespace string) []*object {
 	h := home{kind, namespace}
 	if !w.index.sorted[h] && w.index.homes != nil {
-		// Somebody may be going through the list as it was.
+		// A caller may be iterating over the unsorted list, so the sorted one is a copy.
 		w.index.homes[h] = slices.SortedFunc(slices.Values(w.index.homes[h]), func(a, b *object) int { return strings.Compare(a.Name, b.Name) })
 		w.index.sorted[h] = true
 	}
 	return slices.Clip(w.index.homes[h])
 }
 
-// of returns the objects of a kind in all namespaces, by namespace and name.
+// of returns the objects of a kind in all namespaces, sorted by namespace and name.
 func (w *world) of(kind string) []*object {
 	var list []*object
 	for h, objects := range w.index.homes {
@@ -93,7 +94,7 @@ func (w *world) makers() map[key]*object {
 	return w.index.makers
 }
 
-// madeBy are the Secrets and ConfigMaps that a Program declares.
+// madeBy returns the Secrets and ConfigMaps that a Program declares.
 func madeBy(program *object) []key {
 	if program == nil || program.content == nil {
 		return nil
@@ -127,7 +128,7 @@ func (w *world) ownPods() {
 	}
 }
 
-// needers is asked for once every object has its state.
+// needers returns the index's needers. Every object must have its state before the first call.
 func (w *world) needers() map[*object]*object {
 	if w.index.needers == nil {
 		w.index.needers = map[*object]*object{}
@@ -145,7 +146,7 @@ func (w *world) needers() map[*object]*object {
 	return w.index.needers
 }
 
-// needs are the objects that the rules of an object's kind lead to.
+// needs returns the objects that the rules for an object's kind lead to.
 func (w *world) needs(o *object) []*object {
 	var list []*object
 	for _, r := range rules() {
@@ -156,9 +157,9 @@ func (w *world) needs(o *object) []*object {
 	return list
 }
 
-// searched is how many bytes of a message are searched for what Flux, the operator and the API server say, which stands at
-// its beginning.
+// searched is how many bytes at the beginning of a message are searched for texts of Flux, the operator and the API
+// server.
 const searched = 8 << 10
 
-// said is the beginning of an object's message.
+// said returns the beginning of an object's message.
 func (o *object) said() string { return o.Message[:min(len(o.Message), searched)] }

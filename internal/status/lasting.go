@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// lastingTime is how long a cause must stand before it is taken for one that no waiting mends. Flux tries again every
-// five seconds, so that what was pushed last has been tried by then.
+// lastingTime is how long a cause must persist before waiting counts as useless. Flux retries every five seconds, so it
+// has tried the latest push by then.
 const lastingTime = 20 * time.Second
 
-// triedTime is the same for what is tried again, ever more rarely, and may have been mended since: a Stack whose runs have
-// failed repeatedly, and a look that fails.
+// triedTime is the same duration for causes with increasing retry intervals, which may have been solved since the last
+// retry: a Stack whose runs have failed repeatedly, and a failing look.
 const triedTime = time.Minute
 
-// Reasons that targets give to items of layer 1.
+// Reasons of items of layer 1 that targets set.
 const (
-	// ReasonNeverMade is for a layer that was not run yet.
+	// ReasonNeverMade is for a layer that has never run.
 	ReasonNeverMade = reasonNeverMade
-	// ReasonAccessDenied is for a cluster that answers, and does not let the engineer in.
+	// ReasonAccessDenied is for a cluster that answers, but denies the engineer access.
 	ReasonAccessDenied = "AccessDenied"
 )
 
@@ -31,15 +31,16 @@ var lastingReasons = []string{
 	ReasonNeverMade, ReasonAccessDenied, "InvalidImageName",
 }
 
-// lasting finds out whether the root cause of a platform that is not ready goes away by waiting. Its zero value is ready
-// for use.
+// lasting decides whether waiting can solve the root cause of a platform that is not ready. Its zero value is ready for
+// use.
 type lasting struct {
 	cause string
 	since time.Time
 }
 
-// stands tells whether the root cause of what is now reported has stood for long enough, and is one that lasts. While the
-// latest commits are not fetched, it may be the one of an older commit.
+// stands reports whether the report's root cause has persisted for long enough, and is one that waiting does not solve.
+// As long as a source has not fetched its latest commit, the root cause may belong to an older commit, and stands returns
+// false.
 func (l *lasting) stands(report Report, now time.Time) bool {
 	cause, found := report.RootCause()
 	if !found || !lasts(cause) || slices.ContainsFunc(report.Items, isBehind) {
@@ -52,10 +53,10 @@ func (l *lasting) stands(report Report, now time.Time) bool {
 	return l.stood(cause.String(), now) >= lastingTime
 }
 
-// fails tells whether looking has failed for long enough, each time with the same error.
+// fails reports whether looking has failed for long enough, always with the same error.
 func (l *lasting) fails(err error, now time.Time) bool { return l.stood(err.Error(), now) >= triedTime }
 
-// stood is how long a cause has stood.
+// stood returns how long a cause has persisted.
 func (l *lasting) stood(cause string, now time.Time) time.Duration {
 	if l.cause != cause {
 		*l = lasting{cause, now}
@@ -68,7 +69,7 @@ func lasts(cause Item) bool {
 		cause.Reason == "ReconciliationFailed" && strings.Contains(cause.Message, "is refused at admission")
 }
 
-// isBehind tells whether an item is a source that has not fetched the latest push.
+// isBehind reports whether an item is a source that has not fetched the latest push.
 func isBehind(i Item) bool {
 	return strings.HasSuffix(i.Kind, "Repository") && !i.Ready && !slices.Contains(lastingReasons, i.Reason)
 }

@@ -9,13 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// RuntimeAnnotation says of a pod how the local node runs it.
+// RuntimeAnnotation is the annotation of a pod that says how the local node runs it.
 const RuntimeAnnotation = "strata.dev/runtime"
 
-// requestedAt is the annotation by which somebody asks Flux to look again: `flux reconcile`, or a Receiver after a push.
+// requestedAt is the annotation that requests a reconciliation from Flux: `flux reconcile` sets it, and a Receiver after
+// a push.
 const requestedAt = "reconcile.fluxcd.io/requestedAt"
 
-// judge says of every object whether it is ready.
+// judge sets the state of every object.
 func (w *world) judge() {
 	for _, o := range w.objects {
 		if o.content == nil {
@@ -31,7 +32,7 @@ func (w *world) judge() {
 			}
 		}
 	}
-	// What is ready may be so for an old state of what it comes from.
+	// A ready object may be ready for an old state of its source.
 	for _, o := range w.objects {
 		if o.Ready && o.content != nil {
 			if behind := w.behind(o); behind != "" {
@@ -55,7 +56,7 @@ func (w *world) state(o *object) (bool, string, string) {
 	case "Stack":
 		return w.stackState(o)
 	case "Program":
-		// Upstream's operator says nothing of a Program.
+		// Upstream's operator sets no conditions on a Program.
 		if len(o.members("status", "conditions")) == 0 {
 			return true, "", ""
 		}
@@ -80,7 +81,7 @@ func (w *world) state(o *object) (bool, string, string) {
 	return true, "", ""
 }
 
-// ready reads the Ready condition. One that speaks of an older generation does not count.
+// ready returns the state of the Ready condition. It ignores a condition of an older generation.
 func ready(o *unstructured.Unstructured) (bool, string, string) {
 	c := condition(o, "Ready")
 	if c == nil {
@@ -105,8 +106,8 @@ func condition(o *unstructured.Unstructured, kind string) map[string]any {
 	return all[i]
 }
 
-// fluxState is the Ready condition of Flux's, which between two tries says only that it tries again: then the latest
-// warning says why.
+// fluxState returns the state of the Ready condition of a Flux object. Between two retries the condition only says that
+// Flux retries. The latest warning then gives the reason.
 func (w *world) fluxState(o *object) (bool, string, string) {
 	ok, reason, message := ready(o.content)
 	again := at(condition(o.content, "Reconciling"), "reason") == "ProgressingWithRetry"
@@ -127,7 +128,7 @@ func (w *world) fluxState(o *object) (bool, string, string) {
 	return ok, reason, message
 }
 
-// revision is that of what a source holds, empty where it holds nothing.
+// revision returns the revision of a source's artifact, or "" if the source has none.
 func (o *object) revision() string {
 	if o == nil {
 		return ""
@@ -135,8 +136,8 @@ func (o *object) revision() string {
 	return o.text("status", "artifact", "revision")
 }
 
-// looksAgain tells whether a Kustomization only applies once more, as it does from time to time, what it has applied
-// well: what was said of it then still holds.
+// looksAgain reports whether a Kustomization only repeats an apply that has succeeded, as it does at every interval. Its
+// previous state is then still valid.
 func (w *world) looksAgain(o *object) bool {
 	if o.Kind != "Kustomization" {
 		return false
@@ -150,7 +151,8 @@ func (w *world) looksAgain(o *object) bool {
 	return len(history) == 0 || at(history[0], "lastReconciledStatus") == "ReconciliationSucceeded"
 }
 
-// warned is the latest warning about an object, which says more than what it says itself; that where there is none.
+// warned returns the latest warning about an object, which says more than the object's own reason and message. Without a
+// warning it returns those.
 func (w *world) warned(o *object, reason, message string) (string, string) {
 	if w.events != nil {
 		if warned, of := w.events(o); of != "" {
@@ -160,7 +162,7 @@ func (w *world) warned(o *object, reason, message string) (string, string) {
 	return reason, message
 }
 
-// behind says what an object that is ready has not taken up yet, empty where there is nothing.
+// behind says which change a ready object has not processed yet, or returns "".
 func (w *world) behind(o *object) string {
 	if at := o.content.GetAnnotations()[requestedAt]; at != "" && (o.Kind == "Kustomization" || slices.Contains(sourceKinds, o.Kind)) {
 		if o.text("status", "lastHandledReconcileAt") != at {
@@ -184,7 +186,7 @@ func (w *world) behind(o *object) string {
 	return ""
 }
 
-// computed is the state as kstatus computes it.
+// computed returns the state that kstatus computes.
 func computed(o *unstructured.Unstructured) (bool, string, string) {
 	result, err := status.Compute(o)
 	if err != nil {
@@ -193,7 +195,7 @@ func computed(o *unstructured.Unstructured) (bool, string, string) {
 	return result.Status == status.CurrentStatus, string(result.Status), result.Message
 }
 
-// revision is a revision as people read it: a commit's first characters suffice.
+// revision shortens a revision for people: the first characters of the commit are enough.
 func revision(full string) string {
 	branch, commit, found := strings.Cut(full, "@")
 	if !found {
@@ -210,7 +212,8 @@ func revision(full string) string {
 	return strings.Trim(branch+"@"+sum, "@")
 }
 
-// kindOf is the kind of objects that a Group and kind in an inventory stand for, empty for one that is not looked at.
+// kindOf returns the name of the kind for the group and kind in an inventory, or "" for a kind that this package does not
+// read.
 func kindOf(group schema.GroupKind) string {
 	for _, k := range kinds {
 		if k.name == group.Kind && k.gvr.Group == group.Group {

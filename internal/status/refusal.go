@@ -6,38 +6,38 @@ import (
 	"strings"
 )
 
-// How Flux and the API server say why nothing was applied.
+// Messages of Flux and the API server about a failed apply.
 var (
-	// folder is where kustomize-controller builds: a folder that nobody can look into.
+	// folder is the temporary build folder of kustomize-controller, which nobody can look into.
 	folder = regexp.MustCompile(`(?:/[^\s':]*)?/kustomization-\d+/`)
-	// badYAML is a file that is no YAML.
+	// badYAML matches the error about a file that is not valid YAML.
 	badYAML = regexp.MustCompile(`MalformedYAMLError: yaml: (?:line (\d+): )?(.*?) in File: (\S+)`)
-	// noFile is a file that kustomization.yaml names and that is not there.
+	// noFile matches the error about a missing file that kustomization.yaml names.
 	noFile = regexp.MustCompile(`accumulating resources from '([^']+)': open [^:]*: no such file or directory`)
-	// noFolder is the path of a sync that is not in its source.
+	// noFolder matches the error about a path of a sync that does not exist in its source.
 	noFolder = regexp.MustCompile(`kustomization path not found: stat (\S+): no such file or directory`)
-	// dryRun is an object that the API server refused before anything was applied.
+	// dryRun matches the error about an object that the API server refused before anything was applied.
 	dryRun = regexp.MustCompile(`^(\w+)/(?:([^/\s]+)/)?(\S+) (?:dry-run|apply) failed(?: \((\w+)\))?: (.*)$`)
-	// refused is what an admission policy said of it.
+	// refused matches an admission policy's denial.
 	refused = regexp.MustCompile(`ValidatingAdmissionPolicy '([^']+)' with binding '[^']+' denied request: (.*)$`)
-	// undeclared is a field that the kind does not have.
+	// undeclared matches the error about a field that the kind does not have.
 	undeclared = regexp.MustCompile(`failed to create typed patch object \([^)]*\): (\S+): field not declared in schema`)
 	noSuchKind = regexp.MustCompile(`no matches for kind "(\w+)" in version "([^"]+)"`)
 )
 
-// noParameters is how the API server says that it has not taken up the kind of a policy's parameters yet.
+// noParameters is the API server's message if it has not discovered the kind of a policy's parameters yet.
 const noParameters = "failed to find resource referenced by paramKind"
 
-// passes is what to do about what goes by itself.
+// passes is the advice for problems that resolve themselves.
 const passes = "wait: it is tried again and goes by itself"
 
-// buildFault says in a line which file of a repository is broken, and why.
+// buildFault returns one line that says which file of a repository is broken, and why.
 func buildFault(message string) string {
 	if m := badYAML.FindStringSubmatch(message); m != nil {
 		if m[1] == "" {
 			return fmt.Sprintf("%s is no YAML: %s", m[3], m[2])
 		}
-		// kustomize reads each document of a file by itself and counts from its beginning.
+		// kustomize parses each document of a file separately, so it counts lines from the document's beginning.
 		return fmt.Sprintf("%s is no YAML: %s (near line %s of one of its documents)", m[3], m[2], m[1])
 	}
 	if m := noFile.FindStringSubmatch(message); m != nil {
@@ -53,8 +53,8 @@ func buildFault(message string) string {
 	return message
 }
 
-// refusal says in a line which object the API server refused, and why. what is what to do about it, empty where that is
-// said already.
+// refusal returns one line that says which object the API server refused, and why. what says what to do, and is empty if
+// why says so already.
 func refusal(message string) (why, what string) {
 	m := dryRun.FindStringSubmatch(oneLine(message))
 	if m == nil {
@@ -116,7 +116,7 @@ func syncExplanations() []explanation {
 	}
 }
 
-// untouched says which revision failed, and which one runs on.
+// untouched says which revision failed, and which one is still running.
 func (w *world) untouched(o *object) string {
 	applied, attempted := o.text("status", "lastAppliedRevision"), o.text("status", "lastAttemptedRevision")
 	if source := w.sourceOf(o); source != nil && source.text("status", "artifact", "revision") != "" {

@@ -9,21 +9,21 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// rule leads from an object that is not ready to those that may be the reason.
+// rule leads from an unready object to the objects that may be the reason.
 type rule struct {
-	// kinds are the kinds that it is for, and because is what it says, for the documentation.
+	// kinds are the kinds that the rule applies to. because describes the rule, for the documentation.
 	kinds   []string
 	because string
-	// look returns the objects that may be the reason, the likeliest first; those of them that are ready are none.
+	// look returns the objects that may be the reason, the likeliest first. Ready objects among them do not count.
 	look func(w *world, o *object) []*object
 }
 
-// rules are all rules, in the order in which they are tried on an object.
+// rules returns all rules. They are tried on an object in this order.
 func rules() []rule {
 	return slices.Concat(belongingRules(), syncRules(), stackRules(), workloadRules())
 }
 
-// causeOf walks down from an object that is not ready to the one that explains it.
+// causeOf follows the rules from an unready object to the object that explains it.
 func (w *world) causeOf(o *object, walked map[*object]bool) *object {
 	walked[o] = true
 	for _, r := range rules() {
@@ -39,7 +39,7 @@ func (w *world) causeOf(o *object, walked map[*object]bool) *object {
 	return o
 }
 
-// lastCauseOf walks down until what it comes to explains itself. Of those that explain each other it is always the same.
+// lastCauseOf follows causes until an object is its own cause. From a cycle of causes it always picks the same object.
 func (w *world) lastCauseOf(o *object) *object {
 	var round []*object
 	for {
@@ -55,7 +55,7 @@ func (w *world) lastCauseOf(o *object) *object {
 	}
 }
 
-// splitUnmade takes the teams of which nothing is in the cluster out of the scope, and returns them.
+// splitUnmade removes the teams without any object in the cluster from the scope, and returns them.
 func (w *world) splitUnmade() (unmade []teams.Team) {
 	var made []teams.Team
 	for _, team := range w.scope.Teams {
@@ -69,7 +69,7 @@ func (w *world) splitUnmade() (unmade []teams.Team) {
 	return unmade
 }
 
-// report makes the report of a world that has been judged.
+// report returns the report on a world whose objects have their states.
 func (w *world) report() Report {
 	if w.get("Namespace", "", FluxNamespace) == nil && !w.served["Kustomization"] {
 		r := NewReport(append(slices.Clone(w.scope.Below), Item{
@@ -136,8 +136,9 @@ func (w *world) report() Report {
 	for i := len(r.Items) - len(unmade); i < len(r.Items); i++ {
 		causes = append(causes, cause{item: i})
 	}
-	// What fails for a reason of its own comes before what is on its way, and a lower layer before a higher one. A Stack that
-	// cannot be destroyed is why a `strata down` did not come to its end; a team that was only added harms nothing.
+	// A failure of its own precedes an object in progress, and a lower layer precedes a higher one. A Stack that cannot
+	// be destroyed comes first, because it blocks a `strata down`. A team that was only added to teams.yaml comes last,
+	// because it affects nothing else.
 	slices.SortFunc(causes, func(a, b cause) int {
 		x, y := r.Items[a.item], r.Items[b.item]
 		return cmp.Or(compareBool(x.Kind == kindTeam, y.Kind == kindTeam), compareBool(y.Reason == reasonKept, x.Reason == reasonKept), compareBool(x.progressing(), y.progressing()), cmp.Compare(rank(x), rank(y)), cmp.Compare(a.item, b.item))
@@ -156,10 +157,11 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// rank orders items by their layer.
+// rank returns the position of an item's layer.
 func rank(i Item) int { return slices.Index(layers, i.Layer) }
 
-// shown are the objects of the report, in their order: what is ready and of no kind that people look for stays out of it.
+// shown returns the objects of the report in their order: required objects, missing objects, and the objects of
+// shownKinds.
 func (w *world) shown() []*object {
 	required := w.scope.required()
 	var list []*object
@@ -176,7 +178,7 @@ func (w *world) shown() []*object {
 		kindOrder[k.name] = i
 	}
 	slices.SortFunc(list, func(a, b *object) int {
-		// A pod stands below what made it.
+		// A pod comes below its owner.
 		above, below := a, b
 		if owner := w.ownerOf(a); owner != nil {
 			above = owner
@@ -191,7 +193,7 @@ func (w *world) shown() []*object {
 	return list
 }
 
-// home is the namespace with which an object is shown.
+// home returns the namespace under which the report shows an object.
 func (o *object) home() string {
 	if o.Kind == "Namespace" {
 		return o.Name
@@ -199,11 +201,11 @@ func (o *object) home() string {
 	return o.Namespace
 }
 
-// shownKinds are the kinds of which every object is in the report.
+// shownKinds are the kinds whose objects are all in the report.
 var shownKinds = []string{
 	"GitRepository", "OCIRepository", "Bucket", "Kustomization", "Receiver", "Program", "Stack", "PersistentVolumeClaim",
 	"Deployment", "StatefulSet", "Job", "Pod",
 }
 
-// keys of a map, sorted, for messages that stay the same.
+// sorted returns the sorted keys of a map, so that messages are stable.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -12,33 +12,33 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// FluxNamespace is where Flux lives.
+// FluxNamespace is the namespace of Flux.
 const FluxNamespace = "flux-system"
 
-// Scope says what a platform consists of.
+// Scope describes the parts of a platform.
 type Scope struct {
 	// Teams are the teams of the platform.
 	Teams []teams.Team
 	// Below are the items of layer 1 that the caller knows, such as the cluster.
 	Below []Item
-	// Engineer is as whom layer 1 runs; empty where that is not known.
+	// Engineer is the identity that runs layer 1; empty if unknown.
 	Engineer string
-	// Heads are the revisions at which the branches of GitRepositories are, such as "main@sha1:...", by namespace and name
-	// with a slash between them. A source that has another one has not fetched what was pushed last. A source that is not
-	// among them is not compared.
+	// Heads maps GitRepositories ("namespace/name") to the head revisions of their branches, such as "main@sha1:...". A
+	// source with another revision has not fetched the latest push. A source without an entry is not checked.
 	Heads map[string]string
-	// Flags end the commands in messages, such as "--target gke".
+	// Flags are the flags of commands in messages, such as "--target gke".
 	Flags string
-	// Call writes the call of strata in messages, such as `strata up` for "up"; nil where the name and the words will do.
+	// Call returns a command line of strata for messages, such as `strata up` for "up"; nil means "strata" and the words.
 	Call func(words string) string
-	// Kubectl begins the calls of kubectl in messages; by default it is one for the cluster that `strata kubeconfig` knows.
+	// Kubectl is the beginning of kubectl's command lines in messages; empty means a command line with the kubeconfig of
+	// `strata kubeconfig`.
 	Kubectl string
 }
 
-// hopKinds are the kinds of what a hop makes for a team, its source and syncs apart.
+// hopKinds are the kinds of the objects that a hop creates for a team, except its source and syncs.
 var hopKinds = []string{"Namespace", "ServiceAccount", "RoleBinding", hop.PolicyKind, "Receiver"}
 
-// layer is the layer that an object belongs to; empty for what is nobody's.
+// layer returns the layer that an object belongs to, or "" if it belongs to none.
 func (s Scope) layer(k key) string {
 	namespace := k.namespace
 	switch k.kind {
@@ -56,7 +56,7 @@ func (s Scope) layer(k key) string {
 	case namespace == FluxNamespace:
 		return LayerPlatform
 	case namespace == platform.PlatformNamespace:
-		// What the first source and sync bring are sources and syncs, too.
+		// The first source and sync create further sources and syncs, which belong to layer 3.
 		if slices.Contains([]string{"GitRepository", "Kustomization"}, k.kind) && k.name != platform.PlatformAccount {
 			return LayerSync
 		}
@@ -74,7 +74,7 @@ func (s Scope) layer(k key) string {
 	return LayerTeam
 }
 
-// required are the objects without which no platform is ready, whatever is applied to it.
+// required returns the objects that every platform needs to be ready.
 func (s Scope) required() []key {
 	list := []key{
 		{"Namespace", "", FluxNamespace},
@@ -103,7 +103,7 @@ func (s Scope) required() []key {
 	return list
 }
 
-// hopOf are the objects that a team's hop makes.
+// hopOf returns the objects that a team's hop creates.
 func hopOf(team teams.Team) []key {
 	namespace, account := team.Namespace(), team.ServiceAccount()
 	list := []key{
@@ -126,7 +126,7 @@ func hopOf(team teams.Team) []key {
 	return list
 }
 
-// bindingOf is the name of the RoleBinding by which a hop gives an account of a team its rights.
+// bindingOf returns the name of the hop's RoleBinding for an account of a team.
 func bindingOf(team teams.Team, account string) string {
 	if account == team.ServiceAccount() {
 		return "strata-team"
@@ -134,7 +134,7 @@ func bindingOf(team teams.Team, account string) string {
 	return "strata-account-" + account
 }
 
-// team is the team whose namespace it is.
+// team returns the team that a namespace belongs to.
 func (s Scope) team(namespace string) (teams.Team, bool) {
 	i := slices.IndexFunc(s.Teams, func(t teams.Team) bool { return t.Namespace() == namespace })
 	if i < 0 {
@@ -143,7 +143,7 @@ func (s Scope) team(namespace string) (teams.Team, bool) {
 	return s.Teams[i], true
 }
 
-// owner is who can mend what belongs to a namespace: its team, or the platform team.
+// owner returns who can solve problems in a namespace: its team, or the platform team.
 func (s Scope) owner(namespace string) string {
 	if team, ok := s.team(namespace); ok {
 		return "team " + team.Name
@@ -153,7 +153,7 @@ func (s Scope) owner(namespace string) string {
 
 const platformTeam = "the platform team"
 
-// place orders namespaces within a layer.
+// place returns the position of a namespace within a layer.
 func (s Scope) place(namespace string) int {
 	order := []string{"", FluxNamespace, platform.PlatformNamespace, platform.OperatorNamespace}
 	for _, team := range s.Teams {
@@ -162,7 +162,7 @@ func (s Scope) place(namespace string) int {
 	return slices.Index(order, namespace)
 }
 
-// command is a command of strata's, in the quotes of a message.
+// command returns a command line of strata, in backquotes for a message.
 func (s Scope) command(words ...string) string {
 	return "`" + s.call(strings.TrimSpace(strings.Join(words, " ")+" "+s.Flags)) + "`"
 }
@@ -174,7 +174,7 @@ func (s Scope) call(words string) string {
 	return s.Call(words)
 }
 
-// kubectl is a call of kubectl, in the quotes of a message.
+// kubectl returns a command line of kubectl, in backquotes for a message.
 func (s Scope) kubectl(format string, args ...any) string {
 	begin := cmp.Or(s.Kubectl, `kubectl --kubeconfig "$(`+s.call("kubeconfig")+`)"`)
 	return "`" + begin + " " + fmt.Sprintf(format, args...) + "`"

@@ -44,13 +44,14 @@ func (w *world) operator() *object {
 	return w.need("Deployment", platform.OperatorNamespace, platform.OperatorAccount)
 }
 
-// stackState is a Stack's Ready condition, with the reason that tells more than that it is in progress or stalled.
+// stackState returns the state of a Stack's Ready condition. The reason is that of the Stalled or Reconciling condition,
+// which is more specific.
 func (w *world) stackState(o *object) (bool, string, string) {
 	ok, reason, message := ready(o.content)
 	if ok {
 		return ok, reason, message
 	}
-	// While it tries again, why it failed the last time is more than that it runs.
+	// During retries, the reason of the last failure is more useful than the fact that the operator retries.
 	if strings.Contains(message, "retry after ") {
 		if _, warned := w.warned(o, "", ""); warned != "" {
 			return false, "RetryingAfterFailure", warned
@@ -64,10 +65,10 @@ func (w *world) stackState(o *object) (bool, string, string) {
 	return ok, reason, message
 }
 
-// unprotect is how Pulumi advises to go on, which is for those who have its command and the stack's state.
+// unprotect matches Pulumi's advice to run its command, which needs access to the stack's state.
 var unprotect = regexp.MustCompile(`(?i)[.,;:]?\s*To unprotect (?:this|the) resource\b.*$`)
 
-// notDestroyed is why a Stack that is being deleted cannot be destroyed, empty where it can.
+// notDestroyed returns why a deleted Stack cannot be destroyed, or "".
 func notDestroyed(o *object) string {
 	if o.Kind != "Stack" || o.text("status", "lastUpdate", "type") != "destroy" || o.text("status", "lastUpdate", "state") != "failed" {
 		return ""
@@ -75,10 +76,10 @@ func notDestroyed(o *object) string {
 	return "it cannot be destroyed: " + or(unprotect.ReplaceAllString(oneLine(o.text("status", "lastUpdate", "message")), ""), "the operator says no reason")
 }
 
-// byGeneration is the revision of a Program as the embedded operator writes it.
+// byGeneration matches the revision of a Program in the form of the embedded operator.
 var byGeneration = regexp.MustCompile(`^(\d+)@sha256:`)
 
-// stackBehind says what a Stack has not run yet.
+// stackBehind says which change a Stack has not run yet.
 func (w *world) stackBehind(o *object) string {
 	program := w.get("Program", o.Namespace, o.text("spec", "programRef", "name"))
 	match := byGeneration.FindStringSubmatch(o.text("status", "lastUpdate", "lastSuccessfulCommit"))
@@ -91,7 +92,7 @@ func (w *world) stackBehind(o *object) string {
 	return ""
 }
 
-// readBy are the Secrets and ConfigMaps that a Stack refers to.
+// readBy returns the Secrets and ConfigMaps that a Stack refers to.
 func readBy(w *world, o *object) []*object {
 	var list []*object
 	add := func(kind, name string) {
@@ -130,10 +131,10 @@ func readBy(w *world, o *object) []*object {
 	return list
 }
 
-// noKey is how the operator says that a Secret or ConfigMap lacks a key.
+// noKey matches the operator's error about a missing key of a Secret or ConfigMap.
 var noKey = regexp.MustCompile(`(\S+): (Secret|ConfigMap) ([^/ ]+)/(\S+) has no key "([^"]+)"`)
 
-// lacking notes that a team's context, which layer 2 made, is not whole.
+// lacking marks a team's context, which layer 2 creates, as incomplete if a Stack misses one of its keys.
 func lacking(w *world, o *object) {
 	match := noKey.FindStringSubmatch(o.said())
 	if match == nil || match[4] != handoff.TenantName || !slices.Contains(contextKeys(match[2]), match[5]) {
@@ -145,7 +146,7 @@ func lacking(w *world, o *object) {
 	}
 }
 
-// contextKeys are the keys that layer 2 gives a team's context of a kind.
+// contextKeys returns the keys that layer 2 puts into the Secret or the ConfigMap of a team's context.
 func contextKeys(kind string) []string {
 	if kind == "Secret" {
 		return handoff.SecretKeys()
@@ -153,7 +154,7 @@ func contextKeys(kind string) []string {
 	return handoff.ConfigKeys()
 }
 
-// misnamed says which key a Stack wants of its team's context that no layer puts there, empty where there is none.
+// misnamed says which key of its team's context a Stack refers to that no layer creates, or returns "".
 func misnamed(o *object) string {
 	match := noKey.FindStringSubmatch(o.said())
 	if o.Kind != "Stack" || match == nil || match[4] != handoff.TenantName || slices.Contains(contextKeys(match[2]), match[5]) {
@@ -170,7 +171,7 @@ func (o *object) names(path ...string) []string {
 	return list
 }
 
-// programOf is what a Stack runs.
+// programOf returns the Program or the source that a Stack runs.
 func programOf(w *world, o *object) []*object {
 	if name := o.text("spec", "programRef", "name"); name != "" {
 		return []*object{w.need("Program", o.Namespace, name)}
@@ -181,10 +182,10 @@ func programOf(w *world, o *object) []*object {
 	return nil
 }
 
-// denied is how Google Cloud, and its emulator, refuse something for want of a permission.
+// denied matches the refusal of Google Cloud, or of its emulator, because of a missing permission.
 var denied = regexp.MustCompile(`(?:Permission '|does not have |required permission ["']?)([a-z]+\.[a-zA-Z]+\.[a-zA-Z]+)`)
 
-// deniedPermission is the permission for want of which Google Cloud refused a Stack.
+// deniedPermission returns the permission whose absence made Google Cloud refuse a Stack's request.
 func deniedPermission(o *object) string {
 	if match := denied.FindStringSubmatch(o.said()); match != nil {
 		return match[1]
@@ -192,7 +193,7 @@ func deniedPermission(o *object) string {
 	return ""
 }
 
-// googleRole is the role that layer 1 gives to every team's Google account, where a permission that is in it was denied.
+// googleRole returns the role that layer 1 grants to every team's Google account if the role has the denied permission.
 func googleRole(w *world, o *object) []*object {
 	permission := deniedPermission(o)
 	team, ok := w.scope.team(o.Namespace)
@@ -205,7 +206,7 @@ func googleRole(w *world, o *object) []*object {
 	return []*object{role}
 }
 
-// makerOf is the Stack whose Program makes a Secret or ConfigMap, nil where none does.
+// makerOf returns the Stack whose Program creates a Secret or ConfigMap, or nil.
 func (w *world) makerOf(kind, namespace, name string) *object {
 	return w.makers()[key{kind, namespace, name}]
 }

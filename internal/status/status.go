@@ -1,9 +1,9 @@
-// Package status looks at a platform from layer to layer and finds the root cause of what is not ready.
+// Package status reads the state of a platform, layer by layer, and finds the root cause if the platform is not ready.
 //
-// Collect lists what the layers made, in parallel, and Report says of each object whether it is ready. From each one that
-// is not, rules lead down to the objects that it needs (a Kustomization to its source, a Stack to the Secret that it reads,
-// that Secret to the layer that makes it) until one is reached that needs nothing that is missing: that is a cause. What it
-// takes to mend it, and who can, is a part of its message.
+// Collect lists the objects of the layers in parallel, and Report says for each object whether it is ready. From each
+// object that is not ready, rules lead down to the objects that it needs: from a Kustomization to its source, from a
+// Stack to the Secret that it reads, from that Secret to the layer that creates it. An object whose needs are all met is
+// a cause. Its message says how to solve it, and who can.
 package status
 
 import (
@@ -25,18 +25,19 @@ var layers = []string{LayerBootstrap, LayerPlatform, LayerSync, LayerTeam}
 
 // Item is one object of the platform. Its JSON form is stable.
 type Item struct {
-	// Layer is the layer that makes the object. Sources and syncs of a team, which layer 2 makes, stand with the team.
+	// Layer is the layer that creates the object. A team's sources and syncs count as the team's, although layer 2
+	// creates them.
 	Layer     string `json:"layer"`
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Ready     bool   `json:"ready"`
 	Reason    string `json:"reason"`
-	// Message is one line. Of a cause it says why, who can mend it, and how.
+	// Message is one line. For a cause it says the reason, who can solve it, and how.
 	Message string `json:"message"`
 	// Runtime is "process" or "simulated" for pods of the local target, otherwise empty.
 	Runtime string `json:"runtime"`
-	// RootCause marks the one item that explains why the platform is not ready.
+	// RootCause marks the only item that explains why the platform is not ready.
 	RootCause bool `json:"rootCause"`
 }
 
@@ -45,26 +46,26 @@ type Report struct {
 	Ready bool   `json:"ready"`
 	Items []Item `json:"items"`
 
-	// Engineer is as whom layer 1 runs, for the tree; empty where that is not known.
+	// Engineer is the identity that runs layer 1, for the tree; empty if unknown.
 	Engineer string `json:"-"`
-	// all is the command that prints everything, for what is left out; by default that of the target local.
+	// all is the command that prints the whole report; empty means the command of the target local.
 	all string
-	// causes are the positions of the items that explain the others, the root cause first.
+	// causes are the items that explain others, the root cause first.
 	causes []cause
-	// robbed are the Kustomizations of which something that they applied is gone.
+	// robbed are the Kustomizations whose applied objects are gone.
 	robbed []key
-	// shown are the items of the tree by their positions, with what is said of each.
+	// notes maps the positions of the items in the tree to their notes.
 	notes map[int]note
 }
 
-// cause is an item that explains others, both by their positions.
+// cause is an item that explains others. Items are given by their positions.
 type cause struct {
 	item     int
 	explains []int
 }
 
-// NewReport makes a report of items that explain each other from top to bottom: the first that fails for a reason of its
-// own, or else the first that is not ready, is the root cause.
+// NewReport returns a report of items of which each depends on the previous ones. The root cause is the first item with a
+// failure of its own, or else the first item that is not ready.
 func NewReport(items []Item) Report {
 	r := Report{Items: items}
 	first := slices.IndexFunc(items, func(i Item) bool { return !i.Ready && !i.progressing() })
@@ -92,8 +93,8 @@ func (r Report) RootCause() (Item, bool) {
 	return Item{}, false
 }
 
-// Lacks tells whether something that a layer makes is not there, or does not have the rights that the layer gives it.
-// Pulumi compares with its own state, so that only a refresh tells it.
+// Lacks reports whether an object that a layer creates is missing, or lacks the permissions that the layer grants. Pulumi
+// compares with its own state, so only a refresh detects this.
 func (r Report) Lacks(layer string) bool {
 	return slices.ContainsFunc(r.Items, func(i Item) bool {
 		if i.Kind == kindTeam && layer == LayerPlatform {
@@ -103,61 +104,61 @@ func (r Report) Lacks(layer string) bool {
 	})
 }
 
-// ofHop tells whether a hop makes an item of a team: layer 2 does, though the item stands with the team.
+// ofHop reports whether a hop, and so layer 2, creates an item of a team.
 func (i Item) ofHop() bool {
 	return i.Layer == LayerTeam && slices.Contains([]string{"GitRepository", "Kustomization"}, i.Kind)
 }
 
-// kindTeam is the kind of a team of which nothing is in the cluster.
+// kindTeam is the kind of an item for a team without any object in the cluster.
 const kindTeam = "Team"
 
-// Reasons that this package gives.
+// Reasons that this package sets.
 const (
-	// reasonMissing is for what should be there and is not.
+	// reasonMissing is for an object that should exist and does not.
 	reasonMissing = "Missing"
-	// reasonIncomplete is for what is there and lacks a part.
+	// reasonIncomplete is for an object that lacks a part.
 	reasonIncomplete = "Incomplete"
-	// reasonDenied is for rights that a layer gives and that are gone.
+	// reasonDenied is for missing permissions that a layer grants.
 	reasonDenied = "RightsMissing"
-	// reasonNeverMade is for a layer that was not run yet.
+	// reasonNeverMade is for a layer that has never run.
 	reasonNeverMade = "NeverMade"
 	// reasonSuspended is for a source or sync that somebody has suspended.
 	reasonSuspended = "Suspended"
-	// reasonScaledDown is for a part of the platform of which no pod is wanted.
+	// reasonScaledDown is for a workload of the platform that is scaled to zero.
 	reasonScaledDown = "ScaledToZero"
-	// reasonOverQuota is for pods that the namespace's quota does not admit.
+	// reasonOverQuota is for pods that the namespace's quota refuses.
 	reasonOverQuota = "QuotaExceeded"
-	// reasonProgressing is for what is on its way.
+	// reasonProgressing is for an object in progress.
 	reasonProgressing = "Progressing"
-	// reasonKept is for what is being deleted and cannot be.
+	// reasonKept is for an object whose deletion fails.
 	reasonKept = "CannotBeDestroyed"
-	// reasonTerminating is for what is being deleted.
+	// reasonTerminating is for an object that is being deleted.
 	reasonTerminating = "Terminating"
 )
 
-// passing are reasons of what is on its way, or only waits for something else.
+// passing are the reasons of objects in progress, or waiting for another object.
 var passing = []string{
 	reasonProgressing, "ProgressingWithRetry", "DependencyNotReady", "HealthCheckFailed", "InProgress", "ContainersNotReady",
 	"StackProcessing", "PrerequisiteNotSatisfied", "NotReadyInProgress", "ContainerCreating", "PodInitializing", "Pending",
 	"ArtifactFailed", "starting",
 }
 
-// progressing tells whether an item is on its way, or waits for another, as far as it says itself.
+// progressing reports whether an item is in progress or waiting, according to its own reason.
 func (i Item) progressing() bool { return slices.Contains(passing, i.Reason) }
 
-// ref is the item's kind and name.
+// ref returns the item's kind and name.
 func (i Item) ref() string {
 	return terminal.Line(i.Kind+" "+strings.TrimPrefix(i.Namespace+"/"+i.Name, "/"), longestRef)
 }
 
-// Teams choose what messages say, and some names. A person reads so much of them.
+// Limits of text that teams choose, such as messages and some names.
 const (
 	longestRef     = 200
 	longestMessage = 800
 )
 
-// String is the item in one line that is safe to print: what it is, and why it is not ready. What is too long is left out
-// in its middle.
+// String returns the item as one line that is safe to print: its kind and name, and why it is not ready. It cuts a long
+// line in the middle.
 func (i Item) String() string {
 	if i.Ready {
 		return i.ref()
@@ -165,7 +166,7 @@ func (i Item) String() string {
 	return i.ref() + ": " + i.why(longestMessage)
 }
 
-// why is why the item is not ready, in one line that is safe to print and has at most so many characters.
+// why returns why the item is not ready, as one line that is safe to print and has no more than most characters.
 func (i Item) why(most int) string {
 	return terminal.Line(strings.Trim(i.Reason+": "+i.Message, ": "), most)
 }

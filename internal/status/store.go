@@ -13,24 +13,24 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// store holds the objects of a kind as they were last seen. It is a cache.ReflectorStore.
+// store holds the last seen objects of a kind. It implements cache.ReflectorStore.
 type store struct {
 	kind kind
-	// known is closed once the kind was listed, or could not be.
+	// known is closed when the first list has succeeded or failed.
 	known   chan struct{}
 	changed chan<- struct{}
 
 	mu      sync.Mutex
 	objects map[key]*unstructured.Unstructured
-	// err is why the kind could not be listed, nil where it was.
+	// err is the error of a failed list, nil after a successful one.
 	err    error
 	listed bool
 }
 
-// againAfter is how long after a watch has ended a kind is listed again. A kind that is missing comes with its layer.
+// againAfter is the delay between the end of a watch and the next list. A missing kind appears with its layer.
 const againAfter = time.Second
 
-// keep keeps the store as the cluster is until ctx ends.
+// keep keeps the store in sync with the cluster until ctx ends.
 func (s *store) keep(ctx context.Context, c clients) {
 	list := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -68,7 +68,7 @@ func (c clients) watchOne(ctx context.Context, k kind, options metav1.ListOption
 		return nil, err
 	}
 	return watch.Filter(events, func(e watch.Event) (watch.Event, bool) {
-		// The annotations of a bookmark are the API server's.
+		// A bookmark must keep the annotations that the API server set.
 		if e.Type == watch.Added || e.Type == watch.Modified || e.Type == watch.Deleted {
 			trim(e.Object)
 		}
@@ -94,7 +94,7 @@ func (s *store) fail(err error) {
 	s.tell()
 }
 
-// tell says that there is something new. The lock is held.
+// tell signals a change. The caller holds the lock.
 func (s *store) tell() {
 	if !s.listed {
 		s.listed = true
@@ -106,7 +106,7 @@ func (s *store) tell() {
 	}
 }
 
-// Add keeps an object.
+// Add stores an object.
 func (s *store) Add(o any) error {
 	content := contentOf(o)
 	s.mu.Lock()
@@ -116,10 +116,10 @@ func (s *store) Add(o any) error {
 	return nil
 }
 
-// Update keeps what has become of an object.
+// Update stores a changed object.
 func (s *store) Update(o any) error { return s.Add(o) }
 
-// Delete drops an object.
+// Delete removes an object.
 func (s *store) Delete(o any) error {
 	content := contentOf(o)
 	s.mu.Lock()
@@ -129,7 +129,7 @@ func (s *store) Delete(o any) error {
 	return nil
 }
 
-// Replace keeps the objects of a list and no others.
+// Replace stores the objects of a list and removes all others.
 func (s *store) Replace(list []any, _ string) error {
 	objects := make(map[key]*unstructured.Unstructured, len(list))
 	for _, o := range list {
@@ -143,7 +143,7 @@ func (s *store) Replace(list []any, _ string) error {
 	return nil
 }
 
-// Resync does nothing: nobody asks for it.
+// Resync does nothing, because the store has no consumers that need a resync.
 func (*store) Resync() error { return nil }
 
 func (s *store) keyOf(o *unstructured.Unstructured) key {

@@ -11,7 +11,7 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// Flux's controllers that the chain needs.
+// Controllers of Flux that every platform needs.
 const (
 	sourceController       = "source-controller"
 	kustomizeController    = "kustomize-controller"
@@ -37,7 +37,7 @@ func syncRules() []rule {
 	}
 }
 
-// loginOf is the Secret that a source names.
+// loginOf returns the Secret that a source refers to.
 func loginOf(w *world, o *object) []*object {
 	name := o.text("spec", "secretRef", "name")
 	if name == "" {
@@ -45,13 +45,13 @@ func loginOf(w *world, o *object) []*object {
 	}
 	login := w.need("Secret", o.Namespace, name)
 	if slices.Contains(w.scope.required(), o.key()) || o.Kind == "Receiver" {
-		// Layer 2 makes a source together with its login.
+		// Layer 2 creates a source together with its Secret.
 		login.Layer = LayerPlatform
 	}
 	return []*object{login}
 }
 
-// sourceOf is the source of a Kustomization.
+// sourceOf returns the source of a Kustomization.
 func (w *world) sourceOf(o *object) *object {
 	name := o.text("spec", "sourceRef", "name")
 	if name == "" {
@@ -76,10 +76,11 @@ func dependsOn(w *world, o *object) []*object {
 	return list
 }
 
-// cannot is how the API server refuses an account what it has no right to.
+// cannot matches the API server's refusal of an account without the required permission.
 var cannot = regexp.MustCompile(`User "system:serviceaccount:([^:"]+):([^"]+)" cannot (\w+) resource "([^"]+)"`)
 
-// accountOf are an account and its rights, where a Kustomization was refused for want of them.
+// accountOf returns an account and its role bindings if the API server refused a Kustomization because of a missing
+// permission.
 func accountOf(w *world, o *object) []*object {
 	match := cannot.FindStringSubmatch(o.said())
 	if match == nil {
@@ -88,7 +89,7 @@ func accountOf(w *world, o *object) []*object {
 	return w.rightsOf(match[1], match[2])
 }
 
-// rightsOf are an account and what gives it its rights.
+// rightsOf returns an account and the objects that grant its permissions.
 func (w *world) rightsOf(namespace, account string) []*object {
 	list := []*object{w.need("ServiceAccount", namespace, account)}
 	if namespace == platform.PlatformNamespace {
@@ -104,7 +105,7 @@ func (w *world) rightsOf(namespace, account string) []*object {
 	return list
 }
 
-// noKind is how the API server says that it does not know a kind.
+// noKind matches the API server's error about an unknown kind.
 var noKind = regexp.MustCompile(`no matches for kind "\w+" in version "pulumi\.com/`)
 
 func kindsOf(w *world, o *object) []*object {
@@ -114,7 +115,7 @@ func kindsOf(w *world, o *object) []*object {
 	return w.layerThree()
 }
 
-// layerThree are the Kustomizations of layer 3, and the one that applies them.
+// layerThree returns the Kustomizations of layer 3, and the one that applies them.
 func (w *world) layerThree() []*object {
 	list := []*object{w.need("Kustomization", platform.PlatformNamespace, platform.PlatformAccount)}
 	for _, o := range w.all("Kustomization", platform.PlatformNamespace) {
@@ -125,10 +126,11 @@ func (w *world) layerThree() []*object {
 	return list
 }
 
-// stopped are the reasons of a Kustomization that has applied nothing: what it applied earlier is not the reason.
+// stopped are the reasons of a Kustomization that has applied nothing. The objects that it applied earlier are not the
+// reason.
 var stopped = []string{"BuildFailed", "ReconciliationFailed", "ArtifactFailed", "PruneFailed"}
 
-// appliedBy are the objects that a Kustomization applied; those that its message names come first.
+// appliedBy returns the objects that a Kustomization applied, starting with those that its message names.
 func appliedBy(w *world, o *object) []*object {
 	if slices.Contains(stopped, o.Reason) {
 		return nil
@@ -147,7 +149,7 @@ func appliedBy(w *world, o *object) []*object {
 	return append(named, others...)
 }
 
-// inventory are the objects that a Kustomization has applied, of the kinds that are looked at.
+// inventory returns the objects that a Kustomization has applied, of the kinds that this package reads.
 func (w *world) inventory(o *object) []key {
 	if list, known := w.index.inventories[o]; known {
 		return list
@@ -166,8 +168,8 @@ func (w *world) inventory(o *object) []key {
 	return list
 }
 
-// stale tells whether a Kustomization is about to apply, or prune, another state than the one that its inventory is of: what
-// is in that and not there has been pruned, or is not looked for.
+// stale reports whether a Kustomization is about to apply, or prune, a newer revision than its inventory's. An object
+// that is in the inventory but not in the cluster may then have been pruned, and does not count as missing.
 func (w *world) stale(o *object) bool {
 	if o.content == nil || o.Reason == reasonProgressing {
 		return true
@@ -176,10 +178,10 @@ func (w *world) stale(o *object) bool {
 	return source != "" && source != o.text("status", "lastAppliedRevision")
 }
 
-// webhookSuffix ends the name of the Secret of a Receiver.
+// webhookSuffix ends the name of a Receiver's Secret.
 const webhookSuffix = "-webhook"
 
-// needApplied finds what a Kustomization has applied and what is gone, and Receivers of which only the Secret is left.
+// needApplied adds the missing objects of Kustomizations' inventories, and missing Receivers whose Secret still exists.
 func (w *world) needApplied() {
 	for k, o := range w.objects {
 		if name, ok := strings.CutSuffix(k.name, webhookSuffix); ok && k.kind == "Secret" && o.Layer != "" && o.content != nil && w.served["Receiver"] {
@@ -196,7 +198,7 @@ func (w *world) needApplied() {
 	}
 }
 
-// applier is the Kustomization that has applied an object, nil where none has.
+// applier returns the Kustomization that has applied an object, or nil.
 func (w *world) applier(o *object) *object {
 	for _, each := range w.appliers()[o.key()] {
 		if o.content != nil || !w.stale(each) {

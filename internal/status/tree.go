@@ -14,17 +14,18 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// note is what the tree shows of an object besides its name.
+// note is the text in the tree about an object, besides its name.
 type note struct {
-	// text stands behind the name of what is ready.
+	// text follows the name of a ready object.
 	text string
-	// quiet is what is shown only where it is not ready; inner is shown below the item before it.
+	// quiet hides the object while it is ready. inner shows it below the previous item.
 	quiet, inner bool
-	// team is the account as which a team's commits are applied, "namespace/name"; empty for what is not a team's.
+	// team is the account that Flux applies the team's commits under, "namespace/name"; empty for an object that belongs
+	// to no team.
 	team string
 }
 
-// quietKinds are shown only where they are not ready.
+// quietKinds are the kinds that the tree shows only if they are not ready.
 var quietKinds = []string{
 	"Namespace", "ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ServiceAccount", "RoleBinding", "TenantPolicy", "Secret", "ConfigMap", "Receiver", "Program", "PersistentVolumeClaim",
 }
@@ -51,7 +52,7 @@ func (w *world) note(o *object) note {
 	return n
 }
 
-// pods counts pods by how they run.
+// pods counts pods by their runtime.
 func pods(all []*object) string {
 	var parts []string
 	count := map[string]int{}
@@ -72,11 +73,11 @@ func runtimeOf(runtime string) string {
 	if runtime == "" {
 		return ""
 	}
-	// A team may write the annotation, too.
+	// A team may set the annotation too, so it is escaped.
 	return "(" + terminal.Line(runtime, longestRuntime) + ")"
 }
 
-// outputs are the beginning of a Stack's outputs, which hold no secret.
+// outputs returns the beginning of a Stack's outputs, without secrets.
 func outputs(o *object) string {
 	if o.content == nil {
 		return ""
@@ -85,7 +86,7 @@ func outputs(o *object) string {
 	return OutputsLine(all, mostOutputs)
 }
 
-// OutputsLine is the beginning of a Stack's outputs in one line that is safe to print, at most so many of them.
+// OutputsLine returns up to most outputs as one line that is safe to print.
 func OutputsLine(all map[string]any, most int) string {
 	var parts []string
 	for _, name := range sorted(all) {
@@ -98,22 +99,22 @@ func OutputsLine(all map[string]any, most int) string {
 	return strings.Join(parts, ", ")
 }
 
-// Style says how to print a report.
+// Style configures how to print a report.
 type Style struct {
-	// Width is where lines are cut; 0 means that it is not known, and lines are bounded generously.
+	// Width is the width of a line, beyond which it is cut; 0 means unknown, with generous limits.
 	Width int
-	// Height is how many lines are printed at most; 0 means that it is not known, and that they are 60.
+	// Height is the maximum number of lines; 0 means unknown, which is treated as 60.
 	Height int
-	// Color tells what is ready from what is not, for a terminal.
+	// Color distinguishes ready from unready items by color, for a terminal.
 	Color bool
 }
 
 const (
 	green, red, dim, plain = "\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
-	// kindWidth and nameWidth are those of the tree's columns.
+	// kindWidth and nameWidth are the widths of the tree's columns.
 	kindWidth, nameWidth = 15, 42
-	// longestSaid is how many characters stand behind a name where the width is not known, and longestRuntime how many of
-	// how a pod runs.
+	// longestSaid is the maximum length of the text after a name if the width is unknown. longestRuntime is the maximum
+	// length of a pod's runtime.
 	longestSaid, longestRuntime = 300, 20
 )
 
@@ -122,7 +123,7 @@ type printer struct {
 	style Style
 }
 
-// line prints a line that has a part in a color.
+// line prints a line whose middle part has a color.
 func (p printer) line(before, color, colored, after string) {
 	if p.style.Width > 0 {
 		left := p.style.Width - utf8.RuneCountInString(before)
@@ -146,7 +147,8 @@ func cut(s string, width int) string {
 	return string(runes[:width-1]) + "…"
 }
 
-// Print writes the report as a tree, and the root cause below it: a screenful, in which what is not ready comes first.
+// Print writes one screenful: the report as a tree, and the root cause below it. Items that are not ready take
+// precedence.
 func (r Report) Print(w io.Writer, style Style) {
 	p := printer{w, style}
 	branches, left := r.fit(style.Height)
@@ -177,7 +179,7 @@ func (r Report) printCauses(p printer) {
 			break
 		}
 		if n == 0 {
-			// The one line that people search for is not cut to the terminal's width.
+			// People search for this line, so the terminal's width does not cut it.
 			whole := printer{p.w, Style{Color: p.style.Color}}
 			whole.line("", red, "not ready: ", r.Items[c.item].cause())
 		} else {
@@ -189,7 +191,7 @@ func (r Report) printCauses(p printer) {
 	}
 }
 
-// list names items, the first of them where they are many.
+// list returns the names of items; of many items, only the first.
 func (r Report) list(items []int) string {
 	const most = 4
 	var names []string
@@ -202,7 +204,7 @@ func (r Report) list(items []int) string {
 	return strings.Join(names, ", ")
 }
 
-// cause is an item that is a cause, in one line: with the layer that it is of.
+// cause returns the item as one line that includes its layer.
 func (i Item) cause() string {
 	if i.Layer == LayerTeam || i.Kind == "Layer" {
 		return i.String()

@@ -10,17 +10,17 @@ import (
 	"github.com/strata-platform/strata/internal/terminal"
 )
 
-// keptAnnotations are those that a report is made of.
+// keptAnnotations are the annotations that a report needs.
 var keptAnnotations = []string{RuntimeAnnotation, requestedAt, revisionOf}
 
 const (
-	// mostOutputs is how many outputs of a Stack are kept.
+	// mostOutputs is the maximum number of a Stack's outputs to keep.
 	mostOutputs = 20
-	// longestOutput is how many characters are kept of each.
+	// longestOutput is the maximum number of characters to keep of each.
 	longestOutput = 60
 )
 
-// trim takes from an object what no report is made of, so that a team's large objects fill no memory.
+// trim removes the parts of an object that no report needs, so that a team's large objects take little memory.
 func trim(o runtime.Object) {
 	about, err := meta.Accessor(o)
 	if err != nil {
@@ -33,7 +33,7 @@ func trim(o runtime.Object) {
 		}
 	}
 	about.SetAnnotations(kept)
-	// Who manages fields says who has suspended a sync; which fields does not matter.
+	// The managers' names show who has suspended a sync. Their fields do not matter.
 	managers := about.GetManagedFields()
 	for i := range managers {
 		managers[i].FieldsV1 = nil
@@ -51,7 +51,7 @@ func trim(o runtime.Object) {
 	}
 }
 
-// trimOutputs keeps the beginning of the first outputs of a Stack, as they are shown.
+// trimOutputs keeps the beginnings of a Stack's first outputs.
 func trimOutputs(content *unstructured.Unstructured) {
 	status, ok := content.Object["status"].(map[string]any)
 	if !ok {
@@ -63,7 +63,7 @@ func trimOutputs(content *unstructured.Unstructured) {
 	}
 	kept := map[string]any{}
 	for i, name := range sorted(all) {
-		short := "" // Of further ones the number is shown.
+		short := "" // A report shows only the number of further outputs.
 		if i < mostOutputs {
 			short = shortOutput(all[name])
 		}
@@ -75,14 +75,14 @@ func trimOutputs(content *unstructured.Unstructured) {
 func shortOutput(value any) string {
 	text, simple := value.(string)
 	if !simple {
-		// It came as JSON.
+		// The value was decoded from JSON, so encoding does not fail.
 		raw, _ := json.Marshal(value)
 		text = string(raw)
 	}
 	return terminal.Line(text, longestOutput)
 }
 
-// trimProgram keeps of a Program's resources their types and the names that they have in the cluster.
+// trimProgram keeps the types of a Program's resources and their names in the cluster.
 func trimProgram(content *unstructured.Unstructured) {
 	program, ok := content.Object["program"].(map[string]any)
 	if !ok {

@@ -9,27 +9,28 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Wait says how to wait until a platform is ready. Look, Config, Limit, Every and Call are needed.
+// Wait configures the wait for a ready platform. Look, Config, Limit, Every and Call are required.
 type Wait struct {
-	// Look looks at every layer.
+	// Look reads the state of every layer.
 	Look func(context.Context) (Report, error)
-	// Sure looks once more where Look finds that all is ready, but may be late: a Watch may. Nil trusts Look.
+	// Sure reads the state again if Look reports a ready platform but may be late, as a Watch may. Nil trusts Look.
 	Sure func(context.Context) (Report, error)
-	// Config reaches the cluster, where Kustomizations are asked to apply again what is gone.
+	// Config returns the client configuration of the cluster, to ask Kustomizations to apply missing objects again.
 	Config func(context.Context) (*rest.Config, error)
-	// Runs is an error once nothing can make the platform ready any more. It is asked before each look; nil asks nothing.
+	// Runs returns an error if the platform cannot become ready any more. Ready calls it before each look. Nil means no
+	// check.
 	Runs func(context.Context) error
-	// Limit bounds the wait. Every is the time between two looks.
+	// Limit limits the wait. Every is the interval between two looks.
 	Limit, Every time.Duration
 	// Call is the command that shows the status.
 	Call string
 
-	// now is time.Now, but in tests.
+	// now is time.Now, except in tests.
 	now func() time.Time
 }
 
-// Ready waits until every layer is ready. It fails early when the root cause is one that waiting does not resolve. waiting is
-// told the root cause after each look. The report is the last one.
+// Ready waits until every layer is ready. It fails early if waiting does not solve the root cause. It passes the root
+// cause to waiting after each look. It returns the last report.
 func (w Wait) Ready(ctx context.Context, waiting func(Item)) (Report, error) {
 	if w.now == nil {
 		w.now = time.Now
@@ -59,7 +60,7 @@ func (w Wait) Ready(ctx context.Context, waiting func(Item)) (Report, error) {
 			return last, fmt.Errorf("wait for the platform: looking at it has failed for %s: %w (`%s` looks again)", triedTime, err, w.Call)
 		case err == nil:
 			last, failure = report, lasting{}
-			// What cannot be asked for comes with the interval of its sync.
+			// If the request fails, Flux applies the objects again at the sync's interval.
 			if config, err := w.Config(bounded); err == nil {
 				_ = asker.Ask(bounded, config, report)
 			}
@@ -79,7 +80,7 @@ func (w Wait) Ready(ctx context.Context, waiting func(Item)) (Report, error) {
 	}
 }
 
-// timedOut says what was waited for last; err is why the last look failed, where it did.
+// timedOut returns an error with the last root cause. err is the error of the last look, if it failed.
 func (w Wait) timedOut(ctx context.Context, last Report, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -11,16 +11,17 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Watch reports as Collect does, from what the API server tells it of changes: it lists everything once. Its zero value
+// Watch returns the same reports as Collect, but lists everything only once and then watches for changes. Its zero value
 // is ready for use; Stop ends it.
 type Watch struct {
 	mu sync.Mutex
-	// current is what is watched, nil before the first report and after the cluster did not answer.
+	// current is the running watch, nil before the first report and after a failure of the cluster.
 	current *watching
 	changed chan struct{}
 }
 
-// Changed is sent to after something has changed since the last report. Several changes may be one.
+// Changed returns a channel that receives a value after a change since the last report. Several changes may send only one
+// value.
 func (w *Watch) Changed() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -34,8 +35,9 @@ func (w *Watch) changes() chan struct{} {
 	return w.changed
 }
 
-// Report is Collect of what was seen by now, which may be late by moments: what depends on being ready asks Collect once
-// more. The first call waits until everything was listed. An error is one of the cluster's; the next call begins anew.
+// Report returns the report on the current state of the watch, which may lag behind the cluster by moments. A caller that
+// must be sure calls Collect as well. The first call waits until everything is listed. After an error, which is always
+// one of the cluster, the next call starts a new watch.
 func (w *Watch) Report(ctx context.Context, config *rest.Config, scope Scope) (Report, error) {
 	if err := answers(ctx, config); err != nil {
 		w.Stop()
@@ -53,7 +55,7 @@ func (w *Watch) Report(ctx context.Context, config *rest.Config, scope Scope) (R
 	return reportOn(f, scope), nil
 }
 
-// answers tells why the cluster's API does not answer, if it does not. A watch would try again and say nothing.
+// answers returns the error of a request to the cluster's API, or nil. A watch would retry silently.
 func answers(ctx context.Context, config *rest.Config) error {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err == nil {
@@ -65,7 +67,7 @@ func answers(ctx context.Context, config *rest.Config) error {
 	return nil
 }
 
-// begin watches a cluster, unless it does already.
+// begin starts a watch of a cluster, unless one is running.
 func (w *Watch) begin(config *rest.Config) (*watching, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,7 +83,7 @@ func (w *Watch) begin(config *rest.Config) (*watching, error) {
 	return w.current, nil
 }
 
-// Stop ends the watch, and waits until it has ended.
+// Stop ends the watch, and waits for its end.
 func (w *Watch) Stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,7 +100,7 @@ func (w *Watch) stop() {
 // watching is a watch of one cluster.
 type watching struct {
 	host string
-	// stores are those of kinds, and after them that of the warnings.
+	// stores are the stores of kinds, followed by the store of the warnings.
 	stores []*store
 	end    func()
 }
@@ -116,7 +118,7 @@ func (c clients) watch(host string, changed chan struct{}) *watching {
 	return w
 }
 
-// found is what was seen by now, once each kind was listed.
+// found returns the objects seen so far, once each kind has been listed.
 func (w *watching) found(ctx context.Context) (*snapshot, error) {
 	f := &snapshot{}
 	for i, s := range w.stores {

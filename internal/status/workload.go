@@ -31,7 +31,7 @@ func workloadRules() []rule {
 	}
 }
 
-// ownerOf is the workload that made a pod, nil where none did.
+// ownerOf returns the workload that created a pod, or nil.
 func (w *world) ownerOf(pod *object) *object {
 	if pod.Kind != "Pod" {
 		return nil
@@ -40,13 +40,13 @@ func (w *world) ownerOf(pod *object) *object {
 	return w.index.owners[pod]
 }
 
-// podsOf are the pods of a workload, by name.
+// podsOf returns the pods of a workload, sorted by name.
 func (w *world) podsOf(o *object) []*object {
 	w.ownPods()
 	return w.index.pods[o]
 }
 
-// findOwner follows a pod's owners to a workload.
+// findOwner follows a pod's owner references to a workload.
 func (w *world) findOwner(pod *object) *object {
 	for o := pod; o != nil && o.content != nil; {
 		owners := o.content.GetOwnerReferences()
@@ -60,7 +60,7 @@ func (w *world) findOwner(pod *object) *object {
 	return nil
 }
 
-// mounted are the Secrets and ConfigMaps that a pod cannot start without.
+// mounted returns the Secrets and ConfigMaps that a pod needs to start.
 func (w *world) mounted(o *object) []*object {
 	var list []*object
 	add := func(kind string, ref map[string]any, name string) {
@@ -92,8 +92,8 @@ func (w *world) mounted(o *object) []*object {
 	return list
 }
 
-// podState is a pod's Ready condition, or the reason of a container that waits or of the scheduler, which tell more than
-// that a container is not ready. A pod that has completed is ready.
+// podState returns the state of a pod's Ready condition. The reason is that of a waiting container or of the scheduler,
+// which is more specific. A completed pod is ready.
 func podState(o *object) (bool, string, string) {
 	ok, reason, message := ready(o.content)
 	if ok {
@@ -115,7 +115,7 @@ func podState(o *object) (bool, string, string) {
 	return ok, reason, message
 }
 
-// overQuota is why a workload's pods were not made, empty where they were.
+// overQuota returns why a workload's pods were not created, or "".
 func overQuota(o *object) string {
 	c := condition(o.content, "ReplicaFailure")
 	if c == nil || c["status"] != "True" {

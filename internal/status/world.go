@@ -10,11 +10,12 @@ import (
 	"github.com/strata-platform/strata/components/hop"
 )
 
-// kind is a kind of object that is looked at. The order of kinds is that in which a namespace's objects are shown.
+// kind is a kind of objects that this package reads. The order of kinds is the order of a namespace's objects in a
+// report.
 type kind struct {
 	name string
 	gvr  schema.GroupVersionResource
-	// nameOnly: only the metadata is read, because nothing else is needed or because it is secret.
+	// nameOnly reads only the metadata, because the content is unnecessary or secret.
 	nameOnly bool
 }
 
@@ -44,13 +45,13 @@ var kinds = [...]kind{
 	{"Pod", schema.GroupVersionResource{Version: "v1", Resource: "pods"}, false},
 }
 
-// sourceKinds are the kinds that source-controller fetches.
+// sourceKinds are the kinds of sources that source-controller fetches.
 var sourceKinds = []string{"GitRepository", "OCIRepository", "Bucket"}
 
-// key names an object.
+// key identifies an object.
 type key struct{ kind, namespace, name string }
 
-// object is what is known of an object. content is nil where there is no such object.
+// object is an object and its state. content is nil for an object that does not exist.
 type object struct {
 	Item
 	content *unstructured.Unstructured
@@ -58,30 +59,30 @@ type object struct {
 
 func (o *object) key() key { return key{o.Kind, o.Namespace, o.Name} }
 
-// world is what was found of a platform, and what should be there and is not.
+// world holds the objects of a platform, and the objects that should exist and do not.
 type world struct {
 	scope   Scope
 	objects map[key]*object
-	// served are the kinds that the API server knows.
+	// served are the kinds that the API server serves.
 	served map[string]bool
-	// events returns the message of the latest warning about an object, empty where there is none.
+	// events returns the latest warning about an object, or "".
 	events func(o *object) (reason, message string)
-	// failedAt is the revision that the latest warning about a Kustomization is of, empty where that says none.
+	// failedAt returns the revision in the latest warning about a Kustomization, or "".
 	failedAt func(o *object) string
 
 	index index
 }
 
-// snapshot is what is known of a cluster at one moment: the objects of each of kinds, in that order.
+// snapshot is the state of a cluster at one moment: the objects of each of kinds, in that order.
 type snapshot struct {
 	objects [len(kinds)][]*unstructured.Unstructured
-	// served tells of each kind whether the API server knows it.
+	// served says for each of kinds whether the API server serves it.
 	served [len(kinds)]bool
 	// warnings returns all events of type Warning.
 	warnings func() []*unstructured.Unstructured
 }
 
-// newWorld makes a world of what was found.
+// newWorld returns the world of a snapshot.
 func newWorld(f *snapshot, scope Scope) *world {
 	w := &world{scope: scope, objects: map[key]*object{}, served: map[string]bool{}}
 	latest := sync.OnceValue(func() map[key]*unstructured.Unstructured { return latestWarnings(f.warnings()) })
@@ -104,10 +105,10 @@ func newWorld(f *snapshot, scope Scope) *world {
 	return w
 }
 
-// revisionOf is the annotation of an event with the revision that it is of.
+// revisionOf is the annotation of an event with the event's revision.
 const revisionOf = "kustomize.toolkit.fluxcd.io/revision"
 
-// latestWarnings are the latest events by the objects that they are about.
+// latestWarnings maps objects to the latest events about them.
 func latestWarnings(events []*unstructured.Unstructured) map[key]*unstructured.Unstructured {
 	latest := map[key]*unstructured.Unstructured{}
 	for _, e := range events {
@@ -132,12 +133,12 @@ func (w *world) add(kind string, content *unstructured.Unstructured) *object {
 	return o
 }
 
-// get returns an object, nil where there is none.
+// get returns an object, or nil if it does not exist.
 func (w *world) get(kind, namespace, name string) *object {
 	return w.objects[key{kind, namespace, name}]
 }
 
-// need returns an object; where there is none, one that is missing.
+// need returns an object. If it does not exist, need adds and returns an object with the state missing.
 func (w *world) need(kind, namespace, name string) *object {
 	if o := w.get(kind, namespace, name); o != nil {
 		return o
@@ -150,7 +151,7 @@ func (w *world) need(kind, namespace, name string) *object {
 	return o
 }
 
-// text is a field's text, empty where it has none.
+// text returns a string field, or "".
 func text(u *unstructured.Unstructured, path ...string) string {
 	if u == nil {
 		return ""
@@ -161,7 +162,7 @@ func text(u *unstructured.Unstructured, path ...string) string {
 
 func (o *object) text(path ...string) string { return text(o.content, path...) }
 
-// members are the objects in a list of an object's.
+// members returns the objects in a list field.
 func (o *object) members(path ...string) []map[string]any {
 	if o.content == nil {
 		return nil
@@ -169,7 +170,7 @@ func (o *object) members(path ...string) []map[string]any {
 	return objectsOf(unstructured.NestedSlice(o.content.Object, path...))
 }
 
-// objectsOf takes what unstructured.NestedSlice returns.
+// objectsOf returns the objects in a result of unstructured.NestedSlice.
 func objectsOf(list []any, _ bool, _ error) []map[string]any {
 	var found []map[string]any
 	for _, each := range list {
@@ -180,7 +181,7 @@ func objectsOf(list []any, _ bool, _ error) []map[string]any {
 	return found
 }
 
-// at is a text within nested maps, empty where there is none.
+// at returns a string in nested maps, or "".
 func at(m map[string]any, path ...string) string {
 	s, _, _ := unstructured.NestedString(m, path...)
 	return s

@@ -2,7 +2,8 @@ package toolchain
 
 import "syscall"
 
-// attributes make a program the leader of a group, which the kernel kills when the thread that started it ends.
+// attributes makes a program the leader of a process group. The kernel kills the program when the thread that started it
+// ends.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

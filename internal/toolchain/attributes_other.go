@@ -4,5 +4,5 @@ package toolchain
 
 import "syscall"
 
-// attributes make a program the leader of a group.
+// attributes makes a program the leader of a process group.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// interruptGrace is how long the go command may take to end once it was interrupted.
+// interruptGrace is how long the go command may take to exit after an interrupt.
 const interruptGrace = 10 * time.Second
 
-// A job is the build of one tool that is missing.
+// A job is the build of one missing tool.
 type job struct {
 	tool    tool
 	module  *module
@@ -24,8 +24,9 @@ type job struct {
 	report  func(Progress, Event)
 }
 
-// run builds the tool in a folder beside the cache folder and moves it there as its last step, so that whatever ends a
-// build leaves nothing half-made. One process at a time builds tools of a bundle; the others find them built.
+// run builds the tool in a folder beside the cache folder and moves it there as its last step, so that an interrupted
+// build leaves no incomplete tool. Only one process at a time builds the tools of a bundle; others wait and then find
+// them built.
 func (j job) run(ctx context.Context) error {
 	start := time.Now()
 	cache := filepath.Dir(j.dir)
@@ -49,7 +50,7 @@ func (j job) run(ctx context.Context) error {
 	return nil
 }
 
-// make copies or builds the tool, moves it to target, and returns how it came there.
+// make copies or builds the tool, moves it to target, and returns which of the two it did.
 func (j job) make(ctx context.Context, target string, start time.Time) (Progress, error) {
 	stage, err := j.stage()
 	if err != nil {
@@ -75,9 +76,9 @@ func (j job) make(ctx context.Context, target string, start time.Time) (Progress
 	return end, os.Rename(made, target)
 }
 
-// stage makes a folder beside the bundle's, after removing those that interrupted builds have left: the caller holds
-// the lock. A compiler that a killed build has left may still write into one for a moment, which then goes with the
-// next build or prune.
+// stage creates a folder beside the bundle's, after it has removed the folders of interrupted builds. The caller holds
+// the lock. A compiler that outlives its killed build may still write into such a folder for a moment. The next build or
+// prune removes those files.
 func (j job) stage() (string, error) {
 	stale, err := filepath.Glob(j.dir + stageInfix + "*")
 	if err != nil {
@@ -89,10 +90,10 @@ func (j job) stage() (string, error) {
 	return os.MkdirTemp(filepath.Dir(j.dir), filepath.Base(j.dir)+stageInfix+"*")
 }
 
-// stageInfix stands between the name of a cache folder and the random end of a stage beside it.
+// stageInfix separates the name of a cache folder from the random suffix of a stage beside it.
 const stageInfix = ".stage-"
 
-// beat reports that the build goes on, now and every heartbeat, until the function it returns is called.
+// beat reports that the build is running, now and at every heartbeat, until the caller calls stop.
 func (j job) beat(start time.Time) (stop func()) {
 	j.report(Building, Event{})
 	done := make(chan struct{})
@@ -115,7 +116,7 @@ func (j job) beat(start time.Time) (stop func()) {
 	}
 }
 
-// compile makes the tool somewhere in stage and returns its path.
+// compile builds the tool somewhere in stage and returns its path.
 func (j job) compile(ctx context.Context, stage string) (string, error) {
 	source, temp, out := filepath.Join(stage, "source"), filepath.Join(stage, "tmp"), filepath.Join(stage, "out")
 	for _, dir := range []string{source, temp, out} {
@@ -156,7 +157,7 @@ func (j job) compile(ctx context.Context, stage string) (string, error) {
 // A runner runs a program in the folder of a build and returns its standard output.
 type runner func(name string, args ...string) ([]byte, error)
 
-// copyEmbeds puts the data files that the tool's main package embeds next to it.
+// copyEmbeds copies the data files that the tool's main package embeds into the package's folder.
 func (j job) copyEmbeds(run runner, source string) error {
 	if len(j.tool.embeds.files) == 0 {
 		return nil
@@ -184,8 +185,8 @@ func writeFile(path string, content []byte) error {
 	return os.WriteFile(path, content, 0o644)
 }
 
-// command runs a program in dir, with variables added to the environment, and returns its standard output. When ctx
-// ends, the program and what it has started are interrupted together. On Linux the program also ends with this process.
+// command runs a program in dir, with variables added to the environment, and returns its standard output. When ctx ends,
+// it interrupts the program's process group. On Linux the program is also killed when this process ends.
 func command(ctx context.Context, dir string, env []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
@@ -195,7 +196,7 @@ func command(ctx context.Context, dir string, env []string, name string, args ..
 	cmd.WaitDelay = interruptGrace
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	// The kernel counts the death of the thread that started the program as that of its parent.
+	// The kernel treats the end of the starting thread as the parent's death, so the thread must not end early.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Run(); err != nil {

@@ -18,7 +18,7 @@ type bundle struct {
 type tool struct {
 	name string
 
-	// pkg is the main package. One that starts with "./" is our own and lies in the module's folder.
+	// pkg is the main package. A path that starts with "./" is a package of this repository in the module's folder.
 	pkg string
 
 	// pin is the module whose version in go.mod is the tool's version.
@@ -33,22 +33,23 @@ type tool struct {
 	// embeds are data files that pkg embeds but that the repository does not hold.
 	embeds embeds
 
-	// folder says that the tool is the folder that pkg's program writes to the path it is given, not the program.
+	// folder says that the tool is not pkg's program, but the folder that the program writes. Its argument is the
+	// folder's path.
 	folder bool
 
-	// versionArgs make the program print its version. Nil when it cannot, or when what it prints is not the pin: what Go
-	// wrote into the program counts then.
+	// versionArgs are arguments that make the program print its version. Nil means that the program cannot, or prints
+	// another version than the pin. Then the build information that Go wrote into the program counts.
 	versionArgs []string
 }
 
-// embeds names files that are copied out of a module of the module cache to stand next to a main package.
+// embeds names files to copy from a module of the module cache into the folder of a main package.
 type embeds struct {
 	module string
 	dir    string
 	files  []string
 }
 
-// catalogue returns every tool that Strata uses on a local target. Versions are not told here: they are the go.mods'.
+// catalogue returns every tool that Strata uses on a local target. The go.mod files hold the versions.
 func catalogue() []bundle {
 	return []bundle{
 		{name: "kubernetes", module: "kubernetes", tools: []tool{
@@ -114,16 +115,16 @@ func flux(name string) tool {
 	return tool{name: name, pkg: "github.com/fluxcd/" + name, pin: "github.com/fluxcd/" + name}
 }
 
-// variables returns settings that set one variable to the version.
+// variables returns a settings function that sets one variable to the version.
 func variables(variable string) func(string) []string {
 	return func(version string) []string { return []string{variable + "=" + version} }
 }
 
-// local says whether the tool's main package is our own.
+// local reports whether the tool's main package belongs to this repository.
 func (t tool) local() bool { return strings.HasPrefix(t.pkg, "./") }
 
-// environment returns the variables that every build has whatever the user's are, so that they can be part of the
-// address. No tool needs a C compiler.
+// environment returns the variables that override the user's in every build, so that they can be part of the address. No
+// tool needs a C compiler.
 func environment() []string {
 	return []string{"CGO_ENABLED=0", "GOFLAGS=-buildvcs=false", "GOWORK=off", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH}
 }

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// A commandError is the failure of a program, with the command line and what the program said.
+// A commandError is the failure of a program, with its command line and output.
 type commandError struct {
 	args   []string
 	output string
@@ -32,13 +32,13 @@ func (e *commandError) Error() string {
 
 func (e *commandError) Unwrap() error { return e.err }
 
-// Remedies that several failures share.
+// Remedies of several failures.
 const (
 	installGo  = "install it from https://go.dev/dl"
 	checkProxy = "check the network and go env GOPROXY GOSUMDB"
 )
 
-// failures are what the go command says, in its own words, where there is a better way to say it.
+// failures maps messages of the go command to clearer ones.
 var failures = []struct {
 	says  *regexp.Regexp
 	means string // a template for Regexp.Expand
@@ -48,7 +48,7 @@ var failures = []struct {
 		"the Go on PATH, ${2}, is too old: ${1} is needed: " + installGo + ", or let Go fetch it with GOTOOLCHAIN=auto",
 	},
 	{
-		// Go before 1.21 knows no such versions.
+		// Go before 1.21 does not know such versions.
 		regexp.MustCompile(`invalid go version '([^']+)': must match format`),
 		"the Go on PATH is too old: ${1} is needed: " + installGo,
 	},
@@ -70,7 +70,7 @@ var failures = []struct {
 	},
 }
 
-// explain puts the failures that have a remedy of their own into a line that names it; it returns others as they are.
+// explain replaces an error with a known remedy by one line that names the remedy. It returns other errors unchanged.
 func explain(err error, cache string) error {
 	var output string
 	failed := (*commandError)(nil)

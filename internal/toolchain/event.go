@@ -5,31 +5,31 @@ import (
 	"time"
 )
 
-// An Event is one step of progress of Ensure.
+// An Event reports the progress of Ensure.
 type Event struct {
 	Tool     string
 	Version  string
 	Progress Progress
-	Index    int           // which of the tools that are built, from 1
-	Total    int           // how many are built
-	Elapsed  time.Duration // since Ensure turned to this tool
+	Index    int           // position among the tools to build, from 1
+	Total    int           // number of tools to build
+	Elapsed  time.Duration // since Ensure started with this tool
 }
 
-// Progress says how far the build of a tool is.
+// Progress is the state of a tool's build.
 type Progress string
 
 const (
-	// Waiting means that another process builds a tool of the same bundle.
+	// Waiting means that another process is building a tool of the same bundle.
 	Waiting Progress = "waiting for another process to build"
-	// Building is told when a build starts, and every heartbeat while it goes on.
+	// Building is reported when a build starts, and at every heartbeat while it runs.
 	Building Progress = "building"
-	// Built means that the tool is in the cache now.
+	// Built means that the tool is now in the cache.
 	Built Progress = "built"
-	// Copied means that the pinned version was found on PATH and a copy of it is in the cache now.
+	// Copied means that the pinned version was on PATH and a copy of it is now in the cache.
 	Copied Progress = "copied from PATH"
 )
 
-// heartbeat is the time between two events of a build that goes on.
+// heartbeat is the interval between two events of a running build.
 const heartbeat = 30 * time.Second
 
 // String returns the event as a line for people.

@@ -7,11 +7,11 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// waitNotice is how long lock waits before it tells that it does.
+// waitNotice is how long lock waits before it calls waiting.
 const waitNotice = 200 * time.Millisecond
 
-// lock takes the lock at path, which the system gives back when its holder dies, and returns what releases it.
-// It calls waiting once when another holder keeps it.
+// lock takes the lock at path and returns a function that releases it. The system releases the lock if its holder dies.
+// lock calls waiting once if another process holds the lock.
 func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	type result struct {
 		unlock func()
@@ -31,7 +31,7 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 		case <-notice.C:
 			waiting()
 		case <-ctx.Done():
-			// The wait itself cannot be ended: give the lock back whenever it comes.
+			// The wait itself cannot be canceled, so release the lock when it arrives.
 			go func() {
 				if r := <-taken; r.err == nil {
 					r.unlock()

@@ -19,11 +19,11 @@ import (
 // modulePath is the path of Strata's own module.
 const modulePath = "github.com/strata-platform/strata"
 
-// cacheFormat is part of every address; a new one abandons what older versions of this package have built.
+// cacheFormat is part of every address. A new value abandons the builds of older versions of this package.
 const cacheFormat = "strata-tools-1"
 
-// A module is what a bundle is built from, as it was when it was read: builds use these bytes, not the files, so that
-// what lies at an address was built from what the address was made of.
+// A module is the source of a bundle, as read from disk once. Builds use these bytes instead of the files, so that a
+// build always matches its address.
 type module struct {
 	dir          string
 	files        map[string][]byte // go.mod, go.sum and our own Go files, of local replacements too, by path in dir
@@ -31,7 +31,7 @@ type module struct {
 	replacements []replacement
 }
 
-// readModule reads the module in dir as far as the bundle needs it.
+// readModule reads the parts of the module in dir that the bundle needs.
 func readModule(dir string, b bundle) (*module, error) {
 	m := &module{dir: dir, files: map[string][]byte{}, versions: map[string]string{}}
 	if err := m.readRoot("."); err != nil {
@@ -67,7 +67,7 @@ func readModule(dir string, b bundle) (*module, error) {
 	return m, nil
 }
 
-// readRoot reads the files that make the folder sub a module.
+// readRoot reads the files of the module in the folder sub.
 func (m *module) readRoot(sub string) error {
 	if err := m.read(filepath.Join(sub, "go.mod")); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (m *module) readRoot(sub string) error {
 	return nil
 }
 
-// readPackage reads the Go files in the folder sub, but not its tests.
+// readPackage reads the Go files in the folder sub, except tests.
 func (m *module) readPackage(sub string) error {
 	sources, err := filepath.Glob(filepath.Join(m.dir, sub, "*.go"))
 	if err != nil {
@@ -113,7 +113,7 @@ func (t *Toolchain) dir(ctx context.Context, b bundle) (string, error) {
 	return filepath.Join(t.cache, b.name+"-"+address(b, t.modules[b.name], goVersion)), nil
 }
 
-// address returns a name for everything that goes into the builds of a bundle.
+// address returns a name derived from all inputs of a bundle's builds.
 func address(b bundle, m *module, goVersion string) string {
 	hash := sha256.New()
 	field := func(name string, content []byte) {
@@ -133,7 +133,7 @@ func address(b bundle, m *module, goVersion string) string {
 	return hex.EncodeToString(hash.Sum(nil))[:16]
 }
 
-// askGo returns the version of the go command that builds, which the address of a build is made of.
+// askGo returns the version of the go command, which is part of a build's address.
 func (t *Toolchain) askGo(ctx context.Context) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -153,7 +153,8 @@ func (t *Toolchain) askGo(ctx context.Context) (string, error) {
 	return t.goVersion, nil
 }
 
-// Go returns the version of the go command on PATH and the least that the repository needs, both as in "go1.26.0".
+// Go returns the version of the go command on PATH and the minimum version of the repository, both in the form
+// "go1.26.0".
 func (t *Toolchain) Go(ctx context.Context) (found, needed string, err error) {
 	content, err := os.ReadFile(filepath.Join(t.root, "go.mod"))
 	if err != nil {

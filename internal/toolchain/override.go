@@ -12,14 +12,14 @@ func OverrideVariable(name string) string {
 	return "STRATA_TOOL_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
-// overridden returns the path that the environment gives for a tool, if it gives one.
+// overridden returns the path that the environment sets for a tool.
 func overridden(name string) (path string, ok bool) {
 	path = os.Getenv(OverrideVariable(name))
 	return path, path != ""
 }
 
-// checkOverride returns an error unless path can stand for a tool at a version: it must be there, of the right sort,
-// and, where the program tells its version, of that one.
+// checkOverride returns an error unless path can replace a tool at a version: it must exist, be a program or a folder as
+// the tool is, and report that version if the program reports one.
 func (t *Toolchain) checkOverride(ctx context.Context, tl tool, version, path string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// A Leftover is a folder in the cache that no tool of this repository uses: built from other pins, by another version
-// of Go, or left half-made by a build that was killed. Another clone may use it.
+// A Leftover is a folder in the cache that no tool of this repository uses: from other pins, from another version of Go,
+// or from a killed build. Another clone may still use it.
 type Leftover struct {
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
 }
 
-// ours matches the names that this package gives to folders in the cache; the address of a stage is its first group.
+// ours matches the names of this package's folders in the cache; the first group is the address.
 var ours = regexp.MustCompile(`^([a-z-]+-[0-9a-f]{16})(?:` + regexp.QuoteMeta(stageInfix) + `[0-9]+)?$`)
 
-// pruneWait is how long Prune waits for a build of another process before it leaves that build's folders alone.
+// pruneWait is how long Prune waits for another process's build before it skips that build's folders.
 const pruneWait = 100 * time.Millisecond
 
-// Leftovers returns what Prune would remove if no build goes on.
+// Leftovers returns the folders that Prune would remove if no build is running.
 func (t *Toolchain) Leftovers(ctx context.Context) ([]Leftover, error) {
 	used := map[string]bool{}
 	for _, b := range t.bundles {
@@ -54,8 +54,8 @@ func (t *Toolchain) Leftovers(ctx context.Context) ([]Leftover, error) {
 	return list, nil
 }
 
-// Prune removes the leftovers and returns those that it has removed. It leaves alone what another process builds, and
-// removes nothing while a program of a leftover runs: other programs of that platform may be needed next.
+// Prune removes the leftovers and returns those that it has removed. It skips folders of running builds. It removes
+// nothing while a program in a leftover runs, because that platform may need other programs next.
 func (t *Toolchain) Prune(ctx context.Context) ([]Leftover, error) {
 	list, err := t.Leftovers(ctx)
 	if err != nil {
@@ -79,8 +79,8 @@ func (t *Toolchain) Prune(ctx context.Context) ([]Leftover, error) {
 	return removed, nil
 }
 
-// remove removes a folder of the cache unless another process builds there. The lock's empty file stays: who waits for
-// it holds it open.
+// remove removes a folder of the cache unless another process builds there. It keeps the lock's empty file, because a
+// waiting process has it open.
 func (t *Toolchain) remove(ctx context.Context, path string) (done bool, err error) {
 	address := filepath.Join(t.cache, ours.FindStringSubmatch(filepath.Base(path))[1])
 	waiting, cancel := context.WithTimeout(ctx, pruneWait)
@@ -96,7 +96,7 @@ func (t *Toolchain) remove(ctx context.Context, path string) (done bool, err err
 	return true, os.RemoveAll(path)
 }
 
-// size returns how many bytes the files below a folder hold. Files that vanish meanwhile hold none.
+// size returns the number of bytes in the files below a folder. It ignores files that vanish in the meantime.
 func size(dir string) (bytes int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
 		var info fs.FileInfo
@@ -114,7 +114,8 @@ func size(dir string) (bytes int64, err error) {
 	return bytes, err
 }
 
-// userOf names a process that runs a program below a folder, where the system has /proc; "" means none.
+// userOf returns the name of a process that runs a program below a folder, or "" if there is none or the system has no
+// /proc.
 func userOf(dir string) string {
 	links, _ := filepath.Glob("/proc/[0-9]*/exe")
 	for _, link := range links {

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// versionTimeout is how long a program may take to say its version.
+// versionTimeout limits a program that prints its version.
 const versionTimeout = 10 * time.Second
 
-// release returns the path of the tool on PATH when it says that it is the pinned version, and "" otherwise. A release
-// does not contain our replacements, so no tool that has some is taken from PATH.
+// release returns the path of the tool on PATH if it reports the pinned version, and "" otherwise. A release does not
+// contain this repository's replacements, so a tool with replacements is never taken from PATH.
 func (j job) release(ctx context.Context) string {
 	if len(j.module.replacements) > 0 {
 		return ""
@@ -26,7 +26,7 @@ func (j job) release(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	// A home's own tools can be on PATH: they were built, perhaps by another version of Go.
+	// A home's own tools can be on PATH. They are builds, perhaps by another version of Go, and no releases.
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return ""
@@ -41,8 +41,8 @@ func (j job) release(ctx context.Context) string {
 	return resolved
 }
 
-// versionOf returns the version that a program is of: it says it, or Go has written it into the program. It is "" for
-// one that tells it in neither way.
+// versionOf returns a program's version: the one that it prints, or the one in its build information. It returns "" if
+// there is neither.
 func (t tool) versionOf(ctx context.Context, path string) (string, error) {
 	if t.versionArgs != nil {
 		return askVersion(ctx, path, t.versionArgs)
@@ -54,7 +54,7 @@ func (t tool) versionOf(ctx context.Context, path string) (string, error) {
 	return info.Main.Version, nil
 }
 
-// versionText finds a semantic version.
+// versionText matches a semantic version.
 var versionText = regexp.MustCompile(`\bv?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?)`)
 
 // askVersion returns the version that a program prints.

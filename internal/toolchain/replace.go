@@ -15,22 +15,22 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// replaceFolder is the folder beside a go.mod that holds replacements. Go ignores it because of the underscore.
+// replaceFolder is the folder beside a go.mod that contains replacements. Go ignores it because of the underscore.
 const replaceFolder = "_replace"
 
-// directive is the first line of a replacement: module@version of the file that it replaces, and the file's path in the
+// directive matches the first line of a replacement: module@version of the replaced file, and the file's path in the
 // module.
 var directive = regexp.MustCompile(`^//strata:replace (\S+)@(\S+) (\S+)\n`)
 
-// A replacement is a Go file of ours that is compiled instead of one of a pinned module. It is written for one version
-// of the module and refused for every other.
+// A replacement is a Go file of this repository that is compiled instead of a file of a pinned module. It is written for
+// one version of the module and refused for any other.
 type replacement struct {
 	source string // the file's path below the folder of go.mod
 	module string // the module that it changes
 	path   string // the path of the file it replaces, below the module's folder
 }
 
-// readReplacements reads the module's replacements. It fails when one is written for a version that go.mod does not pin.
+// readReplacements reads the module's replacements. It returns an error if one is for another version than go.mod pins.
 func (m *module) readReplacements() error {
 	if err := m.readPackage(replaceFolder); err != nil {
 		return err
@@ -55,8 +55,8 @@ func (m *module) readReplacements() error {
 	return nil
 }
 
-// replace makes the go.mod in source use copies of the replacements' modules, in folders of modules, that hold the
-// replacements. The go command does not take an overlay for files of the module cache.
+// replace makes the go.mod in source use copies of the replaced modules, in folders of modules, that contain the
+// replacements. The go command accepts no overlay for files of the module cache.
 func (j job) replace(run runner, source, modules string) error {
 	if len(j.module.replacements) == 0 {
 		return nil
@@ -104,7 +104,7 @@ func copyModule(run runner, module, target string) error {
 	return os.CopyFS(target, os.DirFS(dir))
 }
 
-// moduleDir returns the folder of the module cache that holds a module, after downloading it when it is missing.
+// moduleDir returns a module's folder in the module cache. It downloads the module if it is missing.
 func moduleDir(run runner, module string) (string, error) {
 	out, err := run("go", "mod", "download", "-json", module)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package toolchain builds the programs that a local platform consists of from pinned Go modules, and caches them.
+// Package toolchain builds the programs of a local platform from pinned Go modules, and caches them.
 //
-// The modules are the folders under tools/; their go.mod files alone say which versions are used. A tool is built when
-// it is first needed, into a folder of the user's cache that is named after everything that goes into the build, so a
-// changed pin never meets an old binary and two clones share what they have in common.
+// The modules are the folders under tools/; only their go.mod files set the versions. A tool is built when it is first
+// needed, into a folder of the user's cache whose name depends on every input of the build. So a changed pin never uses
+// an old binary, and two clones share equal builds.
 package toolchain
 
 import (
@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// A Toolchain gives the tools that one repository pins. It reads the pins once, when it is opened, and is safe for
+// A Toolchain provides the tools that one repository pins. It reads the pins once, when it is opened. It is safe for
 // concurrent use, also by several processes.
 type Toolchain struct {
 	root    string
@@ -27,7 +27,7 @@ type Toolchain struct {
 	checked   map[string]struct{} // overrides whose version was found right, as name=path
 }
 
-// A Status says what is known about one tool.
+// A Status is the state of one tool.
 type Status struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -36,11 +36,11 @@ type Status struct {
 	Path    string `json:"path,omitempty"` // where the tool is, or will be once it is built
 }
 
-// A State says where a tool stands.
+// A State says whether a tool is available.
 type State string
 
 const (
-	// Ready means that the tool is built and in the cache.
+	// Ready means that the tool is in the cache.
 	Ready State = "ready"
 	// Missing means that the tool will be built when it is first needed.
 	Missing State = "missing"
@@ -75,7 +75,7 @@ func open(root, cache string, bundles []bundle) (*Toolchain, error) {
 	return t, nil
 }
 
-// FindRoot returns the folder, start itself or the nearest above it, that holds Strata's go.mod and tools/.
+// FindRoot returns the folder that contains Strata's go.mod and tools/: start itself or its nearest such parent.
 func FindRoot(start string) (string, error) {
 	start, err := filepath.Abs(start)
 	if err != nil {
@@ -91,10 +91,10 @@ func FindRoot(start string) (string, error) {
 	}
 }
 
-// Cache returns the folder that holds the tools. It is made when the first one is built.
+// Cache returns the folder of the tools. The first build creates it.
 func (t *Toolchain) Cache() string { return t.cache }
 
-// Names returns the names of all tools, in the order in which they are best built.
+// Names returns the names of all tools, in the recommended order of building.
 func (t *Toolchain) Names() []string {
 	var names []string
 	for _, b := range t.bundles {
@@ -105,7 +105,7 @@ func (t *Toolchain) Names() []string {
 	return names
 }
 
-// Version returns the pinned version of a tool, or "" for a name that is no tool's.
+// Version returns the pinned version of a tool, or "" for an unknown name.
 func (t *Toolchain) Version(name string) string {
 	b, tl, err := t.find(name)
 	if err != nil {
@@ -139,8 +139,8 @@ func (t *Toolchain) List(ctx context.Context) ([]Status, error) {
 	return list, nil
 }
 
-// Path returns the absolute path of a tool, after building it when it is missing.
-// Tools of one module, pulumi and pulumi-language-yaml for one, lie in one folder once they are built.
+// Path returns the absolute path of a tool. It builds the tool if it is missing. Tools of one module, such as pulumi and
+// pulumi-language-yaml, are in one folder.
 func (t *Toolchain) Path(ctx context.Context, name string) (string, error) {
 	if err := t.Ensure(ctx, nil, name); err != nil {
 		return "", err
@@ -159,9 +159,9 @@ func (t *Toolchain) Path(ctx context.Context, name string) (string, error) {
 	return filepath.Join(dir, name), nil
 }
 
-// Ensure builds those of the named tools that are missing, one after the other, and tells report about each; a nil
-// report is told nothing. A release of the pinned version on PATH is copied instead of building it. Tools that the
-// environment overrides are checked and not built.
+// Ensure builds the missing ones of the named tools, one after the other, and reports each to report, unless report is
+// nil. If the pinned version is on PATH, Ensure copies it instead. It checks tools that the environment overrides, and
+// does not build them.
 func (t *Toolchain) Ensure(ctx context.Context, report func(Event), names ...string) error {
 	if report == nil {
 		report = func(Event) {}

@@ -1,4 +1,4 @@
-// Package toolchaintest gives tests the tools that the repository pins.
+// Package toolchaintest provides tests with the tools that the repository pins.
 package toolchaintest
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain"
 )
 
-// Path returns the path of a tool, after building it when it is missing. Under -short it skips the test.
+// Path returns the path of a tool. It builds the tool if it is missing. Under -short it skips the test.
 func Path(t testing.TB, name string) string {
 	t.Helper()
 	if testing.Short() {
@@ -27,7 +27,7 @@ func Path(t testing.TB, name string) string {
 	return path
 }
 
-// Root returns the root of the repository that the test is in.
+// Root returns the root of the repository that contains the test.
 func Root(t testing.TB) string {
 	t.Helper()
 	root, err := toolchain.FindRoot(".")
