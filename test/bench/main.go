@@ -1,7 +1,7 @@
-// Command bench runs Strata's benchmarks and prints what they measured beside the bounds that were set, as a table or as
-// JSON. It fails when a benchmark fails or a bound is missed.
+// Command bench runs Strata's benchmarks and prints their measurements beside the bounds, as a table or as JSON. It fails
+// if a benchmark fails or exceeds a bound.
 //
-// Benchmarks are those in files named *bench_test.go, and report by package figure.
+// Benchmarks are in files named *bench_test.go, and report through package figure.
 package main
 
 import (
@@ -73,8 +73,8 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	return nil
 }
 
-// measure runs the benchmarks and returns the figures that they reported, those before a failure too. What the
-// benchmarks print goes to log.
+// measure runs the benchmarks and returns the figures that they reported, including those before a failure. It writes the
+// benchmarks' output to log.
 func measure(ctx context.Context, root, pattern string, log io.Writer) ([]figure.Figure, error) {
 	list, err := packages(root)
 	if err != nil {
@@ -86,7 +86,7 @@ func measure(ctx context.Context, root, pattern string, log io.Writer) ([]figure
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	path := filepath.Join(dir, "figures")
-	// One package at a time: benchmarks do not share the machine.
+	// One package at a time, so that benchmarks do not share the machine.
 	args := []string{"test", "-p", "1", "-timeout", "0", "-run", "^$", "-bench", pattern, "-benchtime", "1x"}
 	cmd := exec.CommandContext(ctx, "go", append(args, list...)...)
 	cmd.Dir = root
@@ -98,7 +98,7 @@ func measure(ctx context.Context, root, pattern string, log io.Writer) ([]figure
 	return figures, errors.Join(failed, err)
 }
 
-// packages returns the packages that hold benchmarks, as ./path.
+// packages returns the packages that contain benchmarks, as ./path.
 func packages(root string) ([]string, error) {
 	var list []string
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -121,7 +121,7 @@ func packages(root string) ([]string, error) {
 	return slices.Compact(list), err
 }
 
-// read reads the figures that benchmarks have written. Where there is no file there are none.
+// read reads the figures that benchmarks have written. A missing file means no figures.
 func read(path string) ([]figure.Figure, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -143,9 +143,9 @@ func read(path string) ([]figure.Figure, error) {
 	return figures, lines.Err()
 }
 
-// report is what was measured, and on what. It is what -o json prints.
+// report is the output of -o json: the measurements, and the machine.
 type report struct {
-	OK      bool            `json:"ok"` // no benchmark failed and no bound was missed
+	OK      bool            `json:"ok"` // no benchmark failed or exceeded a bound
 	Cores   int             `json:"cores"`
 	System  string          `json:"system"`
 	Go      string          `json:"go"`
@@ -178,7 +178,7 @@ func (r report) print(out io.Writer) error {
 	return table.Flush()
 }
 
-// number writes a value with three digits that count, and without zeros at its end.
+// number formats a value with three significant digits, without trailing zeros.
 func number(value float64) string {
 	digits := 0
 	for limit := 100.0; digits < 3 && value < limit; limit /= 10 {

@@ -1,4 +1,4 @@
-// Package docstest takes the examples out of the documentation, so that tests keep them true.
+// Package docstest extracts the examples from the documentation, so that tests can verify them.
 package docstest
 
 import (
@@ -12,9 +12,9 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain"
 )
 
-// CheckJSON fails the test unless an example of a document decodes into a value of type T that encodes to the same
-// again: no field of the example is unknown, and none that it should show is missing. The example is the code block that
-// begins with ```json and the name.
+// CheckJSON fails the test unless an example of a document decodes into a value of type T that encodes to the same JSON:
+// the example has no unknown field, and lacks no required one. The example is the code block that begins with ```json and
+// the name.
 func CheckJSON[T any](t *testing.T, document, name string) {
 	t.Helper()
 	_, rest, found := strings.Cut(Read(t, document), "\n```json "+name+"\n")
@@ -39,16 +39,16 @@ func CheckJSON[T any](t *testing.T, document, name string) {
 
 // Block is a fenced code block of a document.
 type Block struct {
-	// Language and Name are the words behind the fence: ```sh local.
+	// Language and Name are the words after the fence: ```sh local.
 	Language, Name string
-	// Section is the heading above it, without its number signs.
+	// Section is the preceding heading, without its number signs.
 	Section string
 	// Line is the number of the block's first line in the document.
 	Line int
 	Text string
 }
 
-// Blocks are all code blocks of a document, in order.
+// Blocks returns all code blocks of a document, in order.
 func Blocks(t testing.TB, document string) []Block {
 	t.Helper()
 	var blocks []Block
@@ -74,7 +74,7 @@ func Blocks(t testing.TB, document string) []Block {
 	return blocks
 }
 
-// Read returns a document, by its path in the repository.
+// Read returns the text of a document, given by its path in the repository.
 func Read(t testing.TB, document string) string {
 	t.Helper()
 	root, err := toolchain.FindRoot(".")

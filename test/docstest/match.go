@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Left stands in a document for any number of lines of output that are left out.
+// Left stands in a document for any number of omitted lines of output.
 const Left = "…"
 
-// Changing is something in an output that is another each time.
+// Changing is a part of an output that differs from run to run.
 type Changing struct {
-	// Name says what it is, in capitals.
+	// Name is a name for the part, in capitals.
 	Name    string
 	Pattern *regexp.Regexp
 }
 
-// Outputs compares outputs that documents show with real ones. The zero value compares them literally.
+// Outputs compares outputs in documents with real ones. The zero value compares them literally.
 type Outputs []Changing
 
-// settle puts names in the place of what changes.
+// settle replaces the changing parts by their names.
 func (o Outputs) settle(text string) string {
 	for _, c := range o {
 		text = c.Pattern.ReplaceAllLiteralString(text, "<"+c.Name+">")
@@ -27,8 +27,8 @@ func (o Outputs) settle(text string) string {
 	return text
 }
 
-// Same tells whether an output is what a document shows, but for what changes and for the lines that the document leaves
-// out.
+// Same reports whether an output equals the one in a document, except for the changing parts and the lines that the
+// document omits.
 func (o Outputs) Same(shown, printed string) bool {
 	var pattern strings.Builder
 	pattern.WriteString(`\A`)
@@ -43,9 +43,9 @@ func (o Outputs) Same(shown, printed string) bool {
 	return regexp.MustCompile(pattern.String()).MatchString(o.settle(printed))
 }
 
-// As returns commands in the form in which something printed them, where a line printed is the same but for what changes:
-// a document cannot know the port of the reader's platform, and the reader takes the line from there. Where no such line
-// was printed, the command is as the document has it.
+// As returns commands with the values of the printed output: it replaces a command by a printed line that differs only in
+// changing parts. A document cannot know the port of the reader's platform, and the reader copies the line from the
+// output. A command without such a line stays as it is in the document.
 func (o Outputs) As(commands, printed string) string {
 	var lines strings.Builder
 	for line := range strings.Lines(commands) {
@@ -62,7 +62,7 @@ func (o Outputs) As(commands, printed string) string {
 	return lines.String()
 }
 
-// Replace returns a document in which other text stands in the place of blocks, by the numbers of their first lines.
+// Replace returns a document with new texts for blocks, which are given by the numbers of their first lines.
 func Replace(document string, texts map[int]string) (string, error) {
 	var changed strings.Builder
 	replaced, skip := 0, false

@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// ended begins the line that a session prints behind the output of commands, with their exit code.
+// ended begins the line that a session prints after the output of commands, with their exit code.
 const ended = "--- ended with "
 
-// Session is one shell that runs the commands of a document as somebody types them: folders and variables stay from one
-// to the next, a command that fails ends nothing, and output and errors come together.
+// Session is one shell that runs the commands of a document as if a person typed them: it keeps folder and variables
+// between commands, a failing command does not end it, and standard output and standard error are one stream.
 type Session struct {
 	dir    string
 	input  io.Writer
@@ -26,11 +26,12 @@ type Session struct {
 	end    func()
 }
 
-// NewSession starts a shell in a folder. environment is all that it has of variables. The shell ends with the test; what it
-// has started in the background does not.
+// NewSession starts a shell in a folder. Its environment contains only the given variables. The shell ends with the test,
+// but processes that it has started in the background do not.
 func NewSession(t testing.TB, dir string, environment []string) *Session {
 	t.Helper()
-	// The shell must not hold the test: what it left in the background keeps the pipe open.
+	// A background process of the shell keeps the output pipe open. With a pipe of the test's own, command.Wait does not
+	// wait for that process.
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -58,8 +59,8 @@ func NewSession(t testing.TB, dir string, environment []string) *Session {
 // End ends the shell.
 func (s *Session) End() { s.end() }
 
-// Run runs commands and returns what they printed and the exit code of the last one. The commands have no input. An error
-// says that the shell itself has ended.
+// Run runs commands and returns their output and the exit code of the last one. The commands have no input. An error
+// means that the shell itself has ended.
 func (s *Session) Run(commands string) (output string, code int, err error) {
 	s.ran++
 	file := filepath.Join(s.dir, strconv.Itoa(s.ran))

@@ -1,4 +1,4 @@
-// Package licences finds the licences of everything that the module's programs are linked from.
+// Package licences finds the licences of all packages that are linked into the module's programs.
 package licences
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// Package is a package of another module, as `go list -json` has it.
+// Package is a package of another module, in the form of `go list -json`.
 type Package struct {
 	ImportPath string
 	Dir        string
@@ -28,8 +28,8 @@ type Package struct {
 	}
 }
 
-// Linked returns the packages of other modules that the packages of the module in a folder are linked from, without those
-// that only its tests need. It takes them from Go's module cache.
+// Linked returns the packages of other modules that are linked into the packages of the module in a folder, without those
+// that only its tests need. It needs them in Go's module cache.
 func Linked(ctx context.Context, dir string) ([]Package, error) {
 	command := exec.CommandContext(ctx, "go", "list", "-deps", "-json=ImportPath,Dir,Module", "./...")
 	command.Dir = dir
@@ -56,14 +56,14 @@ func Linked(ctx context.Context, dir string) ([]Package, error) {
 	}
 }
 
-// licenceFile are the names of files with a licence.
+// licenceFile matches the names of licence files.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|unlicense)([-._][^/]*)?$`)
 
-// leastCovered is how much of a file a known licence has to make up, in percent. The rest are names and years.
+// leastCovered is the minimum percentage of a file that a known licence must cover. The rest are names and years.
 const leastCovered = 70
 
-// Of returns the SPDX identifiers of the licences of a package, by the files in which they stand: in its folder and in those
-// above it, up to its module's. A package without any, and a file that is no known licence, are errors.
+// Of returns the SPDX identifiers of a package's licences by file: it searches the package's folder and its parents, up
+// to the module's folder. It returns an error for a package without a licence, and for a file that is no known licence.
 func Of(p Package) (map[string][]string, error) {
 	found := map[string][]string{}
 	for dir := p.Dir; ; dir = filepath.Dir(dir) {

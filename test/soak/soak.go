@@ -1,6 +1,6 @@
-// Package soak is the frame of tests that go on for long: `make soak` runs them, and nothing else does.
+// Package soak supports long-running tests, which only `make soak` runs.
 //
-// A soak is a test called TestSoak..., in a file named *soak_test.go of whichever package. It does its work in rounds.
+// A soak is a test called TestSoak..., in a file named *soak_test.go of any package. It works in rounds.
 package soak
 
 import (
@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// RoundsVariable says how many rounds every soak runs.
+// RoundsVariable is the environment variable with the number of rounds of every soak.
 const RoundsVariable = "STRATA_SOAK_ROUNDS"
 
-// Rounds returns how many rounds to run. Where none are asked for it skips the test.
+// Rounds returns the number of rounds. It skips the test if the variable is not set.
 func Rounds(t testing.TB) int {
 	t.Helper()
 	text := os.Getenv(RoundsVariable)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// passing are the resources whose objects come and go by themselves.
+// passing are the resources whose objects appear and disappear by themselves.
 var passing = []string{"events", "leases"}
 
 // Object is an object of a cluster.
@@ -22,19 +22,19 @@ type Object struct {
 	metav1.PartialObjectMetadata
 }
 
-// String is the object's "RESOURCE.GROUP NAMESPACE/NAME".
+// String returns "RESOURCE.GROUP NAMESPACE/NAME".
 func (o Object) String() string {
 	return fmt.Sprintf("%s %s/%s", o.Resource.GroupResource(), o.Namespace, o.Name)
 }
 
-// Objects are all objects of a cluster that are meant to stay.
+// Objects returns all objects of a cluster that are meant to stay.
 func Objects(ctx context.Context, kubeconfig string) ([]Object, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, err
 	}
 	config.QPS = -1
-	config.WarningHandler = rest.NoWarnings{} // of resources that are old
+	config.WarningHandler = rest.NoWarnings{} // about deprecated resources
 	client, err := metadata.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func Objects(ctx context.Context, kubeconfig string) ([]Object, error) {
 	return found, nil
 }
 
-// listable are all resources that can be listed and watched, each once.
+// listable returns all resources that can be listed and watched, each once.
 func listable(config *rest.Config) ([]schema.GroupVersionResource, error) {
 	discoverer, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {

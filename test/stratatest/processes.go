@@ -13,20 +13,20 @@ import (
 // Process is a process of a platform.
 type Process struct {
 	Pid int
-	// Line is its arguments, separated by spaces.
+	// Line holds the arguments, separated by spaces.
 	Line string
-	// Resident is the memory that it holds, in bytes.
+	// Resident is the resident memory in bytes.
 	Resident int64
-	// CPU is the processor time that it has used since it started.
+	// CPU is the processor time since the start of the process.
 	CPU time.Duration
 }
 
-// clockTick is the unit in which the kernel tells times of processes (sysconf(3), _SC_CLK_TCK: 100 a second on every
-// Linux that Go runs on).
+// clockTick is the kernel's unit of process times (sysconf(3), _SC_CLK_TCK: 100 per second on every Linux that Go runs
+// on).
 const clockTick = 10 * time.Millisecond
 
-// Processes are the platform's processes now, by their ids: all that have its home in their arguments, but for this one.
-// Systems without /proc show none.
+// Processes returns the platform's current processes by process ID: all processes with its home in their arguments,
+// except this one. Systems without /proc show none.
 func (p *Platform) Processes() map[int]Process {
 	found := map[int]Process{}
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -36,7 +36,7 @@ func (p *Platform) Processes() map[int]Process {
 		if pid == os.Getpid() || !bytes.Contains(line, []byte(p.Home)) {
 			continue
 		}
-		// One that ends meanwhile is none of them any more.
+		// A process that has ended in the meantime does not count.
 		if process, err := usage(dir); err == nil {
 			process.Pid, process.Line = pid, strings.TrimSpace(string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
 			found[pid] = process
@@ -45,8 +45,8 @@ func (p *Platform) Processes() map[int]Process {
 	return found
 }
 
-// usage reads what a process holds and has used (proc(5): the second field of statm is the resident pages; the 14th and
-// 15th of stat are the user and system time, counted from the first, the second being the name in parentheses).
+// usage returns the memory and the processor time of a process (proc(5): the second field of statm is the resident pages;
+// the 14th and 15th fields of stat are the user and system time, where the second field is the name in parentheses).
 func usage(dir string) (Process, error) {
 	statm, err := os.ReadFile(filepath.Join(dir, "statm"))
 	if err != nil {

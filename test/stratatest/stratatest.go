@@ -1,5 +1,4 @@
-// Package stratatest gives tests, benchmarks and soaks a platform of their own, run by the strata command as users have
-// it.
+// Package stratatest provides tests, benchmarks and soaks with a platform of their own, run by the strata command.
 package stratatest
 
 import (
@@ -26,21 +25,21 @@ import (
 
 // Platform is a local platform with a home of its own.
 type Platform struct {
-	// Dir is removed when the test ends, and Home lies in it.
+	// Dir is a temporary folder that contains Home. It is removed when the test ends.
 	Dir string
-	// Home is the folder of its state. It is made by the first command that needs it.
+	// Home is the folder of the platform's state. The first command that needs it creates it.
 	Home string
 
 	t   testing.TB
-	end func() error // stops what runs and removes the home, once
+	end func() error // stops the platform's processes and removes the home, once
 	command
 }
 
-// command is the strata command under test and the repository that it is built from.
+// command is the strata command under test and the repository that it was built from.
 type command struct{ executable, root string }
 
-// built is the command, once a test has needed it, and the platforms that were made by now, all below one folder. Main
-// removes it.
+// built holds the command, built when the first test needs it, and all platforms so far, which share one parent folder.
+// Main removes that folder.
 var built struct {
 	sync.Mutex
 	dir string
@@ -48,8 +47,8 @@ var built struct {
 	platforms []*Platform
 }
 
-// Main runs the tests of a package that uses New, and returns what TestMain exits with. Platforms run in sessions of
-// their own: where the tests are interrupted it ends them, too.
+// Main runs the tests of a package that uses New, and returns the exit code for TestMain. Platforms run in sessions of
+// their own, so Main also stops them if the tests are interrupted.
 func Main(m *testing.M) int {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
@@ -71,8 +70,8 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// New returns a platform in which nothing runs yet. At the end of the test nothing runs in it any more. Under -short it
-// skips the test.
+// New returns a platform without running processes. It stops the platform at the end of the test. Under -short it skips
+// the test.
 func New(t testing.TB) *Platform {
 	t.Helper()
 	if testing.Short() {
@@ -99,7 +98,7 @@ func New(t testing.TB) *Platform {
 	return p
 }
 
-// NewWithTools is New after all tools are built, in the test's own time and log.
+// NewWithTools is like New, but first builds all tools, in the test's own time and log.
 func NewWithTools(t testing.TB) *Platform {
 	t.Helper()
 	p := New(t)
@@ -107,8 +106,8 @@ func NewWithTools(t testing.TB) *Platform {
 	return p
 }
 
-// Executable is the strata command as `make build` makes it, for those who need no platform. It lies there until the
-// package's tests have ended. Under -short it skips the test.
+// Executable returns the path of the strata command, built as by `make build`, for tests that need no platform. The file
+// exists until the package's tests have ended. Under -short it skips the test.
 func Executable(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
@@ -145,11 +144,11 @@ func build(ctx context.Context) (command, error) {
 	return built.command, nil
 }
 
-// stopTimeout is how long a platform may take to stop.
+// stopTimeout limits the stop of a platform.
 const stopTimeout = 2 * time.Minute
 
-// stop stops what runs. A supervisor that an interrupted command has just begun to start answers no stop yet, so that it
-// takes another one.
+// stop stops the platform's processes. A supervisor that an interrupted command has just started does not answer the
+// first stop yet, so a second one is needed.
 func (p *Platform) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
@@ -174,7 +173,7 @@ func (p *Platform) Run(args ...string) []byte {
 	return out
 }
 
-// Try is Run for commands that may fail. The error holds what the command printed to standard error.
+// Try is like Run for commands that may fail. The error contains the command's standard error.
 func (p *Platform) Try(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := p.Command(ctx, args...)
 	out, err := cmd.Output()
@@ -188,7 +187,7 @@ func (p *Platform) Try(ctx context.Context, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// Command is a command of strata on the platform, for those who want more of it than its output.
+// Command returns a command of strata on the platform, for callers that need more than its output.
 func (p *Platform) Command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.executable, args...)
 	cmd.Dir = p.root
@@ -196,7 +195,7 @@ func (p *Platform) Command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Kubernetes is the administrator's client of the running cluster, without a limit to its rate.
+// Kubernetes returns the administrator's client for the running cluster, without a rate limit.
 func (p *Platform) Kubernetes() kubernetes.Interface {
 	p.t.Helper()
 	h, err := home.At(p.Home)

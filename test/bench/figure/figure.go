@@ -1,5 +1,4 @@
-// Package figure records what benchmarks measure, each value with the most that it may be. `make bench` makes a table of
-// them.
+// Package figure records the measurements of benchmarks, each with its upper bound. `make bench` prints them as a table.
 package figure
 
 import (
@@ -10,8 +9,8 @@ import (
 	"time"
 )
 
-// FileVariable names the file that figures are appended to, a JSON object in each line. Without it a figure is only a
-// metric of its benchmark.
+// FileVariable names the environment variable with the path of the file that figures are appended to, one JSON object per
+// line. Without it a figure is only a metric of its benchmark.
 const FileVariable = "STRATA_BENCH_FIGURES"
 
 // A Figure is a measured value.
@@ -19,15 +18,15 @@ type Figure struct {
 	Name     string  `json:"name"`
 	Measured float64 `json:"measured"`
 	Unit     string  `json:"unit"`
-	Bound    float64 `json:"bound,omitempty"` // the most that it may be; 0 means that there is no bound
-	OK       bool    `json:"ok"`              // it is within its bound, or has none
+	Bound    float64 `json:"bound,omitempty"` // upper bound; 0 means no bound
+	OK       bool    `json:"ok"`              // the value is within its bound, or has none
 }
 
-// AtMost reports a figure and its bound, in the same unit. A bound of 0 means that there is none.
+// AtMost reports a measurement and its upper bound, in the same unit. A bound of 0 means no bound.
 func AtMost(b *testing.B, name string, measured, bound float64, unit string) {
 	b.Helper()
 	b.ReportMetric(measured, strings.ReplaceAll(name, " ", "-")+"-"+unit)
-	// What a benchmark reports counts, not how long the whole of it took.
+	// Only the reported figures count, not the duration of the whole benchmark.
 	b.ReportMetric(0, "ns/op")
 	path := os.Getenv(FileVariable)
 	if path == "" {
@@ -39,7 +38,7 @@ func AtMost(b *testing.B, name string, measured, bound float64, unit string) {
 	}
 }
 
-// Seconds reports a time. A bound of 0 means that there is none.
+// Seconds reports a duration and its upper bound. A bound of 0 means no bound.
 func Seconds(b *testing.B, name string, measured, bound time.Duration) {
 	b.Helper()
 	AtMost(b, name, measured.Seconds(), bound.Seconds(), "s")

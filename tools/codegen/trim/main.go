@@ -1,6 +1,5 @@
-// Command trim drops the descriptions of embedded Kubernetes types from CRDs. They are
-// most of a CRD's size, are documented by Kubernetes itself, and every client that lists
-// CRDs would load them.
+// Command trim removes the descriptions of embedded Kubernetes types from CRDs. They are most of a CRD's size. Kubernetes
+// itself documents them, and every client that lists CRDs would load them.
 package main
 
 import (
@@ -11,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// embedded names the fields whose types are Kubernetes' own.
+// embedded lists the fields whose types are Kubernetes' own.
 var embedded = []string{"podTemplate", "env", "envFrom", "resources"}
 
 func main() {
@@ -39,8 +38,8 @@ func trim(path string) error {
 	return os.WriteFile(path, data, 0o644)
 }
 
-// walk visits a schema. Below workspaceTemplate the embedded fields, and below those all
-// descriptions, are met.
+// walk visits a schema. It removes the descriptions of the embedded fields below workspaceTemplate, and all descriptions
+// below those.
 func walk(node any, template, drop bool) {
 	switch node := node.(type) {
 	case map[string]any:
