@@ -1,13 +1,13 @@
-# Every target but race, race-all and soak builds without C, so that what runs here is what runs elsewhere.
+# Every target except race, race-all and soak builds without cgo, so that local builds equal those on other machines.
 export CGO_ENABLED = 0
 
 GOLANGCI_LINT = go tool -modfile=tools/lint/go.mod golangci-lint
 
-# GOVULNDB is the address of a database of vulnerabilities: https, or file for a folder.
+# GOVULNDB is the URL of a vulnerability database: https, or file for a folder.
 GOVULNDB ?= https://vuln.go.dev
 GOVULNCHECK = go tool -modfile=tools/lint/go.mod govulncheck -db '$(GOVULNDB)'
 
-# All files that git tracks or would track.
+# All files that git tracks or would add.
 FILES = git ls-files --cached --others --exclude-standard
 
 .DEFAULT_GOAL := help
@@ -38,13 +38,13 @@ test-unit: ## Run the tests that need no tools
 	go test -short ./...
 	go test -C tools/dolt/gozstd -short ./...
 
-# Packages that start goroutines, or whose tests do, but for those of commands and of tests of the whole, which start
-# everything as processes.
+# Packages that start goroutines themselves or in their tests. Commands and whole-platform tests are excluded, because
+# they start everything as processes.
 CONCURRENT = $(FILES) '*.go' ':!cmd' ':!test' ':!tools' | xargs grep -lE '\bgo func\b|\.Go\(|^\s+go [A-Za-z.]+\(' | \
 	xargs -n 1 dirname | sort -u | sed 's,^,./,'
 
-# Leaves out, of a list of packages, those that link Kubernetes' or Pulumi's libraries: to compile these once more, for
-# the race detector or for fuzzing, takes a quarter of an hour on two cores.
+# Removes packages that link Kubernetes' or Pulumi's libraries from a list. Compiling these libraries again, for the race
+# detector or for fuzzing, takes a quarter of an hour on two cores.
 LIGHT = while read -r p; do go list -deps -test "$$p" | grep -qE '^(k8s.io/client-go|github.com/pulumi)/' || echo "$$p"; done
 
 .PHONY: race
@@ -55,7 +55,7 @@ race: ## Run tests under the race detector, of packages that start goroutines an
 race-all: ## Run tests under the race detector, of all packages that start goroutines, half an hour
 	CGO_ENABLED=1 go test -race -short $$($(CONCURRENT))
 
-# FUZZTIME is how long each target is fuzzed; SUM=200s shares 200 seconds among all of them.
+# FUZZTIME is the duration of each fuzz target. SUM=200s divides 200 seconds among all of them.
 FUZZTIME = 1m
 SUM =
 
@@ -70,7 +70,7 @@ fuzz: ## Fuzz the parsers of packages that compile quickly, FUZZTIME each, or al
 fuzz-all: ## Fuzz every parser of input, FUZZTIME each
 	@sh tools/fuzz.sh '$(FUZZTIME)' '$(SUM)' $$($(FUZZED))
 
-# BENCH chooses benchmarks by a regular expression, OUTPUT is text or json.
+# BENCH is a regular expression that selects benchmarks. OUTPUT is text or json.
 BENCH = .
 OUTPUT = text
 
@@ -82,7 +82,7 @@ bench: ## Measure, and compare with the bounds; needs a machine with nothing els
 bench-cold: ## Measure how long all tools take to build, about 20 minutes
 	@STRATA_BENCH_COLD=1 go run ./test/bench -bench ColdToolchain -o $(OUTPUT)
 
-# ROUNDS is how many rounds every soak runs.
+# ROUNDS is the number of rounds of every soak.
 ROUNDS = 20
 
 .PHONY: soak
@@ -122,7 +122,7 @@ verify-modules:
 verify-vet:
 	go vet ./...
 
-# Generating into the tree as it is shows what is stale, whether the tree is clean or not.
+# Generates in place, which detects stale files in a clean tree and in a changed one.
 .PHONY: verify-generated
 verify-generated:
 	@sums() { $(FILES) -z | sort -z | xargs -0 cksum 2>/dev/null; }; \
@@ -137,7 +137,8 @@ verify-generated:
 verify-licences:
 	@go test ./test/licences || { echo "mend it with: another module, or a reason in test/licences"; exit 1; }
 
-# Whether the database can be reached is tried with the modules alone, which takes a moment: govulncheck exits with 1 for an error, and with 3 for what it finds.
+# A scan of the modules alone, which is fast, tells whether the database is reachable: govulncheck exits with 1 for an
+# error, and with 3 for a finding.
 .PHONY: verify-vulnerabilities
 verify-vulnerabilities:
 	@found=$$($(GOVULNCHECK) -C cmd/strata -scan module 2>&1); code=$$?; \
