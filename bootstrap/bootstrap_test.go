@@ -35,7 +35,7 @@ func encoded(text string) resource.PropertyValue {
 	return resource.NewProperty(base64.StdEncoding.EncodeToString([]byte(text)))
 }
 
-// google answers as Google does, as far as the program looks.
+// google returns an engine that answers like Google Cloud for everything that the program reads.
 func google(t *testing.T, config map[string]string) *pulumitest.Engine {
 	t.Helper()
 	teams := filepath.Join(t.TempDir(), "teams.yaml")

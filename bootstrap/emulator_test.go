@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { cloudtest.Main(m) }
 
-// emulatedLayer is layer 1 for the teams web and api as the emulated Google Cloud can have it.
+// emulatedLayer returns layer 1 for the teams web and api, configured for the emulated Google Cloud.
 func emulatedLayer(t *testing.T, edit func(*bootstrap.Config)) layers.Layer {
 	t.Helper()
 	teams := filepath.Join(t.TempDir(), "teams.yaml")
@@ -51,7 +51,7 @@ func emulatedLayer(t *testing.T, edit func(*bootstrap.Config)) layers.Layer {
 	return layers.Layer{Name: "bootstrap", Project: bootstrap.Project, Program: bootstrap.Program, Config: values}
 }
 
-// tenantLayer is a team's program: it looks the shared instance up, and makes a database and a user.
+// tenantLayer returns a team's program: it looks up the shared instance, and creates a database and a user.
 func tenantLayer(password string) layers.Layer {
 	return layers.Layer{Name: "tenant", Project: "tenant", Config: auto.ConfigMap{}, Program: func(ctx *pulumi.Context) error {
 		instance, err := sql.LookupDatabaseInstance(ctx, &sql.LookupDatabaseInstanceArgs{Name: "strata"})
@@ -71,7 +71,7 @@ func tenantLayer(password string) layers.Layer {
 	}}
 }
 
-// tenantOf returns what layer 1 hands on for a team.
+// tenantOf returns layer 1's output for a team.
 func tenantOf(t *testing.T, r layers.Runner, l layers.Layer, team string) map[string]any {
 	t.Helper()
 	outputs, err := r.Outputs(t.Context(), l)
@@ -110,7 +110,7 @@ func TestATeamMakesDatabasesAndUsersAndIsRefusedTheRest(t *testing.T) {
 		t.Error(err)
 	}
 
-	// Google keeps what a deleted role was called; the layer must come up again nevertheless.
+	// Google reserves the ID of a deleted role. The layer must come up again nevertheless.
 	if _, err := engineer.Destroy(t.Context(), layer, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestAProtectedLayerLosesNothing(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "protect") {
 		t.Errorf("destroy of a protected layer: %v", err)
 	}
-	// Only the keys are gone, which a rotation must be able to replace.
+	// Only the keys are gone. A rotation must be able to replace them.
 	cloudtest.Changes(t, engineer, protected, map[string]int{"create": 2})
 	if err := write(storageOf(t, cloud, key), "strata-local-strata-web"); err == nil {
 		t.Error("a key that is gone still works")
@@ -208,7 +208,7 @@ func TestKeysAreRotatedAndWorkloadIdentityTakesTheirPlace(t *testing.T) {
 	}
 
 	keyless := emulatedLayer(t, func(c *bootstrap.Config) { c.TenantKeys = false })
-	// The updates are those of the components' own inputs.
+	// The updates are changes of the components' own inputs.
 	cloudtest.Changes(t, engineer, keyless, map[string]int{"create": 2, "update": 2, "delete": 2})
 	if got := tenantOf(t, engineer, keyless, "web")["credentials"]; got != "" {
 		t.Error("credentials are handed on although there is no key")
@@ -227,7 +227,7 @@ func TestKeysAreRotatedAndWorkloadIdentityTakesTheirPlace(t *testing.T) {
 	}
 }
 
-// code is the HTTP status of a refused call, 0 for none.
+// code returns the HTTP status of a refused call, or 0.
 func code(err error) int {
 	if refused, ok := errors.AsType[*googleapi.Error](err); ok {
 		return refused.Code
@@ -235,7 +235,7 @@ func code(err error) int {
 	return 0
 }
 
-// write makes the object that stands for a state.
+// write creates an object in the place of a state file.
 func write(client *storage.Service, bucket string) error {
 	_, err := client.Objects.Insert(bucket, &storage.Object{Name: "state"}).Media(strings.NewReader("{}")).Do()
 	return err
@@ -250,7 +250,7 @@ func storageOf(t *testing.T, cloud cloudtest.Cloud, key string) *storage.Service
 	return service
 }
 
-// cloudOptions make a client speak to the cloud under a credential.
+// cloudOptions returns options that connect a client to the cloud with a credential.
 func cloudOptions(t *testing.T, cloud cloudtest.Cloud, credential, variable, version string) []option.ClientOption {
 	t.Helper()
 	kind := oauth.ServiceAccount
@@ -265,7 +265,7 @@ func cloudOptions(t *testing.T, cloud cloudtest.Cloud, credential, variable, ver
 	return []option.ClientOption{option.WithEndpoint(endpoint), option.WithTokenSource(login.TokenSource)}
 }
 
-// checkRefusals calls what a team must not do, with the team's key.
+// checkRefusals makes the calls that a team must not make, with the team's key.
 func checkRefusals(t *testing.T, cloud cloudtest.Cloud, key string) {
 	t.Helper()
 	ctx := t.Context()

@@ -14,7 +14,7 @@ import (
 	"github.com/strata-platform/strata/test/docstest"
 )
 
-// documentedRoles are those that docs/platform-team.md asks of whoever runs this layer.
+// documentedRoles returns the roles that docs/platform-team.md requires for running this layer.
 func documentedRoles(t *testing.T) []string {
 	t.Helper()
 	var roles []string
@@ -28,7 +28,7 @@ func documentedRoles(t *testing.T) []string {
 	return roles
 }
 
-// runnerWithRoles runs programs as an account that has these roles on the project, and no others.
+// runnerWithRoles returns a runner whose account has exactly these roles on the project.
 func runnerWithRoles(t *testing.T, cloud cloudtest.Cloud, roles []string) layers.Runner {
 	t.Helper()
 	owner := cloud.Runner(t, cloud.Owner)
