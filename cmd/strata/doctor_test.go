@@ -11,7 +11,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// TestDoctorOfThisMachine runs the real command. Whatever this machine lacks, it has what this test runs with.
+// TestDoctorOfThisMachine runs the real command. Whatever this machine lacks, it has the tools that run this test.
 func TestDoctorOfThisMachine(t *testing.T) {
 	t.Setenv(home.Variable, filepath.Join(t.TempDir(), "home"))
 	code, out, stderr := call(t, "doctor", "-o", "json")
@@ -36,7 +36,7 @@ func TestDoctorOfThisMachine(t *testing.T) {
 	}
 }
 
-// TestDoctorOfAMachineThatLacksSomething takes everything from PATH.
+// TestDoctorOfAMachineThatLacksSomething empties PATH.
 func TestDoctorOfAMachineThatLacksSomething(t *testing.T) {
 	t.Setenv(home.Variable, filepath.Join(t.TempDir(), "home"))
 	t.Setenv("PATH", t.TempDir())

@@ -15,7 +15,7 @@ import (
 	"github.com/strata-platform/strata/test/docstest"
 )
 
-// visible are all commands that help shows.
+// visible returns all commands that the help shows.
 func visible(command *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{command}
 	for _, below := range command.Commands() {
@@ -26,7 +26,7 @@ func visible(command *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// called is a call of strata within a text: after the start of a line, a blank, a quote or a bracket.
+// called matches a call of strata within a text: after the start of a line, a blank, a quote or a bracket.
 var called = regexp.MustCompile("(?m)(?:^|[ (`])(?:bin/)?strata( [^`\n#;|&)\"]+)")
 
 func TestEveryCommandSaysWhatItDoesWithAnExampleThatIsRight(t *testing.T) {
@@ -53,14 +53,14 @@ func TestEveryCommandSaysWhatItDoesWithAnExampleThatIsRight(t *testing.T) {
 	}
 }
 
-// fenced is a block of code of a page.
+// fenced matches a code block of a page.
 var fenced = regexp.MustCompile("(?ms)^```.*?^```$")
 
-// code is what stands as code in prose: in a line, or indented.
+// code matches code in prose: inline or indented.
 var code = regexp.MustCompile("(?m)`[^`]+`|^ {4}.+$")
 
-// TestCallsInTheDocsAreRight checks commands and flags of every call in prose; what stands there for an argument, such as
-// NAME, is not checked.
+// TestCallsInTheDocsAreRight checks the commands and flags of every call in prose. It does not check placeholders for
+// arguments, such as NAME.
 func TestCallsInTheDocsAreRight(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {

@@ -27,7 +27,7 @@ func TestAnInterruptAnswersTheQuestionOfDown(t *testing.T) {
 	}
 }
 
-// interruptedVariable makes this test program one that does not end by an interrupt; its value says whether it is patient.
+// interruptedVariable makes this test program a process that survives an interrupt. Its value says whether it is patient.
 const interruptedVariable = "STRATA_TEST_INTERRUPTED"
 
 func TestASecondInterruptEndsWhatTheFirstDoesNot(t *testing.T) {
@@ -37,7 +37,7 @@ func TestASecondInterruptEndsWhatTheFirstDoesNot(t *testing.T) {
 		os.Stdout.WriteString("begun\n")
 		<-ctx.Done()
 		os.Stdout.WriteString("interrupted\n")
-		// A patient one ends by itself, once its input is closed.
+		// A patient process ends by itself once its input is closed.
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}
@@ -68,7 +68,7 @@ func TestASecondInterruptEndsWhatTheFirstDoesNot(t *testing.T) {
 			if kind == "patient" {
 				input.Close()
 			}
-			// It says so a moment before the next interrupt is the last.
+			// The process prints this a moment before the next interrupt becomes final.
 			ended := make(chan struct{})
 			go func() {
 				for {

@@ -18,18 +18,17 @@ import (
 	"github.com/strata-platform/strata/test/docstest"
 )
 
-// platformTeamPage is the page that these tests hold against what it is about. Its blocks for `local` are run by
-// test/e2e.
+// platformTeamPage is the page that these tests compare with the code. test/e2e runs its blocks for `local`.
 const platformTeamPage = "docs/platform-team.md"
 
-// setting is a key of a layer's configuration as its project file declares it.
+// setting is a key of a layer's configuration, as declared in its project file.
 type setting struct {
 	Type        string `json:"type"`
 	Default     any    `json:"default"`
 	Description string `json:"description"`
 }
 
-// project reads the settings of a project file, and the order in which it declares them.
+// project returns the settings of a project file, and their order.
 func project(t *testing.T, path string) (map[string]setting, []string) {
 	t.Helper()
 	var file struct {
@@ -49,7 +48,7 @@ func project(t *testing.T, path string) (map[string]setting, []string) {
 	return file.Config, order
 }
 
-// settingsTable is the table of a project's settings.
+// settingsTable returns the Markdown table of a project's settings.
 func settingsTable(t *testing.T, path string) string {
 	t.Helper()
 	settings, order := project(t, path)
@@ -87,7 +86,7 @@ func TestPlatformTeamPageHasEverySettingWithItsDefault(t *testing.T) {
 	}
 }
 
-// commands check the arguments of a command in a block, by the command's name. name is the block's.
+// commands maps a command's name to a check of its arguments in a block. name is the block's name.
 var commands = map[string]func(t *testing.T, name string, args []string) error{
 	"strata":  func(_ *testing.T, _ string, args []string) error { return checkStrata(args) },
 	"pulumi":  checkPulumi,
@@ -139,7 +138,7 @@ func TestCommandsInTheTextOfThePlatformTeamPageParse(t *testing.T) {
 	}
 }
 
-// checkStrata parses a call of strata without carrying it out.
+// checkStrata parses a call of strata without running it.
 func checkStrata(args []string) error {
 	began := false
 	command, rest, err := newRoot(streams{in: strings.NewReader(""), out: &bytes.Buffer{}, err: &bytes.Buffer{}}, &began).Find(args)
@@ -152,7 +151,7 @@ func checkStrata(args []string) error {
 	return err
 }
 
-// pulumiFlags are the calls of pulumi that the page makes, with the flags that each takes there.
+// pulumiFlags maps the calls of pulumi on the page to their flags.
 var pulumiFlags = map[string][]string{
 	"login": nil, "up": nil, "preview": nil, "destroy": nil, "refresh": nil, "cancel": {"--yes"},
 	"stack init": nil, "stack rm": nil, "stack output": {"--show-secrets"}, "config set": {"--secret", "--path"},
@@ -193,7 +192,7 @@ func checkPulumi(t *testing.T, name string, args []string) error {
 	return nil
 }
 
-// gcloudCalls are the calls of gcloud that the page makes.
+// gcloudCalls are the calls of gcloud on the page.
 var gcloudCalls = []string{
 	"projects create", "projects delete", "projects add-iam-policy-binding", "billing projects link", "config set", "services enable",
 	"storage buckets create", "storage buckets update", "storage buckets add-iam-policy-binding", "storage rm", "auth application-default login",
@@ -247,8 +246,8 @@ func checkFolder(t *testing.T, _ string, args []string) error {
 	return err
 }
 
-// calls are the commands of a block, each with its arguments. It knows as much of the shell as the page uses of it: a
-// loop's body is there once for each of its values.
+// calls returns the commands of a block, each with its arguments. It understands only the shell syntax of the page. It
+// expands a loop's body once for each value.
 func calls(block string) [][]string {
 	var list [][]string
 	variable, values := "", []string{}
@@ -273,7 +272,7 @@ func calls(block string) [][]string {
 	return list
 }
 
-// split tells the words of a call from its flags.
+// split separates the words of a call from its flags.
 func split(args []string) (words, flags []string) {
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "--") {

@@ -147,7 +147,7 @@ func watchStatus(ctx context.Context, p watched, out io.Writer, asJSON bool, eve
 	for {
 		report, err := p.Watch(ctx, &watch)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // An interrupt is the normal end of a watch.
+			return nil //nolint:nilerr // To be interrupted is how a watch ends.
 		}
 		if err != nil {
 			return err

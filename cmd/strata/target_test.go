@@ -29,7 +29,7 @@ func TestWhatATargetDoesNotHaveIsWrongUse(t *testing.T) {
 }
 
 func TestThePlanOfDownOnGoogleCloudChangesNothing(t *testing.T) {
-	// Where there is nobody to ask, it says so, and the steps all the same.
+	// Without these folders the command cannot read the platform's state. It then says so and still lists the steps.
 	t.Setenv("PATH", "/nowhere")
 	t.Setenv("HOME", "/nowhere")
 	code, out, stderr := call(t, "down", "--target", "gke", "--dry-run")

@@ -21,7 +21,7 @@ func TestDocumentedTeams(t *testing.T) {
 
 const oneTeam = "# All.\napiVersion: strata/v1\nkind: Teams\nteams:\n  - name: web # the first\n"
 
-// newClone makes what strata takes for a clone of its repository, the working folder, with a teams.yaml that is committed.
+// newClone creates a working folder that strata treats as a clone of its repository, with a committed teams.yaml.
 func newClone(t *testing.T) (dir, h string) {
 	t.Helper()
 	root := toolchaintest.Root(t)
@@ -126,7 +126,7 @@ func TestATeamIsNotChangedWhere(t *testing.T) {
 		want    string
 	}{
 		"it is there": {
-			args: []string{"add", "web"}, code: exitFailed, want: "team web was not added: ", // the rest is teams.Add's
+			args: []string{"add", "web"}, code: exitFailed, want: "team web was not added: ", // the rest comes from teams.Add
 		},
 		"it has no such quota": {
 			args: []string{"add", "shop", "--quota", "gpu=1"}, code: exitUsage, want: `a quota has no "gpu"`,

@@ -16,7 +16,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// call carries out one call of strata.
+// call runs one call of strata.
 func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -57,7 +57,7 @@ func TestToolchainListsWhatIsBuilt(t *testing.T) {
 	}
 }
 
-// TestToolchainBuildTellsWhatIsThere names binaries of the user's own, so that nothing is compiled.
+// TestToolchainBuildTellsWhatIsThere overrides the tools with the user's own binaries, so that nothing is compiled.
 func TestToolchainBuildTellsWhatIsThere(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv(home.Variable, filepath.Join(t.TempDir(), "home"))

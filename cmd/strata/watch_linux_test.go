@@ -15,7 +15,7 @@ import (
 	"github.com/strata-platform/strata/internal/status"
 )
 
-// looks are reports, one for each look; after the last one the watch is interrupted.
+// looks returns one report for each look. After the last report it interrupts the watch.
 type looks struct {
 	reports   []status.Report
 	interrupt context.CancelFunc
