@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { cloudtest.Main(m) }
 
-// databases is the service that the instances are of, for its owner.
+// databases returns a client of the Cloud SQL API, with the owner's credentials.
 func databases(t *testing.T, cloud cloudtest.Cloud) *sqladmin.Service {
 	t.Helper()
 	login, err := oauth.CredentialsFromJSONWithType(t.Context(), []byte(cloud.Owner), oauth.AuthorizedUser, sqladmin.CloudPlatformScope)
@@ -56,7 +56,7 @@ func TestTheExampleLosesNothingWhileItIsProtected(t *testing.T) {
 	cloudtest.Unchanged(t, r, protected)
 
 	cloudtest.Up(t, r, lifted)
-	// Somebody with a console protects the instance, of which the program knows nothing.
+	// A person at the console protects the instance. The program does not know about it.
 	_, err := service.Instances.Patch(cloudtest.Project, "shared", &sqladmin.DatabaseInstance{
 		Settings: &sqladmin.Settings{DeletionProtectionEnabled: true},
 	}).Do()

@@ -6,7 +6,7 @@ import (
 	"github.com/strata-platform/strata/components/cloudsql"
 )
 
-// An instance with a database and a user of the platform's own. Backups are kept for a month.
+// An instance with a database and a user of the platform's own. It keeps backups for a month.
 func Example() { pulumi.Run(sharedInstance(true)) }
 
 func sharedInstance(protected bool) pulumi.RunFunc {

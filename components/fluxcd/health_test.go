@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestPulumiHealth evaluates the expressions as kustomize-controller does.
+// TestPulumiHealth evaluates the expressions in the same way as kustomize-controller.
 func TestPulumiHealth(t *testing.T) {
 	condition := func(kind, value string) any { return map[string]any{"type": kind, "status": value} }
 	status1 := func(generation int64, conditions ...any) map[string]any {

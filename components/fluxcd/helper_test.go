@@ -22,11 +22,11 @@ const (
 	receiverType = "strata:components:FluxReceiver"
 	canary       = "s3cret-canary"
 
-	// team is the namespace of what a test makes.
+	// team is the namespace of the tests' objects.
 	team = pulumi.String("team-web")
 )
 
-// engine records what a program registers, as the engine would see it.
+// engine records the resources that a program registers, in the form in which the engine sees them.
 type engine struct {
 	mu        sync.Mutex
 	resources map[string]pulumi.MockResourceArgs
@@ -43,7 +43,7 @@ func (*engine) Call(pulumi.MockCallArgs) (resource.PropertyMap, error) {
 	return resource.PropertyMap{}, nil
 }
 
-// run runs a program and returns what it registered, by name.
+// run runs a program and returns the registered resources by name.
 func run(t *testing.T, program func(ctx *pulumi.Context, cluster pulumi.ResourceOption) error) (map[string]pulumi.MockResourceArgs, error) {
 	t.Helper()
 	e := &engine{resources: map[string]pulumi.MockResourceArgs{}}
@@ -57,7 +57,7 @@ func run(t *testing.T, program func(ctx *pulumi.Context, cluster pulumi.Resource
 	return e.resources, err
 }
 
-// fakeSource is a source that somebody else made.
+// fakeSource returns a source from elsewhere.
 func fakeSource() *Source {
 	return &Source{
 		Namespace: team.ToStringOutput(), Name: pulumi.String("web").ToStringOutput(), Kind: pulumi.String(gitKind).ToStringOutput(),
@@ -65,7 +65,8 @@ func fakeSource() *Source {
 	}
 }
 
-// assertGraph compares what was registered, but for the cluster's provider: by name its type, and its parent after " in ".
+// assertGraph compares the registered resources, except the cluster's provider: each name with its type, and with its
+// parent after " in ".
 func assertGraph(t *testing.T, got map[string]pulumi.MockResourceArgs, want map[string]string) {
 	t.Helper()
 	graph := map[string]string{}
@@ -83,7 +84,7 @@ func assertGraph(t *testing.T, got map[string]pulumi.MockResourceArgs, want map[
 	}
 }
 
-// assertDependsOn fails where a resource does not wait for another one.
+// assertDependsOn fails the test if a resource does not depend on another one.
 func assertDependsOn(t *testing.T, r pulumi.MockResourceArgs, name string) {
 	t.Helper()
 	if deps := r.RegisterRPC.GetDependencies(); !slices.ContainsFunc(deps, func(d string) bool { return strings.HasSuffix(d, "::"+name) }) {
@@ -100,7 +101,7 @@ func assertDeletedInTheBackground(t *testing.T, r pulumi.MockResourceArgs) {
 	}
 }
 
-// assertRefused fails where an error is not the one that is wanted, or shows the secret.
+// assertRefused fails the test if an error is not the wanted one, or reveals the secret.
 func assertRefused(t *testing.T, err error, where, why string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), where) || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), canary) {
@@ -108,7 +109,7 @@ func assertRefused(t *testing.T, err error, where, why string) {
 	}
 }
 
-// assertSecretOnlyMarked fails where the canary is anywhere but in a value marked secret, and where no value is.
+// assertSecretOnlyMarked fails the test if the canary is outside values marked as secret, or if no value is marked.
 func assertSecretOnlyMarked(t *testing.T, got map[string]pulumi.MockResourceArgs) {
 	t.Helper()
 	if assertNotShown(t, got) == 0 {
@@ -116,7 +117,7 @@ func assertSecretOnlyMarked(t *testing.T, got map[string]pulumi.MockResourceArgs
 	}
 }
 
-// assertNotShown fails where the canary is anywhere but in a value marked secret. It returns how many are marked.
+// assertNotShown fails the test if the canary is outside values marked as secret. It returns the number of marked values.
 func assertNotShown(t *testing.T, got map[string]pulumi.MockResourceArgs) int {
 	t.Helper()
 	marked := 0
@@ -147,7 +148,7 @@ func assertNotShown(t *testing.T, got map[string]pulumi.MockResourceArgs) int {
 	return marked
 }
 
-// plain returns properties without marks.
+// plain returns properties without secret markers.
 func plain(m resource.PropertyMap) map[string]any {
 	var open func(v resource.PropertyValue) (any, bool)
 	open = func(v resource.PropertyValue) (any, bool) {

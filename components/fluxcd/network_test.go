@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// peer is a pod of a namespace, or an address.
+// peer is a pod in a namespace, or an address.
 type peer struct{ namespace, app, address string }
 
 var (
@@ -44,7 +44,7 @@ func TestFluxReachesWhatItNeedsAndNothingElse(t *testing.T) {
 		port     int32
 		passes   bool
 	}{
-		// What a build needs, and what it has asked for.
+		// Connections that a build needs, and connections that it has tried.
 		{builder, names, 53, true},
 		{builder, api, 6443, true},
 		{builder, source, 9090, true},
@@ -87,7 +87,7 @@ func TestFluxReachesWhatItNeedsAndNothingElse(t *testing.T) {
 		{automation, forge, 443, true},
 		{automation, notification, 9090, true},
 
-		// Who posts events, and who reads artifacts. Teams' pods are held by policies of their own namespace, too.
+		// Pods that post events, and pods that read artifacts. The policies of their own namespace limit teams' pods too.
 		{teamPod, notification, 9090, false},
 		{teamPod, notification, 9292, true},
 		{teamPod, source, 9090, false},
@@ -113,7 +113,7 @@ func TestTheAddressOfTheAPIServer(t *testing.T) {
 	}
 }
 
-// madePolicies are those that the component makes, as the API server would get them.
+// madePolicies returns the component's policies in the form in which the API server receives them.
 func madePolicies(t *testing.T) []networkingv1.NetworkPolicy {
 	t.Helper()
 	got, err := run(t, func(ctx *pulumi.Context, cluster pulumi.ResourceOption) error {
@@ -148,7 +148,7 @@ func parsePolicy(t *testing.T, content []byte) networkingv1.NetworkPolicy {
 	return policy
 }
 
-// bundled are the policies that Flux brings, after what the component changes of them.
+// bundled returns Flux's own policies after the component's changes.
 func bundled(t *testing.T) []networkingv1.NetworkPolicy {
 	t.Helper()
 	module, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/fluxcd/flux2/v2").Output()
@@ -190,7 +190,7 @@ func bundled(t *testing.T) []networkingv1.NetworkPolicy {
 	return policies
 }
 
-// passes says whether the policies of Flux's namespace let a connection pass: out of it as well as into it.
+// passes reports whether the policies of Flux's namespace allow a connection, in both directions.
 func passes(t *testing.T, policies []networkingv1.NetworkPolicy, from, to peer, port int32) bool {
 	t.Helper()
 	direction := func(pod, other peer, kind networkingv1.PolicyType) bool {
@@ -219,7 +219,7 @@ func passes(t *testing.T, policies []networkingv1.NetworkPolicy, from, to peer, 
 	return direction(from, to, networkingv1.PolicyTypeEgress) && direction(to, from, networkingv1.PolicyTypeIngress)
 }
 
-// matches says whether a rule is about a peer and a port of TCP.
+// matches reports whether a rule matches a peer and a TCP port.
 func matches(t *testing.T, peers []networkingv1.NetworkPolicyPeer, ports []networkingv1.NetworkPolicyPort, other peer, port int32) bool {
 	t.Helper()
 	at := len(ports) == 0 || slices.ContainsFunc(ports, func(p networkingv1.NetworkPolicyPort) bool {

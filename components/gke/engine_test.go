@@ -36,7 +36,7 @@ func TestTheExampleGrowsInPlaceAndGoesAgain(t *testing.T) {
 		t.Errorf("the kubeconfig is\n%s", before)
 	}
 	cloudtest.Unchanged(t, r, one)
-	// The component's own input changes with that of its node pool.
+	// The component's own input changes together with the node pool's.
 	cloudtest.Changes(t, r, three, map[string]int{"update": 2})
 	cloudtest.Unchanged(t, r, three)
 	if after := kubeconfigOf(t, r, three); after != before {

@@ -6,7 +6,7 @@ import (
 	"github.com/strata-platform/strata/components/gke"
 )
 
-// A cluster in one zone, which can be deleted again.
+// A zonal cluster without deletion protection.
 func Example() { pulumi.Run(smallCluster(1)) }
 
 func smallCluster(nodeCount int) pulumi.RunFunc {

@@ -19,7 +19,7 @@ const (
 	memberType  = "gcp:projects/iAMMember:IAMMember"
 )
 
-// withCertificate is the kubeconfig of a cluster that issues a client certificate and listens on a port of its own.
+// withCertificate is the kubeconfig of a cluster with a client certificate and a port of its own.
 const withCertificate = `apiVersion: v1
 clusters:
 - cluster:
@@ -71,7 +71,7 @@ func encoded(text string) resource.PropertyValue {
 	return resource.NewProperty(base64.StdEncoding.EncodeToString([]byte(text)))
 }
 
-// serving answers as a cluster with that endpoint; cert and key may be empty.
+// serving returns an engine that answers like a cluster with that endpoint; cert and key may be empty.
 func serving(endpoint, cert, key string) *pulumitest.Engine {
 	return &pulumitest.Engine{Outputs: map[string]func(pulumi.MockResourceArgs) resource.PropertyMap{
 		accountType: func(args pulumi.MockResourceArgs) resource.PropertyMap {

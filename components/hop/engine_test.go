@@ -23,7 +23,7 @@ func TestTheExampleLeavesToOthersWhatIsTheirsAndNothingBehind(t *testing.T) {
 	cloudtest.Up(t, r, first)
 	cloudtest.Unchanged(t, r, first)
 
-	// Others add to what the hop has made, and to the account that Kubernetes has.
+	// Other clients add fields to the hop's objects, and to the account that Kubernetes created.
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "team-web", Name: "default"}}
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-web"}}
 	patch := func(object client.Object, content string) {

@@ -7,8 +7,8 @@ import (
 	"github.com/strata-platform/strata/handoff"
 )
 
-// One team on a cluster that has Flux and the operator, reached as KUBECONFIG says. The account that its Stacks run as is
-// another than that of its application.
+// One team on a cluster with Flux and the operator. KUBECONFIG names the cluster. The team's Stacks and its application
+// run as different accounts.
 func Example() { pulumi.Run(oneTeam("web", nil)) }
 
 func oneTeam(name string, quota map[string]string, opts ...pulumi.ResourceOption) pulumi.RunFunc {

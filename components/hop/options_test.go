@@ -274,7 +274,7 @@ func plain(t *testing.T, r pulumitest.Resource, path string) any {
 	return value
 }
 
-// described are the rules of a NetworkPolicy in words: who, and which ports.
+// described returns the rules of a NetworkPolicy in words: the peers and the ports.
 func described(rules any, direction string) []string {
 	var all []string
 	list, _ := rules.([]any)

@@ -6,7 +6,7 @@ import (
 	"github.com/strata-platform/strata/components/identity"
 )
 
-// An account for a job that runs outside of any cluster, with a key that a new value of its keeper replaces.
+// An account for a job outside any cluster, with a key. A new value of its keeper replaces the key.
 func Example() { pulumi.Run(reportingJob("2030")) }
 
 func reportingJob(year string) pulumi.RunFunc {

@@ -9,13 +9,12 @@ import (
 	"github.com/strata-platform/strata/components/identity"
 )
 
-// granting are the permissions that let their holder decide who may do what, or act as somebody else.
+// granting matches the permissions that let their holder grant permissions, or act as another account.
 var granting = regexp.MustCompile(`setIamPolicy$|^iam\.roles\.(create|update|undelete)$` +
 	`|^iam\.serviceAccounts\.(actAs|getAccessToken|getOpenIdToken|implicitDelegation|signBlob|signJwt)$|^iam\.serviceAccountKeys\.(create|enable)$` +
 	`|^container\.(clusterRoleBindings|roleBindings)\.(create|update)$|^container\.(clusterRoles|roles)\.(bind|escalate)$|^container\.secrets\.(get|list)$`)
 
-// TestEveryRoleThatGrantsOrImpersonatesIsRefused goes through Google's own roles, as far as they touch the services that
-// the emulated Google Cloud knows.
+// TestEveryRoleThatGrantsOrImpersonatesIsRefused checks Google's own roles for the services of the emulated Google Cloud.
 func TestEveryRoleThatGrantsOrImpersonatesIsRefused(t *testing.T) {
 	table, err := os.ReadFile("../../internal/local/gcloud/roles.txt")
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/strata-platform/strata/operator/controller"
 )
 
-// cluster is an API server with the operator's kinds, and a team's namespace.
+// cluster is an API server with the operator's kinds and a team's namespace.
 type cluster struct {
 	client.Client
 	config     *rest.Config
@@ -79,7 +79,8 @@ func startCluster(t *testing.T) cluster {
 	return cluster{Client: c, config: config, kubeconfig: string(kubeconfig)}
 }
 
-// collectGarbage runs the controller that lets deleted objects go, which an API server alone does not have.
+// collectGarbage runs the garbage collector, which an API server does not contain. Without it, deleted objects would
+// stay.
 func collectGarbage(t *testing.T, kubeconfig []byte) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
@@ -97,7 +98,7 @@ func collectGarbage(t *testing.T, kubeconfig []byte) {
 	})
 }
 
-// startOperator runs the operator until the test ends. It returns where the state of the team's Stacks may lie.
+// startOperator runs the operator until the test ends. It returns the URL of the backend that the team's Stacks may use.
 func (c cluster) startOperator(t *testing.T) (backend string) {
 	t.Helper()
 	tools, backends := link(t, "pulumi", "pulumi-language-yaml"), t.TempDir()
@@ -126,7 +127,7 @@ func (c cluster) startOperator(t *testing.T) (backend string) {
 	return "file://" + filepath.Join(backends, "team-web")
 }
 
-// link makes a folder with some of the tools.
+// link creates a folder with links to some of the tools.
 func link(t *testing.T, tools ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -175,7 +176,7 @@ func TestTheExampleIsUpWhenTheOperatorHasRunIt(t *testing.T) {
 	checkOutputs(t, r, hello, map[string]any{"text": "hello, world"})
 	cloudtest.Unchanged(t, r, hello)
 
-	// The Stack itself is as before, and yet its new outputs are waited for.
+	// The Stack itself does not change, but the provider still waits for its new outputs.
 	goodbye := cloudtest.Program(greeting("goodbye", backend, c.kubeconfig))
 	cloudtest.Changes(t, r, goodbye, map[string]int{"update": 2})
 	checkOutputs(t, r, goodbye, map[string]any{"text": "goodbye, world"})

@@ -9,10 +9,10 @@ import (
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// A Stack whose Program is written in Go, and whose backend and passphrase never stand in the Stack itself.
+// A Stack with a Program written in Go. Its backend and passphrase never appear in the Stack itself.
 func Example() { pulumi.Run(greeting("hello", "gs://acme-dev-strata-web", "")) }
 
-// greeting reaches the cluster by a kubeconfig; empty means the one of the environment.
+// greeting connects to the cluster by a kubeconfig; empty means the one in the environment.
 func greeting(word, backend, kubeconfig string) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {
 		args := &kubernetes.ProviderArgs{ClusterIdentifier: pulumi.String("strata")}

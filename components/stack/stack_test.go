@@ -30,7 +30,7 @@ func given() *stack.Args {
 	}
 }
 
-// operator answers as a cluster whose operator has run the Stack.
+// operator returns an engine that answers like a cluster whose operator has run the Stack.
 func operator() *pulumitest.Engine {
 	metadata := func(args pulumi.MockResourceArgs) resource.PropertyMap {
 		metadata := args.Inputs["metadata"].ObjectValue().Copy()
@@ -102,7 +102,7 @@ func TestAStackRunsItsProgramAndHandsItsOutputsOn(t *testing.T) {
 	}
 }
 
-// request returns what the Stack asks the operator for, and what the provider waits for.
+// request returns the run that the Stack requests, and the conditions that the provider waits for.
 func request(t *testing.T, engine *pulumitest.Engine) (asked string, wait any) {
 	t.Helper()
 	annotations, _ := pulumitest.Plain(t, engine.Get(t, stackType, "shop-stack").Inputs, "metadata.annotations")

@@ -28,13 +28,13 @@ import (
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// constructor is a component's constructor, whatever the type of its args.
+// constructor is a component's constructor for any type of args.
 type constructor struct {
 	// call calls the constructor with a pointer to args, which may be nil.
 	call func(ctx *pulumi.Context, args any) error
-	// given are args that the constructor takes.
+	// given are args that the constructor accepts.
 	given any
-	// says is what an error for missing args says: the component, and a field that it needs.
+	// says are parts of the error for missing args: the component, and a required field.
 	says []string
 }
 
@@ -104,13 +104,13 @@ users: [{name: admin, user: {client-certificate-data: Y2VydA==, client-key-data:
 contexts: [{name: strata, context: {cluster: strata, user: admin}}]
 `
 
-// source is a Source as NewSource returns it.
+// source returns a Source like those of NewSource.
 func source() *fluxcd.Source {
 	text := pulumi.String("text").ToStringOutput()
 	return &fluxcd.Source{Namespace: text, Name: text, Kind: text, URL: text}
 }
 
-// make calls a constructor, and turns a panic into an error of the test.
+// make calls a constructor, and turns a panic into a test error.
 func (c constructor) make(t *testing.T, args any) (err error) {
 	t.Helper()
 	engine := &pulumitest.Engine{Outputs: map[string]func(pulumi.MockResourceArgs) resource.PropertyMap{
@@ -187,8 +187,8 @@ func TestNoFieldThatIsLeftOutOrEmptyMakesAConstructorPanic(t *testing.T) {
 	}
 }
 
-// variants are copies of args, each with one field changed: to its zero value, to a list of one zero value, or to a
-// pointer to one.
+// variants returns copies of args, each with one changed field: the zero value, a list of one zero value, or a pointer to
+// a zero value.
 func variants(args any) map[string]any {
 	made := map[string]any{}
 	given := reflect.ValueOf(args).Elem()
@@ -211,5 +211,5 @@ func variants(args any) map[string]any {
 	return made
 }
 
-// resourceType is that of resources, whose zero values nobody can make but by mistake of the SDK.
+// resourceType is the type of resources. A caller gets a zero resource only by a bug of the SDK.
 var resourceType = reflect.TypeFor[pulumi.Resource]()
