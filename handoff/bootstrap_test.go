@@ -18,7 +18,7 @@ const (
 	stack          = "organization/strata-bootstrap/dev"
 )
 
-// written returns the outputs that layer 1 makes, changed by edit.
+// written returns the outputs of layer 1, changed by edit.
 func written(t *testing.T, edit func(map[string]any)) resource.PropertyMap {
 	t.Helper()
 	engine := &pulumitest.Engine{}
