@@ -12,8 +12,8 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
-// repository is a folder with what the checks read of Strata's repository, an engineer who is logged in to a backend and
-// to Google, and nothing else.
+// repository creates a folder with the files of Strata's repository that the checks read, and an engineer who is logged
+// in to a backend and to Google.
 func repository(t *testing.T) *Platform {
 	t.Helper()
 	root := t.TempDir()
@@ -68,7 +68,7 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// TestTheCommandsOfTheChecksMendWhatTheyFound carries out what each finding says, until nothing is lacking.
+// TestTheCommandsOfTheChecksMendWhatTheyFound runs the command of each finding until there are no findings.
 func TestTheCommandsOfTheChecksMendWhatTheyFound(t *testing.T) {
 	p := repository(t)
 	values := map[string]string{
@@ -209,7 +209,7 @@ func lackingOf(_ facts, findings []Finding) []Finding {
 	return lacking
 }
 
-// remedy is the command that a finding names.
+// remedy returns the command that a finding names.
 func remedy(t *testing.T, finding Finding) string {
 	t.Helper()
 	_, rest, _ := strings.Cut(finding.Remedy, "run `")
@@ -220,7 +220,7 @@ func remedy(t *testing.T, finding Finding) string {
 	return command
 }
 
-// shell runs a command in the repository's root, and types a secret where it is asked for one.
+// shell runs a command in the repository's root, and types a secret at a prompt.
 func shell(t *testing.T, p *Platform, line string) {
 	t.Helper()
 	command := exec.Command("sh", "-c", line) //nolint:gosec // The test's own.

@@ -14,8 +14,9 @@ import (
 	"github.com/strata-platform/strata/internal/progress"
 )
 
-// made is a repository whose two stacks hold what each layer made, in a cluster whose API says what answers has for a path.
-// Layer 2 holds the namespace of the team gone, which is not in teams.yaml, and the bucket and the instance are not protected.
+// made returns a repository whose two stacks hold the resources of each layer, and a cluster whose API answers with
+// answers by path. Layer 2 holds the namespace of the team gone, which is not in teams.yaml. The bucket and the instance
+// are not protected.
 func made(t *testing.T, answers map[string]string) (p *Platform, cluster *httptest.Server) {
 	t.Helper()
 	p = repository(t)
@@ -42,7 +43,7 @@ func resource(kind string, inputs map[string]any) map[string]any {
 	return map[string]any{"type": kind, "custom": true, "id": "x", "inputs": inputs}
 }
 
-// imported makes a stack whose state holds these resources.
+// imported creates a stack whose state holds these resources.
 func imported(t *testing.T, p *Platform, flags, project string, outputs map[string]any, resources ...map[string]any) {
 	t.Helper()
 	stack := map[string]any{"type": "pulumi:pulumi:Stack", "custom": false, "outputs": outputs}
@@ -103,7 +104,8 @@ func TestTheIdentityOfARemovedTeamOutlivesItsNamespace(t *testing.T) {
 	}
 }
 
-// TestADeadClusterHoldsNothingUp is about the end of a `down` that was interrupted in layer 1: the kubeconfig is still handed on.
+// TestADeadClusterHoldsNothingUp covers a `down` that was interrupted in layer 1: layer 1 still outputs the kubeconfig of
+// the deleted cluster.
 func TestADeadClusterHoldsNothingUp(t *testing.T) {
 	p, cluster := made(t, nil)
 	cluster.Close()

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// fakePulumi is a pulumi that notes each SIGINT and its process group, goes on after the first until there is a file
-// called finish, and drops everything at the second.
+// fakePulumi is a pulumi that records each SIGINT and its process group. After the first it continues until a file called
+// finish exists. At the second it stops at once.
 const fakePulumi = `#!/bin/sh
 [ "$1" = version ] && { echo v3.999.0; exit; }
 interrupts=0
@@ -72,7 +72,7 @@ func TestAnInterruptedPulumiEndsWhatItHasBegun(t *testing.T) {
 	}
 }
 
-// content is that of a file, once there is some.
+// content returns the content of a file as soon as it is not empty.
 func content(t *testing.T, path string) string {
 	t.Helper()
 	again := time.NewTicker(10 * time.Millisecond)

@@ -125,7 +125,7 @@ func (r Runner) state(ctx context.Context, l Layer, stack auto.Stack) (*pending.
 func (r Runner) stored(l Layer) (state *pending.State, ok bool, err error) {
 	backend, err := url.Parse(r.Env["PULUMI_BACKEND_URL"])
 	if err != nil || backend.Scheme != "file" {
-		return nil, false, nil //nolint:nilerr // Pulumi reports what is wrong with it.
+		return nil, false, nil //nolint:nilerr // Pulumi says what is wrong with it.
 	}
 	raw, err := os.ReadFile(filepath.Join(backend.Path, ".pulumi", "stacks", l.Project, r.Stack+".json"))
 	if errors.Is(err, fs.ErrNotExist) {

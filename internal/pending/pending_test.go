@@ -12,7 +12,7 @@ import (
 
 const parent = "urn:pulumi:dev::p::pulumi:pulumi:Stack::p-dev"
 
-// state is a stack's state with one resource, the stack, and the operations given as type, resource type and inputs.
+// state returns a stack's state with one resource, the stack, and the given operations: type, resource type and inputs.
 func state(t *testing.T, operations ...apitype.OperationV2) json.RawMessage {
 	t.Helper()
 	raw, err := json.Marshal(apitype.DeploymentV3{
@@ -35,7 +35,7 @@ func creating(typ string, inputs map[string]any) apitype.OperationV2 {
 	return o
 }
 
-// settled parses a state, settles it, and returns it as Pulumi would read it.
+// settled parses a state, settles it, and returns it decoded as by Pulumi.
 func settled(t *testing.T, raw json.RawMessage, destroyed bool) (apitype.DeploymentV3, []string) {
 	t.Helper()
 	s, err := pending.Parse(raw)

@@ -19,12 +19,12 @@ func stackNamed(name, spec string) change {
 
 func podWith(spec string) change { return has(strings.Replace(podOf, "SPEC", spec, 1)) }
 
-// causeCase is a healthy platform that was changed, and what status must say of it.
+// causeCase is a healthy platform with changes, and the expected status.
 type causeCase struct {
 	changes  []change
 	warnings map[key]string
 	want     string
-	// explains are items that the cause must be said to explain.
+	// explains are items that the cause must explain.
 	explains []string
 }
 

@@ -10,7 +10,7 @@ import (
 
 const page = "../../docs/reference/status.md"
 
-// rows are the rows of the table that begins with a header.
+// rows returns the rows of the table with the given header.
 func rows(t *testing.T, header string) []string {
 	t.Helper()
 	raw, err := os.ReadFile(page)

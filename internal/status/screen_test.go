@@ -14,7 +14,7 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// manyStacks gives team web so many Stacks beside its own, which fail with a message, and whose outputs are hostile.
+// manyStacks adds count Stacks to team web that fail with a message, and have hostile outputs.
 func manyStacks(count int, message string) change {
 	return func(t *testing.T, objects map[key]*unstructured.Unstructured) {
 		t.Helper()

@@ -14,7 +14,7 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// kept makes a Stack one that is being deleted and cannot be, as Pulumi says it.
+// kept turns a Stack into a deleted one whose destroy fails, with Pulumi's message.
 var kept = with("Stack", "team-web", "wordpress-infra", func(o *unstructured.Unstructured) {
 	now := metav1.Now()
 	o.SetDeletionTimestamp(&now)

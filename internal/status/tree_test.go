@@ -84,7 +84,7 @@ func TestOnATerminalLinesAreCutAndColored(t *testing.T) {
 	}
 }
 
-// The JSON form is a contract: its fields neither change nor become fewer.
+// The JSON form is a contract: fields must neither change nor disappear.
 func TestJSONForm(t *testing.T) {
 	raw, err := json.Marshal(reportOf(t, nil, gone("Secret", "team-web", "strata-context")))
 	if err != nil {

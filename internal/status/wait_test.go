@@ -11,14 +11,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// sight is what a look finds.
+// sight is the result of a look.
 type sight struct {
 	report Report
 	err    error
 }
 
-// waits is a Wait whose looks find one after the other, the last one again and again, and whose clock goes on by 15 s with
-// every question.
+// waits returns a Wait whose looks return the given results in order, the last one repeatedly. Its clock advances by 15 s
+// with every reading.
 func waits(looks ...sight) Wait {
 	clock := time.Now()
 	return Wait{
@@ -43,7 +43,7 @@ func TestAWaitEndsWithWhatNoWaitingMends(t *testing.T) {
 	broken := sight{err: errors.New("teams.yaml: line 3: no such field")}
 	for name, test := range map[string]struct {
 		looks []sight
-		says  string // "" where the platform becomes ready
+		says  string // "" if the platform becomes ready
 	}{
 		"a cluster that lets nobody in":         {[]sight{cluster("AccessDenied")}, "does not become ready by waiting: Cluster strata: AccessDenied: why (`strata status`"},
 		"a cluster that was never made":         {[]sight{cluster("NeverMade")}, "does not become ready by waiting: Cluster strata: NeverMade"},
@@ -67,7 +67,7 @@ func TestAWaitEndsWithWhatNoWaitingMends(t *testing.T) {
 	}
 }
 
-// failures are looks that fail, each in another way, before a last one.
+// failures returns n looks that fail, each with another error, followed by last.
 func failures(n int, last sight) []sight {
 	var looks []sight
 	for i := range n {

@@ -20,12 +20,13 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// seenCluster is an API server with the namespace of team web, and what is asked of it.
+// seenCluster is an API server with the namespace of team web, which counts requests.
 type seenCluster struct {
 	testing.TB
 	config *rest.Config
 	client dynamic.Interface
-	// lists counts lists of ServiceAccounts, which stand for the kinds that the cluster knows. A watch is none.
+	// lists counts list requests for ServiceAccounts, as a sample of the kinds that the cluster knows. Watches do not
+	// count.
 	lists atomic.Int64
 }
 
@@ -76,7 +77,7 @@ func (c *seenCluster) create(resource, namespace string, object map[string]any) 
 	}
 }
 
-// addStacks adds the kind Stack, and so many of it whose outputs hold so many bytes.
+// addStacks adds the kind Stack, and count Stacks with outputs of the given size in bytes.
 func (c *seenCluster) addStacks(count, bytes int) {
 	c.Helper()
 	if _, err := envtest.InstallCRDs(c.config, envtest.CRDInstallOptions{Paths: []string{"../../operator/config/crd/bases"}}); err != nil {
@@ -102,7 +103,7 @@ func (c *seenCluster) addStacks(count, bytes int) {
 
 var scopeOfWeb = Scope{Teams: []teams.Team{web}}
 
-// until asks for reports until one is as wanted.
+// until requests reports until one is as wanted.
 func (c *seenCluster) until(w *Watch, what string, wanted func(Report) bool) {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)
@@ -166,7 +167,8 @@ func TestAWatchSaysThatTheClusterIsGone(t *testing.T) {
 	c.until(&w, "it is watched again", func(Report) bool { return true })
 }
 
-// BenchmarkStatusOf500Stacks is a look, and a report of a watch, with 500 Stacks in one namespace with 10 kB of outputs each.
+// BenchmarkStatusOf500Stacks measures a look, and a report of a watch, with 500 Stacks in one namespace with 10 kB of
+// outputs each.
 func BenchmarkStatusOf500Stacks(b *testing.B) {
 	c := startCluster(b)
 	const stacks, bytes = 500, 10 << 10

@@ -17,7 +17,7 @@ import (
 // change changes the objects of a healthy platform, by key.
 type change func(t *testing.T, objects map[key]*unstructured.Unstructured)
 
-// healthy reads what a platform on one machine held when all was well, shortened.
+// healthy returns the objects of a platform on one machine that was ready, shortened.
 func healthy(t *testing.T) map[key]*unstructured.Unstructured {
 	t.Helper()
 	file, err := os.Open("testdata/healthy.jsonl")
@@ -44,7 +44,7 @@ func healthy(t *testing.T) map[key]*unstructured.Unstructured {
 	for _, name := range []string{FluxNamespace, platform.PlatformNamespace, platform.OperatorNamespace, "team-web"} {
 		put(objects, key{"Namespace", "", name})
 	}
-	// What Flux applied beyond the namespaces was left out, too.
+	// The recording omits the cluster-scoped objects that Flux applied, so add them.
 	for _, o := range slices.Collect(maps.Values(objects)) {
 		for _, k := range (&world{}).inventory(&object{content: o}) {
 			if k.namespace == "" && objects[k] == nil {
@@ -55,7 +55,7 @@ func healthy(t *testing.T) map[key]*unstructured.Unstructured {
 	return objects
 }
 
-// put adds an object that has nothing but a name.
+// put adds an object with only a name.
 func put(objects map[key]*unstructured.Unstructured, k key) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{}}
 	o.SetKind(k.kind)
@@ -67,8 +67,8 @@ func put(objects map[key]*unstructured.Unstructured, k key) *unstructured.Unstru
 
 var web = teams.Team{Name: "web", Branch: "main", Path: "./", May: []string{"workloads", "stacks"}}
 
-// reportOf is the report of a healthy platform that was changed. warnings are the messages of the latest warnings about
-// objects, by key, each after its reason and a colon.
+// reportOf returns the report of a healthy platform with changes. warnings maps objects to their latest warnings, in the
+// form "reason: message".
 func reportOf(t *testing.T, warnings map[key]string, changes ...change) Report {
 	t.Helper()
 	w := worldOf(t, warnings, changes...)
@@ -115,7 +115,7 @@ func gone(kind, namespace, name string) change {
 	}
 }
 
-// says gives an object a condition.
+// says sets a condition of an object.
 func says(kind, namespace, name, condition, state, reason, message string) change {
 	return with(kind, namespace, name, func(o *unstructured.Unstructured) {
 		list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
@@ -130,14 +130,14 @@ func says(kind, namespace, name, condition, state, reason, message string) chang
 	})
 }
 
-// set gives a field of an object a value.
+// set sets a field of an object.
 func set(kind, namespace, name string, value any, path ...string) change {
 	return with(kind, namespace, name, func(o *unstructured.Unstructured) {
 		_ = unstructured.SetNestedField(o.Object, value, path...)
 	})
 }
 
-// with changes an object, which is made where there is none.
+// with changes an object, and creates it if it does not exist.
 func with(kind, namespace, name string, f func(*unstructured.Unstructured)) change {
 	return func(_ *testing.T, objects map[key]*unstructured.Unstructured) {
 		k := key{kind, namespace, name}
@@ -149,7 +149,7 @@ func with(kind, namespace, name string, f func(*unstructured.Unstructured)) chan
 	}
 }
 
-// has makes an object of a JSON text.
+// has adds an object from JSON.
 func has(text string) change {
 	return func(t *testing.T, objects map[key]*unstructured.Unstructured) {
 		t.Helper()
@@ -161,7 +161,7 @@ func has(text string) change {
 	}
 }
 
-// failed makes the sync of team web fail at a commit, as Flux says it.
+// failed makes the sync of team web fail at a commit, with the conditions that Flux sets.
 func failed(reason, message string) change {
 	return func(t *testing.T, objects map[key]*unstructured.Unstructured) {
 		t.Helper()

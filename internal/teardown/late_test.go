@@ -14,7 +14,7 @@ import (
 const lateStack = `{apiVersion: pulumi.com/v1, kind: Stack, metadata: {name: late, namespace: team-web, finalizers: [finalizer.stack.pulumi.com]},
   spec: {stack: dev, programRef: {name: late}, destroyOnFinalize: true}}`
 
-// leaving tells whether an object is deleted, or gone.
+// leaving reports whether an object is being deleted, or gone.
 func (c cluster) leaving(object client.Object) bool {
 	c.t.Helper()
 	found := &unstructured.Unstructured{}

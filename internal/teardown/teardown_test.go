@@ -21,10 +21,10 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
-// patience is longer than the five seconds after which Kubernetes first looks at a namespace that is deleted.
+// patience is longer than five seconds, after which Kubernetes first checks a deleted namespace.
 const patience = 8 * time.Second
 
-// cluster has Flux's kinds and the operator's, and neither of them runs: what they would do the tests do.
+// cluster has the kinds of Flux and the operator, but runs neither of them. The tests act in their place.
 type cluster struct {
 	*clustertest.Cluster
 	down *teardown.Cluster
@@ -73,7 +73,7 @@ func (c cluster) create(manifest string) *unstructured.Unstructured {
 		if err == nil {
 			return object
 		}
-		// A kind is served a moment after it was made.
+		// The API server serves a kind a moment after its creation.
 		if !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) || time.Now().After(deadline) {
 			c.t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestAStackThatCannotBeDestroyedIsReportedAndResumeLetsFluxGoOn(t *testing.T
 		t.Errorf("web is suspended: %t, and what somebody else suspended: %t", c.suspended(web), c.suspended(paused))
 	}
 
-	// Mended, it goes on.
+	// Without the problem the teardown continues.
 	c.free(stack)
 	if count, err := c.down.DestroyStacks(t.Context(), silent); err != nil || count != 0 {
 		t.Errorf("then there are %d Stacks (%v)", count, err)

@@ -73,7 +73,8 @@ func TestWriterTakesACharacterInPieces(t *testing.T) {
 	}
 }
 
-// checkSafe fails the test where a terminal would do something else than print, or end a line, or go to the next column.
+// checkSafe fails the test if a terminal would do anything except printing, ending a line, or moving to the next tab
+// stop.
 func checkSafe(t *testing.T, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) {

@@ -31,7 +31,7 @@ func TestAddressChangesWithWhatGoesIntoABuild(t *testing.T) {
 		t.Error("other flags have the same address")
 	}
 
-	// Each change is made on top of the ones before.
+	// Each change comes on top of the previous ones.
 	last := start
 	for _, change := range []struct{ name, path, content string }{
 		{"another pin", "go.mod", "module example.com/tiny\n\ngo 1.26.0\n\nrequire example.com/upstream v1.2.4\n"},

@@ -7,13 +7,13 @@ import (
 	"github.com/strata-platform/strata/test/bench/figure"
 )
 
-// BenchmarkWarmToolchain is what every command of Strata pays when all is built.
+// BenchmarkWarmToolchain measures the time that every command of Strata needs for the toolchain if all tools are built.
 func BenchmarkWarmToolchain(b *testing.B) {
 	root, err := FindRoot(".")
 	if err != nil {
 		b.Fatal(err)
 	}
-	// Stand-ins for the tools, at their addresses, so that the real modules are read but not built.
+	// Dummy files at the tools' addresses: the benchmark reads the real modules, but builds nothing.
 	cache := b.TempDir()
 	tools, err := open(root, cache, catalogue())
 	if err != nil {

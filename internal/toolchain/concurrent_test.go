@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Variables by which a test starts its own binary as another process that asks for a tool.
+// Variables that turn the test binary into another process which requests a tool.
 const (
 	childRoot  = "STRATA_TEST_TOOLCHAIN_ROOT"
 	childCache = "STRATA_TEST_TOOLCHAIN_CACHE"
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child returns a command that asks for hello in another process.
+// child returns a command that requests hello in another process.
 func child(t *testing.T, root, cache string) *exec.Cmd {
 	t.Helper()
 	exe, err := os.Executable()
@@ -50,7 +50,7 @@ func child(t *testing.T, root, cache string) *exec.Cmd {
 	return cmd
 }
 
-// fakeGo puts a go command first on PATH that runs body, in a shell, before it builds as the real one does.
+// fakeGo puts a go command first on PATH that runs body in a shell before it calls the real one.
 func fakeGo(t *testing.T, body string) {
 	t.Helper()
 	original, err := exec.LookPath("go")
@@ -169,7 +169,7 @@ func TestWaitForAnotherBuildEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// awaitFile waits until a file is there.
+// awaitFile waits until a file exists.
 func awaitFile(t *testing.T, path string) {
 	t.Helper()
 	await(t, path+" is there", func() bool { return exists(path) })
@@ -190,7 +190,7 @@ func await(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// writtenPid reads the number of a process from a file.
+// writtenPid reads a process ID from a file.
 func writtenPid(t *testing.T, path string) int {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -204,7 +204,7 @@ func writtenPid(t *testing.T, path string) int {
 	return pid
 }
 
-// lives says whether a process exists and does not merely wait to be collected by its parent.
+// lives reports whether a process exists and is not a zombie.
 func lives(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {

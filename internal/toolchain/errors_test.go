@@ -48,7 +48,7 @@ func TestOverrideVariable(t *testing.T) {
 	}
 }
 
-// TestErrorsOfTheGoCommand has what the tests in refusal_test.go cannot provoke everywhere.
+// TestErrorsOfTheGoCommand covers errors that the tests in refusal_test.go cannot provoke everywhere.
 func TestErrorsOfTheGoCommand(t *testing.T) {
 	for _, test := range []struct{ name, says, want string }{
 		{
@@ -109,7 +109,7 @@ func TestModuleThatDoesNotPin(t *testing.T) {
 	checkError(t, err, "go.mod does not require example.com/upstream, the module of hello")
 }
 
-// checkError fails the test unless err is one line that holds the parts.
+// checkError fails the test unless err is one line that contains the parts.
 func checkError(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	if err == nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// twoPins returns a toolchain whose cache holds hello twice: built from its pins, and from those before them.
+// twoPins returns a toolchain whose cache contains hello twice: built from its current pins, and from its previous ones.
 func twoPins(t *testing.T) (tools *Toolchain, now, before string) {
 	t.Helper()
 	root, cache := tinyRoot(t), t.TempDir()

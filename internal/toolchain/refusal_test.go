@@ -62,7 +62,7 @@ func TestRefusedModule(t *testing.T) {
 	}
 }
 
-// rootWithUpstream is a tiny root whose hello imports the upstream module, of which go.sum knows a sum.
+// rootWithUpstream returns a tiny root whose hello imports the upstream module. go.sum has a checksum of that module.
 func rootWithUpstream(t *testing.T) string {
 	t.Helper()
 	root := tinyRoot(t)
@@ -72,7 +72,7 @@ func rootWithUpstream(t *testing.T) string {
 	return root
 }
 
-// serveOtherUpstream answers as a module proxy whose upstream module is not the one in go.sum.
+// serveOtherUpstream answers like a module proxy whose upstream module does not match go.sum.
 func serveOtherUpstream(w http.ResponseWriter, r *http.Request) {
 	const mod = "module example.com/upstream\n"
 	switch filepath.Ext(r.URL.Path) {
@@ -109,7 +109,7 @@ func TestCacheOnADiskThatIs(t *testing.T) {
 	}
 }
 
-// onMount returns a command that runs cmd where a small file system is mounted on dir, with mount options, for cmd alone.
+// onMount returns a command that runs cmd with a small file system mounted on dir, with mount options, for cmd alone.
 func onMount(t *testing.T, options, dir string, cmd *exec.Cmd) *exec.Cmd {
 	t.Helper()
 	const mount = `mount -t tmpfs -o "$0" none "$1" && shift && exec "$@"`

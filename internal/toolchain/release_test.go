@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestVersionThatGoWroteIntoAProgram has a tool that prints no version, and a release of it as projects make them: built
-// by Go in a clone, from a tag.
+// TestVersionThatGoWroteIntoAProgram covers a tool that prints no version, and a release of it that Go built in a clone,
+// from a tag.
 func TestVersionThatGoWroteIntoAProgram(t *testing.T) {
 	const pin = "example.com/mute"
 	release := releaseOf(t, pin, "v1.2.3")
@@ -43,7 +43,7 @@ func TestVersionThatGoWroteIntoAProgram(t *testing.T) {
 	})
 }
 
-// releaseOf builds a program called mute in a repository of its own whose commit is tagged, and returns its path.
+// releaseOf builds a program called mute in a repository of its own with a tagged commit, and returns its path.
 func releaseOf(t *testing.T, module, tag string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -12,13 +12,13 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 )
 
-// upstream is the module that the tests of replacements pin: its program says what its package text holds.
+// upstream is the module that the tests of replacements pin. Its program prints the text in its package text.
 const (
 	upstream        = "example.com/upstream"
 	upstreamVersion = "v1.2.3"
 )
 
-// publishUpstream serves upstream to the go command from a folder and returns the lines that go.sum has for it.
+// publishUpstream serves upstream to the go command from a folder and returns its lines for go.sum.
 func publishUpstream(t *testing.T) string {
 	t.Helper()
 	proxy, modules := t.TempDir(), t.TempDir()
@@ -26,7 +26,7 @@ func publishUpstream(t *testing.T) string {
 	t.Setenv("GONOSUMDB", "example.com")
 	t.Setenv("GOMODCACHE", modules)
 	t.Cleanup(func() {
-		// The module cache is read-only: its owner removes it.
+		// The files of the module cache are read-only, so the go command must remove them.
 		if out, err := exec.Command("go", "clean", "-modcache").CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
@@ -79,7 +79,7 @@ func writeZip(t *testing.T, path string, files map[string]string) {
 	}
 }
 
-// rootOfUpstream is a repository whose program hello prints the text of upstream.
+// rootOfUpstream returns a repository whose program hello prints the text of upstream.
 func rootOfUpstream(t *testing.T) (root, replacements string) {
 	t.Helper()
 	root = tinyRoot(t)
@@ -109,7 +109,7 @@ func TestReplacementIsCompiledInsteadOfTheModulesFile(t *testing.T) {
 	if got := says(); got != "hello from upstream" {
 		t.Fatalf("without a replacement hello says %q", got)
 	}
-	// The cache already holds the program that was built without it.
+	// The cache already contains the program without the replacement.
 	for _, name := range []string{"strata", "us"} {
 		write(t, filepath.Join(replacements, "text.go"), replacesText+"const Text = greeting + \" from "+name+"\"\n")
 		if got, want := says(), "hello from "+name; got != want {
@@ -165,7 +165,8 @@ func TestToolWithReplacementsIsNotTakenFromPath(t *testing.T) {
 	}
 }
 
-// TestKubernetesPluginReplacesItsWaitForDeletions fails when the file is no longer found, say because it was moved.
+// TestKubernetesPluginReplacesItsWaitForDeletions fails if the replacement is not found, for example because it was
+// moved.
 func TestKubernetesPluginReplacesItsWaitForDeletions(t *testing.T) {
 	root, err := FindRoot(".")
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// tinyCatalogue is a bundle whose programs build in no time, without network: one of our own that embeds nothing, one
-// that writes a folder, and one that does not compile.
+// tinyCatalogue returns a bundle of programs that build quickly and without network: one of this repository that embeds
+// nothing, one that writes a folder, and one that does not compile.
 func tinyCatalogue() []bundle {
 	const pin = "example.com/upstream"
 	return []bundle{{name: "tiny", module: "tiny", tools: []tool{

@@ -117,7 +117,7 @@ func TestReleaseOnPath(t *testing.T) {
 			if last != test.want {
 				t.Errorf("hello was %s, want %s", last, test.want)
 			}
-			// What was taken stays when the release goes.
+			// The copy stays after the release is removed.
 			if err := os.Remove(release); err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +185,7 @@ func TestFindRoot(t *testing.T) {
 	if got, err := FindRoot(inside); got != root || err != nil {
 		t.Errorf("FindRoot inside is %q, %v; want %q", got, err, root)
 	}
-	// The tool modules are modules too, but not the root.
+	// The tool modules are Go modules too, but not the root.
 	if got, err := FindRoot(filepath.Join(root, "tools", "tiny")); got != root || err != nil {
 		t.Errorf("FindRoot in a tool's module is %q, %v; want %q", got, err, root)
 	}

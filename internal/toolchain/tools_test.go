@@ -10,7 +10,7 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
-// TestEveryToolIsBuiltAtItsVersion builds what is missing of the real tools, which takes long when all is.
+// TestEveryToolIsBuiltAtItsVersion builds the missing ones of the real tools, which takes long if all are missing.
 func TestEveryToolIsBuiltAtItsVersion(t *testing.T) {
 	root := toolchaintest.Root(t)
 	tools, err := toolchain.Open(root)
