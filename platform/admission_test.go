@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// testPodSecurity lets the administrator, who may make any pod, try what a controller would do for a Deployment of the
-// namespace's owner.
+// testPodSecurity creates pods as the administrator, whom RBAC allows everything, in place of a controller that creates
+// them for a Deployment of the team.
 func testPodSecurity(t *testing.T, c *cluster) {
 	for name, spec := range map[string]string{
 		"a folder of the node":      "volumes: [{name: v, hostPath: {path: /}}], containers: [{name: x, image: x}]",
@@ -30,7 +30,7 @@ func testPodSecurity(t *testing.T, c *cluster) {
 	}
 }
 
-// testQuota plays the quota controller, which does not run here, and tries what a team may have none of.
+// testQuota acts as the quota controller, which does not run here, and tries to create objects whose quota is zero.
 func testQuota(t *testing.T, c *cluster) {
 	quota := &corev1.ResourceQuota{}
 	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "team-web", Name: "strata"}, quota); err != nil {
@@ -56,8 +56,8 @@ func testQuota(t *testing.T, c *cluster) {
 	}
 }
 
-// testPolicyParameters has the API server judge by the policies of sync/ and by what layer 2 says of the teams. What each rule
-// of the policies holds back is tested beside them.
+// testPolicyParameters makes the API server evaluate the policies of sync/ with the TenantPolicies of layer 2. The tests
+// beside the policies cover each rule.
 func testPolicyParameters(t *testing.T, c *cluster) {
 	act := c.as(t, "team-web", "web")
 	program := func(types ...string) attempt {
@@ -97,7 +97,7 @@ func testPolicyParameters(t *testing.T, c *cluster) {
 			t.Errorf("%s: %v, allowed: %v", name, err, test.allowed)
 		}
 	}
-	// Without the parameters nothing is let through, whoever asks.
+	// Without the parameters the policies refuse every request, whoever makes it.
 	if err := apply(t.Context(), c, "{apiVersion: v1, kind: Namespace, metadata: {name: team-lost, labels: {strata.dev/team: lost}}}"); err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ const (
 	hopConfigs = "/api/v1/namespaces/team-web/configmaps"
 )
 
-// takings are what a team could break its own way into the cluster with; what it was made by would see no change.
+// takings are requests by which a team could break its own hop. Layer 2 would not notice such a change.
 var takings = map[string]attempt{
 	"delete the Secret of its context":    {"DELETE", hopSecrets + "/strata-context", ""},
 	"change the Secret of its context":    {"PATCH", hopSecrets + "/strata-context", "{stringData: {passphrase: mine}}"},
@@ -36,7 +36,7 @@ var takings = map[string]attempt{
 	"put the label on what is its own":    {"POST", hopSecrets, "{apiVersion: v1, kind: Secret, metadata: {name: mine, labels: {strata.dev/hop: web}}}"},
 }
 
-// testHopGuard tries to take from a team what its hop made, as the team and as those who must be able to.
+// testHopGuard makes requests against the hop's objects, as the team and as the accounts that need them.
 func testHopGuard(t *testing.T, c *cluster) {
 	act := c.as(t, "team-web", "web")
 	eventually(t, "the guard is at work", func() error {
@@ -65,7 +65,8 @@ func testHopGuard(t *testing.T, c *cluster) {
 	t.Run("others may", func(t *testing.T) { testOthersPassTheGuard(t, c) })
 }
 
-// testLastingToken tries to become an account of the namespace for good, which whoever may write Secrets could.
+// testLastingToken tries to create a permanent token of an account of the namespace. Whoever may write Secrets could do
+// so without the guard.
 func testLastingToken(t *testing.T, c *cluster) {
 	const secret = "{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token, metadata: {name: lasting, annotations: {kubernetes.io/service-account.name: %s}}}"
 	act := c.as(t, "team-web", "web")
@@ -77,7 +78,7 @@ func testLastingToken(t *testing.T, c *cluster) {
 			}
 		}
 	}
-	// One of before, and what layer 2 makes.
+	// An existing Secret, and Secrets of layer 2.
 	if err := apply(t.Context(), c, strings.Replace(fmt.Sprintf(secret, "web"), "metadata: {", "metadata: {namespace: team-web, ", 1)); err != nil {
 		t.Fatalf("layer 2 cannot make one: %v", err)
 	}
@@ -89,7 +90,7 @@ func testLastingToken(t *testing.T, c *cluster) {
 	}
 }
 
-// testDeleteCollection gives the team a right that it has not, so that nothing but the guard refuses.
+// testDeleteCollection grants the team an additional permission, so that only the guard can refuse.
 func testDeleteCollection(t *testing.T, c *cluster) {
 	meta := metav1.ObjectMeta{Namespace: "team-web", Name: "collections"}
 	role := &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"deletecollection"}}}}
@@ -116,7 +117,7 @@ func testDeleteCollection(t *testing.T, c *cluster) {
 	})
 }
 
-// testOthersPassTheGuard changes and deletes as layer 2, and deletes as Kubernetes does with a namespace.
+// testOthersPassTheGuard changes and deletes objects as layer 2, and deletes them as Kubernetes does with a namespace.
 func testOthersPassTheGuard(t *testing.T, c *cluster) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team-web", Name: "strata-context"}}
 	if err := c.Patch(t.Context(), secret, client.RawPatch("application/merge-patch+json", []byte(`{"stringData": {"region": "europe-west2"}}`))); err != nil {
@@ -139,7 +140,7 @@ func testOthersPassTheGuard(t *testing.T, c *cluster) {
 	})
 }
 
-// guarded tells whether the guard refused, in words that say whom to ask.
+// guarded reports whether the guard refused a request, with a message that names the contact.
 func guarded(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "made by the platform") && strings.Contains(err.Error(), "ask the platform team")
 }

@@ -11,33 +11,34 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// known are the namespaces of the cluster, with an account of each that would be worth having.
+// known maps the cluster's namespaces to an account that would be worth having.
 var known = map[string]string{
 	"kube-system": "default", "default": "default", "flux-system": "kustomize-controller", platform.PlatformNamespace: platform.PlatformAccount,
 	platform.OperatorNamespace: platform.OperatorAccount, "team-web": "web", "team-api": "api",
 }
 
-// means are rights by which somebody can act as any account of a namespace.
+// means are permissions that let their holder act as any account of a namespace.
 var means = []authorizationv1.ResourceAttributes{
-	// It runs a pod under the account.
+	// They create a pod that runs under the account.
 	{Verb: "create", Resource: "pods"}, {Verb: "create", Resource: "replicationcontrollers"},
 	{Verb: "create", Group: "apps", Resource: "deployments"}, {Verb: "patch", Group: "apps", Resource: "deployments"},
 	{Verb: "create", Group: "apps", Resource: "statefulsets"}, {Verb: "create", Group: "apps", Resource: "daemonsets"},
 	{Verb: "create", Group: "apps", Resource: "replicasets"}, {Verb: "create", Group: "batch", Resource: "jobs"},
 	{Verb: "create", Group: "batch", Resource: "cronjobs"}, {Verb: "create", Resource: "pods", Subresource: "exec"},
-	// It gets a token.
+	// They create a token.
 	{Verb: "create", Resource: "serviceaccounts", Subresource: "token"}, {Verb: "create", Resource: "secrets"},
-	// Flux or the operator acts under the account that the object names.
+	// They create an object that names an account, and Flux or the operator acts under that account.
 	{Verb: "create", Group: "kustomize.toolkit.fluxcd.io", Resource: "kustomizations"},
 	{Verb: "create", Group: "helm.toolkit.fluxcd.io", Resource: "helmreleases"},
 	{Verb: "create", Group: "pulumi.com", Resource: "stacks"}, {Verb: "patch", Group: "pulumi.com", Resource: "stacks"},
 }
 
-// testClosure follows every way in which one account can become another, and checks that none leads to the cluster's
-// administrator: to an account of Flux or of the system, or to a right with which one could be made.
+// testClosure follows every way in which one account can become another. It checks that none leads to a cluster
+// administrator: to an account of Flux or of the system, or to a permission that grants others.
 func testClosure(t *testing.T, c *cluster, upstream bool) {
 	for from, want := range map[string][]string{
-		// By the Deployment of the operator the platform is the operator, and by the operator's tokens each team.
+		// With the operator's Deployment the platform account can act as the operator, and with the operator's tokens as
+		// each team.
 		"platform":                 {"platform", platform.OperatorNamespace, "team-api", "team-web"},
 		platform.OperatorNamespace: {platform.OperatorNamespace, "team-api", "team-web"},
 		"team-web":                 {"team-web"},
@@ -64,7 +65,7 @@ func testClosure(t *testing.T, c *cluster, upstream bool) {
 	}
 }
 
-// checkNoCrown fails where an account has a right that leads to every other.
+// checkNoCrown fails the test if an account has a permission that leads to every other.
 func checkNoCrown(t *testing.T, c *cluster, who string, upstream bool) {
 	t.Helper()
 	for _, right := range []string{
@@ -106,7 +107,7 @@ func (c *cluster) may(t *testing.T, who string, what authorizationv1.ResourceAtt
 
 func TestUpstreamsOperatorReadsEverythingAndChangesOnlyWhatIsTheTeams(t *testing.T) {
 	c := newCluster(t, "gke")
-	// As sync/ binds it.
+	// sync/ binds it in this way.
 	for _, object := range built(t, "../operator/config/manager") {
 		if object.GetKind() == "ClusterRoleBinding" {
 			c.apply(t, object)
@@ -144,7 +145,7 @@ func TestUpstreamsOperatorReadsEverythingAndChangesOnlyWhatIsTheTeams(t *testing
 			t.Errorf("it may %s %s in %q: %v, want %v", test.verb, test.resource, test.namespace, got, test.want)
 		}
 	}
-	// The pod of a run asks who calls it, and no more.
+	// The pod of a run may ask the API server who its caller is, and nothing more.
 	web := serviceAccount("team-web", "web")
 	if !c.may(t, web, authorizationv1.ResourceAttributes{Verb: "create", Group: "authentication.k8s.io", Resource: "tokenreviews"}) {
 		t.Error("a run cannot check who calls it")

@@ -27,7 +27,8 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// cluster is an API server with what layer 2 makes for the teams web and api, but for Flux, which does not run.
+// cluster is an API server with the objects that layer 2 creates for the teams web and api, without Flux, which does not
+// run.
 type cluster struct {
 	client.Client // as the administrator
 	config        *rest.Config
@@ -54,7 +55,7 @@ func newCluster(t *testing.T, target string) *cluster {
 	}
 	c := &cluster{Client: admin, config: config}
 	c.create(t, "{apiVersion: v1, kind: Namespace, metadata: {name: flux-system}}")
-	// Team api keeps its Stacks and sources apart from its workloads.
+	// Team api separates its Stacks and sources from its workloads.
 	engine := withTeams(t, "- name: web\n- {name: api, may: [workloads], accounts: [{name: infra, may: [stacks, sources], path: ./infra}]}\n",
 		func(config *platform.Config) { config.Target = target })
 	if err := run(engine); err != nil {
@@ -64,8 +65,8 @@ func newCluster(t *testing.T, target string) *cluster {
 	return c
 }
 
-// make makes the objects that the layer asked for, namespaces and kinds first, for the program does not wait for them where
-// nothing answers it.
+// make creates the objects that the layer registered, namespaces and CustomResourceDefinitions first. The program itself
+// does not wait for them, because the recording engine creates nothing.
 func (c *cluster) make(t *testing.T, resources []pulumitest.Resource) {
 	t.Helper()
 	for _, first := range []bool{true, false} {
@@ -81,7 +82,7 @@ func (c *cluster) make(t *testing.T, resources []pulumitest.Resource) {
 			}
 			content["kind"] = strings.TrimSuffix(kind, "Patch")
 			object := &unstructured.Unstructured{Object: content}
-			// A new kind takes a moment to be served.
+			// The API server serves a new kind after a moment.
 			eventually(t, r.Name+" is made", func() error {
 				return c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("layer-2"), client.ForceOwnership)
 			})
@@ -106,7 +107,7 @@ func (c *cluster) apply(t *testing.T, object *unstructured.Unstructured) {
 	}
 }
 
-// as acts under a service account, with a token of it.
+// as returns a client that acts as a service account, with a token of it.
 func (c *cluster) as(t *testing.T, namespace, name string) *subject {
 	t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
@@ -131,19 +132,19 @@ func (c *cluster) as(t *testing.T, namespace, name string) *subject {
 	return &subject{Client: as, name: serviceAccount(namespace, name), raw: raw}
 }
 
-// subject is somebody who acts.
+// subject is a client with the name of its user.
 type subject struct {
 	client.Client
 	name string
 	raw  *rest.RESTClient
 }
 
-// serviceAccount is an account's name as a user.
+// serviceAccount returns the user name of an account.
 func serviceAccount(namespace, name string) string {
 	return fmt.Sprintf("system:serviceaccount:%s:%s", namespace, name)
 }
 
-// attempt is a request. With a body it is server-side apply, as Flux does it, where the method is APPLY.
+// attempt is a request. With the method APPLY it is a server-side apply, as Flux does it.
 type attempt struct{ method, path, body string }
 
 func (s *subject) try(ctx context.Context, a attempt) error {
@@ -175,7 +176,7 @@ func (s *subject) try(ctx context.Context, a attempt) error {
 	return request.AbsPath(path).Do(ctx).Error()
 }
 
-// apply does what Flux does with a manifest.
+// apply applies a manifest in the same way as Flux.
 func apply(ctx context.Context, c client.Client, manifest string) error {
 	object := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(manifest), object); err != nil {
@@ -184,7 +185,7 @@ func apply(ctx context.Context, c client.Client, manifest string) error {
 	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("kustomize-controller"), client.ForceOwnership)
 }
 
-// built are the objects of a folder of manifests.
+// built returns the objects of a folder of manifests.
 func built(t *testing.T, folder string) []*unstructured.Unstructured {
 	t.Helper()
 	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
@@ -202,7 +203,7 @@ func built(t *testing.T, folder string) []*unstructured.Unstructured {
 	return all
 }
 
-// eventually waits until check finds nothing wrong.
+// eventually waits until check returns nil.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
 	var last error

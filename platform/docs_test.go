@@ -21,11 +21,11 @@ var update = flag.Bool("update", false, "write what is generated into docs/hops.
 
 const (
 	hopsPage = "../docs/hops.md"
-	// The table of rights is between these lines of the page.
+	// The table of permissions is between these lines of the page.
 	rightsBegin, rightsEnd = "<!-- rights -->\n", "<!-- end of rights -->\n"
 )
 
-// TestThePageListsEveryRight holds the page's table against the roles that the layer makes.
+// TestThePageListsEveryRight compares the page's table with the roles that the layer creates.
 func TestThePageListsEveryRight(t *testing.T) {
 	page, err := os.ReadFile(hopsPage)
 	if err != nil {
@@ -48,7 +48,7 @@ func TestThePageListsEveryRight(t *testing.T) {
 	}
 }
 
-// rightsTable writes a line for each rule: of which role, where, on what, and which verbs.
+// rightsTable returns a line for each rule: the role, the place, the resources, and the verbs.
 func rightsTable() string {
 	var table strings.Builder
 	fmt.Fprintf(&table, "| role | where | may | on |\n|---|---|---|---|\n")
@@ -127,7 +127,7 @@ func TestThePagesExampleOfATeamIsValid(t *testing.T) {
 	}
 }
 
-// TestThePageQuotesThePolicies holds what the page shows of the policies against the policies and what is tested of them.
+// TestThePageQuotesThePolicies compares the quotations on the page with the policies and their tests.
 func TestThePageQuotesThePolicies(t *testing.T) {
 	page, err := os.ReadFile(hopsPage)
 	if err != nil {
@@ -154,7 +154,7 @@ func TestThePageQuotesThePolicies(t *testing.T) {
 	}
 }
 
-// TestThePageNamesTestsThatExist keeps "proven how" true.
+// TestThePageNamesTestsThatExist verifies the tests that the column "proven how" names.
 func TestThePageNamesTestsThatExist(t *testing.T) {
 	page, err := os.ReadFile(hopsPage)
 	if err != nil {

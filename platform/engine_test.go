@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { clustertest.Main(m) }
 
-// bootstrapped is layer 1 as far as layer 2 sees it.
+// bootstrapped returns a layer 1 with only the outputs that layer 2 reads.
 func bootstrapped(kubeconfig string) layers.Layer {
 	return layers.Layer{Name: handoff.BootstrapLayer, Project: handoff.BootstrapProject, Config: auto.ConfigMap{}, Program: func(ctx *pulumi.Context) error {
 		handoff.BootstrapOutputs{
@@ -40,7 +40,7 @@ func bootstrapped(kubeconfig string) layers.Layer {
 	}}
 }
 
-// second is layer 2 for the team web.
+// second returns layer 2 for the team web.
 func second(t *testing.T) layers.Layer {
 	t.Helper()
 	config, err := platform.NewConfig()
@@ -62,7 +62,7 @@ func second(t *testing.T) layers.Layer {
 	return layers.Layer{Name: "platform", Project: platform.Project, Config: values, Program: platform.Program}
 }
 
-// plan collects what a run does, by the operation.
+// plan collects the resources of a run by operation.
 type plan struct {
 	sync.Mutex
 	done map[string][]string
@@ -77,7 +77,7 @@ func (p *plan) note(operation, resource string) {
 	p.done[operation] = append(p.done[operation], resource)
 }
 
-// replaced are the operations on resources that are made anew.
+// replaced returns the resources that a run replaces.
 func (p *plan) replaced() []string {
 	var all []string
 	for operation := range maps.Keys(p.done) {
@@ -91,7 +91,7 @@ func (p *plan) replaced() []string {
 func TestLayerTwoOnARealCluster(t *testing.T) {
 	cluster := clustertest.Start(t)
 	r, before := cluster.Runner(t), cluster.Objects(t)
-	// Nothing but the handed-over kubeconfig leads to the cluster.
+	// Only the kubeconfig from layer 1 leads to the cluster.
 	delete(r.Env, "KUBECONFIG")
 	cloudtest.Up(t, r, bootstrapped(cluster.Kubeconfig(t, "127.0.0.1")))
 	layer := second(t)
@@ -119,7 +119,7 @@ func TestLayerTwoOnARealCluster(t *testing.T) {
 		changed := layer
 		changed.Config = maps.Clone(layer.Config)
 		changed.Config[platform.Project+":contact"] = auto.ConfigValue{Value: "#platform"}
-		// The policies of the team and the guard of what its hop made say whom to ask.
+		// The team's TenantPolicy and the hop guard contain the contact.
 		cloudtest.Changes(t, r, changed, map[string]int{"update": 2})
 		if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(namespace), namespace); err != nil {
 			t.Fatal(err)

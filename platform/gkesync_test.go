@@ -22,8 +22,8 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// TestThePlatformAccountAppliesAllThatGoogleCloudSyncs runs layer 2 for the target gke by Pulumi's engine on a real
-// control plane with the kinds of the pinned Flux, and does as its platform account what Flux does there.
+// TestThePlatformAccountAppliesAllThatGoogleCloudSyncs runs layer 2 for the target gke by Pulumi's engine against a real
+// control plane with the kinds of the pinned Flux. It then applies sync/ as the platform account, as Flux does.
 func TestThePlatformAccountAppliesAllThatGoogleCloudSyncs(t *testing.T) {
 	cluster := clustertest.Start(t)
 	r := cluster.Runner(t)
@@ -41,7 +41,7 @@ func TestThePlatformAccountAppliesAllThatGoogleCloudSyncs(t *testing.T) {
 			objects = append(objects, built(t, path.Join("..", folder))...)
 		}
 	}
-	// Upstream's kinds, which its repository has, stand here by their names.
+	// Upstream's CustomResourceDefinitions come from upstream's repository. Here only their names matter.
 	for _, name := range [][3]string{
 		{"stacks.pulumi.com", "pulumi.com", "stacks"}, {"programs.pulumi.com", "pulumi.com", "programs"},
 		{"workspaces.auto.pulumi.com", "auto.pulumi.com", "workspaces"}, {"updates.auto.pulumi.com", "auto.pulumi.com", "updates"},
@@ -84,7 +84,7 @@ func TestThePlatformAccountAppliesAllThatGoogleCloudSyncs(t *testing.T) {
 	})
 }
 
-// actAs acts under a service account of the cluster, with a token of it.
+// actAs returns a client that acts as a service account of the cluster, with a token of it.
 func actAs(t *testing.T, cluster *clustertest.Cluster, namespace, name string) client.Client {
 	t.Helper()
 	admin, err := clientcmd.RESTConfigFromKubeConfig([]byte(cluster.Kubeconfig(t, "127.0.0.1")))
@@ -105,13 +105,13 @@ func actAs(t *testing.T, cluster *clustertest.Cluster, namespace, name string) c
 	return as
 }
 
-// applyAs does what Flux does. A field that the kind does not have is refused.
+// applyAs applies an object in the same way as Flux. The API server refuses unknown fields.
 func applyAs(t *testing.T, as client.Client, object *unstructured.Unstructured) error {
 	t.Helper()
 	return as.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(copied(t, object)), client.FieldOwner("kustomize-controller"), client.ForceOwnership)
 }
 
-// copied is a copy with the types of values that Kubernetes' own have.
+// copied returns a copy whose values have the types that Kubernetes uses.
 func copied(t *testing.T, object *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	content, err := json.Marshal(object.Object)

@@ -21,7 +21,7 @@ const (
 	receiverType    = "kubernetes:notification.toolkit.fluxcd.io/v1:Receiver"
 )
 
-// withTeams replaces the list of teams.
+// withTeams returns an engine for another list of teams.
 func withTeams(t *testing.T, list string, edit func(*platform.Config)) *pulumitest.Engine {
 	t.Helper()
 	return below(t, func(c *platform.Config) {
@@ -177,7 +177,7 @@ func TestThereAreFewResourcesPerTeam(t *testing.T) {
 		}
 		return len(engine.All())
 	}
-	// Each costs a round trip or two in every run of the layer.
+	// Each resource costs a round trip or two in every run of the layer.
 	if one, two := count("- name: web\n"), count("- name: web\n- name: api\n"); two-one > 22 {
 		t.Errorf("a team is %d resources, want 22 at most", two-one)
 	}

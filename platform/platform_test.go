@@ -36,7 +36,7 @@ contexts: [{name: strata, context: {cluster: strata, user: strata}}]
 users: [{name: strata, user: {exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: gke-gcloud-auth-plugin, interactiveMode: Never}}}]
 `
 
-// below answers as a cluster on which layer 1 has run for the teams web and api.
+// below returns an engine that answers like a cluster with layer 1 for the teams web and api.
 func below(t *testing.T, edit func(*platform.Config)) *pulumitest.Engine {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "teams.yaml")
@@ -168,7 +168,8 @@ func TestNoEndInTheClusterIsWaitedForWithoutABound(t *testing.T) {
 				t.Errorf("nothing bounds the wait for the end of %s", r.URN)
 			}
 			bounds[r.Type] = r.DeleteTimeout
-			// In the foreground an object goes a moment after its deletion, just when the provider begins to look.
+			// With foreground propagation an object disappears a moment after its deletion, just when the provider starts
+			// to watch.
 			metadata, _ := pulumitest.Plain(t, r.Inputs, "metadata")
 			annotations, _ := metadata.(map[string]any)["annotations"].(map[string]any)
 			background := annotations["pulumi.com/deletionPropagationPolicy"] == "background"

@@ -34,7 +34,7 @@ const (
 	everything    = "rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]"
 )
 
-// climbs are refused to each account: with any of them it could give itself another's rights.
+// climbs are requests that every account is refused. Each of them would let the account get the permissions of another.
 var climbs = map[string]attempt{
 	"make a ClusterRole of everything":       {"POST", rbacPath + "clusterroles", "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: mine}, " + everything + "}"},
 	"widen the platform's ClusterRole":       {"APPLY", rbacPath + "clusterroles/strata:platform", "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: 'strata:platform'}, " + everything + "}"},
@@ -191,11 +191,11 @@ var refusals = map[string]map[string]attempt{
 	},
 }
 
-// accounts are those that something above layer 2 acts under.
+// accounts are the accounts above layer 2.
 var accounts = [][2]string{
 	{platform.PlatformNamespace, platform.PlatformAccount}, {platform.OperatorNamespace, platform.OperatorAccount}, {"team-web", "web"},
 	{"team-api", "api"}, {"team-api", "infra"},
-	// The accounts that a sync and a pod have which name none.
+	// The accounts of a sync and of a pod that name none.
 	{platform.PlatformNamespace, "default"}, {platform.OperatorNamespace, "default"}, {"team-web", "default"},
 }
 
@@ -216,14 +216,14 @@ func TestWhatAnAccountMustDoItMayAndNoMore(t *testing.T) {
 				eventually(t, "the request is served", func() error {
 					err := act.try(t.Context(), a)
 					if strings.Contains(a.path, "fluxcd.io") && apierrors.IsNotFound(err) {
-						return nil // It was allowed, and Flux is not there.
+						return nil // The request was allowed, but Flux does not run.
 					}
 					return err
 				})
 			})
 		}
 	}
-	// The rest is refused on the same cluster: with the operator's kinds and its binding in place.
+	// The rest is refused on the same cluster, with the operator's kinds and its binding.
 	for _, who := range accounts {
 		act := c.as(t, who[0], who[1])
 		for name, a := range climbs {
@@ -265,11 +265,11 @@ func testImpersonation(t *testing.T, act *subject) {
 	}
 }
 
-// fromContext is what a Stack has to take from its team's context.
+// fromContext are the variables that a Stack must take from its team's context.
 const fromContext = "envRefs: {PULUMI_BACKEND_URL: {type: Secret, secret: {name: strata-context, key: PULUMI_BACKEND_URL}}, " +
 	"PULUMI_CONFIG_PASSPHRASE: {type: Secret, secret: {name: strata-context, key: PULUMI_CONFIG_PASSPHRASE}}}"
 
-// positives are what each account does in its work, in this order.
+// positives are the requests of each account's daily work, in this order.
 var positives = map[[2]string][]attempt{
 	{"platform", "platform"}: {
 		{"APPLY", "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/platform/kustomizations/operator", "{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: operator}}"},
