@@ -21,12 +21,12 @@ import (
 
 const operatorFolder = "sync/operator/gke"
 
-// isUpstreams tells whether a sync takes upstream's repository.
+// isUpstreams reports whether a sync applies upstream's repository.
 func isUpstreams(sync kustomizev1.Kustomization) bool {
 	return sync.Spec.SourceRef.Name == platform.OperatorSource
 }
 
-// find decodes the one object of a kind, strictly.
+// find decodes the only object of a kind, strictly.
 func find(t *testing.T, all resmap.ResMap, kind string, into any) {
 	t.Helper()
 	found := 0
@@ -117,8 +117,8 @@ func TestUpstreamsOperatorRunsAsTheAccountThatHasTheRights(t *testing.T) {
 	}
 }
 
-// TestRunsReachUpstreamsProgramServer follows the way of a request: the address that the operator hands out, the Service,
-// and the port of the pod, which layer 2's NetworkPolicy opens by its name.
+// TestRunsReachUpstreamsProgramServer follows a request: from the address that the operator hands out, to the Service, to
+// the port of the pod, which layer 2's NetworkPolicy opens by its name.
 func TestRunsReachUpstreamsProgramServer(t *testing.T) {
 	var service corev1.Service
 	find(t, build(t, operatorFolder), "Service", &service)

@@ -1,5 +1,5 @@
-// Package sync_test checks the manifests of sync/ against the types of their kinds and the rights of whom they are
-// applied as.
+// Package sync_test checks the manifests of sync/ against the types of their kinds and the permissions of the accounts
+// that apply them.
 package sync_test
 
 import (
@@ -31,7 +31,7 @@ func build(t *testing.T, folder string) resmap.ResMap {
 	return built
 }
 
-// syncs returns what the entry point of a target makes Flux apply.
+// syncs returns the Kustomizations in the entry point of a target.
 func syncs(t *testing.T, target string) []kustomizev1.Kustomization {
 	t.Helper()
 	var all []kustomizev1.Kustomization
@@ -91,8 +91,8 @@ func TestEachSyncIsAppliedAsThePlatformAccountAndNothingElse(t *testing.T) {
 	}
 }
 
-// TestEachSyncWaitsForTheOneBefore holds that no Program or Stack is there before what is to judge it, and no operator before
-// either.
+// TestEachSyncWaitsForTheOneBefore checks the order of the syncs: policies, operator-crds, operator. So the policies
+// exist before any Program or Stack, and before the operator.
 func TestEachSyncWaitsForTheOneBefore(t *testing.T) {
 	for _, target := range []string{"local", "gke"} {
 		before := map[string]string{"operator-crds": "policies", "operator": "operator-crds"}
@@ -112,7 +112,7 @@ func TestThePlatformAccountMayApplyWhatIsSynced(t *testing.T) {
 	for _, target := range []string{"local", "gke"} {
 		for _, sync := range syncs(t, target) {
 			if isUpstreams(sync) {
-				continue // What it has is not here; the roles name its kinds.
+				continue // Its objects come from upstream's repository; the roles name their kinds.
 			}
 			for _, object := range build(t, sync.Spec.Path).Resources() {
 				id := object.CurId()
@@ -140,7 +140,7 @@ func TestThePlatformAccountMayApplyWhatIsSynced(t *testing.T) {
 	}
 }
 
-// plural is the resource of a kind, for the kinds that sync/ holds.
+// plural returns the resource of a kind, for the kinds in sync/.
 func plural(kind string) string {
 	plural := strings.ToLower(kind)
 	if stem, found := strings.CutSuffix(plural, "y"); found {

@@ -1,5 +1,5 @@
-// Package policies_test has an API server judge by the policies of this folder, as they are applied by Flux: with what layer
-// 2 says of a team, against requests of the team's own account.
+// Package policies_test makes an API server evaluate the policies of this folder, applied as by Flux: with the
+// TenantPolicies of layer 2, for requests of the team's own account.
 package policies_test
 
 import (
@@ -33,11 +33,12 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// The namespace of the team web, one of a team with what teams.yaml gives by default, and one of a team that may declare
-// every type of Google's. The team of each is called web.
+// The namespaces of the team web, of a team with the defaults of teams.yaml, and of a team that may declare every type of
+// Google Cloud. The account of each team is called web.
 const namespace, ofExamples, ofNames = "team-web", "team-examples", "team-names"
 
-// cluster is a control plane with Flux's kinds, the operator's, and what layer 2 makes for the team web.
+// cluster is a control plane with the kinds of Flux and the operator, and the objects that layer 2 creates for the team
+// web.
 type cluster struct {
 	*clustertest.Cluster // as the administrator
 	config               *rest.Config
@@ -57,7 +58,7 @@ func startCluster(t *testing.T) *cluster {
 			t.Fatal(err)
 		}
 	}
-	// What no team has: so much more than its role gives does a policy have to hold back by itself.
+	// No team has these permissions. With them, only a policy can refuse a request.
 	if err := c.Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "everything"}, Rules: []rbacv1.PolicyRule{{
 		APIGroups: []string{"source.toolkit.fluxcd.io", "kustomize.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io"}, Resources: []string{"*"}, Verbs: []string{"*"},
 	}}}); err != nil {
@@ -67,7 +68,7 @@ func startCluster(t *testing.T) *cluster {
 	return c
 }
 
-// bindPlatform gives the platform account what layer 2 gives it outside of namespaces.
+// bindPlatform grants the platform account the cluster-scoped permissions that layer 2 grants it.
 func (c *cluster) bindPlatform(t *testing.T) {
 	t.Helper()
 	if err := c.Create(t.Context(), &rbacv1.ClusterRoleBinding{
@@ -79,8 +80,8 @@ func (c *cluster) bindPlatform(t *testing.T) {
 	}
 }
 
-// knowsTypes waits until the controller that checks the types in expressions knows the operator's kinds: it says nothing of
-// what it does not know. Each policy is checked once.
+// knowsTypes waits until the controller that type-checks expressions knows the operator's kinds: it reports nothing about
+// unknown kinds. It checks each policy once.
 func (c *cluster) knowsTypes(t *testing.T) {
 	t.Helper()
 	for _, plural := range []string{"programs", "stacks"} {
@@ -160,7 +161,8 @@ func layerTwo(t *testing.T) *pulumitest.Engine {
 	return engine
 }
 
-// make makes the objects that the layer asked for, namespaces and kinds first. What it makes is made as layer 2 makes it.
+// make creates the objects that the layer registered, namespaces and CustomResourceDefinitions first, in the same way as
+// layer 2.
 func (c *cluster) make(t *testing.T, resources []pulumitest.Resource) {
 	t.Helper()
 	for _, first := range []bool{true, false} {
@@ -174,13 +176,13 @@ func (c *cluster) make(t *testing.T, resources []pulumitest.Resource) {
 				content[string(key)], _ = pulumitest.Plain(t, r.Inputs, string(key))
 			}
 			content["kind"] = strings.TrimSuffix(kind, "Patch")
-			// A new kind takes a moment to be served.
+			// The API server serves a new kind after a moment.
 			eventually(t, r.Name+" is made", func() error { return apply(t.Context(), c, &unstructured.Unstructured{Object: content}) })
 		}
 	}
 }
 
-// makeFolder applies a folder of manifests as somebody.
+// makeFolder applies a folder of manifests with a client.
 func (c *cluster) makeFolder(t *testing.T, as client.Client, folder string) {
 	t.Helper()
 	for _, object := range built(t, folder) {
@@ -190,7 +192,7 @@ func (c *cluster) makeFolder(t *testing.T, as client.Client, folder string) {
 	}
 }
 
-// as acts under a service account.
+// as returns a client that acts as a service account.
 func (c *cluster) as(t *testing.T, namespace, name string) client.Client {
 	t.Helper()
 	config := rest.CopyConfig(c.config)
@@ -205,8 +207,7 @@ func (c *cluster) as(t *testing.T, namespace, name string) client.Client {
 	return as
 }
 
-// enforced waits until the API server has looked at every policy and judges by all of them, which is a second after they
-// were made.
+// enforced waits until the API server enforces every policy, which takes about a second after their creation.
 func (c *cluster) enforced(t *testing.T) {
 	t.Helper()
 	team := c.as(t, namespace, "web")
@@ -243,7 +244,7 @@ func (c *cluster) enforced(t *testing.T) {
 	}
 }
 
-// try asks whether somebody may make or change an object of the team's namespace.
+// try returns the error of a dry run that applies an object in the team's namespace.
 func try(t *testing.T, as client.Client, manifest string) error {
 	t.Helper()
 	return apply(t.Context(), as, parse(t, manifest), client.DryRunAll)
@@ -259,13 +260,13 @@ func parse(t *testing.T, manifest string) *unstructured.Unstructured {
 	return object
 }
 
-// apply does what Flux does with a manifest.
+// apply applies a manifest in the same way as Flux.
 func apply(ctx context.Context, c client.Client, object *unstructured.Unstructured, opts ...client.ApplyOption) error {
 	opts = append(opts, client.FieldOwner("kustomize-controller"), client.ForceOwnership)
 	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), opts...)
 }
 
-// refusedBy tells what is wrong with an answer that should be a refusal by a policy, with exactly this message.
+// refusedBy returns an error unless err is a policy's refusal with exactly this message.
 func refusedBy(err error, policy, binding, message string) error {
 	want := fmt.Sprintf("ValidatingAdmissionPolicy '%s' with binding '%s' denied request: %s", policy, binding, message)
 	if !apierrors.IsInvalid(err) || !strings.HasSuffix(err.Error(), want) {
@@ -288,7 +289,7 @@ func built(t *testing.T, folder string) []*unstructured.Unstructured {
 		}
 		all = append(all, &unstructured.Unstructured{Object: content})
 	}
-	// As Flux applies them, for so layer 2 has set it up: the API server takes no binding of a policy that is not there.
+	// Layer 2 makes Flux apply them in this order: the API server accepts no binding of a missing policy.
 	slices.SortStableFunc(all, func(a, b *unstructured.Unstructured) int { return strings.Compare(a.GetKind(), b.GetKind()) })
 	return all
 }

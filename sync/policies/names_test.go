@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// databaseNames are names that Programs give databases and users, for a team that may declare every type of Google's.
+// databaseNames are names that Programs give to databases and users, for a team that may declare every type of Google
+// Cloud.
 var databaseNames = map[string]attempt{
 	"a name with a part that is known when it runs": {named("Database", "'web_${pulumi.stack}-1'"), ""},
 	"the longest name of a database":                {named("Database", "web_"+strings.Repeat("a", 60)), ""},

@@ -13,7 +13,7 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// TestATeamIsHeldToWhatItIsAllowed has one API server for all of the policies, for it takes seconds to start.
+// TestATeamIsHeldToWhatItIsAllowed shares one API server among all policies, because its start takes seconds.
 func TestATeamIsHeldToWhatItIsAllowed(t *testing.T) {
 	c := startCluster(t)
 	c.bindPlatform(t)
@@ -57,7 +57,8 @@ func TestATeamIsHeldToWhatItIsAllowed(t *testing.T) {
 	t.Run("namespaces of no team, before parameters are known", func(t *testing.T) { testUnknownParameters(t, c) })
 }
 
-// testSecretsAsParameters tries to have a policy tell what the platform account may not read.
+// testSecretsAsParameters tries to use Secrets as parameters. A policy could thereby reveal Secrets that the platform
+// account may not read.
 func testSecretsAsParameters(t *testing.T, asPlatform client.Client) {
 	for _, object := range built(t, ".") {
 		if object.GetKind() != "ValidatingAdmissionPolicy" {
@@ -70,7 +71,7 @@ func testSecretsAsParameters(t *testing.T, asPlatform client.Client) {
 	}
 }
 
-// testExamples holds that what is shown to teams passes with what teams.yaml gives by default.
+// testExamples checks that the examples for teams pass with the defaults of teams.yaml.
 func testExamples(t *testing.T, c *cluster) {
 	folders, err := filepath.Glob("../../examples/*/kustomization.yaml")
 	if err != nil || len(folders) == 0 {
@@ -87,7 +88,7 @@ func testExamples(t *testing.T, c *cluster) {
 	}
 }
 
-// testWhatIsThere narrows what a team is allowed after it has made something.
+// testWhatIsThere restricts a team after it has created objects.
 func testWhatIsThere(t *testing.T, c *cluster, team client.Client) {
 	operator := c.as(t, platform.OperatorNamespace, platform.OperatorAccount)
 	if err := apply(t.Context(), team, parse(t, stack(good))); err != nil {
@@ -117,7 +118,7 @@ func testWhatIsThere(t *testing.T, c *cluster, team client.Client) {
 			t.Errorf("%s is held back: %v", name, err)
 		}
 	}
-	// To destroy a Stack is to run it.
+	// A destroy of a Stack is a run too.
 	if wrong := refusedBy(patch(team, `{"spec": {"serviceAccountName": "default"}}`), "strata-stacks", "strata-stacks-update",
 		"spec.serviceAccountName is default. Stacks of team web may run as infra; for others ask the platform team"); wrong != nil {
 		t.Errorf("while it is deleted: %v", wrong)
@@ -130,7 +131,7 @@ func testWhatIsThere(t *testing.T, c *cluster, team client.Client) {
 	}
 }
 
-// testLargeProgram holds that the expressions cost less than the API server lets them.
+// testLargeProgram checks that the expressions stay within the API server's cost limit.
 func testLargeProgram(t *testing.T, team client.Client) {
 	var resources strings.Builder
 	for i := range 1000 {
@@ -141,8 +142,8 @@ func testLargeProgram(t *testing.T, team client.Client) {
 	}
 }
 
-// testWithoutParameters takes away what a team is allowed, as the end of a namespace does, which takes its objects in any
-// order.
+// testWithoutParameters deletes a team's TenantPolicy first, as may happen when a namespace is deleted, whose objects go
+// in any order.
 func testWithoutParameters(t *testing.T, c *cluster, team client.Client) {
 	made := parse(t, program("{resources: {a: {type: 'random:RandomPet'}}}"))
 	made.SetFinalizers([]string{"strata.dev/test"})
@@ -167,8 +168,8 @@ func testWithoutParameters(t *testing.T, c *cluster, team client.Client) {
 	}
 }
 
-// testUnknownParameters has policies whose kind of parameters is not known, as that of each is not for a while after the API
-// server has started.
+// testUnknownParameters creates policies with an unknown kind of parameters. The kind of every policy is unknown for a
+// while after the API server's start.
 func testUnknownParameters(t *testing.T, c *cluster) {
 	for _, object := range built(t, ".") {
 		object.SetName("unknown-" + object.GetName())
@@ -201,5 +202,5 @@ func testUnknownParameters(t *testing.T, c *cluster) {
 	}
 }
 
-// attempt is an object that a team commits, and what it is told when that is refused: nothing means that it is accepted.
+// attempt is an object that a team commits, and the message if it is refused; an empty message means that it is accepted.
 type attempt struct{ manifest, refusal string }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// good is what every Stack of the team has.
+// good are the fields that every Stack of the team needs.
 const good = "stack: dev, programRef: {name: x}, serviceAccountName: web, envRefs: {" + fromContext + "}"
 
 const fromContext = "PULUMI_BACKEND_URL: {type: Secret, secret: {name: strata-context, key: PULUMI_BACKEND_URL}}, " +
