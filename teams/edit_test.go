@@ -7,7 +7,7 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// commented is a file as people write it.
+// commented is a file as people write it, with comments.
 const commented = `# The teams of this platform.
 apiVersion: strata/v1
 kind: Teams

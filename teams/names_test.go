@@ -11,8 +11,8 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// FuzzNames looks for a name in teams.yaml that passes and would be something else as a namespace, an account of Google, a
-// database, a branch, a path or an argument.
+// FuzzNames looks for a name in teams.yaml that passes the checks, but has another meaning as a namespace, a Google
+// account, a database, a branch, a path or an argument.
 func FuzzNames(f *testing.F) {
 	f.Add("web", "main", "./", "https://git.example.com/shared.git", "infra")
 	f.Add("web_hr", "--upload-pack", "../x", "ssh://-oProxyCommand=id/x", "default")

@@ -13,7 +13,7 @@ import (
 
 const header = "apiVersion: strata/v1\nkind: Teams\n"
 
-// plain is a team of which the file says no more than name, branch and path.
+// plain returns a team that sets only name, branch and path in the file.
 func plain(name, branch, path string) teams.Team {
 	return teams.Team{Name: name, Branch: branch, Path: path, Allow: teams.DefaultAllow(), May: teams.DefaultMay(), RunTimeout: teams.DefaultRunTimeout}
 }
