@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// asks is the client of another user of the machine, who holds nothing.
+// asks is the HTTP client of another user of the machine, without any credentials.
 var asks = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
 	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // An attacker does not mind.
 	DialContext:     dialAsNobody,
@@ -41,11 +41,11 @@ func run6(name, script string) attack {
 	return attack{name: name, class: addresses, as: byRun, do: scripted(script), says: stopped, unharmed: untouched}
 }
 
-// public are the paths that servers may answer without a login, with what they say: that they are there.
+// public are the responses that a server may give without a login. They reveal only that the server exists.
 var public = []string{"ok", "healthz", "version", "404 page not found", "Moved"}
 
-// everyPort asks every port on which the platform listens, without a login and by HTTP and HTTPS. None may answer with more
-// than that it is there.
+// everyPort sends a request to every port of the platform, without a login, by HTTP and HTTPS. A server may reveal only
+// that it exists.
 func everyPort(method, path string) func(context.Context, *field) error {
 	return func(ctx context.Context, f *field) error {
 		ports, err := listening(f)
@@ -88,7 +88,7 @@ func (f *field) ask(ctx context.Context, method, scheme, address, path string) e
 	return fmt.Errorf("%s %s is answered without a login: %s: %.300s", method, (&url.URL{Scheme: scheme, Host: address, Path: path}).String(), response.Status, body)
 }
 
-// listening are the addresses on which processes of the platform listen.
+// listening returns the addresses on which processes of the platform listen.
 func listening(f *field) ([]string, error) {
 	inodes, err := socketsOf(f.platform.Processes())
 	if err != nil {

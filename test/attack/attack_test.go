@@ -1,5 +1,5 @@
-// Package attack attacks a running platform by each attacker's own means: a team's Git login, a team's kubeconfig, code in a
-// team's run, or another user of the machine.
+// Package attack attacks a running platform with each attacker's own means: a team's Git login, a team's kubeconfig, code
+// in a team's run, or another user of the machine.
 package attack
 
 import (
@@ -19,10 +19,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(stratatest.Main(m)) }
 
-// class is what attacks have in common; a wall stands before each, not before single attacks.
+// class is a class of attacks. Each defence covers a class instead of a single attack.
 type class int
 
-// Classes, as docs/security.md describes them.
+// Classes as described in docs/security.md.
 const (
 	remoteContent class = iota + 1
 	availability
@@ -35,7 +35,7 @@ const (
 	atRest
 )
 
-// Who attacks.
+// Attackers and their means.
 const (
 	byPush       = "the team's Git login"
 	byKubeconfig = "the team's kubeconfig"
@@ -45,28 +45,28 @@ const (
 	byOtherUser  = "another user of the machine"
 )
 
-// attack is one way in which the team mallory tries to harm the team web, or the platform.
+// attack is one attempt of the team mallory to harm the team web, or the platform.
 type attack struct {
 	name  string
 	class class
 	as    string
-	// do attacks. It returns nil where nobody stopped it, and an error of refused where somebody did.
+	// do attacks. It returns nil if nothing stopped the attack, and an error that wraps errRefused if something did.
 	do func(context.Context, *field) error
-	// says is a regular expression that the refusal matches. Where it is empty do finds out itself what came of it, and any
-	// error is harm.
+	// says is a regular expression that matches the refusal. If it is empty, do judges the outcome itself, and any error
+	// means harm.
 	says string
-	// unharmed returns what the attack has harmed; nil asks nothing.
+	// unharmed returns an error for any harm that the attack has done; nil means no check.
 	unharmed func(context.Context, *field) error
 }
 
-// errRefused marks the errors of do that are refusals; any other is a failure of the test.
+// errRefused marks those errors of do that are refusals. Any other error is a failure of the test.
 var errRefused = errors.New("refused")
 
 func refusal(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", errRefused, fmt.Errorf(format, args...))
 }
 
-// attackTimeout bounds one attack. It is generous: a machine that tests much else at the same time is slow.
+// attackTimeout limits one attack. It is generous, because a machine that runs other tests at the same time is slow.
 const attackTimeout = 4 * time.Minute
 
 func (a attack) carryOut(ctx context.Context, f *field) error {
@@ -76,7 +76,7 @@ func (a attack) carryOut(ctx context.Context, f *field) error {
 	return errors.Join(a.judge(a.do(ctx, f)), a.harm(ctx, f))
 }
 
-// judge compares what came of an attack with what should.
+// judge compares the result of an attack with the expected one.
 func (a attack) judge(err error) error {
 	switch {
 	case a.says == "":
@@ -101,7 +101,7 @@ func (a attack) harm(ctx context.Context, f *field) error {
 	return nil
 }
 
-// attacks are all attacks, class by class.
+// attacks returns all attacks, class by class.
 func attacks() []attack {
 	list := slices.Concat(remoteAttacks(), availabilityAttacks(), runFileAttacks(), nameAttacks(), metadataAttacks(),
 		addressAttacks(), sizeAttacks(), ownershipAttacks(), restAttacks())
@@ -109,7 +109,7 @@ func attacks() []attack {
 	return list
 }
 
-// TestAttacks carries out every attack on one platform. One by one: `go test ./test/attack -run TestAttacks/NAME`.
+// TestAttacks runs every attack on one platform. To run a single attack: `go test ./test/attack -run TestAttacks/NAME`.
 func TestAttacks(t *testing.T) {
 	f := newField(t)
 	for _, a := range attacks() {
@@ -146,7 +146,7 @@ func TestAttacksAreWellFormed(t *testing.T) {
 			t.Errorf("%s: it does nothing, or no refusal can match (%v)", a.name, err)
 		}
 	}
-	const least = 4 // what was seen once, and three siblings
+	const least = 4 // the attack that was once found, and three variants
 	for c := remoteContent; c <= atRest; c++ {
 		if classes[c] < least {
 			t.Errorf("class %d has %d attacks, want at least %d", c, classes[c], least)

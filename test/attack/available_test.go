@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// servedWithin is how long the victim's push may take to be applied and run while an attack goes on. It is generous: the
-// figure for a quiet machine is in the benchmark.
+// servedWithin limits the time until the victim's push is applied and run during an attack. It is generous; the benchmark
+// has the bound for a quiet machine.
 const servedWithin = 100 * time.Second
 
 func availabilityAttacks() []attack {
@@ -27,7 +27,7 @@ func availabilityAttacks() []attack {
 	}
 }
 
-// doubling is a ConfigMap into which replacements put all that it holds, so many times.
+// doubling returns a ConfigMap whose replacements double its content, times times.
 func doubling(times int) string {
 	text := "configMapGenerator: [{name: a, literals: [a=b]}]\nreplacements:\n"
 	for i := range times {
@@ -36,10 +36,10 @@ func doubling(times int) string {
 	return text
 }
 
-// siege begins an attack that goes on, and returns what ends it.
+// siege starts a continuous attack, and returns a function that ends it.
 type siege func(context.Context, *field) (end func() error, err error)
 
-// whileServed measures how long it takes the victim to be served during a siege. A siege that is refused harms nobody.
+// whileServed measures how long the victim waits for service during a siege. A refused siege does no harm.
 func whileServed(s siege) func(context.Context, *field) error {
 	return func(ctx context.Context, f *field) (err error) {
 		end, err := s(ctx, f)
@@ -57,7 +57,7 @@ func whileServed(s siege) func(context.Context, *field) error {
 	}
 }
 
-// pushed has a kustomization.yaml built.
+// pushed pushes a kustomization.yaml, which Flux builds.
 func pushed(kustomization string) siege {
 	return func(ctx context.Context, f *field) (func() error, error) {
 		before, err := f.mallory.head(ctx)
@@ -71,7 +71,7 @@ func pushed(kustomization string) siege {
 	}
 }
 
-// fetched makes a Stack whose project comes from an address.
+// fetched creates a Stack whose project comes from an address.
 func fetched(address string) siege {
 	return func(ctx context.Context, f *field) (func() error, error) {
 		name := "fetch-" + unique()[:8]
@@ -81,35 +81,35 @@ func fetched(address string) siege {
 	}
 }
 
-// endless starts so many Programs that would run for a day.
+// endless starts count Programs that would run for a day.
 func endless(count int) siege {
 	return func(ctx context.Context, f *field) (func() error, error) {
 		return f.mallory.many(ctx, count, secretBody, f.mallory.kubeconfigOf("sleep 86400"))
 	}
 }
 
-// multiply is a script whose processes start further ones without end.
+// multiply is a script whose processes endlessly start others.
 const multiply = "more() { more | more & }; more; sleep 86400"
 
-// multiplying starts a Program that does so.
+// multiplying starts a Program that runs multiply.
 func multiplying(ctx context.Context, f *field) (func() error, error) {
 	return f.mallory.many(ctx, 1, secretBody, f.mallory.kubeconfigOf(multiply))
 }
 
-// crowd makes so many Stacks that have little to do.
+// crowd creates count Stacks with little work.
 func crowd(count int) siege {
 	return func(ctx context.Context, f *field) (func() error, error) {
 		return f.mallory.many(ctx, count, "  outputs: {a: 1}", "")
 	}
 }
 
-// many starts so many Stacks. What it returns ends them all.
+// many starts count Stacks. The returned function deletes them all.
 func (t *team) many(ctx context.Context, count int, body, config string) (func() error, error) {
 	prefix := "many-" + unique()[:8]
 	var names []string
 	end := func() error {
 		var errs []error
-		// All are told to go before one is waited for.
+		// Delete all of them before waiting for any.
 		for _, name := range names {
 			go func() { _ = t.remove(context.WithoutCancel(ctx), stacks, name) }()
 		}
@@ -128,7 +128,7 @@ func (t *team) many(ctx context.Context, count int, body, config string) (func()
 	return end, nil
 }
 
-// pushing pushes again and again, with a pause between pushes.
+// pushing pushes repeatedly, with a pause between pushes.
 func pushing(pause time.Duration) siege {
 	return func(ctx context.Context, f *field) (func() error, error) {
 		going, stop := context.WithCancel(ctx)
@@ -136,7 +136,7 @@ func pushing(pause time.Duration) siege {
 		go func() {
 			var err error
 			for going.Err() == nil && (err == nil || errors.Is(err, errRefused)) {
-				// A push is not cut off, for that leaves git's lock.
+				// Cancelling a push would leave git's lock behind.
 				_, err = f.mallory.push(context.WithoutCancel(ctx), map[string]string{"note.txt": unique()})
 				select {
 				case <-going.Done():
@@ -152,7 +152,7 @@ func pushing(pause time.Duration) siege {
 	}
 }
 
-// large pushes a file of so many bytes.
+// large pushes a file of the given size in bytes.
 func large(bytes int) siege {
 	return func(ctx context.Context, f *field) (func() error, error) {
 		before, err := f.mallory.head(ctx)

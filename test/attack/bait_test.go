@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// bait is a server on loopback that only this test knows of. Whoever asks it for something has been led there by an attack.
+// bait is a server on loopback that only this test knows. Any request to it is the result of an attack.
 type bait struct {
 	server *httptest.Server
 	mu     sync.Mutex
@@ -19,14 +19,14 @@ type bait struct {
 	taken  []string
 }
 
-// hugeBody is what the bait serves below /huge, in bytes.
+// hugeBody is the size in bytes of the response below /huge.
 const hugeBody = 600 << 20
 
 func newBait(t testing.TB) *bait {
 	b := &bait{token: unique()}
 	b.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.mu.Lock()
-		// Flux tries again what an earlier attack has left.
+		// Flux may retry the URL of an earlier attack, which does not count.
 		if strings.Contains(r.URL.Path, b.token) {
 			b.taken = append(b.taken, r.Method+" "+r.URL.Path)
 		}
@@ -49,14 +49,14 @@ func newBait(t testing.TB) *bait {
 	return b
 }
 
-// renew lays the bait for another attack, which does not count who takes that of the one before.
+// renew chooses a new path for the next attack, so that requests for the previous path do not count.
 func (b *bait) renew() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.token, b.taken = unique(), nil
 }
 
-// path is the folder on the server that only the current attack knows.
+// path returns the folder on the server that only the current attack knows.
 func (b *bait) path() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,7 +73,7 @@ func (b *bait) port() string {
 	return port
 }
 
-// untouched says who has asked the bait for something since it was laid.
+// untouched returns an error for the requests since the last renew.
 func untouched(_ context.Context, f *field) error {
 	f.bait.mu.Lock()
 	defer f.bait.mu.Unlock()

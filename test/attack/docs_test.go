@@ -28,7 +28,7 @@ func TestThePageNamesTestsThatExist(t *testing.T) {
 	}
 }
 
-// declaredTests are the names of all tests of the repository.
+// declaredTests returns the names of all tests of the repository.
 func declaredTests(t *testing.T) map[string]bool {
 	t.Helper()
 	root, err := toolchain.FindRoot(".")

@@ -19,7 +19,7 @@ import (
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// field is a platform with two teams: mallory attacks, and web is attacked.
+// field is a platform with two teams: the attacker mallory, and the victim web.
 type field struct {
 	testing.TB
 	platform *stratatest.Platform
@@ -30,13 +30,13 @@ type field struct {
 	bait     *bait
 }
 
-// served is what these tests use of `strata local status -o json`.
+// served are the fields of `strata local status -o json` that these tests use.
 type served struct {
 	GitURL string `json:"gitURL"`
 	Server string `json:"server"`
 }
 
-// newField brings a platform up.
+// newField starts a platform.
 func newField(t testing.TB) *field {
 	t.Helper()
 	p := stratatest.NewWithTools(t)
@@ -60,7 +60,7 @@ func (f *field) must(err error) {
 	}
 }
 
-// strata runs strata in a clone of the repository, whose teams.yaml it takes.
+// strata runs strata in a clone of the repository and uses the clone's teams.yaml.
 func (f *field) strata(clone string, args ...string) []byte {
 	f.Helper()
 	cmd := f.platform.Command(f.Context(), args...)
@@ -77,13 +77,13 @@ func (f *field) strata(clone string, args ...string) []byte {
 	return out
 }
 
-// author is who commits.
+// author holds the Git variables of the commits' author.
 var author = []string{
 	"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
 	"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C",
 }
 
-// cloneTree clones the repository with what lies in its working tree as the last commit, for Flux applies commits.
+// cloneTree clones the repository and commits the working tree's state on top, because Flux applies commits.
 func cloneTree(ctx context.Context, dir string) error {
 	root, err := toolchain.FindRoot(".")
 	if err != nil {
@@ -105,7 +105,7 @@ func cloneTree(ctx context.Context, dir string) error {
 	return err
 }
 
-// run runs a command and returns what it prints; the error holds that, too.
+// run runs a command and returns its output. The error contains the output too.
 func run(ctx context.Context, dir string, command ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = dir
@@ -117,7 +117,7 @@ func run(ctx context.Context, dir string, command ...string) (string, error) {
 	return string(out), nil
 }
 
-// eventually waits until check says that it is done, or fails.
+// eventually waits until check returns true or an error.
 func eventually(ctx context.Context, what string, check func(context.Context) (bool, error)) error {
 	err := wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, check)
 	if ctx.Err() != nil {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// metadataAttacks change what Landlock has no right for, and look at what a run is not to see.
+// metadataAttacks change file metadata, for which Landlock has no access right, and read what a run must not see.
 func metadataAttacks() []attack {
 	run := func(name, script string) attack {
 		return attack{name: name, class: fileMetadata, as: byRun, do: scripted(script), says: stopped, unharmed: modesAreKept}
@@ -38,7 +38,8 @@ func metadataAttacks() []attack {
 	}
 }
 
-// modesAreKept fails when other users can read a file of the home, or its owner cannot. It mends that for the next attack.
+// modesAreKept returns an error if other users can read a file of the home, or its owner cannot. It restores the mode for
+// the next attack.
 func modesAreKept(_ context.Context, f *field) error {
 	return filepath.WalkDir(f.home.Dir(), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

@@ -15,11 +15,11 @@ func fromBase64(text string) string {
 	return string(raw)
 }
 
-// strangeName is how the operator refuses a name that Cloud SQL does not take (operator/engine, databases.go).
+// strangeName matches the operator's refusal of a name that Cloud SQL does not accept (operator/engine, databases.go).
 const strangeName = `has (the name "|a name with other characters)`
 
-// nameAttacks are names that somebody decodes again: as a path, as SQL, as an argument; and statements by which MySQL
-// reaches files.
+// nameAttacks use names that some program decodes again: as a path, as SQL, as an argument; and SQL statements with which
+// MySQL accesses files.
 func nameAttacks() []attack {
 	var list []attack
 	for what, name := range map[string]string{

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nobody is a user of every Linux system.
+// nobody is the ID of a user that every Linux system has.
 const nobody = 65534
 
-// dialAsNobody connects as another user: a socket belongs to the file system user of the thread that makes it, which root
-// may change (setfsuid(2)).
+// dialAsNobody connects as another user: a socket belongs to the file system user of the thread that creates it, which
+// root may change (setfsuid(2)).
 func dialAsNobody(ctx context.Context, network, address string) (net.Conn, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

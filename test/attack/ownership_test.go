@@ -18,7 +18,7 @@ const userBody = `  configuration: {instance: {type: String}}
   resources:
     user: {type: "gcp:sql:User", properties: {name: %q, host: "%%", instance: "${instance}", password: "mine-Mine-1"}}`
 
-// declared runs a Program that declares a database or a user by a name. NAME is replaced by what team web's is called.
+// declared runs a Program that declares a database or a user with a name. It replaces victims by the name of team web's.
 func declared(body, name string) func(context.Context, *field) error {
 	return func(ctx context.Context, f *field) error {
 		if name == victims {
@@ -35,7 +35,7 @@ func declared(body, name string) func(context.Context, *field) error {
 	}
 }
 
-// victims stands for the name of what the team web has.
+// victims is a placeholder for the name of team web's database or user.
 const victims = "NAME"
 
 func ownershipAttacks() []attack {
@@ -55,7 +55,7 @@ func ownershipAttacks() []attack {
 	}
 }
 
-// database is the login to the database that team web's Program has made.
+// database returns the login to the database that team web's Program has created.
 func (t *team) database(ctx context.Context) (*mysqldriver.Config, error) {
 	secret, err := t.client.Resource(secrets).Namespace(t.namespace).Get(ctx, "sql-auth", metav1.GetOptions{})
 	if err != nil {
@@ -68,7 +68,7 @@ func (t *team) database(ctx context.Context) (*mysqldriver.Config, error) {
 	return config, nil
 }
 
-// query runs a statement in a team's database, with the team's login.
+// query runs a SQL statement in a team's database, with the team's login.
 func (t *team) query(ctx context.Context, statement string) error {
 	config, err := t.database(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func victimsDatabaseIsThere(ctx context.Context, f *field) error {
 	return nil
 }
 
-// decoded is a value of a Secret in plain text.
+// decoded returns a value of a Secret in plain text.
 func decoded(secret *unstructured.Unstructured, key string) string {
 	text, _, _ := unstructured.NestedString(secret.Object, "data", key)
 	return fromBase64(text)

@@ -8,8 +8,8 @@ import (
 
 const kustomizationHead = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
 
-// remotePlaces are the fields of a kustomization.yaml in which kustomize takes a path or an address
-// (sigs.k8s.io/kustomize/api/types, Kustomization), each with an address.
+// remotePlaces are the fields of a kustomization.yaml in which kustomize accepts a path or a URL
+// (sigs.k8s.io/kustomize/api/types, Kustomization), each with a URL.
 var remotePlaces = map[string]string{
 	"resources":                          "resources: ['{BAIT}/a.yaml']",
 	"resources by git":                   "resources: ['git::{BAIT}/repo.git//dir?ref=main']",
@@ -37,7 +37,7 @@ var remotePlaces = map[string]string{
 	"an address in the fields of Flux's": "metadata: {name: x}\nresources: [own.yaml, 'http://localhost:{BAITPORT}{BAITPATH}/a.yaml']",
 }
 
-// outsidePlaces lead out of the artifact within the machine.
+// outsidePlaces are paths that lead out of the artifact to other files of the machine.
 var outsidePlaces = map[string]map[string]string{
 	"a path that leads up":         {"kustomization.yaml": "configMapGenerator: [{name: x, files: ['x=../../../../../../etc/hostname']}]"},
 	"an absolute path":             {"kustomization.yaml": "configMapGenerator: [{name: x, files: ['x=/etc/hostname']}]"},
@@ -48,7 +48,7 @@ var outsidePlaces = map[string]map[string]string{
 	},
 }
 
-// refusedBuild are the Git server's reasons for refusing content from elsewhere (internal/lint).
+// refusedBuild matches the Git server's reasons for a refusal of content from elsewhere (internal/lint).
 const refusedBuild = `is the (address|absolute path) "|out(side)? of the repository|runs no Helm`
 
 func remoteAttacks() []attack {
@@ -66,7 +66,7 @@ func remoteAttacks() []attack {
 	return list
 }
 
-// built pushes files in place of what the team's repository holds, and has them built.
+// built replaces the content of the team's repository by files, and waits for the build.
 func built(files map[string]string) func(context.Context, *field) error {
 	return func(ctx context.Context, f *field) (err error) {
 		m := f.mallory

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// restAttacks read what a copy of the home holds: a backup, or a disk.
+// restAttacks read a copy of the home, such as a backup or a disk.
 func restAttacks() []attack {
 	return []attack{
 		{"a Secret in the files of etcd", atRest, byNeighbour, stored, "", nil},
@@ -23,7 +23,7 @@ func restAttacks() []attack {
 	}
 }
 
-// stored makes a Secret and looks for its content.
+// stored creates a Secret and looks for its content.
 func stored(ctx context.Context, f *field) error {
 	value := "kept-" + unique()
 	o := fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: kept}\nstringData: {a: %s}\n", value)
@@ -48,7 +48,7 @@ func keptSecret(name, key string) func(context.Context, *field) error {
 	}
 }
 
-// nowhereIn says in which file below a folder a text stands.
+// nowhereIn returns an error for a file below a folder that contains a text.
 func (f *field) nowhereIn(dir, text string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
@@ -62,7 +62,7 @@ func (f *field) nowhereIn(dir, text string) error {
 	})
 }
 
-// private says which folder at the top of the home somebody else may enter, or the home itself.
+// private returns an error if another user may enter the home or one of its top folders.
 func private(_ context.Context, f *field) error {
 	folders, err := filepath.Glob(filepath.Join(f.home.Dir(), "*"))
 	if err != nil {

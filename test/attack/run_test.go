@@ -13,10 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// unique is a text that no other has.
+// unique returns a random text that differs from all others.
 func unique() string { return strings.ToLower(rand.Text()) }
 
-// stack is a Stack of a team that runs the Program of the same name. config is YAML of spec.config, empty for none.
+// stack returns a Stack of a team that runs the Program of the same name. config is the YAML of spec.config; empty means
+// none.
 func (t *team) stack(name, config string) string {
 	var env strings.Builder
 	for _, key := range []string{"PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "GOOGLE_CREDENTIALS", "GOOGLE_PROJECT", "GOOGLE_REGION"} {
@@ -39,12 +40,12 @@ spec:
 %[4]s`, name, t.name, config, env.String())
 }
 
-// program is a Program. body is YAML below "program:", indented by two.
+// program returns a Program. body is the YAML below "program:", indented by two spaces.
 func program(name, body string) string {
 	return fmt.Sprintf("apiVersion: pulumi.com/v1\nkind: Program\nmetadata: {name: %s}\nprogram:\n%s\n", name, body)
 }
 
-// start makes a Program and the Stack that runs it.
+// start creates a Program and the Stack that runs it.
 func (t *team) start(ctx context.Context, name, body, config string) error {
 	if _, err := t.apply(ctx, programs, program(name, body)); err != nil {
 		return err
@@ -53,7 +54,7 @@ func (t *team) start(ctx context.Context, name, body, config string) error {
 	return err
 }
 
-// outcome waits until the Stack's first run has ended. The failure of a run is a refusal, with the Stack's message.
+// outcome waits until the Stack's first run has ended. A failed run is a refusal with the Stack's message.
 func (t *team) outcome(ctx context.Context, name string) (*unstructured.Unstructured, error) {
 	var stack *unstructured.Unstructured
 	err := eventually(ctx, "Stack "+name+" of team "+t.name+" has run", func(ctx context.Context) (bool, error) {
@@ -76,14 +77,14 @@ func (t *team) outcome(ctx context.Context, name string) (*unstructured.Unstruct
 	return stack, err
 }
 
-// end deletes a Stack and its Program, and waits until what the Stack made is destroyed.
+// end deletes a Stack and its Program, and waits until the Stack's resources are destroyed.
 func (t *team) end(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attackTimeout)
 	defer cancel()
 	return errors.Join(t.remove(ctx, stacks, name), t.remove(ctx, programs, name))
 }
 
-// try runs a Program and ends it. A Stack that does not end is an error, which stands before the refusal's.
+// try runs a Program and then deletes it. A failed deletion is an error, which takes precedence over the refusal.
 func (t *team) try(ctx context.Context, body, config string) error {
 	name := "try-" + unique()[:8]
 	err := t.start(ctx, name, body, config)
@@ -96,7 +97,7 @@ func (t *team) try(ctx context.Context, body, config string) error {
 	return err
 }
 
-// runs says why a Program with one output does not run.
+// runs returns an error if a Program with one output does not run.
 func (t *team) runs(ctx context.Context, name, value string) error {
 	name += "-" + unique()[:8]
 	err := t.start(ctx, name, "  outputs: {value: "+value+"}", "")
@@ -106,17 +107,17 @@ func (t *team) runs(ctx context.Context, name, value string) error {
 	return errors.Join(err, t.end(ctx, name))
 }
 
-// Exit codes by which a script in a run says what came of it.
+// Exit codes that report the result of a script in a run.
 const (
 	exitDone    = 42
 	exitRefused = 43
 )
 
-// stopped is how a run's message says that a script was refused what it tried, or could not even be started.
+// stopped matches the message of a run whose script was refused an operation, or could not start.
 const stopped = `exit code 43|no such file|not found|permission denied|cannot be used`
 
-// script executes a shell script in a run of the team: as the program that a kubeconfig names for logins, which the
-// Kubernetes plugin runs. Where its last command succeeds nobody has stopped it.
+// script runs a shell script in a run of the team: as the exec plugin of a kubeconfig, which the Kubernetes plugin runs.
+// If the script's last command succeeds, nothing has stopped it.
 func (t *team) script(ctx context.Context, script string) error {
 	err := t.try(ctx, secretBody, t.kubeconfigOf(script))
 	if err != nil && strings.Contains(err.Error(), fmt.Sprintf("exit code %d", exitDone)) {
@@ -125,11 +126,11 @@ func (t *team) script(ctx context.Context, script string) error {
 	return err
 }
 
-// secretBody makes an object in the cluster, for which the plugin needs its login.
+// secretBody creates an object in the cluster, for which the plugin needs its login.
 const secretBody = `  resources:
     made: {type: "kubernetes:core/v1:ConfigMap", properties: {metadata: {name: made}}}`
 
-// kubeconfigOf is the config of a Stack whose Kubernetes plugin executes a script.
+// kubeconfigOf returns the config of a Stack whose Kubernetes plugin runs a script.
 func (t *team) kubeconfigOf(script string) string {
 	script = fmt.Sprintf("( %s ) && exit %d; exit %d", script, exitDone, exitRefused)
 	kubeconfig, err := json.Marshal(map[string]any{
@@ -146,13 +147,13 @@ func (t *team) kubeconfigOf(script string) string {
 	return string(config)
 }
 
-// scripted is an attack's do that executes a script in a run of mallory's. HOME, WEB and the like in capitals and braces
-// are replaced by paths of the platform.
+// scripted returns a do that runs a script in a run of mallory's. It replaces {HOME}, {WEB} and similar placeholders by
+// paths of the platform.
 func scripted(script string) func(context.Context, *field) error {
 	return func(ctx context.Context, f *field) error { return f.mallory.script(ctx, f.fill(script)) }
 }
 
-// fill puts paths and addresses of the platform into a text.
+// fill replaces placeholders in a text by paths and addresses of the platform.
 func (f *field) fill(text string) string {
 	return strings.NewReplacer(
 		"{HOME}", f.home.Dir(), "{ENGINEER}", f.home.EngineerCredentials(), "{ADMIN}", f.home.AdminKubeconfig(),
@@ -161,7 +162,7 @@ func (f *field) fill(text string) string {
 	).Replace(text)
 }
 
-// within says that something took longer than it may while an attack went on.
+// within returns an error if something took longer than allowed during an attack.
 func within(took, most time.Duration, what string) error {
 	if took > most {
 		return fmt.Errorf("%s took %s, which may be %s at most", what, took.Round(time.Second), most)

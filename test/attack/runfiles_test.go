@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// forEvents does something to each named pipe $f that the operator reads while a run goes on. The shell's own folder is the
-// project's.
+// forEvents applies a shell command to each named pipe $f that the operator reads during a run. The shell's working
+// folder is the project's.
 func forEvents(do string) string {
 	return `set -- $(find "$HOME/.." "$PWD/.." -maxdepth 3 -name 'pipe-*' 2>/dev/null); test $# -gt 0 || exit ` + nothingFound + `; for f; do ` + do + `; done`
 }
 
-// nothingFound is the exit code of a script that finds nothing to attack.
+// nothingFound is the exit code of a script that finds no target.
 const nothingFound = "44"
 
-// runFileAttacks leave something else where the operator reads what a run has written. Whether the run can do that does
-// not matter: each Stack is to end, and the operator to stay as it is.
+// runFileAttacks replace files that the operator reads after a run has written them. It does not matter whether the run
+// succeeds: each Stack must end, and the operator must keep working.
 func runFileAttacks() []attack {
 	list := []attack{}
 	for name, script := range map[string]string{
@@ -37,7 +37,7 @@ func runFileAttacks() []attack {
 	return list
 }
 
-// ended runs a script and waits until the Stack is destroyed again. What the run itself came to does not matter.
+// ended runs a script and waits until the Stack is destroyed again. It ignores the result of the run.
 func ended(script string) func(context.Context, *field) error {
 	return func(ctx context.Context, f *field) error {
 		err := f.mallory.script(ctx, f.fill(script))
@@ -51,10 +51,11 @@ func ended(script string) func(context.Context, *field) error {
 	}
 }
 
-// mostMemory is how much the operator may hold after an attack, in bytes.
+// mostMemory is the maximum memory of the operator after an attack, in bytes.
 const mostMemory = 1 << 30
 
-// operatorIsFine says what became of the operator, or of what it holds, or of what a run has left.
+// operatorIsFine returns an error if the operator does not run or uses too much memory, if a process has outlived its
+// run, or if the victim cannot run a Program afterwards.
 func operatorIsFine(ctx context.Context, f *field) error {
 	found := false
 	for _, p := range f.platform.Processes() {

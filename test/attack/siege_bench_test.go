@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	// mostSlowdown is how many times its quiet time a team's push may take to be Ready while another team does its worst.
+	// mostSlowdown is the maximum ratio between the duration of a team's push during an attack of another team, until
+	// Ready, and its quiet duration.
 	mostSlowdown = 3
-	// purgeBound is how long `down --purge` may take meanwhile.
+	// purgeBound limits a `down --purge` during the attack.
 	purgeBound = time.Minute
-	// siegePushes is how often the victim pushes, in quiet times and during the siege.
+	// siegePushes is the number of pushes of the victim, both in quiet times and during the siege.
 	siegePushes = 5
 )
 
-// BenchmarkSiege measures what the victim notices of a team that does its worst, all at the same time.
+// BenchmarkSiege measures the effect on the victim when a team runs all of its attacks at the same time.
 func BenchmarkSiege(b *testing.B) {
 	f := newField(b)
 	ctx := b.Context()
@@ -33,7 +34,7 @@ func BenchmarkSiege(b *testing.B) {
 		pushed("resources: ['{BAIT}/slow.yaml']"), pushed("configMapGenerator: [{name: x, files: ['x={BAIT}/huge']}]"),
 		endless(12), crowd(500), largeOutputs(20),
 	} {
-		// A siege that is refused has failed already. What it made goes with the platform.
+		// A refused siege has failed already. Its objects disappear with the platform.
 		if _, err := s(ctx, f); err != nil && !errors.Is(err, errRefused) {
 			b.Fatal(err)
 		}
@@ -53,20 +54,20 @@ func BenchmarkSiege(b *testing.B) {
 	figure.Seconds(b, "down --purge, while a team does its worst", time.Since(began), purgeBound)
 }
 
-// largeOutputs starts so many Programs with outputs of 4 MB.
+// largeOutputs starts count Programs with outputs of 4 MB.
 func largeOutputs(count int) siege {
 	return func(ctx context.Context, f *field) (func() error, error) {
 		return f.mallory.many(ctx, count, doublings()+"  outputs: {large: '${v12}'}", "")
 	}
 }
 
-// siegeProgram is the Stack whose Program the victim changes by pushes.
+// siegeProgram is the name of the Stack whose Program the victim changes by pushes.
 const siegeProgram = "siege"
 
-// program pushes a Program and its Stack, which are then the team's sync's.
+// program pushes a Program and its Stack, which the team's sync then applies.
 func (t *team) program(ctx context.Context) error { return t.change(ctx, "first") }
 
-// change pushes the Program with another output, and waits until the Stack has it.
+// change pushes the Program with another output, and waits until the Stack has that output.
 func (t *team) change(ctx context.Context, value string) error {
 	_, err := t.push(ctx, map[string]string{
 		"kustomization.yaml": kustomizationHead + "resources: [siege.yaml]\n",
@@ -85,7 +86,7 @@ func (t *team) change(ctx context.Context, value string) error {
 	})
 }
 
-// pushes are the times, in order, of several pushes of the victim's until each was Ready.
+// pushes returns the sorted durations of several pushes of the victim, each until Ready.
 func (f *field) pushes(ctx context.Context) (took []time.Duration) {
 	f.Helper()
 	for range siegePushes {

@@ -12,7 +12,7 @@ import (
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// noise is a text of so many bytes that cannot be compressed by much.
+// noise returns a text of the given size in bytes that hardly compresses.
 func noise(bytes int) string {
 	raw := make([]byte, bytes/2)
 	_, _ = rand.Read(raw) // It never fails (crypto/rand).
@@ -52,7 +52,7 @@ func sizeAttacks() []attack {
 	}
 }
 
-// doublings are variables of a small Program. Each holds the one before twice: v7 holds 128 kB, v12 4 MB.
+// doublings returns variables of a small Program. Each contains the previous one twice: v7 holds 128 kB, v12 4 MB.
 func doublings() string {
 	var text strings.Builder
 	text.WriteString("  variables:\n    v0: " + strings.Repeat("x", 1<<10) + "\n")
@@ -70,7 +70,7 @@ func repeated(format string, times int) string {
 	return strings.Join(parts, ", ")
 }
 
-// withStack looks at the status while a Stack is there.
+// withStack reads the status while a Stack exists.
 func withStack(body string) func(context.Context, *field) error {
 	return func(ctx context.Context, f *field) error {
 		name := "shown-" + unique()[:8]
@@ -90,13 +90,13 @@ const (
 	longestLine = 1200
 )
 
-// statusIsAScreenful says what is wrong with what `strata status` prints.
+// statusIsAScreenful returns an error if the output of `strata status` is too large.
 func statusIsAScreenful(ctx context.Context, f *field) error {
 	return screenful(ctx, f.platform)
 }
 
 func screenful(ctx context.Context, p *stratatest.Platform) error {
-	// It exits with 1 where something is not ready.
+	// It exits with 1 if something is not ready.
 	out, _ := p.Try(ctx, "status")
 	text := string(out)
 	if n := strings.Count(text, "\n"); n == 0 || n > mostLines {

@@ -12,10 +12,10 @@ import (
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// listener is a line of /proc/net/tcp that listens.
+// listener is a listening socket in /proc/net/tcp.
 type listener struct{ host, port, inode string }
 
-// listeners reads on which TCP addresses somebody on this machine listens (proc(5), /proc/net/tcp: state 0A).
+// listeners returns the listening TCP sockets of this machine (proc(5), /proc/net/tcp: state 0A).
 func listeners() []listener {
 	var list []listener
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
@@ -37,8 +37,8 @@ func listeners() []listener {
 	return list
 }
 
-// addressOf reads an address as the kernel writes it: words of 32 bits, each with its lowest byte first. An address that
-// stands for all is that of loopback here.
+// addressOf decodes an address in the kernel's format: words of 32 bits in little-endian order. It returns the loopback
+// address in place of the unspecified address.
 func addressOf(text string) string {
 	raw, err := hex.DecodeString(text)
 	if err != nil {
@@ -54,7 +54,7 @@ func addressOf(text string) string {
 	return ip.String()
 }
 
-// socketsOf are the inodes of the sockets that processes hold.
+// socketsOf returns the inodes of the sockets of processes.
 func socketsOf(processes map[int]stratatest.Process) (map[string]bool, error) {
 	found := map[string]bool{}
 	for pid := range processes {

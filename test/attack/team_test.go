@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// team is what a team holds: its kubeconfig and a clone of its repository, with the login to push.
+// team holds a team's means: its kubeconfig, and a clone of its repository with the login to push.
 type team struct {
 	f         *field
 	name      string
@@ -49,8 +49,8 @@ func (f *field) newTeam(clone, name string) *team {
 	return t
 }
 
-// push commits files and pushes the commit. A file with empty content is removed. A refused push is a refusal, and is
-// taken back.
+// push commits files and pushes the commit. It removes a file with empty content. If the server refuses the push, push
+// returns a refusal and reverts the commit.
 func (t *team) push(ctx context.Context, files map[string]string) (commit string, err error) {
 	for name, content := range files {
 		path := filepath.Join(t.clone, name)
@@ -82,7 +82,7 @@ func (t *team) push(ctx context.Context, files map[string]string) (commit string
 	return strings.TrimSpace(commit), err
 }
 
-// undo brings the repository back to a commit, whatever was pushed since.
+// undo restores the content of the repository at a commit, whatever was pushed since.
 func (t *team) undo(ctx context.Context, commit string) error {
 	ctx = context.WithoutCancel(ctx)
 	if _, err := run(ctx, t.clone, "git", "read-tree", "--reset", "-u", commit); err != nil {
@@ -97,7 +97,7 @@ func (t *team) head(ctx context.Context) (string, error) {
 	return strings.TrimSpace(commit), err
 }
 
-// synced waits until Flux has applied a commit, or has said why not, which is a refusal.
+// synced waits until Flux has applied a commit, or has reported an error, which is a refusal.
 func (t *team) synced(ctx context.Context, commit string) error {
 	return eventually(ctx, "team "+t.name+"'s commit "+commit+" is applied", func(ctx context.Context) (bool, error) {
 		sync, err := t.client.Resource(kustomizations).Namespace(t.namespace).Get(ctx, t.name, metav1.GetOptions{})
@@ -117,7 +117,7 @@ func (t *team) synced(ctx context.Context, commit string) error {
 	})
 }
 
-// apply makes an object with the team's kubeconfig, in place of one that has its name.
+// apply creates or replaces an object with the team's kubeconfig.
 func (t *team) apply(ctx context.Context, resource schema.GroupVersionResource, object string) (name string, err error) {
 	content := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(object), content); err != nil {
@@ -155,7 +155,7 @@ func condition(o *unstructured.Unstructured, kind string) map[string]any {
 	return map[string]any{}
 }
 
-// works says why the team cannot work: it pushes a commit, and its Stack and its sync are to be ready.
+// works returns an error if the team cannot work: it pushes a commit, and waits until its Stack and its sync are ready.
 func (t *team) works(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, attackTimeout)
 	defer cancel()

@@ -12,13 +12,13 @@ import (
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// coldVariable asks for the benchmark that takes as long as the first `strata up` of a new user.
+// coldVariable enables the benchmark that takes as long as a new user's first `strata up`.
 const coldVariable = "STRATA_BENCH_COLD"
 
 const coldBound = 25 * time.Minute
 
-// BenchmarkColdToolchain builds all tools with an empty cache of tools and an empty build cache of Go, but with the
-// modules downloaded.
+// BenchmarkColdToolchain builds all tools with an empty tool cache and an empty Go build cache, but with downloaded
+// modules.
 func BenchmarkColdToolchain(b *testing.B) {
 	if os.Getenv(coldVariable) == "" {
 		b.Skipf("takes about 20 minutes: ask for it with `make bench-cold` or %s=1", coldVariable)

@@ -16,7 +16,7 @@ import (
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// What the control plane and its supervisor may take.
+// Bounds of the control plane and its supervisor.
 const (
 	startBound      = 8 * time.Second
 	restartBound    = 10 * time.Second
@@ -29,8 +29,8 @@ const (
 	idleSampleEvery = 5 * time.Second
 )
 
-// BenchmarkLocalStart starts a control plane and its node in an empty home, with all tools built, and then watches it
-// having nothing to do.
+// BenchmarkLocalStart starts a control plane and its node in an empty home, with all tools built, and then measures them
+// idle.
 func BenchmarkLocalStart(b *testing.B) {
 	p := stratatest.NewWithTools(b)
 	took := startUntilReady(b, p)
@@ -41,7 +41,7 @@ func BenchmarkLocalStart(b *testing.B) {
 	figure.AtMost(b, "control plane and supervisor idle: processor", idle.percent, processorBound, "%")
 }
 
-// BenchmarkLocalRestart starts a control plane again that holds many objects.
+// BenchmarkLocalRestart restarts a control plane that contains many objects.
 func BenchmarkLocalRestart(b *testing.B) {
 	p := stratatest.NewWithTools(b)
 	p.Run("local", "start")
@@ -72,7 +72,7 @@ func BenchmarkLocalRestart(b *testing.B) {
 	figure.Seconds(b, fmt.Sprintf("local start with %d objects, all served", restartObjects), took, restartBound)
 }
 
-// startUntilReady returns how long it takes from the command until the node is Ready, by its own heartbeat after it.
+// startUntilReady returns the time from the command until the node is Ready by a new heartbeat.
 func startUntilReady(b *testing.B, p *stratatest.Platform) time.Duration {
 	b.Helper()
 	began := time.Now()
@@ -86,7 +86,7 @@ func startUntilReady(b *testing.B, p *stratatest.Platform) time.Duration {
 	return time.Since(began)
 }
 
-// nodeReady says whether the node is Ready and has said so since a time. The API tells times in whole seconds.
+// nodeReady reports whether the node is Ready with a heartbeat since a time. The API has a resolution of one second.
 func nodeReady(ctx context.Context, client kubernetes.Interface, since time.Time) (bool, error) {
 	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -102,13 +102,13 @@ func nodeReady(ctx context.Context, client kubernetes.Interface, since time.Time
 	return false, nil
 }
 
-// idle is what processes take that have nothing to do.
+// idle is the resource usage of idle processes.
 type idle struct {
-	megabytes float64 // the most that all of them held at once
+	megabytes float64 // maximum of the sum
 	percent   float64 // of one core
 }
 
-// watchIdle lets a platform settle and then watches its processes.
+// watchIdle lets a platform settle and then measures its processes.
 func watchIdle(b *testing.B, p *stratatest.Platform) idle {
 	b.Helper()
 	pause(b, settle)
@@ -134,7 +134,7 @@ func watchIdle(b *testing.B, p *stratatest.Platform) idle {
 	return most
 }
 
-// pause waits: to do nothing is what is measured.
+// pause waits, because the benchmark measures idle processes.
 func pause(b *testing.B, d time.Duration) {
 	b.Helper()
 	select {

@@ -9,14 +9,14 @@ import (
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// What the layers may take.
+// Bounds of the layers.
 const (
 	bootstrapBound = 15 * time.Second
 	platformBound  = 25 * time.Second
 	unchangedBound = 6 * time.Second
 )
 
-// BenchmarkLayers brings both layers up from an empty home with all tools built, and again without a change. The time
+// BenchmarkLayers runs an up of both layers in an empty home with all tools built, and again without a change. The time
 // within Pulumi's engine is a figure of its own.
 func BenchmarkLayers(b *testing.B) {
 	p := stratatest.NewWithTools(b)

@@ -68,7 +68,7 @@ func TestPackagesAreThoseWithBenchmarks(t *testing.T) {
 	}
 }
 
-// TestFiguresOfARealBenchmark runs a real benchmark through the whole of the command.
+// TestFiguresOfARealBenchmark runs a real benchmark with the whole command.
 func TestFiguresOfARealBenchmark(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles the packages that hold benchmarks")

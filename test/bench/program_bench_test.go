@@ -17,14 +17,14 @@ import (
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// sighting is when an object was first seen in a state.
+// sighting is the time at which an object was first seen in a state.
 type sighting struct {
 	step string
 	at   time.Time
 }
 
 // BenchmarkPushProgram pushes commits to a team's repository, each of which adds a database to the Program of its Stack,
-// and waits until the Stack is Ready. Flux is told of each push and does not find it by looking: it looks once a minute.
+// and waits until the Stack is Ready. A webhook notifies Flux of each push: polling, once a minute, would be too slow.
 func BenchmarkPushProgram(b *testing.B) {
 	p := stratatest.NewWithTools(b)
 	p.Run("up")
@@ -65,7 +65,7 @@ func told(began time.Time, steps []sighting) string {
 	return strings.Join(parts, ", ")
 }
 
-// watchProgram watches what leads from a commit of team web to its Stack, and sends each step when it is seen first.
+// watchProgram watches the objects between a commit of team web and its Stack, and sends each step when it first sees it.
 func watchProgram(b *testing.B, p *stratatest.Platform, commit string) <-chan sighting {
 	b.Helper()
 	h, err := home.At(p.Home)
@@ -129,7 +129,7 @@ func watchProgram(b *testing.B, p *stratatest.Platform, commit string) <-chan si
 	return seen
 }
 
-// conditionOf is the status of a condition of an object.
+// conditionOf returns the status of a condition of an object.
 func conditionOf(o *unstructured.Unstructured, kind string) string {
 	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, entry := range list {

@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// appliedBound is how soon after a push of the platform repository its sync/ is applied.
+	// appliedBound limits the time from a push to the platform repository until its sync/ is applied.
 	appliedBound = 3 * time.Second
-	// programBound is how soon after a push of a changed Program begins its Stack is Ready.
+	// programBound limits the time from the start of a push of a changed Program until its Stack is Ready.
 	programBound = 6 * time.Second
 	pushes       = 5
 )
@@ -35,7 +35,7 @@ type repository struct {
 	dir  string
 }
 
-// cloneOf clones a repository, as an account that may push to it.
+// cloneOf clones a repository with an account that may push to it.
 func cloneOf(b *testing.B, p *stratatest.Platform, name, account string) repository {
 	b.Helper()
 	var status struct {
@@ -70,7 +70,7 @@ func (r repository) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commit replaces a text in a file, at its first place, and commits that.
+// commit replaces the first occurrence of a text in a file, and commits the change.
 func (r repository) commit(file, old, changed string) {
 	r.b.Helper()
 	path := filepath.Join(r.dir, file)
@@ -96,7 +96,8 @@ func BenchmarkPush(b *testing.B) {
 	before := "10m"
 	var worst time.Duration
 	for i := range pushes {
-		// The interval of one of the operator's syncs changes with each commit: what the cluster holds tells what is applied.
+		// Each commit changes the interval of one of the operator's syncs, so the interval in the cluster shows which
+		// commit is applied.
 		changed := fmt.Sprintf("%dm0s", 11+i)
 		clone.commit("sync/clusters/local/operator.yaml", "interval: "+before, "interval: "+changed)
 		before = changed

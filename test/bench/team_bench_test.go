@@ -11,10 +11,11 @@ import (
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// teamBound is how long a platform team may wait for a team.
+// teamBound limits the time until a new team works.
 const teamBound = time.Minute
 
-// BenchmarkTeam adds a second team to a platform, and takes it to its own database. It changes the teams.yaml of a clone.
+// BenchmarkTeam adds a second team to a platform, and waits until the team has a database. It changes the teams.yaml of a
+// clone.
 func BenchmarkTeam(b *testing.B) {
 	p := stratatest.NewWithTools(b)
 	root, err := toolchain.FindRoot(".")

@@ -11,7 +11,7 @@ import (
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// What the whole platform may take.
+// Bounds of the whole platform.
 const (
 	upBound       = time.Minute
 	againBound    = 8 * time.Second
@@ -19,10 +19,10 @@ const (
 	allIdleMemory = 1400.0 // MB
 )
 
-// downStep is a step that `strata down` has done, without the folder that it names, and how long it took.
+// downStep matches a finished step in the output of `strata down`, without the folder that it names, and its duration.
 var downStep = regexp.MustCompile(`(?m)^ *✓ (.+?)(?: /\S+)? +([0-9.]+)s`)
 
-// upReport is what `strata up -o json` prints of its steps.
+// upReport holds the steps in the output of `strata up -o json`.
 type upReport struct {
 	Steps []struct {
 		Name    string  `json:"name"`
@@ -30,8 +30,8 @@ type upReport struct {
 	} `json:"steps"`
 }
 
-// BenchmarkUp carries a platform from an empty home to Ready Stacks with all tools built, again without a change, and
-// back.
+// BenchmarkUp brings a platform up from an empty home to Ready Stacks with all tools built, again without a change, and
+// down.
 func BenchmarkUp(b *testing.B) {
 	p := stratatest.NewWithTools(b)
 	up := func(name string, bound time.Duration) {

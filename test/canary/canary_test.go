@@ -1,4 +1,4 @@
-// Package canary looks for the secrets of a platform in all that it writes.
+// Package canary looks for the secrets of a platform in all files that the platform writes.
 package canary
 
 import (
@@ -29,14 +29,14 @@ import (
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// Under this umask everyone may read and write what nobody closes.
+// With this umask everybody may read and write any file whose mode its creator does not restrict.
 func TestMain(m *testing.M) {
 	syscall.Umask(0)
 	os.Exit(stratatest.Main(m))
 }
 
-// allowed are the files of a home that hold secrets in plain text, as patterns of paths within it, each with the reason.
-// Nobody but their owner may read them.
+// allowed are the files of a home that may contain secrets in plain text, as patterns of relative paths, each with the
+// reason. Only their owner may read them.
 var allowed = []struct{ pattern, reason string }{
 	{"credentials/*", "the home's own credentials"},
 	{"kubernetes/*.kubeconfig", "kubeconfigs, with their keys"},
@@ -44,7 +44,7 @@ var allowed = []struct{ pattern, reason string }{
 	{"google/store.db", "what the emulated Google Cloud itself knows: the engineer's login, and the certificates that its clusters issued"},
 }
 
-// canaries are the secrets to look for, by what they are.
+// canaries are the secrets to look for, by description.
 type canaries map[string]string
 
 func (c canaries) add(name, secret string) {
@@ -54,11 +54,12 @@ func (c canaries) add(name, secret string) {
 	c[name] = secret
 }
 
-// forms are how a secret may be written: as it is, in base64, quoted in JSON, escaped in a URL.
+// forms returns the encodings in which a secret may appear: plain, base64, quoted in JSON, escaped in a URL.
 func forms(secret string) []string {
 	quoted, _ := json.Marshal(secret)
 	all := []string{secret, string(quoted[1 : len(quoted)-1]), url.QueryEscape(secret)}
-	// In base64 a text reads in three ways, by where it begins. What its neighbours decide is cut off.
+	// In base64 a text has three encodings, depending on its offset. The characters that also encode neighbouring bytes
+	// are cut off.
 	for shift := range 3 {
 		code := base64.StdEncoding.EncodeToString(append(make([]byte, shift), secret...))
 		all = append(all, code[(shift*8+5)/6:(shift+len(secret))*8/6])
@@ -67,7 +68,7 @@ func forms(secret string) []string {
 	return slices.Compact(all)
 }
 
-// find names the secrets that a text holds.
+// find returns the names of the secrets that a text contains.
 func (c canaries) find(text []byte) []string {
 	var found []string
 	for name, secret := range c {
@@ -95,8 +96,8 @@ func TestSecretsAreFoundHoweverTheyAreWritten(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNowhereInPlainText carries a platform through its life and looks for its secrets in everything that it
-// leaves on the way.
+// TestSecretsAreNowhereInPlainText runs a platform through its whole life and looks for its secrets in everything that it
+// leaves behind.
 func TestSecretsAreNowhereInPlainText(t *testing.T) {
 	p := stratatest.NewWithTools(t)
 	watched := watchArguments(t, p)
@@ -150,7 +151,7 @@ func TestSecretsAreNowhereInPlainText(t *testing.T) {
 	}
 }
 
-// secretsOf are the secrets that a platform has made.
+// secretsOf returns the secrets that a platform has created.
 func secretsOf(t *testing.T, p *stratatest.Platform) canaries {
 	t.Helper()
 	check := func(err error) {
@@ -206,7 +207,7 @@ func secretsOf(t *testing.T, p *stratatest.Platform) canaries {
 	return c
 }
 
-// privateKeys finds the private keys of Google accounts in the layer's outputs, wherever they are.
+// privateKeys returns the private keys of Google accounts anywhere in the layer's outputs.
 func privateKeys(outputs []byte) map[string]string {
 	found := map[string]string{}
 	var walk func(any)
@@ -232,7 +233,7 @@ func privateKeys(outputs []byte) map[string]string {
 	return found
 }
 
-// searchHome looks into every file of the home. What is allowed to hold secrets must be for its owner only.
+// searchHome searches every file of the home. A file that may contain secrets must be readable by its owner only.
 func (c canaries) searchHome(t *testing.T, dir string) {
 	t.Helper()
 	used := map[string]bool{}
@@ -269,7 +270,8 @@ func (c canaries) searchHome(t *testing.T, dir string) {
 	}
 }
 
-// reasonFor says why a file may hold secrets, and notes that it does; nothing where it may not.
+// reasonFor returns the reason why a file may contain secrets, and records that the reason is used. It returns "" if the
+// file may not.
 func reasonFor(name string, used map[string]bool) string {
 	for _, a := range allowed {
 		prefix, below := strings.CutSuffix(a.pattern, "*")
@@ -281,14 +283,14 @@ func reasonFor(name string, used map[string]bool) string {
 	return ""
 }
 
-// ownModes are the folders of a home in which programs set the modes of files themselves, with the reason. Others reach none
-// of these files, for no folder lets them in.
+// ownModes are the folders of a home in which programs set the modes of files themselves, with the reason. Other users
+// cannot reach these files, because they cannot enter the folders above.
 var ownModes = map[string]string{
 	"google/sql/": "Dolt gives its files the mode 0666 and more",
 	"pods/":       "a pod says which modes the files of its volumes have",
 }
 
-// checkModes finds the folders, files and sockets of the home on which others have rights.
+// checkModes finds the folders, files and sockets of the home that other users may access.
 func checkModes(t *testing.T, dir string) {
 	t.Helper()
 	checked := 0
@@ -313,8 +315,8 @@ func checkModes(t *testing.T, dir string) {
 	}
 }
 
-// onlyOwner tells whether nobody but its owner can read a file: by the mode of its own, or of a folder above it up to the
-// home.
+// onlyOwner reports whether only its owner can read a file: because of the file's mode, or the mode of a folder above it
+// up to the home.
 func onlyOwner(home, path string) (bool, error) {
 	for {
 		info, err := os.Stat(path)
@@ -331,7 +333,7 @@ func onlyOwner(home, path string) (bool, error) {
 	}
 }
 
-// searchRepositories looks into every object of every Git repository, those that no branch holds among them.
+// searchRepositories searches every object of every Git repository, including unreachable ones.
 func (c canaries) searchRepositories(t *testing.T, dir string) {
 	t.Helper()
 	h, err := home.At(dir)
@@ -355,10 +357,11 @@ func (c canaries) searchRepositories(t *testing.T, dir string) {
 	}
 }
 
-// watchEvery is how often the arguments of the platform's processes are looked at: more often than any of them is run.
+// watchEvery is the polling interval of the processes' arguments. It is shorter than the life of any process.
 const watchEvery = 5 * time.Millisecond
 
-// watchArguments notes the arguments of all the platform's processes, and of git, until the returned function is called.
+// watchArguments records the arguments of all of the platform's processes, and of git, until the returned function is
+// called.
 func watchArguments(t *testing.T, p *stratatest.Platform) func() map[string]bool {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -15,7 +15,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// cloudResources are the IDs that the gcp provider gives the resources of the emulated Google Cloud.
+// cloudResources returns the IDs that the gcp provider gives to the resources of the emulated Google Cloud.
 func (p platform) cloudResources() []string {
 	p.t.Helper()
 	ctx, endpoints := p.t.Context(), gcloud.Endpoints(p.status().GoogleURL)
@@ -29,7 +29,7 @@ func (p platform) cloudResources() []string {
 	check(err)
 	engineer, err := google.CredentialsFromJSONWithType(ctx, raw, google.AuthorizedUser, container.CloudPlatformScope)
 	check(err)
-	// Clients add the version of their API themselves, but for that of Cloud Storage.
+	// Clients add the version of their API themselves, except the client of Cloud Storage.
 	at := func(api, version string) []option.ClientOption {
 		return []option.ClientOption{
 			option.WithTokenSource(engineer.TokenSource),

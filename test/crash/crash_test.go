@@ -1,4 +1,4 @@
-// Package crash kills what a platform consists of, with the strata command as users have it.
+// Package crash kills the processes of a platform that runs by the strata command.
 package crash
 
 import (
@@ -24,10 +24,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(stratatest.Main(m)) }
 
-// recoverTimeout is generous: a machine that tests much else at the same time is slow.
+// recoverTimeout is generous, because a machine that runs other tests at the same time is slow.
 const recoverTimeout = 4 * time.Minute
 
-// platform is a platform of its own and what these tests ask of it.
+// platform is a platform of its own with the checks of these tests.
 type platform struct {
 	*stratatest.Platform
 	t *testing.T
@@ -42,7 +42,7 @@ func (p platform) status() supervisor.Status {
 	return s
 }
 
-// eventually waits until check returns nil, and otherwise says what it last found.
+// eventually waits until check returns nil. On timeout it fails with the last error.
 func (p platform) eventually(what string, check func() error) {
 	p.t.Helper()
 	var last error
@@ -55,13 +55,13 @@ func (p platform) eventually(what string, check func() error) {
 	}
 }
 
-// ready says what `strata status` misses.
+// ready returns an error if `strata status` does not report a ready platform.
 func (p platform) ready() error {
 	_, err := p.Try(p.t.Context(), "status")
 	return err
 }
 
-// left says which processes of the home are there, found by their arguments or by their environment.
+// left returns an error for the remaining processes of the home, found by their arguments or their environment.
 func (p platform) left() error {
 	var found []string
 	for _, file := range []string{"cmdline", "environ"} {
@@ -69,7 +69,7 @@ func (p platform) left() error {
 		for _, path := range paths {
 			content, _ := os.ReadFile(path)
 			pid := filepath.Base(filepath.Dir(path))
-			// This test's own commands carry the home as STRATA_HOME.
+			// This test's own commands have the home in STRATA_HOME.
 			text := strings.ReplaceAll(string(content), "STRATA_HOME="+p.Home, "")
 			if pid != strconv.Itoa(os.Getpid()) && strings.Contains(text, p.Home) {
 				found = append(found, pid)
@@ -82,7 +82,7 @@ func (p platform) left() error {
 	return nil
 }
 
-// served says which of the ports is still listened on.
+// served returns an error for a port on which a process still listens.
 func served(ports map[string]int) error {
 	for name, port := range ports {
 		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -110,7 +110,7 @@ func TestAllThatIsKilledRunsAgainAndNothingIsLost(t *testing.T) {
 		}
 	}
 
-	// Every child at once.
+	// Kill every child at once.
 	began := time.Now()
 	for _, process := range before.Processes {
 		if err := syscall.Kill(process.Pid, syscall.SIGKILL); err != nil {
@@ -124,7 +124,7 @@ func TestAllThatIsKilledRunsAgainAndNothingIsLost(t *testing.T) {
 	db.check(1)
 	db.write(2)
 
-	// The supervisor, as somebody's `kill -9` or the kernel's want of memory ends it.
+	// Kill the supervisor, like a user's `kill -9` or the kernel's OOM killer.
 	if err := syscall.Kill(before.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestAllThatIsKilledRunsAgainAndNothingIsLost(t *testing.T) {
 	}
 }
 
-// killUp kills `strata up` while layer 2 goes on, of which plugins of Pulumi are left.
+// killUp kills `strata up` during layer 2, which leaves plugins of Pulumi behind.
 func (p platform) killUp() {
 	p.t.Helper()
 	up := p.Command(p.t.Context(), "up")
@@ -188,7 +188,8 @@ func (p platform) killUp() {
 	})
 }
 
-// restarted says which of the processes of a status does not run as another process, or does not show that it ended.
+// restarted returns an error if a process of a status does not run again with another process ID, or if the new status
+// does not show its exit.
 func (p platform) restarted(before supervisor.Status) error {
 	now := p.status()
 	for _, old := range before.Processes {
@@ -207,7 +208,7 @@ func (p platform) restarted(before supervisor.Status) error {
 	return nil
 }
 
-// objects are all objects of the cluster that are meant to stay, as "group/version resource namespace/name uid".
+// objects returns all objects of the cluster that are meant to stay, as "group/version resource namespace/name uid".
 func (p platform) objects() []string {
 	p.t.Helper()
 	all, err := stratatest.Objects(p.t.Context(), p.home().AdminKubeconfig())
@@ -224,7 +225,7 @@ func (p platform) objects() []string {
 	return found
 }
 
-// checkObjects fails the test where objects are not there any more.
+// checkObjects fails the test if objects are gone.
 func (p platform) checkObjects(before []string) {
 	p.t.Helper()
 	now := p.objects()

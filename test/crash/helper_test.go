@@ -15,13 +15,13 @@ type state = process.State
 
 func restartedOnce(s state) bool { return s.Restarts > 0 }
 
-// database is a team's database, with a table of its own in it.
+// database is a team's database with a table for these tests.
 type database struct {
 	t  *testing.T
 	db *sql.DB
 }
 
-// database opens the database of the team web, with what its Program made for it.
+// database opens the database of the team web with the login that its Program created.
 func (p platform) database() database {
 	p.t.Helper()
 	secret, err := p.Kubernetes().CoreV1().Secrets("team-web").Get(p.t.Context(), "sql-auth", metav1.GetOptions{})
@@ -53,7 +53,7 @@ func (d database) write(n int) {
 	d.exec("INSERT INTO crash VALUES (?)", n)
 }
 
-// check fails the test unless the rows 1 to n are there.
+// check fails the test unless the rows 1 to n exist.
 func (d database) check(n int) {
 	d.t.Helper()
 	var rows int

@@ -31,8 +31,8 @@ const (
 	killsOfDestroy = 3
 )
 
-// layer is what these tests know of a layer: its project and its folder, and after how many resources its commands are
-// killed, so that all of it is gone through in the end.
+// layer holds the facts about a layer that these tests need: its project, its folder, and the number of resources after
+// which its commands are killed. Repeated kills cover the whole layer.
 type layer struct {
 	name, project, folder string
 	upStep, destroyStep   int
@@ -44,7 +44,7 @@ var (
 )
 
 // TestALayerThatIsKilledAgainAndAgainEndsWell kills strata, pulumi and its plugins at ten points of each layer's up, one
-// after the other, and then the same of destroy.
+// after the other, and then in the same way during its destroy.
 func TestALayerThatIsKilledAgainAndAgainEndsWell(t *testing.T) {
 	p := platform{stratatest.NewWithTools(t), t}
 	for _, l := range []layer{bootstrapLayer, platformLayer} {
@@ -68,7 +68,7 @@ func TestALayerThatIsKilledAgainAndAgainEndsWell(t *testing.T) {
 	}
 }
 
-// TestWhatAKilledUpHasMadeIsDestroyed destroys a layer whose up was killed and never ended.
+// TestWhatAKilledUpHasMadeIsDestroyed destroys a layer whose up was killed and never resumed.
 func TestWhatAKilledUpHasMadeIsDestroyed(t *testing.T) {
 	p := platform{stratatest.NewWithTools(t), t}
 	for point := range 5 {
@@ -83,8 +83,9 @@ func TestWhatAKilledUpHasMadeIsDestroyed(t *testing.T) {
 	}
 }
 
-// killAgainAndAgain runs a command of a layer and kills it whenever step resources were begun, until it was killed so
-// often. At last it is left alone. What ends before its time is undone, and begun again.
+// killAgainAndAgain runs a command of a layer and kills it after every step resources, until it has been killed as often
+// as given. It then runs the command to its end. If a command ends before its kill, it reverts the command and starts
+// again.
 func (p platform) killAgainAndAgain(kills, step int, l layer, verb string, flags ...string) {
 	p.t.Helper()
 	args := append([]string{"layer", verb, l.name}, flags...)
@@ -103,7 +104,8 @@ func (p platform) killAgainAndAgain(kills, step int, l layer, verb string, flags
 	p.Run(args...)
 }
 
-// killAt runs strata and kills all of it when so many resources were begun. It tells whether it came to that.
+// killAt runs strata and kills all of its processes once point resources have started. It reports whether that happened
+// before the end.
 func (p platform) killAt(point int, args []string) bool {
 	p.t.Helper()
 	command := p.Command(p.t.Context(), args...)
@@ -120,7 +122,7 @@ func (p platform) killAt(point int, args []string) bool {
 		line := strings.TrimSpace(lines.Text())
 		said = append(said, line)
 		operation, resource, _ := strings.Cut(line, " ")
-		// Components are made in no time.
+		// Components take no time.
 		if !slices.Contains([]string{"create", "update", "replace", "delete"}, operation) || strings.HasPrefix(resource, "strata:") || strings.HasPrefix(resource, "pulumi:") {
 			continue
 		}
@@ -140,7 +142,7 @@ func (p platform) killAt(point int, args []string) bool {
 	return false
 }
 
-// killLayer kills strata, and then all that runs for the layers: pulumi and its plugins.
+// killLayer kills strata, and then all processes of the layers: pulumi and its plugins.
 func (p platform) killLayer(strata int) {
 	p.t.Helper()
 	if err := syscall.Kill(strata, syscall.SIGKILL); err != nil {
@@ -153,7 +155,7 @@ func (p platform) killLayer(strata int) {
 	}
 }
 
-// layerProcesses are the processes whose HOME is that of a layer.
+// layerProcesses returns the processes whose HOME is a layer's.
 func (p platform) layerProcesses() []int {
 	p.t.Helper()
 	h := p.home()
@@ -180,7 +182,7 @@ func (p platform) home() home.Home {
 	return h
 }
 
-// deployment is the stored state of a layer; nil where there is none.
+// deployment returns the stored state of a layer; nil if there is none.
 func (p platform) deployment(l layer) *apitype.DeploymentV3 {
 	p.t.Helper()
 	raw, err := os.ReadFile(filepath.Join(p.home().LayerState(), ".pulumi", "stacks", l.project, "dev.json"))
@@ -201,7 +203,7 @@ func (p platform) deployment(l layer) *apitype.DeploymentV3 {
 	return file.Checkpoint.Latest
 }
 
-// logLeft logs what a kill has left open.
+// logLeft logs the pending operations that a kill has left.
 func (p platform) logLeft(l layer) {
 	p.t.Helper()
 	if d := p.deployment(l); d != nil {
@@ -211,7 +213,7 @@ func (p platform) logLeft(l layer) {
 	}
 }
 
-// checkSettled fails the test where a layer's state has something open or locked, or resources of one name.
+// checkSettled fails the test if a layer's state has pending operations, a lock, or duplicate resources.
 func (p platform) checkSettled(l layer) {
 	p.t.Helper()
 	d := p.deployment(l)
@@ -224,7 +226,7 @@ func (p platform) checkSettled(l layer) {
 	seen := map[string]bool{}
 	for _, r := range d.Resources {
 		key := string(r.Type) + " " + string(r.ID)
-		// What is random is no object, and all of it is called none.
+		// A random value is not an object; all random values have the ID none.
 		if r.Custom && !strings.HasPrefix(string(r.Type), "pulumi:") && r.ID != "none" && seen[key] {
 			p.t.Errorf("layer %s has %s twice", l.name, key)
 		}
@@ -244,12 +246,13 @@ func (p platform) checkSettled(l layer) {
 	}
 }
 
-// hasNoID tells of which types the ID does not follow from the inputs: the next run makes these again.
+// hasNoID reports whether the inputs of a type do not determine the ID. The next run creates resources of these types
+// again.
 func hasNoID(typ string) bool {
 	return strings.HasPrefix(typ, "pulumi:") || strings.HasPrefix(typ, "random:") || typ == "gcp:serviceaccount/key:Key"
 }
 
-// unchanged says what an up of a layer does besides nothing.
+// unchanged returns an error if an up of a layer changes anything.
 func (p platform) unchanged(l layer) string {
 	p.t.Helper()
 	var result struct {
@@ -265,7 +268,7 @@ func (p platform) unchanged(l layer) string {
 	return ""
 }
 
-// checkNothingTwice fails the test where there is more than the state of a layer holds.
+// checkNothingTwice fails the test if a resource of a layer exists that the state of the layer does not contain.
 func (p platform) checkNothingTwice(l layer) {
 	p.t.Helper()
 	ids := map[string]bool{}
@@ -288,7 +291,7 @@ func (p platform) checkNothingTwice(l layer) {
 	}
 }
 
-// checkNothingLost fails the test where the state of a layer holds what is not there, or not as it says.
+// checkNothingLost fails the test if the state of a layer contains a resource that does not exist, or that differs.
 func (p platform) checkNothingLost(l layer) {
 	p.t.Helper()
 	var variables map[string]string
@@ -306,7 +309,7 @@ func (p platform) checkNothingLost(l layer) {
 	}
 }
 
-// removeStacks takes the team's Stack out of the team's repository and waits until it is gone.
+// removeStacks removes the team's Stack from the team's repository and waits until the Stack is gone.
 func (p platform) removeStacks() {
 	p.t.Helper()
 	clone := filepath.Join(p.t.TempDir(), "web")
@@ -344,11 +347,11 @@ func (p platform) removeStacks() {
 	})
 }
 
-// stackMade is what the team's own Stack makes in the cluster.
+// stackMade is the object that the team's own Stack creates in the cluster.
 const stackMade = "team-web/sql-auth"
 
-// objectsOfPulumi are the IDs that the Kubernetes plugin gives the objects that it owns fields of. It fails the test
-// where two runs of the plugin own fields of one object: each would keep the other from changing it.
+// objectsOfPulumi returns the IDs that the Kubernetes plugin gives to the objects whose fields it owns. It fails the test
+// if two runs of the plugin own fields of one object: each would prevent the other from changing it.
 func (p platform) objectsOfPulumi() []string {
 	p.t.Helper()
 	all, err := stratatest.Objects(p.t.Context(), p.home().AdminKubeconfig())

@@ -13,7 +13,7 @@ import (
 	"github.com/strata-platform/strata/test/docstest"
 )
 
-// TestMakeTargetsInTheDocsAreThere looks at every `make` in prose and in indented code.
+// TestMakeTargetsInTheDocsAreThere checks every `make` in prose and in indented code.
 func TestMakeTargetsInTheDocsAreThere(t *testing.T) {
 	var targets []string
 	for _, match := range regexp.MustCompile(`(?m)^([a-z-]+):`).FindAllStringSubmatch(docstest.Read(t, "Makefile"), -1) {
@@ -28,8 +28,8 @@ func TestMakeTargetsInTheDocsAreThere(t *testing.T) {
 	}
 }
 
-// TestGoTestsInTheDocsAreThere looks at every `go test` in prose: the package, and the test that -run names. TestX stands
-// for any.
+// TestGoTestsInTheDocsAreThere checks every `go test` in prose: the package, and the test that -run names. TestX stands
+// for any test.
 func TestGoTestsInTheDocsAreThere(t *testing.T) {
 	root, err := toolchain.FindRoot(".")
 	if err != nil {

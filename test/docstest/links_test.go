@@ -16,16 +16,17 @@ import (
 	"github.com/strata-platform/strata/test/docstest"
 )
 
-// link is an inline link or picture of Markdown.
+// link matches an inline link or image of Markdown.
 var link = regexp.MustCompile(`\]\(([^()\s]+)\)`)
 
-// pages are the repository's documents, by their paths in it.
+// pages returns the paths of the repository's documents.
 func pages(t *testing.T) []string {
 	t.Helper()
 	return files(t, ".md", "bin")
 }
 
-// files are those of the repository with an extension, by their paths in it, but for hidden folders and those of a name.
+// files returns the paths of the repository's files with an extension, without hidden folders and folders with the
+// excepted name.
 func files(t *testing.T, extension, except string) []string {
 	t.Helper()
 	root, err := toolchain.FindRoot(".")
@@ -51,7 +52,7 @@ func files(t *testing.T, extension, except string) []string {
 	return found
 }
 
-// prose is a document without what stands in code.
+// prose returns the lines of a document without code.
 func prose(t *testing.T, page string) []string {
 	t.Helper()
 	var lines []string
@@ -66,7 +67,7 @@ func prose(t *testing.T, page string) []string {
 	return lines
 }
 
-// anchors are the names by which links reach the headings of a document, made as GitHub makes them.
+// anchors returns the anchors of a document's headings, in GitHub's form.
 func anchors(t *testing.T, page string) []string {
 	t.Helper()
 	var found []string
@@ -95,7 +96,7 @@ func anchors(t *testing.T, page string) []string {
 	return found
 }
 
-// targets are what a document links to within the repository, resolved, and the documents among them.
+// targets returns the resolved links of a document to files in the repository.
 func targets(t *testing.T, page string) (all []*url.URL) {
 	t.Helper()
 	for _, line := range prose(t, page) {
@@ -106,7 +107,7 @@ func targets(t *testing.T, page string) (all []*url.URL) {
 				continue
 			}
 			if target.Scheme != "" {
-				continue // Nobody asks the network here.
+				continue // Tests make no requests to the network.
 			}
 			if target.Path == "" {
 				target.Path = page
@@ -150,7 +151,7 @@ func TestEveryPageIsReachedFromTheReadMe(t *testing.T) {
 		}
 		reached[name] = true
 		if info, err := fs.Stat(os.DirFS(root), name); err == nil && info.IsDir() {
-			// Whoever is sent to a folder sees what is in it.
+			// A link to a folder covers its content.
 			below, err := fs.Glob(os.DirFS(root), name+"/*")
 			if err != nil {
 				t.Fatal(err)

@@ -15,11 +15,11 @@ import (
 
 const namesPage = "docs/reference/names.md"
 
-// reference is a package and a name in it, as a cell of the table writes them.
+// reference matches a package and names in it, in the form of the table's cells.
 var reference = regexp.MustCompile("`([a-z][a-z0-9/]*)` `(\\w+)`(?:, `(\\w+)`)?")
 
-// TestEveryNameOfATeamIsCheckedAndTried holds that the checks and tests of the table are there, and that each fuzz target of it
-// keeps a corpus.
+// TestEveryNameOfATeamIsCheckedAndTried verifies that the checks and tests in the table exist, and that each of its fuzz
+// targets has a corpus.
 func TestEveryNameOfATeamIsCheckedAndTried(t *testing.T) {
 	_, table, _ := strings.Cut(docstest.Read(t, namesPage), "<!-- names -->\n")
 	table, _, _ = strings.Cut(table, "<!-- end of names -->")
@@ -60,15 +60,15 @@ func TestEveryNameOfATeamIsCheckedAndTried(t *testing.T) {
 	}
 }
 
-// defined tells whether the Go or YAML of a folder defines a name: of its tests, or of what they test.
+// defined reports whether the Go or YAML files of a folder define a name: its tests, or the other files.
 func defined(t *testing.T, files fs.FS, folder, name string, tests bool) bool {
 	t.Helper()
-	// A function or method, a variable, a rule of a policy, or a function of another package that is called.
+	// A function or method, a variable, a rule of a policy, or a call of a function of another package.
 	return regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + name + `\(|^\s*(var )?` + name + `\s+= |- name: ` + name + `$|\.` + name + `\(`).
 		MatchString(source(t, files, folder, tests))
 }
 
-// source is the text of a folder's tests, or of what they test.
+// source returns the text of a folder's tests, or of its other files.
 func source(t *testing.T, files fs.FS, folder string, tests bool) string {
 	t.Helper()
 	entries, err := fs.ReadDir(files, folder)

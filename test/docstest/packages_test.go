@@ -20,10 +20,10 @@ const (
 	module           = "github.com/strata-platform/strata/"
 )
 
-// mapped is a row of the page's tables of packages.
+// mapped matches a row of the page's tables of packages.
 var mapped = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| [^`\\s].*\\|$")
 
-// folders are those of the repository that hold Go code, in whichever module.
+// folders returns the folders of the repository that contain Go code, of every module.
 func folders(t *testing.T) []string {
 	t.Helper()
 	var found []string
@@ -61,7 +61,7 @@ func TestTheMapShowsEveryPackageOnce(t *testing.T) {
 	}
 }
 
-// rows are those of the table of two columns below a marker of the page: what the first names, and the names in the second.
+// rows returns the table below a marker of the page: the name in the first column, with the names in the second.
 func rows(t *testing.T, marker string) map[string][]string {
 	t.Helper()
 	_, table, _ := strings.Cut(docstest.Read(t, architecturePage), "<!-- "+marker+" -->\n")
@@ -79,13 +79,13 @@ func rows(t *testing.T, marker string) map[string][]string {
 	return found
 }
 
-// pkg is a package as `go list` tells of it.
+// pkg is a package in the output of `go list`.
 type pkg struct {
 	ImportPath    string
 	Imports, Deps []string
 }
 
-// list asks Go for packages of the repository.
+// list returns packages of the repository from `go list`.
 func list(t *testing.T, fields string, patterns ...string) []pkg {
 	t.Helper()
 	root, err := toolchain.FindRoot(".")
@@ -111,7 +111,7 @@ func list(t *testing.T, fields string, patterns ...string) []pkg {
 	}
 }
 
-// within says whether a path is a folder or lies below it.
+// within reports whether a path is a folder or lies below it.
 func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
@@ -157,7 +157,7 @@ func TestProgramsContainNothingThatTheyMustNot(t *testing.T) {
 		for _, dep := range packages[0].Deps {
 			folder, ours := strings.CutPrefix(dep, module)
 			for _, refused := range without {
-				// Names of other modules begin with a host.
+				// The path of another module begins with a host.
 				host, _, _ := strings.Cut(refused, "/")
 				if ours != strings.Contains(host, ".") && within(folder, refused) {
 					t.Errorf("%s contains %s", program, dep)

@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// apply: apply KUBECONFIG NAMESPACE FILE — applies the objects of a file to a namespace, by server-side apply. What is
-// refused is printed to standard error. With a ! in front RBAC or admission must refuse an object.
+// apply: apply KUBECONFIG NAMESPACE FILE — applies the objects of a file to a namespace, by server-side apply. It prints
+// refusals to standard error. With a ! in front, RBAC or admission must refuse an object.
 func apply(ts *testscript.TestScript, neg bool, args []string) {
 	err := tryApply(ts, args)
 	if err != nil {
@@ -29,7 +29,7 @@ func apply(ts *testscript.TestScript, neg bool, args []string) {
 	expect(ts, neg, err, refusedByKubernetes)
 }
 
-// refusedByKubernetes is true of RBAC's refusals, and of those of admission and validation.
+// refusedByKubernetes reports whether an error is a refusal by RBAC, admission or validation.
 func refusedByKubernetes(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// clone: clone DIR — makes a clone of Strata's repository whose last commit holds what lies in the working tree, for a
-// script that changes teams.yaml or commits to it. Flux applies commits, so that changes are to be committed there.
+// clone: clone DIR — creates a clone of Strata's repository whose last commit contains the state of the working tree, for
+// a script that changes teams.yaml or commits to the clone. Flux applies commits, so the script must commit its changes.
 func clone(ts *testscript.TestScript, _ bool, args []string) { ts.Check(cloneTo(ts.MkAbs(args[0]))) }
 
 func cloneTo(dir string) error {
@@ -40,7 +40,7 @@ func cloneTo(dir string) error {
 	return failed
 }
 
-// copyFile makes a file what another one is. One that is not there is removed.
+// copyFile copies a file. If the source does not exist, it removes the target.
 func copyFile(from, to string) error {
 	info, err := os.Stat(from)
 	if os.IsNotExist(err) {

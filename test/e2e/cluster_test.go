@@ -22,8 +22,8 @@ import (
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// tryFlux: flux KUBECONFIG CONTROLLER... — these controllers of Flux, and no others, are Ready, each under an account of
-// its own.
+// tryFlux: flux KUBECONFIG CONTROLLER... — exactly these controllers of Flux exist and are Ready, each under an account
+// of its own.
 func tryFlux(_ *testscript.TestScript, args []string) error {
 	client, err := clientOf(args[0])
 	if err != nil {
@@ -52,7 +52,7 @@ func tryFlux(_ *testscript.TestScript, args []string) error {
 	return nil
 }
 
-// tryApplied: applied KUBECONFIG NAMESPACE NAME COMMIT — a sync has applied a commit. COMMIT is a file that holds it.
+// tryApplied: applied KUBECONFIG NAMESPACE NAME COMMIT — a sync has applied a commit. COMMIT is a file that contains it.
 func tryApplied(ts *testscript.TestScript, args []string) error {
 	client, err := clientOf(args[0])
 	if err != nil {
@@ -106,7 +106,7 @@ func tryStack(_ *testscript.TestScript, args []string) error {
 	return nil
 }
 
-// stack is tryStack as a command of its own.
+// stack runs tryStack as a command of its own.
 func stack(ts *testscript.TestScript, _ bool, args []string) { ts.Check(tryStack(ts, args)) }
 
 // tryGone: gone KUBECONFIG RESOURCE — there is no object of a resource, such as stacks.pulumi.com.
@@ -134,7 +134,7 @@ func objects(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(names.String()), 0o600))
 }
 
-// tryNoMore: nomore KUBECONFIG FILE — the cluster holds no object that is not in the file.
+// tryNoMore: nomore KUBECONFIG FILE — the cluster contains no object that is not in the file.
 func tryNoMore(ts *testscript.TestScript, args []string) error {
 	all, err := stratatest.Objects(context.Background(), strings.TrimSpace(args[0]))
 	if err != nil {
@@ -143,7 +143,7 @@ func tryNoMore(ts *testscript.TestScript, args []string) error {
 	known := strings.Split(ts.ReadFile(args[1]), "\n")
 	var left []string
 	for _, object := range all {
-		// A namespace gets these by itself, each in its own time.
+		// Kubernetes creates these in a namespace by itself, at different times.
 		if slices.Contains([]string{"kube-root-ca.crt", "default"}, object.Name) && strings.HasPrefix(object.Namespace, "kube-") {
 			continue
 		}
@@ -157,7 +157,7 @@ func tryNoMore(ts *testscript.TestScript, args []string) error {
 	return nil
 }
 
-// TestPlatformTeamPage runs what docs/platform-team.md says of `local`, as one script of a shell.
+// TestPlatformTeamPage runs the blocks for `local` in docs/platform-team.md as one shell script.
 func TestPlatformTeamPage(t *testing.T) {
 	t.Parallel()
 	p := stratatest.NewWithTools(t)
@@ -168,7 +168,7 @@ func TestPlatformTeamPage(t *testing.T) {
 			script += block.Text
 		}
 	}
-	// The command under test is built already, and the shell ends where one that must be refused is not.
+	// The command under test is already built. The shell exits if a command that must be refused succeeds.
 	script = strings.Replace(script, "make build\n", "", 1)
 	lines := strings.Split(script, "\n")
 	for i, line := range lines {

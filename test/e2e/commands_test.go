@@ -26,10 +26,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// pollEvery is how often `eventually` tries.
+// pollEvery is the interval between the attempts of `eventually`.
 const pollEvery = 200 * time.Millisecond
 
-// eventually: eventually DURATION CHECK ARGS... — tries a check until it passes.
+// eventually: eventually DURATION CHECK ARGS... — retries a check until it passes.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	checks := map[string]func(*testscript.TestScript, []string) error{
 		"mysql": tryMySQL, "secret": trySecret, "read": tryRead, "apply": tryApply, "stack": tryStack,
@@ -53,8 +53,8 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// expect fails the script when a check's outcome is not the one asked for. With a ! in front of its command a check must
-// be refused: a server that is broken, or not there, refuses nothing.
+// expect fails the script unless a check has the expected result. With a ! in front of its command, the check must be
+// refused. An error of a broken or missing server is not a refusal.
 func expect(ts *testscript.TestScript, neg bool, err error, refused func(error) bool) {
 	switch {
 	case !neg:
@@ -68,7 +68,7 @@ func expect(ts *testscript.TestScript, neg bool, err error, refused func(error) 
 	}
 }
 
-// MySQL's answers to a login that it refuses.
+// MySQL's error numbers for a refused login.
 const (
 	mysqlDatabaseAccessDenied = 1044
 	mysqlAccessDenied         = 1045
@@ -85,7 +85,7 @@ func refusedByMySQL(err error) bool {
 	case mysqlDatabaseAccessDenied, mysqlAccessDenied, mysqlUnknownDatabase:
 		return true
 	case mysqlUnknownError:
-		// Dolt has the words of 1044 for a database that a user may not use, but not the number.
+		// Dolt returns the message of 1044 for a database that a user may not use, but not the number.
 		return strings.HasPrefix(refusal.Message, "Access denied for user ")
 	}
 	return false
@@ -116,8 +116,8 @@ func trySecret(ts *testscript.TestScript, args []string) error {
 	return nil
 }
 
-// read: read KUBECONFIG PATH [REGEXP] — gets a path of the API server, such as /api/v1/namespaces/x/secrets, and prints the
-// answer, which must hold a match.
+// read: read KUBECONFIG PATH [REGEXP] — gets a path of the API server, such as /api/v1/namespaces/x/secrets, and prints
+// the response, which must match.
 func read(ts *testscript.TestScript, neg bool, args []string) {
 	expect(ts, neg, tryRead(ts, args), apierrors.IsForbidden)
 }
@@ -144,15 +144,15 @@ func tryRead(ts *testscript.TestScript, args []string) error {
 	return err
 }
 
-// remove: delete KUBECONFIG PATH — deletes what is at a path of the API server.
+// remove: delete KUBECONFIG PATH — deletes the object or collection at a path of the API server.
 func remove(ts *testscript.TestScript, neg bool, args []string) {
 	client, err := clientOf(args[0])
 	ts.Check(err)
 	expect(ts, neg, client.Discovery().RESTClient().Delete().RequestURI(args[1]).Do(context.Background()).Error(), apierrors.IsForbidden)
 }
 
-// trySays: says REGEXP COMMAND ARGS... — what a command prints, to standard output or standard error, holds a match,
-// however it ends.
+// trySays: says REGEXP COMMAND ARGS... — the output of a command, on standard output or standard error, matches, whatever
+// its exit code.
 func trySays(ts *testscript.TestScript, args []string) error {
 	pattern, err := regexp.Compile("(?m)" + args[0])
 	if err != nil {
@@ -208,7 +208,7 @@ func tryMySQL(_ *testscript.TestScript, args []string) error {
 }
 
 // createGoogleCluster: gcluster FILE — tries to create a GKE cluster with the identity in $GOOGLE_CREDENTIALS, at the
-// endpoint that the file holds. What is refused is written to gcluster.err.
+// endpoint in the file. It writes a refusal to gcluster.err.
 func createGoogleCluster(ts *testscript.TestScript, neg bool, args []string) {
 	ctx := context.Background()
 	credentials, err := google.CredentialsFromJSONWithType(ctx, []byte(ts.Getenv("GOOGLE_CREDENTIALS")), google.ServiceAccount, container.CloudPlatformScope)
@@ -225,7 +225,7 @@ func createGoogleCluster(ts *testscript.TestScript, neg bool, args []string) {
 	expect(ts, neg, err, refusedByGoogle)
 }
 
-// replace: replace FILE OLD NEW — replaces the one occurrence of a text in a file. \n stands for a new line.
+// replace: replace FILE OLD NEW — replaces the only occurrence of a text in a file. \n stands for a newline.
 func replace(ts *testscript.TestScript, _ bool, args []string) {
 	text := ts.ReadFile(args[0])
 	old, changed := strings.ReplaceAll(args[1], `\n`, "\n"), strings.ReplaceAll(args[2], `\n`, "\n")

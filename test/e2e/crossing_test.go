@@ -22,33 +22,33 @@ import (
 	"github.com/strata-platform/strata/test/docstest"
 )
 
-// crossing is a platform on which the team web tries to reach what is the team shop's.
+// crossing is a platform on which the team web tries to reach resources of the team shop.
 type crossing struct {
 	home   home.Home
 	status supervisor.Status
 	// web and admin are the kubeconfigs of the team's account and of the cluster's administrator.
 	web, admin string
-	// repository is a clone of the team's repository, in which it may push.
+	// repository is a clone of the team's repository to which the team may push.
 	repository string
 	// google is the team's Google identity.
 	google oauth2.TokenSource
 }
 
-// attempt is one thing that the team tries.
+// attempt is one attempt of the team.
 type attempt struct {
-	// what is tried, as docs/teams.md says it, and with what.
+	// what describes the attempt, as in docs/teams.md. with names the means.
 	what, with string
-	// try returns the refusal, of which the text must match says. Where nobody refuses says is empty.
+	// try returns the refusal. says matches its text, and is empty if nothing refuses the attempt.
 	try  func(*crossing) error
 	by   string
 	says string
 }
 
-// errRefused marks the errors of try that are refusals; any other is a failure of the test.
+// errRefused marks those errors of try that are refusals. Any other error is a failure of the test.
 var errRefused = errors.New("refused")
 
-// cross: cross REPOSITORY — carries out every attempt of the table. REPOSITORY is a clone of web's repository, and the
-// kubeconfig of web has been made.
+// cross: cross REPOSITORY — runs every attempt of the table. REPOSITORY is a clone of web's repository. The kubeconfig of
+// web must exist.
 func cross(ts *testscript.TestScript, _ bool, args []string) {
 	c, err := newCrossing(ts.Getenv("STRATA_HOME"), ts.MkAbs(args[0]))
 	ts.Check(err)
@@ -115,7 +115,7 @@ func newCrossing(dir, repository string) (*crossing, error) {
 	return c, nil
 }
 
-// TestAttemptsToCrossAreDocumented keeps the tables of the page the same as those that crossing.txtar carries out.
+// TestAttemptsToCrossAreDocumented compares the tables on the page with the attempts that crossing.txtar runs.
 func TestAttemptsToCrossAreDocumented(t *testing.T) {
 	page := docstest.Read(t, "docs/teams.md")
 	for mark, table := range map[string][]attempt{"attempts": attempts, "possible": possible} {

@@ -16,7 +16,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// With what an attempt is made.
+// Means of an attempt.
 const (
 	withKubeconfig = "kubeconfig"
 	withCommit     = "a commit"
@@ -27,7 +27,7 @@ const (
 	withNothing    = "no login at all"
 )
 
-// Who refuses it.
+// Parts of the platform that refuse attempts.
 const (
 	byRBAC      = "RBAC"
 	byGit       = "the Git server"
@@ -75,7 +75,7 @@ const (
 	readEngineer = `{"apiVersion": "pulumi.com/v1", "kind": "Program", "metadata": {"name": "crossing"}, "program": {"outputs": {"theirs": {"fn::readFile": "ENGINEER"}}}}`
 )
 
-// stackOf is a Stack of web's, with fields of its spec in JSON put over those that make it a proper one.
+// stackOf returns a valid Stack of web's with additional fields of its spec, given as JSON.
 func stackOf(fields string) string {
 	context := func(key string) map[string]any {
 		return map[string]any{"type": "Secret", "secret": map[string]any{"name": "strata-context", "key": key}}
@@ -105,7 +105,7 @@ func stackOf(fields string) string {
 	return string(stack)
 }
 
-// attempts are what web tries to reach what is shop's. Each is refused.
+// attempts are web's attempts to reach resources of shop. Each is refused.
 var attempts = []attempt{
 	{"list its Secrets", withKubeconfig, request("GET", shopNamespace+"/secrets", ""), byRBAC, `cannot list resource "secrets" .*in the namespace "team-shop"`},
 	{"read its context", withKubeconfig, request("GET", shopNamespace+"/secrets/strata-context", ""), byRBAC, `cannot get resource "secrets"`},
@@ -166,13 +166,13 @@ var attempts = []attempt{
 	{"read the engineer's credential", withStack, ran("engineer", readEngineer), bySandbox, `no such file`},
 }
 
-// possible is what nobody refuses. "Beside the cluster" in docs/hops.md says why.
+// possible are the attempts that nothing refuses. "Beside the cluster" in docs/hops.md says why.
 var possible = []attempt{
 	{"fetch the artifact of its repository, whose address has to be guessed", withNothing, fetchArtifact, "", ""},
 	{"list its databases", withGoogle, call("GET", sqlAPI, instancePath+"/databases/shop_wordpress", ""), "", ""},
 }
 
-// landsAtHome commits a Secret that names shop's namespace.
+// landsAtHome commits a Secret whose manifest names shop's namespace.
 func landsAtHome(c *crossing) error {
 	if err := committed(secretOfWeb)(c); err != nil {
 		return err
@@ -186,7 +186,7 @@ func landsAtHome(c *crossing) error {
 	return fmt.Errorf("%w: it is in team-web", errRefused)
 }
 
-// useShopsDatabase writes into a database of shop's as the user that web's Stack has made.
+// useShopsDatabase writes into a database of shop's as the user that web's Stack has created.
 func useShopsDatabase(c *crossing) error {
 	secret, err := clientOf(c.web)
 	if err != nil {
@@ -218,7 +218,7 @@ func useShopsDatabase(c *crossing) error {
 	return nil
 }
 
-// fetchArtifact fetches what Flux keeps of shop's repository.
+// fetchArtifact fetches Flux's artifact of shop's repository.
 func fetchArtifact(c *crossing) error {
 	source, err := c.look("/apis/source.toolkit.fluxcd.io/v1/namespaces/team-shop/gitrepositories/shop")
 	if err != nil {

@@ -26,12 +26,12 @@ import (
 	"github.com/strata-platform/strata/internal/local/gitserver"
 )
 
-// request is a request to the API server with web's kubeconfig. A body is JSON, of a PATCH a merge patch.
+// request sends a request to the API server with web's kubeconfig. The body is JSON; for a PATCH it is a merge patch.
 func request(verb, path, body string) func(*crossing) error {
 	return func(c *crossing) error { return c.request(c.web, nil, verb, path, body) }
 }
 
-// requestAs is a request under another name.
+// requestAs sends a request that impersonates a user.
 func requestAs(user, verb, path string) func(*crossing) error {
 	return func(c *crossing) error {
 		return c.request(c.web, func(config *rest.Config) { config.Impersonate.UserName = user }, verb, path, "")
@@ -60,12 +60,12 @@ func (c *crossing) request(kubeconfig string, change func(*rest.Config), verb, p
 	return refusal(call.Do(context.Background()).Error())
 }
 
-// made makes a Stack or Program, of which resource is the plural, in web's namespace with web's kubeconfig.
+// made creates a Stack or Program in web's namespace with web's kubeconfig. resource is the plural of the kind.
 func made(resource, object string) func(*crossing) error {
 	return request(http.MethodPost, ofWeb+resource, object)
 }
 
-// refusal marks an error of the API server that is one.
+// refusal wraps an error of the API server in errRefused if the error is a refusal.
 func refusal(err error) error {
 	if err != nil && refusedByKubernetes(err) {
 		return fmt.Errorf("%w: %w", errRefused, err)
@@ -73,13 +73,13 @@ func refusal(err error) error {
 	return err
 }
 
-// fill puts the addresses of this platform into a text.
+// fill replaces placeholders in a text by the addresses of this platform.
 func (c *crossing) fill(text string) string {
 	return strings.NewReplacer("SHOP_REPOSITORY", c.status.GitURL+"/shop.git", "SHOP_STATE", c.home.TenantState("team-shop"),
 		"ENGINEER", c.home.EngineerCredentials()).Replace(text)
 }
 
-// committed pushes an object in web's repository and waits until Flux has tried to apply it.
+// committed pushes an object to web's repository and waits until Flux has tried to apply it.
 func committed(object string) func(*crossing) error {
 	return func(c *crossing) error {
 		commit, err := c.push(object)
@@ -104,7 +104,7 @@ func committed(object string) func(*crossing) error {
 	}
 }
 
-// push makes attempt.yaml of web's repository hold an object, or nothing, and returns the commit.
+// push replaces the content of attempt.yaml in web's repository by an object, or by nothing, and returns the commit.
 func (c *crossing) push(object string) (string, error) {
 	if err := os.WriteFile(filepath.Join(c.repository, "attempt.yaml"), []byte(c.fill(object)), 0o600); err != nil {
 		return "", err
@@ -119,7 +119,7 @@ func (c *crossing) push(object string) (string, error) {
 	return c.git("rev-parse", "HEAD")
 }
 
-// gitAs runs git as an account against a repository, with the logins of the home.
+// gitAs runs git as an account against a repository, with the logins in the home.
 func gitAs(account, repository string, args ...string) func(*crossing) error {
 	return func(c *crossing) error {
 		remote, err := url.Parse(c.status.GitURL + "/" + repository + ".git")
@@ -148,14 +148,14 @@ func (c *crossing) git(args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// passwordOf is what git-credential-store keeps for an account.
+// passwordOf returns an account's password from the file of git-credential-store.
 func (c *crossing) passwordOf(account string) (string, error) {
 	logins, err := os.ReadFile(c.home.GitCredentials())
 	if err != nil {
 		return "", err
 	}
 	for line := range strings.Lines(string(logins)) {
-		// Once git has used a login it writes the address in a way of its own.
+		// After a login, git rewrites the address in its own form.
 		_, login, _ := strings.Cut(line, "://"+account+":")
 		if password, _, found := strings.Cut(login, "@"); found {
 			return password, nil
@@ -178,7 +178,7 @@ func asReader(c *crossing) error {
 	return answer(http.DefaultClient.Do(call))
 }
 
-// call is a call of Google's API with web's identity: the endpoint is a variable of gcloud.Endpoints.
+// call calls a Google API with web's identity. The endpoint is a variable of gcloud.Endpoints.
 func call(method, endpoint, path, body string) func(*crossing) error {
 	return func(c *crossing) error {
 		address := gcloud.Endpoints(c.status.GoogleURL)[endpoint] + path
@@ -191,7 +191,7 @@ func call(method, endpoint, path, body string) func(*crossing) error {
 	}
 }
 
-// answer is the error of an answer.
+// answer returns an error for an unsuccessful response.
 func answer(response *http.Response, err error) error {
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func answer(response *http.Response, err error) error {
 	return err
 }
 
-// ran makes a Program by a name, with a Stack that runs it as web, and returns what becomes of the Stack.
+// ran creates a Program with a name and a Stack that runs it as web, and returns an error if the Stack fails.
 func ran(name, program string) func(*crossing) error {
 	program = strings.ReplaceAll(program, `"crossing"`, `"`+name+`"`)
 	stack := strings.ReplaceAll(stackOf(""), `"crossing"`, `"`+name+`"`)
@@ -239,7 +239,7 @@ func ran(name, program string) func(*crossing) error {
 	}
 }
 
-// look is an object as the administrator sees it.
+// look returns an object, read as the administrator.
 func (c *crossing) look(path string) (map[string]any, error) {
 	client, err := clientOf(c.admin)
 	if err != nil {
@@ -263,7 +263,7 @@ func conditionOf(object map[string]any, kind string) map[string]any {
 	return map[string]any{}
 }
 
-// crossingTimeout is generous: a machine that tests much else at the same time is slow.
+// crossingTimeout is generous, because a machine that runs other tests at the same time is slow.
 const crossingTimeout = 2 * time.Minute
 
 func (c *crossing) eventually(check func() (bool, error)) error {

@@ -18,7 +18,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// script is the test of a script, which testscript hides.
+// script gives access to the test of a script, which testscript hides.
 type script struct{ *testing.T }
 
 // Run runs a script as a subtest.
@@ -26,18 +26,18 @@ func (s script) Run(name string, f func(testscript.T)) {
 	s.T.Run(name, func(t *testing.T) { f(script{t}) })
 }
 
-// Verbose is whether the log is wanted where nothing failed, too.
+// Verbose reports whether to print the log even if nothing failed.
 func (s script) Verbose() bool { return testing.Verbose() }
 
 const (
-	// diagnoseTimeout is how long it may take to look at a platform that failed.
+	// diagnoseTimeout limits the diagnosis of a failed platform.
 	diagnoseTimeout = 30 * time.Second
-	// diagnoseLines is how many of the last lines of a log or of the last events are shown.
+	// diagnoseLines is the number of last lines of a log, or of last events, to show.
 	diagnoseLines = 40
 )
 
-// diagnose logs what a platform looked like when its script failed: its status, the operator's log, and the warnings in
-// its cluster.
+// diagnose logs the state of a platform whose script failed: its status, the operator's log, and the warnings in its
+// cluster.
 func diagnose(env *testscript.Env) {
 	t, ok := env.T().(script)
 	if !ok || !t.Failed() {
@@ -58,7 +58,7 @@ func diagnose(env *testscript.Env) {
 
 func last(lines []string) []string { return lines[max(0, len(lines)-diagnoseLines):] }
 
-// warningsIn are the warnings among a cluster's events, the oldest first.
+// warningsIn returns the warnings among a cluster's events, the oldest first.
 func warningsIn(ctx context.Context, dir string) ([]string, error) {
 	h, err := home.At(dir)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package e2e carries platforms from an empty home to running Stacks and back, with the strata command as users have it.
+// Package e2e brings platforms up from an empty home to running Stacks, and down again, by the strata command.
 package e2e
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// strataDir holds the strata command under test, once build has built it; root is Strata's repository.
+// strataDir contains the strata command under test once build has built it. root is Strata's repository.
 var strataDir, root string
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,7 @@ func build(t testing.TB) {
 	building.Do(func() { strataDir = filepath.Dir(executable) })
 }
 
-// ensureTools builds the tools in the test's own time and log, not within the first call of strata.
+// ensureTools builds the tools in the test's own time and log, before the first call of strata.
 func ensureTools(t testing.TB) {
 	t.Helper()
 	command := exec.Command(filepath.Join(strataDir, "strata"), "toolchain", "build", "--all")
@@ -58,7 +58,7 @@ func TestScripts(t *testing.T) {
 	testscript.RunT(script{t}, params("testdata/script"))
 }
 
-// params say how the scripts of a folder are run.
+// params returns the parameters for the scripts of a folder.
 func params(dir string) testscript.Params {
 	return testscript.Params{
 		Dir:                 dir,
@@ -89,7 +89,7 @@ func params(dir string) testscript.Params {
 	}
 }
 
-// setup gives a script a home of its own, and the caches of the machine.
+// setup gives a script a home of its own, and the machine's caches.
 func setup(env *testscript.Env) error {
 	home := filepath.Join(env.WorkDir, "home")
 	env.Setenv("STRATA_HOME", home)
@@ -107,7 +107,7 @@ func setup(env *testscript.Env) error {
 	env.Values[portsKey{}] = new(map[string]int)
 	env.Defer(func() {
 		diagnose(env)
-		// A script that failed half-way leaves its platform running.
+		// A script that failed midway leaves its platform running.
 		command := exec.CommandContext(context.Background(), filepath.Join(strataDir, "strata"), "local", "stop")
 		command.Dir = root
 		command.Env = env.Vars
@@ -116,7 +116,7 @@ func setup(env *testscript.Env) error {
 	return nil
 }
 
-// caches are the variables by which Go and strata find the caches of the machine, where HOME is another.
+// caches returns the variables that lead Go and strata to the machine's caches although HOME differs.
 func caches() (map[string]string, error) {
 	folder, err := os.UserCacheDir()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/strata-platform/strata/test/soak"
 )
 
-// Where up and down are killed, as arguments of killed: what has been printed, and which process runs then.
+// Points at which up and down are killed, as arguments of killed: the printed text, and the running process.
 var (
 	pointsOfUp = []string{
 		"'repositories' pulumi-resource-gcp", "'layer 1' pulumi-resource-kubernetes", "'layer 2' ''",
@@ -22,8 +22,8 @@ var (
 	}
 )
 
-// TestSoakKilled kills up and down at every point, in each round all of them: the call itself, and the supervisor. After
-// each kill of down one half goes down again and the other up.
+// TestSoakKilled kills up and down at every point in each round, both the call and the supervisor. After a kill of down,
+// half of the cases continue with a down, and half with an up.
 func TestSoakKilled(t *testing.T) {
 	rounds := soak.Rounds(t)
 	build(t)

@@ -21,11 +21,11 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// killed: killed WHO AFTER PROCESS ARGS... — calls strata and kills it in the middle, by signal 9: WHO is strata, that call
-// itself, or the supervisor of the home. It waits until the call has printed what the regexp AFTER matches, and then until
-// a process of the home has PROCESS in its command line; ” waits for nothing. With leaving:PROCESS it waits, before it
-// looks for the process, until down is noted in the home and a Stack is deleted. The call must not have ended by then,
-// and must fail.
+// killed: killed WHO AFTER PROCESS ARGS... — calls strata and kills it midway with SIGKILL. WHO is strata, for the call
+// itself, or supervisor, for the supervisor of the home. It waits until the output of the call matches the regexp AFTER,
+// and then until a process of the home has PROCESS in its command line; an empty PROCESS means no wait. With
+// leaving:PROCESS it waits, before it looks for the process, until the home records a down and a Stack is being deleted.
+// The call must not have ended by then, and must fail.
 func killed(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 4 {
 		ts.Fatalf("usage: killed WHO AFTER PROCESS ARGS...")
@@ -77,7 +77,7 @@ func killed(ts *testscript.TestScript, neg bool, args []string) {
 	if who == "supervisor" {
 		pid = h.Holder()
 	}
-	// Of those the signal would go to whole groups of processes.
+	// The kernel would send the signal to a whole process group.
 	if pid <= 1 {
 		ts.Fatalf("the process to kill is not known: %d", pid)
 	}
@@ -93,7 +93,7 @@ func killed(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// destroys tells whether a down is noted and a Stack is deleted.
+// destroys reports whether the home records a down and a Stack is being deleted.
 func destroys(h home.Home) bool {
 	if _, begun := h.DownBegun(); !begun {
 		return false
@@ -108,7 +108,7 @@ func destroys(h home.Home) bool {
 		slices.ContainsFunc(list.Items, func(o unstructured.Unstructured) bool { return o.GetDeletionTimestamp() != nil })
 }
 
-// runs tells whether a process has both the home and a word in its command line.
+// runs reports whether a process has both the home and a word in its command line.
 func runs(home, word string) bool {
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range paths {

@@ -18,11 +18,12 @@ import (
 	"github.com/strata-platform/strata/internal/local/home"
 )
 
-// portsKey is under which cloudEmpty notes the kept ports for nothingLeft.
+// portsKey is the key under which cloudEmpty stores the ports for nothingLeft.
 type portsKey struct{}
 
-// cloudEmpty: cloudempty — after `strata down` without --purge: the emulated cloud holds no resource, its databases' server
-// no data, the home no cluster and no team's state. It notes the home's ports for nothingleft, which comes after --purge.
+// cloudEmpty: cloudempty — for use after `strata down` without --purge: the emulated cloud contains no resource, its
+// database server no data, the home no cluster and no team's state. It stores the home's ports for nothingleft, which
+// follows after --purge.
 func cloudEmpty(ts *testscript.TestScript, _ bool, _ []string) {
 	dir := ts.Getenv("STRATA_HOME")
 	h, err := home.At(dir)
@@ -46,12 +47,12 @@ func cloudEmpty(ts *testscript.TestScript, _ bool, _ []string) {
 	*ts.Value(portsKey{}).(*map[string]int) = ports
 }
 
-// remembered are the tables of the emulator that hold no resource: what it must know to answer, and what Google remembers
-// of deleted resources, too.
+// remembered are the tables of the emulator that contain no resources, but the data that it needs to respond, such as
+// Google's memory of deleted resources.
 var remembered = []string{"projects", "credentials", "tokens", "clusterOperations", "sqlOperations", "roleDeletions", "deletedAccounts", "serviceStates"}
 
-// cloudResources names what the store of an emulator that has stopped holds of resources, roles granted to others than the
-// engineer included.
+// cloudResources returns the names of the resources in the store of a stopped emulator, including roles granted to
+// members other than the engineer.
 func cloudResources(store string) ([]string, error) {
 	db, err := bbolt.Open(store, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
 	if err != nil {
@@ -76,7 +77,8 @@ func cloudResources(store string) ([]string, error) {
 	return found, err
 }
 
-// isResource tells a resource from what is deleted and can be restored for a while, and from the engineer's own role.
+// isResource reports whether a record is a resource. Deleted resources that can still be restored, and the engineer's own
+// role, do not count.
 func isResource(table string, value []byte) (bool, error) {
 	var record struct {
 		Deleted  bool
@@ -98,8 +100,8 @@ func isResource(table string, value []byte) (bool, error) {
 	return true, nil
 }
 
-// nothingLeft: nothingleft — after the last `strata down`: no home, or one in which nothing runs; no process that came
-// from the script; nobody on the home's ports; no temporary file.
+// nothingLeft: nothingleft — for use after the last `strata down`: there is no home, or no process runs in it; no process
+// of the script runs; nothing listens on the home's ports; there is no temporary file.
 func nothingLeft(ts *testscript.TestScript, _ bool, _ []string) {
 	dir := ts.Getenv("STRATA_HOME")
 	ports := *ts.Value(portsKey{}).(*map[string]int)
@@ -117,7 +119,7 @@ func nothingLeft(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// leftOf names the ports that are still served, by what they are for, and what lies in a folder for temporary files.
+// leftOf returns the names of the ports that a process still serves, and the files in a folder for temporary files.
 func leftOf(ports map[string]int, temporary string) []string {
 	var left []string
 	for name, port := range ports {
@@ -135,7 +137,7 @@ func leftOf(ports map[string]int, temporary string) []string {
 	return left
 }
 
-// portsOf are the ports that a home.json keeps, by what they are for.
+// portsOf returns the ports in a home.json, by purpose.
 func portsOf(file string) (map[string]int, error) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -155,8 +157,8 @@ func served(port int) bool {
 	return err == nil
 }
 
-// processesOf are the processes that have a folder in their arguments, their environment, or as their working folder, but
-// for this one.
+// processesOf returns the processes with a folder in their arguments or environment, or as their working folder, except
+// this one.
 func processesOf(dir string) []string {
 	var found []string
 	folders, _ := filepath.Glob("/proc/[0-9]*")
@@ -174,7 +176,8 @@ func processesOf(dir string) []string {
 	return found
 }
 
-// noProcesses: noprocesses DIR — no process has the folder in its arguments, in its environment, or as its own.
+// noProcesses: noprocesses DIR — no process has the folder in its arguments, in its environment, or as its working
+// folder.
 func noProcesses(ts *testscript.TestScript, _ bool, args []string) {
 	if left := processesOf(args[0]); len(left) > 0 {
 		ts.Fatalf("there are:\n%s", strings.Join(left, "\n"))

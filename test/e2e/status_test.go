@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// scale: scale KUBECONFIG NAMESPACE DEPLOYMENT REPLICAS — asks for so many pods of a Deployment.
+// scale: scale KUBECONFIG NAMESPACE DEPLOYMENT REPLICAS — sets the number of replicas of a Deployment.
 func scale(ts *testscript.TestScript, _ bool, args []string) {
 	client, err := clientOf(args[0])
 	ts.Check(err)
@@ -25,8 +25,8 @@ func scale(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// running: running KUBECONFIG NAMESPACE FILE — writes which pods there are, each with what tells it from one of the same
-// name, and how often their containers were started.
+// running: running KUBECONFIG NAMESPACE FILE — writes the list of pods, each with its UID and phase, and with the restart
+// counts of its containers.
 func running(ts *testscript.TestScript, _ bool, args []string) {
 	client, err := clientOf(args[0])
 	ts.Check(err)

@@ -37,7 +37,7 @@ func tryAbsent(_ *testscript.TestScript, args []string) error {
 	return err
 }
 
-// account: account ID — there is a Google service account. With a ! in front there is none.
+// account: account ID — a Google service account exists. With a ! in front, it does not exist.
 func account(ts *testscript.TestScript, neg bool, args []string) {
 	h, err := home.At(ts.Getenv("STRATA_HOME"))
 	ts.Check(err)
@@ -51,12 +51,12 @@ func account(ts *testscript.TestScript, neg bool, args []string) {
 	expect(ts, neg, err, func(err error) bool { return codeOf(err) == http.StatusNotFound })
 }
 
-// googleAccount is the resource of a Google service account.
+// googleAccount returns the resource name of a Google service account.
 func googleAccount(id string) string {
 	return fmt.Sprintf("projects/%s/serviceAccounts/%s@%s.iam.gserviceaccount.com", home.Project, id, home.Project)
 }
 
-// googleAs is how a client of an emulated API, which adds the version itself, logs in.
+// googleAs returns the options of a client of an emulated API that adds the version itself.
 func googleAs(h home.Home, credentials []byte, kind google.CredentialsType, endpoint string) ([]option.ClientOption, error) {
 	ctx := context.Background()
 	status, err := supervisor.Connect(h).Status(ctx)
@@ -74,7 +74,7 @@ func googleAs(h home.Home, credentials []byte, kind google.CredentialsType, endp
 	return []option.ClientOption{option.WithTokenSource(login.TokenSource), option.WithEndpoint(url)}, nil
 }
 
-// codeOf is the HTTP status of an error of Google's; 0 where it is none.
+// codeOf returns the HTTP status of a Google API error; 0 for any other error.
 func codeOf(err error) int {
 	if refusal, ok := err.(*googleapi.Error); ok { //nolint:errorlint // the clients wrap none
 		return refusal.Code

@@ -22,20 +22,20 @@ const (
 	tourPage    = "README.md"
 	tourSection = "A tour of two minutes"
 
-	// tourFolder is where the page says that the reader's clone lies.
+	// tourFolder is the path of the reader's clone on the page.
 	tourFolder = "/home/you/strata"
 
-	// tourPatience is how long what the page shows of a status may take to come; tourSettling, how long what is to be
-	// written into the page may take.
+	// tourPatience limits the wait for the status on the page. tourSettling limits the wait before an output is written
+	// into the page.
 	tourPatience, tourSettling = 2 * time.Minute, 20 * time.Second
 )
 
 var updateTour = flag.Bool("update-tour", false, "write what the commands of the tour print into "+tourPage)
 
-// tourOutputs are what differs from one tour to the next. Everything else is compared literally.
+// tourOutputs are the parts that differ from one tour to the next. Everything else is compared literally.
 var tourOutputs = docstest.Outputs{
 	{Name: "TIME", Pattern: regexp.MustCompile(` *\b\d+(m\d+)?(\.\d)?s\b`)},
-	// Where doctor has a warning, it is about the machine that the tour is taken on.
+	// A warning of doctor is about the machine that runs the tour.
 	{Name: "MACHINE", Pattern: regexp.MustCompile(`has what is needed(; .*)?`)},
 	{Name: "ADDRESS", Pattern: regexp.MustCompile(`127\.\d+\.\d+\.\d+`)},
 	{Name: "PORT", Pattern: regexp.MustCompile(`:\d{4,5}\b`)},
@@ -43,25 +43,26 @@ var tourOutputs = docstest.Outputs{
 	{Name: "POD", Pattern: regexp.MustCompile(`-[0-9a-f]{7,10}-[a-z0-9]{5}\b`)},
 }
 
-// tourStep is a block of commands of the tour, and the block below it that shows what they print.
+// tourStep is a block of commands of the tour, and the block below it with their output.
 type tourStep struct {
 	commands docstest.Block
 	shown    *docstest.Block
 }
 
-// looks tells whether the commands only look at what there is: what they show comes in a moment, so that a reader looks
-// again, and so does the test.
+// looks reports whether the commands only show the status. A reader, and the test, may have to repeat them until the
+// status is as shown.
 func (s tourStep) looks() bool {
 	return strings.HasSuffix(s.commands.Text, "\nstrata status\n") || s.commands.Text == "strata status\n"
 }
 
-// refreshed tells whether the page is to show another output: one that is not the same, or where nothing is left out the
-// times and ports of now.
+// refreshed reports whether the page needs another output: one that differs, or if the page omits no lines, one with the
+// current times and ports.
 func (s tourStep) refreshed(same bool, output string) bool {
 	return !same || s.shown != nil && s.shown.Text != output && !strings.Contains(s.shown.Text, docstest.Left+"\n")
 }
 
-// tourSteps are all blocks of the tour. Only blocks of its section are run; nothing else in them is left out.
+// tourSteps returns the command blocks of the tour's section, each with its output block. It fails the test for any other
+// block in that section.
 func tourSteps(t *testing.T) []tourStep {
 	t.Helper()
 	var steps []tourStep
@@ -84,8 +85,8 @@ func tourSteps(t *testing.T) []tourStep {
 	return steps
 }
 
-// tourMachine is the environment of somebody who has Go, git, make and kubectl, and has never used git. The kubectl is none:
-// up shows what to try next with it where there is one, and the tour does without.
+// tourMachine returns the environment of a user who has Go, git, make and kubectl, and has never used git. The kubectl is
+// a dummy: up suggests commands for it if it exists, but the tour does not use it.
 func tourMachine(t *testing.T, dir string) []string {
 	t.Helper()
 	variables, err := caches()
@@ -120,7 +121,7 @@ func TestEveryBlockOfCommandsOfTheReadMeIsInTheTour(t *testing.T) {
 	tourSteps(t)
 }
 
-// TestTheTour carries out the tour of the README word for word, in a clone, and compares what each command prints.
+// TestTheTour runs the tour of the README literally, in a clone, and compares the output of each command.
 func TestTheTour(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the toolchain")
@@ -178,8 +179,8 @@ func TestTheTour(t *testing.T) {
 	}
 }
 
-// takeStep runs the commands of a step and tells whether the page shows what they print. A step ends with 0, unless the
-// page says otherwise behind the fence: ```sh exits 1.
+// takeStep runs the commands of a step and reports whether the page shows their output. A step must exit with 0, unless
+// the page sets another code after the fence: ```sh exits 1.
 func takeStep(t *testing.T, session *docstest.Session, step tourStep, repository, printed string) (output string, same bool) {
 	t.Helper()
 	want := 0
@@ -207,7 +208,7 @@ func takeStep(t *testing.T, session *docstest.Session, step tourStep, repository
 	return output, same
 }
 
-// writeTour puts what was printed into the page.
+// writeTour writes the printed output into the page.
 func writeTour(t *testing.T, changed map[int]string) {
 	t.Helper()
 	text, err := docstest.Replace(docstest.Read(t, tourPage), changed)

@@ -20,8 +20,8 @@ import (
 	"github.com/strata-platform/strata/test/soak"
 )
 
-// twoConfigMaps is a program whose objects are deleted in the default way: in the foreground, so that they are still there
-// for a moment after the request.
+// twoConfigMaps is a program whose objects are deleted in the default way: with foreground propagation, so that they
+// still exist for a moment after the request.
 const twoConfigMaps = `name: two
 runtime: yaml
 resources:
@@ -29,8 +29,8 @@ resources:
   second: {type: kubernetes:core/v1:ConfigMap, properties: {metadata: {name: second}}}
 `
 
-// TestSoakDestroyMissesNoDeletion makes and destroys two ConfigMaps in each round, with every core of the machine busy
-// while they are destroyed. Upstream's plugin misses some: their destroy stands for ten minutes.
+// TestSoakDestroyMissesNoDeletion creates and destroys two ConfigMaps in each round, with every core of the machine busy
+// during the destroy. Upstream's plugin misses some deletions: the destroy then hangs for ten minutes.
 func TestSoakDestroyMissesNoDeletion(t *testing.T) {
 	rounds := soak.Rounds(t)
 	pulumi := project(t, startCluster(t))
@@ -49,8 +49,8 @@ func TestSoakDestroyMissesNoDeletion(t *testing.T) {
 	t.Logf("%d destroys: median %.1fs, longest %.1fs", rounds, took[rounds/2].Seconds(), took[rounds-1].Seconds())
 }
 
-// project returns a function that runs pulumi on the program twoConfigMaps in a cluster. It fails the test when pulumi
-// fails or takes as long as only a missed deletion does.
+// project returns a function that runs pulumi on the program twoConfigMaps in a cluster. It fails the test if pulumi
+// fails, or takes so long that it must have missed a deletion.
 func project(t *testing.T, cluster *clustertest.Cluster) func(args ...string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -81,7 +81,7 @@ func project(t *testing.T, cluster *clustertest.Cluster) func(args ...string) {
 	}
 }
 
-// burn keeps so many goroutines busy until the function that it returns is called.
+// burn keeps the given number of goroutines busy until the caller calls stop.
 func burn(goroutines int) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var burning sync.WaitGroup
@@ -97,11 +97,11 @@ func burn(goroutines int) (stop func()) {
 	}
 }
 
-// atOnce is how many objects a round of TestSoakDeletionsAtOnce deletes at the same time.
+// atOnce is the number of objects that a round of TestSoakDeletionsAtOnce deletes at the same time.
 const atOnce = 10
 
-// TestSoakDeletionsAtOnce deletes objects by one plugin, on a machine whose cores are all busy: the informers' lists come
-// late then, and now and then after the garbage collector.
+// TestSoakDeletionsAtOnce deletes objects with one plugin while all cores of the machine are busy: the informers' lists
+// then arrive late, and sometimes after the garbage collector's work.
 func TestSoakDeletionsAtOnce(t *testing.T) {
 	rounds := soak.Rounds(t)
 	cluster := startCluster(t)

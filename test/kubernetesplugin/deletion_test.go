@@ -22,21 +22,21 @@ import (
 const (
 	// held is a finalizer that keeps an object until the test removes it.
 	held = "strata.test/held"
-	// standing is how long a deletion may last before it counts as missed. A missed one lasts ten minutes.
+	// standing is the duration after which a deletion counts as missed. A missed deletion lasts ten minutes.
 	standing = 2 * time.Minute
 )
 
-// object is a ConfigMap that a test deletes by the plugin.
+// object is a ConfigMap that a test deletes with the plugin.
 type object struct {
 	*corev1.ConfigMap
 	t        *testing.T
-	ctx      context.Context // outlives the deletion, so that what the test changes is changed to the end
+	ctx      context.Context // outlives the deletion, so that the test completes its changes
 	cluster  *clustertest.Cluster
 	changing sync.RWMutex  // held while the test changes the object; the plugin's reads share it
 	release  func()        // runs end once
 	read     chan struct{} // closed once the plugin has read the object
 	seen     func()        // closes read
-	again    bool          // whether the name is taken by another object at once
+	again    bool          // whether another object takes the name immediately
 }
 
 func newObject(t *testing.T, cluster *clustertest.Cluster, name string) *object {
@@ -54,7 +54,8 @@ func newObject(t *testing.T, cluster *clustertest.Cluster, name string) *object 
 	return o
 }
 
-// end lets the object go and returns when a read no longer finds it or, where the name is taken again, finds another.
+// end removes the finalizer and returns when a read no longer finds the object. If again is set, it then creates another
+// object with the same name.
 func (o *object) end() {
 	o.changing.Lock()
 	defer o.changing.Unlock()
@@ -75,7 +76,8 @@ func (o *object) end() {
 	}
 }
 
-// endAfterRead lets the object go after the plugin has read it: nothing but another read or an event can tell of its end.
+// endAfterRead removes the finalizer after the plugin has read the object. Only another read or an event can then report
+// the deletion.
 func (o *object) endAfterRead(r *http.Request) {
 	select {
 	case <-o.read:
@@ -84,7 +86,7 @@ func (o *object) endAfterRead(r *http.Request) {
 	}
 }
 
-// meddle serves the plugin by a meddler, but lets no read see the object while the test changes it.
+// meddle wraps a meddler. It blocks reads of the object while the test changes the object.
 func (o *object) meddle(by meddler) meddler {
 	return func(w http.ResponseWriter, r *http.Request, v verb, next http.Handler) {
 		if v == "get" {
@@ -95,7 +97,7 @@ func (o *object) meddle(by meddler) meddler {
 	}
 }
 
-// startLate answers the watch's list only once the object is gone.
+// startLate delays the response to the watch's list until the object is gone.
 func startLate(o *object) meddler {
 	return func(w http.ResponseWriter, r *http.Request, v verb, next http.Handler) {
 		if v == "list" {
@@ -108,14 +110,15 @@ func startLate(o *object) meddler {
 	}
 }
 
-// forbid answers as the API server does where RBAC does not allow a request.
+// forbid responds like the API server to a request that RBAC does not allow.
 func forbid(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusForbidden)
 	_, _ = io.WriteString(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403}`)
 }
 
-// missed are the ways in which a watch does not tell of an object's end. Each returns when the request is answered.
+// missed are the cases in which a watch does not report an object's deletion. Each function returns when the request has
+// a response.
 var missed = map[string]func(o *object) meddler{
 	"the-watch-starts-after-the-end": startLate,
 	"the-first-read-fails-and-the-watch-starts-late": func(o *object) meddler {

@@ -1,5 +1,5 @@
-// Package kubernetesplugin_test runs the Kubernetes plugin that the toolchain builds, with what it replaces of upstream's,
-// against a real API server.
+// Package kubernetesplugin_test runs the toolchain's Kubernetes plugin, with its replacement of an upstream file, against
+// a real API server.
 package kubernetesplugin_test
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
-// engine takes the plugin's messages, as Pulumi's engine does.
+// engine receives the plugin's messages in place of Pulumi's engine.
 type engine struct {
 	pulumirpc.UnimplementedEngineServer
 	mu       sync.Mutex
@@ -36,7 +36,7 @@ func (e *engine) Log(_ context.Context, request *pulumirpc.LogRequest) (*emptypb
 	return &emptypb.Empty{}, nil
 }
 
-// said returns the plugin's messages, one a line.
+// said returns the plugin's messages, one per line.
 func (e *engine) said() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -78,7 +78,7 @@ func startPlugin(t *testing.T, kubeconfig string) plugin {
 	return p
 }
 
-// listen starts the plugin's process beside the engine at a port and returns the address that it listens at.
+// listen starts the plugin's process for the engine at a port and returns the plugin's address.
 func listen(t *testing.T, port int) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), toolchaintest.Path(t, "pulumi-resource-kubernetes"), address(port))
@@ -91,7 +91,7 @@ func listen(t *testing.T, port int) string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// The test's context, which ends before the clean-up, kills the process.
+	// The test's context ends before the cleanup, and kills the process.
 	t.Cleanup(func() { _ = cmd.Wait() })
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
@@ -100,8 +100,8 @@ func listen(t *testing.T, port int) string {
 	return "127.0.0.1:" + strings.TrimSpace(line)
 }
 
-// remove asks the plugin to delete a ConfigMap that Pulumi's state records as recorded. A timeout in seconds bounds the
-// plugin's wait; zero means its default, ten minutes.
+// remove makes the plugin delete a ConfigMap. recorded is the ConfigMap in Pulumi's state. timeout limits the plugin's
+// wait, in seconds; zero means its default of ten minutes.
 func (p plugin) remove(ctx context.Context, t *testing.T, recorded *corev1.ConfigMap, timeout float64) error {
 	t.Helper()
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(recorded)

@@ -19,7 +19,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/clustertest"
 )
 
-// A verb is what a request does with ConfigMaps, as RBAC names it. It is "" for other requests.
+// A verb is the RBAC verb of a request for ConfigMaps, and "" for other requests.
 type verb string
 
 func verbOf(r *http.Request) verb {
@@ -37,11 +37,11 @@ func verbOf(r *http.Request) verb {
 	return "list"
 }
 
-// A meddler serves the plugin's requests for ConfigMaps; next is the API server.
+// A meddler handles the plugin's requests for ConfigMaps; next is the API server.
 type meddler func(w http.ResponseWriter, r *http.Request, v verb, next http.Handler)
 
-// startCluster starts a control plane that describes its kinds: the plugin asks for that first, and a busy machine takes
-// longer for the first description than the plugin waits.
+// startCluster starts a control plane and waits until it serves its OpenAPI description. The plugin requests the
+// description first, and a busy machine needs longer for the first response than the plugin waits.
 func startCluster(t *testing.T) *clustertest.Cluster {
 	t.Helper()
 	cluster := clustertest.Start(t)
@@ -60,8 +60,8 @@ func startCluster(t *testing.T) *clustertest.Cluster {
 	return cluster
 }
 
-// proxy starts an HTTP server between the plugin and a cluster, where it acts as the administrator, and returns a
-// kubeconfig for it.
+// proxy starts an HTTP server between the plugin and a cluster, which connects to the cluster as the administrator. It
+// returns a kubeconfig for the server.
 func proxy(t *testing.T, cluster *clustertest.Cluster, meddle meddler) string {
 	t.Helper()
 	config, err := clientcmd.RESTConfigFromKubeConfig([]byte(cluster.Kubeconfig(t, "127.0.0.1")))
@@ -74,7 +74,7 @@ func proxy(t *testing.T, cluster *clustertest.Cluster, meddle meddler) string {
 	}
 	next := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		FlushInterval: -1, // A watch's events are passed on at once.
+		FlushInterval: -1, // A watch's events are forwarded immediately.
 	}
 	if next.Transport, err = rest.TransportFor(config); err != nil {
 		t.Fatal(err)

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// allowed are the licences of what may be linked: those that ask for no more than to be named, and the Mozilla Public
-// License, which ends with the file. Licences that ask for the source of the whole program, such as the GPL and the AGPL, are
-// none of them: what has one runs as a process of its own.
+// allowed are the licences that a linked package may have: licences that only require attribution, and the Mozilla Public
+// License, whose conditions are limited to its files. Licences that require the source of the whole program, such as the
+// GPL and the AGPL, are not among them: a program with such a licence runs as a process of its own.
 var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MPL-2.0", "Unicode-DFS-2016", "Unlicense"}
 
-// chosen are the modules that offer several licences, one of them an allowed one, with the line of their licence file that
-// says so.
+// chosen are the modules that offer a choice of licences, one of them an allowed one, with the line of their licence file
+// that says so.
 var chosen = map[string]string{
 	"kernel.org/pub/linux/libs/security/libcap/psx": "SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only",
 }
@@ -50,7 +50,7 @@ func TestNothingIsLinkedWhoseLicenceIsNotAllowed(t *testing.T) {
 	}
 }
 
-// holds tells whether a file holds a text.
+// holds reports whether a file contains a text.
 func holds(t *testing.T, path, text string) bool {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -63,7 +63,7 @@ func holds(t *testing.T, path, text string) bool {
 func TestLicencesAreToldApart(t *testing.T) {
 	for name, test := range map[string]struct {
 		files map[string]string
-		// ids are what is found, "" where an error is wanted that says what follows.
+		// ids are the wanted identifiers; says is a part of the wanted error, and ids is then "".
 		ids, says string
 	}{
 		"a licence by its address":         {map[string]string{"LICENSE": "https://www.opensource.org/licenses/agpl-3.0\n"}, "AGPL-3.0", ""},

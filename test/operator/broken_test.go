@@ -27,12 +27,12 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// settleTimeout is how long a status may take to be complete once something is amiss.
+// settleTimeout limits the time until a status is complete after a failure.
 const settleTimeout = 5 * time.Second
 
 var update = flag.Bool("update", false, "write what is read in statuses into testdata")
 
-// The least that a Program and a Stack hold in these tests.
+// The minimal content of a Program and a Stack in these tests.
 const (
 	plainProgram = "{outputs: {a: 1}}"
 	plainStack   = `
@@ -46,20 +46,20 @@ envRefs: {PULUMI_CONFIG_PASSPHRASE: {type: Secret, secret: {name: context, key: 
 
 // brokenCase is one folder of a file in testdata/broken.
 type brokenCase struct {
-	// program is the body of the Program; stack is what the Stack's spec has besides the plain one.
+	// program is the body of the Program. stack is the part of the Stack's spec that differs from plainStack.
 	program, stack string
 
-	// before is a spec that is applied first, and is Ready before anything breaks; nothing is when it is empty.
+	// before is a spec that is applied and becomes Ready before the failure; empty means none.
 	before string
 
-	// state and lock are written into the state then: as the stack's checkpoint, and as a lock of it.
+	// state and lock are then written into the backend: as the stack's checkpoint, and as a lock of the stack.
 	state, lock string
 
-	// status is what a user reads, normalized.
+	// status is the normalized text that a user reads.
 	status string
 }
 
-// TestBrokenProgramsAndStacksSayWhatToDo holds what users read of broken manifests against testdata/broken.
+// TestBrokenProgramsAndStacksSayWhatToDo compares the messages about broken manifests with testdata/broken.
 func TestBrokenProgramsAndStacksSayWhatToDo(t *testing.T) {
 	c := startCluster(t)
 	o := startOperator(t, c)
@@ -76,7 +76,7 @@ func TestBrokenProgramsAndStacksSayWhatToDo(t *testing.T) {
 		names, cases := readCases(t, archive)
 		total += len(names)
 		var mu sync.Mutex
-		got := map[string]string{} // what the user reads, by the name of the case
+		got := map[string]string{} // the text that the user reads, by the name of the case
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
 			for _, name := range names {
 				t.Run(name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func writeStatuses(t *testing.T, path string, archive *txtar.Archive, names []st
 	}
 }
 
-// tryBroken makes what a case says and returns what a user reads.
+// tryBroken creates the objects of a case and returns the text that a user reads.
 func (tm *team) tryBroken(t *testing.T, o *operator, c brokenCase) string {
 	t.Helper()
 	tm.create(t, &corev1.ConfigMap{ObjectMeta: tm.meta("words"), Data: map[string]string{"a": "b {"}})
@@ -164,14 +164,14 @@ func (tm *team) tryBroken(t *testing.T, o *operator, c brokenCase) string {
 	tm.write(t, filepath.Join(pulumi, "stacks", "shop", "dev.json"), c.state)
 	tm.write(t, filepath.Join(pulumi, "locks", "organization", "shop", "dev", "0.json"), c.lock)
 	if c.stack == "" {
-		// The same again.
+		// The same spec, changed so that it runs again.
 		c.stack = c.before + "\nrefresh: true"
 	}
 	if err := tm.applyStrictly(t, v1.StackKind, "broken", "spec", tm.spec(t, plainStack, c.stack)); err != nil {
 		return tm.refused(t, o, c.status, err)
 	}
 	tm.await(t, "broken", "tried", tried)
-	// What a run finds out reaches the Program after the Stack.
+	// The result of a run reaches the Program after the Stack.
 	got := ""
 	_ = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, settleTimeout, true, func(context.Context) (bool, error) {
 		got = tm.status(t, o)
@@ -181,7 +181,7 @@ func (tm *team) tryBroken(t *testing.T, o *operator, c brokenCase) string {
 	return got
 }
 
-// refused is what a user reads of a manifest that the API server refuses.
+// refused returns the text that a user reads about a manifest that the API server refuses.
 func (tm *team) refused(t *testing.T, o *operator, want string, err error) string {
 	t.Helper()
 	got := tm.normal(o, fmt.Sprintf("refused: %v\n", err))
@@ -196,7 +196,7 @@ func compare(t *testing.T, got, want string) {
 	}
 }
 
-// status is what a user reads of the Stack and, if it is not Ready, of the Program.
+// status returns the text that a user reads about the Stack and, if it is not Ready, about the Program.
 func (tm *team) status(t *testing.T, o *operator) string {
 	t.Helper()
 	stack, program := &v1.Stack{}, &v1.Program{}
@@ -223,7 +223,7 @@ func (tm *team) status(t *testing.T, o *operator) string {
 	case ready(stack):
 		fmt.Fprintln(&text, "Stack Ready")
 	case last != nil && last.State == v1.FailedStackStateMessage && (stalled == nil || stalled.Reason == v1.StalledUpdateFailedReason):
-		// How often it was tried is not the point.
+		// The number of retries does not matter.
 		line(v1.StackKind, string(last.Type)+" failed", last.Message)
 	default:
 		conditions(v1.StackKind, stack.Status.Conditions)
@@ -232,7 +232,7 @@ func (tm *team) status(t *testing.T, o *operator) string {
 	return tm.normal(o, text.String())
 }
 
-// checkMessage checks what holds for every message.
+// checkMessage checks the rules for all messages.
 func checkMessage(t *testing.T, o *operator, message string) {
 	t.Helper()
 	for name, bad := range map[string]bool{
@@ -255,7 +255,7 @@ var (
 	version = regexp.MustCompile(`resourceVersion "\d+"`)
 )
 
-// normal takes out of a text what differs from one run to the next.
+// normal replaces the parts of a text that differ from one run to the next.
 func (tm *team) normal(o *operator, text string) string {
 	text = strings.NewReplacer(
 		tm.state, "STATE", tm.namespace, "NAMESPACE", tm.config.Host, "https://CLUSTER", o.work, "WORK", tm.tools, "TOOLS", tm.cluster.state, "ROOT",
@@ -263,7 +263,7 @@ func (tm *team) normal(o *operator, text string) string {
 	return version.ReplaceAllString(suffix.ReplaceAllString(text, "$1-SUFFIX"), "resourceVersion")
 }
 
-// spec reads a spec and sets the fields of another one in it; null takes a field away.
+// spec decodes a spec and merges the fields of another one into it; null removes a field.
 func (tm *team) spec(t *testing.T, plain, more string) map[string]any {
 	t.Helper()
 	spec := map[string]any{}
@@ -278,7 +278,7 @@ func (tm *team) spec(t *testing.T, plain, more string) map[string]any {
 	return spec
 }
 
-// applyStrictly is what kubectl does: a field that is not known is refused.
+// applyStrictly applies an object like kubectl: the API server refuses unknown fields.
 func (tm *team) applyStrictly(t *testing.T, kind, name, field string, spec map[string]any) error {
 	t.Helper()
 	object := &unstructured.Unstructured{Object: map[string]any{
@@ -297,7 +297,7 @@ func (tm *team) applyStrictly(t *testing.T, kind, name, field string, spec map[s
 	return tm.Update(t.Context(), object, client.FieldValidation("Strict"))
 }
 
-// write writes a file, if there is anything to write into it.
+// write writes a file, unless the content is empty.
 func (tm *team) write(t *testing.T, path, content string) {
 	t.Helper()
 	if content == "" {

@@ -21,10 +21,10 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// canaries are the secrets of these tests, in all the ways in which a Stack gets them.
+// canaries are the secrets of these tests, one for each way in which a Stack receives secrets.
 var canaries = []string{passphrase, "canary-operator", "canary-ref", "canary-env", "canary-literal"}
 
-// secretStack runs a Program with secrets from everywhere.
+// secretStack runs a Program with secrets of every source.
 const secretStack = `
   secretsRef: {password: {type: Secret, secret: {name: login, key: password}}}
 `
@@ -120,7 +120,7 @@ func TestSecretsAreSeenInNoMessageOfAFailure(t *testing.T) {
 	}
 }
 
-// checkRunning looks at the one run that is under way: at its processes and its folder. It returns the run's token.
+// checkRunning checks the processes and the folder of the only current run. It returns the run's token.
 func (tm *team) checkRunning(t *testing.T, o *operator) string {
 	t.Helper()
 	runs := o.runs(t)
@@ -165,7 +165,7 @@ func (tm *team) checkFiles(t *testing.T, folder string, more ...string) {
 	t.Helper()
 	count := 0
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		// What a run needs no more goes at any time.
+		// The operator may remove files of a run at any time.
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -177,7 +177,7 @@ func (tm *team) checkFiles(t *testing.T, folder string, more ...string) {
 			count++
 			text := string(content)
 			if filepath.Base(path) == "Pulumi.yaml" {
-				// A literal of the Program is in the Program.
+				// A literal of the Program is visible in the Program.
 				text = strings.ReplaceAll(text, "canary-literal", "")
 			}
 			checkText(t, path, text, more...)
@@ -189,7 +189,7 @@ func (tm *team) checkFiles(t *testing.T, folder string, more ...string) {
 	}
 }
 
-// checkObjects looks for secrets in what the team, and whoever may look at its Stacks, can read of them.
+// checkObjects looks for secrets in the objects that the team, and everybody who may read its Stacks, can read.
 func (tm *team) checkObjects(t *testing.T, more ...string) {
 	t.Helper()
 	for _, list := range []client.ObjectList{&v1.StackList{}, &corev1.EventList{}, &eventsv1.EventList{}} {
@@ -215,7 +215,7 @@ func (tm *team) checkObjects(t *testing.T, more ...string) {
 	}
 }
 
-// checkText looks for secrets in a text, plain or as Kubernetes encodes them.
+// checkText looks for secrets in a text, plain or in the encoding of Kubernetes.
 func checkText(t *testing.T, what, text string, more ...string) {
 	t.Helper()
 	for _, secret := range slices.Concat(canaries, more) {

@@ -1,5 +1,5 @@
-// Package operator_test proves the operator as a product: the strata command runs it as a process of its own, under its
-// own account, against a real API server, and users' manifests are all that it is given.
+// Package operator_test tests the operator as a whole: the strata command runs it as a process of its own, under its own
+// account, against a real API server. Its only input is users' manifests.
 package operator_test
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// auditPolicy records every call of the operator, and of nobody else.
+// auditPolicy makes the API server log every request of the operator, and no others.
 const auditPolicy = `
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -40,10 +40,10 @@ rules:
   - {level: None}
 `
 
-// roleOwn stands for the Role that the operator has in its own namespace.
+// roleOwn is the name for the operator's Role in its own namespace.
 const roleOwn = "operator-own"
 
-// cluster is an API server with the kinds and the roles of the platform, which all tests of this package share, each in
+// cluster is an API server with the kinds and the roles of the platform. All tests of this package share it, each with
 // namespaces of its own.
 type cluster struct {
 	client.WithWatch
@@ -51,7 +51,7 @@ type cluster struct {
 	environment *envtest.Environment
 	config      *rest.Config
 
-	// dir holds all files, among them tools, the PATH of runs, and state, the root of file backends.
+	// dir contains all files. tools is the PATH of runs. state is the root of file backends.
 	dir, tools, state string
 }
 
@@ -118,7 +118,7 @@ func startCluster(t testing.TB) *cluster {
 	return c
 }
 
-// linkTools makes the folder of tools.
+// linkTools creates the folder of tools.
 func (c *cluster) linkTools(t testing.TB) {
 	t.Helper()
 	if err := os.Mkdir(c.tools, 0o700); err != nil {
@@ -131,7 +131,7 @@ func (c *cluster) linkTools(t testing.TB) {
 	}
 }
 
-// makePlatform makes what the platform layer and sync/ make: the roles, and the operator's account.
+// makePlatform creates the objects that layer 2 and sync/ create: the roles, and the operator's account.
 func (c *cluster) makePlatform(t testing.TB) {
 	t.Helper()
 	for name, rules := range platform.ClusterRoles() {
@@ -169,7 +169,7 @@ func (c *cluster) create(t testing.TB, objects ...client.Object) {
 	}
 }
 
-// kubeconfig is the content of a kubeconfig of a service account, with that namespace as its default.
+// kubeconfig returns the kubeconfig of a service account, with its namespace as the default.
 func (c *cluster) kubeconfig(t testing.TB, namespace, name string) []byte {
 	t.Helper()
 	request := &authenticationv1.TokenRequest{}
@@ -191,7 +191,7 @@ func (c *cluster) kubeconfig(t testing.TB, namespace, name string) []byte {
 
 func (c *cluster) auditLog() string { return filepath.Join(c.dir, "audit.log") }
 
-// call is a call of the operator, as the API server's audit log has it.
+// call is a request of the operator in the API server's audit log.
 type call struct {
 	Verb     string `json:"verb"`
 	Resource struct {
@@ -207,14 +207,14 @@ type call struct {
 	} `json:"responseStatus"`
 }
 
-// calls are the operator's calls since the log had the given size, and the log's size now.
+// calls returns the operator's requests in the log after the given size, and the log's current size.
 func (c *cluster) calls(t testing.TB, since int) ([]call, int) {
 	t.Helper()
 	content, err := os.ReadFile(c.auditLog())
 	if err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
-	// The server may be writing the last line.
+	// The server may still be writing the last line.
 	end := strings.LastIndexByte(string(content), '\n') + 1
 	var calls []call
 	for line := range strings.Lines(string(content[since:end])) {

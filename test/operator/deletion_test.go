@@ -19,8 +19,8 @@ import (
 
 var grant = regexp.MustCompile(`Stack (\S+)/rights is deleted.*?kubectl create clusterrolebinding (\S+) --clusterrole=(\S+) --serviceaccount=([^:]+):([^;]+);`)
 
-// TestAStackOfADeletedNamespaceIsDestroyedByWhatTheLogSays deletes a namespace by itself, in which the operator's binding
-// goes before the Stack, as do the team's account and Secrets.
+// TestAStackOfADeletedNamespaceIsDestroyedByWhatTheLogSays deletes a namespace without its hop: the operator's binding,
+// the team's account and the team's Secrets disappear before the Stack.
 func TestAStackOfADeletedNamespaceIsDestroyedByWhatTheLogSays(t *testing.T) {
 	c := startCluster(t)
 	o := startOperator(t, c)
@@ -62,7 +62,7 @@ func TestAStackOfADeletedNamespaceIsDestroyedByWhatTheLogSays(t *testing.T) {
 	}
 }
 
-// resources counts the resources in the state of a stack.
+// resources returns the number of resources in the state of a stack.
 func (tm *team) resources(t *testing.T, project, stack string) int {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(tm.state, ".pulumi", "stacks", project, stack+".json"))

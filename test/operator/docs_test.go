@@ -27,10 +27,10 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// fieldsBegin and fieldsEnd enclose, in a reference page, the table of fields below a path.
+// fieldsBegin and fieldsEnd enclose a table of fields below a path, in a reference page.
 const fieldsBegin, fieldsEnd = "<!-- fields of %s -->\n", "<!-- end of fields -->\n"
 
-// pages are the reference pages, and which parts of their kind each has a table of.
+// pages maps each kind to its reference page and to the paths whose fields have a table there.
 var pages = map[string]struct {
 	crd, page string
 	paths     []string
@@ -39,7 +39,7 @@ var pages = map[string]struct {
 	"Program": {"pulumi.com_programs.yaml", "program.md", []string{"program", "status"}},
 }
 
-// TestEveryFieldIsDocumented holds the tables of fields against the kinds; -update writes them anew.
+// TestEveryFieldIsDocumented compares the tables of fields with the CustomResourceDefinitions; -update rewrites them.
 func TestEveryFieldIsDocumented(t *testing.T) {
 	root := toolchaintest.Root(t)
 	for kind, p := range pages {
@@ -77,7 +77,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	}
 }
 
-// table is the table of the fields of a schema.
+// table returns the Markdown table of a schema's fields.
 func table(path string, schema apiextensionsv1.JSONSchemaProps) string {
 	var text strings.Builder
 	text.WriteString("| field | type | meaning |\n|---|---|---|\n")
@@ -114,7 +114,7 @@ func rows(text *strings.Builder, path string, schema apiextensionsv1.JSONSchemaP
 	}
 }
 
-// foreign tells the fields whose types are Kubernetes' own.
+// foreign reports whether the type of a field belongs to Kubernetes.
 func foreign(path string) bool {
 	for _, suffix := range []string{".metadata", ".podTemplate", ".serviceTemplate.spec", ".conditions", "workspaceTemplate.spec.env", "workspaceTemplate.spec.envFrom", "workspaceTemplate.spec.resources"} {
 		if strings.HasSuffix(path, suffix) {
@@ -124,7 +124,7 @@ func foreign(path string) bool {
 	return false
 }
 
-// isReference tells a reference to a value, which has a table of its own.
+// isReference reports whether a schema is a reference to a value, which has a table of its own.
 func isReference(schema apiextensionsv1.JSONSchemaProps) bool {
 	return slices.Equal(slices.Sorted(maps.Keys(schema.Properties)), []string{"env", "filesystem", "literal", "secret", "type"})
 }
@@ -189,7 +189,7 @@ func TestEveryConditionReasonAndEventIsDocumented(t *testing.T) {
 	}
 }
 
-// page is the text of a reference page.
+// page returns the text of a reference page.
 func page(t *testing.T, name string) string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(toolchaintest.Root(t), "docs", "reference", name))
@@ -199,7 +199,7 @@ func page(t *testing.T, name string) string {
 	return string(content)
 }
 
-// example is the code block of a page that begins with ```yaml and the name.
+// example returns the code block of a page that begins with ```yaml and the name.
 func example(t *testing.T, pageName, name string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(page(t, pageName), "\n```yaml "+name+"\n")
@@ -215,7 +215,7 @@ func TestExamplesOfTheReferencePagesWork(t *testing.T) {
 	address := freeAddress(t)
 	startOperator(t, c, "--metrics-addr="+address)
 	tm := newTeam(t, c)
-	// As a hop names it.
+	// The name is the one that a hop uses.
 	tm.create(t, &corev1.Secret{ObjectMeta: tm.meta(handoff.TenantName), StringData: map[string]string{
 		handoff.KeyBackendURL: "file://" + tm.state, handoff.KeyPassphrase: passphrase,
 	}})
@@ -241,7 +241,7 @@ func TestExamplesOfTheReferencePagesWork(t *testing.T) {
 	tm.await(t, "shop-dev", "gone", gone)
 }
 
-// checkMetrics checks that the metrics of the operator's own are those of the reference page.
+// checkMetrics checks that the operator's own metrics are those on the reference page.
 func checkMetrics(t *testing.T, address string) {
 	t.Helper()
 	response, err := http.Get("http://" + address + "/metrics")
@@ -268,7 +268,7 @@ func checkMetrics(t *testing.T, address string) {
 	}
 }
 
-// freeAddress is an address of this machine that nobody listens on.
+// freeAddress returns an unused address of this machine.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

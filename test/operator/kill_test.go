@@ -25,10 +25,10 @@ import (
 )
 
 const (
-	// killRounds is how many rounds every test run has.
+	// killRounds is the number of rounds in every test run.
 	killRounds = 20
 
-	// killStacks is how many Stacks run in each round, mostResources how many resources each has at the most.
+	// killStacks is the number of Stacks in each round. mostResources is the maximum number of resources of each.
 	killStacks, mostResources = 2, 6
 )
 
@@ -36,8 +36,8 @@ var killSeed = flag.Uint64("kill-seed", 0, "kill at the random moments of this s
 
 func TestNothingIsLostOrDoubledWhereProcessesAreKilled(t *testing.T) { killInRounds(t, killRounds) }
 
-// killInRounds kills the operator, or one of its processes, at a random moment of each round, and checks that all is as
-// the Programs say afterwards.
+// killInRounds kills the operator, or one of its processes, at a random moment of each round. It then checks that the
+// cluster matches the Programs.
 func killInRounds(t *testing.T, rounds int) {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -57,7 +57,7 @@ func killInRounds(t *testing.T, rounds int) {
 	if now, err := os.ReadFile(lock); err != nil || string(now) != anothersLock {
 		t.Errorf("the lock of another is %q, %v", now, err)
 	}
-	// What the states say is what is there.
+	// The states match the cluster.
 	for i := range killStacks {
 		stack := stackName(i)
 		k.apply(t, &v1.Stack{}, stackOf(stack, stack)+"  refresh: true\n  expectNoRefreshChanges: true\n")
@@ -65,7 +65,7 @@ func killInRounds(t *testing.T, rounds int) {
 	}
 }
 
-// killing is a team whose Stacks are changed while what runs them is killed.
+// killing is a team whose Stacks change while processes of the operator are killed.
 type killing struct {
 	*team
 	*operator
@@ -77,7 +77,7 @@ func stackName(i int) string { return fmt.Sprintf("stack-%d", i) }
 
 const anothersLock = `{"pid": 4711, "username": "somebody", "hostname": "elsewhere", "timestamp": "2026-01-02T03:04:05Z"}`
 
-// lockByAnother makes a Stack that another one's update holds.
+// lockByAnother creates a Stack that another process has locked for an update.
 func (k *killing) lockByAnother(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(k.state, ".pulumi", "locks", "organization", "locked", "locked", "0.json")
@@ -87,7 +87,7 @@ func (k *killing) lockByAnother(t *testing.T) string {
 	return path
 }
 
-// round changes every Program, kills something meanwhile, and checks what becomes of it.
+// round changes every Program, kills a process in the meantime, and checks the result.
 func (k *killing) round(t *testing.T, round int) {
 	t.Helper()
 	made, stop := k.firstMade(t, round)
@@ -100,7 +100,8 @@ func (k *killing) round(t *testing.T, round int) {
 		fmt.Fprintf(&program, "metadata: {name: %s}\nprogram:\n  outputs: {round: %d}\n  resources:\n", name, round)
 		for _, r := range resources {
 			wanted[fmt.Sprintf("%s-r%d", name, r)] = true
-			// Its name is made up by Pulumi: making it twice would not be noticed otherwise. Nothing here collects garbage.
+			// Pulumi chooses the object's name. With a fixed name, a duplicate creation would go unnoticed. No garbage
+			// collector runs here, so the propagation is in the background.
 			fmt.Fprintf(&program, `    %[1]s-r%[2]d:
       type: kubernetes:core/v1:ConfigMap
       properties:
@@ -122,13 +123,13 @@ func (k *killing) round(t *testing.T, round int) {
 	k.check(t, round, what, wanted)
 }
 
-// strike kills something at a random moment, and starts the operator again if that was it.
+// strike kills a process at a random moment. If it was the operator, strike starts the operator again.
 func (k *killing) strike(t *testing.T, made <-chan struct{}) string {
 	t.Helper()
 	wait := time.Duration(k.random.IntN(2500)) * time.Millisecond
 	afterFirst, child, choice := k.random.IntN(2) == 0, k.random.IntN(3) == 0, k.random.IntN(100)
 	if afterFirst {
-		// In the midst of making and changing.
+		// Wait until the run is creating and changing objects.
 		select {
 		case <-made:
 		case <-time.After(awaitTimeout):
@@ -136,24 +137,25 @@ func (k *killing) strike(t *testing.T, made <-chan struct{}) string {
 		}
 		wait /= 10
 	}
-	// The moment is at random.
+	// Wait for a random time.
 	select {
 	case <-t.Context().Done():
 	case <-time.After(wait):
 	}
 	children := k.children()
 	slices.SortFunc(children, func(a, b process) int { return a.pid - b.pid })
-	// The end of a plugin is a failure to pulumi, which then forgets what it was making: that is not what this looks at.
+	// Pulumi treats the exit of a plugin as a failure, and then forgets the resource that it was creating. This test does
+	// not cover that.
 	own := slices.DeleteFunc(slices.Clone(children), func(p process) bool { return strings.Contains(p.line, "pulumi-resource-") })
 	if child && len(own) > 0 {
 		victim := own[choice%len(own)]
-		// It may have ended by itself.
+		// It may have exited by itself.
 		_ = syscall.Kill(victim.pid, syscall.SIGKILL)
 		return victim.line
 	}
 	k.kill(t)
 	k.again(t)
-	// The next one ends what the last one left.
+	// The next operator ends the processes of the previous one.
 	eventually(t, "what the operator ran has ended", func() error {
 		for _, p := range children {
 			if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid)); err == nil && len(line) > 0 {
@@ -165,7 +167,7 @@ func (k *killing) strike(t *testing.T, made <-chan struct{}) string {
 	return "the operator"
 }
 
-// firstMade tells when the first object of a round is there.
+// firstMade returns a channel that is closed when the first object of a round exists.
 func (k *killing) firstMade(t *testing.T, round int) (made <-chan struct{}, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -187,7 +189,7 @@ func (k *killing) firstMade(t *testing.T, round int) (made <-chan struct{}, stop
 	return first, cancel
 }
 
-// check checks that the cluster holds what is wanted and nothing else, and the states the same.
+// check checks that the cluster contains exactly the wanted objects, and that the states match.
 func (k *killing) check(t *testing.T, round int, what string, wanted map[string]bool) {
 	t.Helper()
 	var list corev1.ConfigMapList
@@ -224,7 +226,8 @@ func (k *killing) check(t *testing.T, round int, what string, wanted map[string]
 	})
 }
 
-// idle tells whether nothing works in a folder of a run: the locked Stack is tried again and again.
+// idle reports whether no process works in the folder of a run. The operator retries the locked Stack continually, so its
+// folder may be in use.
 func (k *killing) idle(run string) bool {
 	for _, p := range k.children() {
 		if cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", p.pid)); strings.HasPrefix(cwd, run) {
@@ -234,7 +237,7 @@ func (k *killing) idle(run string) bool {
 	return true
 }
 
-// checkState checks that a stack's state holds what the cluster does, nothing pending and no lock.
+// checkState checks that a stack's state matches the cluster, without pending operations and locks.
 func (k *killing) checkState(t *testing.T, stack, what string, ids map[string]string) {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(k.state, ".pulumi", "stacks", stack, stack+".json"))

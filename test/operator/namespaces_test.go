@@ -12,7 +12,7 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// TestNoTeamReadsAnythingOfAnother lets a team try everything that a manifest allows.
+// TestNoTeamReadsAnythingOfAnother tries every way in which a team's manifest could refer to another team's data.
 func TestNoTeamReadsAnythingOfAnother(t *testing.T) {
 	c := startCluster(t)
 	o := startOperator(t, c)
@@ -32,7 +32,7 @@ program:
 		t.Fatalf("the victim's state holds no canary: %v", err)
 	}
 
-	// A patch of what is there has all of it as its outputs.
+	// A patch of an existing object outputs the whole object.
 	read := func(kind, name string) string {
 		return fmt.Sprintf(`{resources: {a: {type: "kubernetes:core/v1:%sPatch", properties: {metadata: {namespace: %s, name: %s}}}}, outputs: {a: "${a.data}"}}`, kind, victim.namespace, name)
 	}

@@ -19,20 +19,21 @@ import (
 )
 
 const (
-	// firstBound and againBound are how many times as long as a bare run a Stack may take from the write to Ready.
+	// firstBound and againBound limit the time of a Stack from the write to Ready, as a multiple of a bare run.
 	firstBound, againBound = 1.3, 1.2
 
-	// rateBound is how many times as long as bare runs many Stacks may take.
+	// rateBound limits the time of many Stacks, as a multiple of bare runs.
 	rateBound = 1.0
 
-	// memoryBound is what the operator alone may hold, growthBound how much more with all Stacks than with few. MB.
+	// memoryBound limits the memory of the operator alone. growthBound limits the increase from few to all Stacks. Both
+	// are in MB.
 	memoryBound, growthBound = 60.0, 6.0
 
 	manyStacks, fewStacks = 200, 10
 	parallelism           = 2
 )
 
-// threeResources is a Program body. Its objects are named by Pulumi, so that many Stacks may run it.
+// threeResources is the body of a Program. Pulumi chooses the names of its objects, so that many Stacks can run it.
 const threeResources = `
   resources:
     settings:
@@ -48,7 +49,7 @@ const threeResources = `
     name: ${settings.metadata.name}
 `
 
-// stackOf is a Stack that runs a Program under the team's account.
+// stackOf returns a Stack that runs a Program under the team's account.
 func stackOf(name, program string) string {
 	return fmt.Sprintf(`
 metadata: {name: %[1]s}
@@ -63,13 +64,13 @@ spec:
 `, name, program)
 }
 
-// bare runs the same Program as the operator does, by the pulumi command alone.
+// bare runs the same Program as the operator with the pulumi command alone.
 type bare struct {
 	executable, dir string
 	env             []string
 }
 
-// newBare makes the folder that a user would call pulumi in.
+// newBare creates the folder in which a user would call pulumi.
 func newBare(b *testing.B, tm *team) *bare {
 	b.Helper()
 	r := &bare{executable: filepath.Join(tm.tools, "pulumi"), dir: b.TempDir()}
@@ -99,25 +100,25 @@ func (r *bare) pulumi(b *testing.B, args ...string) {
 	cmd := exec.CommandContext(b.Context(), r.executable, append([]string{"--non-interactive"}, args...)...)
 	cmd.Dir, cmd.Env = r.dir, r.env
 	if out, err := cmd.CombinedOutput(); err != nil {
-		// Not Fatal: several run at once.
+		// Errorf instead of Fatalf, because several goroutines run at once.
 		b.Errorf("pulumi %v: %v\n%s", args, err, out)
 	}
 }
 
-// first makes a stack and brings it up.
+// first creates a stack and runs its first up.
 func (r *bare) first(b *testing.B, stack string) {
 	b.Helper()
 	r.pulumi(b, "stack", "select", "--create", stack)
 	r.again(b, stack)
 }
 
-// again brings a stack up that is there.
+// again runs an up of an existing stack.
 func (r *bare) again(b *testing.B, stack string) {
 	b.Helper()
 	r.pulumi(b, "up", "--stack", stack, "--yes", "--skip-preview")
 }
 
-// BenchmarkStack compares a Stack, from the write to Ready, with a bare run of its Program, in turn.
+// BenchmarkStack alternates between a Stack, measured from the write to Ready, and a bare run of its Program.
 func BenchmarkStack(b *testing.B) {
 	const turns = 7
 	c := startCluster(b)
@@ -144,7 +145,7 @@ func BenchmarkStack(b *testing.B) {
 		tm.await(b, name, "run again", func(s *v1.Stack) bool { return ready(s) && s.Status.LastUpdate.ReconcileRequest == request })
 		return time.Since(began)
 	}
-	// The first of each reads the tools from the disk.
+	// The first run of each reads the tools from the disk.
 	direct.first(b, "warm")
 	applied("warm")
 
@@ -164,8 +165,8 @@ func BenchmarkStack(b *testing.B) {
 	figure.AtMost(b, "Stack without a change against a bare up", ratio(median(again), median(bareAgain)), againBound, "x")
 }
 
-// BenchmarkManyStacks compares the rate of many new Stacks with that of bare runs at the same parallelism, half of which
-// come before and half after, and watches the operator's memory.
+// BenchmarkManyStacks compares the rate of many new Stacks with that of bare runs at the same parallelism, half of them
+// before and half after. It also measures the operator's memory.
 func BenchmarkManyStacks(b *testing.B) {
 	const bareRuns = 40
 	c := startCluster(b)
@@ -216,7 +217,7 @@ func BenchmarkManyStacks(b *testing.B) {
 	figure.AtMost(b, "operator with 200 Stacks: more memory than with 10", (many-few)/1e6, growthBound, "MB")
 }
 
-// awaitReady waits until the team has so many Stacks, all of them Ready.
+// awaitReady waits until the team has count Stacks, all of them Ready.
 func (tm *team) awaitReady(b *testing.B, count int) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), 10*time.Minute)

@@ -21,18 +21,18 @@ import (
 type operator struct {
 	cmd *exec.Cmd
 
-	// work is the folder of runs.
+	// work is the parent folder of the runs' folders.
 	work string
 
 	log buffer
 
-	// ended is closed when the process has ended, with err.
+	// ended is closed when the process has exited, with its error in err.
 	ended chan struct{}
 	err   error
 }
 
-// startOperator runs the operator as the strata command does in its pod. It runs until the test ends, or is stopped or
-// killed before. The arguments come after those that say where it works.
+// startOperator runs the operator in the same way as the strata command in its pod, until the test ends or calls stop or
+// kill. args follow the arguments that set its folders.
 func startOperator(t testing.TB, c *cluster, args ...string) *operator {
 	t.Helper()
 	o := prepareOperator(t, c, args...)
@@ -84,7 +84,7 @@ func (o *operator) start(t testing.TB) {
 	})
 }
 
-// again starts another process with the same folders, log and arguments, as a pod that is restarted has it.
+// again starts another process with the same folders, log and arguments, like a restarted pod.
 func (o *operator) again(t testing.TB) {
 	t.Helper()
 	old := o.cmd
@@ -93,7 +93,7 @@ func (o *operator) again(t testing.TB) {
 	o.start(t)
 }
 
-// stop ends the operator in good order.
+// stop ends the operator gracefully.
 func (o *operator) stop(t testing.TB) {
 	t.Helper()
 	if err := o.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -104,7 +104,7 @@ func (o *operator) stop(t testing.TB) {
 	}
 }
 
-// kill ends the operator as kill -9 does, and waits until it has ended.
+// kill kills the operator with SIGKILL, and waits for its exit.
 func (o *operator) kill(t testing.TB) {
 	t.Helper()
 	if err := o.cmd.Process.Kill(); err != nil {
@@ -113,13 +113,13 @@ func (o *operator) kill(t testing.TB) {
 	<-o.ended
 }
 
-// process is a process that the operator has started, or that such a one has.
+// process is a descendant of the operator's process.
 type process struct {
 	pid  int
 	line string
 }
 
-// children are the operator's processes: pulumi, its language host and its plugins.
+// children returns the operator's descendants: pulumi, its language host and its plugins.
 func (o *operator) children() []process {
 	parents, lines := map[int]int{}, map[int]string{}
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -146,7 +146,7 @@ func (o *operator) children() []process {
 	return found
 }
 
-// runs are the folders of runs that are there.
+// runs returns the existing folders of runs.
 func (o *operator) runs(t testing.TB) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(o.work, "run-*"))
@@ -156,8 +156,9 @@ func (o *operator) runs(t testing.TB) []string {
 	return found
 }
 
-// memory is what the operator itself holds now, its children not counted, in bytes (proc(5)): what it alone has (RssAnon),
-// and with the pages of files, above all those of the program, which it shares with whoever runs the same (VmRSS).
+// memory returns the current memory of the operator in bytes, without its children (proc(5)): own is its private memory
+// (RssAnon). resident also includes the pages of files (VmRSS), mainly the executable's, which it shares with other
+// processes of the same program.
 func (o *operator) memory(t testing.TB) (own, resident float64) {
 	t.Helper()
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", o.cmd.Process.Pid))
@@ -180,7 +181,7 @@ func (o *operator) memory(t testing.TB) (own, resident float64) {
 	return own, resident
 }
 
-// eventually waits until check returns nil, and otherwise says what it last found.
+// eventually waits until check returns nil. On timeout it fails with the last error.
 func eventually(t testing.TB, what string, check func() error) {
 	t.Helper()
 	deadline := time.Now().Add(awaitTimeout)
@@ -200,7 +201,7 @@ func eventually(t testing.TB, what string, check func() error) {
 	}
 }
 
-// buffer keeps what several goroutines write.
+// buffer stores the concurrent writes of several goroutines.
 type buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

@@ -21,14 +21,14 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// countEvent is needed when an event comes again while its Stack stays as it is.
+// countEvent is needed when an event repeats for an unchanged Stack.
 var countEvent = right{"patch", "events.k8s.io", "events"}
 
-// createEvent is needed for an event that is new. One that was refused is not told again.
+// createEvent is needed for a new event. The operator does not repeat a refused event.
 var createEvent = right{"create", "events.k8s.io", "events"}
 
-// TestTheOperatorNeedsEachOfItsRights takes each right away, sees the API server refuse what needs it, and that the
-// operator goes on by itself once it has the right again.
+// TestTheOperatorNeedsEachOfItsRights removes each permission, waits until the API server refuses a request because of
+// it, and checks that the operator recovers by itself once it has the permission again.
 func TestTheOperatorNeedsEachOfItsRights(t *testing.T) {
 	c := startCluster(t)
 	c.installKinds(t)
@@ -38,7 +38,7 @@ func TestTheOperatorNeedsEachOfItsRights(t *testing.T) {
 	t.Run("everywhere", func(t *testing.T) { takeEverywhere(t, c, o) })
 }
 
-// takeInTeams takes each right in a team's namespace away in a team of its own, all at the same time.
+// takeInTeams removes each permission in a team's namespace, each in a team of its own, all at the same time.
 func takeInTeams(t *testing.T, c *cluster) {
 	rights := rightsOf(platform.RoleOperatorTenant)
 	teams := make([]*team, len(rights))
@@ -52,7 +52,7 @@ func takeInTeams(t *testing.T, c *cluster) {
 		case taken.group == fluxGroup:
 			tm.apply(t, &v1.Stack{}, fluxStackOf(taken.resource))
 		case taken.group == policyGroup:
-			// Whose the context is, it asks where the context is missing.
+			// The operator looks up the contact of the policy if the context is missing.
 			if err := tm.Delete(t.Context(), &corev1.Secret{ObjectMeta: tm.meta("context")}); err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +73,7 @@ func takeInTeams(t *testing.T, c *cluster) {
 	}
 	for i, taken := range rights {
 		t.Run("without "+taken.String(), func(t *testing.T) {
-			// What could not be counted is counted again after half an hour.
+			// The operator counts a refused event again only after half an hour.
 			if taken == countEvent {
 				return
 			}
@@ -91,8 +91,7 @@ func takeInTeams(t *testing.T, c *cluster) {
 	}
 }
 
-// takeInOwnNamespace follows a Stack through its life, for each step of which the operator needs another right to its
-// records.
+// takeInOwnNamespace takes a Stack through its life. For each step the operator needs another permission for its records.
 func takeInOwnNamespace(t *testing.T, c *cluster) {
 	tm := newTeam(t, c)
 	stack := &v1.Stack{ObjectMeta: tm.meta("rights")}
@@ -108,7 +107,7 @@ func takeInOwnNamespace(t *testing.T, c *cluster) {
 				t.Fatal(err)
 			}
 		}},
-		// What the Stack refers to goes before it.
+		// The objects that the Stack refers to are deleted before it.
 		{"get", func() {
 			tm.await(t, "rights", "Ready", ready)
 			for _, object := range []client.Object{&corev1.Secret{ObjectMeta: tm.meta("login")}, stack} {
@@ -132,7 +131,7 @@ func takeInOwnNamespace(t *testing.T, c *cluster) {
 	tm.await(t, "rights", "gone", gone)
 }
 
-// takeEverywhere takes what the operator may see in all namespaces.
+// takeEverywhere removes the permissions of the operator that apply to all namespaces.
 func takeEverywhere(t *testing.T, c *cluster, o *operator) {
 	stacks, programs := right{"get", "pulumi.com", "stacks"}, right{"get", "pulumi.com", "programs"}
 	for _, taken := range []right{stacks, programs} {
@@ -146,8 +145,8 @@ func takeEverywhere(t *testing.T, c *cluster, o *operator) {
 			tm.await(t, "rights", "Ready", ready)
 		})
 	}
-	// What is watched by now would go on being watched. A list is asked for where a watch that begins with all there is
-	// is not to be had.
+	// An existing watch would continue, so the operator must restart. It sends a list request if the API server refuses a
+	// watch that streams the initial state.
 	t.Run("without list and watch", func(t *testing.T) {
 		var taken []right
 		for _, r := range rightsOf(platform.RoleOperator) {
@@ -168,7 +167,7 @@ func takeEverywhere(t *testing.T, c *cluster, o *operator) {
 	})
 }
 
-// hurry spares the wait before the operator tries again by itself.
+// hurry skips the wait before the operator's next retry.
 func (tm *team) hurry(t *testing.T) {
 	t.Helper()
 	change := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"%d"}}}`,
@@ -178,7 +177,7 @@ func (tm *team) hurry(t *testing.T) {
 	}
 }
 
-// take takes rights away from a role until the returned function gives them back.
+// take removes permissions from a role until the returned function is called.
 func (c *cluster) take(t *testing.T, role string, taken ...right) (back func()) {
 	t.Helper()
 	namespace := ""
@@ -189,7 +188,7 @@ func (c *cluster) take(t *testing.T, role string, taken ...right) (back func()) 
 		t.Helper()
 		object := &rbacv1.ClusterRole{Rules: rules}
 		object.Name = role
-		// A test that has failed gives the rights back, too.
+		// A failed test must restore the permissions too.
 		if err := c.Update(context.WithoutCancel(t.Context()), object); err != nil {
 			t.Error(err)
 		}
@@ -211,7 +210,7 @@ func (c *cluster) take(t *testing.T, role string, taken ...right) (back func()) 
 	return back
 }
 
-// without are the rules of a role without some rights.
+// without returns the rules of a role without some permissions.
 func without(role string, taken ...right) []rbacv1.PolicyRule {
 	var rules []rbacv1.PolicyRule
 next:
@@ -226,7 +225,7 @@ next:
 	return rules
 }
 
-// setRights gives the operator these rights in the team's namespace, and no others.
+// setRights grants the operator exactly these permissions in the team's namespace.
 func (tm *team) setRights(t *testing.T, rules []rbacv1.PolicyRule) {
 	t.Helper()
 	role := &rbacv1.Role{ObjectMeta: tm.meta("operator"), Rules: rules}
@@ -237,7 +236,7 @@ func (tm *team) setRights(t *testing.T, rules []rbacv1.PolicyRule) {
 		}
 		return
 	}
-	// What a binding refers to never changes.
+	// The roleRef of a binding is immutable.
 	if err := tm.Delete(t.Context(), binding); err != nil {
 		t.Fatal(err)
 	}
@@ -246,8 +245,8 @@ func (tm *team) setRights(t *testing.T, rules []rbacv1.PolicyRule) {
 	tm.create(t, role, binding)
 }
 
-// awaitRight waits until the API server grants or refuses a right to the operator: it takes note of a changed role a
-// moment after the change.
+// awaitRight waits until the API server grants or refuses a permission to the operator: a changed role takes effect after
+// a moment.
 func (c *cluster) awaitRight(t *testing.T, r right, namespace string, has bool) {
 	t.Helper()
 	resource, subresource, _ := strings.Cut(r.resource, "/")
@@ -268,13 +267,13 @@ func (c *cluster) awaitRight(t *testing.T, r right, namespace string, has bool) 
 	})
 }
 
-// awaitRefused waits until the API server has refused what takes a right.
+// awaitRefused waits until the API server has refused a request that needs a permission.
 func (tm *team) awaitRefused(t *testing.T, r right, namespace string, since int) {
 	t.Helper()
 	tm.awaitCall(t, "is refused to", r, namespace, since, func(code int) bool { return code == http.StatusForbidden })
 }
 
-// awaitAllowed waits until the API server has answered otherwise.
+// awaitAllowed waits until the API server has allowed a request that needs a permission.
 func (tm *team) awaitAllowed(t *testing.T, r right, namespace string, since int) {
 	t.Helper()
 	tm.awaitCall(t, "is let", r, namespace, since, func(code int) bool { return code != http.StatusForbidden })
@@ -296,7 +295,7 @@ func (tm *team) awaitCall(t *testing.T, what string, r right, namespace string, 
 	})
 }
 
-// misspell makes a Stack that is wrong, and says so again whenever its ConfigMap changes.
+// misspell creates an invalid Stack that repeats its event whenever its ConfigMap changes.
 func (tm *team) misspell(t *testing.T) {
 	t.Helper()
 	tm.apply(t, &v1.Stack{}, `
@@ -311,7 +310,7 @@ spec:
 	tm.apply(t, &v1.Program{}, "metadata: {name: wrong}\nprogram: {outputs: {a: 1}}\n")
 }
 
-// wakeUp has the operator look at the Stacks that refer to the ConfigMap, of which nothing that counts has changed.
+// wakeUp makes the operator reconcile the Stacks that refer to the ConfigMap, without any relevant change.
 func (tm *team) wakeUp(t *testing.T) {
 	t.Helper()
 	change := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"at":"%d"}}}`, time.Now().UnixNano()))
@@ -320,7 +319,7 @@ func (tm *team) wakeUp(t *testing.T) {
 	}
 }
 
-// sourceKinds are Flux's kinds by their resources.
+// sourceKinds maps the resources of Flux's sources to their kinds.
 var sourceKinds = map[string]string{"gitrepositories": "GitRepository", "ocirepositories": "OCIRepository", "buckets": "Bucket"}
 
 const (
@@ -337,7 +336,7 @@ spec:
 `, sourceKinds[resource])
 }
 
-// installKinds lets the cluster know Flux's kinds and the hops' until the test ends.
+// installKinds installs the CustomResourceDefinitions of Flux and the hops until the test ends.
 func (c *cluster) installKinds(t *testing.T) {
 	t.Helper()
 	anything := true

@@ -18,21 +18,21 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// right is one thing that an account may do.
+// right is one permission of an account.
 type right struct{ verb, group, resource string }
 
 func (r right) String() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s %s.%s", r.verb, r.resource, r.group), ".")
 }
 
-// operatorRoles are the roles of the operator: everywhere, in a team's namespace, in its own.
+// operatorRoles are the operator's roles: for all namespaces, for a team's namespace, and for its own.
 var operatorRoles = map[string][]rbacv1.PolicyRule{
 	platform.RoleOperator:       platform.ClusterRoles()[platform.RoleOperator],
 	platform.RoleOperatorTenant: platform.ClusterRoles()[platform.RoleOperatorTenant],
 	roleOwn:                     platform.OperatorRole(),
 }
 
-// rightsOf are the rights that a role has.
+// rightsOf returns the permissions of a role.
 func rightsOf(role string) []right {
 	var all []right
 	for _, rule := range operatorRoles[role] {
@@ -55,7 +55,8 @@ func (c call) right() right {
 	return right{c.Verb, c.Resource.Group, resource}
 }
 
-// begin begins what needs most rights of the operator: a Stack that refers to all that there is, in a team of its own.
+// begin creates a Stack that needs most of the operator's permissions, in a team of its own: the Stack uses every kind of
+// reference.
 func begin(t *testing.T, c *cluster) *team {
 	t.Helper()
 	tm := newTeam(t, c)
@@ -76,7 +77,7 @@ program:
 	tm.apply(t, &v1.Stack{}, secretStackOf("rights")+"  configRef: {plan: {name: plan, key: plan}}\n")
 }
 
-// end waits until all is done, and undoes it.
+// end waits until the Stack is ready, and deletes everything.
 func (tm *team) end(t *testing.T) {
 	t.Helper()
 	stack := tm.await(t, "rights", "Ready", ready)
@@ -86,13 +87,13 @@ func (tm *team) end(t *testing.T) {
 	tm.await(t, "rights", "gone", gone)
 }
 
-// TestTheOperatorHasTheRightsThatItUsesAndNoOthers compares the roles with the calls that the API server sees.
+// TestTheOperatorHasTheRightsThatItUsesAndNoOthers compares the roles with the requests that the API server logs.
 func TestTheOperatorHasTheRightsThatItUsesAndNoOthers(t *testing.T) {
 	c := startCluster(t)
 	_, since := c.calls(t, 0)
 	o := startOperator(t, c)
 	tm := begin(t, c)
-	// A changed input makes it run again.
+	// A changed input triggers another run.
 	tm.await(t, "rights", "Ready", ready)
 	login := &corev1.Secret{ObjectMeta: tm.meta("login")}
 	if err := tm.Patch(t.Context(), login, client.RawPatch(types.MergePatchType, []byte(`{"stringData":{"env":"canary-env-2"}}`))); err != nil {
@@ -124,7 +125,7 @@ func TestTheOperatorHasTheRightsThatItUsesAndNoOthers(t *testing.T) {
 	calls, _ := c.calls(t, since)
 	used := map[right]bool{}
 	for _, call := range calls {
-		// What a run does it does as the Stack's account.
+		// A run makes its requests as the Stack's account, so the operator itself must never be refused.
 		if call.Status.Code == http.StatusForbidden {
 			t.Errorf("%v of %s/%s is refused", call.right(), call.Resource.Namespace, call.Resource.Name)
 		}
@@ -135,9 +136,9 @@ func TestTheOperatorHasTheRightsThatItUsesAndNoOthers(t *testing.T) {
 	}
 	for role := range operatorRoles {
 		for _, r := range rightsOf(role) {
-			// A server that streams lists is never asked for one.
+			// An API server that streams lists receives no list requests.
 			streamed := r.verb == "list" && used[right{"watch", r.group, r.resource}]
-			// Those to kinds that this cluster does not have are looked at where they are taken away.
+			// This cluster does not have these kinds. The test that removes permissions covers them.
 			if !used[r] && !streamed && r.group != fluxGroup && r.group != policyGroup {
 				t.Errorf("the role %s allows to %v, which the operator never does", role, r)
 			}

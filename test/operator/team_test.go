@@ -22,14 +22,14 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// awaitTimeout is generous: a machine that tests much else at the same time is slow.
+// awaitTimeout is generous, because a machine that runs other tests at the same time is slow.
 const awaitTimeout = 2 * time.Minute
 
-// passphrase encrypts the state of every team. It must not be seen anywhere.
+// passphrase encrypts the state of every team. It must not appear anywhere.
 const passphrase = "canary-passphrase"
 
-// team is a namespace as the platform layer makes it: an account named web with a team's rights, and a Secret with the
-// context.
+// team is a namespace like those of the platform layer: an account named web with a team's permissions, and a Secret with
+// the context.
 type team struct {
 	*cluster
 
@@ -61,7 +61,7 @@ func newTeam(t testing.TB, c *cluster) *team {
 	return tm
 }
 
-// forget takes the team's Stacks away, and leaves what they made: no later operator is to run them.
+// forget deletes the team's Stacks and keeps their resources, so that no later operator runs the Stacks.
 func (tm *team) forget(ctx context.Context, t testing.TB) {
 	var stacks v1.StackList
 	if err := tm.List(ctx, &stacks, client.InNamespace(tm.namespace)); err != nil {
@@ -79,7 +79,7 @@ func (tm *team) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: tm.namespace, Name: name}
 }
 
-// decode reads a manifest as an object of the team's namespace.
+// decode decodes a manifest into an object of the team's namespace.
 func (tm *team) decode(t testing.TB, object client.Object, manifest string) {
 	t.Helper()
 	if err := yaml.UnmarshalStrict([]byte(manifest), object); err != nil {
@@ -88,7 +88,7 @@ func (tm *team) decode(t testing.TB, object client.Object, manifest string) {
 	object.SetNamespace(tm.namespace)
 }
 
-// apply creates or changes a Program or Stack by its manifest, without what the operator writes into it.
+// apply creates or changes a Program or Stack from its manifest. It keeps the fields that the operator writes.
 func (tm *team) apply(t testing.TB, object client.Object, manifest string) {
 	t.Helper()
 	tm.decode(t, object, manifest)
@@ -110,7 +110,7 @@ func (tm *team) apply(t testing.TB, object client.Object, manifest string) {
 	}
 }
 
-// await waits until a Stack is as wanted; nil is a Stack that is gone.
+// await waits until a Stack is as wanted. want receives nil once the Stack is gone.
 func (tm *team) await(t testing.TB, name, what string, want func(*v1.Stack) bool) *v1.Stack {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), awaitTimeout)
@@ -142,7 +142,7 @@ func (tm *team) await(t testing.TB, name, what string, want func(*v1.Stack) bool
 	return nil
 }
 
-// condition returns a condition of a Stack's present generation.
+// condition returns a condition of a Stack's current generation.
 func condition(stack *v1.Stack, kind string) metav1.Condition {
 	if stack != nil && stack.Status.ObservedGeneration == stack.Generation {
 		if c := meta.FindStatusCondition(stack.Status.Conditions, kind); c != nil {
@@ -156,7 +156,7 @@ func ready(stack *v1.Stack) bool {
 	return condition(stack, v1.ReadyCondition).Status == metav1.ConditionTrue
 }
 
-// tried tells whether the Stack is Ready, or says why not.
+// tried reports whether the Stack is Ready, or says why it is not.
 func tried(stack *v1.Stack) bool {
 	return ready(stack) || condition(stack, v1.ReadyCondition).Status == metav1.ConditionFalse && stack.Status.CurrentUpdate == nil &&
 		condition(stack, v1.ReconcilingCondition).Reason != v1.ReconcilingProcessingReason

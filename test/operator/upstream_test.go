@@ -13,7 +13,8 @@ import (
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// TestAProgramReadsConfigThatOnlyItsStackKnows: upstream's Programs need not declare what their Stacks configure.
+// TestAProgramReadsConfigThatOnlyItsStackKnows covers a rule of upstream: a Program need not declare the config of its
+// Stacks.
 func TestAProgramReadsConfigThatOnlyItsStackKnows(t *testing.T) {
 	c := startCluster(t)
 	startOperator(t, c)
@@ -58,7 +59,7 @@ program:
 	}
 }
 
-// awaitProgram waits until the condition that tells most of a Program has a reason.
+// awaitProgram waits until the most informative condition of a Program has a reason.
 func (tm *team) awaitProgram(t *testing.T, name, reason string) {
 	t.Helper()
 	eventually(t, "Program "+name+" is "+reason, func() error {

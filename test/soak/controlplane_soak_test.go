@@ -22,11 +22,11 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(stratatest.Main(m)) }
 
-// recoverTimeout is how long a platform may take until it serves again after a kill.
+// recoverTimeout limits the time until a platform serves again after a kill.
 const recoverTimeout = time.Minute
 
-// TestSoakControlPlaneLosesNothing kills a process of the platform in each round, the supervisor among them, at random
-// moments while objects are written. In the end, and after each round, every write that was acknowledged is there.
+// TestSoakControlPlaneLosesNothing kills a process of the platform in each round, sometimes the supervisor, at random
+// moments while writers write objects. After each round, and at the end, every acknowledged write must exist.
 func TestSoakControlPlaneLosesNothing(t *testing.T) {
 	rounds := soak.Rounds(t)
 	p := stratatest.NewWithTools(t)
@@ -51,11 +51,12 @@ func TestSoakControlPlaneLosesNothing(t *testing.T) {
 	}
 }
 
-// everySupervisor is in how many rounds the supervisor is killed once.
+// everySupervisor is the number of rounds for each kill of the supervisor.
 const everySupervisor = 4
 
-// kill ends the supervisor, or some of its processes at once, by SIGKILL and returns what they were, by their ids. A
-// supervisor is started again, as the next call of strata does; its processes it starts again itself.
+// kill kills the supervisor, or some of its processes at once, with SIGKILL. It returns the names of the killed processes
+// by process ID. After a kill of the supervisor it starts another one, as the next call of strata would. The supervisor
+// restarts its processes itself.
 func kill(t *testing.T, p *stratatest.Platform, round int) map[int]string {
 	t.Helper()
 	status := statusOf(t, p)
@@ -69,7 +70,7 @@ func kill(t *testing.T, p *stratatest.Platform, round int) map[int]string {
 	}
 	for pid, name := range victims {
 		if pid == 0 {
-			t.Fatalf("%s does not run", name) // and 0 would be this test's own group
+			t.Fatalf("%s does not run", name) // and the process ID 0 would be this test's own group
 		}
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatalf("kill %s: %v", name, err)
@@ -81,7 +82,7 @@ func kill(t *testing.T, p *stratatest.Platform, round int) map[int]string {
 	return victims
 }
 
-// supervisorStatus is what `strata local status -o json` prints, as far as the soak reads it.
+// supervisorStatus holds the fields of `strata local status -o json` that the soak reads.
 type supervisorStatus struct {
 	Pid       int                     `json:"pid"`
 	Cluster   supervisor.ClusterState `json:"cluster"`
@@ -103,7 +104,7 @@ func statusOf(t *testing.T, p *stratatest.Platform) supervisorStatus {
 	return status
 }
 
-// awaitRunning waits until all processes run, others in place of the victims.
+// awaitRunning waits until all processes run, with new ones in place of the victims.
 func awaitRunning(t *testing.T, p *stratatest.Platform, victims map[int]string) {
 	t.Helper()
 	var last error

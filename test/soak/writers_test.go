@@ -19,14 +19,14 @@ const (
 	writerCount = 4
 	// writeEvery leaves the control plane room for its own work.
 	writeEvery = 20 * time.Millisecond
-	// writeTimeout ends a write that a killed server never answers.
+	// writeTimeout ends a write without a response from a killed server.
 	writeTimeout = 5 * time.Second
 	namespace    = "default"
 	counterKey   = "count"
 )
 
-// writers write to a cluster without end: each makes objects, and counts up in one of its own. They remember what was
-// acknowledged. What was not may be there or not.
+// writers write to a cluster continuously: each creates objects, and increments a counter in one of its own. They
+// remember the acknowledged writes. Any other write may or may not exist.
 type writers struct {
 	client kubernetes.Interface
 	cancel context.CancelFunc
@@ -34,7 +34,7 @@ type writers struct {
 
 	mu      sync.Mutex
 	made    []string
-	counts  [writerCount]int // the last count that was acknowledged
+	counts  [writerCount]int // the last acknowledged count
 	written int
 }
 
@@ -54,8 +54,8 @@ func startWriters(t *testing.T, client kubernetes.Interface) *writers {
 
 func counterName(writer int) string { return fmt.Sprintf("counter-%d", writer) }
 
-// write makes an object and counts up, in turn, until ctx ends. Failures are what a soak makes: the next try is another
-// write.
+// write alternates between creating an object and incrementing the counter, until ctx ends. Failures are expected in a
+// soak: the next attempt is another write.
 func (w *writers) write(ctx context.Context, writer int) {
 	tick := time.NewTicker(writeEvery)
 	defer tick.Stop()
@@ -97,7 +97,7 @@ func (w *writers) put(ctx context.Context, name string, count int, create bool) 
 	return err
 }
 
-// await waits until some more writes were acknowledged.
+// await waits until the given number of further writes is acknowledged.
 func (w *writers) await(t *testing.T, more int) {
 	t.Helper()
 	count := func() int {
@@ -114,7 +114,7 @@ func (w *writers) await(t *testing.T, more int) {
 	}
 }
 
-// check fails the test when an acknowledged write is not there, and returns how many there are.
+// check fails the test if an acknowledged write does not exist, and returns the number of acknowledged writes.
 func (w *writers) check(t *testing.T) int {
 	t.Helper()
 	w.mu.Lock()
