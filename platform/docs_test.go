@@ -154,7 +154,7 @@ func TestThePageQuotesThePolicies(t *testing.T) {
 	}
 }
 
-// TestThePageNamesTestsThatExist verifies the tests that the column "proven how" names.
+// TestThePageNamesTestsThatExist verifies that the tests named on the page exist.
 func TestThePageNamesTestsThatExist(t *testing.T) {
 	page, err := os.ReadFile(hopsPage)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	rbac "k8s.io/api/rbac/v1"
 )
 
-// rights creates the objects that decide what the platform account and the operator may do. These objects must outlive
+// rights holds the objects that decide what the platform account and the operator may do. These objects must outlive
 // everything that the two apply and run.
 type rights struct {
 	// upstream says whether the operator is upstream's.

@@ -70,7 +70,7 @@ type Args struct {
 	Context handoff.Tenant
 }
 
-// Operator is the account that runs a team's Stacks. It impersonates the team's account to do so.
+// Operator is the account of the operator that runs a team's Stacks. The runs themselves use the team's account.
 type Operator struct {
 	// Namespace and Account identify the operator's account.
 	Namespace, Account string

@@ -357,7 +357,8 @@ func (c canaries) searchRepositories(t *testing.T, dir string) {
 	}
 }
 
-// watchEvery is the polling interval of the processes' arguments. It is shorter than the life of any process.
+// watchEvery is the polling interval of the arguments of processes. It is shorter than the interval between two starts of
+// any process.
 const watchEvery = 5 * time.Millisecond
 
 // watchArguments records the arguments of all of the platform's processes, and of git, until the returned function is

@@ -83,9 +83,9 @@ func TestWhatAKilledUpHasMadeIsDestroyed(t *testing.T) {
 	}
 }
 
-// killAgainAndAgain runs a command of a layer and kills it after every step resources, until it has been killed as often
-// as given. It then runs the command to its end. If a command ends before its kill, it reverts the command and starts
-// again.
+// killAgainAndAgain runs a command of a layer and kills it once step resources have started. It repeats this until the
+// command has been killed kills times, and then runs the command to its end. If a command ends before its kill, it
+// reverts the command and starts again.
 func (p platform) killAgainAndAgain(kills, step int, l layer, verb string, flags ...string) {
 	p.t.Helper()
 	args := append([]string{"layer", verb, l.name}, flags...)

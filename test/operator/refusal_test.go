@@ -52,7 +52,7 @@ func takeInTeams(t *testing.T, c *cluster) {
 		case taken.group == fluxGroup:
 			tm.apply(t, &v1.Stack{}, fluxStackOf(taken.resource))
 		case taken.group == policyGroup:
-			// The operator looks up the contact of the policy if the context is missing.
+			// If the context is missing, the operator reads the TenantPolicy to find out who provides it.
 			if err := tm.Delete(t.Context(), &corev1.Secret{ObjectMeta: tm.meta("context")}); err != nil {
 				t.Fatal(err)
 			}
