@@ -202,7 +202,7 @@ func (c *checker) file(name string) (size, error) {
 func items(document *yaml.Node) int {
 	node := root(document)
 	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
-		if list := root(node.Content[i+1]); node.Content[i].Value == "items" && list.Kind == yaml.SequenceNode && strings.HasSuffix(scalar(document, "kind"), "List") {
+		if list := root(node.Content[i+1]); root(node.Content[i]).Value == "items" && list.Kind == yaml.SequenceNode && strings.HasSuffix(scalar(document, "kind"), "List") {
 			total := 0
 			for _, item := range list.Content {
 				total += items(item)

@@ -93,7 +93,7 @@ func loaded(node *yaml.Node, key string) []place {
 		return loaded(node.Alias, key)
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			found = append(found, loaded(node.Content[i+1], node.Content[i].Value)...)
+			found = append(found, loaded(node.Content[i+1], root(node.Content[i]).Value)...)
 		}
 	case yaml.SequenceNode, yaml.DocumentNode:
 		for _, each := range node.Content {
@@ -180,8 +180,8 @@ func isCollection(document *yaml.Node) bool {
 func scalar(document *yaml.Node, key string) string {
 	node, value := root(document), ""
 	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Value == key && node.Content[i+1].Kind == yaml.ScalarNode {
-			value = node.Content[i+1].Value
+		if found := root(node.Content[i+1]); root(node.Content[i]).Value == key && found.Kind == yaml.ScalarNode {
+			value = found.Value
 		}
 	}
 	return value

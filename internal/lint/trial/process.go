@@ -1,7 +1,9 @@
 package trial
 
 import (
-	"encoding/json"
+	"bytes"
+	"context"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -11,125 +13,193 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/strata-platform/strata/internal/lint"
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-// request asks for the build of a folder. The two processes exchange a sequence of JSON messages.
-type request struct{ Folder, Namespace string }
+// request asks for the judgement of a commit: the check of its files, or the build of a sync. The two processes exchange
+// messages in the format of encoding/gob, which keeps the bytes of file names that are not UTF-8.
+type request struct {
+	Limits Limits
+	// Sync is the spec of a Kustomization as JSON, nil for a check.
+	Sync []byte
+}
 
-// message is a message of the building process: it needs a file, or reports the result of the build.
+// message is what the process says: it needs something of the repository, or it has a judgement.
 type message struct {
-	// Needs is the path of a file or folder. It is empty at the end of the build.
-	Needs string `json:",omitempty"`
-	result
+	Needs need
+	// Path is the path of what it needs.
+	Path     string
+	Problems []lint.Problem
 }
 
-// result is the outcome of a build.
-type result struct {
-	// Failure is the reason why the build failed.
-	Failure string `json:",omitempty"`
-	Objects int    `json:",omitempty"`
-	Bytes   int64  `json:",omitempty"`
-}
+// need is what a process needs.
+type need int
 
-// answer is the content of a path in the repository.
+const (
+	judged need = iota // nothing more
+	info               // mode and size
+	content
+	entries
+)
+
+// answer is what a path of the repository holds.
 type answer struct {
-	IsFolder bool   `json:",omitempty"`
-	IsFile   bool   `json:",omitempty"`
-	Content  []byte `json:",omitempty"`
+	Exists  bool
+	Mode    fs.FileMode
+	Size    int64
+	Content []byte // of a file, or the target of a link
+	Entries []entry
 }
 
-// errEnded means that the building process has exited by itself.
-var errEnded = errors.New("the process has ended")
+// entry is an entry of a folder.
+type entry struct {
+	Name string
+	Mode fs.FileMode
+}
 
-// process is the building process. It has no access to files, and requests those of the repository.
+// process is a process that judges. It asks for the files of the repository.
 type process struct {
+	ctx    context.Context
 	cell   *sandbox.Cell
 	input  io.WriteCloser
 	output io.Closer
-	asks   *json.Encoder
-	hears  *json.Decoder
+	crash  *head
+	says   *gob.Encoder
+	hears  *gob.Decoder
+	stop   func() bool
 }
 
-func start(limits Limits) (*process, error) {
+func start(ctx context.Context, folder string, limits Limits) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	// Near the limit, the garbage collector works harder.
-	cmd := &exec.Cmd{Path: self, Args: []string{Executable}, Env: []string{fmt.Sprintf("GOMEMLIMIT=%d", limits.Memory/4*3)}, Dir: "/"}
-	input, err := cmd.StdinPipe()
-	if err != nil {
+	p := &process{ctx: ctx, crash: &head{}}
+	cmd := &exec.Cmd{
+		Path: self, Args: []string{Executable, folder}, Dir: folder,
+		// Below the limit of memory the garbage collector runs more often.
+		Env:    []string{fmt.Sprintf("GOMEMLIMIT=%d", limits.Memory/4*3), "HOME=" + folder, "TMPDIR=" + folder},
+		Stderr: p.crash,
+	}
+	if p.input, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
 	output, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	cell, err := sandbox.Start(cmd, sandbox.Confinement{
-		Grants:  append(sandbox.Grants(""), sandbox.Grant{Path: self}),
+	p.output = output
+	p.says, p.hears = gob.NewEncoder(p.input), gob.NewDecoder(output)
+	p.cell, err = sandbox.Start(cmd, sandbox.Confinement{
+		Grants:  append(sandbox.Grants("", folder), sandbox.Grant{Path: self}),
 		Network: &sandbox.Network{},
 		Limits:  sandbox.Limits{Memory: uint64(limits.Memory), First: true},
 	})
 	if err != nil {
-		input.Close()
-		output.Close()
+		p.input.Close()
+		p.output.Close()
 		return nil, err
 	}
-	return &process{cell: cell, input: input, output: output, asks: json.NewEncoder(input), hears: json.NewDecoder(output)}, nil
+	p.stop = context.AfterFunc(ctx, p.kill)
+	return p, nil
 }
 
-func (p *process) kill() { _ = p.cell.Signal(syscall.SIGKILL) } // The process may have ended.
+func (p *process) kill() { _ = p.cell.Signal(syscall.SIGKILL) } // It may have ended.
 
 func (p *process) end() {
+	p.stop()
 	p.kill()
 	p.input.Close()
 	p.output.Close()
-	_ = p.cell.Wait() // The process was killed.
+	_ = p.cell.Wait() // It was killed.
 }
 
-// build runs the build of a folder, and answers its requests for files.
-func (p *process) build(repository fs.FS, r request) (result, error) {
-	if p.asks.Encode(r) != nil {
-		return result{}, errEnded
+// ask returns the problems that the process finds, and hands out what it needs of the repository meanwhile.
+func (p *process) ask(repository fs.FS, asked request) ([]lint.Problem, error) {
+	if p.says.Encode(asked) != nil {
+		return nil, p.ended()
 	}
 	for {
 		var said message
-		switch {
-		case p.hears.Decode(&said) != nil:
-			return result{}, errEnded
-		case said.Needs == "":
-			return said.result, nil
+		if p.hears.Decode(&said) != nil {
+			return nil, p.ended()
 		}
-		found, err := look(repository, strings.TrimPrefix(said.Needs, "/"))
+		if said.Needs == judged {
+			return said.Problems, nil
+		}
+		found, err := look(repository, said.Needs, said.Path)
 		if err != nil {
-			return result{}, err
+			return nil, fmt.Errorf("read %q: %w", said.Path, err)
 		}
-		if p.asks.Encode(found) != nil {
-			return result{}, errEnded
+		if p.says.Encode(found) != nil {
+			return nil, p.ended()
 		}
 	}
 }
 
-// look reads a path of the repository. It does not follow symbolic links, because Flux omits them from its builds.
-func look(repository fs.FS, name string) (answer, error) {
-	if name == "" {
-		name = "."
-	}
-	if !fs.ValidPath(name) {
+// look reads a path of the repository. It does not follow links.
+func look(repository fs.FS, needs need, path string) (answer, error) {
+	stat, err := fs.Lstat(repository, path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
 		return answer{}, nil
 	}
-	info, err := fs.Lstat(repository, name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return answer{}, nil
-	case err != nil:
+	if err != nil {
 		return answer{}, err
-	case info.IsDir():
-		return answer{IsFolder: true}, nil
-	case !info.Mode().IsRegular():
-		return answer{}, nil
 	}
-	content, err := fs.ReadFile(repository, name)
-	return answer{IsFile: true, Content: content}, err
+	found := answer{Exists: true, Mode: stat.Mode(), Size: stat.Size()}
+	switch {
+	case needs == content && stat.Mode()&fs.ModeSymlink != 0:
+		target, err := fs.ReadLink(repository, path)
+		found.Content = []byte(target)
+		return found, err
+	case needs == content && stat.Mode().IsRegular():
+		found.Content, err = fs.ReadFile(repository, path)
+	case needs == entries && stat.IsDir():
+		var all []fs.DirEntry
+		all, err = fs.ReadDir(repository, path)
+		for _, each := range all {
+			found.Entries = append(found.Entries, entry{Name: each.Name(), Mode: each.Type()})
+		}
+	}
+	return found, err
+}
+
+// ended waits for the end of a process that says nothing more, and returns why it ended.
+func (p *process) ended() error {
+	p.input.Close()
+	p.output.Close()
+	p.kill()
+	_ = p.cell.Wait()
+	return &endedError{p.crash.String()}
+}
+
+// endedError is the end of a process by itself.
+type endedError struct {
+	// crash is how the report of Go's runtime begins.
+	crash string
+}
+
+func (e *endedError) Error() string { return "the process has ended: " + e.crash }
+
+// reason tells an author why the process could not check or build.
+func (e *endedError) reason(what string, limits Limits) string {
+	switch {
+	case strings.Contains(e.crash, exceeded):
+		return fmt.Sprintf("takes more than %s of processor time to %s", limits.Processor, what)
+	case strings.Contains(e.crash, "stack overflow"), strings.Contains(e.crash, "stack exceeds"):
+		return fmt.Sprintf("nests its values too deep to %s", what)
+	}
+	// Without memory Go's runtime ends in many ways, and no other cause of an end is known.
+	return fmt.Sprintf("takes more than %d MB of memory to %s", limits.Memory>>20, what)
+}
+
+// head keeps the beginning of what is written to it.
+type head struct{ bytes.Buffer }
+
+// Write implements io.Writer.
+func (h *head) Write(data []byte) (int, error) {
+	const most = 2 << 10
+	h.Buffer.Write(data[:min(len(data), most-min(most, h.Len()))])
+	return len(data), nil
 }

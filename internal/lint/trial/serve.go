@@ -1,141 +1,152 @@
 package trial
 
 import (
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"log"
 	"os"
+	"os/signal"
 	"path"
 	"path/filepath"
-	"slices"
+	"runtime/debug"
+	"syscall"
+	"time"
 
-	"sigs.k8s.io/kustomize/api/konfig"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
-	"sigs.k8s.io/kustomize/kyaml/openapi"
-	"sigs.k8s.io/yaml"
+	"github.com/fluxcd/pkg/kustomize"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/strata-platform/strata/internal/lint"
 )
 
-// Main serves builds if this process was started for them, and then does not return. A program must call it first.
+// Main serves trials if this process was started for them, and does not return then. Call it before anything else.
 func Main() {
 	if filepath.Base(os.Args[0]) != Executable {
 		return
 	}
-	output := os.Stdout
-	os.Stdout = os.Stderr // kustomize must not print between the messages.
-	if err := serve(os.Stdin, output); err != nil {
+	if err := serve(os.Args[1], os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-// serve runs the requested builds until the input ends.
-func serve(in io.Reader, out io.Writer) error {
-	r := &remote{FileSystem: filesys.MakeFsInMemory(), hears: json.NewDecoder(in), says: json.NewEncoder(out)}
-	schema := openapi.GetSchemaVersion()
+// maxStack is the size in bytes at which a recursion without end is broken off: far below the memory of the process.
+const maxStack = 128 << 20
+
+// serve judges commits until the input ends.
+func serve(folder string, in io.Reader, out io.Writer) error {
+	// Only Go's runtime may write to these two: the other process reads both.
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	endBeyondProcessor(os.Stderr)
+	os.Stdout, os.Stderr = null, null
+	log.SetOutput(null)
+	debug.SetMaxStack(maxStack)
+	repository := &remote{hears: gob.NewDecoder(in), says: gob.NewEncoder(out)}
 	for {
 		var asked request
-		if err := r.hears.Decode(&asked); err != nil {
+		if err := repository.hears.Decode(&asked); err != nil {
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			return err
 		}
-		// The next folder must not use the OpenAPI schema of this one.
-		if openapi.GetSchemaVersion() != schema {
-			openapi.ResetOpenAPI()
+		repository.forget()
+		if err := boundProcessor(asked.Limits.Processor); err != nil {
+			return err
 		}
-		if err := r.says.Encode(message{result: r.build(asked)}); err != nil {
+		problems, err := judge(folder, repository, asked)
+		if err != nil {
+			return err
+		}
+		if err := repository.says.Encode(message{Problems: problems}); err != nil {
 			return err
 		}
 	}
 }
 
-// build builds with the options of kustomize-controller (github.com/fluxcd/pkg/kustomize, Build).
-func (r *remote) build(asked request) (made result) {
-	defer func() {
-		// kustomize may panic on some broken input. Flux recovers.
-		if broken := recover(); broken != nil {
-			made = result{Failure: fmt.Sprint(broken)}
-		}
+// exceeded is what a process says that has used up its processor time.
+const exceeded = "limit of processor time"
+
+// endBeyondProcessor ends this process when the kernel signals that it has used up its processor time. Go ignores the signal
+// otherwise.
+func endBeyondProcessor(says io.Writer) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGXCPU)
+	go func() {
+		<-signals
+		fmt.Fprintln(says, exceeded)
+		os.Exit(1)
 	}()
-	r.top, r.namespace = path.Join("/", asked.Folder), asked.Namespace
-	objects, err := krusty.MakeKustomizer(&krusty.Options{
-		LoadRestrictions: types.LoadRestrictionsNone, PluginConfig: types.DisabledPluginConfig(),
-	}).Run(r, r.top)
+}
+
+// boundProcessor makes the kernel signal when this process has used so much more processor time.
+func boundProcessor(more time.Duration) error {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return fmt.Errorf("get the processor time: %w", err)
+	}
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_CPU, &limit); err != nil {
+		return fmt.Errorf("get the limit of processor time: %w", err)
+	}
+	spent := time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	limit.Cur = min(limit.Max, uint64((spent+more+time.Second-1)/time.Second))
+	if err := syscall.Setrlimit(syscall.RLIMIT_CPU, &limit); err != nil {
+		return fmt.Errorf("limit the processor time: %w", err)
+	}
+	return nil
+}
+
+func judge(folder string, repository fs.FS, asked request) ([]lint.Problem, error) {
+	if asked.Sync == nil {
+		return lint.Check(repository, asked.Limits.Files)
+	}
+	var spec map[string]any
+	if err := json.Unmarshal(asked.Sync, &spec); err != nil {
+		return nil, err
+	}
+	artifact, err := unpack(folder, repository)
+	if artifact != "" {
+		defer os.RemoveAll(artifact)
+	}
 	if err != nil {
-		return result{Failure: err.Error()}
+		return []lint.Problem{{File: "The repository", Reason: "cannot be unpacked: " + err.Error()}}, nil
 	}
-	text, err := objects.AsYaml()
-	if err != nil {
-		return result{Failure: err.Error()}
-	}
-	return result{Objects: objects.Size(), Bytes: int64(len(text))}
-}
-
-// remote is a repository that the other process reads. kustomize's builds use only two methods of a file system.
-type remote struct {
-	filesys.FileSystem
-	hears *json.Decoder
-	says  *json.Encoder
-	// top is the folder of the build. namespace is the namespace of its objects.
-	top, namespace string
-}
-
-func (r *remote) look(name string) (found answer, err error) {
-	if err = r.says.Encode(message{Needs: path.Join("/", name)}); err == nil {
-		err = r.hears.Decode(&found)
-	}
-	return found, err
-}
-
-// CleanedAbs implements filesys.FileSystem.
-func (r *remote) CleanedAbs(name string) (filesys.ConfirmedDir, string, error) {
+	name, _ := spec["path"].(string)
 	name = path.Join("/", name)
-	found, err := r.look(name)
+	objects, bytes, err := build(artifact, filepath.Join(artifact, filepath.FromSlash(name)), spec)
+	if err != nil {
+		return nil, nil //nolint:nilerr // It fails in the same way in the cluster.
+	}
+	var reason string
 	switch {
-	case err != nil:
-		return "", "", err
-	case found.IsFolder:
-		return filesys.ConfirmedDir(name), "", nil
-	case found.IsFile:
-		return filesys.ConfirmedDir(path.Dir(name)), path.Base(name), nil
+	case objects > asked.Limits.Objects:
+		reason = fmt.Sprintf("becomes %d objects when it is built, at most %d are taken", objects, asked.Limits.Objects)
+	case bytes > asked.Limits.Bytes:
+		reason = fmt.Sprintf("becomes %d MB when it is built, at most %d MB are taken", bytes>>20, asked.Limits.Bytes>>20)
+	default:
+		return nil, nil
 	}
-	return "", "", fmt.Errorf("there is no %s in the repository", name)
+	return []lint.Problem{{File: "Folder ." + name, Reason: reason}}, nil
 }
 
-// ReadFile implements filesys.FileSystem.
-func (r *remote) ReadFile(name string) ([]byte, error) {
-	name = path.Join("/", name)
-	found, err := r.look(name)
+// build builds a folder as kustomize-controller does, and returns the number of objects and the size of their YAML.
+func build(artifact, folder string, spec map[string]any) (objects int, bytes int64, err error) {
+	sync := unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	if _, err := kustomize.NewGenerator(artifact, sync).WriteFile(folder); err != nil {
+		return 0, 0, err
+	}
+	built, err := kustomize.SecureBuild(artifact, folder, false)
 	if err != nil {
-		return nil, err
+		return 0, 0, err
 	}
-	if !found.IsFile {
-		return nil, fmt.Errorf("there is no file %s in the repository", name)
-	}
-	if path.Dir(name) == r.top && slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name)) {
-		return r.asFlux(found.Content)
-	}
-	return found.Content, nil
-}
-
-// asFlux returns a kustomization file in the form in which kustomize-controller writes it before a build
-// (github.com/fluxcd/pkg/kustomize, Generator.GenerateManifest): without the fields unknown to kustomize, and with the
-// namespace of the sync.
-func (r *remote) asFlux(content []byte) ([]byte, error) {
-	k := types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind}}
-	if err := yaml.Unmarshal(content, &k); err != nil {
-		return nil, err
-	}
-	if len(k.Resources) == 0 {
-		k.BuildMetadata = []string{types.OriginAnnotations} // kustomize refuses an empty file.
-	}
-	if r.namespace != "" {
-		k.Namespace = r.namespace
-	}
-	return yaml.Marshal(k)
+	text, err := built.AsYaml()
+	return built.Size(), int64(len(text)), err
 }

@@ -1,12 +1,15 @@
-// Package trial builds what teams push with kustomize, as Flux would, in a process that is confined and bounded.
+// Package trial judges what teams push in a process that is confined and bounded: it checks the files, and it builds them as
+// Flux does.
 //
-// The files of a build do not reveal its size: replacements and variables grow a few hundred bytes to any size, and
-// one build of Flux runs at a time for all teams. A trial build before Flux sees the push harms only the team that
-// pushed.
+// The size of a build does not follow from the size of its files: replacements, variables and aliases grow a few hundred
+// bytes to any size, and parsers of YAML disagree about what a file holds. kustomize-controller runs one build at a time for
+// all teams, so a build that takes all of its memory or hours of its time stops every team. A trial with the same library,
+// on the same files, harms only the account that pushes.
 package trial
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,62 +18,80 @@ import (
 	"github.com/strata-platform/strata/internal/lint"
 )
 
-// Executable is the program name under which this program serves builds.
+// Executable is the name under which this program serves trials.
 const Executable = "strata-trial"
 
-// Limits bound the builds of one commit.
+// Limits bound the judgement of one commit.
 type Limits struct {
-	// Time is the maximum duration of all builds together.
-	Time time.Duration
-	// Memory is the maximum memory of the process in bytes.
+	// Files bound the files of a build.
+	Files lint.Limits
+	// Processor is the processor time of the check of a commit, and of all of its builds. It is counted in whole seconds.
+	Processor time.Duration
+	// Memory is the memory of the process in bytes.
 	Memory int64
-	// Bytes is the maximum output of all builds together. Objects is the maximum number of objects of each build.
+	// Bytes is the size of the output of each build, and Objects the number of its objects.
 	Bytes   int64
 	Objects int
 }
 
-// DefaultLimits returns limits that the shared kustomize-controller can bear.
+// DefaultLimits keep a build to what the controller for all teams bears. Flux's own manifests take 0.3 s.
 func DefaultLimits() Limits {
-	of := lint.DefaultLimits()
-	return Limits{Time: 10 * time.Second, Memory: 1 << 30, Bytes: of.Bytes, Objects: of.Objects}
+	files := lint.DefaultLimits()
+	return Limits{Files: files, Processor: 5 * time.Second, Memory: 1 << 30, Bytes: files.Bytes, Objects: files.Objects}
 }
 
-// Build builds folders of a repository with their objects in a namespace, as Flux does. It returns the problem of the
-// first folder that exceeds the limits or fails to build, or nil if all folders build. It returns an error if it
-// cannot start a process or read the repository, or if ctx is done.
-func Build(ctx context.Context, repository fs.FS, folders []string, namespace string, limits Limits) (*lint.Problem, error) {
-	p, err := start(limits)
+// Sync is the spec of a Kustomization of Flux: which folder Flux builds and what it adds.
+type Sync map[string]any
+
+// Trial is a process that judges the commits of one push.
+type Trial struct {
+	limits  Limits
+	process *process
+}
+
+// Start starts the process. The process ends with ctx. It unpacks commits into folder, an existing absolute path that
+// nobody else uses. Call Close to end the process.
+func Start(ctx context.Context, folder string, limits Limits) (*Trial, error) {
+	p, err := start(ctx, folder, limits)
 	if err != nil {
-		return nil, fmt.Errorf("start a process that builds: %w", err)
+		return nil, fmt.Errorf("start a process that judges: %w", err)
 	}
-	defer p.end()
-	bounded, cancel := context.WithTimeout(ctx, limits.Time)
-	defer cancel()
-	defer context.AfterFunc(bounded, p.kill)()
-	left := limits.Bytes
-	for _, folder := range folders {
-		made, err := p.build(repository, request{Folder: folder, Namespace: namespace})
-		switch {
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case bounded.Err() != nil:
-			return problem(folder, "takes more than %s to build, with the folders before it", limits.Time), nil
-		case errors.Is(err, errEnded):
-			return problem(folder, "ends the process that builds it, which may take %d MB of memory", limits.Memory>>20), nil
-		case err != nil:
-			return nil, fmt.Errorf("build %s: %w", folder, err)
-		case made.Failure != "":
-			return problem(folder, "cannot be built: %s", made.Failure), nil
-		case made.Objects > limits.Objects:
-			return problem(folder, "becomes %d objects when it is built, at most %d are taken", made.Objects, limits.Objects), nil
+	return &Trial{limits: limits, process: p}, nil
+}
+
+// Close ends the process.
+func (t *Trial) Close() { t.process.end() }
+
+// Check returns the problems that lint.Check finds in the files of a commit. A check that exceeds the limits is a problem,
+// after which the trial is of no further use. The error is that of ctx, or of a repository that cannot be read.
+func (t *Trial) Check(repository fs.FS) ([]lint.Problem, error) {
+	return t.judge(repository, request{Limits: t.limits}, "check")
+}
+
+// Build builds what Flux builds of a commit. It returns the builds that exceed the limits. A build that fails is no problem:
+// it fails in the same way in the cluster, where the status of the Kustomization tells why.
+func (t *Trial) Build(repository fs.FS, syncs []Sync) ([]lint.Problem, error) {
+	for _, sync := range syncs {
+		spec, err := json.Marshal(sync)
+		if err != nil {
+			return nil, err
 		}
-		if left -= made.Bytes; left < 0 {
-			return problem(folder, "becomes more than %d MB when it is built, with the folders before it", limits.Bytes>>20), nil
+		problems, err := t.judge(repository, request{Limits: t.limits, Sync: spec}, "build")
+		if err != nil || len(problems) > 0 {
+			return problems, err
 		}
 	}
 	return nil, nil
 }
 
-func problem(folder, reason string, args ...any) *lint.Problem {
-	return &lint.Problem{File: "folder " + folder, Reason: fmt.Sprintf(reason, args...)}
+func (t *Trial) judge(repository fs.FS, asked request, what string) ([]lint.Problem, error) {
+	problems, err := t.process.ask(repository, asked)
+	var ended *endedError
+	switch {
+	case t.process.ctx.Err() != nil:
+		return nil, t.process.ctx.Err()
+	case errors.As(err, &ended):
+		return []lint.Problem{{File: "The repository", Reason: ended.reason(what, t.limits)}}, nil
+	}
+	return problems, err
 }

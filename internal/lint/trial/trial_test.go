@@ -8,7 +8,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/strata-platform/strata/internal/lint"
 	"github.com/strata-platform/strata/internal/lint/trial"
 	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
 )
@@ -22,41 +21,66 @@ func repository(files map[string]string) fs.FS {
 	tree := fstest.MapFS{}
 	for name, content := range files {
 		tree[name] = &fstest.MapFile{Data: []byte(content), Mode: 0o644}
+		if target, ok := strings.CutPrefix(content, "-> "); ok {
+			tree[name] = &fstest.MapFile{Data: []byte(target), Mode: fs.ModeSymlink | 0o777}
+		}
 	}
 	return tree
 }
 
-// try lints and builds like a push.
-func try(t *testing.T, files map[string]string, limits trial.Limits) string {
+// try judges files as a push does. It returns "accepted", or the first problem and the step that finds it.
+func try(t *testing.T, files map[string]string, path string, limits trial.Limits) string {
 	t.Helper()
 	tree := repository(files)
-	problems, err := lint.Check(tree, lint.DefaultLimits())
+	judge, err := trial.Start(t.Context(), t.TempDir(), limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer judge.Close()
+	problems, err := judge.Check(tree)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(problems) > 0 {
-		t.Fatalf("the files alone are refused: %q", problems)
+		return "check: " + problems[0].String()
 	}
-	folders, err := lint.Folders(tree)
+	problems, err = judge.Build(tree, []trial.Sync{{"path": path, "targetNamespace": "team-web"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(folders) == 0 {
-		return "not built"
+	if len(problems) > 0 {
+		return "build: " + problems[0].String()
 	}
-	problem, err := trial.Build(t.Context(), tree, folders, "team-web", limits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if problem == nil {
-		return "built"
-	}
-	return problem.String()
+	return "accepted"
+}
+
+func testLimits() trial.Limits {
+	limits := trial.DefaultLimits()
+	limits.Memory = 512 << 20
+	return limits
 }
 
 const object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: b}}"
 
-// doubling returns a kustomization that repeatedly copies the data of an object into a value of that data.
+// objects are so many ConfigMaps.
+func objects(count int) string {
+	var all strings.Builder
+	for i := range count {
+		fmt.Fprintf(&all, "{apiVersion: v1, kind: ConfigMap, metadata: {name: o%d}}\n---\n", i)
+	}
+	return all.String()
+}
+
+// items are so many ConfigMaps in the form of a list.
+func items(count int) string {
+	var all strings.Builder
+	for i := range count {
+		fmt.Fprintf(&all, "{apiVersion: v1, kind: ConfigMap, metadata: {name: o%d}}, ", i)
+	}
+	return "[" + all.String() + "]"
+}
+
+// doubling are 60 replacements, each of which puts the data of an object into a new key of the data.
 func doubling(selector string) string {
 	text := "resources: [a.yaml]\nreplacements:\n"
 	for i := range 60 {
@@ -66,101 +90,138 @@ func doubling(selector string) string {
 }
 
 func TestWhatABuildBecomes(t *testing.T) {
-	const ends = "ends the process that builds it, which may take 512 MB of memory"
 	kilobytes := func(n int) string { return strings.Repeat("x", n<<10) }
-	many := strings.Builder{}
-	for i := range 400 {
-		fmt.Fprintf(&many, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a%d}}\n---\n", i)
-	}
+	// Time and memory run out in either order.
+	const grows = "build: The repository takes more than "
 	for name, each := range map[string]struct {
 		files map[string]string
+		path  string
 		want  string
 	}{
-		"resources alone": {map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": object}, "not built"},
-		"resources that are missing, for Flux to say": {
-			map[string]string{"kustomization.yaml": "resources: [b.yaml]"}, "not built",
-		},
+		"resources": {map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": object}, "", "accepted"},
+		"resources that are missing, for Flux to report": {map[string]string{"kustomization.yaml": "resources: [b.yaml]"}, "", "accepted"},
+		"a patch that is missing, for Flux to report":    {map[string]string{"kustomization.yaml": "patches: [{path: b.yaml}]"}, "", "accepted"},
+		"no kustomization file":                          {map[string]string{"a.yaml": object, "b/a.yaml": strings.Replace(object, "name: a", "name: b", 1), "c.md": "# c"}, "", "accepted"},
+		"a folder that is missing, for Flux to report":   {map[string]string{"a.yaml": object}, "./infra", "accepted"},
+		"a link, which Flux leaves out":                  {map[string]string{"a.yaml": object, "b.yaml": "-> a.yaml"}, "", "accepted"},
 		"an overlay": {
 			map[string]string{
 				"base/kustomization.yaml": "resources: [a.yaml]", "base/a.yaml": object,
 				"prod/kustomization.yaml": "resources: [../base]\nnamePrefix: prod-\npatches: [{path: p.yaml}]\nconfigMapGenerator: [{name: c, files: [x=p.yaml]}]\n", "prod/p.yaml": object,
-				"unknown/kustomization.yaml": "fields: of a later kustomize\nresources: [../base]",
 			},
-			"built",
+			"./prod", "accepted",
 		},
-		"a patch of nothing": {
-			map[string]string{"app/kustomization.yaml": "patches: [{path: p.yaml}]"},
-			"folder app cannot be built: trouble configuring builtin PatchTransformer",
-		},
-		"replacements that double an object": {
-			map[string]string{"kustomization.yaml": doubling(""), "a.yaml": object}, "folder . " + ends,
-		},
+		"replacements that double an object": {map[string]string{"kustomization.yaml": doubling(""), "a.yaml": object}, "", grows},
 		"replacements in the namespace that Flux sets": {
-			map[string]string{"kustomization.yaml": doubling("namespace: team-web,"), "a.yaml": object}, "folder . " + ends,
+			map[string]string{"kustomization.yaml": doubling("namespace: team-web,"), "a.yaml": object}, "", grows,
 		},
 		"replacements beside fields that Flux leaves out": {
-			map[string]string{"kustomization.yaml": "unknown: true\n" + doubling(""), "a.yaml": object}, "folder . " + ends,
+			map[string]string{"kustomization.yaml": "unknown: true\n" + doubling(""), "a.yaml": object}, "", grows,
 		},
-		"replacements beside a file that the artifact leaves out": {
-			map[string]string{"kustomization.yaml": doubling(""), "Kustomization": "resources: []", ".sourceignore": "Kustomization", "a.yaml": object},
-			"folder . cannot be built: ",
+		"replacements in the file that remains of two": {
+			map[string]string{"kustomization.yaml": "resources: [a.yaml]", "kustomization.yml": doubling(""), ".sourceignore": "/kustomization.yaml", "a.yaml": object}, "", grows,
 		},
 		"replacements in a component": {
 			map[string]string{
 				"c/kustomization.yaml": "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\n" + strings.Replace(doubling(""), "resources: [a.yaml]\n", "", 1),
 				"kustomization.yaml":   "resources: [a.yaml]\ncomponents: [c]", "a.yaml": object,
 			},
-			"folder . " + ends,
+			"", grows,
 		},
-		"a folder that is loaded by many which name resources alone": {
-			map[string]string{
-				"c/kustomization.yaml": "configMapGenerator: [{name: a, files: [f]}]", "c/f": kilobytes(500),
-				"d/kustomization.yaml": "resources: [../c]\nnamePrefix: d-",
-				"e/kustomization.yaml": "resources: [../c]\nnamePrefix: e-",
-				"kustomization.yaml":   "resources: [c, d, e]",
-			},
-			"built",
-		},
+		"replacements in the folder of another sync": {map[string]string{"infra/kustomization.yaml": doubling(""), "infra/a.yaml": object}, "./infra", grows},
 		"variables that grow a string": {
 			map[string]string{
 				"kustomization.yaml": "resources: [a.yaml]\nvars: [{name: A, objref: {kind: ConfigMap, name: a, apiVersion: v1}, fieldref: {fieldpath: data.a}}]\nconfigurations: [c]",
 				"c":                  "varReference: [{path: data/b, kind: ConfigMap}]",
 				"a.yaml":             strings.Replace(object, "{a: b}", fmt.Sprintf("{a: %s, b: %s}", kilobytes(200), strings.Repeat("$(A)", 50_000)), 1),
 			},
-			"folder . " + ends,
+			"", grows,
 		},
 		"a large annotation of many objects": {
-			map[string]string{"kustomization.yaml": "resources: [a.yaml]\ncommonAnnotations: {a: " + kilobytes(45) + "}", "a.yaml": many.String()},
-			"folder . becomes more than 16 MB when it is built, with the folders before it",
+			map[string]string{"kustomization.yaml": "resources: [a.yaml]\ncommonAnnotations: {a: " + kilobytes(45) + "}", "a.yaml": objects(400)}, "", "build: ",
 		},
 		"a large patch of many objects": {
 			map[string]string{
-				"kustomization.yaml": "resources: [a.yaml]\npatches: [{target: {kind: ConfigMap}, path: p}]", "a.yaml": many.String(),
+				"kustomization.yaml": "resources: [a.yaml]\npatches: [{target: {kind: ConfigMap}, path: p}]", "a.yaml": objects(400),
 				"p": "- {op: add, path: /data, value: {a: [" + strings.Repeat("{a: 0},", 40_000) + "]}}",
 			},
-			"folder . ends the process",
+			"", grows,
 		},
-		"a file that is missing, in a repository that has more than resources": {
-			map[string]string{"kustomization.yaml": "resources: [a.yaml]\nnamePrefix: a-", "a.yaml": object, "sub/kustomization.yaml": "crds: [missing]\n"},
-			"folder sub cannot be built: ",
+		"a string that many aliases repeat": {
+			map[string]string{"a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: &a '" + kilobytes(400) + "', " + strings.Repeat("k: *a, ", 40_000) + "}}"}, "", "build: The repository takes more than ",
+		},
+		"a string that many aliases repeat, in the kustomization file": {
+			map[string]string{"kustomization.yaml": "resources: []\nx: [&a '" + kilobytes(400) + "', " + strings.Repeat("*a, ", 50_000) + "]"}, "", "check: ",
+		},
+		"a document behind a directive": {
+			map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": object + "\n%YAML 9.9\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: &a [*a]}\n"}, "",
+			"build: The repository nests its values too deep to build",
+		},
+		"objects behind a directive": {
+			map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": object + "\n%YAML 9.9\n---\n" + objects(600)}, "",
+			"build: Folder ./ becomes 601 objects when it is built, at most 500 are taken",
+		},
+		"a list whose kind is an alias": {
+			map[string]string{"a.yaml": "{metadata: {labels: {a: &k List}}, apiVersion: v1, kind: *k, items: " + items(600) + "}"}, "", "check: The repository makes a build load more than 500 objects",
+		},
+		"a list by a merge key": {
+			map[string]string{"a.yaml": "{apiVersion: v1, kind: List, <<: {items: " + items(600) + "}}"}, "", "build: Folder ./ becomes 600 objects",
+		},
+		"a folder in place of a kustomization file that the artifact leaves out": {
+			map[string]string{"kustomization.yaml": "resources: []", ".sourceignore": "kustomization.yaml", "a.yaml": objects(300), "b/b.yaml": strings.ReplaceAll(objects(300), "name: o", "name: p")}, "",
+			"build: Folder ./ becomes 600 objects",
+		},
+		"many keys": {
+			map[string]string{"a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {" + func() (keys string) {
+				var all strings.Builder
+				for i := range 90_000 {
+					fmt.Fprintf(&all, "a%d: , ", i)
+				}
+				return all.String()
+			}() + "}}"}, "", "build: The repository takes more than 5s of processor time to build",
+		},
+		"plugins that many aliases repeat": {
+			map[string]string{"kustomization.yaml": "generators: [&a \"" + strings.ReplaceAll("{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: x}, literals: ["+strings.Repeat("a=b,", 500)+"]}", `"`, `\"`) + "\", " + strings.Repeat("*a, ", 100_000) + "]"}, "",
+			"check: ",
+		},
+		"an address by a key that is an alias": {
+			map[string]string{"kustomization.yaml": "transformers: [t]", "t": "{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: a, annotations: {a: &f files}}, *f : ['x=http://host/x']}"}, "",
+			`check: t: ConfigMapGenerator.files is the address "http://host/x"`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			limits := trial.DefaultLimits()
-			limits.Time, limits.Memory = time.Minute, 512<<20 // Tests share the machine.
-			if got := try(t, each.files, limits); !strings.HasPrefix(got, each.want) {
+			if got := try(t, each.files, each.path, testLimits()); !strings.HasPrefix(got, each.want) {
 				t.Errorf("it is %.300s, want %s", got, each.want)
 			}
 		})
 	}
 }
 
-func TestATrialEnds(t *testing.T) {
-	limits := trial.DefaultLimits()
-	limits.Time = time.Millisecond
+func TestATrialJudgesManyCommits(t *testing.T) {
+	judge, err := trial.Start(t.Context(), t.TempDir(), testLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer judge.Close()
+	for i := range 50 {
+		name := fmt.Sprintf("\xff%d.yaml", i) // Git takes names that are not UTF-8.
+		tree := repository(map[string]string{"kustomization.yaml": "resources: [http://host/x]", name: object})
+		if i%2 == 0 {
+			tree = repository(map[string]string{"kustomization.yaml": "resources: []", name: object})
+		}
+		problems, err := judge.Check(tree)
+		if err != nil || len(problems) != i%2 {
+			t.Fatalf("commit %d: %v, %v", i, problems, err)
+		}
+	}
+}
+
+func TestATrialEndsWithItsContext(t *testing.T) {
+	limits := testLimits()
+	limits.Processor = time.Second
 	files := map[string]string{"kustomization.yaml": doubling(""), "a.yaml": object}
-	if got, want := try(t, files, limits), "folder . takes more than 1ms to build, with the folders before it"; got != want {
+	if got, want := try(t, files, "./", limits), "build: The repository takes more than "; !strings.HasPrefix(got, want) {
 		t.Errorf("it is %s, want %s", got, want)
 	}
 }

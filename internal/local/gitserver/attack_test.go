@@ -114,7 +114,7 @@ const remoteBase = "resources: ['http://169.254.169.254/token']\n"
 func TestPushesThatAreRefused(t *testing.T) {
 	small := func(l *gitserver.Limits) {
 		l.Pack, l.File, l.Tree, l.Files, l.Objects, l.Refs, l.Repository = 1<<20, 1<<21, 1<<22, 100, 300, 5, 8<<20
-		l.Trial.Memory, l.Trial.Time = 256<<20, l.Check
+		l.Trial.Memory = 512 << 20
 	}
 	for name, each := range map[string]struct {
 		make func(t *testing.T, dir string)
@@ -137,8 +137,8 @@ func TestPushesThatAreRefused(t *testing.T) {
 				for i := range 60 {
 					text += fmt.Sprintf("- {source: {kind: ConfigMap, fieldPath: data}, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.x%d], options: {create: true}}]}\n", i)
 				}
-				commit(t, dir, "app/kustomization.yaml", text)
-			}, nil, ": folder app ends the process that builds it, which may take 256 MB of memory",
+				commit(t, dir, "kustomization.yaml", text)
+			}, nil, ": The repository takes more than ",
 		},
 		"one on another branch": {
 			func(t *testing.T, dir string) {
@@ -195,6 +195,21 @@ func TestPushesThatAreRefused(t *testing.T) {
 		"a large pack": {
 			func(t *testing.T, dir string) { commit(t, dir, "noise", noise(t, 2<<20)) }, nil, "exceeds maximum allowed size",
 		},
+		"a tree of entries that are no objects": {
+			func(t *testing.T, dir string) {
+				var list strings.Builder
+				for i := range 50_000 {
+					fmt.Fprintf(&list, "160000 commit %040d\t%d\n", i+1, i)
+				}
+				command := exec.Command("git", "mktree", "--missing")
+				command.Dir, command.Stdin = dir, strings.NewReader(list.String())
+				out, err := command.Output()
+				if err != nil {
+					t.Fatal(err)
+				}
+				must(t, dir, "update-ref", "refs/heads/main", must(t, dir, "commit-tree", "-m", "x", strings.TrimSpace(string(out))))
+			}, nil, "has more than 100 files",
+		},
 		"many objects": {
 			func(t *testing.T, dir string) {
 				for i := range 120 {
@@ -229,6 +244,24 @@ func TestPushesThatAreRefused(t *testing.T) {
 				t.Errorf("the push left %v", left)
 			}
 		})
+	}
+}
+
+// A replacement shows git on the server other objects than the ones that a client fetches (git-replace(1)).
+func TestReplacementsHideNothing(t *testing.T) {
+	s, dir := newSite(t, nil), clone(t)
+	url := s.remote(t, "web", "web")
+	commit(t, dir, "kustomization.yaml", "resources: []\n")
+	good := must(t, dir, "rev-parse", "HEAD:kustomization.yaml")
+	must(t, dir, "push", "--quiet", url, "main")
+	commit(t, dir, "kustomization.yaml", remoteBase)
+	bad := must(t, dir, "rev-parse", "HEAD:kustomization.yaml")
+	if out, err := git(dir, "push", url, good+":refs/replace/"+bad); err == nil || !strings.Contains(out, "replacements of objects are not taken") {
+		t.Errorf("a replacement is pushed: %v: %s", err, out)
+	}
+	must(t, filepath.Join(s.root, "web.git"), "update-ref", "refs/replace/"+bad, good)
+	if out, err := git(dir, "push", url, "main"); err == nil || !strings.Contains(out, "resources[0] is the address") {
+		t.Errorf("the replaced object is pushed: %v: %s", err, out)
 	}
 }
 

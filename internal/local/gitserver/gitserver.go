@@ -23,6 +23,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/strata-platform/strata/internal/lint/trial"
 )
 
 // Engineer is the account that may read and write every repository.
@@ -38,8 +40,8 @@ func Reader(repository string) string { return repository + "-reader" }
 type Server struct {
 	// Limits bounds what accounts may push and fetch. Set it before the first request.
 	Limits Limits
-	// Namespace returns the namespace in which Flux applies a team's repository. Set it before the first request.
-	Namespace func(repository string) string
+	// Syncs returns what Flux builds of a repository. The default is one build of its root. Set it before the first request.
+	Syncs func(ctx context.Context, repository string) []trial.Sync
 
 	root    string
 	git     string
@@ -49,6 +51,9 @@ type Server struct {
 	slots   slots
 	checked slots
 }
+
+// rootAlone is the default of Syncs.
+func rootAlone(context.Context, string) []trial.Sync { return []trial.Sync{{"path": "./"}} }
 
 // New returns a server for the repositories below root. The accounts' passwords derive from secret. Git's errors go to
 // logger. The server calls pushed after each push, while the client still waits, so pushed must return quickly. It may
@@ -61,7 +66,7 @@ func New(root, secret string, logger *log.Logger, pushed func(repository string)
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return nil, fmt.Errorf("serve Git repositories: %w", err)
 	}
-	s := &Server{Limits: DefaultLimits(), Namespace: func(string) string { return "" }, root: root, git: git, secret: secret, errors: logger, pushed: pushed}
+	s := &Server{Limits: DefaultLimits(), Syncs: rootAlone, root: root, git: git, secret: secret, errors: logger, pushed: pushed}
 	if err := s.installHook(); err != nil {
 		return nil, fmt.Errorf("serve Git repositories: %w", err)
 	}
@@ -71,7 +76,7 @@ func New(root, secret string, logger *log.Logger, pushed func(repository string)
 // hermetic returns the environment of git without the settings of the machine and the user. Its HOME identifies a git
 // process that outlives a killed server.
 func (s *Server) hermetic() []string {
-	return []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "HOME=" + s.root, "PATH=" + os.Getenv("PATH")}
+	return []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "HOME=" + s.root, "PATH=" + os.Getenv("PATH")}
 }
 
 // Password returns the password of an account. It depends only on the home's secret and the account.

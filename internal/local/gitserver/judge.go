@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -20,14 +21,14 @@ const longestReason = 400
 // judge returns the reasons to refuse a push, one per line, or none to accept it. It judges every commit of the push
 // and not only the last, because Flux can apply any commit.
 func (s *Server) judge(ctx context.Context, account, repository string, p proposal) []string {
-	ctx, cancel := context.WithTimeout(ctx, s.Limits.Check)
-	defer cancel()
-	give := s.checked.take(ctx, "", checksAtOnce)
+	give := s.place(ctx, account)
 	if give == nil {
 		return []string{"the server is busy with other pushes: try again"}
 	}
 	defer give()
-	j := &judgement{Server: s, ctx: ctx, folder: s.folder(repository), namespace: s.Namespace(repository), proposal: p, seen: map[string]bool{}, built: map[string]bool{}}
+	ctx, cancel := context.WithTimeout(ctx, s.Limits.Check)
+	defer cancel()
+	j := &judgement{Server: s, ctx: ctx, repository: repository, proposal: p, seen: map[string]bool{}, built: map[string]bool{}}
 	defer j.close()
 	err := j.run(account != Engineer)
 	var refused *refusal
@@ -43,6 +44,16 @@ func (s *Server) judge(ctx context.Context, account, repository string, p propos
 	return []string{"the server cannot check the push: see its log"}
 }
 
+// place waits for a place to check a push. The engineer has places that the teams do not take.
+func (s *Server) place(ctx context.Context, account string) (give func()) {
+	ctx, cancel := context.WithTimeout(ctx, s.Limits.Check+s.Limits.Wait)
+	defer cancel()
+	if account == Engineer {
+		return s.checked.take(ctx, Engineer, checksAtOnce)
+	}
+	return s.checked.take(ctx, "teams", checksAtOnce)
+}
+
 // refusal is an error to show to the client of a push.
 type refusal struct{ reasons []string }
 
@@ -54,16 +65,24 @@ func refuse(format string, args ...any) error {
 
 type judgement struct {
 	*Server
-	ctx       context.Context
-	folder    string
-	namespace string
-	proposal  proposal
-	objects   *objects
+	ctx        context.Context
+	repository string
+	proposal   proposal
+	objects    *objects
+	// trial checks and builds in a process of its own, in a temporary folder.
+	trial     *trial.Trial
+	temporary string
 	// seen holds the trees of judged commits. built holds the trees whose builds have been tried.
 	seen, built map[string]bool
 }
 
 func (j *judgement) close() {
+	if j.trial != nil {
+		j.trial.Close()
+	}
+	if j.temporary != "" {
+		_ = os.RemoveAll(j.temporary) // The next start of the server removes the rest.
+	}
 	if j.objects != nil {
 		j.objects.close()
 	}
@@ -85,11 +104,16 @@ func (j *judgement) run(team bool) error {
 			return err
 		}
 	}
-	objects, err := openObjects(j.ctx, j.command)
-	if err != nil {
+	var err error
+	if j.objects, err = openObjects(j.ctx, j.command, j.Limits.Files); err != nil {
 		return err
 	}
-	j.objects = objects
+	if j.temporary, err = os.MkdirTemp(j.root, ".push-trial-*"); err != nil {
+		return err
+	}
+	if j.trial, err = trial.Start(j.ctx, j.temporary, j.Limits.Trial); err != nil {
+		return err
+	}
 	for _, tip := range tips {
 		if err := j.commit(tip); err != nil {
 			return err
@@ -115,6 +139,10 @@ func (j *judgement) refs() error {
 	}
 	count := 0
 	for _, each := range j.proposal.updates {
+		// A replacement shows this server, and nobody else, other objects than the pushed ones (git-replace(1)).
+		if strings.HasPrefix(each.ref, "refs/replace/") {
+			return refuse("it changes %s: replacements of objects are not taken", each.ref)
+		}
 		if strings.Trim(each.old, "0") == "" {
 			count++
 		}
@@ -129,7 +157,7 @@ func (j *judgement) refs() error {
 // disk checks the size of the repository, including the objects of the push, which its folder already contains.
 func (j *judgement) disk() error {
 	var used int64
-	err := filepath.WalkDir(j.folder, func(_ string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(j.folder(j.repository), func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
 			var info fs.FileInfo
 			if info, err = entry.Info(); err == nil {
@@ -177,7 +205,7 @@ func (j *judgement) commit(id string) error {
 	case total.bytes > j.Limits.Tree:
 		return refuse("commit %.10s has more than %d MB of files: split the repository", id, j.Limits.Tree>>20)
 	}
-	problems, err := lint.Check(&files{objects: j.objects, root: tree}, j.Limits.Build)
+	problems, err := j.trial.Check(&files{objects: j.objects, root: tree})
 	if err != nil || len(problems) == 0 {
 		return err
 	}
@@ -199,16 +227,11 @@ func (j *judgement) build(id string) error {
 		return err
 	}
 	j.built[tree] = true
-	repository := &files{objects: j.objects, root: tree}
-	folders, err := lint.Folders(repository)
-	if err != nil || len(folders) == 0 {
+	problems, err := j.trial.Build(&files{objects: j.objects, root: tree}, j.Syncs(j.ctx, j.repository))
+	if err != nil || len(problems) == 0 {
 		return err
 	}
-	problem, err := trial.Build(j.ctx, repository, folders, j.namespace, j.Limits.Trial)
-	if err != nil || problem == nil {
-		return err
-	}
-	return refuseFor(id, *problem)
+	return refuseFor(id, problems...)
 }
 
 // lines runs git and calls each for the lines of its output, until the first error.

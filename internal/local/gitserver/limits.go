@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/strata-platform/strata/internal/lint"
 	"github.com/strata-platform/strata/internal/lint/trial"
 )
 
@@ -31,8 +30,7 @@ type Limits struct {
 	Wait time.Duration
 	// Memory bounds each git process.
 	Memory int64
-	// Build bounds the files of the builds in a push. Trial bounds the results of the builds.
-	Build lint.Limits
+	// Trial bounds the check and the builds of each commit.
 	Trial trial.Limits
 }
 
@@ -41,14 +39,14 @@ func DefaultLimits() Limits {
 	return Limits{
 		Pack: 64 << 20, File: 32 << 20, Tree: 256 << 20, Files: 20_000, Objects: 200_000, Repository: 1 << 30, Refs: 1000,
 		Time: 2 * time.Minute, Check: 30 * time.Second, Wait: 15 * time.Second, Memory: 1 << 30,
-		Build: lint.DefaultLimits(), Trial: trial.DefaultLimits(),
+		Trial: trial.DefaultLimits(),
 	}
 }
 
 const (
 	// pushesAtOnce and fetchesAtOnce bound the concurrent requests of one account to one repository.
 	pushesAtOnce, fetchesAtOnce = 1, 4
-	// checksAtOnce bounds the concurrent checks of all accounts, because each uses memory of the server's own process.
+	// checksAtOnce bounds the concurrent checks of all teams, and those of the engineer, because each starts processes.
 	// Each check ends after Limits.Check.
 	checksAtOnce = 4
 )

@@ -17,8 +17,8 @@ import (
 func (j *judgement) command(ctx context.Context, args ...string) *exec.Cmd {
 	limits := []string{"-c", bounded, "sh", strconv.Itoa(max(int(j.Limits.Check.Seconds()), 1)), strconv.FormatInt(j.Limits.Memory>>10, 10)}
 	command := exec.CommandContext(ctx, "/bin/sh", append(append(limits, j.git), args...)...)
-	command.Env = append(j.hermetic(), "GIT_DIR="+j.folder,
-		"GIT_OBJECT_DIRECTORY="+j.proposal.objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(j.folder, "objects"))
+	command.Env = append(j.hermetic(), "GIT_DIR="+j.folder(j.repository),
+		"GIT_OBJECT_DIRECTORY="+j.proposal.objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+filepath.Join(j.folder(j.repository), "objects"))
 	return command
 }
 
@@ -26,11 +26,15 @@ func (j *judgement) command(ctx context.Context, args ...string) *exec.Cmd {
 type objects struct {
 	contents, sizes *reader
 	trees           map[string]folder
-	totals          map[string]total
+	// held is the number of entries in trees.
+	held int
+	// files is the number of files after which a total is not added up to its end.
+	files  int
+	totals map[string]total
 }
 
-func openObjects(ctx context.Context, git func(context.Context, ...string) *exec.Cmd) (*objects, error) {
-	o := &objects{trees: map[string]folder{}, totals: map[string]total{}}
+func openObjects(ctx context.Context, git func(context.Context, ...string) *exec.Cmd, files int) (*objects, error) {
+	o := &objects{files: files, trees: map[string]folder{}, totals: map[string]total{}}
 	var err error
 	if o.contents, err = openReader(git(ctx, "cat-file", "--batch")); err != nil {
 		return nil, err
@@ -57,7 +61,7 @@ func (o *objects) treeOf(id string) (string, error) {
 }
 
 // largestTree is the maximum size in bytes of a tree object, which is held in memory.
-const largestTree = 8 << 20
+const largestTree = 4 << 20
 
 // folder holds the entries of a tree, in order and by name.
 type folder struct {
@@ -78,6 +82,11 @@ func (o *objects) tree(id string) (folder, error) {
 	if err != nil {
 		return folder{}, fmt.Errorf("read the tree %s: %w", id, err)
 	}
+	// A history can hold many versions of a large folder.
+	if o.held += len(entries); o.held > maxHeld {
+		o.held = len(entries)
+		clear(o.trees)
+	}
 	made := folder{entries: entries, named: make(map[string]entry, len(entries))}
 	for _, each := range entries {
 		made.named[each.name] = each
@@ -85,6 +94,9 @@ func (o *objects) tree(id string) (folder, error) {
 	o.trees[id] = made
 	return made, nil
 }
+
+// maxHeld is the maximum number of entries that stay in memory.
+const maxHeld = 200_000
 
 // content returns the content of an object. It refuses an object of more than most bytes.
 func (o *objects) content(id string, most int64) ([]byte, error) {
@@ -127,6 +139,9 @@ func (o *objects) total(id string, depth int) (total, error) {
 	}
 	var sum total
 	for _, each := range tree.entries {
+		if sum.files > o.files {
+			break
+		}
 		more := total{files: 1}
 		switch {
 		case each.isFolder():

@@ -12,19 +12,27 @@ import (
 // content maps the paths that a program can open in a volume to their contents.
 func content(t *testing.T, dir string) map[string]string {
 	t.Helper()
+	found, err := readContent(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// readContent is content, with an error if the folder changes meanwhile.
+func readContent(dir string) (map[string]string, error) {
 	found := map[string]string{}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), dataLink) {
 			continue
 		}
-		root := filepath.Join(dir, e.Name())
-		target, err := filepath.EvalSymlinks(root)
+		target, err := filepath.EvalSymlinks(filepath.Join(dir, e.Name()))
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		err = filepath.WalkDir(target, func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
@@ -39,10 +47,10 @@ func content(t *testing.T, dir string) map[string]string {
 			return err
 		})
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 	}
-	return found
+	return found, nil
 }
 
 func write(t *testing.T, dir string, files map[string]file) {

@@ -102,10 +102,11 @@ func TestWhatChangesReachesAPodThatRuns(t *testing.T) {
 	shows := func(flag string, want map[string]string) {
 		t.Helper()
 		soon(t, fmt.Sprintf("%s shows %v", flag, want), func() error {
-			if got := content(t, strings.TrimPrefix(argument(seen.Args, flag), flag)); !maps.Equal(got, want) {
-				return fmt.Errorf("it shows %v", got)
+			got, err := readContent(strings.TrimPrefix(argument(seen.Args, flag), flag))
+			if err == nil && !maps.Equal(got, want) {
+				err = fmt.Errorf("it shows %v", got)
 			}
-			return nil
+			return err
 		})
 	}
 	patch := func(resource, name, patch string) {

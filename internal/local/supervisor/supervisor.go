@@ -24,7 +24,6 @@ import (
 	"github.com/strata-platform/strata/internal/local/process"
 	"github.com/strata-platform/strata/internal/local/webhook"
 	"github.com/strata-platform/strata/internal/toolchain"
-	"github.com/strata-platform/strata/teams"
 )
 
 // Engineer is the platform engineer's identity in the emulated Google Cloud. It owns the home's project.
@@ -131,11 +130,11 @@ func (s *supervisor) open() error {
 	if err != nil {
 		return err
 	}
-	hooks := webhook.New(s.ctx, s.cluster, func(repository string) string { return s.gitURL + "/" + repository + ".git" }, s.Log)
+	hooks := webhook.New(s.ctx, s.cluster, s.address, s.Log)
 	if s.git, err = gitserver.New(s.Home.Git(), secret, slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn), hooks.Pushed); err != nil {
 		return err
 	}
-	s.git.Namespace = func(repository string) string { return teams.Team{Name: repository}.Namespace() }
+	s.git.Syncs = s.syncs
 	s.databases = dolt.New(dolt.Options{
 		Dir:    filepath.Join(s.Home.Google(), "sql"),
 		Logs:   s.Home.Logs(),

@@ -52,14 +52,17 @@ func (c *Cell) hold(most uint64) {
 		case <-next.C:
 		}
 		if tasks(c.cmd.Process.Pid, most) > most {
-			c.multiplied = true
-			_ = c.cmd.Process.Kill() // The kernel kills all processes of a PID namespace with the first one.
+			// The kernel kills all processes of a PID namespace with the first one. A command that has ended by itself keeps its
+			// result.
+			if c.cmd.Process.Kill() == nil {
+				c.multiplied = true
+			}
 		}
 	}
 }
 
-// tasks counts the threads of a process and of its descendants. tasks stops when the count exceeds most. Processes that have
-// ended do not count.
+// tasks counts the threads of a process and of its descendants. tasks stops when the count exceeds most. A process that
+// has ended counts until its parent has waited for it.
 func tasks(pid int, most uint64) (count uint64) {
 	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	count = uint64(len(threads))

@@ -207,6 +207,7 @@ func TestALongPreparedStatementIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
+	client.SetMaxIdleConns(-1) // A refusal ends the connection.
 	for name, each := range map[string]struct {
 		statement string
 		refused   bool

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"time"
 )
 
 const (
@@ -29,6 +30,7 @@ type packets struct {
 	header  []byte // of the next packet, as far as it has arrived
 	left    int    // rest of the packet's payload in bytes
 	whole   bool   // whether the next packet begins a payload instead of continuing one
+	number  byte   // of the last packet
 	refused bool
 }
 
@@ -37,7 +39,7 @@ func newPackets(client net.Conn) *packets { return &packets{Conn: client, whole:
 // Read implements net.Conn.
 func (p *packets) Read(buffer []byte) (int, error) {
 	if p.refused {
-		return 0, io.EOF
+		return 0, p.refuse()
 	}
 	n, err := p.Conn.Read(buffer)
 	for at := 0; at < n; {
@@ -53,10 +55,12 @@ func (p *packets) Read(buffer []byte) (int, error) {
 			continue
 		}
 		if p.refused {
-			// The client sends the whole packet before it reads the answer.
-			_, _ = io.CopyN(io.Discard, p.Conn, int64(p.left-min(p.left, n-at)))
-			p.answer()
-			return 0, io.EOF
+			p.left -= min(p.left, n-at)
+			// The server gets the packets before this one.
+			if before := at - headerSize - 1; before > 0 {
+				return before, nil
+			}
+			return 0, p.refuse()
 		}
 	}
 	return n, err
@@ -71,18 +75,41 @@ func (p *packets) begins() bool {
 	if p.whole && length > 0 && len(p.header) == headerSize {
 		return false
 	}
-	p.left = length - (len(p.header) - headerSize)
+	p.left, p.number = length-(len(p.header)-headerSize), p.header[3]
 	p.refused = p.whole && length > longestPrepared && p.header[headerSize] == comPrepare
 	p.whole = length < fullLength
 	p.header = p.header[:0]
 	return true
 }
 
-// answer tells the client why the connection ends.
-func (p *packets) answer() {
+// drainTimeout is how long a client may take to send the rest of a packet that is refused.
+const drainTimeout = 30 * time.Second
+
+// refuse tells the client why the connection ends. The client sends the whole packet before it reads the answer.
+func (p *packets) refuse() error {
+	_ = p.SetReadDeadline(time.Now().Add(drainTimeout)) // A closed connection has ended already.
+	if p.drain() != nil {
+		return io.EOF // The client is gone.
+	}
 	text := fmt.Sprintf("a prepared statement has more than %d bytes: send it in parts", longestPrepared)
 	payload := append([]byte{0xff, tooLargeCode & 0xff, tooLargeCode >> 8, '#'}, tooLargeState+text...)
-	_, _ = p.Write(append([]byte{byte(len(payload)), byte(len(payload) >> 8), 0, 1}, payload...)) // The client may be gone.
+	_, _ = p.Write(append([]byte{byte(len(payload)), byte(len(payload) >> 8), 0, p.number + 1}, payload...))
+	return io.EOF
+}
+
+// drain reads the rest of a payload, with the packets that go on with it.
+func (p *packets) drain() error {
+	for {
+		if _, err := io.CopyN(io.Discard, p.Conn, int64(p.left)); err != nil || p.whole {
+			return err
+		}
+		var header [headerSize]byte
+		if _, err := io.ReadFull(p.Conn, header[:]); err != nil {
+			return err
+		}
+		p.header = header[:]
+		p.begins()
+	}
 }
 
 // CloseWrite tells the client that the server sends nothing more.

@@ -1,0 +1,78 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/strata-platform/strata/internal/lint/trial"
+	"github.com/strata-platform/strata/teams"
+)
+
+var (
+	gitRepositories = schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"}
+	kustomizations  = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
+)
+
+// address is the address of a repository, as Flux knows it.
+func (s *supervisor) address(repository string) string { return s.gitURL + "/" + repository + ".git" }
+
+// syncs returns what Flux builds of a repository. Where the cluster does not tell, it is what layer 2 makes for a team by
+// default.
+func (s *supervisor) syncs(ctx context.Context, repository string) []trial.Sync {
+	found, err := s.findSyncs(ctx, repository)
+	if err != nil {
+		s.Log.Warn("what Flux builds of a repository is unknown; a push to it is checked as one to a new team's", "repository", repository, "error", err)
+	}
+	if len(found) == 0 {
+		return []trial.Sync{{"path": teams.DefaultPath, "targetNamespace": teams.Team{Name: repository}.Namespace()}}
+	}
+	return found
+}
+
+func (s *supervisor) findSyncs(ctx context.Context, repository string) ([]trial.Sync, error) {
+	config := s.cluster.Admin()
+	if config == nil {
+		return nil, nil
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := client.Resource(gitRepositories).List(ctx, metav1.ListOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil // Flux is not installed yet.
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list GitRepositories: %w", err)
+	}
+	of := map[types.NamespacedName]bool{}
+	for _, source := range sources.Items {
+		if url, _, _ := unstructured.NestedString(source.Object, "spec", "url"); url == s.address(repository) {
+			of[types.NamespacedName{Namespace: source.GetNamespace(), Name: source.GetName()}] = true
+		}
+	}
+	syncs, err := client.Resource(kustomizations).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list Kustomizations: %w", err)
+	}
+	var found []trial.Sync
+	for _, sync := range syncs.Items {
+		source, _, _ := unstructured.NestedStringMap(sync.Object, "spec", "sourceRef")
+		name := types.NamespacedName{Namespace: source["namespace"], Name: source["name"]}
+		if name.Namespace == "" {
+			name.Namespace = sync.GetNamespace()
+		}
+		spec, ok, _ := unstructured.NestedMap(sync.Object, "spec")
+		if ok && source["kind"] == "GitRepository" && of[name] {
+			found = append(found, spec)
+		}
+	}
+	return found, nil
+}
