@@ -16,6 +16,7 @@ const passwordType = "random:index/randomPassword:RandomPassword"
 
 func TestNewReceiverListensForAPush(t *testing.T) {
 	var outputs sync.Map
+	var applied sync.WaitGroup
 	got, err := run(t, func(ctx *pulumi.Context, cluster pulumi.ResourceOption) error {
 		r, err := NewReceiver(ctx, "web", &ReceiverArgs{
 			Namespace: team, Sources: []*Source{fakeSource()}, Keepers: pulumi.StringMap{"since": pulumi.String("2026")},
@@ -34,8 +35,9 @@ func TestNewReceiverListensForAPush(t *testing.T) {
 			return err
 		}
 		for name, o := range map[string]pulumi.StringOutput{"path": hub.Path, "token": hub.Token, "random": r.Token} {
-			// The program waits for a callback on the output itself, but not for one on an unsecret copy.
-			o.ApplyT(func(v string) string { outputs.Store(name, v); return v })
+			// The end of the program waits for no callback on an output that has its value already.
+			applied.Add(1)
+			o.ApplyT(func(v string) string { outputs.Store(name, v); applied.Done(); return v })
 			outputs.Store(name+" is secret", pulumi.IsSecret(o))
 		}
 		return nil
@@ -43,6 +45,7 @@ func TestNewReceiverListensForAPush(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	applied.Wait()
 	for _, name := range []string{"hub-token", "hub-receiver"} {
 		if with := got[name].RegisterRPC.GetDeletedWith(); !strings.HasSuffix(with, "::home") {
 			t.Errorf("%s is deleted with %q", name, with)
