@@ -64,7 +64,7 @@ type cause struct {
 	explains []int
 }
 
-// NewReport returns a report of items of which each depends on the previous ones. The root cause is the first item with a
+// NewReport returns a report of items. Each item depends on the previous ones. The root cause is the first item with a
 // failure of its own, or else the first item that is not ready.
 func NewReport(items []Item) Report {
 	r := Report{Items: items}

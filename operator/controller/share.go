@@ -37,7 +37,7 @@ const (
 type look struct {
 	*slots
 
-	// running counts the slots of each namespace. recent counts those of them that are
+	// running counts the slots of each namespace. recent counts only the slots that are
 	// younger than a turn. nextTurn is the time until the first of the recent slots is
 	// older than a turn, or zero if there are none.
 	running, recent map[string]int

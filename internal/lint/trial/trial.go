@@ -25,7 +25,7 @@ const Executable = "strata-trial"
 type Limits struct {
 	// Files bound the files of a build.
 	Files lint.Limits
-	// Processor is the processor time of the check of a commit, and of all of its builds. It is counted in whole seconds.
+	// Processor is the processor time of the check of a commit, and of each of its builds. It counts in whole seconds.
 	Processor time.Duration
 	// Memory is the memory of the process in bytes.
 	Memory int64

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,12 +21,17 @@ var (
 	kustomizations  = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
 )
 
+// findTimeout bounds how long a push waits for an API server that does not answer.
+const findTimeout = 5 * time.Second
+
 // address is the address of a repository, as Flux knows it.
 func (s *supervisor) address(repository string) string { return s.gitURL + "/" + repository + ".git" }
 
 // syncs returns what Flux builds of a repository. Where the cluster does not tell, it is what layer 2 makes for a team by
 // default.
 func (s *supervisor) syncs(ctx context.Context, repository string) []trial.Sync {
+	ctx, cancel := context.WithTimeout(ctx, findTimeout)
+	defer cancel()
 	found, err := s.findSyncs(ctx, repository)
 	if err != nil {
 		s.Log.Warn("what Flux builds of a repository is unknown; a push to it is checked as one to a new team's", "repository", repository, "error", err)

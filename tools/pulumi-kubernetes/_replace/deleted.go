@@ -1,9 +1,10 @@
 //strata:replace github.com/pulumi/pulumi-kubernetes/provider/v4@v4.0.0-20240930223531-b7dae6b4ea56 pkg/await/condition/deleted.go
 
+// Package condition waits for conditions of objects.
+//
 // The pinned provider reads a deleted object once and then relies on a watch. A watch that starts after the object is
 // gone never tells of its end, so the deletion lasts until its timeout, ten minutes, and then succeeds. This file keeps
 // the type's API and reads the object again and again; see docs/decisions/0022-end-of-deleted-objects.md.
-
 package condition
 
 import (

@@ -17,7 +17,7 @@ func fromProvider() provider.Rule {
 	return provider.Rule{Replace: true, Computed: true, Same: sameName}
 }
 
-// sameName compares names, each of which may be the last part of a path or link.
+// sameName compares two names. A name may also be given as a path or link, which ends in the name.
 func sameName(a, b string) bool { return lastPart(a) == lastPart(b) }
 
 func lastPart(path string) string { return path[strings.LastIndex(path, "/")+1:] }
