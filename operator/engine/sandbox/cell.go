@@ -90,7 +90,8 @@ type Limits struct {
 	Memory uint64
 
 	// Processes is the maximum number of processes and threads of the command. A command
-	// that exceeds it is killed.
+	// that exceeds it is killed. Since Linux 6.14, the kernel refuses the command more than
+	// a quarter beyond it.
 	Processes uint64
 
 	// UserProcesses is the maximum number of processes and threads of the user. The kernel
@@ -115,6 +116,10 @@ type Cell struct {
 	// none, and that this process must find and kill the processes that the command leaves
 	// behind.
 	isolated, adopting bool
+
+	// pidfd refers to the command, even after it has ended, until boundProcesses closes it. It is negative if the system has
+	// no such descriptors.
+	pidfd int
 
 	// calls is a channel of functions for the thread that is in the command's namespaces.
 	calls chan func()
@@ -141,14 +146,18 @@ func Start(cmd *exec.Cmd, confinement Confinement) (*Cell, error) {
 
 func start(cmd *exec.Cmd, confinement Confinement, adopting bool) (*Cell, error) {
 	isolated := Check() == nil
-	c := &Cell{cmd: cmd, calls: make(chan func()), ended: make(chan struct{}), isolated: isolated, adopting: adopting && !isolated}
+	c := &Cell{cmd: cmd, pidfd: -1, calls: make(chan func()), ended: make(chan struct{}), isolated: isolated, adopting: adopting && !isolated}
 	started := make(chan error, 1)
 	onThread(func() { c.live(confinement, started) })
 	if err := <-started; err != nil {
 		c.close()
 		return nil, err
 	}
-	if err := confinement.Limits.apply(cmd.Process.Pid); err != nil {
+	err := confinement.Limits.apply(cmd.Process.Pid)
+	if err == nil {
+		err = c.boundProcesses(confinement.Limits.Processes)
+	}
+	if err != nil {
 		_ = cmd.Process.Kill()
 		_ = c.Wait()
 		return nil, fmt.Errorf("limit what the command takes: %w", err)

@@ -23,6 +23,7 @@ func (c *Cell) live(confinement Confinement, started chan<- error) {
 		return
 	}
 	dieWithParent(c.cmd)
+	c.cmd.SysProcAttr.PidFD = &c.pidfd
 	if err := c.begin(); err != nil {
 		started <- err
 		return

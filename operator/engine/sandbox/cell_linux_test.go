@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -254,6 +255,33 @@ func TestCommandWithTooManyProcessesEnds(t *testing.T) {
 	if err := command.Run(t.Context()); !errors.Is(err, sandbox.ErrProcesses) || time.Since(began) > time.Minute {
 		t.Errorf("too many processes: %v after %v: %s", err, time.Since(began), output)
 	}
+}
+
+func TestKernelRefusesProcessesBeyondTheLimit(t *testing.T) {
+	needNamespaces(t)
+	if !sandbox.PIDMaxPerNamespace() {
+		t.Skip("before Linux 6.14, a count alone limits a command's processes")
+	}
+	sandbox.WithoutCounts(t)
+	machine := pidMax(t)
+	command, output := attempt(t, "multiply", "1000", "600")
+	command.Limits.Processes = 500
+	if err := command.Run(t.Context()); err == nil || !strings.Contains(output.String(), syscall.EAGAIN.Error()) {
+		t.Errorf("%v: %s", err, output)
+	}
+	if now := pidMax(t); now != machine {
+		t.Errorf("the machine's pid_max has become %s", now)
+	}
+}
+
+// pidMax returns the greatest process ID of this process's PID namespace.
+func pidMax(t *testing.T) string {
+	t.Helper()
+	value, err := os.ReadFile("/proc/sys/kernel/pid_max")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(value)
 }
 
 func TestCallerStaysOutsideOfTheCell(t *testing.T) {

@@ -29,6 +29,8 @@ func (Limits) apply(int) error { return nil }
 
 func (*Cell) hold(uint64) {}
 
+func (*Cell) boundProcesses(uint64) error { return nil }
+
 // live starts the command and waits until it ends.
 func (c *Cell) live(_ Confinement, started chan<- error) {
 	dieWithParent(c.cmd)

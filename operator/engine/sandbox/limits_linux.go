@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -32,52 +30,6 @@ func (l Limits) apply(pid int) error {
 		return endFirst(pid)
 	}
 	return nil
-}
-
-// countEvery is the interval between two counts of a command's processes.
-const countEvery = 250 * time.Millisecond
-
-// hold kills the command when it has more processes and threads than most. hold counts the processes itself, because the
-// kernel limits only the processes of a user.
-func (c *Cell) hold(most uint64) {
-	if most == 0 || !c.isolated {
-		return
-	}
-	next := time.NewTicker(countEvery)
-	defer next.Stop()
-	for {
-		select {
-		case <-c.ended:
-			return
-		case <-next.C:
-		}
-		if tasks(c.cmd.Process.Pid, most) > most {
-			// The kernel kills all processes of a PID namespace with the first one. A command that has ended by itself keeps its
-			// result.
-			if c.cmd.Process.Kill() == nil {
-				c.multiplied = true
-			}
-		}
-	}
-}
-
-// tasks counts the threads of a process and of its descendants. tasks stops when the count exceeds most. A process that
-// has ended counts until its parent has waited for it.
-func tasks(pid int, most uint64) (count uint64) {
-	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	count = uint64(len(threads))
-	for _, thread := range threads {
-		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, thread.Name()))
-		for child := range strings.FieldsSeq(string(children)) {
-			if count > most {
-				return count
-			}
-			if id, err := strconv.Atoi(child); err == nil {
-				count += tasks(id, most-min(count, most))
-			}
-		}
-	}
-	return count
 }
 
 // A process's oom_score_adj is not writable during execve, and while the kernel tears the process down.
