@@ -65,7 +65,7 @@ const (
 	maxMemory = 4 << 30
 
 	// maxProcesses bounds the processes and threads of a run. A run with a dozen providers has some hundreds.
-	maxProcesses = 4 << 10
+	maxProcesses = 2 << 10
 
 	// maxUserProcesses bounds the processes and threads of the run's user, which the
 	// platform's processes share.
