@@ -22,8 +22,8 @@ import (
 
 	"github.com/strata-platform/strata/bootstrap"
 	"github.com/strata-platform/strata/internal/layers"
+	emulator "github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/internal/local/cloudtest"
-	"github.com/strata-platform/strata/internal/local/gcloud"
 )
 
 func TestMain(m *testing.M) { cloudtest.Main(m) }
@@ -261,7 +261,7 @@ func cloudOptions(t *testing.T, cloud cloudtest.Cloud, credential, variable, ver
 	if err != nil {
 		t.Fatal(err)
 	}
-	endpoint := strings.TrimSuffix(gcloud.Endpoints(cloud.URL)[variable], version)
+	endpoint := strings.TrimSuffix(emulator.Endpoints(cloud.URL)[variable], version)
 	return []option.ClientOption{option.WithEndpoint(endpoint), option.WithTokenSource(login.TokenSource)}
 }
 

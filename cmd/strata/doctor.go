@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/strata-platform/strata/internal/local/doctor"
+	"github.com/strata-platform/strata/internal/local/machine/doctor"
 )
 
 func newDoctor(io streams) *cobra.Command {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/strata-platform/strata/internal/local/doctor"
+	"github.com/strata-platform/strata/internal/local/machine/doctor"
 
-	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
 // TestDoctorOfThisMachine runs the real command. Whatever this machine lacks, it has the tools that run this test.

@@ -11,8 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/strata-platform/strata/internal/local/process"
-	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/local/machine/process"
+	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 )
 
 // printLocalStatus prints the output of `strata local status` as text, as of now.

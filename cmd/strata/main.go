@@ -14,9 +14,9 @@ import (
 	"syscall"
 
 	"github.com/strata-platform/strata/internal/lint/trial"
-	"github.com/strata-platform/strata/internal/local/gohost"
+	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/local/plugins"
-	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/local/plugins/gohost"
 )
 
 func main() {

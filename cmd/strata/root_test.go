@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
 func TestACommandThatIsNotThereIsRefused(t *testing.T) {

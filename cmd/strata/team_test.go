@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/strata-platform/strata/internal/local"
-	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/test/docstest"
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/test/docstest"
 
-	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
 // call runs one call of strata.

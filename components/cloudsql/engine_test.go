@@ -12,8 +12,8 @@ import (
 
 	"github.com/strata-platform/strata/components/cloudsql"
 	"github.com/strata-platform/strata/internal/layers"
+	emulator "github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/internal/local/cloudtest"
-	"github.com/strata-platform/strata/internal/local/gcloud"
 )
 
 func TestMain(m *testing.M) { cloudtest.Main(m) }
@@ -25,7 +25,7 @@ func databases(t *testing.T, cloud cloudtest.Cloud) *sqladmin.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	endpoint := strings.TrimSuffix(gcloud.Endpoints(cloud.URL)["GOOGLE_SQL_CUSTOM_ENDPOINT"], "sql/v1beta4/")
+	endpoint := strings.TrimSuffix(emulator.Endpoints(cloud.URL)["GOOGLE_SQL_CUSTOM_ENDPOINT"], "sql/v1beta4/")
 	service, err := sqladmin.NewService(t.Context(), option.WithEndpoint(endpoint), option.WithTokenSource(login.TokenSource))
 	if err != nil {
 		t.Fatal(err)

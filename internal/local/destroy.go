@@ -12,7 +12,7 @@ import (
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 
 	"github.com/strata-platform/strata/internal/layers"
-	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/platform"
 )
 

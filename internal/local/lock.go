@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
 // Lock prevents other commands from changing this platform until the caller calls release or this process ends, even

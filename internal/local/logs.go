@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/strata-platform/strata/internal/local/logfile"
+	"github.com/strata-platform/strata/internal/local/machine/logfile"
 )
 
 // Components returns the names of all logs of the home: "etcd", "supervisor", or "pods/NAMESPACE_POD_CONTAINER".

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/strata-platform/strata/internal/local/logfile"
+	"github.com/strata-platform/strata/internal/local/machine/logfile"
 )
 
 // writeLog writes the log of a component as its program would.

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/api/option"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/strata-platform/strata/internal/local/gcloud"
+	"github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/internal/pending"
 )
 
@@ -120,7 +120,7 @@ func (l lost) client(ctx context.Context, endpoint string) ([]option.ClientOptio
 	if err != nil {
 		return nil, err
 	}
-	url := gcloud.Endpoints(l.googleURL)[endpoint]
+	url := cloud.Endpoints(l.googleURL)[endpoint]
 	for _, version := range []string{"sql/v1beta4/", "v1/"} {
 		url = strings.TrimSuffix(url, version)
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/strata-platform/strata/bootstrap"
 	"github.com/strata-platform/strata/internal/layers"
-	"github.com/strata-platform/strata/internal/local/home"
-	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/teardown"
 	"github.com/strata-platform/strata/platform"
 )

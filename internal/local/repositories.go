@@ -16,9 +16,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/strata-platform/strata/internal/local/gitserver"
-	"github.com/strata-platform/strata/internal/local/home"
-	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/local/machine/gitserver"
+	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 )
 
 // firstTeamFiles is the folder of the first files in a team's repository.

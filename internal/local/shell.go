@@ -3,7 +3,7 @@ package local
 import (
 	"context"
 
-	"github.com/strata-platform/strata/internal/local/pulumienv"
+	"github.com/strata-platform/strata/internal/local/machine/pulumienv"
 	"github.com/strata-platform/strata/internal/progress"
 )
 

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/strata-platform/strata/components/hop"
-	"github.com/strata-platform/strata/internal/local/home"
-	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/teams"
 )

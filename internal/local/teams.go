@@ -12,8 +12,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"github.com/strata-platform/strata/internal/local/gitserver"
-	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/local/machine/gitserver"
+	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/teams"
 )
 

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/components/fluxcd"
-	"github.com/strata-platform/strata/internal/local/doctor"
-	"github.com/strata-platform/strata/internal/local/pulumienv"
-	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/local/machine/doctor"
+	"github.com/strata-platform/strata/internal/local/machine/pulumienv"
+	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/internal/toolchain"

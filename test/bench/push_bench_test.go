@@ -14,8 +14,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/strata-platform/strata/internal/local/gitserver"
-	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/machine/gitserver"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/test/bench/figure"
 	"github.com/strata-platform/strata/test/stratatest"
 )

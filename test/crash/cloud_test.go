@@ -11,14 +11,14 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 	"google.golang.org/api/storage/v1"
 
-	"github.com/strata-platform/strata/internal/local/gcloud"
-	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/cloud"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
 // cloudResources returns the IDs that the gcp provider gives to the resources of the emulated Google Cloud.
 func (p platform) cloudResources() []string {
 	p.t.Helper()
-	ctx, endpoints := p.t.Context(), gcloud.Endpoints(p.status().GoogleURL)
+	ctx, endpoints := p.t.Context(), cloud.Endpoints(p.status().GoogleURL)
 	check := func(err error) {
 		p.t.Helper()
 		if err != nil {

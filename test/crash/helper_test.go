@@ -8,7 +8,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/strata-platform/strata/internal/local/process"
+	"github.com/strata-platform/strata/internal/local/machine/process"
 )
 
 type state = process.State

@@ -19,7 +19,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/strata-platform/strata/bootstrap"
-	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/pending"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	platformlayer "github.com/strata-platform/strata/platform"

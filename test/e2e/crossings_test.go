@@ -13,7 +13,7 @@ import (
 	mysqldriver "github.com/go-sql-driver/mysql"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
 // Means of an attempt.

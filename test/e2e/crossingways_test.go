@@ -22,8 +22,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/strata-platform/strata/internal/local/gcloud"
-	"github.com/strata-platform/strata/internal/local/gitserver"
+	"github.com/strata-platform/strata/internal/local/cloud"
+	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 )
 
 // request sends a request to the API server with web's kubeconfig. The body is JSON; for a PATCH it is a merge patch.
@@ -178,10 +178,10 @@ func asReader(c *crossing) error {
 	return answer(http.DefaultClient.Do(call))
 }
 
-// call calls a Google API with web's identity. The endpoint is a variable of gcloud.Endpoints.
+// call calls a Google API with web's identity. The endpoint is a variable of cloud.Endpoints.
 func call(method, endpoint, path, body string) func(*crossing) error {
 	return func(c *crossing) error {
-		address := gcloud.Endpoints(c.status.GoogleURL)[endpoint] + path
+		address := cloud.Endpoints(c.status.GoogleURL)[endpoint] + path
 		request, err := http.NewRequest(method, address, bytes.NewBufferString(body))
 		if err != nil {
 			return err

@@ -14,9 +14,9 @@ import (
 	"google.golang.org/api/option"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/strata-platform/strata/internal/local/gcloud"
-	"github.com/strata-platform/strata/internal/local/home"
-	"github.com/strata-platform/strata/internal/local/supervisor"
+	"github.com/strata-platform/strata/internal/local/cloud"
+	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 )
 
 // absent: absent KUBECONFIG PATH — the API server has no object at a path.
@@ -67,7 +67,7 @@ func googleAs(h home.Home, credentials []byte, kind google.CredentialsType, endp
 	if err != nil {
 		return nil, err
 	}
-	url := gcloud.Endpoints(status.GoogleURL)[endpoint]
+	url := cloud.Endpoints(status.GoogleURL)[endpoint]
 	for _, version := range []string{"v1/", "sql/v1beta4/"} {
 		url = strings.TrimSuffix(url, version)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/internal/layers"
-	"github.com/strata-platform/strata/internal/local/gcloud"
-	"github.com/strata-platform/strata/internal/local/gcloud/dolt"
+	"github.com/strata-platform/strata/internal/local/cloud"
+	"github.com/strata-platform/strata/internal/local/cloud/dolt"
 	"github.com/strata-platform/strata/internal/local/plugins"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
@@ -48,8 +48,8 @@ type Cloud struct {
 // clusters is a fake ClusterRuntime.
 type clusters struct{}
 
-func (clusters) Create(context.Context, string) (gcloud.ClusterAccess, error) {
-	return gcloud.ClusterAccess{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, nil
+func (clusters) Create(context.Context, string) (cloud.ClusterAccess, error) {
+	return cloud.ClusterAccess{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, nil
 }
 
 func (clusters) Delete(context.Context, string) error { return nil }
@@ -58,10 +58,10 @@ func (clusters) Delete(context.Context, string) error { return nil }
 func Start(t testing.TB) Cloud {
 	t.Helper()
 	binary, dir := toolchaintest.Path(t, "dolt"), t.TempDir()
-	var server *gcloud.Server
+	var server *cloud.Server
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { server.ServeHTTP(w, r) }))
 	t.Cleanup(front.Close)
-	server, err := gcloud.New(gcloud.Options{
+	server, err := cloud.New(cloud.Options{
 		Dir: filepath.Join(dir, "store"), BaseURL: front.URL, Clusters: clusters{},
 		Databases: dolt.New(dolt.Options{
 			Binary: func(context.Context) (string, error) { return binary, nil },
@@ -111,7 +111,7 @@ func (c Cloud) Runner(t testing.TB, credentials string) layers.Runner {
 		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true", "PULUMI_SKIP_UPDATE_CHECK": "true",
 		"GOOGLE_CREDENTIALS": credentials, "GOOGLE_PROJECT": Project, "GOOGLE_REGION": "europe-west1",
 	}
-	maps.Copy(env, gcloud.Endpoints(c.URL))
+	maps.Copy(env, cloud.Endpoints(c.URL))
 	return layers.Runner{
 		Stack: "dev", Pulumi: dir, Env: env, WorkDir: func(layer string) string { return filepath.Join(dir, layer) },
 	}

@@ -20,11 +20,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/strata-platform/strata/internal/layers"
-	"github.com/strata-platform/strata/internal/local/controlplane"
-	"github.com/strata-platform/strata/internal/local/home"
+	"github.com/strata-platform/strata/internal/local/machine/controlplane"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/plugins"
 	localflux "github.com/strata-platform/strata/internal/local/plugins/flux"
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/sdks/flux"
 )
@@ -46,13 +46,13 @@ func Main(m *testing.M) {
 	}
 }
 
-func idleFlux() provider.Package {
-	return provider.Package{
+func idleFlux() frame.Package {
+	return frame.Package{
 		Name: "flux", Version: flux.Version, Description: "Flux that is not there.", Config: flux.ProviderArgs{},
-		Resources: map[string]provider.Resource{flux.FluxBootstrapGitToken: {
+		Resources: map[string]frame.Resource{flux.FluxBootstrapGitToken: {
 			Args: flux.FluxBootstrapGitArgs{}, State: flux.FluxBootstrapGit{},
-			Operations: provider.Handle(provider.CRUD[localflux.Install, localflux.Install]{
-				Create: func(_ context.Context, r provider.Request[localflux.Install, localflux.Install]) (string, localflux.Install, error) {
+			Operations: frame.Handle(frame.CRUD[localflux.Install, localflux.Install]{
+				Create: func(_ context.Context, r frame.Request[localflux.Install, localflux.Install]) (string, localflux.Install, error) {
 					return r.Args.Namespace, r.Args, nil
 				},
 			}),

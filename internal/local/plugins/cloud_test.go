@@ -22,15 +22,15 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 	"google.golang.org/api/storage/v1"
 
-	"github.com/strata-platform/strata/internal/local/gcloud"
-	"github.com/strata-platform/strata/internal/local/gcloud/dolt"
+	"github.com/strata-platform/strata/internal/local/cloud"
+	"github.com/strata-platform/strata/internal/local/cloud/dolt"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
 const project = "strata-local"
 
-// cloud is an emulated Google Cloud with real databases and a fake control plane.
-type cloud struct {
+// emulator is an emulated Google Cloud with real databases and a fake control plane.
+type emulator struct {
 	url   string
 	owner string // credentials of the project's owner
 	calls *calls
@@ -38,21 +38,21 @@ type cloud struct {
 
 type pretendedCluster struct{}
 
-func (pretendedCluster) Create(context.Context, string) (gcloud.ClusterAccess, error) {
-	return gcloud.ClusterAccess{
+func (pretendedCluster) Create(context.Context, string) (cloud.ClusterAccess, error) {
+	return cloud.ClusterAccess{
 		Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key"),
 	}, nil
 }
 func (pretendedCluster) Delete(context.Context, string) error { return nil }
 
-func newCloud(t *testing.T) cloud {
+func newEmulator(t *testing.T) emulator {
 	t.Helper()
 	binary := toolchaintest.Path(t, "dolt")
 	dir := t.TempDir()
 	var handler http.Handler
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	t.Cleanup(front.Close)
-	server, err := gcloud.New(gcloud.Options{
+	server, err := cloud.New(cloud.Options{
 		Dir:      filepath.Join(dir, "store"),
 		BaseURL:  front.URL,
 		Clusters: pretendedCluster{},
@@ -79,7 +79,7 @@ func newCloud(t *testing.T) cloud {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cloud{url: front.URL, owner: string(owner), calls: noted}
+	return emulator{url: front.URL, owner: string(owner), calls: noted}
 }
 
 // owner holds clients of the cloud as the project's owner.
@@ -92,7 +92,7 @@ type owner struct {
 	storage   *storage.Service
 }
 
-func (c cloud) asOwner(t *testing.T) owner {
+func (c emulator) asOwner(t *testing.T) owner {
 	t.Helper()
 	ctx := t.Context()
 	credentials, err := google.CredentialsFromJSONWithType(ctx, []byte(c.owner), google.AuthorizedUser, "https://www.googleapis.com/auth/cloud-platform")
@@ -122,7 +122,7 @@ type stack struct {
 	env              []string
 }
 
-func (c cloud) newStack(t *testing.T) *stack {
+func (c emulator) newStack(t *testing.T) *stack {
 	t.Helper()
 	home, tools := t.TempDir(), t.TempDir()
 	self, err := os.Executable()
@@ -146,7 +146,7 @@ func (c cloud) newStack(t *testing.T) *stack {
 		"GOOGLE_PROJECT=" + project, "GOOGLE_REGION=europe-west1", "GOOGLE_ZONE=europe-west1-b",
 		"GOOGLE_CREDENTIALS=" + c.owner,
 	}}
-	for k, v := range gcloud.Endpoints(c.url) {
+	for k, v := range cloud.Endpoints(c.url) {
 		s.env = append(s.env, k+"="+v)
 	}
 	return s

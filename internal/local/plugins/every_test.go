@@ -40,12 +40,12 @@ func needs(t *testing.T) []need {
 
 // deployer is a service account of the cloud and its key.
 type deployer struct {
-	cloud  cloud // with the account's credentials
+	cloud  emulator // with the account's credentials
 	owner  owner
 	member string
 }
 
-func (c cloud) newDeployer(t *testing.T) deployer {
+func (c emulator) newDeployer(t *testing.T) deployer {
 	t.Helper()
 	o := c.asOwner(t)
 	account, err := o.iam.Projects.ServiceAccounts.Create("projects/"+project, &iam.CreateServiceAccountRequest{AccountId: "deployer"}).Context(t.Context()).Do()
@@ -60,7 +60,7 @@ func (c cloud) newDeployer(t *testing.T) deployer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return deployer{cloud{url: c.url, owner: string(content), calls: c.calls}, o, "serviceAccount:" + account.Email}
+	return deployer{emulator{url: c.url, owner: string(content), calls: c.calls}, o, "serviceAccount:" + account.Email}
 }
 
 // grant gives the account these roles on the project, and removes all others.
@@ -83,7 +83,7 @@ func (d deployer) grant(t *testing.T, roles []string) {
 
 // TestEveryType runs a program with every type under the key of a service account that has exactly the required roles.
 func TestEveryType(t *testing.T) {
-	c := newCloud(t)
+	c := newEmulator(t)
 	d := c.newDeployer(t)
 	s := d.cloud.newStack(t)
 	program, err := os.ReadFile(filepath.Join("testdata", "every", "Pulumi.yaml"))

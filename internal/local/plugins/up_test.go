@@ -52,7 +52,7 @@ resources:
 `
 
 func TestProgramsAreRefusedWithTheReason(t *testing.T) {
-	c := newCloud(t)
+	c := newEmulator(t)
 	s := c.newStack(t)
 	s.write(t, deployment)
 	s.run(t, "stack", "init", "dev")

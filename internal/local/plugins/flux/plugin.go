@@ -11,14 +11,14 @@ import (
 	p "github.com/pulumi/pulumi-go-provider"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 	sdk "github.com/strata-platform/strata/sdks/flux"
 )
 
 // Package describes the plugin. It installs the manifests in the folder that ManifestsVariable names.
-func Package() provider.Package {
+func Package() frame.Package {
 	b := &bootstrapper{}
-	return provider.Package{
+	return frame.Package{
 		Name:        "flux",
 		Version:     sdk.Version,
 		Description: "Flux on a cluster, bootstrapped by Strata's local stand-in for the published provider.",
@@ -28,15 +28,15 @@ func Package() provider.Package {
 			"kubernetes.clientKey", "kubernetes.token", "kubernetes.password",
 		},
 		Configure: b.configure,
-		Resources: map[string]provider.Resource{
+		Resources: map[string]frame.Resource{
 			sdk.FluxBootstrapGitToken: {
 				Args:  sdk.FluxBootstrapGitArgs{},
 				State: sdk.FluxBootstrapGit{},
-				Rules: provider.Rules{}.Each(provider.Rule{Replace: true}, "namespace path secretName"),
+				Rules: frame.Rules{}.Each(frame.Rule{Replace: true}, "namespace path secretName"),
 				// A cluster has room for one Flux in any namespace, so a replacement always deletes the old one first.
 				Identity: []string{},
 				Outdated: b.outdated,
-				Operations: provider.Handle(provider.CRUD[Install, state]{
+				Operations: frame.Handle(frame.CRUD[Install, state]{
 					Check:  check,
 					Create: b.create,
 					Read:   b.read,
@@ -68,14 +68,14 @@ func (b *bootstrapper) configure(_ context.Context, config property.Map) error {
 		if err := json.Unmarshal([]byte(v.AsString()), &object); err != nil {
 			return fmt.Errorf("%s is no JSON object", k)
 		}
-		m, err := provider.Encode(object)
+		m, err := frame.Encode(object)
 		if err != nil {
 			return fmt.Errorf("%s: %w", k, err)
 		}
 		config = config.Set(k, property.New(m))
 	}
 	var c Config
-	if err := provider.Decode(config, &c); err != nil {
+	if err := frame.Decode(config, &c); err != nil {
 		return err
 	}
 	b.config = c
@@ -91,10 +91,10 @@ func (b *bootstrapper) options(ctx context.Context, i Install) Options {
 	}
 }
 
-func check(i Install) []provider.Failure {
-	var failures []provider.Failure
+func check(i Install) []frame.Failure {
+	var failures []frame.Failure
 	for _, problem := range i.Validate() {
-		failures = append(failures, provider.Failure{Path: problem.Property, Reason: problem.Reason})
+		failures = append(failures, frame.Failure{Path: problem.Property, Reason: problem.Reason})
 	}
 	return failures
 }
@@ -104,7 +104,7 @@ func check(i Install) []provider.Failure {
 func (b *bootstrapper) outdated(last, news property.Map) []string {
 	var s state
 	var i Install
-	if b.config.Git.URL == "" || provider.Decode(last, &s) != nil || provider.Decode(news, &i) != nil {
+	if b.config.Git.URL == "" || frame.Decode(last, &s) != nil || frame.Decode(news, &i) != nil {
 		return nil // the operations report the error
 	}
 	path, content, err := renderSync(Options{Config: b.config, Install: i}.withDefaults())
@@ -114,7 +114,7 @@ func (b *bootstrapper) outdated(last, news property.Map) []string {
 	return []string{"repositoryFiles"}
 }
 
-func (b *bootstrapper) create(ctx context.Context, r provider.Request[Install, state]) (string, state, error) {
+func (b *bootstrapper) create(ctx context.Context, r frame.Request[Install, state]) (string, state, error) {
 	o := b.options(ctx, limited(r.Args, r.Timeout))
 	s := state{Install: r.Args.withDefaults()}
 	files, err := Render(o)
@@ -128,7 +128,7 @@ func (b *bootstrapper) create(ctx context.Context, r provider.Request[Install, s
 	return s.Namespace, s, err
 }
 
-func (b *bootstrapper) read(ctx context.Context, r provider.Request[Install, state]) (string, state, error) {
+func (b *bootstrapper) read(ctx context.Context, r frame.Request[Install, state]) (string, state, error) {
 	if r.Importing {
 		return "", state{}, fmt.Errorf("importing Flux is not covered by the local flux plugin: run an update instead, which adopts what is installed")
 	}
@@ -137,14 +137,14 @@ func (b *bootstrapper) read(ctx context.Context, r provider.Request[Install, sta
 		return "", state{}, err
 	}
 	if !found.Installed && len(found.Files) == 0 {
-		return "", state{}, provider.ErrNotFound
+		return "", state{}, frame.ErrNotFound
 	}
 	s := r.State
 	s.RepositoryFiles = found.Files
 	return r.ID, s, nil
 }
 
-func (b *bootstrapper) update(ctx context.Context, r provider.Request[Install, state]) (state, error) {
+func (b *bootstrapper) update(ctx context.Context, r frame.Request[Install, state]) (state, error) {
 	i := limited(r.Args, r.Timeout)
 	if i.Timeouts.Update != "" {
 		i.Timeouts.Create = i.Timeouts.Update
@@ -153,7 +153,7 @@ func (b *bootstrapper) update(ctx context.Context, r provider.Request[Install, s
 	return state{Install: r.Args.withDefaults(), RepositoryFiles: files}, err
 }
 
-func (b *bootstrapper) remove(ctx context.Context, r provider.Request[Install, state]) error {
+func (b *bootstrapper) remove(ctx context.Context, r frame.Request[Install, state]) error {
 	o := b.options(ctx, limited(r.Args, r.Timeout))
 	files := r.State.RepositoryFiles
 	if len(files) == 0 { // a killed run has recorded no files

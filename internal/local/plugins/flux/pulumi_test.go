@@ -16,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/strata-platform/strata/components/fluxcd/example"
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 	"github.com/strata-platform/strata/internal/local/plugins/random"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
@@ -28,7 +28,7 @@ const (
 
 // TestMain runs this program as a plugin if its name is that of a plugin.
 func TestMain(m *testing.M) {
-	var plugin provider.Package
+	var plugin frame.Package
 	switch filepath.Base(os.Args[0]) {
 	case pluginName:
 		plugin = Package()

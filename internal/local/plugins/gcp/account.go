@@ -10,7 +10,7 @@ import (
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/serviceaccount"
 	"google.golang.org/api/iam/v1"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 // accountIDPattern matches the first part of a service account's e-mail address, as the API accepts it.
@@ -39,20 +39,20 @@ type accountState struct {
 	UniqueID string `json:"uniqueId"`
 }
 
-type accountRequest = provider.Request[accountArgs, accountState]
+type accountRequest = frame.Request[accountArgs, accountState]
 
-func (g *plugin) account() provider.Resource {
-	return provider.Resource{
+func (g *plugin) account() frame.Resource {
+	return frame.Resource{
 		Args:  serviceaccount.AccountArgs{},
 		State: serviceaccount.Account{},
-		Rules: provider.Rules{
+		Rules: frame.Rules{
 			"accountId":   {Replace: true, Check: matching(accountIDPattern, "6 to 30 lower case letters, digits and dashes, a letter first and no dash last")},
 			"description": {Check: atMost(256)},
 			"disabled":    {Default: false},
 			"project":     fromProvider(),
 		},
 		Identity: []string{"accountId", "project"},
-		Operations: provider.Handle(provider.CRUD[accountArgs, accountState]{
+		Operations: frame.Handle(frame.CRUD[accountArgs, accountState]{
 			Create: g.createAccount,
 			Read: func(ctx context.Context, r accountRequest) (string, accountState, error) {
 				parts, err := parseID(r.ID, accountIDPatterns)

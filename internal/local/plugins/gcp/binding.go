@@ -7,7 +7,7 @@ import (
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/serviceaccount"
 	"google.golang.org/api/iam/v1"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 type bindingArgs struct {
@@ -22,21 +22,21 @@ type bindingState struct {
 	Etag string `json:"etag"`
 }
 
-type bindingRequest = provider.Request[bindingArgs, bindingState]
+type bindingRequest = frame.Request[bindingArgs, bindingState]
 
 // accountBinding returns the resource that sets all members of one role on a service account. It removes the role from
 // everybody else.
-func (g *plugin) accountBinding() provider.Resource {
-	return provider.Resource{
+func (g *plugin) accountBinding() frame.Resource {
+	return frame.Resource{
 		Args:  serviceaccount.IAMBindingArgs{},
 		State: serviceaccount.IAMBinding{},
-		Rules: provider.Rules{
+		Rules: frame.Rules{
 			"members":          {Required: true, Set: true, Same: sameMember, Check: checkMember},
 			"role":             {Replace: true},
 			"serviceAccountId": {Replace: true, Check: checkAccountLink},
 		}.With("", conditionRules()),
 		Identity: []string{"serviceAccountId", "role", "condition"},
-		Operations: provider.Handle(provider.CRUD[bindingArgs, bindingState]{
+		Operations: frame.Handle(frame.CRUD[bindingArgs, bindingState]{
 			Create: g.setBinding,
 			Read:   g.readBinding,
 			Update: func(ctx context.Context, r bindingRequest) (bindingState, error) {
@@ -105,7 +105,7 @@ func (g *plugin) readBinding(ctx context.Context, r bindingRequest) (string, bin
 	case i >= 0:
 		args.Members = policy.Bindings[i].Members
 	case r.Importing:
-		return "", bindingState{}, provider.ErrNotFound
+		return "", bindingState{}, frame.ErrNotFound
 	default: // a policy contains no binding without members
 		args.Members = []string{}
 	}

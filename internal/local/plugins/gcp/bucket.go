@@ -11,23 +11,23 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 	"google.golang.org/api/storage/v1"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 // bucketNames matches the names of buckets.
 var bucketNames = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{1,220}[a-z0-9]$`)
 
-type bucketRequest = provider.Request[bucketArgs, bucketState]
+type bucketRequest = frame.Request[bucketArgs, bucketState]
 
-func (g *plugin) bucket() provider.Resource {
-	return provider.Resource{
+func (g *plugin) bucket() frame.Resource {
+	return frame.Resource{
 		Args:     sdk.BucketArgs{},
 		State:    sdk.Bucket{},
 		Rules:    bucketRules(),
 		Identity: []string{"name"},
 		AutoName: "name",
 		Differ:   unlockingRetention,
-		Operations: provider.Handle(provider.CRUD[bucketArgs, bucketState]{
+		Operations: frame.Handle(frame.CRUD[bucketArgs, bucketState]{
 			Check:  checkBucket,
 			Create: g.createBucket,
 			Read:   g.readBucket,
@@ -54,11 +54,11 @@ func checkBucketName(name string) string {
 	return ""
 }
 
-func checkBucket(args bucketArgs) []provider.Failure {
-	var failures []provider.Failure
+func checkBucket(args bucketArgs) []frame.Failure {
+	var failures []frame.Failure
 	for i, r := range args.LifecycleRules {
 		if r.Action != nil && r.Condition == nil {
-			failures = append(failures, provider.Failure{
+			failures = append(failures, frame.Failure{
 				Path: fmt.Sprintf("lifecycleRules[%d].condition", i), Reason: "a rule needs a condition",
 			})
 		}
@@ -70,7 +70,7 @@ func checkBucket(args bucketArgs) []provider.Failure {
 // unlock the policy of an existing one.
 func unlockingRetention(olds, news property.Map) []string {
 	const path = "retentionPolicy.isLocked"
-	locked := func(m property.Map) bool { v := provider.At(m, path); return v.IsBool() && v.AsBool() }
+	locked := func(m property.Map) bool { v := frame.At(m, path); return v.IsBool() && v.AsBool() }
 	if locked(olds) && !locked(news) {
 		return []string{path}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/api/storage/v1"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 // apiBucket is the API's bucket without its MarshalJSON method.
@@ -175,9 +175,9 @@ func bucketOf(b *storage.Bucket, project string) bucketSpec {
 	return spec
 }
 
-func bucketRules() provider.Rules {
-	computed := provider.Rule{Computed: true}
-	return provider.Rules{
+func bucketRules() frame.Rules {
+	computed := frame.Rule{Computed: true}
+	return frame.Rules{
 		"customPlacementConfig.dataLocations":       {Replace: true, Set: true},
 		"effectiveLabels":                           {Secret: true},
 		"enableObjectRetention":                     {Replace: true},

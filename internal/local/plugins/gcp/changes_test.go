@@ -12,8 +12,8 @@ import (
 
 	p "github.com/pulumi/pulumi-go-provider"
 
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 	"github.com/strata-platform/strata/internal/local/plugins/gcp"
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
 )
 
 const (
@@ -30,7 +30,7 @@ func fromJSON(t *testing.T, texts ...string) property.Map {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
-	m, err := provider.Encode(all)
+	m, err := frame.Encode(all)
 	if err != nil {
 		t.Fatal(err)
 	}

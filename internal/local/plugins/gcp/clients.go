@@ -19,7 +19,7 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 	"google.golang.org/api/storage/v1"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 const (
@@ -81,14 +81,14 @@ func statusOf(err error) int {
 // gone reports whether an API error means that an object does not exist.
 func gone(err error) bool { return statusOf(err) == http.StatusNotFound }
 
-// explained returns an error with the API's own message. For a missing object, the error wraps provider.ErrNotFound.
+// explained returns an error with the API's own message. For a missing object, the error wraps frame.ErrNotFound.
 func explained(err error) error {
 	var api *googleapi.Error
 	if !errors.As(err, &api) {
 		return err
 	}
 	if api.Code == http.StatusNotFound {
-		return fmt.Errorf("%w: %s", provider.ErrNotFound, api.Message)
+		return fmt.Errorf("%w: %s", frame.ErrNotFound, api.Message)
 	}
 	reason := ""
 	if len(api.Errors) > 0 && api.Errors[0].Reason != "" {

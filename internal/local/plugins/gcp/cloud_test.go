@@ -12,7 +12,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 
-	"github.com/strata-platform/strata/internal/local/gcloud"
+	"github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/internal/local/plugins/gcp"
 )
 
@@ -30,8 +30,8 @@ const (
 // pretendedCluster is a fake control plane.
 type pretendedCluster struct{}
 
-func (pretendedCluster) Create(context.Context, string) (gcloud.ClusterAccess, error) {
-	return gcloud.ClusterAccess{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, nil
+func (pretendedCluster) Create(context.Context, string) (cloud.ClusterAccess, error) {
+	return cloud.ClusterAccess{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, nil
 }
 func (pretendedCluster) Delete(context.Context, string) error { return nil }
 
@@ -41,12 +41,12 @@ func newCloud(t *testing.T) string {
 	return newCloudWith(t, nil)
 }
 
-func newCloudWith(t *testing.T, databases gcloud.DatabaseRuntime) string {
+func newCloudWith(t *testing.T, databases cloud.DatabaseRuntime) string {
 	t.Helper()
-	var server *gcloud.Server
+	var server *cloud.Server
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { server.ServeHTTP(w, r) }))
 	t.Cleanup(front.Close)
-	server, err := gcloud.New(gcloud.Options{Dir: t.TempDir(), BaseURL: front.URL, Clusters: pretendedCluster{}, Databases: databases})
+	server, err := cloud.New(cloud.Options{Dir: t.TempDir(), BaseURL: front.URL, Clusters: pretendedCluster{}, Databases: databases})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func newCloudWith(t *testing.T, databases gcloud.DatabaseRuntime) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k, v := range gcloud.Endpoints(front.URL) {
+	for k, v := range cloud.Endpoints(front.URL) {
 		t.Setenv(k, v)
 	}
 	t.Setenv("GOOGLE_PROJECT", project)

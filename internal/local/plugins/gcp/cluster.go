@@ -9,7 +9,7 @@ import (
 	sdk "github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/container"
 	"google.golang.org/api/container/v1"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 	routes      = "ROUTES"
 )
 
-type clusterRequest = provider.Request[clusterArgs, clusterState]
+type clusterRequest = frame.Request[clusterArgs, clusterState]
 
 var clusterIDPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`^projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)/clusters/(?P<name>[^/]+)$`),
@@ -26,18 +26,18 @@ var clusterIDPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`^(?P<location>[^/]+)/(?P<name>[^/]+)$`),
 }
 
-func (g *plugin) cluster() provider.Resource {
-	return provider.Resource{
+func (g *plugin) cluster() frame.Resource {
+	return frame.Resource{
 		Args:     sdk.ClusterArgs{},
 		State:    sdk.Cluster{},
 		Rules:    clusterRules(),
 		Identity: []string{"name", "location", "project"},
 		AutoName: "name",
 		Differ:   replacingSwitches,
-		Operations: provider.Handle(provider.CRUD[clusterArgs, clusterState]{
-			Check: func(args clusterArgs) []provider.Failure {
+		Operations: frame.Handle(frame.CRUD[clusterArgs, clusterState]{
+			Check: func(args clusterArgs) []frame.Failure {
 				if args.NodeVersion != "" && args.RemoveDefaultNodePool {
-					return []provider.Failure{{Path: "nodeVersion", Reason: "nodeVersion cannot stand beside removeDefaultNodePool: remove one of them"}}
+					return []frame.Failure{{Path: "nodeVersion", Reason: "nodeVersion cannot stand beside removeDefaultNodePool: remove one of them"}}
 				}
 				return nil
 			},

@@ -5,18 +5,18 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 // clusterNames matches the names of clusters.
 var clusterNames = regexp.MustCompile(`^[a-z](?:[a-z0-9-]{0,38}[a-z0-9])?$`)
 
-func clusterRules() provider.Rules {
-	replace, computed := provider.Rule{Replace: true}, provider.Rule{Computed: true}
-	both := provider.Rule{Replace: true, Computed: true}
+func clusterRules() frame.Rules {
+	replace, computed := frame.Rule{Replace: true}, frame.Rule{Computed: true}
+	both := frame.Rule{Replace: true, Computed: true}
 	autopilot := []string{"enableAutopilot"}
 	ranges := []string{"ipAllocationPolicy.clusterSecondaryRangeName", "ipAllocationPolicy.servicesSecondaryRangeName"}
-	return provider.Rules{
+	return frame.Rules{
 		"binaryAuthorization.enabled": {Excludes: []string{"enableAutopilot", "binaryAuthorization.evaluationMode"}},
 		"binaryAuthorization.evaluationMode": {
 			Computed: true, OneOf: []string{"DISABLED", "PROJECT_SINGLETON_POLICY_ENFORCE"}, Same: sameAs("DISABLED"),

@@ -6,7 +6,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 	"google.golang.org/api/container/v1"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 // updateCluster makes the changes one by one, because the service accepts one change per call.
@@ -162,10 +162,10 @@ func dnsConfig(a *clusterArgs) *container.DNSConfig {
 
 // differ reports whether two values differ for the service. A missing value equals a zero value.
 func differ(a, b any) bool {
-	x, errX := provider.Encode(struct {
+	x, errX := frame.Encode(struct {
 		V any `json:"v"`
 	}{a})
-	y, errY := provider.Encode(struct {
+	y, errY := frame.Encode(struct {
 		V any `json:"v"`
 	}{b})
 	return errX != nil || errY != nil || !trimmed(property.New(x)).Equals(trimmed(property.New(y)))
@@ -178,7 +178,7 @@ func trimmed(v property.Value) property.Value {
 	}
 	m := v.AsMap()
 	for k, e := range m.All {
-		if e = trimmed(e); provider.Zero(e) {
+		if e = trimmed(e); frame.Zero(e) {
 			m = m.Delete(k)
 		} else {
 			m = m.Set(k, e)

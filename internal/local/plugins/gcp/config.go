@@ -18,7 +18,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 const (
@@ -70,7 +70,7 @@ func (s *settings) endpoints() []endpoint {
 // configure reads the provider's configuration, then the official provider's environment variables.
 func (g *plugin) configure(_ context.Context, config property.Map) error {
 	var s settings
-	if err := provider.Decode(config, &s); err != nil {
+	if err := frame.Decode(config, &s); err != nil {
 		return err
 	}
 	fromEnvironment(&s.Project, "GOOGLE_PROJECT", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT")

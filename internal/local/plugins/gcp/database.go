@@ -9,7 +9,7 @@ import (
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/sql"
 	"google.golang.org/api/sqladmin/v1beta4"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 const (
@@ -31,7 +31,7 @@ type databaseState struct {
 	SelfLink string `json:"selfLink"`
 }
 
-type databaseRequest = provider.Request[databaseArgs, databaseState]
+type databaseRequest = frame.Request[databaseArgs, databaseState]
 
 var databaseIDPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`^projects/(?P<project>[^/]+)/instances/(?P<instance>[^/]+)/databases/(?P<name>[^/]+)$`),
@@ -40,11 +40,11 @@ var databaseIDPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`^(?P<instance>[^/]+)/(?P<name>[^/]+)$`),
 }
 
-func (g *plugin) database() provider.Resource {
-	return provider.Resource{
+func (g *plugin) database() frame.Resource {
+	return frame.Resource{
 		Args:  sql.DatabaseArgs{},
 		State: sql.Database{},
-		Rules: provider.Rules{
+		Rules: frame.Rules{
 			"charset":        {Computed: true, Same: strings.EqualFold},
 			"collation":      {Computed: true},
 			"deletionPolicy": {Default: policyDelete, OneOf: []string{policyDelete, policyAbandon}},
@@ -54,7 +54,7 @@ func (g *plugin) database() provider.Resource {
 		},
 		Identity: []string{"instance", "name", "project"},
 		AutoName: "name",
-		Operations: provider.Handle(provider.CRUD[databaseArgs, databaseState]{
+		Operations: frame.Handle(frame.CRUD[databaseArgs, databaseState]{
 			Create: g.createDatabase,
 			Read: func(ctx context.Context, r databaseRequest) (string, databaseState, error) {
 				parts, err := parseID(r.ID, databaseIDPatterns)

@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/sql"
 	"google.golang.org/api/sqladmin/v1beta4"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 type instanceArgs struct {
@@ -65,13 +65,13 @@ type serverCaCert struct {
 	Sha1Fingerprint string `json:"sha1Fingerprint"`
 }
 
-type instanceRequest = provider.Request[instanceArgs, instanceState]
+type instanceRequest = frame.Request[instanceArgs, instanceState]
 
-func (g *plugin) instance() provider.Resource {
-	return provider.Resource{
+func (g *plugin) instance() frame.Resource {
+	return frame.Resource{
 		Args:  sql.DatabaseInstanceArgs{},
 		State: sql.DatabaseInstance{},
-		Rules: provider.Rules{
+		Rules: frame.Rules{
 			"deletionProtection":   {Default: true},
 			"encryptionKeyName":    {Replace: true, Computed: true},
 			"instanceType":         {Computed: true},
@@ -88,7 +88,7 @@ func (g *plugin) instance() provider.Resource {
 		Identity: []string{"name", "project"},
 		AutoName: "name",
 		Differ:   replacingSettings,
-		Operations: provider.Handle(provider.CRUD[instanceArgs, instanceState]{
+		Operations: frame.Handle(frame.CRUD[instanceArgs, instanceState]{
 			Check:  checkInstance,
 			Create: g.createInstance,
 			Read:   g.readInstance,
@@ -98,10 +98,10 @@ func (g *plugin) instance() provider.Resource {
 	}
 }
 
-func checkInstance(args instanceArgs) []provider.Failure {
-	var failures []provider.Failure
+func checkInstance(args instanceArgs) []frame.Failure {
+	var failures []frame.Failure
 	refuse := func(path, format string, args ...any) {
-		failures = append(failures, provider.Failure{Path: path, Reason: path + " " + fmt.Sprintf(format, args...)})
+		failures = append(failures, frame.Failure{Path: path, Reason: path + " " + fmt.Sprintf(format, args...)})
 	}
 	for path, value := range map[string]any{
 		"clone": args.Clone, "replicaConfiguration": args.ReplicaConfiguration, "restoreBackupContext": args.RestoreBackupContext,

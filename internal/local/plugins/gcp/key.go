@@ -9,7 +9,7 @@ import (
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/serviceaccount"
 	"google.golang.org/api/iam/v1"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 const publicKeyType = "TYPE_X509_PEM_FILE"
@@ -32,13 +32,13 @@ type keyState struct {
 	ValidBefore string `json:"validBefore,omitempty"`
 }
 
-type keyRequest = provider.Request[keyArgs, keyState]
+type keyRequest = frame.Request[keyArgs, keyState]
 
-func (g *plugin) key() provider.Resource {
-	return provider.Resource{
+func (g *plugin) key() frame.Resource {
+	return frame.Resource{
 		Args:  serviceaccount.KeyArgs{},
 		State: serviceaccount.Key{},
-		Rules: provider.Rules{
+		Rules: frame.Rules{
 			"keepers":          {Replace: true},
 			"keyAlgorithm":     {Replace: true, Default: "KEY_ALG_RSA_2048", OneOf: []string{"KEY_ALG_UNSPECIFIED", "KEY_ALG_RSA_1024", "KEY_ALG_RSA_2048"}},
 			"privateKey":       {Secret: true},
@@ -47,7 +47,7 @@ func (g *plugin) key() provider.Resource {
 			"publicKeyType":    {Replace: true, Default: publicKeyType, OneOf: []string{"TYPE_NONE", "TYPE_X509_PEM_FILE", "TYPE_RAW_PUBLIC_KEY"}},
 			"serviceAccountId": {Replace: true},
 		},
-		Operations: provider.Handle(provider.CRUD[keyArgs, keyState]{
+		Operations: frame.Handle(frame.CRUD[keyArgs, keyState]{
 			Create: g.createKey,
 			Read:   g.readKey,
 			Delete: func(ctx context.Context, r keyRequest) error {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/sql"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 type lookupInstanceArgs struct {
@@ -20,11 +20,11 @@ type lookupInstanceResult struct {
 	Settings []map[string]any `json:"settings"`
 }
 
-func (g *plugin) getInstance() provider.Function {
-	return provider.Function{
+func (g *plugin) getInstance() frame.Function {
+	return frame.Function{
 		Args:   sql.LookupDatabaseInstanceArgs{},
 		Result: sql.LookupDatabaseInstanceResult{},
-		Call: provider.Call(func(ctx context.Context, args lookupInstanceArgs) (lookupInstanceResult, error) {
+		Call: frame.Call(func(ctx context.Context, args lookupInstanceArgs) (lookupInstanceResult, error) {
 			project, err := g.project(args.Project)
 			if err != nil {
 				return lookupInstanceResult{}, err
@@ -72,11 +72,11 @@ type lookupDatabaseResult struct {
 	ID string `json:"id"`
 }
 
-func (g *plugin) getDatabase() provider.Function {
-	return provider.Function{
+func (g *plugin) getDatabase() frame.Function {
+	return frame.Function{
 		Args:   sql.LookupDatabaseArgs{},
 		Result: sql.LookupDatabaseResult{},
-		Call: provider.Call(func(ctx context.Context, args lookupDatabaseArgs) (lookupDatabaseResult, error) {
+		Call: frame.Call(func(ctx context.Context, args lookupDatabaseArgs) (lookupDatabaseResult, error) {
 			project, err := g.project(args.Project)
 			if err != nil {
 				return lookupDatabaseResult{}, err

@@ -12,7 +12,7 @@ import (
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/storage"
 	"google.golang.org/api/iam/v1"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 // memberArgs are the inputs of the three IAMMember resources. Each resource uses one of Bucket, Project and
@@ -34,52 +34,52 @@ type memberState struct {
 // memberOf describes the differences between the IAMMember resources.
 type memberOf struct {
 	name   string // of the input for the object
-	rule   provider.Rule
+	rule   frame.Rule
 	object func(*memberArgs) *string
 	// shown returns the object's name in the state and in the ID. If it is nil, they use the program's name.
 	shown  func(string) string
 	holder func(ctx context.Context, object string) (policyHolder, error)
 }
 
-func (g *plugin) projectMember() provider.Resource {
+func (g *plugin) projectMember() frame.Resource {
 	return memberResource(projects.IAMMemberArgs{}, projects.IAMMember{}, memberOf{
 		name:   "project",
-		rule:   provider.Rule{Replace: true, Same: sameName},
+		rule:   frame.Rule{Replace: true, Same: sameName},
 		object: func(a *memberArgs) *string { return &a.Project },
 		holder: g.projectPolicy,
 	})
 }
 
-func (g *plugin) accountMember() provider.Resource {
+func (g *plugin) accountMember() frame.Resource {
 	return memberResource(serviceaccount.IAMMemberArgs{}, serviceaccount.IAMMember{}, memberOf{
 		name:   "serviceAccountId",
-		rule:   provider.Rule{Replace: true, Check: checkAccountLink},
+		rule:   frame.Rule{Replace: true, Check: checkAccountLink},
 		object: func(a *memberArgs) *string { return &a.ServiceAccountID },
 		holder: g.accountPolicy,
 	})
 }
 
-func (g *plugin) bucketMember() provider.Resource {
+func (g *plugin) bucketMember() frame.Resource {
 	return memberResource(storage.BucketIAMMemberArgs{}, storage.BucketIAMMember{}, memberOf{
 		name:   "bucket",
-		rule:   provider.Rule{Replace: true, Same: sameName},
+		rule:   frame.Rule{Replace: true, Same: sameName},
 		object: func(a *memberArgs) *string { return &a.Bucket },
 		shown:  func(bucket string) string { return "b/" + lastPart(bucket) },
 		holder: g.bucketPolicy,
 	})
 }
 
-func memberResource(args, state any, of memberOf) provider.Resource {
-	return provider.Resource{
+func memberResource(args, state any, of memberOf) frame.Resource {
+	return frame.Resource{
 		Args:  args,
 		State: state,
-		Rules: provider.Rules{
+		Rules: frame.Rules{
 			of.name:  of.rule,
 			"role":   {Replace: true},
 			"member": {Replace: true, Same: sameMember, Check: checkMember},
 		}.With("", conditionRules()),
 		Identity: []string{of.name, "role", "member", "condition"},
-		Operations: provider.Handle(provider.CRUD[memberArgs, memberState]{
+		Operations: frame.Handle(frame.CRUD[memberArgs, memberState]{
 			Create: of.create,
 			Read:   of.read,
 			Delete: of.remove,
@@ -87,8 +87,8 @@ func memberResource(args, state any, of memberOf) provider.Resource {
 	}
 }
 
-func conditionRules() provider.Rules {
-	return provider.Rules{}.Each(provider.Rule{Replace: true},
+func conditionRules() frame.Rules {
+	return frame.Rules{}.Each(frame.Rule{Replace: true},
 		"condition condition.description condition.expression condition.title")
 }
 
@@ -125,7 +125,7 @@ func hasMember(b *iam.Binding, member string) bool {
 	return slices.ContainsFunc(b.Members, func(m string) bool { return strings.EqualFold(m, member) })
 }
 
-type memberRequest = provider.Request[memberArgs, memberState]
+type memberRequest = frame.Request[memberArgs, memberState]
 
 // known returns the resource's ID and the state with the object and the member in their normal forms.
 func (of memberOf) known(args memberArgs, member, etag string) (string, memberState) {

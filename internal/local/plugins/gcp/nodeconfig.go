@@ -5,7 +5,7 @@ import (
 
 	"google.golang.org/api/container/v1"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 // apiNodeConfig is the API's node configuration without its MarshalJSON method.
@@ -80,11 +80,11 @@ func nodeConfigOf(c *container.NodeConfig) *nodeConfig {
 	return out
 }
 
-func nodeConfigRules() provider.Rules {
-	replace, computed := provider.Rule{Replace: true}, provider.Rule{Computed: true}
-	both := provider.Rule{Replace: true, Computed: true}
-	return provider.Rules{
-		"diskSizeGb": {Computed: true, Range: provider.AtLeast(10)},
+func nodeConfigRules() frame.Rules {
+	replace, computed := frame.Rule{Replace: true}, frame.Rule{Computed: true}
+	both := frame.Rule{Replace: true, Computed: true}
+	return frame.Rules{
+		"diskSizeGb": {Computed: true, Range: frame.AtLeast(10)},
 		"guestAccelerators.gpuDriverInstallationConfig.gpuDriverVersion": {
 			Replace: true, OneOf: []string{"GPU_DRIVER_VERSION_UNSPECIFIED", "INSTALLATION_DISABLED", "DEFAULT", "LATEST"},
 		},

@@ -8,7 +8,7 @@ import (
 	sdk "github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/container"
 	"google.golang.org/api/container/v1"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 // poolArgs are the inputs common to the node pool resource and to a node pool within a cluster.
@@ -48,7 +48,7 @@ type nodePoolState struct {
 	Project  string `json:"project"`
 }
 
-type nodePoolRequest = provider.Request[nodePoolArgs, nodePoolState]
+type nodePoolRequest = frame.Request[nodePoolArgs, nodePoolState]
 
 var nodePoolIDPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`^projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)/clusters/(?P<cluster>[^/]+)/nodePools/(?P<name>[^/]+)$`),
@@ -56,21 +56,21 @@ var nodePoolIDPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`^(?P<location>[^/]+)/(?P<cluster>[^/]+)/(?P<name>[^/]+)$`),
 }
 
-func (g *plugin) nodePool() provider.Resource {
-	return provider.Resource{
+func (g *plugin) nodePool() frame.Resource {
+	return frame.Resource{
 		Args:  sdk.NodePoolArgs{},
 		State: sdk.NodePool{},
-		Rules: provider.Rules{
+		Rules: frame.Rules{
 			"cluster":  {Replace: true},
 			"location": fromProvider(),
 			"project":  fromProvider(),
 		}.With("", poolRules()),
 		Identity: []string{"name", "cluster", "location", "project"},
 		AutoName: "name",
-		Operations: provider.Handle(provider.CRUD[nodePoolArgs, nodePoolState]{
-			Check: func(args nodePoolArgs) []provider.Failure {
+		Operations: frame.Handle(frame.CRUD[nodePoolArgs, nodePoolState]{
+			Check: func(args nodePoolArgs) []frame.Failure {
 				if args.InitialNodeCount > 0 && args.NodeCount != nil && *args.NodeCount > 0 {
-					return []provider.Failure{{Path: "nodeCount", Reason: "nodeCount cannot stand beside initialNodeCount: remove one of them"}}
+					return []frame.Failure{{Path: "nodeCount", Reason: "nodeCount cannot stand beside initialNodeCount: remove one of them"}}
 				}
 				return nil
 			},
@@ -87,23 +87,23 @@ func (g *plugin) nodePool() provider.Resource {
 }
 
 // poolRules returns the rules common to the node pool resource and to a node pool within a cluster.
-func poolRules() provider.Rules {
-	replace, computed := provider.Rule{Replace: true}, provider.Rule{Computed: true}
-	both := provider.Rule{Replace: true, Computed: true}
-	return provider.Rules{
+func poolRules() frame.Rules {
+	replace, computed := frame.Rule{Replace: true}, frame.Rule{Computed: true}
+	both := frame.Rule{Replace: true, Computed: true}
+	return frame.Rules{
 		"autoscaling.locationPolicy":    {Computed: true, OneOf: []string{"BALANCED", "ANY"}},
-		"autoscaling.maxNodeCount":      {Range: provider.AtLeast(0)},
-		"autoscaling.minNodeCount":      {Range: provider.AtLeast(0)},
-		"autoscaling.totalMaxNodeCount": {Range: provider.AtLeast(0)},
-		"autoscaling.totalMinNodeCount": {Range: provider.AtLeast(0)},
+		"autoscaling.maxNodeCount":      {Range: frame.AtLeast(0)},
+		"autoscaling.minNodeCount":      {Range: frame.AtLeast(0)},
+		"autoscaling.totalMaxNodeCount": {Range: frame.AtLeast(0)},
+		"autoscaling.totalMinNodeCount": {Range: frame.AtLeast(0)},
 		"management":                    {Computed: true},
 		"management.autoRepair":         {Default: true},
 		"management.autoUpgrade":        {Default: true},
 		"namePrefix":                    {Replace: true, Computed: true, Excludes: []string{"name"}},
 		"nodeConfig":                    {Replace: true, Computed: true},
-		"nodeCount":                     {Computed: true, Range: provider.AtLeast(0)},
+		"nodeCount":                     {Computed: true, Range: frame.AtLeast(0)},
 		"nodeLocations":                 {Computed: true, Set: true},
-		"upgradeSettings.maxSurge":      {Computed: true, Range: provider.AtLeast(0)},
+		"upgradeSettings.maxSurge":      {Computed: true, Range: frame.AtLeast(0)},
 		"upgradeSettings.strategy":      {Default: "SURGE", OneOf: []string{"SURGE", "BLUE_GREEN"}},
 	}.Each(replace, `
 		networkConfig.additionalNodeNetworkConfigs networkConfig.additionalNodeNetworkConfigs.network

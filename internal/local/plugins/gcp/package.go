@@ -9,7 +9,7 @@ import (
 
 	sdk "github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 // Version is the version of the SDK in go.mod.
@@ -21,16 +21,16 @@ type plugin struct {
 }
 
 // Package describes the plugin.
-func Package() provider.Package {
+func Package() frame.Package {
 	g := &plugin{}
-	return provider.Package{
+	return frame.Package{
 		Name:          "gcp",
 		Version:       Version,
 		Description:   "Emulated Google Cloud, reached by Strata's local stand-in for the official provider.",
 		Config:        sdk.ProviderArgs{},
 		ConfigSecrets: []string{"accessToken", "credentials"},
 		Configure:     g.configure,
-		Resources: map[string]provider.Resource{
+		Resources: map[string]frame.Resource{
 			"gcp:container/cluster:Cluster":               g.cluster(),
 			"gcp:container/nodePool:NodePool":             g.nodePool(),
 			"gcp:projects/iAMCustomRole:IAMCustomRole":    g.customRole(),
@@ -46,7 +46,7 @@ func Package() provider.Package {
 			"gcp:storage/bucket:Bucket":                   g.bucket(),
 			"gcp:storage/bucketIAMMember:BucketIAMMember": g.bucketMember(),
 		},
-		Functions: map[string]provider.Function{
+		Functions: map[string]frame.Function{
 			"gcp:sql/getDatabase:getDatabase":                 g.getDatabase(),
 			"gcp:sql/getDatabaseInstance:getDatabaseInstance": g.getInstance(),
 		},

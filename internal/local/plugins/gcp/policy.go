@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/api/iam/v1"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 // policyVersion is the version of policies with conditions.
@@ -119,7 +119,7 @@ func (h policyHolder) removeMember(ctx context.Context, role, member string, con
 }
 
 // findMember returns the policy's spelling of a member with the role, and the policy's etag. It returns
-// provider.ErrNotFound if the member lacks the role.
+// frame.ErrNotFound if the member lacks the role.
 func (h policyHolder) findMember(ctx context.Context, role, member string, cond *iam.Expr) (written, etag string, err error) {
 	p, err := h.get(ctx)
 	if err != nil {
@@ -132,7 +132,7 @@ func (h policyHolder) findMember(ctx context.Context, role, member string, cond 
 			}
 		}
 	}
-	return "", "", provider.ErrNotFound
+	return "", "", frame.ErrNotFound
 }
 
 // titled returns the condition with a title in a binding of role to member, for imports. An empty title stands for the
@@ -153,7 +153,7 @@ func (h policyHolder) titled(ctx context.Context, role, member, title string) (*
 	}
 	switch len(found) {
 	case 0:
-		return nil, provider.ErrNotFound
+		return nil, frame.ErrNotFound
 	case 1:
 		return conditionOf(found[0]), nil
 	default:

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/iam/v1"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 // memoryPolicy is a policy whose first writes conflict with another writer's.
@@ -60,7 +60,7 @@ func TestMembersUnderConditionsAreApart(t *testing.T) {
 	if err := h.removeMember(t.Context(), "roles/viewer", "user:a@example.com", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := h.findMember(t.Context(), "roles/viewer", "user:a@example.com", nil); !errors.Is(err, provider.ErrNotFound) {
+	if _, _, err := h.findMember(t.Context(), "roles/viewer", "user:a@example.com", nil); !errors.Is(err, frame.ErrNotFound) {
 		t.Errorf("the removed member: %v", err)
 	}
 	if _, _, err := h.findMember(t.Context(), "roles/viewer", "user:a@example.com", cond.expr()); err != nil {

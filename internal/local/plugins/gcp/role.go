@@ -9,7 +9,7 @@ import (
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/projects"
 	"google.golang.org/api/iam/v1"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 type roleArgs struct {
@@ -27,7 +27,7 @@ type roleState struct {
 	Name    string `json:"name"`
 }
 
-type roleRequest = provider.Request[roleArgs, roleState]
+type roleRequest = frame.Request[roleArgs, roleState]
 
 // roleIDs matches the IDs of custom roles.
 var roleIDs = regexp.MustCompile(`^[a-zA-Z0-9_.]{3,64}$`)
@@ -38,11 +38,11 @@ var roleIDPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`^(?P<name>[^/]+)$`),
 }
 
-func (g *plugin) customRole() provider.Resource {
-	return provider.Resource{
+func (g *plugin) customRole() frame.Resource {
+	return frame.Resource{
 		Args:  projects.IAMCustomRoleArgs{},
 		State: projects.IAMCustomRole{},
-		Rules: provider.Rules{
+		Rules: frame.Rules{
 			"permissions": {Required: true, Set: true},
 			"project":     fromProvider(),
 			"roleId":      {Replace: true, Check: matching(roleIDs, "3 to 64 letters, digits, underscores and dots")},
@@ -51,12 +51,12 @@ func (g *plugin) customRole() provider.Resource {
 			},
 		},
 		Identity: []string{"roleId", "project"},
-		Operations: provider.Handle(provider.CRUD[roleArgs, roleState]{
-			Check: func(args roleArgs) []provider.Failure {
+		Operations: frame.Handle(frame.CRUD[roleArgs, roleState]{
+			Check: func(args roleArgs) []frame.Failure {
 				if args.Permissions == nil || len(args.Permissions) > 0 {
 					return nil
 				}
-				return []provider.Failure{{Path: "permissions", Reason: "permissions must name at least one permission"}}
+				return []frame.Failure{{Path: "permissions", Reason: "permissions must name at least one permission"}}
 			},
 			Create: g.createRole,
 			Read: func(ctx context.Context, r roleRequest) (string, roleState, error) {
@@ -157,7 +157,7 @@ func (g *plugin) deleteRole(ctx context.Context, r roleRequest) error {
 		return fmt.Errorf("make IAM client: %w", err)
 	}
 	if old, err := svc.Projects.Roles.Get(r.ID).Context(ctx).Do(); err == nil && old.Deleted {
-		return provider.ErrNotFound
+		return frame.ErrNotFound
 	}
 	_, err = svc.Projects.Roles.Delete(r.ID).Context(ctx).Do()
 	return explained(err)
@@ -173,7 +173,7 @@ func (g *plugin) liveRole(ctx context.Context, name string) (string, roleState, 
 		return "", roleState{}, explained(err)
 	}
 	if role.Deleted {
-		return "", roleState{}, provider.ErrNotFound
+		return "", roleState{}, frame.ErrNotFound
 	}
 	parts, err := parseID(name, roleIDPatterns)
 	if err != nil {

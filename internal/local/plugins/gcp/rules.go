@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 // The rules of the resources follow the official provider. Source: the documentation and the schemas of version 5.42.0
@@ -13,8 +13,8 @@ import (
 
 // fromProvider returns the rule of an input that locates the object and has its default in the provider's
 // configuration.
-func fromProvider() provider.Rule {
-	return provider.Rule{Replace: true, Computed: true, Same: sameName}
+func fromProvider() frame.Rule {
+	return frame.Rule{Replace: true, Computed: true, Same: sameName}
 }
 
 // sameName compares two names. A name may also be given as a path or link, which ends in the name.

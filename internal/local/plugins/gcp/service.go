@@ -10,7 +10,7 @@ import (
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/projects"
 	"google.golang.org/api/serviceusage/v1"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 type serviceArgs struct {
@@ -21,20 +21,20 @@ type serviceArgs struct {
 	Service                         string `json:"service"`
 }
 
-type serviceRequest = provider.Request[serviceArgs, serviceArgs]
+type serviceRequest = frame.Request[serviceArgs, serviceArgs]
 
-func (g *plugin) service() provider.Resource {
-	return provider.Resource{
+func (g *plugin) service() frame.Resource {
+	return frame.Resource{
 		Args:  projects.ServiceArgs{},
 		State: projects.Service{},
-		Rules: provider.Rules{
+		Rules: frame.Rules{
 			"checkIfServiceHasUsageOnDestroy": {Default: false},
 			"disableOnDestroy":                {Default: true},
 			"project":                         fromProvider(),
 			"service":                         {Replace: true, Check: checkServiceName},
 		},
 		Identity: []string{"project", "service"},
-		Operations: provider.Handle(provider.CRUD[serviceArgs, serviceArgs]{
+		Operations: frame.Handle(frame.CRUD[serviceArgs, serviceArgs]{
 			Create: g.enableService,
 			Read:   g.readService,
 			Delete: g.disableService,
@@ -94,14 +94,14 @@ func (g *plugin) readService(ctx context.Context, r serviceRequest) (string, ser
 		return "", serviceArgs{}, explained(err)
 	}
 	if p.LifecycleState == "DELETE_REQUESTED" {
-		return "", serviceArgs{}, provider.ErrNotFound
+		return "", serviceArgs{}, frame.ErrNotFound
 	}
 	enabled, err := g.enabled(ctx, project, name)
 	if err != nil {
 		return "", serviceArgs{}, err
 	}
 	if !enabled {
-		return "", serviceArgs{}, provider.ErrNotFound
+		return "", serviceArgs{}, frame.ErrNotFound
 	}
 	known := r.Args
 	known.Project, known.Service = project, name

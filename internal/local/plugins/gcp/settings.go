@@ -6,7 +6,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 	"google.golang.org/api/sqladmin/v1beta4"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 // apiSettings is the API's settings without their MarshalJSON method.
@@ -72,9 +72,9 @@ func settingsOf(s *sqladmin.Settings) *instanceSettings {
 	return out
 }
 
-func settingsRules() provider.Rules {
-	computed := provider.Rule{Computed: true}
-	return provider.Rules{
+func settingsRules() frame.Rules {
+	computed := frame.Rule{Computed: true}
+	return frame.Rules{
 		"activationPolicy": {Default: "ALWAYS"},
 		"availabilityType": {Default: "ZONAL", OneOf: []string{"REGIONAL", "ZONAL"}},
 		"backupConfiguration.backupRetentionSettings.retentionUnit": {Default: "COUNT"},
@@ -111,7 +111,7 @@ func settingsRules() provider.Rules {
 func replacingSettings(olds, news property.Map) []string {
 	var paths []string
 	size := func(m property.Map) float64 {
-		if v := provider.At(m, "settings.diskSize"); v.IsNumber() {
+		if v := frame.At(m, "settings.diskSize"); v.IsNumber() {
 			return v.AsNumber()
 		}
 		return 0
@@ -120,11 +120,11 @@ func replacingSettings(olds, news property.Map) []string {
 		paths = append(paths, "settings.diskSize")
 	}
 	const network = "settings.ipConfiguration.privateNetwork"
-	if !provider.At(olds, network).IsNull() && provider.At(news, network).IsNull() {
+	if !frame.At(olds, network).IsNull() && frame.At(news, network).IsNull() {
 		paths = append(paths, network)
 	}
 	const primary = "masterInstanceName"
-	if !provider.At(news, primary).IsNull() {
+	if !frame.At(news, primary).IsNull() {
 		paths = append(paths, primary)
 	}
 	return paths

@@ -9,7 +9,7 @@ import (
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/sql"
 	"google.golang.org/api/sqladmin/v1beta4"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 const (
@@ -31,18 +31,18 @@ type userArgs struct {
 	PasswordPolicy *sqladmin.UserPasswordValidationPolicy `json:"passwordPolicy,omitempty"`
 }
 
-type userRequest = provider.Request[userArgs, userArgs]
+type userRequest = frame.Request[userArgs, userArgs]
 
 var userIDPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`^(?P<project>[^/]+)/(?P<instance>[^/]+)/(?P<host>[^/]*)/(?P<name>[^/]+)$`),
 	regexp.MustCompile(`^(?P<project>[^/]+)/(?P<instance>[^/]+)/(?P<name>[^/]+)$`),
 }
 
-func (g *plugin) user() provider.Resource {
-	return provider.Resource{
+func (g *plugin) user() frame.Resource {
+	return frame.Resource{
 		Args:  sql.UserArgs{},
 		State: sql.User{},
-		Rules: provider.Rules{
+		Rules: frame.Rules{
 			"deletionPolicy": {OneOf: []string{policyAbandon, ""}},
 			"host":           {Replace: true, Computed: true},
 			"instance":       {Replace: true},
@@ -53,7 +53,7 @@ func (g *plugin) user() provider.Resource {
 		},
 		Identity: []string{"host", "instance", "name", "project"},
 		AutoName: "name",
-		Operations: provider.Handle(provider.CRUD[userArgs, userArgs]{
+		Operations: frame.Handle(frame.CRUD[userArgs, userArgs]{
 			Create: g.createUser,
 			Read: func(ctx context.Context, r userRequest) (string, userArgs, error) {
 				wanted := r.State
@@ -151,5 +151,5 @@ func (g *plugin) liveUser(ctx context.Context, wanted userArgs) (userArgs, error
 			PasswordPolicy: u.PasswordPolicy, DeletionPolicy: wanted.DeletionPolicy,
 		}, nil
 	}
-	return userArgs{}, provider.ErrNotFound
+	return userArgs{}, frame.ErrNotFound
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 	sdk "github.com/pulumi/pulumi-random/sdk/v4/go/random"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 type idArgs struct {
@@ -33,13 +33,13 @@ type idState struct {
 	Hex    string `json:"hex"`
 }
 
-func randomID() provider.Resource {
-	type request = provider.Request[idArgs, idState]
-	return provider.Resource{
+func randomID() frame.Resource {
+	type request = frame.Request[idArgs, idState]
+	return frame.Resource{
 		Args:  sdk.RandomIdArgs{},
 		State: sdk.RandomId{},
-		Rules: provider.Rules{"byteLength": {Replace: true, Range: provider.AtLeast(1)}, "keepers": {Replace: true}, "prefix": {Replace: true}},
-		Operations: provider.Handle(provider.CRUD[idArgs, idState]{
+		Rules: frame.Rules{"byteLength": {Replace: true, Range: frame.AtLeast(1)}, "keepers": {Replace: true}, "prefix": {Replace: true}},
+		Operations: frame.Handle(frame.CRUD[idArgs, idState]{
 			Create: func(_ context.Context, r request) (string, idState, error) {
 				value := make([]byte, r.Args.ByteLength)
 				_, _ = rand.Read(value) // never fails
@@ -85,13 +85,13 @@ type integerState struct {
 	Result int `json:"result"`
 }
 
-func integer() provider.Resource {
-	type request = provider.Request[integerArgs, integerState]
-	return provider.Resource{
+func integer() frame.Resource {
+	type request = frame.Request[integerArgs, integerState]
+	return frame.Resource{
 		Args:  sdk.RandomIntegerArgs{},
 		State: sdk.RandomInteger{},
-		Rules: provider.Rules{}.Each(provider.Rule{Replace: true}, "keepers max min seed"),
-		Operations: provider.Handle(provider.CRUD[integerArgs, integerState]{
+		Rules: frame.Rules{}.Each(frame.Rule{Replace: true}, "keepers max min seed"),
+		Operations: frame.Handle(frame.CRUD[integerArgs, integerState]{
 			Create: func(_ context.Context, r request) (string, integerState, error) {
 				if r.Args.Max < r.Args.Min {
 					return "", integerState{}, fmt.Errorf("min must not be greater than max: %d > %d", r.Args.Min, r.Args.Max)
@@ -143,16 +143,16 @@ type petArgs struct {
 	Separator string            `json:"separator"`
 }
 
-func pet() provider.Resource {
-	type request = provider.Request[petArgs, petArgs]
-	return provider.Resource{
+func pet() frame.Resource {
+	type request = frame.Request[petArgs, petArgs]
+	return frame.Resource{
 		Args:  sdk.RandomPetArgs{},
 		State: sdk.RandomPet{},
-		Rules: provider.Rules{
+		Rules: frame.Rules{
 			"keepers": {Replace: true}, "prefix": {Replace: true},
 			"length": {Replace: true, Default: 2}, "separator": {Replace: true, Default: "-"},
 		},
-		Operations: provider.Handle(provider.CRUD[petArgs, petArgs]{
+		Operations: frame.Handle(frame.CRUD[petArgs, petArgs]{
 			Create: func(_ context.Context, r request) (string, petArgs, error) {
 				words := petWords(r.Args.Length)
 				if r.Args.Prefix != "" {
@@ -198,13 +198,13 @@ type uuidState struct {
 	Result string `json:"result"`
 }
 
-func randomUUID() provider.Resource {
-	type request = provider.Request[uuidArgs, uuidState]
-	return provider.Resource{
+func randomUUID() frame.Resource {
+	type request = frame.Request[uuidArgs, uuidState]
+	return frame.Resource{
 		Args:  sdk.RandomUuidArgs{},
 		State: sdk.RandomUuid{},
-		Rules: provider.Rules{"keepers": {Replace: true}},
-		Operations: provider.Handle(provider.CRUD[uuidArgs, uuidState]{
+		Rules: frame.Rules{"keepers": {Replace: true}},
+		Operations: frame.Handle(frame.CRUD[uuidArgs, uuidState]{
 			Create: func(_ context.Context, r request) (string, uuidState, error) {
 				result, err := uuid.NewRandom()
 				if err != nil {

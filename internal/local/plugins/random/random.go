@@ -4,20 +4,20 @@ package random
 import (
 	sdk "github.com/pulumi/pulumi-random/sdk/v4/go/random"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 // Version is the version of the SDK in go.mod.
 const Version = "4.18.0"
 
 // Package describes the plugin.
-func Package() provider.Package {
-	return provider.Package{
+func Package() frame.Package {
+	return frame.Package{
 		Name:        "random",
 		Version:     Version,
 		Description: "Random values, made by Strata's local stand-in for the official provider.",
 		Config:      sdk.ProviderArgs{},
-		Resources: map[string]provider.Resource{
+		Resources: map[string]frame.Resource{
 			"random:index/randomId:RandomId":             randomID(),
 			"random:index/randomInteger:RandomInteger":   integer(),
 			"random:index/randomPassword:RandomPassword": password(),

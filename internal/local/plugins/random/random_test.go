@@ -14,7 +14,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 	"github.com/strata-platform/strata/internal/local/plugins/random"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
@@ -30,7 +30,7 @@ func props(t *testing.T, text string) property.Map {
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
 		t.Fatal(err)
 	}
-	properties, err := provider.Encode(m)
+	properties, err := frame.Encode(m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	sdk "github.com/pulumi/pulumi-random/sdk/v4/go/random"
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/strata-platform/strata/internal/local/plugins/provider"
+	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
 const (
@@ -50,21 +50,21 @@ type passwordState struct {
 }
 
 // textRules returns the rules of passwords and strings. Every change creates a new text.
-func textRules() provider.Rules {
-	minimum := provider.Rule{Replace: true, Range: provider.AtLeast(0)}
-	return provider.Rules{}.Each(provider.Rule{Replace: true}, "keepers lower number numeric overrideSpecial special upper").
+func textRules() frame.Rules {
+	minimum := frame.Rule{Replace: true, Range: frame.AtLeast(0)}
+	return frame.Rules{}.Each(frame.Rule{Replace: true}, "keepers lower number numeric overrideSpecial special upper").
 		Each(minimum, "minLower minNumeric minSpecial minUpper").
-		With("", provider.Rules{"length": {Replace: true, Range: provider.AtLeast(1)}})
+		With("", frame.Rules{"length": {Replace: true, Range: frame.AtLeast(1)}})
 }
 
-func password() provider.Resource {
-	return provider.Resource{
+func password() frame.Resource {
+	return frame.Resource{
 		Args:  sdk.RandomPasswordArgs{},
 		State: sdk.RandomPassword{},
-		Rules: textRules().Each(provider.Rule{Secret: true}, "result bcryptHash"),
-		Operations: provider.Handle(provider.CRUD[textArgs, passwordState]{
+		Rules: textRules().Each(frame.Rule{Secret: true}, "result bcryptHash"),
+		Operations: frame.Handle(frame.CRUD[textArgs, passwordState]{
 			Check: checkText,
-			Create: func(_ context.Context, r provider.Request[textArgs, passwordState]) (string, passwordState, error) {
+			Create: func(_ context.Context, r frame.Request[textArgs, passwordState]) (string, passwordState, error) {
 				result, err := text(r.Args)
 				if err != nil {
 					return "", passwordState{}, err
@@ -72,7 +72,7 @@ func password() provider.Resource {
 				state, err := passwordOf(r.Args, result)
 				return passwordID, state, err
 			},
-			Read: func(_ context.Context, r provider.Request[textArgs, passwordState]) (string, passwordState, error) {
+			Read: func(_ context.Context, r frame.Request[textArgs, passwordState]) (string, passwordState, error) {
 				if !r.Importing {
 					return r.ID, r.State, nil
 				}
@@ -83,18 +83,18 @@ func password() provider.Resource {
 	}
 }
 
-func randomString() provider.Resource {
-	return provider.Resource{
+func randomString() frame.Resource {
+	return frame.Resource{
 		Args:  sdk.RandomStringArgs{},
 		State: sdk.RandomString{},
 		Rules: textRules(),
-		Operations: provider.Handle(provider.CRUD[textArgs, textState]{
+		Operations: frame.Handle(frame.CRUD[textArgs, textState]{
 			Check: checkText,
-			Create: func(_ context.Context, r provider.Request[textArgs, textState]) (string, textState, error) {
+			Create: func(_ context.Context, r frame.Request[textArgs, textState]) (string, textState, error) {
 				result, err := text(r.Args)
 				return result, textState{textArgs: r.Args.withDefaults(), Result: result}, err
 			},
-			Read: func(_ context.Context, r provider.Request[textArgs, textState]) (string, textState, error) {
+			Read: func(_ context.Context, r frame.Request[textArgs, textState]) (string, textState, error) {
 				if !r.Importing {
 					return r.ID, r.State, nil
 				}
@@ -149,8 +149,8 @@ func (a textArgs) classes() []class {
 	}
 }
 
-func checkText(args textArgs) []provider.Failure {
-	var failures []provider.Failure
+func checkText(args textArgs) []frame.Failure {
+	var failures []frame.Failure
 	minimum, letters := 0, ""
 	for _, c := range args.classes() {
 		minimum += c.minimum
@@ -159,13 +159,13 @@ func checkText(args textArgs) []provider.Failure {
 		}
 	}
 	if args.Length != 0 && args.Length < minimum {
-		failures = append(failures, provider.Failure{
+		failures = append(failures, frame.Failure{
 			Path:   "length",
 			Reason: fmt.Sprintf("length must be at least the sum of the minimums, %d, not %d", minimum, args.Length),
 		})
 	}
 	if letters == "" {
-		failures = append(failures, provider.Failure{
+		failures = append(failures, frame.Failure{
 			Path:   "special",
 			Reason: "at least one of lower, upper, numeric and special must include characters",
 		})

@@ -1,0 +1,134 @@
+package cloud
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// tokenLifetime is how long an access token is valid.
+const tokenLifetime = time.Hour
+
+// principal is the caller of a method. Its member has the form that IAM policies use, for example
+// "user:engineer@strata.local".
+type principal struct {
+	member string
+	email  string
+}
+
+// accessToken is the record of an access token that the emulator issued. The store keeps the hash of the token, not
+// the token.
+type accessToken struct {
+	Member  string    `json:"member"`
+	Email   string    `json:"email"`
+	Expires time.Time `json:"expires"`
+	// Scopes are the token's OAuth scopes, separated by spaces.
+	Scopes string `json:"scopes"`
+	// Key is the store's key of the service account key that the token was issued for. Deleting that key ends the
+	// token.
+	Key string `json:"key,omitempty"`
+}
+
+func hashToken(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// issueToken creates an access token. At most once a minute it also removes the expired ones.
+func (s *Server) issueToken(tx *bbolt.Tx, record accessToken) (string, error) {
+	now := s.now()
+	if now.Sub(s.tokensPruned).Abs() > time.Minute {
+		s.tokensPruned = now
+		if err := removeIf(tx, tokens, "", func(old *accessToken) bool { return !now.Before(old.Expires) }); err != nil {
+			return "", err
+		}
+	}
+	token := "ya29.emulated-" + randomText(32)
+	record.Expires = now.Add(tokenLifetime)
+	return token, put(tx, tokens, hashToken(token), record)
+}
+
+func randomText(bytes int) string {
+	b := make([]byte, bytes)
+	_, _ = rand.Read(b) // never fails
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// authenticate returns the principal of a request to svc.
+func (s *Server) authenticate(r *http.Request, svc *service) (principal, error) {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok || token == "" {
+		return principal{}, missingCredentials(svc)
+	}
+	var who principal
+	err := s.store.view(func(tx *bbolt.Tx) error {
+		if strings.Count(token, ".") == 2 {
+			assertion, err := s.verifyAssertion(tx, token)
+			if err != nil || assertion.subject != "" || !assertion.forService(svc, s.baseURL) {
+				return invalidCredentials(svc)
+			}
+			who = principal{member: "serviceAccount:" + assertion.email, email: assertion.email}
+			if assertion.scopes == "" {
+				return nil
+			}
+			return svc.requireScope(assertion.scopes, r.Method)
+		}
+		record, err := get[accessToken](tx, tokens, hashToken(token))
+		if err != nil {
+			return err
+		}
+		if record == nil || !s.now().Before(record.Expires) {
+			return invalidCredentials(svc)
+		}
+		if record.Key != "" {
+			if _, err := s.usableKey(tx, record.Key); err != nil {
+				return invalidCredentials(svc)
+			}
+		}
+		who = principal{member: record.Member, email: record.Email}
+		return svc.requireScope(record.Scopes, r.Method)
+	})
+	return who, err
+}
+
+// cloudPlatform is the OAuth scope for all of Google Cloud.
+const cloudPlatform = "https://www.googleapis.com/auth/cloud-platform"
+
+// requireScope refuses a call whose token lacks a scope for the service. A read-only scope allows GET and HEAD.
+func (svc *service) requireScope(scopes, method string) error {
+	reads := method == http.MethodGet || method == http.MethodHead
+	for scope := range strings.FieldsSeq(scopes) {
+		if scope == cloudPlatform || slices.Contains(svc.scopes, scope) || reads && slices.Contains(svc.readScopes, scope) {
+			return nil
+		}
+	}
+	refusal := newError(http.StatusForbidden, "PERMISSION_DENIED", "insufficientPermissions", "Request had insufficient authentication scopes.")
+	refusal.Errors[0].Message = "Insufficient Permission"
+	return refusal.withInfo("ACCESS_TOKEN_SCOPE_INSUFFICIENT", "googleapis.com", map[string]string{"service": svc.name})
+}
+
+const authenticationHelp = "Expected OAuth 2 access token, login cookie or other valid authentication credential. " +
+	"See https://developers.google.com/identity/sign-in/web/devconsole-project."
+
+func missingCredentials(svc *service) *apiError {
+	return unauthenticated(svc, "Request is missing required authentication credential. "+authenticationHelp,
+		errorItem{Message: "Login Required.", Reason: "required"}, "CREDENTIALS_MISSING")
+}
+
+func invalidCredentials(svc *service) *apiError {
+	return unauthenticated(svc, "Request had invalid authentication credentials. "+authenticationHelp,
+		errorItem{Message: "Invalid Credentials", Reason: "authError"}, "ACCESS_TOKEN_EXPIRED")
+}
+
+func unauthenticated(svc *service, message string, item errorItem, reason string) *apiError {
+	item.Domain, item.Location, item.LocationType = "global", "Authorization", "header"
+	refusal := &apiError{Code: http.StatusUnauthorized, Message: message, Status: "UNAUTHENTICATED", Errors: []errorItem{item}}
+	return refusal.withInfo(reason, "googleapis.com", map[string]string{"service": svc.name})
+}

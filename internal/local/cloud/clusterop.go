@@ -1,0 +1,175 @@
+package cloud
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"go.etcd.io/bbolt"
+	container "google.golang.org/api/container/v1beta1"
+)
+
+// clusterOperation is the record of a long-running operation on a cluster.
+type clusterOperation struct {
+	Operation *container.Operation `json:"operation"`
+	Project   string               `json:"project"`
+	Cluster   string               `json:"cluster"` // key of the cluster's record
+}
+
+func (op *clusterOperation) key() string {
+	return clusterKey(op.Project, op.Operation.Location, op.Operation.Name)
+}
+
+// newClusterOperation stores a new operation in the state RUNNING.
+func (s *Server) newClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*clusterOperation, error) {
+	name := "operation-" + strconv.FormatInt(s.now().UnixMilli(), 10) + "-" + randomDigits(12)
+	parent := "projects/" + on.Project + "/locations/" + on.Cluster.Location
+	op := &clusterOperation{
+		Project: on.Project,
+		Cluster: on.key(),
+		Operation: &container.Operation{
+			Name:          name,
+			OperationType: kind,
+			Status:        running,
+			Location:      on.Cluster.Location,
+			Zone:          on.Cluster.Location,
+			StartTime:     timestamp(s.now()),
+			SelfLink:      s.baseURL + "/container/v1/" + parent + "/operations/" + name,
+			TargetLink:    s.baseURL + "/container/v1/" + target,
+		},
+	}
+	return op, putOperation(tx, clusterOps, op.key(), op, func(old *clusterOperation) bool { return old.Operation.Status == "DONE" })
+}
+
+// beginClusterOperation stores a new operation and marks its cluster as busy.
+func (s *Server) beginClusterOperation(tx *bbolt.Tx, on *cluster, kind string) (*clusterOperation, error) {
+	op, err := s.newClusterOperation(tx, on, kind, on.link())
+	if err != nil {
+		return nil, err
+	}
+	on.Busy = op.Operation.Name
+	return op, put(tx, clusters, on.key(), on)
+}
+
+// doneClusterOperation stores an operation whose work the same transaction does.
+func (s *Server) doneClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*container.Operation, error) {
+	op, err := s.newClusterOperation(tx, on, kind, target)
+	if err != nil {
+		return nil, err
+	}
+	op.Operation.Status = "DONE"
+	op.Operation.EndTime = timestamp(s.now())
+	return op.Operation, put(tx, clusterOps, op.key(), op)
+}
+
+// runClusterOperation does the work of an operation and ends the operation. Close interrupts the work; Start resumes
+// it.
+func (s *Server) runClusterOperation(ctx context.Context, op *clusterOperation) error {
+	var on *cluster
+	err := s.store.view(func(tx *bbolt.Tx) (err error) {
+		on, err = get[cluster](tx, clusters, op.Cluster)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var access ClusterAccess
+	var fault error
+	switch {
+	case on == nil:
+		fault = fmt.Errorf("the cluster is gone")
+	case s.clusters == nil:
+		fault = fmt.Errorf("nothing to run clusters with")
+	case op.Operation.OperationType == "DELETE_CLUSTER":
+		fault = s.clusters.Delete(ctx, on.Cluster.Name)
+	default:
+		access, fault = s.clusters.Create(ctx, on.Cluster.Name)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return s.store.update(func(tx *bbolt.Tx) error {
+		op.Operation.Status = "DONE"
+		op.Operation.EndTime = timestamp(s.now())
+		if fault != nil {
+			op.Operation.StatusMessage = fault.Error()
+			op.Operation.Error = &container.Status{Code: 13, Message: fault.Error()}
+		}
+		if err := put(tx, clusterOps, op.key(), op); err != nil || on == nil {
+			return err
+		}
+		return s.endClusterOperation(tx, op.Cluster, op.Operation.OperationType, access, fault)
+	})
+}
+
+// endClusterOperation records the outcome of an operation in its cluster.
+func (s *Server) endClusterOperation(tx *bbolt.Tx, key, kind string, access ClusterAccess, fault error) error {
+	on, err := get[cluster](tx, clusters, key)
+	if err != nil || on == nil {
+		return err
+	}
+	on.Busy = ""
+	switch {
+	case fault != nil:
+		on.Cluster.Status, on.Cluster.StatusMessage = failed, fault.Error()
+	case kind == "DELETE_CLUSTER":
+		return remove(tx, clusters, key)
+	default:
+		on.Access = access
+		on.Cluster.Status, on.Cluster.StatusMessage = running, ""
+		for _, pool := range on.Cluster.NodePools {
+			pool.Status = running
+		}
+	}
+	return put(tx, clusters, key, on)
+}
+
+// idle returns an error if another operation on the cluster is in progress.
+func (k *cluster) idle() error {
+	if k.Busy != "" {
+		return failedPrecondition("Cluster is running incompatible operation %s.", k.Busy)
+	}
+	return nil
+}
+
+func (s *Server) getClusterOperation(c *call) (any, error) {
+	var answer *container.Operation
+	err := s.store.view(func(tx *bbolt.Tx) error {
+		op, err := get[clusterOperation](tx, clusterOps, clusterKey(c.project.ID, c.vars["location"], c.vars["operation"]))
+		if err != nil {
+			return err
+		}
+		if op == nil {
+			return notFound("Not found: projects/%s/locations/%s/operations/%s.", c.project.ID, c.vars["location"], c.vars["operation"])
+		}
+		answer = op.Operation
+		return nil
+	})
+	return answer, err
+}
+
+func (s *Server) listClusterOperations(c *call) (any, error) {
+	prefix := c.project.ID + "/"
+	if location := c.vars["location"]; location != "-" {
+		prefix += location + "/"
+	}
+	answer := &container.ListOperationsResponse{}
+	err := s.store.view(func(tx *bbolt.Tx) error {
+		return each(tx, clusterOps, prefix, func(_ string, op *clusterOperation) error {
+			answer.Operations = append(answer.Operations, op.Operation)
+			return nil
+		})
+	})
+	return answer, err
+}
+
+// cancelClusterOperation refuses, as Google Cloud does for operations that cannot be cancelled. The emulator cannot
+// cancel any.
+func (s *Server) cancelClusterOperation(c *call) (any, error) {
+	found, err := s.getClusterOperation(c)
+	if err != nil {
+		return nil, err
+	}
+	op, _ := found.(*container.Operation)
+	return nil, failedPrecondition("Operation %s of the type %s, which is %s, cannot be cancelled.", op.Name, op.OperationType, op.Status)
+}

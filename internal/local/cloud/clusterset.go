@@ -1,0 +1,105 @@
+package cloud
+
+import container "google.golang.org/api/container/v1beta1"
+
+// set returns the handler of a call that sets one property of a cluster. change copies the property from the request,
+// of type T, to the cluster.
+func set[T any](s *Server, kind string, change func(*container.Cluster, *T) error) func(*call) (any, error) {
+	return func(c *call) (any, error) {
+		request := new(T)
+		if err := c.decode(request); err != nil {
+			return nil, err
+		}
+		return s.changeFields(c, kind, func(on *cluster) error { return change(on.Cluster, request) })
+	}
+}
+
+// clusterSetters returns the calls that set one property of a cluster. Each has a verb, and another name in the older
+// paths below zones.
+func (s *Server) clusterSetters() []setter {
+	return []setter{
+		{"setAddons", "addons", set(s, "UPDATE_CLUSTER", setAddons)},
+		{"setLegacyAbac", "legacyAbac", set(s, "UPDATE_CLUSTER", func(k *container.Cluster, r *container.SetLegacyAbacRequest) error {
+			k.LegacyAbac = &container.LegacyAbac{Enabled: r.Enabled}
+			return nil
+		})},
+		{"setLocations", "locations", set(s, "UPDATE_CLUSTER", func(k *container.Cluster, r *container.SetLocationsRequest) error {
+			if len(r.Locations) == 0 {
+				return invalidArgument("\"locations\" must not be empty.")
+			}
+			k.Locations = r.Locations
+			return checkLocations(k.Location, r.Locations)
+		})},
+		{"setLogging", "logging", set(s, "UPDATE_CLUSTER", func(k *container.Cluster, r *container.SetLoggingServiceRequest) error {
+			k.LoggingService = r.LoggingService
+			return nil
+		})},
+		{"setMonitoring", "monitoring", set(s, "UPDATE_CLUSTER", func(k *container.Cluster, r *container.SetMonitoringServiceRequest) error {
+			k.MonitoringService = r.MonitoringService
+			return nil
+		})},
+		{"setMaintenancePolicy", ":setMaintenancePolicy", set(s, "SET_MAINTENANCE_POLICY", setMaintenancePolicy)},
+		{"setNetworkPolicy", ":setNetworkPolicy", set(s, "SET_NETWORK_POLICY", func(k *container.Cluster, r *container.SetNetworkPolicyRequest) error {
+			if r.NetworkPolicy == nil {
+				return invalidArgument("\"network_policy\" is required.")
+			}
+			k.NetworkPolicy = r.NetworkPolicy
+			return nil
+		})},
+		{"setResourceLabels", "resourceLabels", set(s, "SET_LABELS", setResourceLabels)},
+		{"updateMaster", "master", set(s, "UPGRADE_MASTER", func(_ *container.Cluster, r *container.UpdateMasterRequest) error {
+			if r.MasterVersion == "" {
+				return invalidArgument("\"master_version\" is required.")
+			}
+			return checkVersionOf("master_version", r.MasterVersion)
+		})},
+	}
+}
+
+// setter is a call that sets one property. older is the end of its path below zones: a segment, or a verb with its
+// colon.
+type setter struct {
+	verb, older string
+	handle      func(*call) (any, error)
+}
+
+// addonsRequest is SetAddonsConfigRequest with untyped addons. The untyped form keeps false values.
+type addonsRequest struct {
+	AddonsConfig                     map[string]any `json:"addonsConfig"`
+	ClusterID, Name, ProjectID, Zone string
+}
+
+// setAddons changes the addons that the request names.
+func setAddons(k *container.Cluster, r *addonsRequest) error {
+	if r.AddonsConfig == nil {
+		return invalidArgument("\"addons_config\" is required.")
+	}
+	old, err := asObject(k.AddonsConfig)
+	if err != nil {
+		return err
+	}
+	k.AddonsConfig, err = decodeStrictly[container.AddonsConfig](mergePatch(old, r.AddonsConfig))
+	return err
+}
+
+func setResourceLabels(k *container.Cluster, r *container.SetLabelsRequest) error {
+	if r.LabelFingerprint != k.LabelFingerprint {
+		return failedPrecondition("Labels could not be set due to fingerprint mismatch; get the cluster again and retry.")
+	}
+	k.ResourceLabels = r.ResourceLabels
+	k.LabelFingerprint = randomText(6)
+	return nil
+}
+
+func setMaintenancePolicy(k *container.Cluster, r *container.SetMaintenancePolicyRequest) error {
+	wanted := r.MaintenancePolicy
+	if wanted == nil {
+		return invalidArgument("\"maintenance_policy\" is required.")
+	}
+	if old := k.MaintenancePolicy; old != nil && wanted.ResourceVersion != "" && wanted.ResourceVersion != old.ResourceVersion {
+		return failedPrecondition("The maintenance policy has changed: its resource version is not %q any more; get the cluster again and retry.", wanted.ResourceVersion)
+	}
+	k.MaintenancePolicy = wanted
+	k.MaintenancePolicy.ResourceVersion = randomText(6)
+	return checkClusterSettings("", &container.Cluster{MaintenancePolicy: wanted})
+}

@@ -1,0 +1,228 @@
+package cloud_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/api/container/v1"
+	beta "google.golang.org/api/container/v1beta1"
+	"google.golang.org/api/option"
+
+	"github.com/strata-platform/strata/internal/local/cloud"
+)
+
+const strata = parent + "/clusters/strata"
+
+// betaClient returns Google's client for v1beta1, which the official provider uses.
+func (c *emulator) betaClient() *beta.Service {
+	c.t.Helper()
+	made, err := beta.NewService(c.t.Context(), option.WithTokenSource(c.login(c.engineer)),
+		option.WithEndpoint(strings.TrimSuffix(cloud.Endpoints(c.url)["GOOGLE_CONTAINER_CUSTOM_ENDPOINT"], "v1/")))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return made
+}
+
+// makeCluster creates the cluster "strata" and returns it.
+func (c *emulator) makeCluster(owner *clients, wanted *container.Cluster) *container.Cluster {
+	c.t.Helper()
+	wanted.Name = "strata"
+	op, err := owner.container.Projects.Locations.Clusters.Create(parent, &container.CreateClusterRequest{Cluster: wanted}).Do()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.waitCluster(owner, op)
+	found, err := owner.container.Projects.Locations.Clusters.Get(strata).Do()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return found
+}
+
+// TestEveryFieldOfAnUpdateIsKnown compares the fields of an update with Google's type: the emulator must apply each
+// field or refuse it by name.
+func TestEveryFieldOfAnUpdateIsKnown(t *testing.T) {
+	refused := strings.Fields("additionalPodRangesConfig desiredAdditionalIpRangesConfig desiredEmulatedVersion desiredImage desiredImageProject " +
+		"desiredMaster desiredPrivilegedAdmissionConfig removedAdditionalPodRangesConfig")
+	special := strings.Fields("desiredImageType desiredMasterVersion desiredNodePoolAutoscaling desiredNodePoolId desiredNodeVersion etag")
+	paths := cloud.UpdatePaths()
+	update := reflect.TypeFor[beta.ClusterUpdate]()
+	for field := range update.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
+		known := 0
+		for _, is := range []bool{paths[name] != "", slices.Contains(refused, name), slices.Contains(special, name)} {
+			if is {
+				known++
+			}
+		}
+		if known != 1 {
+			t.Errorf("%s is applied to %q, refused: %t, special: %t", name, paths[name], slices.Contains(refused, name), slices.Contains(special, name))
+		}
+		if paths[name] != "" && !hasPath(reflect.TypeFor[beta.Cluster](), paths[name]) {
+			t.Errorf("%s is applied to %s, which a cluster does not have", name, paths[name])
+		}
+	}
+}
+
+// hasPath reports whether a type has the field at a JSON path.
+func hasPath(of reflect.Type, path string) bool {
+	for name := range strings.SplitSeq(path, ".") {
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		found := false
+		for field := range of.Fields() {
+			if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag == name {
+				of, found = field.Type, true
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+func TestUpdatesOfAClusterByTheBetaClient(t *testing.T) {
+	c := newEmulator(t, false)
+	owner := c.owner()
+	c.makeCluster(owner, &container.Cluster{InitialNodeCount: 1})
+	clusters := c.betaClient().Projects.Locations.Clusters
+	for name, test := range map[string]struct {
+		update *beta.ClusterUpdate
+		check  func(*beta.Cluster) bool
+	}{
+		"object": {&beta.ClusterUpdate{DesiredVerticalPodAutoscaling: &beta.VerticalPodAutoscaling{Enabled: true}},
+			func(k *beta.Cluster) bool { return k.VerticalPodAutoscaling.Enabled }},
+		"only in beta": {&beta.ClusterUpdate{DesiredClusterTelemetry: &beta.ClusterTelemetry{Type: "ENABLED"}},
+			func(k *beta.Cluster) bool { return k.ClusterTelemetry.Type == "ENABLED" }},
+		"deeper": {&beta.ClusterUpdate{DesiredDatapathProvider: "ADVANCED_DATAPATH"},
+			func(k *beta.Cluster) bool {
+				return k.NetworkConfig.DatapathProvider == "ADVANCED_DATAPATH" && k.NetworkConfig.Network == "projects/strata-local/global/networks/default"
+			}},
+		"switch": {&beta.ClusterUpdate{DesiredIntraNodeVisibilityConfig: &beta.IntraNodeVisibilityConfig{Enabled: true}},
+			func(k *beta.Cluster) bool { return k.NetworkConfig.EnableIntraNodeVisibility }},
+		"one addon": {&beta.ClusterUpdate{DesiredAddonsConfig: &beta.AddonsConfig{DnsCacheConfig: &beta.DnsCacheConfig{ForceSendFields: []string{"Enabled"}}}},
+			func(k *beta.Cluster) bool {
+				return !k.AddonsConfig.DnsCacheConfig.Enabled && k.AddonsConfig.GcePersistentDiskCsiDriverConfig.Enabled
+			}},
+		"turned off": {&beta.ClusterUpdate{DesiredShieldedNodes: &beta.ShieldedNodes{ForceSendFields: []string{"Enabled"}}},
+			func(k *beta.Cluster) bool { return !k.ShieldedNodes.Enabled }},
+		"identities": {&beta.ClusterUpdate{DesiredWorkloadIdentityConfig: &beta.WorkloadIdentityConfig{WorkloadPool: "strata-local.svc.id.goog"}},
+			func(k *beta.Cluster) bool { return k.WorkloadIdentityConfig.WorkloadPool == "strata-local.svc.id.goog" }},
+		"networks": {&beta.ClusterUpdate{DesiredMasterAuthorizedNetworksConfig: &beta.MasterAuthorizedNetworksConfig{Enabled: true}},
+			func(k *beta.Cluster) bool {
+				return k.ControlPlaneEndpointsConfig.IpEndpointsConfig.AuthorizedNetworksConfig.Enabled
+			}},
+		"endpoint": {&beta.ClusterUpdate{DesiredControlPlaneEndpointsConfig: &beta.ControlPlaneEndpointsConfig{
+			IpEndpointsConfig: &beta.IPEndpointsConfig{GlobalAccess: true}}},
+			func(k *beta.Cluster) bool {
+				ip := k.ControlPlaneEndpointsConfig.IpEndpointsConfig
+				return ip.GlobalAccess && ip.EnablePublicEndpoint && ip.PublicEndpoint == k.Endpoint
+			}},
+		"version there is": {&beta.ClusterUpdate{DesiredMasterVersion: "1.36"},
+			func(k *beta.Cluster) bool { return k.CurrentMasterVersion == "1.36.3-gke.100" }},
+		"pool": {&beta.ClusterUpdate{DesiredNodePoolId: "default-pool", DesiredImageType: "UBUNTU_CONTAINERD"},
+			func(k *beta.Cluster) bool { return k.NodePools[0].Config.ImageType == "UBUNTU_CONTAINERD" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := clusters.Update(strata, &beta.UpdateClusterRequest{Update: test.update}).Do(); err != nil {
+				t.Fatal(err)
+			}
+			found, err := clusters.Get(strata).Do()
+			if err != nil || found.Status != "RUNNING" || !test.check(found) {
+				t.Errorf("cluster is %+v, %v", found, err)
+			}
+		})
+	}
+	empty := &beta.ClusterUpdate{DesiredWorkloadIdentityConfig: &beta.WorkloadIdentityConfig{ForceSendFields: []string{"WorkloadPool"}}}
+	if _, err := clusters.Update(strata, &beta.UpdateClusterRequest{Update: empty}).Do(); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := clusters.Get(strata).Do(); err != nil || found.WorkloadIdentityConfig != nil {
+		t.Errorf("after turning them off, identities are %+v, %v", found.WorkloadIdentityConfig, err)
+	}
+}
+
+func TestUpdatesThatAreRefused(t *testing.T) {
+	c := newEmulator(t, false)
+	owner := c.owner()
+	c.makeCluster(owner, &container.Cluster{InitialNodeCount: 1})
+	clusters := owner.container.Projects.Locations.Clusters
+	for name, test := range map[string]struct {
+		update *container.ClusterUpdate
+		want   string
+	}{
+		"nothing":          {&container.ClusterUpdate{}, "Must specify a field"},
+		"not emulated":     {&container.ClusterUpdate{DesiredPrivilegedAdmissionConfig: &container.PrivilegedAdmissionConfig{}}, "desiredPrivilegedAdmissionConfig is not emulated"},
+		"newer version":    {&container.ClusterUpdate{DesiredMasterVersion: "1.99"}, `No valid versions with the prefix "1.99"`},
+		"no version":       {&container.ClusterUpdate{DesiredNodeVersion: "newest"}, `No valid versions with the prefix "newest"`},
+		"another's pool":   {&container.ClusterUpdate{DesiredWorkloadIdentityConfig: &container.WorkloadIdentityConfig{WorkloadPool: "x.svc.id.goog"}}, "strata-local.svc.id.goog"},
+		"zone elsewhere":   {&container.ClusterUpdate{DesiredLocations: []string{"us-east1-b"}}, "not a zone of europe-west1"},
+		"channel":          {&container.ClusterUpdate{DesiredReleaseChannel: &container.ReleaseChannel{Channel: "FAST"}}, "release_channel.channel"},
+		"etag of the past": {&container.ClusterUpdate{Etag: "old", DesiredLoggingService: "none"}, "etag"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := clusters.Update(strata, &container.UpdateClusterRequest{Update: test.update}).Do()
+			refused(t, err, 400, test.want)
+		})
+	}
+	_, err := clusters.Update(strata, &container.UpdateClusterRequest{Update: &container.ClusterUpdate{DesiredNodePoolId: "none", DesiredImageType: "x"}}).Do()
+	refused(t, err, 404, "nodePools/none")
+}
+
+func TestSettersOfACluster(t *testing.T) {
+	c := newEmulator(t, false)
+	owner := c.owner()
+	found := c.makeCluster(owner, &container.Cluster{InitialNodeCount: 1})
+	clusters := owner.container.Projects.Locations.Clusters
+	zonal := owner.container.Projects.Zones.Clusters
+	do := func(_ *container.Operation, err error) {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	labels := map[string]string{"team": "web"}
+	do(clusters.SetResourceLabels(strata, &container.SetLabelsRequest{LabelFingerprint: found.LabelFingerprint, ResourceLabels: labels}).Do())
+	do(clusters.SetNetworkPolicy(strata, &container.SetNetworkPolicyRequest{NetworkPolicy: &container.NetworkPolicy{Enabled: true, Provider: "CALICO"}}).Do())
+	do(clusters.SetLegacyAbac(strata, &container.SetLegacyAbacRequest{Enabled: true}).Do())
+	do(clusters.SetAddons(strata, &container.SetAddonsConfigRequest{AddonsConfig: &container.AddonsConfig{
+		HttpLoadBalancing: &container.HttpLoadBalancing{Disabled: true},
+	}}).Do())
+	do(zonal.Logging(projectID, location, "strata", &container.SetLoggingServiceRequest{LoggingService: "none"}).Do())
+	do(clusters.SetMonitoring(strata, &container.SetMonitoringServiceRequest{MonitoringService: "none"}).Do())
+	do(zonal.Locations(projectID, location, "strata", &container.SetLocationsRequest{Locations: []string{"europe-west1-b", "europe-west1-c"}}).Do())
+	do(clusters.UpdateMaster(strata, &container.UpdateMasterRequest{MasterVersion: "latest"}).Do())
+	window := &container.MaintenanceWindow{DailyMaintenanceWindow: &container.DailyMaintenanceWindow{StartTime: "03:00"}}
+	do(clusters.SetMaintenancePolicy(strata, &container.SetMaintenancePolicyRequest{MaintenancePolicy: &container.MaintenancePolicy{Window: window}}).Do())
+
+	found, err := zonal.Get(projectID, location, "strata").Do()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.ResourceLabels["team"] != "web" || found.NetworkPolicy.Provider != "CALICO" || !found.LegacyAbac.Enabled || !found.AddonsConfig.HttpLoadBalancing.Disabled ||
+		!found.AddonsConfig.DnsCacheConfig.Enabled || found.LoggingService != "none" || found.MonitoringService != "none" || len(found.Locations) != 2 ||
+		found.MaintenancePolicy.Window.DailyMaintenanceWindow.StartTime != "03:00" {
+		t.Errorf("cluster is %+v", found)
+	}
+	_, err = clusters.SetMaintenancePolicy(strata, &container.SetMaintenancePolicyRequest{MaintenancePolicy: &container.MaintenancePolicy{ResourceVersion: "old"}}).Do()
+	refused(t, err, 400, "maintenance policy has changed")
+	_, err = clusters.SetResourceLabels(strata, &container.SetLabelsRequest{LabelFingerprint: "old"}).Do()
+	refused(t, err, 400, "fingerprint mismatch")
+	_, err = clusters.SetLocations(strata, &container.SetLocationsRequest{Locations: []string{"us-east1-b"}}).Do()
+	refused(t, err, 400, "not a zone")
+	ops, err := owner.container.Projects.Locations.Operations.List(parent).Do()
+	if err != nil || len(ops.Operations) < 10 {
+		t.Fatalf("operations are %v, %v", ops, err)
+	}
+	_, err = owner.container.Projects.Locations.Operations.Cancel(parent+"/operations/"+ops.Operations[0].Name, &container.CancelOperationRequest{}).Do()
+	refused(t, err, 400, "cannot be cancelled")
+}

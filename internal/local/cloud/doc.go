@@ -1,0 +1,20 @@
+// Package cloud implements an emulated Google Cloud: the REST calls of Identity and Access Management, Resource
+// Manager, Service Usage, Kubernetes Engine, Cloud SQL Admin and Cloud Storage that Strata's layers make, for Google's
+// own clients.
+//
+// The emulator authenticates every call with an OAuth access token that it issued, and authorises the call against the
+// IAM policies in its store. A cluster is a real control plane, and a Cloud SQL instance is a real MySQL-protocol
+// server. The caller of New supplies both, as ClusterRuntime and DatabaseRuntime.
+//
+// The emulator differs from Google Cloud on purpose:
+//
+//   - Operations on databases, users and node pools are done when the emulator answers.
+//   - A new project has all emulated APIs enabled.
+//   - A deletion frees the name.
+//   - A home has one cluster.
+//   - A database user has all privileges on the databases that the API created and none on the server.
+//   - A new instance lets nobody in as root until the API sets root's password.
+//   - No group has members.
+//   - Conditions may read the names, types and services of resources and the time. The emulator refuses other conditions.
+//   - Undeleting a service account does not restore its keys.
+package cloud

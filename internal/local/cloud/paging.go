@@ -1,0 +1,38 @@
+package cloud
+
+import (
+	"encoding/base64"
+	"slices"
+	"strconv"
+)
+
+// page returns the page of a sorted list that a call asks for, and the token of the next page, which is the encoded
+// name of the page's last item. A page has usual items if the call names no size, and at most most items.
+func page[T any](c *call, all []T, name func(T) string, usual, most int) ([]T, string, error) {
+	query := c.request.URL.Query()
+	size := usual
+	if asked := query.Get("pageSize"); asked != "" {
+		n, err := strconv.Atoi(asked)
+		if err != nil || n < 0 {
+			return nil, "", invalidArgument("Invalid value at 'page_size' (TYPE_INT32), %q", asked)
+		}
+		if n > 0 {
+			size = min(n, most)
+		}
+	}
+	if token := query.Get("pageToken"); token != "" {
+		last, err := base64.RawURLEncoding.DecodeString(token)
+		if err != nil {
+			return nil, "", invalidArgument("Invalid page token: %q.", token)
+		}
+		at := slices.IndexFunc(all, func(item T) bool { return name(item) > string(last) })
+		if at < 0 {
+			return nil, "", nil
+		}
+		all = all[at:]
+	}
+	if len(all) <= size {
+		return all, "", nil
+	}
+	return all[:size], base64.RawURLEncoding.EncodeToString([]byte(name(all[size-1]))), nil
+}

@@ -1,0 +1,94 @@
+package cloud
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"google.golang.org/api/sqladmin/v1beta4"
+)
+
+// Teams choose the names of databases and users. The names become SQL identifiers, keys of the store and folders of
+// the engine. Dolt opens a database's folder by a URL and so decodes the name again. The emulator therefore accepts
+// only names that mean the same in all of these places. MySQL accepts more: every character except NUL in a quoted
+// identifier (https://dev.mysql.com/doc/refman/8.0/en/identifiers.html). Every name passes the checks in this file
+// before it reaches the engine or the store.
+var (
+	// databaseNames excludes the characters with a meaning in paths, in URLs, in the LIKE patterns of MySQL's grants
+	// (except _) and in Dolt's revisions (db/branch, db@branch).
+	databaseNames = regexp.MustCompile(`^[A-Za-z0-9_$][A-Za-z0-9_$-]{0,63}$`)
+	// userNames excludes @, which ends the name in a definer.
+	userNames = regexp.MustCompile(`^[A-Za-z0-9_$][A-Za-z0-9_.$+-]*$`)
+	// userHosts matches host names, addresses, patterns of both, and addresses with a mask.
+	userHosts  = regexp.MustCompile(`^[A-Za-z0-9_%.:-]{1,255}$|^[0-9.]{7,15}/[0-9.]{7,15}$`)
+	charsets   = regexp.MustCompile(`^[A-Za-z0-9_]{0,64}$`)
+	collations = regexp.MustCompile(`^[A-Za-z0-9_]{0,64}$`)
+	// localCollations matches collations of PostgreSQL, such as en_US.UTF8.
+	localCollations = regexp.MustCompile(`^[A-Za-z0-9_.@-]{0,64}$`)
+	flagNames       = regexp.MustCompile(`^[a-z][a-z0-9_.]{0,127}$`)
+	flagValues      = regexp.MustCompile(`^[ -~]{0,1000}$`)
+)
+
+// reservedUsers are the users of MySQL, Cloud SQL and Dolt, in lower case.
+var reservedUsers = []string{
+	"mysql.sys", "mysql.session", "mysql.infoschema", "event_scheduler", "__dolt_local_user__",
+	"cloudsqladmin", "cloudsqlagent", "cloudsqlapplier", "cloudsqlexport", "cloudsqliamserviceaccount", "cloudsqliamuser",
+	"cloudsqlimport", "cloudsqlobservabilityadmin", "cloudsqloneshot", "cloudsqlreplica", "cloudsqlsuperuser",
+}
+
+// folded returns a name in the form for comparisons. Dolt compares the names of databases without regard to case, as
+// MySQL does on some systems. Names are ASCII.
+func folded(name string) string { return strings.ToLower(name) }
+
+// checkDatabase refuses a database with a name, charset or collation that the family does not allow.
+func checkDatabase(family sqlFamily, db sqlDatabase) error {
+	if !databaseNames.MatchString(db.Name) || slices.Contains(family.own, folded(db.Name)) {
+		return invalidSQL("Invalid request: Incorrect database name '%s'.", shown(db.Name))
+	}
+	known := collations
+	if !family.served {
+		known = localCollations
+	}
+	if !charsets.MatchString(db.Charset) || !known.MatchString(db.Collation) {
+		return invalidSQL("Invalid request: Unknown character set or collation.")
+	}
+	return nil
+}
+
+// checkUserName refuses a user with a name or host that the family does not allow.
+func checkUserName(family sqlFamily, user sqlUser) error {
+	switch {
+	case user.Name == "" || len(user.Name) > family.longestUser:
+		return invalidSQL("Invalid request: The user name must have 1 to %d characters.", family.longestUser)
+	case !userNames.MatchString(user.Name) || slices.Contains(reservedUsers, folded(user.Name)):
+		return invalidSQL("Invalid request: Invalid value for name: %s.", shown(user.Name))
+	case family.anyHost == "" && user.Host != "" || family.anyHost != "" && !userHosts.MatchString(user.Host):
+		return invalidSQL("Invalid request: Invalid value for host: %s.", shown(user.Host))
+	}
+	return nil
+}
+
+// checkFlags refuses flags with an impossible name or value.
+func checkFlags(flags []*sqladmin.DatabaseFlags) error {
+	for _, flag := range flags {
+		if flag == nil || !flagNames.MatchString(flag.Name) || !flagValues.MatchString(flag.Value) {
+			return invalidSQL("Invalid request: Invalid flag for instance settings.databaseFlags.")
+		}
+	}
+	return nil
+}
+
+// shown returns an untrusted name for an error message: in one line, and cut to the length of a name.
+func shown(name string) string {
+	const longest = 80
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(name, "?"))
+	if runes := []rune(name); len(runes) > longest {
+		return string(runes[:longest]) + "..."
+	}
+	return name
+}

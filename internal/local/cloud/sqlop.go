@@ -1,0 +1,105 @@
+package cloud
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+
+	"go.etcd.io/bbolt"
+	"google.golang.org/api/sqladmin/v1beta4"
+)
+
+// newInstanceOperation stores a new operation in the state PENDING.
+func (s *Server) newInstanceOperation(tx *bbolt.Tx, c *call, on *instance, kind, target string) (*sqladmin.Operation, error) {
+	name := strconv.FormatInt(s.now().UnixNano(), 36) + "-" + randomDigits(8)
+	in := on.Instance
+	op := &sqladmin.Operation{
+		Kind:          "sql#operation",
+		Name:          name,
+		OperationType: kind,
+		Status:        "PENDING",
+		InsertTime:    timestamp(s.now()),
+		SelfLink:      s.baseURL + "/sqladmin/sql/v1beta4/projects/" + in.Project + "/operations/" + name,
+		TargetId:      in.Name,
+		TargetLink:    target,
+		TargetProject: in.Project,
+		User:          c.who.email,
+		ApiWarning:    on.family().warning(in.DatabaseVersion),
+	}
+	return op, putOperation(tx, instanceOps, in.Project+"/"+name, op, func(old *sqladmin.Operation) bool { return old.Status == "DONE" })
+}
+
+// beginInstanceOperation stores a new operation and marks its instance as busy.
+func (s *Server) beginInstanceOperation(tx *bbolt.Tx, c *call, on *instance, kind string) (*sqladmin.Operation, error) {
+	op, err := s.newInstanceOperation(tx, c, on, kind, on.Instance.SelfLink)
+	if err != nil {
+		return nil, err
+	}
+	on.Busy = op.Name
+	return op, put(tx, instances, on.key(), on)
+}
+
+// doneOperation stores an operation whose work is done.
+func (s *Server) doneOperation(tx *bbolt.Tx, c *call, on *instance, kind, target string) (*sqladmin.Operation, error) {
+	op, err := s.newInstanceOperation(tx, c, on, kind, target)
+	if err != nil {
+		return nil, err
+	}
+	return op, s.endInstanceOperation(tx, op, nil)
+}
+
+// doneInstanceOperation runs doneOperation in a transaction of its own, after the engine did the work.
+func (s *Server) doneInstanceOperation(c *call, on *instance, kind, target string) (any, error) {
+	var op *sqladmin.Operation
+	err := s.store.update(func(tx *bbolt.Tx) (err error) {
+		op, err = s.doneOperation(tx, c, on, kind, target)
+		return err
+	})
+	return op, err
+}
+
+func (s *Server) endInstanceOperation(tx *bbolt.Tx, op *sqladmin.Operation, fault error) error {
+	setDefault(&op.StartTime, op.InsertTime)
+	op.Status, op.EndTime = "DONE", timestamp(s.now())
+	if fault != nil {
+		op.Error = &sqladmin.OperationErrors{
+			Kind:   "sql#operationErrors",
+			Errors: []*sqladmin.OperationError{{Kind: "sql#operationError", Code: "INTERNAL_ERROR", Message: fault.Error()}},
+		}
+	}
+	return put(tx, instanceOps, op.TargetProject+"/"+op.Name, op)
+}
+
+func (s *Server) getInstanceOperation(c *call) (any, error) {
+	var answer *sqladmin.Operation
+	err := s.store.view(func(tx *bbolt.Tx) error {
+		var err error
+		answer, err = get[sqladmin.Operation](tx, instanceOps, c.project.ID+"/"+c.vars["operation"])
+		if err == nil && answer == nil {
+			return sqlError(http.StatusNotFound, "operationDoesNotExist", "The Cloud SQL instance operation does not exist.")
+		}
+		return err
+	})
+	return answer, err
+}
+
+// listInstanceOperations lists operations, newest first.
+func (s *Server) listInstanceOperations(c *call) (any, error) {
+	on := c.request.URL.Query().Get("instance")
+	var all []*sqladmin.Operation
+	err := s.store.view(func(tx *bbolt.Tx) error {
+		return each(tx, instanceOps, c.project.ID+"/", func(_ string, op *sqladmin.Operation) error {
+			if on == "" || op.TargetId == on {
+				all = append(all, op)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(all)
+	answer := &sqladmin.OperationsListResponse{Kind: "sql#operationsList"}
+	answer.Items, answer.NextPageToken, err = sqlPage(c, all, func(op *sqladmin.Operation) string { return op.Name })
+	return answer, err
+}

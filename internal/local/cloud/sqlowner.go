@@ -1,0 +1,141 @@
+package cloud
+
+import (
+	"net/http"
+	"strings"
+
+	"go.etcd.io/bbolt"
+)
+
+// sqlKind says whether an owned name is a database's or a user's.
+type sqlKind string
+
+const (
+	databaseKind sqlKind = "database"
+	userKind     sqlKind = "user"
+)
+
+// sqlOwner is the owner of a database or a user: the member that created it. Google Cloud has no owners: there, a
+// member who may change one database or user of an instance may change all of them.
+type sqlOwner struct {
+	// Member is the owner, in the form that policies use.
+	Member string `json:"member"`
+	// Everywhere says that the owner could delete the instance when the owner created the database or user. Such an
+	// owner acts for the administrators of the instance: the owner's users may use every database.
+	Everywhere bool `json:"everywhere,omitempty"`
+}
+
+// ownerKey returns the store's key of a name's owner. Users with the same name and different hosts have one owner,
+// because MySQL chooses among them by the client's address.
+func ownerKey(on string, kind sqlKind, name string) string {
+	return on + "/" + string(kind) + "/" + folded(name)
+}
+
+// administers reports whether the caller may delete the instance, and therefore everything in it.
+func (s *Server) administers(tx *bbolt.Tx, c *call) (bool, error) {
+	return s.allowed(tx, c.who, "cloudsql.instances.delete", onInstance(c))
+}
+
+// refusal returns an error that names the owner. Creating an owned name is a conflict; changing it is forbidden.
+func (o *sqlOwner) refusal(code int, kind sqlKind, name string) error {
+	owner := "the administrators of the instance"
+	if o != nil {
+		_, owner, _ = strings.Cut(o.Member, ":")
+	}
+	reason := "notAuthorized"
+	if code == http.StatusConflict {
+		reason = "alreadyExists"
+	}
+	return sqlError(code, reason, "The %s %s belongs to %s, who made it. Only %s and those who may delete the instance can change it: choose another name, or ask them.",
+		kind, shown(name), owner, owner)
+}
+
+// may refuses, with an HTTP status, to change a database or user of another owner. The root user belongs to the
+// administrators of the instance. Databases and users from earlier versions of the emulator have no owner.
+func (s *Server) may(tx *bbolt.Tx, c *call, on *instance, kind sqlKind, name string, code int) (*sqlOwner, error) {
+	owner, err := get[sqlOwner](tx, sqlOwners, ownerKey(on.key(), kind, name))
+	if err != nil {
+		return nil, err
+	}
+	root := kind == userKind && folded(name) == on.family().root
+	if owner == nil && !root || owner != nil && owner.Member == c.who.member {
+		return owner, nil
+	}
+	administers, err := s.administers(tx, c)
+	if err != nil || administers {
+		return owner, err
+	}
+	return nil, owner.refusal(code, kind, name)
+}
+
+// claim makes the caller the owner of a name. It runs before the engine creates the database or user, so nothing lacks
+// an owner if the emulator is killed in between. It refuses a name of another owner. made is false if the name already
+// has its owner, or if an administrator changes something without an owner.
+func (s *Server) claim(c *call, on *instance, kind sqlKind, name string, code int) (made bool, err error) {
+	err = s.store.update(func(tx *bbolt.Tx) error {
+		owner, err := s.may(tx, c, on, kind, name, code)
+		if err != nil || owner != nil {
+			return err
+		}
+		administers, err := s.administers(tx, c)
+		if err != nil || administers && code != http.StatusConflict {
+			return err
+		}
+		made = true
+		return put(tx, sqlOwners, ownerKey(on.key(), kind, name), sqlOwner{Member: c.who.member, Everywhere: administers})
+	})
+	return made, err
+}
+
+// allow refuses to change a database or user of another owner.
+func (s *Server) allow(c *call, on *instance, kind sqlKind, name string) error {
+	return s.store.view(func(tx *bbolt.Tx) error {
+		_, err := s.may(tx, c, on, kind, name, http.StatusForbidden)
+		return err
+	})
+}
+
+// release removes the owner of a name after the last database or user of that name is gone.
+func (s *Server) release(on *instance, kind sqlKind, name string) error {
+	return s.store.update(func(tx *bbolt.Tx) error { return remove(tx, sqlOwners, ownerKey(on.key(), kind, name)) })
+}
+
+// sqlAccess says whether a user may use a database.
+type sqlAccess int
+
+const (
+	asBefore sqlAccess = iota // the user or the database has no owner: keep the present grants
+	granted
+	refusedAccess
+)
+
+// sqlRights says which user may use which database of an instance.
+type sqlRights struct {
+	root   string
+	owners map[string]*sqlOwner // by ownerKey without the instance
+}
+
+func (s *Server) rights(on *instance) (sqlRights, error) {
+	found := sqlRights{root: on.family().root, owners: map[string]*sqlOwner{}}
+	err := s.store.view(func(tx *bbolt.Tx) error {
+		return each(tx, sqlOwners, on.key()+"/", func(key string, owner *sqlOwner) error {
+			found.owners[strings.TrimPrefix(key, on.key())] = owner
+			return nil
+		})
+	})
+	return found, err
+}
+
+// of returns a user's access to a database. The user has access if user and database have the same owner, or if the
+// user belongs to the administrators.
+func (r sqlRights) of(user, database string) sqlAccess {
+	of := r.owners[ownerKey("", userKind, user)]
+	to := r.owners[ownerKey("", databaseKind, database)]
+	switch {
+	case folded(user) == r.root, of != nil && of.Everywhere, of != nil && to != nil && of.Member == to.Member:
+		return granted
+	case of == nil || to == nil:
+		return asBefore
+	}
+	return refusedAccess
+}

@@ -1,0 +1,138 @@
+package cloud
+
+import (
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"slices"
+
+	"go.etcd.io/bbolt"
+)
+
+// userCredential is an OAuth client with one user's refresh token. Only its owner can read the store.
+type userCredential struct {
+	Member       string `json:"member"`
+	Email        string `json:"email"`
+	ClientID     string `json:"clientId"`
+	ClientSecret string `json:"clientSecret"`
+	RefreshToken string `json:"refreshToken"`
+}
+
+// oauthError is an error of the token endpoint, which has its own form.
+type oauthError struct {
+	code        int
+	Reason      string `json:"error"`
+	Description string `json:"error_description"`
+}
+
+func (e *oauthError) Error() string { return e.Reason + ": " + e.Description }
+
+// serveToken is the OAuth token endpoint. It exchanges a refresh token or a service account's assertion for an access
+// token.
+func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		writeJSON(w, http.StatusMethodNotAllowed, &oauthError{Reason: "invalid_request", Description: "Use POST."})
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
+	if err := r.ParseForm(); err != nil {
+		writeJSON(w, http.StatusBadRequest, &oauthError{Reason: "invalid_request", Description: "The form could not be read."})
+		return
+	}
+	var token string
+	err := s.store.update(func(tx *bbolt.Tx) error {
+		record, err := s.grant(tx, r)
+		if err != nil {
+			return err
+		}
+		token, err = s.issueToken(tx, record)
+		return err
+	})
+	var refusal *oauthError
+	var fault errAssertion
+	switch {
+	case errors.As(err, &refusal):
+		writeJSON(w, refusal.code, refusal)
+	case errors.As(err, &fault):
+		writeJSON(w, http.StatusBadRequest, &oauthError{Reason: "invalid_grant", Description: fault.Error()})
+	case err != nil:
+		writeJSON(w, http.StatusInternalServerError, &oauthError{Reason: "internal_failure", Description: err.Error()})
+	default:
+		w.Header().Set("Cache-Control", "no-store")
+		writeJSON(w, http.StatusOK, map[string]any{
+			"access_token": token,
+			"expires_in":   int(tokenLifetime.Seconds()) - 1,
+			"token_type":   "Bearer",
+		})
+	}
+}
+
+// grant returns the record of the access token that a request to the token endpoint earns.
+func (s *Server) grant(tx *bbolt.Tx, r *http.Request) (accessToken, error) {
+	switch r.PostForm.Get("grant_type") {
+	case "urn:ietf:params:oauth:grant-type:jwt-bearer":
+		signed, err := s.verifyAssertion(tx, r.PostForm.Get("assertion"))
+		if err != nil {
+			return accessToken{}, err
+		}
+		if signed.audience != s.tokenURI() {
+			return accessToken{}, errAssertion("Invalid JWT: Failed audience check. The right audience is " + s.tokenURI())
+		}
+		if signed.subject != "" {
+			return accessToken{}, &oauthError{
+				code: http.StatusUnauthorized, Reason: "unauthorized_client",
+				Description: "Client is unauthorized to retrieve access tokens using this method, or client not authorized for any of the scopes requested.",
+			}
+		}
+		if signed.scopes == "" {
+			return accessToken{}, &oauthError{code: http.StatusBadRequest, Reason: "invalid_scope", Description: "Empty or missing scope not allowed."}
+		}
+		return accessToken{Member: "serviceAccount:" + signed.email, Email: signed.email, Key: signed.key, Scopes: signed.scopes}, nil
+	case "refresh_token":
+		return grantRefresh(tx, r)
+	}
+	return accessToken{}, &oauthError{
+		code: http.StatusBadRequest, Reason: "unsupported_grant_type", Description: "Invalid grant_type: " + r.PostForm.Get("grant_type"),
+	}
+}
+
+func grantRefresh(tx *bbolt.Tx, r *http.Request) (accessToken, error) {
+	id, secret := r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
+	if user, password, ok := r.BasicAuth(); ok {
+		id, secret = user, password
+	}
+	known, err := get[userCredential](tx, credentials, id)
+	if err != nil {
+		return accessToken{}, err
+	}
+	if known == nil {
+		return accessToken{}, &oauthError{code: http.StatusUnauthorized, Reason: "invalid_client", Description: "The OAuth client was not found."}
+	}
+	if !equal(secret, known.ClientSecret) {
+		return accessToken{}, &oauthError{code: http.StatusUnauthorized, Reason: "invalid_client", Description: "Unauthorized"}
+	}
+	if !equal(r.PostForm.Get("refresh_token"), known.RefreshToken) {
+		return accessToken{}, &oauthError{code: http.StatusBadRequest, Reason: "invalid_grant", Description: "Token has been expired or revoked."}
+	}
+	scopes := r.PostForm.Get("scope")
+	setDefault(&scopes, cloudPlatform)
+	return accessToken{Member: known.Member, Email: known.Email, Scopes: scopes}, nil
+}
+
+func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+func (s *Server) tokenURI() string { return s.baseURL + tokenPath }
+
+// findCredential returns the credential of a member, or nil if there is none.
+func findCredential(tx *bbolt.Tx, member string) (*userCredential, error) {
+	all, err := list[userCredential](tx, credentials, "")
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(all, func(c *userCredential) bool { return c.Member == member })
+	if at < 0 {
+		return nil, nil
+	}
+	return all[at], nil
+}

@@ -1,0 +1,114 @@
+package cloud
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A client without a configurable endpoint, such as Pulumi's gs:// backend, uses the emulator as an HTTP proxy. It
+// asks the proxy for a tunnel to one of Google's hosts, and the emulator itself is at the other end.
+
+// TunnelVariables returns the environment that directs Google Cloud clients written in Go, without a configurable
+// endpoint, to the emulator at baseURL and never to Google. certificates is a folder that holds Server.Authority in a
+// file.
+func TunnelVariables(baseURL, certificates string) map[string]string {
+	return map[string]string{
+		"HTTPS_PROXY": strings.TrimSuffix(baseURL, "/"),
+		// Clients reach this machine without the proxy. They reach no other machine, because the tunnels lead only to
+		// the emulator.
+		"NO_PROXY": "localhost,127.0.0.1",
+		// Go trusts this folder in addition to the system's certificate file.
+		"SSL_CERT_DIR": certificates,
+	}
+}
+
+// tunnels serves the connections of tunnels.
+type tunnels struct {
+	server *http.Server
+	conns  chan net.Conn
+	done   chan struct{}
+	once   sync.Once
+}
+
+func newTunnels(handler http.Handler, certificate tls.Certificate) *tunnels {
+	t := &tunnels{conns: make(chan net.Conn), done: make(chan struct{})}
+	t.server = &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+	}
+	return t
+}
+
+// Accept implements net.Listener.
+func (t *tunnels) Accept() (net.Conn, error) {
+	select {
+	case conn := <-t.conns:
+		return conn, nil
+	case <-t.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (t *tunnels) Close() error {
+	t.once.Do(func() { close(t.done) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (t *tunnels) Addr() net.Addr { return &net.TCPAddr{} }
+
+// take serves a connection.
+func (t *tunnels) take(conn net.Conn) {
+	select {
+	case t.conns <- conn:
+	case <-t.done:
+		conn.Close()
+	}
+}
+
+// serve serves connections until stop. Accept returns no other error than net.ErrClosed.
+func (t *tunnels) serve() { _ = t.server.ServeTLS(t, "", "") }
+
+// stop ends all tunnels.
+func (t *tunnels) stop() error { return errors.Join(t.Close(), t.server.Close()) }
+
+// hosts returns Google's hosts that the emulator serves.
+func (s *Server) hosts() []string {
+	hosts := []string{"oauth2.googleapis.com"}
+	for _, svc := range s.services {
+		hosts = append(hosts, svc.name)
+	}
+	slices.Sort(hosts)
+	return hosts
+}
+
+// openTunnel answers a CONNECT request. A tunnel leads only to the emulator itself, as one of Google's hosts: its
+// client has not authenticated yet. The emulator authenticates every call in the tunnel, as it does without a tunnel.
+func (s *Server) openTunnel(w http.ResponseWriter, r *http.Request) {
+	host, port, err := net.SplitHostPort(r.Host)
+	if err != nil || r.TLS != nil || port != "443" || !slices.Contains(s.hosts(), host) {
+		http.Error(w, fmt.Sprintf("no tunnel to %s: the emulated Google Cloud stands for port 443 of %s, and leads to no other address",
+			shown(r.Host), strings.Join(s.hosts(), ", ")), http.StatusForbidden)
+		return
+	}
+	near, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, "open a tunnel: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	_, err = near.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n"))
+	if err != nil || buffered.Reader.Buffered() > 0 { // a client sends nothing before the answer
+		near.Close()
+		return
+	}
+	s.tunnels.take(near)
+}

@@ -1,0 +1,138 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/machine/process"
+)
+
+// auditPolicy logs metadata of requests without bodies, because bodies contain Secrets. It omits reads by the system's
+// own components, which would outnumber everything else.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: None
+  users: ["system:kube-controller-manager", "system:kube-scheduler", "system:apiserver"]
+- level: None
+  userGroups: ["system:nodes"]
+- level: None
+  verbs: [get, list, watch]
+- level: None
+  resources:
+  - group: coordination.k8s.io
+    resources: [leases]
+- level: Metadata
+`
+
+// start starts the programs in the order of their dependencies. The API server itself waits for etcd.
+func (c *ControlPlane) start(ctx context.Context, apiPort int) error {
+	dir, p := c.home.Kubernetes(), c.pki()
+	policy := filepath.Join(dir, "audit-policy.yaml")
+	if err := home.KeepFile(policy, []byte(auditPolicy)); err != nil {
+		return err
+	}
+	if err := c.prepareStore(); err != nil {
+		return fmt.Errorf("make etcd's data: %w", err)
+	}
+	encryption, err := c.ensureEncryption()
+	if err != nil {
+		return err
+	}
+	if err := c.keep(ctx, "etcd",
+		"--name=local",
+		"--data-dir="+store(c.home),
+		"--listen-client-urls="+c.etcd,
+		"--advertise-client-urls="+c.etcd,
+		// A single member has no peers, so any free port suits. A peer may propose any change, so peers must present a
+		// certificate. On a Unix socket, etcd would ask for none (etcd, client/pkg/transport, newListener), and a
+		// team's run can connect to a Unix socket.
+		"--listen-peer-urls=https://127.0.0.1:0",
+		"--peer-cert-file="+p.cert("etcd"), "--peer-key-file="+p.key("etcd"),
+		"--peer-client-cert-auth", "--peer-trusted-ca-file="+p.cert("etcd-ca"),
+		"--initial-advertise-peer-urls=http://localhost:2380",
+		"--initial-cluster=local=http://localhost:2380",
+		"--cert-file="+p.cert("etcd"), "--key-file="+p.key("etcd"),
+		"--client-cert-auth", "--trusted-ca-file="+p.cert("etcd-ca"),
+		"--log-level=warn",
+		"--auto-compaction-mode=periodic", "--auto-compaction-retention=1h",
+	); err != nil {
+		return err
+	}
+	if err := c.waitStore(ctx); err != nil {
+		return err
+	}
+	if err := c.keep(ctx, "kube-apiserver",
+		"--etcd-servers="+c.etcd, "--encryption-provider-config="+encryption,
+		"--etcd-cafile="+p.cert("etcd-ca"), "--etcd-certfile="+p.cert("etcd-client"), "--etcd-keyfile="+p.key("etcd-client"),
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", apiPort),
+		"--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
+		"--tls-cert-file="+p.cert("kube-apiserver"), "--tls-private-key-file="+p.key("kube-apiserver"),
+		"--client-ca-file="+p.cert("ca"),
+		"--service-account-issuer="+issuer,
+		"--service-account-key-file="+p.cert("service-account"), "--service-account-signing-key-file="+p.key("service-account"),
+		"--service-cluster-ip-range="+serviceRange,
+		"--authorization-mode=Node,RBAC", "--anonymous-auth=false",
+		"--enable-admission-plugins=NodeRestriction",
+		// Many charts have privileged pods. The node simulates them like other pods.
+		"--allow-privileged",
+		"--kubelet-certificate-authority="+p.cert("ca"), "--kubelet-preferred-address-types=InternalIP",
+		"--kubelet-client-certificate="+p.cert(kubeletClient), "--kubelet-client-key="+p.key(kubeletClient),
+		"--audit-policy-file="+policy, "--audit-log-path="+filepath.Join(c.home.Logs(), "audit.log"),
+		"--audit-log-maxsize=16", "--audit-log-maxbackup=1",
+	); err != nil {
+		return err
+	}
+	if err := c.wait(ctx, "kube-apiserver", "to be ready", c.serves); err != nil {
+		return err
+	}
+	if err := c.encryptStored(ctx); err != nil {
+		return err
+	}
+	if err := c.keep(ctx, "kube-controller-manager",
+		"--kubeconfig="+c.kubeconfig(controllerManagerClient),
+		"--use-service-account-credentials",
+		"--service-account-private-key-file="+p.key("service-account"),
+		"--root-ca-file="+p.cert("ca"),
+		// Every controller requests a token of its own when it starts. With the limits for a shared cluster, that
+		// takes seconds.
+		"--kube-api-qps=500", "--kube-api-burst=1000",
+		"--leader-elect=false", "--secure-port=0",
+	); err != nil {
+		return err
+	}
+	if err := c.keep(ctx, "kube-scheduler",
+		"--kubeconfig="+c.kubeconfig(schedulerClient),
+		"--leader-elect=false", "--secure-port=0",
+	); err != nil {
+		return err
+	}
+	return c.wait(ctx, "kube-controller-manager", "to make the first service account", c.takesPods)
+}
+
+func (c *ControlPlane) keep(ctx context.Context, name string, args ...string) error {
+	path, err := c.find(ctx, name)
+	if err != nil {
+		return err
+	}
+	child, err := process.Keep(process.Spec{
+		Name: name,
+		Path: path,
+		Args: args,
+		// The programs are mostly idle. A lower GOGC makes them collect garbage sooner and use less memory.
+		Env: []string{"HOME=" + c.home.Kubernetes(), "TMPDIR=" + os.TempDir(), "GOGC=25"},
+		Dir: c.home.Kubernetes(),
+		Log: c.home.Log(name),
+	}, stopGrace)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.children = append(c.children, child)
+	return nil
+}

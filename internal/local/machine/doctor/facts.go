@@ -1,0 +1,195 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/machine/supervisor"
+	"github.com/strata-platform/strata/internal/toolchain"
+	"github.com/strata-platform/strata/operator/engine/sandbox"
+)
+
+// Facts describes a machine. Sizes are in bytes, and 0 if the system does not report them.
+type Facts struct {
+	// System is the operating system in the form of runtime.GOOS.
+	System string
+	// Root says that the user is root.
+	Root bool
+
+	// Go is the version of the go command, such as "go1.26.0". NeedsGo is the minimum version. GoError is the error of
+	// finding the go command.
+	Go, NeedsGo string
+	GoError     error
+	// Git is the version of git, such as "2.39.5". HTTPBackend says whether git-http-backend is installed. GitError is
+	// the error of finding git.
+	Git         string
+	HTTPBackend bool
+	GitError    error
+	Kubectl     bool
+
+	Cores              int
+	Memory, FreeMemory int64
+	Cache, Home        string // folders of the tools and of the platform
+	CacheFree          int64
+	HomeFree           int64
+	// OpenFiles is the maximum number of open files of a process.
+	OpenFiles uint64
+	// Loopback is the error of listening on a loopback address other than 127.0.0.1.
+	Loopback error
+	// Isolation is the reason why this system cannot give teams' Programs namespaces of their own, or "".
+	Isolation string
+	// Landlock is the kernel's version of Landlock, which confines runs on systems without namespaces, or 0.
+	Landlock int
+
+	Tools      []toolchain.Status
+	ToolsError error
+	// Leftover is the size of the cached tools that this clone does not use.
+	Leftover int64
+
+	// TakenPorts describes the home's reserved ports that other programs use, with the programs.
+	TakenPorts []string
+	// Supervisor is the status of the home's supervisor, or nil if none runs. SupervisorError is the error of asking
+	// it.
+	Supervisor      *supervisor.Status
+	SupervisorError error
+}
+
+// patience is how long doctor waits for a program or the supervisor to answer.
+const patience = 2 * time.Second
+
+// Look collects the facts. It changes nothing.
+func Look(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
+	f := LookFast(ctx, tools, h)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if f.GoError == nil {
+		f.Tools, f.ToolsError = tools.List(ctx)
+	}
+	if f.GoError == nil && f.ToolsError == nil {
+		f.Leftover, f.ToolsError = leftover(ctx, tools)
+	}
+	return f
+}
+
+// LookFast collects the facts that take only a moment, which excludes the built tools.
+func LookFast(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	f := Facts{
+		System: runtime.GOOS, Root: os.Geteuid() == 0, Cores: runtime.NumCPU(),
+		Cache: tools.Cache(), CacheFree: freeSpace(tools.Cache()),
+		Home: h.Dir(), HomeFree: freeSpace(h.Dir()),
+		Loopback: listenBeside(),
+	}
+	f.Memory, f.FreeMemory = memory()
+	f.OpenFiles = openFiles()
+	if err := sandbox.Supported(); err != nil {
+		f.Isolation = err.Error()
+	}
+	f.Landlock = landlockVersion()
+	f.Go, f.NeedsGo, f.GoError = tools.Go(ctx)
+	f.Git, f.HTTPBackend, f.GitError = git(ctx)
+	_, err := exec.LookPath("kubectl")
+	f.Kubectl = err == nil
+	if f.Supervisor, f.SupervisorError = ask(ctx, h); f.Supervisor == nil && f.SupervisorError == nil {
+		f.TakenPorts = takenPorts(h)
+	}
+	return f
+}
+
+func leftover(ctx context.Context, tools *toolchain.Toolchain) (bytes int64, err error) {
+	list, err := tools.Leftovers(ctx)
+	for _, l := range list {
+		bytes += l.Bytes
+	}
+	return bytes, err
+}
+
+var gitVersion = regexp.MustCompile(`\d+\.\d+(?:\.\d+)?`)
+
+// git runs git for its version and looks for git-http-backend.
+func git(ctx context.Context) (version string, backend bool, err error) {
+	out, err := exec.CommandContext(ctx, "git", "--version").Output()
+	if err != nil {
+		return "", false, err
+	}
+	if version = gitVersion.FindString(string(out)); version == "" {
+		return "", false, fmt.Errorf("git --version says %q", strings.TrimSpace(string(out)))
+	}
+	dir, err := exec.CommandContext(ctx, "git", "--exec-path").Output()
+	if err != nil {
+		return "", false, err
+	}
+	_, err = os.Stat(filepath.Join(strings.TrimSpace(string(dir)), "git-http-backend"))
+	return version, err == nil, nil
+}
+
+// ask returns the status of the home's supervisor, or nil if none runs. Without a control socket it does not connect,
+// because a client would create the secret that it presents.
+func ask(ctx context.Context, h home.Home) (*supervisor.Status, error) {
+	if _, err := os.Stat(h.Socket()); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	status, err := supervisor.Connect(h).Status(ctx)
+	if errors.Is(err, supervisor.ErrNotRunning) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &status, nil
+}
+
+// takenPorts describes the reserved ports of a stopped home that other programs use, with the programs.
+func takenPorts(h home.Home) []string {
+	if !h.Exists() {
+		return nil
+	}
+	ports, err := h.Ports()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var taken []string
+	for _, name := range slices.Sorted(maps.Keys(ports)) {
+		l, err := h.Listen(name)
+		if err != nil {
+			taken = append(taken, err.Error())
+			continue
+		}
+		_ = l.Close()
+	}
+	return taken
+}
+
+// listenBeside returns an error if no server can listen on a loopback address other than 127.0.0.1. Databases get such
+// addresses.
+func listenBeside() error {
+	l, err := net.Listen("tcp", "127.1.2.3:0")
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// existing returns the nearest existing folder at or above path.
+func existing(path string) string {
+	for {
+		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+}

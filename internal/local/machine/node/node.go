@@ -1,0 +1,254 @@
+// Package node is the only node of a local cluster. A pod whose image is in the process catalogue runs as a process on
+// this machine, with the pod's own arguments, environment, volumes and service account. The node simulates any other
+// pod, and marks it as simulated.
+//
+// virtual-kubelet talks to the API server about leases, the node's status and the life cycle of pod objects. This
+// package is its provider.
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	vknode "github.com/virtual-kubelet/virtual-kubelet/node"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	corev1listers "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+
+	"github.com/strata-platform/strata/internal/local/machine/process"
+)
+
+// Options configures the node. All fields are required.
+type Options struct {
+	// Name is the node's name. Config authenticates as system:node:Name.
+	Name   string
+	Config *rest.Config
+	// Version is the Kubernetes version that the node reports.
+	Version string
+	// Catalogue holds the images that run as processes.
+	Catalogue Catalogue
+	// Pods is the folder of the pods' files. Logs is the folder of the logs.
+	Pods, Logs string
+	// Processes starts the pods' programs and reports their states.
+	Processes *process.Set
+	// Listen listens on the reserved loopback port of a name.
+	Listen func(name string) (net.Listener, error)
+	// TLS configures the server of the node's API. It must accept only the API server as a client.
+	TLS *tls.Config
+	Log *slog.Logger
+}
+
+// Node is a running node.
+type Node struct {
+	client     kubernetes.Interface
+	server     string
+	catalogue  Catalogue
+	pods, logs string
+	clock      clock.Clock
+	processes  *process.Set
+	services   *services
+	// lister lists the pods bound to this node.
+	lister   corev1listers.PodLister
+	recorder record.EventRecorder
+	log      *slog.Logger
+
+	// closing is true while the node stops all pods.
+	closing atomic.Bool
+
+	mu      sync.Mutex
+	running map[string]*pod // by namespace/name
+	// notify reports a pod's new status to virtual-kubelet.
+	notify func(*corev1.Pod)
+}
+
+// These limits bound the node's requests to the API server: per second, and in a burst.
+const (
+	clientQPS   = 50
+	clientBurst = 100
+)
+
+// leaseSeconds is how many seconds the node may be silent before the control plane declares it lost.
+const leaseSeconds = 40
+
+// Run runs the node until ctx is done, then stops its pods and returns. Run calls ready with the node when the node
+// accepts pods.
+func Run(ctx context.Context, o Options, ready func(*Node)) error {
+	config := rest.CopyConfig(o.Config)
+	// The kubelet has these limits. client-go's defaults suit one small controller.
+	config.QPS, config.Burst = clientQPS, clientBurst
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("run the node: %w", err)
+	}
+	listener, err := o.Listen(portName)
+	if err != nil {
+		return fmt.Errorf("run the node: %w", err)
+	}
+	defer listener.Close()
+	asked := ctx
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	pods := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTweakListOptions(func(l *metav1.ListOptions) {
+		l.FieldSelector = fields.OneTermEqualSelector("spec.nodeName", o.Name).String()
+	}))
+	shared := informers.NewSharedInformerFactory(client, 0)
+	// virtual-kubelet demands these informers but uses them only to resolve variables, which this package does itself.
+	// Nothing starts the informers: the node may read only the Secrets of its own pods, one by one.
+	unused := informers.NewSharedInformerFactory(client, 0)
+	broadcaster := record.NewBroadcaster()
+	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	defer broadcaster.Shutdown()
+
+	n := &Node{
+		client: client, server: o.Config.Host, catalogue: o.Catalogue, pods: o.Pods, logs: o.Logs, processes: o.Processes, log: o.Log,
+		clock:    clock.RealClock{},
+		recorder: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "strata-node", Host: o.Name}),
+		running:  map[string]*pod{},
+		notify:   func(*corev1.Pod) {},
+	}
+	n.lister = pods.Core().V1().Pods().Lister()
+	n.services = &services{
+		lister: shared.Core().V1().Services().Lister(), listen: o.Listen, pods: n.podsIn, log: o.Log, listeners: map[string]net.Listener{},
+	}
+	defer n.services.close()
+	podController, err := vknode.NewPodController(vknode.PodControllerConfig{
+		PodClient:                 podClient{client.CoreV1(), n},
+		PodInformer:               pods.Core().V1().Pods(),
+		EventRecorder:             quiet{n.recorder},
+		Provider:                  (*provider)(n),
+		ConfigMapInformer:         unused.Core().V1().ConfigMaps(),
+		SecretInformer:            unused.Core().V1().Secrets(),
+		ServiceInformer:           unused.Core().V1().Services(),
+		SkipDownwardAPIResolution: true,
+	})
+	if err != nil {
+		return fmt.Errorf("run the node: %w", err)
+	}
+	nodeController, err := vknode.NewNodeController(vknode.NewNaiveNodeProvider(), object(o, listener.Addr().(*net.TCPAddr).Port), client.CoreV1().Nodes(),
+		vknode.WithNodeEnableLeaseV1(client.CoordinationV1().Leases(corev1.NamespaceNodeLease), leaseSeconds))
+	if err != nil {
+		return fmt.Errorf("run the node: %w", err)
+	}
+	pods.Start(ctx.Done())
+	shared.Start(ctx.Done())
+	pods.WaitForCacheSync(ctx.Done())
+	shared.WaitForCacheSync(ctx.Done())
+	if ctx.Err() == nil {
+		if err := n.pruneLogs(); err != nil {
+			return fmt.Errorf("run the node: %w", err)
+		}
+	}
+	defer n.serve(listener, o.TLS)()
+	go func() { _ = podController.Run(ctx, podWorkers) }()
+	go func() { _ = nodeController.Run(ctx) }()
+	select {
+	case <-nodeController.Ready():
+		ready(n)
+	case <-nodeController.Done():
+	}
+	// The node needs both controllers.
+	select {
+	case <-nodeController.Done():
+	case <-podController.Done():
+	}
+	cancel()
+	<-podController.Done()
+	n.stopAll()
+	if asked.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("run the node: it ended by itself: %w", errors.Join(nodeController.Err(), podController.Err()))
+}
+
+// podWorkers is the number of pods that the node starts or stops concurrently.
+const podWorkers = 10
+
+// closingGrace bounds the grace period of every pod when the node itself stops.
+const closingGrace = 45 * time.Second
+
+// stopAll stops all pods concurrently. While they stop, they can still reach each other.
+func (n *Node) stopAll() {
+	n.closing.Store(true)
+	n.mu.Lock()
+	running := slices.Collect(maps.Values(n.running))
+	n.mu.Unlock()
+	var group sync.WaitGroup
+	for _, p := range running {
+		group.Go(p.stop)
+	}
+	group.Wait()
+}
+
+func (n *Node) podsIn(namespace string) []*pod {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var list []*pod
+	for _, p := range n.running {
+		if p.current().Namespace == namespace {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// capacity returns the resources that the node offers to simulated pods. It limits nothing.
+func capacity() corev1.ResourceList {
+	return corev1.ResourceList{
+		corev1.ResourceCPU:              resource.MustParse("64"),
+		corev1.ResourceMemory:           resource.MustParse("256Gi"),
+		corev1.ResourceEphemeralStorage: resource.MustParse("256Gi"),
+		corev1.ResourcePods:             resource.MustParse("1000"),
+	}
+}
+
+// object returns the Node object, with the port of the node's API.
+func object(o Options, port int) *corev1.Node {
+	now := metav1.NewTime(time.Now())
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: o.Name, Labels: map[string]string{
+			corev1.LabelHostname:   o.Name,
+			corev1.LabelOSStable:   "linux",
+			corev1.LabelArchStable: runtime.GOARCH,
+		}},
+		Status: corev1.NodeStatus{
+			Capacity:        capacity(),
+			Allocatable:     capacity(),
+			Addresses:       []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: loopback}, {Type: corev1.NodeHostName, Address: o.Name}},
+			DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(port)}},
+			NodeInfo: corev1.NodeSystemInfo{
+				KubeletVersion: o.Version, OperatingSystem: "linux", Architecture: runtime.GOARCH, ContainerRuntimeVersion: "strata://processes",
+			},
+			Conditions: []corev1.NodeCondition{
+				{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "NodeReady", Message: "pods of the process catalogue run, others are simulated", LastHeartbeatTime: now, LastTransitionTime: now},
+			},
+		},
+	}
+}
+
+// quiet drops virtual-kubelet's events about successful steps. The node sends more specific ones.
+type quiet struct{ record.EventRecorder }
+
+func (q quiet) Event(o runtimeObject, kind, reason, message string) {
+	if kind != corev1.EventTypeNormal {
+		q.EventRecorder.Event(o, kind, reason, message)
+	}
+}

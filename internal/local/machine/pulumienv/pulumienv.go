@@ -1,0 +1,90 @@
+// Package pulumienv makes the environment in which Pulumi runs on the local target: the programs of the toolchain and
+// the local provider plugins on PATH, and the endpoints of the emulated Google Cloud.
+package pulumienv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/strata-platform/strata/internal/local/cloud"
+	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/plugins/gohost"
+)
+
+// Tools are the programs of the toolchain that a Pulumi run needs.
+var Tools = []string{"pulumi", "pulumi-language-yaml", "pulumi-resource-kubernetes"}
+
+// plugins are the names under which strata's own executable is a provider plugin.
+var plugins = []string{"pulumi-resource-gcp", "pulumi-resource-random", "pulumi-resource-flux"}
+
+// Link fills the home's tools folder with links to the toolchain's programs and, as provider plugins, to strata's own
+// executable. Pulumi finds the plugins on PATH as ambient plugins, so no run needs a plugin folder of its own. Link
+// also adds strata to the spares, as the language host of Go programs.
+func Link(ctx context.Context, h home.Home, find func(context.Context, string) (string, error), strata string) error {
+	for _, dir := range []string{h.Tools(), h.Spares()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("link the tools: %w", err)
+		}
+	}
+	for _, name := range Tools {
+		path, err := find(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := link(path, filepath.Join(h.Tools(), name)); err != nil {
+			return fmt.Errorf("link %s: %w", name, err)
+		}
+	}
+	for _, name := range plugins {
+		if err := link(strata, filepath.Join(h.Tools(), name)); err != nil {
+			return fmt.Errorf("link %s: %w", name, err)
+		}
+	}
+	if err := link(strata, filepath.Join(h.Spares(), gohost.Executable)); err != nil {
+		return fmt.Errorf("link %s: %w", gohost.Executable, err)
+	}
+	return nil
+}
+
+// link atomically creates or replaces the symbolic link path to target.
+func link(target, path string) error {
+	if old, err := os.Readlink(path); err == nil && old == target {
+		return nil
+	}
+	tmp := fmt.Sprintf("%s.%d", path, os.Getpid())
+	if err := os.Symlink(target, tmp); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return os.Rename(tmp, path)
+}
+
+// Variables returns the environment variables of every run, of the layers' and of the operator's.
+func Variables(h home.Home, googleURL string) map[string]string {
+	env := map[string]string{
+		"PATH":                     joinPath(h.Tools(), machinePath(h)),
+		"PULUMI_SKIP_UPDATE_CHECK": "true",
+		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+	}
+	maps.Copy(env, cloud.Endpoints(googleURL))
+	return env
+}
+
+// ShellPath returns PATH for an engineer's shell. If the machine has no language host for Go, Pulumi finds the spare
+// one.
+func ShellPath(h home.Home) string { return joinPath(h.Tools(), machinePath(h), h.Spares()) }
+
+// machinePath returns PATH without the home's folders, which are there if the shell has this environment already.
+func machinePath(h home.Home) string {
+	return joinPath(slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
+		return dir == h.Tools() || dir == h.Spares()
+	})...)
+}
+
+func joinPath(dirs ...string) string { return strings.Join(dirs, string(os.PathListSeparator)) }

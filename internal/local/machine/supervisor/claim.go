@@ -1,0 +1,103 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/strata-platform/strata/internal/local/cloud"
+	"github.com/strata-platform/strata/internal/local/machine/controlplane"
+	"github.com/strata-platform/strata/internal/local/machine/home"
+)
+
+// Create starts the cluster for the emulated Kubernetes Engine. It adopts a control plane that started without a
+// layer, if nobody has used that yet.
+func (c *cluster) Create(ctx context.Context, name string) (cloud.ClusterAccess, error) {
+	if err := c.start(ctx); err != nil {
+		return cloud.ClusterAccess{}, err
+	}
+	if err := c.claim(ctx, name); err != nil {
+		return cloud.ClusterAccess{}, err
+	}
+	c.mu.Lock()
+	plane := c.plane
+	c.mu.Unlock()
+	if plane == nil {
+		return cloud.ClusterAccess{}, errors.New("the cluster was stopped meanwhile")
+	}
+	ca, cert, key, err := plane.Credentials()
+	if err != nil {
+		return cloud.ClusterAccess{}, err
+	}
+	return cloud.ClusterAccess{Endpoint: strings.TrimPrefix(plane.Server(), "https://"), CA: ca, ClientCertificate: cert, ClientKey: key}, nil
+}
+
+// Delete stops the cluster and erases its data. It leaves a control plane alone that this cluster never claimed.
+func (c *cluster) Delete(_ context.Context, name string) error {
+	c.lifecycle.Lock()
+	defer c.lifecycle.Unlock()
+	owner, err := os.ReadFile(c.claimFile())
+	if err == nil && string(owner) != name || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.stopLocked()
+	return errors.Join(controlplane.Erase(c.home), os.RemoveAll(c.home.Pods()))
+}
+
+// claim assigns the control plane to the cluster called name.
+func (c *cluster) claim(ctx context.Context, name string) error {
+	owner, err := os.ReadFile(c.claimFile())
+	switch {
+	case err == nil && string(owner) == name:
+		return nil
+	case err == nil:
+		return fmt.Errorf("the control plane of this home belongs to cluster %s: delete that cluster first", owner)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	used, err := c.usedNamespace(ctx)
+	if err != nil {
+		return err
+	}
+	if used != "" {
+		return fmt.Errorf("the control plane of this home holds a namespace %s that no layer made: delete it, or use another home", used)
+	}
+	return home.WriteFile(c.claimFile(), []byte(name))
+}
+
+// claimFile returns the path of the file with the name of the control plane's cluster.
+func (c *cluster) claimFile() string { return filepath.Join(c.home.Kubernetes(), "cluster") }
+
+// usedNamespace returns the name of a namespace that Kubernetes did not create itself, or "".
+func (c *cluster) usedNamespace(ctx context.Context) (string, error) {
+	c.mu.Lock()
+	plane := c.plane
+	c.mu.Unlock()
+	if plane == nil {
+		return "", errors.New("the cluster was stopped meanwhile")
+	}
+	client, err := kubernetes.NewForConfig(plane.AdminConfig())
+	if err != nil {
+		return "", err
+	}
+	list, err := client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	for _, ns := range list.Items {
+		if ns.Name != metav1.NamespaceDefault && !strings.HasPrefix(ns.Name, "kube-") {
+			return ns.Name, nil
+		}
+	}
+	return "", nil
+}
