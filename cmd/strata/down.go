@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
 )
 
@@ -42,10 +42,10 @@ repositories; --purge has no meaning there.`,
   strata down --target gke --dry-run`,
 		Args: arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
-			if t.name == targetGKE {
-				return t.downGKE(command.Context(), io, purge, yes, dryRun)
+			if t.name == targetGKE && purge {
+				return usageError{errors.New("--purge removes the home of a platform on this machine: it has no meaning with --target gke")}
 			}
-			p, err := t.openLocal()
+			p, err := t.open()
 			if err != nil {
 				return err
 			}
@@ -56,11 +56,7 @@ repositories; --purge has no meaning there.`,
 			}
 			began := time.Now()
 			show := progress.New(io.err)
-			err = p.Down(command.Context(), show, purge)
-			if errors.Is(err, context.Canceled) {
-				return fmt.Errorf("interrupted; run the same command again to go on, or `%s` to have everything again", p.Home.Call("up"))
-			}
-			if err != nil {
+			if err := p.Down(command.Context(), show, purge); err != nil {
 				return err
 			}
 			show.Total("down", time.Since(began))
@@ -75,22 +71,19 @@ repositories; --purge has no meaning there.`,
 }
 
 // planDown prints the plan of down. Unless dryRun is set, it then asks for confirmation.
-func planDown(ctx context.Context, io streams, p *local.Platform, purge, dryRun bool) error {
+func planDown(ctx context.Context, io streams, p *lifecycle.Platform, purge, dryRun bool) error {
 	if !dryRun {
 		if err := canAnswer(io); err != nil {
 			return err
 		}
 	}
-	plan, err := p.Plan(ctx, purge)
-	if err != nil {
-		return err
-	}
+	plan := p.Plan(ctx, purge)
 	if dryRun {
 		plan.Print(io.out)
 		return nil
 	}
 	plan.Print(io.err)
-	return confirm(ctx, io, "\nDestroy the platform in "+p.Home.Dir()+"?")
+	return confirm(ctx, io, "\nDestroy "+p.About().Place+", its cluster and its databases included?")
 }
 
 // canAnswer returns an error if the standard input is not a terminal.

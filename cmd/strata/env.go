@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/shell"
 )
@@ -25,7 +25,7 @@ The stack is made where there is none yet, and configured as teams.yaml and the 
 this again after a change of teams.yaml. The environment contains the passphrase of the layers' state.`,
 		Example: `  eval "$(strata env bootstrap)" && cd bootstrap && pulumi preview
   eval "$(strata env platform)" && pulumi up     # in the repository's root`,
-		ValidArgs: []string{local.BootstrapLayer, local.PlatformLayer},
+		ValidArgs: []string{lifecycle.BootstrapLayer, lifecycle.PlatformLayer},
 		Args:      layerArgument(),
 		RunE: func(command *cobra.Command, args []string) error {
 			asJSON, err := o.json()

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/internal/layers"
-	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
 )
 
@@ -28,12 +28,12 @@ func newLayer(io streams) *cobra.Command {
   # on Google Cloud
   strata layer preview platform --target gke`,
 	},
-		newLayerOperation(io, layerOperation{verb: "preview", short: "Show what up would do", do: carrier.LayerPreview}),
+		newLayerOperation(io, layerOperation{verb: "preview", short: "Show what up would do", do: (*lifecycle.Platform).LayerPreview}),
 		newLayerOperation(io, layerOperation{
-			verb: "up", short: "Bring a layer to what its program says", do: carrier.LayerUp, repositories: true,
+			verb: "up", short: "Bring a layer to what its program says", do: (*lifecycle.Platform).LayerUp, repositories: true,
 		}),
 		newLayerOperation(io, layerOperation{
-			verb: "destroy", short: "Delete all resources of a layer, unless something stands on it", do: carrier.LayerDestroy, destructive: true,
+			verb: "destroy", short: "Delete all resources of a layer, unless something stands on it", do: (*lifecycle.Platform).LayerDestroy, destructive: true,
 			long: `Delete all resources of a layer in reverse order, after asking. The top layer goes first:
 
   platform   refused while a team has a Stack: only the operator, which this deletes, can delete what Stacks made. Deletes
@@ -53,7 +53,7 @@ type layerOperation struct {
 	verb, short string
 	// long is the long description; empty where short says everything.
 	long string
-	do   func(carrier, context.Context, string, layers.Progress) (layers.Summary, error)
+	do   func(*lifecycle.Platform, context.Context, string, layers.Progress) (layers.Summary, error)
 	// repositories updates the repositories to the state of this clone first. destructive requires a confirmation.
 	repositories, destructive bool
 }
@@ -92,7 +92,7 @@ func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 		Short:     op.short,
 		Long:      op.long,
 		Example:   "  strata layer " + op.verb + " bootstrap\n  strata layer " + op.verb + " bootstrap --target gke",
-		ValidArgs: []string{local.BootstrapLayer, local.PlatformLayer},
+		ValidArgs: []string{lifecycle.BootstrapLayer, lifecycle.PlatformLayer},
 		Args:      layerArgument(),
 		RunE: func(command *cobra.Command, args []string) error {
 			asJSON, err := o.json()
@@ -124,7 +124,7 @@ func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 	return command
 }
 
-func confirmAndRun(ctx context.Context, io streams, p carrier, show *progress.Reporter, op layerOperation, yes bool, result *layerResult) error {
+func confirmAndRun(ctx context.Context, io streams, p *lifecycle.Platform, show *progress.Reporter, op layerOperation, yes bool, result *layerResult) error {
 	if op.destructive && !yes {
 		if err := confirm(ctx, io, "Destroy layer "+result.Layer+"?"); err != nil {
 			return err
@@ -135,14 +135,14 @@ func confirmAndRun(ctx context.Context, io streams, p carrier, show *progress.Re
 
 // runLayer runs an operation on the result's layer and fills in the rest of the result. It shows each resource that the
 // engine processes: the current one on a terminal, a line for each elsewhere.
-func runLayer(ctx context.Context, p carrier, show *progress.Reporter, op layerOperation, result *layerResult) error {
+func runLayer(ctx context.Context, p *lifecycle.Platform, show *progress.Reporter, op layerOperation, result *layerResult) error {
 	// Prepare may start the supervisor, whatever the operation is, so the lock covers it too.
 	release, err := p.Lock()
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := p.Prepare(ctx, show, op.repositories); err != nil {
+	if err := p.PrepareLayer(ctx, show, op.repositories); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -173,7 +173,7 @@ func newLayerOutputs(io streams) *cobra.Command {
 		Use:       "outputs LAYER",
 		Short:     "Print what a layer hands on",
 		Example:   "  strata layer outputs bootstrap -o json",
-		ValidArgs: []string{local.BootstrapLayer, local.PlatformLayer},
+		ValidArgs: []string{lifecycle.BootstrapLayer, lifecycle.PlatformLayer},
 		Args:      layerArgument(),
 		RunE: func(command *cobra.Command, args []string) error {
 			asJSON, err := o.json()

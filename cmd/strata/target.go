@@ -2,17 +2,14 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/internal/gke"
-	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local"
-	"github.com/strata-platform/strata/internal/progress"
-	"github.com/strata-platform/strata/internal/status"
 )
 
 // Names of the targets.
@@ -42,40 +39,20 @@ func (t *target) bindAny(command *cobra.Command) {
 	t.environment = ""
 }
 
-// carrier runs the layers on one target.
-type carrier interface {
-	Up(context.Context, *progress.Reporter) (status.Report, error)
-	Describe(context.Context) ([]string, error)
-	NextSteps(context.Context) ([]string, error)
-	Status(context.Context) (status.Report, error)
-	// Watch is like Status, but reads from a watch of the cluster instead of new lists.
-	Watch(context.Context, *status.Watch) (status.Report, error)
-
-	// Lock keeps other strata processes from changing the platform.
-	Lock() (release func(), err error)
-	// Made reports whether resources of a layer may exist.
-	Made(layer string) bool
-	Prepare(ctx context.Context, show *progress.Reporter, repositories bool) error
-	LayerUp(ctx context.Context, layer string, progress layers.Progress) (layers.Summary, error)
-	LayerPreview(ctx context.Context, layer string, progress layers.Progress) (layers.Summary, error)
-	LayerDestroy(ctx context.Context, layer string, progress layers.Progress) (layers.Summary, error)
-	LayerOutputs(ctx context.Context, layer string, secrets bool) (map[string]any, error)
-}
-
 // open opens the platform of the target.
-func (t *target) open() (carrier, error) {
+func (t *target) open() (*lifecycle.Platform, error) {
 	if t.name == targetGKE {
-		return t.openGKE()
+		root, err := findRepository()
+		if err != nil {
+			return nil, err
+		}
+		return lifecycle.New(gke.Open(root, cmp.Or(t.environment, defaultEnvironment))), nil
 	}
-	return t.openLocal()
-}
-
-func (t *target) openGKE() (*gke.Platform, error) {
-	root, err := findRepository()
+	p, err := t.openLocal()
 	if err != nil {
 		return nil, err
 	}
-	return gke.Open(root, cmp.Or(t.environment, defaultEnvironment)), nil
+	return lifecycle.New(p), nil
 }
 
 // openLocal opens the local platform. It returns an error for any other target.
@@ -87,29 +64,4 @@ func (t *target) openLocal() (*local.Platform, error) {
 		return nil, usageError{errors.New("target gke: there pulumi runs with your own environment: this is for the target local")}
 	}
 	return nil, usageError{fmt.Errorf("there is no target %q: the targets are %s and %s", t.name, targetLocal, targetGKE)}
-}
-
-// downGKE takes down the platform on Google Cloud.
-func (t *target) downGKE(ctx context.Context, io streams, purge, yes, dryRun bool) error {
-	if purge {
-		return usageError{errors.New("--purge removes the home of a platform on this machine: it has no meaning with --target gke")}
-	}
-	p, err := t.openGKE()
-	if err != nil {
-		return err
-	}
-	if dryRun {
-		p.Plan(ctx).Print(io.out)
-		return nil
-	}
-	if !yes {
-		if err := canAnswer(io); err != nil {
-			return err
-		}
-		p.Plan(ctx).Print(io.err)
-		if err := confirm(ctx, io, "\nDestroy "+p.Place()+", its cluster and its databases included?"); err != nil {
-			return err
-		}
-	}
-	return p.Down(ctx, progress.New(io.err))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
@@ -146,7 +147,7 @@ func TestATeamIsNotChangedWhere(t *testing.T) {
 		},
 		"its platform was made and cannot be asked": {
 			prepare: func(t *testing.T, h string) {
-				if err := os.MkdirAll(opened(t, h).Layer(local.PlatformLayer), 0o700); err != nil {
+				if err := os.MkdirAll(opened(t, h).Layer(lifecycle.PlatformLayer), 0o700); err != nil {
 					t.Fatal(err)
 				}
 			},

@@ -69,7 +69,7 @@ What is done already is skipped: run it again after a change or a failure.`,
 			if err != nil {
 				return err
 			}
-			next, err := p.NextSteps(command.Context())
+			next, err := p.Next(command.Context())
 			if err != nil {
 				return err
 			}

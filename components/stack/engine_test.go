@@ -150,7 +150,7 @@ func runner(t *testing.T) layers.Runner {
 			t.Fatal(err)
 		}
 	}
-	return layers.Runner{Stack: "dev", Pulumi: dir, WorkDir: func(layer string) string { return filepath.Join(dir, layer) }, Env: map[string]string{
+	return layers.Runner{Stack: "dev", Pulumi: layers.Command(dir), WorkDir: func(layer string) string { return filepath.Join(dir, layer) }, Env: map[string]string{
 		"PATH": filepath.Join(dir, "bin") + ":/usr/bin:/bin", "HOME": dir, "TMPDIR": dir, "PULUMI_HOME": filepath.Join(dir, ".pulumi"),
 		"PULUMI_BACKEND_URL": "file://" + dir, "PULUMI_CONFIG_PASSPHRASE": "test",
 		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true", "PULUMI_SKIP_UPDATE_CHECK": "true",

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/strata-platform/strata/bootstrap"
+	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/settings"
 	"github.com/strata-platform/strata/platform"
 )
@@ -111,12 +113,12 @@ func firstLine(said string, err error) string {
 
 // checkLayers reads the configuration of both layers, and checks what it requires of the machine.
 func (p *Platform) checkLayers(ctx context.Context, f *facts) []Finding {
-	first := p.checkConfig(ctx, BootstrapLayer, bootstrap.Project, &f.bootstrap)
-	second := p.checkConfig(ctx, PlatformLayer, platform.Project, &f.platform)
+	first := p.checkConfig(ctx, lifecycle.BootstrapLayer, bootstrap.Project, &f.bootstrap)
+	second := p.checkConfig(ctx, lifecycle.PlatformLayer, platform.Project, &f.platform)
 	findings := slices.Concat(first, second)
 	if len(second) == 0 && f.platform.Target == "local" {
 		findings = append(findings, Finding{
-			Check: "layer platform", Found: "its target is local", Remedy: "run `" + p.pulumiLine(PlatformLayer, "config set target gke") + "`",
+			Check: "layer platform", Found: "its target is local", Remedy: "run `" + p.pulumiLine(lifecycle.PlatformLayer, "config set target gke") + "`",
 		})
 	}
 	findings = append(findings, checkGoogle()...)
@@ -137,18 +139,14 @@ type stored struct {
 // checkConfig reads the configuration of one layer's stack into config. Secrets stay in memory.
 func (p *Platform) checkConfig(ctx context.Context, layer, projectName string, config any) []Finding {
 	check := "layer " + layer
-	project, err := p.project(layer)
-	var text string
-	if err == nil {
-		text, err = project.Pulumi(ctx, "config", "--json", "--show-secrets")
-	}
+	text, err := p.runPulumi(ctx, layer, "config", "--json", "--show-secrets")
 	values := map[string]stored{}
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &values)
 	}
 	switch {
 	case err == nil:
-	case strings.Contains(err.Error(), noStack):
+	case layers.NoStack(err):
 		return []Finding{{Check: check, Found: "there is no stack " + p.Environment, Remedy: "run `" + p.stackInit(layer) + "`"}}
 	case strings.Contains(err.Error(), "passphrase"):
 		return []Finding{{
@@ -170,7 +168,7 @@ func (p *Platform) checkConfig(ctx context.Context, layer, projectName string, c
 
 func (p *Platform) stackInit(layer string) string {
 	line := "pulumi stack init " + p.Environment
-	if layer == BootstrapLayer {
+	if layer == lifecycle.BootstrapLayer {
 		line += " --cwd bootstrap"
 	}
 	return line

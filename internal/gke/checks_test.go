@@ -1,6 +1,8 @@
 package gke
 
 import (
+	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -8,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
@@ -102,7 +105,7 @@ func TestTheCommandsOfTheChecksMendWhatTheyFound(t *testing.T) {
 func TestNothingIsMadeWhileSomethingIsLacking(t *testing.T) {
 	p := repository(t)
 	var shown strings.Builder
-	_, err := p.Up(t.Context(), progress.New(&shown))
+	_, err := lifecycle.New(p).Up(t.Context(), progress.New(&shown))
 	if err == nil || !strings.Contains(err.Error(), "nothing was changed") {
 		t.Errorf("up ends with %v", err)
 	}
@@ -230,5 +233,31 @@ func shell(t *testing.T, p *Platform, line string) {
 	}
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", line, err, out)
+	}
+}
+
+func TestAnInterruptNamesTheCommandsOfItsTarget(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := lifecycle.New(Open(t.TempDir(), "prod")).Up(ctx, progress.New(io.Discard))
+	if err == nil || errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "`strata up --target gke --env prod`") {
+		t.Errorf("it says %v", err)
+	}
+}
+
+// TestAStackThatDoesNotExistHasNoResources reads the stacks of an engineer's own Pulumi.
+func TestAStackThatDoesNotExistHasNoResources(t *testing.T) {
+	p := repository(t)
+	for _, layer := range []string{lifecycle.BootstrapLayer, lifecycle.PlatformLayer} {
+		if state, err := p.State(t.Context(), layer); err != nil || len(state.Resources) > 0 {
+			t.Errorf("layer %s: %v, %v", layer, state.Resources, err)
+		}
+	}
+	if config, err := p.Config(t.Context(), true); err != nil || config != nil {
+		t.Errorf("the cluster is %v, %v", config, err)
+	}
+	plan := lifecycle.New(p).Plan(t.Context(), false)
+	if plan.Unknown != "" || len(plan.Lost) > 0 {
+		t.Errorf("the plan is %+v", plan)
 	}
 }

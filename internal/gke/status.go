@@ -15,25 +15,16 @@ import (
 	"github.com/strata-platform/strata/internal/status"
 )
 
-// Status returns the status of every layer.
-func (p *Platform) Status(ctx context.Context) (status.Report, error) {
-	return p.report(ctx, status.Collect)
-}
-
-// Watch returns the status from the state of watch.
-func (p *Platform) Watch(ctx context.Context, watch *status.Watch) (status.Report, error) {
-	return p.report(ctx, watch.Report)
-}
-
-func (p *Platform) report(ctx context.Context, look status.Look) (status.Report, error) {
+// Report returns the status of every layer.
+func (p *Platform) Report(ctx context.Context, look status.Look) (status.Report, error) {
 	list, err := p.Teams()
 	if err != nil {
 		return status.Report{}, err
 	}
 	cluster := status.Item{Layer: status.LayerBootstrap, Kind: "Cluster"}
-	config, err := p.clusterConfig(ctx)
+	config, err := p.Config(ctx, false)
 	switch {
-	case errors.Is(err, errNoCluster):
+	case err == nil && config == nil:
 		cluster.Reason, cluster.Message = status.ReasonNeverMade, "layer 1 has made none: run `"+p.strataLine("up")+"`"
 		return status.NewReport([]status.Item{cluster}), nil
 	case err != nil:
@@ -76,18 +67,5 @@ func unreachable(err error) string {
 	return "Unreachable"
 }
 
-const (
-	readyTimeout = 15 * time.Minute
-	readyPoll    = 2 * time.Second
-)
-
-// WaitReady is [status.Wait.Ready] for this platform.
-func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (status.Report, error) {
-	var watch status.Watch
-	defer watch.Stop()
-	return status.Wait{
-		Look:   func(ctx context.Context) (status.Report, error) { return p.Watch(ctx, &watch) },
-		Sure:   p.Status,
-		Config: p.clusterConfig, Limit: readyTimeout, Every: readyPoll, Call: p.strataLine("status"),
-	}.Ready(ctx, waiting)
-}
+// Alive returns nil: no process of this machine keeps the platform alive.
+func (p *Platform) Alive(context.Context) error { return nil }

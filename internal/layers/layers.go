@@ -1,5 +1,5 @@
-// Package layers runs the Pulumi layers in process: it passes a layer's program to the Pulumi engine through the
-// Automation API, as `pulumi up` in the layer's folder would.
+// Package layers runs Pulumi layers through the Automation API: a program in this process, or the project of an engineer
+// in its folder, with that engineer's login, stack and configuration.
 package layers
 
 import (
@@ -20,25 +20,33 @@ import (
 	"github.com/strata-platform/strata/internal/pending"
 )
 
-// Layer is a Pulumi program with its configuration.
+// Layer is a Pulumi program with its configuration, or a Pulumi project in a folder.
 type Layer struct {
 	// Name is the layer's name for people. Project is its Pulumi project.
 	Name, Project string
-	Program       pulumi.RunFunc
-	// Config is the complete configuration of the stack. It replaces the configuration of an earlier run.
+
+	// Program is the program, which runs in this process.
+	Program pulumi.RunFunc
+	// Config is the complete configuration of the program's stack. It replaces the configuration of an earlier run.
 	Config auto.ConfigMap
+
+	// Folder is the folder of the project's Pulumi.yaml, instead of Program and Config. The stack must exist, and keeps its
+	// configuration.
+	Folder string
 }
 
 // Runner holds the environment in which layers run.
 type Runner struct {
 	// Stack is the name of the stack in every layer's project: the environment.
 	Stack string
-	// Pulumi is the folder whose bin folder contains the pulumi command.
-	Pulumi string
+	// Pulumi returns the pulumi command, see [Command] and [Patient].
+	Pulumi func() (auto.PulumiCommand, error)
 	// Env holds the environment variables of every run, including the backend and the passphrase.
 	Env map[string]string
-	// WorkDir returns the folder for a layer's project and stack settings.
+	// WorkDir returns the folder for a layer's log, and for the project and the stack settings of a program.
 	WorkDir func(layer string) string
+	// Line returns the command line of pulumi for a layer's stack, for messages about the project in a folder.
+	Line func(layer, command string) string
 	// Unlock is called if another run holds the lock of a project's stack. It reports whether the lock is free now, so
 	// that a retry can succeed. Nil means that it is not.
 	Unlock func(ctx context.Context, project string) (bool, error)
@@ -106,12 +114,18 @@ func (r Runner) Refresh(ctx context.Context, l Layer, progress Progress) error {
 	return err
 }
 
-// Destroy deletes all resources of a layer, and the stack.
+// Destroy deletes all resources of a layer. It also removes the stack of a program; the stack of a project in a folder
+// stays, with its configuration.
 func (r Runner) Destroy(ctx context.Context, l Layer, progress Progress) (Summary, error) {
 	destroy := func(runProgram bool) operation {
 		return func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
-			_, err := stack.Destroy(ctx, optdestroy.EventStreams(stream), optdestroy.ProgressStreams(log), optdestroy.ErrorProgressStreams(log),
-				optdestroy.Remove(), optdestroy.RunProgram(runProgram))
+			options := []optdestroy.Option{
+				optdestroy.EventStreams(stream), optdestroy.ProgressStreams(log), optdestroy.ErrorProgressStreams(log), optdestroy.RunProgram(runProgram),
+			}
+			if l.Folder == "" {
+				options = append(options, optdestroy.Remove())
+			}
+			_, err := stack.Destroy(ctx, options...)
 			return err
 		}
 	}

@@ -3,7 +3,6 @@ package layers
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
@@ -19,6 +18,9 @@ func (r Runner) Outputs(ctx context.Context, l Layer) (auto.OutputMap, error) {
 		return nil, r.wrap("read the outputs of", l, err, nil)
 	}
 	outputs, err := stack.Outputs(ctx)
+	if NoStack(err) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, r.wrap("read the outputs of", l, err, nil)
 	}
@@ -28,17 +30,9 @@ func (r Runner) Outputs(ctx context.Context, l Layer) (auto.OutputMap, error) {
 // MaskedOutputs returns the outputs with HiddenSecret in place of every secret, also within lists and objects. It
 // decrypts nothing.
 func (r Runner) MaskedOutputs(ctx context.Context, l Layer) (map[string]any, error) {
-	state, err := r.look(ctx, l)
+	d, err := r.Deployment(ctx, l)
 	if err != nil {
 		return nil, err
-	}
-	var d apitype.DeploymentV3
-	raw, err := json.Marshal(state)
-	if err == nil {
-		err = json.Unmarshal(raw, &d)
-	}
-	if err != nil {
-		return nil, r.wrap("read the outputs of", l, fmt.Errorf("read the stack's state: %w", err), nil)
 	}
 	outputs := map[string]any{}
 	for _, resource := range d.Resources {
@@ -49,6 +43,23 @@ func (r Runner) MaskedOutputs(ctx context.Context, l Layer) (map[string]any, err
 		}
 	}
 	return outputs, nil
+}
+
+// Deployment returns the state of a layer's stack; empty if the layer has not run. It decrypts and changes nothing.
+func (r Runner) Deployment(ctx context.Context, l Layer) (apitype.DeploymentV3, error) {
+	var d apitype.DeploymentV3
+	state, err := r.look(ctx, l)
+	if err != nil {
+		return d, err
+	}
+	raw, err := json.Marshal(state)
+	if err == nil {
+		err = json.Unmarshal(raw, &d)
+	}
+	if err != nil {
+		return d, r.wrap("read the state of", l, err, nil)
+	}
+	return d, nil
 }
 
 // Pulumi's marks of special values in a state (apitype, serialised property values).

@@ -9,7 +9,7 @@ import (
 
 func TestOutputsOfABackendOfFilesAreReadWithoutPulumi(t *testing.T) {
 	dir := t.TempDir()
-	r := Runner{Stack: "dev", Pulumi: filepath.Join(dir, "none"), WorkDir: func(string) string { return dir }, Env: map[string]string{"PULUMI_BACKEND_URL": "file://" + dir}}
+	r := Runner{Stack: "dev", Pulumi: Command(filepath.Join(dir, "none")), WorkDir: func(string) string { return dir }, Env: map[string]string{"PULUMI_BACKEND_URL": "file://" + dir}}
 	l := Layer{Name: "one", Project: "one"}
 	if got, err := r.MaskedOutputs(t.Context(), l); err != nil || len(got) > 0 {
 		t.Errorf("before it has run: %v, %v", got, err)

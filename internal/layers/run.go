@@ -32,6 +32,9 @@ func (r Runner) prepare(ctx context.Context, l Layer) (auto.Stack, error) {
 	if err != nil {
 		return stack, r.wrap("open", l, err, nil)
 	}
+	if l.Folder != "" {
+		return stack, nil
+	}
 	sum, err := r.configSum(l)
 	if err == nil && r.isConfigured(l, sum) {
 		return stack, nil
@@ -53,16 +56,22 @@ func (r Runner) run(ctx context.Context, l Layer, progress Progress, kind kind, 
 	if progress == nil {
 		progress = func(string, string) {}
 	}
+	if l.Folder != "" {
+		var stop func() bool
+		progress, stop = patiently(ctx, progress)
+		defer stop()
+	}
 	stack, err := r.prepare(ctx, l)
 	if err != nil {
 		return Summary{}, err
 	}
-	log, err := os.OpenFile(filepath.Join(r.WorkDir(l.Name), "pulumi.log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(r.log(l), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return Summary{}, r.wrap("log", l, err, nil)
 	}
 	defer log.Close()
-	if kind.settles {
+	// An engineer settles an own stack with pulumi refresh, which asks about each resource.
+	if kind.settles && l.Folder == "" {
 		if err := r.settle(ctx, l, stack, progress, log, kind.destroys); err != nil {
 			return Summary{}, r.wrap("settle what an interrupted run left open in", l, err, nil)
 		}
@@ -86,9 +95,9 @@ func (r Runner) run(ctx context.Context, l Layer, progress Progress, kind kind, 
 		if ctx.Err() != nil {
 			return Summary{}, fmt.Errorf("run layer %s, stack %s: %w", l.Name, r.Stack, ctx.Err())
 		}
-		return Summary{}, r.wrap("run", l, err, seen.diagnostics)
+		return Summary{}, fmt.Errorf("%w%s", r.wrap("run", l, err, seen.diagnostics), r.left(ctx, l, stack))
 	}
-	if kind.destroys {
+	if kind.destroys && l.Folder == "" {
 		if err := r.keepUnsettled(l, nil); err != nil {
 			return Summary{}, r.wrap("run", l, err, nil)
 		}
@@ -150,6 +159,18 @@ func (s *seen) add(e events.EngineEvent) {
 	}
 }
 
+// patiently returns a Progress that also says what happens after an interrupt: [Patient] waits for Pulumi. The caller
+// calls stop.
+func patiently(ctx context.Context, progress Progress) (tell Progress, stop func() bool) {
+	tell = func(operation, resource string) {
+		if ctx.Err() != nil {
+			operation, resource = "interrupted; Ctrl-C again ends at once; waiting for Pulumi to finish", strings.TrimSpace(operation+" "+resource)
+		}
+		progress(operation, resource)
+	}
+	return tell, context.AfterFunc(ctx, func() { tell("what it has begun", "") })
+}
+
 // open creates or selects the stack in its backend.
 func (r Runner) open(ctx context.Context, l Layer) (auto.Stack, error) {
 	return r.openFor(ctx, l, false)
@@ -161,24 +182,65 @@ func (r Runner) openFor(ctx context.Context, l Layer, operation bool) (auto.Stac
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return auto.Stack{}, err
 	}
-	command, err := auto.NewPulumiCommand(&auto.PulumiCommandOptions{Root: r.Pulumi})
+	command, err := r.Pulumi()
 	if err != nil {
-		return auto.Stack{}, err
+		return auto.Stack{}, fmt.Errorf("find pulumi: %w", err)
+	}
+	if l.Folder != "" {
+		// The engineer decides which stack is selected in the folder, so the selection must not change.
+		return auto.SelectStackLocalSource(ctx, r.Stack, l.Folder, auto.EnvVars(r.Env), auto.Pulumi(frugal{command, true, operation}))
 	}
 	if operation {
 		state, ok, err := r.stored(l)
-		command = frugal{command, err == nil && ok && state.Resources() > 0}
+		command = frugal{command, err == nil && ok && state.Resources() > 0, true}
 	}
 	return auto.UpsertStackInlineSource(ctx, r.Stack, l.Project, l.Program, auto.WorkDir(dir), auto.EnvVars(r.Env), auto.Pulumi(command))
 }
 
+// log returns the path of the file with pulumi's own output.
+func (r Runner) log(l Layer) string { return filepath.Join(r.WorkDir(l.Name), "pulumi.log") }
+
 // wrap adds the layer's name to an error, and replaces the Automation API's text by the engine's own diagnostics.
 func (r Runner) wrap(tried string, l Layer, err error, diagnostics []string) error {
+	next := "mend that and run it again, what is done stays done"
+	if r.Line != nil && auto.IsConcurrentUpdateError(err) {
+		next = fmt.Sprintf("wait for the run that holds the lock; if that was killed, run `%s`, then `%s`, then this again",
+			r.Line(l.Name, "cancel --yes"), r.Line(l.Name, "refresh"))
+	}
 	if len(diagnostics) > 0 {
 		err = errors.New(strings.Join(diagnostics, "; "))
 	} else {
 		err = brief(err)
 	}
-	return fmt.Errorf("%s layer %s, stack %s: %w: mend that and run it again, what is done stays done (pulumi's own output: %s)",
-		tried, l.Name, r.Stack, err, filepath.Join(r.WorkDir(l.Name), "pulumi.log"))
+	return fmt.Errorf("%s layer %s, stack %s: %w: %s (pulumi's own output: %s)", tried, l.Name, r.Stack, err, next, r.log(l))
+}
+
+// left returns advice about the operations that a killed run has left pending in the state of a project in a folder; empty
+// if there are none.
+func (r Runner) left(ctx context.Context, l Layer, stack auto.Stack) string {
+	if l.Folder == "" {
+		return ""
+	}
+	state, err := r.state(ctx, l, stack)
+	if err != nil || !state.Interrupted() {
+		return ""
+	}
+	return fmt.Sprintf("; a run that was killed has left open whether it made something: run `%s` and answer for each", r.Line(l.Name, "refresh"))
+}
+
+// Call runs a command of pulumi on the stack of a project in a folder, and returns its output. Its error is pulumi's
+// message in one line.
+func (r Runner) Call(ctx context.Context, l Layer, args ...string) (string, error) {
+	command, err := r.Pulumi()
+	if err != nil {
+		return "", err
+	}
+	stdout, stderr, _, err := command.Run(ctx, l.Folder, nil, nil, nil, nil, append(args, "--stack", r.Stack, "--non-interactive")...)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil {
+		return "", brief(fmt.Errorf("%w\nstderr: %s", err, stderr))
+	}
+	return stdout, nil
 }

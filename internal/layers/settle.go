@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optrefresh"
@@ -115,11 +116,20 @@ func (r Runner) state(ctx context.Context, l Layer, stack auto.Stack) (*pending.
 		return state, err
 	}
 	deployment, err := stack.Export(ctx)
+	if NoStack(err) {
+		return pending.Parse(nil)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return pending.Parse(deployment.Deployment)
 }
+
+// noStack is Pulumi's message for a stack that does not exist.
+const noStack = "no stack named"
+
+// NoStack reports whether a call of Pulumi failed because the stack does not exist.
+func NoStack(err error) bool { return err != nil && strings.Contains(err.Error(), noStack) }
 
 // stored reads the state of a layer from a backend of files. For any other backend ok is false.
 func (r Runner) stored(l Layer) (state *pending.State, ok bool, err error) {
@@ -145,16 +155,6 @@ func (r Runner) stored(l Layer) (state *pending.State, ok bool, err error) {
 	}
 	state, err = pending.Parse(file.Checkpoint.Latest)
 	return state, true, err
-}
-
-// Resources returns the number of resources in a layer's stack, without the stack itself; 0 if the layer has not run. It
-// changes nothing.
-func (r Runner) Resources(ctx context.Context, l Layer) (int, error) {
-	state, err := r.look(ctx, l)
-	if err != nil {
-		return 0, err
-	}
-	return max(0, state.Resources()-1), nil
 }
 
 // Has reports whether a layer's stack contains a resource, by its URN. It changes nothing.

@@ -6,22 +6,18 @@ import (
 	"os"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/strata-platform/strata/bootstrap"
 	"github.com/strata-platform/strata/handoff"
 	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/platform"
 	"github.com/strata-platform/strata/teams"
-)
-
-// These are the names of the layers.
-const (
-	BootstrapLayer = "bootstrap"
-	PlatformLayer  = "platform"
 )
 
 // layer returns a layer with its configuration for the local target.
@@ -31,14 +27,14 @@ func (p *Platform) layer(ctx context.Context, name string) (layers.Layer, error)
 		return layers.Layer{}, err
 	}
 	switch name {
-	case BootstrapLayer:
+	case lifecycle.BootstrapLayer:
 		config, err := p.bootstrapConfig()
 		return layers.Layer{Name: name, Project: bootstrap.Project, Program: bootstrap.Program, Config: config}, err
-	case PlatformLayer:
+	case lifecycle.PlatformLayer:
 		config, err := p.platformConfig(status)
 		return layers.Layer{Name: name, Project: platform.Project, Program: platform.Program, Config: config}, err
 	}
-	return layers.Layer{}, fmt.Errorf("there is no layer %q: the layers are %s and %s", name, BootstrapLayer, PlatformLayer)
+	return layers.Layer{}, fmt.Errorf("there is no layer %q: the layers are %s and %s", name, lifecycle.BootstrapLayer, lifecycle.PlatformLayer)
 }
 
 // bootstrapConfig returns Google Cloud's configuration without the protections against loss, because a home is
@@ -99,86 +95,74 @@ func (p *Platform) platformConfig(status supervisor.Status) (auto.ConfigMap, err
 	return config.ConfigMap()
 }
 
-// LayerUp runs one layer.
-func (p *Platform) LayerUp(ctx context.Context, name string, progress layers.Progress) (layers.Summary, error) {
-	return p.operate(ctx, name, progress, p.up, p.noFormerStacks)
+// Made reports whether a layer ever ran in this home.
+func (p *Platform) Made(layer string) bool {
+	_, err := os.Stat(p.Home.Layer(layer))
+	return err == nil
 }
 
-// LayerPreview returns what LayerUp would do.
-func (p *Platform) LayerPreview(ctx context.Context, name string, progress layers.Progress) (layers.Summary, error) {
-	return p.operate(ctx, name, progress, layers.Runner.Preview, nil)
+// State returns the state of a layer's stack from the files of its backend.
+func (p *Platform) State(ctx context.Context, layer string) (apitype.DeploymentV3, error) {
+	// Reading a file backend needs only its location.
+	runner := layers.Runner{Stack: p.Environment, WorkDir: p.Home.Layer, Env: map[string]string{"PULUMI_BACKEND_URL": p.layerBackend()}}
+	project := map[string]string{lifecycle.BootstrapLayer: bootstrap.Project, lifecycle.PlatformLayer: platform.Project}[layer]
+	return runner.Deployment(ctx, layers.Layer{Name: layer, Project: project})
 }
 
-type operation func(layers.Runner, context.Context, layers.Layer, layers.Progress) (layers.Summary, error)
-
-// operate runs an operation on a layer, under the layers' lock. If refuse is not nil and returns an error, operate
-// returns the error and does nothing.
-func (p *Platform) operate(ctx context.Context, name string, progress layers.Progress, do operation,
-	refuse func(context.Context, string, layers.Runner) error,
-) (layers.Summary, error) {
+// Open prepares a layer for a run. The supervisor must run.
+func (p *Platform) Open(ctx context.Context, name string) (lifecycle.Run, error) {
 	l, err := p.layer(ctx, name)
 	if err != nil {
-		return layers.Summary{}, err
+		return lifecycle.Run{}, err
 	}
 	runner, err := p.runner(ctx, name)
 	if err != nil {
-		return layers.Summary{}, err
-	}
-	release, err := p.acquire(name)
-	if err != nil {
-		return layers.Summary{}, err
-	}
-	defer release()
-	// Plugins outlive a killed pulumi. Their HOME variable identifies them.
-	if _, err := process.EndLeftovers(ctx, p.Home.Layers()); err != nil {
-		return layers.Summary{}, fmt.Errorf("layer %s: %w", name, err)
-	}
-	if refuse != nil {
-		if err := refuse(ctx, name, runner); err != nil {
-			return layers.Summary{}, err
-		}
+		return lifecycle.Run{}, err
 	}
 	runner.Env["HOME"] = p.Home.Layer(name)
-	temp := p.layerTemp(name)
-	if err := os.MkdirAll(temp, 0o700); err != nil {
-		return layers.Summary{}, fmt.Errorf("layer %s: %w", name, err)
+	run := lifecycle.Run{
+		Layer: l, Runner: runner,
+		Hold:   func(ctx context.Context) (func(), error) { return p.hold(ctx, name) },
+		Forget: func() error { return os.RemoveAll(p.Home.Layer(name)) },
 	}
-	defer os.RemoveAll(temp)
-	return do(runner, ctx, l, progress)
+	if name == lifecycle.BootstrapLayer {
+		run.BeforeUp = func(ctx context.Context) error { return p.eachUnreadable(ctx, runner, l, p.setAside) }
+		run.AfterDestroy = func(ctx context.Context) error {
+			return p.eachUnreadable(ctx, runner, l, func(namespace string) error { return os.RemoveAll(p.Home.TenantState(namespace)) })
+		}
+	}
+	return run, nil
+}
+
+// hold keeps other runs of layers out, ends the programs that a killed one has left, and makes the layer's folder for
+// temporary files.
+func (p *Platform) hold(ctx context.Context, name string) (release func(), err error) {
+	free, err := p.acquire()
+	if err != nil {
+		return nil, err
+	}
+	temp := p.layerTemp(name)
+	// Plugins outlive a killed pulumi. Their HOME variable identifies them.
+	if _, err = process.EndLeftovers(ctx, p.Home.Layers()); err == nil {
+		err = os.MkdirAll(temp, 0o700)
+	}
+	if err != nil {
+		free()
+		return nil, err
+	}
+	return func() {
+		os.RemoveAll(temp)
+		free()
+	}, nil
 }
 
 // acquire takes the lock that allows one strata at a time to work on the layers.
-func (p *Platform) acquire(name string) (release func(), err error) {
+func (p *Platform) acquire() (release func(), err error) {
 	release, err = p.Home.AcquireLayers()
 	if err != nil {
-		return nil, fmt.Errorf("layer %s: %w: wait for it, then run this again", name, err)
+		return nil, fmt.Errorf("%w: wait for it, then run this again", err)
 	}
 	return release, nil
-}
-
-// LayerOutputs returns the outputs of one layer. It returns secret outputs in plain text only if secrets is true. A
-// layer that never ran has no outputs.
-func (p *Platform) LayerOutputs(ctx context.Context, name string, secrets bool) (map[string]any, error) {
-	l, err := p.layer(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	runner, err := p.runner(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if !secrets {
-		return runner.MaskedOutputs(ctx, l)
-	}
-	outputs, err := runner.Outputs(ctx, l)
-	if err != nil {
-		return nil, err
-	}
-	values := map[string]any{}
-	for name, output := range outputs {
-		values[name] = output.Value
-	}
-	return values, nil
 }
 
 // team returns a team of teams.yaml.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/progress"
 )
@@ -21,8 +22,8 @@ func TestWhileACommandChangesThePlatformOthersEndAtOnceAndNameIt(t *testing.T) {
 	defer release()
 	show := progress.New(io.Discard)
 	for name, command := range map[string]func() error{
-		"up":          func() error { _, err := p.Up(t.Context(), show); return err },
-		"down":        func() error { return p.Down(t.Context(), show, true) },
+		"up":          func() error { _, err := lifecycle.New(p).Up(t.Context(), show); return err },
+		"down":        func() error { return lifecycle.New(p).Down(t.Context(), show, true) },
 		"local start": func() error { return p.StartCluster(t.Context(), show) },
 		"local stop":  func() error { return p.Stop(t.Context()) },
 	} {

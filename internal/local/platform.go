@@ -1,5 +1,5 @@
-// Package local is the local target: it carries the layers from an empty folder to running Stacks on one machine, and
-// back.
+// Package local is the local target: package lifecycle carries a platform on one machine with it, from an empty folder to
+// running Stacks and back.
 package local
 
 import (
@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/pulumienv"
@@ -118,12 +119,12 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 		"PULUMI_OPTION_CONFIG_FILE": filepath.Join(p.Home.Layer(layer), "Pulumi."+p.Environment+".yaml"),
 	})
 	switch layer {
-	case BootstrapLayer:
+	case lifecycle.BootstrapLayer:
 		env["GOOGLE_CREDENTIALS"] = p.Home.EngineerCredentials()
 		env["GOOGLE_PROJECT"] = home.Project
 		env["GOOGLE_REGION"] = home.Region
 		env["GOOGLE_ZONE"] = home.Zone
-	case PlatformLayer:
+	case lifecycle.PlatformLayer:
 		manifests, err := p.Toolchain.Path(ctx, "flux-manifests")
 		if err != nil {
 			return nil, err
@@ -139,7 +140,7 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 			env["GOOGLE_"+name] = ""
 		}
 	default:
-		return nil, fmt.Errorf("there is no layer %q: the layers are %s and %s", layer, BootstrapLayer, PlatformLayer)
+		return nil, fmt.Errorf("there is no layer %q: the layers are %s and %s", layer, lifecycle.BootstrapLayer, lifecycle.PlatformLayer)
 	}
 	return env, nil
 }
@@ -166,7 +167,7 @@ func (p *Platform) runner(ctx context.Context, layer string) (layers.Runner, err
 	// The Kubernetes plugin leaves kubeconfigs in the folder for temporary files.
 	env["TMPDIR"] = p.layerTemp(layer)
 	return layers.Runner{
-		Stack: p.Environment, Pulumi: p.Home.ToolsRoot(), Env: env, WorkDir: p.Home.Layer, Unlock: p.unlock,
+		Stack: p.Environment, Pulumi: layers.Command(p.Home.ToolsRoot()), Env: env, WorkDir: p.Home.Layer, Unlock: p.unlock,
 		Lost: lost{status.GoogleURL, p.Home.EngineerCredentials()}.delete,
 	}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
@@ -27,14 +28,14 @@ func TestLayerEnvironment(t *testing.T) {
 	p := openTestPlatform(t)
 	const google = "http://127.0.0.1:4711"
 
-	first, err := p.layerEnvironment(t.Context(), BootstrapLayer, google)
+	first, err := p.layerEnvironment(t.Context(), lifecycle.BootstrapLayer, google)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if first["GOOGLE_CREDENTIALS"] != p.Home.EngineerCredentials() || !strings.HasPrefix(first["GOOGLE_SQL_CUSTOM_ENDPOINT"], google) {
 		t.Errorf("layer 1 does not act as the engineer at the emulated Google Cloud: %v", first)
 	}
-	second, err := p.layerEnvironment(t.Context(), PlatformLayer, google)
+	second, err := p.layerEnvironment(t.Context(), lifecycle.PlatformLayer, google)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func TestLayerEnvironment(t *testing.T) {
 			t.Errorf("layer 2 inherits %s", name)
 		}
 	}
-	for layer, env := range map[string]map[string]string{BootstrapLayer: first, PlatformLayer: second} {
+	for layer, env := range map[string]map[string]string{lifecycle.BootstrapLayer: first, lifecycle.PlatformLayer: second} {
 		if file := filepath.Join(p.Home.Layer(layer), "Pulumi.dev.yaml"); env["PULUMI_OPTION_CONFIG_FILE"] != file || env["PULUMI_STACK"] != "dev" {
 			t.Errorf("layer %s runs stack %s as %s says", layer, env["PULUMI_STACK"], env["PULUMI_OPTION_CONFIG_FILE"])
 		}
@@ -135,7 +136,7 @@ func TestPrintedCallsNameAHomeThatIsNotTheClones(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := p.Status(t.Context())
+	report, err := lifecycle.New(p).Status(t.Context())
 	if cause, ok := report.RootCause(); err != nil || !ok || !strings.HasSuffix(cause.Message, "run `STRATA_HOME='"+dir+"' strata up`") {
 		t.Errorf("the status says %q (%v)", cause.Message, err)
 	}
@@ -150,7 +151,7 @@ func TestOpenMakesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Status(t.Context()); err != nil {
+	if _, err := lifecycle.New(p).Status(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if h, err := home.At(dir); err != nil || h.Exists() {
@@ -164,8 +165,8 @@ func TestThePlanOfDownSaysWhatStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for purge, want := range map[bool]string{false: p.Home.Dir() + " stays, with the repositories and the logs: --purge removes it, too.", true: ""} {
-		if plan, err := p.Plan(t.Context(), purge); err != nil || plan.Stays != want {
-			t.Errorf("with purge %v stays %q (%v), want %q", purge, plan.Stays, err, want)
+		if plan := lifecycle.New(p).Plan(t.Context(), purge); plan.Stays != want {
+			t.Errorf("with purge %v stays %q, want %q", purge, plan.Stays, want)
 		}
 	}
 }

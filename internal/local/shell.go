@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/strata-platform/strata/internal/local/machine/pulumienv"
 	"github.com/strata-platform/strata/internal/progress"
@@ -36,9 +37,9 @@ func (p *Platform) ShellEnvironment(ctx context.Context, name string, show *prog
 	if err != nil {
 		return nil, err
 	}
-	release, err := p.acquire(name)
+	release, err := p.acquire()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("layer %s: %w", name, err)
 	}
 	defer release()
 	if err := runner.Prepare(ctx, l); err != nil {

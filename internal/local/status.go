@@ -7,35 +7,17 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/platform"
 	"github.com/strata-platform/strata/teams"
 )
-
-// namespaces are the namespaces of the platform's parts and of its teams.
-type namespaces struct {
-	Flux, Platform, Operator string
-	Teams                    []string
-}
-
-func (p *Platform) namespaces() (namespaces, error) {
-	list, err := p.Teams()
-	if err != nil {
-		return namespaces{}, err
-	}
-	n := namespaces{Flux: status.FluxNamespace, Platform: platform.PlatformNamespace, Operator: platform.OperatorNamespace}
-	for _, team := range list {
-		n.Teams = append(n.Teams, team.Namespace())
-	}
-	return n, nil
-}
 
 // AdminConfig returns a client configuration with the administrator's credentials.
 func (p *Platform) AdminConfig() (*rest.Config, error) {
@@ -48,17 +30,28 @@ func (p *Platform) AdminConfig() (*rest.Config, error) {
 	return config, nil
 }
 
-// Status reports on every layer. It starts nothing and changes nothing.
-func (p *Platform) Status(ctx context.Context) (status.Report, error) {
-	return p.report(ctx, status.Collect)
+// Config returns the administrator's client configuration, or nil if there is no cluster.
+func (p *Platform) Config(ctx context.Context, start bool) (*rest.Config, error) {
+	state, err := p.clusterState(ctx)
+	if err != nil || state == noCluster {
+		return nil, err
+	}
+	if state == stoppedCluster && !start {
+		return nil, fmt.Errorf("%w: `%s` starts it", lifecycle.ErrStopped, p.Home.Call("local start"))
+	}
+	if state == stoppedCluster {
+		if _, err := p.Start(ctx); err != nil {
+			return nil, err
+		}
+		if err := p.client.StartCluster(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return p.AdminConfig()
 }
 
-// Watch is like Status, but uses the objects that watch has cached.
-func (p *Platform) Watch(ctx context.Context, watch *status.Watch) (status.Report, error) {
-	return p.report(ctx, watch.Report)
-}
-
-func (p *Platform) report(ctx context.Context, look status.Look) (status.Report, error) {
+// Report returns the status of every layer. It starts nothing and changes nothing.
+func (p *Platform) Report(ctx context.Context, look status.Look) (status.Report, error) {
 	below, running, err := p.below(ctx)
 	if err != nil {
 		return status.Report{}, err
@@ -126,19 +119,12 @@ func (p *Platform) goingDown(step string) status.Item {
 		return item
 	}
 	item.Reason = "DownInterrupted"
-	if step == clusterStep {
+	if step == lifecycle.ClusterStep {
 		step = "of the Stacks and namespaces"
 	}
 	item.Message = fmt.Sprintf("`strata down` did not come to the end of its step %s: run `%s` to go on with it, or `%s` to have everything again",
 		step, p.Home.Call("down"), p.Home.Call("up"))
 	return item
-}
-
-// lacks reports whether a resource of a layer has disappeared. Pulumi does not notice that, because it compares a
-// program only with its own state. If the status is not available, as before the first `up`, lacks returns false.
-func (p *Platform) lacks(ctx context.Context, layer string) bool {
-	report, err := p.Status(ctx)
-	return err == nil && report.Lacks(layer)
 }
 
 // heads maps Flux's sources to the latest commits of their branches. A source that has not fetched its commit is not
@@ -161,28 +147,8 @@ func (p *Platform) heads(list []teams.Team) map[string]string {
 // clusterName is the name of layer 1's cluster.
 const clusterName = "strata"
 
-const (
-	readyTimeout = 5 * time.Minute
-	readyPoll    = 250 * time.Millisecond
-)
-
-// WaitReady waits until every layer is ready, or has a fault that waiting cannot repair. It calls waiting with the
-// item that it waits for.
-func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (status.Report, error) {
-	var watch status.Watch
-	defer watch.Stop()
-	return status.Wait{
-		Look:   func(ctx context.Context) (status.Report, error) { return p.Watch(ctx, &watch) },
-		Sure:   p.Status,
-		Config: func(context.Context) (*rest.Config, error) { return p.AdminConfig() },
-		Runs:   p.supervised,
-		Limit:  readyTimeout, Every: readyPoll,
-		Call: p.Home.Call("status"),
-	}.Ready(ctx, waiting)
-}
-
-// supervised returns an error if the supervisor has ended.
-func (p *Platform) supervised(ctx context.Context) error {
+// Alive returns an error if the supervisor has ended.
+func (p *Platform) Alive(ctx context.Context) error {
 	if _, err := p.client.Status(ctx); errors.Is(err, supervisor.ErrNotRunning) {
 		return fmt.Errorf("the supervisor ended meanwhile; its log is %s: run `%s` again, what is done stays done",
 			p.Home.Log(supervisor.Command), p.Home.Call("up"))

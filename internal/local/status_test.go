@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/status"
 )
@@ -11,7 +12,7 @@ import (
 // rootCause returns the root cause in the status of a home in which nothing runs.
 func rootCause(t *testing.T, p *Platform) status.Item {
 	t.Helper()
-	report, err := p.Status(t.Context())
+	report, err := lifecycle.New(p).Status(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

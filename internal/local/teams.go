@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/teams"
@@ -101,7 +102,7 @@ func (p *Platform) lockExisting() (release func(), err error) {
 
 // hasNoStacks returns an error if the team has Stacks, or if it cannot find out.
 func (p *Platform) hasNoStacks(ctx context.Context, team teams.Team) error {
-	if !p.Made(PlatformLayer) {
+	if !p.Made(lifecycle.PlatformLayer) {
 		return nil
 	}
 	running, err := p.client.Status(ctx)
@@ -110,7 +111,7 @@ func (p *Platform) hasNoStacks(ctx context.Context, team teams.Team) error {
 	}
 	var all []string
 	if err == nil {
-		all, err = p.stacksIn(ctx, team.Namespace())
+		all, err = lifecycle.New(p).StacksIn(ctx, team.Namespace())
 	}
 	if err != nil {
 		return fmt.Errorf("the cluster cannot be asked whether the team has Stacks: %w: run `%s` first", err, p.Home.Call("up"))

@@ -14,39 +14,10 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// up runs a layer. Before layer 1 creates a passphrase for the state of a team's Stacks, up moves aside any existing
-// state, because it has another passphrase. An interrupted destroy, plain pulumi, or the removal of a team from
-// teams.yaml leaves such a state. up does not delete the state, because somebody may still know its passphrase.
-func (p *Platform) up(r layers.Runner, ctx context.Context, l layers.Layer, progress layers.Progress) (layers.Summary, error) { //nolint:revive // as a method expression
-	if l.Name == BootstrapLayer {
-		if err := p.eachUnreadable(ctx, r, l, p.setAside); err != nil {
-			return layers.Summary{}, err
-		}
-	}
-	if err := p.undoDown(r, ctx, l, progress); err != nil {
-		return layers.Summary{}, err
-	}
-	if p.lacks(ctx, l.Name) {
-		if err := r.Refresh(ctx, l, progress); err != nil {
-			return layers.Summary{}, err
-		}
-	}
-	summary, err := r.Up(ctx, l, progress)
-	if err == nil && l.Name == PlatformLayer {
-		err = p.Home.EndDown()
-	}
-	return summary, err
-}
-
-// destroy deletes the resources of a layer. With layer 1 it also deletes the state of the teams' Stacks. In the cloud,
-// that state is in layer 1's buckets.
-func (p *Platform) destroy(r layers.Runner, ctx context.Context, l layers.Layer, progress layers.Progress) (layers.Summary, error) { //nolint:revive // as a method expression
-	summary, err := r.Destroy(ctx, l, progress)
-	if err == nil && l.Name == BootstrapLayer {
-		err = p.eachUnreadable(ctx, r, l, func(namespace string) error { return os.RemoveAll(p.Home.TenantState(namespace)) })
-	}
-	return summary, err
-}
+// A run of layer 1 that creates a passphrase for the state of a team's Stacks first moves aside any existing state, because
+// that has another passphrase. An interrupted destroy, plain pulumi, or the removal of a team from teams.yaml leaves such a
+// state. It is not deleted, because somebody may still know its passphrase. The destruction of layer 1 also deletes the
+// state of the teams' Stacks; in the cloud, that state is in layer 1's buckets.
 
 // eachUnreadable calls do for the state of each team for which layer 1 has no passphrase. It skips other namespaces,
 // such as default, because they have their own passphrases.

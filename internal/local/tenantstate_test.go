@@ -9,6 +9,7 @@ import (
 
 	"github.com/strata-platform/strata/bootstrap"
 	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/lifecycle"
 )
 
 // holdPassphrases writes a state of layer 1 that contains the passphrases of some namespaces.
@@ -43,7 +44,7 @@ func TestStateWithoutItsPassphraseIsClearedAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := openTestPlatform(t)
 			runner := holdPassphrases(t, p, test.passphrases...)
-			layer := layers.Layer{Name: BootstrapLayer, Project: bootstrap.Project}
+			layer := layers.Layer{Name: lifecycle.BootstrapLayer, Project: bootstrap.Project}
 			if err := p.eachUnreadable(t.Context(), runner, layer, p.setAside); err != nil {
 				t.Errorf("without any state: %v", err)
 			}

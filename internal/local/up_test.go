@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/progress"
 )
@@ -18,7 +19,7 @@ func TestUpOnAMachineThatLacksSomethingSaysAllOfItAndChangesNothing(t *testing.T
 	}
 	p.Home = h
 	t.Setenv("PATH", t.TempDir())
-	_, err = p.Up(t.Context(), progress.New(io.Discard))
+	_, err = lifecycle.New(p).Up(t.Context(), progress.New(io.Discard))
 	for _, want := range []string{"nothing was changed: go: ", "install Go from https://go.dev/dl", "; git: ", "install git, 2.31 or newer"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("up ends with %v, want %q in it", err, want)

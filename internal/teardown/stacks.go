@@ -19,6 +19,8 @@ import (
 // Stack is a Stack in the reports of a teardown.
 type Stack struct {
 	Namespace, Name string
+	// Account is the service account that the Stack's runs use.
+	Account string
 	// Keeps says that the Stack's resources stay, as its spec demands.
 	Keeps bool
 	// Outputs are the Stack's outputs as JSON, without secret ones.
@@ -40,7 +42,7 @@ func (c *Cluster) Stacks(ctx context.Context) ([]Stack, error) {
 		if err != nil {
 			return nil, err
 		}
-		stack := Stack{Namespace: s.Namespace, Name: s.Name, Keeps: !s.Spec.DestroyOnFinalize, Outputs: map[string]json.RawMessage{}}
+		stack := Stack{Namespace: s.Namespace, Name: s.Name, Account: s.ServiceAccount(), Keeps: !s.Spec.DestroyOnFinalize, Outputs: map[string]json.RawMessage{}}
 		for name, value := range s.Status.Outputs {
 			stack.Outputs[name] = value.Raw
 		}

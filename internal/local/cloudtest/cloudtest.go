@@ -113,7 +113,7 @@ func (c Cloud) Runner(t testing.TB, credentials string) layers.Runner {
 	}
 	maps.Copy(env, cloud.Endpoints(c.URL))
 	return layers.Runner{
-		Stack: "dev", Pulumi: dir, Env: env, WorkDir: func(layer string) string { return filepath.Join(dir, layer) },
+		Stack: "dev", Pulumi: layers.Command(dir), Env: env, WorkDir: func(layer string) string { return filepath.Join(dir, layer) },
 	}
 }
 

@@ -161,7 +161,7 @@ func (c *Cluster) Runner(t testing.TB) layers.Runner {
 		}
 	}
 	return layers.Runner{
-		Stack: "dev", Pulumi: dir, WorkDir: func(layer string) string { return filepath.Join(dir, layer) },
+		Stack: "dev", Pulumi: layers.Command(dir), WorkDir: func(layer string) string { return filepath.Join(dir, layer) },
 		Env: map[string]string{
 			"PATH": bin + ":/usr/bin:/bin", "HOME": dir, "TMPDIR": dir, "PULUMI_HOME": filepath.Join(dir, ".pulumi"), "KUBECONFIG": kubeconfig,
 			"PULUMI_BACKEND_URL": "file://" + dir, "PULUMI_CONFIG_PASSPHRASE": "test",

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/strata-platform/strata/internal/lifecycle"
 )
 
 func TestAStateThatCannotBeReadIsNamedAndHidesNoOther(t *testing.T) {
@@ -23,10 +25,7 @@ func TestAStateThatCannotBeReadIsNamedAndHidesNoOther(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	plan, err := p.Plan(t.Context(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := lifecycle.New(p).Plan(t.Context(), false)
 	if !slices.Equal(plan.Lost, []string{"database shop of instance strata"}) {
 		t.Errorf("lost would be %q", plan.Lost)
 	}

@@ -13,89 +13,36 @@ import (
 
 	"google.golang.org/api/sqladmin/v1beta4"
 
-	"github.com/strata-platform/strata/bootstrap"
-	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/teardown"
-	"github.com/strata-platform/strata/platform"
 )
 
-// Plan returns what Down would do, based on the existing resources. It changes nothing and starts nothing. For a
-// stopped cluster, it reads the teams' state.
-func (p *Platform) Plan(ctx context.Context, purge bool) (teardown.Plan, error) {
+// Complete adds to the plan of down the databases that would be lost, and what stays.
+func (p *Platform) Complete(ctx context.Context, plan *teardown.Plan, purge bool) error {
 	running, err := p.client.Status(ctx)
 	if err != nil && !errors.Is(err, supervisor.ErrNotRunning) {
-		return teardown.Plan{}, err
-	}
-	var plan teardown.Plan
-	what := map[string]string{}
-	if running.Cluster == supervisor.ClusterRunning {
-		err = p.planCluster(ctx, what)
-	} else if _, statErr := os.Stat(p.Home.AdminKubeconfig()); statErr == nil {
-		plan.Unknown = "The cluster does not run. `" + p.Home.Call("local start") + "` starts it, then the plan shows its Stacks."
-		what[stacksStep], what[namespacesStep] = "those of the cluster, which is started for it", "those of the teams, the platform and the operator"
-		err = nil
-	} else {
-		what[stacksStep], what[namespacesStep], err = "no cluster", "no cluster", nil
-	}
-	if err == nil {
-		var unread []string
-		plan.Lost, unread, err = p.databases(ctx, running)
-		if len(unread) > 0 {
-			plan.Unknown = strings.TrimSpace(plan.Unknown + " Databases of these may be lost, too, which cannot be read: " + strings.Join(unread, "; ") + ".")
-		}
-	}
-	for layer, step := range map[string]string{PlatformLayer: platformStep, BootstrapLayer: bootstrapStep} {
-		if err == nil {
-			what[step], err = p.planLayer(ctx, layer)
-		}
-	}
-	what[stopStep] = "nothing runs"
-	if running.Pid != 0 {
-		what[stopStep] = fmt.Sprintf("the supervisor (pid %d) and %d processes", running.Pid, len(running.Processes))
-	}
-	for _, step := range p.downSteps(purge) {
-		plan.Steps = append(plan.Steps, teardown.Step{Name: step.name, What: what[step.name]})
+		return err
 	}
 	if !purge && p.Home.Exists() {
 		plan.Stays = p.Home.Dir() + " stays, with the repositories and the logs: --purge removes it, too."
 	}
-	return plan, err
-}
-
-func (p *Platform) planCluster(ctx context.Context, what map[string]string) error {
-	c, err := p.teardown(ctx)
-	if err != nil {
-		return err
+	var unread []string
+	plan.Lost, unread, err = p.databases(ctx, running)
+	if len(unread) > 0 {
+		plan.Unknown = "Databases of these may be lost, too, which cannot be read: " + strings.Join(unread, "; ") + "."
 	}
-	all, err := c.Stacks(ctx)
-	if err != nil {
-		return err
-	}
-	var names []string
-	for _, s := range all {
-		name := s.String()
-		if s.Keeps {
-			name += " (what it made stays: destroyOnFinalize is not set)"
-		}
-		names = append(names, name)
-	}
-	what[stacksStep] = teardown.Counted("Stack", names)
-	namespaces, err := c.Namespaces(ctx)
-	what[namespacesStep] = teardown.Counted("namespace", namespaces)
 	return err
 }
 
-func (p *Platform) planLayer(ctx context.Context, layer string) (string, error) {
-	if !p.Made(layer) {
-		return "never made", nil
+// Instance describes an instance by its name and address.
+func (p *Platform) Instance(ctx context.Context, name string) (string, error) {
+	running, err := p.client.Status(ctx)
+	if err != nil {
+		return "", err
 	}
-	// Reading a file backend needs only its location.
-	runner := layers.Runner{Stack: p.Environment, WorkDir: p.Home.Layer, Env: map[string]string{"PULUMI_BACKEND_URL": p.layerBackend()}}
-	project := map[string]string{BootstrapLayer: bootstrap.Project, PlatformLayer: platform.Project}[layer]
-	count, err := runner.Resources(ctx, layers.Layer{Name: layer, Project: project})
-	return fmt.Sprintf("%d resources", count), err
+	address, err := p.instanceAddress(ctx, running, name)
+	return fmt.Sprintf("%s (MySQL on %s)", name, address), err
 }
 
 // systemDatabases exist in each instance and hold no user data.

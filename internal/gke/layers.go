@@ -1,0 +1,97 @@
+package gke
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/strata-platform/strata/bootstrap"
+	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/lifecycle"
+	"github.com/strata-platform/strata/platform"
+)
+
+// projects maps the layers to their Pulumi projects and to the folders of those, relative to the repository's root.
+var projects = map[string]struct{ name, folder string }{
+	lifecycle.BootstrapLayer: {bootstrap.Project, "bootstrap"},
+	lifecycle.PlatformLayer:  {platform.Project, "."},
+}
+
+// Made returns true: Pulumi itself knows whether a layer has resources.
+func (p *Platform) Made(string) bool { return true }
+
+// Open prepares a layer for a run by the engineer's pulumi.
+func (p *Platform) Open(_ context.Context, name string) (lifecycle.Run, error) {
+	runner, layer, err := p.layer(name)
+	if err != nil {
+		return lifecycle.Run{}, err
+	}
+	// The Kubernetes plugin leaves kubeconfigs behind in the folder for temporary files. Two runs at a time, as a preview
+	// beside an up, must not share it.
+	runner.Env = map[string]string{}
+	hold := func(context.Context) (func(), error) {
+		temp, err := os.MkdirTemp("", "strata-layer-")
+		if err != nil {
+			return nil, err
+		}
+		runner.Env["TMPDIR"] = temp
+		return func() {
+			os.RemoveAll(temp)
+			p.forgetCluster()
+		}, nil
+	}
+	return lifecycle.Run{Layer: layer, Runner: runner, Hold: hold}, nil
+}
+
+// State returns the state of a layer's stack; empty if the stack does not exist.
+func (p *Platform) State(ctx context.Context, name string) (apitype.DeploymentV3, error) {
+	runner, layer, err := p.layer(name)
+	if err != nil {
+		return apitype.DeploymentV3{}, err
+	}
+	return runner.Deployment(ctx, layer)
+}
+
+// Instance describes the database instance by its name.
+func (p *Platform) Instance(_ context.Context, name string) (string, error) { return name, nil }
+
+// layer returns a layer, and what runs it.
+func (p *Platform) layer(name string) (layers.Runner, layers.Layer, error) {
+	project, is := projects[name]
+	if !is {
+		return layers.Runner{}, layers.Layer{}, fmt.Errorf("there is no layer %q: the layers are %s and %s", name, lifecycle.BootstrapLayer, lifecycle.PlatformLayer)
+	}
+	if _, err := p.pulumi(); err != nil {
+		return layers.Runner{}, layers.Layer{}, fmt.Errorf("layer %s: find pulumi: %w: install it: %s", name, err, pulumiInstall)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return layers.Runner{}, layers.Layer{}, fmt.Errorf("layer %s: find a folder for its log: %w", name, err)
+	}
+	runner := layers.Runner{
+		Stack: p.Environment, Pulumi: p.pulumi, Line: p.pulumiLine,
+		WorkDir: func(layer string) string { return filepath.Join(cache, "strata", "gke", p.Environment, layer) },
+	}
+	return runner, layers.Layer{Name: name, Project: project.name, Folder: filepath.Join(p.Root, project.folder)}, nil
+}
+
+// pulumiLine returns the command line of pulumi for a layer's stack, run in the repository's root.
+func (p *Platform) pulumiLine(layer, command string) string {
+	line := "pulumi " + command + " --stack " + p.Environment
+	if folder := projects[layer].folder; folder != "." {
+		line += " --cwd " + folder
+	}
+	return line
+}
+
+// runPulumi runs a command of pulumi on a layer's stack and returns its output.
+func (p *Platform) runPulumi(ctx context.Context, name string, args ...string) (string, error) {
+	runner, layer, err := p.layer(name)
+	if err != nil {
+		return "", err
+	}
+	return runner.Call(ctx, layer, args...)
+}

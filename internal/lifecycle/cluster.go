@@ -1,0 +1,127 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/strata-platform/strata/components/fluxcd"
+	"github.com/strata-platform/strata/components/hop"
+	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/teardown"
+	"github.com/strata-platform/strata/platform"
+)
+
+// answerTimeout limits a request to the cluster's API.
+const answerTimeout = 10 * time.Second
+
+// teamNamespaces returns the cluster's namespaces that belong to a team.
+func teamNamespaces(ctx context.Context, config *rest.Config) ([]string, error) {
+	short := rest.CopyConfig(config)
+	short.Timeout = answerTimeout
+	client, err := kubernetes.NewForConfig(short)
+	if err != nil {
+		return nil, err
+	}
+	found, err := client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{LabelSelector: hop.TeamLabel})
+	if err != nil {
+		return nil, fmt.Errorf("list the teams' namespaces: %w", err)
+	}
+	var names []string
+	for _, each := range found.Items {
+		names = append(names, each.Name)
+	}
+	return names, nil
+}
+
+// standing returns the cluster that contains layer 2, and starts it if it is stopped; nil if there is no cluster, or layer
+// 2 has no resources. Layer 1's state has the output of a cluster even after the cluster's deletion, so only layer 2's
+// state tells whether a cluster is there to connect to.
+func (p *Platform) standing(ctx context.Context) (*teardown.Cluster, error) {
+	resources, err := p.resources(ctx, PlatformLayer)
+	if err != nil || len(resources) == 0 {
+		return nil, err
+	}
+	config, err := p.Config(ctx, true)
+	if err != nil || config == nil {
+		return nil, err
+	}
+	cluster, err := p.clusterOf(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return cluster, cluster.AwaitPolicies(ctx)
+}
+
+// teardown returns the running cluster for a teardown.
+func (p *Platform) teardown(ctx context.Context) (*teardown.Cluster, error) {
+	config, err := p.Config(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	if config == nil {
+		return nil, fmt.Errorf("%w: run `%s`", errNoCluster, p.About().Call("up"))
+	}
+	return p.clusterOf(ctx, config)
+}
+
+func (p *Platform) clusterOf(ctx context.Context, config *rest.Config) (*teardown.Cluster, error) {
+	list, err := p.Teams()
+	if err != nil {
+		return nil, err
+	}
+	// A team that was removed from teams.yaml may still have a namespace.
+	all, err := teamNamespaces(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	for _, team := range list {
+		if !slices.Contains(all, team.Namespace()) {
+			all = append(all, team.Namespace())
+		}
+	}
+	about := p.About()
+	namespaces := teardown.Namespaces{Flux: fluxcd.Namespace, Platform: platform.PlatformNamespace, Operator: platform.OperatorNamespace, Teams: all}
+	return teardown.New(config, namespaces, teardown.Options{
+		Patience: about.Patience, Limit: about.Limit, Kubectl: about.Kubectl, FluxLogs: about.FluxLogs, Purge: about.Purge,
+	})
+}
+
+func namesOf(stacks []teardown.Stack) string {
+	var names []string
+	for _, stack := range stacks {
+		names = append(names, stack.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+// Status returns the status of every layer. It starts nothing and changes nothing.
+func (p *Platform) Status(ctx context.Context) (status.Report, error) {
+	return p.Report(ctx, status.Collect)
+}
+
+// Watch is like Status, but uses the objects that watch has cached.
+func (p *Platform) Watch(ctx context.Context, watch *status.Watch) (status.Report, error) {
+	return p.Report(ctx, watch.Report)
+}
+
+// WaitReady waits until every layer is ready, or has a fault that waiting cannot repair. It calls waiting with the item
+// that it waits for.
+func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (status.Report, error) {
+	var watch status.Watch
+	defer watch.Stop()
+	about := p.About()
+	return status.Wait{
+		Look:   func(ctx context.Context) (status.Report, error) { return p.Watch(ctx, &watch) },
+		Sure:   p.Status,
+		Config: func(ctx context.Context) (*rest.Config, error) { return p.Config(ctx, false) },
+		Runs:   p.Alive,
+		Limit:  about.Ready, Every: about.Poll, Call: about.Call("status"),
+	}.Ready(ctx, waiting)
+}

@@ -1,0 +1,100 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+)
+
+// destroyable returns an error if a layer must not be destroyed now: the Stacks need layer 2, and layer 2 needs layer 1.
+func (p *Platform) destroyable(ctx context.Context, layer string) error {
+	if layer == PlatformLayer {
+		return p.noStacks(ctx)
+	}
+	if err := p.noPlatform(ctx); err != nil {
+		return err
+	}
+	return p.unprotected(ctx)
+}
+
+// noStacks returns an error if there are Stacks. Only the operator can delete their resources, and layer 2 deletes the
+// operator.
+func (p *Platform) noStacks(ctx context.Context) error {
+	cluster, err := p.standing(ctx)
+	if err != nil || cluster == nil {
+		return err
+	}
+	all, err := cluster.Stacks(ctx)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	return fmt.Errorf("layer %s: nothing was destroyed: only the operator, which goes with this layer, can delete what these Stacks made: %s: "+
+		"remove them from their repositories and run this again, or run `%s` to destroy them and every layer", PlatformLayer, namesOf(all), p.About().Call("down"))
+}
+
+// noPlatform returns an error if layer 2 has resources.
+func (p *Platform) noPlatform(ctx context.Context) error {
+	resources, err := p.resources(ctx, PlatformLayer)
+	if err != nil || len(resources) == 0 {
+		return err
+	}
+	return fmt.Errorf("layer %s: nothing was destroyed: layer %s still has %d resources in the cluster: run `%s` first",
+		BootstrapLayer, PlatformLayer, len(resources), p.About().Call("layer destroy "+PlatformLayer))
+}
+
+// mostNamed is the maximum number of protected resources to name.
+const mostNamed = 3
+
+// unprotected returns an error if layer 1 contains protected resources.
+func (p *Platform) unprotected(ctx context.Context) error {
+	resources, err := p.resources(ctx, BootstrapLayer)
+	if err != nil {
+		return err
+	}
+	held := protected(resources)
+	if len(held) == 0 {
+		return nil
+	}
+	run, err := p.Open(ctx, BootstrapLayer)
+	if err != nil {
+		return err
+	}
+	unset := "set deletionProtection to false"
+	if run.Runner.Line != nil {
+		unset = "run `" + run.Runner.Line(BootstrapLayer, "config set deletionProtection false") + "`"
+	}
+	return fmt.Errorf("layer %s: nothing was destroyed: deletionProtection holds %d of its resources (%s): %s, then run `%s`, then this again",
+		BootstrapLayer, len(held), strings.Join(held[:min(mostNamed, len(held))], ", "), unset, p.About().Call("layer up "+BootstrapLayer))
+}
+
+// protected returns the names of the protected resources.
+func protected(resources []apitype.ResourceV3) []string {
+	var held []string
+	for _, resource := range resources {
+		if resource.Protect {
+			held = append(held, resource.URN.Name())
+		}
+	}
+	return held
+}
+
+// resources returns the resources in a layer's state, without the stack itself and the providers; none if the layer has
+// not run.
+func (p *Platform) resources(ctx context.Context, layer string) ([]apitype.ResourceV3, error) {
+	if !p.Made(layer) {
+		return nil, nil
+	}
+	state, err := p.State(ctx, layer)
+	if err != nil {
+		return nil, fmt.Errorf("layer %s: %w", layer, err)
+	}
+	var found []apitype.ResourceV3
+	for _, resource := range state.Resources {
+		if !strings.HasPrefix(string(resource.Type), "pulumi:") {
+			found = append(found, resource)
+		}
+	}
+	return found, nil
+}

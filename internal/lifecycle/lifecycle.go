@@ -1,0 +1,182 @@
+// Package lifecycle carries a platform through its layers, up and down, in the same order and with the same guards on every
+// target. A [Target] supplies what differs: how the layers run, how the cluster is reached, and what is prepared before and
+// stopped after them.
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/teardown"
+	"github.com/strata-platform/strata/teams"
+)
+
+// Names of the layers.
+const (
+	BootstrapLayer = "bootstrap"
+	PlatformLayer  = "platform"
+)
+
+// Target is a place where a platform runs.
+type Target interface {
+	Host
+	Layers
+	Cluster
+
+	// About describes the target.
+	About() About
+	// Teams reads teams.yaml.
+	Teams() ([]teams.Team, error)
+}
+
+// About describes a target to people, and bounds the waits on it.
+type About struct {
+	// Place names the platform, for example "the platform in /home/ada/.strata".
+	Place string
+	// Engineer is the identity that runs layer 1. Operator describes the operator of layer 3.
+	Engineer, Operator string
+	// TeamsFile is the path of teams.yaml.
+	TeamsFile string
+	// Call returns the command line of strata for this platform, for example "strata up --target gke" for "up".
+	Call func(command string) string
+	// Kubectl begins a command line of kubectl for the cluster. FluxLogs shows the log of kustomize-controller. Purge is the
+	// command that deletes everything regardless of blockers; empty if there is none.
+	Kubectl, FluxLogs, Purge string
+
+	// Ready limits the wait for a ready platform, and Poll is the interval between two looks at it.
+	Ready, Poll time.Duration
+	// Patience is how long a deletion may go without progress before it is reported. Limit bounds each wait for deletions.
+	Patience, Limit time.Duration
+}
+
+// Host is what the layers run on, and what runs beside them.
+type Host interface {
+	// Exists reports whether there may be a platform.
+	Exists() bool
+	// Check returns the step that looks for everything that up needs. The step changes nothing.
+	Check() Step
+	// Lock keeps other commands from changing the platform until release is called.
+	Lock() (release func(), err error)
+	// Prepare returns the steps before a run of a layer. With repositories, they also update the platform's repositories.
+	Prepare(repositories bool) []Step
+	// Finish returns the steps after the destruction of layer 1. With purge, they also delete what Strata keeps.
+	Finish(ctx context.Context, purge bool) []Step
+	// Journal returns the record of down.
+	Journal() Journal
+	// Complete adds to the plan of down what would be lost, what stays and what could not be read.
+	Complete(ctx context.Context, plan *teardown.Plan, purge bool) error
+	// Next returns commands to try after up.
+	Next(ctx context.Context) ([]string, error)
+}
+
+// Layers runs layers.
+type Layers interface {
+	// Made reports whether a layer may have resources.
+	Made(layer string) bool
+	// Open prepares a layer for a run.
+	Open(ctx context.Context, layer string) (Run, error)
+	// State returns the state of a layer's stack; empty if the layer has not run. It starts nothing.
+	State(ctx context.Context, layer string) (apitype.DeploymentV3, error)
+	// Instance describes the database instance of layer 1, by its name.
+	Instance(ctx context.Context, name string) (string, error)
+}
+
+// Run is a layer that is ready to run. The functions may be nil.
+type Run struct {
+	Layer  layers.Layer
+	Runner layers.Runner
+
+	// Hold keeps other runs out until release is called.
+	Hold func(ctx context.Context) (release func(), err error)
+	// BeforeUp is called before an up changes anything. AfterDestroy is called after all resources are destroyed.
+	BeforeUp, AfterDestroy func(ctx context.Context) error
+	// Forget is called when down has destroyed the layer.
+	Forget func() error
+}
+
+// Cluster reaches the cluster of layer 1.
+type Cluster interface {
+	// Config returns the administrator's client configuration, or nil if there is no cluster. If the cluster is stopped,
+	// Config starts it if start is true, and otherwise returns [ErrStopped].
+	Config(ctx context.Context, start bool) (*rest.Config, error)
+	// Report returns the status of every layer. It reads the cluster by look.
+	Report(ctx context.Context, look status.Look) (status.Report, error)
+	// Alive returns an error if the platform cannot become ready any more.
+	Alive(ctx context.Context) error
+}
+
+// ErrStopped means that there is a cluster, but it does not run.
+var ErrStopped = errors.New("the cluster does not run")
+
+// Journal records how far down has come, until layer 1 is gone or layer 2 is up again.
+type Journal interface {
+	// BeginDown records the step that begins.
+	BeginDown(step string) error
+	// DownBegun returns the recorded step.
+	DownBegun() (step string, begun bool)
+	// EndDown removes the record.
+	EndDown() error
+}
+
+// Platform is the platform of a target.
+type Platform struct {
+	Target
+}
+
+// New returns the platform of a target, whether or not it exists.
+func New(target Target) *Platform { return &Platform{target} }
+
+// Step is a step of up or down.
+type Step struct {
+	Name string
+	// Do carries the step out, and returns its result for people.
+	Do func(ctx context.Context, show *progress.Reporter) (string, error)
+	// What describes the step's work in a plan.
+	What string
+
+	// Orderly marks a step of down that makes no sense after a failed step. Last marks a step that ends down if it fails, even
+	// with purge.
+	Orderly, Last bool
+}
+
+// run carries steps out, until one fails.
+func (p *Platform) run(ctx context.Context, show *progress.Reporter, steps []Step) error {
+	for _, step := range steps {
+		if err := show.Run(step.Name, func() (string, error) { return step.Do(ctx, show) }); err != nil {
+			return p.interrupted(err)
+		}
+	}
+	return nil
+}
+
+// interrupted replaces the error of an interrupted run by one that says what to do next.
+func (p *Platform) interrupted(err error) error {
+	if !errors.Is(err, context.Canceled) {
+		return err
+	}
+	call := p.About().Call
+	return fmt.Errorf("interrupted; run the same command again to go on, `%s` to have everything, or `%s` to take it down", call("up"), call("down"))
+}
+
+// detail returns a Progress that shows the current operation.
+func detail(show *progress.Reporter) layers.Progress {
+	return func(operation, resource string) { show.Detail("%s %s", operation, resource) }
+}
+
+// waiting returns a function that shows what a teardown waits for.
+func waiting(progress layers.Progress) teardown.Waiting {
+	return func(what string) {
+		if progress != nil {
+			progress("waiting for the end of", what)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/status"
+)
+
+// resume brings a layer's state in line with the existing resources before an up, if they may differ: because a `down` or
+// another run was interrupted, or because the status names a missing resource. Pulumi does not notice that, because it
+// compares a program only with its own state.
+//
+// If a noted `down` had begun to destroy layer 2 itself, resume first destroys the rest of it: the teams have nothing left
+// there, and half of Flux is useless.
+func (p *Platform) resume(ctx context.Context, run Run, progress layers.Progress) error {
+	layer := run.Layer.Name
+	resources, err := p.resources(ctx, layer)
+	if err != nil || len(resources) == 0 {
+		return err
+	}
+	step, begun := p.Journal().DownBegun()
+	if layer == PlatformLayer {
+		if begun && step == PlatformLayer {
+			_, err := run.Runner.Destroy(ctx, run.Layer, progress)
+			return err
+		}
+		if begun, err = p.resumeCluster(ctx, begun, progress); err != nil {
+			return fmt.Errorf("layer %s: bring back what an interrupted `down` has left: %w", layer, err)
+		}
+	}
+	if !begun {
+		state, err := p.State(ctx, layer)
+		if err != nil {
+			return err
+		}
+		if len(state.PendingOperations) == 0 && !p.lacks(ctx, layer) {
+			return nil
+		}
+	}
+	return run.Runner.Refresh(ctx, run.Layer, progress)
+}
+
+// resumeCluster reverts the effects of a teardown in the cluster, and reports whether there may have been any. noted says
+// that there is a record of one.
+func (p *Platform) resumeCluster(ctx context.Context, noted bool, progress layers.Progress) (begun bool, err error) {
+	cluster, err := p.standing(ctx)
+	if err != nil || cluster == nil {
+		return noted, err
+	}
+	if begun = noted; !begun {
+		// Not every teardown is noted. Only an interrupted one is a reason to wait for deletions: teams delete objects in
+		// their daily work, too.
+		begun, err = cluster.Begun(ctx)
+	}
+	if err != nil || !begun {
+		return begun, err
+	}
+	return true, cluster.Resume(ctx, waiting(progress))
+}
+
+// lacks reports whether a resource of a layer has disappeared. It returns false if the status is not available, as before
+// the first up, and if no resource of the layer is ready: a new cluster contains none of layer 2's objects, and a refresh
+// could not read those of the old one.
+func (p *Platform) lacks(ctx context.Context, layer string) bool {
+	report, err := p.Status(ctx)
+	if err != nil || !report.Lacks(layer) {
+		return false
+	}
+	return layer != PlatformLayer || slices.ContainsFunc(report.Items, func(i status.Item) bool { return i.Layer == status.LayerPlatform && i.Ready })
+}

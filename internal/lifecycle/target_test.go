@@ -1,0 +1,101 @@
+package lifecycle
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+	"k8s.io/client-go/rest"
+
+	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/teardown"
+	"github.com/strata-platform/strata/teams"
+)
+
+// testTarget is a target whose layers have given resources, and whose cluster's API gives fixed answers.
+type testTarget struct {
+	states  map[string][]apitype.ResourceV3
+	cluster *httptest.Server
+	finish  []Step
+	journal testJournal
+}
+
+// newTestTarget returns a target with a cluster whose API answers with answers by path. Layer 2 holds the namespace of the
+// team gone, which is not in teams.yaml.
+func newTestTarget(t *testing.T, answers map[string]string) *testTarget {
+	t.Helper()
+	cluster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		answer, is := answers[r.URL.Path]
+		if !is {
+			w.WriteHeader(http.StatusNotFound)
+			answer = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`
+		}
+		fmt.Fprint(w, answer)
+	}))
+	t.Cleanup(cluster.Close)
+	return &testTarget{cluster: cluster, states: map[string][]apitype.ResourceV3{
+		BootstrapLayer: {stated("gcp:sql/databaseInstance:DatabaseInstance", map[string]any{"name": "acme"})},
+		PlatformLayer:  {stated(namespaceType, map[string]any{"metadata": map[string]any{"name": "team-gone", "labels": map[string]any{"strata.dev/team": "gone"}}})},
+	}}
+}
+
+func stated(kind tokens.Type, inputs map[string]any) apitype.ResourceV3 {
+	return apitype.ResourceV3{Type: kind, URN: resource.NewURN("dev", "test", "", kind, "x"), Inputs: inputs}
+}
+
+func (t *testTarget) About() About {
+	return About{
+		Place: "the test", TeamsFile: "teams.yaml", Call: func(command string) string { return "strata " + command },
+		Ready: time.Minute, Poll: time.Millisecond, Patience: time.Minute, Limit: time.Minute,
+	}
+}
+func (t *testTarget) Teams() ([]teams.Team, error)                            { return []teams.Team{{Name: "web"}}, nil }
+func (t *testTarget) Exists() bool                                            { return true }
+func (t *testTarget) Check() Step                                             { return Step{Name: "checks", Do: nothing} }
+func (t *testTarget) Lock() (func(), error)                                   { return func() {}, nil }
+func (t *testTarget) Prepare(bool) []Step                                     { return nil }
+func (t *testTarget) Journal() Journal                                        { return &t.journal }
+func (t *testTarget) Made(string) bool                                        { return true }
+func (t *testTarget) Alive(context.Context) error                             { return nil }
+func (t *testTarget) Finish(context.Context, bool) []Step                     { return t.finish }
+func (t *testTarget) Next(context.Context) ([]string, error)                  { return nil, nil }
+func (t *testTarget) Complete(context.Context, *teardown.Plan, bool) error    { return nil }
+func (t *testTarget) Open(context.Context, string) (Run, error)               { return Run{}, nil }
+func (t *testTarget) Instance(_ context.Context, name string) (string, error) { return name, nil }
+func (t *testTarget) Report(context.Context, status.Look) (status.Report, error) {
+	return status.Report{}, nil
+}
+
+func (t *testTarget) State(_ context.Context, layer string) (apitype.DeploymentV3, error) {
+	return apitype.DeploymentV3{Resources: t.states[layer]}, nil
+}
+
+func (t *testTarget) Config(context.Context, bool) (*rest.Config, error) {
+	return &rest.Config{Host: t.cluster.URL}, nil
+}
+
+func nothing(context.Context, *progress.Reporter) (string, error) { return "", nil }
+
+// testJournal is a journal in memory.
+type testJournal struct {
+	step  string
+	begun bool
+}
+
+func (j *testJournal) BeginDown(step string) error {
+	j.step, j.begun = step, true
+	return nil
+}
+func (j *testJournal) DownBegun() (string, bool) { return j.step, j.begun }
+func (j *testJournal) EndDown() error {
+	*j = testJournal{}
+	return nil
+}

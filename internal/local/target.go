@@ -1,0 +1,174 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/strata-platform/strata/components/fluxcd"
+	"github.com/strata-platform/strata/internal/lifecycle"
+	"github.com/strata-platform/strata/internal/local/machine/doctor"
+	"github.com/strata-platform/strata/internal/local/machine/pulumienv"
+	"github.com/strata-platform/strata/internal/local/machine/supervisor"
+	"github.com/strata-platform/strata/internal/progress"
+	"github.com/strata-platform/strata/internal/shell"
+	"github.com/strata-platform/strata/internal/toolchain"
+)
+
+var _ lifecycle.Target = (*Platform)(nil)
+
+// Bounds of the waits on this target. Destroying a Stack takes seconds, and deleting a namespace five seconds. A newly
+// started API server takes half a minute to load the parameters of its policies.
+const (
+	readyTimeout = 5 * time.Minute
+	readyPoll    = 250 * time.Millisecond
+
+	teardownPatience = 40 * time.Second
+	teardownLimit    = 3 * time.Minute
+)
+
+// About implements [lifecycle.Target].
+func (p *Platform) About() lifecycle.About {
+	return lifecycle.About{
+		Place: "the platform in " + p.Home.Dir(), Engineer: supervisor.Engineer, Operator: "the operator for Program and Stack",
+		TeamsFile: p.teamsFile(), Call: p.Home.Call,
+		Kubectl:  "kubectl --kubeconfig " + shell.Word(p.Home.AdminKubeconfig()),
+		FluxLogs: p.Home.Call("logs kustomize-controller"), Purge: p.Home.Call("down --purge --yes"),
+		Ready: readyTimeout, Poll: readyPoll, Patience: teardownPatience, Limit: teardownLimit,
+	}
+}
+
+// Exists reports whether there is a home.
+func (p *Platform) Exists() bool { return p.Home.Exists() }
+
+// Journal returns the home, which records how far down has come.
+func (p *Platform) Journal() lifecycle.Journal { return p.Home }
+
+// Check returns the step that looks at this machine.
+func (p *Platform) Check() lifecycle.Step {
+	return lifecycle.Step{Name: "this machine", Do: func(ctx context.Context, _ *progress.Reporter) (string, error) { return p.checkMachine(ctx) }}
+}
+
+// checkMachine returns the quick findings of doctor about this machine. If anything is lacking, it returns an error
+// that lists everything lacking.
+func (p *Platform) checkMachine(ctx context.Context) (string, error) {
+	report := doctor.Check(doctor.LookFast(ctx, p.Toolchain, p.Home))
+	if lacking := report.Of(doctor.Lacking); len(lacking) > 0 {
+		var found []string
+		for _, f := range lacking {
+			found = append(found, fmt.Sprintf("%s: %s: %s", f.Check, f.Found, f.Remedy))
+		}
+		return "", errors.New("this machine lacks what is needed, and nothing was changed: " + strings.Join(found, "; "))
+	}
+	warnings := report.Of(doctor.Warning)
+	if len(warnings) == 0 {
+		return "has what is needed", nil
+	}
+	var names []string
+	for _, f := range warnings {
+		names = append(names, f.Check)
+	}
+	return fmt.Sprintf("has what is needed; `%s` warns of: %s", p.Home.Call("doctor"), strings.Join(names, ", ")), nil
+}
+
+// Prepare returns the steps that build the tools, start the supervisor and, with repositories, update the home's
+// repositories.
+func (p *Platform) Prepare(repositories bool) []lifecycle.Step {
+	steps := []lifecycle.Step{
+		{Name: "toolchain", Do: func(ctx context.Context, show *progress.Reporter) (string, error) {
+			return "", p.EnsureTools(ctx, show, tools()...)
+		}},
+		{Name: "emulated Google Cloud and Git server", Do: func(ctx context.Context, _ *progress.Reporter) (string, error) {
+			running, err := p.Start(ctx)
+			return running.GoogleURL, err
+		}},
+	}
+	if !repositories {
+		return steps
+	}
+	return append(steps, lifecycle.Step{Name: "repositories fleet, platform and the teams'", Do: func(ctx context.Context, show *progress.Reporter) (string, error) {
+		running, err := p.client.Status(ctx)
+		if err != nil {
+			return "", err
+		}
+		return "", p.EnsureRepositories(ctx, running, show.Note)
+	}})
+}
+
+// Finish returns the steps that stop the programs of the home and, with purge, remove it. Without the home, nobody could find
+// programs that still run, so the first step must succeed.
+func (p *Platform) Finish(ctx context.Context, purge bool) []lifecycle.Step {
+	stop := lifecycle.Step{Name: "stop what runs", What: "nothing runs", Last: true, Do: func(ctx context.Context, _ *progress.Reporter) (string, error) {
+		text := ""
+		if !p.Home.Exists() {
+			text = "there is no platform in " + p.Home.Dir()
+		}
+		return text, p.client.Stop(ctx)
+	}}
+	if running, err := p.client.Status(ctx); err == nil {
+		stop.What = fmt.Sprintf("the supervisor (pid %d) and %d processes", running.Pid, len(running.Processes))
+	}
+	if !purge {
+		return []lifecycle.Step{stop}
+	}
+	return []lifecycle.Step{stop, {Name: "remove " + p.Home.Dir(), Last: true, Do: func(context.Context, *progress.Reporter) (string, error) {
+		return "", p.Home.Remove()
+	}}}
+}
+
+// Next returns commands to try after up.
+func (p *Platform) Next(ctx context.Context) ([]string, error) {
+	running, err := p.client.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := p.Teams()
+	if err != nil {
+		return nil, err
+	}
+	steps := []string{p.Home.Call("status")}
+	for _, team := range list[:min(1, len(list))] {
+		steps = append(steps, p.CloneCommand(running, team.Name, team.Name))
+		if _, err := exec.LookPath("kubectl"); err == nil {
+			return append(steps, fmt.Sprintf("kubectl --kubeconfig \"$(%s)\" get stacks,pods,secrets", p.Home.Call("kubeconfig --team "+team.Name))), nil
+		}
+	}
+	return append(steps, p.Home.Call("team list")), nil
+}
+
+// ControlPlaneTools are the programs of the toolchain that a cluster needs.
+var ControlPlaneTools = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
+
+// tools returns all tools that `strata up` needs.
+func tools() []string {
+	list := append([]string{}, ControlPlaneTools...)
+	list = append(list, pulumienv.Tools...)
+	list = append(list, "flux-manifests")
+	list = append(list, fluxcd.DefaultComponents()...)
+	return append(list, "dolt")
+}
+
+// EnsureTools builds those of the named tools that are missing, and shows progress.
+func (p *Platform) EnsureTools(ctx context.Context, show *progress.Reporter, names ...string) error {
+	built := 0
+	err := p.Toolchain.Ensure(ctx, func(e toolchain.Event) {
+		show.Detail("%s", e)
+		// Builds take minutes, so the progress must show even without a terminal.
+		if !show.Terminal() || e.Progress == toolchain.Built {
+			show.Note("%s", e)
+		}
+		if e.Progress == toolchain.Built {
+			built++
+		}
+	}, names...)
+	if err != nil {
+		return err
+	}
+	if built > 0 {
+		show.Detail("%d built", built)
+	}
+	return nil
+}
