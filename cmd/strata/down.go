@@ -23,15 +23,16 @@ func newDown(io streams) *cobra.Command {
 		Short: "Take every layer down in reverse order",
 		Long: `Take every layer down in reverse order, after showing what will be lost and asking:
 
-  1. the teams' Stacks, while the operator lives that destroys what they made
-  2. the teams' namespaces and the operator, while Flux lives
-  3. layer 2 with Flux, layer 1 with the cluster, and the processes
+  1. a check that deletionProtection holds nothing
+  2. the teams' Stacks, while the operator lives that destroys what they made
+  3. the teams' namespaces and the operator, while Flux lives
+  4. layer 2 with Flux, layer 1 with the cluster, and on this machine the processes
 
 What holds it up is reported with the next command, and ends it after a bounded time with exit code 1. Run it again once
 that is mended; strata up brings everything back instead. --purge --yes goes on in spite of it.
 
-On the target gke it first refuses what deletionProtection holds. The stacks stay, with their configuration, and so do the
-repositories; --purge has no meaning there.`,
+On the target gke the Pulumi stacks stay, with their configuration, and so do the repositories; --purge has no meaning
+there.`,
 		Example: `  # what would be done
   strata down --dry-run
 
