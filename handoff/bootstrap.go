@@ -1,9 +1,7 @@
 package handoff
 
 import (
-	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -135,86 +133,6 @@ func ReadBootstrap(ctx *pulumi.Context, stack string, teams []string) (*Bootstra
 		Tenants:    r.tenants(teams),
 	}
 	return bootstrap, r.err()
-}
-
-// reader reads the fields of a context and collects their problems.
-type reader struct {
-	layer, stack string
-	// output returns an output of the stack, nil if there is none, and whether the output is a secret.
-	output   func(name string) (value any, secret bool, err error)
-	problems []string
-}
-
-func (r *reader) wrap(err error) error {
-	return fmt.Errorf("read the context of layer %s from stack %s: %w; run strata layer up %s", r.layer, r.stack, err, r.layer)
-}
-
-func (r *reader) err() error {
-	if len(r.problems) == 0 {
-		return nil
-	}
-	return r.wrap(fmt.Errorf("%s", strings.Join(r.problems, ", ")))
-}
-
-func (r *reader) problem(format string, args ...any) {
-	r.problems = append(r.problems, fmt.Sprintf(format, args...))
-}
-
-func (r *reader) checkVersion(value any, want int) error {
-	got, isNumber := value.(float64)
-	if asInt, isInt := value.(int); isInt {
-		got, isNumber = float64(asInt), true
-	}
-	switch {
-	case value == nil:
-		return r.wrap(fmt.Errorf("%s is missing", OutputVersion))
-	case !isNumber:
-		return r.wrap(fmt.Errorf("%s is not a number", OutputVersion))
-	case got != math.Trunc(got):
-		return r.wrap(fmt.Errorf("%s is not a whole number", OutputVersion))
-	case int(got) < want:
-		return r.wrap(fmt.Errorf("%s is %d, too old for this version of strata, which reads %d", OutputVersion, int(got), want))
-	case int(got) > want:
-		return fmt.Errorf("read the context of layer %s from stack %s: %s is %d, too new for this version of strata, which reads %d; update strata",
-			r.layer, r.stack, OutputVersion, int(got), want)
-	}
-	return nil
-}
-
-func (r *reader) text(name string) string {
-	value, _, err := r.output(name)
-	if err != nil {
-		r.problem("%s cannot be read: %v", name, err)
-		return ""
-	}
-	return r.asText(name, value)
-}
-
-func (r *reader) secret(name string) Secret {
-	value, isSecret, err := r.output(name)
-	switch {
-	case err != nil:
-		r.problem("%s cannot be read: %v", name, err)
-		return ""
-	case value != nil && !isSecret:
-		r.problem("%s is in plain text although it is a secret", name)
-		return ""
-	}
-	return Secret(r.asText(name, value))
-}
-
-// asText returns the value as a string. Its problems never quote the value, which may be a secret in the wrong place.
-func (r *reader) asText(name string, value any) string {
-	text, isText := value.(string)
-	switch {
-	case value == nil:
-		r.problem("%s is missing", name)
-	case !isText:
-		r.problem("%s is not a string", name)
-	case text == "":
-		r.problem("%s is empty", name)
-	}
-	return text
 }
 
 func (r *reader) tenants(teams []string) map[string]BootstrapTenant {

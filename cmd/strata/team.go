@@ -1,17 +1,12 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/internal/local"
-	"github.com/strata-platform/strata/internal/terminal"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -137,140 +132,4 @@ func printTeamChange(w io.Writer, c local.TeamChange) {
 		fmt.Fprintf(w, "\nThe repository of team %s %s:\n  %s\n", c.Team, state, c.Clone)
 	}
 	fmt.Fprintf(w, "\nNext:\n  %s\n", c.Next)
-}
-
-func newTeamList(io streams) *cobra.Command {
-	var o output
-	command := &cobra.Command{
-		Use:   "list",
-		Short: "Show each team's way into the cluster and its Stacks",
-		Long: `Show each team's way into the cluster and its Stacks: the teams of teams.yaml, and those that are in the cluster only.
-
--o json prints {"cluster", "teams": [{"name", "state", "message", "namespace", "accounts", "googleAccount", "allow",
-"quota": [{"resource", "used", "hard"}], "repository", "syncs": [{"name", "ready", "reason", "message", "revision"}],
-"stacks": [{"name", "account", "ready", "reason", "message"}]}]}. cluster is "running", or says why the cluster was not
-asked. state is one of:
-
-  ready         what the team's repository says is there
-  not ready     something is not; message says what
-  not made yet  the team is in teams.yaml only
-  changed       teams.yaml says something else than what was made
-  removed       the team is in the cluster only
-  unknown       the cluster was not asked`,
-		Example: `  strata team list
-  strata team list -o json`,
-		Args: arguments(noArguments),
-		RunE: func(command *cobra.Command, _ []string) error {
-			return listTeams(command.Context(), io, o)
-		},
-	}
-	o.bind(command)
-	return command
-}
-
-func listTeams(ctx context.Context, io streams, o output) error {
-	asJSON, err := o.json()
-	if err != nil {
-		return err
-	}
-	p, err := openLocal("")
-	if err != nil {
-		return err
-	}
-	list, err := p.ListTeams(ctx)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return printJSON(io.out, list)
-	}
-	for i, team := range list.Teams {
-		if i > 0 {
-			fmt.Fprintln(io.out)
-		}
-		printTeam(io.out, team)
-	}
-	if len(list.Teams) == 0 {
-		fmt.Fprintln(io.out, "no team yet: "+p.Home.Call("team add NAME"))
-	}
-	return nil
-}
-
-// mostTeamStacks is the maximum number of Stacks to print for each team. Stacks that are not ready come first.
-const mostTeamStacks = 10
-
-func printTeam(w io.Writer, t local.TeamStatus) {
-	state := t.State
-	if t.Message != "" {
-		state += ": " + t.Message
-	}
-	fmt.Fprintf(w, "%s  %s\n", t.Name, state)
-	line := func(name, format string, args ...any) {
-		// The team controls the text in its objects, so it is escaped.
-		text := terminal.Line(fmt.Sprintf(format, args...), longestLine)
-		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %-15s %s", name, text), " "))
-	}
-	line("namespace", "%s", t.Namespace)
-	line("accounts", "%s", strings.Join(t.Accounts, ", "))
-	line("Google account", "%s", t.GoogleAccount)
-	line("may declare", "%s", strings.Join(t.Allow, ", "))
-	title := "quota"
-	for _, each := range quotaLines(t.Quota) {
-		line(title, "%s", each)
-		title = ""
-	}
-	if t.Repository != "" {
-		line("repository", "%s", t.Repository)
-	}
-	for _, s := range t.Syncs {
-		line("sync", "%s %s %s", mark(s.Ready), s.Name, readyText(s.Ready, s.Revision, s.Message))
-	}
-	stacks := slices.SortedStableFunc(slices.Values(t.Stacks), func(a, b local.TeamStack) int { return cmp.Compare(mark(b.Ready), mark(a.Ready)) })
-	for n, s := range stacks {
-		if n == mostTeamStacks {
-			line("", "… and %d more Stacks (strata team list -o json)", len(stacks)-n)
-			break
-		}
-		line("Stack", "%s %s as %s %s", mark(s.Ready), s.Name, s.Account, readyText(s.Ready, "", s.Message))
-	}
-}
-
-// quotaLines returns lines with the used part of a quota, without the resources that are unused. Where the usage is
-// unknown, they show the limit alone.
-func quotaLines(quota []local.TeamQuota) []string {
-	const perLine = 3
-	var parts []string
-	for _, q := range quota {
-		name := strings.TrimPrefix(q.Resource, "requests.")
-		switch q.Used {
-		case "0":
-		case "":
-			parts = append(parts, name+" "+q.Hard)
-		default:
-			parts = append(parts, name+" "+q.Used+" of "+q.Hard)
-		}
-	}
-	if len(parts) == 0 && len(quota) > 0 {
-		return []string{"nothing is used"}
-	}
-	var lines []string
-	for some := range slices.Chunk(parts, perLine) {
-		lines = append(lines, strings.Join(some, ", "))
-	}
-	return lines
-}
-
-func mark(ready bool) string {
-	if ready {
-		return "✓"
-	}
-	return "✗"
-}
-
-// readyText returns text if ready, and otherwise the message with the reason.
-func readyText(ready bool, text, message string) string {
-	if ready {
-		return text
-	}
-	return message
 }

@@ -1,14 +1,10 @@
 package gke
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -64,21 +60,6 @@ func (p *Platform) check(ctx context.Context) (facts, []Finding) {
 	}
 	findings = append(findings, found...)
 	return f, append(findings, p.checkImage()...)
-}
-
-// checkGo looks for the Go toolchain that compiles the layers' programs. In the repository, go itself reports a version
-// that is too old.
-func (p *Platform) checkGo(ctx context.Context) []Finding {
-	if _, err := exec.LookPath("go"); err != nil {
-		return []Finding{{Check: "go", Found: "it is not on PATH, and compiles the layers' programs", Remedy: "install it: " + goInstall}}
-	}
-	var said bytes.Buffer
-	command := exec.CommandContext(ctx, "go", "env", "GOVERSION")
-	command.Dir, command.Stderr = p.Root, &said
-	if err := command.Run(); err != nil {
-		return []Finding{{Check: "go", Found: firstLine(said.String(), err), Remedy: "install the version that go.mod names: " + goInstall}}
-	}
-	return nil
 }
 
 func (p *Platform) checkTeamsFile() []Finding {
@@ -199,56 +180,4 @@ func indirect(config any) any {
 		return *c
 	}
 	return config
-}
-
-// checkGoogle looks for a Google identity in the places where Google's libraries look, in their order. It makes no
-// requests.
-func checkGoogle() []Finding {
-	for _, name := range []string{"GOOGLE_CREDENTIALS", "GOOGLE_OAUTH_ACCESS_TOKEN", "GOOGLE_APPLICATION_CREDENTIALS"} {
-		value := os.Getenv(name)
-		if value == "" {
-			continue
-		}
-		// The provider accepts the content of a key as well as the path of a key file.
-		if name == "GOOGLE_OAUTH_ACCESS_TOKEN" || strings.HasPrefix(strings.TrimSpace(value), "{") {
-			return nil
-		}
-		if _, err := os.Stat(value); err != nil {
-			return []Finding{{Check: "Google identity", Found: name + " names a file that is not there", Remedy: "run `unset " + name + "` or make the file"}}
-		}
-		return nil
-	}
-	folder := os.Getenv("CLOUDSDK_CONFIG")
-	if folder == "" {
-		if config, err := os.UserHomeDir(); err == nil {
-			folder = filepath.Join(config, ".config", "gcloud")
-		}
-	}
-	if _, err := os.Stat(filepath.Join(folder, "application_default_credentials.json")); err == nil || onGoogle() {
-		return nil
-	}
-	return []Finding{{Check: "Google identity", Found: "there are no application default credentials", Remedy: "run `gcloud auth application-default login`"}}
-}
-
-// onGoogle reports whether this is a machine of Google Cloud, whose metadata server provides an identity.
-func onGoogle() bool {
-	product, err := os.ReadFile("/sys/class/dmi/id/product_name")
-	return err == nil && strings.Contains(string(product), "Google")
-}
-
-// operatorImage is the file that names the operator's image.
-const operatorImage = "sync/operator/gke/kustomization.yaml"
-
-var imageDigest = regexp.MustCompile(`(?m)^ +digest: sha256:[0-9a-f]{64}$`)
-
-// checkImage adds a note if a tag, and no digest, pins the operator's image.
-func (p *Platform) checkImage() []Finding {
-	content, err := os.ReadFile(filepath.Join(p.Root, operatorImage))
-	if err != nil || imageDigest.Match(content) {
-		return nil
-	}
-	return []Finding{{
-		Check: "operator", Note: true, Found: "its image is named by a tag, which its publisher can move",
-		Remedy: "add its digest in " + operatorImage + " of the platform repository",
-	}}
 }

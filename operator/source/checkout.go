@@ -4,19 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
-	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/crypto/ssh"
 
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
@@ -99,97 +93,6 @@ func (g Git) open(parent, dir string) (*checkout, error) {
 	address.User = user(address)
 	c.remote = address.String()
 	return c, nil
-}
-
-// user returns the user name of an ssh address, which ssh needs and which is not
-// secret. user returns nil for other addresses.
-func user(address *url.URL) *url.Userinfo {
-	if address.Scheme != "ssh" || address.User == nil {
-		return nil
-	}
-	return url.User(address.User.Username())
-}
-
-// usePassword returns the settings that make git use the credentials for the
-// repository's host only. After a redirect to another host, git has no credentials.
-func (c *checkout) usePassword(address *url.URL, auth GitAuth) [][2]string {
-	name, password := auth.User, auth.Password
-	switch {
-	case auth.Token != "":
-		// A forge that accepts tokens accepts any user name with them.
-		name, password = "git", auth.Token
-	case name == "" && password == "" && address.User != nil:
-		name = address.User.Username()
-		password, _ = address.User.Password()
-	}
-	if name == "" && password == "" {
-		return nil
-	}
-	c.env = append(c.env, "STRATA_GIT_USER="+name, "STRATA_GIT_PASSWORD="+password)
-	c.secret = append(c.secret, password)
-	return [][2]string{{
-		"credential." + address.Scheme + "://" + address.Host + ".helper",
-		`!f() { test "$1" = get && printf 'username=%s\npassword=%s\n' "$STRATA_GIT_USER" "$STRATA_GIT_PASSWORD"; }; f`,
-	}}
-}
-
-// useKey writes the key and the known hosts for ssh, and sets the ssh command.
-func (c *checkout) useKey(address *url.URL, auth GitAuth) error {
-	if address.User == nil {
-		address.User = url.User("git")
-	}
-	// ssh finds the user's own keys by the system's user database, not by HOME. These
-	// options restrict it to the given key.
-	options := []string{
-		"ssh", "-F", os.DevNull, "-o", "BatchMode=yes", "-o", "ConnectTimeout=30", "-o", "ForwardAgent=no",
-		"-o", "PreferredAuthentications=publickey", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none",
-	}
-	hosts := filepath.Join(c.home, "known_hosts")
-	if err := os.WriteFile(hosts, []byte(auth.KnownHosts), 0o600); err != nil {
-		return fmt.Errorf("write the known hosts of %s: %w", c.shown, err)
-	}
-	options = append(options, "-o", "StrictHostKeyChecking=yes", "-o", "UpdateHostKeys=no",
-		"-o", "UserKnownHostsFile="+quote(hosts), "-o", "GlobalKnownHostsFile="+systemHosts)
-	if auth.SSHKey == "" {
-		options = append(options, "-o", "IdentityFile=none")
-	} else {
-		key, err := privateKey(auth)
-		if err != nil {
-			return err
-		}
-		file := filepath.Join(c.home, "key")
-		if err := os.WriteFile(file, key, 0o600); err != nil {
-			return fmt.Errorf("write the key for %s: %w", c.shown, err)
-		}
-		options = append(options, "-i", quote(file))
-	}
-	c.env = append(c.env, "GIT_SSH_COMMAND="+strings.Join(options, " "), "GIT_SSH_VARIANT=ssh")
-	return nil
-}
-
-// quote quotes a path for the shell, because git starts ssh by a shell.
-func quote(path string) string {
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-}
-
-// privateKey returns the key without a password, so that ssh does not ask for one.
-func privateKey(auth GitAuth) ([]byte, error) {
-	text := []byte(strings.TrimSpace(auth.SSHKey) + "\n")
-	if auth.SSHKeyPassword == "" {
-		if _, err := ssh.ParseRawPrivateKey(text); err != nil {
-			return nil, invalid("the SSH key is not valid: %v", err)
-		}
-		return text, nil
-	}
-	key, err := ssh.ParseRawPrivateKeyWithPassphrase(text, []byte(auth.SSHKeyPassword))
-	if err != nil {
-		return nil, invalid("the SSH key cannot be decrypted with its password: %v", err)
-	}
-	block, err := ssh.MarshalPrivateKey(key, "")
-	if err != nil {
-		return nil, invalid("the SSH key is not valid: %v", err)
-	}
-	return pem.EncodeToMemory(block), nil
 }
 
 func (c *checkout) close() { os.RemoveAll(c.home) }
@@ -294,64 +197,4 @@ func (c *checkout) run(ctx context.Context, out io.Writer, args ...string) error
 			Limits:  sandbox.Limits{FileSize: packSize, Memory: gitMemory, First: true},
 		},
 	}.Run(ctx)
-}
-
-var (
-	// mark matches the prefix of the lines in which git reports an error.
-	mark = regexp.MustCompile(`^(fatal|error|remote): `)
-
-	// sshFailure matches the lines in which ssh reports an error.
-	sshFailure = regexp.MustCompile(`Permission denied|verification failed|Connection (refused|closed|timed out)|Could not resolve`)
-)
-
-// hostKeyAdvice follows ssh's message about an unknown host key.
-const hostKeyAdvice = ": the host's key is not the one that is listed, or none is: ask whoever runs the host for it (ssh-keyscan shows what a host claims), " +
-	"and add its line under the key known_hosts to the Secret with the SSH key"
-
-// failure returns git's error messages as an error of one line, without secrets.
-func (c *checkout) failure(ctx context.Context, err error, out string) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return errors.New("it took too long")
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	message := err.Error()
-	var said []string
-	for line := range strings.Lines(out) {
-		line = strings.TrimSpace(line)
-		text := mark.ReplaceAllString(line, "")
-		if text != "" && (text != line || sshFailure.MatchString(line)) {
-			said = append(said, text)
-		}
-	}
-	if said == nil {
-		said = strings.Fields(out)
-	}
-	if len(said) > 0 {
-		message = strings.Join(said, "; ")
-	}
-	if strings.Contains(out, "Host key verification failed") {
-		message = "Host key verification failed" + hostKeyAdvice
-	}
-	const longest = 500
-	if len(message) > longest {
-		message = strings.ToValidUTF8(message[:longest], "") + "..."
-	}
-	for _, secret := range c.secret {
-		if secret != "" {
-			message = strings.ReplaceAll(message, secret, "[secret]")
-		}
-	}
-	return errors.New(strings.Join(strings.Fields(message), " "))
-}
-
-// beginning keeps the first outputSize bytes that are written to it.
-type beginning struct{ bytes.Buffer }
-
-func (b *beginning) Write(p []byte) (int, error) {
-	if room := outputSize - b.Len(); room > 0 {
-		b.Buffer.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
 }

@@ -10,13 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/strata-platform/strata/internal/lint"
 	"github.com/strata-platform/strata/internal/lint/trial"
-	"github.com/strata-platform/strata/internal/terminal"
 )
-
-// longestReason is the maximum number of characters of a reason in the output.
-const longestReason = 400
 
 // judge returns the reasons to refuse a push, one per line, or none to accept it. It judges every commit of the push
 // and not only the last, because Flux can apply any commit.
@@ -52,15 +47,6 @@ func (s *Server) place(ctx context.Context, account string) (give func()) {
 		return s.checked.take(ctx, Engineer, checksAtOnce)
 	}
 	return s.checked.take(ctx, "teams", checksAtOnce)
-}
-
-// refusal is an error to show to the client of a push.
-type refusal struct{ reasons []string }
-
-func (r *refusal) Error() string { return strings.Join(r.reasons, "; ") }
-
-func refuse(format string, args ...any) error {
-	return &refusal{reasons: []string{fmt.Sprintf(format, args...)}}
 }
 
 type judgement struct {
@@ -210,14 +196,6 @@ func (j *judgement) commit(id string) error {
 		return err
 	}
 	return refuseFor(id, problems...)
-}
-
-func refuseFor(commit string, problems ...lint.Problem) error {
-	refused := &refusal{}
-	for _, problem := range problems {
-		refused.reasons = append(refused.reasons, fmt.Sprintf("commit %.10s: %s", commit, terminal.Line(problem.String(), longestReason)))
-	}
-	return refused
 }
 
 // build tries the builds of a commit that Flux would see after the push.

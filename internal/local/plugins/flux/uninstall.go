@@ -2,7 +2,6 @@ package flux
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	helmv2 "github.com/fluxcd/helm-controller/api/v2"
 	kustomizev1 "github.com/fluxcd/kustomize-controller/api/v1"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -208,15 +206,6 @@ func (o Options) deleteComponents(ctx context.Context, kube client.Client) error
 	return o.waitPods(ctx, kube, partOfFlux())
 }
 
-// waitPods waits until Flux's pods with these labels are gone.
-func (o Options) waitPods(ctx context.Context, kube client.Client, which client.MatchingLabels) error {
-	return o.waitGone(ctx, podsLimit, func(ctx context.Context) (int, error) {
-		var pods corev1.PodList
-		err := kube.List(ctx, &pods, client.InNamespace(o.Install.Namespace), which)
-		return len(pods.Items), err
-	}, "pods of Flux")
-}
-
 // deleteDefinitions removes the finalizers of the remaining objects, then the definitions. A controller that is still
 // exiting may add a finalizer again, but not to an object under deletion. Deleting a definition deletes its objects,
 // so deleteDefinitions keeps removing finalizers until the definitions are gone.
@@ -243,51 +232,6 @@ func (o Options) deleteDefinitions(ctx context.Context, kube client.Client) erro
 	})
 	if wait.Interrupted(err) {
 		return fmt.Errorf("%w: %s left, last try to remove the finalizers: %w", err, strings.Join(left, ", "), stripped)
-	}
-	return err
-}
-
-func (o Options) waitNamespace(ctx context.Context, kube client.Client) error {
-	if o.Install.KeepNamespace {
-		return nil
-	}
-	ns := &corev1.Namespace{}
-	err := wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
-		err := kube.Get(ctx, client.ObjectKey{Name: o.Install.Namespace}, ns)
-		if isGone(err) {
-			return true, nil
-		}
-		return false, err
-	})
-	if wait.Interrupted(err) {
-		return fmt.Errorf("%w: %s", err, terminating(ns))
-	}
-	return err
-}
-
-// terminating returns the reason why a namespace still exists.
-func terminating(ns *corev1.Namespace) string {
-	for _, c := range ns.Status.Conditions {
-		if c.Status == corev1.ConditionTrue && c.Message != "" {
-			return c.Message
-		}
-	}
-	return "the namespace is still terminating: is the controller manager running?"
-}
-
-// waitGone waits until count returns zero. After limit, it continues with a warning.
-func (o Options) waitGone(ctx context.Context, limit time.Duration, count func(context.Context) (int, error), what string) error {
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	n := 0
-	err := wait.PollUntilContextCancel(limited, pollInterval, true, func(context.Context) (bool, error) {
-		var err error
-		n, err = count(ctx)
-		return n == 0, err
-	})
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		o.Logger.Warningf("%d %s still there after %s, going on without them", n, what, limit)
-		return nil
 	}
 	return err
 }

@@ -1,0 +1,29 @@
+package gitserver
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/strata-platform/strata/internal/lint"
+	"github.com/strata-platform/strata/internal/terminal"
+)
+
+// longestReason is the maximum number of characters of a reason in the output.
+const longestReason = 400
+
+// refusal is an error to show to the client of a push.
+type refusal struct{ reasons []string }
+
+func (r *refusal) Error() string { return strings.Join(r.reasons, "; ") }
+
+func refuse(format string, args ...any) error {
+	return &refusal{reasons: []string{fmt.Sprintf(format, args...)}}
+}
+
+func refuseFor(commit string, problems ...lint.Problem) error {
+	refused := &refusal{}
+	for _, problem := range problems {
+		refused.reasons = append(refused.reasons, fmt.Sprintf("commit %.10s: %s", commit, terminal.Line(problem.String(), longestReason)))
+	}
+	return refused
+}

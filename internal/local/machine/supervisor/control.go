@@ -1,0 +1,76 @@
+package supervisor
+
+import (
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+
+	"github.com/strata-platform/strata/internal/local/machine/home"
+)
+
+// controlSecret is the name of the home's secret that callers of the control socket present. The socket's mode
+// excludes other users. The secret excludes a team's run of Pulumi, which runs as the same user but cannot read the
+// home.
+const controlSecret = "control"
+
+// control returns the handler of the control socket.
+func (s *supervisor) control(secret string) http.Handler {
+	mux := http.NewServeMux()
+	answer := func(w http.ResponseWriter, value any, err error) {
+		w.Header().Set("Content-Type", "application/json")
+		if err != nil {
+			w.WriteHeader(http.StatusInternalServerError)
+			value = controlError{Error: err.Error()}
+		}
+		_ = json.NewEncoder(w).Encode(value)
+	}
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
+		status, err := s.status(r.Context())
+		answer(w, status, err)
+	})
+	mux.HandleFunc("POST /cluster", func(w http.ResponseWriter, r *http.Request) {
+		answer(w, struct{}{}, s.cluster.start(r.Context()))
+	})
+	mux.HandleFunc("POST /repositories/{name}", func(w http.ResponseWriter, r *http.Request) {
+		answer(w, struct{}{}, s.git.Create(r.Context(), r.PathValue("name")))
+	})
+	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, struct{}{}, nil)
+		s.stop()
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+secret)) != 1 {
+			http.Error(w, "not allowed", http.StatusForbidden)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+type controlError struct {
+	Error string `json:"error"`
+}
+
+// listenControl listens on the control socket. The caller holds the home's lock, so an existing socket belongs to a
+// killed supervisor.
+func listenControl(h home.Home) (net.Listener, error) {
+	if err := os.Remove(h.Socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("listen on the control socket: %w", err)
+	}
+	path, done, err := socketPath(h)
+	if err != nil {
+		return nil, fmt.Errorf("listen on the control socket: %w", err)
+	}
+	defer done()
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on the control socket: %w", err)
+	}
+	// Only this process may be able to resolve the path. Run removes the file by its real name.
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	return l, os.Chmod(h.Socket(), 0o600)
+}
