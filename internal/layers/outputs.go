@@ -2,11 +2,8 @@ package layers
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 )
 
 // HiddenSecret replaces the value of a secret.
@@ -32,21 +29,9 @@ func (r Runner) MaskedOutputs(ctx context.Context, l Layer) (map[string]any, err
 	if err != nil {
 		return nil, err
 	}
-	var d apitype.DeploymentV3
-	raw, err := json.Marshal(state)
-	if err == nil {
-		err = json.Unmarshal(raw, &d)
-	}
-	if err != nil {
-		return nil, r.wrap("read the outputs of", l, fmt.Errorf("read the stack's state: %w", err), nil)
-	}
 	outputs := map[string]any{}
-	for _, resource := range d.Resources {
-		if resource.Type == "pulumi:pulumi:Stack" && resource.Parent == "" {
-			for name, value := range resource.Outputs {
-				outputs[name] = masked(value)
-			}
-		}
+	for name, value := range state.Outputs() {
+		outputs[name] = masked(value)
 	}
 	return outputs, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
-	"github.com/strata-platform/strata/internal/pending"
+	"github.com/strata-platform/strata/operator/engine/settle"
 )
 
 // Project is a layer as a Pulumi project in a folder. It uses the login, the stack and the configuration of the
@@ -137,7 +137,7 @@ func (p Project) left(ctx context.Context) string {
 	if err != nil || json.Unmarshal([]byte(text), &exported) != nil {
 		return ""
 	}
-	state, err := pending.Parse(exported.Deployment)
+	state, err := settle.ParseDeployment(exported.Deployment)
 	if err != nil || !state.Interrupted() {
 		return ""
 	}

@@ -88,11 +88,6 @@ func (r Runner) run(ctx context.Context, l Layer, progress Progress, kind kind, 
 		}
 		return Summary{}, r.wrap("run", l, err, seen.diagnostics)
 	}
-	if kind.destroys {
-		if err := r.keepUnsettled(l, nil); err != nil {
-			return Summary{}, r.wrap("run", l, err, nil)
-		}
-	}
 	return Summary{Changes: seen.changes, Engine: seen.engine}, nil
 }
 
