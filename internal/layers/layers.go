@@ -17,7 +17,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
-	"github.com/strata-platform/strata/internal/pending"
+	"github.com/strata-platform/strata/operator/engine/settle"
 )
 
 // Layer is a Pulumi program with its configuration, or a Pulumi project in a folder.
@@ -52,7 +52,7 @@ type Runner struct {
 	Unlock func(ctx context.Context, project string) (bool, error)
 	// Lost receives the creations that a killed run has left pending, before they are settled. It deletes the resulting
 	// objects that the next run would not find, such as keys, except those whose IDs the state holds. Nil does nothing.
-	Lost func(ctx context.Context, creations []pending.Creation, held func(id string) bool) error
+	Lost func(ctx context.Context, creations []settle.Creation, held func(id string) bool) error
 }
 
 // Summary is the result of an operation.

@@ -2,10 +2,8 @@ package layers
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 )
 
 // HiddenSecret replaces the value of a secret.
@@ -30,36 +28,15 @@ func (r Runner) Outputs(ctx context.Context, l Layer) (auto.OutputMap, error) {
 // MaskedOutputs returns the outputs with HiddenSecret in place of every secret, also within lists and objects. It
 // decrypts nothing.
 func (r Runner) MaskedOutputs(ctx context.Context, l Layer) (map[string]any, error) {
-	d, err := r.Deployment(ctx, l)
+	state, err := r.look(ctx, l)
 	if err != nil {
 		return nil, err
 	}
 	outputs := map[string]any{}
-	for _, resource := range d.Resources {
-		if resource.Type == "pulumi:pulumi:Stack" && resource.Parent == "" {
-			for name, value := range resource.Outputs {
-				outputs[name] = masked(value)
-			}
-		}
+	for name, value := range state.Outputs() {
+		outputs[name] = masked(value)
 	}
 	return outputs, nil
-}
-
-// Deployment returns the state of a layer's stack; empty if the layer has not run. It decrypts and changes nothing.
-func (r Runner) Deployment(ctx context.Context, l Layer) (apitype.DeploymentV3, error) {
-	var d apitype.DeploymentV3
-	state, err := r.look(ctx, l)
-	if err != nil {
-		return d, err
-	}
-	raw, err := json.Marshal(state)
-	if err == nil {
-		err = json.Unmarshal(raw, &d)
-	}
-	if err != nil {
-		return d, r.wrap("read the state of", l, err, nil)
-	}
-	return d, nil
 }
 
 // Pulumi's marks of special values in a state (apitype, serialised property values).

@@ -97,11 +97,6 @@ func (r Runner) run(ctx context.Context, l Layer, progress Progress, kind kind, 
 		}
 		return Summary{}, fmt.Errorf("%w%s", r.wrap("run", l, err, seen.diagnostics), r.left(ctx, l, stack))
 	}
-	if kind.destroys && l.Folder == "" {
-		if err := r.keepUnsettled(l, nil); err != nil {
-			return Summary{}, r.wrap("run", l, err, nil)
-		}
-	}
 	return Summary{Changes: seen.changes, Engine: seen.engine}, nil
 }
 
@@ -192,7 +187,7 @@ func (r Runner) openFor(ctx context.Context, l Layer, operation bool) (auto.Stac
 	}
 	if operation {
 		state, ok, err := r.stored(l)
-		command = frugal{command, err == nil && ok && state.Resources() > 0, true}
+		command = frugal{command, err == nil && ok && len(state) > 0, true}
 	}
 	return auto.UpsertStackInlineSource(ctx, r.Stack, l.Project, l.Program, auto.WorkDir(dir), auto.EnvVars(r.Env), auto.Pulumi(command))
 }

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/strata-platform/strata/internal/local/cloud"
-	"github.com/strata-platform/strata/internal/pending"
+	"github.com/strata-platform/strata/operator/engine/settle"
 )
 
 const (
@@ -37,7 +37,7 @@ type lost struct{ googleURL, credentials string }
 // delete deletes the keys of service accounts whose creation was interrupted, because nobody got the private part. The
 // accounts belong to the layer, so a key outside the layer's state is such a key. delete also deletes the default node
 // pool of a cluster if a kill prevented the provider from deleting it.
-func (l lost) delete(ctx context.Context, creations []pending.Creation, held func(id string) bool) error {
+func (l lost) delete(ctx context.Context, creations []settle.Creation, held func(id string) bool) error {
 	for _, creation := range creations {
 		var err error
 		switch account, _ := creation.Inputs["serviceAccountId"].(string); {

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/api/iam/v1"
 
 	"github.com/strata-platform/strata/internal/local/cloudtest"
-	"github.com/strata-platform/strata/internal/pending"
+	"github.com/strata-platform/strata/operator/engine/settle"
 )
 
 func TestWhatAKilledRunLeftInTheCloudIsDeleted(t *testing.T) {
@@ -45,7 +45,7 @@ func TestWhatAKilledRunLeftInTheCloudIsDeleted(t *testing.T) {
 	}).Do()
 	check(err)
 
-	creations := []pending.Creation{
+	creations := []settle.Creation{
 		{URN: "key", Type: keyType, Inputs: map[string]any{"serviceAccountId": account.Name}},
 		{URN: "cluster", Type: clusterType, Inputs: map[string]any{"removeDefaultNodePool": true}, ID: location + "/clusters/strata"},
 		{URN: "gone", Type: clusterType, Inputs: map[string]any{"removeDefaultNodePool": true}, ID: location + "/clusters/never-made"},

@@ -47,5 +47,7 @@ The cluster is taken from KUBECONFIG or, in a pod, from the pod's service accoun
 	flags.StringSliceVar(&opts.RunEndpoints, "run-endpoints", endpoints(), "addresses (HOST:PORT) that runs reach beside the API server; empty: all that the operator reaches; when not given, $"+controller.RunEndpointsVariable+" counts")
 	flags.StringVar(&opts.FileBackendRoot, "file-backend-root", os.Getenv(controller.FileBackendRootVariable),
 		"folder for the state of Stacks with a file:// backend, one folder per namespace; empty refuses them; when not given, $"+controller.FileBackendRootVariable+" counts")
+	flags.BoolVar(&opts.LeaderElect, "leader-elect", false,
+		"work only while this operator holds the Lease pulumi-operator in --namespace; its account needs rights on Leases there")
 	return cmd
 }

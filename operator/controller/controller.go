@@ -34,6 +34,9 @@ import (
 )
 
 const (
+	// operatorName is the name of the operator in events and of its Lease.
+	operatorName = "pulumi-operator"
+
 	// shutdownTimeout bounds how long runs may take to stop in good order.
 	shutdownTimeout = 90 * time.Second
 
@@ -93,6 +96,11 @@ type Options struct {
 	// RunEndpoints lists the addresses (HOST:PORT) that runs can reach in addition to the
 	// cluster's API server. If RunEndpoints is empty, runs share the operator's network.
 	RunEndpoints []string
+
+	// LeaderElect makes the operator wait until it holds the Lease pulumi-operator in Namespace, so that of several operators
+	// one works. Its account needs the rights to get, create and update Leases there. Run returns an error if the operator
+	// loses the Lease.
+	LeaderElect bool
 
 	// Log receives the operator's log. If Log is nil, the operator logs nothing.
 	Log *slog.Logger
@@ -203,7 +211,7 @@ func newStackReconciler(mgr manager.Manager, opts Options) (*stackReconciler, *w
 		client:     mgr.GetClient(),
 		reader:     mgr.GetAPIReader(),
 		config:     mgr.GetConfig(),
-		recorder:   mgr.GetEventRecorder("pulumi-operator"),
+		recorder:   mgr.GetEventRecorder(operatorName),
 		slots:      slots,
 		lookups:    newLookups(wake.wake),
 		dependents: newDependents(objects, mgr.GetLogger().WithName("dependents"), wake.wake),
@@ -242,6 +250,11 @@ func newManager(opts Options) (manager.Manager, error) {
 		HealthProbeBindAddress:  orOff(opts.HealthAddr),
 		Metrics:                 metricsserver.Options{BindAddress: orOff(opts.MetricsAddr)},
 		GracefulShutdownTimeout: new(shutdownTimeout),
+		LeaderElection:          opts.LeaderElect,
+		LeaderElectionID:        operatorName,
+		LeaderElectionNamespace: opts.Namespace,
+		// The manager releases the Lease only after all runs have ended.
+		LeaderElectionReleaseOnCancel: true,
 		Cache: cache.Options{
 			DefaultTransform: cache.TransformStripManagedFields(),
 			ByObject:         map[client.Object]cache.ByObject{&v1.Stack{}: {Transform: trimStack}},

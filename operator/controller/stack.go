@@ -160,7 +160,7 @@ func (s *session) reconcile(ctx context.Context, deleted bool) (time.Duration, e
 		s.event(corev1.EventTypeWarning, v1.StackFieldsNotAppliedEvent, strings.Join(fields, ", ")+": has no effect under this operator")
 	}
 	wait, err := step(ctx)
-	wait, err = s.settle(wait, err)
+	wait, err = s.settle(ctx, wait, err)
 	if saveErr := s.unsaved(deleted, s.save(ctx)); errors.As(saveErr, new(*stranded)) {
 		return 0, saveErr
 	} else if saveErr != nil {
@@ -256,7 +256,7 @@ func (s *session) depend(on dependency) {
 
 // settle writes an error into the status. The error goes back to the work queue unless
 // another event or a fixed wait brings the Stack back.
-func (s *session) settle(wait time.Duration, err error) (time.Duration, error) {
+func (s *session) settle(ctx context.Context, wait time.Duration, err error) (time.Duration, error) {
 	var stalled *stall
 	var waits *unmet
 	switch {
@@ -271,6 +271,9 @@ func (s *session) settle(wait time.Duration, err error) (time.Duration, error) {
 		return 0, nil
 	case errors.As(err, &stalled):
 		s.stack.Status.MarkStalled(stalled.reason, stalled.message)
+		if s.news {
+			log.FromContext(ctx).Error(bounded{err}, "the Stack is stalled", "cause", stalled.reason)
+		}
 		if stalled.reason == v1.StalledSpecInvalidReason {
 			s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent, stalled.message)
 			return 0, nil

@@ -13,6 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/engine"
@@ -71,6 +72,9 @@ func (s *session) run(ctx context.Context, cause string, what version, req engin
 		if before == nil && neverBegan(err) {
 			s.stack.Status.ProjectInfo = nil
 		}
+		// The status holds the backoff, so that it outlives the operator. The work queue does not see this error and does not
+		// log it.
+		log.FromContext(ctx).Error(bounded{err}, "run failed", "operation", req.Operation)
 		s.fail(current, req, err)
 		if alone != "" {
 			s.stack.Status.MarkStalled(v1.StalledNamespaceTerminatingReason, alone+": "+s.stack.Status.LastUpdate.Message+s.letGo())

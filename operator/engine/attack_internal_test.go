@@ -117,14 +117,3 @@ func TestSearchOfATeamsStatesReadsNoMoreThanItsBudget(t *testing.T) {
 		}
 	}
 }
-
-func TestStateWithMillionsOfResourcesIsReadInPart(t *testing.T) {
-	r := &run{local: true}
-	last := `{"type": "a", "id": "b"}`
-	for count, want := range map[int]bool{maxHeld - 1: true, maxHeld: false} {
-		state := `{"version": 3, "checkpoint": {"stack": "x", "latest": {"resources": [` + strings.Repeat("{},", count) + last + `]}}}`
-		if got := r.stateHas(t.Context(), []byte(state), "a", "b"); got != want {
-			t.Errorf("behind %d resources: %t, want %t", count, got, want)
-		}
-	}
-}

@@ -162,6 +162,9 @@ func (r *run) stateInfo() (info fs.FileInfo, err error) {
 	return info, err
 }
 
+// shrinkState is the advice for a state that is too large.
+const shrinkState = "remove what it need not hold by pulumi state delete, or split the stack"
+
 // boundState refuses a state larger than maxState. To load such a state, pulumi would
 // need more memory than a machine has for one run.
 func (r *run) boundState() error {

@@ -114,37 +114,6 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-func FuzzState(f *testing.F) {
-	for _, seed := range []string{
-		`{"deployment":{"resources":[{"urn":"u","type":"t","custom":true,"outputs":{"__fieldManager":"x","metadata":{"managedFields":[{"manager":"pulumi-kubernetes-1","operation":"Apply"}]}}}],"pending_operations":[{"type":"creating","resource":{"urn":"urn:pulumi:a::b::gcp:storage/bucket:Bucket::d","type":"gcp:storage/bucket:Bucket","custom":true,"inputs":{"name":"n"}}}]}}`,
-		`{}`, `null`, `{"deployment":null}`, `{"deployment":{"resources":[null]}}`, `{"deployment":{"pending_operations":[{"type":"creating","resource":null}]}}`, `{"deployment":{"resources":[{"inputs":null,"provider":"::"}]}}`,
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		state := &deployment{}
-		if state.decode(data) != nil {
-			return
-		}
-		_, _ = state.undecided(), state.interrupted()
-		_, creating := state.adopt(func(string, ...any) {}, func(string, string) string { return "" })
-		state.own()
-		if !creating || state.whole == nil {
-			return // Such a state is not written back.
-		}
-		written, err := state.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		again := &deployment{}
-		if err := again.decode(written); err != nil || len(again.pending) != 0 || len(again.resources) != len(state.resources) {
-			t.Errorf("it became %s (%v)", written, err)
-		}
-		r := &run{}
-		r.stateHas(t.Context(), data, "t", "u")
-	})
-}
-
 func FuzzSalt(f *testing.F) {
 	for _, seed := range []string{"v1:AAAA:v1:AAAA:AAAA", "v1:AAAA:v1:AAAAAAAAAAAAAAAA:AAAA", "v1::", "v2:a:b", "v1:?:x"} {
 		f.Add(seed)

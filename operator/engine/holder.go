@@ -1,14 +1,13 @@
 package engine
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
+	"github.com/strata-platform/strata/operator/engine/settle"
 	"github.com/strata-platform/strata/operator/untrusted"
 )
 
@@ -19,15 +18,6 @@ const (
 	maxStateFiles = 50_000
 	maxStateDepth = 16
 	maxStateBytes = 32 << 20
-
-	// maxHeld bounds how many resources of one state the engine decodes. A state of
-	// maxState bytes can hold millions of empty resources, which take seconds and
-	// gigabytes to decode.
-	maxHeld = 20_000
-
-	// maxProviders bounds how many providers of one state the engine searches for their
-	// cloud project. The engine searches them for each resource.
-	maxProviders = 32
 )
 
 // holder returns the name of the team that has another stack with the object in its state: the name of a folder below
@@ -76,65 +66,8 @@ func (r *run) teamHolds(ctx context.Context, team, own, kind, id string, budget 
 		}
 		data, err := untrusted.ReadPlain(root, file, min(left, maxState))
 		left -= int64(len(data))
-		found = err == nil && r.stateHas(ctx, data, kind, id)
+		found = err == nil && settle.Contains(ctx, data, kind, id, r.cloudProject())
 		return !found
 	})
 	return found
-}
-
-// stateHas reports whether a state has the object among its first maxHeld resources.
-// stateHas decodes the resources one by one. Of an invalid state, it reads the
-// resources before the fault.
-func (r *run) stateHas(ctx context.Context, data []byte, kind, id string) bool {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	for _, field := range []string{"checkpoint", "latest", "resources"} {
-		if !enterField(decoder, field) {
-			return false
-		}
-	}
-	if token, err := decoder.Token(); err != nil || token != json.Delim('[') {
-		return false
-	}
-	state := &deployment{project: r.cloudProject()}
-	for range maxHeld {
-		if !decoder.More() || ctx.Err() != nil {
-			return false
-		}
-		var other resource
-		if decoder.Decode(&other) != nil {
-			return false
-		}
-		if len(state.resources) < maxProviders && strings.HasPrefix(other.text("type"), providerPrefix) {
-			state.resources = append(state.resources, other)
-		}
-		if other.text("type") == kind && (other.text("id") == id || objectID(other, state.projectOf(other)) == id) {
-			return true
-		}
-	}
-	return false
-}
-
-// providerPrefix is the prefix of the types of providers. A state lists a provider
-// before the resources that use it.
-const providerPrefix = "pulumi:providers:"
-
-// enterField reads an object up to the value of a field. enterField reports whether the
-// object has the field.
-func enterField(decoder *json.Decoder, field string) bool {
-	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
-		return false
-	}
-	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			return false
-		}
-		if name == field {
-			return true
-		}
-		if decoder.Decode(&json.RawMessage{}) != nil {
-			return false
-		}
-	}
-	return false
 }

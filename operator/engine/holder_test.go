@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,27 +39,44 @@ func TestWhatAnotherStackHoldsIsNotTakenOver(t *testing.T) {
 			if err := os.WriteFile(path, fmt.Appendf(nil, `{"checkpoint": {"latest": {"resources": [%s]}}}`, c.state), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			r := &run{local: true, stateFolder: ".", Request: Request{
+			r := &run{mask: newMask(Request{}), local: true, stateFolder: ".", Request: Request{
 				Project: "shop", Stack: "organization/shop/dev", StateRoot: root, BackendFolder: filepath.Join(root, "team-web"),
 			}}
-			state := &deployment{}
 			pending := fmt.Sprintf(`{"deployment": {"pending_operations": [{"type": "creating", "resource": %s}]}}`, fmt.Sprintf(database, ""))
-			if err := state.decode([]byte(pending)); err != nil {
+			stack := &storedStack{state: []byte(pending)}
+			settler := r.settler()
+			settler.Stack = stack
+			if err := settler.Settle(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			var notes []string
-			note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-			urns, creating := state.adopt(note, func(kind, id string) string { return r.holder(t.Context(), kind, id) })
-			if !creating || len(notes) != 1 {
-				t.Fatalf("creating %v with notes %q", creating, notes)
+			if len(r.warnings) != 1 {
+				t.Fatalf("warnings %q", r.warnings)
 			}
 			if c.held == "" {
-				if len(urns) != 1 || !strings.Contains(notes[0], "taken over") {
-					t.Errorf("it is not taken over: %q", notes)
+				if !stack.refreshed || !strings.Contains(r.warnings[0], "adopts the object") {
+					t.Errorf("it is not adopted: %q", r.warnings)
 				}
-			} else if len(urns)+len(state.resources) != 0 || !strings.Contains(notes[0], "is of another stack, in "+c.held+":") {
-				t.Errorf("it is taken over: %q", notes)
+			} else if stack.refreshed || strings.Contains(string(stack.state), kind) || !strings.Contains(r.warnings[0], "belongs to another stack, in "+c.held+":") {
+				t.Errorf("it is adopted: %q", r.warnings)
 			}
 		})
 	}
+}
+
+// storedStack is a stack in memory.
+type storedStack struct {
+	state     []byte
+	refreshed bool
+}
+
+func (s *storedStack) Export(context.Context) ([]byte, error) { return s.state, nil }
+
+func (s *storedStack) Import(_ context.Context, state []byte) error {
+	s.state = state
+	return nil
+}
+
+func (s *storedStack) Refresh(context.Context, []string) error {
+	s.refreshed = true
+	return nil
 }

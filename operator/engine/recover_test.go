@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/strata-platform/strata/operator/engine"
+	"github.com/strata-platform/strata/operator/engine/settle"
 )
 
 // within fails the test if a condition is not met within a minute.
@@ -221,7 +222,7 @@ func TestOperationsOfAnInterruptedRunAreResolved(t *testing.T) {
 	f.state(t, func(latest map[string]any) {
 		for _, r := range latest["resources"].([]any) {
 			if r := r.(map[string]any); r["type"] == "kubernetes:core/v1:ConfigMap" {
-				delete(r, "outputs")
+				r["initErrors"] = []string{settle.NotRead}
 			}
 		}
 	})

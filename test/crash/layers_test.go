@@ -20,8 +20,8 @@ import (
 
 	"github.com/strata-platform/strata/bootstrap"
 	"github.com/strata-platform/strata/internal/local/machine/home"
-	"github.com/strata-platform/strata/internal/pending"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	"github.com/strata-platform/strata/operator/engine/settle"
 	platformlayer "github.com/strata-platform/strata/platform"
 	"github.com/strata-platform/strata/test/stratatest"
 )
@@ -231,8 +231,11 @@ func (p platform) checkSettled(l layer) {
 			p.t.Errorf("layer %s has %s twice", l.name, key)
 		}
 		seen[key] = true
-		if found := pending.ID(string(r.Type), r.Inputs); r.Custom && found != string(r.ID) && !hasNoID(string(r.Type)) {
+		if found := settle.ID(string(r.Type), r.Inputs, ""); r.Custom && found != string(r.ID) && !hasNoID(string(r.Type)) {
 			p.t.Errorf("layer %s: a killed run's %s would be looked for as %q, and is %q", l.name, r.URN, found, r.ID)
+		}
+		if len(r.InitErrors) > 0 {
+			p.t.Errorf("layer %s: %s has init errors: %q", l.name, r.URN, r.InitErrors)
 		}
 		if r.Delete {
 			p.t.Errorf("layer %s still has to delete %s", l.name, r.URN)

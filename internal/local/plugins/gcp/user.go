@@ -64,6 +64,11 @@ func (g *plugin) user() frame.Resource {
 					}
 					wanted = userArgs{Host: parts["host"], Instance: parts["instance"], Name: parts["name"], Project: parts["project"]}
 				}
+				project, err := g.project(wanted.Project)
+				if err != nil {
+					return "", userArgs{}, err
+				}
+				wanted.Project = project
 				state, err := g.liveUser(ctx, wanted)
 				return userID(state), state, err
 			},

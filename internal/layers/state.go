@@ -1,0 +1,106 @@
+package layers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/strata-platform/strata/operator/engine/settle"
+)
+
+// Deployment returns the state of a layer's stack; empty if the layer has not run. It decrypts and changes nothing.
+func (r Runner) Deployment(ctx context.Context, l Layer) (apitype.DeploymentV3, error) {
+	var deployment apitype.DeploymentV3
+	raw, err := r.deployment(ctx, l, func() (auto.Stack, error) { return r.open(ctx, l) })
+	if err == nil && len(raw) > 0 {
+		err = json.Unmarshal(raw, &deployment)
+	}
+	if err != nil {
+		return deployment, r.wrap("read the state of", l, err, nil)
+	}
+	return deployment, nil
+}
+
+// Has reports whether a layer's stack contains a resource, by its URN. It changes nothing.
+func (r Runner) Has(ctx context.Context, l Layer, urn string) (bool, error) {
+	state, err := r.look(ctx, l)
+	return err == nil && state.Has(urn), err
+}
+
+// look returns the state of a layer's stack; empty if the layer has not run.
+func (r Runner) look(ctx context.Context, l Layer) (*settle.State, error) {
+	raw, err := r.deployment(ctx, l, func() (auto.Stack, error) { return r.open(ctx, l) })
+	var state *settle.State
+	if err == nil {
+		state, err = settle.ParseDeployment(raw)
+	}
+	if err != nil {
+		return nil, r.wrap("read the state of", l, err, nil)
+	}
+	return state, nil
+}
+
+// state returns the state of a layer whose stack is open.
+func (r Runner) state(ctx context.Context, l Layer, stack auto.Stack) (*settle.State, error) {
+	raw, err := r.deployment(ctx, l, func() (auto.Stack, error) { return stack, nil })
+	if err != nil {
+		return nil, err
+	}
+	return settle.ParseDeployment(raw)
+}
+
+// deployment returns the state of a layer as Pulumi stores it; nil if the layer has not run. It reads a backend of files
+// directly, which takes almost no time, and otherwise exports the state of the stack that open returns.
+func (r Runner) deployment(ctx context.Context, l Layer, open func() (auto.Stack, error)) (json.RawMessage, error) {
+	if raw, ok, err := r.stored(l); ok || err != nil {
+		return raw, err
+	}
+	stack, err := open()
+	var exported apitype.UntypedDeployment
+	if err == nil {
+		exported, err = stack.Export(ctx)
+	}
+	if NoStack(err) {
+		return nil, nil
+	}
+	return exported.Deployment, err
+}
+
+// stored reads the state of a layer from a backend of files. For any other backend ok is false.
+func (r Runner) stored(l Layer) (deployment json.RawMessage, ok bool, err error) {
+	backend, err := url.Parse(r.Env["PULUMI_BACKEND_URL"])
+	if err != nil || backend.Scheme != "file" {
+		return nil, false, nil //nolint:nilerr // Pulumi says what is wrong with it.
+	}
+	raw, err := os.ReadFile(filepath.Join(backend.Path, ".pulumi", "stacks", l.Project, r.Stack+".json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, true, nil
+	}
+	var file struct {
+		Checkpoint struct {
+			Latest json.RawMessage `json:"latest"`
+		} `json:"checkpoint"`
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &file)
+	}
+	if err != nil {
+		return nil, true, fmt.Errorf("read the stack's state: %w", err)
+	}
+	return file.Checkpoint.Latest, true, nil
+}
+
+// noStack is Pulumi's message for a stack that does not exist.
+const noStack = "no stack named"
+
+// NoStack reports whether a call of Pulumi failed because the stack does not exist.
+func NoStack(err error) bool { return err != nil && strings.Contains(err.Error(), noStack) }
