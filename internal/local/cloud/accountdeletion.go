@@ -35,7 +35,7 @@ func deletedAccountProject(tx *bbolt.Tx, id string) (string, error) {
 	return record.Account.ProjectId, nil
 }
 
-func (s *Server) deleteServiceAccount(c *call) (any, error) {
+func (s *iamService) deleteServiceAccount(c *call) (any, error) {
 	return struct{}{}, s.withAccount(c, s.store.update, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
 		key := accountPolicy(account.Email)
 		policy, err := readPolicy(tx, key)
@@ -65,7 +65,7 @@ func (s *Server) deleteServiceAccount(c *call) (any, error) {
 
 // undeleteServiceAccount restores a deleted account, its own IAM policy, and its membership in the policies of other
 // resources.
-func (s *Server) undeleteServiceAccount(c *call) (any, error) {
+func (s *iamService) undeleteServiceAccount(c *call) (any, error) {
 	var request iam.UndeleteServiceAccountRequest
 	if err := c.decode(&request); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (s *Server) undeleteServiceAccount(c *call) (any, error) {
 		if err := s.putAccount(tx, account); err != nil {
 			return err
 		}
-		if err := s.writePolicy(tx, accountPolicy(account.Email), record.Policy); err != nil {
+		if err := writePolicy(tx, accountPolicy(account.Email), record.Policy); err != nil {
 			return err
 		}
 		if err := s.renameMember(tx, deletedMember(account), "serviceAccount:"+account.Email); err != nil {
@@ -103,7 +103,7 @@ func (s *Server) undeleteServiceAccount(c *call) (any, error) {
 }
 
 // renameMember replaces the member from by the member to in every policy.
-func (s *Server) renameMember(tx *bbolt.Tx, from, to string) error {
+func (s *iamService) renameMember(tx *bbolt.Tx, from, to string) error {
 	changed := map[string]*crm.Policy{}
 	err := each(tx, policies, "", func(key string, policy *crm.Policy) error {
 		for _, binding := range policy.Bindings {
@@ -120,7 +120,7 @@ func (s *Server) renameMember(tx *bbolt.Tx, from, to string) error {
 		return err
 	}
 	for key, policy := range changed {
-		if err := s.writePolicy(tx, key, policy); err != nil {
+		if err := writePolicy(tx, key, policy); err != nil {
 			return err
 		}
 	}
@@ -128,7 +128,7 @@ func (s *Server) renameMember(tx *bbolt.Tx, from, to string) error {
 }
 
 // forgetAccounts removes the records of accounts that can no longer be undeleted.
-func (s *Server) forgetAccounts(tx *bbolt.Tx) error {
+func (s *iamService) forgetAccounts(tx *bbolt.Tx) error {
 	return removeIf(tx, deletedAccounts, "", func(record *deletedAccount) bool {
 		return s.now().Sub(record.Deleted) > accountUndeletable
 	})

@@ -29,26 +29,7 @@ const (
 	rawPublicKey    = "TYPE_RAW_PUBLIC_KEY"
 )
 
-// accountKey is a key of a service account. The emulator returns the private key once, in the response to the key's
-// creation, and does not store it.
-type accountKey struct {
-	Key         *iam.ServiceAccountKey `json:"key"`
-	Public      []byte                 `json:"public"`      // PKIX
-	Certificate []byte                 `json:"certificate"` // PEM
-}
-
-func accountKeyPath(email, id string) string {
-	home, _ := accountProject(email)
-	return accountPath(home, email) + "/" + id
-}
-
-// keyAccount returns the e-mail address of the account from the store's path of one of its keys.
-func keyAccount(path string) string {
-	parts := strings.Split(path, "/")
-	return parts[len(parts)-2]
-}
-
-func (s *Server) createKey(c *call) (any, error) {
+func (s *iamService) createKey(c *call) (any, error) {
 	var request iam.CreateServiceAccountKeyRequest
 	if err := c.decode(&request); err != nil {
 		return nil, err
@@ -89,7 +70,7 @@ func (s *Server) createKey(c *call) (any, error) {
 	return answer, err
 }
 
-func (s *Server) newKey(account *iam.ServiceAccount, private *rsa.PrivateKey) (*accountKey, error) {
+func (s *iamService) newKey(account *iam.ServiceAccount, private *rsa.PrivateKey) (*accountKey, error) {
 	public, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
 	if err != nil {
 		return nil, err
@@ -122,7 +103,7 @@ func (s *Server) newKey(account *iam.ServiceAccount, private *rsa.PrivateKey) (*
 }
 
 // keyFile returns the credentials file of a key, encoded as in the API's response.
-func (s *Server) keyFile(account *iam.ServiceAccount, id string, private *rsa.PrivateKey) (string, error) {
+func (s *iamService) keyFile(account *iam.ServiceAccount, id string, private *rsa.PrivateKey) (string, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
 		return "", err
@@ -144,7 +125,7 @@ func (s *Server) keyFile(account *iam.ServiceAccount, id string, private *rsa.Pr
 }
 
 // withKey runs fn in a transaction with the key that the path names.
-func (s *Server) withKey(c *call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, string, *accountKey) error) error {
+func (s *iamService) withKey(c *call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, string, *accountKey) error) error {
 	return s.withAccount(c, run, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
 		path := accountPath(account.ProjectId, account.Email) + "/" + c.vars["key"]
 		record, err := get[accountKey](tx, accountKeys, path)
@@ -158,7 +139,7 @@ func (s *Server) withKey(c *call, run func(func(*bbolt.Tx) error) error, fn func
 	})
 }
 
-func (s *Server) getKey(c *call) (any, error) {
+func (s *iamService) getKey(c *call) (any, error) {
 	var answer *iam.ServiceAccountKey
 	err := s.withKey(c, s.store.view, func(_ *bbolt.Tx, _ string, record *accountKey) error {
 		answer = record.Key
@@ -176,7 +157,7 @@ func (s *Server) getKey(c *call) (any, error) {
 	return answer, err
 }
 
-func (s *Server) listKeys(c *call) (any, error) {
+func (s *iamService) listKeys(c *call) (any, error) {
 	answer := &iam.ListServiceAccountKeysResponse{}
 	kinds := c.request.URL.Query()["keyTypes"]
 	err := s.withAccount(c, s.store.view, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
@@ -195,7 +176,7 @@ func (s *Server) listKeys(c *call) (any, error) {
 }
 
 // setKeyDisabled answers the enable and disable calls. Disabling a key ends the access tokens issued for it at once.
-func (s *Server) setKeyDisabled(disabled bool) func(*call) (any, error) {
+func (s *iamService) setKeyDisabled(disabled bool) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		return struct{}{}, s.withKey(c, s.store.update, func(tx *bbolt.Tx, path string, record *accountKey) error {
 			record.Key.Disabled, record.Key.DisableReason = disabled, ""
@@ -208,7 +189,7 @@ func (s *Server) setKeyDisabled(disabled bool) func(*call) (any, error) {
 }
 
 // deleteKey removes a key. That ends the access tokens issued for it at once.
-func (s *Server) deleteKey(c *call) (any, error) {
+func (s *iamService) deleteKey(c *call) (any, error) {
 	return struct{}{}, s.withKey(c, s.store.update, func(tx *bbolt.Tx, path string, _ *accountKey) error {
 		return remove(tx, accountKeys, path)
 	})

@@ -58,6 +58,15 @@ func (e *apiError) withInfo(reason, domain string, metadata map[string]string) *
 	return e
 }
 
+// legacyError returns an error in the form of Google's older APIs, Cloud SQL Admin and Cloud Storage: without a status.
+func legacyError(code int, reason, format string, args ...any) *apiError {
+	return newError(code, "", reason, format, args...)
+}
+
+func legacyInvalid(format string, args ...any) *apiError {
+	return legacyError(http.StatusBadRequest, "invalid", format, args...)
+}
+
 func invalidArgument(format string, args ...any) *apiError {
 	return newError(http.StatusBadRequest, "INVALID_ARGUMENT", "badRequest", format, args...)
 }

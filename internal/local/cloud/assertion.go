@@ -28,8 +28,8 @@ type assertion struct {
 
 // forService reports whether a service accepts the assertion in place of an access token. Google's libraries send such
 // assertions: they name the service as their audience, or carry scopes.
-func (a *assertion) forService(svc *service, baseURL string) bool {
-	return a.scopes != "" || a.audience == "https://"+svc.name+"/" || strings.HasPrefix(a.audience, baseURL+"/"+svc.prefix)
+func (j *assertion) forService(svc *service, baseURL string) bool {
+	return j.scopes != "" || j.audience == "https://"+svc.name+"/" || strings.HasPrefix(j.audience, baseURL+"/"+svc.prefix)
 }
 
 // errAssertion is the reason why the emulator rejects an assertion, in the words of the token endpoint.
@@ -38,7 +38,7 @@ type errAssertion string
 func (e errAssertion) Error() string { return string(e) }
 
 // verifyAssertion checks the signature and the times of an assertion, and that its key and its account are enabled.
-func (s *Server) verifyAssertion(tx *bbolt.Tx, token string) (*assertion, error) {
+func (a *Authenticator) verifyAssertion(tx *bbolt.Tx, token string) (*assertion, error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
 		return nil, errAssertion("Invalid JWT: must have three parts.")
@@ -56,7 +56,7 @@ func (s *Server) verifyAssertion(tx *bbolt.Tx, token string) (*assertion, error)
 		return nil, errAssertion("Invalid JWT: Unsupported algorithm, only RS256 is accepted.")
 	}
 	key := accountKeyPath(claims.Iss, header.Kid)
-	record, err := s.usableKey(tx, key)
+	record, err := a.usableKey(tx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (s *Server) verifyAssertion(tx *bbolt.Tx, token string) (*assertion, error)
 		return nil, errAssertion("Invalid JWT Signature.")
 	}
 	issued, expires := time.Unix(int64(claims.Iat), 0), time.Unix(int64(claims.Exp), 0)
-	now := s.now()
+	now := a.now()
 	if !now.Before(expires) || issued.After(now.Add(clockSkew)) || expires.Sub(issued) > tokenLifetime+clockSkew {
 		return nil, errAssertion("Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe. " +
 			"Check your iat and exp values in the JWT claim.")
@@ -90,7 +90,7 @@ func decodePart(part string, into any) error {
 }
 
 // usableKey returns a service account key if the key exists and its account exists and is enabled.
-func (s *Server) usableKey(tx *bbolt.Tx, key string) (*accountKey, error) {
+func (a *Authenticator) usableKey(tx *bbolt.Tx, key string) (*accountKey, error) {
 	record, err := get[accountKey](tx, accountKeys, key)
 	if err != nil {
 		return nil, err

@@ -1,10 +1,6 @@
 package cloud
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,15 +9,25 @@ import (
 	"go.etcd.io/bbolt"
 )
 
+const tokens table = "tokens" // <hash of an access token>
+
+// Authenticator issues access tokens, and finds the principal of a call from the token that the call carries.
+type Authenticator struct {
+	store   *store
+	baseURL string
+	now     func() time.Time
+
+	// pruned is when the authenticator last removed expired tokens. Only transactions that write to the store may use
+	// it.
+	pruned time.Time
+}
+
+func newAuthenticator(st *store, baseURL string, now func() time.Time) *Authenticator {
+	return &Authenticator{store: st, baseURL: baseURL, now: now}
+}
+
 // tokenLifetime is how long an access token is valid.
 const tokenLifetime = time.Hour
-
-// principal is the caller of a method. Its member has the form that IAM policies use, for example
-// "user:engineer@strata.local".
-type principal struct {
-	member string
-	email  string
-}
 
 // accessToken is the record of an access token that the emulator issued. The store keeps the hash of the token, not
 // the token.
@@ -36,64 +42,53 @@ type accessToken struct {
 	Key string `json:"key,omitempty"`
 }
 
-func hashToken(token string) string {
-	sum := sha256.Sum256([]byte(token))
-	return hex.EncodeToString(sum[:])
-}
-
 // issueToken creates an access token. At most once a minute it also removes the expired ones.
-func (s *Server) issueToken(tx *bbolt.Tx, record accessToken) (string, error) {
-	now := s.now()
-	if now.Sub(s.tokensPruned).Abs() > time.Minute {
-		s.tokensPruned = now
+func (a *Authenticator) issueToken(tx *bbolt.Tx, record accessToken) (string, error) {
+	now := a.now()
+	if now.Sub(a.pruned).Abs() > time.Minute {
+		a.pruned = now
 		if err := removeIf(tx, tokens, "", func(old *accessToken) bool { return !now.Before(old.Expires) }); err != nil {
 			return "", err
 		}
 	}
 	token := "ya29.emulated-" + randomText(32)
 	record.Expires = now.Add(tokenLifetime)
-	return token, put(tx, tokens, hashToken(token), record)
-}
-
-func randomText(bytes int) string {
-	b := make([]byte, bytes)
-	_, _ = rand.Read(b) // never fails
-	return base64.RawURLEncoding.EncodeToString(b)
+	return token, put(tx, tokens, hash(token), record)
 }
 
 // authenticate returns the principal of a request to svc.
-func (s *Server) authenticate(r *http.Request, svc *service) (principal, error) {
+func (a *Authenticator) authenticate(r *http.Request, svc *service) (principal, error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok || token == "" {
 		return principal{}, missingCredentials(svc)
 	}
 	var who principal
-	err := s.store.view(func(tx *bbolt.Tx) error {
+	err := a.store.view(func(tx *bbolt.Tx) error {
 		if strings.Count(token, ".") == 2 {
-			assertion, err := s.verifyAssertion(tx, token)
-			if err != nil || assertion.subject != "" || !assertion.forService(svc, s.baseURL) {
+			assertion, err := a.verifyAssertion(tx, token)
+			if err != nil || assertion.subject != "" || !assertion.forService(svc, a.baseURL) {
 				return invalidCredentials(svc)
 			}
 			who = principal{member: "serviceAccount:" + assertion.email, email: assertion.email}
 			if assertion.scopes == "" {
 				return nil
 			}
-			return svc.requireScope(assertion.scopes, r.Method)
+			return requireScope(svc, assertion.scopes, r.Method)
 		}
-		record, err := get[accessToken](tx, tokens, hashToken(token))
+		record, err := get[accessToken](tx, tokens, hash(token))
 		if err != nil {
 			return err
 		}
-		if record == nil || !s.now().Before(record.Expires) {
+		if record == nil || !a.now().Before(record.Expires) {
 			return invalidCredentials(svc)
 		}
 		if record.Key != "" {
-			if _, err := s.usableKey(tx, record.Key); err != nil {
+			if _, err := a.usableKey(tx, record.Key); err != nil {
 				return invalidCredentials(svc)
 			}
 		}
 		who = principal{member: record.Member, email: record.Email}
-		return svc.requireScope(record.Scopes, r.Method)
+		return requireScope(svc, record.Scopes, r.Method)
 	})
 	return who, err
 }
@@ -102,7 +97,7 @@ func (s *Server) authenticate(r *http.Request, svc *service) (principal, error) 
 const cloudPlatform = "https://www.googleapis.com/auth/cloud-platform"
 
 // requireScope refuses a call whose token lacks a scope for the service. A read-only scope allows GET and HEAD.
-func (svc *service) requireScope(scopes, method string) error {
+func requireScope(svc *service, scopes, method string) error {
 	reads := method == http.MethodGet || method == http.MethodHead
 	for scope := range strings.FieldsSeq(scopes) {
 		if scope == cloudPlatform || slices.Contains(svc.scopes, scope) || reads && slices.Contains(svc.readScopes, scope) {

@@ -2,14 +2,29 @@ package cloud
 
 import (
 	"strings"
+	"time"
 
 	"go.etcd.io/bbolt"
 	crm "google.golang.org/api/cloudresourcemanager/v1"
 )
 
+// Authorizer decides which principal may do what: by the roles that policies bind, under their conditions.
+type Authorizer struct {
+	// workloadPools returns the workload identity pools of a project's clusters. Nil means that no project has one.
+	workloadPools func(tx *bbolt.Tx, project string) ([]string, error)
+
+	store      *store
+	now        func() time.Time
+	conditions conditionCache
+}
+
+func newAuthorizer(st *store, now func() time.Time) *Authorizer {
+	return &Authorizer{store: st, now: now}
+}
+
 // authorize returns the service's own error if the caller lacks a permission on a resource.
-func (s *Server) authorize(tx *bbolt.Tx, svc *service, who principal, permission string, on resource) error {
-	granted, err := s.allowed(tx, who, permission, on)
+func (a *Authorizer) authorize(tx *bbolt.Tx, svc *service, who principal, permission string, on resource) error {
+	granted, err := a.allowed(tx, who, permission, on)
 	if err != nil {
 		return err
 	}
@@ -19,32 +34,9 @@ func (s *Server) authorize(tx *bbolt.Tx, svc *service, who principal, permission
 	return nil
 }
 
-// requireActAs refuses a call that runs nodes as a service account on which the caller lacks
-// iam.serviceAccounts.actAs. The emulator has no default service account, so "default" needs the permission on the
-// project.
-func (s *Server) requireActAs(tx *bbolt.Tx, c *call, account string) error {
-	on := onProject(c)
-	if account != "default" {
-		found, err := findAccount(tx, "-", account)
-		if err != nil {
-			return err
-		}
-		if found == nil {
-			return invalidArgument("Service account %q does not exist.", account)
-		}
-		on = resource{project: found.ProjectId, policy: accountPolicy(found.Email)}
-	}
-	granted, err := s.allowed(tx, c.who, "iam.serviceAccounts.actAs", on)
-	if err != nil || granted {
-		return err
-	}
-	return invalidArgument("The user does not have access to service account %q. Ask a project owner to grant you the "+
-		"iam.serviceAccountUser role on the service account.", account)
-}
-
 // requireQuotaProject refuses a call whose X-Goog-User-Project header names a project whose quota the caller may not
 // use.
-func (s *Server) requireQuotaProject(tx *bbolt.Tx, svc *service, c *call) error {
+func (a *Authorizer) requireQuotaProject(tx *bbolt.Tx, svc *service, c *call) error {
 	named := c.request.Header.Get("X-Goog-User-Project")
 	if named == "" {
 		return nil
@@ -54,7 +46,7 @@ func (s *Server) requireQuotaProject(tx *bbolt.Tx, svc *service, c *call) error 
 		return err
 	}
 	if about != nil {
-		granted, err := s.allowed(tx, c.who, "serviceusage.services.use", resource{project: about.ID})
+		granted, err := a.allowed(tx, c.who, "serviceusage.services.use", resource{project: about.ID})
 		if err != nil || granted {
 			return err
 		}
@@ -67,7 +59,7 @@ func (s *Server) requireQuotaProject(tx *bbolt.Tx, svc *service, c *call) error 
 
 // allowed reports whether the policy of the resource or of its project grants a permission. A project that does not
 // exist grants nothing, so callers cannot distinguish a missing project from a project of somebody else.
-func (s *Server) allowed(tx *bbolt.Tx, who principal, permission string, on resource) (bool, error) {
+func (a *Authorizer) allowed(tx *bbolt.Tx, who principal, permission string, on resource) (bool, error) {
 	keys := []string{projectPolicy(on.project)}
 	if on.policy != "" {
 		keys = append(keys, on.policy)
@@ -78,7 +70,7 @@ func (s *Server) allowed(tx *bbolt.Tx, who principal, permission string, on reso
 			return false, err
 		}
 		for _, binding := range policy.Bindings {
-			granted, err := s.binds(tx, binding, who, permission, on)
+			granted, err := a.binds(tx, binding, who, permission, on)
 			if err != nil || granted {
 				return granted, err
 			}
@@ -88,18 +80,18 @@ func (s *Server) allowed(tx *bbolt.Tx, who principal, permission string, on reso
 }
 
 // binds reports whether a binding grants the caller a permission on a resource.
-func (s *Server) binds(tx *bbolt.Tx, binding *crm.Binding, who principal, permission string, on resource) (bool, error) {
+func (a *Authorizer) binds(tx *bbolt.Tx, binding *crm.Binding, who principal, permission string, on resource) (bool, error) {
 	granted, err := grants(tx, binding.Role, permission)
 	if err != nil || !granted {
 		return false, err
 	}
 	for _, member := range binding.Members {
-		is, err := who.is(tx, member)
+		is, err := isMember(tx, who, member)
 		if err != nil {
 			return false, err
 		}
 		if is && binding.Condition != nil {
-			return s.conditions.met(binding.Condition.Expression, on, s.now())
+			return a.conditions.met(binding.Condition.Expression, on, a.now())
 		}
 		if is {
 			return true, nil
@@ -108,8 +100,8 @@ func (s *Server) binds(tx *bbolt.Tx, binding *crm.Binding, who principal, permis
 	return false, nil
 }
 
-// is reports whether a member of a binding matches the caller. The emulator has no groups.
-func (p principal) is(tx *bbolt.Tx, member string) (bool, error) {
+// isMember reports whether a member of a binding matches a principal. The emulator has no groups.
+func isMember(tx *bbolt.Tx, p principal, member string) (bool, error) {
 	switch member {
 	case p.member, "allUsers", "allAuthenticatedUsers":
 		return true, nil

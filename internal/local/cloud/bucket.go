@@ -1,14 +1,42 @@
 package cloud
 
 import (
-	"encoding/json"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"go.etcd.io/bbolt"
 	"google.golang.org/api/storage/v1"
 )
+
+const buckets table = "storageBuckets" // <bucket>
+
+// bucketService answers the calls about buckets.
+type bucketService struct {
+	*Core
+	// empty reports whether a bucket has no objects.
+	empty func(tx *bbolt.Tx, bucket string) bool
+}
+
+// bucketRoutes returns the calls about buckets. empty reports whether a bucket has no objects.
+func bucketRoutes(c *Core, empty func(tx *bbolt.Tx, bucket string) bool) []route {
+	const (
+		all = "storage/v1/b"
+		one = all + "/{bucket}"
+	)
+	s := &bucketService{c, empty}
+	return []route{
+		{method: "POST", pattern: all, permission: "storage.buckets.create", handle: s.insertBucket},
+		{method: "GET", pattern: all, permission: "storage.buckets.list", handle: s.listBuckets},
+		{method: "GET", pattern: one, permission: "storage.buckets.get", on: onBucket, handle: s.getBucket},
+		{method: "PATCH", pattern: one, permission: "storage.buckets.update", on: onBucket, handle: s.patchBucket},
+		{method: "PUT", pattern: one, permission: "storage.buckets.update", on: onBucket, handle: s.updateBucket},
+		{method: "DELETE", pattern: one, permission: "storage.buckets.delete", on: onBucket, handle: s.deleteBucket},
+		{method: "GET", pattern: one + "/iam", permission: "storage.buckets.getIamPolicy", on: onBucket, handle: s.getBucketPolicy},
+		{method: "PUT", pattern: one + "/iam", permission: "storage.buckets.setIamPolicy", on: onBucket, handle: s.setBucketPolicy},
+		// The call tells callers their own permissions, so it needs none.
+		{method: "GET", pattern: one + "/iam/testPermissions", handle: s.testBucketPermissions},
+	}
+}
 
 // bucket is the record of a bucket.
 type bucket struct {
@@ -20,12 +48,12 @@ type bucket struct {
 func findBucket(tx *bbolt.Tx, name string) (*bucket, error) {
 	found, err := get[bucket](tx, buckets, name)
 	if err == nil && found == nil {
-		return nil, storageError(http.StatusNotFound, "notFound", "The specified bucket does not exist.")
+		return nil, legacyError(http.StatusNotFound, "notFound", "The specified bucket does not exist.")
 	}
 	return found, err
 }
 
-func (s *Server) insertBucket(c *call) (any, error) {
+func (s *bucketService) insertBucket(c *call) (any, error) {
 	wanted := &storage.Bucket{}
 	if err := c.decode(wanted); err != nil {
 		return nil, err
@@ -51,11 +79,11 @@ func (s *Server) insertBucket(c *call) (any, error) {
 		case err != nil:
 			return err
 		case existing != nil && existing.Project == made.Project:
-			return storageError(http.StatusConflict, "conflict", "Your previous request to create the named bucket succeeded and you already own it.")
+			return legacyError(http.StatusConflict, "conflict", "Your previous request to create the named bucket succeeded and you already own it.")
 		case existing != nil:
 			return bucketNameTaken()
 		}
-		if err := s.writePolicy(tx, bucketPolicy(wanted.Name), newBucketPolicy(made.Project)); err != nil {
+		if err := writePolicy(tx, bucketPolicy(wanted.Name), newBucketPolicy(made.Project)); err != nil {
 			return err
 		}
 		return put(tx, buckets, wanted.Name, made)
@@ -64,12 +92,12 @@ func (s *Server) insertBucket(c *call) (any, error) {
 }
 
 func bucketNameTaken() *apiError {
-	return storageError(http.StatusConflict, "conflict", "The requested bucket name is not available. The bucket namespace is shared by all "+
+	return legacyError(http.StatusConflict, "conflict", "The requested bucket name is not available. The bucket namespace is shared by all "+
 		"users of the system. Please select a different name and try again.")
 }
 
-func (s *Server) getBucket(c *call) (any, error) {
-	wants, err := c.preconditions("if")
+func (s *bucketService) getBucket(c *call) (any, error) {
+	wants, err := queryPreconditions(c, "if")
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +113,7 @@ func (s *Server) getBucket(c *call) (any, error) {
 	return answer, err
 }
 
-func (s *Server) listBuckets(c *call) (any, error) {
+func (s *bucketService) listBuckets(c *call) (any, error) {
 	query := c.request.URL.Query()
 	limit, err := pageSize(query.Get("maxResults"))
 	if err != nil {
@@ -107,25 +135,8 @@ func (s *Server) listBuckets(c *call) (any, error) {
 	return answer, err
 }
 
-// maxPage is the maximum length of a list's page, and the length of a page if the caller does not name one.
-const maxPage = 1000
-
-func pageSize(text string) (int, error) {
-	if text == "" {
-		return maxPage, nil
-	}
-	size, err := strconv.Atoi(text)
-	if err != nil || size < 0 {
-		return 0, invalidStorage("Invalid value for maxResults: '%s'. Values must be within the range: [0, 2147483647]", text)
-	}
-	if size == 0 || size > maxPage {
-		return maxPage, nil
-	}
-	return size, nil
-}
-
 // patchBucket changes the fields that the request names. A null removes a field.
-func (s *Server) patchBucket(c *call) (any, error) {
+func (s *bucketService) patchBucket(c *call) (any, error) {
 	return s.changeBucket(c, func(old *storage.Bucket, wanted map[string]any) (*storage.Bucket, error) {
 		whole, err := asObject(old)
 		if err != nil {
@@ -136,18 +147,18 @@ func (s *Server) patchBucket(c *call) (any, error) {
 }
 
 // updateBucket replaces all fields that clients can change.
-func (s *Server) updateBucket(c *call) (any, error) {
+func (s *bucketService) updateBucket(c *call) (any, error) {
 	return s.changeBucket(c, func(_ *storage.Bucket, wanted map[string]any) (*storage.Bucket, error) {
 		return decodeStrictly[storage.Bucket](wanted)
 	})
 }
 
-func (s *Server) changeBucket(c *call, apply func(*storage.Bucket, map[string]any) (*storage.Bucket, error)) (any, error) {
+func (s *bucketService) changeBucket(c *call, apply func(*storage.Bucket, map[string]any) (*storage.Bucket, error)) (any, error) {
 	wanted := map[string]any{}
 	if err := c.decode(&wanted); err != nil {
 		return nil, err
 	}
-	wants, err := c.preconditions("if")
+	wants, err := queryPreconditions(c, "if")
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +179,7 @@ func (s *Server) changeBucket(c *call, apply func(*storage.Bucket, map[string]an
 			return err
 		}
 		if changed.Location != "" && !strings.EqualFold(changed.Location, old.Location) {
-			return invalidStorage("The location of a bucket cannot be changed.")
+			return legacyInvalid("The location of a bucket cannot be changed.")
 		}
 		changed.Location = old.Location
 		setDefault(&changed.StorageClass, old.StorageClass)
@@ -189,8 +200,8 @@ func (s *Server) changeBucket(c *call, apply func(*storage.Bucket, map[string]an
 	return shownBucket(changed), nil
 }
 
-func (s *Server) deleteBucket(c *call) (any, error) {
-	wants, err := c.preconditions("if")
+func (s *bucketService) deleteBucket(c *call) (any, error) {
+	wants, err := queryPreconditions(c, "if")
 	if err != nil {
 		return nil, err
 	}
@@ -203,8 +214,8 @@ func (s *Server) deleteBucket(c *call) (any, error) {
 		if err := wants.checkChange(found.Bucket.Generation, found.Bucket.Metageneration); err != nil {
 			return err
 		}
-		if key, _ := seekObject(tx, name, ""); key != nil {
-			return storageError(http.StatusConflict, "conflict", "The bucket you tried to delete is not empty.")
+		if !s.empty(tx, name) {
+			return legacyError(http.StatusConflict, "conflict", "The bucket you tried to delete is not empty.")
 		}
 		if err := remove(tx, policies, bucketPolicy(name)); err != nil {
 			return err
@@ -215,49 +226,4 @@ func (s *Server) deleteBucket(c *call) (any, error) {
 		return nil, err
 	}
 	return noContent, nil
-}
-
-// mergePatch applies a JSON merge patch (RFC 7396).
-func mergePatch(whole, patch map[string]any) map[string]any {
-	for field, value := range patch {
-		part, isObject := value.(map[string]any)
-		switch {
-		case value == nil:
-			delete(whole, field)
-		case isObject:
-			inner, ok := whole[field].(map[string]any)
-			if !ok {
-				inner = map[string]any{}
-			}
-			whole[field] = mergePatch(inner, part)
-		default:
-			whole[field] = value
-		}
-	}
-	return whole
-}
-
-// asObject returns the JSON object that value encodes to.
-func asObject(value any) (map[string]any, error) {
-	data, err := json.Marshal(value)
-	if err != nil {
-		return nil, err
-	}
-	object := map[string]any{}
-	return object, json.Unmarshal(data, &object)
-}
-
-// decodeStrictly decodes a JSON object into a request type of an API, and refuses unknown fields.
-func decodeStrictly[T any](object map[string]any) (*T, error) {
-	data, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
-	into := new(T)
-	decoder := json.NewDecoder(strings.NewReader(string(data)))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		return nil, invalidArgument("Invalid JSON payload received. %s", payloadFault(err))
-	}
-	return into, nil
 }

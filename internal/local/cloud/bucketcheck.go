@@ -1,10 +1,7 @@
 package cloud
 
 import (
-	"encoding/base64"
-	"encoding/binary"
 	"net"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,12 +22,12 @@ const uniformLock = 90 * 24 * time.Hour
 
 // checkBucketName refuses invalid bucket names. It also refuses the first segments of the emulator's own paths,
 // because the XML API reads objects at /BUCKET/OBJECT.
-func (s *Server) checkBucketName(name string) error {
+func (s *bucketService) checkBucketName(name string) error {
 	if !bucketNames.MatchString(name) || net.ParseIP(name) != nil || strings.HasPrefix(name, "goog") || strings.Contains(name, "google") ||
 		strings.Contains(name, "..") || strings.Contains(name, ".-") || strings.Contains(name, "-.") {
-		return invalidStorage("Invalid bucket name: '%s'", name)
+		return legacyInvalid("Invalid bucket name: '%s'", name)
 	}
-	if _, ok := s.services[name]; ok || slices.Contains([]string{"upload", "download", "resumable", "batch", "token"}, name) {
+	if s.isPrefix(name) || slices.Contains([]string{"upload", "download", "resumable", "batch", "token"}, name) {
 		return bucketNameTaken()
 	}
 	return nil
@@ -41,13 +38,13 @@ func (s *Server) checkBucketName(name string) error {
 func checkBucket(wanted *storage.Bucket) error {
 	wanted.Location = strings.ToUpper(wanted.Location)
 	if wanted.Location != "" && !bucketLocations.MatchString(wanted.Location) {
-		return invalidStorage("The specified location constraint is not valid.")
+		return legacyInvalid("The specified location constraint is not valid.")
 	}
 	if wanted.StorageClass != "" && !slices.Contains(storageClasses, wanted.StorageClass) {
-		return invalidStorage("The specified storage class is not valid.")
+		return legacyInvalid("The specified storage class is not valid.")
 	}
 	if iam := wanted.IamConfiguration; iam != nil && !slices.Contains([]string{"", "inherited", "enforced", "unspecified"}, iam.PublicAccessPrevention) {
-		return invalidStorage("Invalid argument: publicAccessPrevention %q.", iam.PublicAccessPrevention)
+		return legacyInvalid("Invalid argument: publicAccessPrevention %q.", iam.PublicAccessPrevention)
 	}
 	for name, set := range map[string]bool{
 		"autoclass":             wanted.Autoclass != nil && wanted.Autoclass.Enabled,
@@ -67,10 +64,6 @@ func checkBucket(wanted *storage.Bucket) error {
 	return nil
 }
 
-func notEmulatedStorage(what string) *apiError {
-	return storageError(http.StatusNotImplemented, "notImplemented", "%s is not emulated.", what)
-}
-
 // refuseACL refuses access control lists, which the emulator lacks. Cloud Storage refuses them too in a bucket with
 // uniform bucket-level access.
 func refuseACL(c *call, wanted *storage.Bucket) error {
@@ -79,7 +72,7 @@ func refuseACL(c *call, wanted *storage.Bucket) error {
 		return nil
 	}
 	if uniformAccess(wanted) {
-		return invalidStorage("Cannot use ACL API to update bucket policy when uniform bucket-level access is enabled. " +
+		return legacyInvalid("Cannot use ACL API to update bucket policy when uniform bucket-level access is enabled. " +
 			"Read more at https://cloud.google.com/storage/docs/uniform-bucket-level-access")
 	}
 	return notEmulatedStorage("An access control list")
@@ -93,7 +86,7 @@ func uniformAccess(b *storage.Bucket) bool {
 
 // fillBucket sets the fields that Cloud Storage sets in a bucket. old is the bucket before the change, or nil for a
 // new bucket.
-func (s *Server) fillBucket(b, old *storage.Bucket) {
+func (s *bucketService) fillBucket(b, old *storage.Bucket) {
 	setDefault(&b.Location, "US")
 	setDefault(&b.StorageClass, "STANDARD")
 	b.Kind, b.Id = "storage#bucket", b.Name
@@ -136,13 +129,4 @@ func shownBucket(b *storage.Bucket) *storage.Bucket {
 		b.Versioning.ForceSendFields = off
 	}
 	return b
-}
-
-// etagOf returns an etag in the form of Cloud Storage: a base64-encoded protobuf message whose fields are numbers.
-func etagOf(numbers ...int64) string {
-	var message []byte
-	for field, number := range numbers {
-		message = binary.AppendUvarint(append(message, byte(field+1)<<3), uint64(number))
-	}
-	return base64.StdEncoding.EncodeToString(message)
 }

@@ -38,12 +38,12 @@ func newBucketPolicy(project string) *crm.Policy {
 	}}
 }
 
-func (s *Server) getBucketPolicy(c *call) (any, error) {
+func (s *bucketService) getBucketPolicy(c *call) (any, error) {
 	version := int64(1)
 	if text := c.request.URL.Query().Get("optionsRequestedPolicyVersion"); text != "" {
 		var err error
 		if version, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return nil, invalidStorage("Invalid value for optionsRequestedPolicyVersion: '%s'.", text)
+			return nil, legacyInvalid("Invalid value for optionsRequestedPolicyVersion: '%s'.", text)
 		}
 	}
 	if err := checkVersion(version); err != nil {
@@ -61,7 +61,7 @@ func (s *Server) getBucketPolicy(c *call) (any, error) {
 }
 
 // setBucketPolicy replaces the policy of a bucket. If the request carries an etag, it must match the current policy's.
-func (s *Server) setBucketPolicy(c *call) (any, error) {
+func (s *bucketService) setBucketPolicy(c *call) (any, error) {
 	var request bucketPolicyBody
 	if err := c.decode(&request); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (s *Server) setBucketPolicy(c *call) (any, error) {
 		if err := s.checkPolicy(tx, wanted, current); err != nil {
 			return err
 		}
-		return s.writePolicy(tx, bucketPolicy(name), wanted)
+		return writePolicy(tx, bucketPolicy(name), wanted)
 	})
 	if err != nil {
 		return nil, err
@@ -103,16 +103,16 @@ func checkBucketPolicy(b *storage.Bucket, wanted *crm.Policy) error {
 		open := slices.Contains(binding.Members, "allUsers") || slices.Contains(binding.Members, "allAuthenticatedUsers")
 		switch {
 		case open && b.IamConfiguration.PublicAccessPrevention == "enforced":
-			return storageError(412, "conditionNotMet", "The member bindings allUsers and allAuthenticatedUsers are not allowed since "+
+			return legacyError(412, "conditionNotMet", "The member bindings allUsers and allAuthenticatedUsers are not allowed since "+
 				"public access prevention is enforced.")
 		case binding.Condition != nil && !uniformAccess(b):
-			return invalidStorage("IAM conditions cannot be set on bucket %s: turn on its uniform bucket-level access first.", b.Name)
+			return legacyInvalid("IAM conditions cannot be set on bucket %s: turn on its uniform bucket-level access first.", b.Name)
 		}
 	}
 	return nil
 }
 
-func (s *Server) testBucketPermissions(c *call) (any, error) {
+func (s *bucketService) testBucketPermissions(c *call) (any, error) {
 	answer := &storage.TestIamPermissionsResponse{Kind: "storage#testIamPermissionsResponse"}
 	err := s.store.view(func(tx *bbolt.Tx) error {
 		for _, permission := range c.request.URL.Query()["permissions"] {

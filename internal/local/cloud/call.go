@@ -2,7 +2,6 @@ package cloud
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -13,9 +12,15 @@ import (
 // maxBody is the maximum size of a request body in bytes.
 const maxBody = 4 << 20
 
+// principal is the caller of a method. Its member has the form that IAM policies use, for example
+// "user:engineer@strata.local".
+type principal struct {
+	member string
+	email  string
+}
+
 // call is one authenticated request to one route.
 type call struct {
-	ctx     context.Context
 	request *http.Request
 	vars    map[string]string
 	who     principal

@@ -59,7 +59,7 @@ func onCluster(c *call) resource {
 	return resource{project: c.projectID(), name: link, path: link, kind: "container.googleapis.com/Cluster"}
 }
 
-func (s *Server) createCluster(c *call) (any, error) {
+func (s *containerService) createCluster(c *call) (any, error) {
 	var request container.CreateClusterRequest
 	if err := c.decode(&request); err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func withCluster(c *call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.
 	})
 }
 
-func (s *Server) getCluster(c *call) (any, error) {
+func (s *containerService) getCluster(c *call) (any, error) {
 	var answer *container.Cluster
 	err := withCluster(c, s.store.view, func(_ *bbolt.Tx, found *cluster) error {
 		answer = found.shown()
@@ -158,7 +158,7 @@ func (s *Server) getCluster(c *call) (any, error) {
 	return answer, err
 }
 
-func (s *Server) listClusters(c *call) (any, error) {
+func (s *containerService) listClusters(c *call) (any, error) {
 	prefix := c.project.ID + "/"
 	if location := c.vars["location"]; location != "-" {
 		prefix += location + "/"
@@ -173,7 +173,7 @@ func (s *Server) listClusters(c *call) (any, error) {
 	return answer, err
 }
 
-func (s *Server) deleteCluster(c *call) (any, error) {
+func (s *containerService) deleteCluster(c *call) (any, error) {
 	var op *clusterOperation
 	err := withCluster(c, s.store.update, func(tx *bbolt.Tx, found *cluster) error {
 		if err := found.idle(); err != nil {
@@ -193,7 +193,7 @@ func (s *Server) deleteCluster(c *call) (any, error) {
 }
 
 // resumeClusters starts the control plane of an existing cluster again and resumes unfinished operations.
-func (s *Server) resumeClusters(ctx context.Context) error {
+func (s *containerService) resumeClusters(ctx context.Context) error {
 	var existing []*cluster
 	var pending []*clusterOperation
 	err := s.store.view(func(tx *bbolt.Tx) error {

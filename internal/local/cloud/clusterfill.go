@@ -15,28 +15,7 @@ import (
 // kubernetesVersion is the version of all clusters and node pools.
 const kubernetesVersion = "1.36.3-gke.100"
 
-var (
-	clusterNames = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$`)
-	// places matches zones and regions.
-	places = regexp.MustCompile(`^([a-z]+-[a-z]+\d+)(-[a-z])?$`)
-)
-
-// zonesOf returns the zones of a location. A region has three zones: a to c on Google Cloud, except in the oldest
-// regions.
-func zonesOf(place string) []string {
-	if match := places.FindStringSubmatch(place); match == nil || match[2] != "" {
-		return []string{place}
-	}
-	letters := "abc"
-	if place == "europe-west1" || place == "us-east1" {
-		letters = "bcd"
-	}
-	var zones []string
-	for _, letter := range letters {
-		zones = append(zones, place+"-"+string(letter))
-	}
-	return zones
-}
+var clusterNames = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$`)
 
 // checkCluster refuses a new cluster that Google Cloud refuses too.
 func checkCluster(c *call, wanted *container.Cluster) error {
@@ -44,7 +23,7 @@ func checkCluster(c *call, wanted *container.Cluster) error {
 		return invalidArgument("Invalid value for field \"cluster.name\": it must match %s.", clusterNames)
 	}
 	location := c.vars["location"]
-	if !places.MatchString(location) {
+	if _, _, ok := parseLocation(location); !ok {
 		return invalidArgument("Location %q does not exist.", location)
 	}
 	if len(wanted.NodePools) == 0 && wanted.InitialNodeCount <= 0 && !isAutopilot(wanted) {
@@ -81,9 +60,9 @@ func checkClusterSettings(project string, wanted *container.Cluster) error {
 
 // checkLocations refuses zones outside a cluster's region.
 func checkLocations(location string, zones []string) error {
-	region := places.FindStringSubmatch(location)[1]
+	region, _, _ := parseLocation(location)
 	for _, zone := range zones {
-		if match := places.FindStringSubmatch(zone); match == nil || match[2] == "" || match[1] != region {
+		if in, isZone, ok := parseLocation(zone); !ok || !isZone || in != region {
 			return invalidArgument("Location %q is not a zone of %s.", zone, region)
 		}
 	}
@@ -129,7 +108,7 @@ func versionParts(version string) []int {
 
 // fillCluster sets the fields that Google Cloud sets in a new cluster. The official provider dereferences some of them
 // without a nil check, so they must be present.
-func (s *Server) fillCluster(c *call, created *cluster) error {
+func (s *containerService) fillCluster(c *call, created *cluster) error {
 	k := created.Cluster
 	k.Location, k.Zone = c.vars["location"], c.vars["location"]
 	k.Status = provisioning
@@ -177,7 +156,7 @@ func (s *Server) fillCluster(c *call, created *cluster) error {
 func fillAddresses(created *cluster) {
 	k := created.Cluster
 	setMissing(&k.NetworkConfig, container.NetworkConfig{})
-	region := places.FindStringSubmatch(k.Location)[1]
+	region, _, _ := parseLocation(k.Location)
 	network, subnetwork := k.Network, k.Subnetwork
 	if !strings.Contains(network, "/") {
 		network = "projects/" + created.Project + "/global/networks/" + network
@@ -222,15 +201,3 @@ func completeCluster(k *container.Cluster) {
 }
 
 func isAutopilot(k *container.Cluster) bool { return k.Autopilot != nil && k.Autopilot.Enabled }
-
-func setDefault(field *string, value string) {
-	if *field == "" {
-		*field = value
-	}
-}
-
-func setMissing[T any](field **T, value T) {
-	if *field == nil {
-		*field = &value
-	}
-}

@@ -21,7 +21,7 @@ func (op *clusterOperation) key() string {
 }
 
 // newClusterOperation stores a new operation in the state RUNNING.
-func (s *Server) newClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*clusterOperation, error) {
+func (s *containerService) newClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*clusterOperation, error) {
 	name := "operation-" + strconv.FormatInt(s.now().UnixMilli(), 10) + "-" + randomDigits(12)
 	parent := "projects/" + on.Project + "/locations/" + on.Cluster.Location
 	op := &clusterOperation{
@@ -42,7 +42,7 @@ func (s *Server) newClusterOperation(tx *bbolt.Tx, on *cluster, kind, target str
 }
 
 // beginClusterOperation stores a new operation and marks its cluster as busy.
-func (s *Server) beginClusterOperation(tx *bbolt.Tx, on *cluster, kind string) (*clusterOperation, error) {
+func (s *containerService) beginClusterOperation(tx *bbolt.Tx, on *cluster, kind string) (*clusterOperation, error) {
 	op, err := s.newClusterOperation(tx, on, kind, on.link())
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (s *Server) beginClusterOperation(tx *bbolt.Tx, on *cluster, kind string) (
 }
 
 // doneClusterOperation stores an operation whose work the same transaction does.
-func (s *Server) doneClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*container.Operation, error) {
+func (s *containerService) doneClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*container.Operation, error) {
 	op, err := s.newClusterOperation(tx, on, kind, target)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (s *Server) doneClusterOperation(tx *bbolt.Tx, on *cluster, kind, target st
 
 // runClusterOperation does the work of an operation and ends the operation. Close interrupts the work; Start resumes
 // it.
-func (s *Server) runClusterOperation(ctx context.Context, op *clusterOperation) error {
+func (s *containerService) runClusterOperation(ctx context.Context, op *clusterOperation) error {
 	var on *cluster
 	err := s.store.view(func(tx *bbolt.Tx) (err error) {
 		on, err = get[cluster](tx, clusters, op.Cluster)
@@ -103,7 +103,7 @@ func (s *Server) runClusterOperation(ctx context.Context, op *clusterOperation) 
 }
 
 // endClusterOperation records the outcome of an operation in its cluster.
-func (s *Server) endClusterOperation(tx *bbolt.Tx, key, kind string, access ClusterAccess, fault error) error {
+func (s *containerService) endClusterOperation(tx *bbolt.Tx, key, kind string, access ClusterAccess, fault error) error {
 	on, err := get[cluster](tx, clusters, key)
 	if err != nil || on == nil {
 		return err
@@ -132,7 +132,7 @@ func (k *cluster) idle() error {
 	return nil
 }
 
-func (s *Server) getClusterOperation(c *call) (any, error) {
+func (s *containerService) getClusterOperation(c *call) (any, error) {
 	var answer *container.Operation
 	err := s.store.view(func(tx *bbolt.Tx) error {
 		op, err := get[clusterOperation](tx, clusterOps, clusterKey(c.project.ID, c.vars["location"], c.vars["operation"]))
@@ -148,7 +148,7 @@ func (s *Server) getClusterOperation(c *call) (any, error) {
 	return answer, err
 }
 
-func (s *Server) listClusterOperations(c *call) (any, error) {
+func (s *containerService) listClusterOperations(c *call) (any, error) {
 	prefix := c.project.ID + "/"
 	if location := c.vars["location"]; location != "-" {
 		prefix += location + "/"
@@ -165,7 +165,7 @@ func (s *Server) listClusterOperations(c *call) (any, error) {
 
 // cancelClusterOperation refuses, as Google Cloud does for operations that cannot be cancelled. The emulator cannot
 // cancel any.
-func (s *Server) cancelClusterOperation(c *call) (any, error) {
+func (s *containerService) cancelClusterOperation(c *call) (any, error) {
 	found, err := s.getClusterOperation(c)
 	if err != nil {
 		return nil, err

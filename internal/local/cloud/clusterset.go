@@ -4,7 +4,7 @@ import container "google.golang.org/api/container/v1beta1"
 
 // set returns the handler of a call that sets one property of a cluster. change copies the property from the request,
 // of type T, to the cluster.
-func set[T any](s *Server, kind string, change func(*container.Cluster, *T) error) func(*call) (any, error) {
+func set[T any](s *containerService, kind string, change func(*container.Cluster, *T) error) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		request := new(T)
 		if err := c.decode(request); err != nil {
@@ -16,7 +16,7 @@ func set[T any](s *Server, kind string, change func(*container.Cluster, *T) erro
 
 // clusterSetters returns the calls that set one property of a cluster. Each has a verb, and another name in the older
 // paths below zones.
-func (s *Server) clusterSetters() []setter {
+func (s *containerService) clusterSetters() []setter {
 	return []setter{
 		{"setAddons", "addons", set(s, "UPDATE_CLUSTER", setAddons)},
 		{"setLegacyAbac", "legacyAbac", set(s, "UPDATE_CLUSTER", func(k *container.Cluster, r *container.SetLegacyAbacRequest) error {

@@ -6,11 +6,34 @@ import (
 	container "google.golang.org/api/container/v1beta1"
 )
 
-func (s *Server) containerService() *service {
+const (
+	clusters   table = "clusters"          // <project>/<location>/<cluster>
+	clusterOps table = "clusterOperations" // <project>/<location>/<operation>
+)
+
+// containerTables returns the tables of the service.
+func containerTables() []table { return []table{clusters, clusterOps} }
+
+type containerService struct {
+	*Core
+	clusters ClusterRuntime
+}
+
+// registerContainer adds the Kubernetes Engine API to the emulator, and what it needs of the Compute Engine API. If
+// runtime is nil, clients cannot create clusters.
+func registerContainer(c *Core, runtime ClusterRuntime) {
+	s := &containerService{c, runtime}
+	c.workloadPools = workloadPools
+	c.register(s.clusterService())
+	c.register(s.computeService())
+}
+
+func (s *containerService) clusterService() *service {
 	svc := &service{
 		name:   "container.googleapis.com",
 		title:  "Kubernetes Engine API",
 		prefix: "container",
+		start:  s.resumeClusters,
 		denied: func(_ principal, permission string, on resource) *apiError {
 			return permissionDenied("Required %q permission(s) for %q.", permission, on.name)
 		},
@@ -23,7 +46,7 @@ func (s *Server) containerService() *service {
 
 const canUpdate = "container.clusters.update"
 
-func (s *Server) containerRoutes(parent string) []route {
+func (s *containerService) containerRoutes(parent string) []route {
 	var (
 		all   = parent + "/clusters"
 		one   = all + "/{cluster}"
@@ -50,7 +73,7 @@ func (s *Server) containerRoutes(parent string) []route {
 }
 
 // setterRoutes returns the routes that set one property of a cluster or of a node pool.
-func (s *Server) setterRoutes(parent, zonal string) []route {
+func (s *containerService) setterRoutes(parent, zonal string) []route {
 	poolSetters := []setter{
 		{"setSize", "setSize", s.setNodePoolSize},
 		{"setManagement", "setManagement", s.setNodePoolManagement},

@@ -18,42 +18,7 @@ const (
 	roleNameKept    = 37 * 24 * time.Hour
 )
 
-var (
-	roleIDs     = regexp.MustCompile(`^[a-zA-Z0-9_.]{3,64}$`)
-	permissions = regexp.MustCompile(`^[a-z][a-zA-Z0-9-]*(\.[a-zA-Z0-9-]+){2,}$`)
-)
-
-// customRole returns the store's key of a project's custom role.
-func customRole(project, id string) string { return project + "/" + id }
-
-// findCustomRole returns the custom role with a name of the form projects/<project>/roles/<id>, or nil if there is
-// none.
-func findCustomRole(tx *bbolt.Tx, name string) (*iam.Role, error) {
-	parts := strings.Split(name, "/")
-	if len(parts) != 4 || parts[0] != "projects" || parts[2] != "roles" {
-		return nil, nil
-	}
-	return get[iam.Role](tx, customRoles, customRole(parts[1], parts[3]))
-}
-
-// grants reports whether a role, predefined or custom, has a permission.
-func grants(tx *bbolt.Tx, role, permission string) (bool, error) {
-	if strings.HasPrefix(role, "roles/") {
-		known := predefinedRoles()[role]
-		return known != nil && known.granted[permission], nil
-	}
-	custom, err := findCustomRole(tx, role)
-	if err != nil || custom == nil || custom.Deleted || custom.Stage == "DISABLED" {
-		return false, err
-	}
-	return slices.Contains(custom.IncludedPermissions, permission), nil
-}
-
-// isPermission reports whether a permission exists. It accepts any well-formed permission of a service that is not
-// emulated.
-func isPermission(name string) bool {
-	return knownPermissions()[name] || permissions.MatchString(name) && !emulatedPrefix(name)
-}
+var roleIDs = regexp.MustCompile(`^[a-zA-Z0-9_.]{3,64}$`)
 
 // checkRoleFields refuses invalid values of a custom role, sorts its permissions and removes duplicates.
 func checkRoleFields(role *iam.Role) error {
@@ -78,7 +43,7 @@ func checkRoleFields(role *iam.Role) error {
 	return nil
 }
 
-func (s *Server) createRole(c *call) (any, error) {
+func (s *iamService) createRole(c *call) (any, error) {
 	var request iam.CreateRoleRequest
 	if err := c.decode(&request); err != nil {
 		return nil, err
@@ -117,7 +82,7 @@ func (s *Server) createRole(c *call) (any, error) {
 func roleEtag() string { return "BwY" + randomText(6) + "=" }
 
 // storedRole returns a custom role, or nil if there is none or its deletion has become final.
-func (s *Server) storedRole(tx *bbolt.Tx, key string) (*iam.Role, error) {
+func (s *iamService) storedRole(tx *bbolt.Tx, key string) (*iam.Role, error) {
 	role, err := get[iam.Role](tx, customRoles, key)
 	if err != nil || role == nil || !role.Deleted {
 		return role, err
@@ -129,7 +94,7 @@ func (s *Server) storedRole(tx *bbolt.Tx, key string) (*iam.Role, error) {
 	return role, nil
 }
 
-func (s *Server) sinceDeletion(tx *bbolt.Tx, key string) (time.Duration, error) {
+func (s *iamService) sinceDeletion(tx *bbolt.Tx, key string) (time.Duration, error) {
 	deleted, err := get[time.Time](tx, roleDeletions, key)
 	if err != nil || deleted == nil {
 		return 0, err
@@ -138,7 +103,7 @@ func (s *Server) sinceDeletion(tx *bbolt.Tx, key string) (time.Duration, error) 
 }
 
 // withRole runs fn in a transaction with the custom role that the path names, and with the role's key.
-func (s *Server) withRole(c *call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, string, *iam.Role) error) error {
+func (s *iamService) withRole(c *call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, string, *iam.Role) error) error {
 	return run(func(tx *bbolt.Tx) error {
 		key := customRole(c.projectID(), c.vars["role"])
 		role, err := s.storedRole(tx, key)
@@ -152,7 +117,7 @@ func (s *Server) withRole(c *call, run func(func(*bbolt.Tx) error) error, fn fun
 	})
 }
 
-func (s *Server) getRole(c *call) (any, error) {
+func (s *iamService) getRole(c *call) (any, error) {
 	var answer *iam.Role
 	err := s.withRole(c, s.store.view, func(_ *bbolt.Tx, _ string, role *iam.Role) error {
 		answer = role
@@ -161,7 +126,7 @@ func (s *Server) getRole(c *call) (any, error) {
 	return answer, err
 }
 
-func (s *Server) listRoles(c *call) (any, error) {
+func (s *iamService) listRoles(c *call) (any, error) {
 	query := c.request.URL.Query()
 	var all []*iam.Role
 	err := s.store.view(func(tx *bbolt.Tx) error {
@@ -185,7 +150,7 @@ func (s *Server) listRoles(c *call) (any, error) {
 	return answer, err
 }
 
-func (s *Server) patchRole(c *call) (any, error) {
+func (s *iamService) patchRole(c *call) (any, error) {
 	var wanted iam.Role
 	if err := c.decode(&wanted); err != nil {
 		return nil, err
@@ -221,7 +186,7 @@ func (s *Server) patchRole(c *call) (any, error) {
 }
 
 // changeRole changes a custom role. A non-empty etag must match the role's.
-func (s *Server) changeRole(c *call, etag string, change func(*bbolt.Tx, string, *iam.Role) error) (any, error) {
+func (s *iamService) changeRole(c *call, etag string, change func(*bbolt.Tx, string, *iam.Role) error) (any, error) {
 	var answer *iam.Role
 	err := s.withRole(c, s.store.update, func(tx *bbolt.Tx, key string, role *iam.Role) error {
 		if etag != "" && etag != role.Etag {
@@ -239,7 +204,7 @@ func (s *Server) changeRole(c *call, etag string, change func(*bbolt.Tx, string,
 }
 
 // deleteRole marks a custom role as deleted. The role grants nothing until an undeletion.
-func (s *Server) deleteRole(c *call) (any, error) {
+func (s *iamService) deleteRole(c *call) (any, error) {
 	return s.changeRole(c, c.request.URL.Query().Get("etag"), func(tx *bbolt.Tx, key string, role *iam.Role) error {
 		if role.Deleted {
 			return failedPrecondition("You can't delete role_id (%s) because it is already marked for deletion.", c.vars["role"])
@@ -249,7 +214,7 @@ func (s *Server) deleteRole(c *call) (any, error) {
 	})
 }
 
-func (s *Server) undeleteRole(c *call) (any, error) {
+func (s *iamService) undeleteRole(c *call) (any, error) {
 	var request iam.UndeleteRoleRequest
 	if err := c.decode(&request); err != nil {
 		return nil, err

@@ -9,12 +9,12 @@ import (
 )
 
 // SetClock sets the server's clock.
-func (s *Server) SetClock(now func() time.Time) { s.now = now }
+func (s *Server) SetClock(now func() time.Time) { s.core.now = now }
 
 // VouchFor returns a certificate of the server's authority for hosts.
 func (s *Server) VouchFor(t testing.TB, hosts ...string) *x509.Certificate {
 	t.Helper()
-	made, err := s.authority.vouch(hosts, s.now())
+	made, err := s.authority.vouch(hosts, s.core.now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func CheckNames(database, charset, collation, user, host string) (ofDatabase, of
 // ForgetOwners removes the owners of an instance, so that the store looks like one of earlier versions.
 func (s *Server) ForgetOwners(t testing.TB, instance string) {
 	t.Helper()
-	if err := s.store.update(func(tx *bbolt.Tx) error { return removeAll(tx, sqlOwners, instance+"/") }); err != nil {
+	if err := s.core.store.update(func(tx *bbolt.Tx) error { return removeAll(tx, sqlOwners, instance+"/") }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/api/iam/v1"
 	"google.golang.org/api/option"
 	"google.golang.org/api/serviceusage/v1"
-	"google.golang.org/api/sqladmin/v1beta4"
+	sqladmin "google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/internal/local/cloud/dolt"

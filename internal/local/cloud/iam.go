@@ -2,7 +2,24 @@ package cloud
 
 import "google.golang.org/api/iam/v1"
 
-func (s *Server) iamService() *service {
+const (
+	roleDeletions   table = "roleDeletions"   // <project>/<role>
+	deletedAccounts table = "deletedAccounts" // <unique id>
+)
+
+// iamTables returns the tables of the service.
+func iamTables() []table { return []table{roleDeletions, deletedAccounts} }
+
+type iamService struct{ *Core }
+
+// registerIAM adds the Identity and Access Management API and the user info of OpenID Connect to the emulator.
+func registerIAM(c *Core) {
+	s := &iamService{c}
+	c.register(s.identityService())
+	c.register(s.accessService())
+}
+
+func (s *iamService) accessService() *service {
 	const (
 		accounts = "v1/projects/{project}/serviceAccounts"
 		account  = accounts + "/{account}"

@@ -13,12 +13,13 @@ import (
 // The emulator has one call of Compute Engine. Google Kubernetes Engine does not report the number of nodes in a node
 // pool, so clients read it from the pool's instance groups.
 
-func (s *Server) computeService() *service {
+func (s *containerService) computeService() *service {
 	const group = "v1|beta/projects/{project}/zones/{zone}/instanceGroupManagers/{group}"
 	return &service{
 		name:       "compute.googleapis.com",
 		title:      "Compute Engine API",
 		prefix:     "compute",
+		hostPath:   func(escaped string) string { return escaped }, // its first segment is the prefix there, too
 		scopes:     []string{"https://www.googleapis.com/auth/compute"},
 		readScopes: []string{"https://www.googleapis.com/auth/compute.readonly", "https://www.googleapis.com/auth/cloud-platform.read-only"},
 		denied: func(_ principal, permission string, on resource) *apiError {
@@ -41,7 +42,7 @@ func groupName(on *cluster, pool, zone string) string {
 	return "gke-" + short(on.Cluster.Name) + "-" + short(pool) + "-" + hex.EncodeToString(sum[:4]) + "-grp"
 }
 
-func (s *Server) groupLink(on *cluster, pool, zone string) string {
+func (s *containerService) groupLink(on *cluster, pool, zone string) string {
 	return s.baseURL + "/compute/v1/projects/" + on.Project + "/zones/" + zone + "/instanceGroupManagers/" + groupName(on, pool, zone)
 }
 
@@ -56,7 +57,7 @@ type instanceGroupManager struct {
 	SelfLink         string `json:"selfLink"`
 }
 
-func (s *Server) getGroup(c *call) (any, error) {
+func (s *containerService) getGroup(c *call) (any, error) {
 	if c.project == nil {
 		return nil, notFound("The resource '%s' was not found", onGroup(c).name)
 	}

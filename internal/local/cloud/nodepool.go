@@ -14,7 +14,7 @@ func poolLink(on *cluster, name string) string { return on.link() + "/nodePools/
 
 // fillNodePool sets the fields that Google Cloud sets in a new node pool. It refuses a node pool that Google Cloud
 // refuses too.
-func (s *Server) fillNodePool(on *cluster, pool *container.NodePool) error {
+func (s *containerService) fillNodePool(on *cluster, pool *container.NodePool) error {
 	if pool == nil || !clusterNames.MatchString(pool.Name) {
 		return invalidArgument("Invalid value for field \"node_pool.name\": it must match %s.", clusterNames)
 	}
@@ -60,7 +60,7 @@ func defaultScopes() []string {
 }
 
 // completePool checks a new or changed node pool and sets its derived fields.
-func (s *Server) completePool(on *cluster, pool *container.NodePool) error {
+func (s *containerService) completePool(on *cluster, pool *container.NodePool) error {
 	channel := on.Cluster.ReleaseChannel
 	scaling := pool.Autoscaling
 	switch {
@@ -93,7 +93,7 @@ func withPool(c *call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx,
 	})
 }
 
-func (s *Server) createNodePool(c *call) (any, error) {
+func (s *containerService) createNodePool(c *call) (any, error) {
 	var request container.CreateNodePoolRequest
 	if err := c.decode(&request); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (s *Server) createNodePool(c *call) (any, error) {
 }
 
 // changeCluster stores a changed cluster and the finished operation that changed it.
-func (s *Server) changeCluster(tx *bbolt.Tx, on *cluster, kind, target string) (*container.Operation, error) {
+func (s *containerService) changeCluster(tx *bbolt.Tx, on *cluster, kind, target string) (*container.Operation, error) {
 	on.Cluster.Etag = randomText(8)
 	if err := put(tx, clusters, on.key(), on); err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (s *Server) changeCluster(tx *bbolt.Tx, on *cluster, kind, target string) (
 	return s.doneClusterOperation(tx, on, kind, target)
 }
 
-func (s *Server) getNodePool(c *call) (any, error) {
+func (s *containerService) getNodePool(c *call) (any, error) {
 	var answer *container.NodePool
 	err := withPool(c, s.store.view, func(_ *bbolt.Tx, on *cluster, at int) error {
 		answer = on.Cluster.NodePools[at]
@@ -143,7 +143,7 @@ func (s *Server) getNodePool(c *call) (any, error) {
 	return answer, err
 }
 
-func (s *Server) listNodePools(c *call) (any, error) {
+func (s *containerService) listNodePools(c *call) (any, error) {
 	answer := &container.ListNodePoolsResponse{}
 	err := withCluster(c, s.store.view, func(_ *bbolt.Tx, on *cluster) error {
 		answer.NodePools = on.Cluster.NodePools
@@ -152,7 +152,7 @@ func (s *Server) listNodePools(c *call) (any, error) {
 	return answer, err
 }
 
-func (s *Server) deleteNodePool(c *call) (any, error) {
+func (s *containerService) deleteNodePool(c *call) (any, error) {
 	var answer *container.Operation
 	err := withPool(c, s.store.update, func(tx *bbolt.Tx, on *cluster, at int) error {
 		if err := on.idle(); err != nil {
@@ -167,7 +167,7 @@ func (s *Server) deleteNodePool(c *call) (any, error) {
 }
 
 // changePool answers a call that changes one property of a node pool.
-func (s *Server) changePool(c *call, kind string, change func(*container.NodePool) error) (any, error) {
+func (s *containerService) changePool(c *call, kind string, change func(*container.NodePool) error) (any, error) {
 	var answer *container.Operation
 	err := withPool(c, s.store.update, func(tx *bbolt.Tx, on *cluster, at int) error {
 		if err := on.idle(); err != nil {
@@ -186,7 +186,7 @@ func (s *Server) changePool(c *call, kind string, change func(*container.NodePoo
 	return answer, err
 }
 
-func (s *Server) setNodePoolSize(c *call) (any, error) {
+func (s *containerService) setNodePoolSize(c *call) (any, error) {
 	var request container.SetNodePoolSizeRequest
 	if err := c.decode(&request); err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func (s *Server) setNodePoolSize(c *call) (any, error) {
 	})
 }
 
-func (s *Server) setNodePoolManagement(c *call) (any, error) {
+func (s *containerService) setNodePoolManagement(c *call) (any, error) {
 	var request container.SetNodePoolManagementRequest
 	if err := c.decode(&request); err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func (s *Server) setNodePoolManagement(c *call) (any, error) {
 	})
 }
 
-func (s *Server) setNodePoolAutoscaling(c *call) (any, error) {
+func (s *containerService) setNodePoolAutoscaling(c *call) (any, error) {
 	var request container.SetNodePoolAutoscalingRequest
 	if err := c.decode(&request); err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ func poolPath(name string) (path, inside string) {
 }
 
 // updateNodePool changes the fields of a node pool that the request names.
-func (s *Server) updateNodePool(c *call) (any, error) {
+func (s *containerService) updateNodePool(c *call) (any, error) {
 	request := map[string]any{}
 	if err := c.decode(&request); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (s *Server) updateNodePool(c *call) (any, error) {
 
 // updatePool changes the node pool that an update of its cluster names. The update may omit the name if the cluster
 // has one node pool.
-func (s *Server) updatePool(on *cluster, name string, wanted map[string]any) error {
+func (s *containerService) updatePool(on *cluster, name string, wanted map[string]any) error {
 	if name == "" && len(on.Cluster.NodePools) == 1 {
 		name = on.Cluster.NodePools[0].Name
 	}

@@ -48,6 +48,12 @@ func seekObject(tx *bbolt.Tx, bucket, from string) (key, record []byte) {
 	return key, record
 }
 
+// isEmpty reports whether a bucket has no objects.
+func isEmpty(tx *bbolt.Tx, bucket string) bool {
+	key, _ := seekObject(tx, bucket, "")
+	return key == nil
+}
+
 // findGeneration returns a generation of an object, or the live one if generation is 0. It returns nil if there is
 // none.
 func findGeneration(tx *bbolt.Tx, bucket, name string, generation int64) (*object, error) {
@@ -69,20 +75,20 @@ func findGeneration(tx *bbolt.Tx, bucket, name string, generation int64) (*objec
 func requireObject(tx *bbolt.Tx, bucket, name string, generation int64) (*object, error) {
 	found, err := findGeneration(tx, bucket, name, generation)
 	if err == nil && found == nil {
-		return nil, storageError(http.StatusNotFound, "notFound", "No such object: %s/%s", bucket, name)
+		return nil, legacyError(http.StatusNotFound, "notFound", "No such object: %s/%s", bucket, name)
 	}
 	return found, err
 }
 
-// generation returns the generation in a query parameter, or 0 if the query lacks the parameter.
-func (c *call) generation(parameter string) (int64, error) {
+// queryGeneration returns the generation in a query parameter, or 0 if the query lacks the parameter.
+func queryGeneration(c *call, parameter string) (int64, error) {
 	text := c.request.URL.Query().Get(parameter)
 	if text == "" {
 		return 0, nil
 	}
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number < 0 {
-		return 0, invalidStorage("Invalid long value: '%s' for %s.", text, parameter)
+		return 0, legacyInvalid("Invalid long value: '%s' for %s.", text, parameter)
 	}
 	return number, nil
 }
@@ -90,10 +96,10 @@ func (c *call) generation(parameter string) (int64, error) {
 func checkObjectName(name string) error {
 	switch {
 	case name == "":
-		return storageError(http.StatusBadRequest, "required", "Required parameter: name")
+		return legacyError(http.StatusBadRequest, "required", "Required parameter: name")
 	case len(name) > 1024, !utf8.ValidString(name), strings.ContainsAny(name, "\r\n\x00"), name == ".", name == "..",
 		strings.HasPrefix(name, ".well-known/acme-challenge/"):
-		return invalidStorage("Invalid object name: %q", name)
+		return legacyInvalid("Invalid object name: %q", name)
 	}
 	return nil
 }
@@ -118,7 +124,7 @@ func checkObject(wanted *storage.Object) error {
 // replaceObject writes a new generation of an object with a blob as its content. It returns the new generation, and
 // the blobs that are unused after the transaction. Overwriting an object needs the permission to delete it, as on
 // Cloud Storage.
-func (s *Server) replaceObject(tx *bbolt.Tx, c *call, wanted *storage.Object, content blobs.Blob, wants preconditions) (*storage.Object, []string, error) {
+func (s *storageService) replaceObject(tx *bbolt.Tx, c *call, wanted *storage.Object, content blobs.Blob, wants preconditions) (*storage.Object, []string, error) {
 	in, err := findBucket(tx, wanted.Bucket)
 	if err != nil {
 		return nil, nil, err
@@ -155,7 +161,7 @@ func numbers(o *object) (generation, metageneration int64) {
 
 // retire ends a live generation. A bucket with versioning keeps it as a noncurrent generation; any other bucket
 // removes it. retire returns the blobs that are unused after the transaction.
-func (s *Server) retire(tx *bbolt.Tx, in *storage.Bucket, old *object) ([]string, error) {
+func (s *storageService) retire(tx *bbolt.Tx, in *storage.Bucket, old *object) ([]string, error) {
 	key := objectKey(old.Object)
 	if in.Versioning != nil && in.Versioning.Enabled {
 		old.Object.TimeDeleted = storageTime(s.now())
@@ -165,7 +171,7 @@ func (s *Server) retire(tx *bbolt.Tx, in *storage.Bucket, old *object) ([]string
 }
 
 // fillObject sets the fields that Cloud Storage sets in a new generation of an object.
-func (s *Server) fillObject(tx *bbolt.Tx, in *storage.Bucket, wanted *storage.Object, content blobs.Blob) (*storage.Object, error) {
+func (s *storageService) fillObject(tx *bbolt.Tx, in *storage.Bucket, wanted *storage.Object, content blobs.Blob) (*storage.Object, error) {
 	made, now := *wanted, storageTime(s.now())
 	var err error
 	if made.Generation, err = nextGeneration(tx, s.now().UnixMicro()); err != nil {
@@ -202,7 +208,7 @@ func shownObject(o *storage.Object) *storage.Object {
 }
 
 // drop removes unused blobs. The next start removes blobs that drop fails to remove.
-func (s *Server) drop(unused []string) {
+func (s *storageService) drop(unused []string) {
 	for _, id := range unused {
 		_ = s.blobs.Remove(id)
 	}

@@ -17,7 +17,7 @@ type listing struct {
 	limit                     int
 }
 
-func (c *call) listing() (listing, error) {
+func parseListing(c *call) (listing, error) {
 	query := c.request.URL.Query()
 	for _, parameter := range []string{"matchGlob", "filter"} {
 		if query.Get(parameter) != "" {
@@ -33,7 +33,7 @@ func (c *call) listing() (listing, error) {
 	}
 	after, err := base64.URLEncoding.DecodeString(query.Get("pageToken"))
 	if err != nil {
-		return listing{}, invalidStorage("Invalid argument: pageToken.")
+		return listing{}, legacyInvalid("Invalid argument: pageToken.")
 	}
 	return listing{
 		bucket: c.vars["bucket"], prefix: query.Get("prefix"), delimiter: query.Get("delimiter"),
@@ -42,8 +42,8 @@ func (c *call) listing() (listing, error) {
 	}, nil
 }
 
-func (s *Server) listObjects(c *call) (any, error) {
-	asked, err := c.listing()
+func (s *storageService) listObjects(c *call) (any, error) {
+	asked, err := parseListing(c)
 	if err != nil {
 		return nil, err
 	}

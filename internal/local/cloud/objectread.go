@@ -18,7 +18,7 @@ import (
 )
 
 // getObject answers with an object's metadata, or with alt=media with its content.
-func (s *Server) getObject(c *call) (any, error) {
+func (s *storageService) getObject(c *call) (any, error) {
 	if c.request.URL.Query().Get("alt") == "media" {
 		return s.downloadObject(c)
 	}
@@ -30,12 +30,12 @@ func (s *Server) getObject(c *call) (any, error) {
 }
 
 // readObject returns the generation of an object that the call reads. The XML API carries preconditions in headers.
-func (s *Server) readObject(c *call) (*object, error) {
-	generation, err := c.generation("generation")
+func (s *storageService) readObject(c *call) (*object, error) {
+	generation, err := queryGeneration(c, "generation")
 	if err != nil {
 		return nil, err
 	}
-	inQuery, err := c.preconditions("if")
+	inQuery, err := queryPreconditions(c, "if")
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func xmlHeader(name string) string {
 
 // visibleObject is requireObject for a read. A caller without storage.objects.list does not learn whether an object
 // exists.
-func (s *Server) visibleObject(tx *bbolt.Tx, c *call, generation int64) (*object, error) {
+func (s *storageService) visibleObject(tx *bbolt.Tx, c *call, generation int64) (*object, error) {
 	found, err := requireObject(tx, c.vars["bucket"], c.vars["object"], generation)
 	if found == nil && err != nil {
 		if hidden := s.requireOn(tx, c, "storage.objects.list", onBucket(c)); hidden != nil {
@@ -76,7 +76,7 @@ func (s *Server) visibleObject(tx *bbolt.Tx, c *call, generation int64) (*object
 }
 
 // downloadObject answers with an object's content.
-func (s *Server) downloadObject(c *call) (any, error) {
+func (s *storageService) downloadObject(c *call) (any, error) {
 	for {
 		found, err := s.readObject(c)
 		if err != nil {
@@ -97,7 +97,7 @@ func (s *Server) downloadObject(c *call) (any, error) {
 }
 
 // replaced reports whether a generation has disappeared since the caller read it.
-func (s *Server) replaced(old *object) bool {
+func (s *storageService) replaced(old *object) bool {
 	gone := false
 	err := s.store.view(func(tx *bbolt.Tx) error {
 		now, err := get[object](tx, objects, objectKey(old.Object))
@@ -149,7 +149,7 @@ func sendObject(w http.ResponseWriter, r *http.Request, o *storage.Object, conte
 func sendDecompressed(w http.ResponseWriter, r *http.Request, content io.Reader) {
 	plain, err := gzip.NewReader(content)
 	if err != nil {
-		writeError(w, storageError(http.StatusServiceUnavailable, "backendError", "The content is not in the encoding that its metadata says: %v.", err))
+		writeError(w, legacyError(http.StatusServiceUnavailable, "backendError", "The content is not in the encoding that its metadata says: %v.", err))
 		return
 	}
 	w.Header().Set("Warning", "214 UploadServer gunzipped")

@@ -19,7 +19,7 @@ import (
 
 // insertObject writes an object by one of three upload types: media sends only the content, multipart sends metadata
 // and content in one request, and resumable sends several requests.
-func (s *Server) insertObject(c *call) (any, error) {
+func (s *storageService) insertObject(c *call) (any, error) {
 	switch kind := c.request.URL.Query().Get("uploadType"); kind {
 	case "media":
 		wanted := &storage.Object{ContentType: c.request.Header.Get("Content-Type")}
@@ -29,14 +29,14 @@ func (s *Server) insertObject(c *call) (any, error) {
 	case "resumable":
 		return s.beginOrContinueUpload(c)
 	default:
-		return nil, invalidStorage("Upload type %q is not supported: use media, multipart or resumable.", kind)
+		return nil, legacyInvalid("Upload type %q is not supported: use media, multipart or resumable.", kind)
 	}
 }
 
-func (s *Server) insertMultipart(c *call) (any, error) {
+func (s *storageService) insertMultipart(c *call) (any, error) {
 	kind, parameters, err := mime.ParseMediaType(c.request.Header.Get("Content-Type"))
 	if err != nil || !strings.HasPrefix(kind, "multipart/") || parameters["boundary"] == "" {
-		return nil, storageError(http.StatusBadRequest, "badContent", "A multipart/related body with a boundary is needed for uploadType=multipart.")
+		return nil, legacyError(http.StatusBadRequest, "badContent", "A multipart/related body with a boundary is needed for uploadType=multipart.")
 	}
 	parts := multipart.NewReader(c.request.Body, parameters["boundary"])
 	first, err := parts.NextPart()
@@ -56,7 +56,7 @@ func (s *Server) insertMultipart(c *call) (any, error) {
 }
 
 func malformedUpload(err error) error {
-	return storageError(http.StatusBadRequest, "badContent", "Malformed multipart body: %v.", err)
+	return legacyError(http.StatusBadRequest, "badContent", "Malformed multipart body: %v.", err)
 }
 
 // decodeMetadata reads the metadata of an object. An empty body means no metadata.
@@ -75,7 +75,7 @@ func decodeMetadata(body io.Reader) (*storage.Object, error) {
 }
 
 // prepareObject completes the metadata of a new object, and refuses an object that the caller may not write.
-func (s *Server) prepareObject(c *call, wanted *storage.Object, bucket string) error {
+func (s *storageService) prepareObject(c *call, wanted *storage.Object, bucket string) error {
 	query := c.request.URL.Query()
 	wanted.Bucket = bucket
 	setDefault(&wanted.Name, query.Get("name"))
@@ -101,15 +101,15 @@ func (s *Server) prepareObject(c *call, wanted *storage.Object, bucket string) e
 
 func refuseObjectACL(in *storage.Bucket) error {
 	if uniformAccess(in) {
-		return invalidStorage("Cannot insert legacy ACL for an object when uniform bucket-level access is enabled. " +
+		return legacyInvalid("Cannot insert legacy ACL for an object when uniform bucket-level access is enabled. " +
 			"Read more at https://cloud.google.com/storage/docs/uniform-bucket-level-access")
 	}
 	return notEmulatedStorage("An access control list")
 }
 
 // writeObject writes an object with the content of body.
-func (s *Server) writeObject(c *call, wanted *storage.Object, body io.Reader) (any, error) {
-	wants, err := c.preconditions("if")
+func (s *storageService) writeObject(c *call, wanted *storage.Object, body io.Reader) (any, error) {
+	wants, err := queryPreconditions(c, "if")
 	if err != nil {
 		return nil, err
 	}
@@ -127,14 +127,14 @@ func (s *Server) writeObject(c *call, wanted *storage.Object, body io.Reader) (a
 // internal error.
 func brokenUpload(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, http.ErrBodyReadAfterClose) {
-		return storageError(http.StatusBadRequest, "badContent", "The content ended early: %v.", err)
+		return legacyError(http.StatusBadRequest, "badContent", "The content ended early: %v.", err)
 	}
 	return err
 }
 
 // commitObject makes a blob on disk the newest generation of an object. If it fails, it drops the blob. also runs in
 // the same transaction.
-func (s *Server) commitObject(c *call, wanted *storage.Object, content blobs.Blob, wants preconditions, also func(*bbolt.Tx, *storage.Object) error) (*storage.Object, error) {
+func (s *storageService) commitObject(c *call, wanted *storage.Object, content blobs.Blob, wants preconditions, also func(*bbolt.Tx, *storage.Object) error) (*storage.Object, error) {
 	var made *storage.Object
 	var unused []string
 	err := checkSums(c, wanted, content)
@@ -173,10 +173,10 @@ func checkSums(c *call, wanted *storage.Object, content blobs.Blob) error {
 		}
 	}
 	if wantedCRC != "" && wantedCRC != crc {
-		return invalidStorage("Provided CRC32C %q doesn't match calculated CRC32C %q.", wantedCRC, crc)
+		return legacyInvalid("Provided CRC32C %q doesn't match calculated CRC32C %q.", wantedCRC, crc)
 	}
 	if wantedMD5 != "" && wantedMD5 != sum {
-		return invalidStorage("Provided MD5 hash %q doesn't match calculated MD5 hash %q.", wantedMD5, sum)
+		return legacyInvalid("Provided MD5 hash %q doesn't match calculated MD5 hash %q.", wantedMD5, sum)
 	}
 	return nil
 }

@@ -36,3 +36,23 @@ func page[T any](c *call, all []T, name func(T) string, usual, most int) ([]T, s
 	}
 	return all[:size], base64.RawURLEncoding.EncodeToString([]byte(name(all[size-1]))), nil
 }
+
+// The calls of Cloud Storage and Cloud SQL Admin name the length of a page in maxResults.
+
+// maxPage is the maximum length of a list's page, and the length of a page if the caller does not name one.
+const maxPage = 1000
+
+// pageSize returns the length of a page from the text of maxResults.
+func pageSize(text string) (int, error) {
+	if text == "" {
+		return maxPage, nil
+	}
+	size, err := strconv.Atoi(text)
+	if err != nil || size < 0 {
+		return 0, legacyInvalid("Invalid value for maxResults: '%s'. Values must be within the range: [0, 2147483647]", text)
+	}
+	if size == 0 || size > maxPage {
+		return maxPage, nil
+	}
+	return size, nil
+}

@@ -46,7 +46,7 @@ func checkVersion(version int64) error {
 
 // checkPolicy refuses a policy that the emulator could not enforce as written. Bindings of the current policy may stay
 // even if they have become invalid, such as the binding of a role deleted since.
-func (s *Server) checkPolicy(tx *bbolt.Tx, policy, current *crm.Policy) error {
+func (a *Authorizer) checkPolicy(tx *bbolt.Tx, policy, current *crm.Policy) error {
 	if err := checkVersion(policy.Version); err != nil {
 		return err
 	}
@@ -62,11 +62,11 @@ func (s *Server) checkPolicy(tx *bbolt.Tx, policy, current *crm.Policy) error {
 		if err := checkRole(tx, binding, current); err != nil {
 			return err
 		}
-		if err := s.checkCondition(policy, binding); err != nil {
+		if err := a.checkCondition(policy, binding); err != nil {
 			return err
 		}
 		for _, member := range binding.Members {
-			if err := checkMember(tx, member, binding, current); err != nil {
+			if err := a.checkMember(tx, member, binding, current); err != nil {
 				return err
 			}
 		}
@@ -76,7 +76,7 @@ func (s *Server) checkPolicy(tx *bbolt.Tx, policy, current *crm.Policy) error {
 
 // checkCondition refuses an invalid condition, and a condition where the role or the policy's version does not allow
 // one.
-func (s *Server) checkCondition(policy *crm.Policy, binding *crm.Binding) error {
+func (a *Authorizer) checkCondition(policy *crm.Policy, binding *crm.Binding) error {
 	switch {
 	case strings.Contains(binding.Role, hiddenCondition):
 		return invalidArgument("Policy cannot contain both conditions and condition hashes. "+
@@ -90,7 +90,7 @@ func (s *Server) checkCondition(policy *crm.Policy, binding *crm.Binding) error 
 	case slices.Contains(binding.Members, "allUsers"), slices.Contains(binding.Members, "allAuthenticatedUsers"):
 		return invalidArgument("Conditions can't be set on bindings of allUsers or allAuthenticatedUsers.")
 	}
-	_, err := s.conditions.compile(binding.Condition.Expression)
+	_, err := a.conditions.compile(binding.Condition.Expression)
 	return err
 }
 
@@ -125,7 +125,7 @@ func hasMember(policy *crm.Policy, role, member string) bool {
 }
 
 // checkMember refuses invalid members, and members of the emulated cloud that do not exist.
-func checkMember(tx *bbolt.Tx, member string, binding *crm.Binding, current *crm.Policy) error {
+func (a *Authorizer) checkMember(tx *bbolt.Tx, member string, binding *crm.Binding, current *crm.Policy) error {
 	if !memberNames.MatchString(member) {
 		return invalidArgument("Invalid member %q in the binding of %s: one of allUsers, allAuthenticatedUsers, user:, group:, "+
 			"serviceAccount:, domain:, principal:// or principalSet:// is expected.", member, binding.Role)
@@ -135,20 +135,17 @@ func checkMember(tx *bbolt.Tx, member string, binding *crm.Binding, current *crm
 		return nil
 	}
 	if pool, _, ok := strings.Cut(name, "["); ok {
-		return checkPoolMember(tx, pool)
+		return a.checkPoolMember(tx, pool)
 	}
 	return checkAccountMember(tx, name)
 }
 
 // checkPoolMember refuses Kubernetes service accounts of a workload identity pool that belongs to no emulated cluster.
-func checkPoolMember(tx *bbolt.Tx, pool string) error {
-	all, err := list[cluster](tx, clusters, strings.TrimSuffix(pool, ".svc.id.goog")+"/")
-	if err != nil {
-		return err
-	}
-	for _, k := range all {
-		if identity := k.Cluster.WorkloadIdentityConfig; identity != nil && identity.WorkloadPool == pool {
-			return nil
+func (a *Authorizer) checkPoolMember(tx *bbolt.Tx, pool string) error {
+	if a.workloadPools != nil {
+		known, err := a.workloadPools(tx, strings.TrimSuffix(pool, ".svc.id.goog"))
+		if err != nil || slices.Contains(known, pool) {
+			return err
 		}
 	}
 	return invalidArgument("Identity Pool does not exist (%s). Please check that you specified a valid resource name as returned "+
@@ -176,36 +173,4 @@ func checkAccountMember(tx *bbolt.Tx, email string) error {
 		return invalidArgument("Service account %s does not exist.", email)
 	}
 	return nil
-}
-
-// checkProjectPolicy refuses what a project without an organization refuses: public access, a new owner without an
-// invitation from the console, and a policy without a user as an owner.
-func checkProjectPolicy(policy, current *crm.Policy) error {
-	owned := false
-	for _, binding := range policy.Bindings {
-		for _, member := range binding.Members {
-			if kind, _, _ := strings.Cut(member, ":"); oneOf("allUsers|allAuthenticatedUsers|projectOwner|projectEditor|projectViewer", kind) {
-				return invalidArgument("Members of type %s are not supported for this resource.", kind)
-			}
-			if binding.Role != "roles/owner" || strings.HasPrefix(member, "serviceAccount:") || strings.HasPrefix(member, "deleted:") {
-				continue
-			}
-			if !hasMember(current, binding.Role, canonicalMember(member)) {
-				return ownerFault("SOLO_MUST_INVITE_OWNERS", member)
-			}
-			owned = true
-		}
-	}
-	if !owned {
-		return ownerFault("SOLO_REQUIRE_TOS_ACCEPTOR", "")
-	}
-	return nil
-}
-
-func ownerFault(kind, member string) *apiError {
-	refusal := invalidArgument("Request contains an invalid argument.")
-	refusal.Details = append(refusal.Details, &errorInfo{
-		Type: "type.googleapis.com/google.cloudresourcemanager.v1.ProjectIamPolicyError", Kind: kind, Member: member, Role: "roles/owner",
-	})
-	return refusal
 }

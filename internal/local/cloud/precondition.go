@@ -27,16 +27,16 @@ func readPreconditions(value func(string) string, prefix string, style func(stri
 		}
 		number, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return found, invalidStorage("Invalid long value: '%s' for %s.", text, name)
+			return found, legacyInvalid("Invalid long value: '%s' for %s.", text, name)
 		}
 		*field = &number
 	}
 	return found, nil
 }
 
-// preconditions reads the preconditions of the call's query. prefix is "if", or "ifSource" for those on the source of
+// queryPreconditions reads the preconditions of the call's query. prefix is "if", or "ifSource" for those on the source of
 // a copy.
-func (c *call) preconditions(prefix string) (preconditions, error) {
+func queryPreconditions(c *call, prefix string) (preconditions, error) {
 	return readPreconditions(c.request.URL.Query().Get, prefix, func(name string) string { return name })
 }
 
@@ -58,7 +58,7 @@ func (p preconditions) checkRead(generation, metageneration int64) error {
 		return preconditionFailed()
 	}
 	if p.unchanged(generation, metageneration) {
-		return storageError(http.StatusNotModified, "notModified", "Not Modified")
+		return legacyError(http.StatusNotModified, "notModified", "Not Modified")
 	}
 	return nil
 }

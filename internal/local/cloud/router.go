@@ -5,53 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-
-	"go.etcd.io/bbolt"
 )
-
-// service is one emulated API.
-type service struct {
-	name   string // name in Service Usage
-	title  string // empty for a service that projects do not enable
-	prefix string // first segment of the service's paths in the emulator
-	routes []route
-	// scopes are the OAuth scopes that allow all calls, besides cloudPlatform. readScopes allow only reads.
-	scopes, readScopes []string
-	// project returns the ID or number of a call's project if the path has no project variable. It may be nil.
-	project func(*bbolt.Tx, *call) (string, error)
-	// denied returns this API's error for a missing permission.
-	denied func(who principal, permission string, on resource) *apiError
-}
-
-// route is one method of an API.
-type route struct {
-	method string
-	// pattern is the path below the service's prefix. A segment is literal, one of several (a|b), or a variable
-	// ({name}). The pattern may end in a ":verb".
-	pattern string
-	// permission is the permission that the caller needs on the resource. It is empty if the method needs none, or if
-	// the handler checks permissions itself.
-	permission string
-	// on returns the resource of the permission check. Nil means the project.
-	on func(*call) resource
-	// handle answers the call. It returns a value to send as JSON, or an http.Handler that sends the response itself.
-	handle func(*call) (any, error)
-
-	segments []string
-	verb     string
-}
-
-// resource is the subject of a permission check.
-type resource struct {
-	project string
-	name    string // name in errors
-	policy  string // key of the resource's own IAM policy; empty if it has none
-	// path and kind are resource.name and resource.type in conditions. resource.service is the part of kind before the
-	// slash. Both are empty for resources that lack these attributes according to Google's documentation:
-	// https://cloud.google.com/iam/docs/conditions-resource-attributes
-	path string
-	kind string
-}
 
 func compile(routes []route) []route {
 	for i := range routes {
@@ -98,44 +52,90 @@ func variable(segment string) (string, bool) {
 	return strings.TrimSuffix(name, "}"), ok
 }
 
-func oneOf(alternatives, got string) bool {
-	for alternative := range strings.SplitSeq(alternatives, "|") {
-		if alternative == got {
-			return true
-		}
-	}
-	return false
-}
-
 // repeatedVersion matches a version with another version after it. The official provider creates such paths: it
 // removes the version from a custom endpoint only if the endpoint begins with https, and its clients always add
 // theirs.
 var repeatedVersion = regexp.MustCompile(`^(sql/)?v\d[a-z0-9]*/((sql/)?v\d[a-z0-9]*/)`)
 
-// find returns the service, the route and the path variables of a request. The service or the route is nil if there is
-// none.
-func (s *Server) find(r *http.Request) (*service, *route, map[string]string) {
-	prefix, rest, _ := strings.Cut(strings.TrimPrefix(s.canonicalPath(r), "/"), "/")
-	svc := s.services[prefix]
-	if svc == nil {
-		return nil, nil, nil
+// Router finds the service and the route of a request.
+type Router struct{ registered []*service }
+
+// register adds a service.
+func (t *Router) register(svc *service) {
+	svc.routes = compile(svc.routes)
+	t.registered = append(t.registered, svc)
+}
+
+// services returns the registered services.
+func (t *Router) services() []*service { return t.registered }
+
+// isPrefix reports whether a service has a prefix.
+func (t *Router) isPrefix(prefix string) bool { return t.service(prefix) != nil }
+
+func (t *Router) service(prefix string) *service {
+	for _, svc := range t.registered {
+		if svc.prefix == prefix {
+			return svc
+		}
+	}
+	return nil
+}
+
+// match is the outcome of a search. service and route are nil if there is none.
+type match struct {
+	service *service
+	route   *route
+	path    string // in the form that routes use
+	vars    map[string]string
+}
+
+// find returns the service, the route and the path variables of a request.
+func (t *Router) find(r *http.Request) match {
+	canonical := t.canonicalPath(r)
+	prefix, rest, _ := strings.Cut(strings.TrimPrefix(canonical, "/"), "/")
+	found := match{service: t.service(prefix), path: canonical}
+	if found.service == nil {
+		return found
 	}
 	path := strings.Split(repeatedVersion.ReplaceAllString(rest, "$2"), "/")
 	for i, segment := range path {
 		plain, err := url.PathUnescape(segment)
 		if err != nil {
-			return svc, nil, nil
+			return found
 		}
 		path[i] = plain
 	}
-	for i := range svc.routes {
-		candidate := &svc.routes[i]
+	for i := range found.service.routes {
+		candidate := &found.service.routes[i]
 		if candidate.method != r.Method {
 			continue
 		}
 		if vars, ok := candidate.match(path); ok {
-			return svc, candidate, vars
+			found.route, found.vars = candidate, vars
+			return found
 		}
 	}
-	return svc, nil, nil
+	return found
+}
+
+// canonicalPath returns the path of a request in the form that routes use: its first segment is the service's prefix.
+func (t *Router) canonicalPath(r *http.Request) string {
+	path := r.URL.EscapedPath()
+	for _, svc := range t.registered {
+		switch {
+		case r.Host != svc.name:
+		case svc.hostPath != nil:
+			return svc.hostPath(path)
+		default:
+			return "/" + svc.prefix + path
+		}
+	}
+	for _, svc := range t.registered {
+		if svc.otherPath != nil {
+			if other, ok := svc.otherPath(r); ok {
+				return other
+			}
+		}
+	}
+	return path
 }

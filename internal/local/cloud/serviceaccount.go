@@ -8,49 +8,7 @@ import (
 	"google.golang.org/api/iam/v1"
 )
 
-// accountDomain ends the e-mail addresses of the service accounts that users create in a project.
-const accountDomain = ".iam.gserviceaccount.com"
-
 var accountIDs = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])$`)
-
-func accountPath(project, email string) string { return project + "/" + email }
-
-// accountPolicy returns the store's key of a service account's own IAM policy.
-func accountPolicy(email string) string { return "serviceAccounts/" + email }
-
-// accountProject returns the project in a service account's e-mail address.
-func accountProject(email string) (string, bool) {
-	_, host, ok := strings.Cut(email, "@")
-	if !ok {
-		return "", false
-	}
-	return strings.CutSuffix(host, accountDomain)
-}
-
-// findAccount returns the service account with an e-mail address or a unique ID, or nil if there is none. The project
-// "-" stands for the project in the address.
-func findAccount(tx *bbolt.Tx, projectID, account string) (*iam.ServiceAccount, error) {
-	if home, ok := accountProject(account); ok {
-		if projectID != "-" && projectID != home {
-			return nil, nil
-		}
-		return get[iam.ServiceAccount](tx, serviceAccounts, accountPath(home, account))
-	}
-	prefix := projectID + "/"
-	if projectID == "-" {
-		prefix = ""
-	}
-	all, err := list[iam.ServiceAccount](tx, serviceAccounts, prefix)
-	if err != nil {
-		return nil, err
-	}
-	for _, candidate := range all {
-		if candidate.UniqueId == account {
-			return candidate, nil
-		}
-	}
-	return nil, nil
-}
 
 // iamProject returns the project of a call to IAM. A path may name a service account by its unique ID, and may have
 // "-" in place of the project. Then iamProject takes the project from the account, and replaces the ID by the
@@ -92,7 +50,7 @@ func onAccount(c *call) resource {
 	}
 }
 
-func (s *Server) createServiceAccount(c *call) (any, error) {
+func (s *iamService) createServiceAccount(c *call) (any, error) {
 	var request iam.CreateServiceAccountRequest
 	if err := c.decode(&request); err != nil {
 		return nil, err
@@ -129,7 +87,7 @@ func (s *Server) createServiceAccount(c *call) (any, error) {
 }
 
 // putAccount stores an account under a new etag. It refuses a display name or a description that is too long.
-func (s *Server) putAccount(tx *bbolt.Tx, account *iam.ServiceAccount) error {
+func (s *iamService) putAccount(tx *bbolt.Tx, account *iam.ServiceAccount) error {
 	if len(account.DisplayName) > 100 {
 		return invalidArgument("The display name of the service account is longer than 100 bytes.")
 	}
@@ -141,7 +99,7 @@ func (s *Server) putAccount(tx *bbolt.Tx, account *iam.ServiceAccount) error {
 }
 
 // withAccount runs fn in a transaction with the account that the path names.
-func (s *Server) withAccount(c *call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, *iam.ServiceAccount) error) error {
+func (s *iamService) withAccount(c *call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, *iam.ServiceAccount) error) error {
 	return run(func(tx *bbolt.Tx) error {
 		account, err := findAccount(tx, c.projectID(), c.vars["account"])
 		if err != nil {
@@ -154,10 +112,10 @@ func (s *Server) withAccount(c *call, run func(func(*bbolt.Tx) error) error, fn 
 	})
 }
 
-func (s *Server) getServiceAccount(c *call) (any, error) { return s.account(c) }
+func (s *iamService) getServiceAccount(c *call) (any, error) { return s.account(c) }
 
 // account returns the account that the path names.
-func (s *Server) account(c *call) (*iam.ServiceAccount, error) {
+func (s *iamService) account(c *call) (*iam.ServiceAccount, error) {
 	var found *iam.ServiceAccount
 	err := s.withAccount(c, s.store.view, func(_ *bbolt.Tx, account *iam.ServiceAccount) error {
 		found = account
@@ -166,7 +124,7 @@ func (s *Server) account(c *call) (*iam.ServiceAccount, error) {
 	return found, err
 }
 
-func (s *Server) listServiceAccounts(c *call) (any, error) {
+func (s *iamService) listServiceAccounts(c *call) (any, error) {
 	var all []*iam.ServiceAccount
 	err := s.store.view(func(tx *bbolt.Tx) (err error) {
 		all, err = list[iam.ServiceAccount](tx, serviceAccounts, c.project.ID+"/")
@@ -180,7 +138,7 @@ func (s *Server) listServiceAccounts(c *call) (any, error) {
 	return answer, err
 }
 
-func (s *Server) patchServiceAccount(c *call) (any, error) {
+func (s *iamService) patchServiceAccount(c *call) (any, error) {
 	var request iam.PatchServiceAccountRequest
 	if err := c.decode(&request); err != nil {
 		return nil, err
@@ -192,7 +150,7 @@ func (s *Server) patchServiceAccount(c *call) (any, error) {
 }
 
 // updateServiceAccount answers the older PUT call, which changes only the display name.
-func (s *Server) updateServiceAccount(c *call) (any, error) {
+func (s *iamService) updateServiceAccount(c *call) (any, error) {
 	var wanted iam.ServiceAccount
 	if err := c.decode(&wanted); err != nil {
 		return nil, err
@@ -201,7 +159,7 @@ func (s *Server) updateServiceAccount(c *call) (any, error) {
 }
 
 // changeAccount sets the fields of an account that the mask names.
-func (s *Server) changeAccount(c *call, wanted *iam.ServiceAccount, mask string) (any, error) {
+func (s *iamService) changeAccount(c *call, wanted *iam.ServiceAccount, mask string) (any, error) {
 	var changed *iam.ServiceAccount
 	err := s.withAccount(c, s.store.update, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
 		for field := range strings.SplitSeq(mask, ",") {
@@ -222,7 +180,7 @@ func (s *Server) changeAccount(c *call, wanted *iam.ServiceAccount, mask string)
 }
 
 // setAccountDisabled answers the enable and disable calls. Disabling an account ends its access tokens at once.
-func (s *Server) setAccountDisabled(disabled bool) func(*call) (any, error) {
+func (s *iamService) setAccountDisabled(disabled bool) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		return struct{}{}, s.withAccount(c, s.store.update, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
 			account.Disabled = disabled
@@ -231,7 +189,7 @@ func (s *Server) setAccountDisabled(disabled bool) func(*call) (any, error) {
 	}
 }
 
-func (s *Server) getAccountPolicy(c *call) (any, error) {
+func (s *iamService) getAccountPolicy(c *call) (any, error) {
 	account, err := s.account(c)
 	if err != nil {
 		return nil, err
@@ -239,7 +197,7 @@ func (s *Server) getAccountPolicy(c *call) (any, error) {
 	return s.getPolicy(c, accountPolicy(account.Email))
 }
 
-func (s *Server) setAccountPolicy(c *call) (any, error) {
+func (s *iamService) setAccountPolicy(c *call) (any, error) {
 	account, err := s.account(c)
 	if err != nil {
 		return nil, err
@@ -247,6 +205,6 @@ func (s *Server) setAccountPolicy(c *call) (any, error) {
 	return s.setPolicy(c, accountPolicy(account.Email), nil)
 }
 
-func (s *Server) testAccountPermissions(c *call) (any, error) {
+func (s *iamService) testAccountPermissions(c *call) (any, error) {
 	return s.testPermissions(c, onAccount(c))
 }

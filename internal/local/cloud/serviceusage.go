@@ -1,7 +1,6 @@
 package cloud
 
 import (
-	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,17 +14,22 @@ import (
 // doneOperation is the name of every operation: all are done when the emulator answers.
 const doneOperation = "operations/noop.DONE_OPERATION"
 
-func (s *Server) serviceUsageService() *service {
+type usageService struct{ *Core }
+
+// registerUsage adds the Service Usage API to the emulator.
+func registerUsage(c *Core) {
+	s := &usageService{c}
 	const (
 		all = "v1/projects/{project}/services"
 		one = all + "/{service}"
 	)
-	return &service{
-		name:       "serviceusage.googleapis.com",
-		title:      "Service Usage API",
-		prefix:     "serviceusage",
-		scopes:     []string{"https://www.googleapis.com/auth/service.management"},
-		readScopes: []string{"https://www.googleapis.com/auth/cloud-platform.read-only"},
+	c.register(&service{
+		name:          "serviceusage.googleapis.com",
+		title:         "Service Usage API",
+		prefix:        "serviceusage",
+		scopes:        []string{"https://www.googleapis.com/auth/service.management"},
+		readScopes:    []string{"https://www.googleapis.com/auth/cloud-platform.read-only"},
+		alwaysEnabled: true, // a project that disabled it could not enable it again
 		denied: func(_ principal, permission string, on resource) *apiError {
 			return permissionDenied("Permission denied on %s: %s is required.", on.name, permission).withInfo(
 				"AUTH_PERMISSION_DENIED", "serviceusage.googleapis.com", map[string]string{"permission": permission, "resource": on.name})
@@ -40,45 +44,16 @@ func (s *Server) serviceUsageService() *service {
 			// Every operation is done when the emulator answers, so the call reveals nothing and needs no permission.
 			{method: "GET", pattern: "v1/operations/{operation}", handle: getDoneOperation},
 		},
-	}
-}
-
-// requireEnabled refuses a call about a project that has the API disabled.
-func (s *Server) requireEnabled(tx *bbolt.Tx, svc *service, about *project) error {
-	if about == nil || svc.prefix == "serviceusage" {
-		return nil
-	}
-	enabled, err := s.isEnabled(tx, about, svc.name)
-	if err != nil || enabled {
-		return err
-	}
-	number := strconv.FormatInt(about.Number, 10)
-	visit := "https://console.developers.google.com/apis/api/" + svc.name + "/overview?project=" + number
-	refusal := newError(http.StatusForbidden, "PERMISSION_DENIED", "accessNotConfigured",
-		"%s has not been used in project %s before or it is disabled. Enable it by visiting %s then retry. "+
-			"If you enabled this API recently, wait a few minutes for the action to propagate to our systems and retry.",
-		svc.title, number, visit)
-	return refusal.withInfo("SERVICE_DISABLED", "googleapis.com", map[string]string{
-		"service": svc.name, "serviceTitle": svc.title, "consumer": "projects/" + number, "containerInfo": number, "activationUrl": visit,
 	})
 }
 
 // serviceNames matches the names of APIs, emulated or not.
 var serviceNames = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?\.googleapis\.com$`)
 
-// isEnabled reports whether a project has an API enabled. A new project has the emulated ones enabled.
-func (s *Server) isEnabled(tx *bbolt.Tx, about *project, name string) (bool, error) {
-	state, err := get[bool](tx, serviceStates, about.ID+"/"+name)
-	if err != nil || state != nil {
-		return state != nil && *state, err
-	}
-	return slices.Contains(s.serviceNames(), name), nil
-}
-
-// serviceNames returns the names of the emulated APIs.
-func (s *Server) serviceNames() []string {
-	names := make([]string, 0, len(s.services))
-	for _, svc := range s.services {
+// emulatedNames returns the names of the emulated APIs.
+func (s *usageService) emulatedNames() []string {
+	names := make([]string, 0, len(s.services()))
+	for _, svc := range s.services() {
 		if svc.title != "" {
 			names = append(names, svc.name)
 		}
@@ -87,7 +62,7 @@ func (s *Server) serviceNames() []string {
 }
 
 // apiState describes an API in a project. Projects can enable APIs that are not emulated, without effect.
-func (s *Server) apiState(tx *bbolt.Tx, about *project, name string) (*serviceusage.GoogleApiServiceusageV1Service, error) {
+func (s *usageService) apiState(tx *bbolt.Tx, about *project, name string) (*serviceusage.GoogleApiServiceusageV1Service, error) {
 	if !serviceNames.MatchString(name) {
 		return nil, permissionDenied("Not found or permission denied for service(s): %s.", name).withInfo(
 			"SERVICE_CONFIG_NOT_FOUND_OR_PERMISSION_DENIED", "serviceusage.googleapis.com", map[string]string{"services": name})
@@ -106,7 +81,7 @@ func (s *Server) apiState(tx *bbolt.Tx, about *project, name string) (*serviceus
 	if enabled {
 		described.State = "ENABLED"
 	}
-	for _, svc := range s.services {
+	for _, svc := range s.services() {
 		if svc.name == name {
 			described.Config.Title = svc.title
 		}
@@ -115,7 +90,7 @@ func (s *Server) apiState(tx *bbolt.Tx, about *project, name string) (*serviceus
 }
 
 // apiStates describes several APIs.
-func (s *Server) apiStates(tx *bbolt.Tx, about *project, names []string) ([]*serviceusage.GoogleApiServiceusageV1Service, error) {
+func (s *usageService) apiStates(tx *bbolt.Tx, about *project, names []string) ([]*serviceusage.GoogleApiServiceusageV1Service, error) {
 	var all []*serviceusage.GoogleApiServiceusageV1Service
 	for _, name := range names {
 		described, err := s.apiState(tx, about, name)
@@ -127,7 +102,7 @@ func (s *Server) apiStates(tx *bbolt.Tx, about *project, names []string) ([]*ser
 	return all, nil
 }
 
-func (s *Server) getService(c *call) (any, error) {
+func (s *usageService) getService(c *call) (any, error) {
 	var found *serviceusage.GoogleApiServiceusageV1Service
 	err := s.store.view(func(tx *bbolt.Tx) (err error) {
 		found, err = s.apiState(tx, c.project, c.vars["service"])
@@ -137,14 +112,14 @@ func (s *Server) getService(c *call) (any, error) {
 }
 
 // listServices answers with the emulated APIs and those that the project ever enabled. Google lists all of its APIs.
-func (s *Server) listServices(c *call) (any, error) {
+func (s *usageService) listServices(c *call) (any, error) {
 	wanted := strings.ReplaceAll(c.request.URL.Query().Get("filter"), " ", "")
 	if wanted != "" && wanted != "state:ENABLED" && wanted != "state:DISABLED" {
 		return nil, invalidArgument("The filter %q is not supported: use state:ENABLED or state:DISABLED.", wanted)
 	}
 	var all []*serviceusage.GoogleApiServiceusageV1Service
 	err := s.store.view(func(tx *bbolt.Tx) error {
-		names := s.serviceNames()
+		names := s.emulatedNames()
 		err := each(tx, serviceStates, c.project.ID+"/", func(key string, _ *bool) error {
 			names = append(names, strings.TrimPrefix(key, c.project.ID+"/"))
 			return nil
@@ -168,7 +143,7 @@ func (s *Server) listServices(c *call) (any, error) {
 	return answer, err
 }
 
-func (s *Server) batchGetServices(c *call) (any, error) {
+func (s *usageService) batchGetServices(c *call) (any, error) {
 	asked := c.request.URL.Query()["names"]
 	if len(asked) > 30 {
 		return nil, invalidArgument("At most 30 services can be read at once.")
@@ -190,7 +165,7 @@ func (s *Server) batchGetServices(c *call) (any, error) {
 	return answer, err
 }
 
-func (s *Server) enableService(c *call) (any, error) {
+func (s *usageService) enableService(c *call) (any, error) {
 	var request serviceusage.EnableServiceRequest
 	if err := c.decode(&request); err != nil {
 		return nil, err
@@ -202,7 +177,7 @@ func (s *Server) enableService(c *call) (any, error) {
 	return doneWith("EnableServiceResponse", "service", changed[0]), nil
 }
 
-func (s *Server) disableService(c *call) (any, error) {
+func (s *usageService) disableService(c *call) (any, error) {
 	var request serviceusage.DisableServiceRequest
 	if err := c.decode(&request); err != nil {
 		return nil, err
@@ -214,7 +189,7 @@ func (s *Server) disableService(c *call) (any, error) {
 	return doneWith("DisableServiceResponse", "service", changed[0]), nil
 }
 
-func (s *Server) batchEnableServices(c *call) (any, error) {
+func (s *usageService) batchEnableServices(c *call) (any, error) {
 	var request serviceusage.BatchEnableServicesRequest
 	if err := c.decode(&request); err != nil {
 		return nil, err
@@ -230,7 +205,7 @@ func (s *Server) batchEnableServices(c *call) (any, error) {
 }
 
 // setServices enables or disables APIs in one transaction, and describes them.
-func (s *Server) setServices(about *project, enabled bool, names ...string) ([]*serviceusage.GoogleApiServiceusageV1Service, error) {
+func (s *usageService) setServices(about *project, enabled bool, names ...string) ([]*serviceusage.GoogleApiServiceusageV1Service, error) {
 	var changed []*serviceusage.GoogleApiServiceusageV1Service
 	err := s.store.update(func(tx *bbolt.Tx) (err error) {
 		for _, name := range names {

@@ -5,12 +5,31 @@ import (
 	"net/http"
 )
 
-func (s *Server) sqlService() *service {
+const (
+	instances   table = "sqlInstances"  // <project>/<instance>
+	instanceOps table = "sqlOperations" // <project>/<operation>
+	sqlOwners   table = "sqlOwners"     // <project>/<instance>/database|user/<name in lower case>
+)
+
+// sqlTables returns the tables of the service.
+func sqlTables() []table { return []table{instances, instanceOps, sqlOwners} }
+
+type sqlService struct {
+	*Core
+	databases DatabaseRuntime
+	servers   sqlServers
+}
+
+// registerSQL adds the Cloud SQL Admin API to the emulator. If runtime is nil, clients cannot create instances.
+func registerSQL(c *Core, runtime DatabaseRuntime) {
+	s := &sqlService{Core: c, databases: runtime}
 	svc := &service{
 		name:   "sqladmin.googleapis.com",
 		title:  "Cloud SQL Admin API",
 		prefix: "sqladmin",
 		scopes: []string{"https://www.googleapis.com/auth/sqlservice.admin"},
+		start:  s.resumeInstances,
+		stop:   s.stopInstances,
 		denied: func(_ principal, permission string, on resource) *apiError {
 			refusal := permissionDenied("boss::NOT_AUTHORIZED: Not authorized to access resource. Possibly missing permission %s on resource %s.",
 				permission, on.name)
@@ -22,10 +41,10 @@ func (s *Server) sqlService() *service {
 	for _, version := range []string{"sql/v1beta4", "v1"} {
 		svc.routes = append(svc.routes, s.sqlRoutes(version+"/projects/{project}")...)
 	}
-	return svc
+	c.register(svc)
 }
 
-func (s *Server) sqlRoutes(project string) []route {
+func (s *sqlService) sqlRoutes(project string) []route {
 	var (
 		all       = project + "/instances"
 		one       = all + "/{instance}"
@@ -77,19 +96,10 @@ func instanceResource(c *call, instance string) resource {
 	return resource{project: c.projectID(), name: name, path: "projects/" + c.projectID() + "/" + name, kind: "sqladmin.googleapis.com/Instance"}
 }
 
-// sqlError returns an error in the form of the Cloud SQL Admin API, whose errors mostly have no status.
-func sqlError(code int, reason, format string, args ...any) *apiError {
-	return newError(code, "", reason, format, args...)
-}
-
 func noInstance() *apiError {
-	return sqlError(http.StatusNotFound, "instanceDoesNotExist", "The Cloud SQL instance does not exist.")
+	return legacyError(http.StatusNotFound, "instanceDoesNotExist", "The Cloud SQL instance does not exist.")
 }
 
-func invalidSQL(format string, args ...any) *apiError {
-	return sqlError(http.StatusBadRequest, "invalid", format, args...)
-}
-
-func (s *Server) instanceLink(project, name string) string {
+func (s *sqlService) instanceLink(project, name string) string {
 	return s.baseURL + "/sqladmin/sql/v1beta4/projects/" + project + "/instances/" + name
 }

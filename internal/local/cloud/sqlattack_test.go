@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/api/sqladmin/v1beta4"
+	sqladmin "google.golang.org/api/sqladmin/v1beta4"
 )
 
 // neighbours are two teams on one instance, each with a database, a user and a connection.

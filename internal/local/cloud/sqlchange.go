@@ -7,20 +7,20 @@ import (
 	"strings"
 
 	"go.etcd.io/bbolt"
-	"google.golang.org/api/sqladmin/v1beta4"
+	sqladmin "google.golang.org/api/sqladmin/v1beta4"
 )
 
 // patchInstance changes the fields that the request names. A null resets a setting to its default.
-func (s *Server) patchInstance(c *call) (any, error) {
+func (s *sqlService) patchInstance(c *call) (any, error) {
 	return s.changeInstance(c, func(old, wanted map[string]any) (map[string]any, error) { return mergePatch(old, wanted), nil })
 }
 
 // updateInstance replaces the settings. The request must carry the settings version that it replaces.
-func (s *Server) updateInstance(c *call) (any, error) {
+func (s *sqlService) updateInstance(c *call) (any, error) {
 	return s.changeInstance(c, func(old, wanted map[string]any) (map[string]any, error) {
 		settings, _ := wanted["settings"].(map[string]any)
 		if settings["settingsVersion"] == nil {
-			return nil, invalidSQL("Invalid request: Missing required field: settings.settingsVersion.")
+			return nil, legacyInvalid("Invalid request: Missing required field: settings.settingsVersion.")
 		}
 		old["settings"] = settings
 		if version, ok := wanted["databaseVersion"]; ok {
@@ -30,7 +30,7 @@ func (s *Server) updateInstance(c *call) (any, error) {
 	})
 }
 
-func (s *Server) changeInstance(c *call, apply func(old, wanted map[string]any) (map[string]any, error)) (any, error) {
+func (s *sqlService) changeInstance(c *call, apply func(old, wanted map[string]any) (map[string]any, error)) (any, error) {
 	wanted := map[string]any{}
 	if err := c.decode(&wanted); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (s *Server) changeInstance(c *call, apply func(old, wanted map[string]any) 
 			return err
 		}
 		if found.Instance.State != "RUNNABLE" {
-			return invalidSQL("Invalid request: Invalid request since instance is not running.")
+			return legacyInvalid("Invalid request: Invalid request since instance is not running.")
 		}
 		ran := found.runs()
 		if err := found.change(apply, wanted); err != nil {
@@ -90,7 +90,7 @@ func (i *instance) change(apply func(old, wanted map[string]any) (map[string]any
 	old := i.Instance
 	settings, _ := wanted["settings"].(map[string]any)
 	if version, ok := settings["settingsVersion"]; ok && fmt.Sprint(version) != strconv.FormatInt(old.Settings.SettingsVersion, 10) {
-		return sqlError(http.StatusPreconditionFailed, "staleData",
+		return legacyError(http.StatusPreconditionFailed, "staleData",
 			"The settings version %v is not the current one, %d: get the instance again and retry.", version, old.Settings.SettingsVersion)
 	}
 	before, err := asObject(old)
@@ -106,10 +106,10 @@ func (i *instance) change(apply func(old, wanted map[string]any) (map[string]any
 		return err
 	}
 	if changed.Name != old.Name || changed.Region != old.Region {
-		return invalidSQL("Invalid request: the name and the region of an instance cannot be changed.")
+		return legacyInvalid("Invalid request: the name and the region of an instance cannot be changed.")
 	}
 	if family := i.family(); !strings.HasPrefix(changed.DatabaseVersion, family.prefix) {
-		return invalidSQL("Invalid request: databaseVersion cannot be changed from %s to %s.", old.DatabaseVersion, changed.DatabaseVersion)
+		return legacyInvalid("Invalid request: databaseVersion cannot be changed from %s to %s.", old.DatabaseVersion, changed.DatabaseVersion)
 	}
 	if err := checkSettings(changed.Settings); err != nil {
 		return err

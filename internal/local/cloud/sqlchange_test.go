@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/api/sqladmin/v1beta4"
+	sqladmin "google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/cloud"
 )

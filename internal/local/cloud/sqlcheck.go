@@ -4,24 +4,26 @@ import (
 	"regexp"
 	"slices"
 
-	"google.golang.org/api/sqladmin/v1beta4"
+	sqladmin "google.golang.org/api/sqladmin/v1beta4"
 )
 
 var (
 	instanceNames = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,96}[a-z0-9])?$`)
 	regions       = regexp.MustCompile(`^[a-z]+-[a-z]+\d+$`)
+	flagNames     = regexp.MustCompile(`^[a-z][a-z0-9_.]{0,127}$`)
+	flagValues    = regexp.MustCompile(`^[ -~]{0,1000}$`)
 )
 
 // checkNewInstance refuses a new instance that Cloud SQL refuses, or that the emulator cannot provide.
 func checkNewInstance(wanted *sqladmin.DatabaseInstance) error {
 	if !instanceNames.MatchString(wanted.Name) {
-		return invalidSQL("Invalid request: Invalid value for field: name: %q must match %s.", wanted.Name, instanceNames)
+		return legacyInvalid("Invalid request: Invalid value for field: name: %q must match %s.", wanted.Name, instanceNames)
 	}
 	if wanted.Region != "" && !regions.MatchString(wanted.Region) {
-		return invalidSQL("Invalid request: Invalid value for region: %s.", wanted.Region)
+		return legacyInvalid("Invalid request: Invalid value for region: %s.", wanted.Region)
 	}
 	if _, ok := familyOf(wanted.DatabaseVersion); !ok {
-		return invalidSQL("Invalid request: databaseVersion %s is not emulated: use MYSQL_8_0.", wanted.DatabaseVersion)
+		return legacyInvalid("Invalid request: databaseVersion %s is not emulated: use MYSQL_8_0.", wanted.DatabaseVersion)
 	}
 	for name, set := range map[string]bool{
 		"diskEncryptionConfiguration": wanted.DiskEncryptionConfiguration != nil && wanted.DiskEncryptionConfiguration.KmsKeyName != "",
@@ -32,7 +34,7 @@ func checkNewInstance(wanted *sqladmin.DatabaseInstance) error {
 		"replicaConfiguration":        wanted.ReplicaConfiguration != nil,
 	} {
 		if set {
-			return invalidSQL("Invalid request: %s is not emulated.", name)
+			return legacyInvalid("Invalid request: %s is not emulated.", name)
 		}
 	}
 	return checkSettings(wanted.Settings)
@@ -41,10 +43,10 @@ func checkNewInstance(wanted *sqladmin.DatabaseInstance) error {
 // checkSettings refuses settings without the required fields, and settings that the emulator's engine would ignore.
 func checkSettings(settings *sqladmin.Settings) error {
 	if settings == nil || settings.Tier == "" {
-		return invalidSQL("Invalid request: Missing required field: settings.tier.")
+		return legacyInvalid("Invalid request: Missing required field: settings.tier.")
 	}
 	if !slices.Contains([]string{"", "ALWAYS", "NEVER", "ON_DEMAND"}, settings.ActivationPolicy) {
-		return invalidSQL("Invalid request: Invalid value for activationPolicy: %s.", settings.ActivationPolicy)
+		return legacyInvalid("Invalid request: Invalid value for activationPolicy: %s.", settings.ActivationPolicy)
 	}
 	if err := checkFlags(settings.DatabaseFlags); err != nil {
 		return err
@@ -54,7 +56,7 @@ func checkSettings(settings *sqladmin.Settings) error {
 		return nil
 	}
 	if !ip.Ipv4Enabled && ip.PrivateNetwork == "" && (ip.PscConfig == nil || !ip.PscConfig.PscEnabled) {
-		return invalidSQL("Invalid request: At least one of Public IP or Private IP or PSC connectivity must be enabled.")
+		return legacyInvalid("Invalid request: At least one of Public IP or Private IP or PSC connectivity must be enabled.")
 	}
 	for name, set := range map[string]bool{
 		"pscConfig": ip.PscConfig != nil && ip.PscConfig.PscEnabled,
@@ -62,7 +64,17 @@ func checkSettings(settings *sqladmin.Settings) error {
 			ip.SslMode == "ENCRYPTED_ONLY" || ip.SslMode == "TRUSTED_CLIENT_CERTIFICATE_REQUIRED",
 	} {
 		if set {
-			return invalidSQL("Invalid request: settings.ipConfiguration.%s is not emulated.", name)
+			return legacyInvalid("Invalid request: settings.ipConfiguration.%s is not emulated.", name)
+		}
+	}
+	return nil
+}
+
+// checkFlags refuses flags with an impossible name or value.
+func checkFlags(flags []*sqladmin.DatabaseFlags) error {
+	for _, flag := range flags {
+		if flag == nil || !flagNames.MatchString(flag.Name) || !flagValues.MatchString(flag.Value) {
+			return legacyInvalid("Invalid request: Invalid flag for instance settings.databaseFlags.")
 		}
 	}
 	return nil

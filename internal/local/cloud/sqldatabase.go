@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
-	"google.golang.org/api/sqladmin/v1beta4"
+	sqladmin "google.golang.org/api/sqladmin/v1beta4"
 )
 
-func (s *Server) insertDatabase(c *call) (any, error) {
+func (s *sqlService) insertDatabase(c *call) (any, error) {
 	var wanted sqladmin.Database
 	if err := c.decode(&wanted); err != nil {
 		return nil, err
@@ -30,14 +30,14 @@ func (s *Server) insertDatabase(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := engine.createDatabase(c.ctx, db); err != nil {
+	if err := engine.createDatabase(c.request.Context(), db); err != nil {
 		err = engineRefusal("failed to create database "+db.Name, err)
 		if claimed {
 			err = errors.Join(err, s.release(on, databaseKind, db.Name))
 		}
 		return nil, err
 	}
-	if err := s.settle(c.ctx, on, engine); err != nil {
+	if err := s.settle(c.request.Context(), on, engine); err != nil {
 		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "CREATE_DATABASE", databaseLink(on, db.Name))
@@ -51,14 +51,14 @@ func databaseLink(on *instance, name string) string {
 // internal errors.
 func engineRefusal(what string, err error) error {
 	if refused, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		return invalidSQL("Invalid request: %s. Detail: %v", what, refused)
+		return legacyInvalid("Invalid request: %s. Detail: %v", what, refused)
 	}
 	return err
 }
 
 // database returns the database in the path, in the API's form.
-func (s *Server) database(c *call, on *instance, engine sqlEngine) (*sqladmin.Database, error) {
-	found, err := engine.databases(c.ctx, c.vars["database"])
+func (s *sqlService) database(c *call, on *instance, engine sqlEngine) (*sqladmin.Database, error) {
+	found, err := engine.databases(c.request.Context(), c.vars["database"])
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +78,11 @@ func shownDatabase(on *instance, db sqlDatabase) *sqladmin.Database {
 		Instance:  on.Instance.Name,
 		Project:   on.Instance.Project,
 		SelfLink:  databaseLink(on, db.Name),
-		Etag:      hashToken(db.Name + db.Charset + db.Collation),
+		Etag:      hash(db.Name + db.Charset + db.Collation),
 	}
 }
 
-func (s *Server) getDatabase(c *call) (any, error) {
+func (s *sqlService) getDatabase(c *call) (any, error) {
 	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
@@ -91,13 +91,13 @@ func (s *Server) getDatabase(c *call) (any, error) {
 	return s.database(c, on, engine)
 }
 
-func (s *Server) listDatabases(c *call) (any, error) {
+func (s *sqlService) listDatabases(c *call) (any, error) {
 	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	found, err := engine.databases(c.ctx, "")
+	found, err := engine.databases(c.request.Context(), "")
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (s *Server) listDatabases(c *call) (any, error) {
 	return answer, nil
 }
 
-func (s *Server) updateDatabase(c *call) (any, error) {
+func (s *sqlService) updateDatabase(c *call) (any, error) {
 	var wanted sqladmin.Database
 	if err := c.decode(&wanted); err != nil {
 		return nil, err
@@ -129,14 +129,14 @@ func (s *Server) updateDatabase(c *call) (any, error) {
 		return nil, err
 	}
 	if db.Charset != "" || db.Collation != "" {
-		if err := engine.alterDatabase(c.ctx, db); err != nil {
+		if err := engine.alterDatabase(c.request.Context(), db); err != nil {
 			return nil, engineRefusal("failed to update database "+db.Name, err)
 		}
 	}
 	return s.doneInstanceOperation(c, on, "UPDATE_DATABASE", databaseLink(on, db.Name))
 }
 
-func (s *Server) deleteDatabase(c *call) (any, error) {
+func (s *sqlService) deleteDatabase(c *call) (any, error) {
 	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
@@ -149,11 +149,11 @@ func (s *Server) deleteDatabase(c *call) (any, error) {
 	if err := s.allow(c, on, databaseKind, found.Name); err != nil {
 		return nil, err
 	}
-	if err := engine.dropDatabase(c.ctx, found.Name); err != nil {
+	if err := engine.dropDatabase(c.request.Context(), found.Name); err != nil {
 		return nil, engineRefusal("failed to delete database "+found.Name, err)
 	}
 	// In MySQL, privileges on a database outlive the database. The next database of that name may have another owner.
-	if err := s.settle(c.ctx, on, engine); err != nil {
+	if err := s.settle(c.request.Context(), on, engine); err != nil {
 		return nil, err
 	}
 	if err := s.release(on, databaseKind, found.Name); err != nil {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// settle grants the users of an instance the databases that they may use, and revokes the others.
-func (s *Server) settle(ctx context.Context, on *instance, engine sqlEngine) error {
-	rights, err := s.rights(on)
-	if err != nil {
-		return err
-	}
-	return engine.settle(ctx, rights)
-}
+// sqlAccess says whether a user may use a database.
+type sqlAccess int
+
+const (
+	asBefore sqlAccess = iota // the user or the database has no owner: keep the present grants
+	granted
+	refusedAccess
+)
 
 // sqlGrant is a user's set of all privileges on a database.
 type sqlGrant struct {
@@ -25,7 +25,7 @@ type sqlGrant struct {
 // settle grants and revokes all privileges, database by database. Cloud SQL instead grants its users everything on all
 // databases, except the server's own privileges. In Dolt, a user with such rights may write to the table of users too,
 // and become the server's root.
-func (m mysqlEngine) settle(ctx context.Context, rights sqlRights) error {
+func (m mysqlEngine) settle(ctx context.Context, access func(user, database string) sqlAccess) error {
 	users, err := m.users(ctx)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (m mysqlEngine) settle(ctx context.Context, rights sqlRights) error {
 	for _, user := range users {
 		for _, db := range existing {
 			one := sqlGrant{user, folded(db.Name)}
-			if rights.of(user.Name, db.Name) == granted && !slices.Contains(have, one) {
+			if access(user.Name, db.Name) == granted && !slices.Contains(have, one) {
 				if err := m.set(ctx, "GRANT ALL PRIVILEGES ON %s.* TO %s", user, db.Name); err != nil {
 					return err
 				}
@@ -50,7 +50,7 @@ func (m mysqlEngine) settle(ctx context.Context, rights sqlRights) error {
 	}
 	for _, one := range have {
 		stays := slices.ContainsFunc(existing, func(db sqlDatabase) bool {
-			return folded(db.Name) == one.database && rights.of(one.user.Name, db.Name) != refusedAccess
+			return folded(db.Name) == one.database && access(one.user.Name, db.Name) != refusedAccess
 		})
 		if stays || m.owns(one.user) {
 			continue

@@ -4,11 +4,9 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 
 	"go.etcd.io/bbolt"
-	"google.golang.org/api/sqladmin/v1beta4"
+	sqladmin "google.golang.org/api/sqladmin/v1beta4"
 )
 
 // instance is the record of a Cloud SQL instance.
@@ -52,11 +50,11 @@ func (i *instance) idle() error {
 }
 
 func operationInProgress() *apiError {
-	return sqlError(http.StatusConflict, "operationInProgress",
+	return legacyError(http.StatusConflict, "operationInProgress",
 		"Operation failed because another operation was already in progress. Try your request after the current operation is complete.")
 }
 
-func (s *Server) insertInstance(c *call) (any, error) {
+func (s *sqlService) insertInstance(c *call) (any, error) {
 	wanted := &sqladmin.DatabaseInstance{}
 	if err := c.decode(wanted); err != nil {
 		return nil, err
@@ -68,7 +66,7 @@ func (s *Server) insertInstance(c *call) (any, error) {
 	made := &instance{Instance: wanted}
 	family := made.family()
 	if family.served && s.databases == nil {
-		return nil, invalidSQL("Invalid request: this emulated Google Cloud has nothing to run instances with.")
+		return nil, legacyInvalid("Invalid request: this emulated Google Cloud has nothing to run instances with.")
 	}
 	// Every process on this machine could log in as a root user without a password. On Cloud SQL, a new root user is
 	// out of reach at first.
@@ -86,7 +84,7 @@ func (s *Server) insertInstance(c *call) (any, error) {
 			return err
 		}
 		if existing != nil {
-			return sqlError(http.StatusConflict, "instanceAlreadyExists", "The Cloud SQL instance already exists. "+
+			return legacyError(http.StatusConflict, "instanceAlreadyExists", "The Cloud SQL instance already exists. "+
 				"When you delete an instance, you can't reuse the name of the deleted instance until one week from the deletion date.")
 		}
 		op, err = s.beginInstanceOperation(tx, c, made, "CREATE")
@@ -99,68 +97,14 @@ func (s *Server) insertInstance(c *call) (any, error) {
 }
 
 // inBackground starts the work of an operation and returns a copy of the operation from before the work.
-func (s *Server) inBackground(op *sqladmin.Operation) *sqladmin.Operation {
+func (s *sqlService) inBackground(op *sqladmin.Operation) *sqladmin.Operation {
 	answer := *op
 	s.background(func(ctx context.Context) { _ = s.runInstanceOperation(ctx, op) })
 	return &answer
 }
 
-// fillInstance sets the fields that Google Cloud sets in a new instance.
-func (s *Server) fillInstance(c *call, made *instance) {
-	in := made.Instance
-	setDefault(&in.Region, "us-central1")
-	setDefault(&in.GceZone, zonesOf(in.Region)[0])
-	in.Kind = "sql#instance"
-	in.Project = c.project.ID
-	in.State = "PENDING_CREATE"
-	in.BackendType = "SECOND_GEN"
-	in.InstanceType = "CLOUD_SQL_INSTANCE"
-	in.DatabaseInstalledVersion = made.family().installed(in.DatabaseVersion)
-	in.ConnectionName = in.Project + ":" + in.Region + ":" + in.Name
-	in.SelfLink = s.instanceLink(in.Project, in.Name)
-	in.CreateTime = timestamp(s.now())
-	in.IpAddresses = nil
-	in.ServiceAccountEmailAddress = "p" + strconv.FormatInt(c.project.Number, 10) + "-" + strings.ToLower(randomDigits(6)) + "@gcp-sa-cloud-sql.iam.gserviceaccount.com"
-	fillSettings(in.Settings)
-	in.Settings.SettingsVersion = 1
-	in.Etag = randomText(32)
-}
-
-func fillSettings(settings *sqladmin.Settings) {
-	settings.Kind = "sql#settings"
-	setDefault(&settings.ActivationPolicy, "ALWAYS")
-	setDefault(&settings.AvailabilityType, "ZONAL")
-	setDefault(&settings.ConnectorEnforcement, "NOT_REQUIRED")
-	setDefault(&settings.DataDiskType, "PD_SSD")
-	setDefault(&settings.Edition, "ENTERPRISE")
-	setDefault(&settings.PricingPlan, "PER_USE")
-	setDefault(&settings.ReplicationType, "SYNCHRONOUS")
-	if settings.DataDiskSizeGb == 0 {
-		settings.DataDiskSizeGb = 10
-	}
-	setMissing(&settings.StorageAutoResize, true)
-	setMissing(&settings.IpConfiguration, sqladmin.IpConfiguration{Ipv4Enabled: true})
-	setDefault(&settings.IpConfiguration.SslMode, "ALLOW_UNENCRYPTED_AND_ENCRYPTED")
-	setMissing(&settings.BackupConfiguration, sqladmin.BackupConfiguration{Kind: "sql#backupConfiguration"})
-	setDefault(&settings.BackupConfiguration.StartTime, "12:00")
-}
-
-// addresses returns the IP addresses of the instance in the API's form, if address is not empty.
-func (i *instance) addresses(address string) []*sqladmin.IpMapping {
-	var mapped []*sqladmin.IpMapping
-	if ip := i.Instance.Settings.IpConfiguration; address != "" {
-		if ip.Ipv4Enabled {
-			mapped = append(mapped, &sqladmin.IpMapping{Type: "PRIMARY", IpAddress: address})
-		}
-		if ip.PrivateNetwork != "" {
-			mapped = append(mapped, &sqladmin.IpMapping{Type: "PRIVATE", IpAddress: address})
-		}
-	}
-	return mapped
-}
-
 // instance returns the instance that the path names.
-func (s *Server) instance(c *call) (found *instance, err error) {
+func (s *sqlService) instance(c *call) (found *instance, err error) {
 	err = s.store.view(func(tx *bbolt.Tx) error {
 		found, err = requireInstance(tx, instanceKey(c.projectID(), c.vars["instance"]))
 		return err
@@ -168,7 +112,7 @@ func (s *Server) instance(c *call) (found *instance, err error) {
 	return found, err
 }
 
-func (s *Server) getInstance(c *call) (any, error) {
+func (s *sqlService) getInstance(c *call) (any, error) {
 	found, err := s.instance(c)
 	if err != nil {
 		return nil, err
@@ -176,9 +120,9 @@ func (s *Server) getInstance(c *call) (any, error) {
 	return found.Instance, nil
 }
 
-func (s *Server) listInstances(c *call) (any, error) {
+func (s *sqlService) listInstances(c *call) (any, error) {
 	if c.request.URL.Query().Get("filter") != "" {
-		return nil, invalidSQL("Invalid request: the parameter filter is not emulated.")
+		return nil, legacyInvalid("Invalid request: the parameter filter is not emulated.")
 	}
 	answer := &sqladmin.InstancesListResponse{Kind: "sql#instancesList"}
 	var all []*sqladmin.DatabaseInstance
@@ -205,7 +149,7 @@ func sqlPage[T any](c *call, all []T, name func(T) string) ([]T, string, error) 
 	if token := query.Get("pageToken"); token != "" {
 		at := slices.IndexFunc(all, func(item T) bool { return name(item) == token })
 		if at < 0 {
-			return nil, "", invalidSQL("Invalid request: Invalid page token.")
+			return nil, "", legacyInvalid("Invalid request: Invalid page token.")
 		}
 		all = all[at+1:]
 	}
@@ -216,10 +160,10 @@ func sqlPage[T any](c *call, all []T, name func(T) string) ([]T, string, error) 
 	return all[:size], name(all[size-1]), nil
 }
 
-func (s *Server) deleteInstance(c *call) (any, error) {
+func (s *sqlService) deleteInstance(c *call) (any, error) {
 	return s.startOn(c, "DELETE", func(found *instance) error {
 		if found.Instance.Settings.DeletionProtectionEnabled {
-			return invalidSQL("The instance is protected. Please disable the deletion protection and try again. " +
+			return legacyInvalid("The instance is protected. Please disable the deletion protection and try again. " +
 				"To disable deletion protection, update the instance settings with deletionProtectionEnabled set to false.")
 		}
 		found.Instance.State = "PENDING_DELETE"
@@ -227,10 +171,10 @@ func (s *Server) deleteInstance(c *call) (any, error) {
 	})
 }
 
-func (s *Server) restartInstance(c *call) (any, error) {
+func (s *sqlService) restartInstance(c *call) (any, error) {
 	return s.startOn(c, "RESTART", func(found *instance) error {
 		if found.Instance.State != "RUNNABLE" || !found.runs() {
-			return invalidSQL("Invalid request: Invalid request since instance is not running.")
+			return legacyInvalid("Invalid request: Invalid request since instance is not running.")
 		}
 		return nil
 	})
@@ -238,7 +182,7 @@ func (s *Server) restartInstance(c *call) (any, error) {
 
 // startOn starts an operation on the instance that the path names. prepare may refuse the operation or change the
 // instance first.
-func (s *Server) startOn(c *call, kind string, prepare func(*instance) error) (any, error) {
+func (s *sqlService) startOn(c *call, kind string, prepare func(*instance) error) (any, error) {
 	var op *sqladmin.Operation
 	err := s.store.update(func(tx *bbolt.Tx) error {
 		found, err := requireInstance(tx, instanceKey(c.project.ID, c.vars["instance"]))

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/api/sqladmin/v1beta4"
+	sqladmin "google.golang.org/api/sqladmin/v1beta4"
 )
 
 // doltOf returns the PID of the instance's server.

@@ -4,8 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"google.golang.org/api/sqladmin/v1beta4"
 )
 
 // Teams choose the names of databases and users. The names become SQL identifiers, keys of the store and folders of
@@ -25,8 +23,6 @@ var (
 	collations = regexp.MustCompile(`^[A-Za-z0-9_]{0,64}$`)
 	// localCollations matches collations of PostgreSQL, such as en_US.UTF8.
 	localCollations = regexp.MustCompile(`^[A-Za-z0-9_.@-]{0,64}$`)
-	flagNames       = regexp.MustCompile(`^[a-z][a-z0-9_.]{0,127}$`)
-	flagValues      = regexp.MustCompile(`^[ -~]{0,1000}$`)
 )
 
 // reservedUsers are the users of MySQL, Cloud SQL and Dolt, in lower case.
@@ -43,14 +39,14 @@ func folded(name string) string { return strings.ToLower(name) }
 // checkDatabase refuses a database with a name, charset or collation that the family does not allow.
 func checkDatabase(family sqlFamily, db sqlDatabase) error {
 	if !databaseNames.MatchString(db.Name) || slices.Contains(family.own, folded(db.Name)) {
-		return invalidSQL("Invalid request: Incorrect database name '%s'.", shown(db.Name))
+		return legacyInvalid("Invalid request: Incorrect database name '%s'.", printable(db.Name))
 	}
 	known := collations
 	if !family.served {
 		known = localCollations
 	}
 	if !charsets.MatchString(db.Charset) || !known.MatchString(db.Collation) {
-		return invalidSQL("Invalid request: Unknown character set or collation.")
+		return legacyInvalid("Invalid request: Unknown character set or collation.")
 	}
 	return nil
 }
@@ -59,36 +55,11 @@ func checkDatabase(family sqlFamily, db sqlDatabase) error {
 func checkUserName(family sqlFamily, user sqlUser) error {
 	switch {
 	case user.Name == "" || len(user.Name) > family.longestUser:
-		return invalidSQL("Invalid request: The user name must have 1 to %d characters.", family.longestUser)
+		return legacyInvalid("Invalid request: The user name must have 1 to %d characters.", family.longestUser)
 	case !userNames.MatchString(user.Name) || slices.Contains(reservedUsers, folded(user.Name)):
-		return invalidSQL("Invalid request: Invalid value for name: %s.", shown(user.Name))
+		return legacyInvalid("Invalid request: Invalid value for name: %s.", printable(user.Name))
 	case family.anyHost == "" && user.Host != "" || family.anyHost != "" && !userHosts.MatchString(user.Host):
-		return invalidSQL("Invalid request: Invalid value for host: %s.", shown(user.Host))
+		return legacyInvalid("Invalid request: Invalid value for host: %s.", printable(user.Host))
 	}
 	return nil
-}
-
-// checkFlags refuses flags with an impossible name or value.
-func checkFlags(flags []*sqladmin.DatabaseFlags) error {
-	for _, flag := range flags {
-		if flag == nil || !flagNames.MatchString(flag.Name) || !flagValues.MatchString(flag.Value) {
-			return invalidSQL("Invalid request: Invalid flag for instance settings.databaseFlags.")
-		}
-	}
-	return nil
-}
-
-// shown returns an untrusted name for an error message: in one line, and cut to the length of a name.
-func shown(name string) string {
-	const longest = 80
-	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(name, "?"))
-	if runes := []rune(name); len(runes) > longest {
-		return string(runes[:longest]) + "..."
-	}
-	return name
 }

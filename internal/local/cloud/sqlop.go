@@ -6,11 +6,11 @@ import (
 	"strconv"
 
 	"go.etcd.io/bbolt"
-	"google.golang.org/api/sqladmin/v1beta4"
+	sqladmin "google.golang.org/api/sqladmin/v1beta4"
 )
 
 // newInstanceOperation stores a new operation in the state PENDING.
-func (s *Server) newInstanceOperation(tx *bbolt.Tx, c *call, on *instance, kind, target string) (*sqladmin.Operation, error) {
+func (s *sqlService) newInstanceOperation(tx *bbolt.Tx, c *call, on *instance, kind, target string) (*sqladmin.Operation, error) {
 	name := strconv.FormatInt(s.now().UnixNano(), 36) + "-" + randomDigits(8)
 	in := on.Instance
 	op := &sqladmin.Operation{
@@ -30,7 +30,7 @@ func (s *Server) newInstanceOperation(tx *bbolt.Tx, c *call, on *instance, kind,
 }
 
 // beginInstanceOperation stores a new operation and marks its instance as busy.
-func (s *Server) beginInstanceOperation(tx *bbolt.Tx, c *call, on *instance, kind string) (*sqladmin.Operation, error) {
+func (s *sqlService) beginInstanceOperation(tx *bbolt.Tx, c *call, on *instance, kind string) (*sqladmin.Operation, error) {
 	op, err := s.newInstanceOperation(tx, c, on, kind, on.Instance.SelfLink)
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (s *Server) beginInstanceOperation(tx *bbolt.Tx, c *call, on *instance, kin
 }
 
 // doneOperation stores an operation whose work is done.
-func (s *Server) doneOperation(tx *bbolt.Tx, c *call, on *instance, kind, target string) (*sqladmin.Operation, error) {
+func (s *sqlService) doneOperation(tx *bbolt.Tx, c *call, on *instance, kind, target string) (*sqladmin.Operation, error) {
 	op, err := s.newInstanceOperation(tx, c, on, kind, target)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (s *Server) doneOperation(tx *bbolt.Tx, c *call, on *instance, kind, target
 }
 
 // doneInstanceOperation runs doneOperation in a transaction of its own, after the engine did the work.
-func (s *Server) doneInstanceOperation(c *call, on *instance, kind, target string) (any, error) {
+func (s *sqlService) doneInstanceOperation(c *call, on *instance, kind, target string) (any, error) {
 	var op *sqladmin.Operation
 	err := s.store.update(func(tx *bbolt.Tx) (err error) {
 		op, err = s.doneOperation(tx, c, on, kind, target)
@@ -58,7 +58,7 @@ func (s *Server) doneInstanceOperation(c *call, on *instance, kind, target strin
 	return op, err
 }
 
-func (s *Server) endInstanceOperation(tx *bbolt.Tx, op *sqladmin.Operation, fault error) error {
+func (s *sqlService) endInstanceOperation(tx *bbolt.Tx, op *sqladmin.Operation, fault error) error {
 	setDefault(&op.StartTime, op.InsertTime)
 	op.Status, op.EndTime = "DONE", timestamp(s.now())
 	if fault != nil {
@@ -70,13 +70,13 @@ func (s *Server) endInstanceOperation(tx *bbolt.Tx, op *sqladmin.Operation, faul
 	return put(tx, instanceOps, op.TargetProject+"/"+op.Name, op)
 }
 
-func (s *Server) getInstanceOperation(c *call) (any, error) {
+func (s *sqlService) getInstanceOperation(c *call) (any, error) {
 	var answer *sqladmin.Operation
 	err := s.store.view(func(tx *bbolt.Tx) error {
 		var err error
 		answer, err = get[sqladmin.Operation](tx, instanceOps, c.project.ID+"/"+c.vars["operation"])
 		if err == nil && answer == nil {
-			return sqlError(http.StatusNotFound, "operationDoesNotExist", "The Cloud SQL instance operation does not exist.")
+			return legacyError(http.StatusNotFound, "operationDoesNotExist", "The Cloud SQL instance operation does not exist.")
 		}
 		return err
 	})
@@ -84,7 +84,7 @@ func (s *Server) getInstanceOperation(c *call) (any, error) {
 }
 
 // listInstanceOperations lists operations, newest first.
-func (s *Server) listInstanceOperations(c *call) (any, error) {
+func (s *sqlService) listInstanceOperations(c *call) (any, error) {
 	on := c.request.URL.Query().Get("instance")
 	var all []*sqladmin.Operation
 	err := s.store.view(func(tx *bbolt.Tx) error {

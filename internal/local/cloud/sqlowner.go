@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -32,7 +33,7 @@ func ownerKey(on string, kind sqlKind, name string) string {
 }
 
 // administers reports whether the caller may delete the instance, and therefore everything in it.
-func (s *Server) administers(tx *bbolt.Tx, c *call) (bool, error) {
+func (s *sqlService) administers(tx *bbolt.Tx, c *call) (bool, error) {
 	return s.allowed(tx, c.who, "cloudsql.instances.delete", onInstance(c))
 }
 
@@ -46,13 +47,13 @@ func (o *sqlOwner) refusal(code int, kind sqlKind, name string) error {
 	if code == http.StatusConflict {
 		reason = "alreadyExists"
 	}
-	return sqlError(code, reason, "The %s %s belongs to %s, who made it. Only %s and those who may delete the instance can change it: choose another name, or ask them.",
-		kind, shown(name), owner, owner)
+	return legacyError(code, reason, "The %s %s belongs to %s, who made it. Only %s and those who may delete the instance can change it: choose another name, or ask them.",
+		kind, printable(name), owner, owner)
 }
 
 // may refuses, with an HTTP status, to change a database or user of another owner. The root user belongs to the
 // administrators of the instance. Databases and users from earlier versions of the emulator have no owner.
-func (s *Server) may(tx *bbolt.Tx, c *call, on *instance, kind sqlKind, name string, code int) (*sqlOwner, error) {
+func (s *sqlService) may(tx *bbolt.Tx, c *call, on *instance, kind sqlKind, name string, code int) (*sqlOwner, error) {
 	owner, err := get[sqlOwner](tx, sqlOwners, ownerKey(on.key(), kind, name))
 	if err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func (s *Server) may(tx *bbolt.Tx, c *call, on *instance, kind sqlKind, name str
 // claim makes the caller the owner of a name. It runs before the engine creates the database or user, so nothing lacks
 // an owner if the emulator is killed in between. It refuses a name of another owner. made is false if the name already
 // has its owner, or if an administrator changes something without an owner.
-func (s *Server) claim(c *call, on *instance, kind sqlKind, name string, code int) (made bool, err error) {
+func (s *sqlService) claim(c *call, on *instance, kind sqlKind, name string, code int) (made bool, err error) {
 	err = s.store.update(func(tx *bbolt.Tx) error {
 		owner, err := s.may(tx, c, on, kind, name, code)
 		if err != nil || owner != nil {
@@ -88,7 +89,7 @@ func (s *Server) claim(c *call, on *instance, kind sqlKind, name string, code in
 }
 
 // allow refuses to change a database or user of another owner.
-func (s *Server) allow(c *call, on *instance, kind sqlKind, name string) error {
+func (s *sqlService) allow(c *call, on *instance, kind sqlKind, name string) error {
 	return s.store.view(func(tx *bbolt.Tx) error {
 		_, err := s.may(tx, c, on, kind, name, http.StatusForbidden)
 		return err
@@ -96,18 +97,9 @@ func (s *Server) allow(c *call, on *instance, kind sqlKind, name string) error {
 }
 
 // release removes the owner of a name after the last database or user of that name is gone.
-func (s *Server) release(on *instance, kind sqlKind, name string) error {
+func (s *sqlService) release(on *instance, kind sqlKind, name string) error {
 	return s.store.update(func(tx *bbolt.Tx) error { return remove(tx, sqlOwners, ownerKey(on.key(), kind, name)) })
 }
-
-// sqlAccess says whether a user may use a database.
-type sqlAccess int
-
-const (
-	asBefore sqlAccess = iota // the user or the database has no owner: keep the present grants
-	granted
-	refusedAccess
-)
 
 // sqlRights says which user may use which database of an instance.
 type sqlRights struct {
@@ -115,7 +107,7 @@ type sqlRights struct {
 	owners map[string]*sqlOwner // by ownerKey without the instance
 }
 
-func (s *Server) rights(on *instance) (sqlRights, error) {
+func (s *sqlService) rights(on *instance) (sqlRights, error) {
 	found := sqlRights{root: on.family().root, owners: map[string]*sqlOwner{}}
 	err := s.store.view(func(tx *bbolt.Tx) error {
 		return each(tx, sqlOwners, on.key()+"/", func(key string, owner *sqlOwner) error {
@@ -138,4 +130,13 @@ func (r sqlRights) of(user, database string) sqlAccess {
 		return asBefore
 	}
 	return refusedAccess
+}
+
+// settle grants the users of an instance the databases that they may use, and revokes the others.
+func (s *sqlService) settle(ctx context.Context, on *instance, engine sqlEngine) error {
+	rights, err := s.rights(on)
+	if err != nil {
+		return err
+	}
+	return engine.settle(ctx, rights.of)
 }

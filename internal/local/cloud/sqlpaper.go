@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-
-	"go.etcd.io/bbolt"
 )
 
 // sqlPaper holds the databases and users of an unserved instance. It holds no passwords.
@@ -23,33 +21,10 @@ func newPaper(family sqlFamily) *sqlPaper {
 }
 
 // paperEngine is the engine of an instance that the emulator accepts but does not run. It keeps databases and users in
-// the store.
+// the record of the instance.
 type paperEngine struct {
-	store *store
-	key   string // the instance's key in the store
-}
-
-func (p paperEngine) read(fn func(*sqlPaper) error) error {
-	return p.store.view(func(tx *bbolt.Tx) error {
-		found, err := requireInstance(tx, p.key)
-		if err != nil {
-			return err
-		}
-		return fn(found.Paper)
-	})
-}
-
-func (p paperEngine) write(fn func(*sqlPaper) error) error {
-	return p.store.update(func(tx *bbolt.Tx) error {
-		found, err := requireInstance(tx, p.key)
-		if err != nil {
-			return err
-		}
-		if err := fn(found.Paper); err != nil {
-			return err
-		}
-		return put(tx, instances, p.key, found)
-	})
+	// read and write run a function in a transaction with the paper of the instance. write stores the paper afterwards.
+	read, write func(func(*sqlPaper) error) error
 }
 
 func (p *sqlPaper) database(name string) int {
@@ -71,7 +46,7 @@ func (p paperEngine) databases(_ context.Context, name string) (found []sqlDatab
 func (p paperEngine) createDatabase(_ context.Context, db sqlDatabase) error {
 	return p.write(func(paper *sqlPaper) error {
 		if paper.database(db.Name) >= 0 {
-			return invalidSQL("Invalid request: failed to create database %s. Detail: pq: database %q already exists", db.Name, db.Name)
+			return legacyInvalid("Invalid request: failed to create database %s. Detail: pq: database %q already exists", db.Name, db.Name)
 		}
 		paper.Databases = append(paper.Databases, db)
 		return nil
@@ -122,6 +97,6 @@ func (p paperEngine) dropUser(_ context.Context, user sqlUser) error {
 	})
 }
 
-func (p paperEngine) settle(context.Context, sqlRights) error { return nil }
+func (p paperEngine) settle(context.Context, func(user, database string) sqlAccess) error { return nil }
 
 func (p paperEngine) owns(sqlUser) bool { return false }

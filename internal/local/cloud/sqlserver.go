@@ -2,13 +2,9 @@ package cloud
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"sync"
 
 	"go.etcd.io/bbolt"
-	"google.golang.org/api/sqladmin/v1beta4"
 )
 
 // DatabaseRuntime runs the MySQL-protocol servers of Cloud SQL instances. The name of an instance here is
@@ -21,14 +17,6 @@ type DatabaseRuntime interface {
 	Stop(instance string) error
 	// Erase stops the server and removes all of its data. It succeeds if there is no data.
 	Erase(ctx context.Context, instance string) error
-}
-
-// Database is the running server of an instance.
-type Database interface {
-	// Address returns the IP address of the server, which listens on port 3306.
-	Address() string
-	// Root returns a connection as the runtime's root user, whose host is the server's own address.
-	Root() *sql.DB
 }
 
 // sqlServers holds the running servers of instances, and one lock per instance that serializes the API's changes.
@@ -73,12 +61,12 @@ func (k *sqlServers) get(key string) Database {
 }
 
 // engine returns the instance that the path names and its engine, locked. The caller must call unlock.
-func (s *Server) engine(c *call) (found *instance, engine sqlEngine, unlock func(), err error) {
+func (s *sqlService) engine(c *call) (found *instance, engine sqlEngine, unlock func(), err error) {
 	key := instanceKey(c.projectID(), c.vars["instance"])
 	if _, _, err := s.idleEngine(c, key); err != nil {
 		return nil, nil, nil, err
 	}
-	unlock = s.sql.lock(key)
+	unlock = s.servers.lock(key)
 	found, engine, err = s.idleEngine(c, key)
 	if err != nil {
 		unlock()
@@ -86,7 +74,7 @@ func (s *Server) engine(c *call) (found *instance, engine sqlEngine, unlock func
 	return found, engine, unlock, err
 }
 
-func (s *Server) idleEngine(c *call, key string) (*instance, sqlEngine, error) {
+func (s *sqlService) idleEngine(c *call, key string) (*instance, sqlEngine, error) {
 	found, err := s.instance(c)
 	if err != nil {
 		return nil, nil, err
@@ -94,163 +82,42 @@ func (s *Server) idleEngine(c *call, key string) (*instance, sqlEngine, error) {
 	if err := found.idle(); err != nil {
 		return nil, nil, err
 	}
-	running := s.sql.get(key)
+	running := s.servers.get(key)
 	switch {
 	case found.Instance.State != "RUNNABLE", !found.runs():
-		return nil, nil, invalidSQL("Invalid request: Invalid request since instance is not running.")
+		return nil, nil, legacyInvalid("Invalid request: Invalid request since instance is not running.")
 	case found.Paper != nil:
-		return found, paperEngine{s.store, key}, nil
+		return found, s.paper(key), nil
 	case running == nil:
-		return nil, nil, sqlError(503, "backendError", "The server of the instance has not started yet. Please retry.")
+		return nil, nil, legacyError(503, "backendError", "The server of the instance has not started yet. Please retry.")
 	}
 	return found, mysqlEngine{running}, nil
 }
 
-// runInstanceOperation does the work of an operation on an instance and ends the operation. Close interrupts the work;
-// Start resumes it.
-func (s *Server) runInstanceOperation(ctx context.Context, op *sqladmin.Operation) error {
-	key := instanceKey(op.TargetProject, op.TargetId)
-	defer s.sql.lock(key)()
-	var on *instance
-	err := s.store.update(func(tx *bbolt.Tx) (err error) {
-		if on, err = get[instance](tx, instances, key); err != nil {
-			return err
+// paper returns the engine of an unserved instance.
+func (s *sqlService) paper(key string) paperEngine {
+	in := func(tx *bbolt.Tx, fn func(*sqlPaper) error) (*instance, error) {
+		found, err := requireInstance(tx, key)
+		if err != nil {
+			return nil, err
 		}
-		op.Status, op.StartTime = "RUNNING", timestamp(s.now())
-		return put(tx, instanceOps, op.TargetProject+"/"+op.Name, op)
-	})
-	if err != nil {
-		return err
+		return found, fn(found.Paper)
 	}
-	var fault error
-	if on == nil {
-		fault = errors.New("the instance is gone")
-	} else if on.family().served {
-		fault = s.workOn(ctx, on, op.OperationType)
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return s.store.update(func(tx *bbolt.Tx) error {
-		if err := s.endInstanceOperation(tx, op, fault); err != nil {
-			return err
-		}
-		on, err := get[instance](tx, instances, key)
-		if err != nil || on == nil {
-			return err
-		}
-		if fault == nil && op.OperationType == "DELETE" {
-			return errors.Join(remove(tx, instances, key), removeAll(tx, sqlOwners, key+"/"))
-		}
-		on.Busy, on.Root, on.Instance.State = "", "", "RUNNABLE"
-		if fault != nil {
-			on.Instance.State = "FAILED"
-		}
-		if server := s.sql.get(key); server != nil {
-			on.Instance.IpAddresses = on.addresses(server.Address())
-		}
-		return put(tx, instances, key, on)
-	})
-}
-
-// workOn starts, stops or erases the server of an instance, as the kind of the operation says.
-func (s *Server) workOn(ctx context.Context, on *instance, kind string) error {
-	if s.databases == nil {
-		return errors.New("nothing to run instances with")
-	}
-	switch kind {
-	case "DELETE":
-		s.sql.set(on.key(), nil)
-		return s.databases.Erase(ctx, on.key())
-	case "RESTART":
-		if err := s.stopInstance(on.key()); err != nil {
-			return err
-		}
-	}
-	server, err := s.startInstance(ctx, on)
-	if err != nil {
-		return err
-	}
-	if kind == "CREATE" {
-		family := on.family()
-		err = mysqlEngine{server}.putUser(ctx, sqlUser{Name: family.root, Host: family.anyHost}, &on.Root)
-	}
-	if err == nil && !on.runs() {
-		err = s.stopInstance(on.key())
-	}
-	return err
-}
-
-// startInstance starts the server of an instance. It then settles the grants, because a killed emulator may have left
-// them half done.
-func (s *Server) startInstance(ctx context.Context, on *instance) (Database, error) {
-	key := on.key()
-	if s.databases == nil {
-		return nil, fmt.Errorf("start the server of instance %s: nothing to run instances with", key)
-	}
-	server, err := s.databases.Start(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.settle(ctx, on, mysqlEngine{server}); err != nil {
-		return nil, err
-	}
-	s.sql.set(key, server)
-	return server, nil
-}
-
-// stopInstance stops the server of an instance and keeps its data.
-func (s *Server) stopInstance(key string) error {
-	s.sql.set(key, nil)
-	return s.databases.Stop(key)
-}
-
-// resumeInstances starts the servers of existing instances and resumes unfinished operations.
-func (s *Server) resumeInstances(ctx context.Context) error {
-	var pending []*sqladmin.Operation
-	var existing []*instance
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		return each(tx, instances, "", func(_ string, on *instance) error {
-			if on.Busy != "" {
-				op, err := get[sqladmin.Operation](tx, instanceOps, on.Instance.Project+"/"+on.Busy)
-				if err == nil && op != nil {
-					pending = append(pending, op)
-				}
+	return paperEngine{
+		read: func(fn func(*sqlPaper) error) error {
+			return s.store.view(func(tx *bbolt.Tx) error {
+				_, err := in(tx, fn)
 				return err
-			}
-			if on.Instance.State == "RUNNABLE" && on.runs() && on.family().served {
-				existing = append(existing, on)
-			}
-			return nil
-		})
-	})
-	if err != nil {
-		return err
+			})
+		},
+		write: func(fn func(*sqlPaper) error) error {
+			return s.store.update(func(tx *bbolt.Tx) error {
+				found, err := in(tx, fn)
+				if err != nil {
+					return err
+				}
+				return put(tx, instances, key, found)
+			})
+		},
 	}
-	var faults []error
-	for _, op := range pending {
-		if err := s.runInstanceOperation(ctx, op); err != nil {
-			faults = append(faults, fmt.Errorf("resume %s of instance %s: %w", op.OperationType, op.TargetId, err))
-		}
-	}
-	for _, on := range existing {
-		if _, err := s.startInstance(ctx, on); err != nil {
-			faults = append(faults, fmt.Errorf("resume instance %s: %w", on.key(), err))
-		}
-	}
-	return errors.Join(faults...)
-}
-
-// stopInstances stops all running servers.
-func (s *Server) stopInstances() error {
-	s.sql.mu.Lock()
-	defer s.sql.mu.Unlock()
-	var faults []error
-	for key := range s.sql.running {
-		if err := s.databases.Stop(key); err != nil {
-			faults = append(faults, fmt.Errorf("stop instance %s: %w", key, err))
-		}
-	}
-	s.sql.running = nil
-	return errors.Join(faults...)
 }

@@ -6,13 +6,13 @@ import (
 	"net/http"
 	"slices"
 
-	"google.golang.org/api/sqladmin/v1beta4"
+	sqladmin "google.golang.org/api/sqladmin/v1beta4"
 )
 
 // checkUser refuses users of a type that is not emulated, and limits that the engine would ignore.
 func checkUser(wanted *sqladmin.User) error {
 	if wanted.Type != "" && wanted.Type != "BUILT_IN" {
-		return invalidSQL("Invalid request: users of the type %s are not emulated: use BUILT_IN.", wanted.Type)
+		return legacyInvalid("Invalid request: users of the type %s are not emulated: use BUILT_IN.", wanted.Type)
 	}
 	for name, set := range map[string]bool{
 		"databaseRoles":    len(wanted.DatabaseRoles) > 0,
@@ -20,13 +20,13 @@ func checkUser(wanted *sqladmin.User) error {
 		"passwordPolicy":   wanted.PasswordPolicy != nil,
 	} {
 		if set {
-			return invalidSQL("Invalid request: %s is not emulated.", name)
+			return legacyInvalid("Invalid request: %s is not emulated.", name)
 		}
 	}
 	return nil
 }
 
-func (s *Server) insertUser(c *call) (any, error) {
+func (s *sqlService) insertUser(c *call) (any, error) {
 	var wanted sqladmin.User
 	if err := c.decode(&wanted); err != nil {
 		return nil, err
@@ -46,21 +46,21 @@ func (s *Server) insertUser(c *call) (any, error) {
 		return nil, err
 	}
 	if engine.owns(user) {
-		return nil, invalidSQL("Invalid request: The users of the host %s belong to the server.", user.Host)
+		return nil, legacyInvalid("Invalid request: The users of the host %s belong to the server.", user.Host)
 	}
 	claimed, err := s.claim(c, on, userKind, user.Name, http.StatusConflict)
 	if err != nil {
 		return nil, err
 	}
 	hash := hashPassword(wanted.Password)
-	if err := engine.putUser(c.ctx, user, &hash); err != nil {
+	if err := engine.putUser(c.request.Context(), user, &hash); err != nil {
 		err = engineRefusal("failed to create user "+user.Name, err)
 		if claimed {
-			err = errors.Join(err, s.releaseUser(c.ctx, on, engine, user.Name))
+			err = errors.Join(err, s.releaseUser(c.request.Context(), on, engine, user.Name))
 		}
 		return nil, err
 	}
-	if err := s.settle(c.ctx, on, engine); err != nil {
+	if err := s.settle(c.request.Context(), on, engine); err != nil {
 		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "CREATE_USER", on.Instance.SelfLink)
@@ -68,17 +68,17 @@ func (s *Server) insertUser(c *call) (any, error) {
 
 // findUser returns the user with a name and a host. The host may be empty if only one user has the name.
 func findUser(c *call, engine sqlEngine, name, host string) (sqlUser, error) {
-	users, err := engine.users(c.ctx)
+	users, err := engine.users(c.request.Context())
 	if err != nil {
 		return sqlUser{}, err
 	}
 	fits := func(u sqlUser) bool { return u.Name == name && (host == "" || u.Host == host) }
 	at := slices.IndexFunc(users, fits)
 	if at < 0 {
-		return sqlUser{}, sqlError(http.StatusNotFound, "userDoesNotExist", "The specified user does not exist.")
+		return sqlUser{}, legacyError(http.StatusNotFound, "userDoesNotExist", "The specified user does not exist.")
 	}
 	if slices.ContainsFunc(users[at+1:], fits) {
-		return sqlUser{}, invalidSQL("Invalid request: There is more than one user %s: name the host.", name)
+		return sqlUser{}, legacyInvalid("Invalid request: There is more than one user %s: name the host.", name)
 	}
 	return users[at], nil
 }
@@ -90,11 +90,11 @@ func shownUser(on *instance, user sqlUser) *sqladmin.User {
 		Host:     user.Host,
 		Instance: on.Instance.Name,
 		Project:  on.Instance.Project,
-		Etag:     hashToken(user.quoted()),
+		Etag:     hash(user.quoted()),
 	}
 }
 
-func (s *Server) getUser(c *call) (any, error) {
+func (s *sqlService) getUser(c *call) (any, error) {
 	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
@@ -107,13 +107,13 @@ func (s *Server) getUser(c *call) (any, error) {
 	return shownUser(on, user), nil
 }
 
-func (s *Server) listUsers(c *call) (any, error) {
+func (s *sqlService) listUsers(c *call) (any, error) {
 	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	users, err := engine.users(c.ctx)
+	users, err := engine.users(c.request.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (s *Server) listUsers(c *call) (any, error) {
 	return answer, nil
 }
 
-func (s *Server) updateUser(c *call) (any, error) {
+func (s *sqlService) updateUser(c *call) (any, error) {
 	var wanted sqladmin.User
 	if err := c.decode(&wanted); err != nil {
 		return nil, err
@@ -152,16 +152,16 @@ func (s *Server) updateUser(c *call) (any, error) {
 		hash := hashPassword(wanted.Password)
 		password = &hash
 	}
-	if err := engine.putUser(c.ctx, user, password); err != nil {
+	if err := engine.putUser(c.request.Context(), user, password); err != nil {
 		return nil, engineRefusal("failed to update user "+user.Name, err)
 	}
-	if err := s.settle(c.ctx, on, engine); err != nil {
+	if err := s.settle(c.request.Context(), on, engine); err != nil {
 		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "UPDATE_USER", on.Instance.SelfLink)
 }
 
-func (s *Server) deleteUser(c *call) (any, error) {
+func (s *sqlService) deleteUser(c *call) (any, error) {
 	query := c.request.URL.Query()
 	on, engine, unlock, err := s.engine(c)
 	if err != nil {
@@ -175,17 +175,17 @@ func (s *Server) deleteUser(c *call) (any, error) {
 	if err := s.allow(c, on, userKind, user.Name); err != nil {
 		return nil, err
 	}
-	if err := engine.dropUser(c.ctx, user); err != nil {
+	if err := engine.dropUser(c.request.Context(), user); err != nil {
 		return nil, engineRefusal("failed to delete user "+user.Name, err)
 	}
-	if err := s.releaseUser(c.ctx, on, engine, user.Name); err != nil {
+	if err := s.releaseUser(c.request.Context(), on, engine, user.Name); err != nil {
 		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "DELETE_USER", on.Instance.SelfLink)
 }
 
 // releaseUser removes the owner of a user name if no user of that name is left.
-func (s *Server) releaseUser(ctx context.Context, on *instance, engine sqlEngine, name string) error {
+func (s *sqlService) releaseUser(ctx context.Context, on *instance, engine sqlEngine, name string) error {
 	left, err := engine.users(ctx)
 	if err != nil || slices.ContainsFunc(left, func(u sqlUser) bool { return folded(u.Name) == folded(name) }) {
 		return err

@@ -12,43 +12,17 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// table is one kind of record in the store. Keys are paths, so that a prefix lists a parent's children.
+// table is one kind of record in the store. Keys are paths, so that a prefix lists a parent's children. Each package
+// declares its own tables.
 type table string
-
-const (
-	projects        table = "projects"          // <project>
-	policies        table = "policies"          // <full name of a resource>
-	credentials     table = "credentials"       // <client id>
-	tokens          table = "tokens"            // <hash of an access token>
-	serviceAccounts table = "serviceAccounts"   // <project>/<email>
-	accountKeys     table = "accountKeys"       // <project>/<email>/<key id>
-	clusters        table = "clusters"          // <project>/<location>/<cluster>
-	clusterOps      table = "clusterOperations" // <project>/<location>/<operation>
-	instances       table = "sqlInstances"      // <project>/<instance>
-	instanceOps     table = "sqlOperations"     // <project>/<operation>
-	sqlOwners       table = "sqlOwners"         // <project>/<instance>/database|user/<name in lower case>
-	buckets         table = "storageBuckets"    // <bucket>
-	objects         table = "storageObjects"    // <bucket> <name> <generation>, with NUL between them
-	uploads         table = "storageUploads"    // <upload>
-	customRoles     table = "customRoles"       // <project>/<role>
-	roleDeletions   table = "roleDeletions"     // <project>/<role>
-	deletedAccounts table = "deletedAccounts"   // <unique id>
-	serviceStates   table = "serviceStates"     // <project>/<service>
-)
-
-func allTables() []table {
-	return []table{
-		projects, policies, credentials, tokens, serviceAccounts, accountKeys, clusters, clusterOps, instances,
-		instanceOps, sqlOwners, buckets, objects, uploads, customRoles, roleDeletions, deletedAccounts, serviceStates,
-	}
-}
 
 // store holds the emulator's records. A write is on disk when its transaction returns.
 type store struct {
 	db *bbolt.DB
 }
 
-func openStore(path string) (*store, error) {
+// openStore opens the store in a file, and creates the file and the tables that do not exist.
+func openStore(path string, tables ...table) (*store, error) {
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second})
 	if errors.Is(err, bolterrors.ErrTimeout) {
 		return nil, fmt.Errorf("open the store %s: another process holds it; stop the other emulator of this home first", path)
@@ -57,7 +31,7 @@ func openStore(path string) (*store, error) {
 		return nil, fmt.Errorf("open the store %s: %w", path, err)
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
-		for _, t := range allTables() {
+		for _, t := range tables {
 			if _, err := tx.CreateBucketIfNotExists([]byte(t)); err != nil {
 				return err
 			}

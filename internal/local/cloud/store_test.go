@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"go.etcd.io/bbolt"
-	"google.golang.org/api/sqladmin/v1beta4"
+	sqladmin "google.golang.org/api/sqladmin/v1beta4"
 )
 
 func TestOldOperationsAreForgottenOnceTheyHaveEnded(t *testing.T) {
-	s, err := openStore(filepath.Join(t.TempDir(), "store.db"))
+	s, err := openStore(filepath.Join(t.TempDir(), "store.db"), instanceOps)
 	if err != nil {
 		t.Fatal(err)
 	}

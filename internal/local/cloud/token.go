@@ -4,19 +4,12 @@ import (
 	"crypto/subtle"
 	"errors"
 	"net/http"
-	"slices"
 
 	"go.etcd.io/bbolt"
 )
 
-// userCredential is an OAuth client with one user's refresh token. Only its owner can read the store.
-type userCredential struct {
-	Member       string `json:"member"`
-	Email        string `json:"email"`
-	ClientID     string `json:"clientId"`
-	ClientSecret string `json:"clientSecret"`
-	RefreshToken string `json:"refreshToken"`
-}
+// tokenPath is the path of the OAuth token endpoint.
+const tokenPath = "/token"
 
 // oauthError is an error of the token endpoint, which has its own form.
 type oauthError struct {
@@ -29,7 +22,7 @@ func (e *oauthError) Error() string { return e.Reason + ": " + e.Description }
 
 // serveToken is the OAuth token endpoint. It exchanges a refresh token or a service account's assertion for an access
 // token.
-func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) {
+func (a *Authenticator) serveToken(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		writeJSON(w, http.StatusMethodNotAllowed, &oauthError{Reason: "invalid_request", Description: "Use POST."})
@@ -41,12 +34,12 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var token string
-	err := s.store.update(func(tx *bbolt.Tx) error {
-		record, err := s.grant(tx, r)
+	err := a.store.update(func(tx *bbolt.Tx) error {
+		record, err := a.grant(tx, r)
 		if err != nil {
 			return err
 		}
-		token, err = s.issueToken(tx, record)
+		token, err = a.issueToken(tx, record)
 		return err
 	})
 	var refusal *oauthError
@@ -69,15 +62,15 @@ func (s *Server) serveToken(w http.ResponseWriter, r *http.Request) {
 }
 
 // grant returns the record of the access token that a request to the token endpoint earns.
-func (s *Server) grant(tx *bbolt.Tx, r *http.Request) (accessToken, error) {
+func (a *Authenticator) grant(tx *bbolt.Tx, r *http.Request) (accessToken, error) {
 	switch r.PostForm.Get("grant_type") {
 	case "urn:ietf:params:oauth:grant-type:jwt-bearer":
-		signed, err := s.verifyAssertion(tx, r.PostForm.Get("assertion"))
+		signed, err := a.verifyAssertion(tx, r.PostForm.Get("assertion"))
 		if err != nil {
 			return accessToken{}, err
 		}
-		if signed.audience != s.tokenURI() {
-			return accessToken{}, errAssertion("Invalid JWT: Failed audience check. The right audience is " + s.tokenURI())
+		if signed.audience != a.tokenURI() {
+			return accessToken{}, errAssertion("Invalid JWT: Failed audience check. The right audience is " + a.tokenURI())
 		}
 		if signed.subject != "" {
 			return accessToken{}, &oauthError{
@@ -122,17 +115,5 @@ func grantRefresh(tx *bbolt.Tx, r *http.Request) (accessToken, error) {
 
 func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-func (s *Server) tokenURI() string { return s.baseURL + tokenPath }
-
-// findCredential returns the credential of a member, or nil if there is none.
-func findCredential(tx *bbolt.Tx, member string) (*userCredential, error) {
-	all, err := list[userCredential](tx, credentials, "")
-	if err != nil {
-		return nil, err
-	}
-	at := slices.IndexFunc(all, func(c *userCredential) bool { return c.Member == member })
-	if at < 0 {
-		return nil, nil
-	}
-	return all[at], nil
-}
+// tokenURI returns the URL of the token endpoint.
+func (a *Authenticator) tokenURI() string { return a.baseURL + tokenPath }

@@ -84,7 +84,7 @@ func (t *tunnels) stop() error { return errors.Join(t.Close(), t.server.Close())
 // hosts returns Google's hosts that the emulator serves.
 func (s *Server) hosts() []string {
 	hosts := []string{"oauth2.googleapis.com"}
-	for _, svc := range s.services {
+	for _, svc := range s.core.services() {
 		hosts = append(hosts, svc.name)
 	}
 	slices.Sort(hosts)
@@ -97,7 +97,7 @@ func (s *Server) openTunnel(w http.ResponseWriter, r *http.Request) {
 	host, port, err := net.SplitHostPort(r.Host)
 	if err != nil || r.TLS != nil || port != "443" || !slices.Contains(s.hosts(), host) {
 		http.Error(w, fmt.Sprintf("no tunnel to %s: the emulated Google Cloud stands for port 443 of %s, and leads to no other address",
-			shown(r.Host), strings.Join(s.hosts(), ", ")), http.StatusForbidden)
+			printable(r.Host), strings.Join(s.hosts(), ", ")), http.StatusForbidden)
 		return
 	}
 	near, buffered, err := http.NewResponseController(w).Hijack()

@@ -6,8 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
-	"strconv"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -31,7 +29,7 @@ type upload struct {
 // uploadLifetime is how long a client can resume an upload.
 const uploadLifetime = 7 * 24 * time.Hour
 
-func (s *Server) beginOrContinueUpload(c *call) (any, error) {
+func (s *storageService) beginOrContinueUpload(c *call) (any, error) {
 	if c.request.URL.Query().Get("upload_id") != "" {
 		return s.continueUpload(c)
 	}
@@ -40,7 +38,7 @@ func (s *Server) beginOrContinueUpload(c *call) (any, error) {
 		return nil, err
 	}
 	setDefault(&wanted.ContentType, c.request.Header.Get("X-Upload-Content-Type"))
-	if _, err := c.preconditions("if"); err != nil {
+	if _, err := queryPreconditions(c, "if"); err != nil {
 		return nil, err
 	}
 	if err := s.prepareObject(c, wanted, c.vars["bucket"]); err != nil {
@@ -64,21 +62,21 @@ func (s *Server) beginOrContinueUpload(c *call) (any, error) {
 	}), nil
 }
 
-func (s *Server) keepUpload(u *upload) error {
+func (s *storageService) keepUpload(u *upload) error {
 	return s.store.update(func(tx *bbolt.Tx) error { return put(tx, uploads, u.ID, u) })
 }
 
 // upload returns the upload that the call continues, locked. The caller must call unlock. Only the member that began
 // an upload can continue it.
-func (s *Server) upload(c *call) (found *upload, unlock func(), err error) {
+func (s *storageService) upload(c *call) (found *upload, unlock func(), err error) {
 	id := c.request.URL.Query().Get("upload_id")
 	if _, busy := s.uploading.LoadOrStore(id, true); busy {
-		return nil, nil, storageError(http.StatusServiceUnavailable, "backendError", "Another request writes to this upload. Please retry.")
+		return nil, nil, legacyError(http.StatusServiceUnavailable, "backendError", "Another request writes to this upload. Please retry.")
 	}
 	err = s.store.view(func(tx *bbolt.Tx) (err error) {
 		found, err = get[upload](tx, uploads, id)
 		if err == nil && (found == nil || found.Member != c.who.member || found.Object.Bucket != c.vars["bucket"]) {
-			return storageError(http.StatusNotFound, "notFound", "No such upload. Begin it again.")
+			return legacyError(http.StatusNotFound, "notFound", "No such upload. Begin it again.")
 		}
 		return err
 	})
@@ -89,35 +87,10 @@ func (s *Server) upload(c *call) (found *upload, unlock func(), err error) {
 	return found, unlock, err
 }
 
-// contentRange is the range of bytes that a request adds to an upload: "bytes 0-9/20", "bytes 0-9/*", or "bytes */20"
-// for none. Missing numbers are -1.
-type contentRange struct{ first, total int64 }
-
-var contentRanges = regexp.MustCompile(`^bytes (?:(\d+)-(\d+)|\*)/(\d+|\*)$`)
-
-func (c *call) contentRange() (contentRange, error) {
-	header := c.request.Header.Get("Content-Range")
-	if header == "" {
-		return contentRange{first: 0, total: c.request.ContentLength}, nil
-	}
-	match := contentRanges.FindStringSubmatch(header)
-	if match == nil {
-		return contentRange{}, invalidStorage("Failed to parse Content-Range header: %q.", header)
-	}
-	number := func(text string) int64 {
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return -1
-		}
-		return n
-	}
-	return contentRange{first: number(match[1]), total: number(match[3])}, nil
-}
-
 // continueUpload appends the next part of an upload, or reports how much has arrived. The last part creates the
 // object.
-func (s *Server) continueUpload(c *call) (any, error) {
-	part, err := c.contentRange()
+func (s *storageService) continueUpload(c *call) (any, error) {
+	part, err := parseContentRange(c)
 	if err != nil {
 		return nil, err
 	}
@@ -138,14 +111,14 @@ func (s *Server) continueUpload(c *call) (any, error) {
 	case part.total < 0 || u.Received < part.total:
 		return u.incomplete(), nil
 	case u.Received > part.total:
-		return nil, invalidStorage("The upload has %d bytes, which is more than the %d it was to have.", u.Received, part.total)
+		return nil, legacyInvalid("The upload has %d bytes, which is more than the %d it was to have.", u.Received, part.total)
 	}
 	return s.finishUpload(c, u)
 }
 
 // receive appends a part to the content and skips the bytes that arrived before. It keeps the bytes that arrived even
 // if the part breaks off.
-func (s *Server) receive(c *call, u *upload, first int64) error {
+func (s *storageService) receive(c *call, u *upload, first int64) error {
 	if _, err := io.CopyN(io.Discard, c.request.Body, u.Received-first); errors.Is(err, io.EOF) {
 		return nil
 	} else if err != nil {
@@ -179,7 +152,7 @@ func (u *upload) incomplete() http.Handler {
 	})
 }
 
-func (s *Server) finishUpload(c *call, u *upload) (any, error) {
+func (s *storageService) finishUpload(c *call, u *upload) (any, error) {
 	query, err := url.ParseQuery(u.Query)
 	if err != nil {
 		return nil, err
@@ -206,7 +179,7 @@ func (s *Server) finishUpload(c *call, u *upload) (any, error) {
 // clientClosedRequest is the status with which Cloud Storage confirms that an upload is cancelled.
 const clientClosedRequest = 499
 
-func (s *Server) cancelUpload(c *call) (any, error) {
+func (s *storageService) cancelUpload(c *call) (any, error) {
 	u, unlock, err := s.upload(c)
 	if err != nil {
 		return nil, err
@@ -217,36 +190,4 @@ func (s *Server) cancelUpload(c *call) (any, error) {
 	}
 	s.drop([]string{u.Blob})
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(clientClosedRequest) }), nil
-}
-
-// sweepStorage removes the uploads that have expired, and the contents that no record refers to.
-func (s *Server) sweepStorage() error {
-	inUse := map[string]bool{}
-	err := s.store.update(func(tx *bbolt.Tx) error {
-		var old []string
-		err := each(tx, uploads, "", func(key string, u *upload) error {
-			if s.now().Sub(u.Begun) > uploadLifetime {
-				old = append(old, key)
-			} else if !u.Done {
-				inUse[u.Blob] = true
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		for _, key := range old {
-			if err := remove(tx, uploads, key); err != nil {
-				return err
-			}
-		}
-		return each(tx, objects, "", func(_ string, found *object) error {
-			inUse[found.Blob] = true
-			return nil
-		})
-	})
-	if err != nil {
-		return err
-	}
-	return s.blobs.Sweep(inUse)
 }

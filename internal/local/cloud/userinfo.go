@@ -10,7 +10,7 @@ import (
 
 // identityService tells callers who they are. The official provider asks it at an address that it cannot configure.
 // Projects do not enable it.
-func (s *Server) identityService() *service {
+func (s *iamService) identityService() *service {
 	return &service{
 		name:   "openidconnect.googleapis.com",
 		prefix: "openidconnect",
@@ -20,7 +20,7 @@ func (s *Server) identityService() *service {
 	}
 }
 
-func (s *Server) getUserinfo(c *call) (any, error) {
+func (s *iamService) getUserinfo(c *call) (any, error) {
 	// The emulator gives users no number, so it derives one from the e-mail address.
 	sum := sha256.Sum256([]byte(c.who.email))
 	subject := strconv.FormatUint(binary.BigEndian.Uint64(sum[:]), 10)

@@ -1,0 +1,31 @@
+package cloud
+
+import (
+	"regexp"
+	"strconv"
+)
+
+// contentRange is the range of bytes that a request adds to an upload: "bytes 0-9/20", "bytes 0-9/*", or "bytes */20"
+// for none. Missing numbers are -1.
+type contentRange struct{ first, total int64 }
+
+var contentRanges = regexp.MustCompile(`^bytes (?:(\d+)-(\d+)|\*)/(\d+|\*)$`)
+
+func parseContentRange(c *call) (contentRange, error) {
+	header := c.request.Header.Get("Content-Range")
+	if header == "" {
+		return contentRange{first: 0, total: c.request.ContentLength}, nil
+	}
+	match := contentRanges.FindStringSubmatch(header)
+	if match == nil {
+		return contentRange{}, legacyInvalid("Failed to parse Content-Range header: %q.", header)
+	}
+	number := func(text string) int64 {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return -1
+		}
+		return n
+	}
+	return contentRange{first: number(match[1]), total: number(match[3])}, nil
+}
