@@ -6,6 +6,11 @@ import (
 	"go.etcd.io/bbolt"
 	crm "google.golang.org/api/cloudresourcemanager/v1"
 	"google.golang.org/api/iam/v1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/authn"
+	"github.com/strata-platform/strata/internal/local/cloud/core/authz"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // accountUndeletable is how long after its deletion a service account can be undeleted.
@@ -28,32 +33,32 @@ func deletedMember(account *iam.ServiceAccount) string {
 // deletedAccountProject returns the project of the deleted account with a unique ID. It returns "" if the store has no
 // such account.
 func deletedAccountProject(tx *bbolt.Tx, id string) (string, error) {
-	record, err := get[deletedAccount](tx, deletedAccounts, id)
+	record, err := store.Get[deletedAccount](tx, deletedAccounts, id)
 	if err != nil || record == nil {
 		return "", err
 	}
 	return record.Account.ProjectId, nil
 }
 
-func (s *iamService) deleteServiceAccount(c *call) (any, error) {
-	return struct{}{}, s.withAccount(c, s.store.update, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
-		key := accountPolicy(account.Email)
-		policy, err := readPolicy(tx, key)
+func (s *iamService) deleteServiceAccount(c *api.Call) (any, error) {
+	return struct{}{}, s.withAccount(c, s.Store.Update, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
+		key := authn.AccountPolicy(account.Email)
+		policy, err := authz.ReadPolicy(tx, key)
 		if err != nil {
 			return err
 		}
-		record := &deletedAccount{Account: account, Policy: policy, Deleted: s.now().UTC()}
-		if err := put(tx, deletedAccounts, account.UniqueId, record); err != nil {
+		record := &deletedAccount{Account: account, Policy: policy, Deleted: s.Now().UTC()}
+		if err := store.Put(tx, deletedAccounts, account.UniqueId, record); err != nil {
 			return err
 		}
-		path := accountPath(account.ProjectId, account.Email)
-		if err := remove(tx, serviceAccounts, path); err != nil {
+		path := authn.AccountPath(account.ProjectId, account.Email)
+		if err := store.Remove(tx, authn.ServiceAccounts, path); err != nil {
 			return err
 		}
-		if err := removeAll(tx, accountKeys, path+"/"); err != nil {
+		if err := store.RemoveAll(tx, authn.AccountKeys, path+"/"); err != nil {
 			return err
 		}
-		if err := remove(tx, policies, key); err != nil {
+		if err := store.Remove(tx, authz.Policies, key); err != nil {
 			return err
 		}
 		if err := s.renameMember(tx, "serviceAccount:"+account.Email, deletedMember(account)); err != nil {
@@ -65,39 +70,39 @@ func (s *iamService) deleteServiceAccount(c *call) (any, error) {
 
 // undeleteServiceAccount restores a deleted account, its own IAM policy, and its membership in the policies of other
 // resources.
-func (s *iamService) undeleteServiceAccount(c *call) (any, error) {
+func (s *iamService) undeleteServiceAccount(c *api.Call) (any, error) {
 	var request iam.UndeleteServiceAccountRequest
-	if err := c.decode(&request); err != nil {
+	if err := c.Decode(&request); err != nil {
 		return nil, err
 	}
 	answer := &iam.UndeleteServiceAccountResponse{}
-	err := s.store.update(func(tx *bbolt.Tx) error {
-		record, err := get[deletedAccount](tx, deletedAccounts, c.vars["account"])
+	err := s.Store.Update(func(tx *bbolt.Tx) error {
+		record, err := store.Get[deletedAccount](tx, deletedAccounts, c.Vars["account"])
 		if err != nil {
 			return err
 		}
-		if record == nil || s.now().Sub(record.Deleted) > accountUndeletable || c.projectID() != record.Account.ProjectId {
-			return notFound("Unknown service account")
+		if record == nil || s.Now().Sub(record.Deleted) > accountUndeletable || c.ProjectID() != record.Account.ProjectId {
+			return api.NotFound("Unknown service account")
 		}
 		account := record.Account
-		existing, err := findAccount(tx, account.ProjectId, account.Email)
+		existing, err := authn.FindAccount(tx, account.ProjectId, account.Email)
 		if err != nil {
 			return err
 		}
 		if existing != nil {
-			return failedPrecondition("Service account %s cannot be undeleted: another one has its address by now.", account.Email)
+			return api.FailedPrecondition("Service account %s cannot be undeleted: another one has its address by now.", account.Email)
 		}
 		answer.RestoredAccount = account
 		if err := s.putAccount(tx, account); err != nil {
 			return err
 		}
-		if err := writePolicy(tx, accountPolicy(account.Email), record.Policy); err != nil {
+		if err := authz.WritePolicy(tx, authn.AccountPolicy(account.Email), record.Policy); err != nil {
 			return err
 		}
 		if err := s.renameMember(tx, deletedMember(account), "serviceAccount:"+account.Email); err != nil {
 			return err
 		}
-		return remove(tx, deletedAccounts, account.UniqueId)
+		return store.Remove(tx, deletedAccounts, account.UniqueId)
 	})
 	return answer, err
 }
@@ -105,7 +110,7 @@ func (s *iamService) undeleteServiceAccount(c *call) (any, error) {
 // renameMember replaces the member from by the member to in every policy.
 func (s *iamService) renameMember(tx *bbolt.Tx, from, to string) error {
 	changed := map[string]*crm.Policy{}
-	err := each(tx, policies, "", func(key string, policy *crm.Policy) error {
+	err := store.Each(tx, authz.Policies, "", func(key string, policy *crm.Policy) error {
 		for _, binding := range policy.Bindings {
 			for i := range binding.Members {
 				if binding.Members[i] == from {
@@ -120,7 +125,7 @@ func (s *iamService) renameMember(tx *bbolt.Tx, from, to string) error {
 		return err
 	}
 	for key, policy := range changed {
-		if err := writePolicy(tx, key, policy); err != nil {
+		if err := authz.WritePolicy(tx, key, policy); err != nil {
 			return err
 		}
 	}
@@ -129,7 +134,7 @@ func (s *iamService) renameMember(tx *bbolt.Tx, from, to string) error {
 
 // forgetAccounts removes the records of accounts that can no longer be undeleted.
 func (s *iamService) forgetAccounts(tx *bbolt.Tx) error {
-	return removeIf(tx, deletedAccounts, "", func(record *deletedAccount) bool {
-		return s.now().Sub(record.Deleted) > accountUndeletable
+	return store.RemoveIf(tx, deletedAccounts, "", func(record *deletedAccount) bool {
+		return s.Now().Sub(record.Deleted) > accountUndeletable
 	})
 }

@@ -18,6 +18,10 @@ import (
 
 	"go.etcd.io/bbolt"
 	"google.golang.org/api/iam/v1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/authn"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 const (
@@ -29,37 +33,37 @@ const (
 	rawPublicKey    = "TYPE_RAW_PUBLIC_KEY"
 )
 
-func (s *iamService) createKey(c *call) (any, error) {
+func (s *iamService) createKey(c *api.Call) (any, error) {
 	var request iam.CreateServiceAccountKeyRequest
-	if err := c.decode(&request); err != nil {
+	if err := c.Decode(&request); err != nil {
 		return nil, err
 	}
 	if kind := request.PrivateKeyType; kind != "" && kind != "TYPE_UNSPECIFIED" && kind != credentialsFile {
-		return nil, invalidArgument("The private key type %s is not emulated: use %s.", kind, credentialsFile)
+		return nil, api.InvalidArgument("The private key type %s is not emulated: use %s.", kind, credentialsFile)
 	}
 	if algorithm := request.KeyAlgorithm; algorithm != "" && algorithm != "KEY_ALG_UNSPECIFIED" && algorithm != "KEY_ALG_RSA_2048" {
-		return nil, invalidArgument("The key algorithm %s is not emulated: use KEY_ALG_RSA_2048.", algorithm)
+		return nil, api.InvalidArgument("The key algorithm %s is not emulated: use KEY_ALG_RSA_2048.", algorithm)
 	}
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
-		return nil, fmt.Errorf("make a key for service account %s: %w", c.vars["account"], err)
+		return nil, fmt.Errorf("make a key for service account %s: %w", c.Vars["account"], err)
 	}
 	answer := &iam.ServiceAccountKey{}
-	err = s.withAccount(c, s.store.update, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
-		path := accountPath(account.ProjectId, account.Email)
-		existing, err := list[accountKey](tx, accountKeys, path+"/")
+	err = s.withAccount(c, s.Store.Update, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
+		path := authn.AccountPath(account.ProjectId, account.Email)
+		existing, err := store.List[authn.AccountKey](tx, authn.AccountKeys, path+"/")
 		if err != nil {
 			return err
 		}
 		if len(existing) >= maxKeys {
-			return newError(429, "RESOURCE_EXHAUSTED", "rateLimitExceeded", "Maximum number of keys on account reached.")
+			return api.NewError(429, "RESOURCE_EXHAUSTED", "rateLimitExceeded", "Maximum number of keys on account reached.")
 		}
 		record, err := s.newKey(account, private)
 		if err != nil {
 			return err
 		}
 		id := record.Key.Name[strings.LastIndex(record.Key.Name, "/")+1:]
-		if err := put(tx, accountKeys, path+"/"+id, record); err != nil {
+		if err := store.Put(tx, authn.AccountKeys, path+"/"+id, record); err != nil {
 			return err
 		}
 		*answer = *record.Key
@@ -70,12 +74,12 @@ func (s *iamService) createKey(c *call) (any, error) {
 	return answer, err
 }
 
-func (s *iamService) newKey(account *iam.ServiceAccount, private *rsa.PrivateKey) (*accountKey, error) {
+func (s *iamService) newKey(account *iam.ServiceAccount, private *rsa.PrivateKey) (*authn.AccountKey, error) {
 	public, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
 	if err != nil {
 		return nil, err
 	}
-	from := s.now().UTC().Truncate(time.Second)
+	from := s.Now().UTC().Truncate(time.Second)
 	template := &x509.Certificate{
 		SerialNumber: new(big.Int).SetInt64(from.UnixNano()),
 		Subject:      pkix.Name{CommonName: account.UniqueId},
@@ -88,7 +92,7 @@ func (s *iamService) newKey(account *iam.ServiceAccount, private *rsa.PrivateKey
 		return nil, err
 	}
 	id := sha1.Sum(certificate) // SHA-1 gives the ID the length of Google's IDs; it protects nothing
-	return &accountKey{
+	return &authn.AccountKey{
 		Key: &iam.ServiceAccountKey{
 			Name:            account.Name + "/keys/" + hex.EncodeToString(id[:]),
 			KeyAlgorithm:    "KEY_ALG_RSA_2048",
@@ -115,58 +119,58 @@ func (s *iamService) keyFile(account *iam.ServiceAccount, id string, private *rs
 		"private_key":                 string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
 		"client_email":                account.Email,
 		"client_id":                   account.UniqueId,
-		"auth_uri":                    s.baseURL + "/auth",
-		"token_uri":                   s.tokenURI(),
-		"auth_provider_x509_cert_url": s.baseURL + "/oauth2/v1/certs",
-		"client_x509_cert_url":        s.baseURL + "/robot/v1/metadata/x509/" + url.QueryEscape(account.Email),
+		"auth_uri":                    s.BaseURL + "/auth",
+		"token_uri":                   s.TokenURI(),
+		"auth_provider_x509_cert_url": s.BaseURL + "/oauth2/v1/certs",
+		"client_x509_cert_url":        s.BaseURL + "/robot/v1/metadata/x509/" + url.QueryEscape(account.Email),
 		"universe_domain":             "googleapis.com",
 	}, "", "  ")
 	return base64.StdEncoding.EncodeToString(append(file, '\n')), err
 }
 
 // withKey runs fn in a transaction with the key that the path names.
-func (s *iamService) withKey(c *call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, string, *accountKey) error) error {
+func (s *iamService) withKey(c *api.Call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, string, *authn.AccountKey) error) error {
 	return s.withAccount(c, run, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
-		path := accountPath(account.ProjectId, account.Email) + "/" + c.vars["key"]
-		record, err := get[accountKey](tx, accountKeys, path)
+		path := authn.AccountPath(account.ProjectId, account.Email) + "/" + c.Vars["key"]
+		record, err := store.Get[authn.AccountKey](tx, authn.AccountKeys, path)
 		if err != nil {
 			return err
 		}
 		if record == nil {
-			return notFound("Service account key does not exist.")
+			return api.NotFound("Service account key does not exist.")
 		}
 		return fn(tx, path, record)
 	})
 }
 
-func (s *iamService) getKey(c *call) (any, error) {
+func (s *iamService) getKey(c *api.Call) (any, error) {
 	var answer *iam.ServiceAccountKey
-	err := s.withKey(c, s.store.view, func(_ *bbolt.Tx, _ string, record *accountKey) error {
+	err := s.withKey(c, s.Store.View, func(_ *bbolt.Tx, _ string, record *authn.AccountKey) error {
 		answer = record.Key
-		switch kind := c.request.URL.Query().Get("publicKeyType"); kind {
+		switch kind := c.Request.URL.Query().Get("publicKeyType"); kind {
 		case "", "TYPE_NONE":
 		case certificateFile:
 			answer.PublicKeyData = base64.StdEncoding.EncodeToString(record.Certificate)
 		case rawPublicKey:
 			answer.PublicKeyData = base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: record.Public}))
 		default:
-			return invalidArgument("Invalid value at 'public_key_type': %q.", kind)
+			return api.InvalidArgument("Invalid value at 'public_key_type': %q.", kind)
 		}
 		return nil
 	})
 	return answer, err
 }
 
-func (s *iamService) listKeys(c *call) (any, error) {
+func (s *iamService) listKeys(c *api.Call) (any, error) {
 	answer := &iam.ListServiceAccountKeysResponse{}
-	kinds := c.request.URL.Query()["keyTypes"]
-	err := s.withAccount(c, s.store.view, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
-		records, err := list[accountKey](tx, accountKeys, accountPath(account.ProjectId, account.Email)+"/")
+	kinds := c.Request.URL.Query()["keyTypes"]
+	err := s.withAccount(c, s.Store.View, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
+		records, err := store.List[authn.AccountKey](tx, authn.AccountKeys, authn.AccountPath(account.ProjectId, account.Email)+"/")
 		if err != nil {
 			return err
 		}
 		for _, record := range records {
-			if len(kinds) == 0 || oneOf(strings.Join(kinds, "|"), record.Key.KeyType) {
+			if len(kinds) == 0 || api.OneOf(strings.Join(kinds, "|"), record.Key.KeyType) {
 				answer.Keys = append(answer.Keys, record.Key)
 			}
 		}
@@ -176,21 +180,21 @@ func (s *iamService) listKeys(c *call) (any, error) {
 }
 
 // setKeyDisabled answers the enable and disable calls. Disabling a key ends the access tokens issued for it at once.
-func (s *iamService) setKeyDisabled(disabled bool) func(*call) (any, error) {
-	return func(c *call) (any, error) {
-		return struct{}{}, s.withKey(c, s.store.update, func(tx *bbolt.Tx, path string, record *accountKey) error {
+func (s *iamService) setKeyDisabled(disabled bool) func(*api.Call) (any, error) {
+	return func(c *api.Call) (any, error) {
+		return struct{}{}, s.withKey(c, s.Store.Update, func(tx *bbolt.Tx, path string, record *authn.AccountKey) error {
 			record.Key.Disabled, record.Key.DisableReason = disabled, ""
 			if disabled {
 				record.Key.DisableReason = "SERVICE_ACCOUNT_KEY_DISABLE_REASON_USER_INITIATED"
 			}
-			return put(tx, accountKeys, path, record)
+			return store.Put(tx, authn.AccountKeys, path, record)
 		})
 	}
 }
 
 // deleteKey removes a key. That ends the access tokens issued for it at once.
-func (s *iamService) deleteKey(c *call) (any, error) {
-	return struct{}{}, s.withKey(c, s.store.update, func(tx *bbolt.Tx, path string, _ *accountKey) error {
-		return remove(tx, accountKeys, path)
+func (s *iamService) deleteKey(c *api.Call) (any, error) {
+	return struct{}{}, s.withKey(c, s.Store.Update, func(tx *bbolt.Tx, path string, _ *authn.AccountKey) error {
+		return store.Remove(tx, authn.AccountKeys, path)
 	})
 }

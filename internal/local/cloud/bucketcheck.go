@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"google.golang.org/api/storage/v1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
 var (
@@ -25,9 +27,9 @@ const uniformLock = 90 * 24 * time.Hour
 func (s *bucketService) checkBucketName(name string) error {
 	if !bucketNames.MatchString(name) || net.ParseIP(name) != nil || strings.HasPrefix(name, "goog") || strings.Contains(name, "google") ||
 		strings.Contains(name, "..") || strings.Contains(name, ".-") || strings.Contains(name, "-.") {
-		return legacyInvalid("Invalid bucket name: '%s'", name)
+		return api.LegacyInvalid("Invalid bucket name: '%s'", name)
 	}
-	if s.isPrefix(name) || slices.Contains([]string{"upload", "download", "resumable", "batch", "token"}, name) {
+	if s.IsPrefix(name) || slices.Contains([]string{"upload", "download", "resumable", "batch", "token"}, name) {
 		return bucketNameTaken()
 	}
 	return nil
@@ -38,13 +40,13 @@ func (s *bucketService) checkBucketName(name string) error {
 func checkBucket(wanted *storage.Bucket) error {
 	wanted.Location = strings.ToUpper(wanted.Location)
 	if wanted.Location != "" && !bucketLocations.MatchString(wanted.Location) {
-		return legacyInvalid("The specified location constraint is not valid.")
+		return api.LegacyInvalid("The specified location constraint is not valid.")
 	}
 	if wanted.StorageClass != "" && !slices.Contains(storageClasses, wanted.StorageClass) {
-		return legacyInvalid("The specified storage class is not valid.")
+		return api.LegacyInvalid("The specified storage class is not valid.")
 	}
 	if iam := wanted.IamConfiguration; iam != nil && !slices.Contains([]string{"", "inherited", "enforced", "unspecified"}, iam.PublicAccessPrevention) {
-		return legacyInvalid("Invalid argument: publicAccessPrevention %q.", iam.PublicAccessPrevention)
+		return api.LegacyInvalid("Invalid argument: publicAccessPrevention %q.", iam.PublicAccessPrevention)
 	}
 	for name, set := range map[string]bool{
 		"autoclass":             wanted.Autoclass != nil && wanted.Autoclass.Enabled,
@@ -66,13 +68,13 @@ func checkBucket(wanted *storage.Bucket) error {
 
 // refuseACL refuses access control lists, which the emulator lacks. Cloud Storage refuses them too in a bucket with
 // uniform bucket-level access.
-func refuseACL(c *call, wanted *storage.Bucket) error {
-	query := c.request.URL.Query()
+func refuseACL(c *api.Call, wanted *storage.Bucket) error {
+	query := c.Request.URL.Query()
 	if query.Get("predefinedAcl") == "" && query.Get("predefinedDefaultObjectAcl") == "" && len(wanted.Acl) == 0 && len(wanted.DefaultObjectAcl) == 0 {
 		return nil
 	}
 	if uniformAccess(wanted) {
-		return legacyInvalid("Cannot use ACL API to update bucket policy when uniform bucket-level access is enabled. " +
+		return api.LegacyInvalid("Cannot use ACL API to update bucket policy when uniform bucket-level access is enabled. " +
 			"Read more at https://cloud.google.com/storage/docs/uniform-bucket-level-access")
 	}
 	return notEmulatedStorage("An access control list")
@@ -87,16 +89,16 @@ func uniformAccess(b *storage.Bucket) bool {
 // fillBucket sets the fields that Cloud Storage sets in a bucket. old is the bucket before the change, or nil for a
 // new bucket.
 func (s *bucketService) fillBucket(b, old *storage.Bucket) {
-	setDefault(&b.Location, "US")
-	setDefault(&b.StorageClass, "STANDARD")
+	api.SetDefault(&b.Location, "US")
+	api.SetDefault(&b.StorageClass, "STANDARD")
 	b.Kind, b.Id = "storage#bucket", b.Name
-	b.SelfLink = s.baseURL + "/storage/storage/v1/b/" + b.Name
+	b.SelfLink = s.BaseURL + "/storage/storage/v1/b/" + b.Name
 	switch {
 	case strings.Contains(b.Location, "-"):
 		b.LocationType, b.Rpo = "region", ""
 	case strings.ContainsAny(b.Location, "0123456789"):
 		b.LocationType = "dual-region"
-		setDefault(&b.Rpo, "DEFAULT")
+		api.SetDefault(&b.Rpo, "DEFAULT")
 	default:
 		b.LocationType, b.Rpo = "multi-region", "DEFAULT"
 	}
@@ -111,7 +113,7 @@ func (s *bucketService) fillBucket(b, old *storage.Bucket) {
 	}
 	locked := ""
 	if uniform {
-		locked = storageTime(s.now().Add(uniformLock))
+		locked = storageTime(s.Now().Add(uniformLock))
 		if old != nil && uniformAccess(old) {
 			locked = old.IamConfiguration.UniformBucketLevelAccess.LockedTime
 		}

@@ -7,6 +7,9 @@ import (
 	"go.etcd.io/bbolt"
 	crm "google.golang.org/api/cloudresourcemanager/v1"
 	"google.golang.org/api/storage/v1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/authz"
 )
 
 // bucketPolicyBody is a bucket's IAM policy in Cloud Storage's form, in which the policy is the whole body.
@@ -38,42 +41,42 @@ func newBucketPolicy(project string) *crm.Policy {
 	}}
 }
 
-func (s *bucketService) getBucketPolicy(c *call) (any, error) {
+func (s *bucketService) getBucketPolicy(c *api.Call) (any, error) {
 	version := int64(1)
-	if text := c.request.URL.Query().Get("optionsRequestedPolicyVersion"); text != "" {
+	if text := c.Request.URL.Query().Get("optionsRequestedPolicyVersion"); text != "" {
 		var err error
 		if version, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return nil, legacyInvalid("Invalid value for optionsRequestedPolicyVersion: '%s'.", text)
+			return nil, api.LegacyInvalid("Invalid value for optionsRequestedPolicyVersion: '%s'.", text)
 		}
 	}
-	if err := checkVersion(version); err != nil {
+	if err := authz.CheckVersion(version); err != nil {
 		return nil, err
 	}
 	var policy *crm.Policy
-	err := s.store.view(func(tx *bbolt.Tx) (err error) {
-		policy, err = readPolicy(tx, bucketPolicy(c.vars["bucket"]))
+	err := s.Store.View(func(tx *bbolt.Tx) (err error) {
+		policy, err = authz.ReadPolicy(tx, bucketPolicy(c.Vars["bucket"]))
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return shownBucketPolicy(c.vars["bucket"], asVersion(policy, version)), nil
+	return shownBucketPolicy(c.Vars["bucket"], authz.AsVersion(policy, version)), nil
 }
 
 // setBucketPolicy replaces the policy of a bucket. If the request carries an etag, it must match the current policy's.
-func (s *bucketService) setBucketPolicy(c *call) (any, error) {
+func (s *bucketService) setBucketPolicy(c *api.Call) (any, error) {
 	var request bucketPolicyBody
-	if err := c.decode(&request); err != nil {
+	if err := c.Decode(&request); err != nil {
 		return nil, err
 	}
-	name := c.vars["bucket"]
+	name := c.Vars["bucket"]
 	wanted := &crm.Policy{Version: request.Version, Etag: request.Etag, Bindings: request.Bindings}
-	err := s.store.update(func(tx *bbolt.Tx) error {
+	err := s.Store.Update(func(tx *bbolt.Tx) error {
 		found, err := findBucket(tx, name)
 		if err != nil {
 			return err
 		}
-		current, err := readPolicy(tx, bucketPolicy(name))
+		current, err := authz.ReadPolicy(tx, bucketPolicy(name))
 		if err != nil {
 			return err
 		}
@@ -83,10 +86,10 @@ func (s *bucketService) setBucketPolicy(c *call) (any, error) {
 		if err := checkBucketPolicy(found.Bucket, wanted); err != nil {
 			return err
 		}
-		if err := s.checkPolicy(tx, wanted, current); err != nil {
+		if err := s.CheckPolicy(tx, wanted, current); err != nil {
 			return err
 		}
-		return writePolicy(tx, bucketPolicy(name), wanted)
+		return authz.WritePolicy(tx, bucketPolicy(name), wanted)
 	})
 	if err != nil {
 		return nil, err
@@ -98,25 +101,25 @@ func (s *bucketService) setBucketPolicy(c *call) (any, error) {
 func checkBucketPolicy(b *storage.Bucket, wanted *crm.Policy) error {
 	for _, binding := range wanted.Bindings {
 		if binding == nil {
-			continue // checkPolicy refuses it
+			continue // CheckPolicy refuses it
 		}
 		open := slices.Contains(binding.Members, "allUsers") || slices.Contains(binding.Members, "allAuthenticatedUsers")
 		switch {
 		case open && b.IamConfiguration.PublicAccessPrevention == "enforced":
-			return legacyError(412, "conditionNotMet", "The member bindings allUsers and allAuthenticatedUsers are not allowed since "+
+			return api.LegacyError(412, "conditionNotMet", "The member bindings allUsers and allAuthenticatedUsers are not allowed since "+
 				"public access prevention is enforced.")
 		case binding.Condition != nil && !uniformAccess(b):
-			return legacyInvalid("IAM conditions cannot be set on bucket %s: turn on its uniform bucket-level access first.", b.Name)
+			return api.LegacyInvalid("IAM conditions cannot be set on bucket %s: turn on its uniform bucket-level access first.", b.Name)
 		}
 	}
 	return nil
 }
 
-func (s *bucketService) testBucketPermissions(c *call) (any, error) {
+func (s *bucketService) testBucketPermissions(c *api.Call) (any, error) {
 	answer := &storage.TestIamPermissionsResponse{Kind: "storage#testIamPermissionsResponse"}
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		for _, permission := range c.request.URL.Query()["permissions"] {
-			granted, err := s.allowed(tx, c.who, permission, onBucket(c))
+	err := s.Store.View(func(tx *bbolt.Tx) error {
+		for _, permission := range c.Request.URL.Query()["permissions"] {
+			granted, err := s.Allowed(tx, c.Who, permission, onBucket(c))
 			if err != nil {
 				return err
 			}

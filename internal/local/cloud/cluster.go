@@ -7,6 +7,9 @@ import (
 
 	"go.etcd.io/bbolt"
 	container "google.golang.org/api/container/v1beta1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // ClusterRuntime runs the control planes of clusters.
@@ -54,14 +57,14 @@ func (k *cluster) key() string  { return clusterKey(k.Project, k.Cluster.Locatio
 func (k *cluster) link() string { return clusterLink(k.Project, k.Cluster.Location, k.Cluster.Name) }
 
 // onCluster returns the cluster as the resource of a permission check.
-func onCluster(c *call) resource {
-	link := clusterLink(c.projectID(), c.vars["location"], c.vars["cluster"])
-	return resource{project: c.projectID(), name: link, path: link, kind: "container.googleapis.com/Cluster"}
+func onCluster(c *api.Call) api.Resource {
+	link := clusterLink(c.ProjectID(), c.Vars["location"], c.Vars["cluster"])
+	return api.Resource{Project: c.ProjectID(), Name: link, Path: link, Kind: "container.googleapis.com/Cluster"}
 }
 
-func (s *containerService) createCluster(c *call) (any, error) {
+func (s *containerService) createCluster(c *api.Call) (any, error) {
 	var request container.CreateClusterRequest
-	if err := c.decode(&request); err != nil {
+	if err := c.Decode(&request); err != nil {
 		return nil, err
 	}
 	wanted := request.Cluster
@@ -69,14 +72,14 @@ func (s *containerService) createCluster(c *call) (any, error) {
 		return nil, err
 	}
 	if s.clusters == nil {
-		return nil, failedPrecondition("This emulated Google Cloud has nothing to run clusters with.")
+		return nil, api.FailedPrecondition("This emulated Google Cloud has nothing to run clusters with.")
 	}
-	created := &cluster{Cluster: wanted, Project: c.project.ID}
+	created := &cluster{Cluster: wanted, Project: c.Project.ID}
 	if err := s.fillCluster(c, created); err != nil {
 		return nil, err
 	}
 	var op *clusterOperation
-	err := s.store.update(func(tx *bbolt.Tx) error {
+	err := s.Store.Update(func(tx *bbolt.Tx) error {
 		if err := checkQuota(tx, created); err != nil {
 			return err
 		}
@@ -93,20 +96,20 @@ func (s *containerService) createCluster(c *call) (any, error) {
 		return nil, err
 	}
 	answer := *op.Operation
-	s.background(func(ctx context.Context) { _ = s.runClusterOperation(ctx, op) })
+	s.Background(func(ctx context.Context) { _ = s.runClusterOperation(ctx, op) })
 	return &answer, nil
 }
 
 // checkQuota refuses a cluster that exists already, and a second cluster: a home has one control plane.
 func checkQuota(tx *bbolt.Tx, created *cluster) error {
-	all, err := list[cluster](tx, clusters, "")
+	all, err := store.List[cluster](tx, clusters, "")
 	if err != nil || len(all) == 0 {
 		return err
 	}
 	if all[0].key() == created.key() {
-		return alreadyExists("Already exists: %s.", created.link())
+		return api.AlreadyExists("Already exists: %s.", created.link())
 	}
-	return permissionDenied("You cannot create more than 1 clusters in location %s; to create more than 1, use another home: "+
+	return api.PermissionDenied("You cannot create more than 1 clusters in location %s; to create more than 1, use another home: "+
 		"the emulated Google Cloud has the quota of one cluster, and %s is it.", created.Cluster.Location, all[0].link())
 }
 
@@ -136,36 +139,36 @@ func (k *cluster) shown() *container.Cluster {
 }
 
 // withCluster runs fn in a transaction with the cluster that the path names.
-func withCluster(c *call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, *cluster) error) error {
+func withCluster(c *api.Call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, *cluster) error) error {
 	return run(func(tx *bbolt.Tx) error {
-		found, err := get[cluster](tx, clusters, clusterKey(c.projectID(), c.vars["location"], c.vars["cluster"]))
+		found, err := store.Get[cluster](tx, clusters, clusterKey(c.ProjectID(), c.Vars["location"], c.Vars["cluster"]))
 		if err != nil {
 			return err
 		}
 		if found == nil {
-			return notFound("Not found: %s.", clusterLink(c.projectID(), c.vars["location"], c.vars["cluster"]))
+			return api.NotFound("Not found: %s.", clusterLink(c.ProjectID(), c.Vars["location"], c.Vars["cluster"]))
 		}
 		return fn(tx, found)
 	})
 }
 
-func (s *containerService) getCluster(c *call) (any, error) {
+func (s *containerService) getCluster(c *api.Call) (any, error) {
 	var answer *container.Cluster
-	err := withCluster(c, s.store.view, func(_ *bbolt.Tx, found *cluster) error {
+	err := withCluster(c, s.Store.View, func(_ *bbolt.Tx, found *cluster) error {
 		answer = found.shown()
 		return nil
 	})
 	return answer, err
 }
 
-func (s *containerService) listClusters(c *call) (any, error) {
-	prefix := c.project.ID + "/"
-	if location := c.vars["location"]; location != "-" {
+func (s *containerService) listClusters(c *api.Call) (any, error) {
+	prefix := c.Project.ID + "/"
+	if location := c.Vars["location"]; location != "-" {
 		prefix += location + "/"
 	}
 	answer := &container.ListClustersResponse{}
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		return each(tx, clusters, prefix, func(_ string, found *cluster) error {
+	err := s.Store.View(func(tx *bbolt.Tx) error {
+		return store.Each(tx, clusters, prefix, func(_ string, found *cluster) error {
 			answer.Clusters = append(answer.Clusters, found.shown())
 			return nil
 		})
@@ -173,9 +176,9 @@ func (s *containerService) listClusters(c *call) (any, error) {
 	return answer, err
 }
 
-func (s *containerService) deleteCluster(c *call) (any, error) {
+func (s *containerService) deleteCluster(c *api.Call) (any, error) {
 	var op *clusterOperation
-	err := withCluster(c, s.store.update, func(tx *bbolt.Tx, found *cluster) error {
+	err := withCluster(c, s.Store.Update, func(tx *bbolt.Tx, found *cluster) error {
 		if err := found.idle(); err != nil {
 			return err
 		}
@@ -188,7 +191,7 @@ func (s *containerService) deleteCluster(c *call) (any, error) {
 		return nil, err
 	}
 	answer := *op.Operation
-	s.background(func(ctx context.Context) { _ = s.runClusterOperation(ctx, op) })
+	s.Background(func(ctx context.Context) { _ = s.runClusterOperation(ctx, op) })
 	return &answer, nil
 }
 
@@ -196,8 +199,8 @@ func (s *containerService) deleteCluster(c *call) (any, error) {
 func (s *containerService) resumeClusters(ctx context.Context) error {
 	var existing []*cluster
 	var pending []*clusterOperation
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		err := each(tx, clusters, "", func(_ string, found *cluster) error {
+	err := s.Store.View(func(tx *bbolt.Tx) error {
+		err := store.Each(tx, clusters, "", func(_ string, found *cluster) error {
 			if found.Cluster.Status == running {
 				existing = append(existing, found)
 			}
@@ -206,7 +209,7 @@ func (s *containerService) resumeClusters(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return each(tx, clusterOps, "", func(_ string, op *clusterOperation) error {
+		return store.Each(tx, clusterOps, "", func(_ string, op *clusterOperation) error {
 			if op.Operation.Status != "DONE" {
 				pending = append(pending, op)
 			}
@@ -230,7 +233,7 @@ func (s *containerService) resumeClusters(ctx context.Context) error {
 			return fmt.Errorf("resume cluster %s: %w", found.Cluster.Name, err)
 		}
 		found.Access = access
-		if err := s.store.update(func(tx *bbolt.Tx) error { return put(tx, clusters, found.key(), found) }); err != nil {
+		if err := s.Store.Update(func(tx *bbolt.Tx) error { return store.Put(tx, clusters, found.key(), found) }); err != nil {
 			return err
 		}
 	}

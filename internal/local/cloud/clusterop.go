@@ -7,6 +7,9 @@ import (
 
 	"go.etcd.io/bbolt"
 	container "google.golang.org/api/container/v1beta1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // clusterOperation is the record of a long-running operation on a cluster.
@@ -22,7 +25,7 @@ func (op *clusterOperation) key() string {
 
 // newClusterOperation stores a new operation in the state RUNNING.
 func (s *containerService) newClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*clusterOperation, error) {
-	name := "operation-" + strconv.FormatInt(s.now().UnixMilli(), 10) + "-" + randomDigits(12)
+	name := "operation-" + strconv.FormatInt(s.Now().UnixMilli(), 10) + "-" + api.RandomDigits(12)
 	parent := "projects/" + on.Project + "/locations/" + on.Cluster.Location
 	op := &clusterOperation{
 		Project: on.Project,
@@ -33,12 +36,12 @@ func (s *containerService) newClusterOperation(tx *bbolt.Tx, on *cluster, kind, 
 			Status:        running,
 			Location:      on.Cluster.Location,
 			Zone:          on.Cluster.Location,
-			StartTime:     timestamp(s.now()),
-			SelfLink:      s.baseURL + "/container/v1/" + parent + "/operations/" + name,
-			TargetLink:    s.baseURL + "/container/v1/" + target,
+			StartTime:     api.Timestamp(s.Now()),
+			SelfLink:      s.BaseURL + "/container/v1/" + parent + "/operations/" + name,
+			TargetLink:    s.BaseURL + "/container/v1/" + target,
 		},
 	}
-	return op, putOperation(tx, clusterOps, op.key(), op, func(old *clusterOperation) bool { return old.Operation.Status == "DONE" })
+	return op, store.PutOperation(tx, clusterOps, op.key(), op, func(old *clusterOperation) bool { return old.Operation.Status == "DONE" })
 }
 
 // beginClusterOperation stores a new operation and marks its cluster as busy.
@@ -48,7 +51,7 @@ func (s *containerService) beginClusterOperation(tx *bbolt.Tx, on *cluster, kind
 		return nil, err
 	}
 	on.Busy = op.Operation.Name
-	return op, put(tx, clusters, on.key(), on)
+	return op, store.Put(tx, clusters, on.key(), on)
 }
 
 // doneClusterOperation stores an operation whose work the same transaction does.
@@ -58,16 +61,16 @@ func (s *containerService) doneClusterOperation(tx *bbolt.Tx, on *cluster, kind,
 		return nil, err
 	}
 	op.Operation.Status = "DONE"
-	op.Operation.EndTime = timestamp(s.now())
-	return op.Operation, put(tx, clusterOps, op.key(), op)
+	op.Operation.EndTime = api.Timestamp(s.Now())
+	return op.Operation, store.Put(tx, clusterOps, op.key(), op)
 }
 
 // runClusterOperation does the work of an operation and ends the operation. Close interrupts the work; Start resumes
 // it.
 func (s *containerService) runClusterOperation(ctx context.Context, op *clusterOperation) error {
 	var on *cluster
-	err := s.store.view(func(tx *bbolt.Tx) (err error) {
-		on, err = get[cluster](tx, clusters, op.Cluster)
+	err := s.Store.View(func(tx *bbolt.Tx) (err error) {
+		on, err = store.Get[cluster](tx, clusters, op.Cluster)
 		return err
 	})
 	if err != nil {
@@ -88,14 +91,14 @@ func (s *containerService) runClusterOperation(ctx context.Context, op *clusterO
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return s.store.update(func(tx *bbolt.Tx) error {
+	return s.Store.Update(func(tx *bbolt.Tx) error {
 		op.Operation.Status = "DONE"
-		op.Operation.EndTime = timestamp(s.now())
+		op.Operation.EndTime = api.Timestamp(s.Now())
 		if fault != nil {
 			op.Operation.StatusMessage = fault.Error()
 			op.Operation.Error = &container.Status{Code: 13, Message: fault.Error()}
 		}
-		if err := put(tx, clusterOps, op.key(), op); err != nil || on == nil {
+		if err := store.Put(tx, clusterOps, op.key(), op); err != nil || on == nil {
 			return err
 		}
 		return s.endClusterOperation(tx, op.Cluster, op.Operation.OperationType, access, fault)
@@ -104,7 +107,7 @@ func (s *containerService) runClusterOperation(ctx context.Context, op *clusterO
 
 // endClusterOperation records the outcome of an operation in its cluster.
 func (s *containerService) endClusterOperation(tx *bbolt.Tx, key, kind string, access ClusterAccess, fault error) error {
-	on, err := get[cluster](tx, clusters, key)
+	on, err := store.Get[cluster](tx, clusters, key)
 	if err != nil || on == nil {
 		return err
 	}
@@ -113,7 +116,7 @@ func (s *containerService) endClusterOperation(tx *bbolt.Tx, key, kind string, a
 	case fault != nil:
 		on.Cluster.Status, on.Cluster.StatusMessage = failed, fault.Error()
 	case kind == "DELETE_CLUSTER":
-		return remove(tx, clusters, key)
+		return store.Remove(tx, clusters, key)
 	default:
 		on.Access = access
 		on.Cluster.Status, on.Cluster.StatusMessage = running, ""
@@ -121,26 +124,26 @@ func (s *containerService) endClusterOperation(tx *bbolt.Tx, key, kind string, a
 			pool.Status = running
 		}
 	}
-	return put(tx, clusters, key, on)
+	return store.Put(tx, clusters, key, on)
 }
 
 // idle returns an error if another operation on the cluster is in progress.
 func (k *cluster) idle() error {
 	if k.Busy != "" {
-		return failedPrecondition("Cluster is running incompatible operation %s.", k.Busy)
+		return api.FailedPrecondition("Cluster is running incompatible operation %s.", k.Busy)
 	}
 	return nil
 }
 
-func (s *containerService) getClusterOperation(c *call) (any, error) {
+func (s *containerService) getClusterOperation(c *api.Call) (any, error) {
 	var answer *container.Operation
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		op, err := get[clusterOperation](tx, clusterOps, clusterKey(c.project.ID, c.vars["location"], c.vars["operation"]))
+	err := s.Store.View(func(tx *bbolt.Tx) error {
+		op, err := store.Get[clusterOperation](tx, clusterOps, clusterKey(c.Project.ID, c.Vars["location"], c.Vars["operation"]))
 		if err != nil {
 			return err
 		}
 		if op == nil {
-			return notFound("Not found: projects/%s/locations/%s/operations/%s.", c.project.ID, c.vars["location"], c.vars["operation"])
+			return api.NotFound("Not found: projects/%s/locations/%s/operations/%s.", c.Project.ID, c.Vars["location"], c.Vars["operation"])
 		}
 		answer = op.Operation
 		return nil
@@ -148,14 +151,14 @@ func (s *containerService) getClusterOperation(c *call) (any, error) {
 	return answer, err
 }
 
-func (s *containerService) listClusterOperations(c *call) (any, error) {
-	prefix := c.project.ID + "/"
-	if location := c.vars["location"]; location != "-" {
+func (s *containerService) listClusterOperations(c *api.Call) (any, error) {
+	prefix := c.Project.ID + "/"
+	if location := c.Vars["location"]; location != "-" {
 		prefix += location + "/"
 	}
 	answer := &container.ListOperationsResponse{}
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		return each(tx, clusterOps, prefix, func(_ string, op *clusterOperation) error {
+	err := s.Store.View(func(tx *bbolt.Tx) error {
+		return store.Each(tx, clusterOps, prefix, func(_ string, op *clusterOperation) error {
 			answer.Operations = append(answer.Operations, op.Operation)
 			return nil
 		})
@@ -165,11 +168,11 @@ func (s *containerService) listClusterOperations(c *call) (any, error) {
 
 // cancelClusterOperation refuses, as Google Cloud does for operations that cannot be cancelled. The emulator cannot
 // cancel any.
-func (s *containerService) cancelClusterOperation(c *call) (any, error) {
+func (s *containerService) cancelClusterOperation(c *api.Call) (any, error) {
 	found, err := s.getClusterOperation(c)
 	if err != nil {
 		return nil, err
 	}
 	op, _ := found.(*container.Operation)
-	return nil, failedPrecondition("Operation %s of the type %s, which is %s, cannot be cancelled.", op.Name, op.OperationType, op.Status)
+	return nil, api.FailedPrecondition("Operation %s of the type %s, which is %s, cannot be cancelled.", op.Name, op.OperationType, op.Status)
 }

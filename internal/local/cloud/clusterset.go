@@ -1,13 +1,17 @@
 package cloud
 
-import container "google.golang.org/api/container/v1beta1"
+import (
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+
+	container "google.golang.org/api/container/v1beta1"
+)
 
 // set returns the handler of a call that sets one property of a cluster. change copies the property from the request,
 // of type T, to the cluster.
-func set[T any](s *containerService, kind string, change func(*container.Cluster, *T) error) func(*call) (any, error) {
-	return func(c *call) (any, error) {
+func set[T any](s *containerService, kind string, change func(*container.Cluster, *T) error) func(*api.Call) (any, error) {
+	return func(c *api.Call) (any, error) {
 		request := new(T)
-		if err := c.decode(request); err != nil {
+		if err := c.Decode(request); err != nil {
 			return nil, err
 		}
 		return s.changeFields(c, kind, func(on *cluster) error { return change(on.Cluster, request) })
@@ -25,7 +29,7 @@ func (s *containerService) clusterSetters() []setter {
 		})},
 		{"setLocations", "locations", set(s, "UPDATE_CLUSTER", func(k *container.Cluster, r *container.SetLocationsRequest) error {
 			if len(r.Locations) == 0 {
-				return invalidArgument("\"locations\" must not be empty.")
+				return api.InvalidArgument("\"locations\" must not be empty.")
 			}
 			k.Locations = r.Locations
 			return checkLocations(k.Location, r.Locations)
@@ -41,7 +45,7 @@ func (s *containerService) clusterSetters() []setter {
 		{"setMaintenancePolicy", ":setMaintenancePolicy", set(s, "SET_MAINTENANCE_POLICY", setMaintenancePolicy)},
 		{"setNetworkPolicy", ":setNetworkPolicy", set(s, "SET_NETWORK_POLICY", func(k *container.Cluster, r *container.SetNetworkPolicyRequest) error {
 			if r.NetworkPolicy == nil {
-				return invalidArgument("\"network_policy\" is required.")
+				return api.InvalidArgument("\"network_policy\" is required.")
 			}
 			k.NetworkPolicy = r.NetworkPolicy
 			return nil
@@ -49,7 +53,7 @@ func (s *containerService) clusterSetters() []setter {
 		{"setResourceLabels", "resourceLabels", set(s, "SET_LABELS", setResourceLabels)},
 		{"updateMaster", "master", set(s, "UPGRADE_MASTER", func(_ *container.Cluster, r *container.UpdateMasterRequest) error {
 			if r.MasterVersion == "" {
-				return invalidArgument("\"master_version\" is required.")
+				return api.InvalidArgument("\"master_version\" is required.")
 			}
 			return checkVersionOf("master_version", r.MasterVersion)
 		})},
@@ -60,7 +64,7 @@ func (s *containerService) clusterSetters() []setter {
 // colon.
 type setter struct {
 	verb, older string
-	handle      func(*call) (any, error)
+	handle      func(*api.Call) (any, error)
 }
 
 // addonsRequest is SetAddonsConfigRequest with untyped addons. The untyped form keeps false values.
@@ -72,34 +76,34 @@ type addonsRequest struct {
 // setAddons changes the addons that the request names.
 func setAddons(k *container.Cluster, r *addonsRequest) error {
 	if r.AddonsConfig == nil {
-		return invalidArgument("\"addons_config\" is required.")
+		return api.InvalidArgument("\"addons_config\" is required.")
 	}
-	old, err := asObject(k.AddonsConfig)
+	old, err := api.AsObject(k.AddonsConfig)
 	if err != nil {
 		return err
 	}
-	k.AddonsConfig, err = decodeStrictly[container.AddonsConfig](mergePatch(old, r.AddonsConfig))
+	k.AddonsConfig, err = api.DecodeStrictly[container.AddonsConfig](api.MergePatch(old, r.AddonsConfig))
 	return err
 }
 
 func setResourceLabels(k *container.Cluster, r *container.SetLabelsRequest) error {
 	if r.LabelFingerprint != k.LabelFingerprint {
-		return failedPrecondition("Labels could not be set due to fingerprint mismatch; get the cluster again and retry.")
+		return api.FailedPrecondition("Labels could not be set due to fingerprint mismatch; get the cluster again and retry.")
 	}
 	k.ResourceLabels = r.ResourceLabels
-	k.LabelFingerprint = randomText(6)
+	k.LabelFingerprint = api.RandomText(6)
 	return nil
 }
 
 func setMaintenancePolicy(k *container.Cluster, r *container.SetMaintenancePolicyRequest) error {
 	wanted := r.MaintenancePolicy
 	if wanted == nil {
-		return invalidArgument("\"maintenance_policy\" is required.")
+		return api.InvalidArgument("\"maintenance_policy\" is required.")
 	}
 	if old := k.MaintenancePolicy; old != nil && wanted.ResourceVersion != "" && wanted.ResourceVersion != old.ResourceVersion {
-		return failedPrecondition("The maintenance policy has changed: its resource version is not %q any more; get the cluster again and retry.", wanted.ResourceVersion)
+		return api.FailedPrecondition("The maintenance policy has changed: its resource version is not %q any more; get the cluster again and retry.", wanted.ResourceVersion)
 	}
 	k.MaintenancePolicy = wanted
-	k.MaintenancePolicy.ResourceVersion = randomText(6)
+	k.MaintenancePolicy.ResourceVersion = api.RandomText(6)
 	return checkClusterSettings("", &container.Cluster{MaintenancePolicy: wanted})
 }

@@ -5,30 +5,32 @@ import (
 
 	"go.etcd.io/bbolt"
 	container "google.golang.org/api/container/v1beta1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
-func (s *containerService) updateCluster(c *call) (any, error) {
+func (s *containerService) updateCluster(c *api.Call) (any, error) {
 	var request struct {
 		Update map[string]any `json:"update"`
 		// The other fields of the request name the cluster, as the path does.
 		ClusterID, ProjectID, Zone, Name string
 	}
-	if err := c.decode(&request); err != nil {
+	if err := c.Decode(&request); err != nil {
 		return nil, err
 	}
 	wanted := request.Update
 	// Decoding into the API's type finds unknown fields and fields of the wrong type.
-	if _, err := decodeStrictly[container.ClusterUpdate](wanted); err != nil {
+	if _, err := api.DecodeStrictly[container.ClusterUpdate](wanted); err != nil {
 		return nil, err
 	}
 	etag, _ := wanted["etag"].(string)
 	delete(wanted, "etag")
 	if len(wanted) == 0 {
-		return nil, invalidArgument("Must specify a field to update.")
+		return nil, api.InvalidArgument("Must specify a field to update.")
 	}
 	return s.changeFields(c, "UPDATE_CLUSTER", func(on *cluster) error {
 		if etag != "" && etag != on.Cluster.Etag {
-			return failedPrecondition("The etag of cluster %s is not %q any more; get the cluster again and retry.", on.Cluster.Name, etag)
+			return api.FailedPrecondition("The etag of cluster %s is not %q any more; get the cluster again and retry.", on.Cluster.Name, etag)
 		}
 		return s.applyUpdate(on, wanted)
 	})
@@ -37,7 +39,7 @@ func (s *containerService) updateCluster(c *call) (any, error) {
 func (s *containerService) applyUpdate(on *cluster, wanted map[string]any) error {
 	poolID, _ := wanted["desiredNodePoolId"].(string)
 	delete(wanted, "desiredNodePoolId")
-	whole, err := asObject(on.Cluster)
+	whole, err := api.AsObject(on.Cluster)
 	if err != nil {
 		return err
 	}
@@ -51,12 +53,12 @@ func (s *containerService) applyUpdate(on *cluster, wanted map[string]any) error
 				return err
 			}
 		case path == "":
-			return invalidArgument("The update of %s is not emulated.", name)
+			return api.InvalidArgument("The update of %s is not emulated.", name)
 		default:
 			setPath(whole, path, updated(name, value, getPath(whole, path)))
 		}
 	}
-	changed, err := decodeStrictly[container.Cluster](whole)
+	changed, err := api.DecodeStrictly[container.Cluster](whole)
 	if err != nil {
 		return err
 	}
@@ -83,7 +85,7 @@ func updated(name string, value, old any) any {
 		if was == nil {
 			was = map[string]any{}
 		}
-		return mergePatch(was, object)
+		return api.MergePatch(was, object)
 	case name == "desiredK8sBetaApis":
 		// An update cannot turn an API off.
 		apis, _ := was["enabledApis"].([]any)
@@ -101,8 +103,8 @@ func (s *containerService) completeUpdate(on *cluster, changed *container.Cluste
 	if err := checkLocations(changed.Location, changed.Locations); err != nil {
 		return err
 	}
-	setMissing(&changed.Autoscaling, container.ClusterAutoscaling{})
-	setMissing(&changed.MasterAuthorizedNetworksConfig, container.MasterAuthorizedNetworksConfig{})
+	api.SetMissing(&changed.Autoscaling, container.ClusterAutoscaling{})
+	api.SetMissing(&changed.MasterAuthorizedNetworksConfig, container.MasterAuthorizedNetworksConfig{})
 	networks := changed.MasterAuthorizedNetworksConfig
 	completeCluster(changed)
 	// The cluster holds these two settings twice.
@@ -118,9 +120,9 @@ func (s *containerService) completeUpdate(on *cluster, changed *container.Cluste
 }
 
 // changeFields answers a call that changes fields of a cluster.
-func (s *containerService) changeFields(c *call, kind string, change func(*cluster) error) (any, error) {
+func (s *containerService) changeFields(c *api.Call, kind string, change func(*cluster) error) (any, error) {
 	var answer *container.Operation
-	err := withCluster(c, s.store.update, func(tx *bbolt.Tx, on *cluster) error {
+	err := withCluster(c, s.Store.Update, func(tx *bbolt.Tx, on *cluster) error {
 		if err := on.idle(); err != nil {
 			return err
 		}

@@ -4,49 +4,53 @@ import (
 	"strings"
 
 	container "google.golang.org/api/container/v1beta1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core"
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 const (
-	clusters   table = "clusters"          // <project>/<location>/<cluster>
-	clusterOps table = "clusterOperations" // <project>/<location>/<operation>
+	clusters   store.Table = "clusters"          // <project>/<location>/<cluster>
+	clusterOps store.Table = "clusterOperations" // <project>/<location>/<operation>
 )
 
 // containerTables returns the tables of the service.
-func containerTables() []table { return []table{clusters, clusterOps} }
+func containerTables() []store.Table { return []store.Table{clusters, clusterOps} }
 
 type containerService struct {
-	*Core
+	*core.Core
 	clusters ClusterRuntime
 }
 
 // registerContainer adds the Kubernetes Engine API to the emulator, and what it needs of the Compute Engine API. If
 // runtime is nil, clients cannot create clusters.
-func registerContainer(c *Core, runtime ClusterRuntime) {
+func registerContainer(c *core.Core, runtime ClusterRuntime) {
 	s := &containerService{c, runtime}
-	c.workloadPools = workloadPools
-	c.register(s.clusterService())
-	c.register(s.computeService())
+	c.WorkloadPools = workloadPools
+	c.Register(s.clusterService())
+	c.Register(s.computeService())
 }
 
-func (s *containerService) clusterService() *service {
-	svc := &service{
-		name:   "container.googleapis.com",
-		title:  "Kubernetes Engine API",
-		prefix: "container",
-		start:  s.resumeClusters,
-		denied: func(_ principal, permission string, on resource) *apiError {
-			return permissionDenied("Required %q permission(s) for %q.", permission, on.name)
+func (s *containerService) clusterService() *api.Service {
+	svc := &api.Service{
+		Name:   "container.googleapis.com",
+		Title:  "Kubernetes Engine API",
+		Prefix: "container",
+		Start:  s.resumeClusters,
+		Denied: func(_ api.Principal, permission string, on api.Resource) *api.Error {
+			return api.PermissionDenied("Required %q permission(s) for %q.", permission, on.Name)
 		},
 	}
 	// Below locations, setters are verbs. In the older paths below zones, they are segments.
 	const versions = "v1|v1beta1/projects/{project}/"
-	svc.routes = append(s.containerRoutes(versions+"locations|zones/{location}"), s.setterRoutes(versions+"locations/{location}", versions+"zones/{location}")...)
+	svc.Routes = append(s.containerRoutes(versions+"locations|zones/{location}"), s.setterRoutes(versions+"locations/{location}", versions+"zones/{location}")...)
 	return svc
 }
 
 const canUpdate = "container.clusters.update"
 
-func (s *containerService) containerRoutes(parent string) []route {
+func (s *containerService) containerRoutes(parent string) []api.Route {
 	var (
 		all   = parent + "/clusters"
 		one   = all + "/{cluster}"
@@ -54,34 +58,34 @@ func (s *containerService) containerRoutes(parent string) []route {
 		pool  = pools + "/{pool}"
 		op    = parent + "/operations/{operation}"
 	)
-	return []route{
-		{method: "POST", pattern: all, permission: "container.clusters.create", handle: s.createCluster},
-		{method: "GET", pattern: all, permission: "container.clusters.list", handle: s.listClusters},
-		{method: "GET", pattern: one, permission: "container.clusters.get", on: onCluster, handle: s.getCluster},
-		{method: "PUT", pattern: one, permission: canUpdate, on: onCluster, handle: s.updateCluster},
-		{method: "DELETE", pattern: one, permission: "container.clusters.delete", on: onCluster, handle: s.deleteCluster},
-		{method: "POST", pattern: pools, permission: canUpdate, on: onCluster, handle: s.createNodePool},
-		{method: "GET", pattern: pools, permission: "container.clusters.get", on: onCluster, handle: s.listNodePools},
-		{method: "GET", pattern: pool, permission: "container.clusters.get", on: onCluster, handle: s.getNodePool},
-		{method: "PUT", pattern: pool, permission: canUpdate, on: onCluster, handle: s.updateNodePool},
-		{method: "DELETE", pattern: pool, permission: canUpdate, on: onCluster, handle: s.deleteNodePool},
-		{method: "GET", pattern: parent + "/operations", permission: "container.operations.list", handle: s.listClusterOperations},
-		{method: "GET", pattern: op, permission: "container.operations.get", handle: s.getClusterOperation},
-		{method: "POST", pattern: op + ":cancel", permission: canUpdate, handle: s.cancelClusterOperation},
-		{method: "GET", pattern: parent + "/serverConfig", permission: "container.clusters.list", handle: getServerConfig},
+	return []api.Route{
+		{Method: "POST", Pattern: all, Permission: "container.clusters.create", Handle: s.createCluster},
+		{Method: "GET", Pattern: all, Permission: "container.clusters.list", Handle: s.listClusters},
+		{Method: "GET", Pattern: one, Permission: "container.clusters.get", On: onCluster, Handle: s.getCluster},
+		{Method: "PUT", Pattern: one, Permission: canUpdate, On: onCluster, Handle: s.updateCluster},
+		{Method: "DELETE", Pattern: one, Permission: "container.clusters.delete", On: onCluster, Handle: s.deleteCluster},
+		{Method: "POST", Pattern: pools, Permission: canUpdate, On: onCluster, Handle: s.createNodePool},
+		{Method: "GET", Pattern: pools, Permission: "container.clusters.get", On: onCluster, Handle: s.listNodePools},
+		{Method: "GET", Pattern: pool, Permission: "container.clusters.get", On: onCluster, Handle: s.getNodePool},
+		{Method: "PUT", Pattern: pool, Permission: canUpdate, On: onCluster, Handle: s.updateNodePool},
+		{Method: "DELETE", Pattern: pool, Permission: canUpdate, On: onCluster, Handle: s.deleteNodePool},
+		{Method: "GET", Pattern: parent + "/operations", Permission: "container.operations.list", Handle: s.listClusterOperations},
+		{Method: "GET", Pattern: op, Permission: "container.operations.get", Handle: s.getClusterOperation},
+		{Method: "POST", Pattern: op + ":cancel", Permission: canUpdate, Handle: s.cancelClusterOperation},
+		{Method: "GET", Pattern: parent + "/serverConfig", Permission: "container.clusters.list", Handle: getServerConfig},
 	}
 }
 
 // setterRoutes returns the routes that set one property of a cluster or of a node pool.
-func (s *containerService) setterRoutes(parent, zonal string) []route {
+func (s *containerService) setterRoutes(parent, zonal string) []api.Route {
 	poolSetters := []setter{
 		{"setSize", "setSize", s.setNodePoolSize},
 		{"setManagement", "setManagement", s.setNodePoolManagement},
 		{"setAutoscaling", "autoscaling", s.setNodePoolAutoscaling},
 	}
-	var routes []route
-	add := func(method, pattern string, handle func(*call) (any, error)) {
-		routes = append(routes, route{method: method, pattern: pattern, permission: canUpdate, on: onCluster, handle: handle})
+	var routes []api.Route
+	add := func(method, pattern string, handle func(*api.Call) (any, error)) {
+		routes = append(routes, api.Route{Method: method, Pattern: pattern, Permission: canUpdate, On: onCluster, Handle: handle})
 	}
 	for below, setters := range map[string][]setter{"/clusters/{cluster}": s.clusterSetters(), "/clusters/{cluster}/nodePools/{pool}": poolSetters} {
 		for _, one := range setters {
@@ -97,7 +101,7 @@ func (s *containerService) setterRoutes(parent, zonal string) []route {
 	return routes
 }
 
-func getServerConfig(*call) (any, error) {
+func getServerConfig(*api.Call) (any, error) {
 	channels := make([]*container.ReleaseChannelConfig, 0, 4)
 	for _, channel := range []string{"RAPID", "REGULAR", "STABLE", "EXTENDED"} {
 		channels = append(channels, &container.ReleaseChannelConfig{

@@ -1,76 +1,83 @@
 package cloud
 
-import "google.golang.org/api/iam/v1"
+import (
+	"google.golang.org/api/iam/v1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core"
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/authz"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+)
 
 const (
-	roleDeletions   table = "roleDeletions"   // <project>/<role>
-	deletedAccounts table = "deletedAccounts" // <unique id>
+	roleDeletions   store.Table = "roleDeletions"   // <project>/<role>
+	deletedAccounts store.Table = "deletedAccounts" // <unique id>
 )
 
 // iamTables returns the tables of the service.
-func iamTables() []table { return []table{roleDeletions, deletedAccounts} }
+func iamTables() []store.Table { return []store.Table{roleDeletions, deletedAccounts} }
 
-type iamService struct{ *Core }
+type iamService struct{ *core.Core }
 
 // registerIAM adds the Identity and Access Management API and the user info of OpenID Connect to the emulator.
-func registerIAM(c *Core) {
+func registerIAM(c *core.Core) {
 	s := &iamService{c}
-	c.register(s.identityService())
-	c.register(s.accessService())
+	c.Register(s.identityService())
+	c.Register(s.accessService())
 }
 
-func (s *iamService) accessService() *service {
+func (s *iamService) accessService() *api.Service {
 	const (
 		accounts = "v1/projects/{project}/serviceAccounts"
 		account  = accounts + "/{account}"
 		roles    = "v1/projects/{project}/roles"
 		role     = roles + "/{role}"
 	)
-	return &service{
-		name:    "iam.googleapis.com",
-		title:   "Identity and Access Management (IAM) API",
-		prefix:  "iam",
-		project: iamProject,
-		denied: func(_ principal, permission string, _ resource) *apiError {
-			return permissionDenied("Permission '%s' denied on resource (or it may not exist).", permission).withInfo(
+	return &api.Service{
+		Name:    "iam.googleapis.com",
+		Title:   "Identity and Access Management (IAM) API",
+		Prefix:  "iam",
+		Project: iamProject,
+		Denied: func(_ api.Principal, permission string, _ api.Resource) *api.Error {
+			return api.PermissionDenied("Permission '%s' denied on resource (or it may not exist).", permission).WithInfo(
 				"IAM_PERMISSION_DENIED", "iam.googleapis.com", map[string]string{"permission": permission})
 		},
-		routes: []route{
-			{method: "POST", pattern: accounts, permission: "iam.serviceAccounts.create", handle: s.createServiceAccount},
-			{method: "GET", pattern: accounts, permission: "iam.serviceAccounts.list", handle: s.listServiceAccounts},
-			{method: "POST", pattern: account + ":enable", permission: "iam.serviceAccounts.enable", on: onAccount, handle: s.setAccountDisabled(false)},
-			{method: "POST", pattern: account + ":disable", permission: "iam.serviceAccounts.disable", on: onAccount, handle: s.setAccountDisabled(true)},
-			{method: "POST", pattern: account + ":getIamPolicy", permission: "iam.serviceAccounts.getIamPolicy", on: onAccount, handle: s.getAccountPolicy},
-			{method: "POST", pattern: account + ":setIamPolicy", permission: "iam.serviceAccounts.setIamPolicy", on: onAccount, handle: s.setAccountPolicy},
+		Routes: []api.Route{
+			{Method: "POST", Pattern: accounts, Permission: "iam.serviceAccounts.create", Handle: s.createServiceAccount},
+			{Method: "GET", Pattern: accounts, Permission: "iam.serviceAccounts.list", Handle: s.listServiceAccounts},
+			{Method: "POST", Pattern: account + ":enable", Permission: "iam.serviceAccounts.enable", On: onAccount, Handle: s.setAccountDisabled(false)},
+			{Method: "POST", Pattern: account + ":disable", Permission: "iam.serviceAccounts.disable", On: onAccount, Handle: s.setAccountDisabled(true)},
+			{Method: "POST", Pattern: account + ":getIamPolicy", Permission: "iam.serviceAccounts.getIamPolicy", On: onAccount, Handle: s.getAccountPolicy},
+			{Method: "POST", Pattern: account + ":setIamPolicy", Permission: "iam.serviceAccounts.setIamPolicy", On: onAccount, Handle: s.setAccountPolicy},
 			// The call tells callers their own permissions, so it needs none.
-			{method: "POST", pattern: account + ":testIamPermissions", handle: s.testAccountPermissions},
-			{method: "GET", pattern: account, permission: "iam.serviceAccounts.get", on: onAccount, handle: s.getServiceAccount},
-			{method: "PATCH", pattern: account, permission: "iam.serviceAccounts.update", on: onAccount, handle: s.patchServiceAccount},
-			{method: "PUT", pattern: account, permission: "iam.serviceAccounts.update", on: onAccount, handle: s.updateServiceAccount},
-			{method: "POST", pattern: account + ":undelete", permission: "iam.serviceAccounts.undelete", handle: s.undeleteServiceAccount},
-			{method: "DELETE", pattern: account, permission: "iam.serviceAccounts.delete", on: onAccount, handle: s.deleteServiceAccount},
-			{method: "POST", pattern: account + "/keys", permission: "iam.serviceAccountKeys.create", on: onAccount, handle: s.createKey},
-			{method: "GET", pattern: account + "/keys", permission: "iam.serviceAccountKeys.list", on: onAccount, handle: s.listKeys},
-			{method: "GET", pattern: account + "/keys/{key}", permission: "iam.serviceAccountKeys.get", on: onAccount, handle: s.getKey},
-			{method: "DELETE", pattern: account + "/keys/{key}", permission: "iam.serviceAccountKeys.delete", on: onAccount, handle: s.deleteKey},
-			{method: "POST", pattern: account + "/keys/{key}:enable", permission: "iam.serviceAccountKeys.enable", on: onAccount, handle: s.setKeyDisabled(false)},
-			{method: "POST", pattern: account + "/keys/{key}:disable", permission: "iam.serviceAccountKeys.disable", on: onAccount, handle: s.setKeyDisabled(true)},
-			{method: "POST", pattern: roles, permission: "iam.roles.create", handle: s.createRole},
-			{method: "GET", pattern: roles, permission: "iam.roles.list", handle: s.listRoles},
-			{method: "POST", pattern: role + ":undelete", permission: "iam.roles.undelete", handle: s.undeleteRole},
-			{method: "GET", pattern: role, permission: "iam.roles.get", handle: s.getRole},
-			{method: "PATCH", pattern: role, permission: "iam.roles.update", handle: s.patchRole},
-			{method: "DELETE", pattern: role, permission: "iam.roles.delete", handle: s.deleteRole},
+			{Method: "POST", Pattern: account + ":testIamPermissions", Handle: s.testAccountPermissions},
+			{Method: "GET", Pattern: account, Permission: "iam.serviceAccounts.get", On: onAccount, Handle: s.getServiceAccount},
+			{Method: "PATCH", Pattern: account, Permission: "iam.serviceAccounts.update", On: onAccount, Handle: s.patchServiceAccount},
+			{Method: "PUT", Pattern: account, Permission: "iam.serviceAccounts.update", On: onAccount, Handle: s.updateServiceAccount},
+			{Method: "POST", Pattern: account + ":undelete", Permission: "iam.serviceAccounts.undelete", Handle: s.undeleteServiceAccount},
+			{Method: "DELETE", Pattern: account, Permission: "iam.serviceAccounts.delete", On: onAccount, Handle: s.deleteServiceAccount},
+			{Method: "POST", Pattern: account + "/keys", Permission: "iam.serviceAccountKeys.create", On: onAccount, Handle: s.createKey},
+			{Method: "GET", Pattern: account + "/keys", Permission: "iam.serviceAccountKeys.list", On: onAccount, Handle: s.listKeys},
+			{Method: "GET", Pattern: account + "/keys/{key}", Permission: "iam.serviceAccountKeys.get", On: onAccount, Handle: s.getKey},
+			{Method: "DELETE", Pattern: account + "/keys/{key}", Permission: "iam.serviceAccountKeys.delete", On: onAccount, Handle: s.deleteKey},
+			{Method: "POST", Pattern: account + "/keys/{key}:enable", Permission: "iam.serviceAccountKeys.enable", On: onAccount, Handle: s.setKeyDisabled(false)},
+			{Method: "POST", Pattern: account + "/keys/{key}:disable", Permission: "iam.serviceAccountKeys.disable", On: onAccount, Handle: s.setKeyDisabled(true)},
+			{Method: "POST", Pattern: roles, Permission: "iam.roles.create", Handle: s.createRole},
+			{Method: "GET", Pattern: roles, Permission: "iam.roles.list", Handle: s.listRoles},
+			{Method: "POST", Pattern: role + ":undelete", Permission: "iam.roles.undelete", Handle: s.undeleteRole},
+			{Method: "GET", Pattern: role, Permission: "iam.roles.get", Handle: s.getRole},
+			{Method: "PATCH", Pattern: role, Permission: "iam.roles.update", Handle: s.patchRole},
+			{Method: "DELETE", Pattern: role, Permission: "iam.roles.delete", Handle: s.deleteRole},
 			// Every caller may read the predefined roles.
-			{method: "GET", pattern: "v1/roles/{role}", handle: getPredefinedRole},
+			{Method: "GET", Pattern: "v1/roles/{role}", Handle: getPredefinedRole},
 		},
 	}
 }
 
-func getPredefinedRole(c *call) (any, error) {
-	role := predefinedRoles()["roles/"+c.vars["role"]]
+func getPredefinedRole(c *api.Call) (any, error) {
+	role := authz.PredefinedRoles()["roles/"+c.Vars["role"]]
 	if role == nil {
-		return nil, notFound("The role named roles/%s was not found.", c.vars["role"])
+		return nil, api.NotFound("The role named roles/%s was not found.", c.Vars["role"])
 	}
-	return &iam.Role{Name: role.name, Title: role.title, Stage: role.stage, Etag: "AA==", IncludedPermissions: role.permissions}, nil
+	return &iam.Role{Name: role.Name, Title: role.Title, Stage: role.Stage, Etag: "AA==", IncludedPermissions: role.Permissions}, nil
 }

@@ -8,31 +8,34 @@ import (
 	"strings"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // The emulator has one call of Compute Engine. Google Kubernetes Engine does not report the number of nodes in a node
 // pool, so clients read it from the pool's instance groups.
 
-func (s *containerService) computeService() *service {
+func (s *containerService) computeService() *api.Service {
 	const group = "v1|beta/projects/{project}/zones/{zone}/instanceGroupManagers/{group}"
-	return &service{
-		name:       "compute.googleapis.com",
-		title:      "Compute Engine API",
-		prefix:     "compute",
-		hostPath:   func(escaped string) string { return escaped }, // its first segment is the prefix there, too
-		scopes:     []string{"https://www.googleapis.com/auth/compute"},
-		readScopes: []string{"https://www.googleapis.com/auth/compute.readonly", "https://www.googleapis.com/auth/cloud-platform.read-only"},
-		denied: func(_ principal, permission string, on resource) *apiError {
-			return newError(http.StatusForbidden, "", "forbidden", "Required '%s' permission for '%s'", permission, on.name)
+	return &api.Service{
+		Name:       "compute.googleapis.com",
+		Title:      "Compute Engine API",
+		Prefix:     "compute",
+		HostPath:   func(escaped string) string { return escaped }, // its first segment is the prefix there, too
+		Scopes:     []string{"https://www.googleapis.com/auth/compute"},
+		ReadScopes: []string{"https://www.googleapis.com/auth/compute.readonly", "https://www.googleapis.com/auth/cloud-platform.read-only"},
+		Denied: func(_ api.Principal, permission string, on api.Resource) *api.Error {
+			return api.NewError(http.StatusForbidden, "", "forbidden", "Required '%s' permission for '%s'", permission, on.Name)
 		},
-		routes: []route{
-			{method: "GET", pattern: group, permission: "compute.instanceGroupManagers.get", on: onGroup, handle: s.getGroup},
+		Routes: []api.Route{
+			{Method: "GET", Pattern: group, Permission: "compute.instanceGroupManagers.get", On: onGroup, Handle: s.getGroup},
 		},
 	}
 }
 
-func onGroup(c *call) resource {
-	return resource{project: c.projectID(), name: "projects/" + c.projectID() + "/zones/" + c.vars["zone"] + "/instanceGroupManagers/" + c.vars["group"]}
+func onGroup(c *api.Call) api.Resource {
+	return api.Resource{Project: c.ProjectID(), Name: "projects/" + c.ProjectID() + "/zones/" + c.Vars["zone"] + "/instanceGroupManagers/" + c.Vars["group"]}
 }
 
 // groupName returns the name of a node pool's instance group in a zone.
@@ -43,7 +46,7 @@ func groupName(on *cluster, pool, zone string) string {
 }
 
 func (s *containerService) groupLink(on *cluster, pool, zone string) string {
-	return s.baseURL + "/compute/v1/projects/" + on.Project + "/zones/" + zone + "/instanceGroupManagers/" + groupName(on, pool, zone)
+	return s.BaseURL + "/compute/v1/projects/" + on.Project + "/zones/" + zone + "/instanceGroupManagers/" + groupName(on, pool, zone)
 }
 
 // instanceGroupManager is the emulated part of an instance group manager.
@@ -57,18 +60,18 @@ type instanceGroupManager struct {
 	SelfLink         string `json:"selfLink"`
 }
 
-func (s *containerService) getGroup(c *call) (any, error) {
-	if c.project == nil {
-		return nil, notFound("The resource '%s' was not found", onGroup(c).name)
+func (s *containerService) getGroup(c *api.Call) (any, error) {
+	if c.Project == nil {
+		return nil, api.NotFound("The resource '%s' was not found", onGroup(c).Name)
 	}
-	zone, name := c.vars["zone"], c.vars["group"]
-	link := s.baseURL + "/compute/v1/projects/" + c.project.ID + "/zones/" + zone
+	zone, name := c.Vars["zone"], c.Vars["group"]
+	link := s.BaseURL + "/compute/v1/projects/" + c.Project.ID + "/zones/" + zone
 	answer := &instanceGroupManager{
 		Kind: "compute#instanceGroupManager", Name: name, BaseInstanceName: strings.TrimSuffix(name, "-grp"), Zone: link, TargetSize: -1,
 		InstanceGroup: link + "/instanceGroups/" + name, SelfLink: link + "/instanceGroupManagers/" + name,
 	}
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		return each(tx, clusters, c.project.ID+"/", func(_ string, on *cluster) error {
+	err := s.Store.View(func(tx *bbolt.Tx) error {
+		return store.Each(tx, clusters, c.Project.ID+"/", func(_ string, on *cluster) error {
 			for _, pool := range on.Cluster.NodePools {
 				if slices.Contains(pool.InstanceGroupUrls, answer.SelfLink) {
 					answer.TargetSize = pool.InitialNodeCount
@@ -78,7 +81,7 @@ func (s *containerService) getGroup(c *call) (any, error) {
 		})
 	})
 	if err == nil && answer.TargetSize < 0 {
-		err = notFound("The resource '%s' was not found", onGroup(c).name)
+		err = api.NotFound("The resource '%s' was not found", onGroup(c).Name)
 	}
 	return answer, err
 }

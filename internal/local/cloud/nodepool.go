@@ -5,6 +5,9 @@ import (
 
 	"go.etcd.io/bbolt"
 	container "google.golang.org/api/container/v1beta1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // The emulator stores and returns node pools, but has no machines for them: a home has one node, which belongs to no
@@ -16,37 +19,37 @@ func poolLink(on *cluster, name string) string { return on.link() + "/nodePools/
 // refuses too.
 func (s *containerService) fillNodePool(on *cluster, pool *container.NodePool) error {
 	if pool == nil || !clusterNames.MatchString(pool.Name) {
-		return invalidArgument("Invalid value for field \"node_pool.name\": it must match %s.", clusterNames)
+		return api.InvalidArgument("Invalid value for field \"node_pool.name\": it must match %s.", clusterNames)
 	}
 	if err := checkVersionOf("node_pool.version", pool.Version); err != nil {
 		return err
 	}
 	pool.Status = on.Cluster.Status
-	pool.SelfLink = s.baseURL + "/container/v1/" + poolLink(on, pool.Name)
+	pool.SelfLink = s.BaseURL + "/container/v1/" + poolLink(on, pool.Name)
 	pool.Version = kubernetesVersion
 	if len(pool.Locations) == 0 {
 		pool.Locations = on.Cluster.Locations
 	}
-	setMissing(&pool.Config, container.NodeConfig{})
-	setDefault(&pool.Config.MachineType, "e2-medium")
-	setDefault(&pool.Config.DiskType, "pd-balanced")
-	setDefault(&pool.Config.ImageType, "COS_CONTAINERD")
-	setDefault(&pool.Config.ServiceAccount, "default")
+	api.SetMissing(&pool.Config, container.NodeConfig{})
+	api.SetDefault(&pool.Config.MachineType, "e2-medium")
+	api.SetDefault(&pool.Config.DiskType, "pd-balanced")
+	api.SetDefault(&pool.Config.ImageType, "COS_CONTAINERD")
+	api.SetDefault(&pool.Config.ServiceAccount, "default")
 	if pool.Config.DiskSizeGb == 0 {
 		pool.Config.DiskSizeGb = 100
 	}
 	if pool.Config.Metadata == nil {
 		pool.Config.Metadata = map[string]string{"disable-legacy-endpoints": "true"}
 	}
-	setMissing(&pool.Config.ShieldedInstanceConfig, container.ShieldedInstanceConfig{EnableIntegrityMonitoring: true})
+	api.SetMissing(&pool.Config.ShieldedInstanceConfig, container.ShieldedInstanceConfig{EnableIntegrityMonitoring: true})
 	if len(pool.Config.OauthScopes) == 0 {
 		pool.Config.OauthScopes = defaultScopes()
 	}
-	setMissing(&pool.Management, container.NodeManagement{AutoRepair: true, AutoUpgrade: true})
-	setMissing(&pool.UpgradeSettings, container.UpgradeSettings{MaxSurge: 1, Strategy: "SURGE"})
-	setMissing(&pool.MaxPodsConstraint, container.MaxPodsConstraint{MaxPodsPerNode: 110})
-	setMissing(&pool.NetworkConfig, container.NodeNetworkConfig{})
-	setDefault(&pool.NetworkConfig.PodIpv4CidrBlock, on.Cluster.ClusterIpv4Cidr)
+	api.SetMissing(&pool.Management, container.NodeManagement{AutoRepair: true, AutoUpgrade: true})
+	api.SetMissing(&pool.UpgradeSettings, container.UpgradeSettings{MaxSurge: 1, Strategy: "SURGE"})
+	api.SetMissing(&pool.MaxPodsConstraint, container.MaxPodsConstraint{MaxPodsPerNode: 110})
+	api.SetMissing(&pool.NetworkConfig, container.NodeNetworkConfig{})
+	api.SetDefault(&pool.NetworkConfig.PodIpv4CidrBlock, on.Cluster.ClusterIpv4Cidr)
 	return s.completePool(on, pool)
 }
 
@@ -65,11 +68,11 @@ func (s *containerService) completePool(on *cluster, pool *container.NodePool) e
 	scaling := pool.Autoscaling
 	switch {
 	case pool.InitialNodeCount < 0:
-		return invalidArgument("Invalid value for field \"node_pool.initial_node_count\": %d is negative.", pool.InitialNodeCount)
+		return api.InvalidArgument("Invalid value for field \"node_pool.initial_node_count\": %d is negative.", pool.InitialNodeCount)
 	case channel != nil && channel.Channel != "" && channel.Channel != "UNSPECIFIED" && !pool.Management.AutoUpgrade:
-		return invalidArgument("Auto_upgrade must be true when release_channel %s is set.", channel.Channel)
+		return api.InvalidArgument("Auto_upgrade must be true when release_channel %s is set.", channel.Channel)
 	case scaling != nil && scaling.Enabled && scaling.MinNodeCount > scaling.MaxNodeCount && scaling.TotalMaxNodeCount == 0:
-		return invalidArgument("Autoscaling.min_node_count %d must not be greater than autoscaling.max_node_count %d.", scaling.MinNodeCount, scaling.MaxNodeCount)
+		return api.InvalidArgument("Autoscaling.min_node_count %d must not be greater than autoscaling.max_node_count %d.", scaling.MinNodeCount, scaling.MaxNodeCount)
 	}
 	if err := checkLocations(on.Cluster.Location, pool.Locations); err != nil {
 		return err
@@ -78,33 +81,33 @@ func (s *containerService) completePool(on *cluster, pool *container.NodePool) e
 	for _, zone := range pool.Locations {
 		pool.InstanceGroupUrls = append(pool.InstanceGroupUrls, s.groupLink(on, pool.Name, zone))
 	}
-	pool.Etag = randomText(8)
+	pool.Etag = api.RandomText(8)
 	return nil
 }
 
 // withPool runs fn in a transaction with the cluster and the index of the node pool that the path names.
-func withPool(c *call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, *cluster, int) error) error {
+func withPool(c *api.Call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, *cluster, int) error) error {
 	return withCluster(c, run, func(tx *bbolt.Tx, on *cluster) error {
-		at := slices.IndexFunc(on.Cluster.NodePools, func(p *container.NodePool) bool { return p.Name == c.vars["pool"] })
+		at := slices.IndexFunc(on.Cluster.NodePools, func(p *container.NodePool) bool { return p.Name == c.Vars["pool"] })
 		if at < 0 {
-			return notFound("Not found: %s.", poolLink(on, c.vars["pool"]))
+			return api.NotFound("Not found: %s.", poolLink(on, c.Vars["pool"]))
 		}
 		return fn(tx, on, at)
 	})
 }
 
-func (s *containerService) createNodePool(c *call) (any, error) {
+func (s *containerService) createNodePool(c *api.Call) (any, error) {
 	var request container.CreateNodePoolRequest
-	if err := c.decode(&request); err != nil {
+	if err := c.Decode(&request); err != nil {
 		return nil, err
 	}
 	var answer *container.Operation
-	err := withCluster(c, s.store.update, func(tx *bbolt.Tx, on *cluster) error {
+	err := withCluster(c, s.Store.Update, func(tx *bbolt.Tx, on *cluster) error {
 		if err := on.idle(); err != nil {
 			return err
 		}
 		if isAutopilot(on.Cluster) {
-			return invalidArgument("Autopilot clusters do not support mutating node pools.")
+			return api.InvalidArgument("Autopilot clusters do not support mutating node pools.")
 		}
 		if err := s.fillNodePool(on, request.NodePool); err != nil {
 			return err
@@ -114,7 +117,7 @@ func (s *containerService) createNodePool(c *call) (any, error) {
 		}
 		for _, pool := range on.Cluster.NodePools {
 			if pool.Name == request.NodePool.Name {
-				return alreadyExists("Already exists: %s.", poolLink(on, pool.Name))
+				return api.AlreadyExists("Already exists: %s.", poolLink(on, pool.Name))
 			}
 		}
 		on.Cluster.NodePools = append(on.Cluster.NodePools, request.NodePool)
@@ -127,49 +130,49 @@ func (s *containerService) createNodePool(c *call) (any, error) {
 
 // changeCluster stores a changed cluster and the finished operation that changed it.
 func (s *containerService) changeCluster(tx *bbolt.Tx, on *cluster, kind, target string) (*container.Operation, error) {
-	on.Cluster.Etag = randomText(8)
-	if err := put(tx, clusters, on.key(), on); err != nil {
+	on.Cluster.Etag = api.RandomText(8)
+	if err := store.Put(tx, clusters, on.key(), on); err != nil {
 		return nil, err
 	}
 	return s.doneClusterOperation(tx, on, kind, target)
 }
 
-func (s *containerService) getNodePool(c *call) (any, error) {
+func (s *containerService) getNodePool(c *api.Call) (any, error) {
 	var answer *container.NodePool
-	err := withPool(c, s.store.view, func(_ *bbolt.Tx, on *cluster, at int) error {
+	err := withPool(c, s.Store.View, func(_ *bbolt.Tx, on *cluster, at int) error {
 		answer = on.Cluster.NodePools[at]
 		return nil
 	})
 	return answer, err
 }
 
-func (s *containerService) listNodePools(c *call) (any, error) {
+func (s *containerService) listNodePools(c *api.Call) (any, error) {
 	answer := &container.ListNodePoolsResponse{}
-	err := withCluster(c, s.store.view, func(_ *bbolt.Tx, on *cluster) error {
+	err := withCluster(c, s.Store.View, func(_ *bbolt.Tx, on *cluster) error {
 		answer.NodePools = on.Cluster.NodePools
 		return nil
 	})
 	return answer, err
 }
 
-func (s *containerService) deleteNodePool(c *call) (any, error) {
+func (s *containerService) deleteNodePool(c *api.Call) (any, error) {
 	var answer *container.Operation
-	err := withPool(c, s.store.update, func(tx *bbolt.Tx, on *cluster, at int) error {
+	err := withPool(c, s.Store.Update, func(tx *bbolt.Tx, on *cluster, at int) error {
 		if err := on.idle(); err != nil {
 			return err
 		}
 		on.Cluster.NodePools = slices.Delete(on.Cluster.NodePools, at, at+1)
 		var err error
-		answer, err = s.changeCluster(tx, on, "DELETE_NODE_POOL", poolLink(on, c.vars["pool"]))
+		answer, err = s.changeCluster(tx, on, "DELETE_NODE_POOL", poolLink(on, c.Vars["pool"]))
 		return err
 	})
 	return answer, err
 }
 
 // changePool answers a call that changes one property of a node pool.
-func (s *containerService) changePool(c *call, kind string, change func(*container.NodePool) error) (any, error) {
+func (s *containerService) changePool(c *api.Call, kind string, change func(*container.NodePool) error) (any, error) {
 	var answer *container.Operation
-	err := withPool(c, s.store.update, func(tx *bbolt.Tx, on *cluster, at int) error {
+	err := withPool(c, s.Store.Update, func(tx *bbolt.Tx, on *cluster, at int) error {
 		if err := on.idle(); err != nil {
 			return err
 		}
@@ -180,15 +183,15 @@ func (s *containerService) changePool(c *call, kind string, change func(*contain
 			return err
 		}
 		var err error
-		answer, err = s.changeCluster(tx, on, kind, poolLink(on, c.vars["pool"]))
+		answer, err = s.changeCluster(tx, on, kind, poolLink(on, c.Vars["pool"]))
 		return err
 	})
 	return answer, err
 }
 
-func (s *containerService) setNodePoolSize(c *call) (any, error) {
+func (s *containerService) setNodePoolSize(c *api.Call) (any, error) {
 	var request container.SetNodePoolSizeRequest
-	if err := c.decode(&request); err != nil {
+	if err := c.Decode(&request); err != nil {
 		return nil, err
 	}
 	return s.changePool(c, "SET_NODE_POOL_SIZE", func(pool *container.NodePool) error {
@@ -197,23 +200,23 @@ func (s *containerService) setNodePoolSize(c *call) (any, error) {
 	})
 }
 
-func (s *containerService) setNodePoolManagement(c *call) (any, error) {
+func (s *containerService) setNodePoolManagement(c *api.Call) (any, error) {
 	var request container.SetNodePoolManagementRequest
-	if err := c.decode(&request); err != nil {
+	if err := c.Decode(&request); err != nil {
 		return nil, err
 	}
 	return s.changePool(c, "SET_NODE_POOL_MANAGEMENT", func(pool *container.NodePool) error {
 		if request.Management == nil {
-			return invalidArgument("\"management\" is required.")
+			return api.InvalidArgument("\"management\" is required.")
 		}
 		pool.Management = request.Management
 		return nil
 	})
 }
 
-func (s *containerService) setNodePoolAutoscaling(c *call) (any, error) {
+func (s *containerService) setNodePoolAutoscaling(c *api.Call) (any, error) {
 	var request container.SetNodePoolAutoscalingRequest
-	if err := c.decode(&request); err != nil {
+	if err := c.Decode(&request); err != nil {
 		return nil, err
 	}
 	return s.changePool(c, "UPDATE_CLUSTER", func(pool *container.NodePool) error {

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	container "google.golang.org/api/container/v1beta1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
 // poolPath returns the path in a node pool of an update's field: in the pool itself, or in the configuration of its
@@ -30,12 +32,12 @@ func poolPath(name string) (path, inside string) {
 }
 
 // updateNodePool changes the fields of a node pool that the request names.
-func (s *containerService) updateNodePool(c *call) (any, error) {
+func (s *containerService) updateNodePool(c *api.Call) (any, error) {
 	request := map[string]any{}
-	if err := c.decode(&request); err != nil {
+	if err := c.Decode(&request); err != nil {
 		return nil, err
 	}
-	typed, err := decodeStrictly[container.UpdateNodePoolRequest](request)
+	typed, err := api.DecodeStrictly[container.UpdateNodePoolRequest](request)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +54,7 @@ func (s *containerService) updateNodePool(c *call) (any, error) {
 	for name, value := range request {
 		path, inside := poolPath(name)
 		if path == "" {
-			return nil, invalidArgument("The update of %s is not emulated.", name)
+			return nil, api.InvalidArgument("The update of %s is not emulated.", name)
 		}
 		if object, ok := value.(map[string]any); ok && inside != "" {
 			value = object[inside]
@@ -61,7 +63,7 @@ func (s *containerService) updateNodePool(c *call) (any, error) {
 	}
 	return s.changePool(c, "UPDATE_CLUSTER", func(pool *container.NodePool) error {
 		if etag != "" && etag != pool.Etag {
-			return failedPrecondition("The etag of node pool %s is not %q any more; get it again and retry.", pool.Name, etag)
+			return api.FailedPrecondition("The etag of node pool %s is not %q any more; get it again and retry.", pool.Name, etag)
 		}
 		return changePoolFields(pool, wanted)
 	})
@@ -75,7 +77,7 @@ func (s *containerService) updatePool(on *cluster, name string, wanted map[strin
 	}
 	at := slices.IndexFunc(on.Cluster.NodePools, func(p *container.NodePool) bool { return p.Name == name })
 	if at < 0 {
-		return notFound("Not found: %s.", poolLink(on, name))
+		return api.NotFound("Not found: %s.", poolLink(on, name))
 	}
 	if err := changePoolFields(on.Cluster.NodePools[at], wanted); err != nil {
 		return err
@@ -86,7 +88,7 @@ func (s *containerService) updatePool(on *cluster, name string, wanted map[strin
 // changePoolFields changes the fields that wanted names. An object replaces the old object, except in the
 // configuration of the nodes.
 func changePoolFields(pool *container.NodePool, wanted map[string]any) error {
-	whole, err := asObject(pool)
+	whole, err := api.AsObject(pool)
 	if err != nil {
 		return err
 	}
@@ -100,7 +102,7 @@ func changePoolFields(pool *container.NodePool, wanted map[string]any) error {
 			setPath(whole, "config."+field, value)
 		}
 	}
-	changed, err := decodeStrictly[container.NodePool](whole)
+	changed, err := api.DecodeStrictly[container.NodePool](whole)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,9 @@ import (
 	"google.golang.org/api/storage/v1"
 
 	"github.com/strata-platform/strata/internal/local/cloud/blobs"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // object is the record of one generation of an object. Its content is a blob of its own.
@@ -58,10 +61,10 @@ func isEmpty(tx *bbolt.Tx, bucket string) bool {
 // none.
 func findGeneration(tx *bbolt.Tx, bucket, name string, generation int64) (*object, error) {
 	if generation != 0 {
-		return get[object](tx, objects, objectKey(&storage.Object{Bucket: bucket, Name: name, Generation: generation}))
+		return store.Get[object](tx, objects, objectKey(&storage.Object{Bucket: bucket, Name: name, Generation: generation}))
 	}
 	var newest *object
-	err := each(tx, objects, objectPrefix(bucket, name), func(_ string, found *object) error {
+	err := store.Each(tx, objects, objectPrefix(bucket, name), func(_ string, found *object) error {
 		newest = found
 		return nil
 	})
@@ -75,20 +78,20 @@ func findGeneration(tx *bbolt.Tx, bucket, name string, generation int64) (*objec
 func requireObject(tx *bbolt.Tx, bucket, name string, generation int64) (*object, error) {
 	found, err := findGeneration(tx, bucket, name, generation)
 	if err == nil && found == nil {
-		return nil, legacyError(http.StatusNotFound, "notFound", "No such object: %s/%s", bucket, name)
+		return nil, api.LegacyError(http.StatusNotFound, "notFound", "No such object: %s/%s", bucket, name)
 	}
 	return found, err
 }
 
 // queryGeneration returns the generation in a query parameter, or 0 if the query lacks the parameter.
-func queryGeneration(c *call, parameter string) (int64, error) {
-	text := c.request.URL.Query().Get(parameter)
+func queryGeneration(c *api.Call, parameter string) (int64, error) {
+	text := c.Request.URL.Query().Get(parameter)
 	if text == "" {
 		return 0, nil
 	}
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || number < 0 {
-		return 0, legacyInvalid("Invalid long value: '%s' for %s.", text, parameter)
+		return 0, api.LegacyInvalid("Invalid long value: '%s' for %s.", text, parameter)
 	}
 	return number, nil
 }
@@ -96,10 +99,10 @@ func queryGeneration(c *call, parameter string) (int64, error) {
 func checkObjectName(name string) error {
 	switch {
 	case name == "":
-		return legacyError(http.StatusBadRequest, "required", "Required parameter: name")
+		return api.LegacyError(http.StatusBadRequest, "required", "Required parameter: name")
 	case len(name) > 1024, !utf8.ValidString(name), strings.ContainsAny(name, "\r\n\x00"), name == ".", name == "..",
 		strings.HasPrefix(name, ".well-known/acme-challenge/"):
-		return legacyInvalid("Invalid object name: %q", name)
+		return api.LegacyInvalid("Invalid object name: %q", name)
 	}
 	return nil
 }
@@ -124,7 +127,7 @@ func checkObject(wanted *storage.Object) error {
 // replaceObject writes a new generation of an object with a blob as its content. It returns the new generation, and
 // the blobs that are unused after the transaction. Overwriting an object needs the permission to delete it, as on
 // Cloud Storage.
-func (s *storageService) replaceObject(tx *bbolt.Tx, c *call, wanted *storage.Object, content blobs.Blob, wants preconditions) (*storage.Object, []string, error) {
+func (s *storageService) replaceObject(tx *bbolt.Tx, c *api.Call, wanted *storage.Object, content blobs.Blob, wants preconditions) (*storage.Object, []string, error) {
 	in, err := findBucket(tx, wanted.Bucket)
 	if err != nil {
 		return nil, nil, err
@@ -149,7 +152,7 @@ func (s *storageService) replaceObject(tx *bbolt.Tx, c *call, wanted *storage.Ob
 	if err != nil {
 		return nil, nil, err
 	}
-	return made, unused, put(tx, objects, objectKey(made), &object{Object: made, Blob: content.ID})
+	return made, unused, store.Put(tx, objects, objectKey(made), &object{Object: made, Blob: content.ID})
 }
 
 func numbers(o *object) (generation, metageneration int64) {
@@ -164,17 +167,17 @@ func numbers(o *object) (generation, metageneration int64) {
 func (s *storageService) retire(tx *bbolt.Tx, in *storage.Bucket, old *object) ([]string, error) {
 	key := objectKey(old.Object)
 	if in.Versioning != nil && in.Versioning.Enabled {
-		old.Object.TimeDeleted = storageTime(s.now())
-		return nil, put(tx, objects, key, old)
+		old.Object.TimeDeleted = storageTime(s.Now())
+		return nil, store.Put(tx, objects, key, old)
 	}
-	return []string{old.Blob}, remove(tx, objects, key)
+	return []string{old.Blob}, store.Remove(tx, objects, key)
 }
 
 // fillObject sets the fields that Cloud Storage sets in a new generation of an object.
 func (s *storageService) fillObject(tx *bbolt.Tx, in *storage.Bucket, wanted *storage.Object, content blobs.Blob) (*storage.Object, error) {
-	made, now := *wanted, storageTime(s.now())
+	made, now := *wanted, storageTime(s.Now())
 	var err error
-	if made.Generation, err = nextGeneration(tx, s.now().UnixMicro()); err != nil {
+	if made.Generation, err = nextGeneration(tx, s.Now().UnixMicro()); err != nil {
 		return nil, err
 	}
 	made.Metageneration, made.Size = 1, uint64(content.Size)
@@ -182,14 +185,14 @@ func (s *storageService) fillObject(tx *bbolt.Tx, in *storage.Bucket, wanted *st
 	if made.ComponentCount == 0 {
 		made.Md5Hash = base64.StdEncoding.EncodeToString(content.MD5[:])
 	}
-	setDefault(&made.StorageClass, in.StorageClass)
+	api.SetDefault(&made.StorageClass, in.StorageClass)
 	made.TimeCreated, made.Updated, made.TimeFinalized, made.TimeStorageClassUpdated = now, now, now, now
 	made.TimeDeleted = ""
 	made.Kind, made.Etag = "storage#object", etagOf(made.Generation, 1)
 	made.Id = made.Bucket + "/" + made.Name + "/" + strconv.FormatInt(made.Generation, 10)
 	path := "b/" + made.Bucket + "/o/" + url.PathEscape(made.Name)
-	made.SelfLink = s.baseURL + "/storage/storage/v1/" + path
-	made.MediaLink = s.baseURL + "/download/storage/v1/" + path + "?generation=" + strconv.FormatInt(made.Generation, 10) + "&alt=media"
+	made.SelfLink = s.BaseURL + "/storage/storage/v1/" + path
+	made.MediaLink = s.BaseURL + "/download/storage/v1/" + path + "?generation=" + strconv.FormatInt(made.Generation, 10) + "&alt=media"
 	return &made, nil
 }
 

@@ -3,21 +3,24 @@ package cloud
 import (
 	"go.etcd.io/bbolt"
 	"google.golang.org/api/storage/v1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // patchObject changes the metadata that the request names. A null removes a field.
-func (s *storageService) patchObject(c *call) (any, error) {
-	return s.changeObject(c, mergePatch)
+func (s *storageService) patchObject(c *api.Call) (any, error) {
+	return s.changeObject(c, api.MergePatch)
 }
 
 // updateObject replaces all metadata that clients can change.
-func (s *storageService) updateObject(c *call) (any, error) {
+func (s *storageService) updateObject(c *api.Call) (any, error) {
 	return s.changeObject(c, func(_, wanted map[string]any) map[string]any { return wanted })
 }
 
-func (s *storageService) changeObject(c *call, apply func(old, wanted map[string]any) map[string]any) (any, error) {
+func (s *storageService) changeObject(c *api.Call, apply func(old, wanted map[string]any) map[string]any) (any, error) {
 	wanted := map[string]any{}
-	if err := c.decode(&wanted); err != nil {
+	if err := c.Decode(&wanted); err != nil {
 		return nil, err
 	}
 	wants, err := queryPreconditions(c, "if")
@@ -29,19 +32,19 @@ func (s *storageService) changeObject(c *call, apply func(old, wanted map[string
 		return nil, err
 	}
 	var answer *storage.Object
-	err = s.store.update(func(tx *bbolt.Tx) error {
-		found, err := requireObject(tx, c.vars["bucket"], c.vars["object"], generation)
+	err = s.Store.Update(func(tx *bbolt.Tx) error {
+		found, err := requireObject(tx, c.Vars["bucket"], c.Vars["object"], generation)
 		if err != nil {
 			return err
 		}
 		if err := wants.checkChange(numbers(found)); err != nil {
 			return err
 		}
-		old, err := asObject(found.Object)
+		old, err := api.AsObject(found.Object)
 		if err != nil {
 			return err
 		}
-		changed, err := decodeStrictly[storage.Object](apply(old, wanted))
+		changed, err := api.DecodeStrictly[storage.Object](apply(old, wanted))
 		if err != nil {
 			return err
 		}
@@ -54,8 +57,8 @@ func (s *storageService) changeObject(c *call, apply func(old, wanted map[string
 		answer.ContentLanguage, answer.ContentType, answer.CustomTime = changed.ContentLanguage, changed.ContentType, changed.CustomTime
 		answer.Metadata = changed.Metadata
 		answer.Metageneration++
-		answer.Updated, answer.Etag = storageTime(s.now()), etagOf(answer.Generation, answer.Metageneration)
-		return put(tx, objects, objectKey(answer), found)
+		answer.Updated, answer.Etag = storageTime(s.Now()), etagOf(answer.Generation, answer.Metageneration)
+		return store.Put(tx, objects, objectKey(answer), found)
 	})
 	if err != nil {
 		return nil, err
@@ -65,7 +68,7 @@ func (s *storageService) changeObject(c *call, apply func(old, wanted map[string
 
 // deleteObject deletes an object. A bucket with versioning keeps the object as a noncurrent generation. Deleting that
 // needs a call that names the generation.
-func (s *storageService) deleteObject(c *call) (any, error) {
+func (s *storageService) deleteObject(c *api.Call) (any, error) {
 	wants, err := queryPreconditions(c, "if")
 	if err != nil {
 		return nil, err
@@ -75,12 +78,12 @@ func (s *storageService) deleteObject(c *call) (any, error) {
 		return nil, err
 	}
 	var unused []string
-	err = s.store.update(func(tx *bbolt.Tx) error {
-		in, err := findBucket(tx, c.vars["bucket"])
+	err = s.Store.Update(func(tx *bbolt.Tx) error {
+		in, err := findBucket(tx, c.Vars["bucket"])
 		if err != nil {
 			return err
 		}
-		found, err := requireObject(tx, c.vars["bucket"], c.vars["object"], generation)
+		found, err := requireObject(tx, c.Vars["bucket"], c.Vars["object"], generation)
 		if err != nil {
 			return err
 		}
@@ -89,7 +92,7 @@ func (s *storageService) deleteObject(c *call) (any, error) {
 		}
 		if generation != 0 {
 			unused = []string{found.Blob}
-			return remove(tx, objects, objectKey(found.Object))
+			return store.Remove(tx, objects, objectKey(found.Object))
 		}
 		unused, err = s.retire(tx, in.Bucket, found)
 		return err

@@ -11,10 +11,12 @@ import (
 	"google.golang.org/api/storage/v1"
 
 	"github.com/strata-platform/strata/internal/local/cloud/blobs"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
 // rewriteObject copies an object, always in one call.
-func (s *storageService) rewriteObject(c *call) (any, error) {
+func (s *storageService) rewriteObject(c *api.Call) (any, error) {
 	made, err := s.copyTo(c)
 	if err != nil {
 		return nil, err
@@ -25,7 +27,7 @@ func (s *storageService) rewriteObject(c *call) (any, error) {
 	}, nil
 }
 
-func (s *storageService) copyObject(c *call) (any, error) {
+func (s *storageService) copyObject(c *api.Call) (any, error) {
 	made, err := s.copyTo(c)
 	if err != nil {
 		return nil, err
@@ -33,8 +35,8 @@ func (s *storageService) copyObject(c *call) (any, error) {
 	return made, nil
 }
 
-func (s *storageService) copyTo(c *call) (*storage.Object, error) {
-	given, err := decodeMetadata(c.request.Body)
+func (s *storageService) copyTo(c *api.Call) (*storage.Object, error) {
+	given, err := decodeMetadata(c.Request.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -50,13 +52,13 @@ func (s *storageService) copyTo(c *call) (*storage.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	source, err := s.sourceObject(c, c.vars["bucket"], c.vars["object"], generation, onSource)
+	source, err := s.sourceObject(c, c.Vars["bucket"], c.Vars["object"], generation, onSource)
 	if err != nil {
 		return nil, err
 	}
 	wanted := copiedMetadata(source.Object, given)
-	wanted.Name = c.vars["toObject"]
-	if err := s.prepareObject(c, wanted, c.vars["toBucket"]); err != nil {
+	wanted.Name = c.Vars["toObject"]
+	if err := s.prepareObject(c, wanted, c.Vars["toBucket"]); err != nil {
 		return nil, err
 	}
 	content, err := s.copyContent(source)
@@ -84,7 +86,7 @@ func copiedMetadata(source, given *storage.Object) *storage.Object {
 func (s *storageService) copyContent(source *object) (blobs.Blob, error) {
 	id, err := s.blobs.Link(source.Blob)
 	if errors.Is(err, fs.ErrNotExist) && s.replaced(source) {
-		return blobs.Blob{}, legacyError(http.StatusServiceUnavailable, "backendError", "The source was replaced meanwhile. Please retry.")
+		return blobs.Blob{}, api.LegacyError(http.StatusServiceUnavailable, "backendError", "The source was replaced meanwhile. Please retry.")
 	}
 	if err != nil {
 		return blobs.Blob{}, err
@@ -93,9 +95,9 @@ func (s *storageService) copyContent(source *object) (blobs.Blob, error) {
 }
 
 // sourceObject returns an object that the call copies or composes.
-func (s *storageService) sourceObject(c *call, bucket, name string, generation int64, wants preconditions) (*object, error) {
+func (s *storageService) sourceObject(c *api.Call, bucket, name string, generation int64, wants preconditions) (*object, error) {
 	var found *object
-	err := s.store.view(func(tx *bbolt.Tx) error {
+	err := s.Store.View(func(tx *bbolt.Tx) error {
 		in, err := findBucket(tx, bucket)
 		if err != nil {
 			return err
@@ -115,13 +117,13 @@ func (s *storageService) sourceObject(c *call, bucket, name string, generation i
 const maxSources = 32
 
 // composeObject concatenates the contents of objects into a new object.
-func (s *storageService) composeObject(c *call) (any, error) {
+func (s *storageService) composeObject(c *api.Call) (any, error) {
 	var request storage.ComposeRequest
-	if err := c.decode(&request); err != nil {
+	if err := c.Decode(&request); err != nil {
 		return nil, err
 	}
 	if n := len(request.SourceObjects); n == 0 || n > maxSources || slices.Contains(request.SourceObjects, nil) {
-		return nil, legacyInvalid("The number of source components provided (%d) must be between 1 and %d.", n, maxSources)
+		return nil, api.LegacyInvalid("The number of source components provided (%d) must be between 1 and %d.", n, maxSources)
 	}
 	wants, err := queryPreconditions(c, "if")
 	if err != nil {
@@ -131,9 +133,9 @@ func (s *storageService) composeObject(c *call) (any, error) {
 	if wanted == nil {
 		wanted = &storage.Object{}
 	}
-	wanted.Name, wanted.ComponentCount = c.vars["object"], 0
+	wanted.Name, wanted.ComponentCount = c.Vars["object"], 0
 	wanted.Crc32c, wanted.Md5Hash = "", ""
-	if err := s.prepareObject(c, wanted, c.vars["bucket"]); err != nil {
+	if err := s.prepareObject(c, wanted, c.Vars["bucket"]); err != nil {
 		return nil, err
 	}
 	var contents []io.Reader

@@ -6,6 +6,9 @@ import (
 
 	"go.etcd.io/bbolt"
 	"google.golang.org/api/storage/v1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // listing is the parsed query of a list call.
@@ -17,8 +20,8 @@ type listing struct {
 	limit                     int
 }
 
-func parseListing(c *call) (listing, error) {
-	query := c.request.URL.Query()
+func parseListing(c *api.Call) (listing, error) {
+	query := c.Request.URL.Query()
 	for _, parameter := range []string{"matchGlob", "filter"} {
 		if query.Get(parameter) != "" {
 			return listing{}, notEmulatedStorage("The parameter " + parameter)
@@ -27,28 +30,28 @@ func parseListing(c *call) (listing, error) {
 	if query.Get("softDeleted") == "true" {
 		return listing{}, notEmulatedStorage("Soft delete")
 	}
-	limit, err := pageSize(query.Get("maxResults"))
+	limit, err := api.PageSize(query.Get("maxResults"))
 	if err != nil {
 		return listing{}, err
 	}
 	after, err := base64.URLEncoding.DecodeString(query.Get("pageToken"))
 	if err != nil {
-		return listing{}, legacyInvalid("Invalid argument: pageToken.")
+		return listing{}, api.LegacyInvalid("Invalid argument: pageToken.")
 	}
 	return listing{
-		bucket: c.vars["bucket"], prefix: query.Get("prefix"), delimiter: query.Get("delimiter"),
+		bucket: c.Vars["bucket"], prefix: query.Get("prefix"), delimiter: query.Get("delimiter"),
 		start: query.Get("startOffset"), end: query.Get("endOffset"), after: string(after),
 		versions: query.Get("versions") == "true", trailing: query.Get("includeTrailingDelimiter") == "true", limit: limit,
 	}, nil
 }
 
-func (s *storageService) listObjects(c *call) (any, error) {
+func (s *storageService) listObjects(c *api.Call) (any, error) {
 	asked, err := parseListing(c)
 	if err != nil {
 		return nil, err
 	}
 	var answer *storage.Objects
-	err = s.store.view(func(tx *bbolt.Tx) (err error) {
+	err = s.Store.View(func(tx *bbolt.Tx) (err error) {
 		answer, err = asked.page(tx)
 		return err
 	})
@@ -75,7 +78,7 @@ func (l listing) page(tx *bbolt.Tx) (*storage.Objects, error) {
 		if key == nil || !strings.HasPrefix(name, l.prefix) || l.end != "" && name >= l.end {
 			return answer, nil
 		}
-		found, err := decodeRecord[object](objects, string(key), data)
+		found, err := store.DecodeRecord[object](objects, string(key), data)
 		if err != nil {
 			return nil, err
 		}

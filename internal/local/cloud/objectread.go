@@ -15,11 +15,14 @@ import (
 
 	"go.etcd.io/bbolt"
 	"google.golang.org/api/storage/v1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // getObject answers with an object's metadata, or with alt=media with its content.
-func (s *storageService) getObject(c *call) (any, error) {
-	if c.request.URL.Query().Get("alt") == "media" {
+func (s *storageService) getObject(c *api.Call) (any, error) {
+	if c.Request.URL.Query().Get("alt") == "media" {
 		return s.downloadObject(c)
 	}
 	found, err := s.readObject(c)
@@ -30,7 +33,7 @@ func (s *storageService) getObject(c *call) (any, error) {
 }
 
 // readObject returns the generation of an object that the call reads. The XML API carries preconditions in headers.
-func (s *storageService) readObject(c *call) (*object, error) {
+func (s *storageService) readObject(c *api.Call) (*object, error) {
 	generation, err := queryGeneration(c, "generation")
 	if err != nil {
 		return nil, err
@@ -39,12 +42,12 @@ func (s *storageService) readObject(c *call) (*object, error) {
 	if err != nil {
 		return nil, err
 	}
-	inHeader, err := readPreconditions(c.request.Header.Get, "ifGoog", xmlHeader)
+	inHeader, err := readPreconditions(c.Request.Header.Get, "ifGoog", xmlHeader)
 	if err != nil {
 		return nil, err
 	}
 	var found *object
-	err = s.store.view(func(tx *bbolt.Tx) error {
+	err = s.Store.View(func(tx *bbolt.Tx) error {
 		if found, err = s.visibleObject(tx, c, generation); err != nil {
 			return err
 		}
@@ -65,8 +68,8 @@ func xmlHeader(name string) string {
 
 // visibleObject is requireObject for a read. A caller without storage.objects.list does not learn whether an object
 // exists.
-func (s *storageService) visibleObject(tx *bbolt.Tx, c *call, generation int64) (*object, error) {
-	found, err := requireObject(tx, c.vars["bucket"], c.vars["object"], generation)
+func (s *storageService) visibleObject(tx *bbolt.Tx, c *api.Call, generation int64) (*object, error) {
+	found, err := requireObject(tx, c.Vars["bucket"], c.Vars["object"], generation)
 	if found == nil && err != nil {
 		if hidden := s.requireOn(tx, c, "storage.objects.list", onBucket(c)); hidden != nil {
 			return nil, hidden
@@ -76,7 +79,7 @@ func (s *storageService) visibleObject(tx *bbolt.Tx, c *call, generation int64) 
 }
 
 // downloadObject answers with an object's content.
-func (s *storageService) downloadObject(c *call) (any, error) {
+func (s *storageService) downloadObject(c *api.Call) (any, error) {
 	for {
 		found, err := s.readObject(c)
 		if err != nil {
@@ -99,8 +102,8 @@ func (s *storageService) downloadObject(c *call) (any, error) {
 // replaced reports whether a generation has disappeared since the caller read it.
 func (s *storageService) replaced(old *object) bool {
 	gone := false
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		now, err := get[object](tx, objects, objectKey(old.Object))
+	err := s.Store.View(func(tx *bbolt.Tx) error {
+		now, err := store.Get[object](tx, objects, objectKey(old.Object))
 		gone = now == nil
 		return err
 	})
@@ -149,7 +152,7 @@ func sendObject(w http.ResponseWriter, r *http.Request, o *storage.Object, conte
 func sendDecompressed(w http.ResponseWriter, r *http.Request, content io.Reader) {
 	plain, err := gzip.NewReader(content)
 	if err != nil {
-		writeError(w, legacyError(http.StatusServiceUnavailable, "backendError", "The content is not in the encoding that its metadata says: %v.", err))
+		api.WriteError(w, api.LegacyError(http.StatusServiceUnavailable, "backendError", "The content is not in the encoding that its metadata says: %v.", err))
 		return
 	}
 	w.Header().Set("Warning", "214 UploadServer gunzipped")
@@ -168,9 +171,9 @@ type xmlError struct {
 
 // writeXMLError answers a call of the XML API with err.
 func writeXMLError(w http.ResponseWriter, err error) {
-	refusal, ok := errors.AsType[*apiError](err)
+	refusal, ok := errors.AsType[*api.Error](err)
 	if !ok || refusal.Code == http.StatusNotModified {
-		writeError(w, err)
+		api.WriteError(w, err)
 		return
 	}
 	body := xmlError{Code: "InvalidArgument", Message: "Invalid argument.", Details: refusal.Message}
@@ -186,7 +189,7 @@ func writeXMLError(w http.ResponseWriter, err error) {
 	}
 	data, err := xml.Marshal(body)
 	if err != nil {
-		writeError(w, err)
+		api.WriteError(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/xml; charset=UTF-8")

@@ -15,30 +15,32 @@ import (
 	"google.golang.org/api/storage/v1"
 
 	"github.com/strata-platform/strata/internal/local/cloud/blobs"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
 // insertObject writes an object by one of three upload types: media sends only the content, multipart sends metadata
 // and content in one request, and resumable sends several requests.
-func (s *storageService) insertObject(c *call) (any, error) {
-	switch kind := c.request.URL.Query().Get("uploadType"); kind {
+func (s *storageService) insertObject(c *api.Call) (any, error) {
+	switch kind := c.Request.URL.Query().Get("uploadType"); kind {
 	case "media":
-		wanted := &storage.Object{ContentType: c.request.Header.Get("Content-Type")}
-		return s.writeObject(c, wanted, c.request.Body)
+		wanted := &storage.Object{ContentType: c.Request.Header.Get("Content-Type")}
+		return s.writeObject(c, wanted, c.Request.Body)
 	case "multipart":
 		return s.insertMultipart(c)
 	case "resumable":
 		return s.beginOrContinueUpload(c)
 	default:
-		return nil, legacyInvalid("Upload type %q is not supported: use media, multipart or resumable.", kind)
+		return nil, api.LegacyInvalid("Upload type %q is not supported: use media, multipart or resumable.", kind)
 	}
 }
 
-func (s *storageService) insertMultipart(c *call) (any, error) {
-	kind, parameters, err := mime.ParseMediaType(c.request.Header.Get("Content-Type"))
+func (s *storageService) insertMultipart(c *api.Call) (any, error) {
+	kind, parameters, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
 	if err != nil || !strings.HasPrefix(kind, "multipart/") || parameters["boundary"] == "" {
-		return nil, legacyError(http.StatusBadRequest, "badContent", "A multipart/related body with a boundary is needed for uploadType=multipart.")
+		return nil, api.LegacyError(http.StatusBadRequest, "badContent", "A multipart/related body with a boundary is needed for uploadType=multipart.")
 	}
-	parts := multipart.NewReader(c.request.Body, parameters["boundary"])
+	parts := multipart.NewReader(c.Request.Body, parameters["boundary"])
 	first, err := parts.NextPart()
 	if err != nil {
 		return nil, malformedUpload(err)
@@ -51,43 +53,43 @@ func (s *storageService) insertMultipart(c *call) (any, error) {
 	if err != nil {
 		return nil, malformedUpload(err)
 	}
-	setDefault(&wanted.ContentType, second.Header.Get("Content-Type"))
+	api.SetDefault(&wanted.ContentType, second.Header.Get("Content-Type"))
 	return s.writeObject(c, wanted, second)
 }
 
 func malformedUpload(err error) error {
-	return legacyError(http.StatusBadRequest, "badContent", "Malformed multipart body: %v.", err)
+	return api.LegacyError(http.StatusBadRequest, "badContent", "Malformed multipart body: %v.", err)
 }
 
 // decodeMetadata reads the metadata of an object. An empty body means no metadata.
 func decodeMetadata(body io.Reader) (*storage.Object, error) {
-	data, err := io.ReadAll(io.LimitReader(body, maxBody))
+	data, err := io.ReadAll(io.LimitReader(body, api.MaxBody))
 	if err != nil {
 		return nil, malformedUpload(err)
 	}
 	fields := map[string]any{}
 	if len(strings.TrimSpace(string(data))) > 0 {
 		if err := json.Unmarshal(data, &fields); err != nil {
-			return nil, invalidArgument("Invalid JSON payload received. %s", payloadFault(err))
+			return nil, api.InvalidArgument("Invalid JSON payload received. %s", api.PayloadFault(err))
 		}
 	}
-	return decodeStrictly[storage.Object](fields)
+	return api.DecodeStrictly[storage.Object](fields)
 }
 
 // prepareObject completes the metadata of a new object, and refuses an object that the caller may not write.
-func (s *storageService) prepareObject(c *call, wanted *storage.Object, bucket string) error {
-	query := c.request.URL.Query()
+func (s *storageService) prepareObject(c *api.Call, wanted *storage.Object, bucket string) error {
+	query := c.Request.URL.Query()
 	wanted.Bucket = bucket
-	setDefault(&wanted.Name, query.Get("name"))
-	setDefault(&wanted.ContentType, "application/octet-stream")
-	setDefault(&wanted.ContentEncoding, query.Get("contentEncoding"))
+	api.SetDefault(&wanted.Name, query.Get("name"))
+	api.SetDefault(&wanted.ContentType, "application/octet-stream")
+	api.SetDefault(&wanted.ContentEncoding, query.Get("contentEncoding"))
 	if err := checkObjectName(wanted.Name); err != nil {
 		return err
 	}
 	if err := checkObject(wanted); err != nil {
 		return err
 	}
-	return s.store.view(func(tx *bbolt.Tx) error {
+	return s.Store.View(func(tx *bbolt.Tx) error {
 		in, err := findBucket(tx, bucket)
 		if err != nil {
 			return err
@@ -101,19 +103,19 @@ func (s *storageService) prepareObject(c *call, wanted *storage.Object, bucket s
 
 func refuseObjectACL(in *storage.Bucket) error {
 	if uniformAccess(in) {
-		return legacyInvalid("Cannot insert legacy ACL for an object when uniform bucket-level access is enabled. " +
+		return api.LegacyInvalid("Cannot insert legacy ACL for an object when uniform bucket-level access is enabled. " +
 			"Read more at https://cloud.google.com/storage/docs/uniform-bucket-level-access")
 	}
 	return notEmulatedStorage("An access control list")
 }
 
 // writeObject writes an object with the content of body.
-func (s *storageService) writeObject(c *call, wanted *storage.Object, body io.Reader) (any, error) {
+func (s *storageService) writeObject(c *api.Call, wanted *storage.Object, body io.Reader) (any, error) {
 	wants, err := queryPreconditions(c, "if")
 	if err != nil {
 		return nil, err
 	}
-	if err := s.prepareObject(c, wanted, c.vars["bucket"]); err != nil {
+	if err := s.prepareObject(c, wanted, c.Vars["bucket"]); err != nil {
 		return nil, err
 	}
 	content, err := s.blobs.Put(body)
@@ -127,19 +129,19 @@ func (s *storageService) writeObject(c *call, wanted *storage.Object, body io.Re
 // internal error.
 func brokenUpload(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, http.ErrBodyReadAfterClose) {
-		return legacyError(http.StatusBadRequest, "badContent", "The content ended early: %v.", err)
+		return api.LegacyError(http.StatusBadRequest, "badContent", "The content ended early: %v.", err)
 	}
 	return err
 }
 
 // commitObject makes a blob on disk the newest generation of an object. If it fails, it drops the blob. also runs in
 // the same transaction.
-func (s *storageService) commitObject(c *call, wanted *storage.Object, content blobs.Blob, wants preconditions, also func(*bbolt.Tx, *storage.Object) error) (*storage.Object, error) {
+func (s *storageService) commitObject(c *api.Call, wanted *storage.Object, content blobs.Blob, wants preconditions, also func(*bbolt.Tx, *storage.Object) error) (*storage.Object, error) {
 	var made *storage.Object
 	var unused []string
 	err := checkSums(c, wanted, content)
 	if err == nil {
-		err = s.store.update(func(tx *bbolt.Tx) (err error) {
+		err = s.Store.Update(func(tx *bbolt.Tx) (err error) {
 			made, unused, err = s.replaceObject(tx, c, wanted, content, wants)
 			if err != nil || also == nil {
 				return err
@@ -157,11 +159,11 @@ func (s *storageService) commitObject(c *call, wanted *storage.Object, content b
 
 // checkSums refuses a content that does not match the caller's checksums, which are in the metadata or in the header
 // X-Goog-Hash.
-func checkSums(c *call, wanted *storage.Object, content blobs.Blob) error {
+func checkSums(c *api.Call, wanted *storage.Object, content blobs.Blob) error {
 	crc := base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, content.CRC32C))
 	sum := base64.StdEncoding.EncodeToString(content.MD5[:])
 	wantedCRC, wantedMD5 := wanted.Crc32c, wanted.Md5Hash
-	for _, header := range c.request.Header.Values("X-Goog-Hash") {
+	for _, header := range c.Request.Header.Values("X-Goog-Hash") {
 		for part := range strings.SplitSeq(header, ",") {
 			kind, value, _ := strings.Cut(strings.TrimSpace(part), "=")
 			switch kind {
@@ -173,10 +175,10 @@ func checkSums(c *call, wanted *storage.Object, content blobs.Blob) error {
 		}
 	}
 	if wantedCRC != "" && wantedCRC != crc {
-		return legacyInvalid("Provided CRC32C %q doesn't match calculated CRC32C %q.", wantedCRC, crc)
+		return api.LegacyInvalid("Provided CRC32C %q doesn't match calculated CRC32C %q.", wantedCRC, crc)
 	}
 	if wantedMD5 != "" && wantedMD5 != sum {
-		return legacyInvalid("Provided MD5 hash %q doesn't match calculated MD5 hash %q.", wantedMD5, sum)
+		return api.LegacyInvalid("Provided MD5 hash %q doesn't match calculated MD5 hash %q.", wantedMD5, sum)
 	}
 	return nil
 }

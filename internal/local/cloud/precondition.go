@@ -3,6 +3,8 @@ package cloud
 import (
 	"net/http"
 	"strconv"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
 // preconditions are the conditions of a Cloud Storage call on the generation and the metageneration of its object or
@@ -27,7 +29,7 @@ func readPreconditions(value func(string) string, prefix string, style func(stri
 		}
 		number, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return found, legacyInvalid("Invalid long value: '%s' for %s.", text, name)
+			return found, api.LegacyInvalid("Invalid long value: '%s' for %s.", text, name)
 		}
 		*field = &number
 	}
@@ -36,8 +38,8 @@ func readPreconditions(value func(string) string, prefix string, style func(stri
 
 // queryPreconditions reads the preconditions of the call's query. prefix is "if", or "ifSource" for those on the source of
 // a copy.
-func queryPreconditions(c *call, prefix string) (preconditions, error) {
-	return readPreconditions(c.request.URL.Query().Get, prefix, func(name string) string { return name })
+func queryPreconditions(c *api.Call, prefix string) (preconditions, error) {
+	return readPreconditions(c.Request.URL.Query().Get, prefix, func(name string) string { return name })
 }
 
 // met reports whether the match preconditions hold. Both numbers are 0 for an object that does not exist.
@@ -58,7 +60,7 @@ func (p preconditions) checkRead(generation, metageneration int64) error {
 		return preconditionFailed()
 	}
 	if p.unchanged(generation, metageneration) {
-		return legacyError(http.StatusNotModified, "notModified", "Not Modified")
+		return api.LegacyError(http.StatusNotModified, "notModified", "Not Modified")
 	}
 	return nil
 }

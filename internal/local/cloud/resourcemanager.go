@@ -6,64 +6,68 @@ import (
 
 	crm "google.golang.org/api/cloudresourcemanager/v1"
 	crmv3 "google.golang.org/api/cloudresourcemanager/v3"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core"
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/authz"
 )
 
-type resourceManager struct{ *Core }
+type resourceManager struct{ *core.Core }
 
 // registerResourceManager adds the Resource Manager API to the emulator.
-func registerResourceManager(c *Core) {
+func registerResourceManager(c *core.Core) {
 	s := &resourceManager{c}
-	c.register(&service{
-		name:       "cloudresourcemanager.googleapis.com",
-		title:      "Cloud Resource Manager API",
-		prefix:     "cloudresourcemanager",
-		scopes:     []string{"https://www.googleapis.com/auth/cloudplatformprojects"},
-		readScopes: []string{"https://www.googleapis.com/auth/cloud-platform.read-only", "https://www.googleapis.com/auth/cloudplatformprojects.readonly"},
-		denied: func(_ principal, permission string, on resource) *apiError {
-			return permissionDenied("The caller does not have permission").withInfo("IAM_PERMISSION_DENIED",
-				"cloudresourcemanager.googleapis.com", map[string]string{"permission": permission, "resource": on.name})
+	c.Register(&api.Service{
+		Name:       "cloudresourcemanager.googleapis.com",
+		Title:      "Cloud Resource Manager API",
+		Prefix:     "cloudresourcemanager",
+		Scopes:     []string{"https://www.googleapis.com/auth/cloudplatformprojects"},
+		ReadScopes: []string{"https://www.googleapis.com/auth/cloud-platform.read-only", "https://www.googleapis.com/auth/cloudplatformprojects.readonly"},
+		Denied: func(_ api.Principal, permission string, on api.Resource) *api.Error {
+			return api.PermissionDenied("The caller does not have permission").WithInfo("IAM_PERMISSION_DENIED",
+				"cloudresourcemanager.googleapis.com", map[string]string{"permission": permission, "resource": on.Name})
 		},
-		routes: []route{
-			{method: "GET", pattern: "v1/projects/{project}", permission: "resourcemanager.projects.get", handle: getProject},
-			{method: "GET", pattern: "v3/projects/{project}", permission: "resourcemanager.projects.get", handle: getProjectV3},
-			{method: "POST", pattern: "v1|v3/projects/{project}:getIamPolicy", permission: "resourcemanager.projects.getIamPolicy", handle: s.getProjectPolicy},
-			{method: "POST", pattern: "v1|v3/projects/{project}:setIamPolicy", permission: "resourcemanager.projects.setIamPolicy", handle: s.setProjectPolicy},
+		Routes: []api.Route{
+			{Method: "GET", Pattern: "v1/projects/{project}", Permission: "resourcemanager.projects.get", Handle: getProject},
+			{Method: "GET", Pattern: "v3/projects/{project}", Permission: "resourcemanager.projects.get", Handle: getProjectV3},
+			{Method: "POST", Pattern: "v1|v3/projects/{project}:getIamPolicy", Permission: "resourcemanager.projects.getIamPolicy", Handle: s.getProjectPolicy},
+			{Method: "POST", Pattern: "v1|v3/projects/{project}:setIamPolicy", Permission: "resourcemanager.projects.setIamPolicy", Handle: s.setProjectPolicy},
 			// The call tells callers their own permissions, so it needs none.
-			{method: "POST", pattern: "v1|v3/projects/{project}:testIamPermissions", handle: s.testProjectPermissions},
+			{Method: "POST", Pattern: "v1|v3/projects/{project}:testIamPermissions", Handle: s.testProjectPermissions},
 		},
 	})
 }
 
-func (s *resourceManager) getProjectPolicy(c *call) (any, error) {
-	return s.getPolicy(c, projectPolicy(c.project.ID))
+func (s *resourceManager) getProjectPolicy(c *api.Call) (any, error) {
+	return s.GetPolicy(c, authz.ProjectPolicy(c.Project.ID))
 }
 
-func (s *resourceManager) setProjectPolicy(c *call) (any, error) {
-	return s.setPolicy(c, projectPolicy(c.project.ID), checkProjectPolicy)
+func (s *resourceManager) setProjectPolicy(c *api.Call) (any, error) {
+	return s.SetPolicy(c, authz.ProjectPolicy(c.Project.ID), checkProjectPolicy)
 }
 
-func (s *resourceManager) testProjectPermissions(c *call) (any, error) {
-	return s.testPermissions(c, onProject(c))
+func (s *resourceManager) testProjectPermissions(c *api.Call) (any, error) {
+	return s.TestPermissions(c, api.OnProject(c))
 }
 
-func getProject(c *call) (any, error) {
+func getProject(c *api.Call) (any, error) {
 	return &crm.Project{
-		ProjectId:      c.project.ID,
-		ProjectNumber:  c.project.Number,
-		Name:           c.project.ID,
+		ProjectId:      c.Project.ID,
+		ProjectNumber:  c.Project.Number,
+		Name:           c.Project.ID,
 		LifecycleState: "ACTIVE",
-		CreateTime:     timestamp(c.project.Created),
+		CreateTime:     api.Timestamp(c.Project.Created),
 	}, nil
 }
 
-func getProjectV3(c *call) (any, error) {
+func getProjectV3(c *api.Call) (any, error) {
 	return &crmv3.Project{
-		Name:        "projects/" + strconv.FormatInt(c.project.Number, 10),
-		ProjectId:   c.project.ID,
-		DisplayName: c.project.ID,
+		Name:        "projects/" + strconv.FormatInt(c.Project.Number, 10),
+		ProjectId:   c.Project.ID,
+		DisplayName: c.Project.ID,
 		State:       "ACTIVE",
-		CreateTime:  timestamp(c.project.Created),
-		UpdateTime:  timestamp(c.project.Created),
+		CreateTime:  api.Timestamp(c.Project.Created),
+		UpdateTime:  api.Timestamp(c.Project.Created),
 	}, nil
 }
 
@@ -73,13 +77,13 @@ func checkProjectPolicy(policy, current *crm.Policy) error {
 	owned := false
 	for _, binding := range policy.Bindings {
 		for _, member := range binding.Members {
-			if kind, _, _ := strings.Cut(member, ":"); oneOf("allUsers|allAuthenticatedUsers|projectOwner|projectEditor|projectViewer", kind) {
-				return invalidArgument("Members of type %s are not supported for this resource.", kind)
+			if kind, _, _ := strings.Cut(member, ":"); api.OneOf("allUsers|allAuthenticatedUsers|projectOwner|projectEditor|projectViewer", kind) {
+				return api.InvalidArgument("Members of type %s are not supported for this resource.", kind)
 			}
 			if binding.Role != "roles/owner" || strings.HasPrefix(member, "serviceAccount:") || strings.HasPrefix(member, "deleted:") {
 				continue
 			}
-			if !hasMember(current, binding.Role, canonicalMember(member)) {
+			if !authz.HasMember(current, binding.Role, authz.CanonicalMember(member)) {
 				return ownerFault("SOLO_MUST_INVITE_OWNERS", member)
 			}
 			owned = true
@@ -91,9 +95,9 @@ func checkProjectPolicy(policy, current *crm.Policy) error {
 	return nil
 }
 
-func ownerFault(kind, member string) *apiError {
-	refusal := invalidArgument("Request contains an invalid argument.")
-	refusal.Details = append(refusal.Details, &errorInfo{
+func ownerFault(kind, member string) *api.Error {
+	refusal := api.InvalidArgument("Request contains an invalid argument.")
+	refusal.Details = append(refusal.Details, &api.ErrorInfo{
 		Type: "type.googleapis.com/google.cloudresourcemanager.v1.ProjectIamPolicyError", Kind: kind, Member: member, Role: "roles/owner",
 	})
 	return refusal

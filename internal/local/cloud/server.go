@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"path/filepath"
 	"slices"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core"
 )
 
 // Options says where the emulator keeps its state, how clients reach it and what runs its clusters and databases.
@@ -23,7 +25,7 @@ type Options struct {
 
 // Server is the emulated Google Cloud of one home.
 type Server struct {
-	core      *Core
+	core      *core.Core
 	authority *authority
 	tunnels   *tunnels
 }
@@ -31,7 +33,7 @@ type Server struct {
 // New opens the emulator's store. Start then resumes the clusters, instances and operations in it.
 func New(options Options) (*Server, error) {
 	tables := slices.Concat(iamTables(), sqlTables(), containerTables(), storageTables())
-	c, err := newCore(options.Dir, options.BaseURL, tables...)
+	c, err := core.New(options.Dir, options.BaseURL, tables...)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +48,7 @@ func New(options Options) (*Server, error) {
 		err = s.openTunnels(options.Dir)
 	}
 	if err != nil {
-		return nil, errors.Join(err, c.close())
+		return nil, errors.Join(err, c.Close())
 	}
 	return s, nil
 }
@@ -54,26 +56,26 @@ func New(options Options) (*Server, error) {
 // openTunnels opens the certificate authority and starts to serve tunnels.
 func (s *Server) openTunnels(dir string) error {
 	var err error
-	if s.authority, err = openAuthority(dir, s.core.now()); err != nil {
+	if s.authority, err = openAuthority(dir, s.core.Now()); err != nil {
 		return err
 	}
-	certificate, err := s.authority.vouch(s.hosts(), s.core.now())
+	certificate, err := s.authority.vouch(s.hosts(), s.core.Now())
 	if err != nil {
 		return err
 	}
 	s.tunnels = newTunnels(s, certificate)
-	s.core.background(func(context.Context) { s.tunnels.serve() })
+	s.core.Background(func(context.Context) { s.tunnels.serve() })
 	return nil
 }
 
 // Start resumes the cluster, the instances and the unfinished operations of an emulator that was closed or killed. It
 // returns when the cluster and the instances serve. The error names those that do not.
-func (s *Server) Start(ctx context.Context) error { return s.core.start(ctx) }
+func (s *Server) Start(ctx context.Context) error { return s.core.Start(ctx) }
 
 // Close interrupts the work of operations, stops the instances and closes the store. The next Start resumes
 // interrupted operations. Close leaves the cluster running, because it belongs to its runtime.
 func (s *Server) Close() error {
-	return errors.Join(s.tunnels.stop(), s.core.close())
+	return errors.Join(s.tunnels.stop(), s.core.Close())
 }
 
 // EnsureProject creates a project with the user of the e-mail address owner as its owner. It returns the user's

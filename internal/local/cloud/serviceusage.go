@@ -9,40 +9,44 @@ import (
 	"go.etcd.io/bbolt"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/serviceusage/v1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core"
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // doneOperation is the name of every operation: all are done when the emulator answers.
 const doneOperation = "operations/noop.DONE_OPERATION"
 
-type usageService struct{ *Core }
+type usageService struct{ *core.Core }
 
 // registerUsage adds the Service Usage API to the emulator.
-func registerUsage(c *Core) {
+func registerUsage(c *core.Core) {
 	s := &usageService{c}
 	const (
 		all = "v1/projects/{project}/services"
 		one = all + "/{service}"
 	)
-	c.register(&service{
-		name:          "serviceusage.googleapis.com",
-		title:         "Service Usage API",
-		prefix:        "serviceusage",
-		scopes:        []string{"https://www.googleapis.com/auth/service.management"},
-		readScopes:    []string{"https://www.googleapis.com/auth/cloud-platform.read-only"},
-		alwaysEnabled: true, // a project that disabled it could not enable it again
-		denied: func(_ principal, permission string, on resource) *apiError {
-			return permissionDenied("Permission denied on %s: %s is required.", on.name, permission).withInfo(
-				"AUTH_PERMISSION_DENIED", "serviceusage.googleapis.com", map[string]string{"permission": permission, "resource": on.name})
+	c.Register(&api.Service{
+		Name:          "serviceusage.googleapis.com",
+		Title:         "Service Usage API",
+		Prefix:        "serviceusage",
+		Scopes:        []string{"https://www.googleapis.com/auth/service.management"},
+		ReadScopes:    []string{"https://www.googleapis.com/auth/cloud-platform.read-only"},
+		AlwaysEnabled: true, // a project that disabled it could not enable it again
+		Denied: func(_ api.Principal, permission string, on api.Resource) *api.Error {
+			return api.PermissionDenied("Permission denied on %s: %s is required.", on.Name, permission).WithInfo(
+				"AUTH_PERMISSION_DENIED", "serviceusage.googleapis.com", map[string]string{"permission": permission, "resource": on.Name})
 		},
-		routes: []route{
-			{method: "POST", pattern: all + ":batchEnable", permission: "serviceusage.services.enable", handle: s.batchEnableServices},
-			{method: "GET", pattern: all + ":batchGet", permission: "serviceusage.services.get", handle: s.batchGetServices},
-			{method: "GET", pattern: all, permission: "serviceusage.services.list", handle: s.listServices},
-			{method: "POST", pattern: one + ":enable", permission: "serviceusage.services.enable", handle: s.enableService},
-			{method: "POST", pattern: one + ":disable", permission: "serviceusage.services.disable", handle: s.disableService},
-			{method: "GET", pattern: one, permission: "serviceusage.services.get", handle: s.getService},
+		Routes: []api.Route{
+			{Method: "POST", Pattern: all + ":batchEnable", Permission: "serviceusage.services.enable", Handle: s.batchEnableServices},
+			{Method: "GET", Pattern: all + ":batchGet", Permission: "serviceusage.services.get", Handle: s.batchGetServices},
+			{Method: "GET", Pattern: all, Permission: "serviceusage.services.list", Handle: s.listServices},
+			{Method: "POST", Pattern: one + ":enable", Permission: "serviceusage.services.enable", Handle: s.enableService},
+			{Method: "POST", Pattern: one + ":disable", Permission: "serviceusage.services.disable", Handle: s.disableService},
+			{Method: "GET", Pattern: one, Permission: "serviceusage.services.get", Handle: s.getService},
 			// Every operation is done when the emulator answers, so the call reveals nothing and needs no permission.
-			{method: "GET", pattern: "v1/operations/{operation}", handle: getDoneOperation},
+			{Method: "GET", Pattern: "v1/operations/{operation}", Handle: getDoneOperation},
 		},
 	})
 }
@@ -52,22 +56,22 @@ var serviceNames = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?\.googleap
 
 // emulatedNames returns the names of the emulated APIs.
 func (s *usageService) emulatedNames() []string {
-	names := make([]string, 0, len(s.services()))
-	for _, svc := range s.services() {
-		if svc.title != "" {
-			names = append(names, svc.name)
+	names := make([]string, 0, len(s.Services()))
+	for _, svc := range s.Services() {
+		if svc.Title != "" {
+			names = append(names, svc.Name)
 		}
 	}
 	return names
 }
 
 // apiState describes an API in a project. Projects can enable APIs that are not emulated, without effect.
-func (s *usageService) apiState(tx *bbolt.Tx, about *project, name string) (*serviceusage.GoogleApiServiceusageV1Service, error) {
+func (s *usageService) apiState(tx *bbolt.Tx, about *api.Project, name string) (*serviceusage.GoogleApiServiceusageV1Service, error) {
 	if !serviceNames.MatchString(name) {
-		return nil, permissionDenied("Not found or permission denied for service(s): %s.", name).withInfo(
+		return nil, api.PermissionDenied("Not found or permission denied for service(s): %s.", name).WithInfo(
 			"SERVICE_CONFIG_NOT_FOUND_OR_PERMISSION_DENIED", "serviceusage.googleapis.com", map[string]string{"services": name})
 	}
-	enabled, err := s.isEnabled(tx, about, name)
+	enabled, err := s.IsEnabled(tx, about, name)
 	if err != nil {
 		return nil, err
 	}
@@ -81,16 +85,16 @@ func (s *usageService) apiState(tx *bbolt.Tx, about *project, name string) (*ser
 	if enabled {
 		described.State = "ENABLED"
 	}
-	for _, svc := range s.services() {
-		if svc.name == name {
-			described.Config.Title = svc.title
+	for _, svc := range s.Services() {
+		if svc.Name == name {
+			described.Config.Title = svc.Title
 		}
 	}
 	return described, nil
 }
 
 // apiStates describes several APIs.
-func (s *usageService) apiStates(tx *bbolt.Tx, about *project, names []string) ([]*serviceusage.GoogleApiServiceusageV1Service, error) {
+func (s *usageService) apiStates(tx *bbolt.Tx, about *api.Project, names []string) ([]*serviceusage.GoogleApiServiceusageV1Service, error) {
 	var all []*serviceusage.GoogleApiServiceusageV1Service
 	for _, name := range names {
 		described, err := s.apiState(tx, about, name)
@@ -102,33 +106,33 @@ func (s *usageService) apiStates(tx *bbolt.Tx, about *project, names []string) (
 	return all, nil
 }
 
-func (s *usageService) getService(c *call) (any, error) {
+func (s *usageService) getService(c *api.Call) (any, error) {
 	var found *serviceusage.GoogleApiServiceusageV1Service
-	err := s.store.view(func(tx *bbolt.Tx) (err error) {
-		found, err = s.apiState(tx, c.project, c.vars["service"])
+	err := s.Store.View(func(tx *bbolt.Tx) (err error) {
+		found, err = s.apiState(tx, c.Project, c.Vars["service"])
 		return err
 	})
 	return found, err
 }
 
 // listServices answers with the emulated APIs and those that the project ever enabled. Google lists all of its APIs.
-func (s *usageService) listServices(c *call) (any, error) {
-	wanted := strings.ReplaceAll(c.request.URL.Query().Get("filter"), " ", "")
+func (s *usageService) listServices(c *api.Call) (any, error) {
+	wanted := strings.ReplaceAll(c.Request.URL.Query().Get("filter"), " ", "")
 	if wanted != "" && wanted != "state:ENABLED" && wanted != "state:DISABLED" {
-		return nil, invalidArgument("The filter %q is not supported: use state:ENABLED or state:DISABLED.", wanted)
+		return nil, api.InvalidArgument("The filter %q is not supported: use state:ENABLED or state:DISABLED.", wanted)
 	}
 	var all []*serviceusage.GoogleApiServiceusageV1Service
-	err := s.store.view(func(tx *bbolt.Tx) error {
+	err := s.Store.View(func(tx *bbolt.Tx) error {
 		names := s.emulatedNames()
-		err := each(tx, serviceStates, c.project.ID+"/", func(key string, _ *bool) error {
-			names = append(names, strings.TrimPrefix(key, c.project.ID+"/"))
+		err := store.Each(tx, core.ServiceStates, c.Project.ID+"/", func(key string, _ *bool) error {
+			names = append(names, strings.TrimPrefix(key, c.Project.ID+"/"))
 			return nil
 		})
 		if err != nil {
 			return err
 		}
 		slices.Sort(names)
-		all, err = s.apiStates(tx, c.project, slices.Compact(names))
+		all, err = s.apiStates(tx, c.Project, slices.Compact(names))
 		return err
 	})
 	if err != nil {
@@ -139,65 +143,65 @@ func (s *usageService) listServices(c *call) (any, error) {
 	})
 	answer := &serviceusage.ListServicesResponse{}
 	name := func(d *serviceusage.GoogleApiServiceusageV1Service) string { return d.Name }
-	answer.Services, answer.NextPageToken, err = page(c, all, name, 50, 200)
+	answer.Services, answer.NextPageToken, err = api.Page(c, all, name, 50, 200)
 	return answer, err
 }
 
-func (s *usageService) batchGetServices(c *call) (any, error) {
-	asked := c.request.URL.Query()["names"]
+func (s *usageService) batchGetServices(c *api.Call) (any, error) {
+	asked := c.Request.URL.Query()["names"]
 	if len(asked) > 30 {
-		return nil, invalidArgument("At most 30 services can be read at once.")
+		return nil, api.InvalidArgument("At most 30 services can be read at once.")
 	}
-	parents := []string{"projects/" + c.project.ID + "/services/", "projects/" + strconv.FormatInt(c.project.Number, 10) + "/services/"}
+	parents := []string{"projects/" + c.Project.ID + "/services/", "projects/" + strconv.FormatInt(c.Project.Number, 10) + "/services/"}
 	var names []string
 	for _, name := range asked {
 		at := slices.IndexFunc(parents, func(parent string) bool { return strings.HasPrefix(name, parent) })
 		if at < 0 {
-			return nil, invalidArgument("%q is no service of the project %s: use %sSERVICE.", name, c.project.ID, parents[0])
+			return nil, api.InvalidArgument("%q is no service of the project %s: use %sSERVICE.", name, c.Project.ID, parents[0])
 		}
 		names = append(names, strings.TrimPrefix(name, parents[at]))
 	}
 	answer := &serviceusage.BatchGetServicesResponse{}
-	err := s.store.view(func(tx *bbolt.Tx) (err error) {
-		answer.Services, err = s.apiStates(tx, c.project, names)
+	err := s.Store.View(func(tx *bbolt.Tx) (err error) {
+		answer.Services, err = s.apiStates(tx, c.Project, names)
 		return err
 	})
 	return answer, err
 }
 
-func (s *usageService) enableService(c *call) (any, error) {
+func (s *usageService) enableService(c *api.Call) (any, error) {
 	var request serviceusage.EnableServiceRequest
-	if err := c.decode(&request); err != nil {
+	if err := c.Decode(&request); err != nil {
 		return nil, err
 	}
-	changed, err := s.setServices(c.project, true, c.vars["service"])
+	changed, err := s.setServices(c.Project, true, c.Vars["service"])
 	if err != nil {
 		return nil, err
 	}
 	return doneWith("EnableServiceResponse", "service", changed[0]), nil
 }
 
-func (s *usageService) disableService(c *call) (any, error) {
+func (s *usageService) disableService(c *api.Call) (any, error) {
 	var request serviceusage.DisableServiceRequest
-	if err := c.decode(&request); err != nil {
+	if err := c.Decode(&request); err != nil {
 		return nil, err
 	}
-	changed, err := s.setServices(c.project, false, c.vars["service"])
+	changed, err := s.setServices(c.Project, false, c.Vars["service"])
 	if err != nil {
 		return nil, err
 	}
 	return doneWith("DisableServiceResponse", "service", changed[0]), nil
 }
 
-func (s *usageService) batchEnableServices(c *call) (any, error) {
+func (s *usageService) batchEnableServices(c *api.Call) (any, error) {
 	var request serviceusage.BatchEnableServicesRequest
-	if err := c.decode(&request); err != nil {
+	if err := c.Decode(&request); err != nil {
 		return nil, err
 	}
 	if n := len(request.ServiceIds); n == 0 || n > 20 {
-		return nil, invalidArgument("Invalid value at 'service_ids': 1 to 20 services can be enabled at once, not %d.", n)
+		return nil, api.InvalidArgument("Invalid value at 'service_ids': 1 to 20 services can be enabled at once, not %d.", n)
 	}
-	changed, err := s.setServices(c.project, true, request.ServiceIds...)
+	changed, err := s.setServices(c.Project, true, request.ServiceIds...)
 	if err != nil {
 		return nil, err
 	}
@@ -205,11 +209,11 @@ func (s *usageService) batchEnableServices(c *call) (any, error) {
 }
 
 // setServices enables or disables APIs in one transaction, and describes them.
-func (s *usageService) setServices(about *project, enabled bool, names ...string) ([]*serviceusage.GoogleApiServiceusageV1Service, error) {
+func (s *usageService) setServices(about *api.Project, enabled bool, names ...string) ([]*serviceusage.GoogleApiServiceusageV1Service, error) {
 	var changed []*serviceusage.GoogleApiServiceusageV1Service
-	err := s.store.update(func(tx *bbolt.Tx) (err error) {
+	err := s.Store.Update(func(tx *bbolt.Tx) (err error) {
 		for _, name := range names {
-			if err := put(tx, serviceStates, about.ID+"/"+name, enabled); err != nil {
+			if err := store.Put(tx, core.ServiceStates, about.ID+"/"+name, enabled); err != nil {
 				return err
 			}
 		}
@@ -227,9 +231,9 @@ func doneWith(kind, field string, changed any) any {
 	}}
 }
 
-func getDoneOperation(c *call) (any, error) {
-	if name := "operations/" + c.vars["operation"]; name != doneOperation {
-		return nil, notFound("Operation %s not found.", name)
+func getDoneOperation(c *api.Call) (any, error) {
+	if name := "operations/" + c.Vars["operation"]; name != doneOperation {
+		return nil, api.NotFound("Operation %s not found.", name)
 	}
 	return &serviceusage.Operation{Name: doneOperation, Done: true, Response: googleapi.RawMessage(`{}`)}, nil
 }

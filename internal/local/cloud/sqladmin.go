@@ -3,48 +3,52 @@ package cloud
 import (
 	"encoding/json"
 	"net/http"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core"
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 const (
-	instances   table = "sqlInstances"  // <project>/<instance>
-	instanceOps table = "sqlOperations" // <project>/<operation>
-	sqlOwners   table = "sqlOwners"     // <project>/<instance>/database|user/<name in lower case>
+	instances   store.Table = "sqlInstances"  // <project>/<instance>
+	instanceOps store.Table = "sqlOperations" // <project>/<operation>
+	sqlOwners   store.Table = "sqlOwners"     // <project>/<instance>/database|user/<name in lower case>
 )
 
 // sqlTables returns the tables of the service.
-func sqlTables() []table { return []table{instances, instanceOps, sqlOwners} }
+func sqlTables() []store.Table { return []store.Table{instances, instanceOps, sqlOwners} }
 
 type sqlService struct {
-	*Core
+	*core.Core
 	databases DatabaseRuntime
 	servers   sqlServers
 }
 
 // registerSQL adds the Cloud SQL Admin API to the emulator. If runtime is nil, clients cannot create instances.
-func registerSQL(c *Core, runtime DatabaseRuntime) {
+func registerSQL(c *core.Core, runtime DatabaseRuntime) {
 	s := &sqlService{Core: c, databases: runtime}
-	svc := &service{
-		name:   "sqladmin.googleapis.com",
-		title:  "Cloud SQL Admin API",
-		prefix: "sqladmin",
-		scopes: []string{"https://www.googleapis.com/auth/sqlservice.admin"},
-		start:  s.resumeInstances,
-		stop:   s.stopInstances,
-		denied: func(_ principal, permission string, on resource) *apiError {
-			refusal := permissionDenied("boss::NOT_AUTHORIZED: Not authorized to access resource. Possibly missing permission %s on resource %s.",
-				permission, on.name)
+	svc := &api.Service{
+		Name:   "sqladmin.googleapis.com",
+		Title:  "Cloud SQL Admin API",
+		Prefix: "sqladmin",
+		Scopes: []string{"https://www.googleapis.com/auth/sqlservice.admin"},
+		Start:  s.resumeInstances,
+		Stop:   s.stopInstances,
+		Denied: func(_ api.Principal, permission string, on api.Resource) *api.Error {
+			refusal := api.PermissionDenied("boss::NOT_AUTHORIZED: Not authorized to access resource. Possibly missing permission %s on resource %s.",
+				permission, on.Name)
 			refusal.Status = ""
 			return refusal
 		},
 	}
 	// The API has two versions with the same calls: v1beta4, which the providers use, and v1.
 	for _, version := range []string{"sql/v1beta4", "v1"} {
-		svc.routes = append(svc.routes, s.sqlRoutes(version+"/projects/{project}")...)
+		svc.Routes = append(svc.Routes, s.sqlRoutes(version+"/projects/{project}")...)
 	}
-	c.register(svc)
+	c.Register(svc)
 }
 
-func (s *sqlService) sqlRoutes(project string) []route {
+func (s *sqlService) sqlRoutes(project string) []api.Route {
 	var (
 		all       = project + "/instances"
 		one       = all + "/{instance}"
@@ -52,54 +56,54 @@ func (s *sqlService) sqlRoutes(project string) []route {
 		database  = databases + "/{database}"
 		users     = one + "/users"
 	)
-	return []route{
-		{method: "POST", pattern: all, permission: "cloudsql.instances.create", on: onNewInstance, handle: s.insertInstance},
-		{method: "GET", pattern: all, permission: "cloudsql.instances.list", handle: s.listInstances},
-		{method: "GET", pattern: one, permission: "cloudsql.instances.get", on: onInstance, handle: s.getInstance},
-		{method: "PATCH", pattern: one, permission: "cloudsql.instances.update", on: onInstance, handle: s.patchInstance},
-		{method: "PUT", pattern: one, permission: "cloudsql.instances.update", on: onInstance, handle: s.updateInstance},
-		{method: "DELETE", pattern: one, permission: "cloudsql.instances.delete", on: onInstance, handle: s.deleteInstance},
-		{method: "POST", pattern: one + "/restart", permission: "cloudsql.instances.restart", on: onInstance, handle: s.restartInstance},
-		{method: "POST", pattern: databases, permission: "cloudsql.databases.create", on: onInstance, handle: s.insertDatabase},
-		{method: "GET", pattern: databases, permission: "cloudsql.databases.list", on: onInstance, handle: s.listDatabases},
-		{method: "GET", pattern: database, permission: "cloudsql.databases.get", on: onInstance, handle: s.getDatabase},
-		{method: "PATCH", pattern: database, permission: "cloudsql.databases.update", on: onInstance, handle: s.updateDatabase},
-		{method: "PUT", pattern: database, permission: "cloudsql.databases.update", on: onInstance, handle: s.updateDatabase},
-		{method: "DELETE", pattern: database, permission: "cloudsql.databases.delete", on: onInstance, handle: s.deleteDatabase},
-		{method: "POST", pattern: users, permission: "cloudsql.users.create", on: onInstance, handle: s.insertUser},
-		{method: "GET", pattern: users, permission: "cloudsql.users.list", on: onInstance, handle: s.listUsers},
-		{method: "PUT", pattern: users, permission: "cloudsql.users.update", on: onInstance, handle: s.updateUser},
-		{method: "DELETE", pattern: users, permission: "cloudsql.users.delete", on: onInstance, handle: s.deleteUser},
-		{method: "GET", pattern: users + "/{user}", permission: "cloudsql.users.get", on: onInstance, handle: s.getUser},
-		{method: "GET", pattern: project + "/operations", permission: "cloudsql.instances.list", handle: s.listInstanceOperations},
-		{method: "GET", pattern: project + "/operations/{operation}", permission: "cloudsql.instances.get", handle: s.getInstanceOperation},
+	return []api.Route{
+		{Method: "POST", Pattern: all, Permission: "cloudsql.instances.create", On: onNewInstance, Handle: s.insertInstance},
+		{Method: "GET", Pattern: all, Permission: "cloudsql.instances.list", Handle: s.listInstances},
+		{Method: "GET", Pattern: one, Permission: "cloudsql.instances.get", On: onInstance, Handle: s.getInstance},
+		{Method: "PATCH", Pattern: one, Permission: "cloudsql.instances.update", On: onInstance, Handle: s.patchInstance},
+		{Method: "PUT", Pattern: one, Permission: "cloudsql.instances.update", On: onInstance, Handle: s.updateInstance},
+		{Method: "DELETE", Pattern: one, Permission: "cloudsql.instances.delete", On: onInstance, Handle: s.deleteInstance},
+		{Method: "POST", Pattern: one + "/restart", Permission: "cloudsql.instances.restart", On: onInstance, Handle: s.restartInstance},
+		{Method: "POST", Pattern: databases, Permission: "cloudsql.databases.create", On: onInstance, Handle: s.insertDatabase},
+		{Method: "GET", Pattern: databases, Permission: "cloudsql.databases.list", On: onInstance, Handle: s.listDatabases},
+		{Method: "GET", Pattern: database, Permission: "cloudsql.databases.get", On: onInstance, Handle: s.getDatabase},
+		{Method: "PATCH", Pattern: database, Permission: "cloudsql.databases.update", On: onInstance, Handle: s.updateDatabase},
+		{Method: "PUT", Pattern: database, Permission: "cloudsql.databases.update", On: onInstance, Handle: s.updateDatabase},
+		{Method: "DELETE", Pattern: database, Permission: "cloudsql.databases.delete", On: onInstance, Handle: s.deleteDatabase},
+		{Method: "POST", Pattern: users, Permission: "cloudsql.users.create", On: onInstance, Handle: s.insertUser},
+		{Method: "GET", Pattern: users, Permission: "cloudsql.users.list", On: onInstance, Handle: s.listUsers},
+		{Method: "PUT", Pattern: users, Permission: "cloudsql.users.update", On: onInstance, Handle: s.updateUser},
+		{Method: "DELETE", Pattern: users, Permission: "cloudsql.users.delete", On: onInstance, Handle: s.deleteUser},
+		{Method: "GET", Pattern: users + "/{user}", Permission: "cloudsql.users.get", On: onInstance, Handle: s.getUser},
+		{Method: "GET", Pattern: project + "/operations", Permission: "cloudsql.instances.list", Handle: s.listInstanceOperations},
+		{Method: "GET", Pattern: project + "/operations/{operation}", Permission: "cloudsql.instances.get", Handle: s.getInstanceOperation},
 	}
 }
 
 // onInstance returns the instance in the path as the resource of a permission check.
-func onInstance(c *call) resource { return instanceResource(c, c.vars["instance"]) }
+func onInstance(c *api.Call) api.Resource { return instanceResource(c, c.Vars["instance"]) }
 
 // onNewInstance returns the instance in the request body as the resource of a permission check, so that conditions can
 // restrict the names of new instances.
-func onNewInstance(c *call) resource {
+func onNewInstance(c *api.Call) api.Resource {
 	var wanted struct {
 		Name string `json:"name"`
 	}
-	if data, err := c.body(); err == nil {
+	if data, err := c.Body(); err == nil {
 		_ = json.Unmarshal(data, &wanted) // the handler decodes the body again and returns the error
 	}
 	return instanceResource(c, wanted.Name)
 }
 
-func instanceResource(c *call, instance string) resource {
+func instanceResource(c *api.Call, instance string) api.Resource {
 	name := "instances/" + instance
-	return resource{project: c.projectID(), name: name, path: "projects/" + c.projectID() + "/" + name, kind: "sqladmin.googleapis.com/Instance"}
+	return api.Resource{Project: c.ProjectID(), Name: name, Path: "projects/" + c.ProjectID() + "/" + name, Kind: "sqladmin.googleapis.com/Instance"}
 }
 
-func noInstance() *apiError {
-	return legacyError(http.StatusNotFound, "instanceDoesNotExist", "The Cloud SQL instance does not exist.")
+func noInstance() *api.Error {
+	return api.LegacyError(http.StatusNotFound, "instanceDoesNotExist", "The Cloud SQL instance does not exist.")
 }
 
 func (s *sqlService) instanceLink(project, name string) string {
-	return s.baseURL + "/sqladmin/sql/v1beta4/projects/" + project + "/instances/" + name
+	return s.BaseURL + "/sqladmin/sql/v1beta4/projects/" + project + "/instances/" + name
 }

@@ -8,19 +8,22 @@ import (
 
 	"go.etcd.io/bbolt"
 	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // patchInstance changes the fields that the request names. A null resets a setting to its default.
-func (s *sqlService) patchInstance(c *call) (any, error) {
-	return s.changeInstance(c, func(old, wanted map[string]any) (map[string]any, error) { return mergePatch(old, wanted), nil })
+func (s *sqlService) patchInstance(c *api.Call) (any, error) {
+	return s.changeInstance(c, func(old, wanted map[string]any) (map[string]any, error) { return api.MergePatch(old, wanted), nil })
 }
 
 // updateInstance replaces the settings. The request must carry the settings version that it replaces.
-func (s *sqlService) updateInstance(c *call) (any, error) {
+func (s *sqlService) updateInstance(c *api.Call) (any, error) {
 	return s.changeInstance(c, func(old, wanted map[string]any) (map[string]any, error) {
 		settings, _ := wanted["settings"].(map[string]any)
 		if settings["settingsVersion"] == nil {
-			return nil, legacyInvalid("Invalid request: Missing required field: settings.settingsVersion.")
+			return nil, api.LegacyInvalid("Invalid request: Missing required field: settings.settingsVersion.")
 		}
 		old["settings"] = settings
 		if version, ok := wanted["databaseVersion"]; ok {
@@ -30,15 +33,15 @@ func (s *sqlService) updateInstance(c *call) (any, error) {
 	})
 }
 
-func (s *sqlService) changeInstance(c *call, apply func(old, wanted map[string]any) (map[string]any, error)) (any, error) {
+func (s *sqlService) changeInstance(c *api.Call, apply func(old, wanted map[string]any) (map[string]any, error)) (any, error) {
 	wanted := map[string]any{}
-	if err := c.decode(&wanted); err != nil {
+	if err := c.Decode(&wanted); err != nil {
 		return nil, err
 	}
 	var op *sqladmin.Operation
 	background := false
-	err := s.store.update(func(tx *bbolt.Tx) error {
-		found, err := requireInstance(tx, instanceKey(c.project.ID, c.vars["instance"]))
+	err := s.Store.Update(func(tx *bbolt.Tx) error {
+		found, err := requireInstance(tx, instanceKey(c.Project.ID, c.Vars["instance"]))
 		if err != nil {
 			return err
 		}
@@ -46,13 +49,13 @@ func (s *sqlService) changeInstance(c *call, apply func(old, wanted map[string]a
 			return err
 		}
 		if found.Instance.State != "RUNNABLE" {
-			return legacyInvalid("Invalid request: Invalid request since instance is not running.")
+			return api.LegacyInvalid("Invalid request: Invalid request since instance is not running.")
 		}
 		ran := found.runs()
 		if err := found.change(apply, wanted); err != nil {
 			return err
 		}
-		found.Instance.Etag = randomText(32)
+		found.Instance.Etag = api.RandomText(32)
 		// Starting or stopping the server takes time and runs in the background. Any other change affects only the
 		// record.
 		if background = ran != found.runs() && found.family().served; background {
@@ -62,7 +65,7 @@ func (s *sqlService) changeInstance(c *call, apply func(old, wanted map[string]a
 		if address := found.address(); address != "" {
 			found.Instance.IpAddresses = found.addresses(address)
 		}
-		if err := put(tx, instances, found.key(), found); err != nil {
+		if err := store.Put(tx, instances, found.key(), found); err != nil {
 			return err
 		}
 		op, err = s.doneOperation(tx, c, found, "UPDATE", found.Instance.SelfLink)
@@ -90,10 +93,10 @@ func (i *instance) change(apply func(old, wanted map[string]any) (map[string]any
 	old := i.Instance
 	settings, _ := wanted["settings"].(map[string]any)
 	if version, ok := settings["settingsVersion"]; ok && fmt.Sprint(version) != strconv.FormatInt(old.Settings.SettingsVersion, 10) {
-		return legacyError(http.StatusPreconditionFailed, "staleData",
+		return api.LegacyError(http.StatusPreconditionFailed, "staleData",
 			"The settings version %v is not the current one, %d: get the instance again and retry.", version, old.Settings.SettingsVersion)
 	}
-	before, err := asObject(old)
+	before, err := api.AsObject(old)
 	if err != nil {
 		return err
 	}
@@ -101,15 +104,15 @@ func (i *instance) change(apply func(old, wanted map[string]any) (map[string]any
 	if err != nil {
 		return err
 	}
-	changed, err := decodeStrictly[sqladmin.DatabaseInstance](after)
+	changed, err := api.DecodeStrictly[sqladmin.DatabaseInstance](after)
 	if err != nil {
 		return err
 	}
 	if changed.Name != old.Name || changed.Region != old.Region {
-		return legacyInvalid("Invalid request: the name and the region of an instance cannot be changed.")
+		return api.LegacyInvalid("Invalid request: the name and the region of an instance cannot be changed.")
 	}
 	if family := i.family(); !strings.HasPrefix(changed.DatabaseVersion, family.prefix) {
-		return legacyInvalid("Invalid request: databaseVersion cannot be changed from %s to %s.", old.DatabaseVersion, changed.DatabaseVersion)
+		return api.LegacyInvalid("Invalid request: databaseVersion cannot be changed from %s to %s.", old.DatabaseVersion, changed.DatabaseVersion)
 	}
 	if err := checkSettings(changed.Settings); err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
 var (
@@ -17,13 +19,13 @@ var (
 // checkNewInstance refuses a new instance that Cloud SQL refuses, or that the emulator cannot provide.
 func checkNewInstance(wanted *sqladmin.DatabaseInstance) error {
 	if !instanceNames.MatchString(wanted.Name) {
-		return legacyInvalid("Invalid request: Invalid value for field: name: %q must match %s.", wanted.Name, instanceNames)
+		return api.LegacyInvalid("Invalid request: Invalid value for field: name: %q must match %s.", wanted.Name, instanceNames)
 	}
 	if wanted.Region != "" && !regions.MatchString(wanted.Region) {
-		return legacyInvalid("Invalid request: Invalid value for region: %s.", wanted.Region)
+		return api.LegacyInvalid("Invalid request: Invalid value for region: %s.", wanted.Region)
 	}
 	if _, ok := familyOf(wanted.DatabaseVersion); !ok {
-		return legacyInvalid("Invalid request: databaseVersion %s is not emulated: use MYSQL_8_0.", wanted.DatabaseVersion)
+		return api.LegacyInvalid("Invalid request: databaseVersion %s is not emulated: use MYSQL_8_0.", wanted.DatabaseVersion)
 	}
 	for name, set := range map[string]bool{
 		"diskEncryptionConfiguration": wanted.DiskEncryptionConfiguration != nil && wanted.DiskEncryptionConfiguration.KmsKeyName != "",
@@ -34,7 +36,7 @@ func checkNewInstance(wanted *sqladmin.DatabaseInstance) error {
 		"replicaConfiguration":        wanted.ReplicaConfiguration != nil,
 	} {
 		if set {
-			return legacyInvalid("Invalid request: %s is not emulated.", name)
+			return api.LegacyInvalid("Invalid request: %s is not emulated.", name)
 		}
 	}
 	return checkSettings(wanted.Settings)
@@ -43,10 +45,10 @@ func checkNewInstance(wanted *sqladmin.DatabaseInstance) error {
 // checkSettings refuses settings without the required fields, and settings that the emulator's engine would ignore.
 func checkSettings(settings *sqladmin.Settings) error {
 	if settings == nil || settings.Tier == "" {
-		return legacyInvalid("Invalid request: Missing required field: settings.tier.")
+		return api.LegacyInvalid("Invalid request: Missing required field: settings.tier.")
 	}
 	if !slices.Contains([]string{"", "ALWAYS", "NEVER", "ON_DEMAND"}, settings.ActivationPolicy) {
-		return legacyInvalid("Invalid request: Invalid value for activationPolicy: %s.", settings.ActivationPolicy)
+		return api.LegacyInvalid("Invalid request: Invalid value for activationPolicy: %s.", settings.ActivationPolicy)
 	}
 	if err := checkFlags(settings.DatabaseFlags); err != nil {
 		return err
@@ -56,7 +58,7 @@ func checkSettings(settings *sqladmin.Settings) error {
 		return nil
 	}
 	if !ip.Ipv4Enabled && ip.PrivateNetwork == "" && (ip.PscConfig == nil || !ip.PscConfig.PscEnabled) {
-		return legacyInvalid("Invalid request: At least one of Public IP or Private IP or PSC connectivity must be enabled.")
+		return api.LegacyInvalid("Invalid request: At least one of Public IP or Private IP or PSC connectivity must be enabled.")
 	}
 	for name, set := range map[string]bool{
 		"pscConfig": ip.PscConfig != nil && ip.PscConfig.PscEnabled,
@@ -64,7 +66,7 @@ func checkSettings(settings *sqladmin.Settings) error {
 			ip.SslMode == "ENCRYPTED_ONLY" || ip.SslMode == "TRUSTED_CLIENT_CERTIFICATE_REQUIRED",
 	} {
 		if set {
-			return legacyInvalid("Invalid request: settings.ipConfiguration.%s is not emulated.", name)
+			return api.LegacyInvalid("Invalid request: settings.ipConfiguration.%s is not emulated.", name)
 		}
 	}
 	return nil
@@ -74,7 +76,7 @@ func checkSettings(settings *sqladmin.Settings) error {
 func checkFlags(flags []*sqladmin.DatabaseFlags) error {
 	for _, flag := range flags {
 		if flag == nil || !flagNames.MatchString(flag.Name) || !flagValues.MatchString(flag.Value) {
-			return legacyInvalid("Invalid request: Invalid flag for instance settings.databaseFlags.")
+			return api.LegacyInvalid("Invalid request: Invalid flag for instance settings.databaseFlags.")
 		}
 	}
 	return nil

@@ -7,11 +7,13 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
-func (s *sqlService) insertDatabase(c *call) (any, error) {
+func (s *sqlService) insertDatabase(c *api.Call) (any, error) {
 	var wanted sqladmin.Database
-	if err := c.decode(&wanted); err != nil {
+	if err := c.Decode(&wanted); err != nil {
 		return nil, err
 	}
 	on, engine, unlock, err := s.engine(c)
@@ -30,14 +32,14 @@ func (s *sqlService) insertDatabase(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := engine.createDatabase(c.request.Context(), db); err != nil {
+	if err := engine.createDatabase(c.Request.Context(), db); err != nil {
 		err = engineRefusal("failed to create database "+db.Name, err)
 		if claimed {
 			err = errors.Join(err, s.release(on, databaseKind, db.Name))
 		}
 		return nil, err
 	}
-	if err := s.settle(c.request.Context(), on, engine); err != nil {
+	if err := s.settle(c.Request.Context(), on, engine); err != nil {
 		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "CREATE_DATABASE", databaseLink(on, db.Name))
@@ -51,19 +53,19 @@ func databaseLink(on *instance, name string) string {
 // internal errors.
 func engineRefusal(what string, err error) error {
 	if refused, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		return legacyInvalid("Invalid request: %s. Detail: %v", what, refused)
+		return api.LegacyInvalid("Invalid request: %s. Detail: %v", what, refused)
 	}
 	return err
 }
 
 // database returns the database in the path, in the API's form.
-func (s *sqlService) database(c *call, on *instance, engine sqlEngine) (*sqladmin.Database, error) {
-	found, err := engine.databases(c.request.Context(), c.vars["database"])
+func (s *sqlService) database(c *api.Call, on *instance, engine sqlEngine) (*sqladmin.Database, error) {
+	found, err := engine.databases(c.Request.Context(), c.Vars["database"])
 	if err != nil {
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, newError(http.StatusNotFound, "NOT_FOUND", "notFound", "Not Found")
+		return nil, api.NewError(http.StatusNotFound, "NOT_FOUND", "notFound", "Not Found")
 	}
 	return shownDatabase(on, found[0]), nil
 }
@@ -78,11 +80,11 @@ func shownDatabase(on *instance, db sqlDatabase) *sqladmin.Database {
 		Instance:  on.Instance.Name,
 		Project:   on.Instance.Project,
 		SelfLink:  databaseLink(on, db.Name),
-		Etag:      hash(db.Name + db.Charset + db.Collation),
+		Etag:      api.Hash(db.Name + db.Charset + db.Collation),
 	}
 }
 
-func (s *sqlService) getDatabase(c *call) (any, error) {
+func (s *sqlService) getDatabase(c *api.Call) (any, error) {
 	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
@@ -91,13 +93,13 @@ func (s *sqlService) getDatabase(c *call) (any, error) {
 	return s.database(c, on, engine)
 }
 
-func (s *sqlService) listDatabases(c *call) (any, error) {
+func (s *sqlService) listDatabases(c *api.Call) (any, error) {
 	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	found, err := engine.databases(c.request.Context(), "")
+	found, err := engine.databases(c.Request.Context(), "")
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +110,9 @@ func (s *sqlService) listDatabases(c *call) (any, error) {
 	return answer, nil
 }
 
-func (s *sqlService) updateDatabase(c *call) (any, error) {
+func (s *sqlService) updateDatabase(c *api.Call) (any, error) {
 	var wanted sqladmin.Database
-	if err := c.decode(&wanted); err != nil {
+	if err := c.Decode(&wanted); err != nil {
 		return nil, err
 	}
 	on, engine, unlock, err := s.engine(c)
@@ -118,7 +120,7 @@ func (s *sqlService) updateDatabase(c *call) (any, error) {
 		return nil, err
 	}
 	defer unlock()
-	db := sqlDatabase{Name: c.vars["database"], Charset: wanted.Charset, Collation: wanted.Collation}
+	db := sqlDatabase{Name: c.Vars["database"], Charset: wanted.Charset, Collation: wanted.Collation}
 	if err := checkDatabase(on.family(), db); err != nil {
 		return nil, err
 	}
@@ -129,14 +131,14 @@ func (s *sqlService) updateDatabase(c *call) (any, error) {
 		return nil, err
 	}
 	if db.Charset != "" || db.Collation != "" {
-		if err := engine.alterDatabase(c.request.Context(), db); err != nil {
+		if err := engine.alterDatabase(c.Request.Context(), db); err != nil {
 			return nil, engineRefusal("failed to update database "+db.Name, err)
 		}
 	}
 	return s.doneInstanceOperation(c, on, "UPDATE_DATABASE", databaseLink(on, db.Name))
 }
 
-func (s *sqlService) deleteDatabase(c *call) (any, error) {
+func (s *sqlService) deleteDatabase(c *api.Call) (any, error) {
 	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
@@ -149,11 +151,11 @@ func (s *sqlService) deleteDatabase(c *call) (any, error) {
 	if err := s.allow(c, on, databaseKind, found.Name); err != nil {
 		return nil, err
 	}
-	if err := engine.dropDatabase(c.request.Context(), found.Name); err != nil {
+	if err := engine.dropDatabase(c.Request.Context(), found.Name); err != nil {
 		return nil, engineRefusal("failed to delete database "+found.Name, err)
 	}
 	// In MySQL, privileges on a database outlive the database. The next database of that name may have another owner.
-	if err := s.settle(c.request.Context(), on, engine); err != nil {
+	if err := s.settle(c.Request.Context(), on, engine); err != nil {
 		return nil, err
 	}
 	if err := s.release(on, databaseKind, found.Name); err != nil {

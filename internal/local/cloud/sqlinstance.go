@@ -7,6 +7,9 @@ import (
 
 	"go.etcd.io/bbolt"
 	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // instance is the record of a Cloud SQL instance.
@@ -34,7 +37,7 @@ func (i *instance) family() sqlFamily {
 
 // requireInstance returns an instance, or an API error if the instance does not exist.
 func requireInstance(tx *bbolt.Tx, key string) (*instance, error) {
-	found, err := get[instance](tx, instances, key)
+	found, err := store.Get[instance](tx, instances, key)
 	if err == nil && found == nil {
 		return nil, noInstance()
 	}
@@ -49,42 +52,42 @@ func (i *instance) idle() error {
 	return nil
 }
 
-func operationInProgress() *apiError {
-	return legacyError(http.StatusConflict, "operationInProgress",
+func operationInProgress() *api.Error {
+	return api.LegacyError(http.StatusConflict, "operationInProgress",
 		"Operation failed because another operation was already in progress. Try your request after the current operation is complete.")
 }
 
-func (s *sqlService) insertInstance(c *call) (any, error) {
+func (s *sqlService) insertInstance(c *api.Call) (any, error) {
 	wanted := &sqladmin.DatabaseInstance{}
-	if err := c.decode(wanted); err != nil {
+	if err := c.Decode(wanted); err != nil {
 		return nil, err
 	}
-	setDefault(&wanted.DatabaseVersion, "MYSQL_8_0")
+	api.SetDefault(&wanted.DatabaseVersion, "MYSQL_8_0")
 	if err := checkNewInstance(wanted); err != nil {
 		return nil, err
 	}
 	made := &instance{Instance: wanted}
 	family := made.family()
 	if family.served && s.databases == nil {
-		return nil, legacyInvalid("Invalid request: this emulated Google Cloud has nothing to run instances with.")
+		return nil, api.LegacyInvalid("Invalid request: this emulated Google Cloud has nothing to run instances with.")
 	}
 	// Every process on this machine could log in as a root user without a password. On Cloud SQL, a new root user is
 	// out of reach at first.
 	secret := wanted.RootPassword
-	setDefault(&secret, randomText(24))
+	api.SetDefault(&secret, api.RandomText(24))
 	made.Root, wanted.RootPassword = hashPassword(secret), ""
 	if !family.served {
 		made.Root, made.Paper = "", newPaper(family)
 	}
 	s.fillInstance(c, made)
 	var op *sqladmin.Operation
-	err := s.store.update(func(tx *bbolt.Tx) error {
-		existing, err := get[instance](tx, instances, made.key())
+	err := s.Store.Update(func(tx *bbolt.Tx) error {
+		existing, err := store.Get[instance](tx, instances, made.key())
 		if err != nil {
 			return err
 		}
 		if existing != nil {
-			return legacyError(http.StatusConflict, "instanceAlreadyExists", "The Cloud SQL instance already exists. "+
+			return api.LegacyError(http.StatusConflict, "instanceAlreadyExists", "The Cloud SQL instance already exists. "+
 				"When you delete an instance, you can't reuse the name of the deleted instance until one week from the deletion date.")
 		}
 		op, err = s.beginInstanceOperation(tx, c, made, "CREATE")
@@ -99,20 +102,20 @@ func (s *sqlService) insertInstance(c *call) (any, error) {
 // inBackground starts the work of an operation and returns a copy of the operation from before the work.
 func (s *sqlService) inBackground(op *sqladmin.Operation) *sqladmin.Operation {
 	answer := *op
-	s.background(func(ctx context.Context) { _ = s.runInstanceOperation(ctx, op) })
+	s.Background(func(ctx context.Context) { _ = s.runInstanceOperation(ctx, op) })
 	return &answer
 }
 
 // instance returns the instance that the path names.
-func (s *sqlService) instance(c *call) (found *instance, err error) {
-	err = s.store.view(func(tx *bbolt.Tx) error {
-		found, err = requireInstance(tx, instanceKey(c.projectID(), c.vars["instance"]))
+func (s *sqlService) instance(c *api.Call) (found *instance, err error) {
+	err = s.Store.View(func(tx *bbolt.Tx) error {
+		found, err = requireInstance(tx, instanceKey(c.ProjectID(), c.Vars["instance"]))
 		return err
 	})
 	return found, err
 }
 
-func (s *sqlService) getInstance(c *call) (any, error) {
+func (s *sqlService) getInstance(c *api.Call) (any, error) {
 	found, err := s.instance(c)
 	if err != nil {
 		return nil, err
@@ -120,14 +123,14 @@ func (s *sqlService) getInstance(c *call) (any, error) {
 	return found.Instance, nil
 }
 
-func (s *sqlService) listInstances(c *call) (any, error) {
-	if c.request.URL.Query().Get("filter") != "" {
-		return nil, legacyInvalid("Invalid request: the parameter filter is not emulated.")
+func (s *sqlService) listInstances(c *api.Call) (any, error) {
+	if c.Request.URL.Query().Get("filter") != "" {
+		return nil, api.LegacyInvalid("Invalid request: the parameter filter is not emulated.")
 	}
 	answer := &sqladmin.InstancesListResponse{Kind: "sql#instancesList"}
 	var all []*sqladmin.DatabaseInstance
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		return each(tx, instances, c.project.ID+"/", func(_ string, found *instance) error {
+	err := s.Store.View(func(tx *bbolt.Tx) error {
+		return store.Each(tx, instances, c.Project.ID+"/", func(_ string, found *instance) error {
 			all = append(all, found.Instance)
 			if warning := found.family().warning(found.Instance.DatabaseVersion); warning != nil {
 				answer.Warnings = append(answer.Warnings, warning)
@@ -144,26 +147,26 @@ func (s *sqlService) listInstances(c *call) (any, error) {
 
 // sqlPage returns the page of a list that a call asks for, and the token of the next page, which is the name of the
 // page's last item.
-func sqlPage[T any](c *call, all []T, name func(T) string) ([]T, string, error) {
-	query := c.request.URL.Query()
+func sqlPage[T any](c *api.Call, all []T, name func(T) string) ([]T, string, error) {
+	query := c.Request.URL.Query()
 	if token := query.Get("pageToken"); token != "" {
 		at := slices.IndexFunc(all, func(item T) bool { return name(item) == token })
 		if at < 0 {
-			return nil, "", legacyInvalid("Invalid request: Invalid page token.")
+			return nil, "", api.LegacyInvalid("Invalid request: Invalid page token.")
 		}
 		all = all[at+1:]
 	}
-	size, err := pageSize(query.Get("maxResults"))
+	size, err := api.PageSize(query.Get("maxResults"))
 	if err != nil || len(all) <= size {
 		return all, "", err
 	}
 	return all[:size], name(all[size-1]), nil
 }
 
-func (s *sqlService) deleteInstance(c *call) (any, error) {
+func (s *sqlService) deleteInstance(c *api.Call) (any, error) {
 	return s.startOn(c, "DELETE", func(found *instance) error {
 		if found.Instance.Settings.DeletionProtectionEnabled {
-			return legacyInvalid("The instance is protected. Please disable the deletion protection and try again. " +
+			return api.LegacyInvalid("The instance is protected. Please disable the deletion protection and try again. " +
 				"To disable deletion protection, update the instance settings with deletionProtectionEnabled set to false.")
 		}
 		found.Instance.State = "PENDING_DELETE"
@@ -171,10 +174,10 @@ func (s *sqlService) deleteInstance(c *call) (any, error) {
 	})
 }
 
-func (s *sqlService) restartInstance(c *call) (any, error) {
+func (s *sqlService) restartInstance(c *api.Call) (any, error) {
 	return s.startOn(c, "RESTART", func(found *instance) error {
 		if found.Instance.State != "RUNNABLE" || !found.runs() {
-			return legacyInvalid("Invalid request: Invalid request since instance is not running.")
+			return api.LegacyInvalid("Invalid request: Invalid request since instance is not running.")
 		}
 		return nil
 	})
@@ -182,10 +185,10 @@ func (s *sqlService) restartInstance(c *call) (any, error) {
 
 // startOn starts an operation on the instance that the path names. prepare may refuse the operation or change the
 // instance first.
-func (s *sqlService) startOn(c *call, kind string, prepare func(*instance) error) (any, error) {
+func (s *sqlService) startOn(c *api.Call, kind string, prepare func(*instance) error) (any, error) {
 	var op *sqladmin.Operation
-	err := s.store.update(func(tx *bbolt.Tx) error {
-		found, err := requireInstance(tx, instanceKey(c.project.ID, c.vars["instance"]))
+	err := s.Store.Update(func(tx *bbolt.Tx) error {
+		found, err := requireInstance(tx, instanceKey(c.Project.ID, c.Vars["instance"]))
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
 // Teams choose the names of databases and users. The names become SQL identifiers, keys of the store and folders of
@@ -39,14 +41,14 @@ func folded(name string) string { return strings.ToLower(name) }
 // checkDatabase refuses a database with a name, charset or collation that the family does not allow.
 func checkDatabase(family sqlFamily, db sqlDatabase) error {
 	if !databaseNames.MatchString(db.Name) || slices.Contains(family.own, folded(db.Name)) {
-		return legacyInvalid("Invalid request: Incorrect database name '%s'.", printable(db.Name))
+		return api.LegacyInvalid("Invalid request: Incorrect database name '%s'.", api.Printable(db.Name))
 	}
 	known := collations
 	if !family.served {
 		known = localCollations
 	}
 	if !charsets.MatchString(db.Charset) || !known.MatchString(db.Collation) {
-		return legacyInvalid("Invalid request: Unknown character set or collation.")
+		return api.LegacyInvalid("Invalid request: Unknown character set or collation.")
 	}
 	return nil
 }
@@ -55,11 +57,11 @@ func checkDatabase(family sqlFamily, db sqlDatabase) error {
 func checkUserName(family sqlFamily, user sqlUser) error {
 	switch {
 	case user.Name == "" || len(user.Name) > family.longestUser:
-		return legacyInvalid("Invalid request: The user name must have 1 to %d characters.", family.longestUser)
+		return api.LegacyInvalid("Invalid request: The user name must have 1 to %d characters.", family.longestUser)
 	case !userNames.MatchString(user.Name) || slices.Contains(reservedUsers, folded(user.Name)):
-		return legacyInvalid("Invalid request: Invalid value for name: %s.", printable(user.Name))
+		return api.LegacyInvalid("Invalid request: Invalid value for name: %s.", api.Printable(user.Name))
 	case family.anyHost == "" && user.Host != "" || family.anyHost != "" && !userHosts.MatchString(user.Host):
-		return legacyInvalid("Invalid request: Invalid value for host: %s.", printable(user.Host))
+		return api.LegacyInvalid("Invalid request: Invalid value for host: %s.", api.Printable(user.Host))
 	}
 	return nil
 }

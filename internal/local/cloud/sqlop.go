@@ -7,40 +7,43 @@ import (
 
 	"go.etcd.io/bbolt"
 	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // newInstanceOperation stores a new operation in the state PENDING.
-func (s *sqlService) newInstanceOperation(tx *bbolt.Tx, c *call, on *instance, kind, target string) (*sqladmin.Operation, error) {
-	name := strconv.FormatInt(s.now().UnixNano(), 36) + "-" + randomDigits(8)
+func (s *sqlService) newInstanceOperation(tx *bbolt.Tx, c *api.Call, on *instance, kind, target string) (*sqladmin.Operation, error) {
+	name := strconv.FormatInt(s.Now().UnixNano(), 36) + "-" + api.RandomDigits(8)
 	in := on.Instance
 	op := &sqladmin.Operation{
 		Kind:          "sql#operation",
 		Name:          name,
 		OperationType: kind,
 		Status:        "PENDING",
-		InsertTime:    timestamp(s.now()),
-		SelfLink:      s.baseURL + "/sqladmin/sql/v1beta4/projects/" + in.Project + "/operations/" + name,
+		InsertTime:    api.Timestamp(s.Now()),
+		SelfLink:      s.BaseURL + "/sqladmin/sql/v1beta4/projects/" + in.Project + "/operations/" + name,
 		TargetId:      in.Name,
 		TargetLink:    target,
 		TargetProject: in.Project,
-		User:          c.who.email,
+		User:          c.Who.Email,
 		ApiWarning:    on.family().warning(in.DatabaseVersion),
 	}
-	return op, putOperation(tx, instanceOps, in.Project+"/"+name, op, func(old *sqladmin.Operation) bool { return old.Status == "DONE" })
+	return op, store.PutOperation(tx, instanceOps, in.Project+"/"+name, op, func(old *sqladmin.Operation) bool { return old.Status == "DONE" })
 }
 
 // beginInstanceOperation stores a new operation and marks its instance as busy.
-func (s *sqlService) beginInstanceOperation(tx *bbolt.Tx, c *call, on *instance, kind string) (*sqladmin.Operation, error) {
+func (s *sqlService) beginInstanceOperation(tx *bbolt.Tx, c *api.Call, on *instance, kind string) (*sqladmin.Operation, error) {
 	op, err := s.newInstanceOperation(tx, c, on, kind, on.Instance.SelfLink)
 	if err != nil {
 		return nil, err
 	}
 	on.Busy = op.Name
-	return op, put(tx, instances, on.key(), on)
+	return op, store.Put(tx, instances, on.key(), on)
 }
 
 // doneOperation stores an operation whose work is done.
-func (s *sqlService) doneOperation(tx *bbolt.Tx, c *call, on *instance, kind, target string) (*sqladmin.Operation, error) {
+func (s *sqlService) doneOperation(tx *bbolt.Tx, c *api.Call, on *instance, kind, target string) (*sqladmin.Operation, error) {
 	op, err := s.newInstanceOperation(tx, c, on, kind, target)
 	if err != nil {
 		return nil, err
@@ -49,9 +52,9 @@ func (s *sqlService) doneOperation(tx *bbolt.Tx, c *call, on *instance, kind, ta
 }
 
 // doneInstanceOperation runs doneOperation in a transaction of its own, after the engine did the work.
-func (s *sqlService) doneInstanceOperation(c *call, on *instance, kind, target string) (any, error) {
+func (s *sqlService) doneInstanceOperation(c *api.Call, on *instance, kind, target string) (any, error) {
 	var op *sqladmin.Operation
-	err := s.store.update(func(tx *bbolt.Tx) (err error) {
+	err := s.Store.Update(func(tx *bbolt.Tx) (err error) {
 		op, err = s.doneOperation(tx, c, on, kind, target)
 		return err
 	})
@@ -59,24 +62,24 @@ func (s *sqlService) doneInstanceOperation(c *call, on *instance, kind, target s
 }
 
 func (s *sqlService) endInstanceOperation(tx *bbolt.Tx, op *sqladmin.Operation, fault error) error {
-	setDefault(&op.StartTime, op.InsertTime)
-	op.Status, op.EndTime = "DONE", timestamp(s.now())
+	api.SetDefault(&op.StartTime, op.InsertTime)
+	op.Status, op.EndTime = "DONE", api.Timestamp(s.Now())
 	if fault != nil {
 		op.Error = &sqladmin.OperationErrors{
 			Kind:   "sql#operationErrors",
 			Errors: []*sqladmin.OperationError{{Kind: "sql#operationError", Code: "INTERNAL_ERROR", Message: fault.Error()}},
 		}
 	}
-	return put(tx, instanceOps, op.TargetProject+"/"+op.Name, op)
+	return store.Put(tx, instanceOps, op.TargetProject+"/"+op.Name, op)
 }
 
-func (s *sqlService) getInstanceOperation(c *call) (any, error) {
+func (s *sqlService) getInstanceOperation(c *api.Call) (any, error) {
 	var answer *sqladmin.Operation
-	err := s.store.view(func(tx *bbolt.Tx) error {
+	err := s.Store.View(func(tx *bbolt.Tx) error {
 		var err error
-		answer, err = get[sqladmin.Operation](tx, instanceOps, c.project.ID+"/"+c.vars["operation"])
+		answer, err = store.Get[sqladmin.Operation](tx, instanceOps, c.Project.ID+"/"+c.Vars["operation"])
 		if err == nil && answer == nil {
-			return legacyError(http.StatusNotFound, "operationDoesNotExist", "The Cloud SQL instance operation does not exist.")
+			return api.LegacyError(http.StatusNotFound, "operationDoesNotExist", "The Cloud SQL instance operation does not exist.")
 		}
 		return err
 	})
@@ -84,11 +87,11 @@ func (s *sqlService) getInstanceOperation(c *call) (any, error) {
 }
 
 // listInstanceOperations lists operations, newest first.
-func (s *sqlService) listInstanceOperations(c *call) (any, error) {
-	on := c.request.URL.Query().Get("instance")
+func (s *sqlService) listInstanceOperations(c *api.Call) (any, error) {
+	on := c.Request.URL.Query().Get("instance")
 	var all []*sqladmin.Operation
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		return each(tx, instanceOps, c.project.ID+"/", func(_ string, op *sqladmin.Operation) error {
+	err := s.Store.View(func(tx *bbolt.Tx) error {
+		return store.Each(tx, instanceOps, c.Project.ID+"/", func(_ string, op *sqladmin.Operation) error {
 			if on == "" || op.TargetId == on {
 				all = append(all, op)
 			}

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // sqlKind says whether an owned name is a database's or a user's.
@@ -33,8 +36,8 @@ func ownerKey(on string, kind sqlKind, name string) string {
 }
 
 // administers reports whether the caller may delete the instance, and therefore everything in it.
-func (s *sqlService) administers(tx *bbolt.Tx, c *call) (bool, error) {
-	return s.allowed(tx, c.who, "cloudsql.instances.delete", onInstance(c))
+func (s *sqlService) administers(tx *bbolt.Tx, c *api.Call) (bool, error) {
+	return s.Allowed(tx, c.Who, "cloudsql.instances.delete", onInstance(c))
 }
 
 // refusal returns an error that names the owner. Creating an owned name is a conflict; changing it is forbidden.
@@ -47,19 +50,19 @@ func (o *sqlOwner) refusal(code int, kind sqlKind, name string) error {
 	if code == http.StatusConflict {
 		reason = "alreadyExists"
 	}
-	return legacyError(code, reason, "The %s %s belongs to %s, who made it. Only %s and those who may delete the instance can change it: choose another name, or ask them.",
-		kind, printable(name), owner, owner)
+	return api.LegacyError(code, reason, "The %s %s belongs to %s, who made it. Only %s and those who may delete the instance can change it: choose another name, or ask them.",
+		kind, api.Printable(name), owner, owner)
 }
 
 // may refuses, with an HTTP status, to change a database or user of another owner. The root user belongs to the
 // administrators of the instance. Databases and users from earlier versions of the emulator have no owner.
-func (s *sqlService) may(tx *bbolt.Tx, c *call, on *instance, kind sqlKind, name string, code int) (*sqlOwner, error) {
-	owner, err := get[sqlOwner](tx, sqlOwners, ownerKey(on.key(), kind, name))
+func (s *sqlService) may(tx *bbolt.Tx, c *api.Call, on *instance, kind sqlKind, name string, code int) (*sqlOwner, error) {
+	owner, err := store.Get[sqlOwner](tx, sqlOwners, ownerKey(on.key(), kind, name))
 	if err != nil {
 		return nil, err
 	}
 	root := kind == userKind && folded(name) == on.family().root
-	if owner == nil && !root || owner != nil && owner.Member == c.who.member {
+	if owner == nil && !root || owner != nil && owner.Member == c.Who.Member {
 		return owner, nil
 	}
 	administers, err := s.administers(tx, c)
@@ -72,8 +75,8 @@ func (s *sqlService) may(tx *bbolt.Tx, c *call, on *instance, kind sqlKind, name
 // claim makes the caller the owner of a name. It runs before the engine creates the database or user, so nothing lacks
 // an owner if the emulator is killed in between. It refuses a name of another owner. made is false if the name already
 // has its owner, or if an administrator changes something without an owner.
-func (s *sqlService) claim(c *call, on *instance, kind sqlKind, name string, code int) (made bool, err error) {
-	err = s.store.update(func(tx *bbolt.Tx) error {
+func (s *sqlService) claim(c *api.Call, on *instance, kind sqlKind, name string, code int) (made bool, err error) {
+	err = s.Store.Update(func(tx *bbolt.Tx) error {
 		owner, err := s.may(tx, c, on, kind, name, code)
 		if err != nil || owner != nil {
 			return err
@@ -83,14 +86,14 @@ func (s *sqlService) claim(c *call, on *instance, kind sqlKind, name string, cod
 			return err
 		}
 		made = true
-		return put(tx, sqlOwners, ownerKey(on.key(), kind, name), sqlOwner{Member: c.who.member, Everywhere: administers})
+		return store.Put(tx, sqlOwners, ownerKey(on.key(), kind, name), sqlOwner{Member: c.Who.Member, Everywhere: administers})
 	})
 	return made, err
 }
 
 // allow refuses to change a database or user of another owner.
-func (s *sqlService) allow(c *call, on *instance, kind sqlKind, name string) error {
-	return s.store.view(func(tx *bbolt.Tx) error {
+func (s *sqlService) allow(c *api.Call, on *instance, kind sqlKind, name string) error {
+	return s.Store.View(func(tx *bbolt.Tx) error {
 		_, err := s.may(tx, c, on, kind, name, http.StatusForbidden)
 		return err
 	})
@@ -98,7 +101,7 @@ func (s *sqlService) allow(c *call, on *instance, kind sqlKind, name string) err
 
 // release removes the owner of a name after the last database or user of that name is gone.
 func (s *sqlService) release(on *instance, kind sqlKind, name string) error {
-	return s.store.update(func(tx *bbolt.Tx) error { return remove(tx, sqlOwners, ownerKey(on.key(), kind, name)) })
+	return s.Store.Update(func(tx *bbolt.Tx) error { return store.Remove(tx, sqlOwners, ownerKey(on.key(), kind, name)) })
 }
 
 // sqlRights says which user may use which database of an instance.
@@ -109,8 +112,8 @@ type sqlRights struct {
 
 func (s *sqlService) rights(on *instance) (sqlRights, error) {
 	found := sqlRights{root: on.family().root, owners: map[string]*sqlOwner{}}
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		return each(tx, sqlOwners, on.key()+"/", func(key string, owner *sqlOwner) error {
+	err := s.Store.View(func(tx *bbolt.Tx) error {
+		return store.Each(tx, sqlOwners, on.key()+"/", func(key string, owner *sqlOwner) error {
 			found.owners[strings.TrimPrefix(key, on.key())] = owner
 			return nil
 		})

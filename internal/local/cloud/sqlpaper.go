@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
 // sqlPaper holds the databases and users of an unserved instance. It holds no passwords.
@@ -46,7 +48,7 @@ func (p paperEngine) databases(_ context.Context, name string) (found []sqlDatab
 func (p paperEngine) createDatabase(_ context.Context, db sqlDatabase) error {
 	return p.write(func(paper *sqlPaper) error {
 		if paper.database(db.Name) >= 0 {
-			return legacyInvalid("Invalid request: failed to create database %s. Detail: pq: database %q already exists", db.Name, db.Name)
+			return api.LegacyInvalid("Invalid request: failed to create database %s. Detail: pq: database %q already exists", db.Name, db.Name)
 		}
 		paper.Databases = append(paper.Databases, db)
 		return nil
@@ -59,8 +61,8 @@ func (p paperEngine) alterDatabase(_ context.Context, db sqlDatabase) error {
 		if at < 0 {
 			return fmt.Errorf("alter the database %s: it is gone", db.Name)
 		}
-		setDefault(&db.Charset, paper.Databases[at].Charset)
-		setDefault(&db.Collation, paper.Databases[at].Collation)
+		api.SetDefault(&db.Charset, paper.Databases[at].Charset)
+		api.SetDefault(&db.Collation, paper.Databases[at].Collation)
 		paper.Databases[at] = db
 		return nil
 	})

@@ -7,6 +7,9 @@ import (
 
 	"go.etcd.io/bbolt"
 	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // runInstanceOperation does the work of an operation on an instance and ends the operation. Close interrupts the work;
@@ -15,12 +18,12 @@ func (s *sqlService) runInstanceOperation(ctx context.Context, op *sqladmin.Oper
 	key := instanceKey(op.TargetProject, op.TargetId)
 	defer s.servers.lock(key)()
 	var on *instance
-	err := s.store.update(func(tx *bbolt.Tx) (err error) {
-		if on, err = get[instance](tx, instances, key); err != nil {
+	err := s.Store.Update(func(tx *bbolt.Tx) (err error) {
+		if on, err = store.Get[instance](tx, instances, key); err != nil {
 			return err
 		}
-		op.Status, op.StartTime = "RUNNING", timestamp(s.now())
-		return put(tx, instanceOps, op.TargetProject+"/"+op.Name, op)
+		op.Status, op.StartTime = "RUNNING", api.Timestamp(s.Now())
+		return store.Put(tx, instanceOps, op.TargetProject+"/"+op.Name, op)
 	})
 	if err != nil {
 		return err
@@ -34,16 +37,16 @@ func (s *sqlService) runInstanceOperation(ctx context.Context, op *sqladmin.Oper
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return s.store.update(func(tx *bbolt.Tx) error {
+	return s.Store.Update(func(tx *bbolt.Tx) error {
 		if err := s.endInstanceOperation(tx, op, fault); err != nil {
 			return err
 		}
-		on, err := get[instance](tx, instances, key)
+		on, err := store.Get[instance](tx, instances, key)
 		if err != nil || on == nil {
 			return err
 		}
 		if fault == nil && op.OperationType == "DELETE" {
-			return errors.Join(remove(tx, instances, key), removeAll(tx, sqlOwners, key+"/"))
+			return errors.Join(store.Remove(tx, instances, key), store.RemoveAll(tx, sqlOwners, key+"/"))
 		}
 		on.Busy, on.Root, on.Instance.State = "", "", "RUNNABLE"
 		if fault != nil {
@@ -52,7 +55,7 @@ func (s *sqlService) runInstanceOperation(ctx context.Context, op *sqladmin.Oper
 		if server := s.servers.get(key); server != nil {
 			on.Instance.IpAddresses = on.addresses(server.Address())
 		}
-		return put(tx, instances, key, on)
+		return store.Put(tx, instances, key, on)
 	})
 }
 
@@ -112,10 +115,10 @@ func (s *sqlService) stopInstance(key string) error {
 func (s *sqlService) resumeInstances(ctx context.Context) error {
 	var pending []*sqladmin.Operation
 	var existing []*instance
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		return each(tx, instances, "", func(_ string, on *instance) error {
+	err := s.Store.View(func(tx *bbolt.Tx) error {
+		return store.Each(tx, instances, "", func(_ string, on *instance) error {
 			if on.Busy != "" {
-				op, err := get[sqladmin.Operation](tx, instanceOps, on.Instance.Project+"/"+on.Busy)
+				op, err := store.Get[sqladmin.Operation](tx, instanceOps, on.Instance.Project+"/"+on.Busy)
 				if err == nil && op != nil {
 					pending = append(pending, op)
 				}

@@ -5,6 +5,9 @@ import (
 	"sync"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // DatabaseRuntime runs the MySQL-protocol servers of Cloud SQL instances. The name of an instance here is
@@ -61,8 +64,8 @@ func (k *sqlServers) get(key string) Database {
 }
 
 // engine returns the instance that the path names and its engine, locked. The caller must call unlock.
-func (s *sqlService) engine(c *call) (found *instance, engine sqlEngine, unlock func(), err error) {
-	key := instanceKey(c.projectID(), c.vars["instance"])
+func (s *sqlService) engine(c *api.Call) (found *instance, engine sqlEngine, unlock func(), err error) {
+	key := instanceKey(c.ProjectID(), c.Vars["instance"])
 	if _, _, err := s.idleEngine(c, key); err != nil {
 		return nil, nil, nil, err
 	}
@@ -74,7 +77,7 @@ func (s *sqlService) engine(c *call) (found *instance, engine sqlEngine, unlock 
 	return found, engine, unlock, err
 }
 
-func (s *sqlService) idleEngine(c *call, key string) (*instance, sqlEngine, error) {
+func (s *sqlService) idleEngine(c *api.Call, key string) (*instance, sqlEngine, error) {
 	found, err := s.instance(c)
 	if err != nil {
 		return nil, nil, err
@@ -85,11 +88,11 @@ func (s *sqlService) idleEngine(c *call, key string) (*instance, sqlEngine, erro
 	running := s.servers.get(key)
 	switch {
 	case found.Instance.State != "RUNNABLE", !found.runs():
-		return nil, nil, legacyInvalid("Invalid request: Invalid request since instance is not running.")
+		return nil, nil, api.LegacyInvalid("Invalid request: Invalid request since instance is not running.")
 	case found.Paper != nil:
 		return found, s.paper(key), nil
 	case running == nil:
-		return nil, nil, legacyError(503, "backendError", "The server of the instance has not started yet. Please retry.")
+		return nil, nil, api.LegacyError(503, "backendError", "The server of the instance has not started yet. Please retry.")
 	}
 	return found, mysqlEngine{running}, nil
 }
@@ -105,18 +108,18 @@ func (s *sqlService) paper(key string) paperEngine {
 	}
 	return paperEngine{
 		read: func(fn func(*sqlPaper) error) error {
-			return s.store.view(func(tx *bbolt.Tx) error {
+			return s.Store.View(func(tx *bbolt.Tx) error {
 				_, err := in(tx, fn)
 				return err
 			})
 		},
 		write: func(fn func(*sqlPaper) error) error {
-			return s.store.update(func(tx *bbolt.Tx) error {
+			return s.Store.Update(func(tx *bbolt.Tx) error {
 				found, err := in(tx, fn)
 				if err != nil {
 					return err
 				}
-				return put(tx, instances, key, found)
+				return store.Put(tx, instances, key, found)
 			})
 		},
 	}

@@ -7,12 +7,14 @@ import (
 	"slices"
 
 	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
 // checkUser refuses users of a type that is not emulated, and limits that the engine would ignore.
 func checkUser(wanted *sqladmin.User) error {
 	if wanted.Type != "" && wanted.Type != "BUILT_IN" {
-		return legacyInvalid("Invalid request: users of the type %s are not emulated: use BUILT_IN.", wanted.Type)
+		return api.LegacyInvalid("Invalid request: users of the type %s are not emulated: use BUILT_IN.", wanted.Type)
 	}
 	for name, set := range map[string]bool{
 		"databaseRoles":    len(wanted.DatabaseRoles) > 0,
@@ -20,15 +22,15 @@ func checkUser(wanted *sqladmin.User) error {
 		"passwordPolicy":   wanted.PasswordPolicy != nil,
 	} {
 		if set {
-			return legacyInvalid("Invalid request: %s is not emulated.", name)
+			return api.LegacyInvalid("Invalid request: %s is not emulated.", name)
 		}
 	}
 	return nil
 }
 
-func (s *sqlService) insertUser(c *call) (any, error) {
+func (s *sqlService) insertUser(c *api.Call) (any, error) {
 	var wanted sqladmin.User
-	if err := c.decode(&wanted); err != nil {
+	if err := c.Decode(&wanted); err != nil {
 		return nil, err
 	}
 	if err := checkUser(&wanted); err != nil {
@@ -41,44 +43,44 @@ func (s *sqlService) insertUser(c *call) (any, error) {
 	defer unlock()
 	family := on.family()
 	user := sqlUser{Name: wanted.Name, Host: wanted.Host}
-	setDefault(&user.Host, family.anyHost)
+	api.SetDefault(&user.Host, family.anyHost)
 	if err := checkUserName(family, user); err != nil {
 		return nil, err
 	}
 	if engine.owns(user) {
-		return nil, legacyInvalid("Invalid request: The users of the host %s belong to the server.", user.Host)
+		return nil, api.LegacyInvalid("Invalid request: The users of the host %s belong to the server.", user.Host)
 	}
 	claimed, err := s.claim(c, on, userKind, user.Name, http.StatusConflict)
 	if err != nil {
 		return nil, err
 	}
 	hash := hashPassword(wanted.Password)
-	if err := engine.putUser(c.request.Context(), user, &hash); err != nil {
+	if err := engine.putUser(c.Request.Context(), user, &hash); err != nil {
 		err = engineRefusal("failed to create user "+user.Name, err)
 		if claimed {
-			err = errors.Join(err, s.releaseUser(c.request.Context(), on, engine, user.Name))
+			err = errors.Join(err, s.releaseUser(c.Request.Context(), on, engine, user.Name))
 		}
 		return nil, err
 	}
-	if err := s.settle(c.request.Context(), on, engine); err != nil {
+	if err := s.settle(c.Request.Context(), on, engine); err != nil {
 		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "CREATE_USER", on.Instance.SelfLink)
 }
 
 // findUser returns the user with a name and a host. The host may be empty if only one user has the name.
-func findUser(c *call, engine sqlEngine, name, host string) (sqlUser, error) {
-	users, err := engine.users(c.request.Context())
+func findUser(c *api.Call, engine sqlEngine, name, host string) (sqlUser, error) {
+	users, err := engine.users(c.Request.Context())
 	if err != nil {
 		return sqlUser{}, err
 	}
 	fits := func(u sqlUser) bool { return u.Name == name && (host == "" || u.Host == host) }
 	at := slices.IndexFunc(users, fits)
 	if at < 0 {
-		return sqlUser{}, legacyError(http.StatusNotFound, "userDoesNotExist", "The specified user does not exist.")
+		return sqlUser{}, api.LegacyError(http.StatusNotFound, "userDoesNotExist", "The specified user does not exist.")
 	}
 	if slices.ContainsFunc(users[at+1:], fits) {
-		return sqlUser{}, legacyInvalid("Invalid request: There is more than one user %s: name the host.", name)
+		return sqlUser{}, api.LegacyInvalid("Invalid request: There is more than one user %s: name the host.", name)
 	}
 	return users[at], nil
 }
@@ -90,30 +92,30 @@ func shownUser(on *instance, user sqlUser) *sqladmin.User {
 		Host:     user.Host,
 		Instance: on.Instance.Name,
 		Project:  on.Instance.Project,
-		Etag:     hash(user.quoted()),
+		Etag:     api.Hash(user.quoted()),
 	}
 }
 
-func (s *sqlService) getUser(c *call) (any, error) {
+func (s *sqlService) getUser(c *api.Call) (any, error) {
 	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	user, err := findUser(c, engine, c.vars["user"], c.request.URL.Query().Get("host"))
+	user, err := findUser(c, engine, c.Vars["user"], c.Request.URL.Query().Get("host"))
 	if err != nil {
 		return nil, err
 	}
 	return shownUser(on, user), nil
 }
 
-func (s *sqlService) listUsers(c *call) (any, error) {
+func (s *sqlService) listUsers(c *api.Call) (any, error) {
 	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	users, err := engine.users(c.request.Context())
+	users, err := engine.users(c.Request.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -124,22 +126,22 @@ func (s *sqlService) listUsers(c *call) (any, error) {
 	return answer, nil
 }
 
-func (s *sqlService) updateUser(c *call) (any, error) {
+func (s *sqlService) updateUser(c *api.Call) (any, error) {
 	var wanted sqladmin.User
-	if err := c.decode(&wanted); err != nil {
+	if err := c.Decode(&wanted); err != nil {
 		return nil, err
 	}
 	if err := checkUser(&wanted); err != nil {
 		return nil, err
 	}
-	query := c.request.URL.Query()
+	query := c.Request.URL.Query()
 	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	name := query.Get("name")
-	setDefault(&name, wanted.Name)
+	api.SetDefault(&name, wanted.Name)
 	user, err := findUser(c, engine, name, query.Get("host"))
 	if err != nil {
 		return nil, err
@@ -152,17 +154,17 @@ func (s *sqlService) updateUser(c *call) (any, error) {
 		hash := hashPassword(wanted.Password)
 		password = &hash
 	}
-	if err := engine.putUser(c.request.Context(), user, password); err != nil {
+	if err := engine.putUser(c.Request.Context(), user, password); err != nil {
 		return nil, engineRefusal("failed to update user "+user.Name, err)
 	}
-	if err := s.settle(c.request.Context(), on, engine); err != nil {
+	if err := s.settle(c.Request.Context(), on, engine); err != nil {
 		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "UPDATE_USER", on.Instance.SelfLink)
 }
 
-func (s *sqlService) deleteUser(c *call) (any, error) {
-	query := c.request.URL.Query()
+func (s *sqlService) deleteUser(c *api.Call) (any, error) {
+	query := c.Request.URL.Query()
 	on, engine, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
@@ -175,10 +177,10 @@ func (s *sqlService) deleteUser(c *call) (any, error) {
 	if err := s.allow(c, on, userKind, user.Name); err != nil {
 		return nil, err
 	}
-	if err := engine.dropUser(c.request.Context(), user); err != nil {
+	if err := engine.dropUser(c.Request.Context(), user); err != nil {
 		return nil, engineRefusal("failed to delete user "+user.Name, err)
 	}
-	if err := s.releaseUser(c.request.Context(), on, engine, user.Name); err != nil {
+	if err := s.releaseUser(c.Request.Context(), on, engine, user.Name); err != nil {
 		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "DELETE_USER", on.Instance.SelfLink)

@@ -10,6 +10,9 @@ import (
 
 	"go.etcd.io/bbolt"
 	"google.golang.org/api/storage/v1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // upload is the record of a resumable upload. The store keeps finished uploads too, so that a client that missed the
@@ -29,22 +32,22 @@ type upload struct {
 // uploadLifetime is how long a client can resume an upload.
 const uploadLifetime = 7 * 24 * time.Hour
 
-func (s *storageService) beginOrContinueUpload(c *call) (any, error) {
-	if c.request.URL.Query().Get("upload_id") != "" {
+func (s *storageService) beginOrContinueUpload(c *api.Call) (any, error) {
+	if c.Request.URL.Query().Get("upload_id") != "" {
 		return s.continueUpload(c)
 	}
-	wanted, err := decodeMetadata(c.request.Body)
+	wanted, err := decodeMetadata(c.Request.Body)
 	if err != nil {
 		return nil, err
 	}
-	setDefault(&wanted.ContentType, c.request.Header.Get("X-Upload-Content-Type"))
+	api.SetDefault(&wanted.ContentType, c.Request.Header.Get("X-Upload-Content-Type"))
 	if _, err := queryPreconditions(c, "if"); err != nil {
 		return nil, err
 	}
-	if err := s.prepareObject(c, wanted, c.vars["bucket"]); err != nil {
+	if err := s.prepareObject(c, wanted, c.Vars["bucket"]); err != nil {
 		return nil, err
 	}
-	begun := &upload{ID: randomText(40), Object: wanted, Query: c.request.URL.RawQuery, Member: c.who.member, Begun: s.now()}
+	begun := &upload{ID: api.RandomText(40), Object: wanted, Query: c.Request.URL.RawQuery, Member: c.Who.Member, Begun: s.Now()}
 	if begun.Blob, err = s.blobs.Begin(); err != nil {
 		return nil, err
 	}
@@ -63,20 +66,20 @@ func (s *storageService) beginOrContinueUpload(c *call) (any, error) {
 }
 
 func (s *storageService) keepUpload(u *upload) error {
-	return s.store.update(func(tx *bbolt.Tx) error { return put(tx, uploads, u.ID, u) })
+	return s.Store.Update(func(tx *bbolt.Tx) error { return store.Put(tx, uploads, u.ID, u) })
 }
 
 // upload returns the upload that the call continues, locked. The caller must call unlock. Only the member that began
 // an upload can continue it.
-func (s *storageService) upload(c *call) (found *upload, unlock func(), err error) {
-	id := c.request.URL.Query().Get("upload_id")
+func (s *storageService) upload(c *api.Call) (found *upload, unlock func(), err error) {
+	id := c.Request.URL.Query().Get("upload_id")
 	if _, busy := s.uploading.LoadOrStore(id, true); busy {
-		return nil, nil, legacyError(http.StatusServiceUnavailable, "backendError", "Another request writes to this upload. Please retry.")
+		return nil, nil, api.LegacyError(http.StatusServiceUnavailable, "backendError", "Another request writes to this upload. Please retry.")
 	}
-	err = s.store.view(func(tx *bbolt.Tx) (err error) {
-		found, err = get[upload](tx, uploads, id)
-		if err == nil && (found == nil || found.Member != c.who.member || found.Object.Bucket != c.vars["bucket"]) {
-			return legacyError(http.StatusNotFound, "notFound", "No such upload. Begin it again.")
+	err = s.Store.View(func(tx *bbolt.Tx) (err error) {
+		found, err = store.Get[upload](tx, uploads, id)
+		if err == nil && (found == nil || found.Member != c.Who.Member || found.Object.Bucket != c.Vars["bucket"]) {
+			return api.LegacyError(http.StatusNotFound, "notFound", "No such upload. Begin it again.")
 		}
 		return err
 	})
@@ -89,7 +92,7 @@ func (s *storageService) upload(c *call) (found *upload, unlock func(), err erro
 
 // continueUpload appends the next part of an upload, or reports how much has arrived. The last part creates the
 // object.
-func (s *storageService) continueUpload(c *call) (any, error) {
+func (s *storageService) continueUpload(c *api.Call) (any, error) {
 	part, err := parseContentRange(c)
 	if err != nil {
 		return nil, err
@@ -111,20 +114,20 @@ func (s *storageService) continueUpload(c *call) (any, error) {
 	case part.total < 0 || u.Received < part.total:
 		return u.incomplete(), nil
 	case u.Received > part.total:
-		return nil, legacyInvalid("The upload has %d bytes, which is more than the %d it was to have.", u.Received, part.total)
+		return nil, api.LegacyInvalid("The upload has %d bytes, which is more than the %d it was to have.", u.Received, part.total)
 	}
 	return s.finishUpload(c, u)
 }
 
 // receive appends a part to the content and skips the bytes that arrived before. It keeps the bytes that arrived even
 // if the part breaks off.
-func (s *storageService) receive(c *call, u *upload, first int64) error {
-	if _, err := io.CopyN(io.Discard, c.request.Body, u.Received-first); errors.Is(err, io.EOF) {
+func (s *storageService) receive(c *api.Call, u *upload, first int64) error {
+	if _, err := io.CopyN(io.Discard, c.Request.Body, u.Received-first); errors.Is(err, io.EOF) {
 		return nil
 	} else if err != nil {
 		return brokenUpload(err)
 	}
-	size, fault := s.blobs.Append(u.Blob, u.Received, c.request.Body)
+	size, fault := s.blobs.Append(u.Blob, u.Received, c.Request.Body)
 	if size > u.Received {
 		u.Received = size
 		fault = errors.Join(fault, s.keepUpload(u))
@@ -152,7 +155,7 @@ func (u *upload) incomplete() http.Handler {
 	})
 }
 
-func (s *storageService) finishUpload(c *call, u *upload) (any, error) {
+func (s *storageService) finishUpload(c *api.Call, u *upload) (any, error) {
 	query, err := url.ParseQuery(u.Query)
 	if err != nil {
 		return nil, err
@@ -167,11 +170,11 @@ func (s *storageService) finishUpload(c *call, u *upload) (any, error) {
 	}
 	made, err := s.commitObject(c, u.Object, content, wants, func(tx *bbolt.Tx, made *storage.Object) error {
 		u.Object, u.Done, u.Blob = made, true, ""
-		return put(tx, uploads, u.ID, u)
+		return store.Put(tx, uploads, u.ID, u)
 	})
 	if err != nil {
 		// The blob of the upload is gone, so no client can resume the upload.
-		return nil, errors.Join(err, s.store.update(func(tx *bbolt.Tx) error { return remove(tx, uploads, u.ID) }))
+		return nil, errors.Join(err, s.Store.Update(func(tx *bbolt.Tx) error { return store.Remove(tx, uploads, u.ID) }))
 	}
 	return made, nil
 }
@@ -179,13 +182,13 @@ func (s *storageService) finishUpload(c *call, u *upload) (any, error) {
 // clientClosedRequest is the status with which Cloud Storage confirms that an upload is cancelled.
 const clientClosedRequest = 499
 
-func (s *storageService) cancelUpload(c *call) (any, error) {
+func (s *storageService) cancelUpload(c *api.Call) (any, error) {
 	u, unlock, err := s.upload(c)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if err := s.store.update(func(tx *bbolt.Tx) error { return remove(tx, uploads, u.ID) }); err != nil {
+	if err := s.Store.Update(func(tx *bbolt.Tx) error { return store.Remove(tx, uploads, u.ID) }); err != nil {
 		return nil, err
 	}
 	s.drop([]string{u.Blob})

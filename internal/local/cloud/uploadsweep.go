@@ -1,14 +1,18 @@
 package cloud
 
-import "go.etcd.io/bbolt"
+import (
+	"go.etcd.io/bbolt"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+)
 
 // sweep removes the uploads that have expired, and the contents that no record refers to.
 func (s *storageService) sweep() error {
 	inUse := map[string]bool{}
-	err := s.store.update(func(tx *bbolt.Tx) error {
+	err := s.Store.Update(func(tx *bbolt.Tx) error {
 		var old []string
-		err := each(tx, uploads, "", func(key string, u *upload) error {
-			if s.now().Sub(u.Begun) > uploadLifetime {
+		err := store.Each(tx, uploads, "", func(key string, u *upload) error {
+			if s.Now().Sub(u.Begun) > uploadLifetime {
 				old = append(old, key)
 			} else if !u.Done {
 				inUse[u.Blob] = true
@@ -19,11 +23,11 @@ func (s *storageService) sweep() error {
 			return err
 		}
 		for _, key := range old {
-			if err := remove(tx, uploads, key); err != nil {
+			if err := store.Remove(tx, uploads, key); err != nil {
 				return err
 			}
 		}
-		return each(tx, objects, "", func(_ string, found *object) error {
+		return store.Each(tx, objects, "", func(_ string, found *object) error {
 			inUse[found.Blob] = true
 			return nil
 		})

@@ -6,30 +6,33 @@ import (
 	"strconv"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/authn"
 )
 
 // identityService tells callers who they are. The official provider asks it at an address that it cannot configure.
 // Projects do not enable it.
-func (s *iamService) identityService() *service {
-	return &service{
-		name:   "openidconnect.googleapis.com",
-		prefix: "openidconnect",
-		scopes: []string{"openid", "email", "https://www.googleapis.com/auth/userinfo.email"},
+func (s *iamService) identityService() *api.Service {
+	return &api.Service{
+		Name:   "openidconnect.googleapis.com",
+		Prefix: "openidconnect",
+		Scopes: []string{"openid", "email", "https://www.googleapis.com/auth/userinfo.email"},
 		// The call tells callers who they are, so it needs no permission.
-		routes: []route{{method: "GET", pattern: "v1/userinfo", handle: s.getUserinfo}},
+		Routes: []api.Route{{Method: "GET", Pattern: "v1/userinfo", Handle: s.getUserinfo}},
 	}
 }
 
-func (s *iamService) getUserinfo(c *call) (any, error) {
+func (s *iamService) getUserinfo(c *api.Call) (any, error) {
 	// The emulator gives users no number, so it derives one from the e-mail address.
-	sum := sha256.Sum256([]byte(c.who.email))
+	sum := sha256.Sum256([]byte(c.Who.Email))
 	subject := strconv.FormatUint(binary.BigEndian.Uint64(sum[:]), 10)
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		account, err := findAccount(tx, "-", c.who.email)
+	err := s.Store.View(func(tx *bbolt.Tx) error {
+		account, err := authn.FindAccount(tx, "-", c.Who.Email)
 		if err == nil && account != nil {
 			subject = account.UniqueId
 		}
 		return err
 	})
-	return map[string]any{"sub": subject, "email": c.who.email, "email_verified": true}, err
+	return map[string]any{"sub": subject, "email": c.Who.Email, "email_verified": true}, err
 }
