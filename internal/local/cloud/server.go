@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/strata-platform/strata/internal/local/cloud/core"
+	"github.com/strata-platform/strata/internal/local/cloud/resourcemanager"
+	"github.com/strata-platform/strata/internal/local/cloud/usage"
 )
 
 // Options says where the emulator keeps its state, how clients reach it and what runs its clusters and databases.
@@ -39,8 +41,8 @@ func New(options Options) (*Server, error) {
 	}
 	s := &Server{core: c}
 	registerIAM(c)
-	registerResourceManager(c)
-	registerUsage(c)
+	resourcemanager.Register(c)
+	usage.Register(c)
 	registerSQL(c, options.Databases)
 	registerContainer(c, options.Clusters)
 	err = registerStorage(c, filepath.Join(options.Dir, "objects"))

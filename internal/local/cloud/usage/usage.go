@@ -1,4 +1,5 @@
-package cloud
+// Package usage emulates the Service Usage API: which APIs a project has enabled.
+package usage
 
 import (
 	"regexp"
@@ -18,11 +19,11 @@ import (
 // doneOperation is the name of every operation: all are done when the emulator answers.
 const doneOperation = "operations/noop.DONE_OPERATION"
 
-type usageService struct{ *core.Core }
+type service struct{ *core.Core }
 
-// registerUsage adds the Service Usage API to the emulator.
-func registerUsage(c *core.Core) {
-	s := &usageService{c}
+// Register adds the Service Usage API to the emulator.
+func Register(c *core.Core) {
+	s := &service{c}
 	const (
 		all = "v1/projects/{project}/services"
 		one = all + "/{service}"
@@ -55,7 +56,7 @@ func registerUsage(c *core.Core) {
 var serviceNames = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?\.googleapis\.com$`)
 
 // emulatedNames returns the names of the emulated APIs.
-func (s *usageService) emulatedNames() []string {
+func (s *service) emulatedNames() []string {
 	names := make([]string, 0, len(s.Services()))
 	for _, svc := range s.Services() {
 		if svc.Title != "" {
@@ -66,7 +67,7 @@ func (s *usageService) emulatedNames() []string {
 }
 
 // apiState describes an API in a project. Projects can enable APIs that are not emulated, without effect.
-func (s *usageService) apiState(tx *bbolt.Tx, about *api.Project, name string) (*serviceusage.GoogleApiServiceusageV1Service, error) {
+func (s *service) apiState(tx *bbolt.Tx, about *api.Project, name string) (*serviceusage.GoogleApiServiceusageV1Service, error) {
 	if !serviceNames.MatchString(name) {
 		return nil, api.PermissionDenied("Not found or permission denied for service(s): %s.", name).WithInfo(
 			"SERVICE_CONFIG_NOT_FOUND_OR_PERMISSION_DENIED", "serviceusage.googleapis.com", map[string]string{"services": name})
@@ -94,7 +95,7 @@ func (s *usageService) apiState(tx *bbolt.Tx, about *api.Project, name string) (
 }
 
 // apiStates describes several APIs.
-func (s *usageService) apiStates(tx *bbolt.Tx, about *api.Project, names []string) ([]*serviceusage.GoogleApiServiceusageV1Service, error) {
+func (s *service) apiStates(tx *bbolt.Tx, about *api.Project, names []string) ([]*serviceusage.GoogleApiServiceusageV1Service, error) {
 	var all []*serviceusage.GoogleApiServiceusageV1Service
 	for _, name := range names {
 		described, err := s.apiState(tx, about, name)
@@ -106,7 +107,7 @@ func (s *usageService) apiStates(tx *bbolt.Tx, about *api.Project, names []strin
 	return all, nil
 }
 
-func (s *usageService) getService(c *api.Call) (any, error) {
+func (s *service) getService(c *api.Call) (any, error) {
 	var found *serviceusage.GoogleApiServiceusageV1Service
 	err := s.Store.View(func(tx *bbolt.Tx) (err error) {
 		found, err = s.apiState(tx, c.Project, c.Vars["service"])
@@ -116,7 +117,7 @@ func (s *usageService) getService(c *api.Call) (any, error) {
 }
 
 // listServices answers with the emulated APIs and those that the project ever enabled. Google lists all of its APIs.
-func (s *usageService) listServices(c *api.Call) (any, error) {
+func (s *service) listServices(c *api.Call) (any, error) {
 	wanted := strings.ReplaceAll(c.Request.URL.Query().Get("filter"), " ", "")
 	if wanted != "" && wanted != "state:ENABLED" && wanted != "state:DISABLED" {
 		return nil, api.InvalidArgument("The filter %q is not supported: use state:ENABLED or state:DISABLED.", wanted)
@@ -147,7 +148,7 @@ func (s *usageService) listServices(c *api.Call) (any, error) {
 	return answer, err
 }
 
-func (s *usageService) batchGetServices(c *api.Call) (any, error) {
+func (s *service) batchGetServices(c *api.Call) (any, error) {
 	asked := c.Request.URL.Query()["names"]
 	if len(asked) > 30 {
 		return nil, api.InvalidArgument("At most 30 services can be read at once.")
@@ -169,7 +170,7 @@ func (s *usageService) batchGetServices(c *api.Call) (any, error) {
 	return answer, err
 }
 
-func (s *usageService) enableService(c *api.Call) (any, error) {
+func (s *service) enableService(c *api.Call) (any, error) {
 	var request serviceusage.EnableServiceRequest
 	if err := c.Decode(&request); err != nil {
 		return nil, err
@@ -181,7 +182,7 @@ func (s *usageService) enableService(c *api.Call) (any, error) {
 	return doneWith("EnableServiceResponse", "service", changed[0]), nil
 }
 
-func (s *usageService) disableService(c *api.Call) (any, error) {
+func (s *service) disableService(c *api.Call) (any, error) {
 	var request serviceusage.DisableServiceRequest
 	if err := c.Decode(&request); err != nil {
 		return nil, err
@@ -193,7 +194,7 @@ func (s *usageService) disableService(c *api.Call) (any, error) {
 	return doneWith("DisableServiceResponse", "service", changed[0]), nil
 }
 
-func (s *usageService) batchEnableServices(c *api.Call) (any, error) {
+func (s *service) batchEnableServices(c *api.Call) (any, error) {
 	var request serviceusage.BatchEnableServicesRequest
 	if err := c.Decode(&request); err != nil {
 		return nil, err
@@ -209,7 +210,7 @@ func (s *usageService) batchEnableServices(c *api.Call) (any, error) {
 }
 
 // setServices enables or disables APIs in one transaction, and describes them.
-func (s *usageService) setServices(about *api.Project, enabled bool, names ...string) ([]*serviceusage.GoogleApiServiceusageV1Service, error) {
+func (s *service) setServices(about *api.Project, enabled bool, names ...string) ([]*serviceusage.GoogleApiServiceusageV1Service, error) {
 	var changed []*serviceusage.GoogleApiServiceusageV1Service
 	err := s.Store.Update(func(tx *bbolt.Tx) (err error) {
 		for _, name := range names {

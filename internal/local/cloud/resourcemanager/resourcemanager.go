@@ -1,4 +1,5 @@
-package cloud
+// Package resourcemanager emulates the Resource Manager API: projects and their IAM policies.
+package resourcemanager
 
 import (
 	"strconv"
@@ -12,11 +13,11 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/authz"
 )
 
-type resourceManager struct{ *core.Core }
+type service struct{ *core.Core }
 
-// registerResourceManager adds the Resource Manager API to the emulator.
-func registerResourceManager(c *core.Core) {
-	s := &resourceManager{c}
+// Register adds the Resource Manager API to the emulator.
+func Register(c *core.Core) {
+	s := &service{c}
 	c.Register(&api.Service{
 		Name:       "cloudresourcemanager.googleapis.com",
 		Title:      "Cloud Resource Manager API",
@@ -38,15 +39,15 @@ func registerResourceManager(c *core.Core) {
 	})
 }
 
-func (s *resourceManager) getProjectPolicy(c *api.Call) (any, error) {
+func (s *service) getProjectPolicy(c *api.Call) (any, error) {
 	return s.GetPolicy(c, authz.ProjectPolicy(c.Project.ID))
 }
 
-func (s *resourceManager) setProjectPolicy(c *api.Call) (any, error) {
+func (s *service) setProjectPolicy(c *api.Call) (any, error) {
 	return s.SetPolicy(c, authz.ProjectPolicy(c.Project.ID), checkProjectPolicy)
 }
 
-func (s *resourceManager) testProjectPermissions(c *api.Call) (any, error) {
+func (s *service) testProjectPermissions(c *api.Call) (any, error) {
 	return s.TestPermissions(c, api.OnProject(c))
 }
 
