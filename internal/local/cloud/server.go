@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/strata-platform/strata/internal/local/cloud/core"
+	"github.com/strata-platform/strata/internal/local/cloud/iam"
 	"github.com/strata-platform/strata/internal/local/cloud/resourcemanager"
 	"github.com/strata-platform/strata/internal/local/cloud/usage"
 )
@@ -34,13 +35,13 @@ type Server struct {
 
 // New opens the emulator's store. Start then resumes the clusters, instances and operations in it.
 func New(options Options) (*Server, error) {
-	tables := slices.Concat(iamTables(), sqlTables(), containerTables(), storageTables())
+	tables := slices.Concat(iam.Tables(), sqlTables(), containerTables(), storageTables())
 	c, err := core.New(options.Dir, options.BaseURL, tables...)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{core: c}
-	registerIAM(c)
+	iam.Register(c)
 	resourcemanager.Register(c)
 	usage.Register(c)
 	registerSQL(c, options.Databases)

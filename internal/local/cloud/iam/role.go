@@ -1,4 +1,4 @@
-package cloud
+package iam
 
 import (
 	"net/http"
@@ -47,7 +47,7 @@ func checkRoleFields(role *iam.Role) error {
 	return nil
 }
 
-func (s *iamService) createRole(c *api.Call) (any, error) {
+func (s *service) createRole(c *api.Call) (any, error) {
 	var request iam.CreateRoleRequest
 	if err := c.Decode(&request); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (s *iamService) createRole(c *api.Call) (any, error) {
 func roleEtag() string { return "BwY" + api.RandomText(6) + "=" }
 
 // storedRole returns a custom role, or nil if there is none or its deletion has become final.
-func (s *iamService) storedRole(tx *bbolt.Tx, key string) (*iam.Role, error) {
+func (s *service) storedRole(tx *bbolt.Tx, key string) (*iam.Role, error) {
 	role, err := store.Get[iam.Role](tx, authz.CustomRoles, key)
 	if err != nil || role == nil || !role.Deleted {
 		return role, err
@@ -98,7 +98,7 @@ func (s *iamService) storedRole(tx *bbolt.Tx, key string) (*iam.Role, error) {
 	return role, nil
 }
 
-func (s *iamService) sinceDeletion(tx *bbolt.Tx, key string) (time.Duration, error) {
+func (s *service) sinceDeletion(tx *bbolt.Tx, key string) (time.Duration, error) {
 	deleted, err := store.Get[time.Time](tx, roleDeletions, key)
 	if err != nil || deleted == nil {
 		return 0, err
@@ -107,7 +107,7 @@ func (s *iamService) sinceDeletion(tx *bbolt.Tx, key string) (time.Duration, err
 }
 
 // withRole runs fn in a transaction with the custom role that the path names, and with the role's key.
-func (s *iamService) withRole(c *api.Call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, string, *iam.Role) error) error {
+func (s *service) withRole(c *api.Call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, string, *iam.Role) error) error {
 	return run(func(tx *bbolt.Tx) error {
 		key := authz.CustomRolePath(c.ProjectID(), c.Vars["role"])
 		role, err := s.storedRole(tx, key)
@@ -121,7 +121,7 @@ func (s *iamService) withRole(c *api.Call, run func(func(*bbolt.Tx) error) error
 	})
 }
 
-func (s *iamService) getRole(c *api.Call) (any, error) {
+func (s *service) getRole(c *api.Call) (any, error) {
 	var answer *iam.Role
 	err := s.withRole(c, s.Store.View, func(_ *bbolt.Tx, _ string, role *iam.Role) error {
 		answer = role
@@ -130,7 +130,7 @@ func (s *iamService) getRole(c *api.Call) (any, error) {
 	return answer, err
 }
 
-func (s *iamService) listRoles(c *api.Call) (any, error) {
+func (s *service) listRoles(c *api.Call) (any, error) {
 	query := c.Request.URL.Query()
 	var all []*iam.Role
 	err := s.Store.View(func(tx *bbolt.Tx) error {
@@ -154,7 +154,7 @@ func (s *iamService) listRoles(c *api.Call) (any, error) {
 	return answer, err
 }
 
-func (s *iamService) patchRole(c *api.Call) (any, error) {
+func (s *service) patchRole(c *api.Call) (any, error) {
 	var wanted iam.Role
 	if err := c.Decode(&wanted); err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (s *iamService) patchRole(c *api.Call) (any, error) {
 }
 
 // changeRole changes a custom role. A non-empty etag must match the role's.
-func (s *iamService) changeRole(c *api.Call, etag string, change func(*bbolt.Tx, string, *iam.Role) error) (any, error) {
+func (s *service) changeRole(c *api.Call, etag string, change func(*bbolt.Tx, string, *iam.Role) error) (any, error) {
 	var answer *iam.Role
 	err := s.withRole(c, s.Store.Update, func(tx *bbolt.Tx, key string, role *iam.Role) error {
 		if etag != "" && etag != role.Etag {
@@ -208,7 +208,7 @@ func (s *iamService) changeRole(c *api.Call, etag string, change func(*bbolt.Tx,
 }
 
 // deleteRole marks a custom role as deleted. The role grants nothing until an undeletion.
-func (s *iamService) deleteRole(c *api.Call) (any, error) {
+func (s *service) deleteRole(c *api.Call) (any, error) {
 	return s.changeRole(c, c.Request.URL.Query().Get("etag"), func(tx *bbolt.Tx, key string, role *iam.Role) error {
 		if role.Deleted {
 			return api.FailedPrecondition("You can't delete role_id (%s) because it is already marked for deletion.", c.Vars["role"])
@@ -218,7 +218,7 @@ func (s *iamService) deleteRole(c *api.Call) (any, error) {
 	})
 }
 
-func (s *iamService) undeleteRole(c *api.Call) (any, error) {
+func (s *service) undeleteRole(c *api.Call) (any, error) {
 	var request iam.UndeleteRoleRequest
 	if err := c.Decode(&request); err != nil {
 		return nil, err

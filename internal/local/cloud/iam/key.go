@@ -1,4 +1,4 @@
-package cloud
+package iam
 
 import (
 	"crypto/rand"
@@ -33,7 +33,7 @@ const (
 	rawPublicKey    = "TYPE_RAW_PUBLIC_KEY"
 )
 
-func (s *iamService) createKey(c *api.Call) (any, error) {
+func (s *service) createKey(c *api.Call) (any, error) {
 	var request iam.CreateServiceAccountKeyRequest
 	if err := c.Decode(&request); err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (s *iamService) createKey(c *api.Call) (any, error) {
 	return answer, err
 }
 
-func (s *iamService) newKey(account *iam.ServiceAccount, private *rsa.PrivateKey) (*authn.AccountKey, error) {
+func (s *service) newKey(account *iam.ServiceAccount, private *rsa.PrivateKey) (*authn.AccountKey, error) {
 	public, err := x509.MarshalPKIXPublicKey(&private.PublicKey)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (s *iamService) newKey(account *iam.ServiceAccount, private *rsa.PrivateKey
 }
 
 // keyFile returns the credentials file of a key, encoded as in the API's response.
-func (s *iamService) keyFile(account *iam.ServiceAccount, id string, private *rsa.PrivateKey) (string, error) {
+func (s *service) keyFile(account *iam.ServiceAccount, id string, private *rsa.PrivateKey) (string, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
 		return "", err
@@ -129,7 +129,7 @@ func (s *iamService) keyFile(account *iam.ServiceAccount, id string, private *rs
 }
 
 // withKey runs fn in a transaction with the key that the path names.
-func (s *iamService) withKey(c *api.Call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, string, *authn.AccountKey) error) error {
+func (s *service) withKey(c *api.Call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, string, *authn.AccountKey) error) error {
 	return s.withAccount(c, run, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
 		path := authn.AccountPath(account.ProjectId, account.Email) + "/" + c.Vars["key"]
 		record, err := store.Get[authn.AccountKey](tx, authn.AccountKeys, path)
@@ -143,7 +143,7 @@ func (s *iamService) withKey(c *api.Call, run func(func(*bbolt.Tx) error) error,
 	})
 }
 
-func (s *iamService) getKey(c *api.Call) (any, error) {
+func (s *service) getKey(c *api.Call) (any, error) {
 	var answer *iam.ServiceAccountKey
 	err := s.withKey(c, s.Store.View, func(_ *bbolt.Tx, _ string, record *authn.AccountKey) error {
 		answer = record.Key
@@ -161,7 +161,7 @@ func (s *iamService) getKey(c *api.Call) (any, error) {
 	return answer, err
 }
 
-func (s *iamService) listKeys(c *api.Call) (any, error) {
+func (s *service) listKeys(c *api.Call) (any, error) {
 	answer := &iam.ListServiceAccountKeysResponse{}
 	kinds := c.Request.URL.Query()["keyTypes"]
 	err := s.withAccount(c, s.Store.View, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
@@ -180,7 +180,7 @@ func (s *iamService) listKeys(c *api.Call) (any, error) {
 }
 
 // setKeyDisabled answers the enable and disable calls. Disabling a key ends the access tokens issued for it at once.
-func (s *iamService) setKeyDisabled(disabled bool) func(*api.Call) (any, error) {
+func (s *service) setKeyDisabled(disabled bool) func(*api.Call) (any, error) {
 	return func(c *api.Call) (any, error) {
 		return struct{}{}, s.withKey(c, s.Store.Update, func(tx *bbolt.Tx, path string, record *authn.AccountKey) error {
 			record.Key.Disabled, record.Key.DisableReason = disabled, ""
@@ -193,7 +193,7 @@ func (s *iamService) setKeyDisabled(disabled bool) func(*api.Call) (any, error) 
 }
 
 // deleteKey removes a key. That ends the access tokens issued for it at once.
-func (s *iamService) deleteKey(c *api.Call) (any, error) {
+func (s *service) deleteKey(c *api.Call) (any, error) {
 	return struct{}{}, s.withKey(c, s.Store.Update, func(tx *bbolt.Tx, path string, _ *authn.AccountKey) error {
 		return store.Remove(tx, authn.AccountKeys, path)
 	})

@@ -1,4 +1,4 @@
-package cloud
+package iam
 
 import (
 	"time"
@@ -40,7 +40,7 @@ func deletedAccountProject(tx *bbolt.Tx, id string) (string, error) {
 	return record.Account.ProjectId, nil
 }
 
-func (s *iamService) deleteServiceAccount(c *api.Call) (any, error) {
+func (s *service) deleteServiceAccount(c *api.Call) (any, error) {
 	return struct{}{}, s.withAccount(c, s.Store.Update, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
 		key := authn.AccountPolicy(account.Email)
 		policy, err := authz.ReadPolicy(tx, key)
@@ -70,7 +70,7 @@ func (s *iamService) deleteServiceAccount(c *api.Call) (any, error) {
 
 // undeleteServiceAccount restores a deleted account, its own IAM policy, and its membership in the policies of other
 // resources.
-func (s *iamService) undeleteServiceAccount(c *api.Call) (any, error) {
+func (s *service) undeleteServiceAccount(c *api.Call) (any, error) {
 	var request iam.UndeleteServiceAccountRequest
 	if err := c.Decode(&request); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (s *iamService) undeleteServiceAccount(c *api.Call) (any, error) {
 }
 
 // renameMember replaces the member from by the member to in every policy.
-func (s *iamService) renameMember(tx *bbolt.Tx, from, to string) error {
+func (s *service) renameMember(tx *bbolt.Tx, from, to string) error {
 	changed := map[string]*crm.Policy{}
 	err := store.Each(tx, authz.Policies, "", func(key string, policy *crm.Policy) error {
 		for _, binding := range policy.Bindings {
@@ -133,7 +133,7 @@ func (s *iamService) renameMember(tx *bbolt.Tx, from, to string) error {
 }
 
 // forgetAccounts removes the records of accounts that can no longer be undeleted.
-func (s *iamService) forgetAccounts(tx *bbolt.Tx) error {
+func (s *service) forgetAccounts(tx *bbolt.Tx) error {
 	return store.RemoveIf(tx, deletedAccounts, "", func(record *deletedAccount) bool {
 		return s.Now().Sub(record.Deleted) > accountUndeletable
 	})

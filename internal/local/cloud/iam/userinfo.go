@@ -1,4 +1,4 @@
-package cloud
+package iam
 
 import (
 	"crypto/sha256"
@@ -13,7 +13,7 @@ import (
 
 // identityService tells callers who they are. The official provider asks it at an address that it cannot configure.
 // Projects do not enable it.
-func (s *iamService) identityService() *api.Service {
+func (s *service) identityService() *api.Service {
 	return &api.Service{
 		Name:   "openidconnect.googleapis.com",
 		Prefix: "openidconnect",
@@ -23,7 +23,7 @@ func (s *iamService) identityService() *api.Service {
 	}
 }
 
-func (s *iamService) getUserinfo(c *api.Call) (any, error) {
+func (s *service) getUserinfo(c *api.Call) (any, error) {
 	// The emulator gives users no number, so it derives one from the e-mail address.
 	sum := sha256.Sum256([]byte(c.Who.Email))
 	subject := strconv.FormatUint(binary.BigEndian.Uint64(sum[:]), 10)

@@ -1,4 +1,4 @@
-package cloud
+package iam
 
 import (
 	"regexp"
@@ -54,7 +54,7 @@ func onAccount(c *api.Call) api.Resource {
 	}
 }
 
-func (s *iamService) createServiceAccount(c *api.Call) (any, error) {
+func (s *service) createServiceAccount(c *api.Call) (any, error) {
 	var request iam.CreateServiceAccountRequest
 	if err := c.Decode(&request); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func (s *iamService) createServiceAccount(c *api.Call) (any, error) {
 }
 
 // putAccount stores an account under a new etag. It refuses a display name or a description that is too long.
-func (s *iamService) putAccount(tx *bbolt.Tx, account *iam.ServiceAccount) error {
+func (s *service) putAccount(tx *bbolt.Tx, account *iam.ServiceAccount) error {
 	if len(account.DisplayName) > 100 {
 		return api.InvalidArgument("The display name of the service account is longer than 100 bytes.")
 	}
@@ -103,7 +103,7 @@ func (s *iamService) putAccount(tx *bbolt.Tx, account *iam.ServiceAccount) error
 }
 
 // withAccount runs fn in a transaction with the account that the path names.
-func (s *iamService) withAccount(c *api.Call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, *iam.ServiceAccount) error) error {
+func (s *service) withAccount(c *api.Call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt.Tx, *iam.ServiceAccount) error) error {
 	return run(func(tx *bbolt.Tx) error {
 		account, err := authn.FindAccount(tx, c.ProjectID(), c.Vars["account"])
 		if err != nil {
@@ -116,10 +116,10 @@ func (s *iamService) withAccount(c *api.Call, run func(func(*bbolt.Tx) error) er
 	})
 }
 
-func (s *iamService) getServiceAccount(c *api.Call) (any, error) { return s.account(c) }
+func (s *service) getServiceAccount(c *api.Call) (any, error) { return s.account(c) }
 
 // account returns the account that the path names.
-func (s *iamService) account(c *api.Call) (*iam.ServiceAccount, error) {
+func (s *service) account(c *api.Call) (*iam.ServiceAccount, error) {
 	var found *iam.ServiceAccount
 	err := s.withAccount(c, s.Store.View, func(_ *bbolt.Tx, account *iam.ServiceAccount) error {
 		found = account
@@ -128,7 +128,7 @@ func (s *iamService) account(c *api.Call) (*iam.ServiceAccount, error) {
 	return found, err
 }
 
-func (s *iamService) listServiceAccounts(c *api.Call) (any, error) {
+func (s *service) listServiceAccounts(c *api.Call) (any, error) {
 	var all []*iam.ServiceAccount
 	err := s.Store.View(func(tx *bbolt.Tx) (err error) {
 		all, err = store.List[iam.ServiceAccount](tx, authn.ServiceAccounts, c.Project.ID+"/")
@@ -142,7 +142,7 @@ func (s *iamService) listServiceAccounts(c *api.Call) (any, error) {
 	return answer, err
 }
 
-func (s *iamService) patchServiceAccount(c *api.Call) (any, error) {
+func (s *service) patchServiceAccount(c *api.Call) (any, error) {
 	var request iam.PatchServiceAccountRequest
 	if err := c.Decode(&request); err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (s *iamService) patchServiceAccount(c *api.Call) (any, error) {
 }
 
 // updateServiceAccount answers the older PUT call, which changes only the display name.
-func (s *iamService) updateServiceAccount(c *api.Call) (any, error) {
+func (s *service) updateServiceAccount(c *api.Call) (any, error) {
 	var wanted iam.ServiceAccount
 	if err := c.Decode(&wanted); err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (s *iamService) updateServiceAccount(c *api.Call) (any, error) {
 }
 
 // changeAccount sets the fields of an account that the mask names.
-func (s *iamService) changeAccount(c *api.Call, wanted *iam.ServiceAccount, mask string) (any, error) {
+func (s *service) changeAccount(c *api.Call, wanted *iam.ServiceAccount, mask string) (any, error) {
 	var changed *iam.ServiceAccount
 	err := s.withAccount(c, s.Store.Update, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
 		for field := range strings.SplitSeq(mask, ",") {
@@ -184,7 +184,7 @@ func (s *iamService) changeAccount(c *api.Call, wanted *iam.ServiceAccount, mask
 }
 
 // setAccountDisabled answers the enable and disable calls. Disabling an account ends its access tokens at once.
-func (s *iamService) setAccountDisabled(disabled bool) func(*api.Call) (any, error) {
+func (s *service) setAccountDisabled(disabled bool) func(*api.Call) (any, error) {
 	return func(c *api.Call) (any, error) {
 		return struct{}{}, s.withAccount(c, s.Store.Update, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
 			account.Disabled = disabled
@@ -193,7 +193,7 @@ func (s *iamService) setAccountDisabled(disabled bool) func(*api.Call) (any, err
 	}
 }
 
-func (s *iamService) getAccountPolicy(c *api.Call) (any, error) {
+func (s *service) getAccountPolicy(c *api.Call) (any, error) {
 	account, err := s.account(c)
 	if err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func (s *iamService) getAccountPolicy(c *api.Call) (any, error) {
 	return s.GetPolicy(c, authn.AccountPolicy(account.Email))
 }
 
-func (s *iamService) setAccountPolicy(c *api.Call) (any, error) {
+func (s *service) setAccountPolicy(c *api.Call) (any, error) {
 	account, err := s.account(c)
 	if err != nil {
 		return nil, err
@@ -209,6 +209,6 @@ func (s *iamService) setAccountPolicy(c *api.Call) (any, error) {
 	return s.SetPolicy(c, authn.AccountPolicy(account.Email), nil)
 }
 
-func (s *iamService) testAccountPermissions(c *api.Call) (any, error) {
+func (s *service) testAccountPermissions(c *api.Call) (any, error) {
 	return s.TestPermissions(c, onAccount(c))
 }

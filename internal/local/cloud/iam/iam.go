@@ -1,4 +1,6 @@
-package cloud
+// Package iam emulates the Identity and Access Management API: service accounts, their keys and custom roles. It also
+// tells callers who they are, as OpenID Connect does.
+package iam
 
 import (
 	"google.golang.org/api/iam/v1"
@@ -14,19 +16,19 @@ const (
 	deletedAccounts store.Table = "deletedAccounts" // <unique id>
 )
 
-// iamTables returns the tables of the service.
-func iamTables() []store.Table { return []store.Table{roleDeletions, deletedAccounts} }
+// Tables returns the tables of the service.
+func Tables() []store.Table { return []store.Table{roleDeletions, deletedAccounts} }
 
-type iamService struct{ *core.Core }
+type service struct{ *core.Core }
 
-// registerIAM adds the Identity and Access Management API and the user info of OpenID Connect to the emulator.
-func registerIAM(c *core.Core) {
-	s := &iamService{c}
+// Register adds the Identity and Access Management API and the user info of OpenID Connect to the emulator.
+func Register(c *core.Core) {
+	s := &service{c}
 	c.Register(s.identityService())
 	c.Register(s.accessService())
 }
 
-func (s *iamService) accessService() *api.Service {
+func (s *service) accessService() *api.Service {
 	const (
 		accounts = "v1/projects/{project}/serviceAccounts"
 		account  = accounts + "/{account}"
