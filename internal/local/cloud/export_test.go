@@ -27,9 +27,6 @@ func (s *Server) VouchFor(t testing.TB, hosts ...string) *x509.Certificate {
 	return leaf
 }
 
-// UpdatePaths maps the fields of a cluster's update to paths in the cluster.
-func UpdatePaths() map[string]string { return updatePaths() }
-
 // CheckNames checks the names of a database and a user of a MySQL instance.
 func CheckNames(database, charset, collation, user, host string) (ofDatabase, ofUser error) {
 	family, _ := familyOf("MYSQL_8_0")

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/strata-platform/strata/internal/local/cloud/container"
 	"github.com/strata-platform/strata/internal/local/cloud/core"
 	"github.com/strata-platform/strata/internal/local/cloud/iam"
 	"github.com/strata-platform/strata/internal/local/cloud/resourcemanager"
@@ -21,7 +22,7 @@ type Options struct {
 	// token_uri, so it must not change while clients use them.
 	BaseURL string
 	// Clusters runs the control plane of a cluster. If it is nil, clients cannot create clusters.
-	Clusters ClusterRuntime
+	Clusters container.Runtime
 	// Databases runs the servers of Cloud SQL instances. If it is nil, clients cannot create instances.
 	Databases DatabaseRuntime
 }
@@ -35,7 +36,7 @@ type Server struct {
 
 // New opens the emulator's store. Start then resumes the clusters, instances and operations in it.
 func New(options Options) (*Server, error) {
-	tables := slices.Concat(iam.Tables(), sqlTables(), containerTables(), storageTables())
+	tables := slices.Concat(iam.Tables(), sqlTables(), container.Tables(), storageTables())
 	c, err := core.New(options.Dir, options.BaseURL, tables...)
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func New(options Options) (*Server, error) {
 	resourcemanager.Register(c)
 	usage.Register(c)
 	registerSQL(c, options.Databases)
-	registerContainer(c, options.Clusters)
+	container.Register(c, options.Clusters)
 	err = registerStorage(c, filepath.Join(options.Dir, "objects"))
 	if err == nil {
 		err = s.openTunnels(options.Dir)

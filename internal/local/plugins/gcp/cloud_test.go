@@ -13,6 +13,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 
 	"github.com/strata-platform/strata/internal/local/cloud"
+	"github.com/strata-platform/strata/internal/local/cloud/container"
 	"github.com/strata-platform/strata/internal/local/plugins/gcp"
 )
 
@@ -30,8 +31,8 @@ const (
 // pretendedCluster is a fake control plane.
 type pretendedCluster struct{}
 
-func (pretendedCluster) Create(context.Context, string) (cloud.ClusterAccess, error) {
-	return cloud.ClusterAccess{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, nil
+func (pretendedCluster) Create(context.Context, string) (container.Access, error) {
+	return container.Access{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, nil
 }
 func (pretendedCluster) Delete(context.Context, string) error { return nil }
 

@@ -1,4 +1,4 @@
-package cloud
+package container
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func (op *clusterOperation) key() string {
 }
 
 // newClusterOperation stores a new operation in the state RUNNING.
-func (s *containerService) newClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*clusterOperation, error) {
+func (s *service) newClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*clusterOperation, error) {
 	name := "operation-" + strconv.FormatInt(s.Now().UnixMilli(), 10) + "-" + api.RandomDigits(12)
 	parent := "projects/" + on.Project + "/locations/" + on.Cluster.Location
 	op := &clusterOperation{
@@ -45,7 +45,7 @@ func (s *containerService) newClusterOperation(tx *bbolt.Tx, on *cluster, kind, 
 }
 
 // beginClusterOperation stores a new operation and marks its cluster as busy.
-func (s *containerService) beginClusterOperation(tx *bbolt.Tx, on *cluster, kind string) (*clusterOperation, error) {
+func (s *service) beginClusterOperation(tx *bbolt.Tx, on *cluster, kind string) (*clusterOperation, error) {
 	op, err := s.newClusterOperation(tx, on, kind, on.link())
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s *containerService) beginClusterOperation(tx *bbolt.Tx, on *cluster, kind
 }
 
 // doneClusterOperation stores an operation whose work the same transaction does.
-func (s *containerService) doneClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*container.Operation, error) {
+func (s *service) doneClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*container.Operation, error) {
 	op, err := s.newClusterOperation(tx, on, kind, target)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (s *containerService) doneClusterOperation(tx *bbolt.Tx, on *cluster, kind,
 
 // runClusterOperation does the work of an operation and ends the operation. Close interrupts the work; Start resumes
 // it.
-func (s *containerService) runClusterOperation(ctx context.Context, op *clusterOperation) error {
+func (s *service) runClusterOperation(ctx context.Context, op *clusterOperation) error {
 	var on *cluster
 	err := s.Store.View(func(tx *bbolt.Tx) (err error) {
 		on, err = store.Get[cluster](tx, clusters, op.Cluster)
@@ -76,7 +76,7 @@ func (s *containerService) runClusterOperation(ctx context.Context, op *clusterO
 	if err != nil {
 		return err
 	}
-	var access ClusterAccess
+	var access Access
 	var fault error
 	switch {
 	case on == nil:
@@ -106,7 +106,7 @@ func (s *containerService) runClusterOperation(ctx context.Context, op *clusterO
 }
 
 // endClusterOperation records the outcome of an operation in its cluster.
-func (s *containerService) endClusterOperation(tx *bbolt.Tx, key, kind string, access ClusterAccess, fault error) error {
+func (s *service) endClusterOperation(tx *bbolt.Tx, key, kind string, access Access, fault error) error {
 	on, err := store.Get[cluster](tx, clusters, key)
 	if err != nil || on == nil {
 		return err
@@ -135,7 +135,7 @@ func (k *cluster) idle() error {
 	return nil
 }
 
-func (s *containerService) getClusterOperation(c *api.Call) (any, error) {
+func (s *service) getClusterOperation(c *api.Call) (any, error) {
 	var answer *container.Operation
 	err := s.Store.View(func(tx *bbolt.Tx) error {
 		op, err := store.Get[clusterOperation](tx, clusterOps, clusterKey(c.Project.ID, c.Vars["location"], c.Vars["operation"]))
@@ -151,7 +151,7 @@ func (s *containerService) getClusterOperation(c *api.Call) (any, error) {
 	return answer, err
 }
 
-func (s *containerService) listClusterOperations(c *api.Call) (any, error) {
+func (s *service) listClusterOperations(c *api.Call) (any, error) {
 	prefix := c.Project.ID + "/"
 	if location := c.Vars["location"]; location != "-" {
 		prefix += location + "/"
@@ -168,7 +168,7 @@ func (s *containerService) listClusterOperations(c *api.Call) (any, error) {
 
 // cancelClusterOperation refuses, as Google Cloud does for operations that cannot be cancelled. The emulator cannot
 // cancel any.
-func (s *containerService) cancelClusterOperation(c *api.Call) (any, error) {
+func (s *service) cancelClusterOperation(c *api.Call) (any, error) {
 	found, err := s.getClusterOperation(c)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package cloud
+package container
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
-func (s *containerService) updateCluster(c *api.Call) (any, error) {
+func (s *service) updateCluster(c *api.Call) (any, error) {
 	var request struct {
 		Update map[string]any `json:"update"`
 		// The other fields of the request name the cluster, as the path does.
@@ -36,7 +36,7 @@ func (s *containerService) updateCluster(c *api.Call) (any, error) {
 	})
 }
 
-func (s *containerService) applyUpdate(on *cluster, wanted map[string]any) error {
+func (s *service) applyUpdate(on *cluster, wanted map[string]any) error {
 	poolID, _ := wanted["desiredNodePoolId"].(string)
 	delete(wanted, "desiredNodePoolId")
 	whole, err := api.AsObject(on.Cluster)
@@ -96,7 +96,7 @@ func updated(name string, value, old any) any {
 }
 
 // completeUpdate checks the changed cluster and puts it in place of the old one.
-func (s *containerService) completeUpdate(on *cluster, changed *container.Cluster, wanted map[string]any) error {
+func (s *service) completeUpdate(on *cluster, changed *container.Cluster, wanted map[string]any) error {
 	if err := checkClusterSettings(on.Project, changed); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (s *containerService) completeUpdate(on *cluster, changed *container.Cluste
 }
 
 // changeFields answers a call that changes fields of a cluster.
-func (s *containerService) changeFields(c *api.Call, kind string, change func(*cluster) error) (any, error) {
+func (s *service) changeFields(c *api.Call, kind string, change func(*cluster) error) (any, error) {
 	var answer *container.Operation
 	err := withCluster(c, s.Store.Update, func(tx *bbolt.Tx, on *cluster) error {
 		if err := on.idle(); err != nil {

@@ -1,4 +1,4 @@
-package cloud
+package container
 
 import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
@@ -8,7 +8,7 @@ import (
 
 // set returns the handler of a call that sets one property of a cluster. change copies the property from the request,
 // of type T, to the cluster.
-func set[T any](s *containerService, kind string, change func(*container.Cluster, *T) error) func(*api.Call) (any, error) {
+func set[T any](s *service, kind string, change func(*container.Cluster, *T) error) func(*api.Call) (any, error) {
 	return func(c *api.Call) (any, error) {
 		request := new(T)
 		if err := c.Decode(request); err != nil {
@@ -20,7 +20,7 @@ func set[T any](s *containerService, kind string, change func(*container.Cluster
 
 // clusterSetters returns the calls that set one property of a cluster. Each has a verb, and another name in the older
 // paths below zones.
-func (s *containerService) clusterSetters() []setter {
+func (s *service) clusterSetters() []setter {
 	return []setter{
 		{"setAddons", "addons", set(s, "UPDATE_CLUSTER", setAddons)},
 		{"setLegacyAbac", "legacyAbac", set(s, "UPDATE_CLUSTER", func(k *container.Cluster, r *container.SetLegacyAbacRequest) error {

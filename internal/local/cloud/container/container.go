@@ -1,4 +1,5 @@
-package cloud
+// Package container emulates the Kubernetes Engine API. A cluster is a real control plane, which a Runtime runs.
+package container
 
 import (
 	"strings"
@@ -15,24 +16,24 @@ const (
 	clusterOps store.Table = "clusterOperations" // <project>/<location>/<operation>
 )
 
-// containerTables returns the tables of the service.
-func containerTables() []store.Table { return []store.Table{clusters, clusterOps} }
+// Tables returns the tables of the service.
+func Tables() []store.Table { return []store.Table{clusters, clusterOps} }
 
-type containerService struct {
+type service struct {
 	*core.Core
-	clusters ClusterRuntime
+	clusters Runtime
 }
 
-// registerContainer adds the Kubernetes Engine API to the emulator, and what it needs of the Compute Engine API. If
+// Register adds the Kubernetes Engine API to the emulator, and what it needs of the Compute Engine API. If
 // runtime is nil, clients cannot create clusters.
-func registerContainer(c *core.Core, runtime ClusterRuntime) {
-	s := &containerService{c, runtime}
+func Register(c *core.Core, runtime Runtime) {
+	s := &service{c, runtime}
 	c.WorkloadPools = workloadPools
 	c.Register(s.clusterService())
 	c.Register(s.computeService())
 }
 
-func (s *containerService) clusterService() *api.Service {
+func (s *service) clusterService() *api.Service {
 	svc := &api.Service{
 		Name:   "container.googleapis.com",
 		Title:  "Kubernetes Engine API",
@@ -50,7 +51,7 @@ func (s *containerService) clusterService() *api.Service {
 
 const canUpdate = "container.clusters.update"
 
-func (s *containerService) containerRoutes(parent string) []api.Route {
+func (s *service) containerRoutes(parent string) []api.Route {
 	var (
 		all   = parent + "/clusters"
 		one   = all + "/{cluster}"
@@ -77,7 +78,7 @@ func (s *containerService) containerRoutes(parent string) []api.Route {
 }
 
 // setterRoutes returns the routes that set one property of a cluster or of a node pool.
-func (s *containerService) setterRoutes(parent, zonal string) []api.Route {
+func (s *service) setterRoutes(parent, zonal string) []api.Route {
 	poolSetters := []setter{
 		{"setSize", "setSize", s.setNodePoolSize},
 		{"setManagement", "setManagement", s.setNodePoolManagement},

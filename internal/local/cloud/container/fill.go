@@ -1,4 +1,4 @@
-package cloud
+package container
 
 import (
 	"regexp"
@@ -110,7 +110,7 @@ func versionParts(version string) []int {
 
 // fillCluster sets the fields that Google Cloud sets in a new cluster. The official provider dereferences some of them
 // without a nil check, so they must be present.
-func (s *containerService) fillCluster(c *api.Call, created *cluster) error {
+func (s *service) fillCluster(c *api.Call, created *cluster) error {
 	k := created.Cluster
 	k.Location, k.Zone = c.Vars["location"], c.Vars["location"]
 	k.Status = provisioning

@@ -1,4 +1,4 @@
-package cloud
+package container
 
 import (
 	"reflect"
@@ -32,7 +32,7 @@ func poolPath(name string) (path, inside string) {
 }
 
 // updateNodePool changes the fields of a node pool that the request names.
-func (s *containerService) updateNodePool(c *api.Call) (any, error) {
+func (s *service) updateNodePool(c *api.Call) (any, error) {
 	request := map[string]any{}
 	if err := c.Decode(&request); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (s *containerService) updateNodePool(c *api.Call) (any, error) {
 
 // updatePool changes the node pool that an update of its cluster names. The update may omit the name if the cluster
 // has one node pool.
-func (s *containerService) updatePool(on *cluster, name string, wanted map[string]any) error {
+func (s *service) updatePool(on *cluster, name string, wanted map[string]any) error {
 	if name == "" && len(on.Cluster.NodePools) == 1 {
 		name = on.Cluster.NodePools[0].Name
 	}

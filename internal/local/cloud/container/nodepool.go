@@ -1,4 +1,4 @@
-package cloud
+package container
 
 import (
 	"slices"
@@ -17,7 +17,7 @@ func poolLink(on *cluster, name string) string { return on.link() + "/nodePools/
 
 // fillNodePool sets the fields that Google Cloud sets in a new node pool. It refuses a node pool that Google Cloud
 // refuses too.
-func (s *containerService) fillNodePool(on *cluster, pool *container.NodePool) error {
+func (s *service) fillNodePool(on *cluster, pool *container.NodePool) error {
 	if pool == nil || !clusterNames.MatchString(pool.Name) {
 		return api.InvalidArgument("Invalid value for field \"node_pool.name\": it must match %s.", clusterNames)
 	}
@@ -63,7 +63,7 @@ func defaultScopes() []string {
 }
 
 // completePool checks a new or changed node pool and sets its derived fields.
-func (s *containerService) completePool(on *cluster, pool *container.NodePool) error {
+func (s *service) completePool(on *cluster, pool *container.NodePool) error {
 	channel := on.Cluster.ReleaseChannel
 	scaling := pool.Autoscaling
 	switch {
@@ -96,7 +96,7 @@ func withPool(c *api.Call, run func(func(*bbolt.Tx) error) error, fn func(*bbolt
 	})
 }
 
-func (s *containerService) createNodePool(c *api.Call) (any, error) {
+func (s *service) createNodePool(c *api.Call) (any, error) {
 	var request container.CreateNodePoolRequest
 	if err := c.Decode(&request); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (s *containerService) createNodePool(c *api.Call) (any, error) {
 }
 
 // changeCluster stores a changed cluster and the finished operation that changed it.
-func (s *containerService) changeCluster(tx *bbolt.Tx, on *cluster, kind, target string) (*container.Operation, error) {
+func (s *service) changeCluster(tx *bbolt.Tx, on *cluster, kind, target string) (*container.Operation, error) {
 	on.Cluster.Etag = api.RandomText(8)
 	if err := store.Put(tx, clusters, on.key(), on); err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (s *containerService) changeCluster(tx *bbolt.Tx, on *cluster, kind, target
 	return s.doneClusterOperation(tx, on, kind, target)
 }
 
-func (s *containerService) getNodePool(c *api.Call) (any, error) {
+func (s *service) getNodePool(c *api.Call) (any, error) {
 	var answer *container.NodePool
 	err := withPool(c, s.Store.View, func(_ *bbolt.Tx, on *cluster, at int) error {
 		answer = on.Cluster.NodePools[at]
@@ -146,7 +146,7 @@ func (s *containerService) getNodePool(c *api.Call) (any, error) {
 	return answer, err
 }
 
-func (s *containerService) listNodePools(c *api.Call) (any, error) {
+func (s *service) listNodePools(c *api.Call) (any, error) {
 	answer := &container.ListNodePoolsResponse{}
 	err := withCluster(c, s.Store.View, func(_ *bbolt.Tx, on *cluster) error {
 		answer.NodePools = on.Cluster.NodePools
@@ -155,7 +155,7 @@ func (s *containerService) listNodePools(c *api.Call) (any, error) {
 	return answer, err
 }
 
-func (s *containerService) deleteNodePool(c *api.Call) (any, error) {
+func (s *service) deleteNodePool(c *api.Call) (any, error) {
 	var answer *container.Operation
 	err := withPool(c, s.Store.Update, func(tx *bbolt.Tx, on *cluster, at int) error {
 		if err := on.idle(); err != nil {
@@ -170,7 +170,7 @@ func (s *containerService) deleteNodePool(c *api.Call) (any, error) {
 }
 
 // changePool answers a call that changes one property of a node pool.
-func (s *containerService) changePool(c *api.Call, kind string, change func(*container.NodePool) error) (any, error) {
+func (s *service) changePool(c *api.Call, kind string, change func(*container.NodePool) error) (any, error) {
 	var answer *container.Operation
 	err := withPool(c, s.Store.Update, func(tx *bbolt.Tx, on *cluster, at int) error {
 		if err := on.idle(); err != nil {
@@ -189,7 +189,7 @@ func (s *containerService) changePool(c *api.Call, kind string, change func(*con
 	return answer, err
 }
 
-func (s *containerService) setNodePoolSize(c *api.Call) (any, error) {
+func (s *service) setNodePoolSize(c *api.Call) (any, error) {
 	var request container.SetNodePoolSizeRequest
 	if err := c.Decode(&request); err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (s *containerService) setNodePoolSize(c *api.Call) (any, error) {
 	})
 }
 
-func (s *containerService) setNodePoolManagement(c *api.Call) (any, error) {
+func (s *service) setNodePoolManagement(c *api.Call) (any, error) {
 	var request container.SetNodePoolManagementRequest
 	if err := c.Decode(&request); err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func (s *containerService) setNodePoolManagement(c *api.Call) (any, error) {
 	})
 }
 
-func (s *containerService) setNodePoolAutoscaling(c *api.Call) (any, error) {
+func (s *service) setNodePoolAutoscaling(c *api.Call) (any, error) {
 	var request container.SetNodePoolAutoscalingRequest
 	if err := c.Decode(&request); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package cloud
+package container
 
 import (
 	"crypto/sha256"
@@ -16,7 +16,7 @@ import (
 // The emulator has one call of Compute Engine. Google Kubernetes Engine does not report the number of nodes in a node
 // pool, so clients read it from the pool's instance groups.
 
-func (s *containerService) computeService() *api.Service {
+func (s *service) computeService() *api.Service {
 	const group = "v1|beta/projects/{project}/zones/{zone}/instanceGroupManagers/{group}"
 	return &api.Service{
 		Name:       "compute.googleapis.com",
@@ -45,7 +45,7 @@ func groupName(on *cluster, pool, zone string) string {
 	return "gke-" + short(on.Cluster.Name) + "-" + short(pool) + "-" + hex.EncodeToString(sum[:4]) + "-grp"
 }
 
-func (s *containerService) groupLink(on *cluster, pool, zone string) string {
+func (s *service) groupLink(on *cluster, pool, zone string) string {
 	return s.BaseURL + "/compute/v1/projects/" + on.Project + "/zones/" + zone + "/instanceGroupManagers/" + groupName(on, pool, zone)
 }
 
@@ -60,7 +60,7 @@ type instanceGroupManager struct {
 	SelfLink         string `json:"selfLink"`
 }
 
-func (s *containerService) getGroup(c *api.Call) (any, error) {
+func (s *service) getGroup(c *api.Call) (any, error) {
 	if c.Project == nil {
 		return nil, api.NotFound("The resource '%s' was not found", onGroup(c).Name)
 	}

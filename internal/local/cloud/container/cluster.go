@@ -1,4 +1,4 @@
-package cloud
+package container
 
 import (
 	"context"
@@ -12,18 +12,18 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
-// ClusterRuntime runs the control planes of clusters.
-type ClusterRuntime interface {
+// Runtime runs the control planes of clusters.
+type Runtime interface {
 	// Create starts the control plane of a cluster and returns when the control plane serves. After a restart of the
 	// emulator, Create adopts a running control plane or starts the existing one again.
-	Create(ctx context.Context, name string) (ClusterAccess, error)
+	Create(ctx context.Context, name string) (Access, error)
 	// Delete stops the control plane and erases its data. It succeeds if there is no control plane.
 	Delete(ctx context.Context, name string) error
 }
 
-// ClusterAccess is the endpoint of a cluster and its administrator's credentials. The certificates and the key are in
+// Access is the endpoint of a cluster and its administrator's credentials. The certificates and the key are in
 // PEM form.
-type ClusterAccess struct {
+type Access struct {
 	Endpoint          string // host:port
 	CA                []byte
 	ClientCertificate []byte
@@ -34,7 +34,7 @@ type ClusterAccess struct {
 type cluster struct {
 	Cluster *container.Cluster `json:"cluster"`
 	Project string             `json:"project"`
-	Access  ClusterAccess      `json:"access"`
+	Access  Access             `json:"access"`
 	// Busy is the name of the operation in progress, or "".
 	Busy string `json:"busy,omitempty"`
 }
@@ -62,7 +62,7 @@ func onCluster(c *api.Call) api.Resource {
 	return api.Resource{Project: c.ProjectID(), Name: link, Path: link, Kind: "container.googleapis.com/Cluster"}
 }
 
-func (s *containerService) createCluster(c *api.Call) (any, error) {
+func (s *service) createCluster(c *api.Call) (any, error) {
 	var request container.CreateClusterRequest
 	if err := c.Decode(&request); err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func withCluster(c *api.Call, run func(func(*bbolt.Tx) error) error, fn func(*bb
 	})
 }
 
-func (s *containerService) getCluster(c *api.Call) (any, error) {
+func (s *service) getCluster(c *api.Call) (any, error) {
 	var answer *container.Cluster
 	err := withCluster(c, s.Store.View, func(_ *bbolt.Tx, found *cluster) error {
 		answer = found.shown()
@@ -161,7 +161,7 @@ func (s *containerService) getCluster(c *api.Call) (any, error) {
 	return answer, err
 }
 
-func (s *containerService) listClusters(c *api.Call) (any, error) {
+func (s *service) listClusters(c *api.Call) (any, error) {
 	prefix := c.Project.ID + "/"
 	if location := c.Vars["location"]; location != "-" {
 		prefix += location + "/"
@@ -176,7 +176,7 @@ func (s *containerService) listClusters(c *api.Call) (any, error) {
 	return answer, err
 }
 
-func (s *containerService) deleteCluster(c *api.Call) (any, error) {
+func (s *service) deleteCluster(c *api.Call) (any, error) {
 	var op *clusterOperation
 	err := withCluster(c, s.Store.Update, func(tx *bbolt.Tx, found *cluster) error {
 		if err := found.idle(); err != nil {
@@ -196,7 +196,7 @@ func (s *containerService) deleteCluster(c *api.Call) (any, error) {
 }
 
 // resumeClusters starts the control plane of an existing cluster again and resumes unfinished operations.
-func (s *containerService) resumeClusters(ctx context.Context) error {
+func (s *service) resumeClusters(ctx context.Context) error {
 	var existing []*cluster
 	var pending []*clusterOperation
 	err := s.Store.View(func(tx *bbolt.Tx) error {

@@ -1,4 +1,4 @@
-package cloud
+package container
 
 import (
 	"go.etcd.io/bbolt"
@@ -11,7 +11,7 @@ import (
 // requireActAs refuses a call that runs nodes as a service account on which the caller lacks
 // iam.serviceAccounts.actAs. The emulator has no default service account, so "default" needs the permission on the
 // project.
-func (s *containerService) requireActAs(tx *bbolt.Tx, c *api.Call, account string) error {
+func (s *service) requireActAs(tx *bbolt.Tx, c *api.Call, account string) error {
 	on := api.OnProject(c)
 	if account != "default" {
 		found, err := authn.FindAccount(tx, "-", account)
@@ -31,7 +31,7 @@ func (s *containerService) requireActAs(tx *bbolt.Tx, c *api.Call, account strin
 		"iam.serviceAccountUser role on the service account.", account)
 }
 
-// WorkloadPools returns the workload identity pools of a project's clusters.
+// workloadPools returns the workload identity pools of a project's clusters.
 func workloadPools(tx *bbolt.Tx, project string) ([]string, error) {
 	all, err := store.List[cluster](tx, clusters, project+"/")
 	var pools []string
