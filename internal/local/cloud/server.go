@@ -11,6 +11,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core"
 	"github.com/strata-platform/strata/internal/local/cloud/iam"
 	"github.com/strata-platform/strata/internal/local/cloud/resourcemanager"
+	"github.com/strata-platform/strata/internal/local/cloud/storage"
 	"github.com/strata-platform/strata/internal/local/cloud/usage"
 )
 
@@ -36,7 +37,7 @@ type Server struct {
 
 // New opens the emulator's store. Start then resumes the clusters, instances and operations in it.
 func New(options Options) (*Server, error) {
-	tables := slices.Concat(iam.Tables(), sqlTables(), container.Tables(), storageTables())
+	tables := slices.Concat(iam.Tables(), sqlTables(), container.Tables(), storage.Tables())
 	c, err := core.New(options.Dir, options.BaseURL, tables...)
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func New(options Options) (*Server, error) {
 	usage.Register(c)
 	registerSQL(c, options.Databases)
 	container.Register(c, options.Clusters)
-	err = registerStorage(c, filepath.Join(options.Dir, "objects"))
+	err = storage.Register(c, filepath.Join(options.Dir, "objects"))
 	if err == nil {
 		err = s.openTunnels(options.Dir)
 	}

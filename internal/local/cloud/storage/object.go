@@ -1,4 +1,4 @@
-package cloud
+package storage
 
 import (
 	"bytes"
@@ -14,10 +14,11 @@ import (
 	"go.etcd.io/bbolt"
 	"google.golang.org/api/storage/v1"
 
-	"github.com/strata-platform/strata/internal/local/cloud/blobs"
-
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/blobs"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/buckets"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/rest"
 )
 
 // object is the record of one generation of an object. Its content is a blob of its own.
@@ -118,7 +119,7 @@ func checkObject(wanted *storage.Object) error {
 		"temporaryHold":      wanted.TemporaryHold,
 	} {
 		if set {
-			return notEmulatedStorage(name)
+			return rest.NotEmulated(name)
 		}
 	}
 	return nil
@@ -127,8 +128,8 @@ func checkObject(wanted *storage.Object) error {
 // replaceObject writes a new generation of an object with a blob as its content. It returns the new generation, and
 // the blobs that are unused after the transaction. Overwriting an object needs the permission to delete it, as on
 // Cloud Storage.
-func (s *storageService) replaceObject(tx *bbolt.Tx, c *api.Call, wanted *storage.Object, content blobs.Blob, wants preconditions) (*storage.Object, []string, error) {
-	in, err := findBucket(tx, wanted.Bucket)
+func (s *service) replaceObject(tx *bbolt.Tx, c *api.Call, wanted *storage.Object, content blobs.Blob, wants rest.Preconditions) (*storage.Object, []string, error) {
+	in, err := buckets.Find(tx, wanted.Bucket)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -136,7 +137,7 @@ func (s *storageService) replaceObject(tx *bbolt.Tx, c *api.Call, wanted *storag
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := wants.checkChange(numbers(old)); err != nil {
+	if err := wants.CheckChange(numbers(old)); err != nil {
 		return nil, nil, err
 	}
 	var unused []string
@@ -164,18 +165,18 @@ func numbers(o *object) (generation, metageneration int64) {
 
 // retire ends a live generation. A bucket with versioning keeps it as a noncurrent generation; any other bucket
 // removes it. retire returns the blobs that are unused after the transaction.
-func (s *storageService) retire(tx *bbolt.Tx, in *storage.Bucket, old *object) ([]string, error) {
+func (s *service) retire(tx *bbolt.Tx, in *storage.Bucket, old *object) ([]string, error) {
 	key := objectKey(old.Object)
 	if in.Versioning != nil && in.Versioning.Enabled {
-		old.Object.TimeDeleted = storageTime(s.Now())
+		old.Object.TimeDeleted = rest.Time(s.Now())
 		return nil, store.Put(tx, objects, key, old)
 	}
 	return []string{old.Blob}, store.Remove(tx, objects, key)
 }
 
 // fillObject sets the fields that Cloud Storage sets in a new generation of an object.
-func (s *storageService) fillObject(tx *bbolt.Tx, in *storage.Bucket, wanted *storage.Object, content blobs.Blob) (*storage.Object, error) {
-	made, now := *wanted, storageTime(s.Now())
+func (s *service) fillObject(tx *bbolt.Tx, in *storage.Bucket, wanted *storage.Object, content blobs.Blob) (*storage.Object, error) {
+	made, now := *wanted, rest.Time(s.Now())
 	var err error
 	if made.Generation, err = nextGeneration(tx, s.Now().UnixMicro()); err != nil {
 		return nil, err
@@ -188,7 +189,7 @@ func (s *storageService) fillObject(tx *bbolt.Tx, in *storage.Bucket, wanted *st
 	api.SetDefault(&made.StorageClass, in.StorageClass)
 	made.TimeCreated, made.Updated, made.TimeFinalized, made.TimeStorageClassUpdated = now, now, now, now
 	made.TimeDeleted = ""
-	made.Kind, made.Etag = "storage#object", etagOf(made.Generation, 1)
+	made.Kind, made.Etag = "storage#object", rest.Etag(made.Generation, 1)
 	made.Id = made.Bucket + "/" + made.Name + "/" + strconv.FormatInt(made.Generation, 10)
 	path := "b/" + made.Bucket + "/o/" + url.PathEscape(made.Name)
 	made.SelfLink = s.BaseURL + "/storage/storage/v1/" + path
@@ -211,7 +212,7 @@ func shownObject(o *storage.Object) *storage.Object {
 }
 
 // drop removes unused blobs. The next start removes blobs that drop fails to remove.
-func (s *storageService) drop(unused []string) {
+func (s *service) drop(unused []string) {
 	for _, id := range unused {
 		_ = s.blobs.Remove(id)
 	}

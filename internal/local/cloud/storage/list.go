@@ -1,4 +1,4 @@
-package cloud
+package storage
 
 import (
 	"encoding/base64"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/rest"
 )
 
 // listing is the parsed query of a list call.
@@ -24,11 +25,11 @@ func parseListing(c *api.Call) (listing, error) {
 	query := c.Request.URL.Query()
 	for _, parameter := range []string{"matchGlob", "filter"} {
 		if query.Get(parameter) != "" {
-			return listing{}, notEmulatedStorage("The parameter " + parameter)
+			return listing{}, rest.NotEmulated("The parameter " + parameter)
 		}
 	}
 	if query.Get("softDeleted") == "true" {
-		return listing{}, notEmulatedStorage("Soft delete")
+		return listing{}, rest.NotEmulated("Soft delete")
 	}
 	limit, err := api.PageSize(query.Get("maxResults"))
 	if err != nil {
@@ -45,7 +46,7 @@ func parseListing(c *api.Call) (listing, error) {
 	}, nil
 }
 
-func (s *storageService) listObjects(c *api.Call) (any, error) {
+func (s *service) listObjects(c *api.Call) (any, error) {
 	asked, err := parseListing(c)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package cloud
+package storage
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/rest"
 )
 
 // upload is the record of a resumable upload. The store keeps finished uploads too, so that a client that missed the
@@ -32,7 +33,7 @@ type upload struct {
 // uploadLifetime is how long a client can resume an upload.
 const uploadLifetime = 7 * 24 * time.Hour
 
-func (s *storageService) beginOrContinueUpload(c *api.Call) (any, error) {
+func (s *service) beginOrContinueUpload(c *api.Call) (any, error) {
 	if c.Request.URL.Query().Get("upload_id") != "" {
 		return s.continueUpload(c)
 	}
@@ -41,7 +42,7 @@ func (s *storageService) beginOrContinueUpload(c *api.Call) (any, error) {
 		return nil, err
 	}
 	api.SetDefault(&wanted.ContentType, c.Request.Header.Get("X-Upload-Content-Type"))
-	if _, err := queryPreconditions(c, "if"); err != nil {
+	if _, err := rest.QueryPreconditions(c, "if"); err != nil {
 		return nil, err
 	}
 	if err := s.prepareObject(c, wanted, c.Vars["bucket"]); err != nil {
@@ -65,13 +66,13 @@ func (s *storageService) beginOrContinueUpload(c *api.Call) (any, error) {
 	}), nil
 }
 
-func (s *storageService) keepUpload(u *upload) error {
+func (s *service) keepUpload(u *upload) error {
 	return s.Store.Update(func(tx *bbolt.Tx) error { return store.Put(tx, uploads, u.ID, u) })
 }
 
 // upload returns the upload that the call continues, locked. The caller must call unlock. Only the member that began
 // an upload can continue it.
-func (s *storageService) upload(c *api.Call) (found *upload, unlock func(), err error) {
+func (s *service) upload(c *api.Call) (found *upload, unlock func(), err error) {
 	id := c.Request.URL.Query().Get("upload_id")
 	if _, busy := s.uploading.LoadOrStore(id, true); busy {
 		return nil, nil, api.LegacyError(http.StatusServiceUnavailable, "backendError", "Another request writes to this upload. Please retry.")
@@ -92,7 +93,7 @@ func (s *storageService) upload(c *api.Call) (found *upload, unlock func(), err 
 
 // continueUpload appends the next part of an upload, or reports how much has arrived. The last part creates the
 // object.
-func (s *storageService) continueUpload(c *api.Call) (any, error) {
+func (s *service) continueUpload(c *api.Call) (any, error) {
 	part, err := parseContentRange(c)
 	if err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func (s *storageService) continueUpload(c *api.Call) (any, error) {
 
 // receive appends a part to the content and skips the bytes that arrived before. It keeps the bytes that arrived even
 // if the part breaks off.
-func (s *storageService) receive(c *api.Call, u *upload, first int64) error {
+func (s *service) receive(c *api.Call, u *upload, first int64) error {
 	if _, err := io.CopyN(io.Discard, c.Request.Body, u.Received-first); errors.Is(err, io.EOF) {
 		return nil
 	} else if err != nil {
@@ -155,12 +156,12 @@ func (u *upload) incomplete() http.Handler {
 	})
 }
 
-func (s *storageService) finishUpload(c *api.Call, u *upload) (any, error) {
+func (s *service) finishUpload(c *api.Call, u *upload) (any, error) {
 	query, err := url.ParseQuery(u.Query)
 	if err != nil {
 		return nil, err
 	}
-	wants, err := readPreconditions(query.Get, "if", func(name string) string { return name })
+	wants, err := rest.ReadPreconditions(query.Get, "if", func(name string) string { return name })
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +183,7 @@ func (s *storageService) finishUpload(c *api.Call, u *upload) (any, error) {
 // clientClosedRequest is the status with which Cloud Storage confirms that an upload is cancelled.
 const clientClosedRequest = 499
 
-func (s *storageService) cancelUpload(c *api.Call) (any, error) {
+func (s *service) cancelUpload(c *api.Call) (any, error) {
 	u, unlock, err := s.upload(c)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package cloud
+package buckets
 
 import (
 	"slices"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/authz"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/rest"
 )
 
 // bucketPolicyBody is a bucket's IAM policy in Cloud Storage's form, in which the policy is the whole body.
@@ -41,7 +42,7 @@ func newBucketPolicy(project string) *crm.Policy {
 	}}
 }
 
-func (s *bucketService) getBucketPolicy(c *api.Call) (any, error) {
+func (s *service) getBucketPolicy(c *api.Call) (any, error) {
 	version := int64(1)
 	if text := c.Request.URL.Query().Get("optionsRequestedPolicyVersion"); text != "" {
 		var err error
@@ -54,7 +55,7 @@ func (s *bucketService) getBucketPolicy(c *api.Call) (any, error) {
 	}
 	var policy *crm.Policy
 	err := s.Store.View(func(tx *bbolt.Tx) (err error) {
-		policy, err = authz.ReadPolicy(tx, bucketPolicy(c.Vars["bucket"]))
+		policy, err = authz.ReadPolicy(tx, PolicyKey(c.Vars["bucket"]))
 		return err
 	})
 	if err != nil {
@@ -64,7 +65,7 @@ func (s *bucketService) getBucketPolicy(c *api.Call) (any, error) {
 }
 
 // setBucketPolicy replaces the policy of a bucket. If the request carries an etag, it must match the current policy's.
-func (s *bucketService) setBucketPolicy(c *api.Call) (any, error) {
+func (s *service) setBucketPolicy(c *api.Call) (any, error) {
 	var request bucketPolicyBody
 	if err := c.Decode(&request); err != nil {
 		return nil, err
@@ -72,16 +73,16 @@ func (s *bucketService) setBucketPolicy(c *api.Call) (any, error) {
 	name := c.Vars["bucket"]
 	wanted := &crm.Policy{Version: request.Version, Etag: request.Etag, Bindings: request.Bindings}
 	err := s.Store.Update(func(tx *bbolt.Tx) error {
-		found, err := findBucket(tx, name)
+		found, err := Find(tx, name)
 		if err != nil {
 			return err
 		}
-		current, err := authz.ReadPolicy(tx, bucketPolicy(name))
+		current, err := authz.ReadPolicy(tx, PolicyKey(name))
 		if err != nil {
 			return err
 		}
 		if wanted.Etag != "" && wanted.Etag != current.Etag {
-			return preconditionFailed()
+			return rest.PreconditionFailed()
 		}
 		if err := checkBucketPolicy(found.Bucket, wanted); err != nil {
 			return err
@@ -89,7 +90,7 @@ func (s *bucketService) setBucketPolicy(c *api.Call) (any, error) {
 		if err := s.CheckPolicy(tx, wanted, current); err != nil {
 			return err
 		}
-		return authz.WritePolicy(tx, bucketPolicy(name), wanted)
+		return authz.WritePolicy(tx, PolicyKey(name), wanted)
 	})
 	if err != nil {
 		return nil, err
@@ -108,18 +109,18 @@ func checkBucketPolicy(b *storage.Bucket, wanted *crm.Policy) error {
 		case open && b.IamConfiguration.PublicAccessPrevention == "enforced":
 			return api.LegacyError(412, "conditionNotMet", "The member bindings allUsers and allAuthenticatedUsers are not allowed since "+
 				"public access prevention is enforced.")
-		case binding.Condition != nil && !uniformAccess(b):
+		case binding.Condition != nil && !UniformAccess(b):
 			return api.LegacyInvalid("IAM conditions cannot be set on bucket %s: turn on its uniform bucket-level access first.", b.Name)
 		}
 	}
 	return nil
 }
 
-func (s *bucketService) testBucketPermissions(c *api.Call) (any, error) {
+func (s *service) testBucketPermissions(c *api.Call) (any, error) {
 	answer := &storage.TestIamPermissionsResponse{Kind: "storage#testIamPermissionsResponse"}
 	err := s.Store.View(func(tx *bbolt.Tx) error {
 		for _, permission := range c.Request.URL.Query()["permissions"] {
-			granted, err := s.Allowed(tx, c.Who, permission, onBucket(c))
+			granted, err := s.Allowed(tx, c.Who, permission, OnBucket(c))
 			if err != nil {
 				return err
 			}

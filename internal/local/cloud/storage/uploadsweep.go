@@ -1,4 +1,4 @@
-package cloud
+package storage
 
 import (
 	"go.etcd.io/bbolt"
@@ -7,7 +7,7 @@ import (
 )
 
 // sweep removes the uploads that have expired, and the contents that no record refers to.
-func (s *storageService) sweep() error {
+func (s *service) sweep() error {
 	inUse := map[string]bool{}
 	err := s.Store.Update(func(tx *bbolt.Tx) error {
 		var old []string

@@ -1,4 +1,4 @@
-package cloud
+package storage
 
 import (
 	"compress/gzip"
@@ -18,10 +18,12 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/buckets"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/rest"
 )
 
 // getObject answers with an object's metadata, or with alt=media with its content.
-func (s *storageService) getObject(c *api.Call) (any, error) {
+func (s *service) getObject(c *api.Call) (any, error) {
 	if c.Request.URL.Query().Get("alt") == "media" {
 		return s.downloadObject(c)
 	}
@@ -33,16 +35,16 @@ func (s *storageService) getObject(c *api.Call) (any, error) {
 }
 
 // readObject returns the generation of an object that the call reads. The XML API carries preconditions in headers.
-func (s *storageService) readObject(c *api.Call) (*object, error) {
+func (s *service) readObject(c *api.Call) (*object, error) {
 	generation, err := queryGeneration(c, "generation")
 	if err != nil {
 		return nil, err
 	}
-	inQuery, err := queryPreconditions(c, "if")
+	inQuery, err := rest.QueryPreconditions(c, "if")
 	if err != nil {
 		return nil, err
 	}
-	inHeader, err := readPreconditions(c.Request.Header.Get, "ifGoog", xmlHeader)
+	inHeader, err := rest.ReadPreconditions(c.Request.Header.Get, "ifGoog", xmlHeader)
 	if err != nil {
 		return nil, err
 	}
@@ -51,10 +53,10 @@ func (s *storageService) readObject(c *api.Call) (*object, error) {
 		if found, err = s.visibleObject(tx, c, generation); err != nil {
 			return err
 		}
-		if err := inQuery.checkRead(numbers(found)); err != nil {
+		if err := inQuery.CheckRead(numbers(found)); err != nil {
 			return err
 		}
-		return inHeader.checkRead(numbers(found))
+		return inHeader.CheckRead(numbers(found))
 	})
 	return found, err
 }
@@ -68,10 +70,10 @@ func xmlHeader(name string) string {
 
 // visibleObject is requireObject for a read. A caller without storage.objects.list does not learn whether an object
 // exists.
-func (s *storageService) visibleObject(tx *bbolt.Tx, c *api.Call, generation int64) (*object, error) {
+func (s *service) visibleObject(tx *bbolt.Tx, c *api.Call, generation int64) (*object, error) {
 	found, err := requireObject(tx, c.Vars["bucket"], c.Vars["object"], generation)
 	if found == nil && err != nil {
-		if hidden := s.requireOn(tx, c, "storage.objects.list", onBucket(c)); hidden != nil {
+		if hidden := s.requireOn(tx, c, "storage.objects.list", buckets.OnBucket(c)); hidden != nil {
 			return nil, hidden
 		}
 	}
@@ -79,7 +81,7 @@ func (s *storageService) visibleObject(tx *bbolt.Tx, c *api.Call, generation int
 }
 
 // downloadObject answers with an object's content.
-func (s *storageService) downloadObject(c *api.Call) (any, error) {
+func (s *service) downloadObject(c *api.Call) (any, error) {
 	for {
 		found, err := s.readObject(c)
 		if err != nil {
@@ -100,7 +102,7 @@ func (s *storageService) downloadObject(c *api.Call) (any, error) {
 }
 
 // replaced reports whether a generation has disappeared since the caller read it.
-func (s *storageService) replaced(old *object) bool {
+func (s *service) replaced(old *object) bool {
 	gone := false
 	err := s.Store.View(func(tx *bbolt.Tx) error {
 		now, err := store.Get[object](tx, objects, objectKey(old.Object))

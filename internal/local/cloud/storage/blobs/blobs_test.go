@@ -11,7 +11,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/strata-platform/strata/internal/local/cloud/blobs"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/blobs"
 )
 
 func open(t *testing.T, dir string) *blobs.Store {

@@ -1,4 +1,4 @@
-package cloud
+package storage
 
 import (
 	"go.etcd.io/bbolt"
@@ -6,24 +6,26 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/buckets"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/rest"
 )
 
 // patchObject changes the metadata that the request names. A null removes a field.
-func (s *storageService) patchObject(c *api.Call) (any, error) {
+func (s *service) patchObject(c *api.Call) (any, error) {
 	return s.changeObject(c, api.MergePatch)
 }
 
 // updateObject replaces all metadata that clients can change.
-func (s *storageService) updateObject(c *api.Call) (any, error) {
+func (s *service) updateObject(c *api.Call) (any, error) {
 	return s.changeObject(c, func(_, wanted map[string]any) map[string]any { return wanted })
 }
 
-func (s *storageService) changeObject(c *api.Call, apply func(old, wanted map[string]any) map[string]any) (any, error) {
+func (s *service) changeObject(c *api.Call, apply func(old, wanted map[string]any) map[string]any) (any, error) {
 	wanted := map[string]any{}
 	if err := c.Decode(&wanted); err != nil {
 		return nil, err
 	}
-	wants, err := queryPreconditions(c, "if")
+	wants, err := rest.QueryPreconditions(c, "if")
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +39,7 @@ func (s *storageService) changeObject(c *api.Call, apply func(old, wanted map[st
 		if err != nil {
 			return err
 		}
-		if err := wants.checkChange(numbers(found)); err != nil {
+		if err := wants.CheckChange(numbers(found)); err != nil {
 			return err
 		}
 		old, err := api.AsObject(found.Object)
@@ -57,7 +59,7 @@ func (s *storageService) changeObject(c *api.Call, apply func(old, wanted map[st
 		answer.ContentLanguage, answer.ContentType, answer.CustomTime = changed.ContentLanguage, changed.ContentType, changed.CustomTime
 		answer.Metadata = changed.Metadata
 		answer.Metageneration++
-		answer.Updated, answer.Etag = storageTime(s.Now()), etagOf(answer.Generation, answer.Metageneration)
+		answer.Updated, answer.Etag = rest.Time(s.Now()), rest.Etag(answer.Generation, answer.Metageneration)
 		return store.Put(tx, objects, objectKey(answer), found)
 	})
 	if err != nil {
@@ -68,8 +70,8 @@ func (s *storageService) changeObject(c *api.Call, apply func(old, wanted map[st
 
 // deleteObject deletes an object. A bucket with versioning keeps the object as a noncurrent generation. Deleting that
 // needs a call that names the generation.
-func (s *storageService) deleteObject(c *api.Call) (any, error) {
-	wants, err := queryPreconditions(c, "if")
+func (s *service) deleteObject(c *api.Call) (any, error) {
+	wants, err := rest.QueryPreconditions(c, "if")
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +81,7 @@ func (s *storageService) deleteObject(c *api.Call) (any, error) {
 	}
 	var unused []string
 	err = s.Store.Update(func(tx *bbolt.Tx) error {
-		in, err := findBucket(tx, c.Vars["bucket"])
+		in, err := buckets.Find(tx, c.Vars["bucket"])
 		if err != nil {
 			return err
 		}
@@ -87,7 +89,7 @@ func (s *storageService) deleteObject(c *api.Call) (any, error) {
 		if err != nil {
 			return err
 		}
-		if err := wants.checkChange(numbers(found)); err != nil {
+		if err := wants.CheckChange(numbers(found)); err != nil {
 			return err
 		}
 		if generation != 0 {
@@ -101,5 +103,5 @@ func (s *storageService) deleteObject(c *api.Call) (any, error) {
 		return nil, err
 	}
 	s.drop(unused)
-	return noContent, nil
+	return rest.NoContent, nil
 }

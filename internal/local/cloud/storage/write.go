@@ -1,4 +1,4 @@
-package cloud
+package storage
 
 import (
 	"encoding/base64"
@@ -14,14 +14,15 @@ import (
 	"go.etcd.io/bbolt"
 	"google.golang.org/api/storage/v1"
 
-	"github.com/strata-platform/strata/internal/local/cloud/blobs"
-
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/blobs"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/buckets"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/rest"
 )
 
 // insertObject writes an object by one of three upload types: media sends only the content, multipart sends metadata
 // and content in one request, and resumable sends several requests.
-func (s *storageService) insertObject(c *api.Call) (any, error) {
+func (s *service) insertObject(c *api.Call) (any, error) {
 	switch kind := c.Request.URL.Query().Get("uploadType"); kind {
 	case "media":
 		wanted := &storage.Object{ContentType: c.Request.Header.Get("Content-Type")}
@@ -35,7 +36,7 @@ func (s *storageService) insertObject(c *api.Call) (any, error) {
 	}
 }
 
-func (s *storageService) insertMultipart(c *api.Call) (any, error) {
+func (s *service) insertMultipart(c *api.Call) (any, error) {
 	kind, parameters, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
 	if err != nil || !strings.HasPrefix(kind, "multipart/") || parameters["boundary"] == "" {
 		return nil, api.LegacyError(http.StatusBadRequest, "badContent", "A multipart/related body with a boundary is needed for uploadType=multipart.")
@@ -77,7 +78,7 @@ func decodeMetadata(body io.Reader) (*storage.Object, error) {
 }
 
 // prepareObject completes the metadata of a new object, and refuses an object that the caller may not write.
-func (s *storageService) prepareObject(c *api.Call, wanted *storage.Object, bucket string) error {
+func (s *service) prepareObject(c *api.Call, wanted *storage.Object, bucket string) error {
 	query := c.Request.URL.Query()
 	wanted.Bucket = bucket
 	api.SetDefault(&wanted.Name, query.Get("name"))
@@ -90,7 +91,7 @@ func (s *storageService) prepareObject(c *api.Call, wanted *storage.Object, buck
 		return err
 	}
 	return s.Store.View(func(tx *bbolt.Tx) error {
-		in, err := findBucket(tx, bucket)
+		in, err := buckets.Find(tx, bucket)
 		if err != nil {
 			return err
 		}
@@ -102,16 +103,16 @@ func (s *storageService) prepareObject(c *api.Call, wanted *storage.Object, buck
 }
 
 func refuseObjectACL(in *storage.Bucket) error {
-	if uniformAccess(in) {
+	if buckets.UniformAccess(in) {
 		return api.LegacyInvalid("Cannot insert legacy ACL for an object when uniform bucket-level access is enabled. " +
 			"Read more at https://cloud.google.com/storage/docs/uniform-bucket-level-access")
 	}
-	return notEmulatedStorage("An access control list")
+	return rest.NotEmulated("An access control list")
 }
 
 // writeObject writes an object with the content of body.
-func (s *storageService) writeObject(c *api.Call, wanted *storage.Object, body io.Reader) (any, error) {
-	wants, err := queryPreconditions(c, "if")
+func (s *service) writeObject(c *api.Call, wanted *storage.Object, body io.Reader) (any, error) {
+	wants, err := rest.QueryPreconditions(c, "if")
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +137,7 @@ func brokenUpload(err error) error {
 
 // commitObject makes a blob on disk the newest generation of an object. If it fails, it drops the blob. also runs in
 // the same transaction.
-func (s *storageService) commitObject(c *api.Call, wanted *storage.Object, content blobs.Blob, wants preconditions, also func(*bbolt.Tx, *storage.Object) error) (*storage.Object, error) {
+func (s *service) commitObject(c *api.Call, wanted *storage.Object, content blobs.Blob, wants rest.Preconditions, also func(*bbolt.Tx, *storage.Object) error) (*storage.Object, error) {
 	var made *storage.Object
 	var unused []string
 	err := checkSums(c, wanted, content)

@@ -1,4 +1,4 @@
-package cloud
+package storage
 
 import (
 	"errors"
@@ -10,13 +10,14 @@ import (
 	"go.etcd.io/bbolt"
 	"google.golang.org/api/storage/v1"
 
-	"github.com/strata-platform/strata/internal/local/cloud/blobs"
-
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/blobs"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/buckets"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/rest"
 )
 
 // rewriteObject copies an object, always in one call.
-func (s *storageService) rewriteObject(c *api.Call) (any, error) {
+func (s *service) rewriteObject(c *api.Call) (any, error) {
 	made, err := s.copyTo(c)
 	if err != nil {
 		return nil, err
@@ -27,7 +28,7 @@ func (s *storageService) rewriteObject(c *api.Call) (any, error) {
 	}, nil
 }
 
-func (s *storageService) copyObject(c *api.Call) (any, error) {
+func (s *service) copyObject(c *api.Call) (any, error) {
 	made, err := s.copyTo(c)
 	if err != nil {
 		return nil, err
@@ -35,16 +36,16 @@ func (s *storageService) copyObject(c *api.Call) (any, error) {
 	return made, nil
 }
 
-func (s *storageService) copyTo(c *api.Call) (*storage.Object, error) {
+func (s *service) copyTo(c *api.Call) (*storage.Object, error) {
 	given, err := decodeMetadata(c.Request.Body)
 	if err != nil {
 		return nil, err
 	}
-	onSource, err := queryPreconditions(c, "ifSource")
+	onSource, err := rest.QueryPreconditions(c, "ifSource")
 	if err != nil {
 		return nil, err
 	}
-	wants, err := queryPreconditions(c, "if")
+	wants, err := rest.QueryPreconditions(c, "if")
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func copiedMetadata(source, given *storage.Object) *storage.Object {
 }
 
 // copyContent links the content of an object under a new blob name.
-func (s *storageService) copyContent(source *object) (blobs.Blob, error) {
+func (s *service) copyContent(source *object) (blobs.Blob, error) {
 	id, err := s.blobs.Link(source.Blob)
 	if errors.Is(err, fs.ErrNotExist) && s.replaced(source) {
 		return blobs.Blob{}, api.LegacyError(http.StatusServiceUnavailable, "backendError", "The source was replaced meanwhile. Please retry.")
@@ -95,10 +96,10 @@ func (s *storageService) copyContent(source *object) (blobs.Blob, error) {
 }
 
 // sourceObject returns an object that the call copies or composes.
-func (s *storageService) sourceObject(c *api.Call, bucket, name string, generation int64, wants preconditions) (*object, error) {
+func (s *service) sourceObject(c *api.Call, bucket, name string, generation int64, wants rest.Preconditions) (*object, error) {
 	var found *object
 	err := s.Store.View(func(tx *bbolt.Tx) error {
-		in, err := findBucket(tx, bucket)
+		in, err := buckets.Find(tx, bucket)
 		if err != nil {
 			return err
 		}
@@ -108,7 +109,7 @@ func (s *storageService) sourceObject(c *api.Call, bucket, name string, generati
 		if found, err = requireObject(tx, bucket, name, generation); err != nil {
 			return err
 		}
-		return wants.checkChange(numbers(found))
+		return wants.CheckChange(numbers(found))
 	})
 	return found, err
 }
@@ -117,7 +118,7 @@ func (s *storageService) sourceObject(c *api.Call, bucket, name string, generati
 const maxSources = 32
 
 // composeObject concatenates the contents of objects into a new object.
-func (s *storageService) composeObject(c *api.Call) (any, error) {
+func (s *service) composeObject(c *api.Call) (any, error) {
 	var request storage.ComposeRequest
 	if err := c.Decode(&request); err != nil {
 		return nil, err
@@ -125,7 +126,7 @@ func (s *storageService) composeObject(c *api.Call) (any, error) {
 	if n := len(request.SourceObjects); n == 0 || n > maxSources || slices.Contains(request.SourceObjects, nil) {
 		return nil, api.LegacyInvalid("The number of source components provided (%d) must be between 1 and %d.", n, maxSources)
 	}
-	wants, err := queryPreconditions(c, "if")
+	wants, err := rest.QueryPreconditions(c, "if")
 	if err != nil {
 		return nil, err
 	}
@@ -140,9 +141,9 @@ func (s *storageService) composeObject(c *api.Call) (any, error) {
 	}
 	var contents []io.Reader
 	for _, part := range request.SourceObjects {
-		var onSource preconditions
+		var onSource rest.Preconditions
 		if part.ObjectPreconditions != nil && part.ObjectPreconditions.IfGenerationMatch != 0 {
-			onSource.generationMatch = &part.ObjectPreconditions.IfGenerationMatch
+			onSource.GenerationMatch = &part.ObjectPreconditions.IfGenerationMatch
 		}
 		source, err := s.sourceObject(c, wanted.Bucket, part.Name, part.Generation, onSource)
 		if err != nil {

@@ -1,4 +1,4 @@
-package cloud
+package buckets
 
 import (
 	"net"
@@ -10,6 +10,7 @@ import (
 	"google.golang.org/api/storage/v1"
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/rest"
 )
 
 var (
@@ -24,7 +25,7 @@ const uniformLock = 90 * 24 * time.Hour
 
 // checkBucketName refuses invalid bucket names. It also refuses the first segments of the emulator's own paths,
 // because the XML API reads objects at /BUCKET/OBJECT.
-func (s *bucketService) checkBucketName(name string) error {
+func (s *service) checkBucketName(name string) error {
 	if !bucketNames.MatchString(name) || net.ParseIP(name) != nil || strings.HasPrefix(name, "goog") || strings.Contains(name, "google") ||
 		strings.Contains(name, "..") || strings.Contains(name, ".-") || strings.Contains(name, "-.") {
 		return api.LegacyInvalid("Invalid bucket name: '%s'", name)
@@ -60,7 +61,7 @@ func checkBucket(wanted *storage.Bucket) error {
 		"retentionPolicy":       wanted.RetentionPolicy != nil,
 	} {
 		if set {
-			return notEmulatedStorage(name)
+			return rest.NotEmulated(name)
 		}
 	}
 	return nil
@@ -73,14 +74,14 @@ func refuseACL(c *api.Call, wanted *storage.Bucket) error {
 	if query.Get("predefinedAcl") == "" && query.Get("predefinedDefaultObjectAcl") == "" && len(wanted.Acl) == 0 && len(wanted.DefaultObjectAcl) == 0 {
 		return nil
 	}
-	if uniformAccess(wanted) {
+	if UniformAccess(wanted) {
 		return api.LegacyInvalid("Cannot use ACL API to update bucket policy when uniform bucket-level access is enabled. " +
 			"Read more at https://cloud.google.com/storage/docs/uniform-bucket-level-access")
 	}
-	return notEmulatedStorage("An access control list")
+	return rest.NotEmulated("An access control list")
 }
 
-func uniformAccess(b *storage.Bucket) bool {
+func UniformAccess(b *storage.Bucket) bool {
 	iam := b.IamConfiguration
 	return iam != nil && (iam.UniformBucketLevelAccess != nil && iam.UniformBucketLevelAccess.Enabled ||
 		iam.BucketPolicyOnly != nil && iam.BucketPolicyOnly.Enabled)
@@ -88,7 +89,7 @@ func uniformAccess(b *storage.Bucket) bool {
 
 // fillBucket sets the fields that Cloud Storage sets in a bucket. old is the bucket before the change, or nil for a
 // new bucket.
-func (s *bucketService) fillBucket(b, old *storage.Bucket) {
+func (s *service) fillBucket(b, old *storage.Bucket) {
 	api.SetDefault(&b.Location, "US")
 	api.SetDefault(&b.StorageClass, "STANDARD")
 	b.Kind, b.Id = "storage#bucket", b.Name
@@ -102,8 +103,8 @@ func (s *bucketService) fillBucket(b, old *storage.Bucket) {
 	default:
 		b.LocationType, b.Rpo = "multi-region", "DEFAULT"
 	}
-	b.Etag = etagOf(b.Metageneration)
-	uniform := uniformAccess(b)
+	b.Etag = rest.Etag(b.Metageneration)
+	uniform := UniformAccess(b)
 	if b.IamConfiguration == nil {
 		b.IamConfiguration = &storage.BucketIamConfiguration{}
 	}
@@ -113,8 +114,8 @@ func (s *bucketService) fillBucket(b, old *storage.Bucket) {
 	}
 	locked := ""
 	if uniform {
-		locked = storageTime(s.Now().Add(uniformLock))
-		if old != nil && uniformAccess(old) {
+		locked = rest.Time(s.Now().Add(uniformLock))
+		if old != nil && UniformAccess(old) {
 			locked = old.IamConfiguration.UniformBucketLevelAccess.LockedTime
 		}
 	}

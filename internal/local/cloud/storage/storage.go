@@ -1,4 +1,5 @@
-package cloud
+// Package storage emulates Cloud Storage, by its JSON API and by the reads of its XML API.
+package storage
 
 import (
 	"net/http"
@@ -7,11 +8,11 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/strata-platform/strata/internal/local/cloud/blobs"
-
 	"github.com/strata-platform/strata/internal/local/cloud/core"
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/blobs"
+	"github.com/strata-platform/strata/internal/local/cloud/storage/buckets"
 )
 
 const (
@@ -19,10 +20,10 @@ const (
 	uploads store.Table = "storageUploads" // <upload>
 )
 
-// storageTables returns the tables of the service.
-func storageTables() []store.Table { return []store.Table{buckets, objects, uploads} }
+// Tables returns the tables of the service.
+func Tables() []store.Table { return []store.Table{buckets.Table, objects, uploads} }
 
-type storageService struct {
+type service struct {
 	*core.Core
 	service *api.Service
 	// blobs holds the contents of objects. uploading holds the IDs of uploads that a request is writing to.
@@ -30,31 +31,31 @@ type storageService struct {
 	uploading sync.Map
 }
 
-// registerStorage adds the Cloud Storage API to the emulator. It keeps the contents of objects in a folder.
-func registerStorage(c *core.Core, dir string) error {
+// Register adds the Cloud Storage API to the emulator. It keeps the contents of objects in a folder.
+func Register(c *core.Core, dir string) error {
 	contents, err := blobs.Open(dir)
 	if err != nil {
 		return err
 	}
-	s := &storageService{Core: c, blobs: contents}
+	s := &service{Core: c, blobs: contents}
 	s.service = &api.Service{
 		Name:       "storage.googleapis.com",
 		Title:      "Cloud Storage API",
 		Prefix:     "storage",
 		Scopes:     []string{"https://www.googleapis.com/auth/devstorage.full_control", "https://www.googleapis.com/auth/devstorage.read_write"},
 		ReadScopes: []string{"https://www.googleapis.com/auth/devstorage.read_only", "https://www.googleapis.com/auth/cloud-platform.read-only"},
-		Project:    storageProject,
-		Denied:     storageDenied,
-		Routes:     append(bucketRoutes(c, isEmpty), s.objectRoutes()...),
+		Project:    project,
+		Denied:     denied,
+		Routes:     append(buckets.Routes(c, isEmpty), s.objectRoutes()...),
 		HostPath:   storagePath,
 		OtherPath:  s.otherPath,
-		WriteError: writeStorageError,
+		WriteError: writeError,
 	}
 	c.Register(s.service)
 	return s.sweep()
 }
 
-func (s *storageService) objectRoutes() []api.Route {
+func (s *service) objectRoutes() []api.Route {
 	const (
 		files  = "storage/v1/b/{bucket}/o"
 		file   = files + "/{object}"
@@ -63,7 +64,7 @@ func (s *storageService) objectRoutes() []api.Route {
 		public = "xml/{bucket}/{object}"
 	)
 	return []api.Route{
-		{Method: "GET", Pattern: files, Permission: "storage.objects.list", On: onBucket, Handle: s.listObjects},
+		{Method: "GET", Pattern: files, Permission: "storage.objects.list", On: buckets.OnBucket, Handle: s.listObjects},
 		{Method: "GET", Pattern: file, Permission: "storage.objects.get", On: onObject, Handle: s.getObject},
 		{Method: "GET", Pattern: "download/storage/v1/b/{bucket}/o/{object}", Permission: "storage.objects.get", On: onObject, Handle: s.downloadObject},
 		{Method: "GET", Pattern: public, Permission: "storage.objects.get", On: onObject, Handle: s.downloadObject},
@@ -100,8 +101,8 @@ func storagePath(escaped string) string {
 // xmlPrefix begins the paths of the XML API.
 const xmlPrefix = "/storage/xml/"
 
-// storageProject returns the project of the call's bucket, or the project in the call's query.
-func storageProject(tx *bbolt.Tx, c *api.Call) (string, error) {
+// project returns the project of the call's bucket, or the project in the call's query.
+func project(tx *bbolt.Tx, c *api.Call) (string, error) {
 	if c.Vars["bucket"] == "" {
 		about := c.Request.URL.Query().Get("project")
 		if about == "" {
@@ -112,7 +113,7 @@ func storageProject(tx *bbolt.Tx, c *api.Call) (string, error) {
 		c.Vars["project"] = about
 		return about, nil
 	}
-	found, err := findBucket(tx, c.Vars["bucket"])
+	found, err := buckets.Find(tx, c.Vars["bucket"])
 	if err != nil {
 		return "", err
 	}
@@ -121,7 +122,7 @@ func storageProject(tx *bbolt.Tx, c *api.Call) (string, error) {
 
 func objectResource(project, bucket, object string) api.Resource {
 	path := "projects/_/buckets/" + bucket + "/objects/" + object
-	return api.Resource{Project: project, Name: path, Policy: bucketPolicy(bucket), Path: path, Kind: "storage.googleapis.com/Object"}
+	return api.Resource{Project: project, Name: path, Policy: buckets.PolicyKey(bucket), Path: path, Kind: "storage.googleapis.com/Object"}
 }
 
 // onObject returns an object as the resource of a permission check. Only buckets have policies.
@@ -129,7 +130,7 @@ func onObject(c *api.Call) api.Resource {
 	return objectResource(c.ProjectID(), c.Vars["bucket"], c.Vars["object"])
 }
 
-func storageDenied(who api.Principal, permission string, on api.Resource) *api.Error {
+func denied(who api.Principal, permission string, on api.Resource) *api.Error {
 	kind := "Google Cloud project"
 	switch on.Kind {
 	case "storage.googleapis.com/Object":
@@ -143,12 +144,12 @@ func storageDenied(who api.Principal, permission string, on api.Resource) *api.E
 
 // requireOn refuses the call if the caller lacks a permission. Handlers use it for permissions that depend on the
 // request.
-func (s *storageService) requireOn(tx *bbolt.Tx, c *api.Call, permission string, on api.Resource) error {
+func (s *service) requireOn(tx *bbolt.Tx, c *api.Call, permission string, on api.Resource) error {
 	return s.Authorize(tx, s.service, c.Who, permission, on)
 }
 
-// OtherPath returns the emulator's path of a request to a path of storage.googleapis.com on the emulator's own host.
-func (s *storageService) otherPath(r *http.Request) (string, bool) {
+// otherPath returns the emulator's path of a request to a path of storage.googleapis.com on the emulator's own host.
+func (s *service) otherPath(r *http.Request) (string, bool) {
 	path := r.URL.EscapedPath()
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	switch {
@@ -160,16 +161,16 @@ func (s *storageService) otherPath(r *http.Request) (string, bool) {
 	return storagePath(path), true
 }
 
-func (s *storageService) isBucket(name string) bool {
+func (s *service) isBucket(name string) bool {
 	err := s.Store.View(func(tx *bbolt.Tx) error {
-		_, err := findBucket(tx, name)
+		_, err := buckets.Find(tx, name)
 		return err
 	})
 	return err == nil
 }
 
-// writeStorageError answers a call with an error, in the form of the JSON API or of the XML API.
-func writeStorageError(w http.ResponseWriter, path string, err error) {
+// writeError answers a call with an error, in the form of the JSON API or of the XML API.
+func writeError(w http.ResponseWriter, path string, err error) {
 	if strings.HasPrefix(path, xmlPrefix) {
 		writeXMLError(w, err)
 		return
