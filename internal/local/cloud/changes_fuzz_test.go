@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"google.golang.org/api/container/v1"
-	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/sqladmin/v1beta4"
 )
 
 // FuzzChanges sends bodies to the calls that change a cluster, a node pool, an instance, a bucket or an object. No

@@ -7,7 +7,7 @@ import (
 
 	crm "google.golang.org/api/cloudresourcemanager/v1"
 	"google.golang.org/api/iam/v1"
-	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/sqladmin/v1beta4"
 )
 
 // grantIf adds a member to a role of the project, under a condition.

@@ -27,17 +27,10 @@ func (s *Server) VouchFor(t testing.TB, hosts ...string) *x509.Certificate {
 	return leaf
 }
 
-// CheckNames checks the names of a database and a user of a MySQL instance.
-func CheckNames(database, charset, collation, user, host string) (ofDatabase, ofUser error) {
-	family, _ := familyOf("MYSQL_8_0")
-	return checkDatabase(family, sqlDatabase{Name: database, Charset: charset, Collation: collation}),
-		checkUserName(family, sqlUser{Name: user, Host: host})
-}
-
 // ForgetOwners removes the owners of an instance, so that the store looks like one of earlier versions.
 func (s *Server) ForgetOwners(t testing.TB, instance string) {
 	t.Helper()
-	if err := s.core.Store.Update(func(tx *bbolt.Tx) error { return store.RemoveAll(tx, sqlOwners, instance+"/") }); err != nil {
+	if err := s.core.Store.Update(func(tx *bbolt.Tx) error { return store.RemoveAll(tx, store.Table("sqlOwners"), instance+"/") }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -18,11 +18,12 @@ import (
 	"google.golang.org/api/iam/v1"
 	"google.golang.org/api/option"
 	"google.golang.org/api/serviceusage/v1"
-	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/cloud"
 	gke "github.com/strata-platform/strata/internal/local/cloud/container"
-	"github.com/strata-platform/strata/internal/local/cloud/dolt"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/dolt"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
@@ -44,7 +45,7 @@ type emulator struct {
 	handler  atomic.Pointer[cloud.Server]
 	clusters gke.Runtime
 	// databases runs instances in place of Dolt.
-	databases cloud.DatabaseRuntime
+	databases engine.Runtime
 	engineer  []byte // credentials of the project's owner
 }
 

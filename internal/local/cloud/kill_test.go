@@ -12,7 +12,7 @@ import (
 	"google.golang.org/api/container/v1"
 	"google.golang.org/api/iam/v1"
 	"google.golang.org/api/serviceusage/v1"
-	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/sqladmin/v1beta4"
 	"google.golang.org/api/storage/v1"
 
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"

@@ -11,6 +11,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core"
 	"github.com/strata-platform/strata/internal/local/cloud/iam"
 	"github.com/strata-platform/strata/internal/local/cloud/resourcemanager"
+	"github.com/strata-platform/strata/internal/local/cloud/sql"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 	"github.com/strata-platform/strata/internal/local/cloud/storage"
 	"github.com/strata-platform/strata/internal/local/cloud/usage"
 )
@@ -25,7 +27,7 @@ type Options struct {
 	// Clusters runs the control plane of a cluster. If it is nil, clients cannot create clusters.
 	Clusters container.Runtime
 	// Databases runs the servers of Cloud SQL instances. If it is nil, clients cannot create instances.
-	Databases DatabaseRuntime
+	Databases engine.Runtime
 }
 
 // Server is the emulated Google Cloud of one home.
@@ -37,7 +39,7 @@ type Server struct {
 
 // New opens the emulator's store. Start then resumes the clusters, instances and operations in it.
 func New(options Options) (*Server, error) {
-	tables := slices.Concat(iam.Tables(), sqlTables(), container.Tables(), storage.Tables())
+	tables := slices.Concat(iam.Tables(), sql.Tables(), container.Tables(), storage.Tables())
 	c, err := core.New(options.Dir, options.BaseURL, tables...)
 	if err != nil {
 		return nil, err
@@ -46,7 +48,7 @@ func New(options Options) (*Server, error) {
 	iam.Register(c)
 	resourcemanager.Register(c)
 	usage.Register(c)
-	registerSQL(c, options.Databases)
+	sql.Register(c, options.Databases)
 	container.Register(c, options.Clusters)
 	err = storage.Register(c, filepath.Join(options.Dir, "objects"))
 	if err == nil {

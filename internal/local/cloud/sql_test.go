@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
-	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/sqladmin/v1beta4"
 )
 
 // waitSQL follows an operation until it is done and checks that it succeeded.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/sqladmin/v1beta4"
 )
 
 // doltOf returns the PID of the instance's server.

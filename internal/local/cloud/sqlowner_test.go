@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"google.golang.org/api/iam/v1"
-	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/sqladmin/v1beta4"
 )
 
 // tenantPermissions are a team's permissions on the shared instance. Layer 1 creates a role with these permissions.

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"google.golang.org/api/option"
-	sqladmin "google.golang.org/api/sqladmin/v1beta4"
-	sqlv1 "google.golang.org/api/sqladmin/v1beta4"
+	sqlv1 "google.golang.org/api/sqladmin/v1"
+	"google.golang.org/api/sqladmin/v1beta4"
 )
 
 func TestPostgresIsAcceptedAndSaysThatNothingRuns(t *testing.T) {

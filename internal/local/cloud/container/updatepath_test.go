@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	container "google.golang.org/api/container/v1beta1"
+	"google.golang.org/api/container/v1beta1"
 )
 
 // TestEveryFieldOfAnUpdateIsKnown compares the fields of an update with Google's type: the emulator must apply each

@@ -14,6 +14,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/internal/local/cloud/container"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 	"github.com/strata-platform/strata/internal/local/plugins/gcp"
 )
 
@@ -42,7 +43,7 @@ func newCloud(t *testing.T) string {
 	return newCloudWith(t, nil)
 }
 
-func newCloudWith(t *testing.T, databases cloud.DatabaseRuntime) string {
+func newCloudWith(t *testing.T, databases engine.Runtime) string {
 	t.Helper()
 	var server *cloud.Server
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { server.ServeHTTP(w, r) }))

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"go.etcd.io/bbolt"
-	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/sqladmin/v1beta4"
 )
 
 const operations Table = "operations" // <parent>/<operation>

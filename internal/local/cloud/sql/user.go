@@ -1,4 +1,4 @@
-package cloud
+package sql
 
 import (
 	"context"
@@ -6,9 +6,10 @@ import (
 	"net/http"
 	"slices"
 
-	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 )
 
 // checkUser refuses users of a type that is not emulated, and limits that the engine would ignore.
@@ -28,7 +29,7 @@ func checkUser(wanted *sqladmin.User) error {
 	return nil
 }
 
-func (s *sqlService) insertUser(c *api.Call) (any, error) {
+func (s *service) insertUser(c *api.Call) (any, error) {
 	var wanted sqladmin.User
 	if err := c.Decode(&wanted); err != nil {
 		return nil, err
@@ -36,86 +37,86 @@ func (s *sqlService) insertUser(c *api.Call) (any, error) {
 	if err := checkUser(&wanted); err != nil {
 		return nil, err
 	}
-	on, engine, unlock, err := s.engine(c)
+	on, eng, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	family := on.family()
-	user := sqlUser{Name: wanted.Name, Host: wanted.Host}
-	api.SetDefault(&user.Host, family.anyHost)
-	if err := checkUserName(family, user); err != nil {
+	user := engine.User{Name: wanted.Name, Host: wanted.Host}
+	api.SetDefault(&user.Host, family.AnyHost)
+	if err := engine.CheckUserName(family, user); err != nil {
 		return nil, err
 	}
-	if engine.owns(user) {
+	if eng.Owns(user) {
 		return nil, api.LegacyInvalid("Invalid request: The users of the host %s belong to the server.", user.Host)
 	}
 	claimed, err := s.claim(c, on, userKind, user.Name, http.StatusConflict)
 	if err != nil {
 		return nil, err
 	}
-	hash := hashPassword(wanted.Password)
-	if err := engine.putUser(c.Request.Context(), user, &hash); err != nil {
+	hash := engine.HashPassword(wanted.Password)
+	if err := eng.PutUser(c.Request.Context(), user, &hash); err != nil {
 		err = engineRefusal("failed to create user "+user.Name, err)
 		if claimed {
-			err = errors.Join(err, s.releaseUser(c.Request.Context(), on, engine, user.Name))
+			err = errors.Join(err, s.releaseUser(c.Request.Context(), on, eng, user.Name))
 		}
 		return nil, err
 	}
-	if err := s.settle(c.Request.Context(), on, engine); err != nil {
+	if err := s.settle(c.Request.Context(), on, eng); err != nil {
 		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "CREATE_USER", on.Instance.SelfLink)
 }
 
 // findUser returns the user with a name and a host. The host may be empty if only one user has the name.
-func findUser(c *api.Call, engine sqlEngine, name, host string) (sqlUser, error) {
-	users, err := engine.users(c.Request.Context())
+func findUser(c *api.Call, eng engine.Engine, name, host string) (engine.User, error) {
+	users, err := eng.Users(c.Request.Context())
 	if err != nil {
-		return sqlUser{}, err
+		return engine.User{}, err
 	}
-	fits := func(u sqlUser) bool { return u.Name == name && (host == "" || u.Host == host) }
+	fits := func(u engine.User) bool { return u.Name == name && (host == "" || u.Host == host) }
 	at := slices.IndexFunc(users, fits)
 	if at < 0 {
-		return sqlUser{}, api.LegacyError(http.StatusNotFound, "userDoesNotExist", "The specified user does not exist.")
+		return engine.User{}, api.LegacyError(http.StatusNotFound, "userDoesNotExist", "The specified user does not exist.")
 	}
 	if slices.ContainsFunc(users[at+1:], fits) {
-		return sqlUser{}, api.LegacyInvalid("Invalid request: There is more than one user %s: name the host.", name)
+		return engine.User{}, api.LegacyInvalid("Invalid request: There is more than one user %s: name the host.", name)
 	}
 	return users[at], nil
 }
 
-func shownUser(on *instance, user sqlUser) *sqladmin.User {
+func shownUser(on *instance, user engine.User) *sqladmin.User {
 	return &sqladmin.User{
 		Kind:     "sql#user",
 		Name:     user.Name,
 		Host:     user.Host,
 		Instance: on.Instance.Name,
 		Project:  on.Instance.Project,
-		Etag:     api.Hash(user.quoted()),
+		Etag:     api.Hash(user.Quoted()),
 	}
 }
 
-func (s *sqlService) getUser(c *api.Call) (any, error) {
-	on, engine, unlock, err := s.engine(c)
+func (s *service) getUser(c *api.Call) (any, error) {
+	on, eng, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	user, err := findUser(c, engine, c.Vars["user"], c.Request.URL.Query().Get("host"))
+	user, err := findUser(c, eng, c.Vars["user"], c.Request.URL.Query().Get("host"))
 	if err != nil {
 		return nil, err
 	}
 	return shownUser(on, user), nil
 }
 
-func (s *sqlService) listUsers(c *api.Call) (any, error) {
-	on, engine, unlock, err := s.engine(c)
+func (s *service) listUsers(c *api.Call) (any, error) {
+	on, eng, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	users, err := engine.users(c.Request.Context())
+	users, err := eng.Users(c.Request.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func (s *sqlService) listUsers(c *api.Call) (any, error) {
 	return answer, nil
 }
 
-func (s *sqlService) updateUser(c *api.Call) (any, error) {
+func (s *service) updateUser(c *api.Call) (any, error) {
 	var wanted sqladmin.User
 	if err := c.Decode(&wanted); err != nil {
 		return nil, err
@@ -135,61 +136,61 @@ func (s *sqlService) updateUser(c *api.Call) (any, error) {
 		return nil, err
 	}
 	query := c.Request.URL.Query()
-	on, engine, unlock, err := s.engine(c)
+	on, eng, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	name := query.Get("name")
 	api.SetDefault(&name, wanted.Name)
-	user, err := findUser(c, engine, name, query.Get("host"))
+	user, err := findUser(c, eng, name, query.Get("host"))
 	if err != nil {
 		return nil, err
 	}
 	if _, err := s.claim(c, on, userKind, user.Name, http.StatusForbidden); err != nil {
 		return nil, err
 	}
-	var password *passwordHash
+	var password *engine.PasswordHash
 	if wanted.Password != "" {
-		hash := hashPassword(wanted.Password)
+		hash := engine.HashPassword(wanted.Password)
 		password = &hash
 	}
-	if err := engine.putUser(c.Request.Context(), user, password); err != nil {
+	if err := eng.PutUser(c.Request.Context(), user, password); err != nil {
 		return nil, engineRefusal("failed to update user "+user.Name, err)
 	}
-	if err := s.settle(c.Request.Context(), on, engine); err != nil {
+	if err := s.settle(c.Request.Context(), on, eng); err != nil {
 		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "UPDATE_USER", on.Instance.SelfLink)
 }
 
-func (s *sqlService) deleteUser(c *api.Call) (any, error) {
+func (s *service) deleteUser(c *api.Call) (any, error) {
 	query := c.Request.URL.Query()
-	on, engine, unlock, err := s.engine(c)
+	on, eng, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	user, err := findUser(c, engine, query.Get("name"), query.Get("host"))
+	user, err := findUser(c, eng, query.Get("name"), query.Get("host"))
 	if err != nil {
 		return nil, err
 	}
 	if err := s.allow(c, on, userKind, user.Name); err != nil {
 		return nil, err
 	}
-	if err := engine.dropUser(c.Request.Context(), user); err != nil {
+	if err := eng.DropUser(c.Request.Context(), user); err != nil {
 		return nil, engineRefusal("failed to delete user "+user.Name, err)
 	}
-	if err := s.releaseUser(c.Request.Context(), on, engine, user.Name); err != nil {
+	if err := s.releaseUser(c.Request.Context(), on, eng, user.Name); err != nil {
 		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "DELETE_USER", on.Instance.SelfLink)
 }
 
 // releaseUser removes the owner of a user name if no user of that name is left.
-func (s *sqlService) releaseUser(ctx context.Context, on *instance, engine sqlEngine, name string) error {
-	left, err := engine.users(ctx)
-	if err != nil || slices.ContainsFunc(left, func(u sqlUser) bool { return folded(u.Name) == folded(name) }) {
+func (s *service) releaseUser(ctx context.Context, on *instance, eng engine.Engine, name string) error {
+	left, err := eng.Users(ctx)
+	if err != nil || slices.ContainsFunc(left, func(u engine.User) bool { return engine.Folded(u.Name) == engine.Folded(name) }) {
 		return err
 	}
 	return s.release(on, userKind, name)

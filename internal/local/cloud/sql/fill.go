@@ -1,16 +1,16 @@
-package cloud
+package sql
 
 import (
 	"strconv"
 	"strings"
 
-	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
 // fillInstance sets the fields that Google Cloud sets in a new instance.
-func (s *sqlService) fillInstance(c *api.Call, made *instance) {
+func (s *service) fillInstance(c *api.Call, made *instance) {
 	in := made.Instance
 	api.SetDefault(&in.Region, "us-central1")
 	api.SetDefault(&in.GceZone, api.ZonesOf(in.Region)[0])
@@ -19,7 +19,7 @@ func (s *sqlService) fillInstance(c *api.Call, made *instance) {
 	in.State = "PENDING_CREATE"
 	in.BackendType = "SECOND_GEN"
 	in.InstanceType = "CLOUD_SQL_INSTANCE"
-	in.DatabaseInstalledVersion = made.family().installed(in.DatabaseVersion)
+	in.DatabaseInstalledVersion = made.family().Installed(in.DatabaseVersion)
 	in.ConnectionName = in.Project + ":" + in.Region + ":" + in.Name
 	in.SelfLink = s.instanceLink(in.Project, in.Name)
 	in.CreateTime = api.Timestamp(s.Now())

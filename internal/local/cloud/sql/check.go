@@ -1,12 +1,13 @@
-package cloud
+package sql
 
 import (
 	"regexp"
 	"slices"
 
-	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 )
 
 var (
@@ -24,7 +25,7 @@ func checkNewInstance(wanted *sqladmin.DatabaseInstance) error {
 	if wanted.Region != "" && !regions.MatchString(wanted.Region) {
 		return api.LegacyInvalid("Invalid request: Invalid value for region: %s.", wanted.Region)
 	}
-	if _, ok := familyOf(wanted.DatabaseVersion); !ok {
+	if _, ok := engine.FamilyOf(wanted.DatabaseVersion); !ok {
 		return api.LegacyInvalid("Invalid request: databaseVersion %s is not emulated: use MYSQL_8_0.", wanted.DatabaseVersion)
 	}
 	for name, set := range map[string]bool{

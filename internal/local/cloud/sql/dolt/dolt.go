@@ -18,7 +18,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/strata-platform/strata/internal/local/cloud"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 )
 
@@ -46,7 +46,7 @@ type Options struct {
 	Logs string
 }
 
-// Runtime runs the servers of instances. It implements cloud.DatabaseRuntime.
+// Runtime runs the servers of instances. It implements engine.Runtime.
 type Runtime struct {
 	options Options
 
@@ -57,7 +57,7 @@ type Runtime struct {
 	kept    map[string]*process.Keeper
 }
 
-var _ cloud.DatabaseRuntime = (*Runtime)(nil)
+var _ engine.Runtime = (*Runtime)(nil)
 
 // server is the running server of one instance.
 type server struct {
@@ -88,7 +88,7 @@ func (r *Runtime) folder(instance string) (folder, error) {
 }
 
 // Start starts the server of an instance and returns when it answers. The runtime restarts a server that dies.
-func (r *Runtime) Start(ctx context.Context, instance string) (cloud.Database, error) {
+func (r *Runtime) Start(ctx context.Context, instance string) (engine.Server, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if running := r.servers[instance]; running != nil {

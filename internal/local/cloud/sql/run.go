@@ -1,4 +1,4 @@
-package cloud
+package sql
 
 import (
 	"context"
@@ -6,15 +6,16 @@ import (
 	"fmt"
 
 	"go.etcd.io/bbolt"
-	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 )
 
 // runInstanceOperation does the work of an operation on an instance and ends the operation. Close interrupts the work;
 // Start resumes it.
-func (s *sqlService) runInstanceOperation(ctx context.Context, op *sqladmin.Operation) error {
+func (s *service) runInstanceOperation(ctx context.Context, op *sqladmin.Operation) error {
 	key := instanceKey(op.TargetProject, op.TargetId)
 	defer s.servers.lock(key)()
 	var on *instance
@@ -31,7 +32,7 @@ func (s *sqlService) runInstanceOperation(ctx context.Context, op *sqladmin.Oper
 	var fault error
 	if on == nil {
 		fault = errors.New("the instance is gone")
-	} else if on.family().served {
+	} else if on.family().Served {
 		fault = s.workOn(ctx, on, op.OperationType)
 	}
 	if ctx.Err() != nil {
@@ -46,7 +47,7 @@ func (s *sqlService) runInstanceOperation(ctx context.Context, op *sqladmin.Oper
 			return err
 		}
 		if fault == nil && op.OperationType == "DELETE" {
-			return errors.Join(store.Remove(tx, instances, key), store.RemoveAll(tx, sqlOwners, key+"/"))
+			return errors.Join(store.Remove(tx, instances, key), store.RemoveAll(tx, owners, key+"/"))
 		}
 		on.Busy, on.Root, on.Instance.State = "", "", "RUNNABLE"
 		if fault != nil {
@@ -60,7 +61,7 @@ func (s *sqlService) runInstanceOperation(ctx context.Context, op *sqladmin.Oper
 }
 
 // workOn starts, stops or erases the server of an instance, as the kind of the operation says.
-func (s *sqlService) workOn(ctx context.Context, on *instance, kind string) error {
+func (s *service) workOn(ctx context.Context, on *instance, kind string) error {
 	if s.databases == nil {
 		return errors.New("nothing to run instances with")
 	}
@@ -79,7 +80,7 @@ func (s *sqlService) workOn(ctx context.Context, on *instance, kind string) erro
 	}
 	if kind == "CREATE" {
 		family := on.family()
-		err = mysqlEngine{server}.putUser(ctx, sqlUser{Name: family.root, Host: family.anyHost}, &on.Root)
+		err = engine.MySQL{Server: server}.PutUser(ctx, engine.User{Name: family.Root, Host: family.AnyHost}, &on.Root)
 	}
 	if err == nil && !on.runs() {
 		err = s.stopInstance(on.key())
@@ -89,7 +90,7 @@ func (s *sqlService) workOn(ctx context.Context, on *instance, kind string) erro
 
 // startInstance starts the server of an instance. It then settles the grants, because a killed emulator may have left
 // them half done.
-func (s *sqlService) startInstance(ctx context.Context, on *instance) (Database, error) {
+func (s *service) startInstance(ctx context.Context, on *instance) (engine.Server, error) {
 	key := on.key()
 	if s.databases == nil {
 		return nil, fmt.Errorf("start the server of instance %s: nothing to run instances with", key)
@@ -98,7 +99,7 @@ func (s *sqlService) startInstance(ctx context.Context, on *instance) (Database,
 	if err != nil {
 		return nil, err
 	}
-	if err := s.settle(ctx, on, mysqlEngine{server}); err != nil {
+	if err := s.settle(ctx, on, engine.MySQL{Server: server}); err != nil {
 		return nil, err
 	}
 	s.servers.set(key, server)
@@ -106,13 +107,13 @@ func (s *sqlService) startInstance(ctx context.Context, on *instance) (Database,
 }
 
 // stopInstance stops the server of an instance and keeps its data.
-func (s *sqlService) stopInstance(key string) error {
+func (s *service) stopInstance(key string) error {
 	s.servers.set(key, nil)
 	return s.databases.Stop(key)
 }
 
 // resumeInstances starts the servers of existing instances and resumes unfinished operations.
-func (s *sqlService) resumeInstances(ctx context.Context) error {
+func (s *service) resumeInstances(ctx context.Context) error {
 	var pending []*sqladmin.Operation
 	var existing []*instance
 	err := s.Store.View(func(tx *bbolt.Tx) error {
@@ -124,7 +125,7 @@ func (s *sqlService) resumeInstances(ctx context.Context) error {
 				}
 				return err
 			}
-			if on.Instance.State == "RUNNABLE" && on.runs() && on.family().served {
+			if on.Instance.State == "RUNNABLE" && on.runs() && on.family().Served {
 				existing = append(existing, on)
 			}
 			return nil
@@ -148,7 +149,7 @@ func (s *sqlService) resumeInstances(ctx context.Context) error {
 }
 
 // stopInstances stops all running servers.
-func (s *sqlService) stopInstances() error {
+func (s *service) stopInstances() error {
 	s.servers.mu.Lock()
 	defer s.servers.mu.Unlock()
 	var faults []error

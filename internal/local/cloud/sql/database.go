@@ -1,4 +1,4 @@
-package cloud
+package sql
 
 import (
 	"errors"
@@ -6,40 +6,41 @@ import (
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
-	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 )
 
-func (s *sqlService) insertDatabase(c *api.Call) (any, error) {
+func (s *service) insertDatabase(c *api.Call) (any, error) {
 	var wanted sqladmin.Database
 	if err := c.Decode(&wanted); err != nil {
 		return nil, err
 	}
-	on, engine, unlock, err := s.engine(c)
+	on, eng, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	db := sqlDatabase{Name: wanted.Name, Charset: wanted.Charset, Collation: wanted.Collation}
-	if err := checkDatabase(on.family(), db); err != nil {
+	db := engine.Database{Name: wanted.Name, Charset: wanted.Charset, Collation: wanted.Collation}
+	if err := engine.CheckDatabase(on.family(), db); err != nil {
 		return nil, err
 	}
 	if db.Charset == "" && db.Collation == "" {
-		db.Charset, db.Collation = on.family().charset, on.family().collation
+		db.Charset, db.Collation = on.family().Charset, on.family().Collation
 	}
 	claimed, err := s.claim(c, on, databaseKind, db.Name, http.StatusConflict)
 	if err != nil {
 		return nil, err
 	}
-	if err := engine.createDatabase(c.Request.Context(), db); err != nil {
+	if err := eng.CreateDatabase(c.Request.Context(), db); err != nil {
 		err = engineRefusal("failed to create database "+db.Name, err)
 		if claimed {
 			err = errors.Join(err, s.release(on, databaseKind, db.Name))
 		}
 		return nil, err
 	}
-	if err := s.settle(c.Request.Context(), on, engine); err != nil {
+	if err := s.settle(c.Request.Context(), on, eng); err != nil {
 		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "CREATE_DATABASE", databaseLink(on, db.Name))
@@ -59,8 +60,8 @@ func engineRefusal(what string, err error) error {
 }
 
 // database returns the database in the path, in the API's form.
-func (s *sqlService) database(c *api.Call, on *instance, engine sqlEngine) (*sqladmin.Database, error) {
-	found, err := engine.databases(c.Request.Context(), c.Vars["database"])
+func (s *service) database(c *api.Call, on *instance, eng engine.Engine) (*sqladmin.Database, error) {
+	found, err := eng.Databases(c.Request.Context(), c.Vars["database"])
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func (s *sqlService) database(c *api.Call, on *instance, engine sqlEngine) (*sql
 	return shownDatabase(on, found[0]), nil
 }
 
-func shownDatabase(on *instance, db sqlDatabase) *sqladmin.Database {
+func shownDatabase(on *instance, db engine.Database) *sqladmin.Database {
 	return &sqladmin.Database{
 		Kind: "sql#database",
 		Name: db.Name,
@@ -84,22 +85,22 @@ func shownDatabase(on *instance, db sqlDatabase) *sqladmin.Database {
 	}
 }
 
-func (s *sqlService) getDatabase(c *api.Call) (any, error) {
-	on, engine, unlock, err := s.engine(c)
+func (s *service) getDatabase(c *api.Call) (any, error) {
+	on, eng, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	return s.database(c, on, engine)
+	return s.database(c, on, eng)
 }
 
-func (s *sqlService) listDatabases(c *api.Call) (any, error) {
-	on, engine, unlock, err := s.engine(c)
+func (s *service) listDatabases(c *api.Call) (any, error) {
+	on, eng, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	found, err := engine.databases(c.Request.Context(), "")
+	found, err := eng.Databases(c.Request.Context(), "")
 	if err != nil {
 		return nil, err
 	}
@@ -110,52 +111,52 @@ func (s *sqlService) listDatabases(c *api.Call) (any, error) {
 	return answer, nil
 }
 
-func (s *sqlService) updateDatabase(c *api.Call) (any, error) {
+func (s *service) updateDatabase(c *api.Call) (any, error) {
 	var wanted sqladmin.Database
 	if err := c.Decode(&wanted); err != nil {
 		return nil, err
 	}
-	on, engine, unlock, err := s.engine(c)
+	on, eng, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	db := sqlDatabase{Name: c.Vars["database"], Charset: wanted.Charset, Collation: wanted.Collation}
-	if err := checkDatabase(on.family(), db); err != nil {
+	db := engine.Database{Name: c.Vars["database"], Charset: wanted.Charset, Collation: wanted.Collation}
+	if err := engine.CheckDatabase(on.family(), db); err != nil {
 		return nil, err
 	}
-	if _, err := s.database(c, on, engine); err != nil {
+	if _, err := s.database(c, on, eng); err != nil {
 		return nil, err
 	}
 	if _, err := s.claim(c, on, databaseKind, db.Name, http.StatusForbidden); err != nil {
 		return nil, err
 	}
 	if db.Charset != "" || db.Collation != "" {
-		if err := engine.alterDatabase(c.Request.Context(), db); err != nil {
+		if err := eng.AlterDatabase(c.Request.Context(), db); err != nil {
 			return nil, engineRefusal("failed to update database "+db.Name, err)
 		}
 	}
 	return s.doneInstanceOperation(c, on, "UPDATE_DATABASE", databaseLink(on, db.Name))
 }
 
-func (s *sqlService) deleteDatabase(c *api.Call) (any, error) {
-	on, engine, unlock, err := s.engine(c)
+func (s *service) deleteDatabase(c *api.Call) (any, error) {
+	on, eng, unlock, err := s.engine(c)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	found, err := s.database(c, on, engine)
+	found, err := s.database(c, on, eng)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.allow(c, on, databaseKind, found.Name); err != nil {
 		return nil, err
 	}
-	if err := engine.dropDatabase(c.Request.Context(), found.Name); err != nil {
+	if err := eng.DropDatabase(c.Request.Context(), found.Name); err != nil {
 		return nil, engineRefusal("failed to delete database "+found.Name, err)
 	}
 	// In MySQL, privileges on a database outlive the database. The next database of that name may have another owner.
-	if err := s.settle(c.Request.Context(), on, engine); err != nil {
+	if err := s.settle(c.Request.Context(), on, eng); err != nil {
 		return nil, err
 	}
 	if err := s.release(on, databaseKind, found.Name); err != nil {

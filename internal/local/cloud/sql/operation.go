@@ -1,4 +1,4 @@
-package cloud
+package sql
 
 import (
 	"net/http"
@@ -6,14 +6,14 @@ import (
 	"strconv"
 
 	"go.etcd.io/bbolt"
-	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // newInstanceOperation stores a new operation in the state PENDING.
-func (s *sqlService) newInstanceOperation(tx *bbolt.Tx, c *api.Call, on *instance, kind, target string) (*sqladmin.Operation, error) {
+func (s *service) newInstanceOperation(tx *bbolt.Tx, c *api.Call, on *instance, kind, target string) (*sqladmin.Operation, error) {
 	name := strconv.FormatInt(s.Now().UnixNano(), 36) + "-" + api.RandomDigits(8)
 	in := on.Instance
 	op := &sqladmin.Operation{
@@ -27,13 +27,13 @@ func (s *sqlService) newInstanceOperation(tx *bbolt.Tx, c *api.Call, on *instanc
 		TargetLink:    target,
 		TargetProject: in.Project,
 		User:          c.Who.Email,
-		ApiWarning:    on.family().warning(in.DatabaseVersion),
+		ApiWarning:    on.family().Warning(in.DatabaseVersion),
 	}
 	return op, store.PutOperation(tx, instanceOps, in.Project+"/"+name, op, func(old *sqladmin.Operation) bool { return old.Status == "DONE" })
 }
 
 // beginInstanceOperation stores a new operation and marks its instance as busy.
-func (s *sqlService) beginInstanceOperation(tx *bbolt.Tx, c *api.Call, on *instance, kind string) (*sqladmin.Operation, error) {
+func (s *service) beginInstanceOperation(tx *bbolt.Tx, c *api.Call, on *instance, kind string) (*sqladmin.Operation, error) {
 	op, err := s.newInstanceOperation(tx, c, on, kind, on.Instance.SelfLink)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (s *sqlService) beginInstanceOperation(tx *bbolt.Tx, c *api.Call, on *insta
 }
 
 // doneOperation stores an operation whose work is done.
-func (s *sqlService) doneOperation(tx *bbolt.Tx, c *api.Call, on *instance, kind, target string) (*sqladmin.Operation, error) {
+func (s *service) doneOperation(tx *bbolt.Tx, c *api.Call, on *instance, kind, target string) (*sqladmin.Operation, error) {
 	op, err := s.newInstanceOperation(tx, c, on, kind, target)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (s *sqlService) doneOperation(tx *bbolt.Tx, c *api.Call, on *instance, kind
 }
 
 // doneInstanceOperation runs doneOperation in a transaction of its own, after the engine did the work.
-func (s *sqlService) doneInstanceOperation(c *api.Call, on *instance, kind, target string) (any, error) {
+func (s *service) doneInstanceOperation(c *api.Call, on *instance, kind, target string) (any, error) {
 	var op *sqladmin.Operation
 	err := s.Store.Update(func(tx *bbolt.Tx) (err error) {
 		op, err = s.doneOperation(tx, c, on, kind, target)
@@ -61,7 +61,7 @@ func (s *sqlService) doneInstanceOperation(c *api.Call, on *instance, kind, targ
 	return op, err
 }
 
-func (s *sqlService) endInstanceOperation(tx *bbolt.Tx, op *sqladmin.Operation, fault error) error {
+func (s *service) endInstanceOperation(tx *bbolt.Tx, op *sqladmin.Operation, fault error) error {
 	api.SetDefault(&op.StartTime, op.InsertTime)
 	op.Status, op.EndTime = "DONE", api.Timestamp(s.Now())
 	if fault != nil {
@@ -73,7 +73,7 @@ func (s *sqlService) endInstanceOperation(tx *bbolt.Tx, op *sqladmin.Operation, 
 	return store.Put(tx, instanceOps, op.TargetProject+"/"+op.Name, op)
 }
 
-func (s *sqlService) getInstanceOperation(c *api.Call) (any, error) {
+func (s *service) getInstanceOperation(c *api.Call) (any, error) {
 	var answer *sqladmin.Operation
 	err := s.Store.View(func(tx *bbolt.Tx) error {
 		var err error
@@ -87,7 +87,7 @@ func (s *sqlService) getInstanceOperation(c *api.Call) (any, error) {
 }
 
 // listInstanceOperations lists operations, newest first.
-func (s *sqlService) listInstanceOperations(c *api.Call) (any, error) {
+func (s *service) listInstanceOperations(c *api.Call) (any, error) {
 	on := c.Request.URL.Query().Get("instance")
 	var all []*sqladmin.Operation
 	err := s.Store.View(func(tx *bbolt.Tx) error {
@@ -103,6 +103,6 @@ func (s *sqlService) listInstanceOperations(c *api.Call) (any, error) {
 	}
 	slices.Reverse(all)
 	answer := &sqladmin.OperationsListResponse{Kind: "sql#operationsList"}
-	answer.Items, answer.NextPageToken, err = sqlPage(c, all, func(op *sqladmin.Operation) string { return op.Name })
+	answer.Items, answer.NextPageToken, err = page(c, all, func(op *sqladmin.Operation) string { return op.Name })
 	return answer, err
 }

@@ -1,4 +1,4 @@
-package cloud
+package sql
 
 import (
 	"context"
@@ -9,19 +9,20 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 )
 
-// sqlKind says whether an owned name is a database's or a user's.
-type sqlKind string
+// nameKind says whether an owned name is a database's or a user's.
+type nameKind string
 
 const (
-	databaseKind sqlKind = "database"
-	userKind     sqlKind = "user"
+	databaseKind nameKind = "database"
+	userKind     nameKind = "user"
 )
 
-// sqlOwner is the owner of a database or a user: the member that created it. Google Cloud has no owners: there, a
+// ownerRecord is the owner of a database or a user: the member that created it. Google Cloud has no owners: there, a
 // member who may change one database or user of an instance may change all of them.
-type sqlOwner struct {
+type ownerRecord struct {
 	// Member is the owner, in the form that policies use.
 	Member string `json:"member"`
 	// Everywhere says that the owner could delete the instance when the owner created the database or user. Such an
@@ -31,17 +32,17 @@ type sqlOwner struct {
 
 // ownerKey returns the store's key of a name's owner. Users with the same name and different hosts have one owner,
 // because MySQL chooses among them by the client's address.
-func ownerKey(on string, kind sqlKind, name string) string {
-	return on + "/" + string(kind) + "/" + folded(name)
+func ownerKey(on string, kind nameKind, name string) string {
+	return on + "/" + string(kind) + "/" + engine.Folded(name)
 }
 
 // administers reports whether the caller may delete the instance, and therefore everything in it.
-func (s *sqlService) administers(tx *bbolt.Tx, c *api.Call) (bool, error) {
+func (s *service) administers(tx *bbolt.Tx, c *api.Call) (bool, error) {
 	return s.Allowed(tx, c.Who, "cloudsql.instances.delete", onInstance(c))
 }
 
 // refusal returns an error that names the owner. Creating an owned name is a conflict; changing it is forbidden.
-func (o *sqlOwner) refusal(code int, kind sqlKind, name string) error {
+func (o *ownerRecord) refusal(code int, kind nameKind, name string) error {
 	owner := "the administrators of the instance"
 	if o != nil {
 		_, owner, _ = strings.Cut(o.Member, ":")
@@ -56,12 +57,12 @@ func (o *sqlOwner) refusal(code int, kind sqlKind, name string) error {
 
 // may refuses, with an HTTP status, to change a database or user of another owner. The root user belongs to the
 // administrators of the instance. Databases and users from earlier versions of the emulator have no owner.
-func (s *sqlService) may(tx *bbolt.Tx, c *api.Call, on *instance, kind sqlKind, name string, code int) (*sqlOwner, error) {
-	owner, err := store.Get[sqlOwner](tx, sqlOwners, ownerKey(on.key(), kind, name))
+func (s *service) may(tx *bbolt.Tx, c *api.Call, on *instance, kind nameKind, name string, code int) (*ownerRecord, error) {
+	owner, err := store.Get[ownerRecord](tx, owners, ownerKey(on.key(), kind, name))
 	if err != nil {
 		return nil, err
 	}
-	root := kind == userKind && folded(name) == on.family().root
+	root := kind == userKind && engine.Folded(name) == on.family().Root
 	if owner == nil && !root || owner != nil && owner.Member == c.Who.Member {
 		return owner, nil
 	}
@@ -75,7 +76,7 @@ func (s *sqlService) may(tx *bbolt.Tx, c *api.Call, on *instance, kind sqlKind, 
 // claim makes the caller the owner of a name. It runs before the engine creates the database or user, so nothing lacks
 // an owner if the emulator is killed in between. It refuses a name of another owner. made is false if the name already
 // has its owner, or if an administrator changes something without an owner.
-func (s *sqlService) claim(c *api.Call, on *instance, kind sqlKind, name string, code int) (made bool, err error) {
+func (s *service) claim(c *api.Call, on *instance, kind nameKind, name string, code int) (made bool, err error) {
 	err = s.Store.Update(func(tx *bbolt.Tx) error {
 		owner, err := s.may(tx, c, on, kind, name, code)
 		if err != nil || owner != nil {
@@ -86,13 +87,13 @@ func (s *sqlService) claim(c *api.Call, on *instance, kind sqlKind, name string,
 			return err
 		}
 		made = true
-		return store.Put(tx, sqlOwners, ownerKey(on.key(), kind, name), sqlOwner{Member: c.Who.Member, Everywhere: administers})
+		return store.Put(tx, owners, ownerKey(on.key(), kind, name), ownerRecord{Member: c.Who.Member, Everywhere: administers})
 	})
 	return made, err
 }
 
 // allow refuses to change a database or user of another owner.
-func (s *sqlService) allow(c *api.Call, on *instance, kind sqlKind, name string) error {
+func (s *service) allow(c *api.Call, on *instance, kind nameKind, name string) error {
 	return s.Store.View(func(tx *bbolt.Tx) error {
 		_, err := s.may(tx, c, on, kind, name, http.StatusForbidden)
 		return err
@@ -100,20 +101,20 @@ func (s *sqlService) allow(c *api.Call, on *instance, kind sqlKind, name string)
 }
 
 // release removes the owner of a name after the last database or user of that name is gone.
-func (s *sqlService) release(on *instance, kind sqlKind, name string) error {
-	return s.Store.Update(func(tx *bbolt.Tx) error { return store.Remove(tx, sqlOwners, ownerKey(on.key(), kind, name)) })
+func (s *service) release(on *instance, kind nameKind, name string) error {
+	return s.Store.Update(func(tx *bbolt.Tx) error { return store.Remove(tx, owners, ownerKey(on.key(), kind, name)) })
 }
 
-// sqlRights says which user may use which database of an instance.
-type sqlRights struct {
+// rights says which user may use which database of an instance.
+type rights struct {
 	root   string
-	owners map[string]*sqlOwner // by ownerKey without the instance
+	owners map[string]*ownerRecord // by ownerKey without the instance
 }
 
-func (s *sqlService) rights(on *instance) (sqlRights, error) {
-	found := sqlRights{root: on.family().root, owners: map[string]*sqlOwner{}}
+func (s *service) rights(on *instance) (rights, error) {
+	found := rights{root: on.family().Root, owners: map[string]*ownerRecord{}}
 	err := s.Store.View(func(tx *bbolt.Tx) error {
-		return store.Each(tx, sqlOwners, on.key()+"/", func(key string, owner *sqlOwner) error {
+		return store.Each(tx, owners, on.key()+"/", func(key string, owner *ownerRecord) error {
 			found.owners[strings.TrimPrefix(key, on.key())] = owner
 			return nil
 		})
@@ -123,23 +124,23 @@ func (s *sqlService) rights(on *instance) (sqlRights, error) {
 
 // of returns a user's access to a database. The user has access if user and database have the same owner, or if the
 // user belongs to the administrators.
-func (r sqlRights) of(user, database string) sqlAccess {
+func (r rights) of(user, database string) engine.Access {
 	of := r.owners[ownerKey("", userKind, user)]
 	to := r.owners[ownerKey("", databaseKind, database)]
 	switch {
-	case folded(user) == r.root, of != nil && of.Everywhere, of != nil && to != nil && of.Member == to.Member:
-		return granted
+	case engine.Folded(user) == r.root, of != nil && of.Everywhere, of != nil && to != nil && of.Member == to.Member:
+		return engine.Granted
 	case of == nil || to == nil:
-		return asBefore
+		return engine.Unchanged
 	}
-	return refusedAccess
+	return engine.Refused
 }
 
 // settle grants the users of an instance the databases that they may use, and revokes the others.
-func (s *sqlService) settle(ctx context.Context, on *instance, engine sqlEngine) error {
+func (s *service) settle(ctx context.Context, on *instance, eng engine.Engine) error {
 	rights, err := s.rights(on)
 	if err != nil {
 		return err
 	}
-	return engine.settle(ctx, rights.of)
+	return eng.Settle(ctx, rights.of)
 }

@@ -1,4 +1,4 @@
-package cloud
+package engine
 
 import (
 	"context"
@@ -7,30 +7,31 @@ import (
 	"strings"
 )
 
-// sqlAccess says whether a user may use a database.
-type sqlAccess int
+// Access says whether a user may use a database.
+type Access int
 
+// The values of Access. Unchanged keeps the present grants, because the user or the database has no owner.
 const (
-	asBefore sqlAccess = iota // the user or the database has no owner: keep the present grants
-	granted
-	refusedAccess
+	Unchanged Access = iota
+	Granted
+	Refused
 )
 
-// sqlGrant is a user's set of all privileges on a database.
-type sqlGrant struct {
-	user     sqlUser
+// grant is a user's set of all privileges on a database.
+type grant struct {
+	user     User
 	database string
 }
 
-// settle grants and revokes all privileges, database by database. Cloud SQL instead grants its users everything on all
+// Settle grants and revokes all privileges, database by database. Cloud SQL instead grants its users everything on all
 // databases, except the server's own privileges. In Dolt, a user with such rights may write to the table of users too,
 // and become the server's root.
-func (m mysqlEngine) settle(ctx context.Context, access func(user, database string) sqlAccess) error {
-	users, err := m.users(ctx)
+func (m MySQL) Settle(ctx context.Context, access func(user, database string) Access) error {
+	users, err := m.Users(ctx)
 	if err != nil {
 		return err
 	}
-	existing, err := m.databases(ctx, "")
+	existing, err := m.Databases(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -40,8 +41,8 @@ func (m mysqlEngine) settle(ctx context.Context, access func(user, database stri
 	}
 	for _, user := range users {
 		for _, db := range existing {
-			one := sqlGrant{user, folded(db.Name)}
-			if access(user.Name, db.Name) == granted && !slices.Contains(have, one) {
+			one := grant{user, Folded(db.Name)}
+			if access(user.Name, db.Name) == Granted && !slices.Contains(have, one) {
 				if err := m.set(ctx, "GRANT ALL PRIVILEGES ON %s.* TO %s", user, db.Name); err != nil {
 					return err
 				}
@@ -49,10 +50,10 @@ func (m mysqlEngine) settle(ctx context.Context, access func(user, database stri
 		}
 	}
 	for _, one := range have {
-		stays := slices.ContainsFunc(existing, func(db sqlDatabase) bool {
-			return folded(db.Name) == one.database && access(one.user.Name, db.Name) != refusedAccess
+		stays := slices.ContainsFunc(existing, func(db Database) bool {
+			return Folded(db.Name) == one.database && access(one.user.Name, db.Name) != Refused
 		})
-		if stays || m.owns(one.user) {
+		if stays || m.Owns(one.user) {
 			continue
 		}
 		if err := m.set(ctx, "REVOKE ALL ON %s.* FROM %s", one.user, one.database); err != nil {
@@ -62,8 +63,8 @@ func (m mysqlEngine) settle(ctx context.Context, access func(user, database stri
 	return nil
 }
 
-func (m mysqlEngine) set(ctx context.Context, statement string, user sqlUser, database string) error {
-	statement = fmt.Sprintf(statement, quoteName(database), user.quoted())
+func (m MySQL) set(ctx context.Context, statement string, user User, database string) error {
+	statement = fmt.Sprintf(statement, quoteName(database), user.Quoted())
 	if _, err := m.Root().ExecContext(ctx, statement); err != nil {
 		return fmt.Errorf("%s: %w", statement, err)
 	}
@@ -71,15 +72,15 @@ func (m mysqlEngine) set(ctx context.Context, statement string, user sqlUser, da
 }
 
 // grants returns the users' privileges on databases.
-func (m mysqlEngine) grants(ctx context.Context) ([]sqlGrant, error) {
+func (m MySQL) grants(ctx context.Context) ([]grant, error) {
 	rows, err := m.Root().QueryContext(ctx, `SELECT user, host, db FROM mysql.db`)
 	if err != nil {
 		return nil, fmt.Errorf("list the rights on databases: %w", err)
 	}
 	defer rows.Close()
-	var found []sqlGrant
+	var found []grant
 	for rows.Next() {
-		var one sqlGrant
+		var one grant
 		if err := rows.Scan(&one.user.Name, &one.user.Host, &one.database); err != nil {
 			return nil, fmt.Errorf("list the rights on databases: %w", err)
 		}

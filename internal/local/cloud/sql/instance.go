@@ -1,4 +1,4 @@
-package cloud
+package sql
 
 import (
 	"context"
@@ -6,10 +6,11 @@ import (
 	"slices"
 
 	"go.etcd.io/bbolt"
-	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 )
 
 // instance is the record of a Cloud SQL instance.
@@ -18,9 +19,9 @@ type instance struct {
 	// Busy is the name of the operation in progress, or "".
 	Busy string `json:"busy,omitempty"`
 	// Root is the hash of the root password of an instance whose creation is in progress.
-	Root passwordHash `json:"root,omitempty"`
+	Root engine.PasswordHash `json:"root,omitempty"`
 	// Paper holds the databases and users of an unserved instance. It is nil if the instance has a server.
-	Paper *sqlPaper `json:"paper,omitempty"`
+	Paper *engine.Paper `json:"paper,omitempty"`
 }
 
 func instanceKey(project, name string) string { return project + "/" + name }
@@ -30,8 +31,8 @@ func (i *instance) key() string { return instanceKey(i.Instance.Project, i.Insta
 // runs reports whether the activation policy lets the instance's server run.
 func (i *instance) runs() bool { return i.Instance.Settings.ActivationPolicy != "NEVER" }
 
-func (i *instance) family() sqlFamily {
-	family, _ := familyOf(i.Instance.DatabaseVersion)
+func (i *instance) family() engine.Family {
+	family, _ := engine.FamilyOf(i.Instance.DatabaseVersion)
 	return family
 }
 
@@ -57,7 +58,7 @@ func operationInProgress() *api.Error {
 		"Operation failed because another operation was already in progress. Try your request after the current operation is complete.")
 }
 
-func (s *sqlService) insertInstance(c *api.Call) (any, error) {
+func (s *service) insertInstance(c *api.Call) (any, error) {
 	wanted := &sqladmin.DatabaseInstance{}
 	if err := c.Decode(wanted); err != nil {
 		return nil, err
@@ -68,16 +69,16 @@ func (s *sqlService) insertInstance(c *api.Call) (any, error) {
 	}
 	made := &instance{Instance: wanted}
 	family := made.family()
-	if family.served && s.databases == nil {
+	if family.Served && s.databases == nil {
 		return nil, api.LegacyInvalid("Invalid request: this emulated Google Cloud has nothing to run instances with.")
 	}
 	// Every process on this machine could log in as a root user without a password. On Cloud SQL, a new root user is
 	// out of reach at first.
 	secret := wanted.RootPassword
 	api.SetDefault(&secret, api.RandomText(24))
-	made.Root, wanted.RootPassword = hashPassword(secret), ""
-	if !family.served {
-		made.Root, made.Paper = "", newPaper(family)
+	made.Root, wanted.RootPassword = engine.HashPassword(secret), ""
+	if !family.Served {
+		made.Root, made.Paper = "", engine.NewPaper(family)
 	}
 	s.fillInstance(c, made)
 	var op *sqladmin.Operation
@@ -100,14 +101,14 @@ func (s *sqlService) insertInstance(c *api.Call) (any, error) {
 }
 
 // inBackground starts the work of an operation and returns a copy of the operation from before the work.
-func (s *sqlService) inBackground(op *sqladmin.Operation) *sqladmin.Operation {
+func (s *service) inBackground(op *sqladmin.Operation) *sqladmin.Operation {
 	answer := *op
 	s.Background(func(ctx context.Context) { _ = s.runInstanceOperation(ctx, op) })
 	return &answer
 }
 
 // instance returns the instance that the path names.
-func (s *sqlService) instance(c *api.Call) (found *instance, err error) {
+func (s *service) instance(c *api.Call) (found *instance, err error) {
 	err = s.Store.View(func(tx *bbolt.Tx) error {
 		found, err = requireInstance(tx, instanceKey(c.ProjectID(), c.Vars["instance"]))
 		return err
@@ -115,7 +116,7 @@ func (s *sqlService) instance(c *api.Call) (found *instance, err error) {
 	return found, err
 }
 
-func (s *sqlService) getInstance(c *api.Call) (any, error) {
+func (s *service) getInstance(c *api.Call) (any, error) {
 	found, err := s.instance(c)
 	if err != nil {
 		return nil, err
@@ -123,7 +124,7 @@ func (s *sqlService) getInstance(c *api.Call) (any, error) {
 	return found.Instance, nil
 }
 
-func (s *sqlService) listInstances(c *api.Call) (any, error) {
+func (s *service) listInstances(c *api.Call) (any, error) {
 	if c.Request.URL.Query().Get("filter") != "" {
 		return nil, api.LegacyInvalid("Invalid request: the parameter filter is not emulated.")
 	}
@@ -132,7 +133,7 @@ func (s *sqlService) listInstances(c *api.Call) (any, error) {
 	err := s.Store.View(func(tx *bbolt.Tx) error {
 		return store.Each(tx, instances, c.Project.ID+"/", func(_ string, found *instance) error {
 			all = append(all, found.Instance)
-			if warning := found.family().warning(found.Instance.DatabaseVersion); warning != nil {
+			if warning := found.family().Warning(found.Instance.DatabaseVersion); warning != nil {
 				answer.Warnings = append(answer.Warnings, warning)
 			}
 			return nil
@@ -141,13 +142,13 @@ func (s *sqlService) listInstances(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer.Items, answer.NextPageToken, err = sqlPage(c, all, func(i *sqladmin.DatabaseInstance) string { return i.Name })
+	answer.Items, answer.NextPageToken, err = page(c, all, func(i *sqladmin.DatabaseInstance) string { return i.Name })
 	return answer, err
 }
 
-// sqlPage returns the page of a list that a call asks for, and the token of the next page, which is the name of the
+// page returns the page of a list that a call asks for, and the token of the next page, which is the name of the
 // page's last item.
-func sqlPage[T any](c *api.Call, all []T, name func(T) string) ([]T, string, error) {
+func page[T any](c *api.Call, all []T, name func(T) string) ([]T, string, error) {
 	query := c.Request.URL.Query()
 	if token := query.Get("pageToken"); token != "" {
 		at := slices.IndexFunc(all, func(item T) bool { return name(item) == token })
@@ -163,7 +164,7 @@ func sqlPage[T any](c *api.Call, all []T, name func(T) string) ([]T, string, err
 	return all[:size], name(all[size-1]), nil
 }
 
-func (s *sqlService) deleteInstance(c *api.Call) (any, error) {
+func (s *service) deleteInstance(c *api.Call) (any, error) {
 	return s.startOn(c, "DELETE", func(found *instance) error {
 		if found.Instance.Settings.DeletionProtectionEnabled {
 			return api.LegacyInvalid("The instance is protected. Please disable the deletion protection and try again. " +
@@ -174,7 +175,7 @@ func (s *sqlService) deleteInstance(c *api.Call) (any, error) {
 	})
 }
 
-func (s *sqlService) restartInstance(c *api.Call) (any, error) {
+func (s *service) restartInstance(c *api.Call) (any, error) {
 	return s.startOn(c, "RESTART", func(found *instance) error {
 		if found.Instance.State != "RUNNABLE" || !found.runs() {
 			return api.LegacyInvalid("Invalid request: Invalid request since instance is not running.")
@@ -185,7 +186,7 @@ func (s *sqlService) restartInstance(c *api.Call) (any, error) {
 
 // startOn starts an operation on the instance that the path names. prepare may refuse the operation or change the
 // instance first.
-func (s *sqlService) startOn(c *api.Call, kind string, prepare func(*instance) error) (any, error) {
+func (s *service) startOn(c *api.Call, kind string, prepare func(*instance) error) (any, error) {
 	var op *sqladmin.Operation
 	err := s.Store.Update(func(tx *bbolt.Tx) error {
 		found, err := requireInstance(tx, instanceKey(c.Project.ID, c.Vars["instance"]))

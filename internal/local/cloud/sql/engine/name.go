@@ -1,4 +1,4 @@
-package cloud
+package engine
 
 import (
 	"regexp"
@@ -34,17 +34,17 @@ var reservedUsers = []string{
 	"cloudsqlimport", "cloudsqlobservabilityadmin", "cloudsqloneshot", "cloudsqlreplica", "cloudsqlsuperuser",
 }
 
-// folded returns a name in the form for comparisons. Dolt compares the names of databases without regard to case, as
+// Folded returns a name in the form for comparisons. Dolt compares the names of databases without regard to case, as
 // MySQL does on some systems. Names are ASCII.
-func folded(name string) string { return strings.ToLower(name) }
+func Folded(name string) string { return strings.ToLower(name) }
 
-// checkDatabase refuses a database with a name, charset or collation that the family does not allow.
-func checkDatabase(family sqlFamily, db sqlDatabase) error {
-	if !databaseNames.MatchString(db.Name) || slices.Contains(family.own, folded(db.Name)) {
+// CheckDatabase refuses a database with a name, charset or collation that the family does not allow.
+func CheckDatabase(family Family, db Database) error {
+	if !databaseNames.MatchString(db.Name) || slices.Contains(family.own, Folded(db.Name)) {
 		return api.LegacyInvalid("Invalid request: Incorrect database name '%s'.", api.Printable(db.Name))
 	}
 	known := collations
-	if !family.served {
+	if !family.Served {
 		known = localCollations
 	}
 	if !charsets.MatchString(db.Charset) || !known.MatchString(db.Collation) {
@@ -53,14 +53,14 @@ func checkDatabase(family sqlFamily, db sqlDatabase) error {
 	return nil
 }
 
-// checkUserName refuses a user with a name or host that the family does not allow.
-func checkUserName(family sqlFamily, user sqlUser) error {
+// CheckUserName refuses a user with a name or host that the family does not allow.
+func CheckUserName(family Family, user User) error {
 	switch {
 	case user.Name == "" || len(user.Name) > family.longestUser:
 		return api.LegacyInvalid("Invalid request: The user name must have 1 to %d characters.", family.longestUser)
-	case !userNames.MatchString(user.Name) || slices.Contains(reservedUsers, folded(user.Name)):
+	case !userNames.MatchString(user.Name) || slices.Contains(reservedUsers, Folded(user.Name)):
 		return api.LegacyInvalid("Invalid request: Invalid value for name: %s.", api.Printable(user.Name))
-	case family.anyHost == "" && user.Host != "" || family.anyHost != "" && !userHosts.MatchString(user.Host):
+	case family.AnyHost == "" && user.Host != "" || family.AnyHost != "" && !userHosts.MatchString(user.Host):
 		return api.LegacyInvalid("Invalid request: Invalid value for host: %s.", api.Printable(user.Host))
 	}
 	return nil

@@ -1,4 +1,6 @@
-package cloud
+// Package sql emulates the Cloud SQL Admin API: instances, their databases and users, and who owns them. An instance is a
+// real MySQL-protocol server, which an engine.Runtime runs.
+package sql
 
 import (
 	"encoding/json"
@@ -7,26 +9,27 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core"
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 )
 
 const (
 	instances   store.Table = "sqlInstances"  // <project>/<instance>
 	instanceOps store.Table = "sqlOperations" // <project>/<operation>
-	sqlOwners   store.Table = "sqlOwners"     // <project>/<instance>/database|user/<name in lower case>
+	owners      store.Table = "sqlOwners"     // <project>/<instance>/database|user/<name in lower case>
 )
 
-// sqlTables returns the tables of the service.
-func sqlTables() []store.Table { return []store.Table{instances, instanceOps, sqlOwners} }
+// Tables returns the tables of the service.
+func Tables() []store.Table { return []store.Table{instances, instanceOps, owners} }
 
-type sqlService struct {
+type service struct {
 	*core.Core
-	databases DatabaseRuntime
-	servers   sqlServers
+	databases engine.Runtime
+	servers   servers
 }
 
-// registerSQL adds the Cloud SQL Admin API to the emulator. If runtime is nil, clients cannot create instances.
-func registerSQL(c *core.Core, runtime DatabaseRuntime) {
-	s := &sqlService{Core: c, databases: runtime}
+// Register adds the Cloud SQL Admin API to the emulator. If runtime is nil, clients cannot create instances.
+func Register(c *core.Core, runtime engine.Runtime) {
+	s := &service{Core: c, databases: runtime}
 	svc := &api.Service{
 		Name:   "sqladmin.googleapis.com",
 		Title:  "Cloud SQL Admin API",
@@ -48,7 +51,7 @@ func registerSQL(c *core.Core, runtime DatabaseRuntime) {
 	c.Register(svc)
 }
 
-func (s *sqlService) sqlRoutes(project string) []api.Route {
+func (s *service) sqlRoutes(project string) []api.Route {
 	var (
 		all       = project + "/instances"
 		one       = all + "/{instance}"
@@ -104,6 +107,6 @@ func noInstance() *api.Error {
 	return api.LegacyError(http.StatusNotFound, "instanceDoesNotExist", "The Cloud SQL instance does not exist.")
 }
 
-func (s *sqlService) instanceLink(project, name string) string {
+func (s *service) instanceLink(project, name string) string {
 	return s.BaseURL + "/sqladmin/sql/v1beta4/projects/" + project + "/instances/" + name
 }

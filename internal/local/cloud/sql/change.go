@@ -1,4 +1,4 @@
-package cloud
+package sql
 
 import (
 	"fmt"
@@ -7,19 +7,19 @@ import (
 	"strings"
 
 	"go.etcd.io/bbolt"
-	sqladmin "google.golang.org/api/sqladmin/v1beta4"
+	"google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // patchInstance changes the fields that the request names. A null resets a setting to its default.
-func (s *sqlService) patchInstance(c *api.Call) (any, error) {
+func (s *service) patchInstance(c *api.Call) (any, error) {
 	return s.changeInstance(c, func(old, wanted map[string]any) (map[string]any, error) { return api.MergePatch(old, wanted), nil })
 }
 
 // updateInstance replaces the settings. The request must carry the settings version that it replaces.
-func (s *sqlService) updateInstance(c *api.Call) (any, error) {
+func (s *service) updateInstance(c *api.Call) (any, error) {
 	return s.changeInstance(c, func(old, wanted map[string]any) (map[string]any, error) {
 		settings, _ := wanted["settings"].(map[string]any)
 		if settings["settingsVersion"] == nil {
@@ -33,7 +33,7 @@ func (s *sqlService) updateInstance(c *api.Call) (any, error) {
 	})
 }
 
-func (s *sqlService) changeInstance(c *api.Call, apply func(old, wanted map[string]any) (map[string]any, error)) (any, error) {
+func (s *service) changeInstance(c *api.Call, apply func(old, wanted map[string]any) (map[string]any, error)) (any, error) {
 	wanted := map[string]any{}
 	if err := c.Decode(&wanted); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (s *sqlService) changeInstance(c *api.Call, apply func(old, wanted map[stri
 		found.Instance.Etag = api.RandomText(32)
 		// Starting or stopping the server takes time and runs in the background. Any other change affects only the
 		// record.
-		if background = ran != found.runs() && found.family().served; background {
+		if background = ran != found.runs() && found.family().Served; background {
 			op, err = s.beginInstanceOperation(tx, c, found, "UPDATE")
 			return err
 		}
@@ -111,7 +111,7 @@ func (i *instance) change(apply func(old, wanted map[string]any) (map[string]any
 	if changed.Name != old.Name || changed.Region != old.Region {
 		return api.LegacyInvalid("Invalid request: the name and the region of an instance cannot be changed.")
 	}
-	if family := i.family(); !strings.HasPrefix(changed.DatabaseVersion, family.prefix) {
+	if family := i.family(); !strings.HasPrefix(changed.DatabaseVersion, family.Prefix) {
 		return api.LegacyInvalid("Invalid request: databaseVersion cannot be changed from %s to %s.", old.DatabaseVersion, changed.DatabaseVersion)
 	}
 	if err := checkSettings(changed.Settings); err != nil {
@@ -120,7 +120,7 @@ func (i *instance) change(apply func(old, wanted map[string]any) (map[string]any
 	// Clients cannot change the fields that the server sets.
 	kept := *old
 	kept.Settings, kept.DatabaseVersion = changed.Settings, changed.DatabaseVersion
-	kept.DatabaseInstalledVersion = i.family().installed(kept.DatabaseVersion)
+	kept.DatabaseInstalledVersion = i.family().Installed(kept.DatabaseVersion)
 	fillSettings(kept.Settings)
 	kept.Settings.SettingsVersion = old.Settings.SettingsVersion + 1
 	i.Instance = &kept
