@@ -40,7 +40,7 @@ func onGroup(c *api.Call) api.Resource {
 
 // groupName returns the name of a node pool's instance group in a zone.
 func groupName(on *cluster, pool, zone string) string {
-	sum := sha256.Sum256([]byte(poolLink(on, pool) + "/" + zone))
+	sum := sha256.Sum256([]byte(clusterName(on.Project, on.Cluster.Location, on.Cluster.Name) + "/nodePools/" + pool + "/" + zone))
 	short := func(name string) string { return strings.TrimRight(name[:min(len(name), 20)], "-") }
 	return "gke-" + short(on.Cluster.Name) + "-" + short(pool) + "-" + hex.EncodeToString(sum[:4]) + "-grp"
 }

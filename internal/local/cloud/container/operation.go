@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"go.etcd.io/bbolt"
 	container "google.golang.org/api/container/v1beta1"
@@ -23,10 +24,15 @@ func (op *clusterOperation) key() string {
 	return clusterKey(op.Project, op.Operation.Location, op.Operation.Name)
 }
 
-// newClusterOperation stores a new operation in the state RUNNING.
+// newClusterOperation stores a new operation in the state RUNNING. Its links name the project by its number, as Google's
+// do.
 func (s *service) newClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*clusterOperation, error) {
+	project, err := api.FindProject(tx, on.Project)
+	if err != nil {
+		return nil, err
+	}
+	number := strconv.FormatInt(project.Number, 10)
 	name := "operation-" + strconv.FormatInt(s.Now().UnixMilli(), 10) + "-" + api.RandomDigits(12)
-	parent := "projects/" + on.Project + "/locations/" + on.Cluster.Location
 	op := &clusterOperation{
 		Project: on.Project,
 		Cluster: on.key(),
@@ -37,8 +43,8 @@ func (s *service) newClusterOperation(tx *bbolt.Tx, on *cluster, kind, target st
 			Location:      on.Cluster.Location,
 			Zone:          on.Cluster.Location,
 			StartTime:     api.Timestamp(s.Now()),
-			SelfLink:      s.BaseURL + "/container/v1/" + parent + "/operations/" + name,
-			TargetLink:    s.BaseURL + "/container/v1/" + target,
+			SelfLink:      s.BaseURL + "/container/v1/" + locationLink(number, on.Cluster.Location) + "/operations/" + name,
+			TargetLink:    s.BaseURL + "/container/v1/" + strings.Replace(target, on.Project, number, 1),
 		},
 	}
 	return op, store.PutOperation(tx, clusterOps, op.key(), op, func(old *clusterOperation) bool { return old.Operation.Status == "DONE" })
@@ -143,7 +149,7 @@ func (s *service) getClusterOperation(c *api.Call) (any, error) {
 			return err
 		}
 		if op == nil {
-			return api.NotFound("Not found: projects/%s/locations/%s/operations/%s.", c.Project.ID, c.Vars["location"], c.Vars["operation"])
+			return api.NotFound("Not found: %s/operations/%s.", locationLink(c.Project.ID, c.Vars["location"]), c.Vars["operation"])
 		}
 		answer = op.Operation
 		return nil

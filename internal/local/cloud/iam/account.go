@@ -150,7 +150,21 @@ func (s *service) patchServiceAccount(c *api.Call) (any, error) {
 	if request.ServiceAccount == nil {
 		return nil, api.InvalidArgument("The service account to patch is required.")
 	}
-	return s.changeAccount(c, request.ServiceAccount, request.UpdateMask)
+	changed, err := s.changeAccount(c, request.ServiceAccount, request.UpdateMask)
+	if err != nil {
+		return nil, err
+	}
+	// Google answers with the name and the changed fields only.
+	answer := &iam.ServiceAccount{Name: changed.Name}
+	for field := range strings.SplitSeq(request.UpdateMask, ",") {
+		switch strings.TrimSpace(field) {
+		case "displayName", "display_name":
+			answer.DisplayName = changed.DisplayName
+		case "description":
+			answer.Description = changed.Description
+		}
+	}
+	return answer, nil
 }
 
 // updateServiceAccount answers the older PUT call, which changes only the display name.
@@ -163,7 +177,7 @@ func (s *service) updateServiceAccount(c *api.Call) (any, error) {
 }
 
 // changeAccount sets the fields of an account that the mask names.
-func (s *service) changeAccount(c *api.Call, wanted *iam.ServiceAccount, mask string) (any, error) {
+func (s *service) changeAccount(c *api.Call, wanted *iam.ServiceAccount, mask string) (*iam.ServiceAccount, error) {
 	var changed *iam.ServiceAccount
 	err := s.withAccount(c, s.Store.Update, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
 		for field := range strings.SplitSeq(mask, ",") {
