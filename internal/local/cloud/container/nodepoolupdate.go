@@ -6,6 +6,7 @@ import (
 
 	container "google.golang.org/api/container/v1beta1"
 
+	"github.com/strata-platform/strata/internal/local/cloud/container/update"
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
@@ -23,9 +24,9 @@ func poolPath(name string) (path, inside string) {
 		return "version", ""
 	}
 	switch {
-	case slices.Contains(jsonFields(reflect.TypeFor[container.NodePool]()), name):
+	case slices.Contains(update.Fields(reflect.TypeFor[container.NodePool]()), name):
 		return name, ""
-	case slices.Contains(jsonFields(reflect.TypeFor[container.NodeConfig]()), name):
+	case slices.Contains(update.Fields(reflect.TypeFor[container.NodeConfig]()), name):
 		return "config." + name, ""
 	}
 	return "", ""
@@ -59,7 +60,7 @@ func (s *service) updateNodePool(c *api.Call) (any, error) {
 		if object, ok := value.(map[string]any); ok && inside != "" {
 			value = object[inside]
 		}
-		setPath(wanted, path, value)
+		update.SetPath(wanted, path, value)
 	}
 	return s.changePool(c, "UPDATE_CLUSTER", func(pool *container.NodePool) error {
 		if etag != "" && etag != pool.Etag {
@@ -99,7 +100,7 @@ func changePoolFields(pool *container.NodePool, wanted map[string]any) error {
 			continue
 		}
 		for field, value := range config {
-			setPath(whole, "config."+field, value)
+			update.SetPath(whole, "config."+field, value)
 		}
 	}
 	changed, err := api.DecodeStrictly[container.NodePool](whole)
@@ -112,4 +113,9 @@ func changePoolFields(pool *container.NodePool, wanted map[string]any) error {
 	changed.Version = kubernetesVersion
 	*pool = *changed
 	return nil
+}
+
+func asText(value any) string {
+	text, _ := value.(string)
+	return text
 }

@@ -1,11 +1,10 @@
 package container
 
 import (
-	"slices"
-
 	"go.etcd.io/bbolt"
 	container "google.golang.org/api/container/v1beta1"
 
+	"github.com/strata-platform/strata/internal/local/cloud/container/update"
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
@@ -43,20 +42,12 @@ func (s *service) applyUpdate(on *cluster, wanted map[string]any) error {
 	if err != nil {
 		return err
 	}
-	inPool := map[string]any{}
-	for name, value := range wanted {
-		switch path := updatePaths()[name]; {
-		case poolFields[name] != "":
-			setPath(inPool, poolFields[name], value)
-		case name == "desiredMasterVersion":
-			if err := checkVersionOf("desired_master_version", asText(value)); err != nil {
-				return err
-			}
-		case path == "":
-			return api.InvalidArgument("The update of %s is not emulated.", name)
-		default:
-			setPath(whole, path, updated(name, value, getPath(whole, path)))
-		}
+	if err := checkVersionOf("desired_master_version", asText(wanted["desiredMasterVersion"])); err != nil {
+		return err
+	}
+	inPool, err := update.Apply(whole, wanted)
+	if err != nil {
+		return err
 	}
 	changed, err := api.DecodeStrictly[container.Cluster](whole)
 	if err != nil {
@@ -69,30 +60,6 @@ func (s *service) applyUpdate(on *cluster, wanted map[string]any) error {
 		return s.updatePool(on, poolID, inPool)
 	}
 	return nil
-}
-
-// updated returns the new value of a setting from the value in the update and the old value.
-func updated(name string, value, old any) any {
-	object, _ := value.(map[string]any)
-	was, _ := old.(map[string]any)
-	switch {
-	case slices.Contains(switches, name):
-		return object["enabled"]
-	case slices.Contains(removable, name) && isNothing(value):
-		return nil
-	case name == "desiredAddonsConfig", name == "desiredControlPlaneEndpointsConfig":
-		// The update keeps the parts that it does not name.
-		if was == nil {
-			was = map[string]any{}
-		}
-		return api.MergePatch(was, object)
-	case name == "desiredK8sBetaApis":
-		// An update cannot turn an API off.
-		apis, _ := was["enabledApis"].([]any)
-		more, _ := object["enabledApis"].([]any)
-		return map[string]any{"enabledApis": append(apis, more...)}
-	}
-	return value
 }
 
 // completeUpdate checks the changed cluster and puts it in place of the old one.

@@ -59,19 +59,6 @@ type Runtime struct {
 
 var _ engine.Runtime = (*Runtime)(nil)
 
-// server is the running server of one instance.
-type server struct {
-	keeper  *process.Keeper
-	address string
-	root    *sql.DB
-
-	// unpublish stops forwarding clients of this machine to the server.
-	unpublish func()
-}
-
-func (s *server) Address() string { return s.address }
-func (s *server) Root() *sql.DB   { return s.root }
-
 // New returns a runtime without running servers.
 func New(options Options) *Runtime {
 	return &Runtime{options: options, servers: map[string]*server{}, kept: map[string]*process.Keeper{}}
@@ -168,42 +155,6 @@ func (r *Runtime) start(ctx context.Context, instance string) (*server, error) {
 		return nil, errors.Join(err, started.stop())
 	}
 	return started, nil
-}
-
-// wait returns when the server answers its root user.
-func (s *server) wait(ctx context.Context, log string) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	ticker := time.NewTicker(retryEvery)
-	defer ticker.Stop()
-	for {
-		err := s.root.PingContext(ctx)
-		if err == nil {
-			return nil
-		}
-		if _, ok := errors.AsType[*mysql.MySQLError](err); ok {
-			return fmt.Errorf("the server at %s refuses its root user: %w", s.address, err)
-		}
-		state := s.keeper.State()
-		if state.Phase == process.CrashLooping {
-			return fmt.Errorf("the server at %s does not come up: %s; its log is %s", s.address, state.LastExit.Message, log)
-		}
-		select {
-		case <-ctx.Done():
-			if last := state.LastExit; last != nil {
-				return fmt.Errorf("no answer from %s: %s; its log is %s", s.address, last.Message, log)
-			}
-			return fmt.Errorf("no answer from %s within %s; see %s", s.address, startTimeout, log)
-		case <-ticker.C:
-		}
-	}
-}
-
-func (s *server) stop() error {
-	s.unpublish()
-	err := s.root.Close()
-	s.keeper.Stop()
-	return err
 }
 
 // States returns the states of the servers, sorted by name.

@@ -1,4 +1,4 @@
-package container
+package update
 
 import (
 	"reflect"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/api/container/v1beta1"
+	container "google.golang.org/api/container/v1beta1"
 )
 
 // TestEveryFieldOfAnUpdateIsKnown compares the fields of an update with Google's type: the emulator must apply each
@@ -15,7 +15,7 @@ func TestEveryFieldOfAnUpdateIsKnown(t *testing.T) {
 	refused := strings.Fields("additionalPodRangesConfig desiredAdditionalIpRangesConfig desiredEmulatedVersion desiredImage desiredImageProject " +
 		"desiredMaster desiredPrivilegedAdmissionConfig removedAdditionalPodRangesConfig")
 	special := strings.Fields("desiredImageType desiredMasterVersion desiredNodePoolAutoscaling desiredNodePoolId desiredNodeVersion etag")
-	paths := updatePaths()
+	paths := paths()
 	update := reflect.TypeFor[container.ClusterUpdate]()
 	for field := range update.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")

@@ -1,4 +1,5 @@
-package container
+// Package update maps the fields of an update of a cluster to fields of the cluster and of a node pool.
+package update
 
 import (
 	"reflect"
@@ -7,12 +8,14 @@ import (
 	"sync"
 
 	container "google.golang.org/api/container/v1beta1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
-// updatePaths maps the fields of an update to paths in a cluster. A field "desiredX" maps to "x" unless the list below
+// paths maps the fields of an update to paths in a cluster. A field "desiredX" maps to "x" unless the list below
 // says otherwise. An update refuses a field without a path. None of the fields affects the running control plane.
-var updatePaths = sync.OnceValue(func() map[string]string {
-	paths := map[string]string{
+var paths = sync.OnceValue(func() map[string]string {
+	all := map[string]string{
 		"desiredAutoIpamConfig":                        "ipAllocationPolicy.autoIpamConfig",
 		"desiredAutopilotClusterPolicyConfig":          "autopilot.clusterPolicyConfig",
 		"desiredAutopilotWorkloadPolicyConfig":         "autopilot.workloadPolicyConfig",
@@ -46,22 +49,22 @@ var updatePaths = sync.OnceValue(func() map[string]string {
 		"desiredServiceExternalIpsConfig":              "networkConfig.serviceExternalIpsConfig",
 		"desiredStackType":                             "ipAllocationPolicy.stackType",
 	}
-	cluster := jsonFields(reflect.TypeFor[container.Cluster]())
-	for _, name := range jsonFields(reflect.TypeFor[container.ClusterUpdate]()) {
+	cluster := Fields(reflect.TypeFor[container.Cluster]())
+	for _, name := range Fields(reflect.TypeFor[container.ClusterUpdate]()) {
 		plain := name
 		if rest, ok := strings.CutPrefix(name, "desired"); ok {
 			plain = strings.ToLower(rest[:1]) + rest[1:]
 		}
-		if paths[name] == "" && slices.Contains(cluster, plain) {
-			paths[name] = plain
+		if all[name] == "" && slices.Contains(cluster, plain) {
+			all[name] = plain
 		}
 	}
 	// These two fields belong to the call, not to the cluster. A client cannot choose the address of the control
 	// plane.
 	for _, name := range []string{"etag", "desiredMaster"} {
-		delete(paths, name)
+		delete(all, name)
 	}
-	return paths
+	return all
 })
 
 // poolFields are the fields of an update that change a node pool. The update's desiredNodePoolId names the pool.
@@ -77,15 +80,46 @@ var switches = []string{"desiredIntraNodeVisibilityConfig", "desiredL4ilbSubsett
 // removable are the settings that an update removes by emptying all of their fields.
 var removable = []string{"desiredFleet", "desiredResourceUsageExportConfig", "desiredWorkloadIdentityConfig"}
 
-// jsonFields returns the JSON names of a struct type's fields.
-func jsonFields(of reflect.Type) []string {
-	var names []string
-	for field := range of.Fields() {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
-			names = append(names, name)
+// Apply sets the settings of an update in a cluster, both as JSON objects. It returns the settings of the update's node
+// pool. It does not set the version of the control plane: all clusters have the same.
+func Apply(whole, wanted map[string]any) (pool map[string]any, err error) {
+	pool = map[string]any{}
+	for name, value := range wanted {
+		switch path := paths()[name]; {
+		case poolFields[name] != "":
+			SetPath(pool, poolFields[name], value)
+		case name == "desiredMasterVersion":
+		case path == "":
+			return nil, api.InvalidArgument("The update of %s is not emulated.", name)
+		default:
+			SetPath(whole, path, updated(name, value, getPath(whole, path)))
 		}
 	}
-	return names
+	return pool, nil
+}
+
+// updated returns the new value of a setting from the value in the update and the old value.
+func updated(name string, value, old any) any {
+	object, _ := value.(map[string]any)
+	was, _ := old.(map[string]any)
+	switch {
+	case slices.Contains(switches, name):
+		return object["enabled"]
+	case slices.Contains(removable, name) && isNothing(value):
+		return nil
+	case name == "desiredAddonsConfig", name == "desiredControlPlaneEndpointsConfig":
+		// The update keeps the parts that it does not name.
+		if was == nil {
+			was = map[string]any{}
+		}
+		return api.MergePatch(was, object)
+	case name == "desiredK8sBetaApis":
+		// An update cannot turn an API off.
+		apis, _ := was["enabledApis"].([]any)
+		more, _ := object["enabledApis"].([]any)
+		return map[string]any{"enabledApis": append(apis, more...)}
+	}
+	return value
 }
 
 // isNothing reports whether a JSON value is empty, or holds only empty values.
@@ -104,13 +138,8 @@ func isNothing(value any) bool {
 	return value == nil || value == "" || value == false || value == float64(0)
 }
 
-func asText(value any) string {
-	text, _ := value.(string)
-	return text
-}
-
-// setPath sets the field of a JSON object at a path. A nil value removes the field.
-func setPath(whole map[string]any, path string, value any) {
+// SetPath sets the field of a JSON object at a path. A nil value removes the field.
+func SetPath(whole map[string]any, path string, value any) {
 	first, rest, deeper := strings.Cut(path, ".")
 	switch {
 	case deeper:
@@ -119,7 +148,7 @@ func setPath(whole map[string]any, path string, value any) {
 			inner = map[string]any{}
 			whole[first] = inner
 		}
-		setPath(inner, rest, value)
+		SetPath(inner, rest, value)
 	case value == nil:
 		delete(whole, first)
 	default:
@@ -134,4 +163,15 @@ func getPath(whole map[string]any, path string) any {
 	}
 	inner, _ := whole[first].(map[string]any)
 	return getPath(inner, rest)
+}
+
+// Fields returns the JSON names of a struct type's fields.
+func Fields(of reflect.Type) []string {
+	var names []string
+	for field := range of.Fields() {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
