@@ -19,6 +19,7 @@ const (
 // Tables returns the tables of the service.
 func Tables() []store.Table { return []store.Table{clusters, clusterOps} }
 
+// service answers the calls about clusters, node pools and instance groups.
 type service struct {
 	*core.Core
 	clusters Runtime

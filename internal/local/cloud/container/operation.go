@@ -24,8 +24,8 @@ func (op *clusterOperation) key() string {
 	return clusterKey(op.Project, op.Operation.Location, op.Operation.Name)
 }
 
-// newClusterOperation stores a new operation in the state RUNNING. Its links name the project by its number, as Google's
-// do.
+// newClusterOperation stores a new operation in the state RUNNING. Its links name the project by its number, as
+// Google's do.
 func (s *service) newClusterOperation(tx *bbolt.Tx, on *cluster, kind, target string) (*clusterOperation, error) {
 	project, err := api.FindProject(tx, on.Project)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package core serves the calls of the emulated Google Cloud: it authenticates and authorises each call, and hands it to
-// the service that registered its route. Services import core; core imports no service.
+// Package core serves the calls of the emulated Google Cloud: it authenticates and authorises each call, and hands it
+// to the service that registered its route. Services import core; core imports no service.
 package core
 
 import (

@@ -35,7 +35,7 @@ func (c *Core) serveSelected(r *http.Request, found api.Match) (any, error) {
 	if fields == "" {
 		return c.serve(r, found)
 	}
-	selected, err := api.ParseFields(fields)
+	selected, err := parseFields(fields)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (c *Core) serveSelected(r *http.Request, found api.Match) (any, error) {
 	if _, own := answer.(http.Handler); own || err != nil {
 		return answer, err
 	}
-	return selected.Of(answer)
+	return selected.of(answer)
 }
 
 func (c *Core) serve(r *http.Request, found api.Match) (any, error) {

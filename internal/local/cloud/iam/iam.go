@@ -19,6 +19,7 @@ const (
 // Tables returns the tables of the service.
 func Tables() []store.Table { return []store.Table{roleDeletions, deletedAccounts} }
 
+// service answers the calls.
 type service struct{ *core.Core }
 
 // Register adds the Identity and Access Management API and the user info of OpenID Connect to the emulator.

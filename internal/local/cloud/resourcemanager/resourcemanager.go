@@ -13,6 +13,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/authz"
 )
 
+// service answers the calls.
 type service struct{ *core.Core }
 
 // Register adds the Resource Manager API to the emulator.

@@ -23,6 +23,7 @@ const (
 // Tables returns the tables of the service.
 func Tables() []store.Table { return []store.Table{buckets.Table, objects, uploads} }
 
+// service answers the calls about objects.
 type service struct {
 	*core.Core
 	service *api.Service

@@ -19,6 +19,7 @@ import (
 // doneOperation is the name of every operation: all are done when the emulator answers.
 const doneOperation = "operations/noop.DONE_OPERATION"
 
+// service answers the calls.
 type service struct{ *core.Core }
 
 // Register adds the Service Usage API to the emulator.

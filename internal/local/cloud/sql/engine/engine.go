@@ -54,7 +54,8 @@ type Database struct {
 	Collation string `json:"collation,omitempty"`
 }
 
-// User is a user of an instance. Its host restricts the addresses of its clients; families without hosts leave it empty.
+// User is a user of an instance. Its host restricts the addresses of its clients. It is empty in families without
+// hosts.
 type User struct {
 	Name string `json:"name"`
 	Host string `json:"host,omitempty"`

@@ -81,6 +81,8 @@ func refuseACL(c *api.Call, wanted *storage.Bucket) error {
 	return rest.NotEmulated("An access control list")
 }
 
+// UniformAccess reports whether a bucket has uniform bucket-level access: its policy alone decides, without access
+// control lists.
 func UniformAccess(b *storage.Bucket) bool {
 	iam := b.IamConfiguration
 	return iam != nil && (iam.UniformBucketLevelAccess != nil && iam.UniformBucketLevelAccess.Enabled ||

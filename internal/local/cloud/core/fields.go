@@ -1,20 +1,22 @@
-package api
+package core
 
 import (
 	"bytes"
 	"encoding/json"
 	"maps"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
 // selection is a parsed fields parameter. It maps each selected field to the selection within that field. An empty
 // selection selects everything.
 type selection map[string]selection
 
-// ParseFields parses a fields parameter, for example "nextPageToken,services(name,config/title)".
-func ParseFields(text string) (selection, error) {
+// parseFields parses a fields parameter, for example "nextPageToken,services(name,config/title)".
+func parseFields(text string) (selection, error) {
 	selected, rest, ok := parseSelection(text)
 	if !ok || rest != "" {
-		return nil, InvalidArgument("Invalid field selection %s", text)
+		return nil, api.InvalidArgument("Invalid field selection %s", text)
 	}
 	return selected, nil
 }
@@ -60,8 +62,8 @@ func (s selection) parsePath(text string) (rest string, ok bool) {
 	return text, true
 }
 
-// Of returns the selected part of an answer.
-func (s selection) Of(answer any) (any, error) {
+// of returns the selected part of an answer.
+func (s selection) of(answer any) (any, error) {
 	data, err := json.Marshal(answer)
 	if err != nil {
 		return nil, err
