@@ -224,7 +224,7 @@ func checkGcloud(t *testing.T, _ string, args []string) error {
 
 func isRole(t *testing.T, role string) bool {
 	t.Helper()
-	return strings.Contains("\n"+docstest.Read(t, "internal/local/cloud/roles.txt"), "\n"+role+" ")
+	return strings.Contains("\n"+docstest.Read(t, "internal/local/cloud/core/authz/roles.txt"), "\n"+role+" ")
 }
 
 func checkKubectl(_ *testing.T, _ string, args []string) error {

@@ -16,7 +16,7 @@ var granting = regexp.MustCompile(`setIamPolicy$|^iam\.roles\.(create|update|und
 
 // TestEveryRoleThatGrantsOrImpersonatesIsRefused checks Google's own roles for the services of the emulated Google Cloud.
 func TestEveryRoleThatGrantsOrImpersonatesIsRefused(t *testing.T) {
-	table, err := os.ReadFile("../../internal/local/cloud/roles.txt")
+	table, err := os.ReadFile("../../internal/local/cloud/core/authz/roles.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

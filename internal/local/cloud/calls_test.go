@@ -193,7 +193,7 @@ func (c *caller) writeCalls(routes []string) {
 func (c *caller) firstPermission(refusal string) string {
 	c.t.Helper()
 	for _, name := range permissionNames.FindAllString(refusal, -1) {
-		if cloud.KnownPermissions()[name] {
+		if cloud.IsKnown(name) {
 			return name
 		}
 	}

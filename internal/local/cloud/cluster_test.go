@@ -3,6 +3,8 @@ package cloud_test
 import (
 	"encoding/base64"
 	"errors"
+	"regexp"
+	"strings"
 	"testing"
 
 	"google.golang.org/api/container/v1"
@@ -33,6 +35,9 @@ func newCluster(name string, clientCertificate bool) *container.CreateClusterReq
 	}}
 }
 
+// zonal is parent in Google's links and messages about zonal clusters.
+const zonal = "projects/" + projectID + "/zones/" + location
+
 func TestClusterLifecycle(t *testing.T) {
 	c := newEmulator(t, false)
 	runtime := &fakeClusters{block: make(chan struct{})}
@@ -47,14 +52,23 @@ func TestClusterLifecycle(t *testing.T) {
 	if op.Status != "RUNNING" || op.OperationType != "CREATE_CLUSTER" {
 		t.Errorf("operation %+v; want a running one", op)
 	}
+	// Google's links of operations name the project by its number, and call a zonal cluster's location a zone.
+	if link := regexp.MustCompile(`/container/v1/projects/\d{12}/zones/` + location + `/operations/` + op.Name + `$`); !link.MatchString(op.SelfLink) {
+		t.Errorf("operation has the link %s", op.SelfLink)
+	}
+	if link := regexp.MustCompile(`/container/v1/projects/\d{12}/zones/` + location + `/clusters/strata$`); !link.MatchString(op.TargetLink) {
+		t.Errorf("operation has the target %s", op.TargetLink)
+	}
 	found, err := clusters.Get(parent + "/clusters/strata").Do()
-	if err != nil || found.Status != "PROVISIONING" {
+	if err != nil || found.Status != "PROVISIONING" || !strings.HasSuffix(found.SelfLink, "/container/v1/"+zonal+"/clusters/strata") {
 		t.Errorf("cluster is %v, %v; want PROVISIONING", found, err)
 	}
+	_, err = clusters.Get(parent + "/clusters/another").Do()
+	refused(t, err, 404, "Not found: "+zonal+"/clusters/another.")
 	_, err = clusters.Delete(parent + "/clusters/strata").Do()
 	refused(t, err, 400, "incompatible operation "+op.Name)
 	_, err = clusters.Create(parent, newCluster("strata", true)).Do()
-	refused(t, err, 409, "Already exists: "+parent+"/clusters/strata.")
+	refused(t, err, 409, "Already exists: "+zonal+"/clusters/strata.")
 	_, err = clusters.Create(parent, newCluster("second", true)).Do()
 	refused(t, err, 403, "You cannot create more than 1 clusters", "forbidden")
 
@@ -80,7 +94,7 @@ func TestClusterLifecycle(t *testing.T) {
 		t.Error("the control plane was not deleted")
 	}
 	_, err = clusters.Get(parent + "/clusters/strata").Do()
-	refused(t, err, 404, "Not found: "+parent+"/clusters/strata.")
+	refused(t, err, 404, "Not found: "+zonal+"/clusters/strata.")
 }
 
 func TestClusterWithoutClientCertificateShowsTheAuthorityOnly(t *testing.T) {
@@ -159,7 +173,7 @@ func TestNodePools(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = clusters.NodePools.Create(cluster, request).Do()
-	refused(t, err, 409, "Already exists: "+cluster+"/nodePools/main.")
+	refused(t, err, 409, "Already exists: "+zonal+"/clusters/strata/nodePools/main.")
 	if _, err := clusters.NodePools.SetSize(cluster+"/nodePools/main", &container.SetNodePoolSizeRequest{NodeCount: 3}).Do(); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package cloud_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/api/container/v1"
@@ -41,6 +42,9 @@ func TestARegionalClusterHasThreeZones(t *testing.T) {
 	found, err := owner.container.Projects.Locations.Clusters.Get(region + "/clusters/strata").Do()
 	if err != nil || !slices.Equal(found.Locations, []string{"europe-west3-a", "europe-west3-b", "europe-west3-c"}) || found.Zone != "europe-west3" {
 		t.Errorf("cluster is %+v, %v", found, err)
+	}
+	if !strings.HasSuffix(found.SelfLink, "/container/v1/"+region+"/clusters/strata") {
+		t.Errorf("cluster has the link %s", found.SelfLink)
 	}
 	if _, err := owner.container.Projects.Locations.Operations.Get(region + "/operations/" + op.Name).Do(); err != nil {
 		t.Error(err)

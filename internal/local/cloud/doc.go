@@ -4,7 +4,7 @@
 //
 // The emulator authenticates every call with an OAuth access token that it issued, and authorises the call against the
 // IAM policies in its store. A cluster is a real control plane, and a Cloud SQL instance is a real MySQL-protocol
-// server. The caller of New supplies both, as ClusterRuntime and DatabaseRuntime.
+// server. The caller of New supplies both, as a container.Runtime and an engine.Runtime.
 //
 // The emulator differs from Google Cloud on purpose:
 //

@@ -6,15 +6,17 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
 // SetClock sets the server's clock.
-func (s *Server) SetClock(now func() time.Time) { s.now = now }
+func (s *Server) SetClock(now func() time.Time) { s.core.Now = now }
 
 // VouchFor returns a certificate of the server's authority for hosts.
 func (s *Server) VouchFor(t testing.TB, hosts ...string) *x509.Certificate {
 	t.Helper()
-	made, err := s.authority.vouch(hosts, s.now())
+	made, err := s.authority.vouch(hosts, s.core.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,20 +27,10 @@ func (s *Server) VouchFor(t testing.TB, hosts ...string) *x509.Certificate {
 	return leaf
 }
 
-// UpdatePaths maps the fields of a cluster's update to paths in the cluster.
-func UpdatePaths() map[string]string { return updatePaths() }
-
-// CheckNames checks the names of a database and a user of a MySQL instance.
-func CheckNames(database, charset, collation, user, host string) (ofDatabase, ofUser error) {
-	family, _ := familyOf("MYSQL_8_0")
-	return checkDatabase(family, sqlDatabase{Name: database, Charset: charset, Collation: collation}),
-		checkUserName(family, sqlUser{Name: user, Host: host})
-}
-
 // ForgetOwners removes the owners of an instance, so that the store looks like one of earlier versions.
 func (s *Server) ForgetOwners(t testing.TB, instance string) {
 	t.Helper()
-	if err := s.store.update(func(tx *bbolt.Tx) error { return removeAll(tx, sqlOwners, instance+"/") }); err != nil {
+	if err := s.core.Store.Update(func(tx *bbolt.Tx) error { return store.RemoveAll(tx, store.Table("sqlOwners"), instance+"/") }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -6,28 +6,38 @@ import (
 	"slices"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/authn"
+	"github.com/strata-platform/strata/internal/local/cloud/core/authz"
 )
 
 // Routes returns every emulated call, as "METHOD prefix/pattern".
 func (s *Server) Routes() []string {
 	var all []string
-	for _, svc := range s.services {
-		for _, r := range svc.routes {
-			all = append(all, r.method+" "+svc.prefix+"/"+r.pattern)
+	for _, svc := range s.core.Services() {
+		for _, r := range svc.Routes {
+			all = append(all, r.Method+" "+svc.Prefix+"/"+r.Pattern)
 		}
 	}
 	slices.Sort(all)
 	return all
 }
 
-// KnownPermissions returns the permissions of the emulated services.
-func KnownPermissions() map[string]bool { return knownPermissions() }
+// IsKnown reports whether some predefined role has a permission.
+func IsKnown(permission string) bool {
+	for _, role := range authz.PredefinedRoles() {
+		if slices.Contains(role.Permissions, permission) {
+			return true
+		}
+	}
+	return false
+}
 
 // Tokens returns the number of access tokens in the store.
 func (s *Server) Tokens() int {
 	count := 0
-	_ = s.store.view(func(tx *bbolt.Tx) error {
-		count = tx.Bucket([]byte(tokens)).Stats().KeyN
+	_ = s.core.Store.View(func(tx *bbolt.Tx) error {
+		count = tx.Bucket([]byte(authn.Tokens)).Stats().KeyN
 		return nil
 	})
 	return count
@@ -36,23 +46,19 @@ func (s *Server) Tokens() int {
 // Fingerprint returns a hash of the store without access tokens.
 func (s *Server) Fingerprint() (string, error) {
 	hash := sha256.New()
-	err := s.store.view(func(tx *bbolt.Tx) error {
-		for _, t := range allTables() {
-			if t == tokens {
-				continue
+	err := s.core.Store.View(func(tx *bbolt.Tx) error {
+		return tx.ForEach(func(name []byte, table *bbolt.Bucket) error {
+			if string(name) == string(authn.Tokens) {
+				return nil
 			}
-			err := tx.Bucket([]byte(t)).ForEach(func(k, v []byte) error {
-				for _, part := range [][]byte{[]byte(t), k, v} {
+			return table.ForEach(func(k, v []byte) error {
+				for _, part := range [][]byte{name, k, v} {
 					sum := sha256.Sum256(part)
 					hash.Write(sum[:])
 				}
 				return nil
 			})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		})
 	})
 	return hex.EncodeToString(hash.Sum(nil)), err
 }

@@ -21,7 +21,9 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/cloud"
-	"github.com/strata-platform/strata/internal/local/cloud/dolt"
+	gke "github.com/strata-platform/strata/internal/local/cloud/container"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/dolt"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
@@ -41,9 +43,9 @@ type emulator struct {
 	dir      string
 	url      string
 	handler  atomic.Pointer[cloud.Server]
-	clusters cloud.ClusterRuntime
+	clusters gke.Runtime
 	// databases runs instances in place of Dolt.
-	databases cloud.DatabaseRuntime
+	databases engine.Runtime
 	engineer  []byte // credentials of the project's owner
 }
 
@@ -211,16 +213,16 @@ type fakeClusters struct {
 	deleted atomic.Int32
 }
 
-func (f *fakeClusters) Create(ctx context.Context, _ string) (cloud.ClusterAccess, error) {
+func (f *fakeClusters) Create(ctx context.Context, _ string) (gke.Access, error) {
 	if f.block != nil {
 		select {
 		case <-f.block:
 		case <-ctx.Done():
-			return cloud.ClusterAccess{}, ctx.Err()
+			return gke.Access{}, ctx.Err()
 		}
 	}
 	f.created.Add(1)
-	return cloud.ClusterAccess{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, f.fail
+	return gke.Access{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, f.fail
 }
 
 func (f *fakeClusters) Delete(context.Context, string) error {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/strata-platform/strata/internal/local/cloud"
-	"github.com/strata-platform/strata/internal/local/cloud/dolt"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/dolt"
 )
 
 const (

@@ -3,17 +3,18 @@ package cloud
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
-	"strings"
-	"sync"
-	"time"
+	"slices"
 
-	"go.etcd.io/bbolt"
-
-	"github.com/strata-platform/strata/internal/local/cloud/blobs"
+	"github.com/strata-platform/strata/internal/local/cloud/container"
+	"github.com/strata-platform/strata/internal/local/cloud/core"
+	"github.com/strata-platform/strata/internal/local/cloud/iam"
+	"github.com/strata-platform/strata/internal/local/cloud/resourcemanager"
+	"github.com/strata-platform/strata/internal/local/cloud/sql"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
+	"github.com/strata-platform/strata/internal/local/cloud/storage"
+	"github.com/strata-platform/strata/internal/local/cloud/usage"
 )
 
 // Options says where the emulator keeps its state, how clients reach it and what runs its clusters and databases.
@@ -24,199 +25,77 @@ type Options struct {
 	// token_uri, so it must not change while clients use them.
 	BaseURL string
 	// Clusters runs the control plane of a cluster. If it is nil, clients cannot create clusters.
-	Clusters ClusterRuntime
+	Clusters container.Runtime
 	// Databases runs the servers of Cloud SQL instances. If it is nil, clients cannot create instances.
-	Databases DatabaseRuntime
+	Databases engine.Runtime
 }
 
 // Server is the emulated Google Cloud of one home.
 type Server struct {
-	baseURL   string
-	store     *store
-	clusters  ClusterRuntime
-	databases DatabaseRuntime
-	services  map[string]*service
-	now       func() time.Time
-
-	// running is the context of background work for long-running operations. work counts that work.
-	running context.Context
-	stop    context.CancelFunc
-	work    sync.WaitGroup
-
-	conditions conditionCache
-	sql        sqlServers
-
-	// blobs holds the contents of objects. uploading holds the IDs of uploads that a request is writing to.
-	blobs     *blobs.Store
-	uploading sync.Map
-
+	core      *core.Core
 	authority *authority
 	tunnels   *tunnels
-
-	// tokensPruned is when the emulator last removed expired tokens. Only transactions that write to the store may use
-	// it.
-	tokensPruned time.Time
 }
 
 // New opens the emulator's store. Start then resumes the clusters, instances and operations in it.
 func New(options Options) (*Server, error) {
-	if err := os.MkdirAll(options.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the emulator's folder: %w", err)
-	}
-	st, err := openStore(filepath.Join(options.Dir, "store.db"))
+	tables := slices.Concat(iam.Tables(), sql.Tables(), container.Tables(), storage.Tables())
+	c, err := core.New(options.Dir, options.BaseURL, tables...)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{
-		baseURL:   strings.TrimSuffix(options.BaseURL, "/"),
-		store:     st,
-		clusters:  options.Clusters,
-		databases: options.Databases,
-		now:       time.Now,
+	s := &Server{core: c}
+	iam.Register(c)
+	resourcemanager.Register(c)
+	usage.Register(c)
+	sql.Register(c, options.Databases)
+	container.Register(c, options.Clusters)
+	err = storage.Register(c, filepath.Join(options.Dir, "objects"))
+	if err == nil {
+		err = s.openTunnels(options.Dir)
 	}
-	s.running, s.stop = context.WithCancel(context.Background())
-	s.services = map[string]*service{}
-	for _, svc := range []*service{
-		s.iamService(), s.resourceManagerService(), s.containerService(), s.sqlService(), s.serviceUsageService(),
-		s.storageService(), s.computeService(), s.identityService(),
-	} {
-		svc.routes = compile(svc.routes)
-		s.services[svc.prefix] = svc
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
-	if err := s.openParts(options.Dir); err != nil {
-		return nil, errors.Join(err, st.close())
-	}
-	s.work.Go(s.tunnels.serve)
 	return s, nil
 }
 
-// openParts opens the parts of the emulator outside its store.
-func (s *Server) openParts(dir string) error {
+// openTunnels opens the certificate authority and starts to serve tunnels.
+func (s *Server) openTunnels(dir string) error {
 	var err error
-	if s.blobs, err = blobs.Open(filepath.Join(dir, "objects")); err != nil {
+	if s.authority, err = openAuthority(dir, s.core.Now()); err != nil {
 		return err
 	}
-	if err := s.sweepStorage(); err != nil {
-		return err
-	}
-	if s.authority, err = openAuthority(dir, s.now()); err != nil {
-		return err
-	}
-	certificate, err := s.authority.vouch(s.hosts(), s.now())
+	certificate, err := s.authority.vouch(s.hosts(), s.core.Now())
 	if err != nil {
 		return err
 	}
 	s.tunnels = newTunnels(s, certificate)
+	s.core.Background(func(context.Context) { s.tunnels.serve() })
 	return nil
 }
 
 // Start resumes the cluster, the instances and the unfinished operations of an emulator that was closed or killed. It
 // returns when the cluster and the instances serve. The error names those that do not.
-func (s *Server) Start(ctx context.Context) error {
-	return errors.Join(s.resumeInstances(ctx), s.resumeClusters(ctx))
-}
+func (s *Server) Start(ctx context.Context) error { return s.core.Start(ctx) }
 
 // Close interrupts the work of operations, stops the instances and closes the store. The next Start resumes
 // interrupted operations. Close leaves the cluster running, because it belongs to its runtime.
 func (s *Server) Close() error {
-	s.stop()
-	tunnels := s.tunnels.stop()
-	s.work.Wait()
-	return errors.Join(tunnels, s.stopInstances(), s.store.close())
+	return errors.Join(s.tunnels.stop(), s.core.Close())
 }
 
-// background runs the work of a long-running operation.
-func (s *Server) background(work func(context.Context)) {
-	s.work.Go(func() {
-		work(s.running)
-	})
+// EnsureProject creates a project with the user of the e-mail address owner as its owner. It returns the user's
+// credentials file, of type authorized_user. A repeated call returns the same credentials.
+func (s *Server) EnsureProject(id, owner string) ([]byte, error) {
+	return s.core.EnsureProject(id, owner)
 }
 
-// ServeHTTP answers one call.
+// ServeHTTP answers one call, or opens a tunnel.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodConnect {
 		s.openTunnel(w, r)
 		return
 	}
-	if r.URL.Path == tokenPath {
-		s.serveToken(w, r)
-		return
-	}
-	answer, err := s.serveSelected(r)
-	if err != nil {
-		if strings.HasPrefix(s.canonicalPath(r), xmlPrefix) {
-			writeXMLError(w, err)
-			return
-		}
-		writeError(w, err)
-		return
-	}
-	if own, ok := answer.(http.Handler); ok {
-		own.ServeHTTP(w, r)
-		return
-	}
-	writeJSON(w, http.StatusOK, answer)
-}
-
-// serveSelected answers one call with the fields that the call selects.
-func (s *Server) serveSelected(r *http.Request) (any, error) {
-	fields := r.URL.Query().Get("fields")
-	if fields == "" {
-		return s.serve(r)
-	}
-	selected, err := parseFields(fields)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := s.serve(r)
-	if _, own := answer.(http.Handler); own || err != nil {
-		return answer, err
-	}
-	return selected.of(answer)
-}
-
-func (s *Server) serve(r *http.Request) (any, error) {
-	svc, found, vars := s.find(r)
-	if svc == nil {
-		return nil, notFound("%s is no API of the emulated Google Cloud.", r.URL.Path)
-	}
-	c := &call{ctx: r.Context(), request: r, vars: vars}
-	var err error
-	if c.who, err = s.authenticate(r, svc); err != nil {
-		return nil, err
-	}
-	if found == nil {
-		return nil, notFound("%s %s is not emulated by the emulated Google Cloud (%s).", r.Method, r.URL.Path, svc.name)
-	}
-	err = s.store.view(func(tx *bbolt.Tx) error {
-		about := vars["project"]
-		if svc.project != nil {
-			if about, err = svc.project(tx, c); err != nil {
-				return err
-			}
-		}
-		if c.project, err = findProject(tx, about); err != nil {
-			return err
-		}
-		if err := s.requireEnabled(tx, svc, c.project); err != nil {
-			return err
-		}
-		return s.requireQuotaProject(tx, svc, c)
-	})
-	if err != nil {
-		return nil, err
-	}
-	if found.permission != "" {
-		on := onProject(c)
-		if found.on != nil {
-			on = found.on(c)
-		}
-		err := s.store.view(func(tx *bbolt.Tx) error {
-			return s.authorize(tx, svc, c.who, found.permission, on)
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return found.handle(c)
+	s.core.ServeHTTP(w, r)
 }

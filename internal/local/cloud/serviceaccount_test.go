@@ -49,10 +49,14 @@ func TestServiceAccountLifecycle(t *testing.T) {
 	}
 	_, err = accounts.Create("projects/"+projectID, &iam.CreateServiceAccountRequest{AccountId: "team-web"}).Do()
 	refused(t, err, 409, "already exists")
-	if _, err := accounts.Patch(name, &iam.PatchServiceAccountRequest{
+	patched, err := accounts.Patch(name, &iam.PatchServiceAccountRequest{
 		ServiceAccount: &iam.ServiceAccount{DisplayName: "New", Description: "ignored"}, UpdateMask: "display_name",
-	}).Do(); err != nil {
+	}).Do()
+	if err != nil {
 		t.Fatal(err)
+	}
+	if patched.Name != name || patched.DisplayName != "New" || patched.Email+patched.UniqueId+patched.Etag != "" {
+		t.Errorf("the answer is %+v; want the name and what the mask names", patched)
 	}
 	found, err := accounts.Get("projects/-/serviceAccounts/" + made.UniqueId).Do()
 	if err != nil || found.DisplayName != "New" || found.Description != "" {

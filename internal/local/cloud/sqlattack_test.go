@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"google.golang.org/api/sqladmin/v1beta4"
+
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine/enginetest"
 )
 
 // neighbours are two teams on one instance, each with a database, a user and a connection.
@@ -294,7 +296,7 @@ func TestTakeoversByTheAPI(t *testing.T) {
 			t.Errorf("%s: %v, want %d", takeover.name, err, takeover.code)
 		}
 	}
-	for _, name := range hostileNames() {
+	for _, name := range enginetest.HostileNames() {
 		if _, err := n.hr.sql.Databases.Insert(projectID, "strata", &sqladmin.Database{Name: name}).Do(); code(err) != 400 {
 			t.Errorf("database %q: %v", name, err)
 		}

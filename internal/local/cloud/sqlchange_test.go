@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/api/sqladmin/v1beta4"
 
-	"github.com/strata-platform/strata/internal/local/cloud"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 )
 
 func settingsOf(t *testing.T, clients *clients) *sqladmin.Settings {
@@ -122,7 +122,7 @@ func TestRestartKeepsTheData(t *testing.T) {
 // heldRuntime runs no server. It blocks each start until held is closed, and then returns an error.
 type heldRuntime struct{ held chan struct{} }
 
-func (h *heldRuntime) Start(ctx context.Context, _ string) (cloud.Database, error) {
+func (h *heldRuntime) Start(ctx context.Context, _ string) (engine.Server, error) {
 	select {
 	case <-h.held:
 	case <-ctx.Done():

@@ -10,13 +10,15 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
 // A client without a configurable endpoint, such as Pulumi's gs:// backend, uses the emulator as an HTTP proxy. It
 // asks the proxy for a tunnel to one of Google's hosts, and the emulator itself is at the other end.
 
 // TunnelVariables returns the environment that directs Google Cloud clients written in Go, without a configurable
-// endpoint, to the emulator at baseURL and never to Google. certificates is a folder that holds Server.Authority in a
+// endpoint, to the emulator at BaseURL and never to Google. certificates is a folder that holds Server.Authority in a
 // file.
 func TunnelVariables(baseURL, certificates string) map[string]string {
 	return map[string]string{
@@ -84,8 +86,8 @@ func (t *tunnels) stop() error { return errors.Join(t.Close(), t.server.Close())
 // hosts returns Google's hosts that the emulator serves.
 func (s *Server) hosts() []string {
 	hosts := []string{"oauth2.googleapis.com"}
-	for _, svc := range s.services {
-		hosts = append(hosts, svc.name)
+	for _, svc := range s.core.Services() {
+		hosts = append(hosts, svc.Name)
 	}
 	slices.Sort(hosts)
 	return hosts
@@ -97,7 +99,7 @@ func (s *Server) openTunnel(w http.ResponseWriter, r *http.Request) {
 	host, port, err := net.SplitHostPort(r.Host)
 	if err != nil || r.TLS != nil || port != "443" || !slices.Contains(s.hosts(), host) {
 		http.Error(w, fmt.Sprintf("no tunnel to %s: the emulated Google Cloud stands for port 443 of %s, and leads to no other address",
-			shown(r.Host), strings.Join(s.hosts(), ", ")), http.StatusForbidden)
+			api.Printable(r.Host), strings.Join(s.hosts(), ", ")), http.StatusForbidden)
 		return
 	}
 	near, buffered, err := http.NewResponseController(w).Hijack()

@@ -16,7 +16,8 @@ import (
 
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/local/cloud"
-	"github.com/strata-platform/strata/internal/local/cloud/dolt"
+	"github.com/strata-platform/strata/internal/local/cloud/container"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/dolt"
 	"github.com/strata-platform/strata/internal/local/plugins"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
@@ -48,8 +49,8 @@ type Cloud struct {
 // clusters is a fake ClusterRuntime.
 type clusters struct{}
 
-func (clusters) Create(context.Context, string) (cloud.ClusterAccess, error) {
-	return cloud.ClusterAccess{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, nil
+func (clusters) Create(context.Context, string) (container.Access, error) {
+	return container.Access{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, nil
 }
 
 func (clusters) Delete(context.Context, string) error { return nil }

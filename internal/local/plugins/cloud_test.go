@@ -19,11 +19,12 @@ import (
 	"google.golang.org/api/iam/v1"
 	"google.golang.org/api/option"
 	"google.golang.org/api/serviceusage/v1"
-	"google.golang.org/api/sqladmin/v1beta4"
+	sqladmin "google.golang.org/api/sqladmin/v1beta4"
 	"google.golang.org/api/storage/v1"
 
 	"github.com/strata-platform/strata/internal/local/cloud"
-	"github.com/strata-platform/strata/internal/local/cloud/dolt"
+	gke "github.com/strata-platform/strata/internal/local/cloud/container"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/dolt"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
@@ -38,8 +39,8 @@ type emulator struct {
 
 type pretendedCluster struct{}
 
-func (pretendedCluster) Create(context.Context, string) (cloud.ClusterAccess, error) {
-	return cloud.ClusterAccess{
+func (pretendedCluster) Create(context.Context, string) (gke.Access, error) {
+	return gke.Access{
 		Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key"),
 	}, nil
 }

@@ -12,31 +12,31 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/strata-platform/strata/internal/local/cloud"
+	"github.com/strata-platform/strata/internal/local/cloud/container"
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
 // Create starts the cluster for the emulated Kubernetes Engine. It adopts a control plane that started without a
 // layer, if nobody has used that yet.
-func (c *cluster) Create(ctx context.Context, name string) (cloud.ClusterAccess, error) {
+func (c *cluster) Create(ctx context.Context, name string) (container.Access, error) {
 	if err := c.start(ctx); err != nil {
-		return cloud.ClusterAccess{}, err
+		return container.Access{}, err
 	}
 	if err := c.claim(ctx, name); err != nil {
-		return cloud.ClusterAccess{}, err
+		return container.Access{}, err
 	}
 	c.mu.Lock()
 	plane := c.plane
 	c.mu.Unlock()
 	if plane == nil {
-		return cloud.ClusterAccess{}, errors.New("the cluster was stopped meanwhile")
+		return container.Access{}, errors.New("the cluster was stopped meanwhile")
 	}
 	ca, cert, key, err := plane.Credentials()
 	if err != nil {
-		return cloud.ClusterAccess{}, err
+		return container.Access{}, err
 	}
-	return cloud.ClusterAccess{Endpoint: strings.TrimPrefix(plane.Server(), "https://"), CA: ca, ClientCertificate: cert, ClientKey: key}, nil
+	return container.Access{Endpoint: strings.TrimPrefix(plane.Server(), "https://"), CA: ca, ClientCertificate: cert, ClientKey: key}, nil
 }
 
 // Delete stops the cluster and erases its data. It leaves a control plane alone that this cluster never claimed.

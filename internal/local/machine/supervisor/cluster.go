@@ -16,7 +16,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/process"
 )
 
-// cluster is the one cluster of a home: a control plane and its node. It implements gcloud.ClusterRuntime for the
+// cluster is the one cluster of a home: a control plane and its node. It implements container.Runtime for the
 // emulated Kubernetes Engine.
 type cluster struct {
 	home      home.Home

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/internal/local/cloud"
-	"github.com/strata-platform/strata/internal/local/cloud/dolt"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/dolt"
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"

@@ -13,6 +13,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 
 	"github.com/strata-platform/strata/internal/local/cloud"
+	"github.com/strata-platform/strata/internal/local/cloud/container"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 	"github.com/strata-platform/strata/internal/local/plugins/gcp"
 )
 
@@ -30,8 +32,8 @@ const (
 // pretendedCluster is a fake control plane.
 type pretendedCluster struct{}
 
-func (pretendedCluster) Create(context.Context, string) (cloud.ClusterAccess, error) {
-	return cloud.ClusterAccess{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, nil
+func (pretendedCluster) Create(context.Context, string) (container.Access, error) {
+	return container.Access{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, nil
 }
 func (pretendedCluster) Delete(context.Context, string) error { return nil }
 
@@ -41,7 +43,7 @@ func newCloud(t *testing.T) string {
 	return newCloudWith(t, nil)
 }
 
-func newCloudWith(t *testing.T, databases cloud.DatabaseRuntime) string {
+func newCloudWith(t *testing.T, databases engine.Runtime) string {
 	t.Helper()
 	var server *cloud.Server
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { server.ServeHTTP(w, r) }))

@@ -11,8 +11,8 @@ import (
 	p "github.com/pulumi/pulumi-go-provider"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 
-	"github.com/strata-platform/strata/internal/local/cloud"
-	"github.com/strata-platform/strata/internal/local/cloud/dolt"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/dolt"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
@@ -23,7 +23,7 @@ const (
 )
 
 // newDatabases returns a runtime of real databases.
-func newDatabases(t *testing.T) cloud.DatabaseRuntime {
+func newDatabases(t *testing.T) engine.Runtime {
 	t.Helper()
 	binary, dir := toolchaintest.Path(t, "dolt"), t.TempDir()
 	return dolt.New(dolt.Options{

@@ -1,0 +1,44 @@
+package container
+
+import (
+	"go.etcd.io/bbolt"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/authn"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+)
+
+// requireActAs refuses a call that runs nodes as a service account on which the caller lacks
+// iam.serviceAccounts.actAs. The emulator has no default service account, so "default" needs the permission on the
+// project.
+func (s *service) requireActAs(tx *bbolt.Tx, c *api.Call, account string) error {
+	on := api.OnProject(c)
+	if account != "default" {
+		found, err := authn.FindAccount(tx, "-", account)
+		if err != nil {
+			return err
+		}
+		if found == nil {
+			return api.InvalidArgument("Service account %q does not exist.", account)
+		}
+		on = api.Resource{Project: found.ProjectId, Policy: authn.AccountPolicy(found.Email)}
+	}
+	granted, err := s.Allowed(tx, c.Who, "iam.serviceAccounts.actAs", on)
+	if err != nil || granted {
+		return err
+	}
+	return api.InvalidArgument("The user does not have access to service account %q. Ask a project owner to grant you the "+
+		"iam.serviceAccountUser role on the service account.", account)
+}
+
+// workloadPools returns the workload identity pools of a project's clusters.
+func workloadPools(tx *bbolt.Tx, project string) ([]string, error) {
+	all, err := store.List[cluster](tx, clusters, project+"/")
+	var pools []string
+	for _, k := range all {
+		if identity := k.Cluster.WorkloadIdentityConfig; identity != nil {
+			pools = append(pools, identity.WorkloadPool)
+		}
+	}
+	return pools, err
+}

@@ -1,0 +1,122 @@
+package authz
+
+import (
+	"strings"
+	"time"
+
+	"go.etcd.io/bbolt"
+	crm "google.golang.org/api/cloudresourcemanager/v1"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+)
+
+// Authorizer decides which principal may do what: by the roles that policies bind, under their conditions.
+type Authorizer struct {
+	// WorkloadPools returns the workload identity pools of a project's clusters. Nil means that no project has one.
+	WorkloadPools func(tx *bbolt.Tx, project string) ([]string, error)
+
+	store      *store.Store
+	now        func() time.Time
+	conditions conditionCache
+}
+
+// New returns an authorizer for the policies and roles in a store.
+func New(st *store.Store, now func() time.Time) *Authorizer {
+	return &Authorizer{store: st, now: now}
+}
+
+// Authorize returns the service's own error if the caller lacks a permission on a resource.
+func (a *Authorizer) Authorize(tx *bbolt.Tx, svc *api.Service, who api.Principal, permission string, on api.Resource) error {
+	granted, err := a.Allowed(tx, who, permission, on)
+	if err != nil {
+		return err
+	}
+	if !granted {
+		return svc.Denied(who, permission, on)
+	}
+	return nil
+}
+
+// RequireQuotaProject refuses a call whose X-Goog-User-Project header names a project whose quota the caller may not
+// use.
+func (a *Authorizer) RequireQuotaProject(tx *bbolt.Tx, svc *api.Service, c *api.Call) error {
+	named := c.Request.Header.Get("X-Goog-User-Project")
+	if named == "" {
+		return nil
+	}
+	about, err := api.FindProject(tx, named)
+	if err != nil {
+		return err
+	}
+	if about != nil {
+		granted, err := a.Allowed(tx, c.Who, "serviceusage.services.use", api.Resource{Project: about.ID})
+		if err != nil || granted {
+			return err
+		}
+	}
+	return api.PermissionDenied("Caller does not have required permission to use project %s. Grant the caller the "+
+		"roles/serviceusage.serviceUsageConsumer role, or a custom role with the serviceusage.services.use permission, by visiting "+
+		"https://console.developers.google.com/iam-admin/iam/project?project=%s and then retry.", named, named).WithInfo(
+		"USER_PROJECT_DENIED", "googleapis.com", map[string]string{"service": svc.Name, "consumer": "projects/" + named})
+}
+
+// Allowed reports whether the policy of the resource or of its project grants a permission. A project that does not
+// exist grants nothing, so callers cannot distinguish a missing project from a project of somebody else.
+func (a *Authorizer) Allowed(tx *bbolt.Tx, who api.Principal, permission string, on api.Resource) (bool, error) {
+	keys := []string{ProjectPolicy(on.Project)}
+	if on.Policy != "" {
+		keys = append(keys, on.Policy)
+	}
+	for _, key := range keys {
+		policy, err := ReadPolicy(tx, key)
+		if err != nil {
+			return false, err
+		}
+		for _, binding := range policy.Bindings {
+			granted, err := a.binds(tx, binding, who, permission, on)
+			if err != nil || granted {
+				return granted, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// binds reports whether a binding grants the caller a permission on a resource.
+func (a *Authorizer) binds(tx *bbolt.Tx, binding *crm.Binding, who api.Principal, permission string, on api.Resource) (bool, error) {
+	granted, err := grants(tx, binding.Role, permission)
+	if err != nil || !granted {
+		return false, err
+	}
+	for _, member := range binding.Members {
+		is, err := isMember(tx, who, member)
+		if err != nil {
+			return false, err
+		}
+		if is && binding.Condition != nil {
+			return a.conditions.met(binding.Condition.Expression, on, a.now())
+		}
+		if is {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// isMember reports whether a member of a binding matches a principal. The emulator has no groups.
+func isMember(tx *bbolt.Tx, p api.Principal, member string) (bool, error) {
+	switch member {
+	case p.Member, "allUsers", "allAuthenticatedUsers":
+		return true, nil
+	}
+	kind, name, _ := strings.Cut(member, ":")
+	switch kind {
+	case "domain":
+		return strings.HasPrefix(p.Member, "user:") && strings.HasSuffix(p.Email, "@"+name), nil
+	case "projectOwner", "projectEditor", "projectViewer":
+		policy, err := ReadPolicy(tx, ProjectPolicy(name))
+		return err == nil && HasMember(policy, "roles/"+strings.ToLower(strings.TrimPrefix(kind, "project")), p.Member), err
+	}
+	return false, nil
+}

@@ -1,0 +1,97 @@
+package core
+
+import (
+	"net/http"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/authn"
+)
+
+// ServeHTTP answers one call.
+func (c *Core) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == authn.TokenPath {
+		c.ServeToken(w, r)
+		return
+	}
+	found := c.Find(r)
+	answer, err := c.serveSelected(r, found)
+	switch own, ok := answer.(http.Handler); {
+	case err != nil && found.Service != nil && found.Service.WriteError != nil:
+		found.Service.WriteError(w, found.Path, err)
+	case err != nil:
+		api.WriteError(w, err)
+	case ok:
+		own.ServeHTTP(w, r)
+	default:
+		api.WriteJSON(w, http.StatusOK, answer)
+	}
+}
+
+// serveSelected answers one call with the fields that the call selects.
+func (c *Core) serveSelected(r *http.Request, found api.Match) (any, error) {
+	fields := r.URL.Query().Get("fields")
+	if fields == "" {
+		return c.serve(r, found)
+	}
+	selected, err := parseFields(fields)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.serve(r, found)
+	if _, own := answer.(http.Handler); own || err != nil {
+		return answer, err
+	}
+	return selected.of(answer)
+}
+
+func (c *Core) serve(r *http.Request, found api.Match) (any, error) {
+	svc := found.Service
+	if svc == nil {
+		return nil, api.NotFound("%s is no API of the emulated Google Cloud.", r.URL.Path)
+	}
+	made := &api.Call{Request: r, Vars: found.Vars}
+	var err error
+	if made.Who, err = c.Authenticate(r, svc); err != nil {
+		return nil, err
+	}
+	if found.Route == nil {
+		return nil, api.NotFound("%s %s is not emulated by the emulated Google Cloud (%s).", r.Method, r.URL.Path, svc.Name)
+	}
+	if err := c.Store.View(func(tx *bbolt.Tx) error { return c.resolve(tx, svc, made) }); err != nil {
+		return nil, err
+	}
+	if found.Route.Permission != "" {
+		on := api.OnProject(made)
+		if found.Route.On != nil {
+			on = found.Route.On(made)
+		}
+		err := c.Store.View(func(tx *bbolt.Tx) error {
+			return c.Authorize(tx, svc, made.Who, found.Route.Permission, on)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found.Route.Handle(made)
+}
+
+// resolve finds the project of a call. It refuses the call if the project has the API disabled, or if the caller may
+// not use the quota of the project that the call names.
+func (c *Core) resolve(tx *bbolt.Tx, svc *api.Service, made *api.Call) error {
+	about := made.Vars["project"]
+	var err error
+	if svc.Project != nil {
+		if about, err = svc.Project(tx, made); err != nil {
+			return err
+		}
+	}
+	if made.Project, err = api.FindProject(tx, about); err != nil {
+		return err
+	}
+	if err := c.requireEnabled(tx, svc, made.Project); err != nil {
+		return err
+	}
+	return c.RequireQuotaProject(tx, svc, made)
+}

@@ -1,0 +1,146 @@
+package sql
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
+)
+
+// nameKind says whether an owned name is a database's or a user's.
+type nameKind string
+
+const (
+	databaseKind nameKind = "database"
+	userKind     nameKind = "user"
+)
+
+// ownerRecord is the owner of a database or a user: the member that created it. Google Cloud has no owners: there, a
+// member who may change one database or user of an instance may change all of them.
+type ownerRecord struct {
+	// Member is the owner, in the form that policies use.
+	Member string `json:"member"`
+	// Everywhere says that the owner could delete the instance when the owner created the database or user. Such an
+	// owner acts for the administrators of the instance: the owner's users may use every database.
+	Everywhere bool `json:"everywhere,omitempty"`
+}
+
+// ownerKey returns the store's key of a name's owner. Users with the same name and different hosts have one owner,
+// because MySQL chooses among them by the client's address.
+func ownerKey(on string, kind nameKind, name string) string {
+	return on + "/" + string(kind) + "/" + engine.Folded(name)
+}
+
+// administers reports whether the caller may delete the instance, and therefore everything in it.
+func (s *service) administers(tx *bbolt.Tx, c *api.Call) (bool, error) {
+	return s.Allowed(tx, c.Who, "cloudsql.instances.delete", onInstance(c))
+}
+
+// refusal returns an error that names the owner. Creating an owned name is a conflict; changing it is forbidden.
+func (o *ownerRecord) refusal(code int, kind nameKind, name string) error {
+	owner := "the administrators of the instance"
+	if o != nil {
+		_, owner, _ = strings.Cut(o.Member, ":")
+	}
+	reason := "notAuthorized"
+	if code == http.StatusConflict {
+		reason = "alreadyExists"
+	}
+	return api.LegacyError(code, reason, "The %s %s belongs to %s, who made it. Only %s and those who may delete the instance can change it: choose another name, or ask them.",
+		kind, api.Printable(name), owner, owner)
+}
+
+// may refuses, with an HTTP status, to change a database or user of another owner. The root user belongs to the
+// administrators of the instance. Databases and users from earlier versions of the emulator have no owner.
+func (s *service) may(tx *bbolt.Tx, c *api.Call, on *instance, kind nameKind, name string, code int) (*ownerRecord, error) {
+	owner, err := store.Get[ownerRecord](tx, owners, ownerKey(on.key(), kind, name))
+	if err != nil {
+		return nil, err
+	}
+	root := kind == userKind && engine.Folded(name) == on.family().Root
+	if owner == nil && !root || owner != nil && owner.Member == c.Who.Member {
+		return owner, nil
+	}
+	administers, err := s.administers(tx, c)
+	if err != nil || administers {
+		return owner, err
+	}
+	return nil, owner.refusal(code, kind, name)
+}
+
+// claim makes the caller the owner of a name. It runs before the engine creates the database or user, so nothing lacks
+// an owner if the emulator is killed in between. It refuses a name of another owner. made is false if the name already
+// has its owner, or if an administrator changes something without an owner.
+func (s *service) claim(c *api.Call, on *instance, kind nameKind, name string, code int) (made bool, err error) {
+	err = s.Store.Update(func(tx *bbolt.Tx) error {
+		owner, err := s.may(tx, c, on, kind, name, code)
+		if err != nil || owner != nil {
+			return err
+		}
+		administers, err := s.administers(tx, c)
+		if err != nil || administers && code != http.StatusConflict {
+			return err
+		}
+		made = true
+		return store.Put(tx, owners, ownerKey(on.key(), kind, name), ownerRecord{Member: c.Who.Member, Everywhere: administers})
+	})
+	return made, err
+}
+
+// allow refuses to change a database or user of another owner.
+func (s *service) allow(c *api.Call, on *instance, kind nameKind, name string) error {
+	return s.Store.View(func(tx *bbolt.Tx) error {
+		_, err := s.may(tx, c, on, kind, name, http.StatusForbidden)
+		return err
+	})
+}
+
+// release removes the owner of a name after the last database or user of that name is gone.
+func (s *service) release(on *instance, kind nameKind, name string) error {
+	return s.Store.Update(func(tx *bbolt.Tx) error { return store.Remove(tx, owners, ownerKey(on.key(), kind, name)) })
+}
+
+// rights says which user may use which database of an instance.
+type rights struct {
+	root   string
+	owners map[string]*ownerRecord // by ownerKey without the instance
+}
+
+func (s *service) rights(on *instance) (rights, error) {
+	found := rights{root: on.family().Root, owners: map[string]*ownerRecord{}}
+	err := s.Store.View(func(tx *bbolt.Tx) error {
+		return store.Each(tx, owners, on.key()+"/", func(key string, owner *ownerRecord) error {
+			found.owners[strings.TrimPrefix(key, on.key())] = owner
+			return nil
+		})
+	})
+	return found, err
+}
+
+// of returns a user's access to a database. The user has access if user and database have the same owner, or if the
+// user belongs to the administrators.
+func (r rights) of(user, database string) engine.Access {
+	of := r.owners[ownerKey("", userKind, user)]
+	to := r.owners[ownerKey("", databaseKind, database)]
+	switch {
+	case engine.Folded(user) == r.root, of != nil && of.Everywhere, of != nil && to != nil && of.Member == to.Member:
+		return engine.Granted
+	case of == nil || to == nil:
+		return engine.Unchanged
+	}
+	return engine.Refused
+}
+
+// settle grants the users of an instance the databases that they may use, and revokes the others.
+func (s *service) settle(ctx context.Context, on *instance, eng engine.Engine) error {
+	rights, err := s.rights(on)
+	if err != nil {
+		return err
+	}
+	return eng.Settle(ctx, rights.of)
+}

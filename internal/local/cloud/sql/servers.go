@@ -1,0 +1,114 @@
+package sql
+
+import (
+	"sync"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/strata-platform/strata/internal/local/cloud/core/api"
+	"github.com/strata-platform/strata/internal/local/cloud/core/store"
+	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
+)
+
+// servers holds the running servers of instances, and one lock per instance that serializes the API's changes.
+type servers struct {
+	mu      sync.Mutex
+	running map[string]engine.Server
+	locks   map[string]*sync.Mutex
+}
+
+// lock locks the databases and users of an instance, and returns the function that unlocks them.
+func (k *servers) lock(key string) (unlock func()) {
+	k.mu.Lock()
+	if k.locks == nil {
+		k.locks = map[string]*sync.Mutex{}
+	}
+	if k.locks[key] == nil {
+		k.locks[key] = &sync.Mutex{}
+	}
+	own := k.locks[key]
+	k.mu.Unlock()
+	own.Lock()
+	return own.Unlock
+}
+
+func (k *servers) set(key string, db engine.Server) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.running == nil {
+		k.running = map[string]engine.Server{}
+	}
+	if db == nil {
+		delete(k.running, key)
+		return
+	}
+	k.running[key] = db
+}
+
+func (k *servers) get(key string) engine.Server {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.running[key]
+}
+
+// engine returns the instance that the path names and its engine, locked. The caller must call unlock.
+func (s *service) engine(c *api.Call) (found *instance, eng engine.Engine, unlock func(), err error) {
+	key := instanceKey(c.ProjectID(), c.Vars["instance"])
+	if _, _, err := s.idleEngine(c, key); err != nil {
+		return nil, nil, nil, err
+	}
+	unlock = s.servers.lock(key)
+	found, eng, err = s.idleEngine(c, key)
+	if err != nil {
+		unlock()
+	}
+	return found, eng, unlock, err
+}
+
+func (s *service) idleEngine(c *api.Call, key string) (*instance, engine.Engine, error) {
+	found, err := s.instance(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := found.idle(); err != nil {
+		return nil, nil, err
+	}
+	running := s.servers.get(key)
+	switch {
+	case found.Instance.State != "RUNNABLE", !found.runs():
+		return nil, nil, api.LegacyInvalid("Invalid request: Invalid request since instance is not running.")
+	case found.Paper != nil:
+		return found, s.paper(key), nil
+	case running == nil:
+		return nil, nil, api.LegacyError(503, "backendError", "The server of the instance has not started yet. Please retry.")
+	}
+	return found, engine.MySQL{Server: running}, nil
+}
+
+// paper returns the engine of an unserved instance.
+func (s *service) paper(key string) engine.PaperEngine {
+	in := func(tx *bbolt.Tx, fn func(*engine.Paper) error) (*instance, error) {
+		found, err := requireInstance(tx, key)
+		if err != nil {
+			return nil, err
+		}
+		return found, fn(found.Paper)
+	}
+	return engine.PaperEngine{
+		Read: func(fn func(*engine.Paper) error) error {
+			return s.Store.View(func(tx *bbolt.Tx) error {
+				_, err := in(tx, fn)
+				return err
+			})
+		},
+		Write: func(fn func(*engine.Paper) error) error {
+			return s.Store.Update(func(tx *bbolt.Tx) error {
+				found, err := in(tx, fn)
+				if err != nil {
+					return err
+				}
+				return store.Put(tx, instances, key, found)
+			})
+		},
+	}
+}
