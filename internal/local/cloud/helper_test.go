@@ -22,8 +22,8 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/cloud"
 	gke "github.com/strata-platform/strata/internal/local/cloud/container"
-	"github.com/strata-platform/strata/internal/local/cloud/sql/dolt"
 	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
+	"github.com/strata-platform/strata/internal/local/machine/dolt"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/strata-platform/strata/internal/local/cloud"
-	"github.com/strata-platform/strata/internal/local/cloud/sql/dolt"
+	"github.com/strata-platform/strata/internal/local/machine/dolt"
 )
 
 const (

@@ -17,7 +17,7 @@ import (
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/internal/local/cloud/container"
-	"github.com/strata-platform/strata/internal/local/cloud/sql/dolt"
+	"github.com/strata-platform/strata/internal/local/machine/dolt"
 	"github.com/strata-platform/strata/internal/local/plugins"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )

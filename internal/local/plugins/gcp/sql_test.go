@@ -11,8 +11,8 @@ import (
 	p "github.com/pulumi/pulumi-go-provider"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 
-	"github.com/strata-platform/strata/internal/local/cloud/sql/dolt"
 	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
+	"github.com/strata-platform/strata/internal/local/machine/dolt"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 

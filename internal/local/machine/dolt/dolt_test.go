@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/strata-platform/strata/internal/local/cloud/sql/dolt"
+	"github.com/strata-platform/strata/internal/local/machine/dolt"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
