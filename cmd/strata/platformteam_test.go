@@ -102,7 +102,7 @@ func nothingToCheck(*testing.T, string, []string) error { return nil }
 func TestEveryBlockOfThePlatformTeamPageIsRight(t *testing.T) {
 	for _, block := range docstest.Blocks(t, platformTeamPage) {
 		switch block.Language + " " + block.Name {
-		case "sh local": // run by test/e2e, TestPlatformTeamPage
+		case "sh local": // run by test/e2e, platform-team.txtar
 		case "sh gcloud", "sh bootstrap", "sh platform":
 			for _, call := range calls(block.Text) {
 				check := commands[call[0]]

@@ -101,7 +101,7 @@ func (a attack) harm(ctx context.Context, f *field) error {
 	return nil
 }
 
-// attacks returns all attacks, class by class.
+// attacks returns the attacks, class by class. longAttacks has larger ones.
 func attacks() []attack {
 	list := slices.Concat(remoteAttacks(), availabilityAttacks(), runFileAttacks(), nameAttacks(), metadataAttacks(),
 		addressAttacks(), sizeAttacks(), ownershipAttacks(), restAttacks())
@@ -109,10 +109,12 @@ func attacks() []attack {
 	return list
 }
 
-// TestAttacks runs every attack on one platform. To run a single attack: `go test ./test/attack -run TestAttacks/NAME`.
-func TestAttacks(t *testing.T) {
-	f := newField(t)
-	for _, a := range attacks() {
+// TestAttacks runs the attacks on one platform. To run a single attack: `go test ./test/attack -run TestAttacks/NAME`.
+func TestAttacks(t *testing.T) { carryOut(t, newField(t), attacks()) }
+
+// carryOut runs attacks as subtests, one after the other, and then checks that the victim still works.
+func carryOut(t *testing.T, f *field, list []attack) {
+	for _, a := range list {
 		t.Run(a.name, func(t *testing.T) {
 			if a.as == byOtherUser && os.Getuid() != 0 {
 				t.Skip("only root acts as another user")
@@ -136,15 +138,17 @@ func TestAttacks(t *testing.T) {
 // TestAttacksAreWellFormed needs no platform.
 func TestAttacksAreWellFormed(t *testing.T) {
 	names, classes := map[string]bool{}, map[class]int{}
-	for _, a := range attacks() {
+	for _, a := range slices.Concat(attacks(), longAttacks()) {
 		if names[a.name] || strings.ContainsAny(a.name, "/\n") {
 			t.Errorf("%q is no name of its own", a.name)
 		}
 		names[a.name] = true
-		classes[a.class]++
 		if _, err := regexp.Compile(a.says); err != nil || a.do == nil {
 			t.Errorf("%s: it does nothing, or no refusal can match (%v)", a.name, err)
 		}
+	}
+	for _, a := range attacks() {
+		classes[a.class]++
 	}
 	const least = 4 // the attack that was once found, and three variants
 	for c := remoteContent; c <= atRest; c++ {

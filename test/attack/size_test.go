@@ -25,30 +25,18 @@ func sizeAttacks() []attack {
 			return f.mallory.try(ctx, body, "")
 		}, says: `(?i)too (large|big|long|many)|exceed|at most|limit|can be recorded`, unharmed: statusIsAScreenful}
 	}
-	var many strings.Builder
-	many.WriteString("  outputs:\n")
-	for i := range 20000 {
-		fmt.Fprintf(&many, "    o%05d: x\n", i)
-	}
 	return []attack{
 		outputs("outputs of 4 MB", doublings()+"  outputs: {large: '${v12}'}"),
 		outputs("many outputs of 100 kB", doublings()+"  outputs: {"+repeated("a%d: '${v7}'", 40)+"}"),
-		{"20000 outputs", tooBig, byRun, func(ctx context.Context, f *field) error {
-			err := f.mallory.try(ctx, many.String(), "")
-			if errors.Is(err, errRefused) {
-				return nil
-			}
-			return err
-		}, "", statusIsAScreenful},
 		{"outputs that a terminal obeys", tooBig, byRun, withStack("  outputs: {\"\\e[2J\\e]0;mine\\a\": \"\\e[31m\\u202eready\\r\\n\\neverything is ready\\u2028\"}"), "", nil},
 		{"a message that a terminal obeys", tooBig, byRun, withStack("  outputs: {a: {fn::readFile: \"/\\e[2J\\u202e\\neverything is ready\"}}"), "", nil},
-		{"60 Stacks in one namespace", tooBig, byKubeconfig, func(ctx context.Context, f *field) error {
-			end, err := f.mallory.many(ctx, 60, "  outputs: {a: 1}", "")
+		{"60 Stacks in one namespace", tooBig, byKubeconfig, whileServed(func(ctx context.Context, f *field) (func() error, error) {
+			end, err := crowd(60)(ctx, f)
 			if err == nil || errors.Is(err, errRefused) {
 				err = statusIsAScreenful(ctx, f)
 			}
-			return errors.Join(err, end())
-		}, "", statusIsAScreenful},
+			return end, err
+		}), "", statusIsAScreenful},
 	}
 }
 

@@ -44,7 +44,9 @@ func (f *field) newTeam(clone, name string) *team {
 	f.must(err)
 	remote := strings.Replace(f.status.GitURL, "//", "//"+name+"@", 1) + "/" + name + ".git"
 	_, err = run(f.Context(), "", "git", "-c", "credential.helper=store --file="+f.home.GitCredentials(), "clone", "--quiet",
-		"--config", "credential.helper=store --file="+f.home.GitCredentials(), remote, t.clone)
+		"--config", "credential.helper=store --file="+f.home.GitCredentials(),
+		"--config", "core.compression=0", // Large pushes take time to compress, and are attacks without it, too.
+		remote, t.clone)
 	f.must(err)
 	return t
 }

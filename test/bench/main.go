@@ -1,5 +1,5 @@
-// Command bench runs Strata's benchmarks and prints their measurements beside the bounds, as a table or as JSON. It fails
-// if a benchmark fails or exceeds a bound.
+// Command bench runs Strata's benchmarks and prints their measurements beside the bounds and the landed measurements, as a
+// table or as JSON. It fails if a benchmark fails or exceeds a bound, or if a figure is much worse than the landed one.
 //
 // Benchmarks are in files named *bench_test.go, and report through package figure.
 package main
@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -41,6 +42,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	flags.SetOutput(log)
 	pattern := flags.String("bench", ".", "run the benchmarks whose name `matches`")
 	output := flags.String("o", "text", "how to print: text or json")
+	update := flags.Bool("update", false, "write the figures to "+landedFile+" in place of the landed ones")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -51,8 +53,23 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
+	landed, err := readLanded(root)
+	if err != nil {
+		return err
+	}
+	calibration, err := calibrate(ctx, calibrationRounds)
+	if err != nil {
+		return err
+	}
 	figures, failed := measure(ctx, root, *pattern, log)
-	report := newReport(figures, failed == nil)
+	if *update && failed == nil {
+		if err := writeLanded(root, landed, figures, calibration); err != nil {
+			return err
+		}
+		landed = nil // There is nothing to compare with.
+	}
+	report := newReport(compare(figures, landed, calibration), failed == nil)
+	report.Calibration = calibration
 	if *output == "json" {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
@@ -68,7 +85,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	case len(figures) == 0:
 		return fmt.Errorf("no benchmark that matches %q reported a figure", *pattern)
 	case !report.OK:
-		return errors.New("a bound was missed: the bounds hold for two cores with nothing else to do")
+		return fmt.Errorf("a bound was missed, or a figure is more than %g times the landed one: the bounds hold for two cores with nothing else to do", mostRatio)
 	}
 	return nil
 }
@@ -76,9 +93,12 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 // measure runs the benchmarks and returns the figures that they reported, including those before a failure. It writes the
 // benchmarks' output to log.
 func measure(ctx context.Context, root, pattern string, log io.Writer) ([]figure.Figure, error) {
-	list, err := packages(root)
+	list, err := packages(root, pattern)
 	if err != nil {
 		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, nil
 	}
 	dir, err := os.MkdirTemp("", "strata-bench-")
 	if err != nil {
@@ -98,24 +118,38 @@ func measure(ctx context.Context, root, pattern string, log io.Writer) ([]figure
 	return figures, errors.Join(failed, err)
 }
 
-// packages returns the packages that contain benchmarks, as ./path.
-func packages(root string) ([]string, error) {
+// declaration matches the declaration of a benchmark.
+var declaration = regexp.MustCompile(`(?m)^func (Benchmark\w*)\(`)
+
+// packages returns the packages that contain benchmarks whose names match a pattern, as ./path. The pattern may have parts
+// for the benchmarks below.
+func packages(root, pattern string) ([]string, error) {
+	top, _, _ := strings.Cut(pattern, "/")
+	wanted, err := regexp.Compile(top)
+	if err != nil {
+		return nil, err
+	}
 	var list []string
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), ".") {
 			return filepath.SkipDir
 		}
-		if !entry.IsDir() && strings.HasSuffix(entry.Name(), "bench_test.go") {
-			relative, err := filepath.Rel(root, filepath.Dir(path))
-			if err != nil {
-				return err
-			}
-			list = append(list, "./"+filepath.ToSlash(relative))
+		if entry.IsDir() || !strings.HasSuffix(entry.Name(), "bench_test.go") {
+			return nil
 		}
-		return nil
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(declaration.FindAllSubmatch(source, -1), func(name [][]byte) bool { return wanted.Match(name[1]) }) {
+			return nil
+		}
+		relative, err := filepath.Rel(root, filepath.Dir(path))
+		list = append(list, "./"+filepath.ToSlash(relative))
+		return err
 	})
 	slices.Sort(list)
 	return slices.Compact(list), err
@@ -145,36 +179,53 @@ func read(path string) ([]figure.Figure, error) {
 
 // report is the output of -o json: the measurements, and the machine.
 type report struct {
-	OK      bool            `json:"ok"` // no benchmark failed or exceeded a bound
-	Cores   int             `json:"cores"`
-	System  string          `json:"system"`
-	Go      string          `json:"go"`
-	Figures []figure.Figure `json:"figures"`
+	OK          bool    `json:"ok"` // no benchmark failed, and all figures are OK
+	Cores       int     `json:"cores"`
+	System      string  `json:"system"`
+	Go          string  `json:"go"`
+	Calibration float64 `json:"calibration"` // the result of calibrate
+	Figures     []row   `json:"figures"`
 }
 
-func newReport(figures []figure.Figure, passed bool) report {
-	missed := slices.ContainsFunc(figures, func(f figure.Figure) bool { return !f.OK })
+// row is a figure beside the landed one. Its OK requires an accepted ratio, too.
+type row struct {
+	figure.Figure
+
+	Landed float64 `json:"landed,omitempty"` // in the figure's unit; 0 if none
+	Ratio  float64 `json:"ratio,omitempty"`  // to the landed figure, without the difference of the machines; 0 if not compared
+}
+
+func newReport(figures []row, passed bool) report {
+	missed := slices.ContainsFunc(figures, func(r row) bool { return !r.OK })
 	return report{
 		OK: passed && !missed, Cores: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(),
-		Figures: append([]figure.Figure{}, figures...),
+		Figures: append([]row{}, figures...),
 	}
 }
 
 func (r report) print(out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "figure\tmeasured\tbound\tok")
+	fmt.Fprintln(table, "figure\tmeasured\tbound\tlanded\tratio\tok")
 	for _, f := range r.Figures {
-		bound, mark := "", ""
-		switch {
-		case f.Bound == 0:
-		case f.OK:
-			bound, mark = number(f.Bound)+" "+f.Unit, "✓"
-		default:
-			bound, mark = number(f.Bound)+" "+f.Unit, "✗"
+		bound, landed, ratio, mark := "", "", "", ""
+		if f.Bound != 0 {
+			bound = number(f.Bound) + " " + f.Unit
 		}
-		fmt.Fprintf(table, "%s\t%s %s\t%s\t%s\n", f.Name, number(f.Measured), f.Unit, bound, mark)
+		if f.Landed != 0 {
+			landed = number(f.Landed) + " " + f.Unit
+		}
+		if f.Ratio != 0 {
+			ratio = number(f.Ratio)
+		}
+		switch {
+		case !f.OK:
+			mark = "✗"
+		case f.Bound != 0 || f.Ratio != 0:
+			mark = "✓"
+		}
+		fmt.Fprintf(table, "%s\t%s %s\t%s\t%s\t%s\t%s\n", f.Name, number(f.Measured), f.Unit, bound, landed, ratio, mark)
 	}
-	fmt.Fprintf(table, "(%d cores, %s, %s)\n", r.Cores, r.System, r.Go)
+	fmt.Fprintf(table, "(%d cores, %s, %s, calibration %s s)\n", r.Cores, r.System, r.Go, number(r.Calibration))
 	return table.Flush()
 }
 

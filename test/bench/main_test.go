@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,16 +23,24 @@ func TestTable(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		figure figure.Figure
+		landed landedFigure
 		want   string
 		missed bool
 	}{
 		{name: "within its bound", figure: figure.Figure{Name: "start", Measured: 5.256, Unit: "s", Bound: 8, OK: true}, want: "start 5.26 s 8 s ✓"},
 		{name: "missed", figure: figure.Figure{Name: "memory", Measured: 701.4, Unit: "MB", Bound: 700}, want: "memory 701 MB 700 MB ✗", missed: true},
 		{name: "without a bound", figure: figure.Figure{Name: "step", Measured: 0.25, Unit: "s", OK: true}, want: "step 0.25 s"},
+		{name: "as landed", figure: figure.Figure{Name: "up", Measured: 30, Unit: "s", OK: true}, landed: landedFigure{20, "s", 1}, want: "up 30 s 20 s 0.75 ✓"},
+		{name: "worse than landed", figure: figure.Figure{Name: "up", Measured: 30, Unit: "s", Bound: 40, OK: true}, landed: landedFigure{4, "s", 1}, want: "up 30 s 40 s 4 s 3.75 ✗", missed: true},
+		{name: "landed in another unit", figure: figure.Figure{Name: "up", Measured: 30, Unit: "s", OK: true}, landed: landedFigure{4, "MB", 1}, want: "up 30 s 4 s"},
 		{name: "large", figure: figure.Figure{Name: "cold", Measured: 1500, Unit: "s", Bound: 1500, OK: true}, want: "cold 1500 s 1500 s ✓"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := newReport([]figure.Figure{test.figure}, true)
+			landed := map[string]landedFigure{}
+			if test.landed.Unit != "" {
+				landed[test.figure.Name] = test.landed
+			}
+			r := newReport(compare([]figure.Figure{test.figure}, landed, 2), true)
 			if r.OK == test.missed {
 				t.Errorf("the report is ok: %v", r.OK)
 			}
@@ -52,26 +62,69 @@ func TestReportOfAFailureIsNotOK(t *testing.T) {
 	}
 }
 
-func TestPackagesAreThoseWithBenchmarks(t *testing.T) {
+func TestRatioDoesNotDependOnTheMachine(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		now, landed landedFigure
+		want        float64
+	}{
+		{"same work on a machine of half the speed", landedFigure{20, "s", 2}, landedFigure{10, "s", 1}, 1},
+		{"twice the work", landedFigure{40, "ms", 2}, landedFigure{10, "ms", 1}, 0},
+		{"twice the work, long enough to measure", landedFigure{4000, "ms", 2}, landedFigure{1000, "ms", 1}, 2},
+		{"half the rate on the same machine", landedFigure{30, "/min", 1}, landedFigure{60, "/min", 1}, 2},
+		{"half the rate on a machine of half the speed", landedFigure{30, "/min", 2}, landedFigure{60, "/min", 1}, 1},
+		{"twice the memory on a machine of half the speed", landedFigure{200, "MB", 2}, landedFigure{100, "MB", 1}, 2},
+		{"not landed", landedFigure{200, "MB", 2}, landedFigure{}, 0},
+	} {
+		if got := ratio(test.now, test.landed); math.Abs(got-test.want) > 1e-9 {
+			t.Errorf("%s: the ratio is %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+func TestAnUpdateKeepsFiguresThatWereNotMeasured(t *testing.T) {
 	root := t.TempDir()
-	for _, path := range []string{"a/b/bench_test.go", "a/b/more_bench_test.go", "c/other_test.go", ".hidden/bench_test.go"} {
+	first := map[string]landedFigure{"up": {20, "s", 1}, "down": {10, "s", 1}}
+	if err := writeLanded(root, first, []figure.Figure{{Name: "down", Measured: 12, Unit: "s"}}, 2); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readLanded(root)
+	if want := map[string]landedFigure{"up": {20, "s", 1}, "down": {12, "s", 2}}; err != nil || !maps.Equal(got, want) {
+		t.Errorf("landed is %v, %v, want %v", got, err, want)
+	}
+}
+
+func TestCalibrationIsPositive(t *testing.T) {
+	if seconds, err := calibrate(t.Context(), 1); err != nil || seconds <= 0 {
+		t.Errorf("the calibration is %v, %v", seconds, err)
+	}
+}
+
+func TestPackagesAreThoseWithTheBenchmarks(t *testing.T) {
+	root := t.TempDir()
+	for path, benchmark := range map[string]string{
+		"a/b/bench_test.go": "BenchmarkOne", "a/b/more_bench_test.go": "BenchmarkTwo", "d/bench_test.go": "BenchmarkThree",
+		"c/other_test.go": "BenchmarkOne", ".hidden/bench_test.go": "BenchmarkOne",
+	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, path)), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(root, path), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(root, path), []byte("package x\n\nfunc "+benchmark+"(b *testing.B) {}\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := packages(root)
-	if err != nil || !slices.Equal(got, []string{"./a/b"}) {
-		t.Errorf("the packages are %v, %v", got, err)
+	for pattern, want := range map[string][]string{".": {"./a/b", "./d"}, "Two": {"./a/b"}, "^BenchmarkThree$/fast": {"./d"}, "Four": nil} {
+		got, err := packages(root, pattern)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: the packages are %v, %v, want %v", pattern, got, err, want)
+		}
 	}
 }
 
 // TestFiguresOfARealBenchmark runs a real benchmark with the whole command.
 func TestFiguresOfARealBenchmark(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles the packages that hold benchmarks")
+		t.Skip("compiles a package that holds benchmarks")
 	}
 	t.Chdir(toolchaintest.Root(t))
 	var out, log bytes.Buffer

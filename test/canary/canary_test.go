@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -68,30 +69,65 @@ func forms(secret string) []string {
 	return slices.Compact(all)
 }
 
-// find returns the names of the secrets that a text contains.
-func (c canaries) find(text []byte) []string {
-	var found []string
+// keySize is the number of bytes by which finder looks up forms. No form is shorter.
+const keySize = 8
+
+// finder finds secrets in texts in one pass over each text.
+type finder struct {
+	// first holds the first two bytes of the keys, as a filter. Most positions of a text pass no further.
+	first [1 << 16]bool
+	// forms are the forms of the secrets by their first keySize bytes.
+	forms map[[keySize]byte][]form
+}
+
+// form is one encoding of the secret called name.
+type form struct {
+	name string
+	text []byte
+}
+
+func (c canaries) finder() *finder {
+	f := &finder{forms: map[[keySize]byte][]form{}}
 	for name, secret := range c {
-		if slices.ContainsFunc(forms(secret), func(form string) bool { return bytes.Contains(text, []byte(form)) }) {
-			found = append(found, name)
+		for _, text := range forms(secret) {
+			f.first[binary.LittleEndian.Uint16([]byte(text))] = true
+			key := [keySize]byte([]byte(text))
+			f.forms[key] = append(f.forms[key], form{name, []byte(text)})
+		}
+	}
+	return f
+}
+
+// find returns the names of the secrets that a text contains.
+func (f *finder) find(text []byte) []string {
+	var found []string
+	for ; len(text) >= keySize; text = text[1:] {
+		if !f.first[binary.LittleEndian.Uint16(text)] {
+			continue
+		}
+		for _, form := range f.forms[[keySize]byte(text)] {
+			if bytes.HasPrefix(text, form.text) {
+				found = append(found, form.name)
+			}
 		}
 	}
 	slices.Sort(found)
-	return found
+	return slices.Compact(found)
 }
 
 func TestSecretsAreFoundHoweverTheyAreWritten(t *testing.T) {
 	c := canaries{"key": "-----BEGIN KEY-----\nabc/def+ghi\n"}
+	f := c.finder()
 	for _, text := range []string{
-		c["key"], `{"key": "-----BEGIN KEY-----\nabc/def+ghi\n"}`,
+		c["key"], "before " + c["key"], `{"key": "-----BEGIN KEY-----\nabc/def+ghi\n"}`,
 		base64.StdEncoding.EncodeToString([]byte("x" + c["key"] + "yz")), base64.StdEncoding.EncodeToString([]byte("user:" + c["key"])),
 		"https://user:" + url.QueryEscape(c["key"]) + "@example.com",
 	} {
-		if len(c.find([]byte(text))) == 0 {
+		if !slices.Equal(f.find([]byte(text)), []string{"key"}) {
 			t.Errorf("not found in %q", text)
 		}
 	}
-	if found := c.find([]byte("-----BEGIN KEY-----\nabc")); found != nil {
+	if found := f.find([]byte("-----BEGIN KEY-----\nabc")); len(found) > 0 {
 		t.Errorf("found %v", found)
 	}
 }
@@ -122,8 +158,9 @@ func TestSecretsAreNowhereInPlainText(t *testing.T) {
 		say("layer", "outputs", layer)
 		say("layer", "outputs", layer, "-o", "json")
 	}
-	secrets := secretsOf(t, p)
-	t.Logf("looking for %d secrets", len(secrets))
+	known := secretsOf(t, p)
+	t.Logf("looking for %d secrets", len(known))
+	secrets := known.finder()
 
 	for name, out := range said {
 		for _, secret := range secrets.find(out) {
@@ -234,7 +271,7 @@ func privateKeys(outputs []byte) map[string]string {
 }
 
 // searchHome searches every file of the home. A file that may contain secrets must be readable by its owner only.
-func (c canaries) searchHome(t *testing.T, dir string) {
+func (f *finder) searchHome(t *testing.T, dir string) {
 	t.Helper()
 	used := map[string]bool{}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -245,7 +282,7 @@ func (c canaries) searchHome(t *testing.T, dir string) {
 		if err != nil {
 			return nil //nolint:nilerr // as above
 		}
-		found := c.find(raw)
+		found := f.find(raw)
 		if len(found) == 0 {
 			return nil
 		}
@@ -334,7 +371,7 @@ func onlyOwner(home, path string) (bool, error) {
 }
 
 // searchRepositories searches every object of every Git repository, including unreachable ones.
-func (c canaries) searchRepositories(t *testing.T, dir string) {
+func (f *finder) searchRepositories(t *testing.T, dir string) {
 	t.Helper()
 	h, err := home.At(dir)
 	if err != nil {
@@ -351,15 +388,20 @@ func (c canaries) searchRepositories(t *testing.T, dir string) {
 		if err != nil {
 			t.Fatalf("read the objects of %s: %v", repository, err)
 		}
-		for _, secret := range c.find(objects) {
+		for _, secret := range f.find(objects) {
 			t.Errorf("the repository %s holds %s", filepath.Base(repository), secret)
 		}
 	}
 }
 
-// watchEvery is the polling interval of the arguments of processes. It is shorter than the interval between two starts of
-// any process.
-const watchEvery = 5 * time.Millisecond
+const (
+	// watchEvery is the polling interval of the arguments of processes. It is shorter than the interval between two starts
+	// of any process.
+	watchEvery = 5 * time.Millisecond
+	// settledAfter is the number of polls after which a process counts as one of another program. A process of the platform
+	// has the arguments of its parent until it executes its program.
+	settledAfter = 20
+)
 
 // watchArguments records the arguments of all of the platform's processes, and of git, until the returned function is
 // called.
@@ -369,21 +411,24 @@ func watchArguments(t *testing.T, p *stratatest.Platform) func() map[string]bool
 	seen := map[string]bool{}
 	var group sync.WaitGroup
 	group.Go(func() {
-		known := map[string]bool{}
-		for ticker := time.NewTicker(watchEvery); ctx.Err() == nil; <-ticker.C {
-			entries, _ := os.ReadDir("/proc")
-			for _, entry := range entries {
-				name := entry.Name()
-				if name[0] < '0' || name[0] > '9' || known[name] {
+		ticker := time.NewTicker(watchEvery)
+		defer ticker.Stop()
+		polls := map[string]int{} // of each present process, by its ID
+		for ; ctx.Err() == nil; <-ticker.C {
+			present := map[string]int{}
+			for _, pid := range processIDs() {
+				present[pid] = polls[pid] + 1
+				if present[pid] > settledAfter {
 					continue
 				}
-				line, _ := os.ReadFile(filepath.Join("/proc", name, "cmdline"))
+				line, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
 				program, _, _ := strings.Cut(string(line), "\x00")
 				if strings.Contains(string(line), p.Home) || filepath.Base(program) == "git" || filepath.Base(program) == "pulumi" {
 					seen[string(line)] = true
-					known[name] = true
+					present[pid] = 0 // It may execute another program.
 				}
 			}
+			polls = present
 		}
 	})
 	return func() map[string]bool {
@@ -391,4 +436,15 @@ func watchArguments(t *testing.T, p *stratatest.Platform) func() map[string]bool
 		group.Wait()
 		return seen
 	}
+}
+
+// processIDs returns the IDs of all processes of the machine.
+func processIDs() []string {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)
+	return slices.DeleteFunc(names, func(name string) bool { return name[0] < '0' || name[0] > '9' })
 }

@@ -93,10 +93,22 @@ func served(ports map[string]int) error {
 	return nil
 }
 
+// killedAt is the number of resources of layer 1 after which its up is killed: in the middle of the layer.
+const killedAt = 5
+
+// TestAllThatIsKilledRunsAgainAndNothingIsLost kills two runs of layer 1 and one of layer 2, and then all processes of the
+// platform, one platform through. TestSoakLayersAreKilledAgainAndAgain kills the layers at many more points.
 func TestAllThatIsKilledRunsAgainAndNothingIsLost(t *testing.T) {
 	p := platform{stratatest.NewWithTools(t), t}
+	p.killBeforeDestroy(killedAt)
+	if !p.killAt(killedAt, []string{"layer", "up", bootstrapLayer.name}) {
+		t.Fatal("the layer was up before it was killed")
+	}
 	p.killUp()
 	p.Run("up")
+	for _, l := range []layer{bootstrapLayer, platformLayer} {
+		p.checkWhole(l)
+	}
 	db := p.database()
 	db.write(1)
 	before, objects := p.status(), p.objects()
@@ -151,6 +163,17 @@ func TestAllThatIsKilledRunsAgainAndNothingIsLost(t *testing.T) {
 	if s := other.status(); !s.ControlPlane.Ready || !s.Node.Ready || slices.ContainsFunc(s.Processes, restartedOnce) {
 		t.Errorf("the stop of one platform did something to another: %+v", s)
 	}
+}
+
+// killBeforeDestroy destroys layer 1 after its up was killed, without another up between them.
+func (p platform) killBeforeDestroy(point int) {
+	p.t.Helper()
+	if !p.killAt(point, []string{"layer", "up", bootstrapLayer.name}) {
+		p.t.Fatal("the layer was up before it was killed")
+	}
+	p.logLeft(bootstrapLayer)
+	p.Run("layer", "destroy", bootstrapLayer.name, "--yes")
+	p.checkDestroyed()
 }
 
 // killUp kills `strata up` during layer 2, which leaves plugins of Pulumi behind.

@@ -3,10 +3,10 @@ package crash
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
@@ -26,82 +25,32 @@ import (
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-const (
-	killsOfUp      = 10
-	killsOfDestroy = 3
-)
-
-// layer holds the facts about a layer that these tests need: its project, its folder, and the number of resources after
-// which its commands are killed. Repeated kills cover the whole layer.
-type layer struct {
-	name, project, folder string
-	upStep, destroyStep   int
-}
+// layer holds the facts about a layer that these tests need: its project and its folder.
+type layer struct{ name, project, folder string }
 
 var (
-	bootstrapLayer = layer{"bootstrap", bootstrap.Project, "bootstrap", 2, 3}
-	platformLayer  = layer{"platform", platformlayer.Project, ".", 4, 12}
+	bootstrapLayer = layer{"bootstrap", bootstrap.Project, "bootstrap"}
+	platformLayer  = layer{"platform", platformlayer.Project, "."}
 )
 
-// TestALayerThatIsKilledAgainAndAgainEndsWell kills strata, pulumi and its plugins at ten points of each layer's up, one
-// after the other, and then in the same way during its destroy.
-func TestALayerThatIsKilledAgainAndAgainEndsWell(t *testing.T) {
-	p := platform{stratatest.NewWithTools(t), t}
-	for _, l := range []layer{bootstrapLayer, platformLayer} {
-		p.killAgainAndAgain(killsOfUp, l.upStep, l, "up")
-		p.checkSettled(l)
-		p.checkNothingTwice(l)
-		p.checkNothingLost(l)
-		if left := p.unchanged(l); left != "" {
-			t.Errorf("layer %s changes again: %s", l.name, left)
-		}
-	}
-	p.removeStacks()
-	for _, l := range []layer{platformLayer, bootstrapLayer} {
-		p.killAgainAndAgain(killsOfDestroy, l.destroyStep, l, "destroy", "--yes")
-		if d := p.deployment(l); d != nil && len(d.Resources)+len(d.PendingOperations) > 0 {
-			t.Errorf("after its destroy layer %s has %d resources and %d pending operations", l.name, len(d.Resources), len(d.PendingOperations))
-		}
-	}
-	for _, id := range p.cloudResources() {
-		t.Errorf("%s is left", id)
-	}
-}
-
-// TestWhatAKilledUpHasMadeIsDestroyed destroys a layer whose up was killed and never resumed.
-func TestWhatAKilledUpHasMadeIsDestroyed(t *testing.T) {
-	p := platform{stratatest.NewWithTools(t), t}
-	for point := range 5 {
-		if !p.killAt(1+2*point, []string{"layer", "up", "bootstrap"}) {
-			t.Fatal("the layer was up before it was killed")
-		}
-		p.logLeft(bootstrapLayer)
-		p.Run("layer", "destroy", "bootstrap", "--yes")
-		for _, id := range p.cloudResources() {
-			t.Errorf("%s is left", id)
-		}
-	}
-}
-
-// killAgainAndAgain runs a command of a layer and kills it once step resources have started. It repeats this until the
-// command has been killed kills times, and then runs the command to its end. If a command ends before its kill, it
-// reverts the command and starts again.
-func (p platform) killAgainAndAgain(kills, step int, l layer, verb string, flags ...string) {
+// checkWhole fails the test if a layer is not as an uninterrupted up leaves it.
+func (p platform) checkWhole(l layer) {
 	p.t.Helper()
-	args := append([]string{"layer", verb, l.name}, flags...)
-	for done := 0; done < kills; {
-		if p.killAt(step, args) {
-			done++
-			p.logLeft(l)
-			continue
-		}
-		if verb == "up" {
-			p.Run("layer", "destroy", l.name, "--yes")
-		} else {
-			p.Run("layer", "up", l.name)
-		}
+	p.checkSettled(l)
+	p.checkPoints(l)
+	p.checkNothingTwice(l)
+	p.checkNothingLost(l)
+	if left := p.unchanged(l); left != "" {
+		p.t.Errorf("layer %s changes again: %s", l.name, left)
 	}
-	p.Run(args...)
+}
+
+// checkDestroyed fails the test if the emulated Google Cloud holds a resource.
+func (p platform) checkDestroyed() {
+	p.t.Helper()
+	for _, id := range p.cloudResources() {
+		p.t.Errorf("%s is left", id)
+	}
 }
 
 // killAt runs strata and kills all of its processes once point resources have started. It reports whether that happened
@@ -231,9 +180,6 @@ func (p platform) checkSettled(l layer) {
 			p.t.Errorf("layer %s has %s twice", l.name, key)
 		}
 		seen[key] = true
-		if found := settle.ID(string(r.Type), r.Inputs, ""); r.Custom && found != string(r.ID) && !hasNoID(string(r.Type)) {
-			p.t.Errorf("layer %s: a killed run's %s would be looked for as %q, and is %q", l.name, r.URN, found, r.ID)
-		}
 		if len(r.InitErrors) > 0 {
 			p.t.Errorf("layer %s: %s has init errors: %q", l.name, r.URN, r.InitErrors)
 		}
@@ -253,6 +199,73 @@ func (p platform) checkSettled(l layer) {
 // again.
 func hasNoID(typ string) bool {
 	return strings.HasPrefix(typ, "pulumi:") || strings.HasPrefix(typ, "random:") || typ == "gcp:serviceaccount/key:Key"
+}
+
+// checkPoints fails the test if a kill at any point of a layer's up would leave a state that cannot be settled. A kill
+// during the creation of a resource leaves the resources before it in the state, and an operation in place of the
+// resource. The settled state must have the resource with its real ID, or, if the inputs do not determine the ID, without
+// the resource.
+func (p platform) checkPoints(l layer) {
+	p.t.Helper()
+	d := p.deployment(l)
+	for i, r := range d.Resources {
+		if !r.Custom {
+			continue
+		}
+		want := slices.Clone(d.Resources[:i])
+		if !hasNoID(string(r.Type)) {
+			want = append(want, r)
+		}
+		r.ID, r.Outputs = "", nil
+		settled, err := p.settledBy(apitype.DeploymentV3{
+			Manifest: d.Manifest, Resources: d.Resources[:i],
+			PendingOperations: []apitype.OperationV2{{Type: apitype.OperationTypeCreating, Resource: r}},
+		})
+		switch {
+		case err != nil:
+			p.t.Errorf("layer %s, killed at %s: %v", l.name, r.URN, err)
+		case len(settled.PendingOperations) > 0, !slices.EqualFunc(settled.Resources, want, sameResource):
+			p.t.Errorf("layer %s, killed at %s: the settled state ends with %+v, want %+v", l.name, r.URN, settled.Resources[len(settled.Resources)-1], want[len(want)-1])
+		}
+	}
+}
+
+func sameResource(a, b apitype.ResourceV3) bool { return a.URN == b.URN && a.ID == b.ID }
+
+// settledBy settles a state as the next run does, with a destroy after it, if every object exists.
+func (p platform) settledBy(d apitype.DeploymentV3) (settled apitype.DeploymentV3, err error) {
+	stack := &storedStack{d}
+	err = settle.Settler{Stack: stack, Destroys: true}.Settle(p.t.Context())
+	return stack.deployment, err
+}
+
+// storedStack is a stack of objects that all exist.
+type storedStack struct{ deployment apitype.DeploymentV3 }
+
+func (s *storedStack) Export(context.Context) ([]byte, error) {
+	deployment, err := json.Marshal(s.deployment)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(apitype.UntypedDeployment{Version: 3, Deployment: deployment})
+}
+
+func (s *storedStack) Import(_ context.Context, state []byte) error {
+	var exported apitype.UntypedDeployment
+	if err := json.Unmarshal(state, &exported); err != nil {
+		return err
+	}
+	s.deployment = apitype.DeploymentV3{}
+	return json.Unmarshal(exported.Deployment, &s.deployment)
+}
+
+func (s *storedStack) Refresh(_ context.Context, urns []string) error {
+	for i, r := range s.deployment.Resources {
+		if slices.Contains(urns, string(r.URN)) {
+			s.deployment.Resources[i].InitErrors = nil
+		}
+	}
+	return nil
 }
 
 // unchanged returns an error if an up of a layer changes anything.
@@ -310,44 +323,6 @@ func (p platform) checkNothingLost(l layer) {
 	if out, err := refresh.CombinedOutput(); err != nil {
 		p.t.Errorf("layer %s is not as its state says: %v\n%s", l.name, err, out)
 	}
-}
-
-// removeStacks removes the team's Stack from the team's repository and waits until the Stack is gone.
-func (p platform) removeStacks() {
-	p.t.Helper()
-	clone := filepath.Join(p.t.TempDir(), "web")
-	helper := "credential.helper=store --file=" + p.home().GitCredentials()
-	remote, err := url.Parse(p.status().GitURL + "/web.git")
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	remote.User = url.User("web")
-	git := func(args ...string) {
-		p.t.Helper()
-		command := exec.CommandContext(p.t.Context(), "git", args...)
-		command.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_TERMINAL_PROMPT=0")
-		if out, err := command.CombinedOutput(); err != nil {
-			p.t.Fatalf("git %s: %v\n%s", args, err, out)
-		}
-	}
-	git("-c", helper, "clone", "--quiet", remote.String(), clone)
-	list := filepath.Join(clone, "kustomization.yaml")
-	content, err := os.ReadFile(list)
-	if err == nil {
-		err = os.WriteFile(list, bytes.ReplaceAll(content, []byte("  - app-infra.yaml\n"), nil), 0o600)
-	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	git("-C", clone, "-c", "user.name=Ada", "-c", "user.email=ada@example.com", "commit", "--quiet", "--all", "--message=Give the database up")
-	git("-C", clone, "-c", helper, "push", "--quiet")
-	p.eventually("the Stack is gone", func() error {
-		raw, err := p.Kubernetes().Discovery().RESTClient().Get().AbsPath("/apis/pulumi.com/v1/stacks").DoRaw(p.t.Context())
-		if err == nil && strings.Contains(string(raw), "wordpress-infra") {
-			err = errors.New("it is there")
-		}
-		return err
-	})
 }
 
 // stackMade is the object that the team's own Stack creates in the cluster.

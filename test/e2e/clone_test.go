@@ -29,6 +29,7 @@ func cloneTo(dir string) error {
 		return string(out)
 	}
 	git("clone", "--quiet", "--shared", root, dir)
+	git("-C", dir, "checkout", "--quiet", "-B", "main") // whatever branch the working tree is on
 	changed := git("-C", root, "diff", "--name-only", "--no-renames", "-z", "HEAD") + git("-C", root, "ls-files", "--others", "--exclude-standard", "-z")
 	for name := range strings.SplitSeq(strings.TrimSuffix(changed, "\x00"), "\x00") {
 		if name != "" && failed == nil {

@@ -5,12 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	appsv1 "k8s.io/api/apps/v1"
@@ -18,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/strata-platform/strata/test/docstest"
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
@@ -155,36 +151,4 @@ func tryNoMore(ts *testscript.TestScript, args []string) error {
 		return fmt.Errorf("there are %s", strings.Join(left, ", "))
 	}
 	return nil
-}
-
-// TestPlatformTeamPage runs the blocks for `local` in docs/platform-team.md as one shell script.
-func TestPlatformTeamPage(t *testing.T) {
-	t.Parallel()
-	p := stratatest.NewWithTools(t)
-	build(t)
-	script := "set -e\n"
-	for _, block := range docstest.Blocks(t, "docs/platform-team.md") {
-		if block.Language == "sh" && block.Name == "local" {
-			script += block.Text
-		}
-	}
-	// The command under test is already built. The shell exits if a command that must be refused succeeds.
-	script = strings.Replace(script, "make build\n", "", 1)
-	lines := strings.Split(script, "\n")
-	for i, line := range lines {
-		if command, ok := strings.CutPrefix(line, "! "); ok {
-			lines[i] = "if " + command + "; then echo 'not refused:' '" + command + "' >&2; exit 1; fi"
-		}
-	}
-	command := exec.CommandContext(t.Context(), "sh", "-c", strings.Join(lines, "\n"))
-	command.Dir = root
-	command.Env = append(os.Environ(), "STRATA_HOME="+p.Home, "GIT_CONFIG_GLOBAL="+os.DevNull, "TMPDIR="+t.TempDir(),
-		"PATH="+strataDir+string(os.PathListSeparator)+os.Getenv("PATH"))
-	out, err := command.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if _, err := os.Stat(filepath.Join(p.Home, "home.json")); err == nil {
-		t.Error("the home is left")
-	}
 }

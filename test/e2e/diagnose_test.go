@@ -19,11 +19,27 @@ import (
 )
 
 // script gives access to the test of a script, which testscript hides.
-type script struct{ *testing.T }
+type script struct {
+	*testing.T
+	// sequential runs scripts one after the other, up to the first that fails.
+	sequential bool
+}
 
 // Run runs a script as a subtest.
 func (s script) Run(name string, f func(testscript.T)) {
-	s.T.Run(name, func(t *testing.T) { f(script{t}) })
+	s.T.Run(name, func(t *testing.T) {
+		if s.sequential && s.Failed() {
+			t.Skip("an earlier script failed, so the platform is in no known state")
+		}
+		f(script{t, s.sequential})
+	})
+}
+
+// Parallel lets other scripts run at the same time.
+func (s script) Parallel() {
+	if !s.sequential {
+		s.T.Parallel()
+	}
 }
 
 // Verbose reports whether to print the log even if nothing failed.

@@ -19,7 +19,12 @@ import (
 // strataDir contains the strata command under test once build has built it. root is Strata's repository.
 var strataDir, root string
 
+// TestMain runs the test binary as kubectl if that is its name, so that the pages need no kubectl of the machine.
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "kubectl" {
+		kubectl()
+		return
+	}
 	var err error
 	if root, err = toolchain.FindRoot("."); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -48,6 +53,7 @@ func ensureTools(t testing.TB) {
 	}
 }
 
+// TestScripts runs scripts that have a platform each.
 func TestScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs the toolchain")
@@ -55,10 +61,10 @@ func TestScripts(t *testing.T) {
 	t.Parallel()
 	build(t)
 	ensureTools(t)
-	testscript.RunT(script{t}, params("testdata/script"))
+	testscript.RunT(script{T: t}, params("testdata/script"))
 }
 
-// params returns the parameters for the scripts of a folder.
+// params returns the parameters for the scripts of a folder. Each script has a platform of its own.
 func params(dir string) testscript.Params {
 	return testscript.Params{
 		Dir:                 dir,
@@ -89,12 +95,37 @@ func params(dir string) testscript.Params {
 	}
 }
 
-// setup gives a script a home of its own, and the machine's caches.
+// platform is where the platform of a script is.
+type platform struct {
+	// dir contains the home, and the folder for temporary files.
+	dir string
+	// root is the repository in which scripts run strata.
+	root string
+}
+
+// setup gives a script a platform of its own.
 func setup(env *testscript.Env) error {
-	home := filepath.Join(env.WorkDir, "home")
-	env.Setenv("STRATA_HOME", home)
+	if err := (platform{env.WorkDir, root}).setup(env); err != nil {
+		return err
+	}
+	env.Defer(func() {
+		diagnose(env)
+		// A script that failed midway leaves its platform running.
+		command := exec.CommandContext(context.Background(), filepath.Join(strataDir, "strata"), "local", "stop")
+		command.Dir, command.Env = root, env.Vars
+		_ = command.Run()
+	})
+	return nil
+}
+
+// setup sets the variables of a script: its platform, and the machine's caches.
+func (p platform) setup(env *testscript.Env) error {
+	env.Setenv("PLATFORM", p.dir)
+	env.Setenv("STRATA_HOME", filepath.Join(p.dir, "home"))
+	env.Setenv("TMPDIR", filepath.Join(p.dir, ".tmp"))
 	env.Setenv("PATH", strataDir+string(os.PathListSeparator)+os.Getenv("PATH"))
-	env.Setenv("ROOT", root)
+	env.Setenv("ROOT", p.root)
+	env.Setenv("SOURCE", root)
 	env.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	env.Setenv("GIT_TERMINAL_PROMPT", "0")
 	caches, err := caches()
@@ -105,14 +136,6 @@ func setup(env *testscript.Env) error {
 		env.Setenv(name, value)
 	}
 	env.Values[portsKey{}] = new(map[string]int)
-	env.Defer(func() {
-		diagnose(env)
-		// A script that failed midway leaves its platform running.
-		command := exec.CommandContext(context.Background(), filepath.Join(strataDir, "strata"), "local", "stop")
-		command.Dir = root
-		command.Env = env.Vars
-		_ = command.Run()
-	})
 	return nil
 }
 

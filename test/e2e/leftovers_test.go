@@ -101,7 +101,7 @@ func isResource(table string, value []byte) (bool, error) {
 }
 
 // nothingLeft: nothingleft — for use after the last `strata down`: there is no home, or no process runs in it; no process
-// of the script runs; nothing listens on the home's ports; there is no temporary file.
+// of the platform runs; nothing listens on the home's ports; there is no temporary file.
 func nothingLeft(ts *testscript.TestScript, _ bool, _ []string) {
 	dir := ts.Getenv("STRATA_HOME")
 	ports := *ts.Value(portsKey{}).(*map[string]int)
@@ -113,7 +113,7 @@ func nothingLeft(ts *testscript.TestScript, _ bool, _ []string) {
 	if len(ports) == 0 {
 		ts.Fatalf("the ports of %s are not known: use cloudempty before --purge", dir)
 	}
-	left := append(leftOf(ports, ts.Getenv("TMPDIR")), processesOf(ts.Getenv("WORK"))...)
+	left := append(leftOf(ports, ts.Getenv("TMPDIR")), processesOf(ts.Getenv("PLATFORM"))...)
 	if len(left) > 0 {
 		ts.Fatalf("there is left:\n%s", strings.Join(left, "\n"))
 	}

@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	// killRounds is the number of rounds in every test run.
-	killRounds = 20
+	// killRounds is the number of rounds in every test run. TestSoakNothingIsLostOrDoubled has many more.
+	killRounds = 4
 
 	// killStacks is the number of Stacks in each round. mostResources is the maximum number of resources of each.
 	killStacks, mostResources = 2, 6

@@ -3,8 +3,10 @@ package stratatest
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -15,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/lockedfile"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -120,7 +123,7 @@ func Executable(t testing.TB) string {
 	return command.executable
 }
 
-// build builds strata as `make build` does, once.
+// build returns the command in a folder of this package's tests, built when the first test needs it.
 func build(ctx context.Context) (command, error) {
 	built.Lock()
 	defer built.Unlock()
@@ -131,17 +134,62 @@ func build(ctx context.Context) (command, error) {
 	if err != nil {
 		return command{}, err
 	}
+	if err := observe(root); err != nil {
+		return command{}, err
+	}
 	if built.dir, err = os.MkdirTemp("", "strata-test-"); err != nil {
 		return command{}, err
 	}
 	executable := filepath.Join(built.dir, "strata")
-	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", executable, "./cmd/strata")
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return command{}, fmt.Errorf("build strata: %w\n%s", err, out)
+	if err := buildInto(ctx, root, executable); err != nil {
+		return command{}, fmt.Errorf("build strata: %w", err)
 	}
 	built.command = command{executable, root}
 	return built.command, nil
+}
+
+// buildInto builds strata as `make build` does and puts the executable at path. All packages build the same file in the
+// user's cache, one after the other: go links the file only if its sources have changed. A later build replaces that
+// file, so path is a link to the present one.
+func buildInto(ctx context.Context, root, path string) error {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(cache, "strata", "test", fmt.Sprintf("%x", sha256.Sum256([]byte(root)))[:16])
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	unlock, err := lockedfile.MutexAt(filepath.Join(dir, "lock")).Lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	shared := filepath.Join(dir, "strata")
+	cmd := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", shared, "./cmd/strata")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	if os.Link(shared, path) == nil {
+		return nil
+	}
+	// The folder for temporary files is on another file system.
+	if out, err := exec.CommandContext(ctx, "cp", shared, path).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, out)
+	}
+	return nil
+}
+
+// observe opens the folders of the repository. go test caches the result of a package until a file that the test opened
+// changes, and does not see the files that a go build in the test reads.
+func observe(root string) error {
+	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && path != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "bin") {
+			return filepath.SkipDir
+		}
+		return err
+	})
 }
 
 // stopTimeout limits the stop of a platform.

@@ -49,5 +49,17 @@ func TestSoakKilled(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "killed.txtar"), []byte(strings.Join(lines, "\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	testscript.RunT(script{t}, params(dir))
+	testscript.RunT(script{T: t}, params(dir))
+}
+
+// TestSoakScripts runs each script of the folder soak in every round.
+func TestSoakScripts(t *testing.T) {
+	rounds := soak.Rounds(t)
+	build(t)
+	ensureTools(t)
+	for round := 1; round <= rounds; round++ {
+		t.Run(fmt.Sprintf("round %d of %d", round, rounds), func(t *testing.T) {
+			testscript.RunT(script{T: t, sequential: true}, params(filepath.Join("testdata", "soak")))
+		})
+	}
 }
