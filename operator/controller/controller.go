@@ -30,6 +30,9 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/lookup"
+	"github.com/strata-platform/strata/operator/controller/metrics"
+	"github.com/strata-platform/strata/operator/controller/slots"
 	"github.com/strata-platform/strata/operator/engine"
 )
 
@@ -117,7 +120,7 @@ func Run(ctx context.Context, opts Options) error {
 	if opts.MaxConcurrent == 0 {
 		opts.MaxConcurrent = max(2, runtime.NumCPU())
 	}
-	opts.RunMemory = cmp.Or(opts.RunMemory, defaultRunMemory)
+	opts.RunMemory = cmp.Or(opts.RunMemory, slots.DefaultMemory)
 	opts.RunTimeout = cmp.Or(opts.RunTimeout, defaultRunTimeout)
 	opts.ReportEvery = cmp.Or(opts.ReportEvery, time.Minute)
 	if opts.Log == nil {
@@ -168,10 +171,10 @@ func Run(ctx context.Context, opts Options) error {
 		return err
 	}
 	defer stacks.dependents.close()
-	defer stacks.slots.close()
-	defer stacks.lookups.close()
+	defer stacks.slots.Close()
+	defer stacks.lookups.Close()
 	stacks.engine, stacks.unconfined = runner, unconfined
-	unregister, err := stacks.metrics.register()
+	unregister, err := stacks.metrics.Register()
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
@@ -205,20 +208,19 @@ func newStackReconciler(mgr manager.Manager, opts Options) (*stackReconciler, *w
 		return nil, nil, fmt.Errorf("connect to the cluster for metadata: %w", err)
 	}
 	wake := newWaker()
-	slots := newSlots(opts.MaxConcurrent, roomFor(opts.RunMemory), wake.wake)
-	slots.beyond, slots.turn = runsBeyond, runTurn
+	runs := slots.ForRuns(opts.MaxConcurrent, opts.RunMemory, wake.wake)
 	return &stackReconciler{
 		client:     mgr.GetClient(),
 		reader:     mgr.GetAPIReader(),
 		config:     mgr.GetConfig(),
 		recorder:   mgr.GetEventRecorder(operatorName),
-		slots:      slots,
-		lookups:    newLookups(wake.wake),
+		slots:      runs,
+		lookups:    lookup.New(wake.wake),
 		dependents: newDependents(objects, mgr.GetLogger().WithName("dependents"), wake.wake),
 		records: &records{
 			client: mgr.GetClient(), reader: mgr.GetAPIReader(), namespace: opts.Namespace, kept: map[types.NamespacedName]keptRecord{},
 		},
-		metrics:     newMetrics(mgr.GetCache(), slots),
+		metrics:     metrics.New(mgr.GetCache(), runs.Busy),
 		running:     wake.release,
 		backends:    opts.FileBackendRoot,
 		runTimeout:  opts.RunTimeout,

@@ -16,6 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/githubapp"
+	"github.com/strata-platform/strata/operator/controller/lookup"
+	"github.com/strata-platform/strata/operator/controller/schedule"
 	"github.com/strata-platform/strata/operator/engine"
 	"github.com/strata-platform/strata/operator/source"
 )
@@ -43,7 +46,7 @@ const sourceFields = "spec.programRef, spec.fluxSource or spec.projectRepo"
 func (s *session) program(ctx context.Context) (*program, error) {
 	spec := &s.stack.Spec
 	if spec.ProjectRepo == "" {
-		s.lookups.forget(s.key())
+		s.lookups.Forget(s.key())
 	}
 	switch {
 	case spec.ProgramRef != nil:
@@ -142,28 +145,28 @@ func (s *session) gitProgram(ctx context.Context) (*program, error) {
 	}
 	repository := source.Git{URL: git.ProjectRepo, Branch: git.Branch, Commit: git.Commit, Shallow: git.Shallow, Auth: auth}
 	ask := func(ctx context.Context) (source.Git, error) { return s.resolveGit(ctx, repository, app) }
-	var found *finding
+	var found *lookup.Finding
 	if git.Commit != "" && app == nil {
 		// A fixed commit needs no server.
-		found = &finding{}
-		found.git, found.err = ask(ctx)
-	} else if found = s.lookups.find(s.key(), s.question(repository, app), s.current, ask); found == nil {
-		return nil, fmt.Errorf("spec.projectRepo: %w", errLookup)
+		found = &lookup.Finding{}
+		found.Git, found.Err = ask(ctx)
+	} else if found = s.lookups.Find(s.key(), s.question(repository, app), s.current, ask); found == nil {
+		return nil, fmt.Errorf("spec.projectRepo: %w", lookup.ErrActive)
 	}
-	if found.err != nil {
-		return nil, found.err
+	if found.Err != nil {
+		return nil, found.Err
 	}
-	s.asked = found.at
+	s.asked = found.At
 	if app != nil {
-		s.refs.used = append(s.refs.used, found.git.Auth.Token)
+		s.refs.used = append(s.refs.used, found.Git.Auth.Token)
 	}
-	return &program{revision: found.git.Commit, source: found.git, path: folder(git.RepoDir)}, nil
+	return &program{revision: found.Git.Commit, source: found.Git, path: folder(git.RepoDir)}, nil
 }
 
 // resolveGit determines the commit, and gets the token of a GitHub App.
-func (r *stackReconciler) resolveGit(ctx context.Context, repository source.Git, app *githubApp) (source.Git, error) {
+func (r *stackReconciler) resolveGit(ctx context.Context, repository source.Git, app *githubapp.App) (source.Git, error) {
 	if app != nil {
-		token, err := r.github.token(ctx, app)
+		token, err := r.github.Token(ctx, app)
 		if err != nil {
 			return repository, unavailable("spec.gitAuth.githubApp: %v", err)
 		}
@@ -188,9 +191,9 @@ func (r *stackReconciler) resolveGit(ctx context.Context, repository source.Git,
 
 // question identifies a lookup. A new generation, a new reconcile request and other
 // credentials each need a new lookup.
-func (s *session) question(repository source.Git, app *githubApp) string {
+func (s *session) question(repository source.Git, app *githubapp.App) string {
 	if app == nil {
-		app = &githubApp{}
+		app = &githubapp.App{}
 	}
 	text := fmt.Sprintf("%d %q %#v %#v", s.stack.Generation, s.stack.Annotations[v1.ReconcileRequestAnnotation], repository, *app)
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
@@ -198,21 +201,21 @@ func (s *session) question(repository source.Git, app *githubApp) string {
 
 // current reports whether a finding is still valid. A finding is valid while a run
 // waits with it, because a new lookup would only make the run wait again.
-func (s *session) current(found *finding) bool {
-	age := time.Since(found.at)
+func (s *session) current(found *lookup.Finding) bool {
+	age := time.Since(found.At)
 	switch {
-	case found.err != nil:
-		return age < sourceRetry
-	case s.slots.has(s.key()):
+	case found.Err != nil:
+		return age < schedule.SourceRetry
+	case s.slots.Has(s.key()):
 		return true
-	case s.stack.Spec.GitAuth != nil && s.stack.Spec.GitAuth.GitHubApp != nil && age >= githubTokenSpare:
+	case s.stack.Spec.GitAuth != nil && s.stack.Spec.GitAuth.GitHubApp != nil && age >= githubapp.TokenSpare:
 		return false
 	}
-	return s.stack.Spec.Branch == "" || age < resync(s.stack)
+	return s.stack.Spec.Branch == "" || age < schedule.Resync(s.stack)
 }
 
 // gitAuth reads the credentials of the repository.
-func (s *session) gitAuth(ctx context.Context, git *v1.GitSource) (auth source.GitAuth, app *githubApp, err error) {
+func (s *session) gitAuth(ctx context.Context, git *v1.GitSource) (auth source.GitAuth, app *githubapp.App, err error) {
 	var values []gitValue
 	switch from := git.GitAuth; {
 	case from == nil && git.GitAuthSecret != "":
@@ -225,11 +228,11 @@ func (s *session) gitAuth(ctx context.Context, git *v1.GitSource) (auth source.G
 	case from.PersonalAccessToken != nil:
 		values = []gitValue{{"accessToken", from.PersonalAccessToken, &auth.Token}}
 	case from.GitHubApp != nil:
-		app = &githubApp{}
+		app = &githubapp.App{}
 		values = []gitValue{
-			{"githubApp.appID", &from.GitHubApp.AppID, &app.id},
-			{"githubApp.installationID", &from.GitHubApp.InstallationID, &app.installation},
-			{"githubApp.privateKey", &from.GitHubApp.PrivateKey, &app.key},
+			{"githubApp.appID", &from.GitHubApp.AppID, &app.ID},
+			{"githubApp.installationID", &from.GitHubApp.InstallationID, &app.Installation},
+			{"githubApp.privateKey", &from.GitHubApp.PrivateKey, &app.Key},
 		}
 	case from.BasicAuth != nil:
 		values = []gitValue{{"basicAuth.userName", &from.BasicAuth.UserName, &auth.User}, {"basicAuth.password", &from.BasicAuth.Password, &auth.Password}}

@@ -19,6 +19,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/githubapp"
+	"github.com/strata-platform/strata/operator/controller/lookup"
+	"github.com/strata-platform/strata/operator/controller/metrics"
+	"github.com/strata-platform/strata/operator/controller/schedule"
+	"github.com/strata-platform/strata/operator/controller/slots"
 	"github.com/strata-platform/strata/operator/engine"
 )
 
@@ -34,15 +39,15 @@ type stackReconciler struct {
 	config     *rest.Config
 	recorder   events.EventRecorder
 	engine     *engine.Engine
-	slots      *slots
-	lookups    *lookups
+	slots      *slots.Slots
+	lookups    *lookup.Lookups
 	claims     claims
 	events     eventLimits
 	refusals   refusals
 	dependents *dependents
 	records    *records
-	metrics    *metricSet
-	github     githubTokens
+	metrics    *metrics.Set
+	github     githubapp.Tokens
 
 	// backends is the root of file backends, or empty if the operator refuses file
 	// backends.
@@ -102,8 +107,8 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 	err := r.reader.Get(ctx, req.NamespacedName, stack)
 	deleted := err == nil && !stack.DeletionTimestamp.IsZero()
 	if apierrors.IsNotFound(err) || deleted && !controllerutil.ContainsFinalizer(stack, v1.StackFinalizer) {
-		r.slots.leave(req.NamespacedName)
-		r.lookups.forget(req.NamespacedName)
+		r.slots.Leave(req.NamespacedName)
+		r.lookups.Forget(req.NamespacedName)
 		r.claims.forget(req.NamespacedName)
 		r.refusals.forget(req.NamespacedName)
 		r.dependents.retain(req.NamespacedName, nil)
@@ -123,10 +128,10 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 	if stuck := (*stranded)(nil); errors.As(err, &stuck) {
 		// Only the log can report this: the API server also refuses events in the namespace.
 		log.FromContext(ctx).Error(stuck.cause, stuck.message)
-		wait, err = strandedRetry, nil
+		wait, err = schedule.StrandedRetry, nil
 	}
 	if !s.waiting {
-		r.slots.leave(req.NamespacedName)
+		r.slots.Leave(req.NamespacedName)
 	}
 	if !s.asking {
 		// Keep the dependencies: the reconciliation after the lookup reads the objects again.
@@ -137,7 +142,7 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 		return reconcile.Result{}, bounded{err}
 	}
 	if r.dependents.blind(req.NamespacedName) {
-		wait = sooner(wait, blindPoll)
+		wait = schedule.Sooner(wait, blindPoll)
 	}
 	return reconcile.Result{RequeueAfter: wait}, nil
 }
@@ -217,8 +222,8 @@ func (s *session) apply(ctx context.Context) (time.Duration, error) {
 	if req.Allowed, err = s.allowed(ctx, prog.source); err != nil {
 		return 0, err
 	}
-	current := version{prog.revision, s.refs.digest()}
-	cause, wait := due(s.stack, current, time.Now())
+	current := schedule.Version{Revision: prog.revision, Inputs: s.refs.digest()}
+	cause, wait := schedule.Due(s.stack, current, time.Now())
 	if cause == "" && s.refusals.obsolete(s.stack, req.Allowed) {
 		cause = "what the team may declare has changed"
 	}
@@ -240,7 +245,7 @@ func (s *session) apply(ctx context.Context) (time.Duration, error) {
 // commits.
 func (s *session) poll(wait time.Duration) time.Duration {
 	if s.stack.Spec.Branch != "" && !s.asked.IsZero() && !s.waiting {
-		return sooner(wait, max(time.Second, resync(s.stack)-time.Since(s.asked)))
+		return schedule.Sooner(wait, max(time.Second, schedule.Resync(s.stack)-time.Since(s.asked)))
 	}
 	return wait
 }
@@ -262,7 +267,7 @@ func (s *session) settle(ctx context.Context, wait time.Duration, err error) (ti
 	switch {
 	case err == nil:
 		return wait, nil
-	case errors.Is(err, errLookup):
+	case errors.Is(err, lookup.ErrActive):
 		s.asking = true
 		// If nothing is new, the present conditions stay true during the lookup.
 		if s.news {
@@ -278,7 +283,7 @@ func (s *session) settle(ctx context.Context, wait time.Duration, err error) (ti
 			s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent, stalled.message)
 			return 0, nil
 		}
-		return sourceRetry, nil
+		return schedule.SourceRetry, nil
 	case errors.As(err, &waits):
 		s.stack.Status.MarkReconciling(v1.ReconcilingPrerequisiteNotSatisfiedReason, waits.message)
 		return 0, nil

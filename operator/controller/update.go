@@ -16,13 +16,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/schedule"
 	"github.com/strata-platform/strata/operator/engine"
 )
 
 // run runs an operation on the Stack and writes the result into the status. run returns
 // the wait before the next operation; zero means never.
-func (s *session) run(ctx context.Context, cause string, what version, req engine.Request) (time.Duration, error) {
-	if !s.slots.take(s.key()) {
+func (s *session) run(ctx context.Context, cause string, what schedule.Version, req engine.Request) (time.Duration, error) {
+	if !s.slots.Take(s.key()) {
 		s.waiting = true
 		s.stack.Status.MarkReconciling(v1.ReconcilingProcessingReason,
 			fmt.Sprintf("%s waits for one of the runs that are going on to end: %s", req.Operation, cause))
@@ -42,8 +43,8 @@ func (s *session) run(ctx context.Context, cause string, what version, req engin
 		Generation:       s.stack.Generation,
 		ReconcileRequest: s.stack.Annotations[v1.ReconcileRequestAnnotation],
 		Name:             fmt.Sprintf("%s-%x", s.stack.Name, time.Now().UnixMilli()),
-		Commit:           what.revision,
-		Inputs:           what.inputs,
+		Commit:           what.Revision,
+		Inputs:           what.Inputs,
 	}
 	s.stack.Status.CurrentUpdate = &current
 	s.stack.Status.MarkReconciling(v1.ReconcilingProcessingReason, fmt.Sprintf("%s is running: %s", req.Operation, cause))
@@ -79,11 +80,11 @@ func (s *session) run(ctx context.Context, cause string, what version, req engin
 		if alone != "" {
 			s.stack.Status.MarkStalled(v1.StalledNamespaceTerminatingReason, alone+": "+s.stack.Status.LastUpdate.Message+s.letGo())
 		}
-		return backoff(s.stack), nil
+		return schedule.Backoff(s.stack), nil
 	}
 	s.succeed(current, req, result)
 	s.conclude()
-	_, wait := due(s.stack, what, time.Now())
+	_, wait := schedule.Due(s.stack, what, time.Now())
 	return wait, nil
 }
 
@@ -289,7 +290,7 @@ func (s *session) fail(current v1.CurrentStackUpdate, req engine.Request, err er
 		}
 	case engine.SourceUnavailable, engine.ProjectInvalid:
 		// The cached lookup may be the cause: the commit may be gone, or the token expired.
-		s.lookups.forget(s.key())
+		s.lookups.Forget(s.key())
 		status.MarkStalled(v1.StalledSourceUnavailableReason, message)
 		return
 	case engine.NotAllowed:
@@ -337,7 +338,7 @@ func (s *session) conclude() {
 		status.MarkReady(message)
 	case last.Reason != "":
 		status.MarkStalled(last.Reason, last.Message+s.letGo())
-	case last.Failures >= failuresToStall-1:
+	case last.Failures >= schedule.FailuresToStall-1:
 		status.MarkStalled(v1.StalledUpdateFailedReason, last.Message+s.letGo())
 	case last.Type == v1.PreviewType:
 		status.MarkReconciling(v1.ReconcilingPreviewFailedReason, last.Message)
