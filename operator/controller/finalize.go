@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/schedule"
 	"github.com/strata-platform/strata/operator/engine"
 )
 
@@ -35,19 +36,19 @@ func (s *session) finalize(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	current := version{inputs: s.refs.digest()}
+	current := schedule.Version{Inputs: s.refs.digest()}
 	if last := status.LastUpdate; last != nil {
-		current.revision = last.LastAttemptedCommit
+		current.Revision = last.LastAttemptedCommit
 	}
 	if req.RunProgram {
-		if current.revision, err = s.addProgram(ctx, &req); err != nil {
+		if current.Revision, err = s.addProgram(ctx, &req); err != nil {
 			return 0, err
 		}
 	}
 	cause := "Stack is deleted"
 	if last := status.LastUpdate; last != nil && last.Type == v1.DestroyType {
 		var wait time.Duration
-		if cause, wait = due(s.stack, current, time.Now()); cause == "" {
+		if cause, wait = schedule.Due(s.stack, current, time.Now()); cause == "" {
 			s.conclude()
 			return wait, nil
 		}

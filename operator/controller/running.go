@@ -45,7 +45,7 @@ func (s *session) engineRun(ctx context.Context, limit runLimit, req engine.Requ
 	limited, cancel := context.WithTimeoutCause(stoppable, limit.after, errTookTooLong)
 	defer cancel()
 	s.running(s.key())
-	s.slots.stoppable(s.key(), func() { stop(errGaveWay) })
+	s.slots.Stoppable(s.key(), func() { stop(errGaveWay) })
 	if s.stack.DeletionTimestamp.IsZero() {
 		go s.stopWhenDeleted(limited, s.key(), stop)
 	}
@@ -61,7 +61,7 @@ func (s *session) engineRun(ctx context.Context, limit runLimit, req engine.Requ
 		req.RunProgram, req.Source, req.Path, req.Allowed = false, nil, "", nil
 		result, err = s.engine.Run(limited, req)
 	}
-	s.metrics.ran(s.stack.Namespace, string(req.Operation), err, time.Since(began))
+	s.metrics.Ran(s.stack.Namespace, string(req.Operation), err, time.Since(began))
 	for _, warning := range warnings(result, err) {
 		s.event(corev1.EventTypeWarning, v1.StackUpdateInterruptedEvent, warning)
 	}

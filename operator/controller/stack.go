@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -19,6 +18,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/githubapp"
+	"github.com/strata-platform/strata/operator/controller/lookup"
+	"github.com/strata-platform/strata/operator/controller/metrics"
+	"github.com/strata-platform/strata/operator/controller/schedule"
+	"github.com/strata-platform/strata/operator/controller/slots"
 	"github.com/strata-platform/strata/operator/engine"
 )
 
@@ -34,15 +38,15 @@ type stackReconciler struct {
 	config     *rest.Config
 	recorder   events.EventRecorder
 	engine     *engine.Engine
-	slots      *slots
-	lookups    *lookups
+	slots      *slots.Slots
+	lookups    *lookup.Lookups
 	claims     claims
 	events     eventLimits
 	refusals   refusals
 	dependents *dependents
 	records    *records
-	metrics    *metricSet
-	github     githubTokens
+	metrics    *metrics.Set
+	github     githubapp.Tokens
 
 	// backends is the root of file backends, or empty if the operator refuses file
 	// backends.
@@ -102,8 +106,8 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 	err := r.reader.Get(ctx, req.NamespacedName, stack)
 	deleted := err == nil && !stack.DeletionTimestamp.IsZero()
 	if apierrors.IsNotFound(err) || deleted && !controllerutil.ContainsFinalizer(stack, v1.StackFinalizer) {
-		r.slots.leave(req.NamespacedName)
-		r.lookups.forget(req.NamespacedName)
+		r.slots.Leave(req.NamespacedName)
+		r.lookups.Forget(req.NamespacedName)
 		r.claims.forget(req.NamespacedName)
 		r.refusals.forget(req.NamespacedName)
 		r.dependents.retain(req.NamespacedName, nil)
@@ -123,10 +127,10 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 	if stuck := (*stranded)(nil); errors.As(err, &stuck) {
 		// Only the log can report this: the API server also refuses events in the namespace.
 		log.FromContext(ctx).Error(stuck.cause, stuck.message)
-		wait, err = strandedRetry, nil
+		wait, err = schedule.StrandedRetry, nil
 	}
 	if !s.waiting {
-		r.slots.leave(req.NamespacedName)
+		r.slots.Leave(req.NamespacedName)
 	}
 	if !s.asking {
 		// Keep the dependencies: the reconciliation after the lookup reads the objects again.
@@ -137,7 +141,7 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 		return reconcile.Result{}, bounded{err}
 	}
 	if r.dependents.blind(req.NamespacedName) {
-		wait = sooner(wait, blindPoll)
+		wait = schedule.Sooner(wait, blindPoll)
 	}
 	return reconcile.Result{RequeueAfter: wait}, nil
 }
@@ -169,30 +173,6 @@ func (s *session) reconcile(ctx context.Context, deleted bool) (time.Duration, e
 	return wait, err
 }
 
-// observe records in the status which generation and reconcile request the session
-// reconciles. observe writes the status before the work, so that no reader takes the
-// Ready condition of the previous generation for that of the present one.
-func (s *session) observe(ctx context.Context) (unseen bool, err error) {
-	stack, status := s.stack, &s.stack.Status
-	request := stack.Annotations[v1.ReconcileRequestAnnotation]
-	unseen = status.ObservedGeneration != stack.Generation
-	s.news = unseen || status.ObservedReconcileRequest != request
-	status.ObservedGeneration, status.ObservedReconcileRequest = stack.Generation, request
-	if !s.news {
-		return unseen, nil
-	}
-	status.MarkReconciling(v1.ReconcilingProcessingReason, fmt.Sprintf("looking at generation %d", stack.Generation))
-	return unseen, s.save(ctx)
-}
-
-// unsaved turns a forbidden status write of a deleted Stack into a stranded error.
-func (s *session) unsaved(deleted bool, err error) error {
-	if deleted && apierrors.IsForbidden(err) {
-		return &stranded{s.strandedMessage(), err}
-	}
-	return err
-}
-
 // apply runs the Stack's program if a run is due.
 func (s *session) apply(ctx context.Context) (time.Duration, error) {
 	spec := &s.stack.Spec
@@ -217,8 +197,8 @@ func (s *session) apply(ctx context.Context) (time.Duration, error) {
 	if req.Allowed, err = s.allowed(ctx, prog.source); err != nil {
 		return 0, err
 	}
-	current := version{prog.revision, s.refs.digest()}
-	cause, wait := due(s.stack, current, time.Now())
+	current := schedule.Version{Revision: prog.revision, Inputs: s.refs.digest()}
+	cause, wait := schedule.Due(s.stack, current, time.Now())
 	if cause == "" && s.refusals.obsolete(s.stack, req.Allowed) {
 		cause = "what the team may declare has changed"
 	}
@@ -240,7 +220,7 @@ func (s *session) apply(ctx context.Context) (time.Duration, error) {
 // commits.
 func (s *session) poll(wait time.Duration) time.Duration {
 	if s.stack.Spec.Branch != "" && !s.asked.IsZero() && !s.waiting {
-		return sooner(wait, max(time.Second, resync(s.stack)-time.Since(s.asked)))
+		return schedule.Sooner(wait, max(time.Second, schedule.Resync(s.stack)-time.Since(s.asked)))
 	}
 	return wait
 }
@@ -252,77 +232,4 @@ func (s *session) key() types.NamespacedName { return client.ObjectKeyFromObject
 func (s *session) depend(on dependency) {
 	s.dependencies = append(s.dependencies, on)
 	s.dependents.add(s.key(), on)
-}
-
-// settle writes an error into the status. The error goes back to the work queue unless
-// another event or a fixed wait brings the Stack back.
-func (s *session) settle(ctx context.Context, wait time.Duration, err error) (time.Duration, error) {
-	var stalled *stall
-	var waits *unmet
-	switch {
-	case err == nil:
-		return wait, nil
-	case errors.Is(err, errLookup):
-		s.asking = true
-		// If nothing is new, the present conditions stay true during the lookup.
-		if s.news {
-			s.stack.Status.MarkReconciling(v1.ReconcilingProcessingReason, err.Error())
-		}
-		return 0, nil
-	case errors.As(err, &stalled):
-		s.stack.Status.MarkStalled(stalled.reason, stalled.message)
-		if s.news {
-			log.FromContext(ctx).Error(bounded{err}, "the Stack is stalled", "cause", stalled.reason)
-		}
-		if stalled.reason == v1.StalledSpecInvalidReason {
-			s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent, stalled.message)
-			return 0, nil
-		}
-		return sourceRetry, nil
-	case errors.As(err, &waits):
-		s.stack.Status.MarkReconciling(v1.ReconcilingPrerequisiteNotSatisfiedReason, waits.message)
-		return 0, nil
-	case errors.Is(err, context.Canceled), errors.As(err, new(*stranded)), apierrors.IsConflict(err):
-		return 0, err
-	}
-	s.stack.Status.MarkReconciling(v1.ReconcilingRetryReason, err.Error())
-	return 0, err
-}
-
-// patch writes the Stack except its status.
-func (s *session) patch(ctx context.Context) error {
-	status := s.stack.Status
-	saved := s.saved.DeepCopy()
-	saved.Status = status
-	if err := s.client.Patch(ctx, s.stack, client.MergeFrom(saved)); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	s.saved.ObjectMeta = *s.stack.ObjectMeta.DeepCopy()
-	s.stack.Status = status
-	return nil
-}
-
-// save writes the Stack's status if it has changed.
-func (s *session) save(ctx context.Context) error {
-	released := !s.stack.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(s.stack, v1.StackFinalizer)
-	boundMessages(&s.stack.Status)
-	if released || equality.Semantic.DeepEqual(s.saved.Status, s.stack.Status) {
-		return nil
-	}
-	// The result of an update is written even while the operator is stopping.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	err := s.patchStatus(ctx)
-	if refused(err) {
-		s.reduce(err)
-		err = s.patchStatus(ctx)
-	}
-	if apierrors.IsNotFound(err) {
-		// Somebody removed the finalizer, and the Stack no longer exists.
-		return nil
-	} else if err != nil {
-		return fmt.Errorf("write status of Stack %s: %w", s.key(), err)
-	}
-	s.saved = s.stack.DeepCopy()
-	return nil
 }

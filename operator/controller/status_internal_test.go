@@ -20,6 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/lookup"
+	"github.com/strata-platform/strata/operator/controller/slots"
 )
 
 // reconciler returns a reconciler with these objects. reconciler calls onProgram when
@@ -41,7 +43,7 @@ func reconciler(t *testing.T, onProgram func(client.Client) error, objects ...cl
 		}).Build()
 	return &stackReconciler{
 		client: c, reader: c, recorder: events.NewFakeRecorder(100),
-		slots: newSlots(1, always, nil), lookups: newLookups(nil), dependents: newDependents(nil, logr.Discard(), nil),
+		slots: slots.New(1, 0, always, nil), lookups: lookup.New(nil), dependents: newDependents(nil, logr.Discard(), nil),
 		records: &records{kept: map[types.NamespacedName]keptRecord{}},
 	}, c
 }
@@ -83,7 +85,7 @@ func TestNewGenerationIsNeverReadyByTheFormer(t *testing.T) {
 				notReady(c, "before the work")
 				return failure
 			}, applied())
-			defer r.lookups.close()
+			defer r.lookups.Close()
 			if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key}); err == nil || !asked {
 				t.Errorf("asked %v, error %v; want one that is logged, counted and tried again", asked, err)
 			}
@@ -95,7 +97,7 @@ func TestNewGenerationIsNeverReadyByTheFormer(t *testing.T) {
 func TestErrorIsReturnedAndSaid(t *testing.T) {
 	long := errors.New("the server says " + strings.Repeat("x", 100_000))
 	r, c := reconciler(t, func(client.Client) error { return long }, applied())
-	defer r.lookups.close()
+	defer r.lookups.Close()
 	key := client.ObjectKey{Namespace: "team", Name: "shop"}
 	result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
 	if err == nil || !errors.Is(err, long) || len(err.Error()) > longestNote+3 || result != (reconcile.Result{}) {

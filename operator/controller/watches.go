@@ -17,13 +17,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/queue"
 )
 
 // waker adds Stacks to the work queue.
 type waker struct {
 	started chan struct{}
 	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
-	fair    *fairQueue
+	fair    *queue.Fair
 }
 
 func newWaker() *waker { return &waker{started: make(chan struct{})} }
@@ -36,11 +37,11 @@ func (w *waker) Start(_ context.Context, queue workqueue.TypedRateLimitingInterf
 }
 
 // made stores the controller's queue.
-func (w *waker) made(queue *fairQueue) { w.fair = queue }
+func (w *waker) made(queue *queue.Fair) { w.fair = queue }
 
 // release stops counting a Stack whose reconciliation continues with a run.
 func (w *waker) release(stack types.NamespacedName) {
-	w.fair.release(reconcile.Request{NamespacedName: stack})
+	w.fair.Release(reconcile.Request{NamespacedName: stack})
 }
 
 // wake adds a Stack to the work queue. Before the queue exists it does nothing, because
@@ -59,7 +60,7 @@ func setUp(mgr manager.Manager, stacks *stackReconciler, wake *waker) error {
 		Named("stack-controller").
 		// With these additional workers, a new Stack gets its first status, and an invalid
 		// one its message, even while all slots are taken.
-		WithOptions(queueOptions(stacks.slots.count+stacks.slots.beyond+workers, wake.made)).
+		WithOptions(queue.Options(stacks.slots.Max()+queue.Workers, wake.made)).
 		For(&v1.Stack{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, requested))).
 		Watches(&v1.Stack{}, stacks.wakeDependents(stackResource.Resource), builder.WithPredicates(outcomeChanged)).
 		WatchesMetadata(&v1.Program{}, stacks.wakeDependents(programResource.Resource),
@@ -73,7 +74,7 @@ func setUp(mgr manager.Manager, stacks *stackReconciler, wake *waker) error {
 	programs := &programReconciler{client: mgr.GetClient(), reader: mgr.GetAPIReader()}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("program-controller").
-		WithOptions(queueOptions(workers, func(*fairQueue) {})).
+		WithOptions(queue.Options(queue.Workers, func(*queue.Fair) {})).
 		For(&v1.Program{}, builder.OnlyMetadata, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1.Stack{}, handler.EnqueueRequestsFromMapFunc(programOf), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Complete(programs)

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/strata-platform/strata/operator/engine/message"
 )
 
 // Allowed lists what a team's projects may declare. The engine reads the project's files as the language host for YAML reads
@@ -105,7 +107,7 @@ func (r *run) checkAllowed(root *os.Root, p *project) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &found):
-		return r.failure(NotAllowed, "%s. %s", place(found.file, found.line, found.message), r.Allowed.refusal(found.kind))
+		return r.failure(NotAllowed, "%s. %s", message.Place(found.file, found.line, found.message), r.Allowed.refusal(found.kind))
 	}
 	return err
 }
@@ -133,7 +135,7 @@ func (p *project) offence(root *os.Root, allowed *Allowed) error {
 		}
 		var document yaml.Node
 		if err := yaml.Unmarshal(data, &document); err != nil {
-			return fmt.Errorf("its %s is not valid: %s", file, yamlFault(err))
+			return fmt.Errorf("its %s is not valid: %s", file, message.YAMLFault(err))
 		}
 		if found := undeclarable(&document, allowed); found != nil {
 			found.file = file
@@ -168,23 +170,23 @@ func (p *project) ownPlugins(root *os.Root) error {
 	}
 	var file map[string]any
 	if err := yaml.Unmarshal(data, &file); err != nil {
-		return fmt.Errorf("its %s is not valid: %s", p.file, yamlFault(err))
+		return fmt.Errorf("its %s is not valid: %s", p.file, message.YAMLFault(err))
 	}
 	for key, value := range file {
 		switch {
 		case strings.EqualFold(key, "plugins") && value != nil:
-			return &offence{p.file, lineOf(data, key), "plugins are among the project's files", aboutPlugins}
+			return &offence{p.file, message.LineOf(data, key), "plugins are among the project's files", aboutPlugins}
 		case strings.EqualFold(key, "packages") && value != nil:
 			packages, _ := value.(map[string]any)
 			for _, name := range sortedKeys(packages) {
 				source, _ := packages[name].(string)
 				_, local := root.Stat(filepath.Join(filepath.FromSlash(path.Dir(p.file)), source))
 				if !packageSource.MatchString(source) || local == nil {
-					return &offence{p.file, lineOf(data, key, name), fmt.Sprintf("package %q comes from %v", name, packages[name]), aboutPlugins}
+					return &offence{p.file, message.LineOf(data, key, name), fmt.Sprintf("package %q comes from %v", name, packages[name]), aboutPlugins}
 				}
 			}
 			if packages == nil {
-				return &offence{p.file, lineOf(data, key), "packages is no map", aboutPlugins}
+				return &offence{p.file, message.LineOf(data, key), "packages is no map", aboutPlugins}
 			}
 		}
 	}
@@ -316,31 +318,4 @@ func declaredPackages(root *os.Root, dir string) error {
 		}
 		return nil
 	})
-}
-
-// place prefixes a message about a fault with the file and the line of that fault. place omits line zero.
-func place(file string, line int, message string) string {
-	if line == 0 {
-		return file + ": " + message
-	}
-	return fmt.Sprintf("%s line %d: %s", file, line, message)
-}
-
-// lineOf returns the line of the node at a path of keys, or zero if there is no such node.
-func lineOf(content []byte, keys ...string) int {
-	var document yaml.Node
-	if yaml.Unmarshal(content, &document) != nil || len(document.Content) == 0 {
-		return 0
-	}
-	node, line := document.Content[0], 0
-	for _, key := range keys {
-		next := node
-		for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
-			if node.Content[i].Value == key {
-				next, line = node.Content[i+1], node.Content[i].Line
-			}
-		}
-		node = next
-	}
-	return line
 }

@@ -45,7 +45,7 @@ func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string,
 		Dir: r.workDir, Env: r.env, Stdin: stdin, Output: out,
 		Confinement: r.confinement(), StopTimeout: stopTimeout,
 	}.Run(ctx)
-	log := r.mask.apply(out.String())
+	log := r.mask.Apply(out.String())
 	if err == nil {
 		return log, nil
 	}

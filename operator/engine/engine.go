@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/strata-platform/strata/operator/engine/message"
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
@@ -317,7 +318,7 @@ type run struct {
 	files *os.Root
 
 	env  []string
-	mask *mask
+	mask *message.Mask
 
 	// project describes the project's Pulumi.yaml, workDir is the folder that holds this
 	// file, and revision is the revision that the source returned.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/strata-platform/strata/operator/engine/message"
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
@@ -101,7 +102,7 @@ func asError(err error) *Error {
 
 // failure returns an error for a failure that the engine itself detects.
 func (r *run) failure(reason Reason, format string, args ...any) *Error {
-	return &Error{Reason: reason, Operation: r.Operation, Stack: r.Stack, Message: shorten(r.mask.apply(fmt.Sprintf(format, args...)))}
+	return &Error{Reason: reason, Operation: r.Operation, Stack: r.Stack, Message: message.Shorten(r.mask.Apply(fmt.Sprintf(format, args...)))}
 }
 
 func reasonOf(err error) Reason {
@@ -122,7 +123,7 @@ func (e *Error) classify(ctx context.Context, err error) {
 	case ctx.Err() != nil:
 		e.Reason, e.Message = Interrupted, "the run was stopped before it ended"
 	case exit == nil:
-		e.Message = oneLine(err.Error())
+		e.Message = message.OneLine(err.Error())
 	case signaled(exit.ProcessState):
 		e.Reason, e.Message = Interrupted, fmt.Sprintf("pulumi was killed (%v)", exit)
 	case exit.ExitCode() == exitStackMissing:

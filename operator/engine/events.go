@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/strata-platform/strata/operator/engine/message"
 )
 
 const (
@@ -62,7 +64,7 @@ type diagnostic struct {
 // eventLog collects what this package needs from an operation's events as they arrive.
 // The size of an eventLog does not grow with the number of events.
 type eventLog struct {
-	mask *mask
+	mask *message.Mask
 
 	mu sync.Mutex
 
@@ -152,7 +154,7 @@ func (l *eventLog) begin(urn, op, kind string) {
 	if op != "" && kind != stackType && !strings.HasPrefix(kind, "pulumi:providers:") {
 		l.began = true
 	}
-	if op != "same" && len(l.open) < mostOpen && len(urn) <= messageSize {
+	if op != "same" && len(l.open) < mostOpen && len(urn) <= message.Size {
 		l.open = append(l.open, urn)
 	}
 }

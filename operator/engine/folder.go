@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/strata-platform/strata/operator/engine/message"
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 	"github.com/strata-platform/strata/operator/untrusted"
 )
@@ -29,6 +30,12 @@ func (r Request) validate() error {
 		return errors.New("no project: every stack belongs to a Pulumi project")
 	}
 	return r.checkNames()
+}
+
+// newMask returns a mask of the request's secrets and of the texts that its program marks as secret.
+func newMask(req Request) *message.Mask {
+	secrets := append(slices.Collect(maps.Values(req.SecretConfig)), req.Secrets...)
+	return message.NewMask(append(secrets, message.LiteralSecrets(req.Program)...)...)
 }
 
 // write creates the folders and files of the run, except those of its project.

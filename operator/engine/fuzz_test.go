@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/strata-platform/strata/operator/engine/message"
 )
 
 func FuzzEventLog(f *testing.F) {
@@ -37,7 +39,7 @@ func FuzzEventLog(f *testing.F) {
 		}
 		failure := &Error{}
 		failure.describe(&log.faults)
-		if strings.Contains(failure.Message, "canary-4711") || strings.ContainsRune(failure.Message, '\n') || len(failure.Message) > messageSize+100 {
+		if strings.Contains(failure.Message, "canary-4711") || strings.ContainsRune(failure.Message, '\n') || len(failure.Message) > message.Size+100 {
 			t.Errorf("message %q", failure.Message)
 		}
 		log.unfinished()
@@ -95,19 +97,19 @@ func FuzzMessage(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1])
 	}
-	f.Fuzz(func(t *testing.T, message, program string) {
+	f.Fuzz(func(t *testing.T, text, program string) {
 		m := newMask(Request{Program: []byte(program)})
-		failure := &Error{Log: message, Message: "could not validate '" + message}
+		failure := &Error{Log: text, Message: "could not validate '" + text}
 		_ = schemaFault(failure)
 		_ = failure.holders()
-		got := shorten(explain(tidy(m.apply(message)), inProgram([]byte(program))))
-		if len(got) > messageSize+3 {
+		got := message.Shorten(message.Explain(message.Tidy(m.Apply(text)), message.InProgram([]byte(program))))
+		if len(got) > message.Size+3 {
 			t.Errorf("%d bytes", len(got))
 		}
-		_ = lastErrorLine(message)
-		_ = lineOf([]byte(program), "a", "b")
-		for _, secret := range literalSecrets([]byte(program)) {
-			if len(secret) >= shortestSecret && m.apply(secret) == secret {
+		_ = lastErrorLine(text)
+		_ = message.LineOf([]byte(program), "a", "b")
+		for _, secret := range message.LiteralSecrets([]byte(program)) {
+			if len(secret) >= message.ShortestSecret && m.Apply(secret) == secret {
 				t.Errorf("%q is not hidden", secret)
 			}
 		}

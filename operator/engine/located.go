@@ -1,28 +1,29 @@
 package engine
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/strata-platform/strata/operator/engine/message"
 )
 
 // explain rewrites the message of a failure so that it refers to files in the project's source. The run's folder no longer
 // exists when somebody reads the message.
 func (r *run) explain(failure *Error) {
-	where := inProgram(r.Program)
+	where := message.InProgram(r.Program)
 	if r.Source != nil {
 		where = r.inFiles()
 		if found := schemaFault(failure); found != nil {
 			data, _ := readFile(r.files, r.project.file)
-			failure.Message = place(r.project.file, lineOf(data, found.path...), found.message)
+			failure.Message = message.Place(r.project.file, message.LineOf(data, found.path...), found.message)
 			return
 		}
 	}
-	failure.Message = r.relative(explain(failure.Message, where))
+	failure.Message = r.relative(message.Explain(failure.Message, where))
 }
 
 // relative replaces paths in the run's folder with paths in the project's source.
@@ -31,8 +32,8 @@ func (r *run) relative(message string) string {
 	return strings.NewReplacer(files+"/", "", files, "the project", r.dir+"/", "").Replace(message)
 }
 
-// inFiles returns a [locate] that finds a program's faults in the project's files.
-func (r *run) inFiles() locate {
+// inFiles returns a [message.Locate] that finds a program's faults in the project's files.
+func (r *run) inFiles() message.Locate {
 	return func(name string, line int, fault string) string {
 		dir, err := r.project.programFolder(r.files)
 		if err != nil {
@@ -48,7 +49,7 @@ func (r *run) inFiles() locate {
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
-			return place(file, line, below(pathOf(data, line), fault))
+			return message.Place(file, line, message.Below(message.PathOf(data, line), fault))
 		}
 		return fmt.Sprintf("line %d: %s", line, fault)
 	}
@@ -76,16 +77,8 @@ func schemaFault(failure *Error) *atPath {
 		}
 		keys := strings.FieldsFunc(match[1], func(c rune) bool { return c == '/' })
 		if found == nil || len(keys) > len(found.path) {
-			found = &atPath{keys, below(strings.Join(keys, "."), match[2])}
+			found = &atPath{keys, message.Below(strings.Join(keys, "."), match[2])}
 		}
 	}
 	return found
-}
-
-// yamlFault returns in one line why a file is invalid. yamlFault omits details of the YAML decoder.
-func yamlFault(err error) string {
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		return fmt.Sprintf("%s is of type %s", wrong.Field, wrong.Value)
-	}
-	return strings.TrimPrefix(strings.TrimPrefix(oneLine(err.Error()), "error converting YAML to JSON: "), "yaml: ")
 }

@@ -35,7 +35,7 @@ func TestStaleLocksAreToldByTheirHolders(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			mask := newMask(Request{Secrets: c.secrets})
-			failure := &Error{Log: mask.apply(c.log), raw: c.log}
+			failure := &Error{Log: mask.Apply(c.log), raw: c.log}
 			failure.classify(t.Context(), exec.Command("false").Run())
 			if failure.Reason != Locked {
 				t.Errorf("reason %s, want %s", failure.Reason, Locked)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/strata-platform/strata/operator/engine/message"
 )
 
 const (
@@ -18,9 +20,6 @@ const (
 	// maxOutputDepth bounds the nesting depth of an output's value. The CBOR encoding of
 	// the Kubernetes API server accepts 64 levels for a whole object.
 	maxOutputDepth = 32
-
-	// longestName bounds the length of an output's name in a message, in bytes.
-	longestName = 50
 )
 
 const (
@@ -100,7 +99,7 @@ func (l *outputList) add(name string, raw json.RawMessage) {
 	}
 	at, _ := slices.BinarySearchFunc(l.large, size, func(s sized, size int) int { return size - s.size })
 	if at < mostNamed {
-		l.large = slices.Insert(l.large, at, sized{shortName(name), size})
+		l.large = slices.Insert(l.large, at, sized{message.ShortName(name), size})
 		l.large = l.large[:min(len(l.large), mostNamed)]
 	}
 	if l.count <= maxOutputs && l.size <= maxOutputBytes {
@@ -123,16 +122,9 @@ func (l *outputList) outputs() outputs {
 	case l.count > maxOutputs:
 		return outputs{fault: fmt.Sprintf("it has %d outputs, and %d can be recorded: put them into a map of one output", l.count, maxOutputs)}
 	case l.deep != "":
-		return outputs{fault: fmt.Sprintf("its output %s is nested deeper than %d levels, and cannot be recorded: output it as a string", shortName(l.deep), maxOutputDepth)}
+		return outputs{fault: fmt.Sprintf("its output %s is nested deeper than %d levels, and cannot be recorded: output it as a string", message.ShortName(l.deep), maxOutputDepth)}
 	}
 	return outputs{values: l.values}
-}
-
-func shortName(name string) string {
-	if name = oneLine(name); len(name) > longestName {
-		return strings.ToValidUTF8(name[:longestName], "") + "..."
-	}
-	return name
 }
 
 // readOutput decodes an output. readOutput returns false for an output that contains an

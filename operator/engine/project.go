@@ -14,6 +14,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/strata-platform/strata/operator/engine/message"
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 	"github.com/strata-platform/strata/operator/untrusted"
 )
@@ -102,7 +103,7 @@ func (r *run) fetch(ctx context.Context) error {
 			return fmt.Errorf("prepare the project of stack %q: %w", r.Stack, err)
 		}
 	} else if r.revision, err = r.Source.Fetch(ctx, files); err != nil {
-		failure := r.failure(SourceUnavailable, "%s", r.mask.apply(oneLine(err.Error())))
+		failure := r.failure(SourceUnavailable, "%s", r.mask.Apply(message.OneLine(err.Error())))
 		failure.Err = err
 		return failure
 	}
@@ -161,7 +162,7 @@ func readProject(root *os.Root, dir string) (*project, error) {
 		}
 		found := &project{file: file}
 		if err := decodeYAML(data, found); err != nil {
-			return nil, fmt.Errorf("its %s is not valid: %s", file, yamlFault(err))
+			return nil, fmt.Errorf("its %s is not valid: %s", file, message.YAMLFault(err))
 		}
 		return found, nil
 	}
@@ -187,7 +188,7 @@ func (r *run) check(p *project) error {
 	case p.Name == "":
 		return fmt.Errorf("its %s has no name: every project has one", p.file)
 	case !projectName.MatchString(p.Name):
-		return fmt.Errorf("its %s names the project %s: use at most 100 letters, digits, '-', '_' and '.', with neither '-' nor '.' first", p.file, shortName(p.Name))
+		return fmt.Errorf("its %s names the project %s: use at most 100 letters, digits, '-', '_' and '.', with neither '-' nor '.' first", p.file, message.ShortName(p.Name))
 	case r.Project != "" && p.Name != r.Project:
 		return fmt.Errorf("its %s names the project %q, but the stack belongs to %q: rename it, or make a new stack", p.file, p.Name, r.Project)
 	case name == "":
@@ -254,7 +255,7 @@ func (r *run) writeSettings(root *os.Root) error {
 		return r.failure(ProjectInvalid, "its %s cannot be read: %v", file, err)
 	default:
 		if err := decodeYAML(data, &settings); err != nil {
-			return r.failure(ProjectInvalid, "its %s is not valid: %s", file, yamlFault(err))
+			return r.failure(ProjectInvalid, "its %s is not valid: %s", file, message.YAMLFault(err))
 		}
 	}
 	config, ok := settings["config"].(map[string]any)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/strata-platform/strata/operator/engine/message"
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 	"github.com/strata-platform/strata/operator/engine/settle"
 )
@@ -43,7 +44,7 @@ func (r *run) note(warning string) {
 	case maxWarnings - 1:
 		r.warnings = append(r.warnings, "there are more warnings, which are left out")
 	default:
-		r.warnings = append(r.warnings, shorten(r.mask.apply(warning)))
+		r.warnings = append(r.warnings, message.Shorten(r.mask.Apply(warning)))
 	}
 }
 

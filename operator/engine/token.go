@@ -53,7 +53,7 @@ func (r *run) writeToken(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	r.mask.add(token)
+	r.mask.Add(token)
 	if err := untrusted.Write(r.root, tokenFile, []byte(token)); err != nil {
 		return 0, fmt.Errorf("write the run's token: %w", err)
 	}

@@ -43,7 +43,7 @@ func TestTokenIsRenewedAndHidden(t *testing.T) {
 		if got, err := os.ReadFile(filepath.Join(r.dir, tokenFile)); err != nil || string(got) != "token-2" {
 			t.Errorf("the file holds %q (%v), want the second token", got, err)
 		}
-		if got := r.mask.apply("token-1 token-2"); got != "[secret] [secret]" {
+		if got := r.mask.Apply("token-1 token-2"); got != "[secret] [secret]" {
 			t.Errorf("masked %q, want both hidden", got)
 		}
 	})

@@ -59,7 +59,7 @@ type LimitError struct{ Unsettled, Limit int }
 
 // Error implements the error interface.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("killed runs have left %d operations in the stack's state, and the limit is %d: settle them with pulumi refresh", e.Unsettled, e.Limit)
+	return fmt.Sprintf("an interrupted run has left %d operations in the stack's state, and the limit is %d: settle them with pulumi refresh", e.Unsettled, e.Limit)
 }
 
 // Outcome is what becomes of an interrupted creation.
@@ -199,7 +199,7 @@ func (s Settler) export(ctx context.Context) (*State, error) {
 func (s Settler) store(ctx context.Context, state *State) error {
 	data, err := state.encode()
 	if err != nil {
-		return fmt.Errorf("encode the stack's state: %w", err)
+		return fmt.Errorf("encode the state of the stack: %w", err)
 	}
 	return s.Stack.Import(ctx, data)
 }

@@ -71,7 +71,7 @@ func (r resource) notRead() bool {
 func parse(exported []byte, project string) (*State, error) {
 	s := newState(project)
 	if err := json.Unmarshal(exported, &s.whole); err != nil {
-		return nil, fmt.Errorf("decode the stack's state: %w", err)
+		return nil, fmt.Errorf("decode the state of the stack: %w", err)
 	}
 	return s, s.decode(s.whole["deployment"])
 }
@@ -86,13 +86,13 @@ func ParseDeployment(deployment []byte) (*State, error) {
 func (s *State) decode(deployment []byte) error {
 	if len(deployment) > 0 && !bytes.Equal(deployment, []byte("null")) {
 		if err := json.Unmarshal(deployment, &s.inner); err != nil {
-			return fmt.Errorf("decode the stack's state: %w", err)
+			return fmt.Errorf("decode the state of the stack: %w", err)
 		}
 	}
 	for field, into := range map[string]any{"resources": &s.resources, "pending_operations": &s.pending} {
 		if raw := s.inner[field]; raw != nil {
 			if err := json.Unmarshal(raw, into); err != nil {
-				return fmt.Errorf("decode the stack's state: %s: %w", field, err)
+				return fmt.Errorf("decode the state of the stack: %s: %w", field, err)
 			}
 		}
 	}

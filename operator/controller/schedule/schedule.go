@@ -1,4 +1,5 @@
-package controller
+// Package schedule decides when an operation on a Stack is due.
+package schedule
 
 import (
 	"fmt"
@@ -15,31 +16,31 @@ const (
 	// longestRetry bounds that wait unless the Stack sets a bound.
 	longestRetry = 5 * time.Minute
 
-	// sourceRetry is the wait before the operator checks an unavailable source again.
+	// SourceRetry is the wait before the operator checks an unavailable source again.
 	// Events report changes of all sources except Git repositories.
-	sourceRetry = 30 * time.Second
+	SourceRetry = 30 * time.Second
 
-	// strandedRetry is the wait before the operator tries again to change a stranded
+	// StrandedRetry is the wait before the operator tries again to change a stranded
 	// Stack, and so the interval of its log message.
-	strandedRetry = time.Minute
+	StrandedRetry = time.Minute
 
 	// shortestResync bounds spec.resyncFrequencySeconds.
 	shortestResync = time.Minute
 
-	// failuresToStall is how many consecutive failures make a Stack stalled.
-	failuresToStall = 3
+	// FailuresToStall is how many consecutive failures make a Stack stalled.
+	FailuresToStall = 3
 )
 
-// version identifies the inputs of an update besides the Stack itself.
-type version struct {
-	// revision is the program's revision. inputs is the digest of the objects that the
+// Version identifies the inputs of an update besides the Stack itself.
+type Version struct {
+	// Revision is the program's revision. Inputs is the digest of the objects that the
 	// Stack refers to.
-	revision, inputs string
+	Revision, Inputs string
 }
 
-// due returns the cause if an operation on the Stack is due. Otherwise due returns an
+// Due returns the cause if an operation on the Stack is due. Otherwise Due returns an
 // empty cause and the time until the next operation; zero means never.
-func due(stack *v1.Stack, current version, now time.Time) (cause string, wait time.Duration) {
+func Due(stack *v1.Stack, current Version, now time.Time) (cause string, wait time.Duration) {
 	last := stack.Status.LastUpdate
 	switch {
 	case last == nil:
@@ -48,9 +49,9 @@ func due(stack *v1.Stack, current version, now time.Time) (cause string, wait ti
 		return fmt.Sprintf("new generation %d", stack.Generation), 0
 	case last.ReconcileRequest != stack.Annotations[v1.ReconcileRequestAnnotation]:
 		return "asked for by annotation", 0
-	case last.LastAttemptedCommit != current.revision:
-		return "new revision " + current.revision, 0
-	case last.Inputs != current.inputs:
+	case last.LastAttemptedCommit != current.Revision:
+		return "new revision " + current.Revision, 0
+	case last.Inputs != current.Inputs:
 		return "a ConfigMap or Secret that it refers to has changed", 0
 	}
 	var at time.Duration
@@ -59,9 +60,9 @@ func due(stack *v1.Stack, current version, now time.Time) (cause string, wait ti
 	case last.Reason != "":
 		return "", 0
 	case last.State == v1.FailedStackStateMessage:
-		at, why = backoff(stack), fmt.Sprintf("retry after %d failures", last.Failures+1)
+		at, why = Backoff(stack), fmt.Sprintf("retry after %d failures", last.Failures+1)
 	case stack.Spec.ContinueResyncOnCommitMatch:
-		at, why = resync(stack), "periodic run"
+		at, why = Resync(stack), "periodic run"
 	default:
 		return "", 0
 	}
@@ -71,21 +72,21 @@ func due(stack *v1.Stack, current version, now time.Time) (cause string, wait ti
 	return why, 0
 }
 
-// resync is how often the Stack checks for changes that no event reports.
-func resync(stack *v1.Stack) time.Duration {
+// Resync is how often the Stack checks for changes that no event reports.
+func Resync(stack *v1.Stack) time.Duration {
 	return max(shortestResync, time.Duration(stack.Spec.ResyncFrequencySeconds)*time.Second)
 }
 
-// sooner returns the shorter of two waits. Zero means never.
-func sooner(a, b time.Duration) time.Duration {
+// Sooner returns the shorter of two waits. Zero means never.
+func Sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b
 	}
 	return a
 }
 
-// backoff returns the wait after the last failure.
-func backoff(stack *v1.Stack) time.Duration {
+// Backoff returns the wait after the last failure.
+func Backoff(stack *v1.Stack) time.Duration {
 	longest := longestRetry
 	if seconds := stack.Spec.RetryMaxBackoffDurationSeconds; seconds > 0 {
 		longest = time.Duration(seconds) * time.Second

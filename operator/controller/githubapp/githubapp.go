@@ -1,4 +1,5 @@
-package controller
+// Package githubapp gets tokens for installations of GitHub apps.
+package githubapp
 
 import (
 	"bytes"
@@ -25,47 +26,47 @@ import (
 // githubAPI is the address of the GitHub API that exchanges an app's key for a token.
 const githubAPI = "https://api.github.com"
 
-// githubApp holds the IDs of an app and its installation, and the app's private key.
+// App holds the IDs of an app and its installation, and the app's private key.
 // GitHub exchanges the key for a token of the installation, which is valid for an hour.
-type githubApp struct{ id, installation, key string }
+type App struct{ ID, Installation, Key string }
 
 const (
-	// githubTokenLife is how long the operator reuses a token. A token is valid for an
+	// tokenLife is how long the operator reuses a token. A token is valid for an
 	// hour, and the fetch itself takes time.
-	githubTokenLife = 50 * time.Minute
+	tokenLife = 50 * time.Minute
 
 	// longestKey bounds the size of a private key in PEM, in bytes. GitHub's keys have
 	// 2048 bits. A signature with a key of a megabyte takes hours, and no context cancels
 	// it.
 	longestKey = 8 << 10
 
-	// githubTokenSpare is how long a Stack uses a token before it asks for one again.
-	// githubTokenSpare is shorter than a token's remaining lifetime.
-	githubTokenSpare = 5 * time.Minute
+	// TokenSpare is how long a Stack uses a token before it asks for one again.
+	// TokenSpare is shorter than a token's remaining lifetime.
+	TokenSpare = 5 * time.Minute
 )
 
-// githubTokens caches tokens, because Stacks check their sources more often than GitHub
+// Tokens caches tokens, because Stacks check their sources more often than GitHub
 // issues tokens.
-type githubTokens struct {
+type Tokens struct {
 	mu     sync.Mutex
-	tokens map[string]githubEntry
+	tokens map[string]entry
 }
 
-type githubEntry struct {
+type entry struct {
 	token string
 	until time.Time
 }
 
-// token returns a token for an app, from the cache if possible.
-func (g *githubTokens) token(ctx context.Context, app *githubApp) (string, error) {
-	return g.get([]string{app.id, app.installation, app.key}, time.Now(), func() (string, error) {
-		return githubToken(ctx, githubAPI, app.id, app.installation, app.key)
+// Token returns a token for an app, from the cache if possible.
+func (g *Tokens) Token(ctx context.Context, app *App) (string, error) {
+	return g.get([]string{app.ID, app.Installation, app.Key}, time.Now(), func() (string, error) {
+		return exchange(ctx, githubAPI, app.ID, app.Installation, app.Key)
 	})
 }
 
 // get returns the cached token for the credentials, or calls the function get for a new
 // one. get holds no lock during that call, so concurrent callers get one token each.
-func (g *githubTokens) get(credentials []string, now time.Time, get func() (string, error)) (string, error) {
+func (g *Tokens) get(credentials []string, now time.Time, get func() (string, error)) (string, error) {
 	key := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(credentials, "\x00"))))
 	if token, ok := g.known(key, now); ok {
 		return token, nil
@@ -77,24 +78,24 @@ func (g *githubTokens) get(credentials []string, now time.Time, get func() (stri
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.tokens == nil {
-		g.tokens = map[string]githubEntry{}
+		g.tokens = map[string]entry{}
 	}
-	g.tokens[key] = githubEntry{token, now.Add(githubTokenLife)}
+	g.tokens[key] = entry{token, now.Add(tokenLife)}
 	return token, nil
 }
 
-func (g *githubTokens) known(key string, now time.Time) (string, bool) {
+func (g *Tokens) known(key string, now time.Time) (string, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	maps.DeleteFunc(g.tokens, func(_ string, entry githubEntry) bool { return now.After(entry.until) })
-	entry, ok := g.tokens[key]
-	return entry.token, ok
+	maps.DeleteFunc(g.tokens, func(_ string, known entry) bool { return now.After(known.until) })
+	found, ok := g.tokens[key]
+	return found.token, ok
 }
 
-// githubToken requests a token of an installation from the GitHub API at the address
+// exchange requests a token of an installation from the GitHub API at the address
 // api.
-func githubToken(ctx context.Context, api, app, installation, key string) (string, error) {
-	signed, err := githubClaim(app, key, time.Now())
+func exchange(ctx context.Context, api, app, installation, key string) (string, error) {
+	signed, err := claim(app, key, time.Now())
 	if err != nil {
 		return "", err
 	}
@@ -120,8 +121,8 @@ func githubToken(ctx context.Context, api, app, installation, key string) (strin
 	return answer.Token, nil
 }
 
-// githubClaim returns the JSON web token that authenticates an app.
-func githubClaim(app, key string, now time.Time) (string, error) {
+// claim returns the JSON web token that authenticates an app.
+func claim(app, key string, now time.Time) (string, error) {
 	if len(key) > longestKey {
 		return "", fmt.Errorf("the app's private key has %d bytes: GitHub's have fewer than %d", len(key), longestKey)
 	}

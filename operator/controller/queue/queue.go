@@ -1,4 +1,5 @@
-package controller
+// Package queue implements work queues whose workers the namespaces share.
+package queue
 
 import (
 	"slices"
@@ -11,10 +12,10 @@ import (
 )
 
 const (
-	// workers is the number of concurrent reconciliations in addition to those that run a
+	// Workers is the number of concurrent reconciliations in addition to those that run a
 	// program. workersPerNamespace bounds how many of them one namespace has. The Stacks
 	// of one namespace may take long, because they may refer to thousands of objects.
-	workers             = 4
+	Workers             = 4
 	workersPerNamespace = 2
 
 	// firstErrorRetry and longestErrorRetry bound the wait after an error, which doubles
@@ -24,36 +25,36 @@ const (
 	longestErrorRetry = 30 * time.Second
 )
 
-// queueOptions returns the options of a controller whose workers the namespaces share.
+// Options returns the options of a controller whose workers the namespaces share.
 // made gets the controller's queue when the controller starts.
-func queueOptions(workers int, made func(*fairQueue)) controller.Options {
+func Options(workers int, made func(*Fair)) controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers,
 		// The default limiter also has one token bucket for all items. A team with failing
 		// Stacks would empty it for the others.
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstErrorRetry, longestErrorRetry),
 		NewQueue: func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
-			queue := newFairQueue(name, limiter)
+			queue := newFair(name, limiter)
 			made(queue)
 			return queue
 		},
 	}
 }
 
-// fairQueue is a work queue that serves namespaces in turn and gives each a limited
+// Fair is a work queue that serves namespaces in turn and gives each a limited
 // number of workers. However many Stacks of one namespace change, a Stack of another
 // namespace waits for at most one Stack of each namespace.
-type fairQueue struct {
+type Fair struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 	turns *turns
 }
 
-func newFairQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) *fairQueue {
+func newFair(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) *Fair {
 	turns := &turns{waiting: map[string][]reconcile.Request{}, working: map[string]int{}, counted: map[reconcile.Request]bool{}}
 	base := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[reconcile.Request]{Name: name, Queue: turns})
 	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[reconcile.Request]{Name: name, Queue: base})
-	return &fairQueue{
+	return &Fair{
 		workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{
 			Name: name, DelayingQueue: delaying,
 		}),
@@ -65,7 +66,7 @@ func newFairQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Requ
 var nudge reconcile.Request
 
 // Get implements workqueue.TypedInterface.
-func (q *fairQueue) Get() (item reconcile.Request, shutdown bool) {
+func (q *Fair) Get() (item reconcile.Request, shutdown bool) {
 	for {
 		item, shutdown = q.TypedRateLimitingInterface.Get()
 		if shutdown || item != nudge {
@@ -76,15 +77,15 @@ func (q *fairQueue) Get() (item reconcile.Request, shutdown bool) {
 }
 
 // Done implements workqueue.TypedInterface.
-func (q *fairQueue) Done(item reconcile.Request) {
+func (q *Fair) Done(item reconcile.Request) {
 	// This comes first, because the calling worker gets its next item after Done.
 	q.turns.release(item)
 	q.TypedRateLimitingInterface.Done(item)
 }
 
-// release stops counting an item whose reconciliation continues with a run. Slots bound
+// Release stops counting an item whose reconciliation continues with a run. Slots bound
 // the runs.
-func (q *fairQueue) release(item reconcile.Request) {
+func (q *Fair) Release(item reconcile.Request) {
 	if q.turns.release(item) {
 		q.Add(nudge)
 	}

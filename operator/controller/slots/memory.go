@@ -1,4 +1,4 @@
-package controller
+package slots
 
 import (
 	"os"
@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// defaultRunMemory is the memory that one run is assumed to need, in bytes: for pulumi,
+// DefaultMemory is the memory that one run is assumed to need, in bytes: for pulumi,
 // a language host and a plugin or two.
-const defaultRunMemory = 512 << 20
+const DefaultMemory = 512 << 20
 
 // roomFor returns a function that reports whether there is memory for a run that needs
 // the given bytes. A run beside another one of its namespace must leave as much again

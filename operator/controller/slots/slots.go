@@ -1,4 +1,5 @@
-package controller
+// Package slots bounds the concurrent runs by number and by memory, and shares them among the namespaces.
+package slots
 
 import (
 	"maps"
@@ -7,15 +8,17 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/strata-platform/strata/operator/controller/schedule"
 )
 
-// slots bounds the concurrent runs by number and by memory, and shares them among the
+// Slots bounds the concurrent runs by number and by memory, and shares them among the
 // namespaces. The rules are in share.go.
 //
 // While there is memory, slots guarantees that runs beyond a namespace's share never
 // delay another namespace, and that runs within the share delay another namespace for
 // at most a turn.
-type slots struct {
+type Slots struct {
 	// count is how many runs may be active. Runs within their namespace's share may be
 	// active in addition, up to beyond.
 	count, beyond int
@@ -58,14 +61,31 @@ type slot struct {
 	stopping bool
 }
 
-// newSlots returns slots for count runs. The field beyond is zero.
-func newSlots(count int, room func(first bool) bool, wake func(types.NamespacedName)) *slots {
-	return &slots{count: count, room: room, wake: wake, held: map[types.NamespacedName]*slot{}, last: map[string]int{}}
+// New returns slots for count runs, of which a namespace may have each; zero means no bound. room reports whether there is
+// memory for one more run; first says that it is the first run of its namespace. wake is called with each Stack that gets a
+// slot after waiting for it.
+func New(count, each int, room func(first bool) bool, wake func(types.NamespacedName)) *Slots {
+	return &Slots{count: count, each: each, room: room, wake: wake, held: map[types.NamespacedName]*slot{}, last: map[string]int{}}
 }
 
-// take gives the Stack a slot and returns true. If none is free, it adds the Stack to
+// ForRuns returns slots for count runs of Programs that need this much memory each, in bytes. Up to 32 runs within the share
+// of their namespace may be active in addition.
+func ForRuns(count int, memory int64, wake func(types.NamespacedName)) *Slots {
+	return forRuns(count, roomFor(memory), wake)
+}
+
+func forRuns(count int, room func(first bool) bool, wake func(types.NamespacedName)) *Slots {
+	s := New(count, 0, room, wake)
+	s.beyond, s.turn = runsBeyond, runTurn
+	return s
+}
+
+// Max returns the maximum number of concurrent runs.
+func (s *Slots) Max() int { return s.count + s.beyond }
+
+// Take gives the Stack a slot and returns true. If none is free, it adds the Stack to
 // the waiting ones and returns false; wake is called later.
-func (s *slots) take(stack types.NamespacedName) bool {
+func (s *Slots) Take(stack types.NamespacedName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held[stack] != nil {
@@ -82,8 +102,8 @@ func (s *slots) take(stack types.NamespacedName) bool {
 	return s.held[stack] != nil
 }
 
-// stoppable sets the function that stops the run of a Stack's slot.
-func (s *slots) stoppable(stack types.NamespacedName, stop func()) {
+// Stoppable sets the function that stops the run of a Stack's slot.
+func (s *Slots) Stoppable(stack types.NamespacedName, stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if held := s.held[stack]; held != nil {
@@ -91,15 +111,15 @@ func (s *slots) stoppable(stack types.NamespacedName, stop func()) {
 	}
 }
 
-// has reports whether the Stack has a slot or waits for one.
-func (s *slots) has(stack types.NamespacedName) bool {
+// Has reports whether the Stack has a slot or waits for one.
+func (s *Slots) Has(stack types.NamespacedName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.held[stack] != nil || slices.Contains(s.waiting, stack)
 }
 
-// leave releases a Stack's slot or its place in the queue.
-func (s *slots) leave(stack types.NamespacedName) {
+// Leave releases a Stack's slot or its place in the queue.
+func (s *Slots) Leave(stack types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.held[stack] == nil && !slices.Contains(s.waiting, stack) {
@@ -114,15 +134,15 @@ func (s *slots) leave(stack types.NamespacedName) {
 	}
 }
 
-// busy returns the number of runs with a slot and the number of waiting runs.
-func (s *slots) busy() (running, waiting int) {
+// Busy returns the number of runs with a slot and the number of waiting runs.
+func (s *Slots) Busy() (running, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.held), len(s.waiting)
 }
 
-// close stops the timer.
-func (s *slots) close() {
+// Close stops the timer.
+func (s *Slots) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
@@ -132,7 +152,7 @@ func (s *slots) close() {
 }
 
 // check gives out the slots that have become free by the passing of time.
-func (s *slots) check() {
+func (s *Slots) check() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -140,14 +160,14 @@ func (s *slots) check() {
 	}
 }
 
-func (s *slots) giveAndWake() {
+func (s *Slots) giveAndWake() {
 	for _, stack := range s.give() {
 		s.wake(stack)
 	}
 }
 
 // give gives out free slots and returns the Stacks that got one.
-func (s *slots) give() []types.NamespacedName {
+func (s *Slots) give() []types.NamespacedName {
 	var given []types.NamespacedName
 	for len(s.waiting) > 0 {
 		look := s.look()
@@ -167,7 +187,7 @@ func (s *slots) give() []types.NamespacedName {
 }
 
 // running counts the slots of each namespace.
-func (s *slots) running() map[string]int {
+func (s *Slots) running() map[string]int {
 	running := map[string]int{}
 	for stack := range s.held {
 		running[stack.Namespace]++
@@ -177,7 +197,7 @@ func (s *slots) running() map[string]int {
 
 // lookAgain makes room for a namespace that waits for memory, and schedules check for
 // the time when a waiting run may begin.
-func (s *slots) lookAgain(look *look) {
+func (s *Slots) lookAgain(look *look) {
 	if s.beyond == 0 || s.closed {
 		return
 	}
@@ -186,7 +206,7 @@ func (s *slots) lookAgain(look *look) {
 	}
 	after := look.nextTurn
 	if look.short {
-		after = sooner(after, memoryPoll)
+		after = schedule.Sooner(after, memoryPoll)
 	}
 	if after == 0 {
 		return

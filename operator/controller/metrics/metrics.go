@@ -1,4 +1,5 @@
-package controller
+// Package metrics counts Stacks and their runs for Prometheus.
+package metrics
 
 import (
 	"context"
@@ -38,11 +39,11 @@ const (
 	forgetRuns = time.Hour
 )
 
-// metricSet holds the operator's metrics. A scrape counts the objects in the cache, so
+// Set holds the operator's metrics. A scrape counts the objects in the cache, so
 // that no series of a deleted object remains.
-type metricSet struct {
+type Set struct {
 	cached client.Reader
-	slots  *slots
+	busy   func() (running, waiting int)
 
 	runs    *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
@@ -52,9 +53,10 @@ type metricSet struct {
 	lastRun map[string]time.Time
 }
 
-func newMetrics(cached client.Reader, slots *slots) *metricSet {
-	return &metricSet{
-		cached: cached, slots: slots, lastRun: map[string]time.Time{},
+// New returns the metrics of the Stacks in a cache. busy returns the numbers of active and of waiting runs.
+func New(cached client.Reader, busy func() (running, waiting int)) *Set {
+	return &Set{
+		cached: cached, busy: busy, lastRun: map[string]time.Time{},
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "stack_runs_total", Help: "Runs that have ended.",
 		}, []string{"namespace", "operation", "result"}),
@@ -65,9 +67,9 @@ func newMetrics(cached client.Reader, slots *slots) *metricSet {
 	}
 }
 
-// register registers the metrics until the caller calls unregister. The registry
+// Register registers the metrics until the caller calls unregister. The registry
 // belongs to the process, which may call Run more than once.
-func (m *metricSet) register() (unregister func(), err error) {
+func (m *Set) Register() (unregister func(), err error) {
 	collectors := []prometheus.Collector{m, m.runs, m.seconds}
 	unregister = func() {
 		for _, c := range collectors {
@@ -83,8 +85,8 @@ func (m *metricSet) register() (unregister func(), err error) {
 	return unregister, nil
 }
 
-// ran counts a finished run.
-func (m *metricSet) ran(namespace, operation string, err error, took time.Duration) {
+// Ran counts a finished run.
+func (m *Set) Ran(namespace, operation string, err error, took time.Duration) {
 	result := string(v1.SucceededStackStateMessage)
 	if err != nil {
 		result = string(v1.FailedStackStateMessage)
@@ -97,18 +99,18 @@ func (m *metricSet) ran(namespace, operation string, err error, took time.Durati
 }
 
 // Describe implements prometheus.Collector.
-func (m *metricSet) Describe(out chan<- *prometheus.Desc) {
+func (m *Set) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{stacksActive, stacksFailing, stacksReconciling, stacksStalled, programsActive, runsActive, runsWaiting} {
 		out <- desc
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (m *metricSet) Collect(out chan<- prometheus.Metric) {
+func (m *Set) Collect(out chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
-	running, waiting := m.slots.busy()
+	running, waiting := m.busy()
 	gauge(runsActive, float64(running))
 	gauge(runsWaiting, float64(waiting))
 
@@ -141,7 +143,7 @@ func (m *metricSet) Collect(out chan<- prometheus.Metric) {
 
 // forget drops the counters of namespaces whose last run is longer ago than forgetRuns,
 // unless living says that they have Stacks.
-func (m *metricSet) forget(living map[string]int) {
+func (m *Set) forget(living map[string]int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	maps.DeleteFunc(m.lastRun, func(namespace string, last time.Time) bool {

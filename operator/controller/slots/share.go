@@ -1,10 +1,12 @@
-package controller
+package slots
 
 import (
 	"maps"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/strata-platform/strata/operator/controller/schedule"
 )
 
 const (
@@ -35,7 +37,7 @@ const (
 // runs, and the runs of other namespaces that are within their share and younger than a
 // turn.
 type look struct {
-	*slots
+	*Slots
 
 	// running counts the slots of each namespace. recent counts only the slots that are
 	// younger than a turn. nextTurn is the time until the first of the recent slots is
@@ -56,12 +58,12 @@ type look struct {
 	short, starved bool
 }
 
-func (s *slots) look() *look {
-	l := &look{slots: s, running: s.running(), recent: map[string]int{}}
+func (s *Slots) look() *look {
+	l := &look{Slots: s, running: s.running(), recent: map[string]int{}}
 	for stack, held := range s.held {
 		if left := s.turn - time.Since(held.since); left > 0 {
 			l.recent[stack.Namespace]++
-			l.nextTurn = sooner(l.nextTurn, left)
+			l.nextTurn = schedule.Sooner(l.nextTurn, left)
 		}
 	}
 	sharing := maps.Clone(l.running)

@@ -1,4 +1,4 @@
-package engine
+package message
 
 import (
 	"fmt"
@@ -43,52 +43,52 @@ var advice = []struct {
 	{regexp.MustCompile(`^error reading from server: EOF$`), "a part of Pulumi ended in the middle of the run: look for a resource that is read by get and is not there, or run it again"},
 }
 
-// locate formats a fault with its place: a file and a line of the program. The file name is empty if pulumi gives none.
-type locate func(name string, line int, fault string) string
+// Locate formats a fault with its place: a file and a line of the program. The file name is empty if pulumi gives none.
+type Locate func(name string, line int, fault string) string
 
-// inProgram locates faults in a Program. The author of a Program has not seen the Pulumi.yaml that the operator writes, so
+// InProgram locates faults in a Program. The author of a Program has not seen the Pulumi.yaml that the operator writes, so
 // the message gives the path of keys first.
-func inProgram(content []byte) locate {
+func InProgram(content []byte) Locate {
 	return func(_ string, line int, fault string) string {
-		return fmt.Sprintf("%s (line %d of it as Pulumi.yaml)", below(pathOf(content, line), fault), line)
+		return fmt.Sprintf("%s (line %d of it as Pulumi.yaml)", Below(PathOf(content, line), fault), line)
 	}
 }
 
-// below prefixes a fault with the path of keys of its node, unless the path is empty.
-func below(path, fault string) string {
+// Below prefixes a fault with the path of keys of its node, unless the path is empty.
+func Below(path, fault string) string {
 	if path == "" {
 		return fault
 	}
 	return path + ": " + fault
 }
 
-// explain rewrites a message of pulumi for users of the operator. explain adds the place of the fault in the program, omits
+// Explain rewrites a message of pulumi for users of the operator. Explain adds the place of the fault in the program, omits
 // advice for users who run pulumi by hand, and adds the next step where pulumi gives none.
-func explain(message string, where locate) string {
+func Explain(text string, where Locate) string {
 	for _, prefix := range []string{"failed to discover package requirements: ", "an unhandled error occurred: ", "running program failed: "} {
-		message = counted.ReplaceAllString(strings.TrimPrefix(message, prefix), "")
+		text = counted.ReplaceAllString(strings.TrimPrefix(text, prefix), "")
 	}
 	name, line := "", 0
 	for _, place := range []*regexp.Regexp{placeUnnamed, placeBefore, placeAfter} {
-		if match := place.FindStringSubmatch(message); match != nil && line == 0 {
+		if match := place.FindStringSubmatch(text); match != nil && line == 0 {
 			name = match[1]
 			line, _ = strconv.Atoi(match[2])
 		}
-		message = place.ReplaceAllString(message, "")
+		text = place.ReplaceAllString(text, "")
 	}
-	message = strings.TrimRight(oneLine(strings.TrimPrefix(message, "<nil>: ")), "; ")
+	text = strings.TrimRight(OneLine(strings.TrimPrefix(text, "<nil>: ")), "; ")
 	for _, a := range advice {
-		message = a.fault.ReplaceAllString(message, a.advice)
+		text = a.fault.ReplaceAllString(text, a.advice)
 	}
 	if line == 0 {
-		return message
+		return text
 	}
-	return where(name, line, message)
+	return where(name, line, text)
 }
 
-// pathOf returns the path of keys of the node that begins on a line of a file. pathOf returns an empty path if content is
+// PathOf returns the path of keys of the node that begins on a line of a file. PathOf returns an empty path if content is
 // empty or not valid YAML.
-func pathOf(content []byte, line int) string {
+func PathOf(content []byte, line int) string {
 	var document yaml.Node
 	if yaml.Unmarshal(content, &document) != nil || len(document.Content) == 0 {
 		return ""

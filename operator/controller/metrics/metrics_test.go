@@ -1,4 +1,4 @@
-package controller
+package metrics
 
 import (
 	"context"
@@ -50,9 +50,11 @@ func series(collector prometheus.Collector, name string) (count int) {
 	return count
 }
 
+func idle() (running, waiting int) { return 0, 0 }
+
 func TestTeamsDecideNotHowManySeriesThereAre(t *testing.T) {
 	cached := &listing{}
-	m := newMetrics(cached, newSlots(1, always, nil))
+	m := New(cached, idle)
 	cached.add("other", 3)
 	cached.add("hostile", 10_000)
 	if got, want := series(m, "stacks_failing"), seriesPerNamespace+3; got != want {
@@ -68,16 +70,16 @@ func TestTeamsDecideNotHowManySeriesThereAre(t *testing.T) {
 func TestCountersOfTeamsThatAreGoneGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cached := &listing{}
-		m := newMetrics(cached, newSlots(1, always, nil))
+		m := New(cached, idle)
 		cached.add("living", 1)
 		for _, namespace := range []string{"living", "gone"} {
-			m.ran(namespace, "up", nil, time.Second)
+			m.Ran(namespace, "up", nil, time.Second)
 		}
 		series(m, "stacks_failing")
 		if got := series(m.runs, "stack_runs_total"); got != 2 {
 			t.Fatalf("%d series of runs, want 2: the last run was just now", got)
 		}
-		advance(forgetRuns + time.Second)
+		<-time.After(forgetRuns + time.Second) // the fake clock of testing/synctest
 		series(m, "stacks_failing")
 		if got := series(m.runs, "stack_runs_total"); got != 1 || len(m.lastRun) != 1 {
 			t.Errorf("%d series of runs and %d namespaces, want that of the living one", got, len(m.lastRun))

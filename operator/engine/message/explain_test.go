@@ -1,4 +1,4 @@
-package engine
+package message
 
 import "testing"
 
@@ -21,15 +21,15 @@ outputs:
 		"missing required configuration variable 'size'; run `pulumi config` to set on Pulumi.yaml line 9:":               "outputs.b: missing required configuration variable 'size': set it in the Stack's config, or give it a default in the program (line 9 of it as Pulumi.yaml)",
 		`performing HTTP request: Get "http://127.0.0.1:9/api/user": dial tcp: connection refused`:                        "the backend http://127.0.0.1:9 does not answer (dial tcp: connection refused): check its address, and that it is reached from here",
 	} {
-		if got := explain(message, inProgram([]byte(program))); got != want {
+		if got := Explain(message, InProgram([]byte(program))); got != want {
 			t.Errorf("of %q:\n%s, want\n%s", message, got, want)
 		}
 	}
 }
 
 func TestLiteralSecretsAreMasked(t *testing.T) {
-	mask := newMask(Request{Program: []byte("variables:\n  a: {fn::secret: {inner: [hidden-one, {name: hidden-two}]}}\n  b: shown\n")})
-	if got, want := mask.apply("hidden-one hidden-two inner shown"), "[secret] [secret] inner shown"; got != want {
+	mask := NewMask(LiteralSecrets([]byte("variables:\n  a: {fn::secret: {inner: [hidden-one, {name: hidden-two}]}}\n  b: shown\n"))...)
+	if got, want := mask.Apply("hidden-one hidden-two inner shown"), "[secret] [secret] inner shown"; got != want {
 		t.Errorf("the text is %q, want %q", got, want)
 	}
 }

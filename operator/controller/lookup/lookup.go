@@ -1,4 +1,5 @@
-package controller
+// Package lookup queries the Git servers that teams have chosen, without blocking the workers of the controller.
+package lookup
 
 import (
 	"context"
@@ -8,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/strata-platform/strata/operator/controller/slots"
 	"github.com/strata-platform/strata/operator/source"
 )
 
@@ -21,13 +23,13 @@ const (
 	lookupTimeout = 10 * time.Second
 )
 
-// errLookup means that a lookup is active. The end of the lookup wakes the Stack.
-var errLookup = errors.New("the commit to run is being looked up")
+// ErrActive means that a lookup is active. The end of the lookup wakes the Stack.
+var ErrActive = errors.New("the commit to run is being looked up")
 
-// lookups queries the Git servers that teams have chosen. No worker waits for them:
+// Lookups queries the Git servers that teams have chosen. No worker waits for them:
 // each lookup has its own goroutine, which stores the answer and wakes the Stack.
 // Namespaces share the lookups as they share the runs.
-type lookups struct {
+type Lookups struct {
 	wake    func(types.NamespacedName)
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -35,7 +37,7 @@ type lookups struct {
 
 	// mu is held during every call of slots, and so during the wakes that slots causes.
 	mu     sync.Mutex
-	slots  *slots
+	slots  *slots.Slots
 	of     map[types.NamespacedName]*lookup
 	active map[types.NamespacedName]bool
 }
@@ -48,29 +50,29 @@ type lookup struct {
 	cancel   context.CancelFunc
 
 	// found is nil until the lookup has ended.
-	found *finding
+	found *Finding
 }
 
-// finding is the result of a lookup: the commit to run, or an error.
-type finding struct {
-	git source.Git
-	err error
-	at  time.Time
+// Finding is the result of a lookup: the commit to run, or an error.
+type Finding struct {
+	Git source.Git
+	Err error
+	At  time.Time
 }
 
-func newLookups(wake func(types.NamespacedName)) *lookups {
-	l := &lookups{wake: wake, of: map[types.NamespacedName]*lookup{}, active: map[types.NamespacedName]bool{}}
+// New returns Lookups that call wake with a Stack when its lookup has ended.
+func New(wake func(types.NamespacedName)) *Lookups {
+	l := &Lookups{wake: wake, of: map[types.NamespacedName]*lookup{}, active: map[types.NamespacedName]bool{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	l.slots = newSlots(lookupsAtOnce, func(bool) bool { return true }, l.start)
-	l.slots.each = lookupsPerNamespace
+	l.slots = slots.New(lookupsAtOnce, lookupsPerNamespace, func(bool) bool { return true }, l.start)
 	return l
 }
 
-// find returns the result of the Stack's lookup if question is the same and good
-// accepts the result. Otherwise find returns nil and starts a lookup with ask, unless
+// Find returns the result of the Stack's lookup if question is the same and good
+// accepts the result. Otherwise Find returns nil and starts a lookup with ask, unless
 // one for the same question is active. The end of the lookup wakes the Stack. A lookup
 // for another question cancels the Stack's previous one.
-func (l *lookups) find(stack types.NamespacedName, question string, good func(*finding) bool, ask func(context.Context) (source.Git, error)) *finding {
+func (l *Lookups) Find(stack types.NamespacedName, question string, good func(*Finding) bool, ask func(context.Context) (source.Git, error)) *Finding {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if last := l.of[stack]; last != nil {
@@ -82,14 +84,14 @@ func (l *lookups) find(stack types.NamespacedName, question string, good func(*f
 	next := &lookup{question: question, ask: ask}
 	next.ctx, next.cancel = context.WithCancel(l.ctx)
 	l.of[stack] = next
-	if l.slots.take(stack) && !l.active[stack] {
+	if l.slots.Take(stack) && !l.active[stack] {
 		l.start(stack)
 	}
 	return nil
 }
 
-// forget drops the Stack's result and cancels its lookup.
-func (l *lookups) forget(stack types.NamespacedName) {
+// Forget drops the Stack's result and cancels its lookup.
+func (l *Lookups) Forget(stack types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if last := l.of[stack]; last != nil {
@@ -97,18 +99,18 @@ func (l *lookups) forget(stack types.NamespacedName) {
 		delete(l.of, stack)
 	}
 	if !l.active[stack] {
-		l.slots.leave(stack)
+		l.slots.Leave(stack)
 	}
 }
 
-// close cancels all lookups and waits for them.
-func (l *lookups) close() {
+// Close cancels all lookups and waits for them.
+func (l *Lookups) Close() {
 	l.cancel()
 	l.running.Wait()
 }
 
 // start runs the lookup of a Stack that has a slot.
-func (l *lookups) start(stack types.NamespacedName) {
+func (l *Lookups) start(stack types.NamespacedName) {
 	l.active[stack] = true
 	l.running.Go(func() {
 		if current := l.unanswered(stack); current != nil {
@@ -119,7 +121,7 @@ func (l *lookups) start(stack types.NamespacedName) {
 }
 
 // unanswered returns the Stack's pending lookup, or nil if there is none.
-func (l *lookups) unanswered(stack types.NamespacedName) *lookup {
+func (l *Lookups) unanswered(stack types.NamespacedName) *lookup {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if current := l.of[stack]; current != nil && current.found == nil {
@@ -131,22 +133,22 @@ func (l *lookups) unanswered(stack types.NamespacedName) *lookup {
 // done passes the slot of a Stack to the next one. If the Stack has another lookup by
 // now, that lookup waits for its turn. A slot is good for one lookup, so that a Stack
 // that changes continuously delays nobody.
-func (l *lookups) done(stack types.NamespacedName) {
+func (l *Lookups) done(stack types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.active, stack)
-	l.slots.leave(stack)
-	if current := l.of[stack]; current != nil && current.found == nil && l.ctx.Err() == nil && l.slots.take(stack) {
+	l.slots.Leave(stack)
+	if current := l.of[stack]; current != nil && current.found == nil && l.ctx.Err() == nil && l.slots.Take(stack) {
 		l.start(stack)
 	}
 }
 
-func (l *lookups) answer(stack types.NamespacedName, current *lookup) {
+func (l *Lookups) answer(stack types.NamespacedName, current *lookup) {
 	ctx, cancel := context.WithTimeout(current.ctx, lookupTimeout)
 	defer cancel()
-	found := &finding{}
-	found.git, found.err = current.ask(ctx)
-	found.at = time.Now()
+	found := &Finding{}
+	found.Git, found.Err = current.ask(ctx)
+	found.At = time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.of[stack] != current {

@@ -1,4 +1,4 @@
-package controller
+package schedule
 
 import (
 	"testing"
@@ -46,7 +46,7 @@ func TestDue(t *testing.T) {
 				LastAttemptedCommit: "r1", Inputs: "i1", LastResyncTime: metav1.NewTime(now),
 			}
 			c.change(stack)
-			if cause, wait := due(stack, version{"r1", "i1"}, now); cause != c.cause || wait != c.wait {
+			if cause, wait := Due(stack, Version{"r1", "i1"}, now); cause != c.cause || wait != c.wait {
 				t.Errorf("due %q after %v, want %q after %v", cause, wait, c.cause, c.wait)
 			}
 		})

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/schedule"
 )
 
 func TestStatusThatTheServerRefusesLosesWhatTheRunPutIn(t *testing.T) {
@@ -45,11 +46,11 @@ func TestStatusThatTheServerRefusesLosesWhatTheRunPutIn(t *testing.T) {
 		stalled == nil || stalled.Reason != v1.StalledTooLargeReason || !strings.HasPrefix(stalled.Message, "up succeeded, and what it made stays, but the API server does not take") || len(stalled.Message) > 2000 {
 		t.Errorf("the status is %+v", status)
 	}
-	if cause, wait := due(s.stack, version{}, time.Now().Add(24*time.Hour)); cause != "" || wait != 0 {
+	if cause, wait := schedule.Due(s.stack, schedule.Version{}, time.Now().Add(24*time.Hour)); cause != "" || wait != 0 {
 		t.Errorf("it is tried again: %q after %v", cause, wait)
 	}
 	s.stack.Generation++
-	if cause, _ := due(s.stack, version{}, time.Now()); cause == "" {
+	if cause, _ := schedule.Due(s.stack, schedule.Version{}, time.Now()); cause == "" {
 		t.Error("it is not tried again after a change")
 	}
 }

@@ -1,4 +1,4 @@
-package controller
+package githubapp
 
 import (
 	"crypto"
@@ -41,7 +41,7 @@ func TestGitHubAppsKeyIsExchangedForAToken(t *testing.T) {
 	}))
 	defer server.Close()
 	text := string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}))
-	if token, err := githubToken(t.Context(), server.URL, "42", "7", text); err != nil || token != "ghs_x" {
+	if token, err := exchange(t.Context(), server.URL, "42", "7", text); err != nil || token != "ghs_x" {
 		t.Errorf("token %q (%v)", token, err)
 	}
 	for name, c := range map[string]struct{ app, installation, key, want string }{
@@ -51,7 +51,7 @@ func TestGitHubAppsKeyIsExchangedForAToken(t *testing.T) {
 		"by a key of a megabyte":  {"42", "7", strings.Repeat("x", 1<<20), "has 1048576 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := githubToken(t.Context(), server.URL, c.app, c.installation, c.key); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := exchange(t.Context(), server.URL, c.app, c.installation, c.key); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one about %q", err, c.want)
 			}
 		})
@@ -59,7 +59,7 @@ func TestGitHubAppsKeyIsExchangedForAToken(t *testing.T) {
 }
 
 func TestGitHubIsAskedForATokenOnceInItsLife(t *testing.T) {
-	var tokens githubTokens
+	var tokens Tokens
 	asked := 0
 	get := func() (string, error) {
 		asked++
@@ -71,7 +71,7 @@ func TestGitHubIsAskedForATokenOnceInItsLife(t *testing.T) {
 		at   time.Duration
 		want string
 	}{
-		{"a", 0, "token-1"}, {"a", time.Minute, "token-1"}, {"b", time.Minute, "token-2"}, {"a", githubTokenLife + time.Second, "token-3"},
+		{"a", 0, "token-1"}, {"a", time.Minute, "token-1"}, {"b", time.Minute, "token-2"}, {"a", tokenLife + time.Second, "token-3"},
 	} {
 		if got, err := tokens.get([]string{step.key}, now.Add(step.at), get); err != nil || got != step.want {
 			t.Errorf("for %s after %v: %s (%v), want %s", step.key, step.at, got, err, step.want)

@@ -1,4 +1,4 @@
-package controller
+package slots
 
 import (
 	"fmt"
@@ -21,22 +21,22 @@ func advance(by time.Duration) { <-time.After(by) }
 
 func TestManyStacksOfOneTeamDoNotHoldUpAnothers(t *testing.T) {
 	var woken []types.NamespacedName
-	s := newSlots(2, always, func(key types.NamespacedName) { woken = append(woken, key) })
+	s := New(2, 0, always, func(key types.NamespacedName) { woken = append(woken, key) })
 	for i := range 500 {
-		s.take(stackKey("many", i))
+		s.Take(stackKey("many", i))
 	}
 	for i := range 3 {
-		if s.take(stackKey("few", i)) {
+		if s.Take(stackKey("few", i)) {
 			t.Fatalf("few/%d got a slot that was not free", i)
 		}
 	}
-	if running, waiting := s.busy(); running != 2 || waiting != 501 {
+	if running, waiting := s.Busy(); running != 2 || waiting != 501 {
 		t.Fatalf("%d run and %d wait, want 2 and 501", running, waiting)
 	}
 	// Whichever run ends, the namespaces take turns at the next slots.
-	s.leave(stackKey("many", 0))
-	s.leave(stackKey("many", 1))
-	s.leave(stackKey("few", 0))
+	s.Leave(stackKey("many", 0))
+	s.Leave(stackKey("many", 1))
+	s.Leave(stackKey("few", 0))
 	want := []types.NamespacedName{stackKey("few", 0), stackKey("many", 2), stackKey("few", 1)}
 	if !slices.Equal(woken, want) {
 		t.Errorf("slots went to %v, want %v", woken, want)
@@ -45,48 +45,41 @@ func TestManyStacksOfOneTeamDoNotHoldUpAnothers(t *testing.T) {
 
 func TestSlotsAreBoundByMemory(t *testing.T) {
 	room := false
-	s := newSlots(4, func(bool) bool { return room }, func(types.NamespacedName) {})
-	if !s.take(stackKey("a", 1)) {
+	s := New(4, 0, func(bool) bool { return room }, func(types.NamespacedName) {})
+	if !s.Take(stackKey("a", 1)) {
 		t.Error("the only run waits for memory: it would wait for ever")
 	}
-	if s.take(stackKey("a", 2)) {
+	if s.Take(stackKey("a", 2)) {
 		t.Error("a second run began without memory for it")
 	}
 	room = true
-	if !s.take(stackKey("a", 2)) {
+	if !s.Take(stackKey("a", 2)) {
 		t.Error("a run waits though there is memory")
 	}
 }
 
 func TestStackThatIsGoneGivesUpItsPlace(t *testing.T) {
 	var woken []types.NamespacedName
-	s := newSlots(1, always, func(key types.NamespacedName) { woken = append(woken, key) })
+	s := New(1, 0, always, func(key types.NamespacedName) { woken = append(woken, key) })
 	for i := range 3 {
-		s.take(stackKey("a", i))
+		s.Take(stackKey("a", i))
 	}
-	s.leave(stackKey("a", 1))
-	s.leave(stackKey("a", 0))
+	s.Leave(stackKey("a", 1))
+	s.Leave(stackKey("a", 0))
 	if want := []types.NamespacedName{stackKey("a", 2)}; !slices.Equal(woken, want) {
 		t.Errorf("woken %v, want %v", woken, want)
 	}
-	s.leave(stackKey("a", 2))
-	if running, waiting := s.busy(); running != 0 || waiting != 0 {
+	s.Leave(stackKey("a", 2))
+	if running, waiting := s.Busy(); running != 0 || waiting != 0 {
 		t.Errorf("%d run and %d wait at the end", running, waiting)
 	}
 }
 
-// fair returns slots with the settings of the operator's runs.
-func fair(count int, room func(bool) bool, wake func(types.NamespacedName)) *slots {
-	s := newSlots(count, room, wake)
-	s.beyond, s.turn = runsBeyond, runTurn
-	return s
-}
-
 // fill calls take for the given number of Stacks of a namespace and returns how many
 // got a slot.
-func fill(s *slots, namespace string, stacks int) (got int) {
+func fill(s *Slots, namespace string, stacks int) (got int) {
 	for i := range stacks {
-		if s.take(stackKey(namespace, i)) {
+		if s.Take(stackKey(namespace, i)) {
 			got++
 		}
 	}
@@ -98,8 +91,8 @@ func TestEndlessRunsOfOneTeamHoldUpNoOther(t *testing.T) {
 		t.Run(fmt.Sprint(count), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				woken := 0
-				s := fair(count, always, func(types.NamespacedName) { woken++ })
-				defer s.close()
+				s := forRuns(count, always, func(types.NamespacedName) { woken++ })
+				defer s.Close()
 				if got := fill(s, "hostile", 500); got != count {
 					t.Fatalf("%d runs of the only team, want all %d", got, count)
 				}
@@ -109,7 +102,7 @@ func TestEndlessRunsOfOneTeamHoldUpNoOther(t *testing.T) {
 				// No hostile run ever ends. When the other team's runs end, that team gets their
 				// slots again.
 				for i := range share {
-					s.leave(stackKey("other", i))
+					s.Leave(stackKey("other", i))
 				}
 				if got := s.running()["other"]; got != share {
 					t.Errorf("%d runs of another team next, want its share of %d", got, share)
@@ -130,13 +123,13 @@ func TestEndlessRunsOfOneTeamHoldUpNoOther(t *testing.T) {
 func TestManyHostileTeamsHoldUpAnotherForATurnAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		woken := make(chan types.NamespacedName, 100)
-		s := fair(2, always, func(stack types.NamespacedName) { woken <- stack })
-		defer s.close()
+		s := forRuns(2, always, func(stack types.NamespacedName) { woken <- stack })
+		defer s.Close()
 		for i := range 2 {
 			fill(s, fmt.Sprint("hostile-", i), 100)
 		}
 		began := time.Now()
-		if s.take(stackKey("other", 0)) {
+		if s.Take(stackKey("other", 0)) {
 			t.Fatal("a third team has a run though two have theirs within their turns")
 		}
 		if next := <-woken; next != stackKey("other", 0) || time.Since(began) > runTurn {
@@ -147,14 +140,14 @@ func TestManyHostileTeamsHoldUpAnotherForATurnAtMost(t *testing.T) {
 
 func TestRunsBeyondTheCountHaveABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := fair(1, always, func(types.NamespacedName) {})
-		defer s.close()
+		s := forRuns(1, always, func(types.NamespacedName) {})
+		defer s.Close()
 		for i := range 2 * runsBeyond {
-			s.take(stackKey(fmt.Sprint(i), 0))
+			s.Take(stackKey(fmt.Sprint(i), 0))
 		}
 		advance(2 * runsBeyond * runTurn)
 		synctest.Wait()
-		if running, _ := s.busy(); running != 1+runsBeyond {
+		if running, _ := s.Busy(); running != 1+runsBeyond {
 			t.Errorf("%d runs, want %d", running, 1+runsBeyond)
 		}
 	})
@@ -163,14 +156,14 @@ func TestRunsBeyondTheCountHaveABound(t *testing.T) {
 func TestTeamThatHasManyRunsGivesMemoryToOneThatHasNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := 2
-		s := fair(8, func(first bool) bool { return free >= 2 || first && free >= 1 }, func(types.NamespacedName) {})
-		defer s.close()
+		s := forRuns(8, func(first bool) bool { return free >= 2 || first && free >= 1 }, func(types.NamespacedName) {})
+		defer s.Close()
 		var stopped []types.NamespacedName
 		begin := func(stack types.NamespacedName) {
-			if !s.take(stack) {
+			if !s.Take(stack) {
 				t.Fatalf("%v does not begin", stack)
 			}
-			s.stoppable(stack, func() { stopped = append(stopped, stack) })
+			s.Stoppable(stack, func() { stopped = append(stopped, stack) })
 			advance(time.Second)
 		}
 		begin(stackKey("small", 0))
@@ -178,11 +171,11 @@ func TestTeamThatHasManyRunsGivesMemoryToOneThatHasNone(t *testing.T) {
 			begin(stackKey("hostile", i))
 		}
 		free = 1
-		if s.take(stackKey("hostile", 3)) {
+		if s.Take(stackKey("hostile", 3)) {
 			t.Error("a further run took the memory that is left for another team")
 		}
 		free = 0 // the hostile runs take more memory
-		if s.take(stackKey("other", 0)) {
+		if s.Take(stackKey("other", 0)) {
 			t.Error("a run began without memory for it")
 		}
 		advance(10 * memoryPoll)
@@ -190,8 +183,8 @@ func TestTeamThatHasManyRunsGivesMemoryToOneThatHasNone(t *testing.T) {
 			t.Fatalf("%v were stopped, want one run of the team that has many: %v", stopped, want)
 		}
 		free = 1
-		s.leave(stackKey("hostile", 0))
-		if !s.has(stackKey("other", 0)) || s.running()["other"] != 1 {
+		s.Leave(stackKey("hostile", 0))
+		if !s.Has(stackKey("other", 0)) || s.running()["other"] != 1 {
 			t.Error("the memory did not go to the team that had no run")
 		}
 	})
@@ -200,12 +193,12 @@ func TestTeamThatHasManyRunsGivesMemoryToOneThatHasNone(t *testing.T) {
 func TestSingleRunThatEatsAllMemoryGivesWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stopped := false
-		s := fair(2, func(bool) bool { return false }, func(types.NamespacedName) {})
-		defer s.close()
+		s := forRuns(2, func(bool) bool { return false }, func(types.NamespacedName) {})
+		defer s.Close()
 		began := time.Now()
-		s.take(stackKey("hostile", 0))
-		s.stoppable(stackKey("hostile", 0), func() { stopped = true })
-		s.take(stackKey("other", 0))
+		s.Take(stackKey("hostile", 0))
+		s.Stoppable(stackKey("hostile", 0), func() { stopped = true })
+		s.Take(stackKey("other", 0))
 		advance(longRun - time.Second)
 		if stopped {
 			t.Errorf("the only run of a team was stopped after %v, want not before %v", time.Since(began), longRun)
@@ -221,10 +214,10 @@ func TestMemoryThatOthersFreeIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		room := false
 		woken := make(chan types.NamespacedName, 1)
-		s := fair(2, func(bool) bool { return room }, func(stack types.NamespacedName) { woken <- stack })
-		defer s.close()
-		s.take(stackKey("a", 0))
-		s.take(stackKey("b", 0))
+		s := forRuns(2, func(bool) bool { return room }, func(stack types.NamespacedName) { woken <- stack })
+		defer s.Close()
+		s.Take(stackKey("a", 0))
+		s.Take(stackKey("b", 0))
 		room = true
 		if next := <-woken; next != stackKey("b", 0) {
 			t.Errorf("%v began", next)
@@ -233,13 +226,13 @@ func TestMemoryThatOthersFreeIsSeen(t *testing.T) {
 }
 
 func TestNothingIsKeptOfNamespacesThatAreGone(t *testing.T) {
-	s := fair(1, always, func(types.NamespacedName) {})
-	defer s.close()
+	s := forRuns(1, always, func(types.NamespacedName) {})
+	defer s.Close()
 	for i := range 100 {
-		s.take(stackKey(fmt.Sprint(i), 0))
+		s.Take(stackKey(fmt.Sprint(i), 0))
 	}
 	for i := range 100 {
-		s.leave(stackKey(fmt.Sprint(i), 0))
+		s.Leave(stackKey(fmt.Sprint(i), 0))
 	}
 	if len(s.last)+len(s.held)+len(s.waiting) != 0 {
 		t.Errorf("%d turns, %d slots and %d places are kept of nobody", len(s.last), len(s.held), len(s.waiting))

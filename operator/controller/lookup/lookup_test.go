@@ -1,4 +1,4 @@
-package controller
+package lookup
 
 import (
 	"context"
@@ -11,6 +11,10 @@ import (
 	"github.com/strata-platform/strata/operator/source"
 )
 
+func stackKey(namespace string, number int) types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: fmt.Sprint(number)}
+}
+
 // asked is a lookup at a server. The test decides when the server answers.
 type asked struct {
 	stack    types.NamespacedName
@@ -21,7 +25,7 @@ type asked struct {
 
 // servers starts lookups and receives those that arrive.
 type servers struct {
-	*lookups
+	*Lookups
 	arrived chan asked
 	woken   chan types.NamespacedName
 }
@@ -29,13 +33,13 @@ type servers struct {
 func newServers(t *testing.T) *servers {
 	t.Helper()
 	s := &servers{arrived: make(chan asked, 100), woken: make(chan types.NamespacedName, 100)}
-	s.lookups = newLookups(func(stack types.NamespacedName) { s.woken <- stack })
-	t.Cleanup(s.close)
+	s.Lookups = New(func(stack types.NamespacedName) { s.woken <- stack })
+	t.Cleanup(s.Close)
 	return s
 }
 
-func (s *servers) find(stack types.NamespacedName, question string, good bool) *finding {
-	return s.lookups.find(stack, question, func(*finding) bool { return good }, func(ctx context.Context) (source.Git, error) {
+func (s *servers) find(stack types.NamespacedName, question string, good bool) *Finding {
+	return s.Lookups.Find(stack, question, func(*Finding) bool { return good }, func(ctx context.Context) (source.Git, error) {
 		a := asked{stack, question, make(chan error), ctx.Done()}
 		s.arrived <- a
 		select {
@@ -68,7 +72,7 @@ func TestServersThatDoNotAnswerHoldUpTheirOwnNamespaceOnly(t *testing.T) {
 	if woken := <-s.woken; woken != other {
 		t.Errorf("%v was woken, want %v", woken, other)
 	}
-	if found := s.find(other, "x", true); found == nil || found.err != nil || found.git.Commit != "x" {
+	if found := s.find(other, "x", true); found == nil || found.Err != nil || found.Git.Commit != "x" {
 		t.Errorf("found %+v, want the commit", found)
 	}
 	if len(silent) > lookupsPerNamespace || len(s.arrived) > lookupsPerNamespace-len(silent) {
@@ -145,7 +149,7 @@ func TestAnotherQuestionEndsTheOneThatGoesOn(t *testing.T) {
 	<-old.ended
 	(<-s.arrived).answer <- nil
 	<-s.woken
-	if found := s.find(stack, "new", true); found == nil || found.git.Commit != "new" {
+	if found := s.find(stack, "new", true); found == nil || found.Git.Commit != "new" {
 		t.Errorf("found %+v, want what was asked last", found)
 	}
 	if len(s.woken) > 0 {
@@ -165,9 +169,9 @@ func TestStackThatIsGoneAsksNobody(t *testing.T) {
 		first = append(first, <-s.arrived)
 	}
 	// One Stack is forgotten while its lookup waits, and the others during their lookups.
-	s.forget(stacks[lookupsPerNamespace])
+	s.Forget(stacks[lookupsPerNamespace])
 	for _, a := range first {
-		s.forget(a.stack)
+		s.Forget(a.stack)
 		<-a.ended
 	}
 	last := <-s.arrived
@@ -177,7 +181,7 @@ func TestStackThatIsGoneAsksNobody(t *testing.T) {
 	last.answer <- nil
 	<-s.woken
 	s.running.Wait()
-	if running, waiting := s.slots.busy(); running+waiting > 0 || len(s.active) > 0 {
+	if running, waiting := s.slots.Busy(); running+waiting > 0 || len(s.active) > 0 {
 		t.Errorf("%d have a slot and %d wait after all have ended", running, waiting)
 	}
 }
@@ -186,7 +190,7 @@ func TestOperatorThatStopsAsksNobody(t *testing.T) {
 	s := newServers(t)
 	s.find(stackKey("a", 0), "x", true)
 	a := <-s.arrived
-	s.close()
+	s.Close()
 	<-a.ended
 	if len(s.woken) > 0 {
 		t.Error("a Stack is woken though nobody reconciles any more")

@@ -1,4 +1,4 @@
-package controller
+package queue
 
 import (
 	"fmt"
@@ -6,18 +6,19 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-func newTestQueue(t *testing.T) *fairQueue {
+func newTestQueue(t *testing.T) *Fair {
 	t.Helper()
-	q := newFairQueue("", queueOptions(workers, nil).RateLimiter)
+	q := newFair("", Options(Workers, nil).RateLimiter)
 	t.Cleanup(q.ShutDown)
 	return q
 }
 
 func request(namespace string, number int) reconcile.Request {
-	return reconcile.Request{NamespacedName: stackKey(namespace, number)}
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: fmt.Sprint(number)}}
 }
 
 func TestPushOfManyStacksHoldsUpNoOtherTeams(t *testing.T) {
@@ -46,7 +47,7 @@ func TestSlowStacksOfOneTeamLeaveWorkersToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue(t)
 		served := make(chan reconcile.Request, 100)
-		for range workers {
+		for range Workers {
 			go func() {
 				if item, shutdown := q.Get(); !shutdown {
 					served <- item // the reconciliation never ends
@@ -75,7 +76,7 @@ func TestStackThatRunsMakesRoomForAnotherOfItsTeam(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTestQueue(t)
 		served := make(chan reconcile.Request, 100)
-		for range workers {
+		for range Workers {
 			go func() {
 				for {
 					item, shutdown := q.Get()
@@ -93,7 +94,7 @@ func TestStackThatRunsMakesRoomForAnotherOfItsTeam(t *testing.T) {
 		for len(served) > 1 {
 			<-served
 		}
-		q.release(<-served)
+		q.Release(<-served)
 		if next := <-served; next != request("team", workersPerNamespace) {
 			t.Errorf("%v is served, want the one that had no worker", next)
 		}
@@ -109,7 +110,7 @@ func TestQueueKeepsNothingOfWhatIsDone(t *testing.T) {
 	}
 	for range 200 {
 		item, _ := q.Get()
-		q.release(item)
+		q.Release(item)
 		q.Done(item)
 	}
 	if n := len(q.turns.waiting) + len(q.turns.order) + len(q.turns.working) + len(q.turns.counted); n != 0 {
@@ -118,7 +119,7 @@ func TestQueueKeepsNothingOfWhatIsDone(t *testing.T) {
 }
 
 func TestErrorsOfOneTeamDelayNoOthersRetry(t *testing.T) {
-	limiter := queueOptions(workers, nil).RateLimiter
+	limiter := Options(Workers, nil).RateLimiter
 	for i := range 10_000 {
 		limiter.When(request("hostile", i))
 	}

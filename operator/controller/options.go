@@ -1,0 +1,70 @@
+package controller
+
+import (
+	"log/slog"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// Options configures the operator.
+type Options struct {
+	// Config is the connection to the cluster. If Config is nil, the operator uses
+	// KUBECONFIG or, in a pod, the pod's service account.
+	Config *rest.Config
+
+	// HealthAddr is the address of /healthz and /readyz, MetricsAddr that of /metrics. An
+	// empty address serves nothing.
+	HealthAddr, MetricsAddr string
+
+	// MaxConcurrent is how many Stacks run concurrently. Zero means the number of
+	// processors, and at least two. Up to 32 runs within the share of their namespace may
+	// begin in addition.
+	MaxConcurrent int
+
+	// RunMemory is how much memory must be free, in bytes, before the first run of a
+	// namespace begins beside other runs. A further run of a namespace needs twice as
+	// much. Zero means 512 MiB.
+	RunMemory int64
+
+	// RunTimeout is how long a run may take before the operator stops it in good order. A
+	// TenantPolicy of the namespace can set another limit. Zero means 15 minutes.
+	RunTimeout time.Duration
+
+	// ReportEvery is the interval at which the conditions of a Stack report what its run
+	// waits for. Zero means a minute.
+	ReportEvery time.Duration
+
+	// Namespace is the operator's own namespace. The operator stores in its Secrets what a
+	// destroy of each Stack needs, in case somebody deletes the Secrets that the Stack
+	// refers to before the Stack. If Namespace is empty, the operator stores nothing, and
+	// such a Stack stays until its Secrets are back.
+	Namespace string
+
+	// PassEnv lists the variables of the operator's environment that every run gets. A
+	// name may contain the wildcards of [path.Match]. The list should include PATH, the
+	// search path for pulumi and its plugins.
+	PassEnv []string
+
+	// WorkDir is a folder that holds only the folders of runs. At its start, the operator
+	// kills the processes and removes the folders that a killed operator left there. If
+	// WorkDir is empty, the operator uses a temporary folder that no living process uses.
+	WorkDir string
+
+	// FileBackendRoot is the folder for the state of Stacks with a file backend. Stacks of
+	// a namespace may use only its subfolder with the namespace's name. If FileBackendRoot
+	// is empty, the operator refuses every file backend.
+	FileBackendRoot string
+
+	// RunEndpoints lists the addresses (HOST:PORT) that runs can reach in addition to the
+	// cluster's API server. If RunEndpoints is empty, runs share the operator's network.
+	RunEndpoints []string
+
+	// LeaderElect makes the operator wait until it holds the Lease pulumi-operator in Namespace, so that of several operators
+	// one works. Its account needs the rights to get, create and update Leases there. Run returns an error if the operator
+	// loses the Lease.
+	LeaderElect bool
+
+	// Log receives the operator's log. If Log is nil, the operator logs nothing.
+	Log *slog.Logger
+}

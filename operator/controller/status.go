@@ -1,0 +1,152 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/lookup"
+	"github.com/strata-platform/strata/operator/controller/schedule"
+)
+
+// patchStatus writes the Stack's status. If that fails, the Stack in memory keeps its
+// status.
+func (s *session) patchStatus(ctx context.Context) error {
+	// Patch overwrites its argument with the response.
+	sent := s.stack.DeepCopy()
+	if err := s.client.Status().Patch(ctx, sent, client.MergeFrom(s.saved)); err != nil {
+		return err
+	}
+	*s.stack = *sent
+	return nil
+}
+
+// refused reports whether the API server or etcd will always reject a status as it is.
+func refused(err error) bool {
+	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) ||
+		apierrors.IsInternalError(err) && strings.Contains(err.Error(), "request is too large") ||
+		err != nil && strings.Contains(err.Error(), "etcdserver: request is too large")
+}
+
+// reduce removes a run's outputs from a status and records the error. If the status
+// were never written, it would say forever that the run is active.
+func (s *session) reduce(err error) {
+	status := &s.stack.Status
+	status.Outputs = s.saved.Status.Outputs
+	message := "the API server does not take the Stack's status (" + cut(err.Error(), longestNote) + "): make the Stack's spec and outputs smaller"
+	if last := status.LastUpdate; last != nil && (s.saved.Status.LastUpdate == nil || last.Name != s.saved.Status.LastUpdate.Name) {
+		if last.State == v1.SucceededStackStateMessage {
+			message = string(last.Type) + " succeeded, and what it made stays, but " + message
+		}
+		last.State, last.Reason = v1.FailedStackStateMessage, v1.StalledTooLargeReason
+		last.Message = message
+	}
+	status.MarkStalled(v1.StalledTooLargeReason, message)
+}
+
+// observe records in the status which generation and reconcile request the session
+// reconciles. observe writes the status before the work, so that no reader takes the
+// Ready condition of the previous generation for that of the present one.
+func (s *session) observe(ctx context.Context) (unseen bool, err error) {
+	stack, status := s.stack, &s.stack.Status
+	request := stack.Annotations[v1.ReconcileRequestAnnotation]
+	unseen = status.ObservedGeneration != stack.Generation
+	s.news = unseen || status.ObservedReconcileRequest != request
+	status.ObservedGeneration, status.ObservedReconcileRequest = stack.Generation, request
+	if !s.news {
+		return unseen, nil
+	}
+	status.MarkReconciling(v1.ReconcilingProcessingReason, fmt.Sprintf("looking at generation %d", stack.Generation))
+	return unseen, s.save(ctx)
+}
+
+// unsaved turns a forbidden status write of a deleted Stack into a stranded error.
+func (s *session) unsaved(deleted bool, err error) error {
+	if deleted && apierrors.IsForbidden(err) {
+		return &stranded{s.strandedMessage(), err}
+	}
+	return err
+}
+
+// settle writes an error into the status. The error goes back to the work queue unless
+// another event or a fixed wait brings the Stack back.
+func (s *session) settle(ctx context.Context, wait time.Duration, err error) (time.Duration, error) {
+	var stalled *stall
+	var waits *unmet
+	switch {
+	case err == nil:
+		return wait, nil
+	case errors.Is(err, lookup.ErrActive):
+		s.asking = true
+		// If nothing is new, the present conditions stay true during the lookup.
+		if s.news {
+			s.stack.Status.MarkReconciling(v1.ReconcilingProcessingReason, err.Error())
+		}
+		return 0, nil
+	case errors.As(err, &stalled):
+		s.stack.Status.MarkStalled(stalled.reason, stalled.message)
+		if s.news {
+			log.FromContext(ctx).Error(bounded{err}, "the Stack is stalled", "cause", stalled.reason)
+		}
+		if stalled.reason == v1.StalledSpecInvalidReason {
+			s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent, stalled.message)
+			return 0, nil
+		}
+		return schedule.SourceRetry, nil
+	case errors.As(err, &waits):
+		s.stack.Status.MarkReconciling(v1.ReconcilingPrerequisiteNotSatisfiedReason, waits.message)
+		return 0, nil
+	case errors.Is(err, context.Canceled), errors.As(err, new(*stranded)), apierrors.IsConflict(err):
+		return 0, err
+	}
+	s.stack.Status.MarkReconciling(v1.ReconcilingRetryReason, err.Error())
+	return 0, err
+}
+
+// patch writes the Stack except its status.
+func (s *session) patch(ctx context.Context) error {
+	status := s.stack.Status
+	saved := s.saved.DeepCopy()
+	saved.Status = status
+	if err := s.client.Patch(ctx, s.stack, client.MergeFrom(saved)); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	s.saved.ObjectMeta = *s.stack.ObjectMeta.DeepCopy()
+	s.stack.Status = status
+	return nil
+}
+
+// save writes the Stack's status if it has changed.
+func (s *session) save(ctx context.Context) error {
+	released := !s.stack.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(s.stack, v1.StackFinalizer)
+	boundMessages(&s.stack.Status)
+	if released || equality.Semantic.DeepEqual(s.saved.Status, s.stack.Status) {
+		return nil
+	}
+	// The result of an update is written even while the operator is stopping.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	err := s.patchStatus(ctx)
+	if refused(err) {
+		s.reduce(err)
+		err = s.patchStatus(ctx)
+	}
+	if apierrors.IsNotFound(err) {
+		// Somebody removed the finalizer, and the Stack no longer exists.
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("write status of Stack %s: %w", s.key(), err)
+	}
+	s.saved = s.stack.DeepCopy()
+	return nil
+}

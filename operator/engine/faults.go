@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/strata-platform/strata/operator/engine/message"
+)
+
+// mostFaults bounds how many messages of each kind the engine keeps for the description
+// of a failure.
+const mostFaults = 100
+
+// longestFault bounds how much of a message the engine processes, in bytes. The engine
+// shows only the beginning of a message.
+const longestFault = 64 << 10
+
+// faults collects messages of the engine, the providers and the program.
+type faults struct {
+	// own holds errors of resources, general holds other errors, and program holds what
+	// the program printed.
+	own, general, program []string
+
+	// more counts the errors beyond mostFaults.
+	more int
+}
+
+func (f *faults) add(d *diagnostic, mask *message.Mask) {
+	// The first mask finds secrets of several lines, before tidy joins the lines. The
+	// second finds secrets that only appear after the lines are joined.
+	text := mask.Apply(d.Message)
+	text = mask.Apply(message.Tidy(text[:min(len(text), longestFault)]))
+	keep := func(list *[]string, text string) {
+		switch {
+		case len(*list) > 0 && (*list)[len(*list)-1] == text:
+		case len(*list) < mostFaults:
+			*list = append(*list, message.Shorten(text))
+		case list != &f.program:
+			f.more++
+		}
+	}
+	switch {
+	case text == "" || text == "update failed" || text == "preview failed" || strings.HasSuffix(text, ": no diagnostics"):
+	case d.Severity == "error" && resourceName(d.URN) != "":
+		keep(&f.own, resourceName(d.URN)+": "+text)
+	case d.Severity == "error":
+		keep(&f.general, text)
+	case d.Severity == "info#err":
+		keep(&f.program, text)
+	}
+}
+
+// describe sets the message to the first error of a resource, or else to the first
+// error, or else to what the program printed as it failed.
+func (e *Error) describe(said *faults) {
+	errs := slices.Compact(slices.Concat(said.own, said.general))
+	switch {
+	case len(errs) > 1:
+		e.Message = message.Shorten(fmt.Sprintf("%s (and %d more)", message.Shorten(errs[0]), len(errs)+said.more-1))
+	case len(errs) == 1:
+		e.Message = message.Shorten(errs[0])
+	case len(said.program) > 0 && lastErrorLine(e.Log) == "":
+		e.Message = message.Shorten(strings.TrimPrefix(strings.Join(said.program, " "), "Error: "))
+	}
+}
+
+// resourceName returns the name and type of a resource, or an empty string for the
+// stack itself.
+func resourceName(urn string) string {
+	parts := strings.SplitN(urn, "::", 4)
+	if len(parts) != 4 {
+		return ""
+	}
+	kind := parts[2][strings.LastIndexByte(parts[2], '$')+1:]
+	if kind == stackType {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s)", parts[3], kind)
+}
+
+// lastErrorLine returns the last error that the pulumi command itself printed.
+func lastErrorLine(log string) string {
+	for _, line := range slices.Backward(strings.Split(log, "\n")) {
+		if text, ok := strings.CutPrefix(message.Tidy(line), "error: "); ok && text != "update failed" {
+			return message.Shorten(text)
+		}
+	}
+	return ""
+}
