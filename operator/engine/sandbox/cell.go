@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
-	"slices"
-	"strings"
 	"sync"
 	"syscall"
 )
@@ -25,59 +23,6 @@ type Confinement struct {
 
 	// Limits bounds the resources that the command and its children use.
 	Limits Limits
-}
-
-// Network is a separate network for one command. The network has a loopback interface,
-// on which the command reaches its own processes and the endpoints, and nothing else.
-type Network struct {
-	// Endpoints lists the addresses that the command reaches.
-	Endpoints []Endpoint
-}
-
-// To returns an endpoint that forwards to a host and a port of the caller's network.
-// The command reaches it by the same name or address. The only possible IPv6 address is
-// loopback.
-func To(host, port string) Endpoint {
-	if net.ParseIP(host) != nil {
-		return Endpoint{Address: net.JoinHostPort(host, port)}
-	}
-	return Endpoint{Address: net.JoinHostPort(nameAddress, port), Name: host}
-}
-
-// nameAddress is the address to which the names of endpoints resolve. Programs listen
-// on 127.0.0.1, so it is another address.
-const nameAddress = "127.0.0.2"
-
-// hosts returns the names of the endpoints and localhost in the format of hosts(5), or
-// an empty string if no endpoint has a name.
-func (n *Network) hosts() string {
-	if n == nil || !slices.ContainsFunc(n.Endpoints, func(e Endpoint) bool { return e.Name != "" }) {
-		return ""
-	}
-	var lines strings.Builder
-	lines.WriteString("127.0.0.1 localhost\n")
-	for _, endpoint := range n.Endpoints {
-		if host, _, err := net.SplitHostPort(endpoint.Address); err == nil && endpoint.Name != "" {
-			fmt.Fprintf(&lines, "%s %s\n", host, endpoint.Name)
-		}
-	}
-	return lines.String()
-}
-
-// Endpoint is an address that a confined command can connect to.
-type Endpoint struct {
-	// Address is the address to which the command connects: an IPv4 address or a loopback
-	// address, and a port.
-	Address string
-
-	// Name is a host name that resolves to the address in the command's network. Name is
-	// empty if there is none.
-	Name string
-
-	// Serve serves a connection of the command until ctx ends. If Serve is nil, the cell
-	// forwards the connection to the same port in the caller's network: to Name, or to
-	// Address if Name is empty.
-	Serve func(ctx context.Context, conn net.Conn)
 }
 
 // Limits bounds a command and each of its processes, from shortly after the start. Zero
