@@ -41,7 +41,7 @@ func (r *programReconciler) Reconcile(ctx context.Context, req reconcile.Request
 		Type: v1.ReadyCondition, Status: metav1.ConditionTrue, Reason: v1.ReadyCompletedReason,
 		Message: "the program is well formed", ObservedGeneration: program.Generation,
 	}
-	content, _, err := project(program)
+	content, _, err := projectFile(program)
 	if err == nil {
 		err = checkProgram(program, content, nil)
 	}
@@ -118,10 +118,10 @@ func checkProgram(program *v1.Program, content []byte, config []string) error {
 	return checkReferences(spec, content, config)
 }
 
-// project returns a Program as the Pulumi.yaml of a project, and its revision. The
+// projectFile returns a Program as the Pulumi.yaml of a project, and its revision. The
 // revision consists of the generation and a digest of the content. The generation alone
 // is not enough, because it restarts when a Program is deleted and recreated.
-func project(program *v1.Program) (content []byte, revision string, err error) {
+func projectFile(program *v1.Program) (content []byte, revision string, err error) {
 	spec, err := json.Marshal(struct {
 		Name           string `json:"name"`
 		Runtime        string `json:"runtime"`

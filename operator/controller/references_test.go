@@ -37,7 +37,7 @@ outputs: {o: "${r.list[0].name} and ${s}"}`, ""},
 			if err := yaml.UnmarshalStrict([]byte(c.program), &program.Program); err != nil {
 				t.Fatal(err)
 			}
-			content, _, err := project(program)
+			content, _, err := projectFile(program)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -63,7 +63,7 @@ func (s *session) inlineProgram(ctx context.Context, name string) (*program, err
 	} else if err != nil {
 		return nil, fmt.Errorf("spec.programRef: %w", err)
 	}
-	content, revision, err := project(object)
+	content, revision, err := projectFile(object)
 	if err != nil {
 		return nil, err
 	}

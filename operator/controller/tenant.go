@@ -17,6 +17,7 @@ import (
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/engine"
+	"github.com/strata-platform/strata/operator/engine/project"
 )
 
 // tenant is the spec of the one TenantPolicy of a namespace, by which the platform describes the namespace's team.
@@ -86,7 +87,7 @@ func (s *session) tenant(ctx context.Context) (*tenant, error) {
 
 // allowed returns what a project from this source may declare, or nil if nothing restricts it. Admission checks Programs,
 // because admission knows who created them. The error is errNoTenant if the namespace lacks its policy.
-func (s *session) allowed(ctx context.Context, from engine.Source) (*engine.Allowed, error) {
+func (s *session) allowed(ctx context.Context, from engine.Source) (*project.Allowed, error) {
 	if from == nil {
 		return nil, nil
 	}
@@ -97,29 +98,29 @@ func (s *session) allowed(ctx context.Context, from engine.Source) (*engine.Allo
 	return found.allowed(), nil
 }
 
-func (t *tenant) allowed() *engine.Allowed {
-	return &engine.Allowed{Types: t.TypeNames, Prefixes: t.TypePrefixes, Team: t.Team, Contact: t.Contact, Written: t.Types}
+func (t *tenant) allowed() *project.Allowed {
+	return &project.Allowed{Types: t.TypeNames, Prefixes: t.TypePrefixes, Team: t.Team, Contact: t.Contact, Written: t.Types}
 }
 
 // refusals records what was allowed when the engine refused a project, so that a change of the policy triggers a new run.
 // After a restart the operator runs refused projects once more, because it has no records then.
 type refusals struct {
 	mu   sync.Mutex
-	seen map[types.NamespacedName]*engine.Allowed
+	seen map[types.NamespacedName]*project.Allowed
 }
 
 // note records what was allowed when the engine refused a Stack's project.
-func (r *refusals) note(stack *v1.Stack, by *engine.Allowed) {
+func (r *refusals) note(stack *v1.Stack, by *project.Allowed) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.seen == nil {
-		r.seen = map[types.NamespacedName]*engine.Allowed{}
+		r.seen = map[types.NamespacedName]*project.Allowed{}
 	}
 	r.seen[client.ObjectKeyFromObject(stack)] = by
 }
 
 // obsolete reports whether the engine refused a Stack's project under a policy that has changed since.
-func (r *refusals) obsolete(stack *v1.Stack, now *engine.Allowed) bool {
+func (r *refusals) obsolete(stack *v1.Stack, now *project.Allowed) bool {
 	stalled := meta.FindStatusCondition(stack.Status.Conditions, v1.StalledCondition)
 	if stalled == nil || stalled.Reason != v1.StalledTypeNotAllowedReason {
 		return false

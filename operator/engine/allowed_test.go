@@ -6,9 +6,10 @@ import (
 	"testing"
 
 	"github.com/strata-platform/strata/operator/engine"
+	"github.com/strata-platform/strata/operator/engine/project"
 )
 
-var allowed = &engine.Allowed{
+var allowed = &project.Allowed{
 	Types: []string{"gcp:sql/user:User", "gcp:sql:User"}, Prefixes: []string{"random:", "kubernetes:core/"},
 	Written: []string{"gcp:sql/user:User", "random:*"}, Team: "web", Contact: "platform@example.com",
 }

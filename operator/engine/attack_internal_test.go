@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/strata-platform/strata/operator/engine/project"
 )
 
 func TestAliasesOfAProjectAreBounded(t *testing.T) {
@@ -32,7 +34,7 @@ func TestAliasesOfAProjectAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var into map[string]any
-			if err := decodeYAML([]byte(c.document), &into); (err != nil) != c.refused {
+			if err := project.DecodeYAML([]byte(c.document), &into); (err != nil) != c.refused {
 				t.Errorf("error %v, refused should be %v", err, c.refused)
 			}
 		})

@@ -5,33 +5,15 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/strata-platform/strata/operator/engine/message"
+	"github.com/strata-platform/strata/operator/engine/project"
 	"github.com/strata-platform/strata/operator/engine/sandbox"
-)
-
-// Operation is an operation on a stack.
-type Operation string
-
-const (
-	// Up creates, changes and deletes resources as the program says.
-	Up Operation = "up"
-
-	// Preview shows what Up would do.
-	Preview Operation = "preview"
-
-	// Refresh reads the actual state of the stack's resources into the stack's state.
-	Refresh Operation = "refresh"
-
-	// Destroy deletes the stack's resources. The empty stack stays in its backend.
-	Destroy Operation = "destroy"
 )
 
 // Engine runs stacks. An Engine may run several stacks concurrently, but must not run
@@ -68,151 +50,6 @@ type Engine struct {
 
 	// removing allows one removal in the background at a time.
 	removing sync.Mutex
-}
-
-// Source provides a project's files. Package source has implementations.
-type Source interface {
-	// Fetch writes the files into dst, an empty folder, and returns their revision.
-	Fetch(ctx context.Context, dst string) (revision string, err error)
-}
-
-// Request describes a run. Stack and Operation are required. Project is required unless
-// Source is set.
-type Request struct {
-	Operation Operation
-
-	// Project is the name of the Pulumi project. If Source is set, the name in its
-	// Pulumi.yaml counts; Project must then be empty or equal to that name.
-	Project string
-
-	// Program is the content of Pulumi.yaml. Destroy needs none. Program and Source
-	// exclude each other.
-	Program []byte
-
-	// Source fetches the project into the run's folder.
-	Source Source
-
-	// Path is the folder that holds Pulumi.yaml, relative to the root of Source. An empty
-	// Path means that root. The run may read all of Source.
-	Path string
-
-	// Allowed restricts what the project may declare. A nil Allowed restricts nothing.
-	Allowed *Allowed
-
-	// Stack is the stack's name, optionally qualified by an organization. Up and Preview
-	// create a missing stack unless NoCreate is set.
-	Stack    string
-	NoCreate bool
-
-	// New says that the stack probably does not exist. The engine then creates the stack
-	// without looking for it first. If the guess is right, this saves a call of pulumi.
-	New bool
-
-	// Backend is the address of the state backend. If Backend is empty, PULUMI_BACKEND_URL
-	// in Env counts. Up and Preview create the folder of a file backend if it does not
-	// exist.
-	Backend string
-
-	// BackendFolder is the folder in which a file backend must lie. If BackendFolder is
-	// empty, the engine refuses every file backend.
-	BackendFolder string
-
-	// StateRoot is the folder that contains BackendFolder and the backend folders of other teams. After an interrupted run, the
-	// engine adopts an object only if no state below StateRoot shows that the object belongs to another stack. If StateRoot is
-	// empty, the engine does not check other stacks.
-	StateRoot string
-
-	// SecretsProvider is the secrets provider of a stack that the run creates. If
-	// SecretsProvider is empty, the backend's default applies.
-	SecretsProvider string
-
-	// Config holds config values as JSON. SecretConfig holds secret values as text. Keys
-	// without a namespace belong to the project's namespace.
-	Config       map[string]json.RawMessage
-	SecretConfig map[string]string
-
-	// Env holds the run's environment variables by name.
-	Env map[string]string
-
-	// Secrets lists values that the engine masks in messages and logs. The engine masks
-	// the values of SecretConfig, too.
-	Secrets []string
-
-	// Kubeconfig is the content of the file that KUBECONFIG names. If Kubeconfig is nil,
-	// the run has no access to a cluster.
-	Kubeconfig []byte
-
-	// Refresh reads the actual state before Up, Preview and Destroy.
-	Refresh bool
-
-	// ExpectNoRefreshChanges makes the run fail if this refresh finds a change.
-	ExpectNoRefreshChanges bool
-
-	// RunProgram runs the program for Destroy and Refresh.
-	RunProgram bool
-
-	// Targets limits the operation to resources with these URNs, and with
-	// TargetDependents to those that depend on them.
-	Targets          []string
-	TargetDependents bool
-
-	// Options are settings of the pulumi command beyond the above.
-	Options Options
-
-	// Token, if set, returns a token and the duration after which to renew it. The engine
-	// writes the token to the file "token" in the run's folder, which the field tokenFile
-	// in Kubeconfig names. The engine calls Token before the run, and again whenever the
-	// duration has passed. The run's Kubernetes clients reread the file by themselves. The
-	// engine masks the tokens like Secrets.
-	Token func(context.Context) (token string, renew time.Duration, err error)
-
-	// Begin, if set, gets the project's name before the engine changes the stack. If Begin
-	// returns an error, the run ends with that error.
-	Begin func(project string) error
-
-	// Working, if set, gets the name and type of each resource that the operation has begun and not finished. The engine calls
-	// it every ReportEvery, and never after the operation has ended.
-	Working     func(resources []string)
-	ReportEvery time.Duration
-
-	// Interrupted says that the caller's previous run of this stack was interrupted. The
-	// engine then removes the lock that the run left, and never the lock of anyone else.
-	// Before the operation, the engine determines what became of the run's pending
-	// operations on resources, so that it neither creates a resource twice nor leaves one
-	// behind.
-	Interrupted bool
-}
-
-// Result is the result of a successful run.
-type Result struct {
-	// Project and Runtime are the project's name and language.
-	Project, Runtime string
-
-	// Revision is the revision that the Source returned.
-	Revision string
-
-	// Outputs holds the stack's outputs by name.
-	Outputs map[string]Output
-
-	// Changes counts the resources by the step that Pulumi took: create, update, delete,
-	// same and so on.
-	Changes map[string]int
-
-	// Log is the end of pulumi's output.
-	Log string
-
-	// Warnings lists, in one line each, what somebody should check: resources of an
-	// interrupted run that may exist although the state does not list them.
-	Warnings []string
-}
-
-// Output is one output of a stack.
-type Output struct {
-	// Value is the output's value as JSON. Value is nil for a secret.
-	Value json.RawMessage
-
-	// Secret says that the value is a secret or contains one.
-	Secret bool
 }
 
 // Run runs one operation. When ctx ends, Run lets pulumi stop in good order: pulumi
@@ -278,7 +115,7 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 		return nil, err
 	}
 	result.Warnings = r.warnings
-	result.Project, result.Runtime, result.Revision = r.Project, r.project.runtime(), r.revision
+	result.Project, result.Runtime, result.Revision = r.Project, r.project.Language(), r.revision
 	return result, nil
 }
 
@@ -322,7 +159,7 @@ type run struct {
 
 	// project describes the project's Pulumi.yaml, workDir is the folder that holds this
 	// file, and revision is the revision that the source returned.
-	project  project
+	project  project.Project
 	workDir  string
 	revision string
 

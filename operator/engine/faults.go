@@ -27,7 +27,7 @@ type faults struct {
 }
 
 func (f *faults) add(d *diagnostic, mask *message.Mask) {
-	// The first mask finds secrets of several lines, before tidy joins the lines. The
+	// The first mask finds secrets of several lines, before Tidy joins the lines. The
 	// second finds secrets that only appear after the lines are joined.
 	text := mask.Apply(d.Message)
 	text = mask.Apply(message.Tidy(text[:min(len(text), longestFault)]))

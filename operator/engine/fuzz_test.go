@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/strata-platform/strata/operator/engine/message"
+	"github.com/strata-platform/strata/operator/engine/project"
 )
 
 func FuzzEventLog(f *testing.F) {
@@ -68,7 +69,7 @@ func FuzzProject(f *testing.F) {
 		if err := root.WriteFile("Pulumi.yaml", []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		found, err := readProject(root, "")
+		found, err := project.Read(root, "")
 		if err != nil {
 			if strings.ContainsRune(err.Error(), '\n') {
 				t.Errorf("the error has more than one line: %q", err)
@@ -79,14 +80,14 @@ func FuzzProject(f *testing.F) {
 		if r.check(found) == nil {
 			t.Error("a project passes whose language is not installed")
 		}
-		_, _, _ = found.checkMain(root), found.checkProgram(root), found.settings("dev")
+		_, _, _ = found.CheckMain(root), found.CheckProgram(root), found.Settings("dev")
 		var settings map[string]any
-		if decodeYAML([]byte(text), &settings) == nil {
-			if written, err := yaml.Marshal(settings); err == nil && len(written) > 16*maxExpanded {
+		if project.DecodeYAML([]byte(text), &settings) == nil {
+			if written, err := yaml.Marshal(settings); err == nil && len(written) > 16*project.MaxExpanded {
 				t.Errorf("%d bytes become %d", len(text), len(written))
 			}
 		}
-		_ = found.offence(root, &Allowed{Team: "web", Types: []string{"random:index:RandomPet"}})
+		_ = found.Offence(root, &project.Allowed{Team: "web", Types: []string{"random:index:RandomPet"}})
 	})
 }
 

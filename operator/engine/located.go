@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/strata-platform/strata/operator/engine/message"
+	"github.com/strata-platform/strata/operator/engine/project"
 )
 
 // explain rewrites the message of a failure so that it refers to files in the project's source. The run's folder no longer
@@ -18,8 +19,8 @@ func (r *run) explain(failure *Error) {
 	if r.Source != nil {
 		where = r.inFiles()
 		if found := schemaFault(failure); found != nil {
-			data, _ := readFile(r.files, r.project.file)
-			failure.Message = message.Place(r.project.file, message.LineOf(data, found.path...), found.message)
+			data, _ := project.ReadFile(r.files, r.project.File)
+			failure.Message = message.Place(r.project.File, message.LineOf(data, found.path...), found.message)
 			return
 		}
 	}
@@ -35,17 +36,17 @@ func (r *run) relative(message string) string {
 // inFiles returns a [message.Locate] that finds a program's faults in the project's files.
 func (r *run) inFiles() message.Locate {
 	return func(name string, line int, fault string) string {
-		dir, err := r.project.programFolder(r.files)
+		dir, err := r.project.ProgramFolder(r.files)
 		if err != nil {
-			dir = path.Dir(r.project.file)
+			dir = path.Dir(r.project.File)
 		}
 		names := []string{name}
 		if name == "" {
-			names = programFiles
+			names = project.ProgramFiles
 		}
 		for _, name := range names {
 			file := path.Join(dir, name)
-			data, err := readFile(r.files, file)
+			data, err := project.ReadFile(r.files, file)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}

@@ -13,9 +13,6 @@ var (
 	// and names with a leading hyphen, which pulumi would parse as options.
 	stackName = regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9._-]{0,99}/){0,2}[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
 
-	// projectName matches the project names that Pulumi accepts. The backend has a folder of the project's name.
-	projectName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
-
 	// variableName matches the names that Kubernetes accepts for an environment variable: printable ASCII without the equals
 	// sign.
 	variableName = regexp.MustCompile(`^[ -<>-~]+$`)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/strata-platform/strata/operator/engine/project"
 )
 
 func TestNamesThatWouldBeOptionsOrPathsAreRefused(t *testing.T) {
@@ -14,7 +16,7 @@ func TestNamesThatWouldBeOptionsOrPathsAreRefused(t *testing.T) {
 		if (Request{Operation: Up, Project: "p", Stack: name}).validate() == nil {
 			t.Errorf("%q passes as the name of a stack", name)
 		}
-		if projectName.MatchString(name) {
+		if project.ValidName(name) {
 			t.Errorf("%q passes as the name of a project", name)
 		}
 	}
@@ -44,7 +46,7 @@ func FuzzNames(f *testing.F) {
 	f.Add("org/x/dev", "a b", "a/../../b", "PATH", "FILE:///etc")
 	f.Add(strings.Repeat("a", 101), "\u0430", `..\x`, "\u0410", "file://host/state")
 	state := f.TempDir()
-	f.Fuzz(func(t *testing.T, stack, project, folder, variable, address string) {
+	f.Fuzz(func(t *testing.T, stack, name, folder, variable, address string) {
 		if (Request{Operation: Up, Project: "p", Stack: stack}).validate() == nil {
 			for part := range strings.SplitSeq(stack, "/") {
 				if part == "" || len(part) > 100 || part[0] == '-' || part[0] == '.' || path.Base(part) != part || strings.ContainsAny(part, "\x00\n\\ ") {
@@ -52,9 +54,9 @@ func FuzzNames(f *testing.F) {
 				}
 			}
 		}
-		if projectName.MatchString(project) {
-			if below := filepath.Join("a", "b", project); filepath.Dir(below) != filepath.Join("a", "b") || filepath.Base(below) != project || project[0] == '-' {
-				t.Errorf("%q passes as the name of a project", project)
+		if project.ValidName(name) {
+			if below := filepath.Join("a", "b", name); filepath.Dir(below) != filepath.Join("a", "b") || filepath.Base(below) != name || name[0] == '-' {
+				t.Errorf("%q passes as the name of a project", name)
 			}
 		}
 		if CheckVariable(variable) == nil && (variable == "" || strings.ContainsAny(variable, "=\x00\n") || strings.HasPrefix(variable, "LD_")) {
@@ -72,7 +74,7 @@ func FuzzNames(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer root.Close()
-		if found, err := readProject(root, folder); err == nil || errors.Is(err, os.ErrPermission) {
+		if found, err := project.Read(root, folder); err == nil || errors.Is(err, os.ErrPermission) {
 			t.Errorf("%q leads to a project: %v", folder, found)
 		}
 	})

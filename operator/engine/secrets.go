@@ -14,6 +14,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
 	"sigs.k8s.io/yaml"
 
+	"github.com/strata-platform/strata/operator/engine/project"
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 	"github.com/strata-platform/strata/operator/untrusted"
 )
@@ -151,9 +152,9 @@ func (r *run) salt() (salt string, err error) {
 
 func (r *run) readSettings(see func(map[string]any)) error {
 	settings := map[string]any{}
-	data, err := readFile(r.files, r.project.settings(r.Stack))
+	data, err := project.ReadFile(r.files, r.project.Settings(r.Stack))
 	if err == nil {
-		err = decodeYAML(data, &settings)
+		err = project.DecodeYAML(data, &settings)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the settings of stack %q: %w", r.Stack, err)
@@ -173,7 +174,7 @@ func (r *run) editSettings(edit func(map[string]any) error) error {
 		data, err = yaml.Marshal(changed)
 	}
 	if err == nil {
-		err = untrusted.Write(r.files, r.project.settings(r.Stack), data)
+		err = untrusted.Write(r.files, r.project.Settings(r.Stack), data)
 	}
 	if err != nil {
 		return fmt.Errorf("write config of stack %q: %w", r.Stack, err)

@@ -1,4 +1,4 @@
-package engine
+package project
 
 import (
 	"strings"
@@ -15,7 +15,7 @@ func misnaming(t testing.TB, program string) string {
 		t.Skip(err)
 	}
 	if found := undeclarable(&document, &Allowed{Prefixes: []string{"gcp:"}, Team: "web", Contact: "c"}); found != nil {
-		return found.message
+		return found.Message
 	}
 	return ""
 }

@@ -1,4 +1,4 @@
-package engine
+package project
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ var (
 // teams share. A team uses names that consist of its own name, alone or followed by an underscore and more. No team's name
 // contains an underscore. A team may not read or import existing databases and users. misnamed returns nil for resources of
 // other types.
-func misnamed(name string, resource *yaml.Node, allowed *Allowed) *offence {
+func misnamed(name string, resource *yaml.Node, allowed *Allowed) *Offence {
 	limit := 0
 	for _, kind := range members(resource, "type") {
 		if databaseType.MatchString(kind.Value) {
@@ -52,17 +52,17 @@ func misnamed(name string, resource *yaml.Node, allowed *Allowed) *offence {
 		taken = append(taken, members(options, "import")...)
 	}
 	for _, node := range taken {
-		return &offence{line: node.Line, kind: aboutTaking, message: fmt.Sprintf("resource %q reads or imports what exists already", name)}
+		return &Offence{Line: node.Line, Kind: aboutTaking, Message: fmt.Sprintf("resource %q reads or imports what exists already", name)}
 	}
 	given, line := literalName(resource)
 	if given == "" {
-		return &offence{line: line, kind: aboutNames, message: fmt.Sprintf("resource %q has no name as plain text", name)}
+		return &Offence{Line: line, Kind: aboutNames, Message: fmt.Sprintf("resource %q has no name as plain text", name)}
 	}
 	if !printable.MatchString(given) {
-		return &offence{line: line, kind: aboutNames, message: fmt.Sprintf("resource %q has a name with other characters than printable ASCII", name)}
+		return &Offence{Line: line, Kind: aboutNames, Message: fmt.Sprintf("resource %q has a name with other characters than printable ASCII", name)}
 	}
 	if wrong := allowed.wrongName(given, limit); wrong != "" {
-		return &offence{line: line, kind: aboutNames, message: fmt.Sprintf("resource %q has the name %q, which %s", name, given, wrong)}
+		return &Offence{Line: line, Kind: aboutNames, Message: fmt.Sprintf("resource %q has the name %q, which %s", name, given, wrong)}
 	}
 	return nil
 }

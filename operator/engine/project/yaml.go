@@ -1,4 +1,4 @@
-package engine
+package project
 
 import (
 	"fmt"
@@ -7,19 +7,19 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maxExpanded bounds the size of a YAML document with its aliases expanded, in bytes. A
+// MaxExpanded bounds the size of a YAML document with its aliases expanded, in bytes. A
 // document of 1 MB can expand to many terabytes.
-const maxExpanded = 8 << 20
+const MaxExpanded = 8 << 20
 
-// decodeYAML decodes a document from a team. decodeYAML rejects a document that expands
-// to more than maxExpanded bytes.
-func decodeYAML(data []byte, into any) error {
+// DecodeYAML decodes a document from a team. DecodeYAML rejects a document that expands
+// to more than MaxExpanded bytes.
+func DecodeYAML(data []byte, into any) error {
 	var document yamlv3.Node
 	if err := yamlv3.Unmarshal(data, &document); err != nil {
 		return err
 	}
-	if size := (expansion{}).of(&document); size > maxExpanded {
-		return fmt.Errorf("its aliases make it larger than %d bytes: write out fewer", maxExpanded)
+	if size := (expansion{}).of(&document); size > MaxExpanded {
+		return fmt.Errorf("its aliases make it larger than %d bytes: write out fewer", MaxExpanded)
 	}
 	return yaml.Unmarshal(data, into)
 }
@@ -28,14 +28,14 @@ func decodeYAML(data []byte, into any) error {
 // being computed.
 type expansion map[*yamlv3.Node]int
 
-// of returns the size of a node. For a node that is larger than maxExpanded or contains
-// itself, it returns some number larger than maxExpanded.
+// of returns the size of a node. For a node that is larger than MaxExpanded or contains
+// itself, it returns some number larger than MaxExpanded.
 func (e expansion) of(node *yamlv3.Node) int {
 	if node.Kind == yamlv3.AliasNode {
 		node = node.Alias
 		if known, seen := e[node]; seen {
 			if known < 0 {
-				return maxExpanded + 1
+				return MaxExpanded + 1
 			}
 			return known
 		}
@@ -45,7 +45,7 @@ func (e expansion) of(node *yamlv3.Node) int {
 	}
 	size := len(node.Value) + 1
 	for _, child := range node.Content {
-		if size += e.of(child); size > maxExpanded {
+		if size += e.of(child); size > MaxExpanded {
 			break
 		}
 	}
