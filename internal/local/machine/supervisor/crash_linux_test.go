@@ -97,11 +97,14 @@ func TestStopEndsWhatAKilledRunOfALayerLeft(t *testing.T) {
 	}
 }
 
-// interruptions are moments of the first start of a home. here reports that a moment has come.
-var interruptions = []struct {
+// moment is a moment of the first start of a home. here reports that it has come.
+type moment struct {
 	name string
 	here func(p *platform) bool
-}{
+}
+
+// interruptions are moments in the order in which they come. The soak interrupts the start at each of them.
+var interruptions = []moment{
 	{"the home is made", func(p *platform) bool { return p.home.Exists() }},
 	{"the emulator has its store", func(p *platform) bool { return exists(p.home.Google(), "store.db") }},
 	{"the first key is made", func(p *platform) bool { return exists(p.home.Kubernetes(), "pki", "ca.key") }},
@@ -122,8 +125,15 @@ func (p *platform) keeps(name string) bool {
 	return err == nil && ports[name] != 0
 }
 
-func TestAStartThatIsInterruptedAnywhereIsTakenUpAgain(t *testing.T) {
-	for _, moment := range interruptions {
+func TestAStartThatIsInterruptedIsTakenUpAgain(t *testing.T) {
+	const etcd, controllers = 3, 5
+	interrupt(t, interruptions[etcd], interruptions[controllers])
+}
+
+// interrupt interrupts the first start of a home at each of the moments, and starts it again.
+func interrupt(t *testing.T, moments ...moment) {
+	t.Helper()
+	for _, moment := range moments {
 		t.Run(moment.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "home")
 			p := newPlatformAt(t, dir)
@@ -140,12 +150,12 @@ func TestAStartThatIsInterruptedAnywhereIsTakenUpAgain(t *testing.T) {
 					_ = p.StartCluster(ctx)
 				}
 			}()
-			moments := time.NewTicker(time.Millisecond)
-			defer moments.Stop()
+			ticker := time.NewTicker(time.Millisecond)
+			defer ticker.Stop()
 			deadline := time.After(2 * time.Minute)
 			for !moment.here(p) {
 				select {
-				case <-moments.C:
+				case <-ticker.C:
 				case <-deadline:
 					t.Fatal("the moment did not come")
 				}

@@ -3,10 +3,8 @@ package supervisor_test
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,42 +19,14 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
-	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// executable is the path of strata, built from this repository. repository is the repository's root. Both are empty
-// under -short.
+// executable is the path of strata, built from this repository. repository is the repository's root. needTools sets both.
 var executable, repository string
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	if testing.Short() {
-		return m.Run()
-	}
-	dir, err := os.MkdirTemp("", "strata-supervisor-test-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	if repository, err = toolchain.FindRoot("."); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	executable = filepath.Join(dir, "strata")
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", executable, "./cmd/strata")
-	build.Dir = repository
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build strata: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
-}
+func TestMain(m *testing.M) { os.Exit(stratatest.Main(m)) }
 
 // platform is a home and its supervisor.
 type platform struct {
@@ -64,12 +34,10 @@ type platform struct {
 	home home.Home
 }
 
-// needTools builds the programs of a control plane. Under -short, it skips the test.
+// needTools builds strata and the programs of a control plane. Under -short, it skips the test.
 func needTools(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("needs strata and the programs of a control plane")
-	}
+	executable, repository = stratatest.Executable(t), toolchaintest.Root(t)
 	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
 		toolchaintest.Path(t, name)
 	}

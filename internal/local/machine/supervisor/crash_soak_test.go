@@ -1,0 +1,18 @@
+//go:build linux
+
+package supervisor_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/strata-platform/strata/test/soak"
+)
+
+// TestSoakAStartThatIsInterruptedAnywhereIsTakenUpAgain interrupts a start at every moment in each round.
+func TestSoakAStartThatIsInterruptedAnywhereIsTakenUpAgain(t *testing.T) {
+	rounds := soak.Rounds(t)
+	for round := 1; round <= rounds; round++ {
+		t.Run(fmt.Sprintf("round %d of %d", round, rounds), func(t *testing.T) { interrupt(t, interruptions...) })
+	}
+}
