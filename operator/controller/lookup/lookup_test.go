@@ -39,7 +39,7 @@ func newServers(t *testing.T) *servers {
 }
 
 func (s *servers) find(stack types.NamespacedName, question string, good bool) *Finding {
-	return s.Lookups.Find(stack, question, func(*Finding) bool { return good }, func(ctx context.Context) (source.Git, error) {
+	return s.Find(stack, question, func(*Finding) bool { return good }, func(ctx context.Context) (source.Git, error) {
 		a := asked{stack, question, make(chan error), ctx.Done()}
 		s.arrived <- a
 		select {
