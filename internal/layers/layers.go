@@ -115,7 +115,7 @@ func (r Runner) Refresh(ctx context.Context, l Layer, progress Progress) error {
 }
 
 // Destroy deletes all resources of a layer. It also removes the stack of a program; the stack of a project in a folder
-// stays, with its configuration.
+// stays, with its configuration. Without a stack there is nothing to do.
 func (r Runner) Destroy(ctx context.Context, l Layer, progress Progress) (Summary, error) {
 	destroy := func(runProgram bool) operation {
 		return func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
@@ -129,7 +129,11 @@ func (r Runner) Destroy(ctx context.Context, l Layer, progress Progress) (Summar
 			return err
 		}
 	}
-	return r.run(ctx, l, progress, kind{settles: true, destroys: true, renewed: destroy(true)}, destroy(false))
+	summary, err := r.run(ctx, l, progress, kind{settles: true, destroys: true, renewed: destroy(true)}, destroy(false))
+	if l.Folder != "" && NoStack(err) {
+		return Summary{}, nil
+	}
+	return summary, err
 }
 
 // Prepare creates the stack if it does not exist and sets its configuration, so that others can run it.

@@ -40,7 +40,7 @@ func resourceName(urn string) string {
 // brief returns the cause of an Automation API error. The error's own text has pages of captured output.
 func brief(err error) error {
 	text := err.Error()
-	if _, stderr, ok := strings.Cut(text, "stderr: "); ok {
+	if _, stderr, ok := strings.Cut(text, "stderr: "); ok && strings.TrimSpace(stderr) != "" {
 		text = stderr
 	}
 	if i := strings.LastIndex(text, "error: "); i >= 0 {

@@ -13,14 +13,14 @@ const HiddenSecret = "[secret]"
 func (r Runner) Outputs(ctx context.Context, l Layer) (auto.OutputMap, error) {
 	stack, err := r.open(ctx, l)
 	if err != nil {
-		return nil, r.wrap("read the outputs of", l, err, nil)
+		return nil, r.unread(ctx, "outputs", l, err)
 	}
 	outputs, err := stack.Outputs(ctx)
 	if NoStack(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, r.wrap("read the outputs of", l, err, nil)
+		return nil, r.unread(ctx, "outputs", l, err)
 	}
 	return outputs, nil
 }

@@ -24,7 +24,7 @@ func (r Runner) settle(ctx context.Context, l Layer, stack auto.Stack, progress 
 		return err
 	}
 	settler := settle.Settler{
-		Stack:    stackAccess{stack, log},
+		Stack:    stackAccess{r, stack, log},
 		Project:  settle.Project(func(name string) string { return r.Env[name] }),
 		Destroys: destroys,
 		Discard:  r.Lost,
@@ -40,17 +40,14 @@ func (r Runner) settle(ctx context.Context, l Layer, stack auto.Stack, progress 
 
 // stackAccess is the access of a [settle.Settler] to a layer's stack.
 type stackAccess struct {
-	stack auto.Stack
-	log   *os.File
+	runner Runner
+	stack  auto.Stack
+	log    *os.File
 }
 
 // Export implements [settle.Stack].
 func (s stackAccess) Export(ctx context.Context) ([]byte, error) {
-	exported, err := s.stack.Export(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(exported)
+	return s.runner.export(ctx, s.stack)
 }
 
 // Import implements [settle.Stack].

@@ -25,7 +25,7 @@ func (r Runner) Deployment(ctx context.Context, l Layer) (apitype.DeploymentV3, 
 		err = json.Unmarshal(raw, &deployment)
 	}
 	if err != nil {
-		return deployment, r.wrap("read the state of", l, err, nil)
+		return deployment, r.unread(ctx, "state", l, err)
 	}
 	return deployment, nil
 }
@@ -44,9 +44,17 @@ func (r Runner) look(ctx context.Context, l Layer) (*settle.State, error) {
 		state, err = settle.ParseDeployment(raw)
 	}
 	if err != nil {
-		return nil, r.wrap("read the state of", l, err, nil)
+		return nil, r.unread(ctx, "state", l, err)
 	}
 	return state, nil
+}
+
+// unread returns the error of a failed read. It is ctx's error if ctx has ended.
+func (r Runner) unread(ctx context.Context, what string, l Layer, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("read the %s of layer %s, stack %s: %w", what, l.Name, r.Stack, brief(err))
 }
 
 // state returns the state of a layer whose stack is open.
@@ -65,14 +73,25 @@ func (r Runner) deployment(ctx context.Context, l Layer, open func() (auto.Stack
 		return raw, err
 	}
 	stack, err := open()
-	var exported apitype.UntypedDeployment
+	var raw []byte
 	if err == nil {
-		exported, err = stack.Export(ctx)
+		raw, err = r.export(ctx, stack)
 	}
 	if NoStack(err) {
 		return nil, nil
 	}
+	var exported apitype.UntypedDeployment
+	if err == nil {
+		err = json.Unmarshal(raw, &exported)
+	}
 	return exported.Deployment, err
+}
+
+// export returns the output of `pulumi stack export`, with encrypted secrets. The Automation API's export decrypts them,
+// and its import writes what it gets to a file for a moment.
+func (r Runner) export(ctx context.Context, stack auto.Stack) ([]byte, error) {
+	text, err := r.pulumi(ctx, stack, nil, "stack", "export")
+	return []byte(text), err
 }
 
 // stored reads the state of a layer from a backend of files. For any other backend ok is false.
