@@ -78,15 +78,16 @@ func (c *Cluster) Resume(ctx context.Context, waiting Waiting) error {
 	if err := c.gone(ctx, waiting, c.leavingStacks); err != nil && !errors.As(err, &blocked) {
 		return err
 	}
-	if err := c.gone(ctx, waiting, c.leftDeleted); err != nil {
+	left := func(ctx context.Context) ([]remaining, error) { return c.leftDeleted(ctx, c.own()) }
+	if err := c.gone(ctx, waiting, left); err != nil {
 		return err
 	}
 	return c.resume(ctx, c.withFlux())
 }
 
-// leftDeleted returns the namespaces that are being deleted, and the Kustomizations and HelmReleases that are being
-// deleted.
-func (c *Cluster) leftDeleted(ctx context.Context) ([]remaining, error) {
+// leftDeleted returns the namespaces of the platform and of its teams that are being deleted, and the Kustomizations and
+// HelmReleases in the given namespaces that are being deleted.
+func (c *Cluster) leftDeleted(ctx context.Context, in []string) ([]remaining, error) {
 	objects, err := c.list(ctx, namespaces, "")
 	if err != nil {
 		return nil, err
@@ -100,7 +101,7 @@ func (c *Cluster) leftDeleted(ctx context.Context) ([]remaining, error) {
 			})
 		}
 	}
-	err = c.eachApplier(ctx, c.own(), func(_ schema.GroupVersionResource, object *unstructured.Unstructured) error {
+	err = c.eachApplier(ctx, in, func(_ schema.GroupVersionResource, object *unstructured.Unstructured) error {
 		if object.GetDeletionTimestamp() != nil {
 			left = append(left, remaining{
 				name: describe(object), blocker: func(context.Context) []Blocker { return []Blocker{c.applierBlocker(object)} },
