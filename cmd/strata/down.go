@@ -79,6 +79,9 @@ func planDown(ctx context.Context, io streams, p *lifecycle.Platform, purge, dry
 		}
 	}
 	plan := p.Plan(ctx, purge)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if dryRun {
 		plan.Print(io.out)
 		return nil

@@ -8,11 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
 )
-
-func platformRun() Run { return Run{Layer: layers.Layer{Name: PlatformLayer}} }
 
 func TestDownGoesOnAfterAFailureOnlyToRemoveEverythingAndSaysSo(t *testing.T) {
 	const layer, stop, remove = "layer 2: destroy platform", "stop what runs", "remove"

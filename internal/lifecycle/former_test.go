@@ -70,9 +70,12 @@ func TestADeadClusterHoldsNothingUp(t *testing.T) {
 			}
 			return nil
 		},
-		"destroy layer 2":     func() error { return p.noStacks(t.Context()) },
-		"run layer 1":         func() error { return p.refuseFormer(t.Context(), BootstrapLayer) },
-		"prepare for layer 2": func() error { return p.resume(t.Context(), platformRun(), nil) },
+		"destroy layer 2": func() error { return p.noStacks(t.Context()) },
+		"run layer 1":     func() error { return p.refuseFormer(t.Context(), BootstrapLayer) },
+		"prepare for layer 2": func() error {
+			run, err := target.Open(t.Context(), PlatformLayer)
+			return errors.Join(err, p.resume(t.Context(), run, nil))
+		},
 		"say what would be done": func() error {
 			if unknown := p.Plan(t.Context(), false).Unknown; unknown != "" {
 				return errors.New(unknown)

@@ -57,16 +57,8 @@ func (p *Platform) unprotected(ctx context.Context) error {
 	if len(held) == 0 {
 		return nil
 	}
-	run, err := p.Open(ctx, BootstrapLayer)
-	if err != nil {
-		return err
-	}
-	unset := "set deletionProtection to false"
-	if run.Runner.Line != nil {
-		unset = "run `" + run.Runner.Line(BootstrapLayer, "config set deletionProtection false") + "`"
-	}
-	return fmt.Errorf("layer %s: nothing was destroyed: deletionProtection holds %d of its resources (%s): %s, then run `%s`, then this again",
-		BootstrapLayer, len(held), strings.Join(held[:min(mostNamed, len(held))], ", "), unset, p.About().Call("layer up "+BootstrapLayer))
+	return fmt.Errorf("layer %s: nothing was destroyed: deletionProtection holds %d of its resources (%s): %s, then this again",
+		BootstrapLayer, len(held), strings.Join(held[:min(mostNamed, len(held))], ", "), p.About().Unprotect)
 }
 
 // protected returns the names of the protected resources.

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/strata-platform/strata/internal/layers"
@@ -51,6 +52,9 @@ type About struct {
 	// Kubectl begins a command line of kubectl for the cluster. FluxLogs shows the log of kustomize-controller. Purge is the
 	// command that deletes everything regardless of blockers; empty if there is none.
 	Kubectl, FluxLogs, Purge string
+
+	// Unprotect says how to take the protection of layer 1's resources away, for example "run `...`".
+	Unprotect string
 
 	// Ready limits the wait for a ready platform, and Poll is the interval between two looks at it.
 	Ready, Poll time.Duration
@@ -93,7 +97,7 @@ type Layers interface {
 // Run is a layer that is ready to run. The functions may be nil.
 type Run struct {
 	Layer  layers.Layer
-	Runner layers.Runner
+	Runner Runner
 
 	// Hold keeps other runs out until release is called.
 	Hold func(ctx context.Context) (release func(), err error)
@@ -101,6 +105,16 @@ type Run struct {
 	BeforeUp, AfterDestroy func(ctx context.Context) error
 	// Forget is called when down has destroyed the layer.
 	Forget func() error
+}
+
+// Runner runs a layer, as [layers.Runner] does.
+type Runner interface {
+	Up(ctx context.Context, l layers.Layer, progress layers.Progress) (layers.Summary, error)
+	Preview(ctx context.Context, l layers.Layer, progress layers.Progress) (layers.Summary, error)
+	Refresh(ctx context.Context, l layers.Layer, progress layers.Progress) error
+	Destroy(ctx context.Context, l layers.Layer, progress layers.Progress) (layers.Summary, error)
+	Outputs(ctx context.Context, l layers.Layer) (auto.OutputMap, error)
+	MaskedOutputs(ctx context.Context, l layers.Layer) (map[string]any, error)
 }
 
 // Cluster reaches the cluster of layer 1.

@@ -24,6 +24,10 @@ func (p *Platform) resume(ctx context.Context, run Run, progress layers.Progress
 	step, begun := p.Journal().DownBegun()
 	if layer == PlatformLayer {
 		if begun && step == PlatformLayer {
+			// The plugins need the cluster, which may be stopped.
+			if _, err := p.Config(ctx, true); err != nil {
+				return fmt.Errorf("layer %s: %w", layer, err)
+			}
 			_, err := run.Runner.Destroy(ctx, run.Layer, progress)
 			return err
 		}

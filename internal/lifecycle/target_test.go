@@ -8,11 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 	"k8s.io/client-go/rest"
 
+	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
 	"github.com/strata-platform/strata/internal/teardown"
@@ -25,6 +27,10 @@ type testTarget struct {
 	cluster *httptest.Server
 	finish  []Step
 	journal testJournal
+	// pending are the operations that a killed run has left in the state of every layer.
+	pending []apitype.OperationV2
+	report  status.Report
+	runner  testRunner
 }
 
 // newTestTarget returns a target with a cluster whose API answers with answers by path. Layer 2 holds the namespace of the
@@ -57,25 +63,27 @@ func (t *testTarget) About() About {
 		Ready: time.Minute, Poll: time.Millisecond, Patience: time.Minute, Limit: time.Minute,
 	}
 }
-func (t *testTarget) Teams() ([]teams.Team, error)                            { return []teams.Team{{Name: "web"}}, nil }
-func (t *testTarget) Exists() bool                                            { return true }
-func (t *testTarget) Check() Step                                             { return Step{Name: "checks", Do: nothing} }
-func (t *testTarget) Lock() (func(), error)                                   { return func() {}, nil }
-func (t *testTarget) Prepare(bool) []Step                                     { return nil }
-func (t *testTarget) Journal() Journal                                        { return &t.journal }
-func (t *testTarget) Made(string) bool                                        { return true }
-func (t *testTarget) Alive(context.Context) error                             { return nil }
-func (t *testTarget) Finish(context.Context, bool) []Step                     { return t.finish }
-func (t *testTarget) Next(context.Context) ([]string, error)                  { return nil, nil }
-func (t *testTarget) Complete(context.Context, *teardown.Plan, bool) error    { return nil }
-func (t *testTarget) Open(context.Context, string) (Run, error)               { return Run{}, nil }
+func (t *testTarget) Teams() ([]teams.Team, error)                         { return []teams.Team{{Name: "web"}}, nil }
+func (t *testTarget) Exists() bool                                         { return true }
+func (t *testTarget) Check() Step                                          { return Step{Name: "checks", Do: nothing} }
+func (t *testTarget) Lock() (func(), error)                                { return func() {}, nil }
+func (t *testTarget) Prepare(bool) []Step                                  { return nil }
+func (t *testTarget) Journal() Journal                                     { return &t.journal }
+func (t *testTarget) Made(string) bool                                     { return true }
+func (t *testTarget) Alive(context.Context) error                          { return nil }
+func (t *testTarget) Finish(context.Context, bool) []Step                  { return t.finish }
+func (t *testTarget) Next(context.Context) ([]string, error)               { return nil, nil }
+func (t *testTarget) Complete(context.Context, *teardown.Plan, bool) error { return nil }
+func (t *testTarget) Open(_ context.Context, layer string) (Run, error) {
+	return Run{Layer: layers.Layer{Name: layer}, Runner: &t.runner}, nil
+}
 func (t *testTarget) Instance(_ context.Context, name string) (string, error) { return name, nil }
 func (t *testTarget) Report(context.Context, status.Look) (status.Report, error) {
-	return status.Report{}, nil
+	return t.report, nil
 }
 
 func (t *testTarget) State(_ context.Context, layer string) (apitype.DeploymentV3, error) {
-	return apitype.DeploymentV3{Resources: t.states[layer]}, nil
+	return apitype.DeploymentV3{Resources: t.states[layer], PendingOperations: t.pending}, nil
 }
 
 func (t *testTarget) Config(context.Context, bool) (*rest.Config, error) {
@@ -98,4 +106,35 @@ func (j *testJournal) DownBegun() (string, bool) { return j.step, j.begun }
 func (j *testJournal) EndDown() error {
 	*j = testJournal{}
 	return nil
+}
+
+// testRunner notes the operations that it is asked for.
+type testRunner struct{ done []string }
+
+func (r *testRunner) note(operation string) (layers.Summary, error) {
+	r.done = append(r.done, operation)
+	return layers.Summary{}, nil
+}
+
+func (r *testRunner) Up(context.Context, layers.Layer, layers.Progress) (layers.Summary, error) {
+	return r.note("up")
+}
+
+func (r *testRunner) Preview(context.Context, layers.Layer, layers.Progress) (layers.Summary, error) {
+	return r.note("preview")
+}
+
+func (r *testRunner) Refresh(context.Context, layers.Layer, layers.Progress) error {
+	_, err := r.note("refresh")
+	return err
+}
+
+func (r *testRunner) Destroy(context.Context, layers.Layer, layers.Progress) (layers.Summary, error) {
+	return r.note("destroy")
+}
+
+func (r *testRunner) Outputs(context.Context, layers.Layer) (auto.OutputMap, error) { return nil, nil }
+
+func (r *testRunner) MaskedOutputs(context.Context, layers.Layer) (map[string]any, error) {
+	return nil, nil
 }

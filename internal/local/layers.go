@@ -119,10 +119,13 @@ func (p *Platform) Open(ctx context.Context, name string) (lifecycle.Run, error)
 	if err != nil {
 		return lifecycle.Run{}, err
 	}
-	runner.Env["HOME"] = p.Home.Layer(name)
 	run := lifecycle.Run{
 		Layer: l, Runner: runner,
-		Hold:   func(ctx context.Context) (func(), error) { return p.hold(ctx, name) },
+		Hold: func(ctx context.Context) (func(), error) {
+			// hold ends the processes with such a variable that other runs have left.
+			runner.Env["HOME"] = p.Home.Layer(name)
+			return p.hold(ctx, name)
+		},
 		Forget: func() error { return os.RemoveAll(p.Home.Layer(name)) },
 	}
 	if name == lifecycle.BootstrapLayer {

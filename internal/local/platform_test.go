@@ -165,8 +165,8 @@ func TestThePlanOfDownSaysWhatStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for purge, want := range map[bool]string{false: p.Home.Dir() + " stays, with the repositories and the logs: --purge removes it, too.", true: ""} {
-		if plan := lifecycle.New(p).Plan(t.Context(), purge); plan.Stays != want {
-			t.Errorf("with purge %v stays %q, want %q", purge, plan.Stays, want)
+		if plan := lifecycle.New(p).Plan(t.Context(), purge); plan.Stays != want || plan.Unknown != "" {
+			t.Errorf("with purge %v stays %q, want %q; unknown is %q", purge, plan.Stays, want, plan.Unknown)
 		}
 	}
 }

@@ -35,8 +35,10 @@ func (p *Platform) About() lifecycle.About {
 	return lifecycle.About{
 		Place: "the platform in " + p.Home.Dir(), Engineer: supervisor.Engineer, Operator: "the operator for Program and Stack",
 		TeamsFile: p.teamsFile(), Call: p.Home.Call,
-		Kubectl:  "kubectl --kubeconfig " + shell.Word(p.Home.AdminKubeconfig()),
-		FluxLogs: p.Home.Call("logs kustomize-controller"), Purge: p.Home.Call("down --purge --yes"),
+		// Strata protects nothing on this target, so somebody else has.
+		Unprotect: fmt.Sprintf("run `eval \"$(%s)\"`, then `pulumi state unprotect --all --cwd bootstrap`", p.Home.Call("env "+lifecycle.BootstrapLayer)),
+		Kubectl:   "kubectl --kubeconfig " + shell.Word(p.Home.AdminKubeconfig()),
+		FluxLogs:  p.Home.Call("logs kustomize-controller"), Purge: p.Home.Call("down --purge --yes"),
 		Ready: readyTimeout, Poll: readyPoll, Patience: teardownPatience, Limit: teardownLimit,
 	}
 }
@@ -74,11 +76,14 @@ func (p *Platform) checkMachine(ctx context.Context) (string, error) {
 	return fmt.Sprintf("has what is needed; `%s` warns of: %s", p.Home.Call("doctor"), strings.Join(names, ", ")), nil
 }
 
-// Prepare returns the steps that build the tools, start the supervisor and, with repositories, update the home's
-// repositories.
+// Prepare returns the steps that build the tools and start the supervisor. With repositories, they build the tools of the
+// cluster, too, and update the home's repositories.
 func (p *Platform) Prepare(repositories bool) []lifecycle.Step {
 	steps := []lifecycle.Step{
 		{Name: "toolchain", Do: func(ctx context.Context, show *progress.Reporter) (string, error) {
+			if !repositories {
+				return "", p.EnsureTools(ctx, show, append([]string{"flux-manifests"}, pulumienv.Tools...)...)
+			}
 			return "", p.EnsureTools(ctx, show, tools()...)
 		}},
 		{Name: "emulated Google Cloud and Git server", Do: func(ctx context.Context, _ *progress.Reporter) (string, error) {

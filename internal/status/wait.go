@@ -15,7 +15,8 @@ type Wait struct {
 	Look func(context.Context) (Report, error)
 	// Sure reads the state again if Look reports a ready platform but may be late, as a Watch may. Nil trusts Look.
 	Sure func(context.Context) (Report, error)
-	// Config returns the client configuration of the cluster, to ask Kustomizations to apply missing objects again.
+	// Config returns the client configuration of the cluster, to ask Kustomizations to apply missing objects again; nil if
+	// there is no cluster.
 	Config func(context.Context) (*rest.Config, error)
 	// Runs returns an error if the platform cannot become ready any more. Ready calls it before each look. Nil means no
 	// check.
@@ -61,7 +62,7 @@ func (w Wait) Ready(ctx context.Context, waiting func(Item)) (Report, error) {
 		case err == nil:
 			last, failure = report, lasting{}
 			// If the request fails, Flux applies the objects again at the sync's interval.
-			if config, err := w.Config(bounded); err == nil {
+			if config, err := w.Config(bounded); err == nil && config != nil {
 				_ = asker.Ask(bounded, config, report)
 			}
 			root, found := report.RootCause()
