@@ -36,7 +36,7 @@ func TestThePlanOfDownOnGoogleCloudChangesNothing(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("it ends with %d: %s", code, stderr)
 	}
-	order := []string{"nothing is protected", "destroy their Stacks while the operator lives", "destroy platform", "destroy bootstrap"}
+	order := []string{"nothing is protected", "destroy their Stacks while the operator lives", "leave the cluster while Flux lives", "destroy platform", "destroy bootstrap"}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if len(lines) < len(order) || !strings.Contains(out, "Not all could be looked at: layer ") {
 		t.Fatalf("the plan is\n%s", out)
