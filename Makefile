@@ -29,16 +29,13 @@ down: build ## Take the local platform down again
 	bin/strata down
 
 .PHONY: test
-test: ## Run all tests, end to end ones too, 10 minutes on two cores; the first run builds the tools
+test: ## Run all tests, end to end ones too; the first run builds the tools
 	go test -timeout 80m ./...
 	go test -C tools/dolt/gozstd ./...
 
-# Packages whose tests need a platform. Linking their tests takes longer than the few that need none.
-PLATFORM = $(FILES) 'test/*_test.go' | xargs grep -l test/stratatest | xargs -n 1 dirname | sort -u | sed 's,^,/,; s,$$,$$,'
-
 .PHONY: test-unit
 test-unit: ## Run the tests that need no tools
-	go test -short $$(go list ./... | grep -vE "$$($(PLATFORM) | paste -s -d '|' -)")
+	go test -short ./...
 	go test -C tools/dolt/gozstd -short ./...
 
 # Packages that start goroutines themselves or in their tests. Commands and whole-platform tests are excluded, because
