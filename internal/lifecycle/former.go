@@ -141,7 +141,7 @@ func (p *Platform) endFormer(ctx context.Context, show *progress.Reporter) error
 	if err := cluster.DeleteTeams(ctx, former, late, waiting(detail(show))); err != nil {
 		return err
 	}
-	show.Note("removed the namespace of a team that is not in %s any more: %s", p.About().TeamsFile, strings.Join(former, ", "))
+	show.Note("removed the namespace of a team that is not in teams.yaml any more: %s", strings.Join(former, ", "))
 	return nil
 }
 
