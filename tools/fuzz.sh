@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fuzzes every fuzz target of the given folders, one after the other: fuzz.sh TIME SUM FOLDER... Each gets TIME, or, where
-# SUM is not empty, its share of SUM seconds ("200s"), and never less than a second.
+# Fuzzes every fuzz target of the given folders, one after the other: fuzz.sh TIME SUM FOLDER... Each target gets TIME. If
+# SUM is not empty, each gets its share of SUM seconds ("200s") instead, and at least one second.
 set -eu
 each=$1 sum=$2
 shift 2

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAddressChangesWithWhatGoesIntoABuild(t *testing.T) {
+func TestEveryInputOfABuildChangesTheAddress(t *testing.T) {
 	root := tinyRoot(t)
 	dir := filepath.Join(root, "tools", "tiny")
 	b := tinyCatalogue()[0]
@@ -20,7 +20,7 @@ func TestAddressChangesWithWhatGoesIntoABuild(t *testing.T) {
 	const goVersion = "go1.26.0"
 	start := address(b, read(t), goVersion)
 	if again := address(b, read(t), goVersion); again != start {
-		t.Fatalf("the address of the same is once %s and once %s", start, again)
+		t.Fatalf("equal inputs have the addresses %s and %s", start, again)
 	}
 	if other := address(b, read(t), "go1.26.1"); other == start {
 		t.Error("another version of Go has the same address")
@@ -43,7 +43,7 @@ func TestAddressChangesWithWhatGoesIntoABuild(t *testing.T) {
 			write(t, filepath.Join(dir, change.path), change.content)
 			next := address(b, read(t), goVersion)
 			if next == last {
-				t.Errorf("%s leaves the address as it was", change.name)
+				t.Errorf("%s does not change the address", change.name)
 			}
 			last = next
 		})

@@ -3,8 +3,10 @@ package toolchain
 import (
 	"bytes"
 	"context"
+	"debug/buildinfo"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -18,15 +20,16 @@ const interruptGrace = 10 * time.Second
 // A job is the build of one missing tool.
 type job struct {
 	tool    tool
+	same    []string // the bundle's tools that are the same program
 	module  *module
 	version string
 	dir     string // the bundle's folder in the cache
 	report  func(Progress, Event)
 }
 
-// run builds the tool in a folder beside the cache folder and moves it there as its last step, so that an interrupted
-// build leaves no incomplete tool. Only one process at a time builds the tools of a bundle; others wait and then find
-// them built.
+// run builds the tool in a folder beside the cache folder, and moves it into the cache folder as its last step. So an
+// interrupted build leaves no incomplete tool. Only one process at a time builds the tools of a bundle; the others wait,
+// and then use its result.
 func (j job) run(ctx context.Context) error {
 	start := time.Now()
 	cache := filepath.Dir(j.dir)
@@ -50,7 +53,7 @@ func (j job) run(ctx context.Context) error {
 	return nil
 }
 
-// make copies or builds the tool, moves it to target, and returns which of the two it did.
+// make copies or builds the tool, moves it to target, and returns Copied or Built.
 func (j job) make(ctx context.Context, target string, start time.Time) (Progress, error) {
 	stage, err := j.stage()
 	if err != nil {
@@ -61,6 +64,8 @@ func (j job) make(ctx context.Context, target string, start time.Time) (Progress
 	end, made := Copied, filepath.Join(stage, j.tool.name)
 	if release := j.release(ctx); release != "" {
 		err = copyFile(release, made)
+	} else if built := j.built(); built != "" {
+		err = os.Link(built, made)
 	} else {
 		end = Built
 		stop := j.beat(start)
@@ -76,9 +81,24 @@ func (j job) make(ctx context.Context, target string, start time.Time) (Progress
 	return end, os.Rename(made, target)
 }
 
-// stage creates a folder beside the bundle's, after it has removed the folders of interrupted builds. The caller holds
-// the lock. A compiler that outlives its killed build may still write into such a folder for a moment. The next build or
-// prune removes those files.
+// built returns the path of a built tool that is the same program, or "". A copy from a release is another program.
+func (j job) built() string {
+	pkg := j.tool.pkg
+	if j.tool.local() {
+		pkg = path.Join(j.module.path, pkg)
+	}
+	for _, name := range j.same {
+		file := filepath.Join(j.dir, name)
+		if info, err := buildinfo.ReadFile(file); err == nil && info.Path == pkg {
+			return file
+		}
+	}
+	return ""
+}
+
+// stage removes the folders of interrupted builds, and creates a folder beside the bundle's. The caller holds the lock. A
+// compiler that outlives its killed build may still write into a removed folder. The next build or prune removes those
+// files.
 func (j job) stage() (string, error) {
 	stale, err := filepath.Glob(j.dir + stageInfix + "*")
 	if err != nil {
@@ -116,7 +136,7 @@ func (j job) beat(start time.Time) (stop func()) {
 	}
 }
 
-// compile builds the tool somewhere in stage and returns its path.
+// compile builds the tool in a folder below stage, and returns its path.
 func (j job) compile(ctx context.Context, stage string) (string, error) {
 	source, temp, out := filepath.Join(stage, "source"), filepath.Join(stage, "tmp"), filepath.Join(stage, "out")
 	for _, dir := range []string{source, temp, out} {
@@ -196,7 +216,7 @@ func command(ctx context.Context, dir string, env []string, name string, args ..
 	cmd.WaitDelay = interruptGrace
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	// The kernel treats the end of the starting thread as the parent's death, so the thread must not end early.
+	// The kernel kills the program when the starting thread ends, so the thread must not end early.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Run(); err != nil {

@@ -10,7 +10,7 @@ import (
 // A bundle is a group of tools that are built from one pinned module and share one cache folder.
 type bundle struct {
 	name   string // first part of the cache folder's name
-	module string // folder under tools/ that holds the go.mod
+	module string // folder below tools/ with the go.mod
 	tools  []tool
 }
 
@@ -19,6 +19,7 @@ type tool struct {
 	name string
 
 	// pkg is the main package. A path that starts with "./" is a package of this repository in the module's folder.
+	// Tools of a bundle with the same package and flags are one program, which has a link for each name.
 	pkg string
 
 	// pin is the module whose version in go.mod is the tool's version.
@@ -30,15 +31,15 @@ type tool struct {
 	// tags are build tags, separated by commas.
 	tags string
 
-	// embeds are data files that pkg embeds but that the repository does not hold.
+	// embeds are data files that pkg embeds and the repository does not contain.
 	embeds embeds
 
-	// folder says that the tool is not pkg's program, but the folder that the program writes. Its argument is the
-	// folder's path.
+	// folder says that the tool is the folder that pkg's program writes, instead of the program itself. The program's
+	// argument is the folder's path.
 	folder bool
 
-	// versionArgs are arguments that make the program print its version. Nil means that the program cannot, or prints
-	// another version than the pin. Then the build information that Go wrote into the program counts.
+	// versionArgs are arguments that make the program print its version. Nil means that the program prints no
+	// version, or another one than the pin. Then the build information in the program counts.
 	versionArgs []string
 }
 
@@ -100,7 +101,7 @@ func catalogue() []bundle {
 func kubernetes(name string) tool {
 	return tool{
 		name: name,
-		pkg:  "k8s.io/kubernetes/cmd/" + name,
+		pkg:  "./", // the program for all three names
 		pin:  "k8s.io/kubernetes",
 		settings: func(version string) []string {
 			const pkg = "k8s.io/component-base/version."
@@ -120,11 +121,22 @@ func variables(variable string) func(string) []string {
 	return func(version string) []string { return []string{variable + "=" + version} }
 }
 
+// same returns the names of the other tools that are the same program as tl.
+func (b bundle) same(tl tool) []string {
+	var names []string
+	for _, other := range b.tools {
+		if other.name != tl.name && other.pkg == tl.pkg && other.pin == tl.pin && other.tags == tl.tags && !other.folder {
+			names = append(names, other.name)
+		}
+	}
+	return names
+}
+
 // local reports whether the tool's main package belongs to this repository.
 func (t tool) local() bool { return strings.HasPrefix(t.pkg, "./") }
 
-// environment returns the variables that override the user's in every build, so that they can be part of the address. No
-// tool needs a C compiler.
+// environment returns the variables that replace the user's in every build. They are part of the address. No tool needs a
+// C compiler.
 func environment() []string {
 	return []string{"CGO_ENABLED=0", "GOFLAGS=-buildvcs=false", "GOWORK=off", "GOOS=" + runtime.GOOS, "GOARCH=" + runtime.GOARCH}
 }

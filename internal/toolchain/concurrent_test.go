@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Variables that turn the test binary into another process which requests a tool.
+// Variables that make the test binary a process that only requests a tool.
 const (
 	childRoot  = "STRATA_TEST_TOOLCHAIN_ROOT"
 	childCache = "STRATA_TEST_TOOLCHAIN_CACHE"
@@ -62,7 +62,7 @@ func fakeGo(t *testing.T, body string) {
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-func TestProcessesThatAskAtOnceBuildOnce(t *testing.T) {
+func TestConcurrentProcessesBuildOnce(t *testing.T) {
 	builds := filepath.Join(t.TempDir(), "builds")
 	fakeGo(t, `echo build >>"`+builds+`"`)
 	root, cache := tinyRoot(t), t.TempDir()
@@ -83,7 +83,7 @@ func TestProcessesThatAskAtOnceBuildOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if content, err := os.ReadFile(builds); string(content) != "build\n" {
-		t.Errorf("there were the builds %q, %v; want one", content, err)
+		t.Errorf("the builds are %q, %v; want one", content, err)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestInterruptedBuildLeavesNothing(t *testing.T) {
 	awaitFile(t, started)
 	cancel()
 	if err := <-failed; !errors.Is(err, context.Canceled) {
-		t.Errorf("the interrupted build says %v", err)
+		t.Errorf("the error of the interrupted build is %v", err)
 	}
 	for _, name := range entries(t, cache) {
 		if !strings.HasSuffix(name, ".lock") {
@@ -109,7 +109,7 @@ func TestInterruptedBuildLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestKilledBuildIsClearedAway(t *testing.T) {
+func TestTheFilesOfAKilledBuildAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	started, proceed := filepath.Join(dir, "started"), filepath.Join(dir, "proceed")
 	fakeGo(t, `if [ ! -e "`+proceed+`" ]; then mkfifo never; echo $$ >pid; mv pid "`+started+`"; exec cat never; fi`)
@@ -127,7 +127,7 @@ func TestKilledBuildIsClearedAway(t *testing.T) {
 	pid := writtenPid(t, started)
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 	if runtime.GOOS == "linux" {
-		await(t, "what the killed build started ends", func() bool { return !lives(pid) })
+		await(t, "the process of the killed build ends", func() bool { return !lives(pid) })
 	}
 	stages := func() []string {
 		return slices.DeleteFunc(entries(t, cache), func(name string) bool { return !strings.Contains(name, stageInfix) })
@@ -172,7 +172,7 @@ func TestWaitForAnotherBuildEndsWithItsContext(t *testing.T) {
 // awaitFile waits until a file exists.
 func awaitFile(t *testing.T, path string) {
 	t.Helper()
-	await(t, path+" is there", func() bool { return exists(path) })
+	await(t, path+" exists", func() bool { return exists(path) })
 }
 
 // await waits until a condition holds.
@@ -185,7 +185,7 @@ func await(t *testing.T, what string, condition func() bool) {
 		select {
 		case <-ticker.C:
 		case <-end:
-			t.Fatalf("in vain waited until %s", what)
+			t.Fatalf("timeout: wait until %s", what)
 		}
 	}
 }

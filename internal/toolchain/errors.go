@@ -32,7 +32,7 @@ func (e *commandError) Error() string {
 
 func (e *commandError) Unwrap() error { return e.err }
 
-// Remedies of several failures.
+// Remedies that several failures share.
 const (
 	installGo  = "install it from https://go.dev/dl"
 	checkProxy = "check the network and go env GOPROXY GOSUMDB"
@@ -58,11 +58,11 @@ var failures = []struct {
 	},
 	{
 		regexp.MustCompile(`go: downloading (\S+) (\S+)\n.*(module lookup disabled by \S+)`),
-		"module ${1}@${2} was refused: ${3}: " + checkProxy,
+		"module ${1}@${2} is not available: ${3}: " + checkProxy,
 	},
 	{
 		regexp.MustCompile(`(?m)([\w.!/~-]+\.[\w.!/~-]+@v[\w.+-]+): (.*\S)\s*$`),
-		"module ${1} was refused: ${2}: " + checkProxy,
+		"module ${1} is not available: ${2}: " + checkProxy,
 	},
 	{
 		regexp.MustCompile(`(/\S+): (read-only file system|permission denied)`),
@@ -70,7 +70,7 @@ var failures = []struct {
 	},
 }
 
-// explain replaces an error with a known remedy by one line that names the remedy. It returns other errors unchanged.
+// explain replaces an error that has a known remedy by one line with the remedy. It returns other errors unchanged.
 func explain(err error, cache string) error {
 	var output string
 	failed := (*commandError)(nil)
@@ -86,7 +86,7 @@ func explain(err error, cache string) error {
 		errors.Is(err, syscall.EDQUOT), strings.Contains(output, "disk quota exceeded"):
 		return fmt.Errorf("the disk is full: free some space for %s and for Go's own caches (go env GOCACHE GOMODCACHE)", cache)
 	case failed == nil && (errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)):
-		return fmt.Errorf("the cache %s cannot be written: %w: make it writable, or set XDG_CACHE_HOME to a folder that is", cache, err)
+		return fmt.Errorf("the cache %s cannot be written: %w: make it writable, or set XDG_CACHE_HOME to a writable folder", cache, err)
 	}
 	for _, f := range failures {
 		if m := f.says.FindStringSubmatchIndex(output); m != nil {

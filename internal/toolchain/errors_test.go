@@ -21,10 +21,10 @@ func TestOverride(t *testing.T) {
 		{"no version is refused", "hello", script(t, dir, "mute", "echo nothing"), "no version in its output: nothing"},
 		{"a program that fails is refused", "hello", script(t, dir, "failing", "echo oh no; exit 3"), "exit status 3: oh no"},
 		{"a missing file is refused", "hello", filepath.Join(dir, "none"), "no such file or directory: correct it or unset it"},
-		{"a folder is no program", "hello", dir, "is no program"},
-		{"a tool that cannot say its version is used", "broken", right, ""},
+		{"a folder is not a program", "hello", dir, "is not a program"},
+		{"a tool that prints no version is used", "broken", right, ""},
 		{"a folder is used as a folder", "folder", dir, ""},
-		{"a program is no folder", "folder", right, "is no folder"},
+		{"a program is not a folder", "folder", right, "is not a folder"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("PATH", "/usr/bin:/bin") // overridden tools need no Go
@@ -56,9 +56,9 @@ func TestErrorsOfTheGoCommand(t *testing.T) {
 			"the Go on PATH is too old: 1.26.0 is needed: install it",
 		},
 		{"a full disk", "mkdir /x: no space left on device", "the disk is full: free some space for"},
-		{"a used up quota", "mkdir /x: disk quota exceeded", "the disk is full: free some space for"},
+		{"an exhausted quota", "mkdir /x: disk quota exceeded", "the disk is full: free some space for"},
 		{
-			"a cache of Go's that is another user's", "failed to initialize build cache at /x/go: mkdir /x/go: permission denied",
+			"Go's cache belongs to another user", "failed to initialize build cache at /x/go: mkdir /x/go: permission denied",
 			"Go cannot write /x/go (permission denied): make it writable, or name other folders in GOCACHE",
 		},
 		{"something else", "oh\n  no", "go build -o"},
@@ -85,7 +85,7 @@ func TestNoGoOnPath(t *testing.T) {
 
 func TestUnknownTool(t *testing.T) {
 	_, err := openTiny(t, tinyRoot(t), t.TempDir()).Path(t.Context(), "nothing")
-	checkError(t, err, `no tool is named "nothing"`, "hello, folder, broken")
+	checkError(t, err, `no tool is named "nothing"`, "hello, folder, broken, hello-again")
 }
 
 func TestReadOnlyCacheIsExplained(t *testing.T) {
@@ -116,11 +116,11 @@ func checkError(t *testing.T, err error, parts ...string) {
 		t.Fatal("there is no error")
 	}
 	if strings.Contains(err.Error(), "\n") {
-		t.Errorf("the error is of several lines: %v", err)
+		t.Errorf("the error has several lines: %v", err)
 	}
 	for _, part := range parts {
 		if !strings.Contains(err.Error(), part) {
-			t.Errorf("the error %q lacks %q", err, part)
+			t.Errorf("the error %q does not contain %q", err, part)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestEventsTellWhichOfHowManyAndHowLong(t *testing.T) {
+func TestEventsHavePositionTotalAndDuration(t *testing.T) {
 	e := Event{Tool: "etcd", Version: "v3.6.5", Progress: Building, Index: 2, Total: 13}
 	for elapsed, want := range map[time.Duration]string{
 		0:                      "building etcd v3.6.5 (2 of 13)",

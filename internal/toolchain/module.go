@@ -26,6 +26,7 @@ const cacheFormat = "strata-tools-1"
 // build always matches its address.
 type module struct {
 	dir          string
+	path         string            // the module path
 	files        map[string][]byte // go.mod, go.sum and our own Go files, of local replacements too, by path in dir
 	versions     map[string]string // version by module path
 	replacements []replacement
@@ -41,6 +42,7 @@ func readModule(dir string, b bundle) (*module, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.path = parsed.Module.Mod.Path
 	for _, require := range parsed.Require {
 		m.versions[require.Mod.Path] = require.Mod.Version
 	}

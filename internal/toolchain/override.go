@@ -18,8 +18,8 @@ func overridden(name string) (path string, ok bool) {
 	return path, path != ""
 }
 
-// checkOverride returns an error unless path can replace a tool at a version: it must exist, be a program or a folder as
-// the tool is, and report that version if the program reports one.
+// checkOverride returns an error unless path can replace a tool at a version. The path must exist, and be a program or a
+// folder like the tool. A program that prints its version must print that one.
 func (t *Toolchain) checkOverride(ctx context.Context, tl tool, version, path string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -33,9 +33,9 @@ func (t *Toolchain) checkOverride(ctx context.Context, tl tool, version, path st
 	case err != nil:
 		return fmt.Errorf("use %s: %w: correct it or unset it", variable, err)
 	case tl.folder && !info.IsDir():
-		return fmt.Errorf("use %s: %s is no folder: correct it or unset it", variable, path)
+		return fmt.Errorf("use %s: %s is not a folder: correct it or unset it", variable, path)
 	case !tl.folder && (info.IsDir() || info.Mode()&0o111 == 0):
-		return fmt.Errorf("use %s: %s is no program: correct it or unset it", variable, path)
+		return fmt.Errorf("use %s: %s is not a program: correct it or unset it", variable, path)
 	}
 	said, err := tl.versionOf(ctx, path)
 	if err != nil {

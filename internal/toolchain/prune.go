@@ -13,14 +13,14 @@ import (
 )
 
 // A Leftover is a folder in the cache that no tool of this repository uses: from other pins, from another version of Go,
-// or from a killed build. Another clone may still use it.
+// or from a killed build. Another clone may use it.
 type Leftover struct {
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
 }
 
-// ours matches the names of this package's folders in the cache; the first group is the address.
-var ours = regexp.MustCompile(`^([a-z-]+-[0-9a-f]{16})(?:` + regexp.QuoteMeta(stageInfix) + `[0-9]+)?$`)
+// folderName matches the names of this package's folders in the cache; the first group is the address.
+var folderName = regexp.MustCompile(`^([a-z-]+-[0-9a-f]{16})(?:` + regexp.QuoteMeta(stageInfix) + `[0-9]+)?$`)
 
 // pruneWait is how long Prune waits for another process's build before it skips that build's folders.
 const pruneWait = 100 * time.Millisecond
@@ -42,7 +42,7 @@ func (t *Toolchain) Leftovers(ctx context.Context) ([]Leftover, error) {
 	var list []Leftover
 	for _, entry := range entries {
 		path := filepath.Join(t.cache, entry.Name())
-		if !entry.IsDir() || used[path] || !ours.MatchString(entry.Name()) {
+		if !entry.IsDir() || used[path] || !folderName.MatchString(entry.Name()) {
 			continue
 		}
 		bytes, err := size(path)
@@ -82,7 +82,7 @@ func (t *Toolchain) Prune(ctx context.Context) ([]Leftover, error) {
 // remove removes a folder of the cache unless another process builds there. It keeps the lock's empty file, because a
 // waiting process has it open.
 func (t *Toolchain) remove(ctx context.Context, path string) (done bool, err error) {
-	address := filepath.Join(t.cache, ours.FindStringSubmatch(filepath.Base(path))[1])
+	address := filepath.Join(t.cache, folderName.FindStringSubmatch(filepath.Base(path))[1])
 	waiting, cancel := context.WithTimeout(ctx, pruneWait)
 	defer cancel()
 	unlock, err := lock(waiting, address+".lock", func() {})

@@ -36,14 +36,14 @@ func prune(t *testing.T, tools *Toolchain) []string {
 	var paths []string
 	for _, l := range removed {
 		if exists(l.Path) {
-			t.Errorf("%s was removed and is there still", l.Path)
+			t.Errorf("%s still exists after its removal", l.Path)
 		}
 		paths = append(paths, l.Path)
 	}
 	return paths
 }
 
-func TestPruneRemovesWhatNoPinLeadsTo(t *testing.T) {
+func TestPruneRemovesToolsOfOtherPins(t *testing.T) {
 	tools, now, before := twoPins(t)
 	stage := before + stageInfix + "123"
 	write(t, filepath.Join(stage, "tmp", "half-made"), "half")
@@ -58,13 +58,13 @@ func TestPruneRemovesWhatNoPinLeadsTo(t *testing.T) {
 		t.Errorf("the leftovers are %+v", left)
 	}
 	if got := prune(t, tools); !slices.Equal(got, []string{before, stage}) {
-		t.Errorf("removed was %v", got)
+		t.Errorf("Prune removed %v", got)
 	}
 	if !exists(filepath.Join(now, "hello")) || !exists(foreign) {
-		t.Error("what is used, or not ours, was removed")
+		t.Error("Prune has removed a used or foreign folder")
 	}
 	if got := prune(t, tools); len(got) != 0 {
-		t.Errorf("the second time %v was removed", got)
+		t.Errorf("the second Prune removed %v", got)
 	}
 }
 
@@ -75,11 +75,11 @@ func TestPruneLeavesABuildAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := prune(t, tools); len(got) != 0 {
-		t.Errorf("removed was %v, where another process builds", got)
+		t.Errorf("Prune removed %v during a build of another process", got)
 	}
 	unlock()
 	if got := prune(t, tools); !slices.Equal(got, []string{before}) {
-		t.Errorf("removed was %v", got)
+		t.Errorf("Prune removed %v", got)
 	}
 }
 
@@ -106,20 +106,20 @@ func TestPruneRemovesNothingWhileAProgramRuns(t *testing.T) {
 	_, err = tools.Prune(t.Context())
 	checkError(t, err, "runner (pid ", "runs from "+before, "strata local stop")
 	if !exists(filepath.Join(before, "hello")) {
-		t.Error("the tool was removed nevertheless")
+		t.Error("Prune has removed the tool")
 	}
 	_ = stdin.Close()
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
 	if got := prune(t, tools); !slices.Equal(got, []string{before}) {
-		t.Errorf("removed was %v", got)
+		t.Errorf("Prune removed %v", got)
 	}
 }
 
-func TestPruneOfACacheThatIsNotThere(t *testing.T) {
+func TestPruneOfAMissingCache(t *testing.T) {
 	tools := openTiny(t, tinyRoot(t), filepath.Join(t.TempDir(), "none"))
 	if got := prune(t, tools); len(got) != 0 || exists(tools.cache) {
-		t.Errorf("removed was %v from %s", got, tools.cache)
+		t.Errorf("Prune removed %v from %s", got, tools.cache)
 	}
 }

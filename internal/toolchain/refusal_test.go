@@ -49,15 +49,15 @@ func TestRefusedModule(t *testing.T) {
 	for _, test := range []struct{ name, proxy, why string }{
 		{"by the proxy", forbidden.URL, ": 403 Forbidden: check the network and go env GOPROXY"},
 		{"because there is no proxy", "off", "module lookup disabled by GOPROXY=off: check"},
-		{"because nobody answers", gone.URL, "connection refused: check"},
-		{"because it is not what was pinned", changed.URL, "checksum mismatch: check"},
+		{"because no server answers", gone.URL, "connection refused: check"},
+		{"because its checksum differs", changed.URL, "checksum mismatch: check"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("GOPROXY", test.proxy)
 			t.Setenv("GOMODCACHE", t.TempDir())
 			t.Setenv("GOSUMDB", "off")
 			_, err := openTiny(t, rootWithUpstream(t), t.TempDir()).Path(t.Context(), "hello")
-			checkError(t, err, "build hello v1.2.3: module example.com/upstream@v1.2.3 was refused: ", test.why)
+			checkError(t, err, "build hello v1.2.3: module example.com/upstream@v1.2.3 is not available: ", test.why)
 		})
 	}
 }
@@ -92,7 +92,7 @@ func serveOtherUpstream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func TestCacheOnADiskThatIs(t *testing.T) {
+func TestCacheOnADisk(t *testing.T) {
 	for _, test := range []struct{ name, mount, want string }{
 		{"full", "size=256k", "the disk is full: free some space for"},
 		{"read-only", "ro", "cannot be written: open"},

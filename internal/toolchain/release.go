@@ -26,7 +26,7 @@ func (j job) release(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	// A home's own tools can be on PATH. They are builds, perhaps by another version of Go, and no releases.
+	// The tools of a home can be on PATH. They are builds, perhaps by another version of Go, and not releases.
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return ""
@@ -41,8 +41,8 @@ func (j job) release(ctx context.Context) string {
 	return resolved
 }
 
-// versionOf returns a program's version: the one that it prints, or the one in its build information. It returns "" if
-// there is neither.
+// versionOf returns a program's version: the one that it prints, or the one in its build information. It returns "" for a
+// program with neither.
 func (t tool) versionOf(ctx context.Context, path string) (string, error) {
 	if t.versionArgs != nil {
 		return askVersion(ctx, path, t.versionArgs)

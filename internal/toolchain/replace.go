@@ -22,8 +22,8 @@ const replaceFolder = "_replace"
 // module.
 var directive = regexp.MustCompile(`^//strata:replace (\S+)@(\S+) (\S+)\n`)
 
-// A replacement is a Go file of this repository that is compiled instead of a file of a pinned module. It is written for
-// one version of the module and refused for any other.
+// A replacement is a Go file of this repository that the build compiles instead of a file of a pinned module. It fits one
+// version of the module; for any other version the build fails.
 type replacement struct {
 	source string // the file's path below the folder of go.mod
 	module string // the module that it changes
@@ -42,13 +42,13 @@ func (m *module) readReplacements() error {
 		file, content := filepath.Join(m.dir, source), m.files[source]
 		match := directive.FindSubmatch(content)
 		if match == nil || !filepath.IsLocal(string(match[3])) {
-			return fmt.Errorf("%s does not begin with //strata:replace MODULE@VERSION PATH, which says what it replaces", file)
+			return fmt.Errorf("%s does not begin with //strata:replace MODULE@VERSION PATH", file)
 		}
 		r := replacement{source: source, module: string(match[1]), path: string(match[3])}
 		written, pinned := string(match[2]), m.versions[r.module]
 		if written != pinned {
-			return fmt.Errorf("%s replaces %s of %s %s, but go.mod pins %q: see whether the new version still needs it, "+
-				"then delete the file or adapt it and its first line", file, r.path, r.module, written, pinned)
+			return fmt.Errorf("%s replaces %s of %s %s, but go.mod pins %q: if the new version still needs it, adapt the file and its first line, "+
+				"otherwise delete the file", file, r.path, r.module, written, pinned)
 		}
 		m.replacements = append(m.replacements, r)
 	}
@@ -82,7 +82,7 @@ func (j job) replace(run runner, source, modules string) error {
 		}
 		replaced := filepath.Join(copies[r.module], filepath.FromSlash(r.path))
 		if _, err := os.Stat(replaced); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s replaces %s, which %s does not hold", r.source, r.path, r.module)
+			return fmt.Errorf("%s replaces %s, which %s does not contain", r.source, r.path, r.module)
 		}
 		if err := writeFile(replaced, j.module.files[r.source]); err != nil {
 			return err
@@ -112,7 +112,7 @@ func moduleDir(run runner, module string) (string, error) {
 	}
 	var downloaded struct{ Dir string }
 	if err := json.Unmarshal(out, &downloaded); err != nil {
-		return "", fmt.Errorf("read where %s is: %w", module, err)
+		return "", fmt.Errorf("find the folder of %s: %w", module, err)
 	}
 	return downloaded.Dir, nil
 }

@@ -122,7 +122,7 @@ func TestReplacementIsRefused(t *testing.T) {
 	for _, test := range []struct{ name, content, want string }{
 		{
 			"when the pin has moved on", strings.Replace(replacesText, "v1.2.3", "v1.2.2", 1),
-			`text.go replaces text/text.go of example.com/upstream v1.2.2, but go.mod pins "v1.2.3": see whether the new version still needs it`,
+			`text.go replaces text/text.go of example.com/upstream v1.2.2, but go.mod pins "v1.2.3": if the new version still needs it`,
 		},
 		{"when the module is not pinned", strings.Replace(replacesText, upstream, "example.com/other", 1), `go.mod pins ""`},
 		{"without a directive", "package text\n", "does not begin with //strata:replace MODULE@VERSION PATH"},
@@ -135,7 +135,7 @@ func TestReplacementIsRefused(t *testing.T) {
 			root := tinyRoot(t)
 			write(t, filepath.Join(root, "tools", "tiny", replaceFolder, "text.go"), test.content)
 			if _, err := open(root, t.TempDir(), tinyCatalogue()); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("open says %v, want %s", err, test.want)
+				t.Errorf("the error of open is %v, want %s", err, test.want)
 			}
 		})
 	}
@@ -145,12 +145,12 @@ func TestReplacementOfNoFileIsRefused(t *testing.T) {
 	root, replacements := rootOfUpstream(t)
 	write(t, filepath.Join(replacements, "text.go"), strings.Replace(replacesText, "text/text.go", "text/moved.go", 1)+"const Text = \"\"\n")
 	_, err := openTiny(t, root, t.TempDir()).Path(t.Context(), "hello")
-	if want := "replaces text/moved.go, which example.com/upstream does not hold"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("the build says %v, want %s", err, want)
+	if want := "replaces text/moved.go, which example.com/upstream does not contain"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the error of the build is %v, want %s", err, want)
 	}
 }
 
-func TestToolWithReplacementsIsNotTakenFromPath(t *testing.T) {
+func TestPathDoesNotReplaceAToolWithReplacements(t *testing.T) {
 	root, replacements := rootOfUpstream(t)
 	write(t, filepath.Join(replacements, "text.go"), replacesText+"const Text = \"hello from strata\"\n")
 	onPath := t.TempDir()

@@ -7,13 +7,14 @@ import (
 )
 
 // tinyCatalogue returns a bundle of programs that build quickly and without network: one of this repository that embeds
-// nothing, one that writes a folder, and one that does not compile.
+// nothing, one that writes a folder, one that does not compile, and the first one under another name.
 func tinyCatalogue() []bundle {
 	const pin = "example.com/upstream"
 	return []bundle{{name: "tiny", module: "tiny", tools: []tool{
 		{name: "hello", pkg: "./hello", pin: pin, settings: variables("main.version"), versionArgs: []string{"version"}},
 		{name: "folder", pkg: "./folder", pin: pin, folder: true},
 		{name: "broken", pkg: "./broken", pin: pin},
+		{name: "hello-again", pkg: "./hello", pin: pin, settings: variables("main.version"), versionArgs: []string{"version"}},
 	}}}
 }
 

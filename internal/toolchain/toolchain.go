@@ -1,8 +1,8 @@
 // Package toolchain builds the programs of a local platform from pinned Go modules, and caches them.
 //
 // The modules are the folders under tools/; only their go.mod files set the versions. A tool is built when it is first
-// needed, into a folder of the user's cache whose name depends on every input of the build. So a changed pin never uses
-// an old binary, and two clones share equal builds.
+// needed, into a folder of the user's cache whose name depends on every input of the build. So a change of a pin always
+// causes a build, and two clones share equal builds.
 package toolchain
 
 import (
@@ -23,17 +23,17 @@ type Toolchain struct {
 	bundles []bundle
 
 	mu        sync.Mutex
-	goVersion string              // of the go command, once it was asked
-	checked   map[string]struct{} // overrides whose version was found right, as name=path
+	goVersion string              // of the go command; empty before askGo
+	checked   map[string]struct{} // overrides with the right version, as name=path
 }
 
 // A Status is the state of one tool.
 type Status struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	Module  string `json:"module"`         // the module that the version is of
+	Module  string `json:"module"`         // the module with that version
 	State   State  `json:"state"`          // ready, missing or override
-	Path    string `json:"path,omitempty"` // where the tool is, or will be once it is built
+	Path    string `json:"path,omitempty"` // the path of the tool, which a missing tool gets when it is built
 }
 
 // A State says whether a tool is available.
@@ -86,7 +86,7 @@ func FindRoot(start string) (string, error) {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("find Strata's repository: neither %s nor a folder above it holds the go.mod of %s and tools/: run this in a clone of Strata", start, modulePath)
+			return "", fmt.Errorf("find Strata's repository: neither %s nor a folder above it contains the go.mod of %s and tools/: run this in a clone of Strata", start, modulePath)
 		}
 	}
 }
@@ -159,8 +159,8 @@ func (t *Toolchain) Path(ctx context.Context, name string) (string, error) {
 	return filepath.Join(dir, name), nil
 }
 
-// Ensure builds the missing ones of the named tools, one after the other, and reports each to report, unless report is
-// nil. If the pinned version is on PATH, Ensure copies it instead. It checks tools that the environment overrides, and
+// Ensure builds those of the named tools that are missing, one after the other, and passes events to report, unless report
+// is nil. If the pinned version is on PATH, Ensure copies it instead. It checks tools that the environment overrides, and
 // does not build them.
 func (t *Toolchain) Ensure(ctx context.Context, report func(Event), names ...string) error {
 	if report == nil {
@@ -183,7 +183,7 @@ func (t *Toolchain) Ensure(ctx context.Context, report func(Event), names ...str
 			return err
 		}
 		if !exists(filepath.Join(dir, name)) {
-			jobs = append(jobs, job{tool: tl, module: t.modules[b.name], version: t.Version(name), dir: dir})
+			jobs = append(jobs, job{tool: tl, same: b.same(tl), module: t.modules[b.name], version: t.Version(name), dir: dir})
 		}
 	}
 	for i, j := range jobs {

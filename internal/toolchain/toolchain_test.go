@@ -18,10 +18,10 @@ func TestPathBuildsOneToolOfABundle(t *testing.T) {
 	}
 	out, err := exec.Command(hello).CombinedOutput()
 	if err != nil || string(out) != "hello v1.2.3\n" {
-		t.Errorf("hello says %q, %v; want the pinned version", out, err)
+		t.Errorf("hello prints %q, %v; want the pinned version", out, err)
 	}
 	if got := entries(t, filepath.Dir(hello)); !slices.Equal(got, []string{"hello"}) {
-		t.Errorf("the cache folder holds %v, want hello alone", got)
+		t.Errorf("the cache folder contains %v, want only hello", got)
 	}
 
 	folder, err := tools.Path(t.Context(), "folder")
@@ -32,11 +32,11 @@ func TestPathBuildsOneToolOfABundle(t *testing.T) {
 		t.Errorf("the folder's file is %q, %v", content, err)
 	}
 	if filepath.Dir(folder) != filepath.Dir(hello) {
-		t.Errorf("%s and %s are of one bundle but not in one folder", folder, hello)
+		t.Errorf("%s and %s of one bundle are in different folders", folder, hello)
 	}
 }
 
-func TestModuleThatIsReplacedByAFolderIsBuiltIn(t *testing.T) {
+func TestALocalReplacementOfAModuleIsBuiltIn(t *testing.T) {
 	root, cache := tinyRoot(t), t.TempDir()
 	dir := filepath.Join(root, "tools", "tiny")
 	write(t, filepath.Join(dir, "go.mod"), `module example.com/tiny
@@ -64,7 +64,7 @@ func main() { println(greeting.Text) }
 			t.Fatal(err)
 		}
 		if out, err := exec.Command(hello).CombinedOutput(); err != nil || string(out) != text+"\n" {
-			t.Errorf("hello says %q, %v; want %s", out, err, text)
+			t.Errorf("hello prints %q, %v; want %s", out, err, text)
 		}
 	}
 }
@@ -167,6 +167,7 @@ func TestListTellsStates(t *testing.T) {
 		"hello v1.2.3 example.com/upstream ready",
 		"folder v1.2.3 example.com/upstream missing",
 		"broken v1.2.3 example.com/upstream override",
+		"hello-again v1.2.3 example.com/upstream missing",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("List is %q, want %q", got, want)
@@ -223,7 +224,31 @@ func TestKubernetesSettings(t *testing.T) {
 	got := strings.Join(kubernetes("kube-apiserver").flags("v1.36.3"), " ")
 	for _, want := range []string{"gitVersion=v1.36.3", "gitMajor=1", "gitMinor=36"} {
 		if !strings.Contains(got, "-X k8s.io/component-base/version."+want) {
-			t.Errorf("the flags %q lack %s", got, want)
+			t.Errorf("the flags %q do not contain %s", got, want)
 		}
+	}
+}
+
+func TestToolsOfOneProgramAreBuiltOnce(t *testing.T) {
+	builds := filepath.Join(t.TempDir(), "builds")
+	fakeGo(t, `echo build >>"`+builds+`"`)
+	tools := openTiny(t, tinyRoot(t), t.TempDir())
+	var infos []os.FileInfo
+	for _, name := range []string{"hello-again", "hello"} {
+		path, err := tools.Path(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		infos = append(infos, info)
+	}
+	if !os.SameFile(infos[0], infos[1]) {
+		t.Error("the two names are different files")
+	}
+	if content, err := os.ReadFile(builds); string(content) != "build\n" {
+		t.Errorf("the builds are %q, %v; want one", content, err)
 	}
 }

@@ -46,14 +46,14 @@ func TestPulumiFindsItsLanguageHostBesideIt(t *testing.T) {
 	}
 }
 
-func TestFluxManifestsAreThoseOfTheControllers(t *testing.T) {
+func TestFluxManifestsContainTheControllers(t *testing.T) {
 	folder := toolchaintest.Path(t, "flux-manifests")
 	for _, name := range []string{
 		"source-controller", "kustomize-controller", "helm-controller", "notification-controller", "rbac", "policies",
 	} {
 		files, err := filepath.Glob(filepath.Join(folder, name+".yaml"))
 		if err != nil || len(files) != 1 {
-			t.Errorf("%s holds no %s.yaml", folder, name)
+			t.Errorf("%s does not contain %s.yaml", folder, name)
 		}
 	}
 }

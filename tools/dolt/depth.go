@@ -8,16 +8,16 @@ import (
 	ast "github.com/dolthub/vitess/go/vt/sqlparser"
 )
 
-// deepest is how many levels a statement may be nested. The planner recurses by some 3 kB of stack for each level, and a
-// stack of 1 GB ends the server for all of its users.
+// deepest is the maximum depth of a nested statement. The planner uses some 3 kB of stack for each level, and a stack of
+// 1 GB ends the server for all of its users.
 const deepest = 10_000
 
-// longest is how many bytes a statement may have: the parser recurses in some statements, too. Programs that load data split
-// it into statements of about 1 MB.
+// longest is the maximum length of a statement in bytes, because the parser recurses in some statements, too. Programs that
+// load data split it into statements of about 1 MB.
 const longest = 2 << 20
 
-// shallowParser refuses statements that are longer than longest before they are parsed, and those that are nested deeper
-// than deepest before they are planned. It sees the texts that PREPARE takes, which SQL has put together, too.
+// shallowParser rejects statements longer than longest before it parses them, and statements nested deeper than deepest
+// before the server plans them. It also checks the texts of PREPARE, which SQL itself may have composed.
 type shallowParser struct{ sql.Parser }
 
 // ParseSimple implements sql.Parser.
@@ -61,7 +61,7 @@ func (p shallowParser) ParseOneWithOptions(ctx context.Context, query string, op
 
 func short(query string) error {
 	if len(query) > longest {
-		return fmt.Errorf("the statement has %d bytes, at most %d are taken: send several shorter ones", len(query), longest)
+		return fmt.Errorf("the statement has %d bytes, more than the limit of %d: send several shorter ones", len(query), longest)
 	}
 	return nil
 }
@@ -76,10 +76,10 @@ func shallow(statement ast.Statement, err error) (ast.Statement, error) {
 	return statement, nil
 }
 
-// within returns an error when there are more levels at and below a node.
+// within returns an error if a node has more levels at and below it.
 func within(node ast.SQLNode, levels int) error {
 	if levels == 0 {
-		return fmt.Errorf("the statement is nested deeper than %d levels: write it flatter", deepest)
+		return fmt.Errorf("the statement is nested deeper than %d levels: use fewer levels", deepest)
 	}
 	top := true
 	return ast.Walk(func(below ast.SQLNode) (bool, error) {

@@ -1,8 +1,8 @@
-// Command dolt is the SQL server of Dolt, narrowed for users who trust neither each other nor the server: none of them
-// reaches files, the network, settings of the server or a database that was not granted.
+// Command dolt is the SQL server of Dolt, restricted for users who trust neither each other nor the server: no user can
+// reach files, the network, the server's settings, or a database without a grant.
 //
-// Upstream's own main gives every user of one database what takes a privilege on the whole server, and has procedures,
-// functions and settings that reach files and addresses. No option turns them off.
+// Upstream's own main lets every user of one database perform operations that need a privilege on the whole server. It also
+// has procedures, functions and settings that reach files and addresses, and no option to turn them off.
 package main
 
 import (
@@ -55,7 +55,7 @@ func serve(ctx context.Context, args []string) error {
 	controller := svcs.NewController()
 	ended := make(chan struct{})
 	go func() {
-		// A server that did not start has returned, or is about to.
+		// A server that has failed to start returns by itself.
 		if controller.WaitForStart() != nil {
 			return
 		}
@@ -73,7 +73,7 @@ func serve(ctx context.Context, args []string) error {
 	return err
 }
 
-// environment returns what Dolt calls so: its folder and its settings.
+// environment returns Dolt's environment: its folder and its settings.
 func environment(ctx context.Context) (*env.DoltEnv, error) {
 	folder, err := os.Getwd()
 	if err != nil {
@@ -83,7 +83,7 @@ func environment(ctx context.Context) (*env.DoltEnv, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Files are written beside the databases, into which they are renamed, and never to a folder that others see.
+	// Dolt writes temporary files beside the databases, into which it renames them, and never to a shared folder.
 	temporary := filepath.Join(folder, dbfactory.DoltDir, env.TmpDirName)
 	if err := os.MkdirAll(temporary, 0o700); err != nil {
 		return nil, err

@@ -11,15 +11,16 @@ import (
 	"github.com/dolthub/go-mysql-server/sql/expression/function"
 )
 
-// procedures are those of Dolt's that stay: they change one database, the one that they are called in, and nothing else.
-// What upstream adds is not there until it is listed here.
+// procedures are the procedures of Dolt that stay: they change only the database in which a user calls them. A procedure
+// that upstream adds is not available until this list contains it.
 var procedures = []string{
 	"dolt_add", "dolt_branch", "dolt_checkout", "dolt_cherry_pick", "dolt_clean", "dolt_commit", "dolt_commit_hash_out",
 	"dolt_conflicts_resolve", "dolt_count_commits", "dolt_merge", "dolt_rebase", "dolt_reset", "dolt_revert", "dolt_rm",
 	"dolt_stash", "dolt_tag", "dolt_verify_constraints",
 }
 
-// narrow takes away, before the server starts, what reaches beyond a database. It is the last to change Dolt's tables.
+// narrow removes, before the server starts, the procedures, functions and settings that reach beyond a database. No later
+// code changes Dolt's tables of them.
 func narrow() {
 	dprocedures.DoltProcedures = slices.DeleteFunc(dprocedures.DoltProcedures, func(p sql.ExternalStoredProcedureDetails) bool {
 		return !slices.Contains(procedures, p.Name)
@@ -30,7 +31,7 @@ func narrow() {
 	sql.SetAuthorizationHandlerFactory(strictFactory{sql.GetAuthorizationHandlerFactory()})
 }
 
-// fixedVariables are the server's settings, which no user changes, by SET GLOBAL, SET PERSIST or otherwise.
+// fixedVariables are the server's settings. No user can change them, by SET GLOBAL, SET PERSIST or otherwise.
 type fixedVariables struct{ sql.SystemVariableRegistry }
 
 // SetGlobal sets a variable for the server itself, which has no session, or one without a user.
@@ -41,10 +42,10 @@ func (v fixedVariables) SetGlobal(ctx *sql.Context, name string, value any) erro
 	return v.SystemVariableRegistry.SetGlobal(ctx, name, value)
 }
 
-// unwritable is where the settings lie that outlive the server. SET PERSIST and SET PERSIST_ONLY write there.
+// unwritable is the file system of the settings that outlive the server. SET PERSIST and SET PERSIST_ONLY write there.
 type unwritable struct{ filesys.ReadWriteFS }
 
-// WriteFile refuses.
+// WriteFile returns an error.
 func (unwritable) WriteFile(string, []byte, os.FileMode) error {
 	return fmt.Errorf("access denied: the settings of the server cannot be changed by SQL")
 }

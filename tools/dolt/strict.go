@@ -18,9 +18,9 @@ func (f strictFactory) CreateHandler(cat sql.Catalog) sql.AuthorizationHandler {
 	return strictHandler{f.upstream.CreateHandler(cat), cat}
 }
 
-// strictHandler refuses what takes a privilege on the whole server to everybody without one. Upstream looks for such a
-// privilege in the user's current database too, so that CREATE DATABASE is open to every user of a database, and DROP
-// DATABASE of all that he sees.
+// strictHandler denies operations that need a privilege on the whole server to users without such a privilege. Upstream
+// also accepts the privilege in the user's current database, so that every user of a database could create databases, and
+// drop all visible ones.
 type strictHandler struct {
 	sql.AuthorizationHandler
 	cat sql.Catalog
@@ -34,8 +34,8 @@ func (h strictHandler) HandleAuth(ctx *sql.Context, state sql.AuthorizationQuery
 	return h.AuthorizationHandler.HandleAuth(ctx, state, auth)
 }
 
-// tellsOfOthers tells whether a statement reads the list of connections, with what each user asks at the moment. Upstream
-// refuses SHOW PROCESSLIST to users, and shows them everything in the table of the same name.
+// tellsOfOthers reports whether a statement reads the list of connections with the current statement of each user. Upstream
+// denies SHOW PROCESSLIST to users, but shows them the table of the same name.
 func tellsOfOthers(ctx *sql.Context, auth ast.AuthInformation) bool {
 	const schema, table = "information_schema", "processlist"
 	for i, name := range auth.TargetNames {
@@ -53,7 +53,7 @@ func tellsOfOthers(ctx *sql.Context, auth ast.AuthInformation) bool {
 	return false
 }
 
-// superuser tells whether the session's user is the server's own. Without a table of users nobody is.
+// superuser reports whether the session's user is the server's own. Without a table of users, no user is.
 func (h strictHandler) superuser(ctx *sql.Context) bool {
 	found, err := h.cat.Database(ctx, "mysql")
 	if err != nil {

@@ -1,7 +1,7 @@
 // Command pulumi-kubernetes is the Kubernetes provider plugin, built from its Go module.
 //
 // Upstream's own main embeds a file that its release build generates, so it cannot be built from the module alone.
-// This main embeds the two data files that the module does hold; the toolchain copies them here before the build.
+// This main embeds the two data files that the module contains; the toolchain copies them here before the build.
 package main
 
 import (

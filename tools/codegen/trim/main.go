@@ -1,5 +1,5 @@
-// Command trim removes the descriptions of embedded Kubernetes types from CRDs. They are most of a CRD's size. Kubernetes
-// itself documents them, and every client that lists CRDs would load them.
+// Command trim removes the descriptions of embedded Kubernetes types from CRDs. Kubernetes itself documents these types, and
+// their descriptions make up most of a CRD, which every client that lists CRDs loads.
 package main
 
 import (

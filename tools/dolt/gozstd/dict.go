@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// dictMagic starts a structured dictionary, one with tables for entropy coding before its content. One without is
-	// all content, called raw.
+	// dictMagic is the beginning of a structured dictionary, which has tables for entropy coding before its content. A raw
+	// dictionary has only content.
 	dictMagic = "\x37\xa4\x30\xec"
 
-	// minRaw is the length below which the format ignores a raw dictionary.
+	// minRaw is the minimum length of a raw dictionary. The format ignores shorter ones.
 	minRaw = 8
 
-	minDict    = 256     // BuildDict's smallest desired length
-	segmentLen = 64      // what BuildDict takes at once
-	gramLen    = 8       // what BuildDict counts
-	maxCounts  = 1 << 20 // bounds BuildDict's memory
+	minDict    = 256     // the minimum of BuildDict's desired length
+	segmentLen = 64      // the length of the segments that BuildDict selects
+	gramLen    = 8       // the length of the sequences that BuildDict counts
+	maxCounts  = 1 << 20 // limits BuildDict's memory
 )
 
-// parseDict returns a copy of a dictionary and whether it is structured. The copy is nil for one that is ignored.
+// parseDict returns a copy of a dictionary and whether it is structured. The copy is nil for a dictionary that the format ignores.
 func parseDict(dict []byte) (content []byte, structured bool, err error) {
 	switch {
 	case len(dict) == 0:
@@ -34,11 +34,11 @@ func parseDict(dict []byte) (content []byte, structured bool, err error) {
 	return bytes.Clone(dict), false, nil
 }
 
-// BuildDict returns a raw dictionary of at most desiredLen bytes of what the samples have in common, or nil if they are
-// too small for one.
+// BuildDict returns a raw dictionary with the text that the samples have in common, of at most desiredLen bytes, or nil if
+// the samples are too small.
 //
-// It takes the most frequent segments from all over the samples, each part of them in turn, with what surrounds them as
-// often, and never the same text twice. Equal samples give equal dictionaries.
+// It divides the samples into parts, and selects the most frequent segment of each part in turn, together with neighbouring
+// text of the same frequency. It selects no text twice. Equal samples give equal dictionaries.
 func BuildDict(samples [][]byte, desiredLen int) []byte {
 	desiredLen = max(desiredLen, minDict)
 	text := bytes.Join(samples, nil)
@@ -48,7 +48,7 @@ func BuildDict(samples [][]byte, desiredLen int) []byte {
 	counts := countGrams(text)
 	partLen := max(len(text)/(desiredLen/segmentLen), segmentLen)
 
-	// What is taken first goes to the end, from where the offsets of matches are shortest.
+	// The first segment goes to the end, where the offsets of matches are shortest.
 	dict := make([]byte, desiredLen)
 	free := desiredLen
 	for taken := true; taken; {
@@ -67,12 +67,12 @@ func BuildDict(samples [][]byte, desiredLen int) []byte {
 		dict = bytes.Clone(text[max(len(text)-desiredLen, 0):])
 	}
 	if bytes.HasPrefix(dict, []byte(dictMagic)) {
-		dict = dict[1:] // it would look structured
+		dict = dict[1:] // otherwise the dictionary would look structured
 	}
 	return dict
 }
 
-// grams tells of each sequence of gramLen bytes how often it occurs again. Those whose hashes are equal are one.
+// grams counts how often each sequence of gramLen bytes occurs again. Sequences with equal hashes share a count.
 type grams struct {
 	again []uint32
 	shift int
@@ -93,12 +93,12 @@ func countGrams(text []byte) grams {
 }
 
 func (g grams) slot(text []byte) uint64 {
-	const golden = 0x9e3779b97f4a7c15 // spreads neighbours
+	const golden = 0x9e3779b97f4a7c15 // gives neighbours distant hashes
 	return binary.LittleEndian.Uint64(text) * golden >> g.shift
 }
 
-// best returns the segment of text whose grams occur again most often of those between start and end. It is as long as
-// its surroundings occur at least half as often, up to limit, and empty if nothing occurs again.
+// best returns the segment between start and end whose grams occur most often. It extends the segment while the text around
+// it occurs at least half as often, up to limit. The segment is empty if no gram occurs again.
 func (g grams) best(text []byte, start, end, limit int) (from, to int) {
 	const perSegment = segmentLen - gramLen + 1
 	var sum, highest int
@@ -128,7 +128,7 @@ func (g grams) best(text []byte, start, end, limit int) (from, to int) {
 
 func (g grams) count(text []byte, i int) int { return int(g.again[g.slot(text[i:])]) }
 
-// forget makes the grams of a segment count for nothing.
+// forget sets the counts of the grams of a segment to zero.
 func (g grams) forget(segment []byte) {
 	for i := range len(segment) - gramLen + 1 {
 		g.again[g.slot(segment[i:])] = 0

@@ -1,8 +1,8 @@
-// Package gozstd stands in for github.com/dolthub/gozstd, which binds the C library of zstd: with it, Dolt is built on
-// a machine that has no C compiler.
+// Package gozstd replaces github.com/dolthub/gozstd, which binds the C library of zstd, so that Dolt can be built without a C
+// compiler.
 //
-// It has the part of that module's API that Dolt uses, and writes and reads the same format, so that a database that a
-// Dolt of either kind has written can be read by the other. What it writes differs in its bytes and is a little longer.
+// It has the part of that module's API that Dolt uses, and the same format: each kind of Dolt can read the databases of the
+// other. Its output has other bytes, and is a little longer.
 package gozstd
 
 import (
@@ -12,7 +12,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// window is how far back a match may lie. Dolt's chunks are of a few KiB, and the memory of a coder grows with it.
+// window is the maximum distance of a match in bytes. Dolt's chunks have a few KiB, and the memory of a coder grows with the
+// window.
 const window = 512 << 10
 
 // Compress appends the compressed src to dst and returns the result. It appends nothing if src is empty.
@@ -48,22 +49,22 @@ func DecompressDict(dst, src []byte, dict *DDict) ([]byte, error) {
 	return out, nil
 }
 
-// The dictionaries of those who bring none.
+// The dictionaries for calls without one.
 var (
 	plainCDict CDict
 	plainDDict DDict
 )
 
-// A CDict is a dictionary to compress with. It may be used by several goroutines at once.
+// A CDict is a dictionary for compression. It is safe for concurrent use.
 //
-// An encoder is bound to its dictionary and has tables of megabytes. Dolt keeps a dictionary per group of chunks when it
-// archives, so idle encoders are pooled, where the garbage collector finds them.
+// An encoder belongs to one dictionary, and has tables of megabytes. Dolt keeps a dictionary for each group of chunks when it
+// archives, so idle encoders are in a pool, where the garbage collector can free them.
 type CDict struct {
 	options []zstd.EOption
 	idle    sync.Pool // of *zstd.Encoder
 }
 
-// NewCDict returns the dictionary that BuildDict or another trainer of zstd has made, to compress with.
+// NewCDict returns a dictionary of BuildDict, or of another trainer of zstd, for compression.
 func NewCDict(dict []byte) (*CDict, error) {
 	content, structured, err := parseDict(dict)
 	if err != nil {
@@ -96,18 +97,18 @@ func (d *CDict) take() *zstd.Encoder {
 	}
 	encoder, err := d.newEncoder()
 	if err != nil {
-		panic(fmt.Sprintf("gozstd: a dictionary that was read cannot be read again: %v", err))
+		panic(fmt.Sprintf("gozstd: read a valid dictionary again: %v", err))
 	}
 	return encoder
 }
 
-// A DDict is a dictionary to decompress with. It may be used by several goroutines at once.
+// A DDict is a dictionary for decompression. It is safe for concurrent use.
 type DDict struct {
 	options []zstd.DOption
 	idle    sync.Pool // of *zstd.Decoder
 }
 
-// NewDDict returns the dictionary that BuildDict or another trainer of zstd has made, to decompress with.
+// NewDDict returns a dictionary of BuildDict, or of another trainer of zstd, for decompression.
 func NewDDict(dict []byte) (*DDict, error) {
 	content, structured, err := parseDict(dict)
 	if err != nil {
@@ -138,7 +139,7 @@ func (d *DDict) take() *zstd.Decoder {
 	}
 	decoder, err := d.newDecoder()
 	if err != nil {
-		panic(fmt.Sprintf("gozstd: a dictionary that was read cannot be read again: %v", err))
+		panic(fmt.Sprintf("gozstd: read a valid dictionary again: %v", err))
 	}
 	return decoder
 }

@@ -39,7 +39,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func TestCoderIsSharedByGoroutines(t *testing.T) {
+func TestGoroutinesShareACoder(t *testing.T) {
 	samples := rows(500)
 	cdict, ddict := open(t, BuildDict(samples, 4096))
 	var running sync.WaitGroup
@@ -53,7 +53,7 @@ func TestCoderIsSharedByGoroutines(t *testing.T) {
 	running.Wait()
 }
 
-func TestDictionaryShortensWhatIsLikeIt(t *testing.T) {
+func TestADictionaryShortensSimilarTexts(t *testing.T) {
 	all := rows(1200)
 	samples, others := all[:1000], all[1000:]
 	dict := BuildDict(samples, 4096)
@@ -71,7 +71,7 @@ func TestDictionaryShortensWhatIsLikeIt(t *testing.T) {
 	}
 }
 
-func TestDictionaryHoldsACommonTextInOnePiece(t *testing.T) {
+func TestADictionaryContainsACommonTextInOnePiece(t *testing.T) {
 	common := noise(1000)
 	var samples [][]byte
 	for i := range 30 {
@@ -95,7 +95,7 @@ func TestBuildDictTakesAnySamples(t *testing.T) {
 		{name: "the same again and again", samples: repeat(rows(1)[0], 100)},
 		{name: "one byte again and again", samples: repeat(make([]byte, 500), 30)},
 		{name: "noise", samples: [][]byte{noise(20_000)}},
-		{name: "what looks like a structured dictionary", samples: [][]byte{[]byte(dictMagic + "but is none")}},
+		{name: "a text that begins like a structured dictionary", samples: [][]byte{[]byte(dictMagic + "but is none")}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dict := BuildDict(test.samples, 4096)
@@ -116,7 +116,7 @@ func TestBuildDictTakesAnySamples(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotZstdIsRefused(t *testing.T) {
+func TestInvalidInputIsAnError(t *testing.T) {
 	sample := rows(1)[0]
 	cdict, _ := open(t, BuildDict(repeat(sample, 100), 4096))
 	packed := CompressDict(nil, sample, cdict)
@@ -127,17 +127,17 @@ func TestWhatIsNotZstdIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if out, err := Decompress([]byte("before"), src); err == nil || string(out) != "before" {
-				t.Errorf("Decompress returns %q, %v; want an error and what was before", out, err)
+				t.Errorf("Decompress returns %q, %v; want an error and the previous content", out, err)
 			}
 		})
 	}
 	for name, dict := range map[string][]byte{"an empty dictionary": {}, "a broken dictionary": []byte(dictMagic + "broken")} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := NewCDict(dict); err == nil {
-				t.Error("NewCDict takes it")
+				t.Error("NewCDict accepts it")
 			}
 			if _, err := NewDDict(dict); err == nil {
-				t.Error("NewDDict takes it")
+				t.Error("NewDDict accepts it")
 			}
 		})
 	}
@@ -171,7 +171,7 @@ func FuzzDecompress(f *testing.F) {
 	})
 }
 
-// open returns both sides of a dictionary. Nil is the one that means none.
+// open returns a dictionary for both directions. Nil means no dictionary.
 func open(t testing.TB, dict []byte) (*CDict, *DDict) {
 	t.Helper()
 	if dict == nil {
@@ -188,23 +188,23 @@ func open(t testing.TB, dict []byte) (*CDict, *DDict) {
 	return cdict, ddict
 }
 
-// checkRoundTrip compresses and decompresses behind what is in the buffers already.
+// checkRoundTrip compresses and decompresses into buffers with content.
 func checkRoundTrip(t *testing.T, source []byte, cdict *CDict, ddict *DDict) {
 	t.Helper()
 	packed := CompressDict([]byte("head"), source, cdict)
 	if !bytes.HasPrefix(packed, []byte("head")) {
-		t.Fatalf("the compressed does not follow what was before")
+		t.Fatalf("the compressed data does not follow the previous content")
 	}
 	got, err := DecompressDict([]byte("before"), packed[len("head"):], ddict)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := append([]byte("before"), source...); !bytes.Equal(got, want) {
-		t.Fatalf("%d bytes come back as other %d", len(want), len(got))
+		t.Fatalf("the result of %d bytes are %d other bytes", len(want), len(got))
 	}
 }
 
-// structured returns a dictionary with entropy tables, as the C library's trainer makes them.
+// structured returns a dictionary with entropy tables, like those of the C library's trainer.
 func structured(t *testing.T, samples [][]byte) []byte {
 	t.Helper()
 	dict, err := kdict.BuildZstdDict(samples, kdict.Options{MaxDictSize: 4096, HashBytes: 6, ZstdDictID: 7})
@@ -214,7 +214,7 @@ func structured(t *testing.T, samples [][]byte) []byte {
 	return dict
 }
 
-// rows returns texts that are like each other.
+// rows returns similar texts.
 func rows(n int) [][]byte {
 	source := rand.New(rand.NewSource(1))
 	var out [][]byte

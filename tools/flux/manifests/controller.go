@@ -12,8 +12,8 @@ import (
 // module returns the Go module of a controller.
 func module(controller string) string { return "github.com/fluxcd/" + controller }
 
-// localise builds the two files that a controller's release publishes, next to the overlay that refers to them, and
-// makes the overlay refer to them there.
+// localise builds the two files that a controller's release publishes into the folder of the controller's overlay, and
+// makes the overlay refer to these local files.
 func localise(overlay, controller, version string) error {
 	source, err := moduleDir(module(controller))
 	if err != nil {
@@ -53,7 +53,7 @@ func readPins() (map[string]string, error) {
 	return pins, nil
 }
 
-// moduleDir returns the folder of a module in the module cache, after downloading it if need be.
+// moduleDir returns the folder of a module in the module cache. moduleDir downloads a missing module.
 func moduleDir(path string) (string, error) {
 	var downloaded struct{ Dir string }
 	if err := goJSON(&downloaded, "mod", "download", "-json", path); err != nil {
@@ -62,7 +62,7 @@ func moduleDir(path string) (string, error) {
 	return downloaded.Dir, nil
 }
 
-// goJSON decodes what a go command prints.
+// goJSON runs a go command and decodes its output, which must be JSON.
 func goJSON(into any, args ...string) error {
 	cmd := exec.Command("go", args...)
 	cmd.Stderr = os.Stderr

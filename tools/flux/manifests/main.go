@@ -1,9 +1,9 @@
-// Command manifests writes the manifests that Flux's installer renders its components from, offline.
+// Command manifests writes, without a network, the manifests from which Flux's installer renders its components.
 //
-// Flux publishes them with each release. They are built here from the same sources as there: the overlays in flux2's
-// module, where the two published files that the overlay of each controller refers to are replaced by what they are
-// made of, config/crd and config/manager in that controller's own module. So go.mod alone says which versions they
-// install. The argument is the folder to write; install.Generate of flux2 takes a copy of it (it writes into it).
+// Flux publishes these manifests with each release. This command builds them from the same sources: the overlays in the
+// module of flux2. The overlay of each controller refers to two published files. This command builds these two files from
+// config/crd and config/manager in the controller's own module, so that go.mod alone determines the installed versions. The
+// argument is the folder to write. install.Generate of flux2 writes into its folder, so callers give it a copy.
 package main
 
 import (
@@ -82,7 +82,7 @@ func write(pins map[string]string, work, output string) error {
 	return nil
 }
 
-// build renders a kustomization into a file.
+// build renders the kustomization in dir into a file.
 func build(dir, file string) error {
 	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 var image = regexp.MustCompile(`(?m)^\s+image: (\S+)$`)
 
-// verify renders an installation from the manifests, in work, and compares its images with the pins.
+// verify renders an installation from a copy of the manifests in work, and compares its images with the pins.
 func verify(pins map[string]string, manifests, work string) error {
 	if err := os.CopyFS(work, os.DirFS(manifests)); err != nil {
 		return err

@@ -2,9 +2,9 @@
 
 // Package condition waits for conditions of objects.
 //
-// The pinned provider reads a deleted object once and then relies on a watch. A watch that starts after the object is
-// gone never tells of its end, so the deletion lasts until its timeout, ten minutes, and then succeeds. This file keeps
-// the type's API and reads the object again and again; see docs/decisions/0022-end-of-deleted-objects.md.
+// The pinned provider reads a deleted object once and then relies on a watch. A watch that starts after the end of the
+// object never reports that end, so the deletion lasts until its timeout, ten minutes, and then succeeds. This file keeps
+// the type's API and reads the object again and again; see docs/decisions/0022-plugin-detects-every-deletion.md.
 package condition
 
 import (
@@ -24,17 +24,17 @@ import (
 )
 
 const (
-	// firstPause and longestPause bound the time between two reads, which doubles from read to read.
+	// firstPause and longestPause are the limits of the time between two reads, which doubles with each read.
 	firstPause   = 100 * time.Millisecond
 	longestPause = 5 * time.Second
-	// readTimeout bounds one read, so that an API server that does not answer cannot hold up a deletion past its timeout.
+	// readTimeout limits one read, so that an API server that does not answer cannot delay a deletion beyond its timeout.
 	readTimeout = 10 * time.Second
 )
 
 var _ Satisfier = (*Deleted)(nil)
 
-// Deleted is satisfied once an object whose deletion was requested no longer exists. Reads from the API server decide
-// that; the watch only makes it known sooner and may start late, break or be forbidden.
+// Deleted is satisfied when a deleted object no longer exists. Reads from the API server decide this. The watch only speeds
+// it up, and may start late, break or be forbidden.
 type Deleted struct {
 	*ObjectObserver
 
@@ -60,7 +60,7 @@ func NewDeleted(
 	}, nil
 }
 
-// Range returns when the object is gone, when yield returns false or, after a last read, when the context ends. It
+// Range returns when the object no longer exists, when yield returns false or, after a last read, when the context ends. It
 // calls yield with the object's events, and never after it has returned.
 func (d *Deleted) Range(yield func(watch.Event) bool) {
 	if d.read(d.ctx) {
@@ -105,8 +105,8 @@ func (d *Deleted) events(ctx context.Context) <-chan watch.Event {
 	return events
 }
 
-// read asks the API server for the object and reports whether it is gone. A read without a resource version is answered
-// from etcd and not from a cache.
+// read asks the API server for the object and reports whether it no longer exists. The API server answers a
+// read without a resource version from etcd, and not from a cache.
 func (d *Deleted) read(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -122,13 +122,13 @@ func (d *Deleted) read(ctx context.Context) bool {
 	return d.gone.Load()
 }
 
-// succeeds reports whether live is another object under the deleted one's name. One that is itself being deleted may be
-// the object that this deletion was requested for although the recorded UID is an older one's.
+// succeeds reports whether live is another object with the deleted one's name. If live is being deleted, too, it may be the
+// object of this deletion, although the recorded UID is that of an older object.
 func (d *Deleted) succeeds(live *unstructured.Unstructured) bool {
 	return d.uid != "" && live.GetUID() != d.uid && live.GetDeletionTimestamp() == nil
 }
 
-// giveUp reads the object a last time although the context has ended, and names what may keep it.
+// giveUp reads the object a last time although the context has ended, and names the finalizers that may delay its deletion.
 func (d *Deleted) giveUp() {
 	if d.read(context.WithoutCancel(d.ctx)) {
 		return
@@ -139,8 +139,8 @@ func (d *Deleted) giveUp() {
 	}
 }
 
-// Observe records an event. The end of an object with another UID, which a stale cache may tell of, is left to the next
-// read.
+// Observe records an event. A stale cache may report the end of an object with another UID; the next read decides about
+// that.
 func (d *Deleted) Observe(e watch.Event) error {
 	if e.Type == watch.Deleted {
 		if last, ok := e.Object.(*unstructured.Unstructured); ok && (d.uid == "" || last.GetUID() == d.uid) {
@@ -150,7 +150,7 @@ func (d *Deleted) Observe(e watch.Event) error {
 	return d.ObjectObserver.Observe(e)
 }
 
-// Satisfied reports whether the object is gone, and otherwise logs what its status says.
+// Satisfied reports whether the object no longer exists, and otherwise logs its status.
 func (d *Deleted) Satisfied() (bool, error) {
 	if d.gone.Load() {
 		return true, nil
