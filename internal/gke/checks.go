@@ -15,16 +15,16 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// Finding is a problem that a check found.
-type Finding struct {
-	// Check is the name of the check, Found the problem, and Remedy the command or page that solves it.
+// finding is a problem that a check found.
+type finding struct {
+	// Check is the name of the check, Found the problem, and Remedy the command or page that fixes it.
 	Check, Found, Remedy string
-	// Note says that the platform works nevertheless.
+	// Note says that the platform works in spite of the problem.
 	Note bool
 }
 
 // String returns the finding in one line.
-func (f Finding) String() string {
+func (f finding) String() string {
 	mark := "✗"
 	if f.Note {
 		mark = "!"
@@ -37,21 +37,20 @@ const (
 	goInstall     = "https://go.dev/dl/"
 )
 
-// facts holds results of the checks for the steps after them.
+// facts are results of the checks that later steps use.
 type facts struct {
 	pulumi, backend, user string
 	bootstrap             bootstrap.Config
 	platform              platform.Config
 }
 
-// check checks everything that the layers need, and changes nothing. It omits a check that depends on another problem's
-// solution.
-func (p *Platform) check(ctx context.Context) (facts, []Finding) {
+// check checks all requirements of the layers, and changes nothing. It omits a check whose own requirements fail.
+func (p *Platform) check(ctx context.Context) (facts, []finding) {
 	var f facts
 	findings := slices.Concat(p.checkGo(ctx), p.checkTeamsFile())
 	command, err := p.pulumi()
 	if err != nil {
-		return f, append(findings, Finding{Check: "pulumi", Found: err.Error(), Remedy: "install it: " + pulumiInstall})
+		return f, append(findings, finding{Check: "pulumi", Found: err.Error(), Remedy: "install it: " + pulumiInstall})
 	}
 	f.pulumi = "v" + strings.TrimPrefix(command.Version().String(), "v")
 	found := p.checkLogin(ctx, &f)
@@ -62,22 +61,22 @@ func (p *Platform) check(ctx context.Context) (facts, []Finding) {
 	return f, append(findings, p.checkImage()...)
 }
 
-func (p *Platform) checkTeamsFile() []Finding {
+func (p *Platform) checkTeamsFile() []finding {
 	if _, err := p.Teams(); err != nil {
-		return []Finding{{Check: "teams.yaml", Found: err.Error(), Remedy: "mend the file"}}
+		return []finding{{Check: "teams.yaml", Found: err.Error(), Remedy: "correct the file"}}
 	}
 	return nil
 }
 
 // checkLogin asks pulumi for the backend that it is logged in to.
-func (p *Platform) checkLogin(ctx context.Context, f *facts) []Finding {
+func (p *Platform) checkLogin(ctx context.Context, f *facts) []finding {
 	stdout, stderr, _, err := p.command.Run(ctx, p.Root, nil, nil, nil, nil, "whoami", "--json", "--non-interactive")
 	var who struct{ User, URL string }
 	if err == nil {
 		err = json.Unmarshal([]byte(stdout), &who)
 	}
 	if err != nil {
-		return []Finding{{Check: "pulumi's login", Found: firstLine(stderr, err), Remedy: "run `pulumi login gs://BUCKET`"}}
+		return []finding{{Check: "pulumi's login", Found: firstLine(stderr, err), Remedy: "run `pulumi login gs://BUCKET`"}}
 	}
 	f.backend, f.user = who.URL, who.User
 	return nil
@@ -92,20 +91,20 @@ func firstLine(said string, err error) string {
 	return err.Error()
 }
 
-// checkLayers reads the configuration of both layers, and checks what it requires of the machine.
-func (p *Platform) checkLayers(ctx context.Context, f *facts) []Finding {
+// checkLayers reads the configuration of both layers, and checks the machine for the programs that it requires.
+func (p *Platform) checkLayers(ctx context.Context, f *facts) []finding {
 	first := p.checkConfig(ctx, lifecycle.BootstrapLayer, bootstrap.Project, &f.bootstrap)
 	second := p.checkConfig(ctx, lifecycle.PlatformLayer, platform.Project, &f.platform)
 	findings := slices.Concat(first, second)
 	if len(second) == 0 && f.platform.Target == "local" {
-		findings = append(findings, Finding{
+		findings = append(findings, finding{
 			Check: "layer platform", Found: "its target is local", Remedy: "run `" + p.pulumiLine(lifecycle.PlatformLayer, "config set target gke") + "`",
 		})
 	}
 	findings = append(findings, checkGoogle()...)
 	if _, err := exec.LookPath("gke-gcloud-auth-plugin"); err != nil && len(first) == 0 && !f.bootstrap.IssueClientCertificate {
-		findings = append(findings, Finding{
-			Check: "gke-gcloud-auth-plugin", Found: "it is not on PATH, and logs in to the cluster", Remedy: "run `gcloud components install gke-gcloud-auth-plugin`",
+		findings = append(findings, finding{
+			Check: "gke-gcloud-auth-plugin", Found: "it is not on PATH, and kubectl needs it to log in to the cluster", Remedy: "run `gcloud components install gke-gcloud-auth-plugin`",
 		})
 	}
 	return findings
@@ -118,7 +117,7 @@ type stored struct {
 }
 
 // checkConfig reads the configuration of one layer's stack into config. Secrets stay in memory.
-func (p *Platform) checkConfig(ctx context.Context, layer, projectName string, config any) []Finding {
+func (p *Platform) checkConfig(ctx context.Context, layer, projectName string, config any) []finding {
 	check := "layer " + layer
 	text, err := p.runPulumi(ctx, layer, "config", "--json", "--show-secrets")
 	values := map[string]stored{}
@@ -128,21 +127,21 @@ func (p *Platform) checkConfig(ctx context.Context, layer, projectName string, c
 	switch {
 	case err == nil:
 	case layers.NoStack(err):
-		return []Finding{{Check: check, Found: "there is no stack " + p.Environment, Remedy: "run `" + p.stackInit(layer) + "`"}}
+		return []finding{{Check: check, Found: "there is no stack " + p.Environment, Remedy: "run `" + p.stackInit(layer) + "`"}}
 	case strings.Contains(err.Error(), "passphrase"):
-		return []Finding{{
-			Check: check, Found: "the passphrase of stack " + p.Environment + " is not there, or another one", Remedy: "put it into a file and run `export PULUMI_CONFIG_PASSPHRASE_FILE=FILE`",
+		return []finding{{
+			Check: check, Found: "the passphrase of stack " + p.Environment + " is missing or wrong", Remedy: "put it into a file and run `export PULUMI_CONFIG_PASSPHRASE_FILE=FILE`",
 		}}
 	default:
-		return []Finding{{Check: check, Found: err.Error(), Remedy: "mend that; `" + p.pulumiLine(layer, "config") + "` does the same"}}
+		return []finding{{Check: check, Found: err.Error(), Remedy: "fix that; `" + p.pulumiLine(layer, "config") + "` shows the same error"}}
 	}
 	problems := settings.Read(func(key string) (settings.Value, bool) {
 		value, found := values[projectName+":"+key]
 		return settings.Value{Text: value.Value, Secret: value.Secret}, found
 	}, config)
-	var findings []Finding
+	var findings []finding
 	for _, problem := range problems {
-		findings = append(findings, Finding{Check: check, Found: problem, Remedy: "run `" + p.configSet(layer, problem, config) + "`"})
+		findings = append(findings, finding{Check: check, Found: problem, Remedy: "run `" + p.configSet(layer, problem, config) + "`"})
 	}
 	return findings
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // repository creates a folder with the files of Strata's repository that the checks read, and an engineer who is logged
@@ -71,8 +72,9 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// TestTheCommandsOfTheChecksMendWhatTheyFound runs the command of each finding until there are no findings.
-func TestTheCommandsOfTheChecksMendWhatTheyFound(t *testing.T) {
+// TestTheCommandsOfTheChecksFixTheirFindings runs the command of each finding until there are no findings.
+func TestTheCommandsOfTheChecksFixTheirFindings(t *testing.T) {
+	long.Test(t)
 	p := repository(t)
 	values := map[string]string{
 		"project": "acme-platform", "fleetUrl": "https://git.acme.example/fleet.git", "platformUrl": "https://git.acme.example/strata.git",
@@ -85,7 +87,7 @@ func TestTheCommandsOfTheChecksMendWhatTheyFound(t *testing.T) {
 	} {
 		lacking := lackingOf(p.check(t.Context()))
 		if len(lacking) != len(want) {
-			t.Fatalf("%d are lacking, want %d: %v", len(lacking), len(want), lacking)
+			t.Fatalf("%d requirements are missing, want %d: %v", len(lacking), len(want), lacking)
 		}
 		for i, finding := range lacking {
 			if !strings.HasPrefix(finding.Found, want[i]) {
@@ -102,22 +104,23 @@ func TestTheCommandsOfTheChecksMendWhatTheyFound(t *testing.T) {
 	}
 }
 
-func TestNothingIsMadeWhileSomethingIsLacking(t *testing.T) {
+func TestUpChangesNothingWhileARequirementIsMissing(t *testing.T) {
 	p := repository(t)
 	var shown strings.Builder
 	_, err := lifecycle.New(p).Up(t.Context(), progress.New(&shown))
 	if err == nil || !strings.Contains(err.Error(), "nothing was changed") {
-		t.Errorf("up ends with %v", err)
+		t.Errorf("the error of up is %v", err)
 	}
 	if strings.Contains(shown.String(), "layer 1") {
-		t.Errorf("it goes on:\n%s", shown.String())
+		t.Errorf("up continues:\n%s", shown.String())
 	}
 	if left, _ := filepath.Glob(filepath.Join(p.Root, "state", ".pulumi", "stacks", "*")); len(left) > 0 {
-		t.Errorf("it made %v", left)
+		t.Errorf("it has created %v", left)
 	}
 }
 
-func TestAnEnvironmentThatLacksSomethingIsNamedWithItsRemedy(t *testing.T) {
+func TestAMissingRequirementIsFoundWithItsRemedy(t *testing.T) {
+	long.Test(t)
 	for name, tc := range map[string]struct {
 		change      func(t *testing.T, p *Platform)
 		found, mend string
@@ -129,21 +132,21 @@ func TestAnEnvironmentThatLacksSomethingIsNamedWithItsRemedy(t *testing.T) {
 			}
 			t.Setenv("GOOGLE_CREDENTIALS", "")
 		}, "there are no application default credentials", "gcloud auth application-default login"},
-		"a key that is not there": {func(t *testing.T, p *Platform) {
+		"a missing key file": {func(t *testing.T, p *Platform) {
 			t.Helper()
 			t.Setenv("GOOGLE_CREDENTIALS", filepath.Join(p.Root, "key.json"))
-		}, "GOOGLE_CREDENTIALS names a file that is not there", "unset GOOGLE_CREDENTIALS"},
+		}, "GOOGLE_CREDENTIALS names a file that does not exist", "unset GOOGLE_CREDENTIALS"},
 		"no way to log in to the cluster": {func(t *testing.T, p *Platform) {
 			t.Helper()
 			if err := os.Remove(filepath.Join(p.Root, "bin", "gke-gcloud-auth-plugin")); err != nil {
 				t.Fatal(err)
 			}
-		}, "it is not on PATH, and logs in to the cluster", "gcloud components install gke-gcloud-auth-plugin"},
+		}, "it is not on PATH, and kubectl needs it to log in to the cluster", "gcloud components install gke-gcloud-auth-plugin"},
 		"another passphrase": {func(t *testing.T, p *Platform) {
 			t.Helper()
 			shell(t, p, "pulumi config set --secret gitPassword --stack dev")
 			t.Setenv("PULUMI_CONFIG_PASSPHRASE", "another")
-		}, "the passphrase of stack dev is not there, or another one", "export PULUMI_CONFIG_PASSPHRASE_FILE=FILE"},
+		}, "the passphrase of stack dev is missing or wrong", "export PULUMI_CONFIG_PASSPHRASE_FILE=FILE"},
 		"no pulumi": {func(t *testing.T, _ *Platform) {
 			t.Helper()
 			t.Setenv("PATH", "/nowhere")
@@ -153,10 +156,10 @@ func TestAnEnvironmentThatLacksSomethingIsNamedWithItsRemedy(t *testing.T) {
 			t.Helper()
 			t.Setenv("PULUMI_BACKEND_URL", "")
 		}, "PULUMI_ACCESS_TOKEN must be set", "pulumi login gs://BUCKET"},
-		"teams that nobody can read": {func(t *testing.T, p *Platform) {
+		"an invalid teams.yaml": {func(t *testing.T, p *Platform) {
 			t.Helper()
 			write(t, filepath.Join(p.Root, "teams.yaml"), "teams: 7\n")
-		}, "", "mend the file"},
+		}, "", "correct the file"},
 		"the other target": {func(t *testing.T, p *Platform) {
 			t.Helper()
 			shell(t, p, "pulumi config set target local --stack dev")
@@ -180,15 +183,15 @@ func TestAnEnvironmentThatLacksSomethingIsNamedWithItsRemedy(t *testing.T) {
 				}
 			}
 			_, all := p.check(t.Context())
-			t.Errorf("it is not among %v", all)
+			t.Errorf("the finding is missing from %v", all)
 		})
 	}
 }
 
-func TestAnImageWithADigestIsNotNoted(t *testing.T) {
+func TestAnImageWithADigestHasNoNote(t *testing.T) {
 	p := repository(t)
 	if found := p.checkImage(); len(found) != 1 || !found[0].Note {
-		t.Errorf("a tag is not noted: %v", found)
+		t.Errorf("a tag has no note: %v", found)
 	}
 	path := filepath.Join(p.Root, operatorImage)
 	content, err := os.ReadFile(path)
@@ -198,12 +201,12 @@ func TestAnImageWithADigestIsNotNoted(t *testing.T) {
 	digest := "    digest: sha256:" + strings.Repeat("0a", 32)
 	write(t, path, strings.Replace(string(content), "    newTag: ", digest+"\n    newTag: ", 1))
 	if found := p.checkImage(); len(found) > 0 {
-		t.Errorf("it is noted: %v", found)
+		t.Errorf("a digest has a note: %v", found)
 	}
 }
 
-func lackingOf(_ facts, findings []Finding) []Finding {
-	var lacking []Finding
+func lackingOf(_ facts, findings []finding) []finding {
+	var lacking []finding
 	for _, finding := range findings {
 		if !finding.Note {
 			lacking = append(lacking, finding)
@@ -213,12 +216,12 @@ func lackingOf(_ facts, findings []Finding) []Finding {
 }
 
 // remedy returns the command that a finding names.
-func remedy(t *testing.T, finding Finding) string {
+func remedy(t *testing.T, missing finding) string {
 	t.Helper()
-	_, rest, _ := strings.Cut(finding.Remedy, "run `")
+	_, rest, _ := strings.Cut(missing.Remedy, "run `")
 	command, _, found := strings.Cut(rest, "`")
 	if !found {
-		t.Fatalf("%s names no command", finding)
+		t.Fatalf("%s names no command", missing)
 	}
 	return command
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-// projects maps the layers to their Pulumi projects and to the folders of those, relative to the repository's root.
+// projects maps the layers to the names and folders of their Pulumi projects. The folders are relative to the repository's
+// root.
 var projects = map[string]struct{ name, folder string }{
 	lifecycle.BootstrapLayer: {bootstrap.Project, "bootstrap"},
 	lifecycle.PlatformLayer:  {platform.Project, "."},
@@ -29,8 +30,8 @@ func (p *Platform) Open(_ context.Context, name string) (lifecycle.Run, error) {
 	if err != nil {
 		return lifecycle.Run{}, err
 	}
-	// The Kubernetes plugin leaves kubeconfigs behind in the folder for temporary files. Two runs at a time, as a preview
-	// beside an up, must not share it.
+	// The Kubernetes plugin leaves kubeconfigs in the folder for temporary files. Concurrent runs, such as a preview during
+	// an up, must not share that folder.
 	runner.Env = map[string]string{}
 	hold := func(context.Context) (func(), error) {
 		temp, err := os.MkdirTemp("", "strata-layer-")
@@ -58,7 +59,7 @@ func (p *Platform) State(ctx context.Context, name string) (apitype.DeploymentV3
 // Instance describes the database instance by its name.
 func (p *Platform) Instance(_ context.Context, name string) (string, error) { return name, nil }
 
-// layer returns a layer, and what runs it.
+// layer returns a layer and its runner.
 func (p *Platform) layer(name string) (layers.Runner, layers.Layer, error) {
 	project, is := projects[name]
 	if !is {

@@ -10,24 +10,24 @@ import (
 	"strings"
 )
 
-// checkGo looks for the Go toolchain that compiles the layers' programs. In the repository, go itself reports a version
-// that is too old.
-func (p *Platform) checkGo(ctx context.Context) []Finding {
+// checkGo looks for the Go toolchain that compiles the layers' programs. It runs go in the repository, where go itself
+// reports a version that is too old.
+func (p *Platform) checkGo(ctx context.Context) []finding {
 	if _, err := exec.LookPath("go"); err != nil {
-		return []Finding{{Check: "go", Found: "it is not on PATH, and compiles the layers' programs", Remedy: "install it: " + goInstall}}
+		return []finding{{Check: "go", Found: "it is not on PATH, and the layers' programs need it to compile", Remedy: "install it: " + goInstall}}
 	}
 	var said bytes.Buffer
 	command := exec.CommandContext(ctx, "go", "env", "GOVERSION")
 	command.Dir, command.Stderr = p.Root, &said
 	if err := command.Run(); err != nil {
-		return []Finding{{Check: "go", Found: firstLine(said.String(), err), Remedy: "install the version that go.mod names: " + goInstall}}
+		return []finding{{Check: "go", Found: firstLine(said.String(), err), Remedy: "install the version that go.mod names: " + goInstall}}
 	}
 	return nil
 }
 
 // checkGoogle looks for a Google identity in the places where Google's libraries look, in their order. It makes no
 // requests.
-func checkGoogle() []Finding {
+func checkGoogle() []finding {
 	for _, name := range []string{"GOOGLE_CREDENTIALS", "GOOGLE_OAUTH_ACCESS_TOKEN", "GOOGLE_APPLICATION_CREDENTIALS"} {
 		value := os.Getenv(name)
 		if value == "" {
@@ -38,7 +38,7 @@ func checkGoogle() []Finding {
 			return nil
 		}
 		if _, err := os.Stat(value); err != nil {
-			return []Finding{{Check: "Google identity", Found: name + " names a file that is not there", Remedy: "run `unset " + name + "` or make the file"}}
+			return []finding{{Check: "Google identity", Found: name + " names a file that does not exist", Remedy: "run `unset " + name + "` or create the file"}}
 		}
 		return nil
 	}
@@ -51,7 +51,7 @@ func checkGoogle() []Finding {
 	if _, err := os.Stat(filepath.Join(folder, "application_default_credentials.json")); err == nil || onGoogle() {
 		return nil
 	}
-	return []Finding{{Check: "Google identity", Found: "there are no application default credentials", Remedy: "run `gcloud auth application-default login`"}}
+	return []finding{{Check: "Google identity", Found: "there are no application default credentials", Remedy: "run `gcloud auth application-default login`"}}
 }
 
 // onGoogle reports whether this is a machine of Google Cloud, whose metadata server provides an identity.
@@ -66,13 +66,13 @@ const operatorImage = "sync/operator/gke/kustomization.yaml"
 var imageDigest = regexp.MustCompile(`(?m)^ +digest: sha256:[0-9a-f]{64}$`)
 
 // checkImage adds a note if a tag, and no digest, pins the operator's image.
-func (p *Platform) checkImage() []Finding {
+func (p *Platform) checkImage() []finding {
 	content, err := os.ReadFile(filepath.Join(p.Root, operatorImage))
 	if err != nil || imageDigest.Match(content) {
 		return nil
 	}
-	return []Finding{{
-		Check: "operator", Note: true, Found: "its image is named by a tag, which its publisher can move",
+	return []finding{{
+		Check: "operator", Note: true, Found: "a tag names its image, and the publisher can move the tag",
 		Remedy: "add its digest in " + operatorImage + " of the platform repository",
 	}}
 }

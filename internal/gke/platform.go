@@ -34,7 +34,7 @@ type Platform struct {
 	clusterName string
 }
 
-// Open opens the platform of an environment, whether or not it exists. root is Strata's repository.
+// Open opens the platform of an environment, which need not exist. root is Strata's repository.
 func Open(root, environment string) *Platform {
 	return &Platform{Root: root, Environment: environment}
 }
@@ -96,7 +96,7 @@ func (p *Platform) Config(ctx context.Context, _ bool) (*rest.Config, error) {
 	config, err := clientcmd.RESTConfigFromKubeConfig([]byte(kubeconfig))
 	if err != nil {
 		// The content of the kubeconfig must not end up in a log.
-		return nil, errors.New("the kubeconfig that layer bootstrap hands on cannot be read: run `strata layer up bootstrap --target gke`")
+		return nil, errors.New("the kubeconfig in the outputs of layer bootstrap is invalid: run `strata layer up bootstrap --target gke`")
 	}
 	config.QPS, config.Burst = 50, 100
 	p.cluster = config
@@ -104,5 +104,5 @@ func (p *Platform) Config(ctx context.Context, _ bool) (*rest.Config, error) {
 	return config, nil
 }
 
-// forgetCluster makes the next Config read the outputs of layer 1 again, which may have another cluster.
+// forgetCluster makes the next Config read the outputs of layer 1 again, because an up may have created another cluster.
 func (p *Platform) forgetCluster() { p.cluster = nil }

@@ -13,10 +13,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/status/graph"
+	"github.com/strata-platform/strata/internal/status/inspect"
 )
 
 // Report returns the status of every layer.
-func (p *Platform) Report(ctx context.Context, look status.Look) (status.Report, error) {
+func (p *Platform) Report(ctx context.Context, look inspect.Look) (status.Report, error) {
 	list, err := p.Teams()
 	if err != nil {
 		return status.Report{}, err
@@ -25,7 +27,7 @@ func (p *Platform) Report(ctx context.Context, look status.Look) (status.Report,
 	config, err := p.Config(ctx, false)
 	switch {
 	case err == nil && config == nil:
-		cluster.Reason, cluster.Message = status.ReasonNeverMade, "layer 1 has made none: run `"+p.strataLine("up")+"`"
+		cluster.Reason, cluster.Message = status.ReasonNeverMade, "layer 1 has created no cluster yet: run `"+p.strataLine("up")+"`"
 		return status.NewReport([]status.Item{cluster}), nil
 	case err != nil:
 		return status.Report{}, err
@@ -36,7 +38,7 @@ func (p *Platform) Report(ctx context.Context, look status.Look) (status.Report,
 		return status.NewReport([]status.Item{cluster}), nil
 	}
 	cluster.Ready, cluster.Message = true, config.Host
-	return look(ctx, config, status.Scope{
+	return look(ctx, config, graph.Scope{
 		Teams: list, Below: []status.Item{cluster}, Engineer: engineer(), Flags: p.strataLine("")[len("strata "):], Kubectl: p.kubectl(),
 	})
 }
@@ -56,7 +58,7 @@ func answers(config *rest.Config) error {
 }
 
 // unreachable returns the reason for an unreachable cluster. It is ReasonAccessDenied if waiting does not help: the API
-// refuses the engineer, the kubeconfig does not trust the API's certificate, or the exec plugin fails.
+// rejects the engineer, the kubeconfig does not trust the API's certificate, or the exec plugin fails.
 func unreachable(err error) string {
 	var untrusted *tls.CertificateVerificationError
 	if apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) || errors.As(err, &untrusted) ||

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
 	"github.com/strata-platform/strata/components/fluxcd"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
@@ -16,8 +18,8 @@ import (
 
 var _ lifecycle.Target = (*Platform)(nil)
 
-// Bounds of the waits on this target. A run of upstream's operator starts with a pod, which must be scheduled and must pull
-// its images, and creating or deleting a cloud instance takes minutes.
+// Limits of the waits on this target. A run of upstream's operator first schedules a pod and pulls its images, and creating
+// or deleting a database instance takes minutes.
 const (
 	readyTimeout = 15 * time.Minute
 	readyPoll    = 2 * time.Second
@@ -48,7 +50,7 @@ func (p *Platform) Journal() lifecycle.Journal { return lifecycle.NoJournal{} }
 // Lock does nothing: the backend locks each stack for all of its users.
 func (p *Platform) Lock() (release func(), err error) { return func() {}, nil }
 
-// Check returns the step that looks for what the layers need.
+// Check returns the step that checks the requirements of the layers.
 func (p *Platform) Check() lifecycle.Step { return lifecycle.Step{Name: "checks", Do: p.showChecks} }
 
 // showChecks shows every finding. It returns an error if a requirement is missing, before any change.
@@ -57,15 +59,15 @@ func (p *Platform) showChecks(ctx context.Context, show *progress.Reporter) (str
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	lacking := 0
+	missing := 0
 	for _, finding := range findings {
 		show.Note("%s", finding)
 		if !finding.Note {
-			lacking++
+			missing++
 		}
 	}
-	if lacking > 0 {
-		return "", fmt.Errorf("target gke, stack %s: %d of what the layers need is not there (✗): nothing was changed: mend it as said above and run this again", p.Environment, lacking)
+	if missing > 0 {
+		return "", fmt.Errorf("target gke, stack %s: %d requirements are missing (✗): nothing was changed: fix them as described above and run this again", p.Environment, missing)
 	}
 	return fmt.Sprintf("pulumi %s, %s as %s", f.pulumi, f.backend, f.user), nil
 }
@@ -73,22 +75,18 @@ func (p *Platform) showChecks(ctx context.Context, show *progress.Reporter) (str
 // Prepare returns no steps: the layers use the engineer's own tools, configuration and repositories.
 func (p *Platform) Prepare(bool) []lifecycle.Step { return nil }
 
-// Finish returns no steps: nothing of Strata's runs or stays beside the layers.
+// Finish returns no steps: no process or file of Strata exists besides the layers.
 func (p *Platform) Finish(context.Context, bool) []lifecycle.Step { return nil }
 
-// holders maps the types of layer 1 that contain irreplaceable data to the text about such a resource, by its name.
+// holders maps the types of layer 1 that contain irreplaceable data to a format that describes a resource by its name.
 var holders = map[string]string{
 	"gcp:sql/databaseInstance:DatabaseInstance": "Cloud SQL instance %s with all its databases",
 	"gcp:storage/bucket:Bucket":                 "bucket %s with the state of a team's Stacks",
 }
 
 // Complete adds to the plan of down the resources with irreplaceable data.
-func (p *Platform) Complete(ctx context.Context, plan *teardown.Plan, _ bool) error {
-	state, err := p.State(ctx, lifecycle.BootstrapLayer)
-	if err != nil {
-		return nil //nolint:nilerr // The plan says already that the layer's state cannot be read.
-	}
-	for _, resource := range state.Resources {
+func (p *Platform) Complete(_ context.Context, plan *teardown.Plan, first []apitype.ResourceV3, _ bool) error {
+	for _, resource := range first {
 		if text, is := holders[string(resource.Type)]; is {
 			plan.Lost = append(plan.Lost, fmt.Sprintf(text, resource.Inputs["name"]))
 		}

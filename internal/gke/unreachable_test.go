@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestWhoIsNotLetInIsToldApartFromWhoGetsNoAnswer(t *testing.T) {
+func TestDeniedAccessDiffersFromNoAnswer(t *testing.T) {
 	get := func(err error) error { return &url.Error{Op: "Get", URL: "https://203.0.113.7/version", Err: err} }
 	for name, test := range map[string]struct {
 		err  error

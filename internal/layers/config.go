@@ -118,7 +118,7 @@ func (r Runner) pulumi(ctx context.Context, stack auto.Stack, env []string, args
 }
 
 // structured returns the list or object that a JSON text encodes. A project file can declare a list or object type for a
-// setting. A stack's value must then have that type. Programs receive it as JSON text.
+// setting. A stack's value must then have that type, although programs receive JSON text.
 func structured(text string) (any, bool) {
 	if !strings.HasPrefix(text, "[") && !strings.HasPrefix(text, "{") {
 		return nil, false

@@ -12,11 +12,11 @@ func TestAssignments(t *testing.T) {
 		text string
 		want []string
 	}{
-		"text stays whole":           {"a=b,\"c\"", []string{"p:k=a=b,\"c\""}},
-		"a list by index":            {`["x","y"]`, []string{"p:k[0]=x", "p:k[1]=y"}},
-		"an object by name":          {`{"web":{"user":"u","b.c":"v"}}`, []string{`p:k["web"]["b.c"]=v`, `p:k["web"]["user"]=u`}},
-		"an empty list is absent":    {"[]", nil},
-		"what looks like one is not": {"[gone", []string{"p:k=[gone"}},
+		"text stays whole":             {"a=b,\"c\"", []string{"p:k=a=b,\"c\""}},
+		"a list by index":              {`["x","y"]`, []string{"p:k[0]=x", "p:k[1]=y"}},
+		"an object by name":            {`{"web":{"user":"u","b.c":"v"}}`, []string{`p:k["web"]["b.c"]=v`, `p:k["web"]["user"]=u`}},
+		"an empty list is absent":      {"[]", nil},
+		"text that begins like a list": {"[gone", []string{"p:k=[gone"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := assignments("p:k", tc.text); !slices.Equal(got, tc.want) {

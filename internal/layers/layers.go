@@ -48,10 +48,11 @@ type Runner struct {
 	// Line returns the command line of pulumi for a layer's stack, for messages about the project in a folder.
 	Line func(layer, command string) string
 	// Unlock is called if another run holds the lock of a project's stack. It reports whether the lock is free now, so
-	// that a retry can succeed. Nil means that it is not.
+	// that a retry can succeed. Nil means that the lock stays.
 	Unlock func(ctx context.Context, project string) (bool, error)
-	// Lost receives the creations that a killed run has left pending, before they are settled. It deletes the resulting
-	// objects that the next run would not find, such as keys, except those whose IDs the state holds. Nil does nothing.
+	// Lost receives the pending creations of a killed run before they are settled. It deletes those of the created objects
+	// that the next run would not find, such as keys, unless held reports that the state contains their ID. Nil does
+	// nothing.
 	Lost func(ctx context.Context, creations []settle.Creation, held func(id string) bool) error
 }
 
@@ -101,7 +102,7 @@ func (r Runner) Preview(ctx context.Context, l Layer, progress Progress) (Summar
 	})
 }
 
-// Refresh updates the state of a layer from the existing resources, without changing those.
+// Refresh updates the state of a layer from the existing resources, and changes no resource.
 func (r Runner) Refresh(ctx context.Context, l Layer, progress Progress) error {
 	refresh := func(runProgram bool) operation {
 		return func(stack auto.Stack, stream chan<- events.EngineEvent, log *os.File) error {
@@ -136,7 +137,7 @@ func (r Runner) Destroy(ctx context.Context, l Layer, progress Progress) (Summar
 	return summary, err
 }
 
-// Prepare creates the stack if it does not exist and sets its configuration, so that others can run it.
+// Prepare creates the stack if it does not exist, and sets its configuration, so that plain pulumi can run it.
 func (r Runner) Prepare(ctx context.Context, l Layer) error {
 	_, err := r.prepare(ctx, l)
 	return err

@@ -32,7 +32,7 @@ func TestDiagnostic(t *testing.T) {
 			},
 			`gcp:container/cluster:Cluster cluster: googleapi: Error 403: Required "container.clusters.create"`,
 		},
-		"drops what says nothing": {apitype.DiagnosticEvent{Message: "<{%reset%}>update failed<{%reset%}>\n"}, ""},
+		"drops an empty message": {apitype.DiagnosticEvent{Message: "<{%reset%}>update failed<{%reset%}>\n"}, ""},
 		"leaves a program's error as it is": {
 			apitype.DiagnosticEvent{Message: "an unhandled error occurred:\n1 error occurred:\n\t* read teams.yaml: line 3: no name\n\n"},
 			"read teams.yaml: line 3: no name",
@@ -59,7 +59,7 @@ func TestAnErrorIsOneLineWithLayerResourceCauseAndWhatToDo(t *testing.T) {
 	event := apitype.DiagnosticEvent{URN: "urn:pulumi:dev::p::gcp:container/cluster:Cluster::cluster", Message: "Error 403:\n no right"}
 	got := r.wrap("run", Layer{Name: "bootstrap"}, errors.New("code: 255\nstdout: pages"), []string{diagnostic(&event)}).Error()
 	want := "run layer bootstrap, stack dev: gcp:container/cluster:Cluster cluster: Error 403: no right: " +
-		"mend that and run it again, what is done stays done (pulumi's own output: /home/bootstrap/pulumi.log)"
+		"fix that and run it again: it continues where it stopped (pulumi's own output: /home/bootstrap/pulumi.log)"
 	if got != want {
 		t.Errorf("got %q", got)
 	}

@@ -17,9 +17,9 @@ import (
 )
 
 // patient is a pulumi command that may finish its current operations after an interrupt. The Automation API's own command
-// receives a terminal's Ctrl-C twice: from the terminal and from the end of the context. Pulumi takes the second one as
-// the order to stop at once. The Automation API kills the command ten seconds later. The resources being created then
-// exist in the cloud, but in no state.
+// receives a terminal's Ctrl-C twice: from the terminal and from the end of the context. Pulumi stops at once after the
+// second one, and the Automation API kills it ten seconds later. A resource whose creation had begun then exists in the
+// cloud, but in no state.
 type patient struct {
 	auto.PulumiCommand
 	path string
@@ -27,9 +27,9 @@ type patient struct {
 }
 
 // Patient returns the pulumi command in root's bin folder, or on PATH if root is empty. When the context of a call ends,
-// pulumi gets one interrupt, and the call returns when pulumi has finished its current operations, however long that
-// takes. After that, pulumi also gets each further SIGINT or SIGTERM of this process: the first makes it stop at once,
-// the second kills it.
+// pulumi gets one interrupt. The call returns when pulumi has finished its current operations, without a time limit. After
+// that interrupt, pulumi also gets each SIGINT or SIGTERM of this process: the first stops pulumi at once, the second kills
+// it.
 func Patient(root string) (auto.PulumiCommand, error) {
 	command, err := auto.NewPulumiCommand(&auto.PulumiCommandOptions{Root: root})
 	if err != nil {

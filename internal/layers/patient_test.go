@@ -22,18 +22,18 @@ while [ ! -e finish ]; do sleep 0.05; done
 echo finished
 `
 
-func TestAnInterruptedPulumiEndsWhatItHasBegun(t *testing.T) {
+func TestAnInterruptedPulumiFinishesItsOperations(t *testing.T) {
 	for name, tc := range map[string]struct {
 		then   func(t *testing.T, dir string)
 		stdout string
 		code   int
 		count  string
 	}{
-		"which takes its time": {func(t *testing.T, dir string) {
+		"which take long": {func(t *testing.T, dir string) {
 			t.Helper()
 			touch(t, filepath.Join(dir, "finish"))
 		}, "finished\n", 0, "1\n"},
-		"unless somebody asks again": {func(t *testing.T, _ string) {
+		"unless a second interrupt arrives": {func(t *testing.T, _ string) {
 			t.Helper()
 			if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
 				t.Fatal(err)

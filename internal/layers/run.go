@@ -17,7 +17,7 @@ import (
 
 // kind describes an operation.
 type kind struct {
-	// settles says that the operation first settles what a killed run left pending. destroys says that it deletes the
+	// settles says that the operation first settles the pending operations of a killed run. destroys says that it deletes the
 	// resources.
 	settles, destroys bool
 	// renewed is the same operation with the credentials that the program gives to its providers, instead of those in the
@@ -70,10 +70,10 @@ func (r Runner) run(ctx context.Context, l Layer, progress Progress, kind kind, 
 		return Summary{}, r.wrap("log", l, err, nil)
 	}
 	defer log.Close()
-	// An engineer settles an own stack with pulumi refresh, which asks about each resource.
+	// On Google Cloud an engineer settles a stack with pulumi refresh, which asks about each resource.
 	if kind.settles && l.Folder == "" {
 		if err := r.settle(ctx, l, stack, progress, log, kind.destroys); err != nil {
-			return Summary{}, r.wrap("settle what an interrupted run left open in", l, err, nil)
+			return Summary{}, r.wrap("settle the pending operations of", l, err, nil)
 		}
 	}
 	seen, err := watch(stack, progress, log, operate)
@@ -87,8 +87,8 @@ func (r Runner) run(ctx context.Context, l Layer, progress Progress, kind kind, 
 			seen, err = watch(stack, progress, log, operate)
 		}
 	}
-	if err != nil && ctx.Err() == nil && kind.renewed != nil && refusedLogin(err) {
-		progress("renew", "the logins in the state, which are refused")
+	if err != nil && ctx.Err() == nil && kind.renewed != nil && loginRejected(err) {
+		progress("renew", "the rejected credentials in the state")
 		seen, err = watch(stack, progress, log, kind.renewed)
 	}
 	if err != nil {
@@ -159,11 +159,11 @@ func (s *seen) add(e events.EngineEvent) {
 func patiently(ctx context.Context, progress Progress) (tell Progress, stop func() bool) {
 	tell = func(operation, resource string) {
 		if ctx.Err() != nil {
-			operation, resource = "interrupted; Ctrl-C again ends at once; waiting for Pulumi to finish", strings.TrimSpace(operation+" "+resource)
+			operation, resource = "interrupted (Ctrl-C again stops at once): waiting for Pulumi to finish", strings.TrimSpace(operation+" "+resource)
 		}
 		progress(operation, resource)
 	}
-	return tell, context.AfterFunc(ctx, func() { tell("what it has begun", "") })
+	return tell, context.AfterFunc(ctx, func() { tell("operations that have begun", "") })
 }
 
 // open creates or selects the stack in its backend.
@@ -183,11 +183,11 @@ func (r Runner) openFor(ctx context.Context, l Layer, operation bool) (auto.Stac
 	}
 	if l.Folder != "" {
 		// The engineer decides which stack is selected in the folder, so the selection must not change.
-		return auto.SelectStackLocalSource(ctx, r.Stack, l.Folder, auto.EnvVars(r.Env), auto.Pulumi(frugal{command, true, operation}))
+		return auto.SelectStackLocalSource(ctx, r.Stack, l.Folder, auto.EnvVars(r.Env), auto.Pulumi(sparing{command, true, operation}))
 	}
 	if operation {
 		state, ok, err := r.stored(l)
-		command = frugal{command, err == nil && ok && len(state) > 0, true}
+		command = sparing{command, err == nil && ok && len(state) > 0, true}
 	}
 	return auto.UpsertStackInlineSource(ctx, r.Stack, l.Project, l.Program, auto.WorkDir(dir), auto.EnvVars(r.Env), auto.Pulumi(command))
 }
@@ -197,9 +197,9 @@ func (r Runner) log(l Layer) string { return filepath.Join(r.WorkDir(l.Name), "p
 
 // wrap adds the layer's name to an error, and replaces the Automation API's text by the engine's own diagnostics.
 func (r Runner) wrap(tried string, l Layer, err error, diagnostics []string) error {
-	next := "mend that and run it again, what is done stays done"
+	next := "fix that and run it again: it continues where it stopped"
 	if r.Line != nil && auto.IsConcurrentUpdateError(err) {
-		next = fmt.Sprintf("wait for the run that holds the lock; if that was killed, run `%s`, then `%s`, then this again",
+		next = fmt.Sprintf("wait for the run that holds the lock; if that run was killed, run `%s`, then `%s`, then this again",
 			r.Line(l.Name, "cancel --yes"), r.Line(l.Name, "refresh"))
 	}
 	if len(diagnostics) > 0 {
@@ -220,22 +220,22 @@ func (r Runner) left(ctx context.Context, l Layer, stack auto.Stack) string {
 	if err != nil || !state.Interrupted() {
 		return ""
 	}
-	return fmt.Sprintf("; a run that was killed has left open whether it made something: run `%s` and answer for each", r.Line(l.Name, "refresh"))
+	return fmt.Sprintf("; a killed run has left pending operations: run `%s` and answer for each resource", r.Line(l.Name, "refresh"))
 }
 
 // Call runs a command of pulumi on the stack of a project in a folder, and returns its output. Its error is pulumi's
 // message in one line.
 func (r Runner) Call(ctx context.Context, l Layer, args ...string) (string, error) {
-	command, err := r.Pulumi()
-	if err != nil {
-		return "", err
+	stack, err := r.open(ctx, l)
+	var stdout string
+	if err == nil {
+		stdout, err = r.pulumi(ctx, stack, nil, args...)
 	}
-	stdout, stderr, _, err := command.Run(ctx, l.Folder, nil, nil, nil, nil, append(args, "--stack", r.Stack, "--non-interactive")...)
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return "", ctx.Err()
-	}
-	if err != nil {
-		return "", brief(fmt.Errorf("%w\nstderr: %s", err, stderr))
+	case err != nil:
+		return "", brief(err)
 	}
 	return stdout, nil
 }

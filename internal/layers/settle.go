@@ -13,13 +13,13 @@ import (
 	"github.com/strata-platform/strata/operator/engine/settle"
 )
 
-// settle settles what killed runs left pending in the state of a layer. destroys says that a destroy follows.
+// settle settles the pending operations of killed runs in the state of a layer. destroys says that a destroy follows.
 func (r Runner) settle(ctx context.Context, l Layer, stack auto.Stack, progress Progress, log *os.File, destroys bool) error {
 	state, err := r.state(ctx, l, stack)
 	if err != nil || !state.Unsettled() {
 		return err
 	}
-	progress("settle", "what an interrupted run left open")
+	progress("settle", "the pending operations of an interrupted run")
 	if err := r.exclusive(ctx, l); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (s stackAccess) Import(ctx context.Context, state []byte) error {
 	return s.stack.Import(ctx, imported)
 }
 
-// Refresh implements [settle.Stack]. If the credentials in the state are refused, it uses those of the program.
+// Refresh implements [settle.Stack]. If a provider rejects the credentials in the state, it uses those of the program.
 func (s stackAccess) Refresh(ctx context.Context, urns []string) error {
 	refresh := func(runProgram bool) error {
 		_, err := s.stack.Refresh(ctx, optrefresh.Target(urns), optrefresh.ProgressStreams(s.log), optrefresh.ErrorProgressStreams(s.log),
@@ -67,7 +67,7 @@ func (s stackAccess) Refresh(ctx context.Context, urns []string) error {
 		return err
 	}
 	err := refresh(false)
-	if err != nil && ctx.Err() == nil && refusedLogin(err) {
+	if err != nil && ctx.Err() == nil && loginRejected(err) {
 		err = refresh(true)
 	}
 	return err
@@ -80,7 +80,7 @@ func (r Runner) exclusive(ctx context.Context, l Layer) error {
 	}
 	free, err := r.Unlock(ctx, l.Project)
 	if err == nil && !free {
-		err = errors.New("another run of Pulumi is at work on it: wait for it, or end it, then run this again")
+		err = errors.New("another run of Pulumi uses it: wait for that run, or end it, then run this again")
 	}
 	return err
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/local/cloudtest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 func TestMain(m *testing.M) { cloudtest.Main(m) }
@@ -117,7 +118,8 @@ func killed(t *testing.T, r layers.Runner, l layers.Layer) {
 	}
 }
 
-func TestWhatAKilledRunHasCreatedIsAdopted(t *testing.T) {
+func TestObjectsOfAKilledRunAreAdopted(t *testing.T) {
+	long.Test(t)
 	cloud := cloudtest.Start(t)
 	runner, layer := cloud.Runner(t, cloud.Owner), cloudtest.Program(gcpProgram)
 	cloudtest.Up(t, runner, layer)

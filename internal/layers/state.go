@@ -49,7 +49,7 @@ func (r Runner) look(ctx context.Context, l Layer) (*settle.State, error) {
 	return state, nil
 }
 
-// unread returns the error of a failed read. It is ctx's error if ctx has ended.
+// unread wraps the error of a failed read. It returns ctx's error if ctx has ended.
 func (r Runner) unread(ctx context.Context, what string, l Layer, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -98,7 +98,7 @@ func (r Runner) export(ctx context.Context, stack auto.Stack) ([]byte, error) {
 func (r Runner) stored(l Layer) (deployment json.RawMessage, ok bool, err error) {
 	backend, err := url.Parse(r.Env["PULUMI_BACKEND_URL"])
 	if err != nil || backend.Scheme != "file" {
-		return nil, false, nil //nolint:nilerr // Pulumi says what is wrong with it.
+		return nil, false, nil //nolint:nilerr // Pulumi reports the error in the address.
 	}
 	raw, err := os.ReadFile(filepath.Join(backend.Path, ".pulumi", "stacks", l.Project, r.Stack+".json"))
 	if errors.Is(err, fs.ErrNotExist) {

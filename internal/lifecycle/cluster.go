@@ -2,7 +2,9 @@ package lifecycle
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,15 +16,21 @@ import (
 	"github.com/strata-platform/strata/components/fluxcd"
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/status/inspect"
+	"github.com/strata-platform/strata/internal/status/wait"
 	"github.com/strata-platform/strata/internal/teardown"
 	"github.com/strata-platform/strata/platform"
 )
 
+// errNoCluster means that layer 1 has no cluster.
+var errNoCluster = errors.New("there is no cluster")
+
 // answerTimeout limits a request to the cluster's API.
 const answerTimeout = 10 * time.Second
 
-// teamNamespaces returns the cluster's namespaces that belong to a team.
-func teamNamespaces(ctx context.Context, config *rest.Config) ([]string, error) {
+// TeamNamespaces maps each namespace of the cluster that belongs to a team to the team's name. Former teams, which are no
+// longer in teams.yaml, are included.
+func TeamNamespaces(ctx context.Context, config *rest.Config) (map[string]string, error) {
 	short := rest.CopyConfig(config)
 	short.Timeout = answerTimeout
 	client, err := kubernetes.NewForConfig(short)
@@ -33,21 +41,26 @@ func teamNamespaces(ctx context.Context, config *rest.Config) ([]string, error) 
 	if err != nil {
 		return nil, fmt.Errorf("list the teams' namespaces: %w", err)
 	}
-	var names []string
+	byNamespace := map[string]string{}
 	for _, each := range found.Items {
-		names = append(names, each.Name)
+		byNamespace[each.Name] = each.Labels[hop.TeamLabel]
 	}
-	return names, nil
+	return byNamespace, nil
 }
 
-// standing returns the cluster that contains layer 2, and starts it if it is stopped; nil if there is no cluster, or layer
-// 2 has no resources. Layer 1's state has the output of a cluster even after the cluster's deletion, so only layer 2's
-// state tells whether a cluster is there to connect to.
+// standing returns the cluster that contains layer 2, and starts it if it is stopped. It returns nil if there is no cluster,
+// or layer 2 has no resources. Layer 1's state has the output of a cluster even after the cluster's deletion, so only layer
+// 2's state shows whether the cluster exists.
 func (p *Platform) standing(ctx context.Context) (*teardown.Cluster, error) {
 	resources, err := p.resources(ctx, PlatformLayer)
 	if err != nil || len(resources) == 0 {
 		return nil, err
 	}
+	return p.start(ctx)
+}
+
+// start returns the cluster, and starts it if it is stopped; nil if there is no cluster.
+func (p *Platform) start(ctx context.Context) (*teardown.Cluster, error) {
 	config, err := p.Config(ctx, true)
 	if err != nil || config == nil {
 		return nil, err
@@ -77,17 +90,15 @@ func (p *Platform) clusterOf(ctx context.Context, config *rest.Config) (*teardow
 		return nil, err
 	}
 	// A team that was removed from teams.yaml may still have a namespace.
-	all, err := teamNamespaces(ctx, config)
+	byNamespace, err := TeamNamespaces(ctx, config)
 	if err != nil {
 		return nil, err
 	}
 	for _, team := range list {
-		if !slices.Contains(all, team.Namespace()) {
-			all = append(all, team.Namespace())
-		}
+		byNamespace[team.Namespace()] = team.Name
 	}
 	about := p.About()
-	namespaces := teardown.Namespaces{Flux: fluxcd.Namespace, Platform: platform.PlatformNamespace, Operator: platform.OperatorNamespace, Teams: all}
+	namespaces := teardown.Namespaces{Flux: fluxcd.Namespace, Platform: platform.PlatformNamespace, Operator: platform.OperatorNamespace, Teams: slices.Sorted(maps.Keys(byNamespace))}
 	return teardown.New(config, namespaces, teardown.Options{
 		Patience: about.Patience, Limit: about.Limit, Kubectl: about.Kubectl, FluxLogs: about.FluxLogs, Purge: about.Purge,
 	})
@@ -103,21 +114,21 @@ func namesOf(stacks []teardown.Stack) string {
 
 // Status returns the status of every layer. It starts nothing and changes nothing.
 func (p *Platform) Status(ctx context.Context) (status.Report, error) {
-	return p.Report(ctx, status.Collect)
+	return p.Report(ctx, inspect.Collect)
 }
 
 // Watch is like Status, but uses the objects that watch has cached.
-func (p *Platform) Watch(ctx context.Context, watch *status.Watch) (status.Report, error) {
+func (p *Platform) Watch(ctx context.Context, watch *inspect.Watch) (status.Report, error) {
 	return p.Report(ctx, watch.Report)
 }
 
-// WaitReady waits until every layer is ready, or has a fault that waiting cannot repair. It calls waiting with the item
-// that it waits for.
+// WaitReady waits until every layer is ready, or has a fault that waiting does not fix. It calls waiting with the root
+// cause.
 func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (status.Report, error) {
-	var watch status.Watch
+	var watch inspect.Watch
 	defer watch.Stop()
 	about := p.About()
-	return status.Wait{
+	return wait.Wait{
 		Look:   func(ctx context.Context) (status.Report, error) { return p.Watch(ctx, &watch) },
 		Sure:   p.Status,
 		Config: func(ctx context.Context) (*rest.Config, error) { return p.Config(ctx, false) },

@@ -60,11 +60,12 @@ func (p *Platform) Describe(ctx context.Context) ([]string, error) {
 	return append(lines, p.stackLines(list, stacks)...), nil
 }
 
-// Bounds of the description of Stacks: their number, divided among the teams, of which each gets at least one; the number
-// of outputs, and the length of a line in characters.
 const (
-	mostStackLines   = 20
-	mostOutputs      = 10
+	// mostStackLines is the number of described Stacks. The teams share it evenly, and each team gets at least one line.
+	mostStackLines = 20
+	// mostOutputs is the number of outputs in the line of a Stack.
+	mostOutputs = 10
+	// longestStackLine is the length of a line in characters.
 	longestStackLine = 300
 )
 

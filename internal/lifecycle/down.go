@@ -12,27 +12,28 @@ import (
 
 // Names of the steps of down.
 const (
-	checkStep      = "checks: nothing is protected"
-	stacksStep     = "teams: destroy their Stacks while the operator lives"
-	namespacesStep = "teams, operator: leave the cluster while Flux lives"
+	checkStep      = "checks: no protected resources"
+	stacksStep     = "teams: destroy their Stacks while the operator runs"
+	namespacesStep = "teams, operator: delete them while Flux runs"
 	platformStep   = "layer 2: destroy platform"
 	bootstrapStep  = "layer 1: destroy bootstrap"
 )
 
-// downSteps returns the steps of Down in order. With purge, they include the deletion of what Strata keeps.
+// downSteps returns the steps of Down in order. With purge, they include the deletion of the data that Strata otherwise
+// keeps.
 func (p *Platform) downSteps(ctx context.Context, purge bool) []Step {
 	steps := []Step{
 		{Name: checkStep, Do: func(ctx context.Context, _ *progress.Reporter) (string, error) { return "", p.unprotected(ctx) }},
 		{Name: stacksStep, Do: p.inCluster("%d destroyed", (*teardown.Cluster).DestroyStacks)},
-		{Name: namespacesStep, Do: p.inCluster("%d namespaces deleted", (*teardown.Cluster).Empty), Orderly: true},
-		{Name: platformStep, Do: p.downLayer(PlatformLayer), Orderly: true},
+		{Name: namespacesStep, Do: p.inCluster("%d namespaces deleted", (*teardown.Cluster).Empty), SkipAfterFailure: true},
+		{Name: platformStep, Do: p.downLayer(PlatformLayer), SkipAfterFailure: true},
 		{Name: bootstrapStep, Do: p.downLayer(BootstrapLayer)},
 	}
 	return append(steps, p.Finish(ctx, purge)...)
 }
 
-// Down takes the platform down from the teams to the cluster. With purge, Down goes on after a failed step, up to the first
-// one that is the last that may fail.
+// Down deletes the platform from the teams to the cluster. With purge, Down continues after a failed step, unless the step
+// is required.
 func (p *Platform) Down(ctx context.Context, show *progress.Reporter, purge bool) error {
 	if p.Exists() {
 		release, err := p.Lock()
@@ -48,22 +49,22 @@ func (p *Platform) Down(ctx context.Context, show *progress.Reporter, purge bool
 	return p.runAnyway(ctx, show, steps)
 }
 
-// runAnyway carries steps out, and goes on after those that fail.
+// runAnyway runs steps. It continues after a failed step, unless the step is required.
 func (p *Platform) runAnyway(ctx context.Context, show *progress.Reporter, steps []Step) error {
 	failed := false
 	for _, step := range steps {
-		if failed && step.Orderly {
+		if failed && step.SkipAfterFailure {
 			continue
 		}
 		err := show.Run(step.Name, func() (string, error) { return step.Do(ctx, show) })
 		if err == nil {
 			continue
 		}
-		if ctx.Err() != nil || step.Last {
+		if ctx.Err() != nil || step.Required {
 			return p.interrupted(err)
 		}
 		show.Note("%v", err)
-		show.Note("going on nevertheless: --purge removes the home, and with it all that this step leaves behind")
+		show.Note("continuing: --purge removes the home with everything that this step did not delete")
 		failed = true
 	}
 	return nil
@@ -98,7 +99,7 @@ func (p *Platform) inCluster(result string, remove func(*teardown.Cluster, conte
 		}
 		count, err := remove(cluster, ctx, waiting(detail(show)))
 		if count == 0 {
-			return "there are none", err
+			return "nothing to delete", err
 		}
 		return fmt.Sprintf(result, count), err
 	}
@@ -115,6 +116,16 @@ func (p *Platform) downLayer(layer string) func(context.Context, *progress.Repor
 		}
 		if err := p.PrepareLayer(ctx, show, false); err != nil {
 			return "", err
+		}
+		if layer == PlatformLayer {
+			// The namespace of Flux ends while the layer deletes the other namespaces, which take as long.
+			cluster, err := p.standing(ctx)
+			if err == nil && cluster != nil {
+				err = cluster.DeleteFlux(ctx)
+			}
+			if err != nil {
+				return "", err
+			}
 		}
 		// After the earlier steps, only resources that could not be destroyed still need the layer.
 		var forget func() error

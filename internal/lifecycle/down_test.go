@@ -11,8 +11,8 @@ import (
 	"github.com/strata-platform/strata/internal/progress"
 )
 
-func TestDownGoesOnAfterAFailureOnlyToRemoveEverythingAndSaysSo(t *testing.T) {
-	const layer, stop, remove = "layer 2: destroy platform", "stop what runs", "remove"
+func TestOnlyAPurgeContinuesAfterAFailure(t *testing.T) {
+	const layer, stop, remove = "layer 2: destroy platform", "stop all processes", "remove"
 	for name, test := range map[string]struct {
 		purge  bool
 		failed string
@@ -29,7 +29,7 @@ func TestDownGoesOnAfterAFailureOnlyToRemoveEverythingAndSaysSo(t *testing.T) {
 			var done, out bytes.Buffer
 			var steps []Step
 			for _, step := range []string{layer, stop, remove} {
-				steps = append(steps, Step{Name: step, Last: step != layer, Do: func(context.Context, *progress.Reporter) (string, error) {
+				steps = append(steps, Step{Name: step, Required: step != layer, Do: func(context.Context, *progress.Reporter) (string, error) {
 					done.WriteString(step)
 					if step == test.failed {
 						return "", errors.New("broken")
@@ -48,18 +48,18 @@ func TestDownGoesOnAfterAFailureOnlyToRemoveEverythingAndSaysSo(t *testing.T) {
 			if done.String() != test.done {
 				t.Errorf("done was %q, want %q", done.String(), test.done)
 			}
-			if said := strings.Contains(out.String(), "broken\n   going on nevertheless: --purge"); said != (test.want == "") {
+			if said := strings.Contains(out.String(), "broken\n   continuing: --purge"); said != (test.want == "") {
 				t.Errorf("it says that it goes on: %v:\n%s", said, out.String())
 			}
 		})
 	}
 }
 
-func TestAPurgeLeavesOutWhatMakesNoSenseAfterAFailure(t *testing.T) {
+func TestAPurgeSkipsStepsThatCannotSucceedAfterAFailure(t *testing.T) {
 	p := New(newTestTarget(t, nil))
 	var done []string
 	step := func(name string, orderly bool, err error) Step {
-		return Step{Name: name, Orderly: orderly, Do: func(context.Context, *progress.Reporter) (string, error) {
+		return Step{Name: name, SkipAfterFailure: orderly, Do: func(context.Context, *progress.Reporter) (string, error) {
 			done = append(done, name)
 			return "", err
 		}}
@@ -70,7 +70,7 @@ func TestAPurgeLeavesOutWhatMakesNoSenseAfterAFailure(t *testing.T) {
 	}
 }
 
-func TestANoteOfDownNeverGoesBack(t *testing.T) {
+func TestTheJournalKeepsTheLastStepOfDown(t *testing.T) {
 	target := newTestTarget(t, nil)
 	p := New(target)
 	for _, step := range []string{ClusterStep, PlatformLayer, ClusterStep} {
@@ -93,7 +93,7 @@ func TestProtectedResourcesEndDownBeforeAnyChange(t *testing.T) {
 	target := newTestTarget(t, nil)
 	target.states[BootstrapLayer][0].Protect = true
 	err := New(target).Down(t.Context(), progress.New(io.Discard), false)
-	if err == nil || !strings.Contains(err.Error(), "nothing was destroyed: deletionProtection holds 1 of its resources (x)") {
+	if err == nil || !strings.Contains(err.Error(), "nothing was destroyed: deletionProtection protects 1 of its resources (x)") {
 		t.Errorf("down ends with %v", err)
 	}
 	if _, begun := target.journal.DownBegun(); begun {

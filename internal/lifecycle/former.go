@@ -2,8 +2,8 @@ package lifecycle
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,12 +32,12 @@ func (p *Platform) former(ctx context.Context) ([]string, error) {
 	if err == nil && config == nil {
 		return nil, nil
 	}
-	var found []string
+	var byNamespace map[string]string
 	if err == nil {
-		found, err = teamNamespaces(ctx, config)
+		byNamespace, err = TeamNamespaces(ctx, config)
 	}
 	if err == nil {
-		return withoutTeams(found, list), nil
+		return withoutTeams(slices.Collect(maps.Keys(byNamespace)), list), nil
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -51,8 +51,8 @@ func (p *Platform) former(ctx context.Context) ([]string, error) {
 	if stated = withoutTeams(stated, list); len(stated) == 0 {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("nothing was changed: %s belongs to a team that is not in %s any more, and the cluster cannot be asked for its Stacks: %w: "+
-		"put the team back, or make the cluster answer, and run this again", strings.Join(stated, ", "), p.About().TeamsFile, err)
+	return nil, fmt.Errorf("nothing was changed: %s belongs to a team that is no longer in %s, and the list of its Stacks is not available: %w: "+
+		"add the team again, or restore the connection to the cluster, and run this again", strings.Join(stated, ", "), p.About().TeamsFile, err)
 }
 
 // teamNamespace returns the name of a namespace whose inputs have the label of a team, and nothing for any other
@@ -87,7 +87,7 @@ func (p *Platform) refuseFormer(ctx context.Context, layer string) error {
 	}
 	if len(former) > 0 && layer == BootstrapLayer {
 		about := p.About()
-		return fmt.Errorf("layer %s: nothing was changed: %s belongs to a team that is not in %s any more, and the team's Google identity has to outlive it: "+
+		return fmt.Errorf("layer %s: nothing was changed: %s belongs to a team that is no longer in %s, and has to be deleted before the team's Google identity: "+
 			"run `%s` first, or `%s` for all", layer, strings.Join(former, ", "), about.TeamsFile, about.Call("layer up "+PlatformLayer), about.Call("up"))
 	}
 	return nil
@@ -98,8 +98,8 @@ func (p *Platform) refuseStacks(ctx context.Context, former []string) error {
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	return fmt.Errorf("nothing was changed: these Stacks live in namespaces of teams that are not in %s any more: %s: "+
-		"put the team back and remove them from its repository, or delete them with kubectl, then run this again", p.About().TeamsFile, strings.Join(names, ", "))
+	return fmt.Errorf("nothing was changed: these Stacks are in namespaces of teams that are no longer in %s: %s: "+
+		"add the team again and remove the Stacks from its repository, or delete the Stacks with kubectl, then run this again", p.About().TeamsFile, strings.Join(names, ", "))
 }
 
 // StacksIn returns the Stacks ("namespace/name") in the namespaces.
@@ -141,8 +141,6 @@ func (p *Platform) endFormer(ctx context.Context, show *progress.Reporter) error
 	if err := cluster.DeleteTeams(ctx, former, late, waiting(detail(show))); err != nil {
 		return err
 	}
-	show.Note("removed the namespace of a team that is not in teams.yaml any more: %s", strings.Join(former, ", "))
+	show.Note("deleted the namespace of a team that is no longer in teams.yaml: %s", strings.Join(former, ", "))
 	return nil
 }
-
-var errNoCluster = errors.New("there is no cluster")

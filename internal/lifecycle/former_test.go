@@ -25,19 +25,19 @@ func TestATeamThatWasRemovedKeepsItsIdentityWhileItsStacksLive(t *testing.T) {
 		"layer 1":                  func() error { _, err := p.LayerUp(t.Context(), BootstrapLayer, nil); return err },
 		"layer 2":                  func() error { _, err := p.LayerUp(t.Context(), PlatformLayer, nil); return err },
 	} {
-		if err := do(); err == nil || !strings.Contains(err.Error(), "nothing was changed: these Stacks live in namespaces of teams that are not in teams.yaml any more: team-gone/shop, team-gone/kept") {
+		if err := do(); err == nil || !strings.Contains(err.Error(), "nothing was changed: these Stacks are in namespaces of teams that are no longer in teams.yaml: team-gone/shop, team-gone/kept") {
 			t.Errorf("%s: it says %v", name, err)
 		}
 	}
 	var printed strings.Builder
 	p.Plan(t.Context(), false).Print(&printed)
-	for _, want := range []string{"2 Stacks: team-gone/shop, team-gone/kept (what it made stays", " 1 resources\n5. layer 1: destroy bootstrap"} {
+	for _, want := range []string{"2 Stacks: team-gone/shop, team-gone/kept (its resources stay", " 1 resources\n5. layer 1: destroy bootstrap"} {
 		if !strings.Contains(printed.String(), want) {
 			t.Errorf("the plan of down does not say %q:\n%s", want, &printed)
 		}
 	}
 	target.cluster.Close()
-	if _, err := p.LayerUp(t.Context(), BootstrapLayer, nil); err == nil || !strings.Contains(err.Error(), "team-gone belongs to a team that is not in teams.yaml any more, and the cluster cannot be asked") {
+	if _, err := p.LayerUp(t.Context(), BootstrapLayer, nil); err == nil || !strings.Contains(err.Error(), "team-gone belongs to a team that is no longer in teams.yaml, and the list of its Stacks is not available") {
 		t.Errorf("where the cluster does not answer: it says %v", err)
 	}
 }
@@ -52,9 +52,9 @@ func TestTheIdentityOfARemovedTeamOutlivesItsNamespace(t *testing.T) {
 	}
 }
 
-// TestADeadClusterHoldsNothingUp covers a `down` that was interrupted in layer 1: layer 1 still outputs the kubeconfig of
+// TestADeletedClusterDoesNotBlockALayer covers a `down` that was interrupted in layer 1: layer 1 still outputs the kubeconfig of
 // the deleted cluster.
-func TestADeadClusterHoldsNothingUp(t *testing.T) {
+func TestADeletedClusterDoesNotBlockALayer(t *testing.T) {
 	target := newTestTarget(t, nil)
 	target.cluster.Close()
 	delete(target.states, PlatformLayer)

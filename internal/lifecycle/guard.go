@@ -30,8 +30,8 @@ func (p *Platform) noStacks(ctx context.Context) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	return fmt.Errorf("layer %s: nothing was destroyed: only the operator, which goes with this layer, can delete what these Stacks made: %s: "+
-		"remove them from their repositories and run this again, or run `%s` to destroy them and every layer", PlatformLayer, namesOf(all), p.About().Call("down"))
+	return fmt.Errorf("layer %s: nothing was destroyed: this layer contains the operator, which must first delete the resources of these Stacks: %s: "+
+		"remove the Stacks from their repositories and run this again, or run `%s` to destroy the Stacks and every layer", PlatformLayer, namesOf(all), p.About().Call("down"))
 }
 
 // noPlatform returns an error if layer 2 has resources.
@@ -57,7 +57,7 @@ func (p *Platform) unprotected(ctx context.Context) error {
 	if len(held) == 0 {
 		return nil
 	}
-	return fmt.Errorf("layer %s: nothing was destroyed: deletionProtection holds %d of its resources (%s): %s, then this again",
+	return fmt.Errorf("layer %s: nothing was destroyed: deletionProtection protects %d of its resources (%s): %s, then run this again",
 		BootstrapLayer, len(held), strings.Join(held[:min(mostNamed, len(held))], ", "), p.About().Unprotect)
 }
 
@@ -72,21 +72,34 @@ func protected(resources []apitype.ResourceV3) []string {
 	return held
 }
 
-// resources returns the resources in a layer's state, without the stack itself and the providers; none if the layer has
-// not run.
-func (p *Platform) resources(ctx context.Context, layer string) ([]apitype.ResourceV3, error) {
+// state is the content of a layer's stack.
+type state struct {
+	// resources excludes the stack itself and the providers.
+	resources []apitype.ResourceV3
+	// interrupted says that a killed run has left operations whose result it did not record.
+	interrupted bool
+}
+
+// read reads a layer's state; empty if the layer has not run. On gke, each call takes an export by pulumi.
+func (p *Platform) read(ctx context.Context, layer string) (state, error) {
 	if !p.Made(layer) {
-		return nil, nil
+		return state{}, nil
 	}
-	state, err := p.State(ctx, layer)
+	stored, err := p.State(ctx, layer)
 	if err != nil {
-		return nil, fmt.Errorf("layer %s: %w", layer, err)
+		return state{}, fmt.Errorf("layer %s: %w", layer, err)
 	}
-	var found []apitype.ResourceV3
-	for _, resource := range state.Resources {
+	read := state{interrupted: len(stored.PendingOperations) > 0}
+	for _, resource := range stored.Resources {
 		if !strings.HasPrefix(string(resource.Type), "pulumi:") {
-			found = append(found, resource)
+			read.resources = append(read.resources, resource)
 		}
 	}
-	return found, nil
+	return read, nil
+}
+
+// resources returns the resources of a layer, like read.
+func (p *Platform) resources(ctx context.Context, layer string) ([]apitype.ResourceV3, error) {
+	read, err := p.read(ctx, layer)
+	return read.resources, err
 }

@@ -14,7 +14,7 @@ type operation struct {
 	do    func(context.Context, Run, layers.Progress) (layers.Summary, error)
 }
 
-// operate carries an operation out on a layer, while no other run holds it. If the guard returns an error, nothing is
+// operate runs an operation on a layer while no other run holds the layer. If the guard returns an error, nothing is
 // changed.
 func (p *Platform) operate(ctx context.Context, layer string, progress layers.Progress, op operation) (layers.Summary, error) {
 	run, err := p.Open(ctx, layer)
@@ -37,8 +37,8 @@ func (p *Platform) operate(ctx context.Context, layer string, progress layers.Pr
 	return summary, p.interrupted(err)
 }
 
-// LayerUp runs one layer. Before, it reverts the effects of an interrupted down. It refuses, and changes nothing, while a
-// team that is not in teams.yaml any more has Stacks.
+// LayerUp runs one layer. Before, it reverts the effects of an interrupted down. It returns an error, and changes nothing,
+// while a team that is no longer in teams.yaml has Stacks.
 func (p *Platform) LayerUp(ctx context.Context, layer string, progress layers.Progress) (layers.Summary, error) {
 	return p.operate(ctx, layer, progress, operation{p.refuseFormer, p.up})
 }

@@ -1,6 +1,5 @@
-// Package lifecycle carries a platform through its layers, up and down, in the same order and with the same guards on every
-// target. A [Target] supplies what differs: how the layers run, how the cluster is reached, and what is prepared before and
-// stopped after them.
+// Package lifecycle creates and deletes a platform layer by layer, in the same order and with the same guards on every
+// target. A [Target] runs the layers, connects to the cluster, and prepares and stops the machine.
 package lifecycle
 
 import (
@@ -17,6 +16,7 @@ import (
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/status/inspect"
 	"github.com/strata-platform/strata/internal/teardown"
 	"github.com/strata-platform/strata/teams"
 )
@@ -53,7 +53,7 @@ type About struct {
 	// command that deletes everything regardless of blockers; empty if there is none.
 	Kubectl, FluxLogs, Purge string
 
-	// Unprotect says how to take the protection of layer 1's resources away, for example "run `...`".
+	// Unprotect says how to remove the protection of layer 1's resources, for example "run `...`".
 	Unprotect string
 
 	// Ready limits the wait for a ready platform, and Poll is the interval between two looks at it.
@@ -62,22 +62,24 @@ type About struct {
 	Patience, Limit time.Duration
 }
 
-// Host is what the layers run on, and what runs beside them.
+// Host is the machine of the layers, with the processes beside them.
 type Host interface {
 	// Exists reports whether there may be a platform.
 	Exists() bool
-	// Check returns the step that looks for everything that up needs. The step changes nothing.
+	// Check returns the step that checks the requirements of up. The step changes nothing.
 	Check() Step
 	// Lock keeps other commands from changing the platform until release is called.
 	Lock() (release func(), err error)
 	// Prepare returns the steps before a run of a layer. With repositories, they also update the platform's repositories.
 	Prepare(repositories bool) []Step
-	// Finish returns the steps after the destruction of layer 1. With purge, they also delete what Strata keeps.
+	// Finish returns the steps after the destruction of layer 1. With purge, they also delete the data that Strata otherwise
+	// keeps.
 	Finish(ctx context.Context, purge bool) []Step
 	// Journal returns the record of down.
 	Journal() Journal
-	// Complete adds to the plan of down what would be lost, what stays and what could not be read.
-	Complete(ctx context.Context, plan *teardown.Plan, purge bool) error
+	// Complete adds the losses, the remains and the unreadable parts to the plan of down. first is layer 1's resources; it is
+	// empty if its state cannot be read.
+	Complete(ctx context.Context, plan *teardown.Plan, first []apitype.ResourceV3, purge bool) error
 	// Next returns commands to try after up.
 	Next(ctx context.Context) ([]string, error)
 }
@@ -123,15 +125,15 @@ type Cluster interface {
 	// Config starts it if start is true, and otherwise returns [ErrStopped].
 	Config(ctx context.Context, start bool) (*rest.Config, error)
 	// Report returns the status of every layer. It reads the cluster by look.
-	Report(ctx context.Context, look status.Look) (status.Report, error)
-	// Alive returns an error if the platform cannot become ready any more.
+	Report(ctx context.Context, look inspect.Look) (status.Report, error)
+	// Alive returns an error if the platform can no longer become ready.
 	Alive(ctx context.Context) error
 }
 
 // ErrStopped means that there is a cluster, but it does not run.
-var ErrStopped = errors.New("the cluster does not run")
+var ErrStopped = errors.New("the cluster is stopped")
 
-// Journal records how far down has come, until layer 1 is gone or layer 2 is up again.
+// Journal records the current step of down until layer 1 is destroyed or layer 2 is up again.
 type Journal interface {
 	// BeginDown records the step that begins.
 	BeginDown(step string) error
@@ -152,17 +154,18 @@ func New(target Target) *Platform { return &Platform{target} }
 // Step is a step of up or down.
 type Step struct {
 	Name string
-	// Do carries the step out, and returns its result for people.
+	// Do runs the step, and returns its result for people.
 	Do func(ctx context.Context, show *progress.Reporter) (string, error)
 	// What describes the step's work in a plan.
 	What string
 
-	// Orderly marks a step of down that makes no sense after a failed step. Last marks a step that ends down if it fails, even
-	// with purge.
-	Orderly, Last bool
+	// SkipAfterFailure marks a step of a purge that cannot succeed after a failed step.
+	SkipAfterFailure bool
+	// Required marks a step of a purge whose failure ends the purge. A purge continues after the failure of any other step.
+	Required bool
 }
 
-// run carries steps out, until one fails.
+// run runs steps until one fails.
 func (p *Platform) run(ctx context.Context, show *progress.Reporter, steps []Step) error {
 	for _, step := range steps {
 		if err := show.Run(step.Name, func() (string, error) { return step.Do(ctx, show) }); err != nil {
@@ -178,7 +181,7 @@ func (p *Platform) interrupted(err error) error {
 		return err
 	}
 	call := p.About().Call
-	return fmt.Errorf("interrupted; run the same command again to go on, `%s` to have everything, or `%s` to take it down", call("up"), call("down"))
+	return fmt.Errorf("interrupted: run the same command again to continue, `%s` to create the whole platform, or `%s` to delete it", call("up"), call("down"))
 }
 
 // detail returns a Progress that shows the current operation.
@@ -190,7 +193,7 @@ func detail(show *progress.Reporter) layers.Progress {
 func waiting(progress layers.Progress) teardown.Waiting {
 	return func(what string) {
 		if progress != nil {
-			progress("waiting for the end of", what)
+			progress("waiting for the deletion of", what)
 		}
 	}
 }

@@ -17,16 +17,22 @@ func (p *Platform) Plan(ctx context.Context, purge bool) teardown.Plan {
 	var unknown []string
 	note := func(err error) {
 		if err != nil {
-			unknown = append(unknown, fmt.Sprintf("Not all could be looked at: %v.", err))
+			unknown = append(unknown, fmt.Sprintf("The plan is incomplete: %v.", err))
 		}
 	}
-	for layer, step := range map[string]string{PlatformLayer: platformStep, BootstrapLayer: bootstrapStep} {
-		text, err := p.planLayer(ctx, layer, what)
-		what[step] = text
-		note(err)
+	first, err := p.read(ctx, BootstrapLayer)
+	note(err)
+	what[bootstrapStep] = p.planLayer(BootstrapLayer, first, err)
+	if held := protected(first.resources); len(held) > 0 {
+		what[checkStep] = fmt.Sprintf("deletionProtection protects %d resources: down stops here, and changes nothing", len(held))
 	}
-	note(p.planCluster(ctx, what))
-	note(p.Complete(ctx, &plan, purge))
+	second, err := p.read(ctx, PlatformLayer)
+	note(err)
+	what[platformStep] = p.planLayer(PlatformLayer, second, err)
+	if err == nil {
+		note(p.planCluster(ctx, second, what))
+	}
+	note(p.Complete(ctx, &plan, first.resources, purge))
 	for _, step := range p.downSteps(ctx, purge) {
 		if text, is := what[step.Name]; is {
 			step.What = text
@@ -37,26 +43,21 @@ func (p *Platform) Plan(ctx context.Context, purge bool) teardown.Plan {
 	return plan
 }
 
-func (p *Platform) planLayer(ctx context.Context, layer string, what map[string]string) (string, error) {
-	if !p.Made(layer) {
-		return "never made", nil
+// planLayer describes the destruction of a layer. It returns no text if the layer's state cannot be read, because the layer
+// may have resources.
+func (p *Platform) planLayer(layer string, read state, err error) string {
+	switch {
+	case err != nil:
+		return ""
+	case !p.Made(layer):
+		return "never made"
 	}
-	resources, err := p.resources(ctx, layer)
-	if err != nil {
-		return "", err
-	}
-	if held := protected(resources); layer == BootstrapLayer && len(held) > 0 {
-		what[checkStep] = fmt.Sprintf("deletionProtection holds %d resources: it ends here, and changes nothing", len(held))
-	}
-	return fmt.Sprintf("%d resources", len(resources)), nil
+	return fmt.Sprintf("%d resources", len(read.resources))
 }
 
-func (p *Platform) planCluster(ctx context.Context, what map[string]string) error {
-	resources, err := p.resources(ctx, PlatformLayer)
-	if err != nil {
-		return nil //nolint:nilerr // planLayer says that the layer's state cannot be read.
-	}
-	if len(resources) == 0 {
+// planCluster describes the steps that delete objects of layer 2's cluster.
+func (p *Platform) planCluster(ctx context.Context, second state, what map[string]string) error {
+	if len(second.resources) == 0 {
 		what[stacksStep], what[namespacesStep] = "no cluster", "no cluster"
 		return nil
 	}
@@ -66,7 +67,7 @@ func (p *Platform) planCluster(ctx context.Context, what map[string]string) erro
 		what[stacksStep], what[namespacesStep] = "no cluster", "no cluster"
 		return nil
 	case errors.Is(err, ErrStopped):
-		what[stacksStep], what[namespacesStep] = "those of the cluster, which is started for it", "those of the teams, the platform and the operator"
+		what[stacksStep], what[namespacesStep] = "the Stacks of the stopped cluster, which down starts first", "the namespaces of the teams, the platform and the operator"
 		return err
 	case err != nil:
 		return err
@@ -79,7 +80,7 @@ func (p *Platform) planCluster(ctx context.Context, what map[string]string) erro
 	for _, stack := range all {
 		name := stack.String()
 		if stack.Keeps {
-			name += " (what it made stays: destroyOnFinalize is not set)"
+			name += " (its resources stay: destroyOnFinalize is not set)"
 		}
 		names = append(names, name)
 	}

@@ -13,12 +13,12 @@ import (
 // another run was interrupted, or because the status names a missing resource. Pulumi does not notice that, because it
 // compares a program only with its own state.
 //
-// If a noted `down` had begun to destroy layer 2 itself, resume first destroys the rest of it: the teams have nothing left
-// there, and half of Flux is useless.
+// If a recorded `down` had begun to destroy layer 2 itself, resume first destroys the rest of layer 2: the teams' objects
+// are deleted, and Flux is incomplete.
 func (p *Platform) resume(ctx context.Context, run Run, progress layers.Progress) error {
 	layer := run.Layer.Name
-	resources, err := p.resources(ctx, layer)
-	if err != nil || len(resources) == 0 {
+	state, err := p.read(ctx, layer)
+	if err != nil || len(state.resources) == 0 {
 		return err
 	}
 	step, begun := p.Journal().DownBegun()
@@ -32,31 +32,25 @@ func (p *Platform) resume(ctx context.Context, run Run, progress layers.Progress
 			return err
 		}
 		if begun, err = p.resumeCluster(ctx, begun, progress); err != nil {
-			return fmt.Errorf("layer %s: bring back what an interrupted `down` has left: %w", layer, err)
+			return fmt.Errorf("layer %s: revert the effects of an interrupted `down`: %w", layer, err)
 		}
 	}
-	if !begun {
-		state, err := p.State(ctx, layer)
-		if err != nil {
-			return err
-		}
-		if len(state.PendingOperations) == 0 && !p.lacks(ctx, layer) {
-			return nil
-		}
+	if !begun && !state.interrupted && !p.lacks(ctx, layer) {
+		return nil
 	}
 	return run.Runner.Refresh(ctx, run.Layer, progress)
 }
 
-// resumeCluster reverts the effects of a teardown in the cluster, and reports whether there may have been any. noted says
-// that there is a record of one.
+// resumeCluster reverts the effects of a teardown in the cluster of an existing layer 2, and reports whether there may have
+// been any. noted says that the journal records a teardown.
 func (p *Platform) resumeCluster(ctx context.Context, noted bool, progress layers.Progress) (begun bool, err error) {
-	cluster, err := p.standing(ctx)
+	cluster, err := p.start(ctx)
 	if err != nil || cluster == nil {
 		return noted, err
 	}
 	if begun = noted; !begun {
-		// Not every teardown is noted. Only an interrupted one is a reason to wait for deletions: teams delete objects in
-		// their daily work, too.
+		// The journal does not record every teardown. Only an interrupted one is a reason to wait for deletions: teams
+		// delete objects in their daily work, too.
 		begun, err = cluster.Begun(ctx)
 	}
 	if err != nil || !begun {

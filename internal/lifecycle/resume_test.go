@@ -22,7 +22,7 @@ const (
 	sync  = "/apis/kustomize.toolkit.fluxcd.io/v1/namespaces/team-web/kustomizations/web"
 )
 
-func TestUpResumesWhatWasInterrupted(t *testing.T) {
+func TestUpResumesAnInterruptedPlatform(t *testing.T) {
 	missing := status.Item{Layer: status.LayerPlatform, Kind: "Deployment", Reason: "Missing"}
 	ready := status.Item{Layer: status.LayerPlatform, Kind: "Deployment", Ready: true}
 	for name, test := range map[string]struct {

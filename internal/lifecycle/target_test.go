@@ -17,6 +17,7 @@ import (
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/status/inspect"
 	"github.com/strata-platform/strata/internal/teardown"
 	"github.com/strata-platform/strata/teams"
 )
@@ -29,8 +30,10 @@ type testTarget struct {
 	journal testJournal
 	// pending are the operations that a killed run has left in the state of every layer.
 	pending []apitype.OperationV2
-	report  status.Report
-	runner  testRunner
+	// unreadable is the error of reading the state of any layer.
+	unreadable error
+	report     status.Report
+	runner     testRunner
 }
 
 // newTestTarget returns a target with a cluster whose API answers with answers by path. Layer 2 holds the namespace of the
@@ -63,27 +66,29 @@ func (t *testTarget) About() About {
 		Ready: time.Minute, Poll: time.Millisecond, Patience: time.Minute, Limit: time.Minute,
 	}
 }
-func (t *testTarget) Teams() ([]teams.Team, error)                         { return []teams.Team{{Name: "web"}}, nil }
-func (t *testTarget) Exists() bool                                         { return true }
-func (t *testTarget) Check() Step                                          { return Step{Name: "checks", Do: nothing} }
-func (t *testTarget) Lock() (func(), error)                                { return func() {}, nil }
-func (t *testTarget) Prepare(bool) []Step                                  { return nil }
-func (t *testTarget) Journal() Journal                                     { return &t.journal }
-func (t *testTarget) Made(string) bool                                     { return true }
-func (t *testTarget) Alive(context.Context) error                          { return nil }
-func (t *testTarget) Finish(context.Context, bool) []Step                  { return t.finish }
-func (t *testTarget) Next(context.Context) ([]string, error)               { return nil, nil }
-func (t *testTarget) Complete(context.Context, *teardown.Plan, bool) error { return nil }
+func (t *testTarget) Teams() ([]teams.Team, error)           { return []teams.Team{{Name: "web"}}, nil }
+func (t *testTarget) Exists() bool                           { return true }
+func (t *testTarget) Check() Step                            { return Step{Name: "checks", Do: nothing} }
+func (t *testTarget) Lock() (func(), error)                  { return func() {}, nil }
+func (t *testTarget) Prepare(bool) []Step                    { return nil }
+func (t *testTarget) Journal() Journal                       { return &t.journal }
+func (t *testTarget) Made(string) bool                       { return true }
+func (t *testTarget) Alive(context.Context) error            { return nil }
+func (t *testTarget) Finish(context.Context, bool) []Step    { return t.finish }
+func (t *testTarget) Next(context.Context) ([]string, error) { return nil, nil }
+func (t *testTarget) Complete(context.Context, *teardown.Plan, []apitype.ResourceV3, bool) error {
+	return nil
+}
 func (t *testTarget) Open(_ context.Context, layer string) (Run, error) {
 	return Run{Layer: layers.Layer{Name: layer}, Runner: &t.runner}, nil
 }
 func (t *testTarget) Instance(_ context.Context, name string) (string, error) { return name, nil }
-func (t *testTarget) Report(context.Context, status.Look) (status.Report, error) {
+func (t *testTarget) Report(context.Context, inspect.Look) (status.Report, error) {
 	return t.report, nil
 }
 
 func (t *testTarget) State(_ context.Context, layer string) (apitype.DeploymentV3, error) {
-	return apitype.DeploymentV3{Resources: t.states[layer], PendingOperations: t.pending}, nil
+	return apitype.DeploymentV3{Resources: t.states[layer], PendingOperations: t.pending}, t.unreadable
 }
 
 func (t *testTarget) Config(context.Context, bool) (*rest.Config, error) {

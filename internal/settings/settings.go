@@ -1,12 +1,12 @@
 // Package settings decodes a layer's Pulumi configuration into a struct, and encodes the struct for the Automation API.
 //
-// The struct's tags are the one declaration of a setting in Go:
+// The tags of the struct declare the settings:
 //
 //	Region string         `setting:"region" default:"europe-west1"` // has a default
 //	Project string        `setting:"project" required:"true"`       // must be given
-//	Password handoff.Secret `setting:"password"`                    // must be given as a secret; empty when absent
+//	Password handoff.Secret `setting:"password"`                    // must be given as a secret; optional
 //
-// Fields are strings, integers, booleans, lists of strings, handoff.Secret, or a map. A map is encoded as JSON, and is a
+// A field is a string, an integer, a boolean, a list of strings, a handoff.Secret, or a map. A map is encoded as JSON, and is a
 // secret if its tag says secret:"true".
 package settings
 
@@ -41,7 +41,7 @@ func Decode(ctx *pulumi.Context, target any) error {
 		return Value{Text: text, Secret: ctx.IsConfigSecret(full)}, found
 	}, target)
 	if len(problems) > 0 {
-		return fmt.Errorf("read the configuration of stack %s of project %s: %s; mend it with pulumi config set",
+		return fmt.Errorf("read the configuration of stack %s of project %s: %s; run `pulumi config set` to fix it",
 			ctx.Stack(), ctx.Project(), strings.Join(problems, "; "))
 	}
 	return nil

@@ -95,7 +95,7 @@ func TestDecodeReportsEveryProblemAtOnce(t *testing.T) {
 		"roles is", "array", "token is in plain text", "logins is in plain text", "pulumi config set",
 	} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("error does not say %q: %v", want, err)
+			t.Errorf("the error does not contain %q: %v", want, err)
 		}
 	}
 	if strings.Contains(err.Error(), "canary") {
@@ -114,12 +114,12 @@ func TestTheStructsOwnRulesAreAppliedBesideOtherProblems(t *testing.T) {
 	_, err := decode(&pulumitest.Engine{Config: map[string]string{"count": "0"}})
 	for _, want := range []string{"name is missing", "count must be positive"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error does not say %q: %v", want, err)
+			t.Errorf("the error does not contain %q: %v", want, err)
 		}
 	}
 	_, err = decode(&pulumitest.Engine{Config: map[string]string{"name": "n", "count": "many"}})
 	if err == nil || strings.Contains(err.Error(), "count must be positive") {
-		t.Errorf("a setting that cannot be read is complained about twice: %v", err)
+		t.Errorf("the error reports an invalid setting twice: %v", err)
 	}
 }
 

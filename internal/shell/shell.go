@@ -11,7 +11,7 @@ func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// Word returns a word as a person would write it: quoted only if a shell would not read it literally.
+// Word quotes a word only if a shell would not read it literally.
 func Word(s string) string {
 	if plain.MatchString(s) {
 		return s

@@ -7,14 +7,14 @@ import (
 	"github.com/strata-platform/strata/internal/shell"
 )
 
-func TestAShellTakesAWordAsItIs(t *testing.T) {
+func TestAShellReadsAQuotedWordUnchanged(t *testing.T) {
 	for _, word := range []string{
 		"", "/home/ada/strata", "a b", "it's", `"$HOME"`, "`id`", "*", "~", "a;b", "\\", "line\nbreak", "#", "!x", "é", "a=b", "-n", "%s",
 	} {
 		for name, write := range map[string]func(string) string{"Quote": shell.Quote, "Word": shell.Word} {
 			out, err := exec.Command("sh", "-c", "printf '%s' "+write(word)).CombinedOutput()
 			if err != nil || string(out) != word {
-				t.Errorf("%s(%q) is %s, which a shell takes for %q (%v)", name, word, write(word), out, err)
+				t.Errorf("%s(%q) is %s, which a shell reads as %q (%v)", name, word, write(word), out, err)
 			}
 		}
 	}

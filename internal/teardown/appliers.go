@@ -33,7 +33,7 @@ func (c *Cluster) emptyPlatform(ctx context.Context, waiting Waiting) error {
 	if err != nil {
 		return err
 	}
-	return c.deleteNamespaces(ctx, waiting, []string{c.namespaces.Operator, c.namespaces.Platform})
+	return c.deleteNamespaces(ctx, waiting, []string{c.namespaces.Operator, c.namespaces.Platform}, c.unhindered())
 }
 
 // leftAppliers deletes the Kustomizations and HelmReleases in a namespace. As long as the one named first exists, it
@@ -70,14 +70,14 @@ func (c *Cluster) leftAppliers(ctx context.Context, namespace, first string) ([]
 
 // applierBlocker explains why a deleted Kustomization or HelmRelease still exists.
 func (c *Cluster) applierBlocker(object *unstructured.Unstructured) Blocker {
-	reason, message := "it is deleted, and is still there", readyMessage(object)
+	reason, message := "its deletion does not finish", readyMessage(object)
 	if keeps := object.GetFinalizers(); len(keeps) > 0 {
-		reason = fmt.Sprintf("it is deleted, and %s has not removed what it applied", strings.Join(keeps, ", "))
+		reason = fmt.Sprintf("its finalizer %s has not removed the objects that it applied", strings.Join(keeps, ", "))
 	}
 	if message == "" {
-		message = "its controller does nothing about it"
+		message = "its controller reports nothing"
 	}
-	return Blocker{Object: describe(object), Reason: reason + ": " + message, Next: c.orPurge("see `" + c.options.FluxLogs + "`, mend that and run this again")}
+	return Blocker{Object: describe(object), Reason: reason + ": " + message, Next: c.orPurge("see `" + c.options.FluxLogs + "`, fix that and run this again")}
 }
 
 func readyMessage(object *unstructured.Unstructured) string {

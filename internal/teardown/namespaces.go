@@ -8,9 +8,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
 )
 
 // Empty deletes the namespaces of the teams, of the platform's account and of the operator with all of their objects. It
@@ -18,6 +16,9 @@ import (
 // those of the platform also deletes the objects that they applied: the operator, its CustomResourceDefinitions, the
 // policies. Empty first destroys Stacks that were created after DestroyStacks. It keeps Flux, and the objects of layer 2
 // outside these namespaces. The error is Blocked if an object cannot be deleted.
+//
+// Empty returns when nothing can delay the end of the namespaces any more, and does not wait for their end: the namespace
+// controller waits five seconds before it deletes the first object, and layer 2 waits for the end of its namespaces anyway.
 func (c *Cluster) Empty(ctx context.Context, waiting Waiting) (int, error) {
 	all, err := c.Namespaces(ctx)
 	if err != nil || len(all) == 0 {
@@ -29,13 +30,13 @@ func (c *Cluster) Empty(ctx context.Context, waiting Waiting) (int, error) {
 	say := sharedBy(waiting)
 	var teams, platform error
 	var group sync.WaitGroup
-	group.Go(func() { teams = c.deleteNamespaces(ctx, say(0), c.namespaces.Teams) })
+	group.Go(func() { teams = c.deleteNamespaces(ctx, say(0), c.namespaces.Teams, c.unhindered()) })
 	group.Go(func() { platform = c.emptyPlatform(ctx, say(1)) })
 	group.Wait()
 	return len(all), join(teams, platform)
 }
 
-// closeTeams ensures that no Stack is left, and that nobody can create one, before the operator is deleted.
+// closeTeams deletes all Stacks and their namespaces before the operator, so that nobody can create a Stack without it.
 func (c *Cluster) closeTeams(ctx context.Context, waiting Waiting) error {
 	if err := c.suspend(ctx, c.namespaces.Teams); err != nil {
 		return err
@@ -59,8 +60,7 @@ func (c *Cluster) closeTeams(ctx context.Context, waiting Waiting) error {
 			}
 		}
 	}
-	// Until this point somebody may have created another Stack. Nobody can create objects in a namespace that is being
-	// deleted.
+	// Somebody may have created another Stack until now. A namespace that is being deleted accepts no new objects.
 	return c.goneStacks(ctx, waiting, map[types.UID]bool{})
 }
 
@@ -85,32 +85,45 @@ func (c *Cluster) own() []string {
 }
 
 // DeleteTeams deletes namespaces of teams with all of their objects. It first suspends the Kustomizations and
-// HelmReleases there: Flux then skips the removal of their objects one by one, for which its account may be gone already.
-// DeleteTeams calls unfit before and after it deletes them. An error of unfit ends DeleteTeams; the remaining objects
+// HelmReleases there: Flux then does not remove their objects one by one, which fails without its account.
+// DeleteTeams calls check before and after it deletes them. An error of check ends DeleteTeams; the remaining objects
 // continue to work. The error is Blocked if an object cannot be deleted. Resume reverts the suspensions of an interrupted
 // DeleteTeams.
-func (c *Cluster) DeleteTeams(ctx context.Context, names []string, unfit func(context.Context) error, waiting Waiting) error {
+func (c *Cluster) DeleteTeams(ctx context.Context, names []string, check func(context.Context) error, waiting Waiting) error {
 	if err := c.suspend(ctx, names); err != nil {
 		return err
 	}
-	if err := unfit(ctx); err != nil {
+	if err := check(ctx); err != nil {
 		if failure := c.resume(ctx, names); failure != nil {
-			return fmt.Errorf("%w; and Flux applies nothing there until this is run again: %w", err, failure)
+			return fmt.Errorf("%w; Flux applies nothing there until you run this again: %w", err, failure)
 		}
 		return err
 	}
 	if err := c.endAppliers(ctx, waiting, names); err != nil {
 		return err
 	}
-	if err := unfit(ctx); err != nil {
+	if err := check(ctx); err != nil {
 		return err
 	}
-	return c.deleteNamespaces(ctx, waiting, names)
+	return c.deleteNamespaces(ctx, waiting, names, nil)
+}
+
+// DeleteFlux begins to delete the namespace of Flux, and does not wait for its end. The caller then uninstalls Flux, which
+// removes the finalizers of Flux's objects.
+func (c *Cluster) DeleteFlux(ctx context.Context) error {
+	objects, err := c.list(ctx, namespaces, "")
+	for _, object := range objects {
+		if err == nil && object.GetName() == c.namespaces.Flux {
+			err = c.remove(ctx, namespaces, &object)
+		}
+	}
+	return err
 }
 
 // deleteNamespaces deletes namespaces, and at the same time those of their objects that take long: the namespace
-// controller checks only every few seconds.
-func (c *Cluster) deleteNamespaces(ctx context.Context, waiting Waiting, names []string) error {
+// controller checks only every few seconds. It waits until each namespace is gone, or done returns true for it. A nil done
+// always returns false.
+func (c *Cluster) deleteNamespaces(ctx context.Context, waiting Waiting, names []string, done func(ctx context.Context, namespace string) bool) error {
 	asked := map[string]bool{}
 	return c.gone(ctx, waiting, func(ctx context.Context) ([]remaining, error) {
 		objects, err := c.list(ctx, namespaces, "")
@@ -131,6 +144,9 @@ func (c *Cluster) deleteNamespaces(ctx context.Context, waiting Waiting, names [
 				if err := c.deleteSlow(ctx, name); err != nil {
 					return nil, err
 				}
+			}
+			if done != nil && done(ctx, name) {
+				continue
 			}
 			left = append(left, remaining{
 				name: describe(&object), state: fmt.Sprint(object.GetDeletionTimestamp() != nil, contentConditions(&object)),
@@ -173,10 +189,10 @@ func contentConditions(namespace *unstructured.Unstructured) []string {
 func (c *Cluster) namespaceBlockers(ctx context.Context, namespace *unstructured.Unstructured) []Blocker {
 	var found []Blocker
 	for _, object := range c.held(ctx, namespace.GetName()) {
-		reason, first := fmt.Sprintf("it is deleted, and its finalizer %s keeps it, and so its namespace", strings.Join(object.GetFinalizers(), ", ")), "let whoever set it remove it, or"
+		reason, first := fmt.Sprintf("its finalizer %s delays its deletion and that of its namespace", strings.Join(object.GetFinalizers(), ", ")), "let the controller of the finalizer remove it, or"
 		if object.GroupVersionKind().Group == stacks.Group {
-			reason += ": what it made in the cloud is still there"
-			first = "let the operator destroy that, or delete it by hand and"
+			reason += ": its resources in the cloud still exist"
+			first = "let the operator destroy them, or delete them by hand and"
 		}
 		resource := strings.ToLower(object.GetKind())
 		if group := object.GroupVersionKind().Group; group != "" {
@@ -192,37 +208,9 @@ func (c *Cluster) namespaceBlockers(ctx context.Context, namespace *unstructured
 	if len(found) > 0 {
 		return found
 	}
-	reason := "it is deleted, and stays"
+	reason := "its deletion does not finish"
 	if said := contentConditions(namespace); len(said) > 0 {
 		reason += ": " + strings.Join(said, "; ")
 	}
 	return []Blocker{{describe(namespace), reason, c.orPurge(fmt.Sprintf("see `%s get namespace %s -o yaml` and run this again", c.options.Kubectl, namespace.GetName()))}}
-}
-
-// held returns the deleted objects in a namespace that finalizers keep. It omits kinds that cannot be listed.
-func (c *Cluster) held(ctx context.Context, namespace string) []unstructured.Unstructured {
-	// An API server extension that does not answer must not hide the other kinds.
-	lists, _ := discovery.ServerPreferredNamespacedResources(c.discovery)
-	var found []unstructured.Unstructured
-	for _, list := range lists {
-		version, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			continue
-		}
-		for _, resource := range list.APIResources {
-			if !slices.Contains(resource.Verbs, "list") || !slices.Contains(resource.Verbs, "delete") {
-				continue
-			}
-			objects, err := c.list(ctx, version.WithResource(resource.Name), namespace)
-			if err != nil {
-				continue
-			}
-			for _, object := range objects {
-				if object.GetDeletionTimestamp() != nil && len(object.GetFinalizers()) > 0 {
-					found = append(found, object)
-				}
-			}
-		}
-	}
-	return found
 }

@@ -11,9 +11,9 @@ type Plan struct {
 	Steps []Step
 	// Lost lists resources with irreplaceable data, such as databases.
 	Lost []string
-	// Unknown says what could not be read, and how to read it; empty if everything was read.
+	// Unknown names the data that could not be read, and how to read it; empty if all was read.
 	Unknown string
-	// Stays says what the teardown keeps; empty if it keeps nothing.
+	// Stays names the data that the teardown keeps; empty for none.
 	Stays string
 }
 
@@ -36,7 +36,7 @@ func (p Plan) Print(out io.Writer) {
 		fmt.Fprintln(out, strings.TrimRight(line, " "))
 	}
 	if len(p.Lost) > 0 {
-		fmt.Fprintln(out, "\nThis is lost with it")
+		fmt.Fprintln(out, "\nThis data is lost")
 	}
 	for _, lost := range p.Lost {
 		fmt.Fprintln(out, "   "+lost)

@@ -10,15 +10,15 @@ import (
 )
 
 // An API server discovers the kinds of policies' parameters twice a minute. From its start until the discovery, it
-// refuses every request that such a policy matches; the policies match in the teams' namespaces only. Flux retries by
-// itself.
+// rejects every request that such a policy matches. The policies match in the teams' namespaces only. Flux retries its
+// requests.
 const (
 	policiesLimit = 45 * time.Second
 	unconfigured  = "failed to configure policy"
 )
 
 // AwaitPolicies waits until the API server can evaluate the admission policies. It returns early if the API server
-// refuses its request for another reason. It changes nothing.
+// rejects its request for another reason. It changes nothing.
 func (c *Cluster) AwaitPolicies(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, policiesLimit)
 	defer cancel()
@@ -43,5 +43,5 @@ func (c *Cluster) AwaitPolicies(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// isUnconfigured reports whether a message is the refusal of an API server that cannot evaluate a policy yet.
+// isUnconfigured reports whether a message comes from an API server that cannot evaluate a policy yet.
 func isUnconfigured(message string) bool { return strings.Contains(message, unconfigured) }

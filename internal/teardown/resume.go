@@ -42,14 +42,14 @@ const appliedLabel = "kustomize.toolkit.fluxcd.io/name"
 // Suspended reports whether an interrupted teardown has left a suspended object.
 func (c *Cluster) Suspended(ctx context.Context) (is bool, err error) {
 	err = c.eachApplier(ctx, c.withFlux(), func(_ schema.GroupVersionResource, object *unstructured.Unstructured) error {
-		is = is || mine(object)
+		is = is || suspendedByTeardown(object)
 		return nil
 	})
 	return is, err
 }
 
-// mine reports whether a teardown has suspended an object.
-func mine(object *unstructured.Unstructured) bool {
+// suspendedByTeardown reports whether a teardown has suspended an object.
+func suspendedByTeardown(object *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(object.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
 		return entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply
 	})
@@ -58,7 +58,7 @@ func mine(object *unstructured.Unstructured) bool {
 // resume reverts the suspensions of a teardown.
 func (c *Cluster) resume(ctx context.Context, in []string) error {
 	return c.eachApplier(ctx, in, func(kind schema.GroupVersionResource, object *unstructured.Unstructured) error {
-		if !mine(object) {
+		if !suspendedByTeardown(object) {
 			return nil
 		}
 		return c.apply(ctx, kind, object, nil)
@@ -72,8 +72,8 @@ func (c *Cluster) withFlux() []string { return append(c.own(), c.namespaces.Flux
 // apply again. Layer 2 must then create the deleted objects again. The error is Blocked if a deletion does not finish. A
 // Stack whose deletion does not finish is no error: Flux creates it again once it is gone.
 func (c *Cluster) Resume(ctx context.Context, waiting Waiting) error {
-	// If Flux applied while such a Stack still exists, it would change nothing, and then wait for minutes for an object
-	// that is gone by then.
+	// If Flux applied such a Stack now, it would change nothing, and then wait for minutes for the health of a deleted
+	// object.
 	var blocked *Blocked
 	if err := c.gone(ctx, waiting, c.leavingStacks); err != nil && !errors.As(err, &blocked) {
 		return err
@@ -149,7 +149,7 @@ func (c *Cluster) apply(ctx context.Context, kind schema.GroupVersionResource, o
 	return nil
 }
 
-// sharedBy lets two concurrent parts report to one Waiting, which receives what both of them wait for.
+// sharedBy lets two concurrent parts report to one Waiting, which receives the descriptions of both.
 func sharedBy(waiting Waiting) func(part int) Waiting {
 	var mu sync.Mutex
 	said := map[int]string{}

@@ -21,7 +21,7 @@ type Stack struct {
 	Namespace, Name string
 	// Account is the service account that the Stack's runs use.
 	Account string
-	// Keeps says that the Stack's resources stay, as its spec demands.
+	// Keeps says that the Stack's spec keeps its resources after its deletion.
 	Keeps bool
 	// Outputs are the Stack's outputs as JSON, without secret ones.
 	Outputs map[string]json.RawMessage
@@ -113,15 +113,15 @@ func (c *Cluster) remainingStacks(objects []unstructured.Unstructured) ([]remain
 			return nil, err
 		}
 		left = append(left, remaining{
-			name: describe(&object), state: progress(s), working: works(s),
+			name: describe(&object), state: progress(s), working: isDestroying(s),
 			blocker: func(context.Context) []Blocker { return []Blocker{c.stackBlocker(s)} },
 		})
 	}
 	return left, nil
 }
 
-// works reports whether the operator is running a destroy that has not failed before.
-func works(s *pulumiv1.Stack) bool {
+// isDestroying reports whether the operator runs the first destroy of a Stack.
+func isDestroying(s *pulumiv1.Stack) bool {
 	if failed(s) {
 		return false
 	}
@@ -142,17 +142,17 @@ func progress(s *pulumiv1.Stack) string {
 func (c *Cluster) stackBlocker(s *pulumiv1.Stack) Blocker {
 	return Blocker{
 		Object: "Stack " + s.Namespace + "/" + s.Name,
-		Reason: "it cannot be destroyed: " + said(s),
-		Next: c.orPurge(fmt.Sprintf("mend that (`%s -n %s describe stack %s` shows more), or set its spec.destroyOnFinalize to false to leave what it made, and run this again",
+		Reason: "it cannot be destroyed: " + messageOf(s),
+		Next: c.orPurge(fmt.Sprintf("fix that (`%s -n %s describe stack %s` shows more), or set its spec.destroyOnFinalize to false to keep its resources, and run this again",
 			c.options.Kubectl, s.Namespace, s.Name)),
 	}
 }
 
-// unprotect matches Pulumi's advice to run its command, which needs access to the stack's state.
+// unprotect matches Pulumi's advice to run its own command. Users of Strata cannot, because the operator holds the state.
 var unprotect = regexp.MustCompile(`(?i)[.,;:]?\s*To unprotect (?:this|the) resource\b.*$`)
 
-// said returns the message about the destroy from a Stack's status.
-func said(s *pulumiv1.Stack) string {
+// messageOf returns the message about the destroy from a Stack's status.
+func messageOf(s *pulumiv1.Stack) string {
 	if failed(s) && s.Status.LastUpdate.Message != "" {
 		return unprotect.ReplaceAllString(oneLine(s.Status.LastUpdate.Message), "")
 	}
@@ -161,7 +161,7 @@ func said(s *pulumiv1.Stack) string {
 			return oneLine(condition.Message)
 		}
 	}
-	return "the operator does nothing about it"
+	return "the operator reports nothing"
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

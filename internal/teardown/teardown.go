@@ -1,7 +1,7 @@
-// Package teardown deletes the objects of the teams and of Flux from a cluster. It works from the top down, so that the
-// deletion of each object still finds what it needs: it deletes the Stacks while the operator runs, and the objects that
-// Flux applied while Flux runs. If a deletion makes no progress for a bounded time, it reports the blocking objects with
-// the next command.
+// Package teardown deletes the objects of the teams and of Flux from a cluster. It works from the top down, because
+// each deletion needs objects below it: it deletes the Stacks while the operator runs, and the objects that Flux applied
+// while Flux runs. If a deletion makes no progress for a bounded time, it reports the blocking objects with the next
+// command.
 package teardown
 
 import (
@@ -55,6 +55,9 @@ type Cluster struct {
 
 const poll = 200 * time.Millisecond
 
+// clientQPS and clientBurst limit the requests to the API server in each second.
+const clientQPS, clientBurst = 100, 200
+
 // New returns the cluster that config connects to. Its identity must be allowed to delete all objects in the namespaces.
 func New(config *rest.Config, namespaces Namespaces, options Options) (*Cluster, error) {
 	if options.Kubectl == "" {
@@ -63,19 +66,25 @@ func New(config *rest.Config, namespaces Namespaces, options Options) (*Cluster,
 	if options.FluxLogs == "" {
 		options.FluxLogs = "flux logs"
 	}
+	// The search for finalizers lists every kind of each namespace.
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = clientQPS, clientBurst
+	// Each list of a deprecated kind would write a warning to standard error.
+	config.WarningHandler = rest.NoWarnings{}
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("reach the cluster: %w", err)
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
 	found, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("reach the cluster: %w", err)
+		return nil, fmt.Errorf("connect to the cluster: %w", err)
 	}
 	return &Cluster{namespaces: namespaces, options: options, dynamic: client, discovery: found, poll: poll}, nil
 }
 
 // Resources whose objects block or delay a namespace's deletion.
 var (
+	pods           = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 	namespaces     = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	stacks         = schema.GroupVersionResource{Group: "pulumi.com", Version: "v1", Resource: "stacks"}
 	kustomizations = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
@@ -92,7 +101,7 @@ var (
 		{Group: "batch", Version: "v1", Resource: "cronjobs"},
 		{Group: "batch", Version: "v1", Resource: "jobs"},
 		{Group: "apps", Version: "v1", Resource: "replicasets"},
-		{Version: "v1", Resource: "pods"},
+		pods,
 		{Version: "v1", Resource: "persistentvolumeclaims"},
 		{Group: "notification.toolkit.fluxcd.io", Version: "v1", Resource: "receivers"},
 		{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"},
@@ -135,7 +144,7 @@ func (c *Cluster) remove(ctx context.Context, kind schema.GroupVersionResource, 
 
 // failed wraps the error of a failed request to the API server.
 func (c *Cluster) failed(what string, err error) error {
-	return fmt.Errorf("%s: %w: run this again once the API server answers", what, err)
+	return fmt.Errorf("%s: %w: run this again when the API server answers", what, err)
 }
 
 func isGone(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }

@@ -1,6 +1,7 @@
 package teardown_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -19,12 +21,13 @@ import (
 	"github.com/strata-platform/strata/internal/local/clustertest"
 	"github.com/strata-platform/strata/internal/teardown"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // patience is longer than five seconds, after which Kubernetes first checks a deleted namespace.
 const patience = 8 * time.Second
 
-// cluster has the kinds of Flux and the operator, but runs neither of them. The tests act in their place.
+// cluster has the kinds of Flux and the operator, but runs neither. The tests act as their controllers.
 type cluster struct {
 	*clustertest.Cluster
 	down *teardown.Cluster
@@ -113,7 +116,7 @@ func (c cluster) blocked(err error, objects []string, words ...string) {
 	c.t.Helper()
 	var blocked *teardown.Blocked
 	if !errors.As(err, &blocked) {
-		c.t.Fatalf("the outcome is %v, want a report", err)
+		c.t.Fatalf("the error is %v, want Blocked", err)
 	}
 	var named []string
 	for _, b := range blocked.Blockers {
@@ -121,11 +124,11 @@ func (c cluster) blocked(err error, objects []string, words ...string) {
 	}
 	slices.Sort(named)
 	if !slices.Equal(named, objects) {
-		c.t.Errorf("reported are %q, want %q", named, objects)
+		c.t.Errorf("the blockers are %q, want %q", named, objects)
 	}
 	for _, word := range words {
 		if !strings.Contains(err.Error(), word) {
-			c.t.Errorf("the report lacks %q:\n%v", word, err)
+			c.t.Errorf("the error does not contain %q:\n%v", word, err)
 		}
 	}
 }
@@ -139,7 +142,8 @@ func sync(namespace, name string) string {
 	return strings.NewReplacer("NAME", name, "SPACE", namespace).Replace(kustomization)
 }
 
-func TestAStackThatCannotBeDestroyedIsReportedAndResumeLetsFluxGoOn(t *testing.T) {
+func TestAStackThatCannotBeDestroyedIsReportedAndResumeRestartsFlux(t *testing.T) {
+	long.Test(t)
 	c := start(t)
 	web, paused := c.create(sync("team-web", "web")), c.create(sync("team-web", "paused"))
 	c.patch(paused, `{"spec":{"suspend":true}}`)
@@ -151,7 +155,7 @@ func TestAStackThatCannotBeDestroyedIsReportedAndResumeLetsFluxGoOn(t *testing.T
 	}
 
 	_, err := c.down.DestroyStacks(t.Context(), silent)
-	c.blocked(err, []string{"Stack team-web/shop"}, "it cannot be destroyed: instance strata is protected: mend that", "set its spec.destroyOnFinalize to false",
+	c.blocked(err, []string{"Stack team-web/shop"}, "it cannot be destroyed: instance strata is protected: fix that", "set its spec.destroyOnFinalize to false",
 		"`kubectl --kubeconfig admin -n team-web describe stack shop`", "`strata down --purge --yes`")
 	if !c.suspended(web) {
 		t.Error("Flux may apply the Stack again")
@@ -161,17 +165,18 @@ func TestAStackThatCannotBeDestroyedIsReportedAndResumeLetsFluxGoOn(t *testing.T
 		t.Fatal(err)
 	}
 	if c.suspended(web) || !c.suspended(paused) {
-		t.Errorf("web is suspended: %t, and what somebody else suspended: %t", c.suspended(web), c.suspended(paused))
+		t.Errorf("web is suspended: %t, paused is suspended: %t", c.suspended(web), c.suspended(paused))
 	}
 
 	// Without the problem the teardown continues.
 	c.free(stack)
 	if count, err := c.down.DestroyStacks(t.Context(), silent); err != nil || count != 0 {
-		t.Errorf("then there are %d Stacks (%v)", count, err)
+		t.Errorf("then %d Stacks are left (%v)", count, err)
 	}
 }
 
-func TestWhatHoldsANamespaceIsReportedAndOnceItGoesAllIsGone(t *testing.T) {
+func TestABlockerOfANamespaceIsReportedAndItsEndEndsTheDeletion(t *testing.T) {
+	long.Test(t)
 	c := start(t)
 	held := c.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: held, namespace: team-web, finalizers: [example.com/hold]}}`)
 	c.create(`{apiVersion: v1, kind: ConfigMap, metadata: {name: other, namespace: team-web}}`)
@@ -179,18 +184,23 @@ func TestWhatHoldsANamespaceIsReportedAndOnceItGoesAllIsGone(t *testing.T) {
 
 	_, err := c.down.Empty(t.Context(), silent)
 	c.blocked(err, []string{"ConfigMap team-web/held", "Kustomization platform/platform"},
-		"its finalizer example.com/hold keeps it", "`kubectl --kubeconfig admin -n team-web patch configmap held --type=merge",
-		"finalizers.fluxcd.io has not removed what it applied", "`strata logs kustomize-controller`")
+		"its finalizer example.com/hold delays its deletion", "`kubectl --kubeconfig admin -n team-web patch configmap held --type=merge",
+		"finalizers.fluxcd.io has not removed the objects that it applied", "`strata logs kustomize-controller`")
 	if left, err := c.down.Namespaces(t.Context()); err != nil || !slices.Contains(left, "operator") {
-		t.Errorf("the operator's namespace went before what the platform applied: %q are left (%v)", left, err)
+		t.Errorf("the operator's namespace was deleted before the platform's objects: %q are left (%v)", left, err)
 	}
 
 	c.free(held)
 	c.free(root)
 	if count, err := c.down.Empty(t.Context(), silent); err != nil || count == 0 {
-		t.Errorf("once nothing holds it: %d namespaces, %v", count, err)
+		t.Errorf("without the finalizers: %d namespaces, %v", count, err)
 	}
-	if left, err := c.down.Namespaces(t.Context()); err != nil || len(left) > 0 {
-		t.Errorf("%q are left (%v)", left, err)
+	// Empty returns when nothing delays the end of the namespaces any more.
+	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		left, err := c.down.Namespaces(ctx)
+		return len(left) == 0, err
+	})
+	if err != nil {
+		t.Errorf("the namespaces do not end: %v", err)
 	}
 }

@@ -31,7 +31,7 @@ func (b *Blocked) Error() string {
 	if len(lines) == 1 {
 		return lines[0]
 	}
-	return fmt.Sprintf("%d objects do not go: %s", len(lines), strings.Join(lines, "; "))
+	return fmt.Sprintf("the deletion of %d objects does not finish: %s", len(lines), strings.Join(lines, "; "))
 }
 
 // join merges the reports of two parts into one. Any other error takes precedence over a report.
@@ -46,18 +46,18 @@ func join(first, second error) error {
 	return &Blocked{append(slices.Clone(a.Blockers), b.Blockers...)}
 }
 
-// remaining is an object whose deletion has not finished.
+// remaining is an object whose deletion has not finished yet.
 type remaining struct {
-	// name is the name that Waiting receives. A change of state is progress; working says that there is progress without
-	// a change of state.
+	// name is the name that Waiting receives. A change of state counts as progress. working says that there is progress
+	// although the state does not change.
 	name, state string
 	working     bool
 	// blocker returns the explanation. It is called when the patience is over.
 	blocker func(context.Context) []Blocker
 }
 
-// hiccup is how long requests to the API server may fail.
-const hiccup = 5 * time.Second
+// outage is how long requests to the API server may fail before a wait ends.
+const outage = 5 * time.Second
 
 // gone waits until look finds no more objects. If they make no progress for as long as Options allow, it returns them as
 // Blocked.
@@ -67,7 +67,7 @@ func (c *Cluster) gone(ctx context.Context, waiting Waiting, look func(context.C
 	for {
 		left, err := look(ctx)
 		switch {
-		case err != nil && (ctx.Err() != nil || time.Since(answered) > hiccup):
+		case err != nil && (ctx.Err() != nil || time.Since(answered) > outage):
 			return err
 		case err == nil && len(left) == 0:
 			return nil
@@ -129,5 +129,5 @@ func (c *Cluster) orPurge(next string) string {
 	if c.options.Purge == "" {
 		return next
 	}
-	return next + ", or `" + c.options.Purge + "` to throw everything away in spite of it"
+	return next + ", or `" + c.options.Purge + "` to delete everything despite that"
 }
