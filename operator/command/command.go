@@ -25,7 +25,7 @@ func New() *cobra.Command {
 		Short: "Run the Pulumi operator",
 		Long: `Run the Pulumi operator: it applies every Stack of the cluster by running its Program.
 
-The cluster is taken from KUBECONFIG or, in a pod, from the pod's service account.`,
+The operator connects to the cluster of KUBECONFIG or, in a pod, as the pod's service account.`,
 		Example: `  # Give every run the PATH and the addresses of an emulated Google Cloud.
   operator --health-addr=:8081 --metrics-addr=:8080 --pass-env=PATH,GOOGLE_*_CUSTOM_ENDPOINT`,
 		Args:         cobra.NoArgs,
@@ -38,15 +38,15 @@ The cluster is taken from KUBECONFIG or, in a pod, from the pod's service accoun
 	flags := cmd.Flags()
 	flags.StringVar(&opts.HealthAddr, "health-addr", ":8081", "address of /healthz and /readyz; empty for none")
 	flags.StringVar(&opts.MetricsAddr, "metrics-addr", ":8080", "address of /metrics; empty for none")
-	flags.IntVar(&opts.MaxConcurrent, "concurrent", 0, "how many Stacks run at once; runs within their namespace's share may exceed it (default: the number of processors, at least 2)")
-	flags.Int64Var(&opts.RunMemory, "run-memory", 0, "bytes of memory that must be free for the first run of a namespace to begin beside others, and twice as many for a further one (default: 512 MiB)")
-	flags.DurationVar(&opts.RunTimeout, "run-timeout", 0, "how long a run may take before it is stopped in good order, where the TenantPolicy of its namespace does not say (default: 15m)")
-	flags.StringVar(&opts.Namespace, "namespace", "", "the operator's own namespace, in whose Secrets it keeps what destroying the Stacks takes; empty keeps nothing")
-	flags.StringSliceVar(&opts.PassEnv, "pass-env", []string{"PATH"}, "names of the operator's environment variables that every run gets; may hold wildcards")
-	flags.StringVar(&opts.WorkDir, "work-dir", "", "folder for the folders of runs and nothing else (default: one among temporary files: what a killed operator left there is ended and removed)")
-	flags.StringSliceVar(&opts.RunEndpoints, "run-endpoints", endpoints(), "addresses (HOST:PORT) that runs reach beside the API server; empty: all that the operator reaches; when not given, $"+controller.RunEndpointsVariable+" counts")
+	flags.IntVar(&opts.MaxConcurrent, "concurrent", 0, "number of concurrent runs; runs within the share of their namespace may exceed it (default: the number of processors, at least 2)")
+	flags.Int64Var(&opts.RunMemory, "run-memory", 0, "bytes of memory that must be free before the first run of a namespace begins beside other runs; a further run of the namespace needs twice as many (default: 512 MiB)")
+	flags.DurationVar(&opts.RunTimeout, "run-timeout", 0, "time after which the operator stops a run in good order, unless the TenantPolicy of the namespace sets another limit (default: 15m)")
+	flags.StringVar(&opts.Namespace, "namespace", "", "the operator's own namespace, whose Secrets store the data for the destroy of each Stack; empty stores nothing")
+	flags.StringSliceVar(&opts.PassEnv, "pass-env", []string{"PATH"}, "names of the operator's environment variables that every run gets; may contain wildcards")
+	flags.StringVar(&opts.WorkDir, "work-dir", "", "folder that holds only the folders of runs; the operator ends the processes and removes the folders that a killed operator left there (default: a temporary folder)")
+	flags.StringSliceVar(&opts.RunEndpoints, "run-endpoints", endpoints(), "addresses (HOST:PORT) that runs can reach besides the API server; empty means all addresses that the operator can reach (default: $"+controller.RunEndpointsVariable+")")
 	flags.StringVar(&opts.FileBackendRoot, "file-backend-root", os.Getenv(controller.FileBackendRootVariable),
-		"folder for the state of Stacks with a file:// backend, one folder per namespace; empty refuses them; when not given, $"+controller.FileBackendRootVariable+" counts")
+		"folder for the state of Stacks with a file:// backend, with a folder for each namespace; empty rejects such Stacks (default: $"+controller.FileBackendRootVariable+")")
 	flags.BoolVar(&opts.LeaderElect, "leader-elect", false,
 		"work only while this operator holds the Lease pulumi-operator in --namespace; its account needs rights on Leases there")
 	return cmd

@@ -8,9 +8,11 @@ import (
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller"
+	"github.com/strata-platform/strata/test/long"
 )
 
 func TestTwoStacksDoNotHoldTheSameResources(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	startOperator(t, c)
 	tm := newTeam(t, c)
@@ -58,7 +60,7 @@ func TestTwoStacksDoNotHoldTheSameResources(t *testing.T) {
 	tm.await(t, "twin", "Ready", ready)
 }
 
-func TestOfStacksThatComeAtOnceForTheSameResourcesOneIsTaken(t *testing.T) {
+func TestOneOfConcurrentStacksHoldsTheResources(t *testing.T) {
 	c := startCluster(t)
 	tm := newTeam(t, c)
 	tm.apply(t, &v1.Program{}, program)

@@ -13,16 +13,22 @@ import (
 	"runtime"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	clientconfig "sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/strata-platform/strata/operator/controller/claims"
+	"github.com/strata-platform/strata/operator/controller/dependents"
 	"github.com/strata-platform/strata/operator/controller/lookup"
 	"github.com/strata-platform/strata/operator/controller/metrics"
+	"github.com/strata-platform/strata/operator/controller/origin"
+	"github.com/strata-platform/strata/operator/controller/queue"
+	"github.com/strata-platform/strata/operator/controller/records"
+	"github.com/strata-platform/strata/operator/controller/report"
 	"github.com/strata-platform/strata/operator/controller/slots"
 	"github.com/strata-platform/strata/operator/engine"
+	"github.com/strata-platform/strata/operator/engine/workdir"
 )
 
 const (
@@ -58,7 +64,7 @@ func Run(ctx context.Context, opts Options) error {
 		return err
 	}
 	if opts.WorkDir == "" {
-		dir, release, err := engine.TakeWorkDir(os.TempDir())
+		dir, release, err := workdir.Take(os.TempDir())
 		if err != nil {
 			return err
 		}
@@ -69,8 +75,8 @@ func Run(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	runner := &engine.Engine{WorkDir: opts.WorkDir, Env: env, Endpoints: endpoints, Cache: filepath.Join(opts.WorkDir, "cache")}
-	if err := runner.Clean(); err != nil {
+	runner := &engine.Engine{Folders: &workdir.Folders{Parent: opts.WorkDir}, Env: env, Endpoints: endpoints, Cache: filepath.Join(opts.WorkDir, "cache")}
+	if err := runner.Folders.Clean(); err != nil {
 		return err
 	}
 	prepared := make(chan struct{})
@@ -79,7 +85,7 @@ func Run(ctx context.Context, opts Options) error {
 		defer close(prepared)
 		// Runs work without schemas, but start each plugin more often.
 		if err := runner.Prepare(ctx); err != nil && ctx.Err() == nil {
-			opts.Log.Warn("schemas of plugins are not kept: runs take longer", "reason", err.Error())
+			opts.Log.Warn("the schemas of plugins are not stored: runs take longer", "reason", err.Error())
 		}
 	}()
 	if opts.FileBackendRoot != "" && !filepath.IsAbs(opts.FileBackendRoot) {
@@ -93,14 +99,14 @@ func Run(ctx context.Context, opts Options) error {
 	if err != nil {
 		return err
 	}
-	stacks, wake, err := newStackReconciler(mgr, opts)
+	stacks, wake, err := newStackReconciler(mgr, opts, runner)
 	if err != nil {
 		return err
 	}
-	defer stacks.dependents.close()
+	defer stacks.dependents.Close()
 	defer stacks.slots.Close()
 	defer stacks.lookups.Close()
-	stacks.engine, stacks.unconfined = runner, unconfined
+	stacks.unconfined = unconfined
 	unregister, err := stacks.metrics.Register()
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
@@ -129,26 +135,28 @@ func runEndpoints(opts Options) ([]string, error) {
 }
 
 // newStackReconciler creates the objects that all reconciliations share.
-func newStackReconciler(mgr manager.Manager, opts Options) (*stackReconciler, *waker, error) {
+func newStackReconciler(mgr manager.Manager, opts Options, runner *engine.Engine) (*stackReconciler, *queue.Waker, error) {
 	objects, err := metadata.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to the cluster for metadata: %w", err)
 	}
-	wake := newWaker()
-	runs := slots.ForRuns(opts.MaxConcurrent, opts.RunMemory, wake.wake)
+	wake := queue.NewWaker()
+	runs := slots.ForRuns(opts.MaxConcurrent, opts.RunMemory, wake.Wake)
+	lookups := lookup.New(wake.Wake)
 	return &stackReconciler{
-		client:     mgr.GetClient(),
-		reader:     mgr.GetAPIReader(),
-		config:     mgr.GetConfig(),
-		recorder:   mgr.GetEventRecorder(operatorName),
-		slots:      runs,
-		lookups:    lookup.New(wake.wake),
-		dependents: newDependents(objects, mgr.GetLogger().WithName("dependents"), wake.wake),
-		records: &records{
-			client: mgr.GetClient(), reader: mgr.GetAPIReader(), namespace: opts.Namespace, kept: map[types.NamespacedName]keptRecord{},
-		},
+		client:      mgr.GetClient(),
+		reader:      mgr.GetAPIReader(),
+		config:      mgr.GetConfig(),
+		engine:      runner,
+		slots:       runs,
+		lookups:     lookups,
+		origins:     origin.NewFinder(mgr.GetAPIReader(), lookups, runner.Folders),
+		claims:      claims.New(mgr.GetClient(), mgr.GetAPIReader()),
+		events:      report.NewEvents(mgr.GetEventRecorder(operatorName)),
+		dependents:  dependents.New(objects, mgr.GetLogger().WithName("dependents"), wake.Wake),
+		records:     records.New(mgr.GetClient(), mgr.GetAPIReader(), opts.Namespace),
 		metrics:     metrics.New(mgr.GetCache(), runs.Busy),
-		running:     wake.release,
+		running:     wake.Release,
 		backends:    opts.FileBackendRoot,
 		runTimeout:  opts.RunTimeout,
 		reportEvery: opts.ReportEvery,

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/test/long"
 )
 
 func (tm *team) meta(name string) metav1.ObjectMeta {
@@ -98,7 +99,8 @@ func TestStackIsDestroyedInNamespaceThatIsBeingDeleted(t *testing.T) {
 	tm.await(t, "shop-dev", "gone", gone)
 }
 
-func TestStackIsNotLeftBehindForAnother(t *testing.T) {
+func TestChangedPlaceOfAStackIsRejected(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	startOperator(t, c)
 	cases := map[string]struct{ old, new, message string }{
@@ -133,7 +135,8 @@ func TestStackIsNotLeftBehindForAnother(t *testing.T) {
 	}
 }
 
-func TestStackThatMadeNothingMayMoveAndGo(t *testing.T) {
+func TestStackWithoutResourcesMayMoveAndBeDeleted(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	startOperator(t, c)
 	tm := newTeam(t, c)
@@ -151,7 +154,8 @@ program: {variables: {a: {fn::split: [",", 1, 2, 3]}}, outputs: {a: "${a}"}}
 	}
 }
 
-func TestProgramIsRunToDestroyWhereTheStackSaysSo(t *testing.T) {
+func TestDestroyRunsTheProgramIfTheStackAsksForIt(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	stop := startOperator(t, c)
 	tm := newTeam(t, c)
@@ -180,7 +184,7 @@ func TestProgramIsRunToDestroyWhereTheStackSaysSo(t *testing.T) {
 	}
 }
 
-func TestStackThatCannotBeDestroyedSaysHowToEndIt(t *testing.T) {
+func TestStackThatCannotBeDestroyedNamesTheWayOut(t *testing.T) {
 	c := startCluster(t)
 	startOperator(t, c)
 	tm := newTeam(t, c)
@@ -193,7 +197,7 @@ func TestStackThatCannotBeDestroyedSaysHowToEndIt(t *testing.T) {
 	}
 	tm.remove(t, got)
 	tm.await(t, "shop-dev", "failed to be destroyed", func(s *v1.Stack) bool {
-		return s != nil && strings.HasSuffix(condition(s, v1.ReadyCondition).Message, "; to end the Stack and leave what it made, set spec.destroyOnFinalize to false")
+		return s != nil && strings.HasSuffix(condition(s, v1.ReadyCondition).Message, "; to delete the Stack and keep its resources, set spec.destroyOnFinalize to false")
 	})
 	let := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"destroyOnFinalize":false}}`))
 	if err := tm.Patch(t.Context(), &v1.Stack{ObjectMeta: tm.meta("shop-dev")}, let); err != nil {
@@ -201,6 +205,6 @@ func TestStackThatCannotBeDestroyedSaysHowToEndIt(t *testing.T) {
 	}
 	tm.await(t, "shop-dev", "gone", gone)
 	if _, ok := tm.configMap(t, "settings"); !ok {
-		t.Error("the ConfigMap is gone, of which the state is lost")
+		t.Error("the ConfigMap of the lost state was deleted")
 	}
 }

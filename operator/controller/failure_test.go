@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // startLoggedOperator runs the operator and returns its log.
@@ -20,6 +21,7 @@ func startLoggedOperator(t *testing.T, c *cluster) *buffer {
 }
 
 func TestAFailedRunIsReportedLoggedCountedAndTriedAgain(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	logs := startLoggedOperator(t, c)
 	tm := newTeam(t, c)

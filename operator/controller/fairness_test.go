@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // began returns the start of a Stack's last update, in Unix milliseconds.
@@ -29,6 +30,7 @@ func began(t *testing.T, stack *v1.Stack) int64 {
 }
 
 func TestTeamWithManyStacksLeavesRoomForAnother(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	startOperatorWith(t, c, func(opts *controller.Options) { opts.MaxConcurrent = 1 })
 	many, few := newTeam(t, c), newTeam(t, c)
@@ -41,7 +43,7 @@ func TestTeamWithManyStacksLeavesRoomForAnother(t *testing.T) {
 		many.apply(t, &v1.Stack{}, strings.ReplaceAll(strings.ReplaceAll(valuesHead, "name: values}\nspec", "name: "+names[i]+"}\nspec"), "stack: dev", "stack: dev"+fmt.Sprint(i))+valuesEnv)
 	}
 	many.await(t, names[count-1], "waiting for a slot", func(s *v1.Stack) bool {
-		return strings.Contains(condition(s, v1.ReconcilingCondition).Message, "waits for one of the runs") || ready(s)
+		return strings.Contains(condition(s, v1.ReconcilingCondition).Message, "waits until another run ends") || ready(s)
 	})
 	few.apply(t, &v1.Stack{}, valuesHead+valuesEnv)
 	other := began(t, few.await(t, "values", "Ready", ready))
@@ -77,10 +79,11 @@ func numbered(number int) string {
 	return strings.Replace(head, "stack: dev", fmt.Sprint("stack: dev", number), 1) + valuesEnv
 }
 
-// TestHostileTeamHoldsUpNoOther lets one team take all slots with endless runs. More of
+// TestHostileTeamDelaysNoOther lets one team take all slots with endless runs. More of
 // its Stacks wait, one is deleted, and all of them are requested again and again.
 // Meanwhile another team pushes a change.
-func TestHostileTeamHoldsUpNoOther(t *testing.T) {
+func TestHostileTeamDelaysNoOther(t *testing.T) {
+	long.Test(t)
 	const count, slots = 12, 2
 	c := startCluster(t)
 	startOperatorWith(t, c, func(opts *controller.Options) { opts.MaxConcurrent = slots })
@@ -167,17 +170,18 @@ func (tm *team) pushForEver(t *testing.T, count int) (stop func() int) {
 	})
 }
 
-func TestRunEndsAfterWhatItsTeamIsAllowed(t *testing.T) {
+func TestRunEndsAtTheTimeLimitOfItsTeam(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	startOperatorWith(t, c, func(opts *controller.Options) { opts.RunTimeout = 2 * time.Second })
 	c.installKind(t, "strata.dev", "TenantPolicy", "tenantpolicies")
 	for name, test := range map[string]struct{ policy, want string }{
 		"by the platform": {
 			"{team: web, contact: platform@example.com, runTimeout: 3s}",
-			"took longer than 3s, which is what team web is allowed (runTimeout in teams.yaml; for more ask platform@example.com)",
+			"took longer than 3s, the limit of team web (runTimeout in teams.yaml; ask platform@example.com for more)",
 		},
-		"by the operator, where the platform says nothing": {"{team: web}", "took longer than 2s, which is what the operator allows (--run-timeout)"},
-		"by the operator, where there is no policy":        {"", "took longer than 2s, which is what the operator allows (--run-timeout)"},
+		"by the operator, where the platform says nothing": {"{team: web}", "took longer than 2s, the operator's limit (--run-timeout)"},
+		"by the operator, where there is no policy":        {"", "took longer than 2s, the operator's limit (--run-timeout)"},
 		"not by what is no time":                           {"{team: web, contact: them, runTimeout: soon}", `spec.runTimeout "soon" is not a duration, such as 15m: ask them to correct it`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/claims"
+	"github.com/strata-platform/strata/operator/controller/outcome"
 	"github.com/strata-platform/strata/operator/controller/schedule"
+	"github.com/strata-platform/strata/operator/controller/stall"
+	"github.com/strata-platform/strata/operator/controller/tenant"
 	"github.com/strata-platform/strata/operator/engine"
 )
 
@@ -25,18 +29,18 @@ func (s *session) finalize(ctx context.Context) (time.Duration, error) {
 	if !spec.DestroyOnFinalize || spec.Preview || status.ProjectInfo == nil {
 		return 0, s.release(ctx)
 	}
-	if other, err := s.shared(ctx); err != nil {
+	if other, err := s.claimant().Shared(ctx); err != nil {
 		return 0, err
 	} else if other != "" {
 		s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent,
-			fmt.Sprintf("nothing is destroyed: Stack %s holds %s, too", other, describe(status.ProjectInfo)))
+			fmt.Sprintf("the resources are not destroyed: Stack %s also holds %s", other, claims.Describe(status.ProjectInfo)))
 		return 0, s.release(ctx)
 	}
 	req, err := s.destroyRequest(ctx)
 	if err != nil {
 		return 0, err
 	}
-	current := schedule.Version{Inputs: s.refs.digest()}
+	current := schedule.Version{Inputs: s.refs.Digest()}
 	if last := status.LastUpdate; last != nil {
 		current.Revision = last.LastAttemptedCommit
 	}
@@ -49,7 +53,7 @@ func (s *session) finalize(ctx context.Context) (time.Duration, error) {
 	if last := status.LastUpdate; last != nil && last.Type == v1.DestroyType {
 		var wait time.Duration
 		if cause, wait = schedule.Due(s.stack, current, time.Now()); cause == "" {
-			s.conclude()
+			outcome.Conclude(s.stack, s.unconfined)
 			return wait, nil
 		}
 	}
@@ -64,24 +68,24 @@ func (s *session) finalize(ctx context.Context) (time.Duration, error) {
 // the record of the last run.
 func (s *session) destroyRequest(ctx context.Context) (engine.Request, error) {
 	held := s.stack.Status.ProjectInfo
-	in, err := s.refs.resolve(ctx, &s.stack.Spec)
+	in, err := s.refs.Resolve(ctx, &s.stack.Spec)
 	var req engine.Request
 	if err == nil {
 		if req, err = s.request(in); err == nil {
-			req.Config, req.SecretConfig = in.config, in.secretConfig
-			if now := place(held.Name, req); held.Backend != "" && now.Backend != held.Backend {
-				err = invalid("the resources of this Stack are in %s, and its spec now says %s: change it back, so that they can be destroyed",
-					describe(held), describe(&now))
+			req.Config, req.SecretConfig = in.Config, in.SecretConfig
+			if now := claims.Place(held.Name, req); held.Backend != "" && now.Backend != held.Backend {
+				err = stall.Invalid("the resources of this Stack are in %s, but its spec now names %s: undo the change, so that the operator can destroy the resources",
+					claims.Describe(held), claims.Describe(&now))
 			}
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		rec, readErr := s.records.read(ctx, s.stack)
+		rec, readErr := s.records.Read(ctx, s.stack)
 		if readErr != nil {
 			return req, errors.Join(err, readErr)
 		}
 		if rec == nil {
-			return req, fmt.Errorf("the Stack's resources cannot be destroyed: %w", err)
+			return req, fmt.Errorf("the operator cannot destroy the Stack's resources: %w", err)
 		}
 		req = engine.Request{Backend: rec.Backend, SecretsProvider: rec.SecretsProvider, Env: rec.Env, Secrets: rec.Secrets}
 		err = s.checkBackend(&req)
@@ -96,8 +100,8 @@ func (s *session) destroyRequest(ctx context.Context) (engine.Request, error) {
 // available, the destroy continues without it, because it may well succeed.
 func (s *session) addProgram(ctx context.Context, req *engine.Request) (revision string, err error) {
 	prog, err := s.program(ctx)
-	if gone := (*stall)(nil); errors.As(err, &gone) {
-		s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent, "spec.runProgram: destroying without the program: "+gone.message)
+	if unavailable := (*stall.Error)(nil); errors.As(err, &unavailable) {
+		s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent, "spec.runProgram: destroying without the program: "+unavailable.Message)
 		req.RunProgram = false
 		if last := s.stack.Status.LastUpdate; last != nil {
 			revision = last.LastAttemptedCommit
@@ -106,34 +110,27 @@ func (s *session) addProgram(ctx context.Context, req *engine.Request) (revision
 	} else if err != nil {
 		return "", err
 	}
-	if prog.content != nil && prog.project != req.Project {
+	if prog.Content != nil && prog.Project != req.Project {
 		req.RunProgram = false
-		return prog.revision, nil
+		return prog.Revision, nil
 	}
-	if req.Allowed, err = s.allowed(ctx, prog.source); errors.Is(err, errNoTenant) {
+	if req.Allowed, err = s.tenant.Allowed(ctx, prog.Source); errors.Is(err, tenant.ErrMissing) {
 		// The deletion of a namespace deletes the policy and the Stack in any order.
 		s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent, "spec.runProgram: destroying without the program: "+err.Error())
 		req.RunProgram = false
-		return prog.revision, nil
+		return prog.Revision, nil
 	} else if err != nil {
 		return "", err
 	}
-	req.Program, req.Source, req.Path = prog.content, prog.source, prog.path
-	req.Secrets = append(slices.Clone(req.Secrets), s.refs.used...)
-	return prog.revision, nil
-}
-
-// abandoned reports whether a token request failed because the Stack's namespace is
-// terminating or its service account does not exist.
-func abandoned(err error) (abandoned, terminating bool) {
-	terminating = apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
-	return terminating || apierrors.IsNotFound(err), terminating
+	req.Program, req.Source, req.Path = prog.Content, prog.Source, prog.Path
+	req.Secrets = append(slices.Clone(req.Secrets), s.refs.Used()...)
+	return prog.Revision, nil
 }
 
 // release removes the finalizer from a Stack whose resources are destroyed or are to
 // stay.
 func (s *session) release(ctx context.Context) error {
-	if err := s.records.drop(ctx, s.stack); err != nil {
+	if err := s.records.Drop(ctx, s.stack); err != nil {
 		return err
 	}
 	controllerutil.RemoveFinalizer(s.stack, v1.StackFinalizer)
@@ -164,13 +161,13 @@ func (s *stranded) Error() string { return s.message + ": " + s.cause.Error() }
 func (s *session) strandedMessage() string {
 	left := ""
 	if info := s.stack.Status.ProjectInfo; info != nil && s.stack.Spec.DestroyOnFinalize {
-		left = fmt.Sprintf("; what is in %s is left behind then", describe(info))
+		left = fmt.Sprintf("; the resources in %s then stay", claims.Describe(info))
 	}
 	const binding = "strata-teardown"
-	return fmt.Sprintf("Stack %[1]s is deleted, and its finalizer stays, for the operator may not change it: its RoleBinding there is gone, as when the namespace is deleted. "+
-		"As administrator of the cluster give it its rights for as long as it takes: "+
+	return fmt.Sprintf("Stack %[1]s is deleted, but the operator may not remove its finalizer: the operator's RoleBinding in the namespace is gone, as when the namespace is deleted. "+
+		"As administrator of the cluster, grant the operator its rights temporarily: "+
 		"kubectl create clusterrolebinding %[2]s --clusterrole=strata:operator-tenant --serviceaccount=%[3]s:pulumi-operator; "+
 		"kubectl wait stacks.pulumi.com %[4]s -n %[5]s --for=delete --timeout=10m; kubectl delete clusterrolebinding %[2]s. "+
-		"Or let the Stack go without that: kubectl patch stacks.pulumi.com %[4]s -n %[5]s --type=json -p '[{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}]'%[6]s",
-		s.key(), binding, s.records.namespace, s.stack.Name, s.stack.Namespace, left)
+		"Or remove the finalizer yourself: kubectl patch stacks.pulumi.com %[4]s -n %[5]s --type=json -p '[{\"op\":\"remove\",\"path\":\"/metadata/finalizers\"}]'%[6]s",
+		s.key(), binding, s.records.Namespace(), s.stack.Name, s.stack.Namespace, left)
 }

@@ -55,7 +55,7 @@ func (s *silent) count(change int) {
 	s.most = max(s.most, s.open)
 }
 
-func TestServersThatNeverAnswerFreezeNobodyElse(t *testing.T) {
+func TestSilentServersDelayNoOtherTeam(t *testing.T) {
 	c := startCluster(t)
 	server := newSilent(t)
 	good := newRepository(t, "", "")
@@ -71,7 +71,7 @@ func TestServersThatNeverAnswerFreezeNobodyElse(t *testing.T) {
 	for i := range count {
 		bad.await(t, fmt.Sprint("hang-", i), "seen", func(s *v1.Stack) bool {
 			c := condition(s, v1.ReadyCondition)
-			return strings.Contains(c.Message, "is being looked up") || strings.Contains(c.Message, "it took too long")
+			return strings.Contains(c.Message, "is looking up the commit") || strings.Contains(c.Message, "it took too long")
 		})
 	}
 	<-server.accepted

@@ -35,10 +35,9 @@ type Options struct {
 	// waits for. Zero means a minute.
 	ReportEvery time.Duration
 
-	// Namespace is the operator's own namespace. The operator stores in its Secrets what a
-	// destroy of each Stack needs, in case somebody deletes the Secrets that the Stack
-	// refers to before the Stack. If Namespace is empty, the operator stores nothing, and
-	// such a Stack stays until its Secrets are back.
+	// Namespace is the operator's own namespace. The operator stores in its Secrets the data for the destroy of each Stack,
+	// in case somebody deletes the Secrets that the Stack refers to before the Stack. If Namespace is empty, the operator
+	// stores nothing, and such a Stack stays until its Secrets are back.
 	Namespace string
 
 	// PassEnv lists the variables of the operator's environment that every run gets. A

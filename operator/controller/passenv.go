@@ -27,7 +27,7 @@ func passedEnvironment(environ, patterns []string) ([]string, error) {
 		for _, pattern := range patterns {
 			match, err := path.Match(pattern, name)
 			if err != nil {
-				return nil, fmt.Errorf("name of variable to pass %q is no valid pattern: %w", pattern, err)
+				return nil, fmt.Errorf("pattern %q of variables to pass is not valid: %w", pattern, err)
 			}
 			if match && !strings.HasPrefix(name, ownPrefix) {
 				passed = append(passed, variable)

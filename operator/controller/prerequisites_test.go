@@ -9,9 +9,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/test/long"
 )
 
 func TestStackWaitsForItsPrerequisite(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	startOperator(t, c)
 	tm := newTeam(t, c)
@@ -87,7 +89,7 @@ func TestStacksThatWaitForEachOtherAreNamed(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		stack := tm.await(t, name, "looked at", func(s *v1.Stack) bool {
 			ready := condition(s, v1.ReadyCondition)
-			return ready.Status == metav1.ConditionFalse && !strings.HasPrefix(ready.Message, "looking at generation")
+			return ready.Status == metav1.ConditionFalse && !strings.HasPrefix(ready.Message, "reconciling generation")
 		})
 		if condition(stack, v1.StalledCondition).Reason == v1.StalledSpecInvalidReason {
 			last = stack

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // lock adds a lock to the stack's state, as left by a process that no longer runs.
@@ -27,6 +28,7 @@ func (tm *team) lock(t *testing.T, host string) {
 }
 
 func TestKilledOperatorsLockIsCleared(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	tm := newTeam(t, c)
 	host, err := os.Hostname()
@@ -55,7 +57,7 @@ func TestKilledOperatorsLockIsCleared(t *testing.T) {
 	}
 }
 
-func TestAnothersLockIsLeftAlone(t *testing.T) {
+func TestALockOfAnotherProcessStays(t *testing.T) {
 	c := startCluster(t)
 	startOperator(t, c)
 	tm := newTeam(t, c)

@@ -11,38 +11,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/tenant"
 	"github.com/strata-platform/strata/operator/engine"
 )
 
-// runLimit is the time limit of a run and its origin, for messages.
-type runLimit struct {
-	after time.Duration
-	by    string
-}
-
-// limit returns the time limit from the namespace's TenantPolicy, or else the
-// operator's.
-func (s *session) limit(ctx context.Context) (runLimit, error) {
-	policy, err := s.tenant(ctx)
-	switch {
-	case errors.Is(err, errNoTenant), err == nil && (policy == nil || policy.RunTimeout == ""):
-		return runLimit{s.runTimeout, "the operator allows (--run-timeout)"}, nil
-	case err != nil:
-		return runLimit{}, err
-	}
-	after, err := time.ParseDuration(policy.RunTimeout)
-	if err != nil || after <= 0 {
-		return runLimit{}, fmt.Errorf("TenantPolicy %s/%s: spec.runTimeout %q is not a duration, such as 15m: ask %s to correct it",
-			s.stack.Namespace, tenantName, policy.RunTimeout, policy.Contact)
-	}
-	return runLimit{after, fmt.Sprintf("team %s is allowed (runTimeout in teams.yaml; for more ask %s)", policy.Team, policy.Contact)}, nil
-}
-
 // engineRun runs the engine within the time limit, and counts the run.
-func (s *session) engineRun(ctx context.Context, limit runLimit, req engine.Request) (*engine.Result, error) {
+func (s *session) engineRun(ctx context.Context, limit tenant.RunLimit, req engine.Request) (*engine.Result, error) {
 	stoppable, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	limited, cancel := context.WithTimeoutCause(stoppable, limit.after, errTookTooLong)
+	limited, cancel := context.WithTimeoutCause(stoppable, limit.After, errTookTooLong)
 	defer cancel()
 	s.running(s.key())
 	s.slots.Stoppable(s.key(), func() { stop(errGaveWay) })
@@ -75,15 +52,15 @@ func (s *session) engineRun(ctx context.Context, limit runLimit, req engine.Requ
 }
 
 // stopMessage returns why a run was stopped.
-func stopMessage(cause error, limit runLimit) string {
-	const stopped = "the run was stopped in good order because "
+func stopMessage(cause error, limit tenant.RunLimit) string {
+	const stopped = "the operator stopped the run because "
 	switch {
 	case errors.Is(cause, errDeleted):
 		return stopped + "the Stack is deleted"
 	case errors.Is(cause, errGaveWay):
-		return stopped + "memory is short and another team had no run; it goes on with the next one"
+		return stopped + "memory is short and another team has no run; the next run continues"
 	}
-	return fmt.Sprintf(stopped+"it took longer than %s, which is what %s; it goes on with the next one", limit.after, limit.by)
+	return fmt.Sprintf(stopped+"it took longer than %s, %s; the next run continues", limit.After, limit.By)
 }
 
 // Causes of a run's cancellation.
@@ -101,8 +78,8 @@ var (
 // deletionPoll is how often a run checks the cache for the deletion of its Stack.
 const deletionPoll = time.Second
 
-// stopWhenDeleted stops a run when its Stack is deleted. The run may wait for something that never happens, and nobody needs
-// its result any more.
+// stopWhenDeleted stops a run when its Stack is deleted. The run may wait for something that never happens, and its result
+// is no longer needed.
 func (s *session) stopWhenDeleted(ctx context.Context, key client.ObjectKey, stop context.CancelCauseFunc) {
 	ticker := time.NewTicker(deletionPoll)
 	defer ticker.Stop()
@@ -131,7 +108,7 @@ func (s *session) working(ctx context.Context, operation engine.Operation, since
 	}
 	s.stack.Status.MarkReconciling(v1.ReconcilingProcessingReason, message)
 	if err := s.save(ctx); err != nil {
-		log.FromContext(ctx).Info("the conditions do not say what a run waits for", "reason", err.Error())
+		log.FromContext(ctx).Info("the conditions do not report what a run waits for", "reason", err.Error())
 	}
 }
 

@@ -11,20 +11,32 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
-	"github.com/strata-platform/strata/operator/controller/githubapp"
+	"github.com/strata-platform/strata/operator/controller/claims"
+	"github.com/strata-platform/strata/operator/controller/dependents"
+	"github.com/strata-platform/strata/operator/controller/fields"
+	"github.com/strata-platform/strata/operator/controller/inputs"
 	"github.com/strata-platform/strata/operator/controller/lookup"
 	"github.com/strata-platform/strata/operator/controller/metrics"
+	"github.com/strata-platform/strata/operator/controller/origin"
+	"github.com/strata-platform/strata/operator/controller/outcome"
+	"github.com/strata-platform/strata/operator/controller/prerequisites"
+	"github.com/strata-platform/strata/operator/controller/records"
+	"github.com/strata-platform/strata/operator/controller/report"
 	"github.com/strata-platform/strata/operator/controller/schedule"
 	"github.com/strata-platform/strata/operator/controller/slots"
+	"github.com/strata-platform/strata/operator/controller/tenant"
 	"github.com/strata-platform/strata/operator/engine"
 )
+
+// blindPoll is how often the operator reconciles a Stack whose dependencies it cannot
+// watch, because the watch is forbidden or the kind does not exist.
+const blindPoll = time.Minute
 
 // stackReconciler applies Stacks. A worker runs the update itself, so the work queue
 // ensures that no Stack runs twice at once.
@@ -35,18 +47,19 @@ type stackReconciler struct {
 	// must not start one.
 	reader client.Reader
 
-	config     *rest.Config
-	recorder   events.EventRecorder
+	// config is the connection to the cluster, for the kubeconfigs of runs.
+	config *rest.Config
+
 	engine     *engine.Engine
 	slots      *slots.Slots
 	lookups    *lookup.Lookups
-	claims     claims
-	events     eventLimits
-	refusals   refusals
-	dependents *dependents
-	records    *records
+	origins    *origin.Finder
+	claims     *claims.Claims
+	events     *report.Events
+	refusals   tenant.Refusals
+	dependents *dependents.Watcher
+	records    *records.Records
 	metrics    *metrics.Set
-	github     githubapp.Tokens
 
 	// backends is the root of file backends, or empty if the operator refuses file
 	// backends.
@@ -65,41 +78,6 @@ type stackReconciler struct {
 	unconfined error
 }
 
-// session is one reconciliation of one Stack.
-type session struct {
-	*stackReconciler
-
-	stack *v1.Stack
-
-	// saved is the Stack as last read from or written to the API server.
-	saved *v1.Stack
-
-	// refs resolves the Stack's references. dependencies lists all objects that the
-	// session has read.
-	refs         *resolver
-	dependencies []dependency
-
-	// policy is the namespace's policy. policy is nil until the session has read one.
-	policy *tenant
-
-	// news says that the Stack has a generation or a reconcile request that the operator
-	// has not observed before.
-	news bool
-
-	// interrupted says that an earlier update of this Stack began and did not end.
-	interrupted bool
-
-	// asked is the time of the last lookup of the commit. asked is zero if the source
-	// needs no lookup.
-	asked time.Time
-
-	// asking says that a lookup is active.
-	asking bool
-
-	// waiting says that a run is due and waits for a slot.
-	waiting bool
-}
-
 // Reconcile implements reconcile.Reconciler.
 func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	stack := &v1.Stack{}
@@ -108,10 +86,10 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 	if apierrors.IsNotFound(err) || deleted && !controllerutil.ContainsFinalizer(stack, v1.StackFinalizer) {
 		r.slots.Leave(req.NamespacedName)
 		r.lookups.Forget(req.NamespacedName)
-		r.claims.forget(req.NamespacedName)
-		r.refusals.forget(req.NamespacedName)
-		r.dependents.retain(req.NamespacedName, nil)
-		if err := r.records.forget(ctx, req.NamespacedName); err != nil {
+		r.claims.Forget(req.NamespacedName)
+		r.refusals.Forget(req.NamespacedName)
+		r.dependents.Retain(req.NamespacedName, nil)
+		if err := r.records.Forget(ctx, req.NamespacedName); err != nil {
 			return reconcile.Result{}, err
 		}
 		return reconcile.Result{}, nil
@@ -122,7 +100,8 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 		stackReconciler: r, stack: stack, saved: stack.DeepCopy(),
 		interrupted: stack.Status.CurrentUpdate != nil,
 	}
-	s.refs = newResolver(r.reader, stack.Namespace, s.depend, s.mend)
+	s.tenant = tenant.NewReader(r.client.RESTMapper(), r.reader, stack.Namespace, s.depend)
+	s.refs = inputs.New(r.reader, stack.Namespace, s.depend, s.tenant.Advice)
 	wait, err := s.reconcile(ctx, deleted)
 	if stuck := (*stranded)(nil); errors.As(err, &stuck) {
 		// Only the log can report this: the API server also refuses events in the namespace.
@@ -132,15 +111,15 @@ func (r *stackReconciler) Reconcile(ctx context.Context, req reconcile.Request) 
 	if !s.waiting {
 		r.slots.Leave(req.NamespacedName)
 	}
-	if !s.asking {
+	if !s.lookingUp {
 		// Keep the dependencies: the reconciliation after the lookup reads the objects again.
-		r.dependents.retain(req.NamespacedName, s.dependencies)
+		r.dependents.Retain(req.NamespacedName, s.dependencies)
 	}
 	if err != nil {
 		// controller-runtime logs and counts the error and retries with a backoff.
-		return reconcile.Result{}, bounded{err}
+		return reconcile.Result{}, report.Error{Err: err}
 	}
-	if r.dependents.blind(req.NamespacedName) {
+	if r.dependents.Blind(req.NamespacedName) {
 		wait = schedule.Sooner(wait, blindPoll)
 	}
 	return reconcile.Result{RequeueAfter: wait}, nil
@@ -153,15 +132,15 @@ func (s *session) reconcile(ctx context.Context, deleted bool) (time.Duration, e
 			return 0, fmt.Errorf("add finalizer to Stack %s: %w", s.key(), err)
 		}
 	}
-	unseen, err := s.observe(ctx)
+	changed, err := s.observe(ctx)
 	if err != nil {
 		return 0, s.unsaved(deleted, err)
 	}
 	step := s.apply
 	if deleted {
 		step = s.finalize
-	} else if fields := notApplied(&stack.Spec); unseen && len(fields) > 0 {
-		s.event(corev1.EventTypeWarning, v1.StackFieldsNotAppliedEvent, strings.Join(fields, ", ")+": has no effect under this operator")
+	} else if unused := fields.NotApplied(&stack.Spec); changed && len(unused) > 0 {
+		s.event(corev1.EventTypeWarning, v1.StackFieldsNotAppliedEvent, strings.Join(unused, ", ")+": has no effect under this operator")
 	}
 	wait, err := step(ctx)
 	wait, err = s.settle(ctx, wait, err)
@@ -176,14 +155,15 @@ func (s *session) reconcile(ctx context.Context, deleted bool) (time.Duration, e
 // apply runs the Stack's program if a run is due.
 func (s *session) apply(ctx context.Context) (time.Duration, error) {
 	spec := &s.stack.Spec
-	if err := validate(spec); err != nil {
+	if err := fields.Validate(spec); err != nil {
 		return 0, err
 	}
 	prog, err := s.program(ctx)
 	if err != nil {
 		return 0, err
 	}
-	in, err := s.refs.resolve(ctx, spec)
+	s.lookedUp = prog.LookedUp
+	in, err := s.refs.Resolve(ctx, spec)
 	if err != nil {
 		return 0, err
 	}
@@ -191,45 +171,28 @@ func (s *session) apply(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := s.stays(prog.project, req); err != nil {
+	if err := claims.CheckPlace(s.stack.Status.ProjectInfo, prog.Project, req); err != nil {
 		return 0, err
 	}
-	if req.Allowed, err = s.allowed(ctx, prog.source); err != nil {
+	if req.Allowed, err = s.tenant.Allowed(ctx, prog.Source); err != nil {
 		return 0, err
 	}
-	current := schedule.Version{Revision: prog.revision, Inputs: s.refs.digest()}
+	current := schedule.Version{Revision: prog.Revision, Inputs: s.refs.Digest()}
 	cause, wait := schedule.Due(s.stack, current, time.Now())
-	if cause == "" && s.refusals.obsolete(s.stack, req.Allowed) {
-		cause = "what the team may declare has changed"
+	if cause == "" && s.refusals.Obsolete(s.stack, req.Allowed) {
+		cause = "the types that the team may declare have changed"
 	}
 	if cause == "" {
-		s.conclude()
+		outcome.Conclude(s.stack, s.unconfined)
 		return s.poll(wait), nil
 	}
-	if err := s.prerequisites(ctx); err != nil {
+	required := prerequisites.Checker{Client: s.client, Reader: s.reader, Stack: s.stack, Depend: s.depend}
+	if err := required.Check(ctx); err != nil {
 		return 0, err
 	}
-	req.Config, req.SecretConfig = in.config, in.secretConfig
-	req.Project, req.Program, req.Source, req.Path = prog.project, prog.content, prog.source, prog.path
+	req.Config, req.SecretConfig = in.Config, in.SecretConfig
+	req.Project, req.Program, req.Source, req.Path = prog.Project, prog.Content, prog.Source, prog.Path
 	s.shape(&req)
 	wait, err = s.run(ctx, cause, current, req)
 	return s.poll(wait), err
-}
-
-// poll shortens the wait if the Stack follows a branch, because no event reports new
-// commits.
-func (s *session) poll(wait time.Duration) time.Duration {
-	if s.stack.Spec.Branch != "" && !s.asked.IsZero() && !s.waiting {
-		return schedule.Sooner(wait, max(time.Second, schedule.Resync(s.stack)-time.Since(s.asked)))
-	}
-	return wait
-}
-
-// key returns the Stack's namespace and name.
-func (s *session) key() types.NamespacedName { return client.ObjectKeyFromObject(s.stack) }
-
-// depend records a dependency on an object that the session is about to read.
-func (s *session) depend(on dependency) {
-	s.dependencies = append(s.dependencies, on)
-	s.dependents.add(s.key(), on)
 }

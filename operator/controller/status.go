@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +15,11 @@ import (
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller/lookup"
+	"github.com/strata-platform/strata/operator/controller/outcome"
+	"github.com/strata-platform/strata/operator/controller/prerequisites"
+	"github.com/strata-platform/strata/operator/controller/report"
 	"github.com/strata-platform/strata/operator/controller/schedule"
+	"github.com/strata-platform/strata/operator/controller/stall"
 )
 
 // patchStatus writes the Stack's status. If that fails, the Stack in memory keeps its
@@ -31,46 +34,23 @@ func (s *session) patchStatus(ctx context.Context) error {
 	return nil
 }
 
-// refused reports whether the API server or etcd will always reject a status as it is.
-func refused(err error) bool {
-	return apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err) ||
-		apierrors.IsInternalError(err) && strings.Contains(err.Error(), "request is too large") ||
-		err != nil && strings.Contains(err.Error(), "etcdserver: request is too large")
-}
-
-// reduce removes a run's outputs from a status and records the error. If the status
-// were never written, it would say forever that the run is active.
-func (s *session) reduce(err error) {
-	status := &s.stack.Status
-	status.Outputs = s.saved.Status.Outputs
-	message := "the API server does not take the Stack's status (" + cut(err.Error(), longestNote) + "): make the Stack's spec and outputs smaller"
-	if last := status.LastUpdate; last != nil && (s.saved.Status.LastUpdate == nil || last.Name != s.saved.Status.LastUpdate.Name) {
-		if last.State == v1.SucceededStackStateMessage {
-			message = string(last.Type) + " succeeded, and what it made stays, but " + message
-		}
-		last.State, last.Reason = v1.FailedStackStateMessage, v1.StalledTooLargeReason
-		last.Message = message
-	}
-	status.MarkStalled(v1.StalledTooLargeReason, message)
-}
-
 // observe records in the status which generation and reconcile request the session
-// reconciles. observe writes the status before the work, so that no reader takes the
+// reconciles. observe reports whether the generation has changed. observe writes the status before the work, so that no reader takes the
 // Ready condition of the previous generation for that of the present one.
-func (s *session) observe(ctx context.Context) (unseen bool, err error) {
+func (s *session) observe(ctx context.Context) (changed bool, err error) {
 	stack, status := s.stack, &s.stack.Status
 	request := stack.Annotations[v1.ReconcileRequestAnnotation]
-	unseen = status.ObservedGeneration != stack.Generation
-	s.news = unseen || status.ObservedReconcileRequest != request
+	changed = status.ObservedGeneration != stack.Generation
+	s.unseen = changed || status.ObservedReconcileRequest != request
 	status.ObservedGeneration, status.ObservedReconcileRequest = stack.Generation, request
-	if !s.news {
-		return unseen, nil
+	if !s.unseen {
+		return changed, nil
 	}
-	status.MarkReconciling(v1.ReconcilingProcessingReason, fmt.Sprintf("looking at generation %d", stack.Generation))
-	return unseen, s.save(ctx)
+	status.MarkReconciling(v1.ReconcilingProcessingReason, fmt.Sprintf("reconciling generation %d", stack.Generation))
+	return changed, s.save(ctx)
 }
 
-// unsaved turns a forbidden status write of a deleted Stack into a stranded error.
+// unsaved returns a stranded error for a forbidden status write of a deleted Stack, and err otherwise.
 func (s *session) unsaved(deleted bool, err error) error {
 	if deleted && apierrors.IsForbidden(err) {
 		return &stranded{s.strandedMessage(), err}
@@ -81,30 +61,30 @@ func (s *session) unsaved(deleted bool, err error) error {
 // settle writes an error into the status. The error goes back to the work queue unless
 // another event or a fixed wait brings the Stack back.
 func (s *session) settle(ctx context.Context, wait time.Duration, err error) (time.Duration, error) {
-	var stalled *stall
-	var waits *unmet
+	var stalled *stall.Error
+	var unmet *prerequisites.UnmetError
 	switch {
 	case err == nil:
 		return wait, nil
 	case errors.Is(err, lookup.ErrActive):
-		s.asking = true
-		// If nothing is new, the present conditions stay true during the lookup.
-		if s.news {
+		s.lookingUp = true
+		// Without a new generation or request, the present conditions stay true during the lookup.
+		if s.unseen {
 			s.stack.Status.MarkReconciling(v1.ReconcilingProcessingReason, err.Error())
 		}
 		return 0, nil
 	case errors.As(err, &stalled):
-		s.stack.Status.MarkStalled(stalled.reason, stalled.message)
-		if s.news {
-			log.FromContext(ctx).Error(bounded{err}, "the Stack is stalled", "cause", stalled.reason)
+		s.stack.Status.MarkStalled(stalled.Reason, stalled.Message)
+		if s.unseen {
+			log.FromContext(ctx).Error(report.Error{Err: err}, "the Stack is stalled", "cause", stalled.Reason)
 		}
-		if stalled.reason == v1.StalledSpecInvalidReason {
-			s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent, stalled.message)
+		if stalled.Reason == v1.StalledSpecInvalidReason {
+			s.event(corev1.EventTypeWarning, v1.StackConfigInvalidEvent, stalled.Message)
 			return 0, nil
 		}
 		return schedule.SourceRetry, nil
-	case errors.As(err, &waits):
-		s.stack.Status.MarkReconciling(v1.ReconcilingPrerequisiteNotSatisfiedReason, waits.message)
+	case errors.As(err, &unmet):
+		s.stack.Status.MarkReconciling(v1.ReconcilingPrerequisiteNotSatisfiedReason, unmet.Error())
 		return 0, nil
 	case errors.Is(err, context.Canceled), errors.As(err, new(*stranded)), apierrors.IsConflict(err):
 		return 0, err
@@ -129,7 +109,7 @@ func (s *session) patch(ctx context.Context) error {
 // save writes the Stack's status if it has changed.
 func (s *session) save(ctx context.Context) error {
 	released := !s.stack.DeletionTimestamp.IsZero() && !controllerutil.ContainsFinalizer(s.stack, v1.StackFinalizer)
-	boundMessages(&s.stack.Status)
+	report.Bound(&s.stack.Status)
 	if released || equality.Semantic.DeepEqual(s.saved.Status, s.stack.Status) {
 		return nil
 	}
@@ -137,8 +117,8 @@ func (s *session) save(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	err := s.patchStatus(ctx)
-	if refused(err) {
-		s.reduce(err)
+	if outcome.Rejected(err) {
+		outcome.Reduce(&s.stack.Status, &s.saved.Status, err)
 		err = s.patchStatus(ctx)
 	}
 	if apierrors.IsNotFound(err) {

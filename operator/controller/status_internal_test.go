@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -20,7 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/claims"
+	"github.com/strata-platform/strata/operator/controller/dependents"
 	"github.com/strata-platform/strata/operator/controller/lookup"
+	"github.com/strata-platform/strata/operator/controller/origin"
+	"github.com/strata-platform/strata/operator/controller/records"
+	"github.com/strata-platform/strata/operator/controller/report"
 	"github.com/strata-platform/strata/operator/controller/slots"
 )
 
@@ -41,10 +45,12 @@ func reconciler(t *testing.T, onProgram func(client.Client) error, objects ...cl
 				return c.Get(ctx, key, object, opts...)
 			},
 		}).Build()
+	lookups := lookup.New(nil)
 	return &stackReconciler{
-		client: c, reader: c, recorder: events.NewFakeRecorder(100),
-		slots: slots.New(1, 0, always, nil), lookups: lookup.New(nil), dependents: newDependents(nil, logr.Discard(), nil),
-		records: &records{kept: map[types.NamespacedName]keptRecord{}},
+		client: c, reader: c, events: report.NewEvents(events.NewFakeRecorder(100)),
+		slots:   slots.New(1, 0, func(bool) bool { return true }, nil),
+		lookups: lookups, origins: origin.NewFinder(c, lookups, nil), claims: claims.New(c, c),
+		dependents: dependents.New(nil, logr.Discard(), nil), records: records.New(c, c, ""),
 	}, c
 }
 
@@ -59,7 +65,7 @@ func applied() *v1.Stack {
 	return stack
 }
 
-func TestNewGenerationIsNeverReadyByTheFormer(t *testing.T) {
+func TestReadyOfAnOldGenerationDoesNotCount(t *testing.T) {
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "stacks"}, "shop", errors.New("it has changed"))
 	for name, failure := range map[string]error{
 		"a conflict":                conflict,
@@ -94,13 +100,13 @@ func TestNewGenerationIsNeverReadyByTheFormer(t *testing.T) {
 	}
 }
 
-func TestErrorIsReturnedAndSaid(t *testing.T) {
+func TestErrorIsReturnedAndReported(t *testing.T) {
 	long := errors.New("the server says " + strings.Repeat("x", 100_000))
 	r, c := reconciler(t, func(client.Client) error { return long }, applied())
 	defer r.lookups.Close()
 	key := client.ObjectKey{Namespace: "team", Name: "shop"}
 	result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
-	if err == nil || !errors.Is(err, long) || len(err.Error()) > longestNote+3 || result != (reconcile.Result{}) {
+	if err == nil || !errors.Is(err, long) || len(err.Error()) > report.LongestNote+3 || result != (reconcile.Result{}) {
 		t.Errorf("result %+v and an error of %d bytes, want the error alone, short", result, len(err.Error()))
 	}
 	stack := &v1.Stack{}
@@ -108,7 +114,7 @@ func TestErrorIsReturnedAndSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	ready := meta.FindStatusCondition(stack.Status.Conditions, v1.ReadyCondition)
-	if !strings.Contains(ready.Message, "the server says") || len(ready.Message) > longestMessage+3 {
+	if !strings.Contains(ready.Message, "the server says") || len(ready.Message) > report.LongestMessage+3 {
 		t.Errorf("the condition says %d bytes: %.100s", len(ready.Message), ready.Message)
 	}
 }

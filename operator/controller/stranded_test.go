@@ -29,7 +29,7 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestLogSaysHowToLetGoOfAStackThatMayNotBeChanged(t *testing.T) {
+func TestLogNamesTheCommandsForAStrandedStack(t *testing.T) {
 	c := startCluster(t)
 	tm := newTeam(t, c)
 	const name = "operator-of-namespaces"
@@ -86,7 +86,7 @@ func TestLogSaysHowToLetGoOfAStackThatMayNotBeChanged(t *testing.T) {
 		if found == nil {
 			continue
 		}
-		if left := strings.Contains(line, "what is in stack dev of project shop in file:///x is left behind"); left != (found[1] == "destroyed") {
+		if left := strings.Contains(line, "the resources in stack dev of project shop in file:///x then stay"); left != (found[1] == "destroyed") {
 			t.Errorf("of what is left: %v, in %s", left, line)
 		}
 		delete(kinds, found[1])

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // policy creates or updates the team's TenantPolicy with a spec.
@@ -19,7 +20,8 @@ func (tm *team) policy(t *testing.T, spec string) {
 	tm.apply(t, object, "apiVersion: strata.dev/v1\nkind: TenantPolicy\nmetadata: {name: strata}\nspec: "+spec)
 }
 
-func TestWhoMakesTheContextIsSaidWhereItIsMissing(t *testing.T) {
+func TestAMissingContextNamesItsCreator(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	startOperator(t, c)
 	tm := newTeam(t, c)
@@ -35,7 +37,7 @@ func TestWhoMakesTheContextIsSaidWhereItIsMissing(t *testing.T) {
 			return c.Status == metav1.ConditionFalse && c.Message == want
 		})
 	}
-	const advice = "layer 2 makes it, by strata layer up platform: ask platform@example.com"
+	const advice = "strata layer up platform creates it: ask platform@example.com"
 	secret := &corev1.Secret{ObjectMeta: tm.meta("context")}
 	tm.remove(t, secret)
 	says("spec.envRefs.PULUMI_BACKEND_URL: there is no Secret " + tm.namespace + "/context: " + advice)
@@ -48,7 +50,8 @@ func TestWhoMakesTheContextIsSaidWhereItIsMissing(t *testing.T) {
 	says("spec.envRefs.PULUMI_BACKEND_URL: there is no Secret " + tm.namespace + "/context: create it")
 }
 
-func TestProjectFromGitDeclaresWhatItsTeamMay(t *testing.T) {
+func TestProjectFromGitIsCheckedAgainstTheTenantPolicy(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	git := newRepository(t, "", "")
 	startOperator(t, c)
@@ -85,7 +88,7 @@ resources:
 	// wait.
 	tm.policy(t, wide)
 	got = tm.await(t, "site", "Ready", ready)
-	tm.awaitEvent(t, corev1.EventTypeNormal, v1.StackUpdateDetectedEvent, "what the team may declare has changed")
+	tm.awaitEvent(t, corev1.EventTypeNormal, v1.StackUpdateDetectedEvent, "the types that the team may declare have changed")
 	if _, ok := tm.configMap(t, "settings"); !ok {
 		t.Error("there is no ConfigMap")
 	}
@@ -103,7 +106,8 @@ resources:
 	}
 }
 
-func TestProjectFromGitWaitsUntilItIsKnownWhatItsTeamMay(t *testing.T) {
+func TestProjectFromGitWaitsForTheTenantPolicy(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	git := newRepository(t, "", "")
 	startOperator(t, c)
@@ -119,7 +123,7 @@ resources:
 `)
 	tm.apply(t, &v1.Stack{}, "metadata: {name: site}\nspec:"+sourceEnv+
 		"  destroyOnFinalize: true\n  runProgram: true\n  projectRepo: "+git.url+"\n  repoDir: infra\n  commit: "+commit)
-	want := "there is no TenantPolicy " + tm.namespace + "/strata, which says what a project may declare: layer 2 makes it, by strata layer up platform"
+	want := "there is no TenantPolicy " + tm.namespace + "/strata, which lists the types that a project may declare: strata layer up platform creates it"
 	got := tm.await(t, "site", "waiting", func(s *v1.Stack) bool {
 		return s != nil && condition(s, v1.ReadyCondition).Message == want
 	})

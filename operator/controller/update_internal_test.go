@@ -25,7 +25,7 @@ func TestWarningsOfARunAreNotLost(t *testing.T) {
 	}
 }
 
-func TestProviderOfSecretsIsChangedOnlyWhereThatCanBe(t *testing.T) {
+func TestProviderOfSecretsIsChangedIfPossible(t *testing.T) {
 	const kms = "gcpkms://key"
 	for name, c := range map[string]struct {
 		held    v1.ProjectInfo

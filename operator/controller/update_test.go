@@ -22,6 +22,7 @@ import (
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // three creates three ConfigMaps. The second depends on the first.
@@ -55,6 +56,7 @@ func (tm *team) colours(t *testing.T, names ...string) string {
 }
 
 func TestTargetsLimitTheUpdate(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	startOperator(t, c)
 	tm := newTeam(t, c)
@@ -74,6 +76,7 @@ func TestTargetsLimitTheUpdate(t *testing.T) {
 }
 
 func TestRefreshFindsWhatOthersChanged(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	startOperator(t, c)
 	tm := newTeam(t, c)
@@ -115,7 +118,7 @@ func TestPreviewChangesNothing(t *testing.T) {
 	tm.await(t, "shop-dev", "gone", gone)
 }
 
-func TestStackThatMustExistIsNotMade(t *testing.T) {
+func TestStackThatMustExistIsNotCreated(t *testing.T) {
 	c := startCluster(t)
 	startOperator(t, c)
 	tm := newTeam(t, c)
@@ -195,7 +198,8 @@ func TestSecretsProviderMayBeChangedLater(t *testing.T) {
 	})
 }
 
-func TestConflictPassesBySoonOnceItsCauseIsGone(t *testing.T) {
+func TestConflictEndsSoonAfterItsCause(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	startOperator(t, c)
 	tm := newTeam(t, c)
@@ -277,6 +281,7 @@ func TestRunThatHangsSaysWhatItWaitsForAndEndsWhenItsStackIsDeleted(t *testing.T
 }
 
 func TestFieldsWithoutEffectAreNamed(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	startOperator(t, c)
 	tm := newTeam(t, c)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,53 +17,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/dependents"
+	"github.com/strata-platform/strata/operator/controller/program"
 	"github.com/strata-platform/strata/operator/controller/queue"
 )
 
-// waker adds Stacks to the work queue.
-type waker struct {
-	started chan struct{}
-	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
-	fair    *queue.Fair
-}
-
-func newWaker() *waker { return &waker{started: make(chan struct{})} }
-
-// Start implements source.Source.
-func (w *waker) Start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-	w.queue = queue
-	close(w.started)
-	return nil
-}
-
-// made stores the controller's queue.
-func (w *waker) made(queue *queue.Fair) { w.fair = queue }
-
-// release stops counting a Stack whose reconciliation continues with a run.
-func (w *waker) release(stack types.NamespacedName) {
-	w.fair.Release(reconcile.Request{NamespacedName: stack})
-}
-
-// wake adds a Stack to the work queue. Before the queue exists it does nothing, because
-// wakes result from reconciliations.
-func (w *waker) wake(stack types.NamespacedName) {
-	select {
-	case <-w.started:
-		w.queue.Add(reconcile.Request{NamespacedName: stack})
-	default:
-	}
-}
-
 // setUp registers the reconcilers and their watches.
-func setUp(mgr manager.Manager, stacks *stackReconciler, wake *waker) error {
+func setUp(mgr manager.Manager, stacks *stackReconciler, wake *queue.Waker) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("stack-controller").
 		// With these additional workers, a new Stack gets its first status, and an invalid
 		// one its message, even while all slots are taken.
-		WithOptions(queue.Options(stacks.slots.Max()+queue.Workers, wake.made)).
+		WithOptions(queue.Options(stacks.slots.Max()+queue.Workers, wake.Made)).
 		For(&v1.Stack{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, requested))).
-		Watches(&v1.Stack{}, stacks.wakeDependents(stackResource.Resource), builder.WithPredicates(outcomeChanged)).
-		WatchesMetadata(&v1.Program{}, stacks.wakeDependents(programResource.Resource),
+		Watches(&v1.Stack{}, stacks.wakeDependents(dependents.Stacks), builder.WithPredicates(outcomeChanged)).
+		WatchesMetadata(&v1.Program{}, stacks.wakeDependents(dependents.Programs),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(source.TypedSource[reconcile.Request](wake)).
 		Complete(stacks)
@@ -71,7 +39,7 @@ func setUp(mgr manager.Manager, stacks *stackReconciler, wake *waker) error {
 		return fmt.Errorf("set up the Stack controller: %w", err)
 	}
 
-	programs := &programReconciler{client: mgr.GetClient(), reader: mgr.GetAPIReader()}
+	programs := &program.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader()}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("program-controller").
 		WithOptions(queue.Options(queue.Workers, func(*queue.Fair) {})).
@@ -95,9 +63,9 @@ func programOf(_ context.Context, object client.Object) []reconcile.Request {
 }
 
 // wakeDependents wakes the Stacks that depend on an object of the manager's cache.
-func (r *stackReconciler) wakeDependents(resource string) handler.EventHandler {
+func (r *stackReconciler) wakeDependents(resource schema.GroupVersionResource) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
-		r.dependents.changed(dependency{scope{v1.GroupVersion.WithResource(resource), object.GetNamespace()}, object.GetName()})
+		r.dependents.Changed(dependents.On(resource, object.GetNamespace(), object.GetName()))
 		return nil
 	})
 }

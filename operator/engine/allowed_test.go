@@ -7,6 +7,7 @@ import (
 
 	"github.com/strata-platform/strata/operator/engine"
 	"github.com/strata-platform/strata/operator/engine/project"
+	"github.com/strata-platform/strata/test/long"
 )
 
 var allowed = &project.Allowed{
@@ -16,15 +17,16 @@ var allowed = &project.Allowed{
 
 const (
 	typesRule     = "Programs of team web may declare gcp:sql/user:User, random:*; for others ask platform@example.com"
-	stacksRule    = "Programs of team web may read no other stack and bring no provider of their own; ask platform@example.com"
+	stacksRule    = "Programs of team web may not read other stacks or declare providers; ask platform@example.com"
 	providersRule = "Programs of team web run with the providers of the team; ask platform@example.com"
-	packagesRule  = "Programs of team web may name versions of packages, and no addresses; ask platform@example.com"
-	namesRule     = "Programs of team web name databases and users web, or web_ and then letters, digits, _ and -, up to 64 characters for a database and 32 for a user; ask platform@example.com"
-	takingRule    = "Programs of team web make their own databases and users, and take over none; ask platform@example.com"
+	packagesRule  = "Programs of team web may name versions of packages, but no addresses; ask platform@example.com"
+	namesRule     = "Programs of team web must name their databases and users web, or web_ followed by letters, digits, _ and -, up to 64 characters for a database and 32 for a user; ask platform@example.com"
+	takingRule    = "Programs of team web create their own databases and users, and may not take over existing ones; ask platform@example.com"
 	projectHead   = "name: site\nruntime: yaml\n"
 )
 
-func TestProjectThatDeclaresWhatItMayNotIsRefusedBeforeItRuns(t *testing.T) {
+func TestProjectWithForbiddenDeclarationsIsRefusedBeforeItRuns(t *testing.T) {
+	long.Test(t)
 	f := newFixture(t)
 	reference := "{type: pulumi:pulumi:StackReference, properties: {name: organization/x/y}}"
 	cases := map[string]struct {
@@ -109,7 +111,7 @@ func TestProjectThatDeclaresWhatItMayNotIsRefusedBeforeItRuns(t *testing.T) {
 		},
 		"another team's user by import": {
 			files: tree{"Pulumi.yaml": projectHead + "resources: {a: {type: gcp:sql:User, properties: {name: web}, options: {import: hr}}}\n"},
-			want:  `Pulumi.yaml line 3: resource "a" reads or imports what exists already. ` + takingRule,
+			want:  `Pulumi.yaml line 3: resource "a" reads or imports an existing resource. ` + takingRule,
 		},
 		"a package from elsewhere": {
 			files: tree{"Pulumi.yaml": projectHead + "packages: {random: github.com/a/b@1.0.0}\n"},
@@ -120,7 +122,7 @@ func TestProjectThatDeclaresWhatItMayNotIsRefusedBeforeItRuns(t *testing.T) {
 				"Pulumi.yaml":        projectHead,
 				"sdks/random/p.yaml": "packageDeclarationVersion: 1\nname: terraform-provider\nparameterization: {name: random, version: 1.0.0, value: e30=}\n",
 			},
-			want: `sdks/random/p.yaml: package "terraform-provider" comes from elsewhere, or acts as another. ` + packagesRule,
+			want: `sdks/random/p.yaml: package "terraform-provider" sets the address or the parameters of its plugin. ` + packagesRule,
 		},
 	}
 	for name, tc := range cases {
@@ -141,7 +143,7 @@ func TestProjectThatDeclaresWhatItMayNotIsRefusedBeforeItRuns(t *testing.T) {
 	}
 }
 
-func TestProjectThatDeclaresWhatItMayRuns(t *testing.T) {
+func TestProjectWithAllowedDeclarationsRuns(t *testing.T) {
 	f := newFixture(t)
 	req := f.fetched(tree{
 		"Pulumi.yaml":  projectHead + "packages: {random: 4.16.7, kubernetes: kubernetes@4.18.2}\n",

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/operator/engine"
+	"github.com/strata-platform/strata/operator/engine/workdir"
 )
 
 // hostile returns an engine whose pulumi is a script that acts like a program that has
@@ -34,7 +35,7 @@ case " $* " in *" stack init "*) exit 0 ;; esac
 		}
 	}
 	return fixture{
-		Engine:  &engine.Engine{WorkDir: t.TempDir(), Env: []string{"PATH=" + tools + ":/usr/bin:/bin"}},
+		Engine:  &engine.Engine{Folders: &workdir.Folders{Parent: t.TempDir()}, Env: []string{"PATH=" + tools + ":/usr/bin:/bin"}},
 		backend: filepath.Join(t.TempDir(), "backend"),
 	}
 }
@@ -48,13 +49,13 @@ func (f fixture) attack(t *testing.T, req engine.Request) (*engine.Result, error
 	if ctx.Err() != nil {
 		t.Fatalf("the run did not end (error %v)", err)
 	}
-	if left, readErr := os.ReadDir(f.WorkDir); readErr != nil || len(left) != 0 {
+	if left, readErr := os.ReadDir(f.Folders.Parent); readErr != nil || len(left) != 0 {
 		t.Errorf("folder of runs holds %v (%v), want nothing", left, readErr)
 	}
 	return result, err
 }
 
-func TestRunThatTurnsOnItsOperatorEnds(t *testing.T) {
+func TestRunThatAttacksItsOperatorEnds(t *testing.T) {
 	const outputs = `{"resOutputsEvent": {"metadata": {"type": "pulumi:pulumi:Stack", "new": {"outputs": {"a": 1}}}}}`
 	for name, c := range map[string]struct {
 		script  string
@@ -68,8 +69,8 @@ func TestRunThatTurnsOnItsOperatorEnds(t *testing.T) {
 		"an event without end":                 {script: `exec cat /dev/zero >"$log"`, reason: engine.TooLarge, message: "an event of the run is larger than 16777216 bytes"},
 		"events without end":                   {script: `exec yes "{\"x\": \"$(head -c 60000 /dev/zero | tr '\0' x)\"}" >"$log"`, reason: engine.TooLarge, message: "the events of the run are larger than"},
 		"an event by one that ignores signals": {script: `trap '' INT; cat /dev/zero >"$log"`, reason: engine.TooLarge, message: "an event of the run is larger than"},
-		"an endless event in good order":       {script: `cat /dev/zero >"$log" & trap 'kill $!; exit 0' INT; wait`, reason: engine.TooLarge, message: "and what it made stays, but an event of the run is larger"},
-		"output without end":                   {script: `exec yes`, reason: engine.TooLarge, message: "the run has printed more than 67108864 bytes: let its program print less"},
+		"an endless event in good order":       {script: `cat /dev/zero >"$log" & trap 'kill $!; exit 0' INT; wait`, reason: engine.TooLarge, message: "and its resources stay, but an event of the run is larger"},
+		"output without end":                   {script: `exec yes`, reason: engine.TooLarge, message: "the run has printed more than 67108864 bytes: make its program print less"},
 		"deep nesting":                         {script: `head -c 9000000 /dev/zero | tr '\0' '[' >"$log"`, message: "decode event log"},
 		"no events":                            {script: `echo no >"$log"`, message: "decode event log"},
 		"half an event":                        {script: `printf '{"a":' >"$log"`, message: "decode event log"},
@@ -134,12 +135,12 @@ func TestProjectThatARunReplacesIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestRecoveryReadsNoStateWithoutEnd(t *testing.T) {
+func TestRecoveryBoundsTheStateThatItReads(t *testing.T) {
 	for name, c := range map[string]struct{ script, message string }{
-		"a state without end":        {`exec cat /dev/zero >"$file"`, "the stack's state is larger than 67108864 bytes: remove what it need not hold"},
+		"a state without end":        {`exec cat /dev/zero >"$file"`, "the stack's state is larger than 67108864 bytes: remove resources from it"},
 		"a pipe in place of a state": {`rm "$file"; mkfifo "$file"`, "decode the state"},
 		"no state":                   {`echo no >"$file"`, "decode the state"},
-		"operations without number":  {`{ printf '{"deployment": {"pending_operations": ['; yes '{"type": "creating"},' | head -n 5000; echo '{}]}}'; } >"$file"`, "an interrupted run has left 5001 operations"},
+		"operations without number":  {`{ printf '{"deployment": {"pending_operations": ['; yes '{"type": "creating"},' | head -n 5000; echo '{}]}}'; } >"$file"`, "an interrupted run left 5001 pending operations"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -153,7 +154,7 @@ func TestRecoveryReadsNoStateWithoutEnd(t *testing.T) {
 	}
 }
 
-func TestTeamsFolderOfStatesIsReadWithCare(t *testing.T) {
+func TestHostileStateFoldersAreReadSafely(t *testing.T) {
 	for name, c := range map[string]struct {
 		attack  func(dir string) error
 		message string
@@ -165,7 +166,7 @@ func TestTeamsFolderOfStatesIsReadWithCare(t *testing.T) {
 		"a state of 3 GB": {attack: func(dir string) error {
 			state := filepath.Join(dir, "stacks", "shop", "dev.json")
 			return errors.Join(os.MkdirAll(filepath.Dir(state), 0o700), os.WriteFile(state, nil, 0o600), os.Truncate(state, 3<<30))
-		}, message: "the stack's state has 3221225472 bytes, and 67108864 are the most"},
+		}, message: "the stack's state has 3221225472 bytes, and the limit is 67108864"},
 		"a pipe in place of a state": {attack: func(dir string) error {
 			state := filepath.Join(dir, "stacks", "shop", "dev.json")
 			return errors.Join(os.MkdirAll(filepath.Dir(state), 0o700), syscall.Mkfifo(state, 0o600))
@@ -199,8 +200,8 @@ func TestOutputsBeyondTheBoundsAreNamed(t *testing.T) {
 		operation        engine.Operation
 		recorded         int
 	}{
-		"too large":       {outputs: `"small": 1, "data": "` + large + `", "other": "` + large[:70000] + `"`, message: "up succeeded, and what it made stays, but its outputs are 4264323 bytes in all, and 65536 can be recorded: data (4194310 bytes), other (70007 bytes), small (6 bytes); put large data into a bucket"},
-		"too many":        {outputs: strings.Join(many, ","), message: "but it has 501 outputs, and 500 can be recorded"},
+		"too large":       {outputs: `"small": 1, "data": "` + large + `", "other": "` + large[:70000] + `"`, message: "up succeeded, and its resources stay, but its outputs have 4264323 bytes in total, and the limit is 65536: data (4194310 bytes), other (70007 bytes), small (6 bytes); put large data into a bucket"},
+		"too many":        {outputs: strings.Join(many, ","), message: "but it has 501 outputs, and the limit is 500"},
 		"too deep":        {outputs: `"deep": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100), message: "but its output deep is nested deeper than 32 levels"},
 		"a long name":     {outputs: `"` + large + `": 1`, message: "..."},
 		"a large secret":  {outputs: `"a": ` + secret, recorded: 1},
@@ -251,10 +252,10 @@ func (s salted) Fetch(_ context.Context, dst string) (string, error) {
 		os.WriteFile(filepath.Join(dst, "Pulumi.dev.yaml"), []byte("encryptionsalt: "+s.salt+"\n"), 0o600))
 }
 
-func TestSaltOfAProjectHoldsUpNoRun(t *testing.T) {
+func TestSaltOfAProjectDelaysNoRun(t *testing.T) {
 	for name, c := range map[string]struct{ salt, passphrase, message string }{
 		"without a passphrase":   {salt: "v1:AAAA:v1:AAAA:AAAA"},
-		"of no known form":       {salt: "x", passphrase: "open sesame", message: "of a form that is not known here"},
+		"of no known form":       {salt: "x", passphrase: "open sesame", message: "has an unknown form"},
 		"with a wrong nonce":     {salt: "'v1:AAAA:v1:AA==:AAAA'", passphrase: "open sesame", message: "encrypted with another passphrase"},
 		"with nothing encrypted": {salt: "'v1:AAAA:'", passphrase: "open sesame", message: "encrypted with another passphrase"},
 	} {

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/strata-platform/strata/operator/engine/bounds"
+	"github.com/strata-platform/strata/operator/engine/environ"
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
@@ -27,7 +29,7 @@ const (
 // pulumi runs one pulumi command on the stack and returns the end of its output, with
 // secrets masked.
 func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string, error) {
-	path, err := sandbox.LookPath(pulumiName, sandbox.Value(r.env, "PATH"))
+	path, err := environ.LookPath(pulumiName, environ.Variable(r.env, "PATH"))
 	if err != nil {
 		return "", err
 	}
@@ -38,7 +40,7 @@ func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string,
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	out := &tail{over: func() {
-		cancel(exceeds("the run has printed more than %d bytes: let its program print less", maxOutput))
+		cancel(bounds.Exceeded("the run has printed more than %d bytes: make its program print less", maxOutput))
 	}}
 	err = sandbox.Command{
 		Path: path, Args: append([]string{"--non-interactive"}, args...),
@@ -50,7 +52,7 @@ func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string,
 		return log, nil
 	}
 	if errors.Is(err, sandbox.ErrProcesses) {
-		cancel(exceeds("the run has had more than %d processes and threads: let its program start fewer", maxProcesses))
+		cancel(bounds.Exceeded("the run has had more than %d processes and threads: make its program start fewer", maxProcesses))
 	}
 	failure := &Error{Operation: r.Operation, Stack: r.Stack, Log: log, raw: out.String()}
 	failure.classify(ctx, err)
@@ -58,6 +60,9 @@ func (r *run) pulumi(ctx context.Context, stdin []byte, args ...string) (string,
 }
 
 const (
+	// maxOutput bounds what one command of an operation prints, in bytes.
+	maxOutput = 64 << 20
+
 	// maxFile bounds the size of each file of a run and of its state, in bytes.
 	maxFile = 1 << 30
 
@@ -102,10 +107,10 @@ func (e *Engine) network() (*sandbox.Network, error) {
 // grants returns the files that the run may access.
 func (r *run) grants() []sandbox.Grant {
 	own := []string{r.dir}
-	if r.local {
+	if r.located.Folder != "" {
 		own = append(own, r.BackendFolder)
 	}
-	grants := sandbox.Grants(sandbox.Value(r.env, "PATH"), own...)
+	grants := sandbox.Grants(environ.Variable(r.env, "PATH"), own...)
 	if r.shared != "" {
 		grants = append(grants, sandbox.Grant{Path: r.shared})
 	}

@@ -82,7 +82,7 @@ func TestRunReadsNoOthersFiles(t *testing.T) {
 func TestFolderOnPathThatHoldsTheRunIsNotReadable(t *testing.T) {
 	confined(t)
 	f := newFixture(t)
-	around := filepath.Dir(f.WorkDir)
+	around := filepath.Dir(f.Folders.Parent)
 	f.Env[0] += string(os.PathListSeparator) + around
 	beside := filepath.Join(around, "beside")
 	if err := os.WriteFile(beside, nil, 0o600); err != nil {

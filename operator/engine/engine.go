@@ -6,14 +6,18 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
-	"path/filepath"
-	"sync"
+	"slices"
 	"sync/atomic"
 
+	"github.com/strata-platform/strata/operator/engine/backend"
+	"github.com/strata-platform/strata/operator/engine/bounds"
 	"github.com/strata-platform/strata/operator/engine/message"
 	"github.com/strata-platform/strata/operator/engine/project"
 	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/engine/settings"
+	"github.com/strata-platform/strata/operator/engine/workdir"
 )
 
 // Engine runs stacks. An Engine may run several stacks concurrently, but must not run
@@ -23,10 +27,9 @@ import (
 // process. The files are the run's own folder and the request's BackendFolder, and,
 // read-only, the programs on PATH and the system files that every user may read.
 type Engine struct {
-	// WorkDir is the folder that holds one folder per run. The engine removes a run's
-	// folder when the run ends. If WorkDir is empty, the engine uses the system's folder
-	// for temporary files.
-	WorkDir string
+	// Folders creates the folder of each run. The engine removes a run's folder when the run
+	// ends. Folders is required.
+	Folders *workdir.Folders
 
 	// Env lists the variables (NAME=value) that the engine adds to the environment of
 	// every run. PATH is the search path for pulumi, its language hosts and its plugins;
@@ -46,10 +49,7 @@ type Engine struct {
 	// the folder.
 	shared atomic.Pointer[string]
 
-	crypters crypters
-
-	// removing allows one removal in the background at a time.
-	removing sync.Mutex
+	crypters settings.Crypters
 }
 
 // Run runs one operation. When ctx ends, Run lets pulumi stop in good order: pulumi
@@ -59,21 +59,26 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	if err := req.validate(); err != nil {
 		return nil, err
 	}
-	backend, err := prepareBackend(req)
+	located, err := req.backend()
 	if err != nil {
 		return nil, err
+	}
+	if req.Operation == Up || req.Operation == Preview {
+		if err := located.Create(req.BackendFolder); err != nil {
+			return nil, err
+		}
 	}
 	network, err := e.network()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := e.MakeFolder()
+	dir, err := e.Folders.Make()
 	if err != nil {
 		return nil, fmt.Errorf("make folder of run: %w", err)
 	}
-	defer e.RemoveFolder(dir)
+	defer e.Folders.Remove(dir)
 
-	env, err := e.environment(dir, backend.address, req)
+	env, err := e.environment(dir, located.Address, req)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +88,7 @@ func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {
 	}
 	r := &run{
 		Request: req, dir: dir, root: root, env: env, network: network, mask: newMask(req),
-		local: backend.folder != "", stateFolder: backend.folder, crypters: &e.crypters,
+		located: located, crypters: &e.crypters,
 	}
 	defer r.close()
 	for _, step := range []func() error{
@@ -127,20 +132,10 @@ func (r *run) close() {
 	_ = r.root.Close()
 }
 
-// MakeFolder creates a folder in WorkDir, for a run or for a step before one, and
-// returns its absolute path. The caller removes the folder by [Engine.RemoveFolder].
-// [Engine.Clean] removes folders that a caller did not remove.
-func (e *Engine) MakeFolder() (string, error) {
-	if e.WorkDir != "" {
-		if err := os.MkdirAll(e.WorkDir, 0o700); err != nil {
-			return "", err
-		}
-	}
-	dir, err := os.MkdirTemp(e.WorkDir, runPrefix)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Abs(dir)
+// newMask returns a mask of the request's secrets and of the texts that its program marks as secret.
+func newMask(req Request) *message.Mask {
+	secrets := append(slices.Collect(maps.Values(req.SecretConfig)), req.Secrets...)
+	return message.NewMask(append(secrets, message.LiteralSecrets(req.Program)...)...)
 }
 
 // run is a run of one operation in its own folder.
@@ -178,10 +173,23 @@ type run struct {
 	// run.
 	recovered bool
 
-	// local says that the run has a file backend. The stack's state lies in the folder
-	// stateFolder below the request's BackendFolder.
-	local       bool
-	stateFolder string
+	// located locates the stack's state.
+	located backend.Backend
 
-	crypters *crypters
+	crypters *settings.Crypters
+}
+
+// state returns the stack's state in its backend.
+func (r *run) state() backend.State {
+	return backend.State{
+		Backend: r.located, Parent: r.BackendFolder, Root: r.StateRoot, Project: r.Project, Stack: r.Stack, CloudProject: r.cloudProject(),
+	}
+}
+
+// boundState rejects a state that is too large to be loaded.
+func (r *run) boundState() error {
+	if over := bounds.As(r.state().Bound()); over != nil {
+		return r.failure(TooLarge, "%s", over)
+	}
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/strata-platform/strata/operator/engine"
+	"github.com/strata-platform/strata/operator/engine/workdir"
 	"github.com/strata-platform/strata/test/bench/figure"
 )
 
@@ -77,7 +78,7 @@ func BenchmarkRun(b *testing.B) {
 		link(b, tools, name)
 	}
 	program := fmt.Appendf(nil, three, c.namespace(b))
-	e := &engine.Engine{WorkDir: b.TempDir(), Env: []string{"PATH=" + tools}, Cache: filepath.Join(b.TempDir(), "cache")}
+	e := &engine.Engine{Folders: &workdir.Folders{Parent: b.TempDir()}, Env: []string{"PATH=" + tools}, Cache: filepath.Join(b.TempDir(), "cache")}
 	if err := e.Prepare(b.Context()); err != nil {
 		b.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func BenchmarkRuns(b *testing.B) {
 		link(b, tools, name)
 	}
 	program := fmt.Appendf(nil, three, c.namespace(b))
-	e := &engine.Engine{WorkDir: b.TempDir(), Env: []string{"PATH=" + tools}, Cache: filepath.Join(b.TempDir(), "cache")}
+	e := &engine.Engine{Folders: &workdir.Folders{Parent: b.TempDir()}, Env: []string{"PATH=" + tools}, Cache: filepath.Join(b.TempDir(), "cache")}
 	if err := e.Prepare(b.Context()); err != nil {
 		b.Fatal(err)
 	}

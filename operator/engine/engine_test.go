@@ -13,6 +13,8 @@ import (
 
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/operator/engine"
+	"github.com/strata-platform/strata/operator/engine/workdir"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // toolPath returns a PATH with pulumi, its YAML language host and nothing else.
@@ -36,7 +38,7 @@ type fixture struct {
 func newFixture(t *testing.T) fixture {
 	t.Helper()
 	return fixture{
-		Engine:  &engine.Engine{WorkDir: t.TempDir(), Env: []string{toolPath(t)}},
+		Engine:  &engine.Engine{Folders: &workdir.Folders{Parent: t.TempDir()}, Env: []string{toolPath(t)}},
 		backend: filepath.Join(t.TempDir(), "made", "on", "demand"),
 	}
 }
@@ -58,7 +60,7 @@ func (f fixture) request(program string) engine.Request {
 func (f fixture) run(t *testing.T, req engine.Request) (*engine.Result, error) {
 	t.Helper()
 	result, err := f.Run(t.Context(), req)
-	left, readErr := os.ReadDir(f.WorkDir)
+	left, readErr := os.ReadDir(f.Folders.Parent)
 	if readErr != nil || len(left) != 0 {
 		t.Errorf("folder of runs holds %v (%v), want nothing", left, readErr)
 	}
@@ -139,7 +141,7 @@ func TestFailures(t *testing.T) {
 		},
 		"a language that is not installed is named": {
 			func(r *engine.Request) { r.Program = []byte("name: shop\nruntime: nodejs\n") },
-			engine.RuntimeMissing, `runtime "nodejs" of project "shop" is not installed here: there is no pulumi-language-nodejs on the PATH of runs; use one that is`,
+			engine.RuntimeMissing, `runtime "nodejs" of project "shop" is not installed here: there is no pulumi-language-nodejs on the PATH of runs; use an installed runtime`,
 		},
 		"a missing stack is reported when it must not be created": {
 			func(r *engine.Request) { r.Stack, r.NoCreate = "other", true },
@@ -208,7 +210,7 @@ func TestRequestsThatCannotRunAreRefused(t *testing.T) {
 			req := base
 			req.Operation = engine.Destroy
 			c.change(&req)
-			_, err := (&engine.Engine{WorkDir: t.TempDir()}).Run(t.Context(), req)
+			_, err := (&engine.Engine{Folders: &workdir.Folders{Parent: t.TempDir()}}).Run(t.Context(), req)
 			if err == nil || !strings.Contains(err.Error(), c.message) {
 				t.Errorf("error %v, want one about %q", err, c.message)
 			}
@@ -217,6 +219,7 @@ func TestRequestsThatCannotRunAreRefused(t *testing.T) {
 }
 
 func TestOnlyAnOwnStaleLockIsRemoved(t *testing.T) {
+	long.Test(t)
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
@@ -258,6 +261,7 @@ func TestOnlyAnOwnStaleLockIsRemoved(t *testing.T) {
 }
 
 func TestHalfWrittenLockOfAKilledRunDoesNotStopTheNext(t *testing.T) {
+	long.Test(t)
 	f := newFixture(t)
 	f.mustRun(t, f.request(""))
 	locks := filepath.Join(f.backend, ".pulumi", "locks", "organization", "shop", "dev")
@@ -280,9 +284,9 @@ func TestHalfWrittenLockOfAKilledRunDoesNotStopTheNext(t *testing.T) {
 	f.mustRun(t, req)
 }
 
-func TestCleanEndsWhatAKilledProcessLeft(t *testing.T) {
+func TestCleanEndsTheLeftoversOfAKilledProcess(t *testing.T) {
 	f := newFixture(t)
-	dir := filepath.Join(f.WorkDir, "run-1")
+	dir := filepath.Join(f.Folders.Parent, "run-1")
 	if err := os.MkdirAll(filepath.Join(dir, "home"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -293,13 +297,13 @@ func TestCleanEndsWhatAKilledProcessLeft(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- left.Wait() }()
-	if err := f.Clean(); err != nil {
+	if err := f.Folders.Clean(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-ended; err == nil {
 		t.Error("the process ended by itself")
 	}
-	if entries, err := os.ReadDir(f.WorkDir); err != nil || len(entries) > 0 {
+	if entries, err := os.ReadDir(f.Folders.Parent); err != nil || len(entries) > 0 {
 		t.Errorf("%v are left (%v)", entries, err)
 	}
 }

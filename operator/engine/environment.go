@@ -3,12 +3,15 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
+
+	"github.com/strata-platform/strata/operator/engine/backend"
 )
 
-// Names of a run's folder and of the entries in it.
+// Names of the entries in a run's folder.
 const (
-	runPrefix      = "run-"
 	homeFolder     = "home"
 	tempFolder     = "tmp"
 	projectFolder  = "project"
@@ -18,11 +21,11 @@ const (
 // environment builds a run's environment from nothing. Of several entries for one
 // variable, the last wins. The order is: the engine's Env, the request's Env, the
 // variables that the engine requires.
-func (e *Engine) environment(dir, backend string, req Request) ([]string, error) {
+func (e *Engine) environment(dir, address string, req Request) ([]string, error) {
 	// Pulumi and its plugins are short-lived. Less frequent garbage collection saves a
 	// sixth of a run's processor time and costs some 30 MB.
 	env := append([]string{"GOGC=400"}, e.Env...)
-	for _, name := range sortedKeys(req.Env) {
+	for _, name := range slices.Sorted(maps.Keys(req.Env)) {
 		if err := CheckVariable(name); err != nil {
 			return nil, fmt.Errorf("environment variable %s %w", name, err)
 		}
@@ -42,7 +45,7 @@ func (e *Engine) environment(dir, backend string, req Request) ([]string, error)
 		"PULUMI_DEBUG_COMMANDS=true",
 	)
 	// If this variable were missing, the backend address in a fetched project would apply.
-	env = append(env, "PULUMI_BACKEND_URL="+cmp.Or(backend, defaultBackend))
+	env = append(env, "PULUMI_BACKEND_URL="+cmp.Or(address, backend.Default))
 	if req.Kubeconfig != nil {
 		env = append(env, "KUBECONFIG="+filepath.Join(dir, kubeconfigFile))
 	}

@@ -6,19 +6,21 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
+	"github.com/strata-platform/strata/operator/engine/bounds"
 	"github.com/strata-platform/strata/operator/engine/message"
-	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
 )
 
 // Reason classifies an [Error], for callers that act on it.
 type Reason string
 
 const (
-	// Failed means a failure for which there is no other Reason.
+	// Failed means any failure without a more specific Reason.
 	Failed Reason = "Failed"
 
 	// Locked means that another update holds the stack's lock.
@@ -116,10 +118,10 @@ func reasonOf(err error) Reason {
 func (e *Error) classify(ctx context.Context, err error) {
 	exit := exitError(err)
 	e.Reason, e.Message = Failed, lastErrorLine(e.Log)
-	over := asExcess(context.Cause(ctx))
+	over := bounds.As(context.Cause(ctx))
 	switch {
 	case over != nil:
-		e.Reason, e.Message = TooLarge, over.message
+		e.Reason, e.Message = TooLarge, over.Error()
 	case ctx.Err() != nil:
 		e.Reason, e.Message = Interrupted, "the run was stopped before it ended"
 	case exit == nil:
@@ -130,10 +132,10 @@ func (e *Error) classify(ctx context.Context, err error) {
 		e.Reason = StackMissing
 	case strings.Contains(e.raw, "the stack is currently locked by"), strings.Contains(e.raw, "Another update is currently in progress"):
 		e.Reason = Locked
-		e.Message = "another update holds the stack's lock" + e.holders() + "; wait for it, or run pulumi cancel if it is gone"
+		e.Message = "another update holds the stack's lock" + e.holders() + "; wait for that update, or run pulumi cancel if its process is gone"
 	}
 	if e.Message == "" {
-		e.Message = fmt.Sprintf("pulumi failed (%v) without saying why", err)
+		e.Message = fmt.Sprintf("pulumi failed (%v) and printed no error", err)
 	}
 }
 
@@ -167,9 +169,19 @@ func staleLocks(failed error) bool {
 	}
 	for _, match := range matches {
 		pid, err := strconv.Atoi(match[3])
-		if err != nil || match[2] != host || sandbox.Running(pid, pulumiName) {
+		if err != nil || match[2] != host || processes.Running(pid, pulumiName) {
 			return false
 		}
 	}
 	return true
+}
+
+// lastErrorLine returns the last error that the pulumi command itself printed.
+func lastErrorLine(log string) string {
+	for _, line := range slices.Backward(strings.Split(log, "\n")) {
+		if text, ok := strings.CutPrefix(message.Tidy(line), "error: "); ok && text != "update failed" {
+			return message.Shorten(text)
+		}
+	}
+	return ""
 }

@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/strata-platform/strata/operator/engine/environ"
 	"github.com/strata-platform/strata/operator/engine/message"
 	"github.com/strata-platform/strata/operator/engine/project"
-	"github.com/strata-platform/strata/operator/engine/sandbox"
-	"github.com/strata-platform/strata/operator/untrusted"
+	"github.com/strata-platform/strata/operator/engine/settings"
 )
 
 // fetch writes the project's files into the run's folder, and reads and checks the
@@ -60,7 +60,11 @@ func (r *run) fetch(ctx context.Context) error {
 	}
 	r.project, r.workDir = *found, filepath.Join(files, filepath.FromSlash(path.Dir(found.File)))
 	r.Project = found.Name
-	return r.writeSettings(root)
+	err = r.settings().Merge(r.Config)
+	if wrong := (*settings.InvalidError)(nil); errors.As(err, &wrong) {
+		return r.failure(ProjectInvalid, "%v", wrong)
+	}
+	return err
 }
 
 // writeProgram writes a Pulumi.yaml from the request's Program, or an empty one if
@@ -82,53 +86,36 @@ func (r *run) check(p *project.Project) error {
 		return err
 	}
 	host := "pulumi-language-" + p.Language()
-	if _, err := sandbox.LookPath(host, sandbox.Value(r.env, "PATH")); err != nil {
-		return r.failure(RuntimeMissing, "runtime %q of project %q is not installed here: there is no %s on the PATH of runs; use one that is, for example yaml", p.Language(), p.Name, host)
+	if _, err := environ.LookPath(host, environ.Variable(r.env, "PATH")); err != nil {
+		return r.failure(RuntimeMissing, "runtime %q of project %q is not installed here: there is no %s on the PATH of runs; use an installed runtime, for example yaml", p.Language(), p.Name, host)
 	}
 	return nil
 }
 
-// writeSettings writes the stack's settings. If the project has a settings file,
-// writeSettings merges the request's config into it. The request's config takes
-// precedence.
-func (r *run) writeSettings(root *os.Root) error {
-	file := r.project.Settings(r.Stack)
-	settings := map[string]any{}
-	data, err := project.ReadFile(root, file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return r.failure(ProjectInvalid, "its %s cannot be read: %v", file, err)
-	default:
-		if err := project.DecodeYAML(data, &settings); err != nil {
-			return r.failure(ProjectInvalid, "its %s is not valid: %s", file, message.YAMLFault(err))
-		}
+// settings returns the stack's settings file.
+func (r *run) settings() settings.File {
+	return settings.File{Root: r.files, Path: r.project.Settings(r.Stack), Project: r.Project, Stack: r.Stack}
+}
+
+// encrypt writes the secret config into the stack's settings.
+func (r *run) encrypt(ctx context.Context) error {
+	passphrase := environ.Variable(r.env, settings.PassphraseVariable)
+	if !slices.Contains([]string{"", "default", "passphrase"}, r.SecretsProvider) {
+		passphrase = ""
 	}
-	config, ok := settings["config"].(map[string]any)
-	if !ok && settings["config"] != nil {
-		return r.failure(ProjectInvalid, "its %s is not valid: config is no map", file)
+	err := r.settings().Encrypt(ctx, r.crypters, settings.Secrets{
+		Values: r.SecretConfig, Backend: environ.Variable(r.env, "PULUMI_BACKEND_URL"), Passphrase: passphrase,
+		Set: func(ctx context.Context, key, value string) error {
+			// The value goes through standard input, because other processes can read a command
+			// line.
+			_, err := r.pulumi(ctx, []byte(value), "config", "set", "--secret", "--", key)
+			return err
+		},
+	})
+	if wrong := (*settings.KeyError)(nil); errors.As(err, &wrong) {
+		return r.failure(Failed, "%v", wrong)
 	}
-	merged := map[string]any{}
-	for key, value := range config {
-		merged[r.configKey(key)] = value
-	}
-	for key, value := range r.Config {
-		merged[r.configKey(key)] = value
-	}
-	if settings == nil {
-		settings = map[string]any{}
-	}
-	settings["config"] = merged
-	if data, err = yaml.Marshal(settings); err == nil && path.Ext(file) == ".json" {
-		data, err = yaml.YAMLToJSON(data)
-	}
-	if err != nil {
-		return fmt.Errorf("write config of stack %q: %w", r.Stack, err)
-	}
-	if err := untrusted.Write(root, file, data); err != nil {
-		return fmt.Errorf("write config of stack %q: %w", r.Stack, err)
-	}
-	return nil
+	return err
 }
 
 // checkAllowed refuses a project with a declaration that Allowed does not list. A nil Allowed permits everything.

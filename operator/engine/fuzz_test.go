@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -11,46 +10,6 @@ import (
 	"github.com/strata-platform/strata/operator/engine/message"
 	"github.com/strata-platform/strata/operator/engine/project"
 )
-
-func FuzzEventLog(f *testing.F) {
-	for _, seed := range []string{
-		`{"resOutputsEvent":{"metadata":{"urn":"u","type":"pulumi:pulumi:Stack","new":{"outputs":{"a":1,"b":{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270"}}}}}}`,
-		`{"resourcePreEvent":{"metadata":{"urn":"urn:pulumi:a::b::c::d","op":"create","type":"c"}}}` + "\n" + `{"resOpFailedEvent":{"metadata":{"urn":"urn:pulumi:a::b::c::d"}}}`,
-		`{"diagnosticEvent":{"urn":"","message":"canary-4711 <{%reset%}>","severity":"error"}}`, `{"summaryEvent":{"resourceChanges":{"same":1}}}`, "\n\n{", "[[[[", `{"resOutputsEvent":null}`,
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		log := &eventLog{mask: newMask(Request{Secrets: []string{"canary-4711"}})}
-		_ = log.read(strings.NewReader(string(data)))
-		if len(log.open) > mostOpen || len(log.faults.own)+len(log.faults.general)+len(log.faults.program) > 3*mostFaults {
-			t.Error("it grows without bound")
-		}
-		size := 0
-		for name, o := range log.outputs.values {
-			if size += len(name) + len(o.Value); !o.Secret && !json.Valid(o.Value) {
-				t.Errorf("output %q is not valid", o.Value)
-			}
-			if strings.Contains(string(o.Value), secretKey) && strings.Contains(string(o.Value), `"`+secretValue+`"`) && holdsSecretText(o.Value) {
-				t.Errorf("output %q holds a secret", o.Value)
-			}
-		}
-		if size > maxOutputBytes || len(log.outputs.values) > maxOutputs {
-			t.Errorf("%d outputs of %d bytes", len(log.outputs.values), size)
-		}
-		failure := &Error{}
-		failure.describe(&log.faults)
-		if strings.Contains(failure.Message, "canary-4711") || strings.ContainsRune(failure.Message, '\n') || len(failure.Message) > message.Size+100 {
-			t.Errorf("message %q", failure.Message)
-		}
-		log.unfinished()
-	})
-}
-
-func holdsSecretText(raw json.RawMessage) bool {
-	var v any
-	return json.Unmarshal(raw, &v) == nil && holdsSecret(v)
-}
 
 func FuzzProject(f *testing.F) {
 	for _, seed := range []string{
@@ -113,17 +72,6 @@ func FuzzMessage(f *testing.F) {
 			if len(secret) >= message.ShortestSecret && m.Apply(secret) == secret {
 				t.Errorf("%q is not hidden", secret)
 			}
-		}
-	})
-}
-
-func FuzzSalt(f *testing.F) {
-	for _, seed := range []string{"v1:AAAA:v1:AAAA:AAAA", "v1:AAAA:v1:AAAAAAAAAAAAAAAA:AAAA", "v1::", "v2:a:b", "v1:?:x"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, salt string) {
-		if _, err := newCrypter("open sesame", salt); err == nil {
-			t.Errorf("%q is taken for that of the passphrase", salt)
 		}
 	})
 }

@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/strata-platform/strata/operator/engine/backend"
 )
 
-func TestWhatAnotherStackHoldsIsNotTakenOver(t *testing.T) {
+func TestObjectsOfAnotherStackAreNotAdopted(t *testing.T) {
 	const (
 		kind     = "gcp:sql/database:Database"
 		database = `{"urn": "urn:pulumi:dev::shop::gcp:sql/database:Database::db", "type": "gcp:sql/database:Database", "custom": true%s, "inputs": {"project": "p", "instance": "i", "name": "shop"}}`
@@ -39,7 +41,7 @@ func TestWhatAnotherStackHoldsIsNotTakenOver(t *testing.T) {
 			if err := os.WriteFile(path, fmt.Appendf(nil, `{"checkpoint": {"latest": {"resources": [%s]}}}`, c.state), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			r := &run{mask: newMask(Request{}), local: true, stateFolder: ".", Request: Request{
+			r := &run{mask: newMask(Request{}), located: backend.Backend{Folder: "."}, Request: Request{
 				Project: "shop", Stack: "organization/shop/dev", StateRoot: root, BackendFolder: filepath.Join(root, "team-web"),
 			}}
 			pending := fmt.Sprintf(`{"deployment": {"pending_operations": [{"type": "creating", "resource": %s}]}}`, fmt.Sprintf(database, ""))

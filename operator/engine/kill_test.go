@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/strata-platform/strata/operator/engine"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // killVariable sets the number of rounds for longer tests.
@@ -26,6 +27,7 @@ outputs: {kept: "${kept.metadata.name}"}
 `
 
 func TestRunsKilledAtAnyMomentDoubleAndLoseNothing(t *testing.T) {
+	long.Test(t)
 	f, c, request := kubernetesFixture(t)
 	rounds, err := strconv.Atoi(os.Getenv(killVariable))
 	if err != nil {

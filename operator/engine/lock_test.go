@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestStaleLocksAreToldByTheirHolders(t *testing.T) {
+func TestStaleLocksAreFoundByTheirHolders(t *testing.T) {
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func TestStaleLocksAreToldByTheirHolders(t *testing.T) {
 		"two of them":                        {begin + held("gs://bucket", "me", host, gone) + held("gs://bucket", "me", host, gone-1), nil, true},
 		"of another host":                    {begin + held("gs://bucket", "me", "elsewhere", gone), nil, false},
 		"of another host beside one's own":   {begin + held("gs://bucket", "me", host, gone) + held("gs://bucket", "me", "elsewhere", gone), nil, false},
-		"of which the holder cannot be told": {begin, nil, false},
+		"whose holder is unknown":            {begin, nil, false},
 		"of a process of another name's pid": {begin + held("gs://bucket", "me", host, os.Getpid()), nil, true},
 	}
 	for name, c := range cases {

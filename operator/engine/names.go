@@ -26,7 +26,7 @@ func (r Request) checkNames() error {
 	}
 	for _, text := range slices.Concat(r.Targets, r.Options.Replace, []string{r.Path, r.Options.Message, r.SecretsProvider}) {
 		if strings.ContainsRune(text, 0) {
-			return fmt.Errorf("%q has a zero byte in it, which ends an argument: remove it", text)
+			return fmt.Errorf("%q contains a zero byte: remove it", text)
 		}
 	}
 	return nil
@@ -44,7 +44,7 @@ func CheckVariable(name string) error {
 		return errReserved
 	}
 	if !variableName.MatchString(name) {
-		return errors.New("is no name of a variable")
+		return errors.New("has an invalid name")
 	}
 	return nil
 }

@@ -63,10 +63,10 @@ func FuzzNames(f *testing.F) {
 			t.Errorf("%q passes as the name of a variable", variable)
 		}
 		address = strings.Replace(address, "/state", state, 1)
-		if b, err := (Request{Stack: "dev", Backend: address, BackendFolder: filepath.Join(state, "team-web")}).backend(); err == nil && strings.HasPrefix(strings.ToLower(b.address), "file:") {
-			below, err := filepath.Rel(filepath.Join(state, "team-web"), strings.TrimSuffix(strings.TrimPrefix(b.address, "file://"), "?metadata=skip"))
+		if b, err := (Request{Stack: "dev", Backend: address, BackendFolder: filepath.Join(state, "team-web")}).backend(); err == nil && strings.HasPrefix(strings.ToLower(b.Address), "file:") {
+			below, err := filepath.Rel(filepath.Join(state, "team-web"), strings.TrimSuffix(strings.TrimPrefix(b.Address, "file://"), "?metadata=skip"))
 			if err != nil || !filepath.IsLocal(below) {
-				t.Errorf("%q passes as a backend: %s", address, b.address)
+				t.Errorf("%q passes as a backend: %s", address, b.Address)
 			}
 		}
 		root, err := os.OpenRoot(state)

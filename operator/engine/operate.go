@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/strata-platform/strata/operator/engine/bounds"
+	"github.com/strata-platform/strata/operator/engine/events"
 )
 
 // operate runs the operation. operate first assumes that the stack exists and has no
@@ -13,7 +16,7 @@ import (
 // operate fixes each of these causes once and tries again.
 func (r *run) operate(ctx context.Context) (*Result, error) {
 	created, unlocked := false, false
-	if r.mayCreate() && (r.New || r.missing()) {
+	if r.mayCreate() && (r.New || r.state().Missing()) {
 		if err := r.createStack(ctx); err != nil {
 			return nil, err
 		}
@@ -85,34 +88,35 @@ func (r *run) attempt(ctx context.Context) (*Result, error) {
 		}
 	}
 
-	events := &eventLog{mask: r.mask}
-	stop := r.report(events)
+	log := events.NewLog(r.mask)
+	stop := r.report(log)
 	printed := ""
-	readErr, err := r.receive(ctx, events.read, func(ctx context.Context, path string) (err error) {
+	readErr, err := r.receive(ctx, log.Read, func(ctx context.Context, path string) (err error) {
 		printed, err = r.pulumi(ctx, nil, append(r.arguments(), "--event-log", path)...)
 		return err
 	})
 	stop()
 	if err != nil {
 		if failure := asError(err); failure != nil {
-			failure.Began = events.began
-			if failure.Reason == Failed {
-				failure.describe(&events.faults)
+			failure.Began = log.Began()
+			if fault := log.Fault(lastErrorLine(failure.Log) != ""); failure.Reason == Failed && fault != "" {
+				failure.Message = fault
 			}
 		}
 		return nil, err
 	}
-	if err := r.complete(readErr, &events.outputs); err != nil {
+	outputs, fault := log.Outputs()
+	if err := r.complete(readErr, fault); err != nil {
 		return nil, err
 	}
-	return &Result{Outputs: events.outputs.values, Changes: events.changes, Log: printed}, nil
+	return &Result{Outputs: outputs, Changes: log.Changes(), Log: printed}, nil
 }
 
-// complete returns an error if the result of a successful operation cannot be recorded.
-func (r *run) complete(readErr error, made *outputs) error {
-	fault := made.fault
-	if over := asExcess(readErr); over != nil {
-		fault = over.message
+// complete returns an error if the result of a successful operation cannot be recorded. fault says why the outputs cannot be
+// recorded.
+func (r *run) complete(readErr error, fault string) error {
+	if over := bounds.As(readErr); over != nil {
+		fault = over.Error()
 	} else if readErr != nil {
 		return fmt.Errorf("read outputs of stack %q: %w", r.Stack, readErr)
 	}
@@ -123,13 +127,13 @@ func (r *run) complete(readErr error, made *outputs) error {
 	if fault == "" {
 		return nil
 	}
-	failure := r.failure(TooLarge, "%s succeeded, and what it made stays, but %s", r.Operation, fault)
+	failure := r.failure(TooLarge, "%s succeeded, and its resources stay, but %s", r.Operation, fault)
 	failure.Began, failure.Done = true, true
 	return failure
 }
 
 // report calls Working with the unfinished resources of the event log, until the caller calls stop.
-func (r *run) report(events *eventLog) (stop func()) {
+func (r *run) report(log *events.Log) (stop func()) {
 	if r.Working == nil || r.ReportEvery <= 0 {
 		return func() {}
 	}
@@ -144,7 +148,7 @@ func (r *run) report(events *eventLog) (stop func()) {
 				return
 			case <-ticker.C:
 			}
-			r.Working(events.unfinished())
+			r.Working(log.Unfinished())
 		}
 	}()
 	return func() {

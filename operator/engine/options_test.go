@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestOptionsReachTheOperationsThatKnowThem(t *testing.T) {
+func TestOptionsReachTheirOperations(t *testing.T) {
 	all := Options{Parallel: 2, Message: "-x", ExpectNoChanges: true, Replace: []string{"urn:a"}, ContinueOnError: true, Remove: true}
 	for operation, want := range map[Operation]string{
 		Up:      "--parallel 2 --message -x --expect-no-changes --replace urn:a --continue-on-error",

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/strata-platform/strata/operator/engine"
+	"github.com/strata-platform/strata/test/long"
 )
 
 const settings = `
@@ -23,6 +24,7 @@ resources:
 `
 
 func TestPreparedPluginIsStartedOncePerRun(t *testing.T) {
+	long.Test(t)
 	f, c, request := kubernetesFixture(t)
 	req := request(fmt.Sprintf(settings, c.namespace(t), ""))
 	f.mustRun(t, req)
@@ -93,7 +95,7 @@ func TestPluginOfAnotherVersionThanAskedForCounts(t *testing.T) {
 	}
 }
 
-func TestPluginThatDoesNotSayWhatItIsLeavesRunsAsTheyAre(t *testing.T) {
+func TestPluginWithoutAVersionDoesNotAffectRuns(t *testing.T) {
 	f := newFixture(t)
 	if err := os.WriteFile(filepath.Join(f.tools(), "pulumi-resource-broken"), []byte("#!/bin/sh\necho no port >&2\nexit 3\n"), 0o700); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/strata-platform/strata/operator/engine"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // tree is a source with files by name. A content with -> is a link.
@@ -85,24 +86,24 @@ func TestProjectsThatCannotRun(t *testing.T) {
 		"a source that is not there":    {unavailable{cause}, "", engine.SourceUnavailable, "its server answers 404"},
 		"no project":                    {tree{"README": ""}, "", engine.ProjectInvalid, "it has no Pulumi.yaml at its root"},
 		"no project in the folder":      {tree{"Pulumi.yaml": project}, "app", engine.ProjectInvalid, "it has no Pulumi.yaml in its folder app"},
-		"a folder that leads out":       {tree{"Pulumi.yaml": project}, "../x", engine.ProjectInvalid, `its folder "../x" is no path within the source`},
+		"a folder that leads out":       {tree{"Pulumi.yaml": project}, "../x", engine.ProjectInvalid, `its folder "../x" is not a path within the source`},
 		"a folder that is absolute":     {tree{"Pulumi.yaml": project}, "/etc", engine.ProjectInvalid, "it has no Pulumi.yaml in its folder etc"},
 		"a folder that is a link out":   {tree{"app": "-> " + filepath.Dir(outside)}, "app", engine.ProjectInvalid, "its app/Pulumi.json cannot be read"},
 		"a project that is a link out":  {tree{"Pulumi.yaml": "-> " + outside}, "", engine.ProjectInvalid, "its Pulumi.yaml cannot be read"},
-		"a project that is a folder":    {tree{"Pulumi.yaml/x": ""}, "", engine.ProjectInvalid, "it is no regular file"},
+		"a project that is a folder":    {tree{"Pulumi.yaml/x": ""}, "", engine.ProjectInvalid, "it is not a regular file"},
 		"a project that is too large":   {tree{"Pulumi.yaml": project + "# " + strings.Repeat("x", 3<<20)}, "", engine.ProjectInvalid, "it is larger than"},
 		"a project that does not parse": {tree{"Pulumi.yaml": "name: [\n"}, "", engine.ProjectInvalid, "its Pulumi.yaml is not valid"},
 		"a project without a name":      {tree{"Pulumi.yaml": "runtime: yaml\n"}, "", engine.ProjectInvalid, "has no name"},
 		"a project without a runtime":   {tree{"Pulumi.yaml": "name: shop\n"}, "", engine.ProjectInvalid, "has no runtime"},
-		"a runtime that is a path":      {tree{"Pulumi.yaml": "name: shop\nruntime: ../evil\n"}, "", engine.ProjectInvalid, "no name of a language"},
+		"a runtime that is a path":      {tree{"Pulumi.yaml": "name: shop\nruntime: ../evil\n"}, "", engine.ProjectInvalid, "not the name of a language"},
 		"a runtime that is missing":     {tree{"Pulumi.yaml": "name: shop\nruntime: {name: nodejs}\n"}, "", engine.RuntimeMissing, `runtime "nodejs" of project "shop" is not installed`},
 		"a runtime that is a list":      {tree{"Pulumi.yaml": "name: shop\nruntime: [yaml]\n"}, "", engine.ProjectInvalid, "runtime is neither a name"},
 		"a runtime that runs a command": {tree{"app/Pulumi.yaml": "name: shop\nruntime: {name: yaml, options: {compiler: sh -c 'touch made'}}\n"}, "app", engine.ProjectInvalid, "its app/Pulumi.yaml sets runtime.options.compiler"},
-		"a main that is not there":      {tree{"app/Pulumi.yaml": project + "main: src\n"}, "app", engine.ProjectInvalid, `its app/Pulumi.yaml sets main to "src", which is not there`},
+		"a main that is not there":      {tree{"app/Pulumi.yaml": project + "main: src\n"}, "app", engine.ProjectInvalid, `its app/Pulumi.yaml sets main to "src", which does not exist`},
 		"a main that leads out":         {tree{"Pulumi.yaml": project + "main: ../other\n"}, "", engine.ProjectInvalid, `its Pulumi.yaml sets main to "../other", which is not among the project's files`},
 		"a main that is absolute":       {tree{"Pulumi.yaml": project + "main: /etc\n"}, "", engine.ProjectInvalid, `its Pulumi.yaml sets main to "/etc", which is not among the project's files`},
 		"a main that is a link out":     {tree{"Pulumi.yaml": project + "main: app\n", "app": "-> " + filepath.Dir(outside)}, "", engine.ProjectInvalid, `its Pulumi.yaml sets main to "app", which is not among the project's files`},
-		"settings that do not parse":    {tree{"Pulumi.yaml": project, "Pulumi.dev.yaml": "config: [1]\n"}, "", engine.ProjectInvalid, "config is no map"},
+		"settings that do not parse":    {tree{"Pulumi.yaml": project, "Pulumi.dev.yaml": "config: [1]\n"}, "", engine.ProjectInvalid, "config is not a map"},
 		"settings that are a link out":  {tree{"Pulumi.yaml": project, "Pulumi.dev.yaml": "-> " + outside}, "", engine.ProjectInvalid, "its Pulumi.dev.yaml cannot be read"},
 	}
 	for name, c := range cases {
@@ -136,6 +137,7 @@ func TestProjectOfAnotherNameThanTheStackIsRefused(t *testing.T) {
 }
 
 func TestFetchedProjectReadsNothingOutside(t *testing.T) {
+	long.Test(t)
 	confined(t)
 	f := newFixture(t)
 	outside := filepath.Join(t.TempDir(), "key")

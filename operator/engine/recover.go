@@ -6,14 +6,27 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/strata-platform/strata/operator/engine/backend"
+	"github.com/strata-platform/strata/operator/engine/bounds"
+	"github.com/strata-platform/strata/operator/engine/environ"
+	"github.com/strata-platform/strata/operator/engine/events"
 	"github.com/strata-platform/strata/operator/engine/message"
-	"github.com/strata-platform/strata/operator/engine/sandbox"
 	"github.com/strata-platform/strata/operator/engine/settle"
+)
+
+const (
+	// maxPending bounds the pending operations of an interrupted run. Pulumi processes at
+	// most as many resources concurrently as spec.parallel or the number of the machine's
+	// processors allows.
+	maxPending = 1000
+
+	// maxWarnings bounds the warnings of a run.
+	maxWarnings = 20
 )
 
 // recover settles the pending operations of an interrupted run.
 func (r *run) recover(ctx context.Context) error {
-	if err := r.dropHalfWritten(); err != nil {
+	if err := r.state().DropHalfWritten(); err != nil {
 		return err
 	}
 	err := r.settler().Settle(ctx)
@@ -32,8 +45,8 @@ func (r *run) settler() settle.Settler {
 		Project:  r.cloudProject(),
 		Destroys: r.Operation == Destroy && len(r.Targets) == 0,
 		Limit:    maxPending,
-		Holder:   r.holder,
-		Tell:     func(found settle.Finding) { r.note(found.Message(resourceName(found.URN))) },
+		Holder:   r.state().Holder,
+		Tell:     func(found settle.Finding) { r.note(found.Message(events.ResourceName(found.URN))) },
 	}
 }
 
@@ -42,7 +55,7 @@ func (r *run) note(warning string) {
 	switch len(r.warnings) {
 	case maxWarnings:
 	case maxWarnings - 1:
-		r.warnings = append(r.warnings, "there are more warnings, which are left out")
+		r.warnings = append(r.warnings, "further warnings are left out")
 	default:
 		r.warnings = append(r.warnings, message.Shorten(r.mask.Apply(warning)))
 	}
@@ -50,18 +63,18 @@ func (r *run) note(warning string) {
 
 // cloudProject returns the Google Cloud project that the provider takes from the run's environment.
 func (r *run) cloudProject() string {
-	return settle.Project(func(name string) string { return sandbox.Value(r.env, name) })
+	return settle.Project(func(name string) string { return environ.Variable(r.env, name) })
 }
 
 // ownStack is the access of a [settle.Settler] to the stack of a run.
 type ownStack struct{ run *run }
 
-// Export implements [settle.Stack]. It refuses a state larger than maxState.
+// Export implements [settle.Stack]. Export rejects a state larger than backend.MaxState.
 func (s ownStack) Export(ctx context.Context) ([]byte, error) {
 	var data []byte
 	take := func(in io.Reader) (err error) {
-		if data, err = io.ReadAll(io.LimitReader(in, maxState+1)); err == nil && len(data) > maxState {
-			err = exceeds("the stack's state is larger than %d bytes: %s", maxState, shrinkState)
+		if data, err = io.ReadAll(io.LimitReader(in, backend.MaxState+1)); err == nil && len(data) > backend.MaxState {
+			err = bounds.Exceeded("the stack's state is larger than %d bytes: %s", backend.MaxState, backend.ShrinkState)
 		}
 		return err
 	}
@@ -72,8 +85,8 @@ func (s ownStack) Export(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if over := asExcess(readErr); over != nil {
-		return nil, s.run.failure(TooLarge, "%s", over.message)
+	if over := bounds.As(readErr); over != nil {
+		return nil, s.run.failure(TooLarge, "%s", over)
 	}
 	if readErr != nil {
 		return nil, fmt.Errorf("export the state of stack %q: %w", s.run.Stack, readErr)

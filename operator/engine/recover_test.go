@@ -18,6 +18,7 @@ import (
 
 	"github.com/strata-platform/strata/operator/engine"
 	"github.com/strata-platform/strata/operator/engine/settle"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // within fails the test if a condition is not met within a minute.
@@ -41,7 +42,7 @@ func (f fixture) processes(t *testing.T) map[int]string {
 	for _, dir := range entries {
 		env, _ := os.ReadFile(filepath.Join(dir, "environ")) // The process may have ended.
 		comm, _ := os.ReadFile(filepath.Join(dir, "comm"))
-		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && strings.Contains(string(env), "HOME="+f.WorkDir) {
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && strings.Contains(string(env), "HOME="+f.Folders.Parent) {
 			found[pid] = strings.TrimSpace(string(comm))
 		}
 	}
@@ -71,7 +72,8 @@ resources:
       spec: {terminationGracePeriodSeconds: 0, containers: [{name: main, image: none}]}
 `
 
-func TestObjectThatAKilledRunWasMakingIsMadeOnce(t *testing.T) {
+func TestObjectOfAKilledRunIsCreatedOnce(t *testing.T) {
+	long.Test(t)
 	for _, operation := range []engine.Operation{engine.Up, engine.Destroy} {
 		t.Run("and then "+string(operation), func(t *testing.T) {
 			f, c, request := kubernetesFixture(t)
@@ -165,6 +167,7 @@ func (f fixture) state(t *testing.T, edit func(latest map[string]any)) {
 }
 
 func TestOperationsOfAnInterruptedRunAreResolved(t *testing.T) {
+	long.Test(t)
 	f, c, request := kubernetesFixture(t)
 	namespace := c.namespace(t)
 	maps := c.CoreV1().ConfigMaps(namespace)

@@ -3,8 +3,12 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
+	"github.com/strata-platform/strata/operator/engine/backend"
+	"github.com/strata-platform/strata/operator/engine/events"
 	"github.com/strata-platform/strata/operator/engine/project"
 )
 
@@ -147,7 +151,7 @@ type Result struct {
 	Revision string
 
 	// Outputs holds the stack's outputs by name.
-	Outputs map[string]Output
+	Outputs map[string]events.Output
 
 	// Changes counts the resources by the step that Pulumi took: create, update, delete,
 	// same and so on.
@@ -161,11 +165,30 @@ type Result struct {
 	Warnings []string
 }
 
-// Output is one output of a stack.
-type Output struct {
-	// Value is the output's value as JSON. Value is nil for a secret.
-	Value json.RawMessage
+// validate rejects requests that would fail later with a less clear error.
+func (r Request) validate() error {
+	switch r.Operation {
+	case Up, Preview, Refresh, Destroy:
+	default:
+		return fmt.Errorf("operation %q is unknown: use up, preview, refresh or destroy", r.Operation)
+	}
+	if r.Program != nil && r.Source != nil {
+		return errors.New("both Program and Source: a project comes from one place")
+	}
+	if r.Project == "" && r.Source == nil {
+		return errors.New("no project: every stack belongs to a Pulumi project")
+	}
+	return r.checkNames()
+}
 
-	// Secret says that the value is a secret or contains one.
-	Secret bool
+// CheckBackend returns an error if the request may not use its backend. CheckBackend
+// changes nothing.
+func (r Request) CheckBackend() error {
+	_, err := r.backend()
+	return err
+}
+
+// backend determines and checks the request's backend.
+func (r Request) backend() (backend.Backend, error) {
+	return backend.Choice{Stack: r.Stack, Address: r.Backend, Env: r.Env, Folder: r.BackendFolder}.Locate()
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/strata-platform/strata/operator/engine"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // countCalls replaces pulumi with a program that counts its calls in a folder that runs
@@ -41,6 +42,7 @@ func (f fixture) countCalls(t *testing.T) func() int {
 }
 
 func TestRunsCallPulumiAsOftenAsNeeded(t *testing.T) {
+	long.Test(t)
 	f := newFixture(t)
 	if err := os.MkdirAll(f.backend, 0o700); err != nil {
 		t.Fatal(err)
@@ -72,7 +74,7 @@ func TestRunsCallPulumiAsOftenAsNeeded(t *testing.T) {
 		t.Errorf("%d calls of a later run, want one", n)
 	}
 	// A restarted operator has no cached key.
-	f.Engine = &engine.Engine{WorkDir: f.WorkDir, Env: f.Env}
+	f.Engine = &engine.Engine{Folders: f.Folders, Env: f.Env}
 	secrets()
 	if n := calls(); n != 2 {
 		t.Errorf("%d calls of a run after a restart, want one for the key and one to run it", n)
@@ -108,7 +110,7 @@ func (f fixture) output(t *testing.T, req engine.Request, name string) string {
 	return strings.TrimSuffix(string(out), "\n")
 }
 
-func TestNewStackIsCreatedWhateverTheHintSays(t *testing.T) {
+func TestNewStackIsCreatedDespiteAWrongHint(t *testing.T) {
 	f := newFixture(t)
 	for range 2 {
 		req := f.request("outputs: {a: 1}")

@@ -49,7 +49,7 @@ func TestTokenIsRenewedAndHidden(t *testing.T) {
 	})
 }
 
-func TestTokenThatHasExpiredIsNotAskedForWithoutEnd(t *testing.T) {
+func TestExpiredTokenIsNotRequestedInALoop(t *testing.T) {
 	for name, renew := range map[string]time.Duration{"at once": 0, "in the past": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

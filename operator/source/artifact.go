@@ -50,7 +50,7 @@ type Artifact struct {
 func (a Artifact) Fetch(ctx context.Context, dst string) (revision string, err error) {
 	address, err := url.Parse(a.URL)
 	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" {
-		return "", invalid("artifact %q: its address is not one of http or https", a.URL)
+		return "", invalid("artifact %q: its address must begin with http:// or https://", a.URL)
 	}
 	algorithm, sum, err := a.checksum()
 	if err != nil {
@@ -72,7 +72,7 @@ func (a Artifact) Fetch(ctx context.Context, dst string) (revision string, err e
 		return "", fmt.Errorf("fetch artifact %s: %w", shown(address), err)
 	}
 	if got := hash.Sum(nil); subtle.ConstantTimeCompare(got, sum) != 1 {
-		return "", fmt.Errorf("artifact %s has the digest %x instead of %s: it was changed on its way, or its source has a newer one by now", shown(address), got, a.Digest)
+		return "", fmt.Errorf("artifact %s has the digest %x instead of %s: the archive was changed during the transfer, or its source has published a newer one", shown(address), got, a.Digest)
 	}
 	if _, err := archive.Seek(0, io.SeekStart); err != nil {
 		return "", fmt.Errorf("read artifact %s: %w", shown(address), err)
@@ -89,7 +89,7 @@ func (a Artifact) checksum() (crypto.Hash, []byte, error) {
 	algorithm, known := algorithms[name]
 	sum, err := hex.DecodeString(value)
 	if !known || err != nil || len(sum) != algorithm.Size() {
-		return 0, nil, invalid("artifact %q: its digest %q is none of sha256, sha384 or sha512", a.URL, a.Digest)
+		return 0, nil, invalid("artifact %q: its digest %q must be one of sha256, sha384 or sha512", a.URL, a.Digest)
 	}
 	return algorithm, sum, nil
 }
@@ -106,7 +106,7 @@ func (a Artifact) download(ctx context.Context, w io.Writer) error {
 	}
 	client.CheckRedirect = func(next *http.Request, via []*http.Request) error {
 		if next.URL.Host != via[0].URL.Host || next.URL.Scheme != via[0].URL.Scheme || len(via) > maxRedirects {
-			return fmt.Errorf("redirected to %s, which is refused", shown(next.URL))
+			return fmt.Errorf("its server redirects to %s, which is not allowed", shown(next.URL))
 		}
 		return nil
 	}
@@ -121,7 +121,7 @@ func (a Artifact) download(ctx context.Context, w io.Writer) error {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("its server answers %s", answer.Status)
+		return fmt.Errorf("its server answered %s", answer.Status)
 	}
 	n, err := io.Copy(w, io.LimitReader(answer.Body, maxBytes+1))
 	if err == nil && n > maxBytes {
@@ -144,7 +144,7 @@ func unpack(ctx context.Context, archive io.Reader, dst string) error {
 		return entries > maxFiles
 	}))
 	if entries > maxFiles {
-		return fmt.Errorf("it holds more than %d files and folders", maxFiles)
+		return fmt.Errorf("it contains more than %d files and folders", maxFiles)
 	}
 	return err
 }

@@ -138,13 +138,13 @@ func TestArtifactsThatCannotBeFetched(t *testing.T) {
 		message  string
 		invalid  bool
 	}{
-		"another digest":          {source.Artifact{URL: good, Digest: digest([]byte("other"))}, "it was changed on its way, or its source has a newer one", false},
-		"no digest":               {source.Artifact{URL: good}, `its digest "" is none of`, true},
-		"a weak digest":           {source.Artifact{URL: good, Digest: "md5:00"}, "is none of sha256", true},
-		"a redirect elsewhere":    {source.Artifact{URL: elsewhere.URL, Digest: digest(data)}, "redirected to " + good + ", which is refused", false},
-		"one that is gone":        {source.Artifact{URL: missing.URL, Digest: digest(data)}, "its server answers 404 Not Found", false},
-		"a file of this machine":  {source.Artifact{URL: "file:///etc/passwd", Digest: digest(data)}, "not one of http or https", true},
-		"a path of this machine":  {source.Artifact{URL: "/etc/passwd", Digest: digest(data)}, "not one of http or https", true},
+		"another digest":          {source.Artifact{URL: good, Digest: digest([]byte("other"))}, "the archive was changed during the transfer, or its source has published a newer one", false},
+		"no digest":               {source.Artifact{URL: good}, `its digest "" must be one of`, true},
+		"a weak digest":           {source.Artifact{URL: good, Digest: "md5:00"}, "must be one of sha256", true},
+		"a redirect elsewhere":    {source.Artifact{URL: elsewhere.URL, Digest: digest(data)}, "redirects to " + good + ", which is not allowed", false},
+		"one that is gone":        {source.Artifact{URL: missing.URL, Digest: digest(data)}, "its server answered 404 Not Found", false},
+		"a file of this machine":  {source.Artifact{URL: "file:///etc/passwd", Digest: digest(data)}, "must begin with http:// or https://", true},
+		"a path of this machine":  {source.Artifact{URL: "/etc/passwd", Digest: digest(data)}, "must begin with http:// or https://", true},
 		"a server that is absent": {source.Artifact{URL: "http://127.0.0.1:1/a", Digest: digest(data)}, "connection refused", false},
 	}
 	for name, c := range cases {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/strata-platform/strata/operator/engine/environ"
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
@@ -123,7 +124,7 @@ func (c *checkout) fetch(ctx context.Context, g Git) (string, error) {
 	}
 	out, err := c.git(ctx, "rev-parse", "--verify", "--quiet", fetched+"^{commit}")
 	if err != nil {
-		return "", fmt.Errorf("what is there is no commit: %w", err)
+		return "", fmt.Errorf("the fetched object is not a commit: %w", err)
 	}
 	return strings.TrimSpace(out), nil
 }
@@ -184,8 +185,8 @@ func (c *checkout) git(ctx context.Context, args ...string) (string, error) {
 }
 
 func (c *checkout) run(ctx context.Context, out io.Writer, args ...string) error {
-	path := sandbox.Value(c.env, "PATH")
-	git, err := sandbox.LookPath("git", path)
+	path := environ.Variable(c.env, "PATH")
+	git, err := environ.LookPath("git", path)
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ var (
 )
 
 // hostKeyAdvice follows ssh's message about an unknown host key.
-const hostKeyAdvice = ": the host's key is not the one that is listed, or none is: ask whoever runs the host for it (ssh-keyscan shows what a host claims), " +
-	"and add its line under the key known_hosts to the Secret with the SSH key"
+const hostKeyAdvice = ": the known hosts list no key of this host, or another one: get the key from the administrator of the host (ssh-keyscan shows the unverified key), " +
+	"and add its line to the key known_hosts of the Secret with the SSH key"
 
 // failure returns git's error messages as an error of one line, without secrets.
 func (c *checkout) failure(ctx context.Context, err error, out string) error {
@@ -29,19 +29,19 @@ func (c *checkout) failure(ctx context.Context, err error, out string) error {
 		return ctx.Err()
 	}
 	message := err.Error()
-	var said []string
+	var reported []string
 	for line := range strings.Lines(out) {
 		line = strings.TrimSpace(line)
 		text := mark.ReplaceAllString(line, "")
 		if text != "" && (text != line || sshFailure.MatchString(line)) {
-			said = append(said, text)
+			reported = append(reported, text)
 		}
 	}
-	if said == nil {
-		said = strings.Fields(out)
+	if reported == nil {
+		reported = strings.Fields(out)
 	}
-	if len(said) > 0 {
-		message = strings.Join(said, "; ")
+	if len(reported) > 0 {
+		message = strings.Join(reported, "; ")
 	}
 	if strings.Contains(out, "Host key verification failed") {
 		message = "Host key verification failed" + hostKeyAdvice

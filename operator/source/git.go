@@ -162,14 +162,14 @@ func (g Git) validate() error {
 	}
 	switch {
 	case g.Commit != "" && !commitHash.MatchString(g.Commit):
-		return invalid("commit %q is no full hash of a commit: give all of its 40 digits", g.Commit)
+		return invalid("commit %q is not the full hash of a commit: give all of its 40 digits", g.Commit)
 	case g.Commit == "" && g.Branch == "":
-		return invalid("neither branch nor commit: say which one to run")
+		return invalid("no branch and no commit: set one of them")
 	case strings.ContainsAny(g.Auth.User+g.Auth.Password+g.Auth.Token, "\x00\r\n"):
 		// Git's credential helper terminates each value by the end of its line.
-		return invalid("the credentials of the repository hold the end of a line: remove it")
+		return invalid("the credentials of the repository contain a line break: remove it")
 	case g.Commit == "" && (!branchName.MatchString(g.Branch) || strings.Contains(g.Branch, "..")):
-		return invalid("branch %q is no name of a branch", g.Branch)
+		return invalid("branch %q is not a valid name of a branch", g.Branch)
 	}
 	return nil
 }
@@ -183,31 +183,31 @@ func (g Git) address() (*url.URL, error) {
 	if !strings.Contains(text, "://") {
 		parts := scpAddress.FindStringSubmatch(text)
 		if parts == nil {
-			return nil, invalid("repository: its address is not one of https, http or ssh, and files of this machine are not read")
+			return nil, invalid("repository: its address must begin with https://, http:// or ssh://; the operator reads no local repositories")
 		}
 		text = "ssh://" + parts[1] + parts[2] + "/" + strings.TrimPrefix(parts[3], "/")
 	}
 	address, err := url.Parse(text)
 	if err != nil {
 		// The error does not show the address, which may hold a password.
-		return nil, invalid("repository: its address cannot be understood")
+		return nil, invalid("repository: its address is not a valid URL")
 	}
 	switch address.Scheme {
 	case "https", "http", "ssh":
 	default:
-		return nil, invalid("repository %s: addresses of the kind %q are refused: use https, http or ssh", shown(address), address.Scheme)
+		return nil, invalid("repository %s: the scheme %q is not allowed: use https, http or ssh", shown(address), address.Scheme)
 	}
 	if strings.HasPrefix(address.User.Username(), "-") {
-		return nil, invalid("repository %s: the name of its user begins with a hyphen, which ssh takes for an option", shown(address))
+		return nil, invalid("repository %s: its user name begins with a hyphen, so ssh would parse it as an option", shown(address))
 	}
 	if password, _ := address.User.Password(); strings.ContainsAny(address.User.Username()+password, "\x00\r\n") {
-		return nil, invalid("repository %s: the login in its address holds the end of a line", shown(address))
+		return nil, invalid("repository %s: the login in its address contains a line break", shown(address))
 	}
 	if !hostName.MatchString(address.Hostname()) {
-		return nil, invalid("repository %s: its address names no host", shown(address))
+		return nil, invalid("repository %s: its address has no valid host name", shown(address))
 	}
 	if strings.ContainsFunc(address.User.Username()+address.Path, unicode.IsControl) {
-		return nil, invalid("repository %s: its address holds control characters", shown(address))
+		return nil, invalid("repository %s: its address contains control characters", shown(address))
 	}
 	return address, nil
 }

@@ -93,7 +93,7 @@ func privateKey(auth GitAuth) ([]byte, error) {
 	}
 	key, err := ssh.ParseRawPrivateKeyWithPassphrase(text, []byte(auth.SSHKeyPassword))
 	if err != nil {
-		return nil, invalid("the SSH key cannot be decrypted with its password: %v", err)
+		return nil, invalid("the password does not decrypt the SSH key: %v", err)
 	}
 	block, err := ssh.MarshalPrivateKey(key, "")
 	if err != nil {

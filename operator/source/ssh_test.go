@@ -122,9 +122,9 @@ func TestKeyOpensARepositoryOverSSH(t *testing.T) {
 	}{
 		"a key and a known host":       {source.GitAuth{SSHKey: written(t, key, ""), KnownHosts: hosts}, ""},
 		"an encrypted key":             {source.GitAuth{SSHKey: written(t, key, "open sesame"), SSHKeyPassword: "open sesame", KnownHosts: hosts}, ""},
-		"a host that nobody lists":     {source.GitAuth{SSHKey: written(t, key, "")}, "Host key verification failed: the host's key is not the one that is listed, or none is: ask whoever runs the host for it"},
-		"a host whose list is no list": {source.GitAuth{SSHKey: written(t, key, ""), KnownHosts: "no line of a list"}, "under the key known_hosts to the Secret with the SSH key"},
-		"a wrong password of a key":    {source.GitAuth{SSHKey: written(t, key, "open sesame"), SSHKeyPassword: "wrong"}, "cannot be decrypted with its password"},
+		"a host that nobody lists":     {source.GitAuth{SSHKey: written(t, key, "")}, "Host key verification failed: the known hosts list no key of this host, or another one: get the key from the administrator of the host"},
+		"a host whose list is no list": {source.GitAuth{SSHKey: written(t, key, ""), KnownHosts: "no line of a list"}, "to the key known_hosts of the Secret with the SSH key"},
+		"a wrong password of a key":    {source.GitAuth{SSHKey: written(t, key, "open sesame"), SSHKeyPassword: "wrong"}, "the password does not decrypt the SSH key"},
 		"another key":                  {source.GitAuth{SSHKey: written(t, other, ""), KnownHosts: hosts}, "Permission denied"},
 		"a host with another key":      {source.GitAuth{SSHKey: written(t, key, ""), KnownHosts: listed}, "Host key verification failed"},
 		"a host that is not known":     {source.GitAuth{SSHKey: written(t, key, ""), KnownHosts: "elsewhere ssh-ed25519 AAAA\n"}, "Host key verification failed"},
@@ -143,7 +143,7 @@ func TestKeyOpensARepositoryOverSSH(t *testing.T) {
 	}
 }
 
-func TestOnlyTheKeyThatWasGivenLogsIn(t *testing.T) {
+func TestOnlyTheGivenKeyLogsIn(t *testing.T) {
 	program, err := exec.LookPath("ssh")
 	if err != nil {
 		t.Skip(err)

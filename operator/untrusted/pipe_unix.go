@@ -51,7 +51,7 @@ func openPipe(name string, flag int) (*os.File, error) {
 		return nil, err
 	}
 	if info, err := file.Stat(); err != nil || info.Mode().Type() != os.ModeNamedPipe {
-		return nil, errors.Join(fmt.Errorf("%s is no pipe any more", name), err, file.Close())
+		return nil, errors.Join(fmt.Errorf("%s is no longer a pipe", name), err, file.Close())
 	}
 	return file, nil
 }

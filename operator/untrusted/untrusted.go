@@ -82,7 +82,7 @@ func read(root *os.Root, name string, limit int64, info fs.FileInfo, same bool) 
 
 func regular(info fs.FileInfo, limit int64) error {
 	if !info.Mode().IsRegular() {
-		return errors.New("it is no regular file")
+		return errors.New("it is not a regular file")
 	}
 	if info.Size() > limit {
 		return tooLarge(limit)

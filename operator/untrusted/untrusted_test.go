@@ -89,7 +89,7 @@ var attacks = map[string]struct {
 	}},
 }
 
-func TestNothingButAFileIsRead(t *testing.T) {
+func TestOnlyRegularFilesAreRead(t *testing.T) {
 	for name, c := range attacks {
 		t.Run(name, func(t *testing.T) {
 			f := newFolder(t)
@@ -117,7 +117,7 @@ func TestDeviceIsNotRead(t *testing.T) {
 	}
 }
 
-func TestFileIsReadAndOneThatIsMissingIsSaidToBe(t *testing.T) {
+func TestReadReportsAMissingFile(t *testing.T) {
 	f := newFolder(t)
 	f.must(os.WriteFile(f.path("x"), make([]byte, limit), 0o600))
 	if data, err := untrusted.Read(f.Root, "x", limit); err != nil || len(data) != limit {
@@ -245,7 +245,7 @@ func TestListAndWalkAreBounded(t *testing.T) {
 	})
 }
 
-func TestPipeIsReadWhateverBecomesOfItsName(t *testing.T) {
+func TestPipeIsReadAfterItsNameChanges(t *testing.T) {
 	f := newFolder(t)
 	pipe, err := untrusted.NewPipe(f.dir)
 	f.must(err)

@@ -5,95 +5,99 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The types of conditions. Together they follow the kstatus convention: Ready is
-// always there once an object has been seen, Reconciling while more is to come
-// by itself, Stalled while something has to change first.
+// The types of conditions follow the kstatus convention. An observed object always has
+// the condition Ready. It has Reconciling while the operator works on it or will retry, and
+// Stalled while something must change first.
 const (
-	// ReadyCondition is True when the last update applied what the object says.
+	// ReadyCondition is True if the last update applied the object.
 	ReadyCondition = "Ready"
 
-	// ReconcilingCondition is True while an update runs or will be tried again.
+	// ReconcilingCondition is True while an update runs or the operator will retry it.
 	ReconcilingCondition = "Reconciling"
 
-	// StalledCondition is True when the object cannot be applied as it stands.
+	// StalledCondition is True if the operator cannot apply the object until something changes.
 	StalledCondition = "Stalled"
 )
 
 // The reasons of the Ready condition.
 const (
-	// ReadyCompletedReason is for True: the Stack has been applied, the Program is
-	// well formed.
+	// ReadyCompletedReason is the reason of True: the operator has applied the Stack, or the
+	// Program is well formed.
 	ReadyCompletedReason = "ProcessingCompleted"
 
-	// NotReadyInProgressReason is for False, beside Reconciling.
+	// NotReadyInProgressReason is the reason of False while Reconciling is True.
 	NotReadyInProgressReason = "NotReadyInProgress"
 
-	// NotReadyStalledReason is for False, beside Stalled.
+	// NotReadyStalledReason is the reason of False while Stalled is True.
 	NotReadyStalledReason = "NotReadyStalled"
 )
 
 // The reasons of the Reconciling condition.
 const (
-	// ReconcilingProcessingReason is for a Stack whose update is running.
+	// ReconcilingProcessingReason means that an update of the Stack runs or waits for a slot.
 	ReconcilingProcessingReason = "StackProcessing"
 
-	// ReconcilingRetryReason is for a Stack whose update failed and is tried again.
+	// ReconcilingRetryReason means that the update failed and that the operator retries it.
 	ReconcilingRetryReason = "RetryingAfterFailure"
 
-	// ReconcilingPreviewFailedReason is for a Stack whose preview failed.
+	// ReconcilingPreviewFailedReason means that the preview failed and that the operator
+	// retries it.
 	ReconcilingPreviewFailedReason = "PreviewFailed"
 
-	// ReconcilingPrerequisiteNotSatisfiedReason is for a Stack that waits for
-	// another one of spec.prerequisites.
+	// ReconcilingPrerequisiteNotSatisfiedReason means that the Stack waits for a Stack in
+	// spec.prerequisites.
 	ReconcilingPrerequisiteNotSatisfiedReason = "PrerequisiteNotSatisfied"
 )
 
 // The reasons of the Stalled condition.
 const (
-	// StalledSpecInvalidReason is for a Stack's spec, or a Program, that cannot be
-	// applied as it stands.
+	// StalledSpecInvalidReason means that the spec of the Stack or the Program is not valid,
+	// or that the operator does not support it.
 	StalledSpecInvalidReason = "SpecInvalid"
 
-	// StalledSourceUnavailableReason is for a program that cannot be had.
+	// StalledSourceUnavailableReason means that the program does not exist, is not valid, or
+	// cannot be fetched.
 	StalledSourceUnavailableReason = "SourceUnavailable"
 
-	// StalledTypeNotAllowedReason is for a project from a source that declares what the platform does not allow the team.
+	// StalledTypeNotAllowedReason means that a project from a source has a declaration that the platform does not allow the
+	// team.
 	StalledTypeNotAllowedReason = "TypeNotAllowed"
 
-	// StalledTooLargeReason is for an update whose events, outputs or output exceed what the operator takes, for a stack
-	// whose state does, and for a Stack whose status the API server does not take. It is not tried again before a change.
+	// StalledTooLargeReason means that the events, the outputs or the printed output of an update exceed the operator's
+	// limits, that the stack's state does, or that the API server rejects the status as too large. The operator does not
+	// retry before a change.
 	StalledTooLargeReason = "TooLarge"
 
-	// StalledConflictReason is for a stack whose lock another update holds, when
+	// StalledConflictReason means that another update holds the stack's lock and that
 	// spec.retryOnUpdateConflict is not set.
 	StalledConflictReason = "UpdateConflict"
 
-	// StalledNamespaceTerminatingReason is for a Stack that is to be destroyed in a
-	// namespace that is being deleted, in which that has become impossible.
+	// StalledNamespaceTerminatingReason means that the namespace is being deleted and that the
+	// operator can no longer destroy the Stack's resources.
 	StalledNamespaceTerminatingReason = "NamespaceTerminating"
 
-	// StalledUpdateFailedReason is for an update that failed repeatedly. It is
-	// tried again all the same, ever more rarely, and at once after a change.
+	// StalledUpdateFailedReason means that the update failed repeatedly. The operator still
+	// retries it, with growing waits, and at once after a change.
 	StalledUpdateFailedReason = "UpdateFailed"
 )
 
-// MarkReady says that the Stack has been applied.
+// MarkReady sets the conditions of a Stack that the operator has applied.
 func (s *StackStatus) MarkReady(message string) {
 	meta.RemoveStatusCondition(&s.Conditions, ReconcilingCondition)
 	meta.RemoveStatusCondition(&s.Conditions, StalledCondition)
 	s.set(ReadyCondition, metav1.ConditionTrue, ReadyCompletedReason, message)
 }
 
-// MarkReconciling says that the Stack is not applied yet, but will be without
-// anyone's help.
+// MarkReconciling sets the conditions of a Stack that is not applied and that the operator
+// works on or will retry.
 func (s *StackStatus) MarkReconciling(reason, message string) {
 	meta.RemoveStatusCondition(&s.Conditions, StalledCondition)
 	s.set(ReconcilingCondition, metav1.ConditionTrue, reason, message)
 	s.set(ReadyCondition, metav1.ConditionFalse, NotReadyInProgressReason, message)
 }
 
-// MarkStalled says that the Stack is not applied and that something has to
-// change before it can be.
+// MarkStalled sets the conditions of a Stack that the operator cannot apply until something
+// changes.
 func (s *StackStatus) MarkStalled(reason, message string) {
 	meta.RemoveStatusCondition(&s.Conditions, ReconcilingCondition)
 	s.set(StalledCondition, metav1.ConditionTrue, reason, message)

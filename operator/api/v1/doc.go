@@ -1,9 +1,9 @@
-// Package v1 contains the API of the Pulumi operator, group pulumi.com: a
-// [Stack] says which program to run, as whom and with what configuration; a
-// [Program] is such a program, written as YAML inside the cluster.
+// Package v1 contains the API of the Pulumi operator, group pulumi.com. A [Stack] is an
+// instance of a Pulumi program, with an identity and config. A [Program] is a Pulumi program
+// in YAML.
 //
-// The kinds accept what version 2.9 of the upstream Pulumi Kubernetes Operator
-// accepts, so that a team's manifests mean the same under either operator.
+// The kinds accept the same objects as version 2.9 of the upstream Pulumi Kubernetes
+// Operator, so that a team's manifests mean the same under either operator.
 //
 // +kubebuilder:object:generate=true
 // +groupName=pulumi.com

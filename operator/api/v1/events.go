@@ -2,7 +2,7 @@ package v1
 
 // The reasons of the events that the operator writes about a Stack.
 const (
-	// StackConfigInvalidEvent warns that the Stack cannot be applied as it stands.
+	// StackConfigInvalidEvent warns that the operator cannot apply the Stack's spec.
 	StackConfigInvalidEvent = "StackConfigInvalid"
 
 	// StackFieldsNotAppliedEvent warns that fields have no effect under this
@@ -18,9 +18,9 @@ const (
 	// StackUpdateFailureEvent warns that an update failed.
 	StackUpdateFailureEvent = "StackUpdateFailure"
 
-	// StackUpdateInterruptedEvent warns of a resource whose creation was cut off by
-	// the end of the operator or of pulumi: it says whether what is there was taken
-	// over, or that somebody has to look for it.
+	// StackUpdateInterruptedEvent warns of a resource whose creation was interrupted when the
+	// operator or pulumi ended. The message says whether the stack adopts the object, or that
+	// somebody has to check for it.
 	StackUpdateInterruptedEvent = "StackUpdateInterrupted"
 
 	// StackUpdateConflictEvent warns that another update holds the stack's lock.

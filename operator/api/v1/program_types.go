@@ -8,14 +8,14 @@ import (
 // ProgramKind is the kind of a [Program].
 const ProgramKind = "Program"
 
-// Expression is a value of a Pulumi YAML program: any JSON, in which strings
-// may hold ${...} references and objects may hold fn:: calls.
+// Expression is a value of a Pulumi YAML program: any JSON. Its strings may contain ${...}
+// references, and its objects may contain fn:: calls.
 //
 // +kubebuilder:object:generate=false
 type Expression = apiextensionsv1.JSON
 
-// Program is a Pulumi YAML program. It does nothing by itself: a Stack in the
-// same namespace runs it by naming it in spec.programRef.
+// Program is a Pulumi YAML program. A Stack in the same namespace that refers to it in
+// spec.programRef runs it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -28,7 +28,7 @@ type Program struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// program is what Pulumi runs. Its Pulumi project is named as this object.
+	// program is the content of the program. Its Pulumi project has the name of this object.
 	Program ProgramSpec `json:"program,omitempty"`
 
 	Status ProgramStatus `json:"status,omitempty"`
@@ -45,26 +45,25 @@ type ProgramList struct {
 
 // ProgramSpec is the body of a Pulumi YAML program.
 type ProgramSpec struct {
-	// configuration declares the config keys that the program reads, which a
-	// Stack sets in spec.config. Each has a type, a default, or both.
+	// configuration declares the config keys that the program reads. A Stack sets
+	// them in spec.config. Each key has a type, a default, or both.
 	// +optional
 	Configuration map[string]Configuration `json:"configuration,omitempty"`
 
-	// resources declares the resources to create and keep, by logical name.
+	// resources declares the resources by logical name.
 	// +optional
 	Resources map[string]Resource `json:"resources,omitempty"`
 
-	// variables names intermediate values, for use in more than one place.
+	// variables declares intermediate values by name.
 	// +optional
 	Variables map[string]Expression `json:"variables,omitempty"`
 
-	// outputs names the values that the program exports. They appear in
-	// status.outputs of the Stack, secret ones masked.
+	// outputs declares the values that the program exports, by name. status.outputs
+	// of the Stack shows them, and masks secrets.
 	// +optional
 	Outputs map[string]Expression `json:"outputs,omitempty"`
 
-	// packages names further packages that the program needs, each with its
-	// version or address.
+	// packages maps the names of further packages to their versions or addresses.
 	// +optional
 	Packages map[string]string `json:"packages,omitempty"`
 }
@@ -76,11 +75,11 @@ type ConfigType string
 
 // Configuration declares one config key of a program.
 type Configuration struct {
-	// type is the type of the value. It may be left out when there is a default.
+	// type is the type of the value. It is optional if there is a default.
 	// +optional
 	Type ConfigType `json:"type,omitempty"`
 
-	// default is the value used when the Stack sets none.
+	// default is the value if the Stack sets none.
 	// +optional
 	Default *apiextensionsv1.JSON `json:"default,omitempty"`
 }
@@ -100,49 +99,49 @@ type Resource struct {
 	// +optional
 	Options *ResourceOptions `json:"options,omitempty"`
 
-	// get reads a resource that exists already instead of creating one. It
-	// excludes properties.
+	// get reads an existing resource instead of creating one. It excludes
+	// properties.
 	// +optional
 	Get *Getter `json:"get,omitempty"`
 }
 
 // ResourceOptions says how Pulumi treats a resource.
 type ResourceOptions struct {
-	// additionalSecretOutputs names outputs to be kept as secrets.
+	// additionalSecretOutputs lists outputs that Pulumi treats as secrets.
 	// +optional
 	AdditionalSecretOutputs []string `json:"additionalSecretOutputs,omitempty"`
 
-	// aliases lists names that the resource had before, so that a rename does
-	// not replace it.
+	// aliases lists former names of the resource, so that a rename does not
+	// replace it.
 	// +optional
 	Aliases []string `json:"aliases,omitempty"`
 
-	// customTimeouts bounds how long an operation on the resource may take.
+	// customTimeouts sets time limits for operations on the resource.
 	// +optional
 	CustomTimeouts *CustomTimeouts `json:"customTimeouts,omitempty"`
 
-	// deleteBeforeReplace deletes the old resource before the new one is made.
+	// deleteBeforeReplace deletes the old resource before it creates the new one.
 	// +optional
 	DeleteBeforeReplace bool `json:"deleteBeforeReplace,omitempty"`
 
-	// dependsOn lists resources that must exist first, besides those that the
-	// properties refer to.
+	// dependsOn lists resources that must exist first, in addition to those that
+	// the properties refer to.
 	// +optional
 	DependsOn []Expression `json:"dependsOn,omitempty"`
 
-	// ignoreChanges names properties whose changes are not acted upon.
+	// ignoreChanges lists properties whose changes Pulumi ignores.
 	// +optional
 	IgnoreChanges []string `json:"ignoreChanges,omitempty"`
 
-	// import is the ID of an existing resource that Pulumi takes over.
+	// import is the ID of an existing resource that Pulumi adopts.
 	// +optional
 	Import string `json:"import,omitempty"`
 
-	// parent makes the resource a child of another.
+	// parent is the resource's parent resource.
 	// +optional
 	Parent *Expression `json:"parent,omitempty"`
 
-	// protect refuses to delete the resource.
+	// protect prevents the deletion of the resource.
 	// +optional
 	Protect bool `json:"protect,omitempty"`
 
@@ -150,26 +149,26 @@ type ResourceOptions struct {
 	// +optional
 	Provider *Expression `json:"provider,omitempty"`
 
-	// providers gives providers to the children of a component, by package.
+	// providers maps packages to providers for the children of a component.
 	// +optional
 	Providers map[string]Expression `json:"providers,omitempty"`
 
-	// version is the version of the provider plugin to use.
+	// version is the version of the provider plugin.
 	// +optional
 	Version string `json:"version,omitempty"`
 }
 
-// CustomTimeouts bounds operations on a resource, each as a duration like 5m.
+// CustomTimeouts sets time limits for operations on a resource, each as a duration such as 5m.
 type CustomTimeouts struct {
-	// create bounds the creation.
+	// create is the time limit of the creation.
 	// +optional
 	Create string `json:"create,omitempty"`
 
-	// delete bounds the deletion.
+	// delete is the time limit of the deletion.
 	// +optional
 	Delete string `json:"delete,omitempty"`
 
-	// update bounds an update.
+	// update is the time limit of an update.
 	// +optional
 	Update string `json:"update,omitempty"`
 }
@@ -186,28 +185,28 @@ type Getter struct {
 	State map[string]Expression `json:"state,omitempty"`
 }
 
-// ProgramStatus is what the operator last saw of a Program.
+// ProgramStatus is the last observed status of a Program.
 type ProgramStatus struct {
-	// observedGeneration is the generation that the conditions are about.
+	// observedGeneration is the generation that the conditions describe.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions holds Ready: True when the program is well formed, False with
-	// the place and the reason when it is not; then Stalled is True as well.
+	// conditions holds Ready, which is True if the program is well formed. Otherwise
+	// Ready is False, Stalled is True, and the message names the place and the fault.
 	// +listType=map
 	// +listMapKey=type
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// artifact is set by the upstream operator only, which serves programs as
-	// archives.
+	// artifact is the archive in which the upstream operator serves the program. The
+	// embedded operator does not set it.
 	// +optional
 	Artifact *Artifact `json:"artifact,omitempty"`
 }
 
-// Artifact describes an archive that holds a program.
+// Artifact describes an archive that contains a program.
 type Artifact struct {
-	// path is the archive's path in the storage of its server.
+	// path is the archive's path on its server.
 	Path string `json:"path"`
 
 	// url is the archive's address.
@@ -216,12 +215,12 @@ type Artifact struct {
 	// revision identifies the content in its source.
 	Revision string `json:"revision"`
 
-	// digest is the archive's digest, as algorithm:checksum.
+	// digest is the archive's digest, in the form ALGORITHM:CHECKSUM.
 	// +kubebuilder:validation:Pattern="^[a-z0-9]+(?:[.+_-][a-z0-9]+)*:[a-zA-Z0-9=_-]+$"
 	// +optional
 	Digest string `json:"digest,omitempty"`
 
-	// lastUpdateTime is when the archive was made.
+	// lastUpdateTime is the time of the archive's creation.
 	LastUpdateTime metav1.Time `json:"lastUpdateTime"`
 
 	// size is the archive's size in bytes.

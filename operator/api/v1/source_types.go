@@ -2,37 +2,38 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// GitSource says where in git a program is.
+// GitSource identifies a program in a Git repository.
 type GitSource struct {
-	// projectRepo is the address of the git repository.
+	// projectRepo is the address of the Git repository.
 	// +optional
 	ProjectRepo string `json:"projectRepo,omitempty"`
 
-	// repoDir is the folder of the repository that holds Pulumi.yaml; the root
-	// when left out.
+	// repoDir is the folder of the repository that contains Pulumi.yaml. The default
+	// is the root.
 	RepoDir string `json:"repoDir,omitempty"`
 
 	// commit is the hash of the commit to run. It excludes branch.
 	Commit string `json:"commit,omitempty"`
 
-	// branch is the branch to follow, by its short or its full name. It excludes
+	// branch is the short or full name of the branch to follow. It excludes
 	// commit.
 	Branch string `json:"branch,omitempty"`
 
-	// shallow fetches the one commit without its history.
+	// shallow fetches the commit without its history.
 	Shallow bool `json:"shallow,omitempty"`
 
 	// gitAuth holds the credentials for the repository. It excludes
 	// gitAuthSecret.
 	GitAuth *GitAuthConfig `json:"gitAuth,omitempty"`
 
-	// gitAuthSecret names a Secret with the credentials for the repository:
+	// gitAuthSecret is the name of a Secret with the credentials for the repository:
 	// sshPrivateKey with password, accessToken, or username with password.
-	// Kept for old manifests: use gitAuth.
+	//
+	// Deprecated: use gitAuth.
 	GitAuthSecret string `json:"gitAuthSecret,omitempty"`
 }
 
-// GitAuthConfig holds credentials for a git repository, in one of four forms.
+// GitAuthConfig holds credentials for a Git repository, in one of four forms.
 type GitAuthConfig struct {
 	// accessToken is a personal access token.
 	PersonalAccessToken *ResourceRef `json:"accessToken,omitempty"`
@@ -43,7 +44,7 @@ type GitAuthConfig struct {
 	// basicAuth is a user name and a password.
 	BasicAuth *BasicAuth `json:"basicAuth,omitempty"`
 
-	// githubApp is a GitHub App, whose key is exchanged for a short-lived token.
+	// githubApp is a GitHub App. The operator exchanges its key for a short-lived token.
 	GitHubApp *GitHubAppAuth `json:"githubApp,omitempty"`
 }
 
@@ -77,13 +78,13 @@ type GitHubAppAuth struct {
 	PrivateKey ResourceRef `json:"privateKey"`
 }
 
-// FluxSource says where in a Flux source a program is.
+// FluxSource identifies a program in a Flux source.
 type FluxSource struct {
 	// sourceRef identifies the source in the Stack's namespace.
 	SourceRef FluxSourceReference `json:"sourceRef"`
 
-	// dir is the folder of the source that holds Pulumi.yaml; the root when left
-	// out.
+	// dir is the folder of the source that contains Pulumi.yaml. The default is the
+	// root.
 	// +optional
 	Dir string `json:"dir,omitempty"`
 }
@@ -108,63 +109,64 @@ type ProgramReference struct {
 	Name string `json:"name"`
 }
 
-// PrerequisiteRef names a Stack that has to succeed first.
+// PrerequisiteRef identifies a Stack that has to succeed first.
 type PrerequisiteRef struct {
 	// name is the name of a Stack in the same namespace.
 	Name string `json:"name"`
 
-	// requirement says more than that the Stack must have succeeded.
+	// requirement restricts when the success of the Stack counts.
 	Requirement *RequirementSpec `json:"requirement,omitempty"`
 }
 
-// RequirementSpec says when a prerequisite counts as met.
+// RequirementSpec restricts when a prerequisite is satisfied.
 type RequirementSpec struct {
-	// succeededWithinDuration is how long ago the success may be, for example 1h. A
-	// Stack whose success is older is asked to run again.
+	// succeededWithinDuration is the maximum age of the success, for example 1h. If the
+	// success is older, the operator requests a new run of the Stack.
 	SucceededWithinDuration *metav1.Duration `json:"succeededWithinDuration,omitempty"`
 }
 
-// ResourceSelectorType is where a [ResourceRef] takes its value from.
+// ResourceSelectorType is the kind of source of a [ResourceRef].
 type ResourceSelectorType string
 
 const (
 	// ResourceSelectorSecret takes a key of a Secret in the Stack's namespace.
 	ResourceSelectorSecret ResourceSelectorType = "Secret"
 
-	// ResourceSelectorLiteral takes the value given.
+	// ResourceSelectorLiteral takes a literal value.
 	ResourceSelectorLiteral ResourceSelectorType = "Literal"
 
-	// ResourceSelectorEnv would take a variable of the operator's environment.
-	// It is refused.
+	// ResourceSelectorEnv takes a variable of the environment. The embedded operator
+	// rejects it.
 	ResourceSelectorEnv ResourceSelectorType = "Env"
 
-	// ResourceSelectorFS would take a file of the operator. It is refused.
+	// ResourceSelectorFS takes a file. The embedded operator rejects it.
 	ResourceSelectorFS ResourceSelectorType = "FS"
 )
 
-// ResourceRef says where a value comes from.
+// ResourceRef is a reference to a value.
 type ResourceRef struct {
-	// type is Secret or Literal. Env and FS are refused: they would read the
-	// operator's own environment and files.
+	// type is Secret or Literal. The embedded operator rejects Env and FS, which would
+	// read its own environment and files.
 	Type ResourceSelectorType `json:"type"`
 
-	// secret is the value's place for type Secret.
+	// secret identifies the value if type is Secret.
 	Secret *SecretSelector `json:"secret,omitempty"`
 
-	// literal is the value for type Literal.
+	// literal is the value if type is Literal.
 	Literal *LiteralRef `json:"literal,omitempty"`
 
-	// env belongs to type Env, which is refused.
+	// env belongs to type Env, which the embedded operator rejects.
 	Env *EnvSelector `json:"env,omitempty"`
 
-	// filesystem belongs to type FS, which is refused.
+	// filesystem belongs to type FS, which the embedded operator rejects.
 	FileSystem *FSSelector `json:"filesystem,omitempty"`
 }
 
 // SecretSelector is a key of a Secret.
 type SecretSelector struct {
-	// namespace may only be the Stack's own.
-	// Kept for old manifests: leave it out.
+	// namespace is the Secret's namespace. It must be that of the Stack.
+	//
+	// Deprecated: omit it.
 	Namespace string `json:"namespace,omitempty"`
 
 	// name is the Secret's name.
@@ -174,7 +176,7 @@ type SecretSelector struct {
 	Key string `json:"key"`
 }
 
-// LiteralRef is a value written in place.
+// LiteralRef is a literal value.
 type LiteralRef struct {
 	// value is the value.
 	Value string `json:"value"`
@@ -200,7 +202,7 @@ type ConfigMapRef struct {
 	// key is the key within the ConfigMap.
 	Key string `json:"key"`
 
-	// json parses the value as JSON; otherwise it is a string as it stands.
+	// json parses the value as JSON. By default the value is a string.
 	// +optional
 	JSON *bool `json:"json,omitempty"`
 }

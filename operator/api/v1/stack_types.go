@@ -9,17 +9,17 @@ const (
 	// StackKind is the kind of a [Stack].
 	StackKind = "Stack"
 
-	// StackFinalizer keeps a Stack until its resources have been dealt with as
-	// spec.destroyOnFinalize says.
+	// StackFinalizer keeps a deleted Stack until the operator has destroyed or released its
+	// resources, as spec.destroyOnFinalize says.
 	StackFinalizer = "finalizer.stack.pulumi.com"
 
-	// ReconcileRequestAnnotation asks for a run of the Stack now, whenever its
-	// value changes. status.observedReconcileRequest repeats the value seen last.
+	// ReconcileRequestAnnotation requests a run of the Stack whenever its value changes.
+	// status.observedReconcileRequest repeats the last observed value.
 	ReconcileRequestAnnotation = "pulumi.com/reconciliation-request"
 )
 
-// Stack is an instance of a Pulumi program that the operator keeps up to date:
-// it runs the program whenever the Stack or the program changes.
+// Stack is an instance of a Pulumi program. The operator runs the program whenever the
+// Stack or the program changes.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -52,28 +52,27 @@ type StackList struct {
 	Items           []Stack `json:"items"`
 }
 
-// StackSpec says what to run, as whom, with what configuration and when.
+// StackSpec describes the program of a Stack, its identity, its config and when it runs.
 type StackSpec struct {
 	// stack is the name of the Pulumi stack, optionally qualified by its
-	// organization: <org>/<stack>. Once the stack may hold resources the embedded
-	// operator refuses another name, another project or another backend, which would
-	// leave the resources behind.
+	// organization: <org>/<stack>. Once the stack may have resources, the embedded
+	// operator rejects another name, another project or another backend, because the
+	// change would leave the resources behind.
 	Stack string `json:"stack"`
 
 	// backend is the address of the state backend, for example
-	// https://app.pulumi.com, gs://bucket or file:///path. Without it,
-	// PULUMI_BACKEND_URL of envRefs counts.
+	// https://app.pulumi.com, gs://bucket or file:///path. The default is
+	// PULUMI_BACKEND_URL in envRefs.
 	Backend string `json:"backend,omitempty"`
 
-	// secretsProvider encrypts the stack's secrets, anew when it is changed, for
-	// example
-	// gcpkms://projects/P/locations/L/keyRings/R/cryptoKeys/K. Without it, the
-	// backend's default counts, which is PULUMI_CONFIG_PASSPHRASE on a backend
-	// that is not a Pulumi service.
+	// secretsProvider is the provider that encrypts the stack's secrets, for example
+	// gcpkms://projects/P/locations/L/keyRings/R/cryptoKeys/K. A change reencrypts
+	// the secrets. The default is that of the backend, which is
+	// PULUMI_CONFIG_PASSPHRASE unless the backend is a Pulumi service.
 	SecretsProvider string `json:"secretsProvider,omitempty"`
 
 	// serviceAccountName is the Kubernetes identity of the run: a service account
-	// in the Stack's namespace, default when left out.
+	// in the Stack's namespace. The default is the service account default.
 	// +optional
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
@@ -81,17 +80,20 @@ type StackSpec struct {
 	// Stack's namespace or from a literal.
 	EnvRefs map[string]ResourceRef `json:"envRefs,omitempty"`
 
-	// envs lists ConfigMaps all of whose keys become environment variables.
-	// Kept for old manifests: use envRefs.
+	// envs lists ConfigMaps. Each key becomes an environment variable.
+	//
+	// Deprecated: use envRefs.
 	Envs []string `json:"envs,omitempty"`
 
-	// envSecrets lists Secrets all of whose keys become environment variables.
-	// Kept for old manifests: use envRefs.
+	// envSecrets lists Secrets. Each key becomes an environment variable.
+	//
+	// Deprecated: use envRefs.
 	SecretEnvs []string `json:"envSecrets,omitempty"`
 
-	// accessTokenSecret names the Secret whose key accessToken is the token for a
-	// Pulumi service.
-	// Kept for old manifests: use envRefs with PULUMI_ACCESS_TOKEN.
+	// accessTokenSecret is the name of a Secret. Its key accessToken contains the token
+	// for a Pulumi service.
+	//
+	// Deprecated: use envRefs with PULUMI_ACCESS_TOKEN.
 	AccessTokenSecret string `json:"accessTokenSecret,omitempty"`
 
 	// config sets config keys of the program: strings, numbers, booleans, lists
@@ -102,25 +104,27 @@ type StackSpec struct {
 	Config map[string]apiextensionsv1.JSON `json:"config,omitempty"`
 
 	// configRef sets config keys from ConfigMaps in the Stack's namespace. It
-	// wins over config.
+	// takes precedence over config.
 	// +optional
 	ConfigRef map[string]ConfigMapRef `json:"configRef,omitempty"`
 
-	// secrets sets secret config keys.
-	// Kept for old manifests, its values can be read here: use secretsRef.
+	// secrets sets secret config keys. Its values are readable in this object.
+	//
+	// Deprecated: use secretsRef.
 	Secrets map[string]string `json:"secrets,omitempty"`
 
 	// secretsRef sets secret config keys, each from a Secret in the Stack's
-	// namespace or from a literal. It wins over config, configRef and secrets.
+	// namespace or from a literal. It takes precedence over config, configRef and
+	// secrets.
 	SecretRefs map[string]ResourceRef `json:"secretsRef,omitempty"`
 
 	// environment lists the Pulumi ESC environments to import. The embedded operator
-	// refuses it.
+	// rejects it.
 	// +listType=atomic
 	// +optional
 	Environment []string `json:"environment,omitempty"`
 
-	// GitSource takes the program from a git repository. It excludes fluxSource
+	// GitSource takes the program from a Git repository. It excludes fluxSource
 	// and programRef.
 	GitSource `json:",inline"`
 
@@ -133,8 +137,8 @@ type StackSpec struct {
 	// excludes projectRepo and fluxSource.
 	ProgramRef *ProgramReference `json:"programRef,omitempty"`
 
-	// prerequisites lists Stacks that must have succeeded before this one runs. They
-	// do not count when it is deleted.
+	// prerequisites lists Stacks that must have succeeded before this Stack runs. The
+	// deletion of this Stack ignores them.
 	Prerequisites []PrerequisiteRef `json:"prerequisites,omitempty"`
 
 	// targets limits updates to the resources with these URNs.
@@ -146,66 +150,67 @@ type StackSpec struct {
 	// refresh reads the actual state of all resources before an update.
 	Refresh bool `json:"refresh,omitempty"`
 
-	// expectNoRefreshChanges fails the update when the refresh finds a change.
+	// expectNoRefreshChanges makes the update fail if the refresh finds a change.
 	ExpectNoRefreshChanges bool `json:"expectNoRefreshChanges,omitempty"`
 
-	// preview only previews: the stack's resources are never changed.
+	// preview makes every run a preview, which never changes the stack's resources.
 	// +optional
 	Preview bool `json:"preview,omitempty"`
 
 	// continueResyncOnCommitMatch runs the program again every
-	// resyncFrequencySeconds even when nothing has changed.
+	// resyncFrequencySeconds even if nothing has changed.
 	ContinueResyncOnCommitMatch bool `json:"continueResyncOnCommitMatch,omitempty"`
 
-	// resyncFrequencySeconds is how often continueResyncOnCommitMatch runs the
-	// program and how often a git branch is polled; at least and by default 60.
+	// resyncFrequencySeconds is the interval of the runs of
+	// continueResyncOnCommitMatch, and of the checks of a Git branch, in seconds. The
+	// minimum and the default are 60.
 	ResyncFrequencySeconds int64 `json:"resyncFrequencySeconds,omitempty"`
 
-	// destroyOnFinalize destroys the stack's resources when this object is
-	// deleted, before it goes. Without it, or with preview, they are left as they
-	// are.
+	// destroyOnFinalize destroys the stack's resources before a deletion of this object
+	// completes. Without destroyOnFinalize, or with preview, the resources stay.
 	DestroyOnFinalize bool `json:"destroyOnFinalize,omitempty"`
 
-	// runProgram runs the program when destroying, for what it sets up, for
-	// example the credentials of a provider. Where the program is gone the embedded
+	// runProgram runs the program for a destroy, for example because the program sets
+	// the credentials of a provider. If the program does not exist, the embedded
 	// operator destroys without it.
 	RunProgram bool `json:"runProgram,omitempty"`
 
-	// retryOnUpdateConflict treats another update that holds the stack's lock as
-	// something that passes: the waits before it is tried again do not grow. Without
-	// it the Stack counts as stalled, and they do.
+	// retryOnUpdateConflict makes the operator retry without growing waits while another
+	// update holds the stack's lock. By default the Stack is stalled then, and the waits
+	// grow.
 	RetryOnUpdateConflict bool `json:"retryOnUpdateConflict,omitempty"`
 
-	// retryMaxBackoffDurationSeconds is the longest wait before a failed update
-	// is tried again. The waits double from a few seconds; without this field the
-	// longest is 5 minutes, and a day under the upstream operator.
+	// retryMaxBackoffDurationSeconds is the longest wait before the operator retries a
+	// failed update, in seconds. The waits begin with a few seconds and double. The
+	// default is 5 minutes under the embedded operator, and a day under the upstream
+	// operator.
 	// +optional
 	RetryMaxBackoffDurationSeconds int64 `json:"retryMaxBackoffDurationSeconds,omitempty"`
 
-	// useLocalStackOnly fails when the stack does not exist in the backend
-	// instead of creating it.
+	// useLocalStackOnly makes a run fail if the backend does not have the stack, instead
+	// of creating the stack.
 	UseLocalStackOnly bool `json:"useLocalStackOnly,omitempty"`
 
-	// workspaceTemplate shapes the workspace that the upstream operator runs the
-	// program in. Of its fields the embedded operator takes serviceAccountName, env,
-	// envFrom and the labels.
+	// workspaceTemplate configures the workspace in which the upstream operator runs the
+	// program. The embedded operator uses only serviceAccountName, env, envFrom and the
+	// labels.
 	// +optional
 	WorkspaceTemplate *WorkspaceTemplate `json:"workspaceTemplate,omitempty"`
 
-	// workspaceReclaimPolicy says whether the workspace is kept after a
-	// successful update; Retain by default. The embedded operator has no workspace:
-	// it always removes a run's folder.
+	// workspaceReclaimPolicy says whether the workspace stays after a successful update.
+	// The default is Retain. The embedded operator has no workspace, and always removes
+	// a run's folder.
 	// +optional
 	WorkspaceReclaimPolicy WorkspaceReclaimPolicy `json:"workspaceReclaimPolicy,omitempty"`
 
-	// updateTemplate shapes the Update objects of the upstream operator, and the
-	// updates of both.
+	// updateTemplate configures the updates, and the Update objects of the upstream
+	// operator.
 	// +optional
 	UpdateTemplate *UpdateTemplate `json:"updateTemplate,omitempty"`
 }
 
-// ServiceAccount returns the name of the service account, in the Stack's namespace,
-// that its runs act as.
+// ServiceAccount returns the name of the service account of the Stack's runs, in the Stack's
+// namespace.
 func (s *Stack) ServiceAccount() string {
 	if t := s.Spec.WorkspaceTemplate; t != nil && t.Spec != nil && t.Spec.ServiceAccountName != nil && *t.Spec.ServiceAccountName != "" {
 		return *t.Spec.ServiceAccountName
@@ -216,7 +221,7 @@ func (s *Stack) ServiceAccount() string {
 	return "default"
 }
 
-// WorkspaceReclaimPolicy says what becomes of a workspace after an update.
+// WorkspaceReclaimPolicy says whether a workspace stays after an update.
 //
 // +kubebuilder:validation:Enum=Retain;Delete
 // +kubebuilder:default=Retain

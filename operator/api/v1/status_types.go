@@ -5,17 +5,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// SecretOutput stands in status.outputs for the value of a secret output.
+// SecretOutput replaces the value of a secret output in status.outputs.
 const SecretOutput = "[secret]"
 
-// StackStatus is what the operator last saw and did of a Stack.
+// StackStatus is the last observed status of a Stack.
 type StackStatus struct {
-	// observedGeneration is the generation that the conditions are about.
+	// observedGeneration is the generation that the conditions describe.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// observedReconcileRequest is the value of the annotation
-	// pulumi.com/reconciliation-request that was seen last.
+	// observedReconcileRequest is the last observed value of the annotation
+	// pulumi.com/reconciliation-request.
 	ObservedReconcileRequest string `json:"observedReconcileRequest,omitempty"`
 
 	// conditions holds Ready and, while they are true, Reconciling and Stalled.
@@ -26,19 +26,20 @@ type StackStatus struct {
 	// +optional
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
 
-	// outputs holds the stack's outputs after the last successful update. In
-	// place of a secret stands "[secret]".
+	// outputs holds the stack's outputs after the last successful update. "[secret]"
+	// replaces a secret.
 	Outputs StackOutputs `json:"outputs,omitempty"`
 
-	// lastUpdate is the last update that ended.
+	// lastUpdate is the last completed update.
 	LastUpdate *StackUpdateState `json:"lastUpdate,omitempty"`
 
-	// currentUpdate is the update that is running.
+	// currentUpdate is the running update.
 	// +optional
 	CurrentUpdate *CurrentStackUpdate `json:"currentUpdate,omitempty"`
 
-	// projectInfo says which stack of which project may hold resources, and is what
-	// destroying it takes when the program is gone. It goes when they are destroyed.
+	// projectInfo identifies the stack and the project that may have resources. A destroy
+	// uses it if the program no longer exists. A destroy of all resources removes
+	// it.
 	// +optional
 	ProjectInfo *ProjectInfo `json:"projectInfo,omitempty"`
 }
@@ -46,36 +47,36 @@ type StackStatus struct {
 // StackOutputs holds outputs by name.
 type StackOutputs map[string]apiextensionsv1.JSON
 
-// ProjectInfo identifies a Pulumi project, and the stack of it that holds the
+// ProjectInfo identifies a Pulumi project, and the stack in it that has the
 // resources.
 type ProjectInfo struct {
 	// name is the project's name.
 	Name string `json:"name"`
 
-	// runtime is the language of its program.
+	// runtime is the language of the project's program.
 	Runtime string `json:"runtime"`
 
-	// stack is the stack's name when it was last updated. Set by the embedded
-	// operator only, which refuses to leave a stack for another.
+	// stack is the stack's name at the last update. Only the embedded operator sets it,
+	// and rejects a spec that would leave this stack for another one.
 	// +optional
 	Stack string `json:"stack,omitempty"`
 
-	// backend is the address of the backend that holds the stack, without what is
-	// secret in it. Set by the embedded operator only.
+	// backend is the address of the stack's backend, without secrets. Only the embedded
+	// operator sets it.
 	// +optional
 	Backend string `json:"backend,omitempty"`
 
-	// secretsProvider is what spec.secretsProvider was when the stack was last
-	// updated. Set by the embedded operator only.
+	// secretsProvider is the value of spec.secretsProvider at the last update. Only the
+	// embedded operator sets it.
 	// +optional
 	SecretsProvider string `json:"secretsProvider,omitempty"`
 }
 
-// UpdateType is what an update did.
+// UpdateType is the operation of an update.
 type UpdateType string
 
 const (
-	// PreviewType only showed what would be done.
+	// PreviewType only showed the changes of an up.
 	PreviewType UpdateType = "preview"
 
 	// UpType created, changed and deleted resources as the program says.
@@ -88,7 +89,7 @@ const (
 	RefreshType UpdateType = "refresh"
 )
 
-// StackUpdateStateMessage is how an update ended.
+// StackUpdateStateMessage is the result of an update.
 type StackUpdateStateMessage string
 
 const (
@@ -99,12 +100,13 @@ const (
 	FailedStackStateMessage StackUpdateStateMessage = "failed"
 )
 
-// StackUpdateState describes an update that ended.
+// StackUpdateState describes a completed update.
 type StackUpdateState struct {
-	// generation is the Stack's generation that was applied.
+	// generation is the applied generation of the Stack.
 	Generation int64 `json:"generation,omitempty"`
 
-	// reconcileRequest is the request that was answered.
+	// reconcileRequest is the value of the annotation pulumi.com/reconciliation-request
+	// that the update served.
 	ReconcileRequest string `json:"reconcileRequest,omitempty"`
 
 	// name identifies the update.
@@ -116,51 +118,52 @@ type StackUpdateState struct {
 	// state is succeeded or failed.
 	State StackUpdateStateMessage `json:"state,omitempty"`
 
-	// message says why the update failed, in one line.
+	// message is the reason of a failure, in one line.
 	Message string `json:"message,omitempty"`
 
-	// reason is set where a retry cannot mend the failure: TooLarge. The update is
-	// tried again after a change or on request. Set by the embedded operator only.
+	// reason is TooLarge if a retry would fail again. The operator retries after a change
+	// or on request. Only the embedded operator sets it.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// lastAttemptedCommit is the revision of the program that was run.
+	// lastAttemptedCommit is the revision of the update's program.
 	LastAttemptedCommit string `json:"lastAttemptedCommit,omitempty"`
 
-	// lastSuccessfulCommit is the revision of the program that last succeeded.
+	// lastSuccessfulCommit is the revision of the program of the last successful update.
 	LastSuccessfulCommit string `json:"lastSuccessfulCommit,omitempty"`
 
-	// inputs identifies the content of the ConfigMaps and Secrets that were used,
-	// without giving any of it away. Set by the embedded operator only.
+	// inputs is a digest of the versions of the ConfigMaps and Secrets that the update
+	// used. It reveals nothing about their content. Only the embedded operator sets it.
 	// +optional
 	Inputs string `json:"inputs,omitempty"`
 
 	// permalink is the update's page at a Pulumi service.
 	Permalink string `json:"permalink,omitempty"`
 
-	// lastResyncTime is when the update ended.
+	// lastResyncTime is the time at which the update ended.
 	LastResyncTime metav1.Time `json:"lastResyncTime,omitempty"`
 
-	// failures counts the failures in a row with the same inputs, after the first.
+	// failures counts the consecutive failures with the same inputs, after the first.
 	Failures int64 `json:"failures,omitempty"`
 }
 
-// CurrentStackUpdate describes an update that is running.
+// CurrentStackUpdate describes a running update.
 type CurrentStackUpdate struct {
-	// generation is the Stack's generation that is being applied.
+	// generation is the generation of the Stack that the update applies.
 	Generation int64 `json:"generation,omitempty"`
 
-	// reconcileRequest is the request that is being answered.
+	// reconcileRequest is the value of the annotation pulumi.com/reconciliation-request
+	// that the update serves.
 	ReconcileRequest string `json:"reconcileRequest,omitempty"`
 
 	// name identifies the update.
 	Name string `json:"name,omitempty"`
 
-	// commit is the revision of the program that is being run.
+	// commit is the revision of the update's program.
 	Commit string `json:"commit,omitempty"`
 
-	// inputs identifies the content of the ConfigMaps and Secrets that are used.
-	// Set by the embedded operator only.
+	// inputs is a digest of the versions of the ConfigMaps and Secrets that the update
+	// uses. Only the embedded operator sets it.
 	// +optional
 	Inputs string `json:"inputs,omitempty"`
 }

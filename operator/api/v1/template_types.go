@@ -27,7 +27,7 @@ type TemplateCondition struct {
 	Message *string `json:"message,omitempty"`
 }
 
-// EmbeddedPodTemplate is laid over a workspace's pod.
+// EmbeddedPodTemplate overrides fields of a workspace's pod.
 type EmbeddedPodTemplate struct {
 	// metadata holds labels and annotations of the pod.
 	Metadata *EmbeddedMeta `json:"metadata,omitempty"`
@@ -36,7 +36,7 @@ type EmbeddedPodTemplate struct {
 	Spec *corev1.PodSpec `json:"spec,omitempty"`
 }
 
-// EmbeddedServiceTemplate is laid over a workspace's service.
+// EmbeddedServiceTemplate overrides fields of a workspace's service.
 type EmbeddedServiceTemplate struct {
 	// metadata holds labels and annotations of the service.
 	Metadata *EmbeddedMeta `json:"metadata,omitempty"`
@@ -51,7 +51,7 @@ type EmbeddedMeta struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// UpdateTemplate is laid over the Update objects of the upstream operator.
+// UpdateTemplate overrides fields of the Update objects of the upstream operator.
 type UpdateTemplate struct {
 	// apiVersion is the API version of an Update.
 	APIVersion *string `json:"apiVersion,omitempty"`
@@ -66,12 +66,12 @@ type UpdateTemplate struct {
 	// spec is the Update's spec.
 	Spec *UpdateTemplateSpec `json:"spec,omitempty"`
 
-	// status is accepted and has no effect.
+	// status has no effect.
 	Status *UpdateTemplateStatus `json:"status,omitempty"`
 }
 
-// UpdateTemplateStatus is accepted where a whole Update was copied. It has no
-// effect.
+// UpdateTemplateStatus has no effect. The API accepts it so that a template can be a copy of
+// a whole Update.
 type UpdateTemplateStatus struct {
 	// observedGeneration has no effect.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
@@ -98,31 +98,31 @@ type UpdateTemplateStatus struct {
 	ProjectInfo *WorkspaceProjectInfo `json:"projectInfo,omitempty"`
 }
 
-// UpdateTemplateSpec is laid over an Update's spec.
+// UpdateTemplateSpec overrides fields of an Update's spec.
 type UpdateTemplateSpec struct {
 	// workspaceName is the workspace that runs the update. It has no effect under the
 	// embedded operator.
 	WorkspaceName *string `json:"workspaceName,omitempty"`
 
-	// stackName is the stack to update. The embedded operator refuses one that is not
+	// stackName is the stack to update. The embedded operator rejects a value other than
 	// spec.stack.
 	StackName *string `json:"stackName,omitempty"`
 
-	// type is preview, up, refresh or destroy. It does not count when the Stack is
+	// type is preview, up, refresh or destroy. It has no effect if the Stack is being
 	// deleted or spec.preview is set.
 	Type *string `json:"type,omitempty"`
 
-	// ttlAfterCompleted is how long a completed Update is kept. It has no effect under
-	// the embedded operator, which makes none.
+	// ttlAfterCompleted is how long a completed Update stays. It has no effect under the
+	// embedded operator, which creates no Update objects.
 	TTLAfterCompleted *metav1.Duration `json:"ttlAfterCompleted,omitempty"`
 
-	// parallel is how many resources are handled at once.
+	// parallel is the maximum number of resources that pulumi processes concurrently.
 	Parallel *int32 `json:"parallel,omitempty"`
 
-	// message is recorded with the update.
+	// message is the update's message in the backend's history.
 	Message *string `json:"message,omitempty"`
 
-	// expectNoChanges fails the update when it changes anything.
+	// expectNoChanges makes the update fail if it changes a resource.
 	ExpectNoChanges *bool `json:"expectNoChanges,omitempty"`
 
 	// replace lists URNs of resources to replace.
@@ -137,19 +137,18 @@ type UpdateTemplateSpec struct {
 	// refresh reads the actual state of all resources first.
 	Refresh *bool `json:"refresh,omitempty"`
 
-	// continueOnError goes on with other resources after a failure.
+	// continueOnError continues with other resources after a failure.
 	ContinueOnError *bool `json:"continueOnError,omitempty"`
 
-	// remove removes the stack after all its resources have been destroyed.
+	// remove removes the stack from its backend after a destroy of all its resources.
 	Remove *bool `json:"remove,omitempty"`
 
-	// runProgram runs the program when refreshing or destroying.
+	// runProgram runs the program for a refresh or a destroy.
 	RunProgram *bool `json:"runProgram,omitempty"`
 }
 
-// TemplateMeta is the metadata of a template. Of its fields only labels and
-// annotations make sense in a template; the others are accepted as upstream
-// accepts them.
+// TemplateMeta is the metadata of a template. Only labels and annotations have an effect in
+// a template. The API accepts the other fields because upstream does.
 type TemplateMeta struct {
 	// name is the object's name.
 	Name *string `json:"name,omitempty"`
@@ -169,10 +168,10 @@ type TemplateMeta struct {
 	// generation is the generation of the object's spec.
 	Generation *int64 `json:"generation,omitempty"`
 
-	// creationTimestamp is when the object was created.
+	// creationTimestamp is the time of the object's creation.
 	CreationTimestamp *metav1.Time `json:"creationTimestamp,omitempty"`
 
-	// deletionTimestamp is when the object is deleted.
+	// deletionTimestamp is the time of the object's deletion.
 	DeletionTimestamp *metav1.Time `json:"deletionTimestamp,omitempty"`
 
 	// deletionGracePeriodSeconds is how long the deletion may take.
@@ -187,7 +186,7 @@ type TemplateMeta struct {
 	// ownerReferences lists the object's owners.
 	OwnerReferences []TemplateOwner `json:"ownerReferences,omitempty"`
 
-	// finalizers lists what has to happen before the object goes.
+	// finalizers lists the finalizers that the deletion of the object waits for.
 	Finalizers []string `json:"finalizers,omitempty"`
 }
 

@@ -5,7 +5,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// WorkspaceTemplate is laid over the Workspace object in which the upstream
+// WorkspaceTemplate overrides fields of the Workspace object in which the upstream
 // operator runs a Stack.
 type WorkspaceTemplate struct {
 	// apiVersion is the API version of a Workspace.
@@ -15,20 +15,20 @@ type WorkspaceTemplate struct {
 	Kind *string `json:"kind,omitempty"`
 
 	// metadata holds labels and annotations of the Workspace. The embedded operator
-	// sets the labels on the one object that it makes for a Stack, the Secret in its
-	// own namespace with what destroying the Stack takes: each as
-	// workspace.strata.dev/NAME, with what follows the '/' of its key as NAME.
+	// creates one object for a Stack: the Secret in its own namespace with the data for
+	// a destroy. It sets each label on that Secret, with the key
+	// workspace.strata.dev/NAME. NAME is the part of the label's key after the '/'.
 	Metadata *TemplateMeta `json:"metadata,omitempty"`
 
 	// spec is the Workspace's spec.
 	Spec *WorkspaceTemplateSpec `json:"spec,omitempty"`
 
-	// status is accepted and has no effect.
+	// status has no effect.
 	Status *WorkspaceTemplateStatus `json:"status,omitempty"`
 }
 
-// WorkspaceTemplateStatus is accepted where a whole Workspace was copied. It has
-// no effect.
+// WorkspaceTemplateStatus has no effect. The API accepts it so that a template can be a copy
+// of a whole Workspace.
 type WorkspaceTemplateStatus struct {
 	// observedGeneration has no effect.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
@@ -43,17 +43,17 @@ type WorkspaceTemplateStatus struct {
 	Conditions []TemplateCondition `json:"conditions,omitempty"`
 }
 
-// WorkspaceTemplateSpec is laid over a Workspace's spec.
+// WorkspaceTemplateSpec overrides fields of a Workspace's spec.
 type WorkspaceTemplateSpec struct {
-	// serviceAccountName is the Kubernetes identity of the run. It wins over
+	// serviceAccountName is the Kubernetes identity of the run. It takes precedence over
 	// spec.serviceAccountName of the Stack.
 	ServiceAccountName *string `json:"serviceAccountName,omitempty"`
 
 	// securityProfile is baseline or restricted. It has no effect under the embedded
-	// operator, which makes no pod.
+	// operator, which creates no pod.
 	SecurityProfile *string `json:"securityProfile,omitempty"`
 
-	// image is the container image that holds the pulumi command. It has no effect
+	// image is the container image with the pulumi command. It has no effect
 	// under the embedded operator.
 	Image *string `json:"image,omitempty"`
 
@@ -61,50 +61,50 @@ type WorkspaceTemplateSpec struct {
 	// embedded operator.
 	ImagePullPolicy *corev1.PullPolicy `json:"imagePullPolicy,omitempty"`
 
-	// git takes the program from a git repository. The embedded operator refuses it:
+	// git takes the program from a Git repository. The embedded operator rejects it:
 	// use spec.projectRepo.
 	Git *WorkspaceGitSource `json:"git,omitempty"`
 
-	// flux takes the program from an archive. The embedded operator refuses it: use
+	// flux takes the program from an archive. The embedded operator rejects it: use
 	// spec.fluxSource.
 	Flux *WorkspaceFluxSource `json:"flux,omitempty"`
 
-	// local takes the program from the image. The embedded operator refuses it.
+	// local takes the program from the image. The embedded operator rejects it.
 	Local *WorkspaceLocalSource `json:"local,omitempty"`
 
-	// projectInfo takes no program but its name and runtime. The embedded operator
-	// refuses it.
+	// projectInfo gives the name and the runtime of a project without a program. The
+	// embedded operator rejects it.
 	ProjectInfo *WorkspaceProjectInfo `json:"projectInfo,omitempty"`
 
 	// envFrom sets environment variables from whole ConfigMaps and Secrets.
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 
-	// env sets environment variables. It wins over all other ways to set them. Of
-	// fieldRef the embedded operator takes metadata.namespace only, and it refuses
-	// resourceFieldRef and fileKeyRef.
+	// env sets environment variables. It takes precedence over all other fields that set
+	// them. The embedded operator accepts metadata.namespace as the only fieldRef, and
+	// rejects resourceFieldRef and fileKeyRef.
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
 	// resources limits the pod's compute resources. It has no effect under the
 	// embedded operator.
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
-	// podTemplate shapes the pod. It has no effect under the embedded operator.
+	// podTemplate overrides fields of the pod. It has no effect under the embedded operator.
 	PodTemplate *EmbeddedPodTemplate `json:"podTemplate,omitempty"`
 
-	// serviceTemplate shapes the service in front of the pod. It has no effect under
+	// serviceTemplate overrides fields of the pod's service. It has no effect under
 	// the embedded operator.
 	ServiceTemplate *EmbeddedServiceTemplate `json:"serviceTemplate,omitempty"`
 
 	// pulumiLogLevel is the verbosity of the pulumi command's log. It has no effect
-	// under the embedded operator, whose log would hold what is secret to others.
+	// under the embedded operator, because its log would contain secrets of other teams.
 	PulumiLogLevel *int32 `json:"pulumiLogLevel,omitempty"`
 
-	// stacks lists further stacks and their settings. The embedded operator refuses
-	// it: it runs spec.stack only.
+	// stacks lists further stacks and their settings. The embedded operator rejects it,
+	// because it runs spec.stack only.
 	Stacks []WorkspaceStack `json:"stacks,omitempty"`
 }
 
-// WorkspaceGitSource is a program in a git repository.
+// WorkspaceGitSource is a program in a Git repository.
 type WorkspaceGitSource struct {
 	// url is the repository's address.
 	URL *string `json:"url,omitempty"`
@@ -112,7 +112,7 @@ type WorkspaceGitSource struct {
 	// ref is the branch, tag or commit.
 	Ref *string `json:"ref,omitempty"`
 
-	// dir is the folder that holds Pulumi.yaml.
+	// dir is the folder that contains Pulumi.yaml.
 	Dir *string `json:"dir,omitempty"`
 
 	// auth holds the credentials for the repository.
@@ -122,7 +122,7 @@ type WorkspaceGitSource struct {
 	Shallow *bool `json:"shallow,omitempty"`
 }
 
-// WorkspaceGitAuth holds credentials for a git repository.
+// WorkspaceGitAuth holds credentials for a Git repository.
 type WorkspaceGitAuth struct {
 	// sshPrivateKey is an SSH key.
 	SSHPrivateKey *corev1.SecretKeySelector `json:"sshPrivateKey,omitempty"`
@@ -160,19 +160,19 @@ type WorkspaceFluxSource struct {
 	// digest is the archive's digest.
 	Digest *string `json:"digest,omitempty"`
 
-	// dir is the folder that holds Pulumi.yaml.
+	// dir is the folder that contains Pulumi.yaml.
 	Dir *string `json:"dir,omitempty"`
 }
 
 // WorkspaceLocalSource is a program in the image.
 type WorkspaceLocalSource struct {
-	// dir is the folder that holds Pulumi.yaml.
+	// dir is the folder that contains Pulumi.yaml.
 	Dir *string `json:"dir,omitempty"`
 }
 
-// WorkspaceProjectInfo is what a run without a program knows of it.
+// WorkspaceProjectInfo identifies the project of a run without a program.
 type WorkspaceProjectInfo struct {
-	// name is the Pulumi project.
+	// name is the name of the Pulumi project.
 	Name *string `json:"name,omitempty"`
 
 	// runtime is the program's language.
@@ -184,7 +184,7 @@ type WorkspaceStack struct {
 	// name is the stack's name.
 	Name *string `json:"name,omitempty"`
 
-	// create makes the stack when it does not exist.
+	// create creates the stack if it does not exist.
 	Create *bool `json:"create,omitempty"`
 
 	// secretsProvider encrypts the stack's secrets.
@@ -210,14 +210,14 @@ type WorkspaceConfigItem struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Value *apiextensionsv1.JSON `json:"value,omitempty"`
 
-	// valueFrom takes the value from elsewhere.
+	// valueFrom takes the value from an environment variable or a file.
 	ValueFrom *WorkspaceConfigSource `json:"valueFrom,omitempty"`
 
 	// secret encrypts the value.
 	Secret *bool `json:"secret,omitempty"`
 }
 
-// WorkspaceConfigSource is where a config value comes from.
+// WorkspaceConfigSource is the source of a config value.
 type WorkspaceConfigSource struct {
 	// env is an environment variable of the workspace.
 	Env *string `json:"env,omitempty"`

@@ -36,8 +36,8 @@ const (
 	tokenLife = 50 * time.Minute
 
 	// longestKey bounds the size of a private key in PEM, in bytes. GitHub's keys have
-	// 2048 bits. A signature with a key of a megabyte takes hours, and no context cancels
-	// it.
+	// 2048 bits. A signature with a key of a megabyte takes hours, and a context cannot
+	// cancel it.
 	longestKey = 8 << 10
 
 	// TokenSpare is how long a Stack uses a token before it asks for one again.
@@ -57,7 +57,8 @@ type entry struct {
 	until time.Time
 }
 
-// Token returns a token for an app, from the cache if possible.
+// Token returns a token for an installation of an app, from the cache if possible. The token
+// is valid for at least ten minutes.
 func (g *Tokens) Token(ctx context.Context, app *App) (string, error) {
 	return g.get([]string{app.ID, app.Installation, app.Key}, time.Now(), func() (string, error) {
 		return exchange(ctx, githubAPI, app.ID, app.Installation, app.Key)
@@ -116,7 +117,7 @@ func exchange(ctx context.Context, api, app, installation, key string) (string, 
 		return "", fmt.Errorf("read GitHub's answer (%s): %w", resp.Status, err)
 	}
 	if resp.StatusCode != http.StatusCreated || answer.Token == "" {
-		return "", fmt.Errorf("GitHub gives no token for installation %s of app %s: %s: %s", installation, app, resp.Status, answer.Message)
+		return "", fmt.Errorf("GitHub refuses a token for installation %s of app %s: %s: %s", installation, app, resp.Status, answer.Message)
 	}
 	return answer.Token, nil
 }
@@ -128,14 +129,14 @@ func claim(app, key string, now time.Time) (string, error) {
 	}
 	block, _ := pem.Decode([]byte(key))
 	if block == nil {
-		return "", errors.New("the app's private key is no PEM")
+		return "", errors.New("the app's private key is not PEM")
 	}
 	private, err := x509.ParsePKCS1PrivateKey(block.Bytes)
 	if err != nil {
 		parsed, otherErr := x509.ParsePKCS8PrivateKey(block.Bytes)
 		rsaKey, ok := parsed.(*rsa.PrivateKey)
 		if otherErr != nil || !ok {
-			return "", errors.New("the app's private key is no RSA key")
+			return "", errors.New("the app's private key is not an RSA key")
 		}
 		private = rsaKey
 	}

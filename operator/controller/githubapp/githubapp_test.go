@@ -47,7 +47,7 @@ func TestGitHubAppsKeyIsExchangedForAToken(t *testing.T) {
 	for name, c := range map[string]struct{ app, installation, key, want string }{
 		"of another app":          {"43", "7", text, "Bad credentials"},
 		"of another installation": {"42", "8", text, "Not Found"},
-		"without a key":           {"42", "7", "canary", "no PEM"},
+		"without a key":           {"42", "7", "canary", "is not PEM"},
 		"by a key of a megabyte":  {"42", "7", strings.Repeat("x", 1<<20), "has 1048576 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {

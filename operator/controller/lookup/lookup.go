@@ -23,8 +23,8 @@ const (
 	lookupTimeout = 10 * time.Second
 )
 
-// ErrActive means that a lookup is active. The end of the lookup wakes the Stack.
-var ErrActive = errors.New("the commit to run is being looked up")
+// ErrActive means that the commit is unknown while a lookup is active. The end of the lookup wakes the Stack.
+var ErrActive = errors.New("the operator is looking up the commit to run")
 
 // Lookups queries the Git servers that teams have chosen. No worker waits for them:
 // each lookup has its own goroutine, which stores the answer and wakes the Stack.
@@ -35,11 +35,14 @@ type Lookups struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	// mu is held during every call of slots, and so during the wakes that slots causes.
-	mu     sync.Mutex
-	slots  *slots.Slots
-	of     map[types.NamespacedName]*lookup
-	active map[types.NamespacedName]bool
+	// mu is held during every call of slots, and so during the calls of start by slots.
+	mu    sync.Mutex
+	slots *slots.Slots
+
+	// lookups maps each Stack to its last lookup. active holds the Stacks whose goroutine
+	// runs.
+	lookups map[types.NamespacedName]*lookup
+	active  map[types.NamespacedName]bool
 }
 
 // lookup is the last lookup of a Stack.
@@ -55,35 +58,38 @@ type lookup struct {
 
 // Finding is the result of a lookup: the commit to run, or an error.
 type Finding struct {
+	// Git is the repository with the commit to run. Git is not valid if Err is set.
 	Git source.Git
 	Err error
-	At  time.Time
+
+	// At is the time at which the lookup ended.
+	At time.Time
 }
 
-// New returns Lookups that call wake with a Stack when its lookup has ended.
+// New returns Lookups that call wake with a Stack when its lookup has ended. The caller calls Close.
 func New(wake func(types.NamespacedName)) *Lookups {
-	l := &Lookups{wake: wake, of: map[types.NamespacedName]*lookup{}, active: map[types.NamespacedName]bool{}}
+	l := &Lookups{wake: wake, lookups: map[types.NamespacedName]*lookup{}, active: map[types.NamespacedName]bool{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.slots = slots.New(lookupsAtOnce, lookupsPerNamespace, func(bool) bool { return true }, l.start)
 	return l
 }
 
-// Find returns the result of the Stack's lookup if question is the same and good
-// accepts the result. Otherwise Find returns nil and starts a lookup with ask, unless
-// one for the same question is active. The end of the lookup wakes the Stack. A lookup
-// for another question cancels the Stack's previous one.
-func (l *Lookups) Find(stack types.NamespacedName, question string, good func(*Finding) bool, ask func(context.Context) (source.Git, error)) *Finding {
+// Find returns the result of the Stack's last lookup if that lookup had the same question
+// and valid accepts its result. Otherwise Find returns nil and starts a lookup with ask,
+// unless one for the same question is active. The end of the lookup wakes the Stack. A
+// lookup for another question cancels the Stack's previous lookup.
+func (l *Lookups) Find(stack types.NamespacedName, question string, valid func(*Finding) bool, ask func(context.Context) (source.Git, error)) *Finding {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if last := l.of[stack]; last != nil {
-		if last.question == question && (last.found == nil || good(last.found)) {
+	if last := l.lookups[stack]; last != nil {
+		if last.question == question && (last.found == nil || valid(last.found)) {
 			return last.found
 		}
 		last.cancel()
 	}
 	next := &lookup{question: question, ask: ask}
 	next.ctx, next.cancel = context.WithCancel(l.ctx)
-	l.of[stack] = next
+	l.lookups[stack] = next
 	if l.slots.Take(stack) && !l.active[stack] {
 		l.start(stack)
 	}
@@ -94,9 +100,9 @@ func (l *Lookups) Find(stack types.NamespacedName, question string, good func(*F
 func (l *Lookups) Forget(stack types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if last := l.of[stack]; last != nil {
+	if last := l.lookups[stack]; last != nil {
 		last.cancel()
-		delete(l.of, stack)
+		delete(l.lookups, stack)
 	}
 	if !l.active[stack] {
 		l.slots.Leave(stack)
@@ -124,21 +130,21 @@ func (l *Lookups) start(stack types.NamespacedName) {
 func (l *Lookups) unanswered(stack types.NamespacedName) *lookup {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if current := l.of[stack]; current != nil && current.found == nil {
+	if current := l.lookups[stack]; current != nil && current.found == nil {
 		return current
 	}
 	return nil
 }
 
-// done passes the slot of a Stack to the next one. If the Stack has another lookup by
-// now, that lookup waits for its turn. A slot is good for one lookup, so that a Stack
-// that changes continuously delays nobody.
+// done passes the slot of a Stack to the next Stack. If the Stack has a new lookup by
+// now, that lookup waits for its turn: a slot is valid for one lookup only, so that a
+// Stack that changes continuously delays no other Stack.
 func (l *Lookups) done(stack types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.active, stack)
 	l.slots.Leave(stack)
-	if current := l.of[stack]; current != nil && current.found == nil && l.ctx.Err() == nil && l.slots.Take(stack) {
+	if current := l.lookups[stack]; current != nil && current.found == nil && l.ctx.Err() == nil && l.slots.Take(stack) {
 		l.start(stack)
 	}
 }
@@ -151,7 +157,7 @@ func (l *Lookups) answer(stack types.NamespacedName, current *lookup) {
 	found.At = time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.of[stack] != current {
+	if l.lookups[stack] != current {
 		return
 	}
 	current.cancel()

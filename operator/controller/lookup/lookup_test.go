@@ -51,7 +51,7 @@ func (s *servers) find(stack types.NamespacedName, question string, good bool) *
 	})
 }
 
-func TestServersThatDoNotAnswerHoldUpTheirOwnNamespaceOnly(t *testing.T) {
+func TestSilentServersDelayTheirNamespaceOnly(t *testing.T) {
 	s := newServers(t)
 	for i := range 100 {
 		if s.find(stackKey("many", i), "x", true) != nil {
@@ -80,7 +80,7 @@ func TestServersThatDoNotAnswerHoldUpTheirOwnNamespaceOnly(t *testing.T) {
 	}
 }
 
-func TestServersAreAskedAsManyAtOnceAsThereMayBe(t *testing.T) {
+func TestConcurrentLookupsAreBounded(t *testing.T) {
 	s := newServers(t)
 	for _, namespace := range []string{"a", "b", "c", "d", "e"} {
 		for i := range 3 {
@@ -101,7 +101,7 @@ func TestServersAreAskedAsManyAtOnceAsThereMayBe(t *testing.T) {
 	}
 }
 
-func TestQuestionsThatChangeAllTheTimeHoldUpNoOtherTeam(t *testing.T) {
+func TestChangingLookupsDelayNoOtherTeam(t *testing.T) {
 	s := newServers(t)
 	var silent []asked
 	for i := range lookupsAtOnce {
@@ -117,7 +117,7 @@ func TestQuestionsThatChangeAllTheTimeHoldUpNoOtherTeam(t *testing.T) {
 	}
 }
 
-func TestQuestionIsAskedOnceUntilItsAnswerIsOld(t *testing.T) {
+func TestFindingIsReusedUntilItIsOld(t *testing.T) {
 	s := newServers(t)
 	stack := stackKey("a", 0)
 	for range 3 {
@@ -140,7 +140,7 @@ func TestQuestionIsAskedOnceUntilItsAnswerIsOld(t *testing.T) {
 	<-s.woken
 }
 
-func TestAnotherQuestionEndsTheOneThatGoesOn(t *testing.T) {
+func TestANewLookupCancelsTheActiveOne(t *testing.T) {
 	s := newServers(t)
 	stack := stackKey("a", 0)
 	s.find(stack, "old", true)
@@ -157,7 +157,7 @@ func TestAnotherQuestionEndsTheOneThatGoesOn(t *testing.T) {
 	}
 }
 
-func TestStackThatIsGoneAsksNobody(t *testing.T) {
+func TestDeletedStackStartsNoLookup(t *testing.T) {
 	s := newServers(t)
 	var stacks []types.NamespacedName
 	for i := range lookupsPerNamespace + 2 {
@@ -186,7 +186,7 @@ func TestStackThatIsGoneAsksNobody(t *testing.T) {
 	}
 }
 
-func TestOperatorThatStopsAsksNobody(t *testing.T) {
+func TestStoppingOperatorStartsNoLookup(t *testing.T) {
 	s := newServers(t)
 	s.find(stackKey("a", 0), "x", true)
 	a := <-s.arrived

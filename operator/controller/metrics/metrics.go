@@ -23,16 +23,16 @@ var (
 	// As in upstream, each Stack has one series with the value 1 or 0. A namespace has at
 	// most seriesPerNamespace of them.
 	stacksFailing     = prometheus.NewDesc("stacks_failing", "Whether the last update of a Stack failed.", []string{"namespace", "name"}, nil)
-	stacksReconciling = prometheus.NewDesc("stacks_reconciling", "Whether an update of a Stack is going on or to come.", []string{"namespace", "name"}, nil)
-	stacksStalled     = prometheus.NewDesc("stacks_stalled", "Whether a Stack needs a change before it can be applied.", []string{"namespace", "name"}, nil)
+	stacksReconciling = prometheus.NewDesc("stacks_reconciling", "Whether an update of a Stack is active or pending.", []string{"namespace", "name"}, nil)
+	stacksStalled     = prometheus.NewDesc("stacks_stalled", "Whether the operator cannot apply a Stack until something changes.", []string{"namespace", "name"}, nil)
 	programsActive    = prometheus.NewDesc("programs_active", "Programs that the operator knows.", nil, nil)
-	runsActive        = prometheus.NewDesc("stack_runs_active", "Runs that are going on.", nil, nil)
-	runsWaiting       = prometheus.NewDesc("stack_runs_waiting", "Runs that are due and wait for others to end.", nil, nil)
+	runsActive        = prometheus.NewDesc("stack_runs_active", "Active runs.", nil, nil)
+	runsWaiting       = prometheus.NewDesc("stack_runs_waiting", "Runs that are due and wait for other runs to end.", nil, nil)
 )
 
 const (
 	// seriesPerNamespace bounds how many Stacks of a namespace have their own series, in
-	// the order of their names. The team decides how many Stacks there are.
+	// the order of their names, because a team may create any number of Stacks.
 	seriesPerNamespace = 500
 
 	// forgetRuns is how long the counters of a namespace without Stacks remain.
@@ -61,7 +61,7 @@ func New(cached client.Reader, busy func() (running, waiting int)) *Set {
 			Name: "stack_runs_total", Help: "Runs that have ended.",
 		}, []string{"namespace", "operation", "result"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "stack_run_duration_seconds", Help: "How long runs took.",
+			Name: "stack_run_duration_seconds", Help: "Duration of runs.",
 			Buckets: []float64{1, 2, 5, 10, 30, 60, 300, 900, 3600},
 		}, []string{"operation", "result"}),
 	}

@@ -52,7 +52,7 @@ func series(collector prometheus.Collector, name string) (count int) {
 
 func idle() (running, waiting int) { return 0, 0 }
 
-func TestTeamsDecideNotHowManySeriesThereAre(t *testing.T) {
+func TestSeriesOfATeamAreBounded(t *testing.T) {
 	cached := &listing{}
 	m := New(cached, idle)
 	cached.add("other", 3)
@@ -67,7 +67,7 @@ func TestTeamsDecideNotHowManySeriesThereAre(t *testing.T) {
 	}
 }
 
-func TestCountersOfTeamsThatAreGoneGo(t *testing.T) {
+func TestCountersOfDeletedTeamsAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cached := &listing{}
 		m := New(cached, idle)

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// Workers is the number of concurrent reconciliations in addition to those that run a
-	// program. workersPerNamespace bounds how many of them one namespace has. The Stacks
-	// of one namespace may take long, because they may refer to thousands of objects.
+	// Workers is the number of concurrent reconciliations, in addition to those that run a
+	// program. workersPerNamespace bounds how many of these workers one namespace occupies:
+	// its Stacks may refer to thousands of objects, and their reconciliation takes long.
 	Workers             = 4
 	workersPerNamespace = 2
 
@@ -26,7 +26,7 @@ const (
 )
 
 // Options returns the options of a controller whose workers the namespaces share.
-// made gets the controller's queue when the controller starts.
+// The controller passes its queue to made when it starts.
 func Options(workers int, made func(*Fair)) controller.Options {
 	return controller.Options{
 		MaxConcurrentReconciles: workers,

@@ -21,7 +21,7 @@ func request(namespace string, number int) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: fmt.Sprint(number)}}
 }
 
-func TestPushOfManyStacksHoldsUpNoOtherTeams(t *testing.T) {
+func TestPushOfManyStacksDelaysNoOtherTeam(t *testing.T) {
 	q := newTestQueue(t)
 	for i := range 500 {
 		q.Add(request("hostile", i))
@@ -102,7 +102,7 @@ func TestStackThatRunsMakesRoomForAnotherOfItsTeam(t *testing.T) {
 	})
 }
 
-func TestQueueKeepsNothingOfWhatIsDone(t *testing.T) {
+func TestQueueForgetsFinishedItems(t *testing.T) {
 	q := newTestQueue(t)
 	for i := range 100 {
 		q.Add(request(fmt.Sprint(i), i))

@@ -38,8 +38,9 @@ type Version struct {
 	Revision, Inputs string
 }
 
-// Due returns the cause if an operation on the Stack is due. Otherwise Due returns an
-// empty cause and the time until the next operation; zero means never.
+// Due returns a cause, for messages, if an operation on the Stack is due. Otherwise Due
+// returns an empty cause and the time until the next operation; zero means that only a
+// change makes an operation due.
 func Due(stack *v1.Stack, current Version, now time.Time) (cause string, wait time.Duration) {
 	last := stack.Status.LastUpdate
 	switch {
@@ -48,7 +49,7 @@ func Due(stack *v1.Stack, current Version, now time.Time) (cause string, wait ti
 	case last.Generation != stack.Generation:
 		return fmt.Sprintf("new generation %d", stack.Generation), 0
 	case last.ReconcileRequest != stack.Annotations[v1.ReconcileRequestAnnotation]:
-		return "asked for by annotation", 0
+		return "requested by annotation", 0
 	case last.LastAttemptedCommit != current.Revision:
 		return "new revision " + current.Revision, 0
 	case last.Inputs != current.Inputs:
@@ -72,7 +73,7 @@ func Due(stack *v1.Stack, current Version, now time.Time) (cause string, wait ti
 	return why, 0
 }
 
-// Resync is how often the Stack checks for changes that no event reports.
+// Resync returns the interval at which the operator checks a Stack for changes that no event reports.
 func Resync(stack *v1.Stack) time.Duration {
 	return max(shortestResync, time.Duration(stack.Spec.ResyncFrequencySeconds)*time.Second)
 }
@@ -85,7 +86,7 @@ func Sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// Backoff returns the wait after the last failure.
+// Backoff returns the wait before the operation after a failed one. The Stack must have a last update.
 func Backoff(stack *v1.Stack) time.Duration {
 	longest := longestRetry
 	if seconds := stack.Spec.RetryMaxBackoffDurationSeconds; seconds > 0 {

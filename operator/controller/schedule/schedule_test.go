@@ -21,7 +21,7 @@ func TestDue(t *testing.T) {
 		"a changed Stack is due":                  {func(s *v1.Stack) { s.Generation = 8 }, "new generation 8", 0},
 		"a changed Program makes its Stack due":   {func(s *v1.Stack) { s.Status.LastUpdate.LastAttemptedCommit = "r0" }, "new revision r1", 0},
 		"a changed input makes its Stack due":     {func(s *v1.Stack) { failed(9)(s); s.Status.LastUpdate.Inputs = "i0" }, "a ConfigMap or Secret that it refers to has changed", 0},
-		"a request makes a Stack due":             {func(s *v1.Stack) { s.Annotations = map[string]string{v1.ReconcileRequestAnnotation: "x"} }, "asked for by annotation", 0},
+		"a request makes a Stack due":             {func(s *v1.Stack) { s.Annotations = map[string]string{v1.ReconcileRequestAnnotation: "x"} }, "requested by annotation", 0},
 		"a periodic Stack waits a minute at last": {func(s *v1.Stack) { s.Spec.ContinueResyncOnCommitMatch = true }, "", time.Minute},
 		"a periodic Stack is due at its time": {
 			func(s *v1.Stack) {

@@ -14,7 +14,7 @@ const (
 	// mostly waits, possibly forever.
 	runTurn = time.Minute
 
-	// longRun is how long a run is safe from being stopped when memory is short and
+	// longRun is the age from which the operator may stop a run when memory is short and
 	// another namespace has no run.
 	longRun = 5 * time.Minute
 
@@ -29,13 +29,13 @@ const (
 
 // look is one decision on which runs may begin. The lock of its slots is held.
 //
-// A free slot goes to the namespace with the fewest runs, and among those to the one
-// whose last slot is the longest ago. Any run may begin while fewer than count runs are
-// active. Each namespace that has a run or waits for one has the same share of count,
-// and at least one. A namespace below its share may also begin a run beyond count, as
-// long as fewer than count runs are in its way. In the way are the namespace's own
-// runs, and the runs of other namespaces that are within their share and younger than a
-// turn.
+// A free slot goes to the namespace with the fewest runs. If several namespaces have the
+// fewest, the slot goes to the one that got its last slot the longest ago. Any run may
+// begin while fewer than count runs are active. The namespaces that have a run or wait
+// for one have equal shares of count, of at least one run each. A namespace below its
+// share may also begin a run beyond count, as long as fewer than count runs block it. The
+// namespace's own runs block it. A run of another namespace blocks it while that run is
+// within its namespace's share and younger than a turn.
 type look struct {
 	*Slots
 
@@ -49,12 +49,12 @@ type look struct {
 	share int
 
 	// first says whether there is memory for the first run of a namespace, and further
-	// whether there is memory for another one. Both are nil until the memory has been
+	// whether there is memory for a further run of a namespace. Both are nil until the memory has been
 	// checked.
 	first, further *bool
 
 	// short says that a run waits for memory. starved says that the first run of a
-	// namespace does.
+	// namespace waits for memory.
 	short, starved bool
 }
 
@@ -96,13 +96,13 @@ func (l *look) next() int {
 
 func (l *look) mayBegin(namespace string) bool {
 	own := l.running[namespace]
-	if l.each > 0 && own >= l.each {
+	if l.perNamespace > 0 && own >= l.perNamespace {
 		return false
 	}
 	if len(l.held) == 0 {
 		return true
 	}
-	free := len(l.held) < l.count || own < l.share && len(l.held) < l.count+l.beyond && l.used(namespace) < l.count
+	free := len(l.held) < l.count || own < l.share && len(l.held) < l.count+l.beyond && l.blocking(namespace) < l.count
 	switch {
 	case !free:
 		return false
@@ -114,15 +114,15 @@ func (l *look) mayBegin(namespace string) bool {
 	return first
 }
 
-// used counts the runs that keep a namespace below its share from going beyond count.
-func (l *look) used(namespace string) int {
-	used := l.running[namespace]
+// blocking counts the runs that block a run of a namespace beyond count.
+func (l *look) blocking(namespace string) int {
+	blocking := l.running[namespace]
 	for other, recent := range l.recent {
 		if other != namespace {
-			used += min(recent, l.share)
+			blocking += min(recent, l.share)
 		}
 	}
-	return used
+	return blocking
 }
 
 // hasRoom reports whether there is memory. hasRoom checks the memory once per look.

@@ -15,22 +15,22 @@ import (
 // Slots bounds the concurrent runs by number and by memory, and shares them among the
 // namespaces. The rules are in share.go.
 //
-// While there is memory, slots guarantees that runs beyond a namespace's share never
+// While there is memory, Slots guarantees that runs beyond a namespace's share never
 // delay another namespace, and that runs within the share delay another namespace for
-// at most a turn.
+// at most one turn, a minute.
 type Slots struct {
 	// count is how many runs may be active. Runs within their namespace's share may be
 	// active in addition, up to beyond.
 	count, beyond int
 
-	// each is how many slots one namespace may have. Zero means no bound.
-	each int
+	// perNamespace is how many slots one namespace may have. Zero means no limit.
+	perNamespace int
 
 	// turn is how long a run can keep another namespace from its share.
 	turn time.Duration
 
-	// room reports whether there is memory for one more run. first says that it is the
-	// first run of its namespace. If no run is active, slots does not call room.
+	// room reports whether there is memory for one more run. first says that the run is the
+	// first of its namespace. If no run is active, Slots does not call room.
 	room func(first bool) bool
 
 	// wake is called with each Stack that gets a slot after waiting for it.
@@ -45,8 +45,8 @@ type Slots struct {
 	turns int
 	last  map[string]int
 
-	// again runs check when time alone may let a waiting run begin.
-	again  *time.Timer
+	// timer calls check when the next waiting run may begin although no run has ended.
+	timer  *time.Timer
 	closed bool
 }
 
@@ -61,15 +61,16 @@ type slot struct {
 	stopping bool
 }
 
-// New returns slots for count runs, of which a namespace may have each; zero means no bound. room reports whether there is
-// memory for one more run; first says that it is the first run of its namespace. wake is called with each Stack that gets a
-// slot after waiting for it.
-func New(count, each int, room func(first bool) bool, wake func(types.NamespacedName)) *Slots {
-	return &Slots{count: count, each: each, room: room, wake: wake, held: map[types.NamespacedName]*slot{}, last: map[string]int{}}
+// New returns Slots for at most count concurrent runs, and for at most perNamespace of them in one namespace. A perNamespace
+// of zero sets no limit for a namespace. room reports whether there is memory for one more run; its argument first says that
+// the run is the first of its namespace. Slots calls wake with each Stack that gets a slot after a wait.
+func New(count, perNamespace int, room func(first bool) bool, wake func(types.NamespacedName)) *Slots {
+	return &Slots{count: count, perNamespace: perNamespace, room: room, wake: wake, held: map[types.NamespacedName]*slot{}, last: map[string]int{}}
 }
 
-// ForRuns returns slots for count runs of Programs that need this much memory each, in bytes. Up to 32 runs within the share
-// of their namespace may be active in addition.
+// ForRuns returns Slots for count concurrent runs of Programs. memory is the memory that one run needs, in bytes. Up to 32
+// further runs may be active, each within the share of its namespace. Slots calls wake with each Stack that gets a slot after
+// a wait.
 func ForRuns(count int, memory int64, wake func(types.NamespacedName)) *Slots {
 	return forRuns(count, roomFor(memory), wake)
 }
@@ -83,8 +84,9 @@ func forRuns(count int, room func(first bool) bool, wake func(types.NamespacedNa
 // Max returns the maximum number of concurrent runs.
 func (s *Slots) Max() int { return s.count + s.beyond }
 
-// Take gives the Stack a slot and returns true. If none is free, it adds the Stack to
-// the waiting ones and returns false; wake is called later.
+// Take gives the Stack a slot and returns true. If no slot is free, Take adds the Stack to
+// the waiting Stacks and returns false, and wake reports the slot later. A Stack that has a
+// slot keeps it.
 func (s *Slots) Take(stack types.NamespacedName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,12 +148,12 @@ func (s *Slots) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	if s.again != nil {
-		s.again.Stop()
+	if s.timer != nil {
+		s.timer.Stop()
 	}
 }
 
-// check gives out the slots that have become free by the passing of time.
+// check gives out slots to the runs whose turn has come since the last run ended.
 func (s *Slots) check() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +175,7 @@ func (s *Slots) give() []types.NamespacedName {
 		look := s.look()
 		next := look.next()
 		if next < 0 {
-			s.lookAgain(look)
+			s.scheduleCheck(look)
 			break
 		}
 		stack := s.waiting[next]
@@ -195,9 +197,9 @@ func (s *Slots) running() map[string]int {
 	return running
 }
 
-// lookAgain makes room for a namespace that waits for memory, and schedules check for
+// scheduleCheck makes room for a namespace that waits for memory, and schedules check for
 // the time when a waiting run may begin.
-func (s *Slots) lookAgain(look *look) {
+func (s *Slots) scheduleCheck(look *look) {
 	if s.beyond == 0 || s.closed {
 		return
 	}
@@ -211,9 +213,9 @@ func (s *Slots) lookAgain(look *look) {
 	if after == 0 {
 		return
 	}
-	if s.again == nil {
-		s.again = time.AfterFunc(after, s.check)
+	if s.timer == nil {
+		s.timer = time.AfterFunc(after, s.check)
 		return
 	}
-	s.again.Reset(after)
+	s.timer.Reset(after)
 }

@@ -19,7 +19,7 @@ func always(bool) bool { return true }
 // advance advances the fake clock of testing/synctest.
 func advance(by time.Duration) { <-time.After(by) }
 
-func TestManyStacksOfOneTeamDoNotHoldUpAnothers(t *testing.T) {
+func TestManyStacksOfOneTeamDelayNoOther(t *testing.T) {
 	var woken []types.NamespacedName
 	s := New(2, 0, always, func(key types.NamespacedName) { woken = append(woken, key) })
 	for i := range 500 {
@@ -58,7 +58,7 @@ func TestSlotsAreBoundByMemory(t *testing.T) {
 	}
 }
 
-func TestStackThatIsGoneGivesUpItsPlace(t *testing.T) {
+func TestDeletedStackReleasesItsPlace(t *testing.T) {
 	var woken []types.NamespacedName
 	s := New(1, 0, always, func(key types.NamespacedName) { woken = append(woken, key) })
 	for i := range 3 {
@@ -86,7 +86,7 @@ func fill(s *Slots, namespace string, stacks int) (got int) {
 	return got
 }
 
-func TestEndlessRunsOfOneTeamHoldUpNoOther(t *testing.T) {
+func TestEndlessRunsOfOneTeamDelayNoOther(t *testing.T) {
 	for count, share := range map[int]int{1: 0, 2: 1, 3: 1, 8: 4} {
 		t.Run(fmt.Sprint(count), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestEndlessRunsOfOneTeamHoldUpNoOther(t *testing.T) {
 	}
 }
 
-func TestManyHostileTeamsHoldUpAnotherForATurnAtMost(t *testing.T) {
+func TestManyHostileTeamsDelayAnotherForATurnAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		woken := make(chan types.NamespacedName, 100)
 		s := forRuns(2, always, func(stack types.NamespacedName) { woken <- stack })
@@ -190,7 +190,7 @@ func TestTeamThatHasManyRunsGivesMemoryToOneThatHasNone(t *testing.T) {
 	})
 }
 
-func TestSingleRunThatEatsAllMemoryGivesWay(t *testing.T) {
+func TestSingleRunThatUsesAllMemoryGivesWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stopped := false
 		s := forRuns(2, func(bool) bool { return false }, func(types.NamespacedName) {})
@@ -225,7 +225,7 @@ func TestMemoryThatOthersFreeIsSeen(t *testing.T) {
 	})
 }
 
-func TestNothingIsKeptOfNamespacesThatAreGone(t *testing.T) {
+func TestDeletedNamespacesAreForgotten(t *testing.T) {
 	s := forRuns(1, always, func(types.NamespacedName) {})
 	defer s.Close()
 	for i := range 100 {

@@ -30,17 +30,17 @@ var advice = []struct {
 }{
 	{regexp.MustCompile("; run `pulumi config` to set"), ": set it in the Stack's config, or give it a default in the program"},
 	{regexp.MustCompile(`^validating stack config: (Stack '[^']*' is missing configuration value '[^']*')$`), "$1: set it in the Stack's config, or give it a default in the project"},
-	{regexp.MustCompile(`^could not create secrets manager for new stack: passphrase must be set .*$`), "nothing encrypts the stack's secrets: set PULUMI_CONFIG_PASSPHRASE in the Stack's envRefs, or secretsProvider"},
-	{regexp.MustCompile(`^(.*)incorrect passphrase, please set PULUMI_CONFIG_PASSPHRASE .*$`), "the stack's secrets were encrypted with another passphrase: set PULUMI_CONFIG_PASSPHRASE to the one of its first run"},
-	{regexp.MustCompile(`^performing HTTP request: (\S+ )"([^"]*)/api/[^"]*": (.*)$`), "the backend $2 does not answer ($3): check its address, and that it is reached from here"},
-	{regexp.MustCompile(`^(.*: )?failed to load checkpoint: (.*)$`), "the stack's state cannot be read ($2): put a good copy in its place, such as its .bak file"},
-	{regexp.MustCompile(`^(.*?)(?:internal error loading package "[^"]*": )?(?:rpc error: code = \w+ desc = )?no resource plugin '([^']*)' found.*$`), "${1}there is no $2 installed here: use a package that is"},
-	{regexp.MustCompile(`^(resource passed as Provider was not a provider resource).*$`), "$1: name one of a type that begins with pulumi:providers:"},
+	{regexp.MustCompile(`^could not create secrets manager for new stack: passphrase must be set .*$`), "the stack has no key to encrypt its secrets: set PULUMI_CONFIG_PASSPHRASE in spec.envRefs, or set spec.secretsProvider"},
+	{regexp.MustCompile(`^(.*)incorrect passphrase, please set PULUMI_CONFIG_PASSPHRASE .*$`), "the stack's secrets were encrypted with another passphrase: set PULUMI_CONFIG_PASSPHRASE to the passphrase of its first run"},
+	{regexp.MustCompile(`^performing HTTP request: (\S+ )"([^"]*)/api/[^"]*": (.*)$`), "the backend $2 does not answer ($3): check its address, and whether runs can reach it"},
+	{regexp.MustCompile(`^(.*: )?failed to load checkpoint: (.*)$`), "the stack's state cannot be read ($2): restore a good copy, such as its .bak file"},
+	{regexp.MustCompile(`^(.*?)(?:internal error loading package "[^"]*": )?(?:rpc error: code = \w+ desc = )?no resource plugin '([^']*)' found.*$`), "${1}there is no $2 installed here: use the package of an installed plugin"},
+	{regexp.MustCompile(`^(resource passed as Provider was not a provider resource).*$`), "$1: name a resource whose type begins with pulumi:providers:"},
 	{regexp.MustCompile(`resource "urn:[^"]*" was not successfully (created|updated|deleted) by the Kubernetes API server: `), ""},
 	{regexp.MustCompile(`^waiting for RPCs: rpc error: code = \w+ desc = `), ""},
-	{regexp.MustCompile("(failed to parse kubeconfig data) in `kubernetes:config:kubeconfig`.*$"), "$1: it is no kubeconfig"},
-	{regexp.MustCompile(`^(Target .* could not be found in the stack)\..*$`), "$1: name a resource that it has"},
-	{regexp.MustCompile(`^error reading from server: EOF$`), "a part of Pulumi ended in the middle of the run: look for a resource that is read by get and is not there, or run it again"},
+	{regexp.MustCompile("(failed to parse kubeconfig data) in `kubernetes:config:kubeconfig`.*$"), "$1: it is not a kubeconfig"},
+	{regexp.MustCompile(`^(Target .* could not be found in the stack)\..*$`), "$1: name a resource in the stack"},
+	{regexp.MustCompile(`^error reading from server: EOF$`), "a process of Pulumi ended during the run: check that each resource with get exists, or run the Stack again"},
 }
 
 // Locate formats a fault with its place: a file and a line of the program. The file name is empty if pulumi gives none.
@@ -50,7 +50,7 @@ type Locate func(name string, line int, fault string) string
 // the message gives the path of keys first.
 func InProgram(content []byte) Locate {
 	return func(_ string, line int, fault string) string {
-		return fmt.Sprintf("%s (line %d of it as Pulumi.yaml)", Below(PathOf(content, line), fault), line)
+		return fmt.Sprintf("%s (line %d of the Program as Pulumi.yaml)", Below(PathOf(content, line), fault), line)
 	}
 }
 

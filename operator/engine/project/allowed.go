@@ -17,11 +17,11 @@ import (
 	"github.com/strata-platform/strata/operator/engine/message"
 )
 
-// Allowed lists what a team's projects may declare. The engine reads the project's files as the language host for YAML reads
-// them, and compares them with Allowed before the engine runs anything. The engine refuses a project in another language,
-// because the declarations of such a project are known only once it runs.
+// Allowed lists the declarations that a team's projects may make. The engine reads the project's files as the language host
+// for YAML reads them, and compares them with Allowed before the engine runs anything. The engine refuses a project in
+// another language, because the declarations of such a project are known only once it runs.
 //
-// Allowed bounds declarations only. The rights of the identity that a run has bound what the run does.
+// Allowed bounds declarations only. The rights of a run's identity bound the actions of the run.
 type Allowed struct {
 	// Types are resource types as a program writes them, Prefixes are prefixes of such types. Types of the package pulumi are
 	// never allowed.
@@ -51,11 +51,11 @@ var (
 
 // Offence is a declaration that the project may not make, and its place.
 type Offence struct {
-	// File is the path of the file, relative to the folder of the project's files. Line is zero if the file has no such line.
+	// File is the path of the file, relative to the folder of the project's files. Line is zero if no single line contains the declaration.
 	File string
 	Line int
 
-	// Message names the declaration in one line.
+	// Message names the declaration in one line, without the rule.
 	Message string
 
 	// Kind is the rule that the declaration breaks.
@@ -80,18 +80,18 @@ func (a *Allowed) Refusal(broken Rule) string {
 	begin, end := "Programs of team "+a.Team+" ", "; ask "+a.Contact
 	switch broken {
 	case aboutStacks:
-		return begin + "may read no other stack and bring no provider of their own" + end
+		return begin + "may not read other stacks or declare providers" + end
 	case aboutProviders:
 		return begin + "run with the providers of the team" + end
 	case aboutPlugins:
-		return begin + "may name versions of packages, and no addresses" + end
+		return begin + "may name versions of packages, but no addresses" + end
 	case aboutRuntimes:
-		return begin + "are written in YAML, of which it is known what they declare before they run" + end
+		return begin + "must be written in YAML, which shows their resources before they run" + end
 	case aboutNames:
-		return begin + fmt.Sprintf("name databases and users %s, or %[1]s_ and then letters, digits, _ and -, up to %d characters for a database and %d for a user",
+		return begin + fmt.Sprintf("must name their databases and users %s, or %[1]s_ followed by letters, digits, _ and -, up to %d characters for a database and %d for a user",
 			a.Team, databaseNameSize, userNameSize) + end
 	case aboutTaking:
-		return begin + "make their own databases and users, and take over none" + end
+		return begin + "create their own databases and users, and may not take over existing ones" + end
 	default:
 		return begin + "may declare " + strings.Join(a.Written, ", ") + "; for others ask " + a.Contact
 	}
@@ -174,7 +174,7 @@ func (p *Project) ownPlugins(root *os.Root) error {
 				}
 			}
 			if packages == nil {
-				return &Offence{p.File, message.LineOf(data, key), "packages is no map", aboutPlugins}
+				return &Offence{p.File, message.LineOf(data, key), "packages is not a map", aboutPlugins}
 			}
 		}
 	}

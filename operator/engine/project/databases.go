@@ -52,14 +52,14 @@ func misnamed(name string, resource *yaml.Node, allowed *Allowed) *Offence {
 		taken = append(taken, members(options, "import")...)
 	}
 	for _, node := range taken {
-		return &Offence{Line: node.Line, Kind: aboutTaking, Message: fmt.Sprintf("resource %q reads or imports what exists already", name)}
+		return &Offence{Line: node.Line, Kind: aboutTaking, Message: fmt.Sprintf("resource %q reads or imports an existing resource", name)}
 	}
 	given, line := literalName(resource)
 	if given == "" {
-		return &Offence{Line: line, Kind: aboutNames, Message: fmt.Sprintf("resource %q has no name as plain text", name)}
+		return &Offence{Line: line, Kind: aboutNames, Message: fmt.Sprintf("resource %q has no plain-text name", name)}
 	}
 	if !printable.MatchString(given) {
-		return &Offence{Line: line, Kind: aboutNames, Message: fmt.Sprintf("resource %q has a name with other characters than printable ASCII", name)}
+		return &Offence{Line: line, Kind: aboutNames, Message: fmt.Sprintf("resource %q has a name with characters outside printable ASCII", name)}
 	}
 	if wrong := allowed.wrongName(given, limit); wrong != "" {
 		return &Offence{Line: line, Kind: aboutNames, Message: fmt.Sprintf("resource %q has the name %q, which %s", name, given, wrong)}
@@ -74,7 +74,7 @@ func literalName(resource *yaml.Node) (string, int) {
 	if len(properties) != 1 {
 		return "", resource.Line
 	}
-	// Unlike other keys, keys of properties are case-sensitive. If the properties lack the key in lower case, the provider
+	// Unlike other keys, keys of properties are case-sensitive. Without the key in lower case, the provider
 	// generates a name.
 	var found *yaml.Node
 	for i := 0; properties[0].Kind == yaml.MappingNode && i+1 < len(properties[0].Content); i += 2 {
@@ -92,14 +92,14 @@ func literalName(resource *yaml.Node) (string, int) {
 	return found.Value, found.Line
 }
 
-// wrongName returns why the team may not use a name, in the wording of the admission policy. wrongName returns an empty
-// string if the team may use it.
+// wrongName returns the reason why the team may not use a name, in the wording of the admission policy. It returns an empty
+// string if the team may use the name.
 func (a *Allowed) wrongName(name string, limit int) string {
 	first, _, _ := strings.Cut(name, "_")
 	own := first == a.Team
 	switch {
 	case strings.Contains(first, "$"):
-		return "begins with what is known only when it runs"
+		return "begins with a value that is known only at run time"
 	case !databaseName.MatchString(name), own && len(reference.ReplaceAllString(name, "")) > limit:
 		return "is too long or has other characters"
 	case !own:

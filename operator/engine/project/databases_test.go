@@ -22,10 +22,10 @@ func misnaming(t testing.TB, program string) string {
 
 func TestADatabaseIsNamedAfterItsTeam(t *testing.T) {
 	const (
-		unnamed     = `resource "a" has no name as plain text`
-		taken       = `resource "a" reads or imports what exists already`
-		unprintable = `resource "a" has a name with other characters than printable ASCII`
-		late        = ", which begins with what is known only when it runs"
+		unnamed     = `resource "a" has no plain-text name`
+		taken       = `resource "a" reads or imports an existing resource`
+		unprintable = `resource "a" has a name with characters outside printable ASCII`
+		late        = ", which begins with a value that is known only at run time"
 		other       = ", which is too long or has other characters"
 	)
 	for name, tc := range map[string]struct{ resource, want string }{

@@ -131,7 +131,7 @@ func declaredPackages(root *os.Root, dir string) error {
 			return nil
 		}
 		if declared.DownloadURL != "" || !declared.Parameterization.IsZero() || !declared.Extension.IsZero() || !packageSource.MatchString(declared.Name) {
-			return &Offence{File: file, Message: fmt.Sprintf("package %q comes from elsewhere, or acts as another", declared.Name), Kind: aboutPlugins}
+			return &Offence{File: file, Message: fmt.Sprintf("package %q sets the address or the parameters of its plugin", declared.Name), Kind: aboutPlugins}
 		}
 		return nil
 	})

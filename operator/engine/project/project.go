@@ -1,4 +1,4 @@
-// Package project reads Pulumi projects, and checks what they declare.
+// Package project reads Pulumi projects, and checks their declarations.
 package project
 
 import (
@@ -75,7 +75,7 @@ func (p *Project) parse() (language, error) {
 
 // Language returns the name of the project's language.
 func (p *Project) Language() string {
-	long, _ := p.parse() // check has checked it.
+	long, _ := p.parse() // Check reports the error.
 	return long.Name
 }
 
@@ -94,7 +94,7 @@ func Read(root *os.Root, dir string) (*Project, error) {
 	// Like upstream, treat an absolute path as relative to the root of the source.
 	dir = path.Clean(strings.TrimLeft(filepath.ToSlash(dir), "/"))
 	if !filepath.IsLocal(filepath.FromSlash(dir)) {
-		return nil, fmt.Errorf("its folder %q is no path within the source: give one relative to its root", dir)
+		return nil, fmt.Errorf("its folder %q is not a path within the source: give a path relative to its root", dir)
 	}
 	for _, name := range projectFiles {
 		file := path.Join(dir, name)
@@ -136,10 +136,10 @@ func (p *Project) CheckMain(root *os.Root) error {
 			return nil
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("its %s sets main to %q, which is not there: name the program's folder, from that of %s", p.File, p.Main, path.Base(p.File))
+			return fmt.Errorf("its %s sets main to %q, which does not exist: give the path of the program's folder, relative to the folder of %s", p.File, p.Main, path.Base(p.File))
 		}
 	}
-	return fmt.Errorf("its %s sets main to %q, which is not among the project's files: a run reads no others; name a folder by its path from that of %s", p.File, p.Main, path.Base(p.File))
+	return fmt.Errorf("its %s sets main to %q, which is not among the project's files: a run can read no other files; give a path relative to the folder of %s", p.File, p.Main, path.Base(p.File))
 }
 
 // CheckProgram rejects a YAML project without a program file, because the language host would exit.
@@ -172,13 +172,13 @@ func (p *Project) Check(want string) error {
 	case !ValidName(p.Name):
 		return fmt.Errorf("its %s names the project %s: use at most 100 letters, digits, '-', '_' and '.', with neither '-' nor '.' first", p.File, message.ShortName(p.Name))
 	case want != "" && p.Name != want:
-		return fmt.Errorf("its %s names the project %q, but the stack belongs to %q: rename it, or make a new stack", p.File, p.Name, want)
+		return fmt.Errorf("its %s names the project %q, but the stack belongs to %q: rename the project, or create a new Stack", p.File, p.Name, want)
 	case name == "":
 		return fmt.Errorf("its %s has no runtime: name the project's language, for example yaml", p.File)
 	case !runtimeName.MatchString(name):
-		return fmt.Errorf("its %s has the runtime %q, which is no name of a language", p.File, name)
+		return fmt.Errorf("its %s has the runtime %q, which is not the name of a language", p.File, name)
 	case name == YAML && compiled:
-		return fmt.Errorf("its %s sets runtime.options.%s, a command that makes the program: none is executed here; remove it, and commit the YAML that the command makes", p.File, compilerOption)
+		return fmt.Errorf("its %s sets runtime.options.%s, a command that generates the program, and the operator runs no such command: remove it, and commit the YAML that the command generates", p.File, compilerOption)
 	}
 	return nil
 }

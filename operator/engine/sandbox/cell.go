@@ -8,6 +8,9 @@ import (
 	"os/exec"
 	"sync"
 	"syscall"
+
+	"github.com/strata-platform/strata/operator/engine/environ"
+	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
 )
 
 // Confinement describes what a command may use. The zero value grants an empty file
@@ -40,8 +43,8 @@ type Limits struct {
 	Processes uint64
 
 	// UserProcesses is the maximum number of processes and threads of the user. The kernel
-	// checks it when the command starts another one, and does not apply it to root
-	// (setrlimit(2)).
+	// checks it when the command starts another process or thread, and does not apply it to
+	// root (setrlimit(2)).
 	UserProcesses uint64
 
 	// First makes the kernel kill the command before other processes when memory runs out.
@@ -105,7 +108,7 @@ func start(cmd *exec.Cmd, confinement Confinement, adopting bool) (*Cell, error)
 	if err != nil {
 		_ = cmd.Process.Kill()
 		_ = c.Wait()
-		return nil, fmt.Errorf("limit what the command takes: %w", err)
+		return nil, fmt.Errorf("limit the resources of the command: %w", err)
 	}
 	c.relays.Go(func() { c.hold(confinement.Limits.Processes) })
 	ctx, cancel := context.WithCancel(context.Background())
@@ -118,14 +121,14 @@ func start(cmd *exec.Cmd, confinement Confinement, adopting bool) (*Cell, error)
 
 func (c *Cell) begin() error {
 	if c.adopting {
-		return begin(c.cmd)
+		return processes.Start(c.cmd, environ.Variable(c.cmd.Env, "HOME"))
 	}
 	return c.cmd.Start()
 }
 
 func (c *Cell) finish() error {
 	if c.adopting {
-		return finish(c.cmd)
+		return processes.Wait(c.cmd)
 	}
 	return c.cmd.Wait()
 }
@@ -154,7 +157,7 @@ func (c *Cell) Done() <-chan struct{} { return c.ended }
 // (pid_namespaces(7)). Signal therefore sends SIGKILL instead of a signal that the
 // command neither handles nor ignores.
 func (c *Cell) Signal(signal syscall.Signal) error {
-	if c.isolated && !heeds(c.cmd.Process.Pid, signal) {
+	if c.isolated && !processes.Heeds(c.cmd.Process.Pid, signal) {
 		signal = syscall.SIGKILL
 	}
 	return c.cmd.Process.Signal(signal)

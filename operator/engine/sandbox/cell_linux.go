@@ -9,6 +9,9 @@ import (
 	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
+	"github.com/strata-platform/strata/operator/engine/sandbox/seccomp"
 )
 
 // live enters the confinement, starts the command, and runs calls until the command has
@@ -22,7 +25,7 @@ func (c *Cell) live(confinement Confinement, started chan<- error) {
 		started <- fmt.Errorf("confine the command: %w", err)
 		return
 	}
-	dieWithParent(c.cmd)
+	processes.DieWithParent(c.cmd)
 	c.cmd.SysProcAttr.PidFD = &c.pidfd
 	if err := c.begin(); err != nil {
 		started <- err
@@ -65,7 +68,7 @@ func onThread(f func()) {
 
 // enter confines the calling thread and the processes that it starts.
 func (c *Cell) enter(confinement Confinement) error {
-	if err := mark(); err != nil {
+	if err := processes.Mark(); err != nil {
 		return err
 	}
 	if !c.isolated {
@@ -93,7 +96,7 @@ func (c *Cell) enter(confinement Confinement) error {
 	if err := dropCapabilities(); err != nil {
 		return err
 	}
-	return filterCalls()
+	return seccomp.Install()
 }
 
 // listen listens on the endpoints in the calling thread's network namespace.

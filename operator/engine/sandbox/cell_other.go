@@ -5,6 +5,8 @@ package sandbox
 import (
 	"errors"
 	"syscall"
+
+	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
 )
 
 // Check returns an error that says why this process cannot give commands their own
@@ -33,7 +35,7 @@ func (*Cell) boundProcesses(uint64) error { return nil }
 
 // live starts the command and waits until it ends.
 func (c *Cell) live(_ Confinement, started chan<- error) {
-	dieWithParent(c.cmd)
+	processes.DieWithParent(c.cmd)
 	err := c.begin()
 	started <- err
 	if err == nil {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,19 +59,19 @@ func programs(path string, own []string) []string {
 		if !slices.ContainsFunc(own, func(o string) bool { return holds(dir, o) }) {
 			found = append(found, dir)
 		}
-		// Glob returns an error only for a malformed pattern, and this one is escaped.
-		tools, _ := filepath.Glob(filepath.Join(escape.Replace(dir), "pulumi*"))
+		// A folder on the path may be missing.
+		tools, _ := os.ReadDir(dir)
 		for _, tool := range tools {
-			if file, err := filepath.EvalSymlinks(tool); err == nil {
+			if !strings.HasPrefix(tool.Name(), "pulumi") {
+				continue
+			}
+			if file, err := filepath.EvalSymlinks(filepath.Join(dir, tool.Name())); err == nil {
 				found = append(found, file)
 			}
 		}
 	}
 	return found
 }
-
-// escape quotes the special characters of [filepath.Glob] in a path.
-var escape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 
 // holds reports whether path lies in dir. holds resolves symbolic links in both.
 func holds(dir, path string) bool {

@@ -21,9 +21,9 @@ const (
 		// Programs move files between their own folders.
 		landlock.AccessFSRefer
 
-	// signalsMended is the bit of a fixed erratum of Landlock: a confined thread could not
+	// signalsFixed is the bit of a fixed erratum of Landlock: a confined thread could not
 	// signal the other threads of its process, and the Go runtime relies on such signals.
-	signalsMended = 1 << 1
+	signalsFixed = 1 << 1
 )
 
 // rights returns the access rights and scopes that a version of Landlock can restrict
@@ -32,7 +32,7 @@ func rights(version int) (files, scoped uint64) {
 	if version >= 6 {
 		// This keeps the command from connecting to abstract sockets of other processes.
 		scoped = landlock.ScopeAbstractUnixSocket
-		if errata, err := landlock.LandlockGetErrata(); err == nil && errata&signalsMended != 0 {
+		if errata, err := landlock.LandlockGetErrata(); err == nil && errata&signalsFixed != 0 {
 			scoped |= landlock.ScopeSignal
 		}
 	}
@@ -54,7 +54,7 @@ func rights(version int) (files, scoped uint64) {
 func checkLandlock() error {
 	_, err := landlock.LandlockGetABIVersion()
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) {
-		return errors.New("this kernel has no Landlock, or it is switched off")
+		return errors.New("this kernel has no Landlock, or Landlock is disabled")
 	}
 	if err != nil {
 		return fmt.Errorf("ask the kernel for Landlock: %w", err)
@@ -63,7 +63,7 @@ func checkLandlock() error {
 }
 
 // restrict permanently restricts the calling thread, and the processes that it starts,
-// to the granted files. The kernel requires a call of mark on the thread first.
+// to the granted files. The kernel requires a call of processes.Mark on the thread first.
 func restrict(grants []Grant) error {
 	version, err := landlock.LandlockGetABIVersion()
 	if err != nil {

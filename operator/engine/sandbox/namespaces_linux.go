@@ -10,6 +10,9 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
+	"github.com/strata-platform/strata/operator/engine/sandbox/seccomp"
 )
 
 // Check returns an error that says why this process cannot give commands their own
@@ -37,8 +40,8 @@ var check = sync.OnceValue(func() error {
 			err = dropCapabilities()
 		}
 		if err == nil {
-			if err = mark(); err == nil {
-				err = filterCalls()
+			if err = processes.Mark(); err == nil {
+				err = seccomp.Install()
 			}
 		}
 		result <- err
@@ -48,9 +51,9 @@ var check = sync.OnceValue(func() error {
 	case err == nil:
 		return nil
 	case checkLandlock() == nil:
-		return fmt.Errorf("Landlock alone holds it, which leaves the network, other processes and the modes of files open: %w", err)
+		return fmt.Errorf("only Landlock confines it, so it can reach the network, other processes and the modes of files: %w", err)
 	}
-	return fmt.Errorf("nothing holds it: %w", err)
+	return fmt.Errorf("nothing confines it: %w", err)
 })
 
 // unshare moves the calling thread into a new mount, IPC and UTS namespace, and if
@@ -72,7 +75,7 @@ func unshare(network bool) error {
 func raiseLoopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("switch on loopback: %w", err)
+		return fmt.Errorf("bring up the loopback interface: %w", err)
 	}
 	defer unix.Close(fd)
 	request, err := unix.NewIfreq("lo")
@@ -81,7 +84,7 @@ func raiseLoopback() error {
 		err = unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request)
 	}
 	if err != nil {
-		return fmt.Errorf("switch on loopback: %w", err)
+		return fmt.Errorf("bring up the loopback interface: %w", err)
 	}
 	return nil
 }
@@ -90,7 +93,7 @@ func raiseLoopback() error {
 // namespace. The address gets an interface alias of its own, with the number alias.
 func addAddress(alias int, address netip.Addr) error {
 	if !address.Is4() || address.IsUnspecified() || address.IsMulticast() {
-		return errors.New("use an IPv4 address, or one of loopback")
+		return errors.New("use an IPv4 address or a loopback address")
 	}
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -123,7 +126,7 @@ func Supported() error {
 		return nil
 	}
 	if !haveUserNamespaces() {
-		return errors.New("an ordinary user makes no user namespaces: allow them (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone)")
+		return errors.New("ordinary users cannot create user namespaces: allow them (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone)")
 	}
 	if set, err := os.ReadFile(restriction); err == nil && strings.TrimSpace(string(set)) == "1" {
 		return errors.New("AppArmor restricts user namespaces: allow them (sysctl kernel.apparmor_restrict_unprivileged_userns=0, or a profile for strata)")

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
 )
 
 // sleeper returns a command line that no other process has.
@@ -57,7 +58,7 @@ func children(t *testing.T) []string {
 	return found
 }
 
-func TestNothingHidesFromTheEndOfItsCommand(t *testing.T) {
+func TestHiddenProcessesEndWithTheirCommand(t *testing.T) {
 	sandbox.WithoutNamespaces(t)
 	const escaped = "until test -e escaped; do sleep 0.01; done"
 	line := sleeper()
@@ -89,7 +90,7 @@ func TestNothingHidesFromTheEndOfItsCommand(t *testing.T) {
 	}
 }
 
-func TestEndOfACommandLeavesOthersAlone(t *testing.T) {
+func TestEndOfACommandDoesNotAffectOthers(t *testing.T) {
 	sandbox.WithoutNamespaces(t)
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(os.Getppid()) + "/status")
 	if err != nil || bytes.Contains(status, []byte("NoNewPrivs:\t1")) {
@@ -182,7 +183,7 @@ func TestCommandsThatStartWhileOthersEndRunToTheirEnd(t *testing.T) {
 // childVariable makes the test's own executable the process that the test kills.
 const childVariable = "SANDBOX_CHILD"
 
-func TestWhatAKilledProcessLeftIsFoundByItsFolder(t *testing.T) {
+func TestLeftoversOfAKilledProcessAreFoundByTheirFolder(t *testing.T) {
 	sandbox.WithoutNamespaces(t)
 	if dir := os.Getenv(childVariable); dir != "" {
 		command, _, _ := shell(t, os.Getenv("SCRIPT"))
@@ -210,7 +211,7 @@ func TestWhatAKilledProcessLeftIsFoundByItsFolder(t *testing.T) {
 	if len(living(t, line)) == 0 {
 		t.Fatal("what it started ended with it: nothing is tested")
 	}
-	if err := sandbox.Kill(filepath.Join(filepath.Dir(dir), "run-")); err != nil {
+	if err := processes.Kill(filepath.Join(filepath.Dir(dir), "run-")); err != nil {
 		t.Fatal(err)
 	}
 	if left := living(t, line); len(left) > 0 {

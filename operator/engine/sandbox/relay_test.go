@@ -11,7 +11,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-func TestConnectionThatIsKeptOpenHoldsUpNoOther(t *testing.T) {
+func TestOpenConnectionDelaysNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := &listener{conns: make(chan net.Conn), errs: make(chan error), done: make(chan struct{})}
 		relayed := make(chan struct{})

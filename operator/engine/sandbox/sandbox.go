@@ -13,6 +13,9 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/strata-platform/strata/operator/engine/environ"
+	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
 )
 
 // drainTimeout bounds how long output may still arrive after the last process has
@@ -64,9 +67,9 @@ func (c Command) Run(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	home := Value(c.Env, "HOME")
+	home := environ.Variable(c.Env, "HOME")
 	if !filepath.IsAbs(home) {
-		return errors.New("a command needs a HOME of its own: what it leaves running is found by it")
+		return errors.New("a command needs its own HOME as an absolute path: the sandbox finds the processes that the command leaves behind by their HOME")
 	}
 	// os.Pipe lets Run notice the end of the command even while its children hold the pipe
 	// open.
@@ -98,7 +101,7 @@ func (c Command) Run(ctx context.Context) error {
 	}()
 	err = c.wait(ctx, cell)
 	if !cell.isolated {
-		err = errors.Join(err, Kill(home), killOrphans())
+		err = errors.Join(err, processes.Kill(home), processes.KillOrphans())
 	}
 	select {
 	case <-drained:
@@ -116,8 +119,8 @@ func (c Command) wait(ctx context.Context, cell *Cell) error {
 		return cell.Wait()
 	case <-ctx.Done():
 	}
-	// If the command has ended in the meantime, Signal fails, and that is no failure of
-	// the command.
+	// If the command has ended in the meantime, Signal fails, and the command has not
+	// failed.
 	_ = cell.Signal(syscall.SIGINT)
 	select {
 	case <-cell.Done():

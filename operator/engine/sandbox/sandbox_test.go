@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/strata-platform/strata/operator/engine/environ"
 	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
 )
 
 // shell returns a command that executes a script with its own home.
@@ -23,7 +25,7 @@ func shell(t *testing.T, script string) (c sandbox.Command, home string, output 
 	}
 	home, output = t.TempDir(), &bytes.Buffer{}
 	path := os.Getenv("PATH")
-	file, err := sandbox.LookPath("sh", path)
+	file, err := environ.LookPath("sh", path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,12 +133,12 @@ func TestCommandReadsAndPrints(t *testing.T) {
 func TestCommandWithoutAHomeOfItsOwnIsRefused(t *testing.T) {
 	command, _, _ := shell(t, "true")
 	command.Env = []string{"HOME=relative"}
-	if err := command.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "HOME of its own") {
+	if err := command.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "its own HOME") {
 		t.Errorf("error %v, want one about HOME", err)
 	}
 }
 
-func TestKillLeavesOthersAlone(t *testing.T) {
+func TestKillDoesNotAffectOthers(t *testing.T) {
 	command, _, _ := shell(t, "")
 	dir := t.TempDir()
 	start := func(home string) *exec.Cmd {
@@ -148,7 +150,7 @@ func TestKillLeavesOthersAlone(t *testing.T) {
 		t.Cleanup(func() {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
-			_ = sandbox.Kill(dir)
+			_ = processes.Kill(dir)
 		})
 		return cmd
 	}
@@ -158,7 +160,7 @@ func TestKillLeavesOthersAlone(t *testing.T) {
 		_ = left.Wait() // It is killed.
 		close(ended)
 	}()
-	if err := sandbox.Kill(filepath.Join(dir, "run-")); err != nil {
+	if err := processes.Kill(filepath.Join(dir, "run-")); err != nil {
 		t.Fatal(err)
 	}
 	<-ended

@@ -11,7 +11,7 @@ import (
 const maxContained = 20_000
 
 // Contains reports whether a state file of a file backend has the object among its first resources. project is the Google
-// Cloud project of providers whose inputs set none. The file may come from anybody: Contains decodes the resources one by
+// Cloud project of providers whose inputs set none. The file is untrusted: Contains decodes the resources one by
 // one, and reads the resources of an invalid file up to the fault.
 func Contains(ctx context.Context, file []byte, typ, id, project string) bool {
 	decoder := json.NewDecoder(bytes.NewReader(file))

@@ -9,7 +9,7 @@ import (
 // ids maps types to the IDs of resources whose inputs determine the ID, in the form that the provider gives a resource
 // after its creation. The inputs include the names that Pulumi generates. A name in braces stands for an input.
 //
-// Nothing determines the ID of a resource of any other type: only the service knows the ID of a service account's key.
+// The inputs of other types do not determine the ID: for example, only the service knows the ID of a service account's key.
 var ids = map[string]string{
 	fluxType:                                        "{namespace}",
 	"gcp:compute/address:Address":                   "projects/{project}/regions/{region}/addresses/{name}",
@@ -41,8 +41,8 @@ var links = map[string]bool{"cluster": true, "instance": true, "bucket": true}
 
 const fluxType = "flux:index/fluxBootstrapGit:FluxBootstrapGit"
 
-// composites are types that stand for many objects. Reading one tells neither that it is complete nor that nothing is left
-// of it. A repeated creation completes it, and a repeated deletion removes the rest.
+// composites are types that stand for many objects. A read of such a resource does not show whether all of its objects exist
+// or none. A repeated creation completes the resource, and a repeated deletion removes the rest.
 var composites = map[string]bool{fluxType: true}
 
 // existsInStateOnly reports whether resources of a type exist in the state only. An interrupted creation leaves nothing.
@@ -113,7 +113,7 @@ func (s *State) idOf(r resource) string {
 // providerPrefix is the prefix of the types of providers.
 const providerPrefix = "pulumi:providers:"
 
-// learn remembers the Google Cloud project of a provider.
+// learn records the Google Cloud project of a provider.
 func (s *State) learn(r resource) {
 	if !strings.HasPrefix(r.text("type"), providerPrefix) {
 		return
@@ -123,8 +123,8 @@ func (s *State) learn(r resource) {
 	}
 }
 
-// projectVariables are the environment variables from which the Google Cloud provider takes its project, the first that is
-// set.
+// projectVariables lists the environment variables from which the Google Cloud provider takes its project. The first variable
+// that is set counts.
 var projectVariables = []string{"GOOGLE_PROJECT", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT"}
 
 // Project returns the Google Cloud project that the provider takes from its environment. getenv returns the value of a

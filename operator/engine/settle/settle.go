@@ -1,10 +1,9 @@
 // Package settle settles the operations that a killed run of Pulumi left pending in a stack's state.
 //
-// The engine records an operation in the state before the operation starts, and removes the record when it is done. A
-// killed run leaves records. A pending update, deletion or read leaves its resource in the state, so a refresh shows what
-// became of the object. After a pending creation, nobody knows whether the object exists. Pulumi keeps the record for
-// people to resolve, and the next run creates the object again: either the service rejects the name, or there are two
-// objects.
+// The engine records an operation in the state before the operation starts, and removes the record when it is done. A killed
+// run leaves records. A pending update, deletion or read leaves its resource in the state, so a refresh shows the state of
+// the object. After a pending creation, nobody knows whether the object exists. Pulumi keeps the record for people to
+// resolve, and the next run creates the object again: either the service rejects the name, or there are two objects.
 //
 // This package settles a creation by the ID that the object has if it exists. It adds the resource to the state with that
 // ID and refreshes it. The refresh removes the resource from the state if the object does not exist. If the inputs do not
@@ -50,7 +49,7 @@ type Settler struct {
 	// whose ID the state holds. Nil deletes nothing.
 	Discard func(ctx context.Context, creations []Creation, held func(id string) bool) error
 
-	// Tell receives what became of each interrupted creation that somebody may have to know about. Nil ignores it.
+	// Tell receives the outcome of each interrupted creation that users may have to act on. Nil ignores the outcomes.
 	Tell func(Finding)
 }
 
@@ -59,20 +58,20 @@ type LimitError struct{ Unsettled, Limit int }
 
 // Error implements the error interface.
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("an interrupted run has left %d operations in the stack's state, and the limit is %d: settle them with pulumi refresh", e.Unsettled, e.Limit)
+	return fmt.Sprintf("an interrupted run left %d pending operations in the stack's state, and the limit is %d: settle them with pulumi refresh", e.Unsettled, e.Limit)
 }
 
-// Outcome is what becomes of an interrupted creation.
+// Outcome is the result of settling an interrupted creation.
 type Outcome int
 
 const (
 	// Adopted says that the stack has the resource now if the object exists.
 	Adopted Outcome = iota
 
-	// Held says that another stack has the object in its state. The resource is forgotten.
+	// Held says that another stack has the object in its state. Settle drops the record of the creation.
 	Held
 
-	// Undecided says that the inputs do not determine the ID. The resource is forgotten, and the object may exist.
+	// Undecided says that the inputs do not determine the ID. Settle drops the record of the creation, and the object may exist.
 	Undecided
 )
 
@@ -86,15 +85,15 @@ type Finding struct {
 	Holder string
 }
 
-// Message describes the finding and says what to do about it. name is the name of the resource for people.
+// Message describes the finding in one line and says what to do about it. name is the name of the resource for users.
 func (f Finding) Message(name string) string {
 	switch f.Outcome {
 	case Held:
 		return fmt.Sprintf("the creation of %s was interrupted, and the object with its name belongs to another stack, in %s: "+
-			"it is left alone; give this resource another name", name, f.Holder)
+			"the stack does not adopt it; give this resource another name", name, f.Holder)
 	case Undecided:
-		return fmt.Sprintf("the creation of %s was interrupted, and its inputs do not tell whether the object exists: "+
-			"look for an object that the stack's state does not have, and delete it", name)
+		return fmt.Sprintf("the creation of %s was interrupted, and its inputs do not determine the object's ID: "+
+			"check whether an object exists that is not in the stack's state, and delete it", name)
 	default:
 		return fmt.Sprintf("the creation of %s was interrupted: the stack adopts the object if it exists", name)
 	}
@@ -156,7 +155,7 @@ func (s Settler) adopt(ctx context.Context, state *State) (*State, error) {
 }
 
 // decide adds the resource of an interrupted creation to the state if its ID is known and no stack has the object. objects
-// are those of this stack. decide returns nil if the next run simply creates the resource, and nobody has to know.
+// holds the objects of this stack. decide returns nil if the next run creates the resource again without help.
 func (s Settler) decide(ctx context.Context, state *State, objects map[object]bool, created resource) *Finding {
 	typ, urn := created.text("type"), created.text("urn")
 	if existsInStateOnly(typ) || composites[typ] && !s.Destroys {

@@ -186,7 +186,7 @@ func TestOtherOperationsAreRead(t *testing.T) {
 	}
 }
 
-func TestFluxIsNotRead(t *testing.T) {
+func TestFluxIsNotRefreshed(t *testing.T) {
 	flux := res(fluxType, `"id": "a"`)
 	stack := &fakeStack{state: stateOf([]string{flux}, pending("deleting", flux))}
 	if err := (Settler{Stack: stack, Destroys: true}).Settle(t.Context()); err != nil {
@@ -209,7 +209,7 @@ func TestFluxThatWasAdoptedForADestroyIsCreatedAgainByUp(t *testing.T) {
 	}
 }
 
-func TestOperationsOnWhatTheStateDoesNotHaveAreDropped(t *testing.T) {
+func TestOperationsOnResourcesOutsideTheStateAreDropped(t *testing.T) {
 	component := `{"type": "strata:index:Hop", "urn": "urn:pulumi:dev::p::strata:index:Hop::it"}`
 	stack := &fakeStack{state: stateOf(nil, pending("deleting", res(configMap, objectA)), pending(opCreating, component))}
 	if err := (Settler{Stack: stack, Tell: func(found Finding) { t.Errorf("found %+v", found) }}).Settle(t.Context()); err != nil {
@@ -230,8 +230,8 @@ func TestARunThatIsKilledBeforeItRecordsTheStackIsSettled(t *testing.T) {
 	}
 }
 
-// TestASettlerThatIsKilledAnywhereGoesOn kills the settler at each of its calls. The next one ends with the same state.
-func TestASettlerThatIsKilledAnywhereGoesOn(t *testing.T) {
+// TestASettlerContinuesAfterAKill kills the settler at each of its calls. The next one ends with the same state.
+func TestASettlerContinuesAfterAKill(t *testing.T) {
 	before := stateOf([]string{res(configMap, objectA+`, "id": "n/a"`)},
 		pending("updating", res(configMap, objectA)), pending(opCreating, res(bucket, `"inputs": {"name": "b"}`)),
 		pending(opCreating, res("gcp:sql/databaseInstance:DatabaseInstance", `"inputs": {"name": "gone"}`)))
@@ -303,9 +303,9 @@ func TestLostObjectsAreDiscardedBeforeTheirCreationsAreForgotten(t *testing.T) {
 
 func TestFindingsSayWhatToDo(t *testing.T) {
 	for want, found := range map[string]Finding{
-		"the stack adopts the object if it exists":                     {Outcome: Adopted},
-		"belongs to another stack, in team-api: it is left alone":      {Outcome: Held, Holder: "team-api"},
-		"look for an object that the stack's state does not have, and": {Outcome: Undecided},
+		"the stack adopts the object if it exists":                             {Outcome: Adopted},
+		"belongs to another stack, in team-api: the stack does not adopt it":   {Outcome: Held, Holder: "team-api"},
+		"check whether an object exists that is not in the stack's state, and": {Outcome: Undecided},
 	} {
 		if got := found.Message("db (gcp:sql/database:Database)"); !strings.HasPrefix(got, "the creation of db (gcp:sql/database:Database) was interrupted") || !strings.Contains(got, want) {
 			t.Errorf("message %q", got)

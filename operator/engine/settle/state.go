@@ -24,7 +24,7 @@ type State struct {
 	resources []resource
 	pending   []operation
 
-	// projects are the Google Cloud projects of providers by their references, and project is the one of other providers.
+	// projects maps references to providers to their Google Cloud projects. project is the project of all other providers.
 	projects map[string]string
 	project  string
 }
@@ -77,7 +77,7 @@ func parse(exported []byte, project string) (*State, error) {
 }
 
 // ParseDeployment decodes a deployment: the field "deployment" in the output of `pulumi stack export`, and the field
-// "latest" of the checkpoint in a file backend. No deployment is an empty state.
+// "latest" of the checkpoint in a file backend. An empty deployment is an empty state.
 func ParseDeployment(deployment []byte) (*State, error) {
 	s := newState("")
 	return s, s.decode(deployment)
@@ -148,7 +148,7 @@ func (s *State) holdsID(id string) bool {
 // object identifies an object by the type of its resource and its ID.
 type object struct{ typ, id string }
 
-// objects returns the objects of the state. An object that Pulumi has deleted and is about to replace is not one of them.
+// objects returns the objects of the state, except those that Pulumi has deleted and is about to replace.
 func (s *State) objects() map[object]bool {
 	found := map[object]bool{}
 	for _, r := range s.resources {
@@ -216,8 +216,8 @@ func (s *State) add(created resource, id string) {
 	}
 	created.set("id", id)
 	created.set("initErrors", []string{NotRead})
-	// Providers find an object by its outputs, which the inputs are part of. They know some properties from there only,
-	// such as the protection from deletion.
+	// Providers find an object by its outputs, which include the inputs. Some properties, such as the protection from
+	// deletion, exist only there.
 	created["outputs"] = created["inputs"]
 	s.resources = slices.Insert(s.resources, at, created)
 }

@@ -1,0 +1,187 @@
+package inputs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/fields"
+	"github.com/strata-platform/strata/operator/controller/stall"
+)
+
+// env sets the environment in the order of a pod's, in which later entries win: first
+// the variables from whole objects, then single variables. The workspace template comes
+// last, because it overrides the rest.
+func (r *Resolver) env(ctx context.Context, spec *v1.StackSpec, in *Inputs) error {
+	for _, step := range []func(context.Context, *v1.StackSpec, map[string]string) error{
+		r.wholeEnv, r.templateEnvFrom, r.singleEnv, r.templateEnv,
+	} {
+		if err := step(ctx, spec, in.Env); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wholeEnv reads the deprecated fields for environment variables.
+func (r *Resolver) wholeEnv(ctx context.Context, spec *v1.StackSpec, env map[string]string) error {
+	for _, name := range spec.Envs {
+		configMap, err := r.configMap(ctx, "spec.envs", name)
+		if err != nil {
+			return err
+		}
+		if err := copyAll(env, "spec.envs", "", configMap.Data); err != nil {
+			return err
+		}
+	}
+	for _, name := range spec.SecretEnvs {
+		secret, err := r.Secret(ctx, "spec.envSecrets", name)
+		if err != nil {
+			return err
+		}
+		if err := r.copySecret(env, "spec.envSecrets", "", secret); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyAll sets a variable for each key of an object. path is the field that names the
+// object.
+func copyAll(env map[string]string, path, prefix string, data map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		if err := fields.CheckVariable(path, prefix+key); err != nil {
+			return err
+		}
+		env[prefix+key] = data[key]
+	}
+	return nil
+}
+
+func (r *Resolver) copySecret(env map[string]string, path, prefix string, secret *corev1.Secret) error {
+	data := map[string]string{}
+	for key, value := range secret.Data {
+		data[key] = string(value)
+		r.Use(string(value))
+	}
+	return copyAll(env, path, prefix, data)
+}
+
+func (r *Resolver) templateEnvFrom(ctx context.Context, spec *v1.StackSpec, env map[string]string) error {
+	for i, from := range fields.Workspace(spec).EnvFrom {
+		path := fmt.Sprintf("%senvFrom[%d]", fields.WorkspacePath, i)
+		var err error
+		var optional *bool
+		switch {
+		case from.ConfigMapRef != nil:
+			var configMap *corev1.ConfigMap
+			optional = from.ConfigMapRef.Optional
+			if configMap, err = r.configMap(ctx, path, from.ConfigMapRef.Name); err == nil {
+				err = copyAll(env, path, from.Prefix, configMap.Data)
+			}
+		case from.SecretRef != nil:
+			var secret *corev1.Secret
+			optional = from.SecretRef.Optional
+			if secret, err = r.Secret(ctx, path, from.SecretRef.Name); err == nil {
+				err = r.copySecret(env, path, from.Prefix, secret)
+			}
+		default:
+			return stall.Invalid("%s: set configMapRef or secretRef", path)
+		}
+		if err = unlessOptional(err, optional); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unlessOptional returns nil if err says that an optional object is missing, and err
+// otherwise.
+func unlessOptional(err error, optional *bool) error {
+	if absent := (*missing)(nil); errors.As(err, &absent) && optional != nil && *optional {
+		return nil
+	}
+	return err
+}
+
+func (r *Resolver) singleEnv(ctx context.Context, spec *v1.StackSpec, env map[string]string) error {
+	if spec.AccessTokenSecret != "" {
+		token, err := r.secretKey(ctx, "spec.accessTokenSecret", spec.AccessTokenSecret, "accessToken")
+		if err != nil {
+			return err
+		}
+		env["PULUMI_ACCESS_TOKEN"] = token
+	}
+	for _, name := range slices.Sorted(maps.Keys(spec.EnvRefs)) {
+		value, err := r.Value(ctx, "spec.envRefs."+name, spec.EnvRefs[name])
+		if err != nil {
+			return err
+		}
+		env[name] = value
+	}
+	return nil
+}
+
+func (r *Resolver) templateEnv(ctx context.Context, spec *v1.StackSpec, env map[string]string) error {
+	for _, variable := range fields.Workspace(spec).Env {
+		path := fields.WorkspacePath + "env." + variable.Name
+		from := variable.ValueFrom
+		if from == nil {
+			env[variable.Name] = expand(variable.Value, env)
+			continue
+		}
+		var value string
+		var err error
+		var optional *bool
+		switch {
+		case from.SecretKeyRef != nil:
+			optional = from.SecretKeyRef.Optional
+			value, err = r.secretKey(ctx, path, from.SecretKeyRef.Name, from.SecretKeyRef.Key)
+		case from.ConfigMapKeyRef != nil:
+			optional = from.ConfigMapKeyRef.Optional
+			value, err = r.configMapKey(ctx, path, from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Key)
+		case from.FieldRef != nil && from.FieldRef.FieldPath == "metadata.namespace":
+			value = r.namespace
+		default:
+			return stall.Invalid("%s: programs run without a pod: use secretKeyRef, configMapKeyRef or a value", path)
+		}
+		if err = unlessOptional(err, optional); err != nil {
+			return err
+		} else if from.FieldRef != nil || value != "" {
+			env[variable.Name] = value
+		}
+	}
+	return nil
+}
+
+// expand replaces each $(NAME) with the variable's value, as a pod does. expand keeps
+// $(NAME) if there is no such variable, and replaces $$ with a dollar sign.
+func expand(text string, env map[string]string) string {
+	var out strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "$")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		name, rest, closed := strings.Cut(strings.TrimPrefix(after, "("), ")")
+		value, known := env[name]
+		switch {
+		case strings.HasPrefix(after, "$"):
+			out.WriteByte('$')
+			text = after[1:]
+		case strings.HasPrefix(after, "(") && closed && known:
+			out.WriteString(value)
+			text = rest
+		default:
+			out.WriteByte('$')
+			text = after
+		}
+	}
+}

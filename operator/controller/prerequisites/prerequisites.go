@@ -1,0 +1,156 @@
+// Package prerequisites checks the Stacks that have to succeed before another Stack runs.
+package prerequisites
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/operator/controller/dependents"
+	"github.com/strata-platform/strata/operator/controller/stall"
+)
+
+// mostPrerequisites bounds how many Stacks come before another, directly or indirectly.
+// Each check reads all of them.
+const mostPrerequisites = 100
+
+// UnmetError is the error of unsatisfied prerequisites. A change of one of them wakes the
+// Stack.
+type UnmetError struct{ message string }
+
+// Error implements error.
+func (u *UnmetError) Error() string { return u.message }
+
+// Checker checks the prerequisites of one Stack.
+type Checker struct {
+	// Client writes the annotation that requests a new run of a prerequisite.
+	Client client.Client
+
+	// Reader reads from the API server.
+	Reader client.Reader
+
+	// Stack is the Stack that has the prerequisites.
+	Stack *v1.Stack
+
+	// Depend is called with each prerequisite before the Checker reads it.
+	Depend func(dependents.Object)
+}
+
+// Check returns an [*UnmetError] unless all prerequisites of the Stack have succeeded. Check
+// requests a new run of a prerequisite that succeeded too long ago.
+func (c *Checker) Check(ctx context.Context) error {
+	if n := len(c.Stack.Spec.Prerequisites); n > mostPrerequisites {
+		return stall.Invalid("spec.prerequisites: %d Stacks, more than %d: remove some", n, mostPrerequisites)
+	}
+	var problems []string
+	// seen is shared: a Stack that is in no circle from one prerequisite is in none from
+	// another.
+	seen := map[string]bool{}
+	for _, required := range c.Stack.Spec.Prerequisites {
+		problem, err := c.prerequisite(ctx, required, seen)
+		if err != nil {
+			return err
+		}
+		if problem != "" {
+			problems = append(problems, problem)
+		}
+	}
+	if problems == nil {
+		return nil
+	}
+	return &UnmetError{"spec.prerequisites: " + strings.Join(problems, "; ")}
+}
+
+func (c *Checker) prerequisite(ctx context.Context, required v1.PrerequisiteRef, seen map[string]bool) (problem string, err error) {
+	key := client.ObjectKey{Namespace: c.Stack.Namespace, Name: required.Name}
+	if key.Name == c.Stack.Name {
+		return "", stall.Invalid("spec.prerequisites: Stack %s is its own prerequisite: remove it", key.Name)
+	}
+	c.Depend(dependents.On(dependents.Stacks, key.Namespace, key.Name))
+	stack := &v1.Stack{}
+	if err := c.Reader.Get(ctx, key, stack); apierrors.IsNotFound(err) {
+		return fmt.Sprintf("there is no Stack %s", key), nil
+	} else if err != nil {
+		return "", fmt.Errorf("spec.prerequisites: %w", err)
+	}
+	circle, err := c.circle(ctx, stack, seen)
+	if err != nil {
+		return "", err
+	}
+	if circle != nil {
+		return "", stall.Invalid("spec.prerequisites: Stacks wait for each other: %s -> %s: remove one of these prerequisites", c.Stack.Name, strings.Join(circle, " -> "))
+	}
+	last := stack.Status.LastUpdate
+	switch {
+	case !stack.DeletionTimestamp.IsZero():
+		return fmt.Sprintf("Stack %s is being deleted", key.Name), nil
+	case last == nil || last.Generation != stack.Generation || last.ReconcileRequest != stack.Annotations[v1.ReconcileRequestAnnotation]:
+		return fmt.Sprintf("Stack %s has not finished its run yet", key.Name), nil
+	case last.State != v1.SucceededStackStateMessage:
+		return fmt.Sprintf("the last update of Stack %s failed", key.Name), nil
+	}
+	limit := required.Requirement
+	if limit == nil || limit.SucceededWithinDuration == nil {
+		return "", nil
+	}
+	age := time.Since(last.LastResyncTime.Time)
+	if age <= limit.SucceededWithinDuration.Duration {
+		return "", nil
+	}
+	if err := c.rerun(ctx, stack, "after-"+last.Name); err != nil {
+		return "", fmt.Errorf("spec.prerequisites: request a new run of Stack %s: %w", key, err)
+	}
+	return fmt.Sprintf("Stack %s succeeded %s ago, not within %s; the operator has requested a new run", key.Name, age.Round(time.Second), limit.SucceededWithinDuration.Duration), nil
+}
+
+// circle returns the path by which a prerequisite leads back to the Stack, or nil if
+// there is none. Stacks that wait for each other would wait forever.
+func (c *Checker) circle(ctx context.Context, stack *v1.Stack, seen map[string]bool) ([]string, error) {
+	seen[stack.Name] = true
+	if len(seen) > mostPrerequisites {
+		return nil, stall.Invalid("spec.prerequisites: more than %d Stacks come before this one: remove some", mostPrerequisites)
+	}
+	for _, required := range stack.Spec.Prerequisites {
+		if required.Name == c.Stack.Name {
+			return []string{stack.Name, required.Name}, nil
+		}
+		if seen[required.Name] {
+			continue
+		}
+		next := &v1.Stack{}
+		err := c.Reader.Get(ctx, client.ObjectKey{Namespace: c.Stack.Namespace, Name: required.Name}, next)
+		if apierrors.IsNotFound(err) {
+			continue
+		} else if err != nil {
+			return nil, fmt.Errorf("spec.prerequisites: %w", err)
+		}
+		if rest, err := c.circle(ctx, next, seen); rest != nil || err != nil {
+			return append([]string{stack.Name}, rest...), err
+		}
+	}
+	return nil, nil
+}
+
+// rerun requests a new run of a Stack. Several dependants with the same request cause
+// one run.
+func (c *Checker) rerun(ctx context.Context, stack *v1.Stack, request string) error {
+	if stack.Annotations[v1.ReconcileRequestAnnotation] == request {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"annotations": map[string]string{v1.ReconcileRequestAnnotation: request},
+		// The patch fails if the Stack has changed in the meantime, because it may have run.
+		"resourceVersion": stack.ResourceVersion,
+	}})
+	if err != nil {
+		return err
+	}
+	return c.Client.Patch(ctx, stack, client.RawPatch(types.MergePatchType, patch))
+}

@@ -1,0 +1,115 @@
+package backend
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/strata-platform/strata/operator/engine/bounds"
+	"github.com/strata-platform/strata/operator/untrusted"
+)
+
+// State is the state of one stack. Its methods do nothing, and find nothing, for backends other than file backends.
+type State struct {
+	Backend
+
+	// Parent is the folder that contains the file backend: [Choice.Folder].
+	Parent string
+
+	// Root is the folder that contains Parent and the backend folders of other teams. If Root is empty, Holder finds nothing.
+	Root string
+
+	// Project and Stack are the names of the project and of the stack, which an organization
+	// may qualify.
+	Project, Stack string
+
+	// CloudProject is the Google Cloud project of providers whose inputs set none.
+	CloudProject string
+}
+
+// base returns the stack's name without its organization.
+func (s State) base() string { return s.Stack[strings.LastIndexByte(s.Stack, '/')+1:] }
+
+// Missing reports whether the stack's state file is absent from its file backend.
+// Missing returns false for other backends and if it cannot read the folder.
+func (s State) Missing() bool {
+	_, err := s.info()
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// info returns the [fs.FileInfo] of the stack's state file. For backends other
+// than file backends, it returns [errors.ErrUnsupported].
+func (s State) info() (info fs.FileInfo, err error) {
+	if s.Folder == "" {
+		return nil, errors.ErrUnsupported
+	}
+	root, err := os.OpenRoot(s.Parent)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	for _, suffix := range []string{".json", ".json.gz"} {
+		info, err = root.Stat(filepath.Join(s.Folder, ".pulumi", "stacks", s.Project, s.base()+suffix))
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return info, err
+}
+
+// ShrinkState is the advice for a state that is too large.
+const ShrinkState = "remove resources from it with pulumi state delete, or split the stack"
+
+// MaxState bounds the size of a stack's state, in bytes. To load a larger state, pulumi would
+// need more memory than a machine has for one run.
+const MaxState = 64 << 20
+
+// Bound returns a [*bounds.Error] if the state file is larger than MaxState.
+func (s State) Bound() error {
+	if info, err := s.info(); err == nil && info.Size() > MaxState {
+		return bounds.Exceeded("the stack's state has %d bytes, and the limit is %d: %s", info.Size(), MaxState, ShrinkState)
+	}
+	return nil
+}
+
+// halfWritten is the age from which a temporary lock file counts as abandoned by its
+// writer.
+const halfWritten = 5 * time.Second
+
+// mostLocks bounds how many entries of a stack's lock folder DropHalfWritten lists.
+const mostLocks = 1000
+
+// DropHalfWritten removes the temporary file of a lock that a killed pulumi was
+// writing. Pulumi renames the file when it is complete; it would take a temporary file
+// for a lock that it cannot read. No process still writes the files that
+// DropHalfWritten removes: the caller's previous run of the stack is over, and other
+// processes finish such a file within halfWritten.
+func (s State) DropHalfWritten() error {
+	if s.Folder == "" {
+		return nil
+	}
+	root, err := os.OpenRoot(s.Parent)
+	if err != nil {
+		return fmt.Errorf("look for locks of stack %q: %w", s.Stack, err)
+	}
+	defer root.Close()
+	dir := filepath.Join(s.Folder, ".pulumi", "locks", "organization", s.Project, s.base())
+	left, err := untrusted.List(root, dir, mostLocks)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look for locks of stack %q: %w", s.Stack, err)
+	}
+	for _, entry := range left {
+		info, err := root.Lstat(filepath.Join(dir, entry.Name()))
+		if err != nil || filepath.Ext(entry.Name()) != ".tmp" || time.Since(info.ModTime()) < halfWritten {
+			continue
+		}
+		if err := root.Remove(filepath.Join(dir, entry.Name())); err != nil {
+			return fmt.Errorf("remove a half-written lock of stack %q: %w", s.Stack, err)
+		}
+	}
+	return nil
+}

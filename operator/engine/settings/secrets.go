@@ -1,0 +1,201 @@
+package settings
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
+	"sigs.k8s.io/yaml"
+
+	"github.com/strata-platform/strata/operator/engine/project"
+	"github.com/strata-platform/strata/operator/untrusted"
+)
+
+const (
+	// PassphraseVariable names the variable with the passphrase that encrypts a stack's
+	// secrets.
+	PassphraseVariable = "PULUMI_CONFIG_PASSPHRASE"
+
+	saltSetting = "encryptionsalt"
+
+	// mostCrypters bounds how many keys [Crypters] caches.
+	mostCrypters = 1000
+)
+
+// Crypters caches the keys of stacks. Deriving a key from a passphrase takes pulumi a
+// fifth of a second. The zero value is an empty cache.
+type Crypters struct {
+	sync.Mutex
+	known map[[sha256.Size]byte]crypter
+}
+
+// crypter encrypts the config of a stack whose key has this salt.
+type crypter struct {
+	config.Crypter
+	salt string
+}
+
+func (c *Crypters) get(key [sha256.Size]byte) (crypter, bool) {
+	c.Lock()
+	defer c.Unlock()
+	found, ok := c.known[key]
+	return found, ok
+}
+
+func (c *Crypters) put(key [sha256.Size]byte, made crypter) {
+	c.Lock()
+	defer c.Unlock()
+	if c.known == nil || len(c.known) >= mostCrypters {
+		c.known = map[[sha256.Size]byte]crypter{}
+	}
+	c.known[key] = made
+}
+
+// KeyError is the error of a stack whose key cannot be derived: another passphrase, or an unknown form of its salt.
+type KeyError struct{ Err error }
+
+// Error implements the error interface.
+func (e *KeyError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *KeyError) Unwrap() error { return e.Err }
+
+// Secrets is the secret config of a stack.
+type Secrets struct {
+	// Values holds the values by their keys.
+	Values map[string]string
+
+	// Backend is the address of the stack's backend. Passphrase is the passphrase that
+	// encrypts the values. An empty Passphrase means that pulumi encrypts all values.
+	Backend, Passphrase string
+
+	// Set encrypts one value by pulumi and writes it into the settings under a qualified key.
+	Set func(ctx context.Context, key, value string) error
+}
+
+// Encrypt writes the secret config into the stack's settings. Pulumi encrypts a stack's
+// first value and stores the salt of the key in the settings. Encrypt encrypts the
+// other values itself, which saves a call of pulumi for each. The error is a [*KeyError]
+// if the passphrase is not that of the stack.
+func (f File) Encrypt(ctx context.Context, crypters *Crypters, secrets Secrets) error {
+	keys := slices.Sorted(maps.Keys(secrets.Values))
+	if len(keys) == 0 {
+		return nil
+	}
+	passphrase := secrets.Passphrase
+	id := sha256.Sum256([]byte(strings.Join([]string{secrets.Backend, f.Project, f.Stack, passphrase}, "\x00")))
+	by, known := crypters.get(id)
+	salt, err := f.salt()
+	if err != nil {
+		return err
+	}
+	if known && salt != "" && salt != by.salt {
+		known = false
+	}
+	for !known && len(keys) > 0 {
+		// Without a passphrase, the salt is of no use: the stack may have another secrets
+		// provider, and the salt may come from a file of the project.
+		if salt == "" || passphrase == "" {
+			if err := secrets.Set(ctx, f.key(keys[0]), secrets.Values[keys[0]]); err != nil {
+				return err
+			}
+			keys = keys[1:]
+			if salt, err = f.salt(); err != nil {
+				return err
+			}
+			continue
+		}
+		if by, err = newCrypter(passphrase, salt); err != nil {
+			return &KeyError{err}
+		}
+		crypters.put(id, by)
+		known = true
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	return f.setSecrets(ctx, by, secrets.Values, keys)
+}
+
+// newCrypter derives the key of a stack and checks the passphrase. The last part of the
+// salt is a known text that the key encrypts.
+func newCrypter(passphrase, salt string) (crypter, error) {
+	parts := strings.SplitN(salt, ":", 3)
+	if len(parts) != 3 || parts[0] != "v1" {
+		return crypter{}, errors.New("its encryptionsalt has an unknown form")
+	}
+	decoded, err := base64.StdEncoding.DecodeString(parts[1])
+	if err != nil {
+		return crypter{}, fmt.Errorf("its encryptionsalt is not valid: %w", err)
+	}
+	made := crypter{config.NewSymmetricCrypterFromPassphrase(passphrase, decoded), salt}
+	if text, err := made.DecryptValue(context.Background(), parts[2]); err != nil || text != "pulumi" {
+		return crypter{}, fmt.Errorf("the stack's secrets were encrypted with another passphrase: set %s to the passphrase of its first run", PassphraseVariable)
+	}
+	return made, nil
+}
+
+// setSecrets encrypts the values of keys and writes them into the stack's settings.
+func (f File) setSecrets(ctx context.Context, by crypter, secrets map[string]string, keys []string) error {
+	return f.edit(func(settings map[string]any) error {
+		values, _ := settings["config"].(map[string]any)
+		if values == nil {
+			values = map[string]any{}
+		}
+		for _, key := range keys {
+			secure, err := by.EncryptValue(ctx, secrets[key])
+			if err != nil {
+				return err
+			}
+			values[f.key(key)] = map[string]string{"secure": secure}
+		}
+		settings["config"], settings[saltSetting] = values, by.salt
+		return nil
+	})
+}
+
+// salt returns the salt in the stack's settings, or an empty string if there is none.
+func (f File) salt() (salt string, err error) {
+	err = f.read(func(settings map[string]any) { salt, _ = settings[saltSetting].(string) })
+	return salt, err
+}
+
+func (f File) read(see func(map[string]any)) error {
+	settings := map[string]any{}
+	data, err := project.ReadFile(f.Root, f.Path)
+	if err == nil {
+		err = project.DecodeYAML(data, &settings)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the settings of stack %q: %w", f.Stack, err)
+	}
+	see(settings)
+	return nil
+}
+
+func (f File) edit(change func(map[string]any) error) error {
+	var changed map[string]any
+	err := f.read(func(settings map[string]any) { changed = settings })
+	if err == nil {
+		err = change(changed)
+	}
+	var data []byte
+	if err == nil {
+		data, err = yaml.Marshal(changed)
+	}
+	if err == nil {
+		err = untrusted.Write(f.Root, f.Path, data)
+	}
+	if err != nil {
+		return fmt.Errorf("write config of stack %q: %w", f.Stack, err)
+	}
+	return nil
+}
