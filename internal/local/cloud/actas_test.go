@@ -9,7 +9,7 @@ import (
 	"google.golang.org/api/option"
 )
 
-func TestNodesRunAsAccountsThatTheCallerMayActAs(t *testing.T) {
+func TestNodesNeedActAsOnTheirAccount(t *testing.T) {
 	c := newEmulator(t, false)
 	nodes, _ := c.account("nodes-account")
 	other, _ := c.account("other-account")
@@ -51,7 +51,7 @@ func TestNodesRunAsAccountsThatTheCallerMayActAs(t *testing.T) {
 	}
 	c.grant("serviceAccount:"+email, "roles/iam.serviceAccountUser")
 	if err := pool("c", ""); err != nil {
-		t.Errorf("with the role on the project: %v", err)
+		t.Errorf("create a cluster with the role on the project: %v", err)
 	}
 }
 

@@ -91,7 +91,7 @@ func (s *signer) exchange(assertion string) (int, string) {
 	return answer.StatusCode, string(data)
 }
 
-func TestAssertionIsAcceptedInItsTimeForItsAudience(t *testing.T) {
+func TestTokenEndpointAcceptsValidAssertions(t *testing.T) {
 	c := newEmulator(t, false)
 	_, file := c.account("team-web")
 	s := newSigner(t, file)
@@ -110,13 +110,13 @@ func TestAssertionIsAcceptedInItsTimeForItsAudience(t *testing.T) {
 		"clock two minutes ahead":        {nil, at(2*time.Minute, 62*time.Minute), 200, "access_token"},
 		"clock ten minutes ahead":        {nil, at(10*time.Minute, 70*time.Minute), 400, timeframe},
 		"expired":                        {nil, at(-2*time.Hour, -time.Hour), 400, timeframe},
-		"good for a day":                 {nil, at(0, 24*time.Hour), 400, timeframe},
+		"valid for a day":                {nil, at(0, 24*time.Hour), 400, timeframe},
 		"without times":                  {nil, map[string]any{"iat": nil, "exp": nil}, 400, timeframe},
 		"audience of another":            {nil, map[string]any{"aud": "https://oauth2.googleapis.com/token"}, 400, "audience"},
 		"no scope":                       {nil, map[string]any{"scope": nil}, 400, "invalid_scope"},
 		"for a user":                     {nil, map[string]any{"sub": "user@example.com"}, 401, "unauthorized_client"},
 		"issuer without account":         {nil, map[string]any{"iss": "none@" + projectID + ".iam.gserviceaccount.com"}, 400, "account not found"},
-		"issuer that is no address":      {nil, map[string]any{"iss": "a/b"}, 400, "account not found"},
+		"issuer that is not an address":  {nil, map[string]any{"iss": "a/b"}, 400, "account not found"},
 		"unknown key id":                 {map[string]any{"kid": "0123456789"}, nil, 400, "Invalid JWT Signature."},
 		"key id with a path":             {map[string]any{"kid": "../x/" + s.kid}, nil, 400, "invalid_grant"},
 		"no algorithm":                   {map[string]any{"alg": "none"}, nil, 400, "only RS256"},
@@ -125,20 +125,20 @@ func TestAssertionIsAcceptedInItsTimeForItsAudience(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			status, body := s.exchange(s.sign(test.header, test.claims))
 			if status != test.code || !strings.Contains(body, test.want) {
-				t.Errorf("answer is %d %s; want %d with %q", status, body, test.code, test.want)
+				t.Errorf("response is %d %s; want %d with %q", status, body, test.code, test.want)
 			}
 		})
 	}
-	t.Run("signature of another text", func(t *testing.T) {
+	t.Run("signature of other claims", func(t *testing.T) {
 		right, other := strings.Split(s.sign(nil, nil), "."), strings.Split(s.sign(nil, map[string]any{"iat": now.Add(-time.Minute).Unix()}), ".")
 		status, body := s.exchange(right[0] + "." + right[1] + "." + other[2])
 		if status != 400 || !strings.Contains(body, "Invalid JWT Signature.") {
-			t.Errorf("answer is %d %s", status, body)
+			t.Errorf("response is %d %s", status, body)
 		}
 	})
 }
 
-func TestAssertionInPlaceOfAToken(t *testing.T) {
+func TestAssertionInsteadOfAToken(t *testing.T) {
 	c := newEmulator(t, false)
 	_, file := c.account("team-web", "roles/browser")
 	s := newSigner(t, file)
@@ -150,18 +150,18 @@ func TestAssertionInPlaceOfAToken(t *testing.T) {
 		"for another service": {map[string]any{"aud": "https://storage.googleapis.com/", "scope": nil}, 401},
 		"with the scope":      {map[string]any{"aud": nil}, 200},
 		"with another scope":  {map[string]any{"aud": nil, "scope": "https://www.googleapis.com/auth/devstorage.full_control"}, 403},
-		"for somebody else":   {map[string]any{"sub": "user@example.com"}, 401},
+		"for another user":    {map[string]any{"sub": "user@example.com"}, 401},
 		"expired":             {map[string]any{"iat": 1, "exp": 2}, 401},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if status, body := c.ask("GET", projectPath, s.sign(nil, test.claims), ""); status != test.code {
-				t.Errorf("answer is %d %s; want %d", status, body, test.code)
+				t.Errorf("response is %d %s; want %d", status, body, test.code)
 			}
 		})
 	}
 }
 
-func TestTokenIsGoodForItsScopesOnly(t *testing.T) {
+func TestTokenAllowsOnlyItsScopes(t *testing.T) {
 	c := newEmulator(t, false)
 	_, file := c.account("team-web", "roles/viewer")
 	const auth = "https://www.googleapis.com/auth/"
@@ -189,13 +189,13 @@ func TestTokenIsGoodForItsScopesOnly(t *testing.T) {
 			}
 			status, body := c.ask(test.method, test.path, token.AccessToken, "")
 			if status != test.code || status == 403 && !strings.Contains(body, "ACCESS_TOKEN_SCOPE_INSUFFICIENT") {
-				t.Errorf("answer is %d %s; want %d", status, body, test.code)
+				t.Errorf("response is %d %s; want %d", status, body, test.code)
 			}
 		})
 	}
 }
 
-func TestExpiredTokensAreForgotten(t *testing.T) {
+func TestExpiredTokensAreRemoved(t *testing.T) {
 	c := newEmulator(t, false)
 	_, file := c.account("team-web")
 	for range 5 {
@@ -207,7 +207,7 @@ func TestExpiredTokensAreForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	if after := c.Tokens(); before < 6 || after != 1 {
-		t.Errorf("%d tokens were kept, and %d two hours later; want that of the last call only", before, after)
+		t.Errorf("the store contains %d tokens, and %d two hours later; want only the token of the last call", before, after)
 	}
 	_, err := c.owner().iam.Projects.ServiceAccounts.Create("projects/"+projectID, &iam.CreateServiceAccountRequest{AccountId: "team-web"}).Do()
 	refused(t, err, 409)

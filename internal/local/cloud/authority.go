@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// authority is the certificate authority that signs the emulator's certificate for tunnels. A name constraint limits
-// it to googleapis.com, so a client that trusts it trusts it for no other host.
+// authority is the certificate authority that signs the emulator's certificate for tunnels. Its own certificate has a
+// name constraint, so that clients accept its signature only for hosts below googleapis.com.
 type authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
@@ -33,7 +33,7 @@ func openAuthority(dir string, now time.Time) (*authority, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if data, err = newAuthority(now); err == nil {
-			err = writeWhole(path, data)
+			err = writeAtomically(path, data)
 		}
 	}
 	if err != nil {
@@ -50,8 +50,8 @@ func openAuthority(dir string, now time.Time) (*authority, error) {
 	return &authority{certificate: pair.Leaf, key: key}, nil
 }
 
-// writeWhole writes a file atomically: a reader finds either all of the new content or none of it.
-func writeWhole(path string, data []byte) error {
+// writeAtomically writes a file so that a reader finds either all of the new content or none of it.
+func writeAtomically(path string, data []byte) error {
 	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
 		return err
 	}
@@ -88,8 +88,8 @@ func newAuthority(now time.Time) ([]byte, error) {
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})...), nil
 }
 
-// vouch returns a server certificate for hosts, signed by the authority.
-func (a *authority) vouch(hosts []string, now time.Time) (tls.Certificate, error) {
+// certify returns a server certificate for hosts, signed by the authority.
+func (a *authority) certify(hosts []string, now time.Time) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, err

@@ -15,9 +15,9 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud"
 )
 
-// TestRolesAllowTheirCallsOnly makes calls under each role. An allowed call may still fail for another reason, such as
+// TestRolesAllowOnlyTheirCalls makes calls under each role. An allowed call may still fail for another reason, such as
 // a cluster that does not exist.
-func TestRolesAllowTheirCallsOnly(t *testing.T) {
+func TestRolesAllowOnlyTheirCalls(t *testing.T) {
 	const account = "projects/-/serviceAccounts/target@" + projectID + ".iam.gserviceaccount.com"
 	calls := []struct {
 		permission string
@@ -150,7 +150,7 @@ func TestRolesAllowTheirCallsOnly(t *testing.T) {
 					t.Errorf("%s: denied is %t, want %t: %v", call.permission, denied, want, err)
 				}
 				if denied && !strings.Contains(err.Error(), call.permission) {
-					t.Errorf("the refusal does not name %s: %v", call.permission, err)
+					t.Errorf("the error does not contain %s: %v", call.permission, err)
 				}
 			}
 			answer, err := caller.projects.Projects.TestIamPermissions(projectID, &crm.TestIamPermissionsRequest{Permissions: everything}).Do()
@@ -158,7 +158,7 @@ func TestRolesAllowTheirCallsOnly(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(answer.Permissions) != len(allowed) {
-				t.Errorf("testIamPermissions answers %v; want %v", answer.Permissions, allowed)
+				t.Errorf("testIamPermissions returns %v; want %v", answer.Permissions, allowed)
 			}
 		})
 	}
@@ -168,7 +168,7 @@ func oneOf(all []string, one string) bool {
 	return slices.Contains(all, one)
 }
 
-func TestRefusalsHaveTheWordsOfTheirAPI(t *testing.T) {
+func TestErrorsMatchTheirAPI(t *testing.T) {
 	c := newEmulator(t, false)
 	_, key := c.account("nobody")
 	token, err := login(t, key)
@@ -199,7 +199,7 @@ func TestRefusalsHaveTheWordsOfTheirAPI(t *testing.T) {
 	}
 }
 
-func TestRoleOnOneServiceAccountReachesThatOneOnly(t *testing.T) {
+func TestRoleOnAServiceAccountAppliesToThatAccountOnly(t *testing.T) {
 	c := newEmulator(t, false)
 	mine, _ := c.account("mine-account")
 	other, _ := c.account("other-account")
@@ -212,13 +212,13 @@ func TestRoleOnOneServiceAccountReachesThatOneOnly(t *testing.T) {
 	}
 	keys := c.as(key).iam.Projects.ServiceAccounts.Keys
 	if _, err := keys.Create("projects/-/serviceAccounts/"+mine, &iam.CreateServiceAccountKeyRequest{}).Do(); err != nil {
-		t.Errorf("key for the account it has the role on: %v", err)
+		t.Errorf("create a key of the account with the role: %v", err)
 	}
 	_, err = keys.Create("projects/-/serviceAccounts/"+other, &iam.CreateServiceAccountKeyRequest{}).Do()
 	refused(t, err, 403, "iam.serviceAccountKeys.create")
 }
 
-func TestUnknownProjectIsRefusedLikeAForeignOne(t *testing.T) {
+func TestMissingAndForeignProjectsGiveTheSameError(t *testing.T) {
 	c := newEmulator(t, false)
 	_, err := c.owner().projects.Projects.Get("another-project").Do()
 	refused(t, err, 403, "resourcemanager.projects.get")
@@ -226,7 +226,7 @@ func TestUnknownProjectIsRefusedLikeAForeignOne(t *testing.T) {
 	refused(t, err, 403, "container.clusters.list")
 }
 
-func TestProjectIsFoundByItsNumber(t *testing.T) {
+func TestProjectHasANumber(t *testing.T) {
 	c := newEmulator(t, false)
 	found, err := c.owner().projects.Projects.Get(projectID).Do()
 	if err != nil {
@@ -238,7 +238,7 @@ func TestProjectIsFoundByItsNumber(t *testing.T) {
 	}
 }
 
-func TestPathWithItsVersionTwice(t *testing.T) {
+func TestPathWithTwoVersions(t *testing.T) {
 	c := newEmulator(t, false)
 	_, key := c.account("reader", "roles/viewer")
 	token, err := login(t, key)

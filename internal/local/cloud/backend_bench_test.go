@@ -11,11 +11,11 @@ import (
 	"github.com/strata-platform/strata/test/bench/figure"
 )
 
-// backendRuns is enough for a median on a busy machine.
+// backendRuns is the number of runs of each kind, enough for a median on a busy machine.
 const backendRuns = 9
 
-// BenchmarkStateInABucket compares an update of three resources with state in a bucket to one with state in files. It
-// alternates between them, so that other load affects both.
+// BenchmarkStateInABucket compares an update of three resources whose state is in a bucket with one whose state is in
+// files. It alternates between both, so that other load affects both.
 func BenchmarkStateInABucket(b *testing.B) {
 	c := newEmulator(b, false)
 	owner := c.storageAs(c.engineer)

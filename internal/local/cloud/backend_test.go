@@ -12,6 +12,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // pulumiRuns runs Pulumi's own command line in a program's folder, as one identity.
@@ -73,9 +74,10 @@ func (p *pulumiRuns) must(args ...string) string {
 	return out
 }
 
-// TestPulumiKeepsItsStateInABucket runs the real command line as a service account that may only use the objects of
-// one bucket.
+// TestPulumiKeepsItsStateInABucket runs the real command line as a service account that may use only the objects of one
+// bucket.
 func TestPulumiKeepsItsStateInABucket(t *testing.T) {
+	long.Test(t)
 	toolchaintest.Path(t, "pulumi")
 	c := newEmulator(t, false)
 	owner := c.storageAs(c.engineer)
@@ -111,12 +113,12 @@ func TestPulumiKeepsItsStateInABucket(t *testing.T) {
 	}
 	listed, err := owner.Objects.List("team-api-state").Do()
 	if err != nil || len(listed.Items) != 0 {
-		t.Errorf("the other team's bucket holds %+v, %v", listed, err)
+		t.Errorf("the other team's bucket contains %+v, %v", listed, err)
 	}
 
 	p.must("destroy", "--yes", "--skip-preview")
 	p.must("stack", "rm", "dev", "--yes")
 	if _, err := owner.Objects.Get("team-web-state", ".pulumi/stacks/tiny/dev.json").Do(); code(err) != http.StatusNotFound {
-		t.Errorf("the state is still there: %v", err)
+		t.Errorf("the state still exists: %v", err)
 	}
 }

@@ -143,7 +143,7 @@ func TestBucketLifecycle(t *testing.T) {
 	}
 }
 
-func TestBucketsAreListedByPages(t *testing.T) {
+func TestListOfBucketsHasPages(t *testing.T) {
 	c := newEmulator(t, false)
 	client := c.storageAs(c.engineer)
 	for _, name := range []string{"web-a", "web-b", "web-c", "api-a"} {
@@ -163,7 +163,7 @@ func TestBucketsAreListedByPages(t *testing.T) {
 	}
 }
 
-func TestBucketsThatAreRefused(t *testing.T) {
+func TestInvalidBucketsAreRejected(t *testing.T) {
 	c := newEmulator(t, false)
 	buckets := c.storageAs(c.engineer).Buckets
 	for name, test := range map[string]struct {
@@ -171,18 +171,18 @@ func TestBucketsThatAreRefused(t *testing.T) {
 		code   int
 		want   string
 	}{
-		"capitals":                 {&storage.Bucket{Name: "State"}, 400, "Invalid bucket name: 'State'"},
-		"short name":               {&storage.Bucket{Name: "ab"}, 400, "Invalid bucket name"},
-		"path":                     {&storage.Bucket{Name: "a/../b"}, 400, "Invalid bucket name"},
-		"address":                  {&storage.Bucket{Name: "10.0.0.1"}, 400, "Invalid bucket name"},
-		"name of Google's":         {&storage.Bucket{Name: "goog-state"}, 400, "Invalid bucket name"},
-		"name of an API":           {&storage.Bucket{Name: "sqladmin"}, 409, "bucket name is not available"},
-		"no location":              {&storage.Bucket{Name: "state", Location: "moon"}, 400, "location constraint is not valid"},
-		"no class":                 {&storage.Bucket{Name: "state", StorageClass: "GOLD"}, 400, "storage class is not valid"},
-		"key of KMS":               {&storage.Bucket{Name: "state", Encryption: &storage.BucketEncryption{DefaultKmsKeyName: "k"}}, 501, "encryption is not emulated"},
-		"retention":                {&storage.Bucket{Name: "state", RetentionPolicy: &storage.BucketRetentionPolicy{RetentionPeriod: 9}}, 501, "retentionPolicy"},
-		"access control list":      {&storage.Bucket{Name: "state", Acl: []*storage.BucketAccessControl{{Entity: "allUsers"}}}, 501, "access control list"},
-		"prevention of what's not": {&storage.Bucket{Name: "state", IamConfiguration: &storage.BucketIamConfiguration{PublicAccessPrevention: "x"}}, 400, "publicAccessPrevention"},
+		"capitals":            {&storage.Bucket{Name: "State"}, 400, "Invalid bucket name: 'State'"},
+		"short name":          {&storage.Bucket{Name: "ab"}, 400, "Invalid bucket name"},
+		"path":                {&storage.Bucket{Name: "a/../b"}, 400, "Invalid bucket name"},
+		"address":             {&storage.Bucket{Name: "10.0.0.1"}, 400, "Invalid bucket name"},
+		"name of Google":      {&storage.Bucket{Name: "goog-state"}, 400, "Invalid bucket name"},
+		"name of an API":      {&storage.Bucket{Name: "sqladmin"}, 409, "bucket name is not available"},
+		"unknown location":    {&storage.Bucket{Name: "state", Location: "moon"}, 400, "location constraint is not valid"},
+		"unknown class":       {&storage.Bucket{Name: "state", StorageClass: "GOLD"}, 400, "storage class is not valid"},
+		"key of KMS":          {&storage.Bucket{Name: "state", Encryption: &storage.BucketEncryption{DefaultKmsKeyName: "k"}}, 501, "encryption is not emulated"},
+		"retention":           {&storage.Bucket{Name: "state", RetentionPolicy: &storage.BucketRetentionPolicy{RetentionPeriod: 9}}, 501, "retentionPolicy"},
+		"access control list": {&storage.Bucket{Name: "state", Acl: []*storage.BucketAccessControl{{Entity: "allUsers"}}}, 501, "access control list"},
+		"unknown prevention":  {&storage.Bucket{Name: "state", IamConfiguration: &storage.BucketIamConfiguration{PublicAccessPrevention: "x"}}, 400, "publicAccessPrevention"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := buckets.Insert(projectID, test.bucket).Do()
@@ -266,16 +266,16 @@ func TestBucketPolicy(t *testing.T) {
 	}
 }
 
-// storageRefusal checks that an error has Cloud Storage's form: without a status.
+// storageRefusal checks that an error has the form of Cloud Storage, which has no status.
 func storageRefusal(t *testing.T, err error, reason string) {
 	t.Helper()
 	refused, ok := errors.AsType[*googleapi.Error](err)
 	if !ok || len(refused.Errors) != 1 || refused.Errors[0].Reason != reason || strings.Contains(refused.Body, `"status"`) {
-		t.Errorf("refusal is %#v, want the reason %s", err, reason)
+		t.Errorf("error is %#v, want the reason %s", err, reason)
 	}
 }
 
-func TestRefusalsHaveTheFormOfCloudStorage(t *testing.T) {
+func TestErrorsHaveTheFormOfCloudStorage(t *testing.T) {
 	c := newEmulator(t, false)
 	client := c.storageAs(c.engineer)
 	_, err := client.Buckets.Get("none").Do()

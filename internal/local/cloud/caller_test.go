@@ -12,7 +12,7 @@ import (
 	"google.golang.org/api/iam/v1"
 )
 
-// caller makes the calls of the table as a service account whose role changes.
+// caller makes the calls of the table as a service account. The test changes the role of the account.
 type caller struct {
 	*emulator
 	token   string
@@ -21,7 +21,7 @@ type caller struct {
 	objects int // counts the objects that the calls created
 }
 
-// becomes gives the account one role on the project, or none for "".
+// becomes gives the account exactly one role on the project, or none if the role is "".
 func (c *caller) becomes(role string) {
 	c.t.Helper()
 	projects := c.owner().projects.Projects
@@ -43,7 +43,7 @@ func (c *caller) becomes(role string) {
 
 const customRole = "projects/" + projectID + "/roles/custom"
 
-// gets gives the account a custom role with these permissions.
+// gets gives the account exactly one role, a custom role with these permissions.
 func (c *caller) gets(permissions ...string) {
 	c.t.Helper()
 	roles := c.owner().iam.Projects.Roles
@@ -77,8 +77,8 @@ func exampleOf(route string, value func(variable string) string) (method, path s
 	return method, strings.Replace(path, "/storage/xml/", "/", 1)
 }
 
-// make makes a call about objects that do not exist, or with an empty request, so that an allowed call changes
-// nothing. It reports whether the emulator refused the call.
+// make makes a call about missing objects, or with an empty request, so that an allowed call has no effect. It reports
+// whether the emulator rejected the call.
 func (c *caller) make(route string) (refused bool, answered string) {
 	method, _, _ := strings.Cut(route, " ")
 	_, path := exampleOf(route, func(name string) string {
@@ -120,12 +120,12 @@ func (c *caller) make(route string) (refused bool, answered string) {
 	r.Header.Set("Authorization", "Bearer "+c.token)
 	c.ServeHTTP(answer, r)
 	if answer.Code >= 500 && answer.Code != http.StatusNotImplemented || answer.Code == http.StatusUnauthorized {
-		c.t.Errorf("%s %s is answered with %d %s", method, path, answer.Code, answer.Body)
+		c.t.Errorf("the response to %s %s is %d %s", method, path, answer.Code, answer.Body)
 	}
 	return answer.Code == http.StatusForbidden, answer.Body.String()
 }
 
-// newObject returns the name of an object that does not exist.
+// newObject returns the name of a missing object.
 func (c *caller) newObject() string {
 	c.objects++
 	return fmt.Sprintf("new-%d", c.objects)

@@ -27,8 +27,8 @@ const (
 	tokenPath = "/token"
 )
 
-// BenchmarkCalls measures calls of all APIs, four reads to one write, at a fixed rate. A call begins when it is due,
-// whether or not earlier calls have their answers. Its latency counts from that time.
+// BenchmarkCalls measures calls of all APIs, four reads to one write, at a fixed rate. A call begins at its time even
+// if earlier calls are in progress. Its latency counts from that time.
 func BenchmarkCalls(b *testing.B) {
 	l := newLoad(b)
 	latencies := make([]time.Duration, callsPerSecond*int(callsDuration/time.Second))
@@ -60,10 +60,10 @@ type load struct {
 	form          string // requests a token
 }
 
-// request is one call. A %d in its path or body stands for the number of the call.
+// request is one call. %d in its path or body stands for the number of the call.
 type request struct{ method, path, body string }
 
-// call makes the call with a number and reads its answer.
+// call makes the call with a number and reads the response.
 func (l *load) call(number int) {
 	of := l.reads
 	if number%5 == 0 {
@@ -90,9 +90,9 @@ func (l *load) call(number int) {
 		return
 	}
 	defer answer.Body.Close()
-	said, err := io.ReadAll(answer.Body)
+	reply, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode >= http.StatusBadRequest {
-		l.t.Errorf("%s %s: %s %s %v", r.method, r.path, answer.Status, said, err)
+		l.t.Errorf("%s %s: %s %s %v", r.method, r.path, answer.Status, reply, err)
 	}
 }
 

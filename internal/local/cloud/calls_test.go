@@ -11,14 +11,15 @@ import (
 	"google.golang.org/api/storage/v1"
 
 	"github.com/strata-platform/strata/internal/local/cloud"
+	"github.com/strata-platform/strata/test/long"
 )
 
-// callsFile lists the permissions that each call needs and the roles that may make it.
+// callsFile lists the required permissions of each call, and the roles that may make the call.
 const callsFile = "testdata/calls.txt"
 
 var update = flag.Bool("update", false, "write anew what tests compare with; read the difference against Google's documentation")
 
-// rolesTried are Google's roles that the test tries on each call.
+// rolesTried are the predefined roles that the test tries on each call.
 func rolesTried() []string {
 	return strings.Fields(`
 		owner editor viewer browser
@@ -69,8 +70,9 @@ func readCalls(t *testing.T) []emulatedCall {
 	return calls
 }
 
-// TestRolesOnEveryCall tries every call of the router in every role, and compares the outcome with the table.
+// TestRolesOnEveryCall makes every call of the router with every role, and compares the outcome with the table.
 func TestRolesOnEveryCall(t *testing.T) {
+	long.Test(t)
 	c := newEmulator(t, false)
 	client := c.storageAs(c.engineer)
 	c.newBucket(client, "strata-calls")
@@ -112,7 +114,7 @@ func TestRolesOnEveryCall(t *testing.T) {
 	}
 }
 
-// want makes a call and checks that the emulator allows it, or refuses it with the name of a required permission.
+// want makes a call. It checks that the emulator allows the call, or rejects it with the name of a required permission.
 func (c *caller) want(call emulatedCall, with string, allowed bool) {
 	c.t.Helper()
 	refused, body := c.make(call.route)
@@ -120,7 +122,7 @@ func (c *caller) want(call emulatedCall, with string, allowed bool) {
 		c.t.Errorf("%s with %s: refused is %t: %s", call.route, with, refused, body)
 	}
 	if refused && !names(body, call.permissions) && !strings.HasPrefix(call.route, "HEAD") {
-		c.t.Errorf("%s with %s: the refusal does not name %v: %s", call.route, with, call.permissions, body)
+		c.t.Errorf("%s with %s: the error does not contain %v: %s", call.route, with, call.permissions, body)
 	}
 }
 
@@ -140,14 +142,14 @@ func checkRoutes(t *testing.T, calls []emulatedCall, routes []string) {
 	}
 	for _, route := range routes {
 		if !listed[route] {
-			t.Errorf("%s says nothing of %s: go test ./internal/local/cloud -run %s -update adds it; check what it writes", callsFile, route, t.Name())
+			t.Errorf("%s does not contain %s: run go test ./internal/local/cloud -run %s -update to add it, then check the new line", callsFile, route, t.Name())
 		}
 	}
 }
 
 var permissionNames = regexp.MustCompile(`[a-z]+\.[a-zA-Z]+\.[a-zA-Z]+`)
 
-// writeCalls writes the table according to the emulator.
+// writeCalls writes the table from the behaviour of the emulator.
 func (c *caller) writeCalls(routes []string) {
 	c.t.Helper()
 	calls := map[string]*emulatedCall{}
@@ -197,6 +199,6 @@ func (c *caller) firstPermission(refusal string) string {
 			return name
 		}
 	}
-	c.t.Fatalf("no permission is named: %s", refusal)
+	c.t.Fatalf("the error contains no permission: %s", refusal)
 	return ""
 }

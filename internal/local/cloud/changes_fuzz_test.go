@@ -11,7 +11,7 @@ import (
 )
 
 // FuzzChanges sends bodies to the calls that change a cluster, a node pool, an instance, a bucket or an object. No
-// answer may be an internal error of the emulator, and all calls must still work afterwards.
+// response may be an internal error of the emulator, and all calls must still work afterwards.
 func FuzzChanges(f *testing.F) {
 	const (
 		cluster  = "/container/v1beta1/" + strata
@@ -61,7 +61,7 @@ func FuzzChanges(f *testing.F) {
 		answer := httptest.NewRecorder()
 		c.ServeHTTP(answer, request)
 		if answer.Code >= 500 && answer.Code != http.StatusNotImplemented {
-			t.Errorf("%s %s %q is answered with %d %s", method, target, body, answer.Code, answer.Body)
+			t.Errorf("the response to %s %s %q is %d %s", method, target, body, answer.Code, answer.Body)
 		}
 		return answer.Code
 	}
@@ -70,7 +70,7 @@ func FuzzChanges(f *testing.F) {
 		send(t, method, target, body)
 		for _, there := range []string{cluster, pool, instance, bucket, bucket + "/iam", object} {
 			if code := send(t, "GET", there, ""); code != http.StatusOK {
-				t.Errorf("after %s %s %q, %s is answered with %d", method, target, body, there, code)
+				t.Errorf("after %s %s %q, the response to %s is %d", method, target, body, there, code)
 			}
 		}
 	})

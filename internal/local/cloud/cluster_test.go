@@ -35,7 +35,7 @@ func newCluster(name string, clientCertificate bool) *container.CreateClusterReq
 	}}
 }
 
-// zonal is parent in Google's links and messages about zonal clusters.
+// zonal is the form of parent in Google's links and messages about zonal clusters.
 const zonal = "projects/" + projectID + "/zones/" + location
 
 func TestClusterLifecycle(t *testing.T) {
@@ -97,7 +97,7 @@ func TestClusterLifecycle(t *testing.T) {
 	refused(t, err, 404, "Not found: "+zonal+"/clusters/strata.")
 }
 
-func TestClusterWithoutClientCertificateShowsTheAuthorityOnly(t *testing.T) {
+func TestClusterWithoutClientCertificateReturnsOnlyTheAuthority(t *testing.T) {
 	c := newEmulator(t, false)
 	owner := c.owner()
 	op, err := owner.container.Projects.Locations.Clusters.Create(parent, newCluster("strata", false)).Do()
@@ -114,7 +114,7 @@ func TestClusterWithoutClientCertificateShowsTheAuthorityOnly(t *testing.T) {
 	}
 }
 
-func TestClusterCreationIsTakenUpAfterRestart(t *testing.T) {
+func TestClusterCreationResumesAfterARestart(t *testing.T) {
 	c := newEmulator(t, false)
 	c.clusters = &fakeClusters{block: make(chan struct{})} // the test never closes it
 	c.restart(false)
@@ -135,7 +135,7 @@ func TestClusterCreationIsTakenUpAfterRestart(t *testing.T) {
 	}
 }
 
-func TestClusterThatFailsSaysWhy(t *testing.T) {
+func TestFailedClusterHasAStatusMessage(t *testing.T) {
 	c := newEmulator(t, false)
 	c.clusters = &fakeClusters{fail: errors.New("etcd did not answer")}
 	c.restart(false)

@@ -8,9 +8,8 @@ import (
 	"google.golang.org/api/container/v1"
 )
 
-// TestWhatClientsReadOfANewCluster checks the parts of a cluster that the official provider dereferences without a nil
-// check.
-func TestWhatClientsReadOfANewCluster(t *testing.T) {
+// TestNewClusterIsComplete checks the parts of a cluster that the official provider dereferences without a nil check.
+func TestNewClusterIsComplete(t *testing.T) {
 	c := newEmulator(t, false)
 	found := c.makeCluster(c.owner(), &container.Cluster{InitialNodeCount: 2, Locations: []string{"europe-west1-b", "europe-west1-c"}})
 	for name, there := range map[string]bool{
@@ -26,7 +25,7 @@ func TestWhatClientsReadOfANewCluster(t *testing.T) {
 		"pool":                        found.NodePools[0].Management.AutoUpgrade && found.NodePools[0].UpgradeSettings.MaxSurge == 1,
 	} {
 		if !there {
-			t.Errorf("%s is not as expected", name)
+			t.Errorf("the check of %s fails", name)
 		}
 	}
 }
@@ -51,7 +50,7 @@ func TestARegionalClusterHasThreeZones(t *testing.T) {
 	}
 }
 
-func TestClustersThatAreRefused(t *testing.T) {
+func TestInvalidClustersAreRejected(t *testing.T) {
 	c := newEmulator(t, false)
 	clusters := c.owner().container.Projects.Locations.Clusters
 	pool := []*container.NodePool{{Name: "main", InitialNodeCount: 1}}
@@ -60,15 +59,15 @@ func TestClustersThatAreRefused(t *testing.T) {
 		cluster *container.Cluster
 		want    string
 	}{
-		"no nodes":        {parent, &container.Cluster{Name: "x"}, "initial_node_count must be greater than zero"},
-		"no name":         {parent, &container.Cluster{InitialNodeCount: 1}, "cluster.name"},
-		"no place":        {"projects/strata-local/locations/moon", &container.Cluster{Name: "x", InitialNodeCount: 1}, `Location "moon" does not exist`},
-		"nodes twice":     {parent, &container.Cluster{Name: "x", InitialNodeCount: 1, NodePools: pool}, "Only one of"},
-		"password":        {parent, &container.Cluster{Name: "x", NodePools: pool, MasterAuth: &container.MasterAuth{Username: "admin"}}, "Basic authentication was removed"},
-		"newer version":   {parent, &container.Cluster{Name: "x", NodePools: pool, InitialClusterVersion: "1.40"}, "No valid versions"},
-		"zone elsewhere":  {parent, &container.Cluster{Name: "x", NodePools: pool, Locations: []string{"us-east1-b"}}, "not a zone of europe-west1"},
-		"identities":      {parent, &container.Cluster{Name: "x", NodePools: pool, WorkloadIdentityConfig: &container.WorkloadIdentityConfig{WorkloadPool: "x"}}, "Workload pool"},
-		"no auto upgrade": {parent, &container.Cluster{Name: "x", NodePools: []*container.NodePool{{Name: "main", Management: &container.NodeManagement{}}}}, "Auto_upgrade must be true when release_channel REGULAR is set."},
+		"no nodes":               {parent, &container.Cluster{Name: "x"}, "initial_node_count must be greater than zero"},
+		"no name":                {parent, &container.Cluster{InitialNodeCount: 1}, "cluster.name"},
+		"unknown location":       {"projects/strata-local/locations/moon", &container.Cluster{Name: "x", InitialNodeCount: 1}, `Location "moon" does not exist`},
+		"nodes twice":            {parent, &container.Cluster{Name: "x", InitialNodeCount: 1, NodePools: pool}, "Only one of"},
+		"password":               {parent, &container.Cluster{Name: "x", NodePools: pool, MasterAuth: &container.MasterAuth{Username: "admin"}}, "Basic authentication was removed"},
+		"newer version":          {parent, &container.Cluster{Name: "x", NodePools: pool, InitialClusterVersion: "1.40"}, "No valid versions"},
+		"zone of another region": {parent, &container.Cluster{Name: "x", NodePools: pool, Locations: []string{"us-east1-b"}}, "not a zone of europe-west1"},
+		"identities":             {parent, &container.Cluster{Name: "x", NodePools: pool, WorkloadIdentityConfig: &container.WorkloadIdentityConfig{WorkloadPool: "x"}}, "Workload pool"},
+		"no auto upgrade":        {parent, &container.Cluster{Name: "x", NodePools: []*container.NodePool{{Name: "main", Management: &container.NodeManagement{}}}}, "Auto_upgrade must be true when release_channel REGULAR is set."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := clusters.Create(test.parent, &container.CreateClusterRequest{Cluster: test.cluster}).Do()

@@ -77,7 +77,7 @@ func TestUpdatesOfAClusterByTheBetaClient(t *testing.T) {
 				ip := k.ControlPlaneEndpointsConfig.IpEndpointsConfig
 				return ip.GlobalAccess && ip.EnablePublicEndpoint && ip.PublicEndpoint == k.Endpoint
 			}},
-		"version there is": {&beta.ClusterUpdate{DesiredMasterVersion: "1.36"},
+		"the existing version": {&beta.ClusterUpdate{DesiredMasterVersion: "1.36"},
 			func(k *beta.Cluster) bool { return k.CurrentMasterVersion == "1.36.3-gke.100" }},
 		"pool": {&beta.ClusterUpdate{DesiredNodePoolId: "default-pool", DesiredImageType: "UBUNTU_CONTAINERD"},
 			func(k *beta.Cluster) bool { return k.NodePools[0].Config.ImageType == "UBUNTU_CONTAINERD" }},
@@ -101,7 +101,7 @@ func TestUpdatesOfAClusterByTheBetaClient(t *testing.T) {
 	}
 }
 
-func TestUpdatesThatAreRefused(t *testing.T) {
+func TestInvalidUpdatesAreRejected(t *testing.T) {
 	c := newEmulator(t, false)
 	owner := c.owner()
 	c.makeCluster(owner, &container.Cluster{InitialNodeCount: 1})
@@ -110,14 +110,14 @@ func TestUpdatesThatAreRefused(t *testing.T) {
 		update *container.ClusterUpdate
 		want   string
 	}{
-		"nothing":          {&container.ClusterUpdate{}, "Must specify a field"},
-		"not emulated":     {&container.ClusterUpdate{DesiredPrivilegedAdmissionConfig: &container.PrivilegedAdmissionConfig{}}, "desiredPrivilegedAdmissionConfig is not emulated"},
-		"newer version":    {&container.ClusterUpdate{DesiredMasterVersion: "1.99"}, `No valid versions with the prefix "1.99"`},
-		"no version":       {&container.ClusterUpdate{DesiredNodeVersion: "newest"}, `No valid versions with the prefix "newest"`},
-		"another's pool":   {&container.ClusterUpdate{DesiredWorkloadIdentityConfig: &container.WorkloadIdentityConfig{WorkloadPool: "x.svc.id.goog"}}, "strata-local.svc.id.goog"},
-		"zone elsewhere":   {&container.ClusterUpdate{DesiredLocations: []string{"us-east1-b"}}, "not a zone of europe-west1"},
-		"channel":          {&container.ClusterUpdate{DesiredReleaseChannel: &container.ReleaseChannel{Channel: "FAST"}}, "release_channel.channel"},
-		"etag of the past": {&container.ClusterUpdate{Etag: "old", DesiredLoggingService: "none"}, "etag"},
+		"nothing":                 {&container.ClusterUpdate{}, "Must specify a field"},
+		"not emulated":            {&container.ClusterUpdate{DesiredPrivilegedAdmissionConfig: &container.PrivilegedAdmissionConfig{}}, "desiredPrivilegedAdmissionConfig is not emulated"},
+		"newer version":           {&container.ClusterUpdate{DesiredMasterVersion: "1.99"}, `No valid versions with the prefix "1.99"`},
+		"invalid version":         {&container.ClusterUpdate{DesiredNodeVersion: "newest"}, `No valid versions with the prefix "newest"`},
+		"pool of another project": {&container.ClusterUpdate{DesiredWorkloadIdentityConfig: &container.WorkloadIdentityConfig{WorkloadPool: "x.svc.id.goog"}}, "strata-local.svc.id.goog"},
+		"zone of another region":  {&container.ClusterUpdate{DesiredLocations: []string{"us-east1-b"}}, "not a zone of europe-west1"},
+		"channel":                 {&container.ClusterUpdate{DesiredReleaseChannel: &container.ReleaseChannel{Channel: "FAST"}}, "release_channel.channel"},
+		"outdated etag":           {&container.ClusterUpdate{Etag: "old", DesiredLoggingService: "none"}, "etag"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := clusters.Update(strata, &container.UpdateClusterRequest{Update: test.update}).Do()

@@ -36,7 +36,7 @@ func getPolicy(projects *crm.Service, version int64) (*crm.Policy, error) {
 	}).Do()
 }
 
-func TestConditionDecidesOnEachCall(t *testing.T) {
+func TestConditionAppliesToEachCall(t *testing.T) {
 	c := newEmulator(t, false)
 	target, _ := c.account("target-account")
 	const clusters = "projects/strata-local/locations/europe-west1-b/clusters/"
@@ -96,7 +96,7 @@ func TestConditionDecidesOnEachCall(t *testing.T) {
 			"roles/cloudsql.viewer", `request.time > timestamp("2000-01-01T00:00:00Z")`, []func(*clients) error{instances}, nil,
 		},
 		{
-			// A condition that fails to evaluate does not hold.
+			// A condition whose evaluation fails is false.
 			"roles/cloudsql.viewer", `timestamp("no time") < request.time`, nil, []func(*clients) error{instances},
 		},
 	} {
@@ -106,12 +106,12 @@ func TestConditionDecidesOnEachCall(t *testing.T) {
 			caller := c.as(key)
 			for at, call := range test.met {
 				if err := call(caller); code(err) == 403 {
-					t.Errorf("call %d is refused: %v", at, err)
+					t.Errorf("call %d is rejected: %v", at, err)
 				}
 			}
 			for at, call := range test.unmet {
 				if err := call(caller); code(err) != 403 {
-					t.Errorf("call %d is not refused: %v", at, err)
+					t.Errorf("call %d is not rejected: %v", at, err)
 				}
 			}
 		})
@@ -158,7 +158,7 @@ func TestConditionInThePolicyOfAServiceAccount(t *testing.T) {
 	}
 }
 
-func TestConditionThatIsNotCoveredIsRefused(t *testing.T) {
+func TestUnsupportedConditionsAreRejected(t *testing.T) {
 	c := newEmulator(t, false)
 	projects := c.owner().projects
 	before, err := getPolicy(projects, 3)
@@ -195,11 +195,11 @@ func TestConditionThatIsNotCoveredIsRefused(t *testing.T) {
 	}
 	after, err := getPolicy(projects, 3)
 	if err != nil || after.Etag != before.Etag {
-		t.Errorf("a refused condition changed the policy: %v, %v", after, err)
+		t.Errorf("a rejected condition changed the policy: %v, %v", after, err)
 	}
 }
 
-func TestBindingsOfOneRoleAreKeptApartByCondition(t *testing.T) {
+func TestBindingsWithDifferentConditionsAreSeparate(t *testing.T) {
 	c := newEmulator(t, false)
 	projects := c.owner().projects
 	add := func(member, title string) {
@@ -237,7 +237,7 @@ func TestBindingsOfOneRoleAreKeptApartByCondition(t *testing.T) {
 	}
 }
 
-func TestClientThatDoesNotKnowConditionsCannotLoseThem(t *testing.T) {
+func TestClientWithoutSupportForConditionsKeepsThem(t *testing.T) {
 	c := newEmulator(t, false)
 	c.grantIf("user:a@example.com", "roles/browser", "true")
 	projects := c.owner().projects
@@ -253,7 +253,7 @@ func TestClientThatDoesNotKnowConditionsCannotLoseThem(t *testing.T) {
 	}
 	for _, b := range old.Bindings {
 		if b.Condition != nil || b.Role == "roles/browser" {
-			t.Errorf("a client of version 1 sees %+v", b)
+			t.Errorf("a client of version 1 gets %+v", b)
 		}
 	}
 	set := func(policy *crm.Policy) error {
@@ -284,6 +284,6 @@ func TestClientThatDoesNotKnowConditionsCannotLoseThem(t *testing.T) {
 	}
 	after, err := getPolicy(projects, 3)
 	if err != nil || after.Version != 1 {
-		t.Errorf("policy is %+v, %v; want version 1 once there is no condition", after, err)
+		t.Errorf("policy is %+v, %v; want version 1 without a condition", after, err)
 	}
 }

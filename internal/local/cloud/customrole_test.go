@@ -11,7 +11,7 @@ import (
 
 const tenantRole = "projects/" + projectID + "/roles/tenant"
 
-func TestCustomRoleGrantsWhatItListsWhileItLasts(t *testing.T) {
+func TestCustomRoleGrantsItsPermissionsUntilItsDeletion(t *testing.T) {
 	c := newEmulator(t, false)
 	roles := c.owner().iam.Projects.Roles
 	const name = tenantRole
@@ -32,20 +32,20 @@ func TestCustomRoleGrantsWhatItListsWhileItLasts(t *testing.T) {
 		return code(err)
 	}
 	if get() != 404 || list() != 403 {
-		t.Errorf("get is answered with %d and list with %d; want 404 and 403", get(), list())
+		t.Errorf("the status of get is %d and of list %d; want 404 and 403", get(), list())
 	}
 	_, err = roles.Patch(name, &iam.Role{IncludedPermissions: []string{"cloudsql.instances.list"}}).UpdateMask("includedPermissions").Do()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if get() != 403 || list() != 200 {
-		t.Errorf("after the patch get is answered with %d and list with %d; want 403 and 200", get(), list())
+		t.Errorf("after the patch, the status of get is %d and of list %d; want 403 and 200", get(), list())
 	}
 	if _, err := roles.Delete(name).Do(); err != nil {
 		t.Fatal(err)
 	}
 	if list() != 403 {
-		t.Errorf("the deleted role still grants: %d", list())
+		t.Errorf("the deleted role still grants a permission: %d", list())
 	}
 	_, err = roles.Create("projects/"+projectID, create).Do()
 	refused(t, err, 400, "in a deleted state")
@@ -54,7 +54,7 @@ func TestCustomRoleGrantsWhatItListsWhileItLasts(t *testing.T) {
 	_, err = roles.Delete(name).Do()
 	refused(t, err, 400, "already marked for deletion")
 	if err := addMember(c.owner().projects, "user:a@example.com", "roles/viewer"); err != nil {
-		t.Errorf("the binding of the deleted role stands in the way of others: %v", err)
+		t.Errorf("set a policy with the binding of a deleted role: %v", err)
 	}
 	refused(t, addMember(c.owner().projects, "user:a@example.com", name), 400, "does not exist in the resource's hierarchy")
 	if _, err := roles.Undelete(name, &iam.UndeleteRoleRequest{}).Do(); err != nil {
@@ -62,11 +62,11 @@ func TestCustomRoleGrantsWhatItListsWhileItLasts(t *testing.T) {
 	}
 	found, err := roles.Get(name).Do()
 	if err != nil || found.Title != "Tenant" || list() != 200 {
-		t.Errorf("after the undelete: %+v, %v, list is answered with %d", found, err, list())
+		t.Errorf("after the undelete: %+v, %v, the status of list is %d", found, err, list())
 	}
 }
 
-func TestCustomRoleThatCannotBeIsRefused(t *testing.T) {
+func TestInvalidCustomRolesAreRejected(t *testing.T) {
 	c := newEmulator(t, false)
 	roles := c.owner().iam.Projects.Roles
 	for name, test := range map[string]struct {
@@ -94,7 +94,7 @@ func TestCustomRoleThatCannotBeIsRefused(t *testing.T) {
 	}
 }
 
-func TestCustomRoleChangedMeanwhileIsNotOverwritten(t *testing.T) {
+func TestOutdatedEtagDoesNotChangeACustomRole(t *testing.T) {
 	c := newEmulator(t, false)
 	roles := c.owner().iam.Projects.Roles
 	made, err := roles.Create("projects/"+projectID, &iam.CreateRoleRequest{RoleId: "tenant", Role: &iam.Role{
@@ -104,7 +104,7 @@ func TestCustomRoleChangedMeanwhileIsNotOverwritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := []string{"cloudsql.users.get", "cloudsql.users.list"}; made.Stage != "ALPHA" || !slices.Equal(made.IncludedPermissions, want) {
-		t.Errorf("made %+v; want the stage ALPHA and %v", made, want)
+		t.Errorf("created %+v; want the stage ALPHA and %v", made, want)
 	}
 	changed, err := roles.Patch(tenantRole, &iam.Role{Etag: made.Etag, Title: "Tenant"}).UpdateMask("title").Do()
 	if err != nil || changed.Etag == made.Etag {
@@ -146,7 +146,7 @@ func TestDisabledStageGrantsNothing(t *testing.T) {
 	refused(t, err, 403, "resourcemanager.projects.get")
 }
 
-func TestDeletedRoleKeepsItsNameForAWhile(t *testing.T) {
+func TestIDOfADeletedRoleIsReservedForATime(t *testing.T) {
 	c := newEmulator(t, false)
 	create := &iam.CreateRoleRequest{RoleId: "tenant"}
 	roles := c.owner().iam.Projects.Roles
@@ -170,7 +170,7 @@ func TestDeletedRoleKeepsItsNameForAWhile(t *testing.T) {
 		t.Errorf("%d roles are listed with the deleted ones; want one", n)
 	}
 
-	// The owner's access token expires in the jump, so the test needs new clients.
+	// The owner's access token has expired now, so the test needs new clients.
 	c.SetClock(func() time.Time { return time.Now().Add(8 * 24 * time.Hour) })
 	roles = c.owner().iam.Projects.Roles
 	_, err := roles.Undelete(tenantRole, &iam.UndeleteRoleRequest{}).Do()
@@ -190,7 +190,7 @@ func TestDeletedRoleKeepsItsNameForAWhile(t *testing.T) {
 	}
 }
 
-func TestPredefinedRoleIsAnsweredWithItsPermissions(t *testing.T) {
+func TestPredefinedRoleHasItsPermissions(t *testing.T) {
 	c := newEmulator(t, false)
 	_, key := c.account("nobody")
 	roles := c.as(key).iam.Roles

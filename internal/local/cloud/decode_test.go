@@ -20,10 +20,10 @@ func TestMalformedRequestsChangeNothing(t *testing.T) {
 	}{
 		"unknown field":  {`{"accountId":"team-web","colour":"red"}`, `Unknown name \"colour\": Cannot find field.`},
 		"wrong type":     {`{"accountId":7}`, "Invalid value at 'accountId'"},
-		"no JSON":        {`accountId`, "Invalid JSON payload received."},
+		"not JSON":       {`accountId`, "Invalid JSON payload received."},
 		"two values":     {`{"accountId":"team-web"}{}`, "Unexpected data"},
 		"null":           {`null`, "does not have a length"},
-		"another's name": {`{"accountId":"../../x"}`, "is not valid"},
+		"a path as name": {`{"accountId":"../../x"}`, "is not valid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, body := c.ask("POST", accounts, token, test.body)
@@ -34,10 +34,10 @@ func TestMalformedRequestsChangeNothing(t *testing.T) {
 	}
 	status, body := c.ask("POST", accounts, token, `{"accountId":"`+strings.Repeat("x", 5<<20)+`"}`)
 	if status != http.StatusRequestEntityTooLarge {
-		t.Errorf("a large request is answered with %d %s", status, body)
+		t.Errorf("the response to a large request is %d %s", status, body)
 	}
 	found, err := c.owner().iam.Projects.ServiceAccounts.List("projects/" + projectID).Do()
 	if err != nil || len(found.Accounts) != 1 {
-		t.Errorf("accounts are %v, %v; want the one that asked", found, err)
+		t.Errorf("accounts are %v, %v; want only the caller", found, err)
 	}
 }

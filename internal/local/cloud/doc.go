@@ -8,13 +8,13 @@
 //
 // The emulator differs from Google Cloud on purpose:
 //
-//   - Operations on databases, users and node pools are done when the emulator answers.
+//   - Operations on databases, users and node pools are done when the call returns.
 //   - A new project has all emulated APIs enabled.
-//   - A deletion frees the name.
+//   - A name is available again right after a deletion.
 //   - A home has one cluster.
 //   - A database user has all privileges on the databases that the API created and none on the server.
-//   - A new instance lets nobody in as root until the API sets root's password.
-//   - No group has members.
-//   - Conditions may read the names, types and services of resources and the time. The emulator refuses other conditions.
+//   - Nobody can log in to a new instance as root until a call sets the password of root.
+//   - Groups have no members.
+//   - Conditions may read the names, types and services of resources, and the time. The emulator rejects other conditions.
 //   - Undeleting a service account does not restore its keys.
 package cloud

@@ -37,7 +37,7 @@ func TestReferenceListsEveryCall(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("the calls in %s are not those of the router: mend it with go test ./internal/local/cloud -run %s -update", referencePage, t.Name())
+		t.Fatalf("the calls in %s are not those of the router: update the page with go test ./internal/local/cloud -run %s -update", referencePage, t.Name())
 	}
 	if err := os.WriteFile(path, []byte(before+callsBegin+want+callsEnd+after), 0o600); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func callTables(calls []emulatedCall) string {
 		if byAPI[api.prefix] == nil {
 			continue
 		}
-		fmt.Fprintf(&text, "\n### %s\n\n`/%s/`, in the place of `https://%s/`\n\n| call | permission |\n|---|---|\n", api.title, api.prefix, api.host)
+		fmt.Fprintf(&text, "\n### %s\n\n`/%s/`, instead of `https://%s/`\n\n| call | permission |\n|---|---|\n", api.title, api.prefix, api.host)
 		for _, call := range slices.Sorted(maps.Keys(byAPI[api.prefix])) {
 			pattern, method, _ := strings.Cut(call, " ")
 			// A bar must be escaped in a table.

@@ -3,8 +3,8 @@ package cloud
 import "strings"
 
 // Endpoints returns the environment that directs the official Google provider of Terraform and Pulumi to the emulator
-// at BaseURL: its GOOGLE_<SERVICE>_CUSTOM_ENDPOINT variables. Each value ends as the provider's default does, in a
-// version and a slash, because the provider's code removes or adds a version.
+// at baseURL: its GOOGLE_<SERVICE>_CUSTOM_ENDPOINT variables. Each value ends in a version and a slash like the
+// provider's default, because the provider's code removes or adds a version.
 func Endpoints(baseURL string) map[string]string {
 	base := strings.TrimSuffix(baseURL, "/")
 	return map[string]string{

@@ -125,7 +125,7 @@ func officialClients(t *testing.T) []officialClient {
 // notEmulated is part of the answer to a call that reaches no handler.
 const notEmulated = "emulated Google Cloud"
 
-// wantMissing returns what the service says of an object that is not there, which no other handler says.
+// wantMissing returns the message of the service for a missing object, which no other handler returns.
 func wantMissing(_ any, err error) (string, error) {
 	if missing, ok := errors.AsType[*googleapi.Error](err); ok && missing.Code == http.StatusNotFound {
 		return missing.Message, nil
@@ -133,7 +133,7 @@ func wantMissing(_ any, err error) (string, error) {
 	return "", err
 }
 
-func TestTheOfficialProvidersAddressesReachTheirCalls(t *testing.T) {
+func TestEndpointsOfTheOfficialProvider(t *testing.T) {
 	c := newEmulator(t, false)
 	client := oauth2.NewClient(t.Context(), c.ownerTokens())
 	endpoints := cloud.Endpoints(c.url)
@@ -159,7 +159,7 @@ func TestTheOfficialProvidersAddressesReachTheirCalls(t *testing.T) {
 		}
 	}
 	for variable := range endpoints {
-		t.Errorf("%s is not tried", variable)
+		t.Errorf("the test does not try %s", variable)
 	}
 }
 
@@ -171,9 +171,9 @@ func cut(endpoint string, segments int) string {
 	return endpoint
 }
 
-// TestPlainAddressesReachTheirCalls tries the addresses that the official provider composes from the endpoint and a
+// TestPathsOfTheOfficialProvider tries the addresses that the official provider composes from the endpoint and a
 // template, without a client.
-func TestPlainAddressesReachTheirCalls(t *testing.T) {
+func TestPathsOfTheOfficialProvider(t *testing.T) {
 	c := newEmulator(t, false)
 	token, err := c.ownerTokens().Token()
 	if err != nil {
@@ -187,7 +187,7 @@ func TestPlainAddressesReachTheirCalls(t *testing.T) {
 	} {
 		path := strings.TrimPrefix(endpoints[tc.variable], c.url) + tc.path
 		if _, body := c.ask("GET", path, token.AccessToken, ""); !strings.Contains(body, tc.want) || strings.Contains(body, notEmulated) {
-			t.Errorf("%s%s says %s; want %q", tc.variable, path, body, tc.want)
+			t.Errorf("the response to %s%s is %s; want %q", tc.variable, path, body, tc.want)
 		}
 	}
 }

@@ -13,10 +13,10 @@ import (
 // SetClock sets the server's clock.
 func (s *Server) SetClock(now func() time.Time) { s.core.Now = now }
 
-// VouchFor returns a certificate of the server's authority for hosts.
-func (s *Server) VouchFor(t testing.TB, hosts ...string) *x509.Certificate {
+// CertificateFor returns a certificate for hosts, signed by the server's authority.
+func (s *Server) CertificateFor(t testing.TB, hosts ...string) *x509.Certificate {
 	t.Helper()
-	made, err := s.authority.vouch(hosts, s.core.Now())
+	made, err := s.authority.certify(hosts, s.core.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func (s *Server) VouchFor(t testing.TB, hosts ...string) *x509.Certificate {
 	return leaf
 }
 
-// ForgetOwners removes the owners of an instance, so that the store looks like one of earlier versions.
+// ForgetOwners removes the owners of an instance, so that the store is like that of an earlier version.
 func (s *Server) ForgetOwners(t testing.TB, instance string) {
 	t.Helper()
 	if err := s.core.Store.Update(func(tx *bbolt.Tx) error { return store.RemoveAll(tx, store.Table("sqlOwners"), instance+"/") }); err != nil {

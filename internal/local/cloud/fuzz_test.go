@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// fuzzed is an emulator that gets arbitrary requests from a member with all permissions. It cannot run clusters and
-// databases, so only requests change it.
+// fuzzed is an emulator that gets arbitrary requests from a member with all permissions. It has no runtimes for
+// clusters and databases, so that nothing but requests changes its store.
 type fuzzed struct {
 	*emulator
 	token string
@@ -26,8 +26,8 @@ func newFuzzed(f *testing.F) *fuzzed {
 	return &fuzzed{c, c.token(key)}
 }
 
-// send sends a request and checks the properties of every answer: it is no internal error, and an error changes
-// nothing and has the form of its API.
+// send sends a request and checks the response: it is not an internal error, and an error has the form of its API and
+// leaves the store unchanged.
 func (c *fuzzed) send(t *testing.T, method, target, authorization, body string) {
 	t.Helper()
 	sent, err := http.NewRequestWithContext(t.Context(), method, "http://cloud"+target, strings.NewReader(body))
@@ -42,13 +42,13 @@ func (c *fuzzed) send(t *testing.T, method, target, authorization, body string) 
 	answer := httptest.NewRecorder()
 	c.ServeHTTP(answer, sent)
 	if answer.Code >= 500 && answer.Code != http.StatusNotImplemented {
-		t.Fatalf("%s %s %q is answered with %d %s", method, target, body, answer.Code, answer.Body)
+		t.Fatalf("the response to %s %s %q is %d %s", method, target, body, answer.Code, answer.Body)
 	}
 	if answer.Code < 400 {
 		return
 	}
 	if after := c.fingerprint(t); after != before {
-		t.Errorf("%s %s %q is refused with %d %s, and changed something", method, target, body, answer.Code, answer.Body)
+		t.Errorf("the error of %s %s %q is %d %s, but the store has changed", method, target, body, answer.Code, answer.Body)
 	}
 	if method == http.MethodHead || strings.HasPrefix(answer.Header().Get("Content-Type"), "application/xml") {
 		return
@@ -61,13 +61,13 @@ func (c *fuzzed) send(t *testing.T, method, target, authorization, body string) 
 		Message string
 	}
 	if err := json.Unmarshal(answer.Body.Bytes(), &refusal); err != nil {
-		t.Fatalf("%s %s is refused with what is no JSON: %v: %s", method, target, err, answer.Body)
+		t.Fatalf("the error of %s %s is not JSON: %v: %s", method, target, err, answer.Body)
 	}
 	if strings.HasPrefix(sent.URL.Path, "/token") && refusal.Error[0] == '"' {
 		return // the token endpoint has its own form
 	}
 	if err := json.Unmarshal(refusal.Error, &inner); err != nil || inner.Code != answer.Code || inner.Message == "" {
-		t.Errorf("%s %s is refused with %d in another form: %v: %s", method, target, answer.Code, err, answer.Body)
+		t.Errorf("the error of %s %s, %d, is not in the form of its API: %v: %s", method, target, answer.Code, err, answer.Body)
 	}
 }
 

@@ -44,12 +44,12 @@ type emulator struct {
 	url      string
 	handler  atomic.Pointer[cloud.Server]
 	clusters gke.Runtime
-	// databases runs instances in place of Dolt.
+	// databases runs instances instead of Dolt.
 	databases engine.Runtime
 	engineer  []byte // credentials of the project's owner
 }
 
-// newEmulator starts an emulator. With withDolt, it has databases.
+// newEmulator starts an emulator. If withDolt is true, it has a runtime of real databases.
 func newEmulator(t testing.TB, withDolt bool) *emulator {
 	t.Helper()
 	c := &emulator{t: t, dir: t.TempDir(), clusters: &fakeClusters{}}
@@ -180,7 +180,7 @@ func addMember(projects *crm.Service, member, role string) error {
 	return err
 }
 
-// code returns the HTTP status of a call's answer.
+// code returns the HTTP status of a call's error, or 200.
 func code(err error) int {
 	if err == nil {
 		return http.StatusOK
@@ -191,16 +191,16 @@ func code(err error) int {
 	return 0
 }
 
-// refused checks that a call failed with a status and words.
+// refused checks that a call failed with an HTTP status and a message that contains words.
 func refused(t testing.TB, err error, want int, words ...string) {
 	t.Helper()
 	if code(err) != want {
-		t.Errorf("answer is %v; want code %d", err, want)
+		t.Errorf("error is %v; want code %d", err, want)
 		return
 	}
 	for _, word := range words {
 		if !strings.Contains(err.Error(), word) {
-			t.Errorf("refusal %q does not say %q", err, word)
+			t.Errorf("error %q does not contain %q", err, word)
 		}
 	}
 }

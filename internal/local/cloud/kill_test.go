@@ -16,9 +16,11 @@ import (
 	"google.golang.org/api/storage/v1"
 
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	"github.com/strata-platform/strata/test/long"
 )
 
-func TestKillLosesNothingAcknowledged(t *testing.T) {
+func TestKillLosesNoAcknowledgedWrite(t *testing.T) {
+	long.Test(t)
 	const project = "projects/" + projectID
 	var token string
 	var client *storage.Service
@@ -148,7 +150,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 		},
 	)
 	if status, body := c.ask("GET", projectPath, token, ""); status != http.StatusOK {
-		t.Errorf("a token from before is answered with %d %s", status, body)
+		t.Errorf("the response to a token from before the kill is %d %s", status, body)
 	}
 }
 

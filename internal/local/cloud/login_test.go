@@ -42,11 +42,11 @@ func TestNothingAnswersWithoutALogin(t *testing.T) {
 			answer := httptest.NewRecorder()
 			c.ServeHTTP(answer, r)
 			if answer.Code < 400 || answer.Code >= 500 {
-				t.Errorf("%s %s with %q is answered with %d %s", request[0], request[1], credentials, answer.Code, answer.Body)
+				t.Errorf("the response to %s %s with %q is %d %s", request[0], request[1], credentials, answer.Code, answer.Body)
 			}
 		}
 	}
 	if after, err := c.Fingerprint(); err != nil || after != before {
-		t.Errorf("a request without a login changed something: %v", err)
+		t.Errorf("a request without a login changed the store: %v", err)
 	}
 }

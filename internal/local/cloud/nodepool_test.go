@@ -69,8 +69,8 @@ func TestUpdatesOfANodePool(t *testing.T) {
 	}
 }
 
-// TestNodesOfAPoolAreRead reads the number of a pool's nodes from Compute Engine, as the official provider does.
-func TestNodesOfAPoolAreRead(t *testing.T) {
+// TestComputeEngineReturnsTheNodesOfAPool reads the number of nodes like the official provider.
+func TestComputeEngineReturnsTheNodesOfAPool(t *testing.T) {
 	c := newEmulator(t, false)
 	owner := c.owner()
 	found := c.makeCluster(owner, &container.Cluster{InitialNodeCount: 1})

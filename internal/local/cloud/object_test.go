@@ -38,7 +38,7 @@ func wantContent(t testing.TB, client *storage.Service, bucket, name, want strin
 	}
 }
 
-// reply is an answer with its body.
+// reply is a response with its body.
 type reply struct {
 	code   int
 	header http.Header
@@ -111,14 +111,14 @@ func TestObjectLifecycle(t *testing.T) {
 	}
 	refused(t, client.Objects.Delete("state", name).Do(), 404)
 	if left := c.contents(); left != 0 {
-		t.Errorf("%d contents are left", left)
+		t.Errorf("%d contents remain", left)
 	}
 	if err := client.Buckets.Delete("state").Do(); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestObjectsThatAreRefused(t *testing.T) {
+func TestInvalidObjectsAreRejected(t *testing.T) {
 	c := newEmulator(t, false)
 	client := c.storageAs(c.engineer)
 	c.newBucket(client, "state")
@@ -144,7 +144,7 @@ func TestObjectsThatAreRefused(t *testing.T) {
 	_, err := client.Objects.Insert("none", &storage.Object{Name: "a"}).Name("a").Media(strings.NewReader("")).Do()
 	refused(t, err, 404, "The specified bucket does not exist.")
 	if left := c.contents(); left != 0 {
-		t.Errorf("%d contents are left", left)
+		t.Errorf("%d contents remain", left)
 	}
 }
 
@@ -172,12 +172,12 @@ func TestWritesWithPreconditions(t *testing.T) {
 		t.Error(err)
 	}
 	if left := c.contents(); left != 1 {
-		t.Errorf("%d contents are left", left)
+		t.Errorf("%d contents remain", left)
 	}
 }
 
-// TestOnlyOneWriterMakesAnObject lets writers race for a name, as locks do.
-func TestOnlyOneWriterMakesAnObject(t *testing.T) {
+// TestOnlyOneWriterCreatesAnObject starts several writers for one name, as clients that use an object as a lock do.
+func TestOnlyOneWriterCreatesAnObject(t *testing.T) {
 	c := newEmulator(t, false)
 	client := c.storageAs(c.engineer)
 	c.newBucket(client, "state")
@@ -201,7 +201,7 @@ func TestOnlyOneWriterMakesAnObject(t *testing.T) {
 		}
 	}
 	if won != 1 {
-		t.Errorf("%d writers made the object", won)
+		t.Errorf("%d writers created the object", won)
 	}
 }
 
@@ -242,6 +242,6 @@ func TestVersions(t *testing.T) {
 		}
 	}
 	if err := client.Buckets.Delete("state").Do(); err != nil || c.contents() != 0 {
-		t.Errorf("delete the bucket: %v; %d contents are left", err, c.contents())
+		t.Errorf("delete the bucket: %v; %d contents remain", err, c.contents())
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"google.golang.org/api/storage/v1"
+
+	"github.com/strata-platform/strata/test/long"
 )
 
 func TestCopies(t *testing.T) {
@@ -47,6 +49,7 @@ func TestCopies(t *testing.T) {
 
 // TestRolesOnBuckets makes calls under each role on one bucket. The roles must not apply to another bucket.
 func TestRolesOnBuckets(t *testing.T) {
+	long.Test(t)
 	c := newEmulator(t, false)
 	owner := c.storageAs(c.engineer)
 	c.newBucket(owner, "state")

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/api/storage/v1"
 )
 
-func TestListsAreCutByDelimiterAndPage(t *testing.T) {
+func TestListsWithDelimitersAndPages(t *testing.T) {
 	c := newEmulator(t, false)
 	client := c.storageAs(c.engineer)
 	c.newBucket(client, "state")
@@ -95,11 +95,11 @@ func TestReadsByTheXMLAPI(t *testing.T) {
 		t.Errorf("no object: %+v", answer)
 	}
 	if answer = c.sendRaw(token, "GET", "/compute/v1", "", nil); answer.code != http.StatusNotFound {
-		t.Errorf("an API that is not there: %+v", answer)
+		t.Errorf("an unknown API: %+v", answer)
 	}
 }
 
-func TestContentsThatAreCompressed(t *testing.T) {
+func TestCompressedContents(t *testing.T) {
 	c := newEmulator(t, false)
 	client := c.storageAs(c.engineer)
 	c.newBucket(client, "state")
@@ -115,7 +115,7 @@ func TestContentsThatAreCompressed(t *testing.T) {
 	token := c.token(key)
 	for accepted, want := range map[string]string{"gzip": packed.String(), "identity": "hello"} {
 		if answer := c.sendRaw(token, "GET", "/state/a", "", map[string]string{"Accept-Encoding": accepted}); answer.body != want {
-			t.Errorf("who accepts %s gets %+v", accepted, answer)
+			t.Errorf("with Accept-Encoding %s the response is %+v", accepted, answer)
 		}
 	}
 }

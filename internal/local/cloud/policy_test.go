@@ -26,7 +26,7 @@ func compact(t testing.TB, body string) string {
 	return out.String()
 }
 
-func TestStaleEtagIsRefused(t *testing.T) {
+func TestOutdatedEtagIsRejected(t *testing.T) {
 	c := newEmulator(t, false)
 	projects := c.owner().projects.Projects
 	stale, err := projects.GetIamPolicy(projectID, &crm.GetIamPolicyRequest{}).Do()
@@ -41,7 +41,7 @@ func TestStaleEtagIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !holds(now, "roles/viewer", "user:somebody@example.com") {
-		t.Errorf("the refused policy was stored: %v", now.Bindings)
+		t.Errorf("the rejected policy was stored: %v", now.Bindings)
 	}
 }
 
@@ -49,7 +49,7 @@ func holds(policy *crm.Policy, role, member string) bool {
 	return slices.ContainsFunc(policy.Bindings, func(b *crm.Binding) bool { return b.Role == role && slices.Contains(b.Members, member) })
 }
 
-func TestConcurrentWritersLoseNothing(t *testing.T) {
+func TestConcurrentWritersLoseNoBinding(t *testing.T) {
 	const writers = 50
 	c := newEmulator(t, false)
 	target, _ := c.account("target-account")
@@ -102,7 +102,7 @@ func TestConcurrentWritersLoseNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !holds(policy, "roles/owner", "user:"+engineer) {
-				t.Error("the owner was lost")
+				t.Error("the owner is missing")
 			}
 			if name == "service account" {
 				found, err := accounts.GetIamPolicy(account).Do()
@@ -113,14 +113,14 @@ func TestConcurrentWritersLoseNothing(t *testing.T) {
 			}
 			for i := range writers {
 				if member := fmt.Sprintf("user:writer-%d@example.com", i); !holds(policy, role, member) {
-					t.Errorf("%s was lost", member)
+					t.Errorf("%s is missing", member)
 				}
 			}
 		})
 	}
 }
 
-func TestPolicyIsChangedWhereItsMaskSays(t *testing.T) {
+func TestUpdateMaskOfAPolicy(t *testing.T) {
 	c := newEmulator(t, false)
 	projects := c.owner().projects.Projects
 	set := func(mask string, policy *crm.Policy) *crm.Policy {
@@ -142,7 +142,7 @@ func TestPolicyIsChangedWhereItsMaskSays(t *testing.T) {
 	viewers := &crm.Binding{Role: "roles/viewer", Members: []string{"user:B@Example.com", "user:a@example.com", "user:b@example.com"}}
 	got := set("", &crm.Policy{Bindings: []*crm.Binding{owners, viewers, {Role: "roles/viewer", Members: []string{"user:c@example.com"}}, {Role: "roles/editor"}}})
 	if len(got.AuditConfigs) != 1 {
-		t.Error("without a mask the audit configs were lost")
+		t.Error("without a mask the audit configs are missing")
 	}
 	if len(got.Bindings) != 2 || !slices.Equal(got.Bindings[1].Members, []string{"user:a@example.com", "user:b@example.com", "user:c@example.com"}) {
 		t.Errorf("bindings are %+v; want one for each role", got.Bindings)
@@ -206,7 +206,7 @@ func TestMembersOfADomainAndOfAPool(t *testing.T) {
 	}
 }
 
-func TestPolicyThatCannotBeEnforcedIsRefused(t *testing.T) {
+func TestInvalidPoliciesAreRejected(t *testing.T) {
 	c := newEmulator(t, false)
 	projects := c.owner().projects.Projects
 	for name, test := range map[string]struct {
@@ -214,14 +214,14 @@ func TestPolicyThatCannotBeEnforcedIsRefused(t *testing.T) {
 		want    string
 	}{
 		"role without a prefix":    {&crm.Binding{Role: "viewer", Members: []string{"user:a@example.com"}}, "Role viewer is not supported"},
-		"custom role that is not":  {&crm.Binding{Role: "projects/strata-local/roles/none", Members: []string{"user:a@example.com"}}, "does not exist in the resource's hierarchy"},
+		"missing custom role":      {&crm.Binding{Role: "projects/strata-local/roles/none", Members: []string{"user:a@example.com"}}, "does not exist in the resource's hierarchy"},
 		"member without a kind":    {&crm.Binding{Role: "roles/viewer", Members: []string{"a@example.com"}}, "Invalid member"},
-		"account that is not":      {&crm.Binding{Role: "roles/viewer", Members: []string{"serviceAccount:none@strata-local.iam.gserviceaccount.com"}}, "Service account none@strata-local.iam.gserviceaccount.com does not exist."},
-		"account of nowhere":       {&crm.Binding{Role: "roles/viewer", Members: []string{"serviceAccount:team@strata-locl.iam.gserviceaccount.com"}}, "Service account team@strata-locl.iam.gserviceaccount.com does not exist."},
-		"pool of nowhere":          {&crm.Binding{Role: "roles/viewer", Members: []string{"serviceAccount:strata-locl.svc.id.goog[team/default]"}}, "Identity Pool does not exist"},
-		"role that Google has not": {&crm.Binding{Role: "roles/cloudsql.amdin", Members: []string{"user:a@example.com"}}, "Role roles/cloudsql.amdin is not supported"},
+		"missing account":          {&crm.Binding{Role: "roles/viewer", Members: []string{"serviceAccount:none@strata-local.iam.gserviceaccount.com"}}, "Service account none@strata-local.iam.gserviceaccount.com does not exist."},
+		"account of no project":    {&crm.Binding{Role: "roles/viewer", Members: []string{"serviceAccount:team@strata-locl.iam.gserviceaccount.com"}}, "Service account team@strata-locl.iam.gserviceaccount.com does not exist."},
+		"pool of no project":       {&crm.Binding{Role: "roles/viewer", Members: []string{"serviceAccount:strata-locl.svc.id.goog[team/default]"}}, "Identity Pool does not exist"},
+		"unknown predefined role":  {&crm.Binding{Role: "roles/cloudsql.amdin", Members: []string{"user:a@example.com"}}, "Role roles/cloudsql.amdin is not supported"},
 		"everybody":                {&crm.Binding{Role: "roles/viewer", Members: []string{"allUsers"}}, "Members of type allUsers are not supported"},
-		"pool that is not":         {&crm.Binding{Role: "roles/viewer", Members: []string{"serviceAccount:strata-local.svc.id.goog[team/default]"}}, "Identity Pool does not exist (strata-local.svc.id.goog)"},
+		"missing pool":             {&crm.Binding{Role: "roles/viewer", Members: []string{"serviceAccount:strata-local.svc.id.goog[team/default]"}}, "Identity Pool does not exist (strata-local.svc.id.goog)"},
 		"owner without invitation": {&crm.Binding{Role: "roles/owner", Members: []string{"user:a@example.com"}}, "SOLO_MUST_INVITE_OWNERS"},
 		"no owner":                 {&crm.Binding{Role: "roles/viewer", Members: []string{"user:a@example.com"}}, "SOLO_REQUIRE_TOS_ACCEPTOR"},
 	} {
@@ -231,6 +231,6 @@ func TestPolicyThatCannotBeEnforcedIsRefused(t *testing.T) {
 		})
 	}
 	if _, err := projects.Get(projectID).Do(); err != nil {
-		t.Errorf("a refused policy took the owner's role away: %v", err)
+		t.Errorf("a rejected policy removed the owner's role: %v", err)
 	}
 }

@@ -21,7 +21,7 @@ const (
 	childDolt    = "GCLOUD_TEST_DOLT"
 )
 
-// TestEmulatorProcess is not a test. It runs the emulator in a process of its own, for tests that kill it.
+// TestEmulatorProcess is not a test. Tests that kill the emulator run it as a process of its own.
 func TestEmulatorProcess(t *testing.T) {
 	dir := os.Getenv(childDir)
 	if dir == "" {
@@ -98,8 +98,8 @@ type writer struct {
 	check func(*clients, string) error
 }
 
-// killAmidWrites starts an emulator, prepares it, runs all writers concurrently, kills the emulator, restarts it and
-// checks the acknowledged writes.
+// killAmidWrites starts an emulator, prepares it, and kills it while all writers write concurrently. After a restart,
+// it checks the acknowledged writes.
 func killAmidWrites(t *testing.T, dolt string, prepare func(*emulator), writers ...writer) *emulator {
 	t.Helper()
 	reserved, err := net.Listen("tcp", "127.0.0.1:0")
@@ -119,7 +119,7 @@ func killAmidWrites(t *testing.T, dolt string, prepare func(*emulator), writers 
 		go func() {
 			defer close(acknowledged[i])
 			for n := range cap(acknowledged[i]) {
-				// Each writer writes until the emulator no longer answers.
+				// Each writer writes until the emulator no longer responds.
 				made, err := w.write(owner, fmt.Sprintf("writer-%d", n))
 				if err != nil {
 					if code(err) != 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/usage"
 )
 
-// Options says where the emulator keeps its state, how clients reach it and what runs its clusters and databases.
+// Options are the folder of the emulator's state, the URL for clients, and the runtimes of clusters and databases.
 type Options struct {
 	// Dir is the folder of the store. New creates it, readable only by its owner, if it does not exist.
 	Dir string
@@ -66,7 +66,7 @@ func (s *Server) openTunnels(dir string) error {
 	if s.authority, err = openAuthority(dir, s.core.Now()); err != nil {
 		return err
 	}
-	certificate, err := s.authority.vouch(s.hosts(), s.core.Now())
+	certificate, err := s.authority.certify(s.hosts(), s.core.Now())
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *Server) openTunnels(dir string) error {
 }
 
 // Start resumes the cluster, the instances and the unfinished operations of an emulator that was closed or killed. It
-// returns when the cluster and the instances serve. The error names those that do not.
+// returns when the cluster and the instances serve. Its error names those that fail to start.
 func (s *Server) Start(ctx context.Context) error { return s.core.Start(ctx) }
 
 // Close interrupts the work of operations, stops the instances and closes the store. The next Start resumes
@@ -91,7 +91,7 @@ func (s *Server) EnsureProject(id, owner string) ([]byte, error) {
 	return s.core.EnsureProject(id, owner)
 }
 
-// ServeHTTP answers one call, or opens a tunnel.
+// ServeHTTP handles one call, or opens a tunnel.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodConnect {
 		s.openTunnel(w, r)

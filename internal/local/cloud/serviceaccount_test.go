@@ -11,7 +11,7 @@ import (
 	"google.golang.org/api/iam/v1"
 )
 
-func TestAccountMadeAgainDoesNotInheritRoles(t *testing.T) {
+func TestRecreatedAccountDoesNotInheritRoles(t *testing.T) {
 	c := newEmulator(t, false)
 	email, _ := c.account("team-web", "roles/owner")
 	if _, err := c.owner().iam.Projects.ServiceAccounts.Delete("projects/-/serviceAccounts/" + email).Do(); err != nil {
@@ -45,7 +45,7 @@ func TestServiceAccountLifecycle(t *testing.T) {
 		t.Fatal(err)
 	}
 	if made.Name != name || made.DisplayName != "Web" || len(made.UniqueId) != 21 {
-		t.Errorf("made %+v", made)
+		t.Errorf("created %+v", made)
 	}
 	_, err = accounts.Create("projects/"+projectID, &iam.CreateServiceAccountRequest{AccountId: "team-web"}).Do()
 	refused(t, err, 409, "already exists")
@@ -56,7 +56,7 @@ func TestServiceAccountLifecycle(t *testing.T) {
 		t.Fatal(err)
 	}
 	if patched.Name != name || patched.DisplayName != "New" || patched.Email+patched.UniqueId+patched.Etag != "" {
-		t.Errorf("the answer is %+v; want the name and what the mask names", patched)
+		t.Errorf("the response is %+v; want the name and the fields in the mask", patched)
 	}
 	found, err := accounts.Get("projects/-/serviceAccounts/" + made.UniqueId).Do()
 	if err != nil || found.DisplayName != "New" || found.Description != "" {
@@ -68,7 +68,7 @@ func TestServiceAccountLifecycle(t *testing.T) {
 	}
 }
 
-func TestKeysOfAnAccountAreLimited(t *testing.T) {
+func TestAccountHasAtMostTenKeys(t *testing.T) {
 	c := newEmulator(t, false)
 	email, _ := c.account("team-web") // has one key
 	keys := c.owner().iam.Projects.ServiceAccounts.Keys
@@ -79,7 +79,7 @@ func TestKeysOfAnAccountAreLimited(t *testing.T) {
 		}
 		found, err := keys.Get(made.Name).PublicKeyType("TYPE_X509_PEM_FILE").Do()
 		if err != nil || found.PrivateKeyData != "" || found.PublicKeyData == "" {
-			t.Errorf("read back %+v, %v; want the public half only", found, err)
+			t.Errorf("read back %+v, %v; want only the public key", found, err)
 		}
 	}
 	_, err := keys.Create("projects/-/serviceAccounts/"+email, &iam.CreateServiceAccountKeyRequest{}).Do()
@@ -134,7 +134,7 @@ func TestUndeletedAccountHasItsRolesAgain(t *testing.T) {
 	}
 	keys, err := accounts.Keys.List(name).Do()
 	if err != nil || len(keys.Keys) != 0 {
-		t.Errorf("keys are %v, %v; want none, deleted keys are gone", keys, err)
+		t.Errorf("keys are %v, %v; want none, because the deletion is final for keys", keys, err)
 	}
 }
 
@@ -183,13 +183,13 @@ func TestAccountsAreListedInPages(t *testing.T) {
 
 	part, err := accounts.List("projects/"+projectID).PageSize(1).Fields("accounts/email", "nextPageToken").Do()
 	if err != nil || part.NextPageToken == "" || part.Accounts[0].Email == "" || part.Accounts[0].UniqueId != "" {
-		t.Errorf("with a selection of fields the answer is %+v, %v", part, err)
+		t.Errorf("with selected fields the response is %+v, %v", part, err)
 	}
 	_, err = accounts.List("projects/" + projectID).Fields("accounts(email").Do()
 	refused(t, err, 400, "Invalid field selection accounts(email")
 }
 
-func TestAccountsTexts(t *testing.T) {
+func TestTextsOfAnAccount(t *testing.T) {
 	c := newEmulator(t, false)
 	email, _ := c.account("team-web")
 	accounts := c.owner().iam.Projects.ServiceAccounts
@@ -214,7 +214,7 @@ func TestAccountsTexts(t *testing.T) {
 	}
 }
 
-func TestDisabledKeyIsGoodAgainOnceEnabled(t *testing.T) {
+func TestKeyIsValidAgainWhenEnabled(t *testing.T) {
 	c := newEmulator(t, false)
 	email, file := c.account("team-web", "roles/browser")
 	keys := c.owner().iam.Projects.ServiceAccounts.Keys
@@ -227,7 +227,7 @@ func TestDisabledKeyIsGoodAgainOnceEnabled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if status, body := c.ask("GET", projectPath, token, ""); status != 401 {
-		t.Errorf("the token of a disabled key is answered with %d %s", status, body)
+		t.Errorf("the response to the token of a disabled key is %d %s", status, body)
 	}
 	if _, err := login(t, file); err == nil || !strings.Contains(err.Error(), "Invalid JWT Signature.") {
 		t.Errorf("login with a disabled key: %v", err)
@@ -240,6 +240,6 @@ func TestDisabledKeyIsGoodAgainOnceEnabled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if status, body := c.ask("GET", projectPath, token, ""); status != 200 {
-		t.Errorf("the token of the key that is enabled again is answered with %d %s", status, body)
+		t.Errorf("the response to the token of the enabled key is %d %s", status, body)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/api/serviceusage/v1"
 )
 
-func TestDisabledAPIRefusesItsCalls(t *testing.T) {
+func TestCallsOfADisabledAPIFail(t *testing.T) {
 	c := newEmulator(t, false)
 	owner := c.owner()
 	name := "projects/" + projectID + "/services/container.googleapis.com"
@@ -26,14 +26,14 @@ func TestDisabledAPIRefusesItsCalls(t *testing.T) {
 	}
 	op, err := owner.services.Services.Enable(name, nil).Do()
 	if err != nil || !op.Done {
-		t.Errorf("enable: %v, %v; want a done operation", op, err)
+		t.Errorf("enable: %v, %v; want a finished operation", op, err)
 	}
 	if err := list(); err != nil {
-		t.Errorf("after it was enabled: %v", err)
+		t.Errorf("call the enabled API: %v", err)
 	}
 }
 
-func TestServicesHaveTheStateTheyWereGiven(t *testing.T) {
+func TestServicesKeepTheirState(t *testing.T) {
 	c := newEmulator(t, false)
 	services := c.owner().services.Services
 	const project = "projects/" + projectID
@@ -67,22 +67,22 @@ func TestServicesHaveTheStateTheyWereGiven(t *testing.T) {
 		t.Fatal(err)
 	}
 	if now := enabled(); len(now) != len(before)+2 || !slices.Contains(now, logging) || !slices.Contains(now, dns) {
-		t.Errorf("enabled are %v; want %v and the two", now, before)
+		t.Errorf("enabled APIs are %v; want %v and two more", now, before)
 	}
 	if _, err := services.Disable(project+"/services/"+logging, &serviceusage.DisableServiceRequest{}).Do(); err != nil {
 		t.Fatal(err)
 	}
 	all, err := services.BatchGet(project).Names(project+"/services/"+logging, project+"/services/"+dns).Do()
 	if err != nil || len(all.Services) != 2 || all.Services[0].State != "DISABLED" || all.Services[1].State != "ENABLED" {
-		t.Errorf("batchGet answers %+v, %v", all, err)
+		t.Errorf("batchGet returns %+v, %v", all, err)
 	}
 	c.restart(false)
 	if now := enabled(); slices.Contains(now, logging) || !slices.Contains(now, dns) {
-		t.Errorf("after a restart enabled are %v", now)
+		t.Errorf("after a restart the enabled APIs are %v", now)
 	}
 }
 
-func TestServicesThatCannotBe(t *testing.T) {
+func TestInvalidServicesAreRejected(t *testing.T) {
 	c := newEmulator(t, false)
 	services := c.owner().services.Services
 	const project = "projects/" + projectID
@@ -109,6 +109,6 @@ func TestServicesThatCannotBe(t *testing.T) {
 	_, err = c.owner().services.Operations.Get("operations/none").Do()
 	refused(t, err, 404, "operations/none")
 	if after, err := c.Fingerprint(); err != nil || after != before {
-		t.Errorf("a refused request changed something: %v", err)
+		t.Errorf("a rejected request changed the store: %v", err)
 	}
 }

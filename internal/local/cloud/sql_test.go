@@ -81,7 +81,7 @@ func deniedAccess(t *testing.T, err error) {
 	}
 }
 
-func TestWhatTheAPIMakesAMySQLClientCanUse(t *testing.T) {
+func TestMySQLClientUsesTheDatabasesOfTheAPI(t *testing.T) {
 	c := newEmulator(t, true)
 	owner := c.owner()
 	address := c.newInstance(owner, &sqladmin.Settings{})
@@ -116,10 +116,10 @@ func TestWhatTheAPIMakesAMySQLClientCanUse(t *testing.T) {
 	op, err = owner.sql.Databases.Insert(projectID, "strata", &sqladmin.Database{Name: "another"}).Do()
 	c.waitSQL(owner, op, err)
 	if _, err := db.ExecContext(t.Context(), "CREATE TABLE another.t (id INT)"); err != nil {
-		t.Errorf("the user is not let into a database that was made after it: %v", err)
+		t.Errorf("the user cannot use a later database: %v", err)
 	}
 
-	t.Run("databases are listed as the server has them", func(t *testing.T) {
+	t.Run("the API lists the databases of the server", func(t *testing.T) {
 		found, err := owner.sql.Databases.List(projectID, "strata").Do()
 		if err != nil {
 			t.Fatal(err)
@@ -140,7 +140,7 @@ func TestWhatTheAPIMakesAMySQLClientCanUse(t *testing.T) {
 		_, err = owner.sql.Databases.Insert(projectID, "strata", &sqladmin.Database{Name: "mysql"}).Do()
 		refused(t, err, 400, "Incorrect database name")
 	})
-	t.Run("users are listed without the server's own", func(t *testing.T) {
+	t.Run("the API lists the users except the server's own", func(t *testing.T) {
 		found, err := owner.sql.Users.List(projectID, "strata").Do()
 		if err != nil {
 			t.Fatal(err)
@@ -176,7 +176,7 @@ func TestWhatTheAPIMakesAMySQLClientCanUse(t *testing.T) {
 		_, err = connect(t, address, "web", password, "")
 		deniedAccess(t, err)
 	})
-	t.Run("a restart keeps everything", func(t *testing.T) {
+	t.Run("a restart keeps the data", func(t *testing.T) {
 		c.restart(true)
 		if again := c.address(owner); again != address {
 			t.Errorf("the instance listens on %s after the restart, was %s", again, address)
@@ -190,7 +190,7 @@ func TestWhatTheAPIMakesAMySQLClientCanUse(t *testing.T) {
 			t.Errorf("read %q, %v", title, err)
 		}
 	})
-	t.Run("a deleted user is refused", func(t *testing.T) {
+	t.Run("the server rejects a deleted user", func(t *testing.T) {
 		op, err := owner.sql.Users.Delete(projectID, "strata").Name("web").Host("%").Do()
 		c.waitSQL(owner, op, err)
 		_, err = connect(t, address, "web", "new", "")
@@ -200,7 +200,7 @@ func TestWhatTheAPIMakesAMySQLClientCanUse(t *testing.T) {
 	})
 }
 
-func TestRootGetsItsPasswordFromTheAPI(t *testing.T) {
+func TestTheAPISetsThePasswordOfRoot(t *testing.T) {
 	c := newEmulator(t, true)
 	owner := c.owner()
 	op, err := owner.sql.Instances.Insert(projectID, &sqladmin.DatabaseInstance{
@@ -218,7 +218,7 @@ func TestRootGetsItsPasswordFromTheAPI(t *testing.T) {
 		t.Fatalf("login with the second password: %v", err)
 	}
 	if _, err := db.ExecContext(t.Context(), "SELECT * FROM mysql.user"); err == nil {
-		t.Error("the API's root is the server's")
+		t.Error("the API's user root is the server's own user")
 	}
 	op, err = owner.sql.Users.Delete(projectID, "strata").Name("root").Host("%").Do()
 	c.waitSQL(owner, op, err)
@@ -250,11 +250,11 @@ func TestDeletionProtection(t *testing.T) {
 	_, err = owner.sql.Instances.Get(projectID, "strata").Do()
 	refused(t, err, 404, "instanceDoesNotExist")
 	if _, err := net.Dial("tcp", found.IpAddresses[0].IpAddress+":3306"); err == nil {
-		t.Error("the deleted instance's server still answers")
+		t.Error("the server of the deleted instance still responds")
 	}
 }
 
-func TestInstanceRequestsThatAreRefused(t *testing.T) {
+func TestInvalidInstancesAreRejected(t *testing.T) {
 	c := newEmulator(t, true)
 	instances := c.owner().sql.Instances
 	c.newInstance(c.owner(), &sqladmin.Settings{})
@@ -264,15 +264,15 @@ func TestInstanceRequestsThatAreRefused(t *testing.T) {
 		code     int
 		want     string
 	}{
-		"name that leads elsewhere":  {&sqladmin.DatabaseInstance{Name: "../other", Settings: tier}, 400, "name"},
-		"no tier":                    {&sqladmin.DatabaseInstance{Name: "second"}, 400, "tier"},
-		"engine that is not there":   {&sqladmin.DatabaseInstance{Name: "second", DatabaseVersion: "SQLSERVER_2022_WEB", Settings: tier}, 400, "not emulated"},
-		"region that is not there":   {&sqladmin.DatabaseInstance{Name: "second", Region: "moon", Settings: tier}, 400, "Invalid value for region"},
-		"replica":                    {&sqladmin.DatabaseInstance{Name: "second", MasterInstanceName: "strata", Settings: tier}, 400, "masterInstanceName is not emulated"},
-		"key of KMS":                 {&sqladmin.DatabaseInstance{Name: "second", DiskEncryptionConfiguration: &sqladmin.DiskEncryptionConfiguration{KmsKeyName: "k"}, Settings: tier}, 400, "diskEncryptionConfiguration is not emulated"},
-		"TLS only":                   {&sqladmin.DatabaseInstance{Name: "second", Settings: &sqladmin.Settings{Tier: "x", IpConfiguration: &sqladmin.IpConfiguration{Ipv4Enabled: true, SslMode: "ENCRYPTED_ONLY"}}}, 400, "without TLS"},
-		"no address":                 {&sqladmin.DatabaseInstance{Name: "second", Settings: &sqladmin.Settings{Tier: "x", IpConfiguration: &sqladmin.IpConfiguration{}}}, 400, "At least one of Public IP or Private IP"},
-		"name that is already taken": {&sqladmin.DatabaseInstance{Name: "strata", Settings: tier}, 409, "instanceAlreadyExists"},
+		"name with a path":         {&sqladmin.DatabaseInstance{Name: "../other", Settings: tier}, 400, "name"},
+		"no tier":                  {&sqladmin.DatabaseInstance{Name: "second"}, 400, "tier"},
+		"unsupported engine":       {&sqladmin.DatabaseInstance{Name: "second", DatabaseVersion: "SQLSERVER_2022_WEB", Settings: tier}, 400, "not emulated"},
+		"unknown region":           {&sqladmin.DatabaseInstance{Name: "second", Region: "moon", Settings: tier}, 400, "Invalid value for region"},
+		"replica":                  {&sqladmin.DatabaseInstance{Name: "second", MasterInstanceName: "strata", Settings: tier}, 400, "masterInstanceName is not emulated"},
+		"key of KMS":               {&sqladmin.DatabaseInstance{Name: "second", DiskEncryptionConfiguration: &sqladmin.DiskEncryptionConfiguration{KmsKeyName: "k"}, Settings: tier}, 400, "diskEncryptionConfiguration is not emulated"},
+		"TLS only":                 {&sqladmin.DatabaseInstance{Name: "second", Settings: &sqladmin.Settings{Tier: "x", IpConfiguration: &sqladmin.IpConfiguration{Ipv4Enabled: true, SslMode: "ENCRYPTED_ONLY"}}}, 400, "without TLS"},
+		"no address":               {&sqladmin.DatabaseInstance{Name: "second", Settings: &sqladmin.Settings{Tier: "x", IpConfiguration: &sqladmin.IpConfiguration{}}}, 400, "At least one of Public IP or Private IP"},
+		"name of another instance": {&sqladmin.DatabaseInstance{Name: "strata", Settings: tier}, 409, "instanceAlreadyExists"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := instances.Insert(projectID, test.instance).Do()
@@ -285,9 +285,9 @@ func TestInstanceRequestsThatAreRefused(t *testing.T) {
 	refused(t, err, 400, "cannot be changed")
 }
 
-// TestUserOfADatabaseStaysInIt tries statements that would make a database user root of the server, or reach the
-// machine's files.
-func TestUserOfADatabaseStaysInIt(t *testing.T) {
+// TestDatabaseUserCannotLeaveTheDatabase tries statements that would give a database user the privileges of root, or
+// access to the files of the machine.
+func TestDatabaseUserCannotLeaveTheDatabase(t *testing.T) {
 	c := newEmulator(t, true)
 	owner := c.owner()
 	address := c.newInstance(owner, &sqladmin.Settings{})
@@ -335,7 +335,7 @@ func TestUserOfADatabaseStaysInIt(t *testing.T) {
 		"LOAD DATA INFILE '" + secret + "' INTO TABLE web.t",
 	} {
 		if _, err := db.ExecContext(t.Context(), statement); err == nil {
-			t.Errorf("%s: was done", statement)
+			t.Errorf("%s: the statement succeeded", statement)
 		}
 	}
 	if _, err := os.Stat(written); err == nil {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/cloud/sql/engine/enginetest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // neighbours are two teams on one instance, each with a database, a user and a connection.
@@ -92,7 +93,7 @@ func ask(t *testing.T, conn *sql.Conn, statement string) (string, error) {
 	return all.String(), rows.Err()
 }
 
-// unharmed checks that team hr still has its data and its connection, and that team web cannot read the data.
+// unharmed checks that team hr still has its data and its connection. after names the previous attack.
 func (n *neighbours) unharmed(t *testing.T, after string) {
 	t.Helper()
 	if got, err := ask(t, n.victim, "SELECT amount FROM hr.salaries"); err != nil || strings.TrimSpace(got) != "4711" {
@@ -118,7 +119,7 @@ func TestAUserCannotReachAnotherTeam(t *testing.T) {
 	for _, attack := range attacks {
 		attack = replaced.Replace(attack)
 		if answer, err := ask(t, n.attacker, attack); err == nil {
-			t.Errorf("%s: was done, and answered %q", attack, answer)
+			t.Errorf("%s: the statement succeeded and returned %q", attack, answer)
 			n.must(t, n.attacker, "USE web")
 		}
 		n.unharmed(t, attack)
@@ -137,9 +138,10 @@ func TestAUserCannotReachAnotherTeam(t *testing.T) {
 	}
 }
 
-// TestAStatementThatIsNestedTooDeepEndsNoServer sends statements for which the planner's stack would grow without
-// bound.
-func TestAStatementThatIsNestedTooDeepEndsNoServer(t *testing.T) {
+// TestDeeplyNestedStatementsDoNotEndTheServer sends statements for which the stack of the planner would grow without
+// limit.
+func TestDeeplyNestedStatementsDoNotEndTheServer(t *testing.T) {
+	long.Test(t)
 	n := newNeighbours(t)
 	deep := strings.Repeat("!", 2_050_000) + "1"
 	for name, steps := range map[string][]string{
@@ -169,13 +171,13 @@ func TestAStatementThatIsNestedTooDeepEndsNoServer(t *testing.T) {
 		"a long view":  func(c *sql.Conn) error { _, err := ask(t, c, "CREATE VIEW long AS "+long); return err },
 	} {
 		if err := send(n.session(t, "web")); err == nil {
-			t.Errorf("%s was done", name)
+			t.Errorf("%s succeeded", name)
 		}
 		n.unharmed(t, name)
 	}
 }
 
-func TestARoundaboutWayLeadsNowhere(t *testing.T) {
+func TestAttacksInSeveralStatements(t *testing.T) {
 	n := newNeighbours(t)
 	replaced := strings.NewReplacer("$ROOT", "'root'@'"+n.address+"'", "$DIR", n.dir)
 	for name, steps := range roundabouts {
@@ -183,7 +185,7 @@ func TestARoundaboutWayLeadsNowhere(t *testing.T) {
 			attacker := n.session(t, "web")
 			for _, step := range steps {
 				if answer, err := ask(t, attacker, replaced.Replace(step)); err == nil && (strings.Contains(answer, "4711") || strings.Contains(answer, "salaries") || strings.Contains(answer, "\thr\t")) {
-					t.Errorf("%s answered %q", step, answer)
+					t.Errorf("%s returned %q", step, answer)
 				}
 			}
 			n.unharmed(t, name)
@@ -198,8 +200,8 @@ func TestARoundaboutWayLeadsNowhere(t *testing.T) {
 	}
 }
 
-// TestAUserSeesNothingOfAnotherTeam reads the tables that describe the server.
-func TestAUserSeesNothingOfAnotherTeam(t *testing.T) {
+// TestAUserCannotSeeAnotherTeam reads the tables that describe the server.
+func TestAUserCannotSeeAnotherTeam(t *testing.T) {
 	n := newNeighbours(t)
 	statements := []string{"SHOW DATABASES", "SHOW SCHEMAS", "SHOW GRANTS", "SHOW EVENTS", "SHOW PROCEDURE STATUS", "SHOW TABLE STATUS", "SHOW OPEN TABLES", "SHOW ENGINE INNODB STATUS"}
 	tables, err := ask(t, n.attacker, "SELECT table_name FROM information_schema.tables WHERE table_schema = 'information_schema'")
@@ -216,7 +218,7 @@ func TestAUserSeesNothingOfAnotherTeam(t *testing.T) {
 	for _, statement := range statements {
 		answer, err := ask(t, n.attacker, statement)
 		if err == nil && (strings.Contains(answer, "salaries") || slices.Contains(strings.FieldsFunc(answer, separates), "hr")) {
-			t.Errorf("%s shows something of another team:\n%s", statement, lines(answer, "hr"))
+			t.Errorf("%s returns data of another team:\n%s", statement, lines(answer, "hr"))
 		}
 	}
 }
@@ -249,7 +251,7 @@ func TestUsersUseTheDatabasesOfTheirOwnTeam(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := ask(t, n.victim, "SELECT * FROM web_shop.goods"); err == nil {
-		t.Error("another team's user reads it")
+		t.Error("a user of another team can read the database")
 	}
 	// An administrator's user may use all databases, as on Cloud SQL.
 	owner := n.owner()
@@ -271,7 +273,7 @@ func TestUsersUseTheDatabasesOfTheirOwnTeam(t *testing.T) {
 	n.must(t, n.victim, "CREATE TABLE pool.kept (id INT PRIMARY KEY)")
 	for range 2 {
 		if _, err := ask(t, n.session(t, "web"), "SELECT * FROM pool.kept"); err == nil {
-			t.Error("a user reads the database that another team made in the place of his")
+			t.Error("a user can read the later database of another team with the same name")
 		}
 		n.restart(true)
 		n.victim = n.session(t, "hr")
@@ -280,7 +282,7 @@ func TestUsersUseTheDatabasesOfTheirOwnTeam(t *testing.T) {
 	n.must(t, n.session(t, "web"), "SELECT * FROM web_shop.goods")
 }
 
-// TestTakeoversByTheAPI tries the attacks of TestWhatOneTeamMadeAnotherCannotTake on a real server instead of on
+// TestTakeoversByTheAPI tries the attacks of TestATeamCannotTakeOverResourcesOfAnother on a real server instead of on
 // records.
 func TestTakeoversByTheAPI(t *testing.T) {
 	n := newNeighbours(t)
@@ -316,7 +318,7 @@ func (n *neighbours) nothingIn(t *testing.T, names ...string) {
 	for _, path := range filesBelow(t, n.dir) {
 		for _, name := range names {
 			if base := path[strings.LastIndexByte(path, '/')+1:]; base == name || base == "files."+name {
-				t.Errorf("the server has made %s", path)
+				t.Errorf("the server has created %s", path)
 			}
 		}
 	}

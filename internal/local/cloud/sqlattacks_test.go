@@ -1,6 +1,6 @@
 package cloud_test
 
-// attacks are statements that the server must refuse to a user. $ID is a connection of the other team, $ROOT the
+// attacks are statements that must fail for a user. $ID is the ID of a connection of the other team, and $ROOT the
 // server's own user.
 var attacks = []string{
 	// The other team's data.
@@ -23,7 +23,7 @@ var attacks = []string{
 	"SHOW CREATE DATABASE hr", "SHOW GRANTS FOR 'hr'@'%'", "SHOW PROCESSLIST", "SHOW FULL PROCESSLIST", "SELECT * FROM mysql.user", "SELECT * FROM mysql.db",
 	"SELECT * FROM information_schema.processlist", "SELECT `info` FROM INFORMATION_SCHEMA.`PROCESSLIST` p", "SELECT (SELECT COUNT(*) FROM t, information_schema.processlist)",
 	"CREATE VIEW v AS SELECT * FROM information_schema.processlist", "INSERT INTO t SELECT id, user FROM information_schema.processlist",
-	// Users and rights.
+	// Users and privileges.
 	"GRANT ALL PRIVILEGES ON hr.* TO 'web'@'%'", "GRANT SELECT ON hr.salaries TO 'web'@'%'", "GRANT ALL PRIVILEGES ON *.* TO 'web'@'%'", "GRANT 'hr'@'%' TO 'web'@'%'", "GRANT 'root'@'%' TO 'web'@'%'",
 	"GRANT $ROOT TO 'web'@'%'", "GRANT ALL PRIVILEGES ON web.* TO 'hr'@'%'", "GRANT EXECUTE ON PROCEDURE web.dolt_backup TO 'web'@'%'", "GRANT PROXY ON 'hr'@'%' TO 'web'@'%'",
 	"REVOKE ALL PRIVILEGES ON hr.* FROM 'hr'@'%'", "REVOKE ALL PRIVILEGES, GRANT OPTION FROM 'hr'@'%'", "CREATE USER 'third'@'%'", "DROP USER 'hr'@'%'", "DROP USER IF EXISTS 'hr'@'%', $ROOT",
@@ -43,7 +43,7 @@ var attacks = []string{
 	"CALL dolt_clone('file://$DIR', 'copy')", "CALL dolt_remote('add', 'origin', 'file://$DIR/out')", "CALL dolt_remote('add', 'origin', 'http://127.0.0.1:1/x')", "CALL dolt_push('origin', 'main')", "CALL dolt_fetch()", "CALL dolt_pull('origin')",
 	"CALL dolt_backup('sync-url', 'file://$DIR/out')", "CALL dolt_backup('restore', 'file://$DIR/out', 'x')", "CALL dolt_undrop('hr')", "CALL dolt_undrop()", "CALL dolt_purge_dropped_databases()", "CALL dolt_gc()", "CALL dolt_thread_dump()",
 	"CALL dolt_stats_stop()", "CALL dolt_stats_purge()", "CALL dolt_stats_restart()", "CALL dolt_update_column_tag('t', 'id', '1')", "CALL dclone('file://$DIR', 'copy')", "CALL hr.dolt_reset('--hard')", "CALL `hr/main`.dolt_commit('-Am', 'x')",
-	// One table of the whole server holds the permissions to write to branches of databases.
+	// A table of the whole server contains the permissions to write to branches of databases.
 	"INSERT INTO dolt_branch_control VALUES ('hr', '%', '%', '%', 'read')", "DELETE FROM dolt_branch_control", "UPDATE dolt_branch_control SET permissions = 'read'",
 	"INSERT INTO dolt_branch_namespace_control VALUES ('%', '%', 'nobody', '%')",
 }

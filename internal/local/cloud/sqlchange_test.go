@@ -22,7 +22,7 @@ func settingsOf(t *testing.T, clients *clients) *sqladmin.Settings {
 	return found.Settings
 }
 
-func TestUpdateTakesThePlaceOfTheSettings(t *testing.T) {
+func TestUpdateReplacesTheSettings(t *testing.T) {
 	c := newEmulator(t, true)
 	owner := c.owner()
 	c.newInstance(owner, &sqladmin.Settings{UserLabels: map[string]string{"team": "web"}, DataDiskSizeGb: 50})
@@ -57,7 +57,7 @@ func TestUpdateTakesThePlaceOfTheSettings(t *testing.T) {
 	}
 }
 
-func TestInstanceThatIsSwitchedOff(t *testing.T) {
+func TestActivationPolicyNever(t *testing.T) {
 	c := newEmulator(t, true)
 	owner := c.owner()
 	address := c.newInstance(owner, &sqladmin.Settings{})
@@ -73,7 +73,7 @@ func TestInstanceThatIsSwitchedOff(t *testing.T) {
 	activate("NEVER")
 	for range 2 { // also after a restart of the emulator
 		if _, err := connect(t, address, "web", "web", "web"); err == nil {
-			t.Error("the server still answers")
+			t.Error("the server still responds")
 		}
 		_, err = owner.sql.Databases.List(projectID, "strata").Do()
 		refused(t, err, 400, "instance is not running")
@@ -83,7 +83,7 @@ func TestInstanceThatIsSwitchedOff(t *testing.T) {
 	}
 	activate("ALWAYS")
 	if _, err := connect(t, address, "web", "web", "web"); err != nil {
-		t.Errorf("after switching it on: %v", err)
+		t.Errorf("log in with activation policy ALWAYS: %v", err)
 	}
 }
 
@@ -173,8 +173,8 @@ func TestInstanceIsBusyUntilItsOperationEnds(t *testing.T) {
 	c.waitSQL(owner, op, err)
 }
 
-// TestCreationIsTakenUpWithItsPassword closes the emulator during an acknowledged creation.
-func TestCreationIsTakenUpWithItsPassword(t *testing.T) {
+// TestCreationResumesWithItsPassword closes the emulator during an acknowledged creation.
+func TestCreationResumesWithItsPassword(t *testing.T) {
 	c := newEmulator(t, false)
 	c.databases = &heldRuntime{held: make(chan struct{})} // the test never closes it
 	c.restart(false)
@@ -192,11 +192,11 @@ func TestCreationIsTakenUpWithItsPassword(t *testing.T) {
 	}
 	data, err := os.ReadFile(filepath.Join(c.dir, "store.db"))
 	if err != nil || strings.Contains(string(data), "open sesame") {
-		t.Errorf("the store holds the password: %v", err)
+		t.Errorf("the store contains the password: %v", err)
 	}
 }
 
-func TestUsersOfSeveralHosts(t *testing.T) {
+func TestUsersWithSeveralHosts(t *testing.T) {
 	c := newEmulator(t, true)
 	owner := c.owner()
 	address := c.newInstance(owner, &sqladmin.Settings{})
@@ -215,7 +215,7 @@ func TestUsersOfSeveralHosts(t *testing.T) {
 	op, err = owner.sql.Users.Delete(projectID, "strata").Name("web").Host("10.1.2.3").Do()
 	c.waitSQL(owner, op, err)
 	if _, err := connect(t, address, "web", "any", ""); err != nil {
-		t.Errorf("from anywhere: %v", err)
+		t.Errorf("log in from any host: %v", err)
 	}
 	found, err := owner.sql.Users.Get(projectID, "strata", "web").Host("%").Do()
 	if err != nil || found.Host != "%" {

@@ -31,9 +31,9 @@ func (c *emulator) doltOf(t *testing.T) int {
 	return 0
 }
 
-// TestKilledServerLosesNothingAcknowledged kills Dolt during the creation of databases and users through the API, and
+// TestKilledServerLosesNoAcknowledgedWrite kills Dolt during the creation of databases and users through the API, and
 // of rows by SQL.
-func TestKilledServerLosesNothingAcknowledged(t *testing.T) {
+func TestKilledServerLosesNoAcknowledgedWrite(t *testing.T) {
 	c := newEmulator(t, true)
 	owner := c.owner()
 	address := c.newInstance(owner, &sqladmin.Settings{})
@@ -110,7 +110,7 @@ func waitFor(t *testing.T, what string, check func() error) {
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("waited in vain until %s: %v", what, err)
+			t.Fatalf("timed out waiting until %s: %v", what, err)
 		case <-ticker.C:
 		}
 	}

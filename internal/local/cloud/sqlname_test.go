@@ -12,11 +12,11 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/sql/engine/enginetest"
 )
 
-// TestHostileNamesAreRefusedByTheAPI sends the names wherever a call takes a name. The errors must have Google's form,
-// and nothing may change.
-func TestHostileNamesAreRefusedByTheAPI(t *testing.T) {
+// TestTheAPIRejectsHostileNames sends the names in every place of a call for a name. The errors must have Google's
+// form, and the store must not change.
+func TestTheAPIRejectsHostileNames(t *testing.T) {
 	c := newEmulator(t, false)
-	c.paperInstance()
+	c.unservedInstance()
 	_, key := c.account("team-web", "roles/cloudsql.admin")
 	token := c.token(key)
 	before := fingerprintOf(t, c)
@@ -34,35 +34,35 @@ func TestHostileNamesAreRefusedByTheAPI(t *testing.T) {
 			escaped = strings.ReplaceAll(name, ".", "%2E")
 		}
 		for _, request := range [][3]string{
-			{"POST", on + "/paper/databases", `{"name":` + string(quoted) + `}`},
-			{"POST", on + "/paper/databases", `{"name":"a","charset":` + string(quoted) + `x/"}`},
-			{"PATCH", on + "/paper/databases/" + escaped, `{"charset":"UTF8"}`},
-			{"GET", on + "/paper/databases/" + escaped, ""},
-			{"DELETE", on + "/paper/databases/" + escaped, ""},
+			{"POST", on + "/unserved/databases", `{"name":` + string(quoted) + `}`},
+			{"POST", on + "/unserved/databases", `{"name":"a","charset":` + string(quoted) + `x/"}`},
+			{"PATCH", on + "/unserved/databases/" + escaped, `{"charset":"UTF8"}`},
+			{"GET", on + "/unserved/databases/" + escaped, ""},
+			{"DELETE", on + "/unserved/databases/" + escaped, ""},
 			{"POST", on, `{"name":` + string(quoted) + `,"settings":{"tier":"x"}}`},
 			{"GET", on + "/" + escaped, ""},
 			{"DELETE", on + "/" + escaped, ""},
 			{"POST", on + "/" + escaped + "/databases", `{"name":"a"}`},
-			{"GET", on + "/paper/users/" + escaped, ""},
-			{"DELETE", on + "/paper/users?name=" + query + "&host=" + query, ""},
-			{"PUT", on + "/paper/users?name=" + query + "&host=" + query, `{"password":"x"}`},
-			{"POST", on + "/paper/users", `{"name":"a","host":` + string(quoted) + `x/"}`},
+			{"GET", on + "/unserved/users/" + escaped, ""},
+			{"DELETE", on + "/unserved/users?name=" + query + "&host=" + query, ""},
+			{"PUT", on + "/unserved/users?name=" + query + "&host=" + query, `{"password":"x"}`},
+			{"POST", on + "/unserved/users", `{"name":"a","host":` + string(quoted) + `x/"}`},
 		} {
 			if name == "" && request[0] == "GET" {
 				continue // the path of a list
 			}
 			status, body := c.ask(request[0], request[1], token, request[2])
 			if status < 400 || status >= 500 {
-				t.Errorf("%s %s %s is answered with %d %s", request[0], request[1], request[2], status, body)
+				t.Errorf("the response to %s %s %s is %d %s", request[0], request[1], request[2], status, body)
 			}
 		}
 	}
 	if fingerprintOf(t, c) != before {
-		t.Error("a name that is refused has changed something")
+		t.Error("a rejected name has changed the store")
 	}
-	status, body := c.ask(http.MethodPost, on+"/paper/databases", token, `{"name":"%2e%2e%2fhr"}`)
+	status, body := c.ask(http.MethodPost, on+"/unserved/databases", token, `{"name":"%2e%2e%2fhr"}`)
 	if status != http.StatusBadRequest || !strings.Contains(body, `"message": "Invalid request: Incorrect database name '%2e%2e%2fhr'."`) || !strings.Contains(body, `"reason": "invalid"`) {
-		t.Errorf("the refusal is %d %s", status, body)
+		t.Errorf("the response is %d %s", status, body)
 	}
 }
 
@@ -75,12 +75,12 @@ func fingerprintOf(t *testing.T, c *emulator) string {
 	return sum
 }
 
-// paperInstance creates an unserved instance, for tests that do not depend on an engine.
-func (c *emulator) paperInstance() {
+// unservedInstance creates an instance that the emulator does not run, for tests that do not depend on a server.
+func (c *emulator) unservedInstance() {
 	c.t.Helper()
 	owner := c.owner()
 	op, err := owner.sql.Instances.Insert(projectID, &sqladmin.DatabaseInstance{
-		Name: "paper", Region: "europe-west1", DatabaseVersion: "POSTGRES_16", Settings: &sqladmin.Settings{Tier: "db-f1-micro"},
+		Name: "unserved", Region: "europe-west1", DatabaseVersion: "POSTGRES_16", Settings: &sqladmin.Settings{Tier: "db-f1-micro"},
 	}).Do()
 	c.waitSQL(owner, op, err)
 }

@@ -82,7 +82,7 @@ func takeovers() []sqlChange {
 	}
 }
 
-// ofRoot are attempts to take over a family's root user, which belongs to the instance.
+// ofRoot are attempts to take over the root user of a family, who belongs to the instance.
 func ofRoot(root string) []sqlChange {
 	return []sqlChange{
 		{"root made again", 409, func(svc *sqladmin.Service, on string) (*sqladmin.Operation, error) {
@@ -106,25 +106,25 @@ func (c *emulator) makeOwn(of *clients, on, name string) {
 	c.waitSQL(of, op, err)
 }
 
-func TestWhatOneTeamMadeAnotherCannotTake(t *testing.T) {
+func TestATeamCannotTakeOverResourcesOfAnother(t *testing.T) {
 	c := newEmulator(t, false)
-	c.paperInstance()
+	c.unservedInstance()
 	teams := c.tenants("web", "hr")
 	web, hr := teams[0], teams[1]
-	c.makeOwn(web, "paper", "web")
+	c.makeOwn(web, "unserved", "web")
 	check := func() {
 		t.Helper()
 		before := fingerprintOf(t, c)
 		for _, takeover := range takeovers() {
-			_, err := takeover.do(hr.sql, "paper")
+			_, err := takeover.do(hr.sql, "unserved")
 			refused(t, err, takeover.code, " belongs to "+webAccount)
 		}
 		for _, takeover := range ofRoot("postgres") {
-			_, err := takeover.do(hr.sql, "paper")
+			_, err := takeover.do(hr.sql, "unserved")
 			refused(t, err, takeover.code, "postgres belongs to the administrators of the instance")
 		}
 		if fingerprintOf(t, c) != before {
-			t.Error("an attempt that was refused has changed something")
+			t.Error("a rejected attempt has changed the instance")
 		}
 	}
 	check()
@@ -132,68 +132,69 @@ func TestWhatOneTeamMadeAnotherCannotTake(t *testing.T) {
 	check()
 
 	// The owner may change and recreate the owner's names. An administrator of the instance may change everything.
-	op, err := web.sql.Users.Insert(projectID, "paper", &sqladmin.User{Name: "web", Password: "again"}).Do()
+	op, err := web.sql.Users.Insert(projectID, "unserved", &sqladmin.User{Name: "web", Password: "again"}).Do()
 	c.waitSQL(web, op, err)
 	for _, of := range []*clients{web, c.owner()} {
-		op, err = of.sql.Users.Update(projectID, "paper", &sqladmin.User{Password: "new"}).Name("web").Do()
+		op, err = of.sql.Users.Update(projectID, "unserved", &sqladmin.User{Password: "new"}).Name("web").Do()
 		c.waitSQL(of, op, err)
-		op, err = of.sql.Databases.Patch(projectID, "paper", "web", &sqladmin.Database{Charset: "UTF8"}).Do()
+		op, err = of.sql.Databases.Patch(projectID, "unserved", "web", &sqladmin.Database{Charset: "UTF8"}).Do()
 		c.waitSQL(of, op, err)
 	}
 	check() // the owner is still team web
 
-	// A name without a database or user is free again.
-	op, err = web.sql.Databases.Delete(projectID, "paper", "web").Do()
+	// A name without a database or user is available again.
+	op, err = web.sql.Databases.Delete(projectID, "unserved", "web").Do()
 	c.waitSQL(web, op, err)
-	op, err = c.owner().sql.Users.Delete(projectID, "paper").Name("web").Do()
+	op, err = c.owner().sql.Users.Delete(projectID, "unserved").Name("web").Do()
 	c.waitSQL(c.owner(), op, err)
-	c.makeOwn(hr, "paper", "web")
-	_, err = web.sql.Databases.Delete(projectID, "paper", "web").Do()
+	c.makeOwn(hr, "unserved", "web")
+	_, err = web.sql.Databases.Delete(projectID, "unserved", "web").Do()
 	refused(t, err, 403, "belongs to team-hr@")
 }
 
-// TestNamesOfADeletedInstanceBelongToNobody deletes an instance and creates it again.
-func TestNamesOfADeletedInstanceBelongToNobody(t *testing.T) {
+// TestNamesOfADeletedInstanceHaveNoOwner deletes an instance and creates it again.
+func TestNamesOfADeletedInstanceHaveNoOwner(t *testing.T) {
 	c := newEmulator(t, false)
-	c.paperInstance()
+	c.unservedInstance()
 	teams := c.tenants("web", "hr")
-	c.makeOwn(teams[0], "paper", "web")
-	op, err := c.owner().sql.Instances.Delete(projectID, "paper").Do()
+	c.makeOwn(teams[0], "unserved", "web")
+	op, err := c.owner().sql.Instances.Delete(projectID, "unserved").Do()
 	c.waitSQL(c.owner(), op, err)
-	c.paperInstance()
-	c.makeOwn(teams[1], "paper", "web")
+	c.unservedInstance()
+	c.makeOwn(teams[1], "unserved", "web")
 }
 
-// TestOwnersAreKeptForWhatExistsOnly checks that a creation that the engine refuses reserves no name.
-func TestOwnersAreKeptForWhatExistsOnly(t *testing.T) {
+// TestFailedCreationReservesNoName checks that a creation that the engine rejects leaves no owner.
+func TestFailedCreationReservesNoName(t *testing.T) {
 	c := newEmulator(t, false)
-	c.paperInstance()
+	c.unservedInstance()
 	teams := c.tenants("web", "hr")
-	_, err := teams[0].sql.Databases.Insert(projectID, "paper", &sqladmin.Database{Name: "postgres"}).Do()
+	_, err := teams[0].sql.Databases.Insert(projectID, "unserved", &sqladmin.Database{Name: "postgres"}).Do()
 	refused(t, err, http.StatusBadRequest, "already exists")
-	c.ForgetOwners(t, projectID+"/paper") // like the store of an earlier version
-	if _, err := teams[0].sql.Databases.Delete(projectID, "paper", "postgres").Do(); err != nil {
+	c.ForgetOwners(t, projectID+"/unserved") // like the store of an earlier version
+	if _, err := teams[0].sql.Databases.Delete(projectID, "unserved", "postgres").Do(); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestStoreOfAnEarlierVersion loads databases and users without owners. The first who changes one becomes its owner.
+// TestStoreOfAnEarlierVersion changes databases and users without owners. The first caller who changes one becomes its
+// owner.
 func TestStoreOfAnEarlierVersion(t *testing.T) {
 	c := newEmulator(t, false)
-	c.paperInstance()
+	c.unservedInstance()
 	teams := c.tenants("web", "hr")
-	c.makeOwn(teams[0], "paper", "web")
-	c.ForgetOwners(t, projectID+"/paper")
+	c.makeOwn(teams[0], "unserved", "web")
+	c.ForgetOwners(t, projectID+"/unserved")
 	c.restart(false)
-	if _, err := teams[1].sql.Users.Update(projectID, "paper", &sqladmin.User{Password: "x"}).Name("postgres").Do(); err == nil || !strings.Contains(err.Error(), "administrators") {
+	if _, err := teams[1].sql.Users.Update(projectID, "unserved", &sqladmin.User{Password: "x"}).Name("postgres").Do(); err == nil || !strings.Contains(err.Error(), "administrators") {
 		t.Errorf("the root user of an earlier version: %v", err)
 	}
-	op, err := c.owner().sql.Users.Update(projectID, "paper", &sqladmin.User{Password: "x"}).Name("web").Do()
+	op, err := c.owner().sql.Users.Update(projectID, "unserved", &sqladmin.User{Password: "x"}).Name("web").Do()
 	c.waitSQL(c.owner(), op, err) // an administrator does not become the owner
-	op, err = teams[0].sql.Users.Update(projectID, "paper", &sqladmin.User{Password: "x"}).Name("web").Do()
+	op, err = teams[0].sql.Users.Update(projectID, "unserved", &sqladmin.User{Password: "x"}).Name("web").Do()
 	c.waitSQL(teams[0], op, err)
-	_, err = teams[1].sql.Users.Delete(projectID, "paper").Name("web").Do()
+	_, err = teams[1].sql.Users.Delete(projectID, "unserved").Name("web").Do()
 	refused(t, err, 403, webAccount)
-	op, err = teams[0].sql.Databases.Delete(projectID, "paper", "web").Do()
+	op, err = teams[0].sql.Databases.Delete(projectID, "unserved", "web").Do()
 	c.waitSQL(teams[0], op, err)
 }

@@ -59,7 +59,7 @@ func (c *emulator) token(key []byte) string {
 	return token.AccessToken
 }
 
-// ask makes a call with an access token and returns the status and the body of the answer.
+// ask makes a call with an access token and returns the status and the body of the response.
 func (c *emulator) ask(method, path, token, body string) (int, string) {
 	c.t.Helper()
 	request, err := http.NewRequestWithContext(c.t.Context(), method, c.url+path, strings.NewReader(body))
@@ -83,7 +83,7 @@ func (c *emulator) ask(method, path, token, body string) (int, string) {
 
 const projectPath = "/cloudresourcemanager/v1/projects/" + projectID
 
-func TestTokenEndsWithItsKeyItsAccountAndItsHour(t *testing.T) {
+func TestTokenEndsWithItsKeyItsAccountOrAfterAnHour(t *testing.T) {
 	tests := map[string]func(t *testing.T, c *emulator, email, key string){
 		"key deleted": func(t *testing.T, c *emulator, _, key string) {
 			if _, err := c.owner().iam.Projects.ServiceAccounts.Keys.Delete(key).Do(); err != nil {
@@ -113,7 +113,7 @@ func TestTokenEndsWithItsKeyItsAccountAndItsHour(t *testing.T) {
 				t.Fatal(err)
 			}
 			if status, body := c.ask("GET", projectPath, token, ""); status != http.StatusOK {
-				t.Fatalf("the token is not good: %d %s", status, body)
+				t.Fatalf("the emulator rejects the token: %d %s", status, body)
 			}
 			var fields struct {
 				ID string `json:"private_key_id"`
@@ -123,16 +123,16 @@ func TestTokenEndsWithItsKeyItsAccountAndItsHour(t *testing.T) {
 			}
 			end(t, c, email, "projects/-/serviceAccounts/"+email+"/keys/"+fields.ID)
 			if status, body := c.ask("GET", projectPath, token, ""); status != http.StatusUnauthorized {
-				t.Errorf("the token is still good: %d %s", status, body)
+				t.Errorf("the emulator still accepts the token: %d %s", status, body)
 			}
 			if _, err := login(t, file); err == nil {
-				t.Error("the key is still good for a new token")
+				t.Error("the emulator still issues tokens for the key")
 			}
 		})
 	}
 }
 
-func TestCallersAreToldWhoTheyAre(t *testing.T) {
+func TestUserinfo(t *testing.T) {
 	c := newEmulator(t, false)
 	email, file := c.account("team-web")
 	made, err := c.owner().iam.Projects.ServiceAccounts.Get("projects/-/serviceAccounts/" + email).Do()
@@ -149,11 +149,11 @@ func TestCallersAreToldWhoTheyAre(t *testing.T) {
 	} {
 		status, body := c.ask("GET", "/openidconnect/v1/userinfo", token, "")
 		if status != 200 || !strings.HasPrefix(compact(t, body), want) {
-			t.Errorf("answer is %d %s; want %s", status, body, want)
+			t.Errorf("response is %d %s; want %s", status, body, want)
 		}
 	}
 	if status, body := c.ask("GET", "/openidconnect/v1/userinfo", "ya29.x", ""); status != 401 {
-		t.Errorf("somebody unknown is answered with %d %s", status, body)
+		t.Errorf("the response to an unknown caller is %d %s", status, body)
 	}
 }
 
@@ -170,11 +170,11 @@ func TestTokenSurvivesRestart(t *testing.T) {
 		t.Error("the engineer's credential changed with the restart")
 	}
 	if status, body := c.ask("GET", projectPath, token, ""); status != http.StatusOK {
-		t.Errorf("the token is not good after the restart: %d %s", status, body)
+		t.Errorf("the emulator rejects the token after the restart: %d %s", status, body)
 	}
 }
 
-func TestTokenEndpointRefuses(t *testing.T) {
+func TestTokenEndpointRejectsInvalidRequests(t *testing.T) {
 	c := newEmulator(t, false)
 	_, file := c.account("team-web")
 	other := newEmulator(t, false)
@@ -213,7 +213,7 @@ func TestTokenEndpointRefuses(t *testing.T) {
 			defer answer.Body.Close()
 			body, _ := io.ReadAll(answer.Body)
 			if answer.StatusCode != test.code || !strings.Contains(string(body), test.want) {
-				t.Errorf("answer is %d %s; want %d %s", answer.StatusCode, body, test.code, test.want)
+				t.Errorf("response is %d %s; want %d %s", answer.StatusCode, body, test.code, test.want)
 			}
 		})
 	}
@@ -224,7 +224,7 @@ func TestTokenEndpointRefuses(t *testing.T) {
 		}
 		foreign := bytes.ReplaceAll(file, []byte(c.url), []byte(other.url))
 		if _, err := login(t, foreign); err == nil {
-			t.Error("a key of another cloud was accepted")
+			t.Error("the emulator accepted a key of another cloud")
 		}
 	})
 	t.Run("audience of another cloud", func(t *testing.T) {
@@ -239,7 +239,7 @@ func TestTokenEndpointRefuses(t *testing.T) {
 	})
 }
 
-func TestRefusalsOfWhoMakesNoLogin(t *testing.T) {
+func TestErrorsWithoutAValidToken(t *testing.T) {
 	c := newEmulator(t, false)
 	for name, test := range map[string]struct{ token, reason, item string }{
 		"no token":      {"", "CREDENTIALS_MISSING", "required"},
@@ -262,7 +262,7 @@ func TestRefusalsOfWhoMakesNoLogin(t *testing.T) {
 			got := answer.Error
 			if status != 401 || got.Code != 401 || got.Status != "UNAUTHENTICATED" || len(got.Errors) != 1 || got.Errors[0].Reason != test.item ||
 				len(got.Details) != 1 || got.Details[0].Reason != test.reason {
-				t.Errorf("answer is %d %s", status, body)
+				t.Errorf("response is %d %s", status, body)
 			}
 		})
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
-// A client without a configurable endpoint, such as Pulumi's gs:// backend, uses the emulator as an HTTP proxy. It
-// asks the proxy for a tunnel to one of Google's hosts, and the emulator itself is at the other end.
+// A client without a configurable endpoint, such as Pulumi's gs:// backend, uses the emulator as an HTTP proxy. The
+// client requests a tunnel to one of Google's hosts, and the emulator itself serves the other end of the tunnel.
 
 // TunnelVariables returns the environment that directs Google Cloud clients written in Go, without a configurable
-// endpoint, to the emulator at BaseURL and never to Google. certificates is a folder that holds Server.Authority in a
-// file.
+// endpoint, to the emulator at baseURL instead of Google. certificates is a folder with a file that contains
+// Server.Authority.
 func TunnelVariables(baseURL, certificates string) map[string]string {
 	return map[string]string{
 		"HTTPS_PROXY": strings.TrimSuffix(baseURL, "/"),
@@ -68,8 +68,8 @@ func (t *tunnels) Close() error {
 // Addr implements net.Listener.
 func (t *tunnels) Addr() net.Addr { return &net.TCPAddr{} }
 
-// take serves a connection.
-func (t *tunnels) take(conn net.Conn) {
+// add serves a connection.
+func (t *tunnels) add(conn net.Conn) {
 	select {
 	case t.conns <- conn:
 	case <-t.done:
@@ -93,8 +93,9 @@ func (s *Server) hosts() []string {
 	return hosts
 }
 
-// openTunnel answers a CONNECT request. A tunnel leads only to the emulator itself, as one of Google's hosts: its
-// client has not authenticated yet. The emulator authenticates every call in the tunnel, as it does without a tunnel.
+// openTunnel handles a CONNECT request. A tunnel leads only to the emulator itself, under the name of one of Google's
+// hosts, because the client has not authenticated yet. The emulator authenticates every call in the tunnel, as it does
+// without a tunnel.
 func (s *Server) openTunnel(w http.ResponseWriter, r *http.Request) {
 	host, port, err := net.SplitHostPort(r.Host)
 	if err != nil || r.TLS != nil || port != "443" || !slices.Contains(s.hosts(), host) {
@@ -108,9 +109,9 @@ func (s *Server) openTunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, err = near.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n"))
-	if err != nil || buffered.Reader.Buffered() > 0 { // a client sends nothing before the answer
+	if err != nil || buffered.Reader.Buffered() > 0 { // a client sends nothing before the response
 		near.Close()
 		return
 	}
-	s.tunnels.take(near)
+	s.tunnels.add(near)
 }

@@ -28,7 +28,7 @@ func (c *emulator) certificates() string {
 	return dir
 }
 
-// throughTunnel returns a client that reaches the emulator by the names of Google's hosts.
+// throughTunnel returns a client that uses tunnels, and so reaches the emulator under the names of Google's hosts.
 func (c *emulator) throughTunnel() *http.Client {
 	c.t.Helper()
 	pool := x509.NewCertPool()
@@ -42,14 +42,14 @@ func (c *emulator) throughTunnel() *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-func TestTunnelsToGoogleLeadToTheEmulator(t *testing.T) {
+func TestTunnelsToGoogleEndAtTheEmulator(t *testing.T) {
 	c := newEmulator(t, false)
 	_, key := c.account("reader-account", "roles/viewer")
 	token := c.token(key)
 	authority := c.Authority()
 	c.restart(false)
 	if !slices.Equal(authority, c.Authority()) {
-		t.Error("the authority is another one after a restart")
+		t.Error("the authority changed with the restart")
 	}
 	client := c.throughTunnel()
 	for address, want := range map[string]int{
@@ -86,9 +86,9 @@ func TestTunnelsToGoogleLeadToTheEmulator(t *testing.T) {
 	}
 }
 
-// TestTunnelsLeadNowhereElse requests, without a login, tunnels to servers on this machine and to hosts of others, as
-// a program would that tries to bypass its confinement.
-func TestTunnelsLeadNowhereElse(t *testing.T) {
+// TestOtherTunnelsAreRejected requests tunnels to servers on this machine and to other hosts, without a login, like a
+// program that tries to bypass its sandbox.
+func TestOtherTunnelsAreRejected(t *testing.T) {
 	c := newEmulator(t, false)
 	reached := make(chan string, 100)
 	other := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { reached <- r.URL.String() }))
@@ -112,7 +112,7 @@ func TestTunnelsLeadNowhereElse(t *testing.T) {
 	}
 }
 
-// connect requests a tunnel, without a login, and returns the first line of the answer.
+// connect requests a tunnel, without a login, and returns the first line of the response.
 func (c *emulator) connect(address string) string {
 	c.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(c.url, "http://"))
@@ -127,8 +127,8 @@ func (c *emulator) connect(address string) string {
 	return line
 }
 
-// TestTunnelInATunnelIsRefused checks that a client cannot stack tunnels.
-func TestTunnelInATunnelIsRefused(t *testing.T) {
+// TestTunnelInATunnelIsRejected checks that a client cannot stack tunnels.
+func TestTunnelInATunnelIsRejected(t *testing.T) {
 	c := newEmulator(t, false)
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodConnect, "https://storage.googleapis.com:443", nil)
 	if err != nil {
@@ -144,18 +144,18 @@ func TestTunnelInATunnelIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheAuthorityVouchesForGoogleOnly checks that certificates of the authority are invalid for other names.
-func TestTheAuthorityVouchesForGoogleOnly(t *testing.T) {
+// TestTheAuthorityIsForGoogleOnly checks that certificates of the authority are invalid for other names.
+func TestTheAuthorityIsForGoogleOnly(t *testing.T) {
 	c := newEmulator(t, false)
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(c.Authority())
-	leaf := c.VouchFor(t, "storage.googleapis.com", "example.com")
+	leaf := c.CertificateFor(t, "storage.googleapis.com", "example.com")
 	for name, trusted := range map[string]bool{"storage.googleapis.com": false, "example.com": false} {
 		if _, err := leaf.Verify(x509.VerifyOptions{DNSName: name, Roots: pool}); (err == nil) != trusted {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := c.VouchFor(t, "storage.googleapis.com").Verify(x509.VerifyOptions{DNSName: "storage.googleapis.com", Roots: pool}); err != nil {
+	if _, err := c.CertificateFor(t, "storage.googleapis.com").Verify(x509.VerifyOptions{DNSName: "storage.googleapis.com", Roots: pool}); err != nil {
 		t.Error(err)
 	}
 }

@@ -40,7 +40,7 @@ func TestLargeObjectsAreUploadedInParts(t *testing.T) {
 	_, err = insert()
 	refused(t, err, 412)
 	if left := c.contents(); left != 1 {
-		t.Errorf("%d contents are left", left)
+		t.Errorf("%d contents remain", left)
 	}
 }
 
@@ -71,7 +71,7 @@ func (u *resumable) send(method, contentRange, body string) reply {
 	return u.c.sendRaw(u.token, method, u.uri, body, header)
 }
 
-// want sends a part and checks the status and how much there is then.
+// want sends a part, and checks the status and the header Range of the response.
 func (u *resumable) want(contentRange, body string, status int, received string) {
 	u.Helper()
 	answer := u.send("PUT", contentRange, body)
@@ -80,7 +80,7 @@ func (u *resumable) want(contentRange, body string, status int, received string)
 	}
 }
 
-func TestUploadIsResumed(t *testing.T) {
+func TestResumableUpload(t *testing.T) {
 	c := newEmulator(t, false)
 	client := c.storageAs(c.engineer)
 	c.newBucket(client, "state")
@@ -88,7 +88,7 @@ func TestUploadIsResumed(t *testing.T) {
 	u := c.begin(t, key, "a", "")
 	u.want("bytes */*", "", 308, "")
 	u.want("bytes 0-4/*", "hello", 308, "bytes=0-4")
-	u.want("bytes 7-9/*", "gap", 308, "bytes=0-4") // after a gap, the answer says where to continue
+	u.want("bytes 7-9/*", "gap", 308, "bytes=0-4") // after a gap, the response says where to continue
 	c.restart(false)
 	u.want("bytes */11", "", 308, "bytes=0-4")
 	u.want("bytes 3-7/11", "lo wo", 308, "bytes=0-7") // the part overlaps
@@ -97,8 +97,8 @@ func TestUploadIsResumed(t *testing.T) {
 	u.want("bytes 8-10/11", "rld", 200, "")
 	wantContent(t, client, "state", "a", "hello world")
 
-	// The last answer was lost, so the client sends the part again, or asks for the state. The emulator must not write
-	// the object again.
+	// The client did not get the last response, so it sends the part again, or requests the state. The emulator must
+	// not write the object again.
 	var first, again storage.Object
 	for _, into := range []*storage.Object{&first, &again} {
 		if err := json.Unmarshal([]byte(u.send("PUT", "bytes 8-10/11", "rld").body), into); err != nil {
@@ -111,7 +111,7 @@ func TestUploadIsResumed(t *testing.T) {
 	u.want("bytes */11", "", 200, "")
 }
 
-func TestUploadsThatAreRefused(t *testing.T) {
+func TestInvalidUploadsAreRejected(t *testing.T) {
 	c := newEmulator(t, false)
 	client := c.storageAs(c.engineer)
 	c.newBucket(client, "state")
@@ -126,7 +126,7 @@ func TestUploadsThatAreRefused(t *testing.T) {
 	theirs.want("bytes */9", "", 404, "")
 	write(t, client, "state", "a", "first")
 	u.want("bytes 5-8/9", " you", 412, "")
-	u.want("bytes */9", "", 404, "") // the content is gone
+	u.want("bytes */9", "", 404, "") // the content no longer exists
 	wantContent(t, client, "state", "a", "first")
 
 	u = c.begin(t, key, "b", "")
@@ -136,7 +136,7 @@ func TestUploadsThatAreRefused(t *testing.T) {
 	}
 	u.want("bytes 5-8/9", " you", 404, "")
 	if left := c.contents(); left != 1 {
-		t.Errorf("%d contents are left", left)
+		t.Errorf("%d contents remain", left)
 	}
 
 	_, reader := c.account("reader-account", "roles/storage.objectViewer")

@@ -49,16 +49,19 @@ type Cloud struct {
 // clusters is a fake ClusterRuntime.
 type clusters struct{}
 
+// Create returns an endpoint without a server.
 func (clusters) Create(context.Context, string) (container.Access, error) {
 	return container.Access{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, nil
 }
 
+// Delete does nothing.
 func (clusters) Delete(context.Context, string) error { return nil }
 
 // Start starts a cloud and stops it at the end of the test.
 func Start(t testing.TB) Cloud {
 	t.Helper()
 	binary, dir := toolchaintest.Path(t, "dolt"), t.TempDir()
+	// The cloud needs its own URL, so the listener comes first.
 	var server *cloud.Server
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { server.ServeHTTP(w, r) }))
 	t.Cleanup(front.Close)

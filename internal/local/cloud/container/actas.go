@@ -8,9 +8,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
-// requireActAs refuses a call that runs nodes as a service account on which the caller lacks
-// iam.serviceAccounts.actAs. The emulator has no default service account, so "default" needs the permission on the
-// project.
+// requireActAs returns an error unless the caller has the permission iam.serviceAccounts.actAs on the service account
+// of the nodes. The emulator has no default service account, so that "default" requires the permission on the project.
 func (s *service) requireActAs(tx *bbolt.Tx, c *api.Call, account string) error {
 	on := api.OnProject(c)
 	if account != "default" {

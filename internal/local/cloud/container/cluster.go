@@ -30,7 +30,7 @@ type Access struct {
 	ClientKey         []byte
 }
 
-// cluster is the record of a cluster. It keeps the credentials apart from the fields that the API returns.
+// cluster is the record of a cluster. The credentials are separate from the fields that the API returns.
 type cluster struct {
 	Cluster *container.Cluster `json:"cluster"`
 	Project string             `json:"project"`
@@ -47,6 +47,7 @@ const (
 	failed       = "ERROR"
 )
 
+// createCluster stores the cluster and starts the operation that starts its control plane.
 func (s *service) createCluster(c *api.Call) (any, error) {
 	var request container.CreateClusterRequest
 	if err := c.Decode(&request); err != nil {
@@ -85,7 +86,8 @@ func (s *service) createCluster(c *api.Call) (any, error) {
 	return &answer, nil
 }
 
-// checkQuota refuses a cluster that exists already, and a second cluster: a home has one control plane.
+// checkQuota returns an error for a cluster that already exists, and for a second cluster, because a home has one
+// control plane.
 func checkQuota(tx *bbolt.Tx, created *cluster) error {
 	all, err := store.List[cluster](tx, clusters, "")
 	if err != nil || len(all) == 0 {
@@ -98,9 +100,9 @@ func checkQuota(tx *bbolt.Tx, created *cluster) error {
 		"the emulated Google Cloud has the quota of one cluster, and %s is it.", created.Cluster.Location, all[0].link())
 }
 
-// shown returns the cluster in the form of the API's responses. It includes the client certificate only if the
-// cluster's creator asked for one.
-func (k *cluster) shown() *container.Cluster {
+// response returns the cluster in the form of the API's responses. It includes the client certificate only if the
+// creator of the cluster requested one.
+func (k *cluster) response() *container.Cluster {
 	answer := *k.Cluster
 	auth := &container.MasterAuth{ClusterCaCertificate: base64.StdEncoding.EncodeToString(k.Access.CA)}
 	if answer.MasterAuth != nil {
@@ -140,7 +142,7 @@ func withCluster(c *api.Call, run func(func(*bbolt.Tx) error) error, fn func(*bb
 func (s *service) getCluster(c *api.Call) (any, error) {
 	var answer *container.Cluster
 	err := withCluster(c, s.Store.View, func(_ *bbolt.Tx, found *cluster) error {
-		answer = found.shown()
+		answer = found.response()
 		return nil
 	})
 	return answer, err
@@ -154,13 +156,14 @@ func (s *service) listClusters(c *api.Call) (any, error) {
 	answer := &container.ListClustersResponse{}
 	err := s.Store.View(func(tx *bbolt.Tx) error {
 		return store.Each(tx, clusters, prefix, func(_ string, found *cluster) error {
-			answer.Clusters = append(answer.Clusters, found.shown())
+			answer.Clusters = append(answer.Clusters, found.response())
 			return nil
 		})
 	})
 	return answer, err
 }
 
+// deleteCluster starts the operation that stops the control plane and erases its data.
 func (s *service) deleteCluster(c *api.Call) (any, error) {
 	var op *clusterOperation
 	err := withCluster(c, s.Store.Update, func(tx *bbolt.Tx, found *cluster) error {

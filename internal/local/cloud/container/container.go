@@ -19,14 +19,14 @@ const (
 // Tables returns the tables of the service.
 func Tables() []store.Table { return []store.Table{clusters, clusterOps} }
 
-// service answers the calls about clusters, node pools and instance groups.
+// service handles the calls about clusters, node pools and instance groups.
 type service struct {
 	*core.Core
 	clusters Runtime
 }
 
-// Register adds the Kubernetes Engine API to the emulator, and what it needs of the Compute Engine API. If
-// runtime is nil, clients cannot create clusters.
+// Register adds the Kubernetes Engine API to the emulator, and the call of the Compute Engine API that its clients
+// need. If runtime is nil, clients cannot create clusters.
 func Register(c *core.Core, runtime Runtime) {
 	s := &service{c, runtime}
 	c.WorkloadPools = workloadPools
@@ -44,7 +44,7 @@ func (s *service) clusterService() *api.Service {
 			return api.PermissionDenied("Required %q permission(s) for %q.", permission, on.Name)
 		},
 	}
-	// Below locations, setters are verbs. In the older paths below zones, they are segments.
+	// In paths below locations, setters are verbs. In the older paths below zones, they are segments.
 	const versions = "v1|v1beta1/projects/{project}/"
 	svc.Routes = append(s.containerRoutes(versions+"locations|zones/{location}"), s.setterRoutes(versions+"locations/{location}", versions+"zones/{location}")...)
 	return svc
@@ -103,6 +103,7 @@ func (s *service) setterRoutes(parent, zonal string) []api.Route {
 	return routes
 }
 
+// getServerConfig returns the versions that clusters can have. The providers read them before they create a cluster.
 func getServerConfig(*api.Call) (any, error) {
 	channels := make([]*container.ReleaseChannelConfig, 0, 4)
 	for _, channel := range []string{"RAPID", "REGULAR", "STABLE", "EXTENDED"} {

@@ -11,15 +11,15 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
-// The store keeps clusters in the types of v1beta1, which the official provider uses. They have all fields of v1, so
-// the emulator returns them in both versions.
+// The store keeps clusters in the types of v1beta1, which the official provider uses. The types have all fields of v1,
+// so that the emulator returns them in both versions.
 
 // kubernetesVersion is the version of all clusters and node pools.
 const kubernetesVersion = "1.36.3-gke.100"
 
 var clusterNames = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$`)
 
-// checkCluster refuses a new cluster that Google Cloud refuses too.
+// checkCluster returns an error for a new cluster that Google Cloud would reject.
 func checkCluster(c *api.Call, wanted *container.Cluster) error {
 	if wanted == nil || !clusterNames.MatchString(wanted.Name) {
 		return api.InvalidArgument("Invalid value for field \"cluster.name\": it must match %s.", clusterNames)
@@ -46,7 +46,7 @@ func checkCluster(c *api.Call, wanted *container.Cluster) error {
 	return checkClusterSettings(c.Project.ID, wanted)
 }
 
-// checkClusterSettings refuses invalid values of settings that a creation and an update can set.
+// checkClusterSettings returns an error for invalid values of settings that a creation and an update can set.
 func checkClusterSettings(project string, wanted *container.Cluster) error {
 	if identity := wanted.WorkloadIdentityConfig; identity != nil && identity.WorkloadPool != "" && identity.WorkloadPool != project+".svc.id.goog" {
 		return api.InvalidArgument("Workload pool %q is not valid: the only one of this project is %q.", identity.WorkloadPool, project+".svc.id.goog")
@@ -60,7 +60,7 @@ func checkClusterSettings(project string, wanted *container.Cluster) error {
 	return nil
 }
 
-// checkLocations refuses zones outside a cluster's region.
+// checkLocations returns an error for a zone outside the cluster's region.
 func checkLocations(location string, zones []string) error {
 	region, _, _ := api.ParseLocation(location)
 	for _, zone := range zones {
@@ -71,15 +71,15 @@ func checkLocations(location string, zones []string) error {
 	return nil
 }
 
-// checkVersionOf refuses versions that are newer than kubernetesVersion, the only one here. It accepts older versions,
-// so that a program with the version of its cluster on Google Cloud runs unchanged; the cluster still has
-// kubernetesVersion.
+// checkVersionOf returns an error for a version that is newer than kubernetesVersion, the only version of the emulator.
+// It accepts older versions, so that a program with the version of its cluster on Google Cloud runs unchanged. The
+// cluster has kubernetesVersion nevertheless.
 func checkVersionOf(field, wanted string) error {
 	if wanted == "" || wanted == "-" || wanted == "latest" {
 		return nil
 	}
-	have := versionParts(kubernetesVersion)
-	want := versionParts(wanted)
+	have := parseVersion(kubernetesVersion)
+	want := parseVersion(wanted)
 	if want == nil || slices.Compare(want, have[:min(len(want), len(have))]) > 0 {
 		return api.InvalidArgument("No valid versions with the prefix %q found for \"%s\": this cloud has %s.", wanted, field, kubernetesVersion)
 	}
@@ -88,8 +88,8 @@ func checkVersionOf(field, wanted string) error {
 
 var versionNumbers = regexp.MustCompile(`^(\d+)\.(\d+)(?:\.(\d+)(?:-gke\.(\d+))?)?$`)
 
-// versionParts returns as many numbers as a version has, or nil if the text is not a version.
-func versionParts(version string) []int {
+// parseVersion returns the numbers of a version, of any count, or nil if the text is not a version.
+func parseVersion(version string) []int {
 	match := versionNumbers.FindStringSubmatch(version)
 	if match == nil {
 		return nil
@@ -202,4 +202,5 @@ func completeCluster(k *container.Cluster) {
 	k.MasterAuthorizedNetworksConfig = ends.IpEndpointsConfig.AuthorizedNetworksConfig
 }
 
+// isAutopilot reports whether Google manages the nodes of a cluster.
 func isAutopilot(k *container.Cluster) bool { return k.Autopilot != nil && k.Autopilot.Enabled }

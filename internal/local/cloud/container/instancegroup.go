@@ -13,8 +13,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
-// The emulator has one call of Compute Engine. Google Kubernetes Engine does not report the number of nodes in a node
-// pool, so clients read it from the pool's instance groups.
+// The emulator has one call of Compute Engine. Kubernetes Engine does not report the number of nodes in a node pool, so
+// that clients read the number from the instance groups of the pool.
 
 func (s *service) computeService() *api.Service {
 	const group = "v1|beta/projects/{project}/zones/{zone}/instanceGroupManagers/{group}"

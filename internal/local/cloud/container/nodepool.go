@@ -15,8 +15,8 @@ import (
 
 func poolLink(on *cluster, name string) string { return on.link() + "/nodePools/" + name }
 
-// fillNodePool sets the fields that Google Cloud sets in a new node pool. It refuses a node pool that Google Cloud
-// refuses too.
+// fillNodePool sets the fields that Google Cloud sets in a new node pool. It returns an error for a node pool that
+// Google Cloud would reject.
 func (s *service) fillNodePool(on *cluster, pool *container.NodePool) error {
 	if pool == nil || !clusterNames.MatchString(pool.Name) {
 		return api.InvalidArgument("Invalid value for field \"node_pool.name\": it must match %s.", clusterNames)
@@ -53,7 +53,7 @@ func (s *service) fillNodePool(on *cluster, pool *container.NodePool) error {
 	return s.completePool(on, pool)
 }
 
-// defaultScopes are the OAuth scopes of nodes if the caller names none.
+// defaultScopes are the OAuth scopes of nodes if the request names none.
 func defaultScopes() []string {
 	const auth = "https://www.googleapis.com/auth/"
 	return []string{
@@ -155,6 +155,7 @@ func (s *service) listNodePools(c *api.Call) (any, error) {
 	return answer, err
 }
 
+// deleteNodePool removes a node pool from the cluster's record. It stops nothing, because node pools have no machines.
 func (s *service) deleteNodePool(c *api.Call) (any, error) {
 	var answer *container.Operation
 	err := withPool(c, s.Store.Update, func(tx *bbolt.Tx, on *cluster, at int) error {
@@ -169,7 +170,7 @@ func (s *service) deleteNodePool(c *api.Call) (any, error) {
 	return answer, err
 }
 
-// changePool answers a call that changes one property of a node pool.
+// changePool handles a call that changes one property of a node pool.
 func (s *service) changePool(c *api.Call, kind string, change func(*container.NodePool) error) (any, error) {
 	var answer *container.Operation
 	err := withPool(c, s.Store.Update, func(tx *bbolt.Tx, on *cluster, at int) error {

@@ -115,6 +115,7 @@ func changePoolFields(pool *container.NodePool, wanted map[string]any) error {
 	return nil
 }
 
+// asText returns the text of a JSON string, or "" for another value.
 func asText(value any) string {
 	text, _ := value.(string)
 	return text

@@ -172,8 +172,8 @@ func (s *service) listClusterOperations(c *api.Call) (any, error) {
 	return answer, err
 }
 
-// cancelClusterOperation refuses, as Google Cloud does for operations that cannot be cancelled. The emulator cannot
-// cancel any.
+// cancelClusterOperation returns the error of Google Cloud for operations that cannot be cancelled, because the
+// emulator cancels no operation.
 func (s *service) cancelClusterOperation(c *api.Call) (any, error) {
 	found, err := s.getClusterOperation(c)
 	if err != nil {

@@ -18,8 +18,8 @@ func set[T any](s *service, kind string, change func(*container.Cluster, *T) err
 	}
 }
 
-// clusterSetters returns the calls that set one property of a cluster. Each has a verb, and another name in the older
-// paths below zones.
+// clusterSetters returns the calls that set one property of a cluster. Each call has a verb, and another name in the
+// older paths below zones.
 func (s *service) clusterSetters() []setter {
 	return []setter{
 		{"setAddons", "addons", set(s, "UPDATE_CLUSTER", setAddons)},

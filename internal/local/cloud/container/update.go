@@ -74,7 +74,7 @@ func (s *service) completeUpdate(on *cluster, changed *container.Cluster, wanted
 	api.SetMissing(&changed.MasterAuthorizedNetworksConfig, container.MasterAuthorizedNetworksConfig{})
 	networks := changed.MasterAuthorizedNetworksConfig
 	completeCluster(changed)
-	// The cluster holds these two settings twice.
+	// A cluster contains these two settings in two places.
 	ip := changed.ControlPlaneEndpointsConfig.IpEndpointsConfig
 	if _, ok := wanted["desiredMasterAuthorizedNetworksConfig"]; ok {
 		ip.AuthorizedNetworksConfig, changed.MasterAuthorizedNetworksConfig = networks, networks
@@ -86,7 +86,7 @@ func (s *service) completeUpdate(on *cluster, changed *container.Cluster, wanted
 	return nil
 }
 
-// changeFields answers a call that changes fields of a cluster.
+// changeFields handles a call that changes fields of a cluster.
 func (s *service) changeFields(c *api.Call, kind string, change func(*cluster) error) (any, error) {
 	var answer *container.Operation
 	err := withCluster(c, s.Store.Update, func(tx *bbolt.Tx, on *cluster) error {

@@ -58,7 +58,7 @@ func coreTables() []store.Table {
 	return slices.Concat(authn.Tables(), authz.Tables(), []store.Table{api.Projects, ServiceStates})
 }
 
-// Start resumes the work of the services. The error names what does not serve.
+// Start resumes the work of the services. Its error names the objects whose work fails to resume.
 func (c *Core) Start(ctx context.Context) error {
 	var faults []error
 	for _, svc := range c.Services() {

@@ -11,10 +11,10 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
-// ServiceStates holds whether a project has an API enabled, if the project ever enabled or disabled the API.
+// ServiceStates holds the APIs that a project has ever enabled or disabled, and whether they are enabled.
 const ServiceStates store.Table = "serviceStates" // <project>/<service>
 
-// requireEnabled refuses a call about a project that has the API disabled.
+// requireEnabled returns an error if the API of a call is disabled in the project.
 func (c *Core) requireEnabled(tx *bbolt.Tx, svc *api.Service, about *api.Project) error {
 	if about == nil || svc.AlwaysEnabled {
 		return nil
@@ -34,7 +34,7 @@ func (c *Core) requireEnabled(tx *bbolt.Tx, svc *api.Service, about *api.Project
 	})
 }
 
-// IsEnabled reports whether a project has an API enabled. A new project has the emulated ones enabled.
+// IsEnabled reports whether an API is enabled in a project. In a new project, the emulated APIs are enabled.
 func (c *Core) IsEnabled(tx *bbolt.Tx, about *api.Project, name string) (bool, error) {
 	state, err := store.Get[bool](tx, ServiceStates, about.ID+"/"+name)
 	if err != nil || state != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // selection is a parsed fields parameter. It maps each selected field to the selection within that field. An empty
-// selection selects everything.
+// selection selects all fields.
 type selection map[string]selection
 
 // parseFields parses a fields parameter, for example "nextPageToken,services(name,config/title)".
@@ -62,8 +62,8 @@ func (s selection) parsePath(text string) (rest string, ok bool) {
 	return text, true
 }
 
-// of returns the selected part of an answer.
-func (s selection) of(answer any) (any, error) {
+// apply returns the selected part of a response.
+func (s selection) apply(answer any) (any, error) {
 	data, err := json.Marshal(answer)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/authn"
 )
 
-// ServeHTTP answers one call.
+// ServeHTTP handles one call.
 func (c *Core) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == authn.TokenPath {
 		c.ServeToken(w, r)
@@ -29,7 +29,7 @@ func (c *Core) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveSelected answers one call with the fields that the call selects.
+// serveSelected handles one call and returns the fields that the call selects.
 func (c *Core) serveSelected(r *http.Request, found api.Match) (any, error) {
 	fields := r.URL.Query().Get("fields")
 	if fields == "" {
@@ -43,7 +43,7 @@ func (c *Core) serveSelected(r *http.Request, found api.Match) (any, error) {
 	if _, own := answer.(http.Handler); own || err != nil {
 		return answer, err
 	}
-	return selected.of(answer)
+	return selected.apply(answer)
 }
 
 func (c *Core) serve(r *http.Request, found api.Match) (any, error) {
@@ -77,8 +77,8 @@ func (c *Core) serve(r *http.Request, found api.Match) (any, error) {
 	return found.Route.Handle(made)
 }
 
-// resolve finds the project of a call. It refuses the call if the project has the API disabled, or if the caller may
-// not use the quota of the project that the call names.
+// resolve finds the project of a call. It returns an error if the API is disabled in the project, or if the caller may
+// not use the quota of the project in the call's header.
 func (c *Core) resolve(tx *bbolt.Tx, svc *api.Service, made *api.Call) error {
 	about := made.Vars["project"]
 	var err error

@@ -90,7 +90,8 @@ func (s *service) createServiceAccount(c *api.Call) (any, error) {
 	return account, err
 }
 
-// putAccount stores an account under a new etag. It refuses a display name or a description that is too long.
+// putAccount stores an account under a new etag. It returns an error for a display name or a description that is too
+// long.
 func (s *service) putAccount(tx *bbolt.Tx, account *iam.ServiceAccount) error {
 	if len(account.DisplayName) > 100 {
 		return api.InvalidArgument("The display name of the service account is longer than 100 bytes.")
@@ -154,7 +155,7 @@ func (s *service) patchServiceAccount(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Google answers with the name and the changed fields only.
+	// Google's response contains only the name and the changed fields.
 	answer := &iam.ServiceAccount{Name: changed.Name}
 	for field := range strings.SplitSeq(request.UpdateMask, ",") {
 		switch strings.TrimSpace(field) {
@@ -167,7 +168,7 @@ func (s *service) patchServiceAccount(c *api.Call) (any, error) {
 	return answer, nil
 }
 
-// updateServiceAccount answers the older PUT call, which changes only the display name.
+// updateServiceAccount handles the older PUT call, which changes only the display name.
 func (s *service) updateServiceAccount(c *api.Call) (any, error) {
 	var wanted iam.ServiceAccount
 	if err := c.Decode(&wanted); err != nil {
@@ -197,7 +198,7 @@ func (s *service) changeAccount(c *api.Call, wanted *iam.ServiceAccount, mask st
 	return changed, err
 }
 
-// setAccountDisabled answers the enable and disable calls. Disabling an account ends its access tokens at once.
+// setAccountDisabled handles the enable and disable calls. Disabling an account invalidates its access tokens at once.
 func (s *service) setAccountDisabled(disabled bool) func(*api.Call) (any, error) {
 	return func(c *api.Call) (any, error) {
 		return struct{}{}, s.withAccount(c, s.Store.Update, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {

@@ -13,19 +13,19 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
-// accountUndeletable is how long after its deletion a service account can be undeleted.
+// accountUndeletable is the time after its deletion for which a service account can be undeleted.
 const accountUndeletable = 30 * 24 * time.Hour
 
-// deletedAccount is a service account that can still be undeleted, with its IAM policy. Deleting the account destroyed
-// its keys.
+// deletedAccount is a service account that can still be undeleted, with its IAM policy. The deletion of an account also
+// deletes its keys for good.
 type deletedAccount struct {
 	Account *iam.ServiceAccount `json:"account"`
 	Policy  *crm.Policy         `json:"policy"`
 	Deleted time.Time           `json:"deleted"`
 }
 
-// deletedMember returns the name that policies give a service account after its deletion. With the unique ID in it, a
-// new account with the same e-mail address does not inherit the old account's roles.
+// deletedMember returns the name of a service account in policies after its deletion. The name contains the unique ID,
+// so that a new account with the same e-mail address does not inherit the roles of the old account.
 func deletedMember(account *iam.ServiceAccount) string {
 	return "deleted:serviceAccount:" + account.Email + "?uid=" + account.UniqueId
 }
@@ -40,6 +40,7 @@ func deletedAccountProject(tx *bbolt.Tx, id string) (string, error) {
 	return record.Account.ProjectId, nil
 }
 
+// deleteServiceAccount moves the account to the deleted accounts, renames it in all policies, and deletes its keys.
 func (s *service) deleteServiceAccount(c *api.Call) (any, error) {
 	return struct{}{}, s.withAccount(c, s.Store.Update, func(tx *bbolt.Tx, account *iam.ServiceAccount) error {
 		key := authn.AccountPolicy(account.Email)

@@ -1,5 +1,5 @@
 // Package iam emulates the Identity and Access Management API: service accounts, their keys and custom roles. It also
-// tells callers who they are, as OpenID Connect does.
+// emulates the call of OpenID Connect with which callers look up their own identity.
 package iam
 
 import (
@@ -19,7 +19,7 @@ const (
 // Tables returns the tables of the service.
 func Tables() []store.Table { return []store.Table{roleDeletions, deletedAccounts} }
 
-// service answers the calls.
+// service handles the calls.
 type service struct{ *core.Core }
 
 // Register adds the Identity and Access Management API and the user info of OpenID Connect to the emulator.
@@ -52,7 +52,7 @@ func (s *service) accessService() *api.Service {
 			{Method: "POST", Pattern: account + ":disable", Permission: "iam.serviceAccounts.disable", On: onAccount, Handle: s.setAccountDisabled(true)},
 			{Method: "POST", Pattern: account + ":getIamPolicy", Permission: "iam.serviceAccounts.getIamPolicy", On: onAccount, Handle: s.getAccountPolicy},
 			{Method: "POST", Pattern: account + ":setIamPolicy", Permission: "iam.serviceAccounts.setIamPolicy", On: onAccount, Handle: s.setAccountPolicy},
-			// The call tells callers their own permissions, so it needs none.
+			// The call returns only the caller's own permissions, so it requires none.
 			{Method: "POST", Pattern: account + ":testIamPermissions", Handle: s.testAccountPermissions},
 			{Method: "GET", Pattern: account, Permission: "iam.serviceAccounts.get", On: onAccount, Handle: s.getServiceAccount},
 			{Method: "PATCH", Pattern: account, Permission: "iam.serviceAccounts.update", On: onAccount, Handle: s.patchServiceAccount},

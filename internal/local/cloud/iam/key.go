@@ -179,7 +179,7 @@ func (s *service) listKeys(c *api.Call) (any, error) {
 	return answer, err
 }
 
-// setKeyDisabled answers the enable and disable calls. Disabling a key ends the access tokens issued for it at once.
+// setKeyDisabled handles the enable and disable calls. Disabling a key invalidates its access tokens at once.
 func (s *service) setKeyDisabled(disabled bool) func(*api.Call) (any, error) {
 	return func(c *api.Call) (any, error) {
 		return struct{}{}, s.withKey(c, s.Store.Update, func(tx *bbolt.Tx, path string, record *authn.AccountKey) error {
@@ -192,7 +192,7 @@ func (s *service) setKeyDisabled(disabled bool) func(*api.Call) (any, error) {
 	}
 }
 
-// deleteKey removes a key. That ends the access tokens issued for it at once.
+// deleteKey deletes a key, which invalidates its access tokens at once.
 func (s *service) deleteKey(c *api.Call) (any, error) {
 	return struct{}{}, s.withKey(c, s.Store.Update, func(tx *bbolt.Tx, path string, _ *authn.AccountKey) error {
 		return store.Remove(tx, authn.AccountKeys, path)

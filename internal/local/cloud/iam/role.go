@@ -15,8 +15,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
-// A deleted role can be undeleted for a time. Its name stays taken for longer.
-// https://cloud.google.com/iam/docs/creating-custom-roles states both times.
+// A deleted role can be undeleted for a time. Its ID is not available for a new role for a longer time. Both times are
+// in https://cloud.google.com/iam/docs/creating-custom-roles.
 const (
 	roleUndeletable = 7 * 24 * time.Hour
 	roleNameKept    = 37 * 24 * time.Hour
@@ -24,7 +24,8 @@ const (
 
 var roleIDs = regexp.MustCompile(`^[a-zA-Z0-9_.]{3,64}$`)
 
-// checkRoleFields refuses invalid values of a custom role, sorts its permissions and removes duplicates.
+// checkRoleFields returns an error for invalid values of a custom role. It sorts the permissions and removes
+// duplicates.
 func checkRoleFields(role *iam.Role) error {
 	if len(role.Title) > 100 {
 		return api.InvalidArgument("The role title is longer than 100 bytes.")
@@ -36,7 +37,8 @@ func checkRoleFields(role *iam.Role) error {
 		return api.InvalidArgument("Invalid value at 'role.stage' (type.googleapis.com/google.iam.admin.v1.Role.RoleLaunchStage), %q", role.Stage)
 	}
 	for _, permission := range role.IncludedPermissions {
-		// Listing projects, and the permissions on folders and organizations, need a custom role of an organization.
+		// Only custom roles of organizations may contain the permission to list projects, and permissions on folders
+		// and organizations.
 		if !authz.IsPermission(permission) || permission == "resourcemanager.projects.list" ||
 			strings.HasPrefix(permission, "resourcemanager.folders.") || strings.HasPrefix(permission, "resourcemanager.organizations.") {
 			return api.InvalidArgument("Permission %s is not valid.", permission)
@@ -85,7 +87,7 @@ func (s *service) createRole(c *api.Call) (any, error) {
 
 func roleEtag() string { return "BwY" + api.RandomText(6) + "=" }
 
-// storedRole returns a custom role, or nil if there is none or its deletion has become final.
+// storedRole returns a custom role, or nil if the role does not exist or its deletion is final.
 func (s *service) storedRole(tx *bbolt.Tx, key string) (*iam.Role, error) {
 	role, err := store.Get[iam.Role](tx, authz.CustomRoles, key)
 	if err != nil || role == nil || !role.Deleted {
@@ -189,7 +191,7 @@ func (s *service) patchRole(c *api.Call) (any, error) {
 	})
 }
 
-// changeRole changes a custom role. A non-empty etag must match the role's.
+// changeRole changes a custom role. An etag must match that of the role unless it is empty.
 func (s *service) changeRole(c *api.Call, etag string, change func(*bbolt.Tx, string, *iam.Role) error) (any, error) {
 	var answer *iam.Role
 	err := s.withRole(c, s.Store.Update, func(tx *bbolt.Tx, key string, role *iam.Role) error {
@@ -207,7 +209,7 @@ func (s *service) changeRole(c *api.Call, etag string, change func(*bbolt.Tx, st
 	return answer, err
 }
 
-// deleteRole marks a custom role as deleted. The role grants nothing until an undeletion.
+// deleteRole marks a custom role as deleted. Until it is undeleted, the role grants no permission.
 func (s *service) deleteRole(c *api.Call) (any, error) {
 	return s.changeRole(c, c.Request.URL.Query().Get("etag"), func(tx *bbolt.Tx, key string, role *iam.Role) error {
 		if role.Deleted {
@@ -218,6 +220,7 @@ func (s *service) deleteRole(c *api.Call) (any, error) {
 	})
 }
 
+// undeleteRole restores a deleted role. Bindings of the role then grant its permissions again.
 func (s *service) undeleteRole(c *api.Call) (any, error) {
 	var request iam.UndeleteRoleRequest
 	if err := c.Decode(&request); err != nil {

@@ -11,20 +11,20 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/authn"
 )
 
-// identityService tells callers who they are. The official provider asks it at an address that it cannot configure.
-// Projects do not enable it.
+// identityService returns the service of OpenID Connect that returns the caller's own identity. The official provider
+// calls it at an address that cannot be configured. Projects do not enable it.
 func (s *service) identityService() *api.Service {
 	return &api.Service{
 		Name:   "openidconnect.googleapis.com",
 		Prefix: "openidconnect",
 		Scopes: []string{"openid", "email", "https://www.googleapis.com/auth/userinfo.email"},
-		// The call tells callers who they are, so it needs no permission.
+		// The call returns only the caller's own identity, so it requires no permission.
 		Routes: []api.Route{{Method: "GET", Pattern: "v1/userinfo", Handle: s.getUserinfo}},
 	}
 }
 
 func (s *service) getUserinfo(c *api.Call) (any, error) {
-	// The emulator gives users no number, so it derives one from the e-mail address.
+	// Users of the emulator have no number, so getUserinfo derives one from the e-mail address.
 	sum := sha256.Sum256([]byte(c.Who.Email))
 	subject := strconv.FormatUint(binary.BigEndian.Uint64(sum[:]), 10)
 	err := s.Store.View(func(tx *bbolt.Tx) error {

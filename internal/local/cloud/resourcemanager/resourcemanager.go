@@ -13,7 +13,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/authz"
 )
 
-// service answers the calls.
+// service handles the calls.
 type service struct{ *core.Core }
 
 // Register adds the Resource Manager API to the emulator.
@@ -34,7 +34,7 @@ func Register(c *core.Core) {
 			{Method: "GET", Pattern: "v3/projects/{project}", Permission: "resourcemanager.projects.get", Handle: getProjectV3},
 			{Method: "POST", Pattern: "v1|v3/projects/{project}:getIamPolicy", Permission: "resourcemanager.projects.getIamPolicy", Handle: s.getProjectPolicy},
 			{Method: "POST", Pattern: "v1|v3/projects/{project}:setIamPolicy", Permission: "resourcemanager.projects.setIamPolicy", Handle: s.setProjectPolicy},
-			// The call tells callers their own permissions, so it needs none.
+			// The call returns only the caller's own permissions, so it requires none.
 			{Method: "POST", Pattern: "v1|v3/projects/{project}:testIamPermissions", Handle: s.testProjectPermissions},
 		},
 	})
@@ -73,8 +73,8 @@ func getProjectV3(c *api.Call) (any, error) {
 	}, nil
 }
 
-// checkProjectPolicy refuses what a project without an organization refuses: public access, a new owner without an
-// invitation from the console, and a policy without a user as an owner.
+// checkProjectPolicy returns an error for a policy that Google Cloud rejects on a project without an organization: with
+// public access, with a new owner, who needs an invitation from the console, or without a user as an owner.
 func checkProjectPolicy(policy, current *crm.Policy) error {
 	owned := false
 	for _, binding := range policy.Bindings {

@@ -117,7 +117,7 @@ func (i *instance) change(apply func(old, wanted map[string]any) (map[string]any
 	if err := checkSettings(changed.Settings); err != nil {
 		return err
 	}
-	// Clients cannot change the fields that the server sets.
+	// Clients cannot change fields that the emulator sets.
 	kept := *old
 	kept.Settings, kept.DatabaseVersion = changed.Settings, changed.DatabaseVersion
 	kept.DatabaseInstalledVersion = i.family().Installed(kept.DatabaseVersion)

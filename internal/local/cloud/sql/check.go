@@ -17,7 +17,8 @@ var (
 	flagValues    = regexp.MustCompile(`^[ -~]{0,1000}$`)
 )
 
-// checkNewInstance refuses a new instance that Cloud SQL refuses, or that the emulator cannot provide.
+// checkNewInstance returns an error for a new instance that Cloud SQL would reject, or that the emulator cannot
+// provide.
 func checkNewInstance(wanted *sqladmin.DatabaseInstance) error {
 	if !instanceNames.MatchString(wanted.Name) {
 		return api.LegacyInvalid("Invalid request: Invalid value for field: name: %q must match %s.", wanted.Name, instanceNames)
@@ -43,7 +44,8 @@ func checkNewInstance(wanted *sqladmin.DatabaseInstance) error {
 	return checkSettings(wanted.Settings)
 }
 
-// checkSettings refuses settings without the required fields, and settings that the emulator's engine would ignore.
+// checkSettings returns an error for settings without the required fields, and for settings that the emulator's engine
+// would ignore.
 func checkSettings(settings *sqladmin.Settings) error {
 	if settings == nil || settings.Tier == "" {
 		return api.LegacyInvalid("Invalid request: Missing required field: settings.tier.")
@@ -73,7 +75,7 @@ func checkSettings(settings *sqladmin.Settings) error {
 	return nil
 }
 
-// checkFlags refuses flags with an impossible name or value.
+// checkFlags returns an error for flags with an invalid name or value.
 func checkFlags(flags []*sqladmin.DatabaseFlags) error {
 	for _, flag := range flags {
 		if flag == nil || !flagNames.MatchString(flag.Name) || !flagValues.MatchString(flag.Value) {

@@ -40,7 +40,7 @@ func (s *service) insertDatabase(c *api.Call) (any, error) {
 		}
 		return nil, err
 	}
-	if err := s.settle(c.Request.Context(), on, eng); err != nil {
+	if err := s.setGrants(c.Request.Context(), on, eng); err != nil {
 		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "CREATE_DATABASE", databaseLink(on, db.Name))
@@ -50,8 +50,8 @@ func databaseLink(on *instance, name string) string {
 	return on.Instance.SelfLink + "/databases/" + name
 }
 
-// engineRefusal turns an error that the engine reports into an API error. It returns other errors unchanged, as
-// internal errors.
+// engineRefusal converts an error that the server of the instance reports into an API error. It returns other errors
+// unchanged, which become internal errors.
 func engineRefusal(what string, err error) error {
 	if refused, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return api.LegacyInvalid("Invalid request: %s. Detail: %v", what, refused)
@@ -149,14 +149,14 @@ func (s *service) deleteDatabase(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.allow(c, on, databaseKind, found.Name); err != nil {
+	if err := s.requireOwner(c, on, databaseKind, found.Name); err != nil {
 		return nil, err
 	}
 	if err := eng.DropDatabase(c.Request.Context(), found.Name); err != nil {
 		return nil, engineRefusal("failed to delete database "+found.Name, err)
 	}
 	// In MySQL, privileges on a database outlive the database. The next database of that name may have another owner.
-	if err := s.settle(c.Request.Context(), on, eng); err != nil {
+	if err := s.setGrants(c.Request.Context(), on, eng); err != nil {
 		return nil, err
 	}
 	if err := s.release(on, databaseKind, found.Name); err != nil {

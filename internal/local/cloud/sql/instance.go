@@ -20,8 +20,9 @@ type instance struct {
 	Busy string `json:"busy,omitempty"`
 	// Root is the hash of the root password of an instance whose creation is in progress.
 	Root engine.PasswordHash `json:"root,omitempty"`
-	// Paper holds the databases and users of an unserved instance. It is nil if the instance has a server.
-	Paper *engine.Paper `json:"paper,omitempty"`
+	// Unserved holds the databases and users of an instance that the emulator does not run. It is nil if the instance
+	// has a server. Its JSON name is that of the first version of the emulator.
+	Unserved *engine.Unserved `json:"paper,omitempty"`
 }
 
 func instanceKey(project, name string) string { return project + "/" + name }
@@ -78,7 +79,7 @@ func (s *service) insertInstance(c *api.Call) (any, error) {
 	api.SetDefault(&secret, api.RandomText(24))
 	made.Root, wanted.RootPassword = engine.HashPassword(secret), ""
 	if !family.Served {
-		made.Root, made.Paper = "", engine.NewPaper(family)
+		made.Root, made.Unserved = "", engine.NewUnserved(family)
 	}
 	s.fillInstance(c, made)
 	var op *sqladmin.Operation
@@ -164,6 +165,7 @@ func page[T any](c *api.Call, all []T, name func(T) string) ([]T, string, error)
 	return all[:size], name(all[size-1]), nil
 }
 
+// deleteInstance starts the operation that stops the server and erases its data, unless the instance is protected.
 func (s *service) deleteInstance(c *api.Call) (any, error) {
 	return s.startOn(c, "DELETE", func(found *instance) error {
 		if found.Instance.Settings.DeletionProtectionEnabled {
@@ -175,6 +177,7 @@ func (s *service) deleteInstance(c *api.Call) (any, error) {
 	})
 }
 
+// restartInstance starts the operation that stops and starts the server.
 func (s *service) restartInstance(c *api.Call) (any, error) {
 	return s.startOn(c, "RESTART", func(found *instance) error {
 		if found.Instance.State != "RUNNABLE" || !found.runs() {

@@ -12,7 +12,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 )
 
-// nameKind says whether an owned name is a database's or a user's.
+// nameKind distinguishes the names of databases from those of users.
 type nameKind string
 
 const (
@@ -25,8 +25,8 @@ const (
 type ownerRecord struct {
 	// Member is the owner, in the form that policies use.
 	Member string `json:"member"`
-	// Everywhere says that the owner could delete the instance when the owner created the database or user. Such an
-	// owner acts for the administrators of the instance: the owner's users may use every database.
+	// Everywhere is true if the owner was an administrator, with permission to delete the instance, at the creation of
+	// the database or user. Users of an administrator may use every database.
 	Everywhere bool `json:"everywhere,omitempty"`
 }
 
@@ -55,9 +55,10 @@ func (o *ownerRecord) refusal(code int, kind nameKind, name string) error {
 		kind, api.Printable(name), owner, owner)
 }
 
-// may refuses, with an HTTP status, to change a database or user of another owner. The root user belongs to the
-// administrators of the instance. Databases and users from earlier versions of the emulator have no owner.
-func (s *service) may(tx *bbolt.Tx, c *api.Call, on *instance, kind nameKind, name string, code int) (*ownerRecord, error) {
+// checkOwner returns an error with the HTTP status code if a database or user belongs to another owner than the caller.
+// The root user belongs to the administrators of the instance. Databases and users from earlier versions of the
+// emulator have no owner. checkOwner returns the owner, or nil.
+func (s *service) checkOwner(tx *bbolt.Tx, c *api.Call, on *instance, kind nameKind, name string, code int) (*ownerRecord, error) {
 	owner, err := store.Get[ownerRecord](tx, owners, ownerKey(on.key(), kind, name))
 	if err != nil {
 		return nil, err
@@ -73,12 +74,12 @@ func (s *service) may(tx *bbolt.Tx, c *api.Call, on *instance, kind nameKind, na
 	return nil, owner.refusal(code, kind, name)
 }
 
-// claim makes the caller the owner of a name. It runs before the engine creates the database or user, so nothing lacks
-// an owner if the emulator is killed in between. It refuses a name of another owner. made is false if the name already
-// has its owner, or if an administrator changes something without an owner.
+// claim makes the caller the owner of a name. It runs before the engine creates the database or user, so that a kill of
+// the emulator leaves no database or user without an owner. It returns an error for a name of another owner. made is
+// false if the name already has an owner, or if an administrator changes a database or user without one.
 func (s *service) claim(c *api.Call, on *instance, kind nameKind, name string, code int) (made bool, err error) {
 	err = s.Store.Update(func(tx *bbolt.Tx) error {
-		owner, err := s.may(tx, c, on, kind, name, code)
+		owner, err := s.checkOwner(tx, c, on, kind, name, code)
 		if err != nil || owner != nil {
 			return err
 		}
@@ -92,20 +93,20 @@ func (s *service) claim(c *api.Call, on *instance, kind nameKind, name string, c
 	return made, err
 }
 
-// allow refuses to change a database or user of another owner.
-func (s *service) allow(c *api.Call, on *instance, kind nameKind, name string) error {
+// requireOwner returns an error if a database or user belongs to another owner than the caller.
+func (s *service) requireOwner(c *api.Call, on *instance, kind nameKind, name string) error {
 	return s.Store.View(func(tx *bbolt.Tx) error {
-		_, err := s.may(tx, c, on, kind, name, http.StatusForbidden)
+		_, err := s.checkOwner(tx, c, on, kind, name, http.StatusForbidden)
 		return err
 	})
 }
 
-// release removes the owner of a name after the last database or user of that name is gone.
+// release removes the owner of a name after the deletion of the last database or user of that name.
 func (s *service) release(on *instance, kind nameKind, name string) error {
 	return s.Store.Update(func(tx *bbolt.Tx) error { return store.Remove(tx, owners, ownerKey(on.key(), kind, name)) })
 }
 
-// rights says which user may use which database of an instance.
+// rights decides which user may use which database of an instance.
 type rights struct {
 	root   string
 	owners map[string]*ownerRecord // by ownerKey without the instance
@@ -136,11 +137,11 @@ func (r rights) of(user, database string) engine.Access {
 	return engine.Refused
 }
 
-// settle grants the users of an instance the databases that they may use, and revokes the others.
-func (s *service) settle(ctx context.Context, on *instance, eng engine.Engine) error {
+// setGrants grants the users of an instance the databases that they may use, and revokes the others.
+func (s *service) setGrants(ctx context.Context, on *instance, eng engine.Engine) error {
 	rights, err := s.rights(on)
 	if err != nil {
 		return err
 	}
-	return eng.Settle(ctx, rights.of)
+	return eng.SetGrants(ctx, rights.of)
 }

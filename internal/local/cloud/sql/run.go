@@ -31,7 +31,7 @@ func (s *service) runInstanceOperation(ctx context.Context, op *sqladmin.Operati
 	}
 	var fault error
 	if on == nil {
-		fault = errors.New("the instance is gone")
+		fault = errors.New("the instance no longer exists")
 	} else if on.family().Served {
 		fault = s.workOn(ctx, on, op.OperationType)
 	}
@@ -60,7 +60,7 @@ func (s *service) runInstanceOperation(ctx context.Context, op *sqladmin.Operati
 	})
 }
 
-// workOn starts, stops or erases the server of an instance, as the kind of the operation says.
+// workOn starts, stops or erases the server of an instance, depending on the kind of the operation.
 func (s *service) workOn(ctx context.Context, on *instance, kind string) error {
 	if s.databases == nil {
 		return errors.New("nothing to run instances with")
@@ -88,8 +88,8 @@ func (s *service) workOn(ctx context.Context, on *instance, kind string) error {
 	return err
 }
 
-// startInstance starts the server of an instance. It then settles the grants, because a killed emulator may have left
-// them half done.
+// startInstance starts the server of an instance. It then sets the grants, because a kill of the emulator may have
+// interrupted a change of them.
 func (s *service) startInstance(ctx context.Context, on *instance) (engine.Server, error) {
 	key := on.key()
 	if s.databases == nil {
@@ -99,7 +99,7 @@ func (s *service) startInstance(ctx context.Context, on *instance) (engine.Serve
 	if err != nil {
 		return nil, err
 	}
-	if err := s.settle(ctx, on, engine.MySQL{Server: server}); err != nil {
+	if err := s.setGrants(ctx, on, engine.MySQL{Server: server}); err != nil {
 		return nil, err
 	}
 	s.servers.set(key, server)

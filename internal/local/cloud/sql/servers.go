@@ -77,31 +77,31 @@ func (s *service) idleEngine(c *api.Call, key string) (*instance, engine.Engine,
 	switch {
 	case found.Instance.State != "RUNNABLE", !found.runs():
 		return nil, nil, api.LegacyInvalid("Invalid request: Invalid request since instance is not running.")
-	case found.Paper != nil:
-		return found, s.paper(key), nil
+	case found.Unserved != nil:
+		return found, s.unserved(key), nil
 	case running == nil:
 		return nil, nil, api.LegacyError(503, "backendError", "The server of the instance has not started yet. Please retry.")
 	}
 	return found, engine.MySQL{Server: running}, nil
 }
 
-// paper returns the engine of an unserved instance.
-func (s *service) paper(key string) engine.PaperEngine {
-	in := func(tx *bbolt.Tx, fn func(*engine.Paper) error) (*instance, error) {
+// unserved returns the engine of an instance that the emulator does not run.
+func (s *service) unserved(key string) engine.UnservedEngine {
+	in := func(tx *bbolt.Tx, fn func(*engine.Unserved) error) (*instance, error) {
 		found, err := requireInstance(tx, key)
 		if err != nil {
 			return nil, err
 		}
-		return found, fn(found.Paper)
+		return found, fn(found.Unserved)
 	}
-	return engine.PaperEngine{
-		Read: func(fn func(*engine.Paper) error) error {
+	return engine.UnservedEngine{
+		Read: func(fn func(*engine.Unserved) error) error {
 			return s.Store.View(func(tx *bbolt.Tx) error {
 				_, err := in(tx, fn)
 				return err
 			})
 		},
-		Write: func(fn func(*engine.Paper) error) error {
+		Write: func(fn func(*engine.Unserved) error) error {
 			return s.Store.Update(func(tx *bbolt.Tx) error {
 				found, err := in(tx, fn)
 				if err != nil {

@@ -1,5 +1,5 @@
-// Package sql emulates the Cloud SQL Admin API: instances, their databases and users, and who owns them. An instance is
-// a real MySQL-protocol server, which an engine.Runtime runs.
+// Package sql emulates the Cloud SQL Admin API: instances, their databases and users, and the owners of both. An
+// instance is a real MySQL-protocol server, which an engine.Runtime runs.
 package sql
 
 import (
@@ -21,7 +21,7 @@ const (
 // Tables returns the tables of the service.
 func Tables() []store.Table { return []store.Table{instances, instanceOps, owners} }
 
-// service answers the calls, and holds the running servers.
+// service handles the calls, and holds the running servers.
 type service struct {
 	*core.Core
 	databases engine.Runtime

@@ -12,7 +12,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/sql/engine"
 )
 
-// checkUser refuses users of a type that is not emulated, and limits that the engine would ignore.
+// checkUser returns an error for a user of a type that is not emulated, or with limits that the engine would ignore.
 func checkUser(wanted *sqladmin.User) error {
 	if wanted.Type != "" && wanted.Type != "BUILT_IN" {
 		return api.LegacyInvalid("Invalid request: users of the type %s are not emulated: use BUILT_IN.", wanted.Type)
@@ -29,6 +29,7 @@ func checkUser(wanted *sqladmin.User) error {
 	return nil
 }
 
+// insertUser creates a user, or sets a new password if the user exists, as Cloud SQL does.
 func (s *service) insertUser(c *api.Call) (any, error) {
 	var wanted sqladmin.User
 	if err := c.Decode(&wanted); err != nil {
@@ -63,7 +64,7 @@ func (s *service) insertUser(c *api.Call) (any, error) {
 		}
 		return nil, err
 	}
-	if err := s.settle(c.Request.Context(), on, eng); err != nil {
+	if err := s.setGrants(c.Request.Context(), on, eng); err != nil {
 		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "CREATE_USER", on.Instance.SelfLink)
@@ -158,7 +159,7 @@ func (s *service) updateUser(c *api.Call) (any, error) {
 	if err := eng.PutUser(c.Request.Context(), user, password); err != nil {
 		return nil, engineRefusal("failed to update user "+user.Name, err)
 	}
-	if err := s.settle(c.Request.Context(), on, eng); err != nil {
+	if err := s.setGrants(c.Request.Context(), on, eng); err != nil {
 		return nil, err
 	}
 	return s.doneInstanceOperation(c, on, "UPDATE_USER", on.Instance.SelfLink)
@@ -175,7 +176,7 @@ func (s *service) deleteUser(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.allow(c, on, userKind, user.Name); err != nil {
+	if err := s.requireOwner(c, on, userKind, user.Name); err != nil {
 		return nil, err
 	}
 	if err := eng.DropUser(c.Request.Context(), user); err != nil {
@@ -187,7 +188,7 @@ func (s *service) deleteUser(c *api.Call) (any, error) {
 	return s.doneInstanceOperation(c, on, "DELETE_USER", on.Instance.SelfLink)
 }
 
-// releaseUser removes the owner of a user name if no user of that name is left.
+// releaseUser removes the owner of a user name if no user of that name remains.
 func (s *service) releaseUser(ctx context.Context, on *instance, eng engine.Engine, name string) error {
 	left, err := eng.Users(ctx)
 	if err != nil || slices.ContainsFunc(left, func(u engine.User) bool { return engine.Folded(u.Name) == engine.Folded(name) }) {

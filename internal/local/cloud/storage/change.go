@@ -10,7 +10,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/storage/rest"
 )
 
-// patchObject changes the metadata that the request names. A null removes a field.
+// patchObject changes the metadata in the request. A null removes a field.
 func (s *service) patchObject(c *api.Call) (any, error) {
 	return s.changeObject(c, api.MergePatch)
 }
@@ -53,7 +53,7 @@ func (s *service) changeObject(c *api.Call, apply func(old, wanted map[string]an
 		if err := checkObject(changed); err != nil {
 			return err
 		}
-		// Clients cannot change the fields that the server sets.
+		// Clients cannot change fields that the emulator sets.
 		answer = found.Object
 		answer.CacheControl, answer.ContentDisposition, answer.ContentEncoding = changed.CacheControl, changed.ContentDisposition, changed.ContentEncoding
 		answer.ContentLanguage, answer.ContentType, answer.CustomTime = changed.ContentLanguage, changed.ContentType, changed.CustomTime
@@ -65,11 +65,11 @@ func (s *service) changeObject(c *api.Call, apply func(old, wanted map[string]an
 	if err != nil {
 		return nil, err
 	}
-	return shownObject(answer), nil
+	return objectResponse(answer), nil
 }
 
-// deleteObject deletes an object. A bucket with versioning keeps the object as a noncurrent generation. Deleting that
-// needs a call that names the generation.
+// deleteObject deletes an object. A bucket with versioning keeps the object as a noncurrent generation, unless the call
+// names the generation.
 func (s *service) deleteObject(c *api.Call) (any, error) {
 	wants, err := rest.QueryPreconditions(c, "if")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/storage/rest"
 )
 
-// rewriteObject copies an object, always in one call.
+// rewriteObject copies an object. Unlike Cloud Storage, it never needs a second call.
 func (s *service) rewriteObject(c *api.Call) (any, error) {
 	made, err := s.copyTo(c)
 	if err != nil {

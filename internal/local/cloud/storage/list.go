@@ -16,11 +16,12 @@ import (
 type listing struct {
 	bucket, prefix, delimiter string
 	start, end                string // range of object names; end is exclusive
-	after                     string // where the last page ended: the rest of an object's key, or a common prefix
+	after                     string // the end of the last page: the rest of an object's key, or a common prefix
 	versions, trailing        bool
 	limit                     int
 }
 
+// parseListing reads the query of a list call.
 func parseListing(c *api.Call) (listing, error) {
 	query := c.Request.URL.Query()
 	for _, parameter := range []string{"matchGlob", "filter"} {
@@ -93,7 +94,7 @@ func (l listing) page(tx *bbolt.Tx) (*storage.Objects, error) {
 		}
 		common := l.common(name)
 		if common == "" || l.trailing && common == name {
-			answer.Items = append(answer.Items, shownObject(found.Object))
+			answer.Items = append(answer.Items, objectResponse(found.Object))
 			last = position
 		}
 		if common != "" {

@@ -27,11 +27,11 @@ type object struct {
 	Blob   string          `json:"blob"`
 }
 
-// live reports whether this is the live generation: the one that a call reads if it names no generation.
+// live reports whether this is the live generation, which a call reads if it names no generation.
 func (o *object) live() bool { return o != nil && o.Object.TimeDeleted == "" }
 
-// The store sorts the generations of an object together, the newest last: names contain no NUL, and generations have a
-// fixed number of digits.
+// In the store, the generations of an object follow each other, the newest last, because names contain no NUL, and
+// generations have a fixed number of digits.
 
 const keySeparator = "\x00"
 
@@ -84,7 +84,7 @@ func requireObject(tx *bbolt.Tx, bucket, name string, generation int64) (*object
 	return found, err
 }
 
-// queryGeneration returns the generation in a query parameter, or 0 if the query lacks the parameter.
+// queryGeneration returns the generation in a query parameter, or 0 if the parameter is missing.
 func queryGeneration(c *api.Call, parameter string) (int64, error) {
 	text := c.Request.URL.Query().Get(parameter)
 	if text == "" {
@@ -97,6 +97,7 @@ func queryGeneration(c *api.Call, parameter string) (int64, error) {
 	return number, nil
 }
 
+// checkObjectName returns an error for a name that Cloud Storage does not allow.
 func checkObjectName(name string) error {
 	switch {
 	case name == "":
@@ -108,7 +109,8 @@ func checkObjectName(name string) error {
 	return nil
 }
 
-// checkObject refuses metadata that the emulator lacks and that affects access to an object or its lifetime.
+// checkObject returns an error for metadata that is not emulated although it affects the access to an object or its
+// lifetime.
 func checkObject(wanted *storage.Object) error {
 	for name, set := range map[string]bool{
 		"acl":                wanted.Acl != nil,
@@ -205,13 +207,13 @@ func nextGeneration(tx *bbolt.Tx, now int64) (int64, error) {
 	return int64(next), table.SetSequence(next)
 }
 
-// shownObject returns an object in the form of the API's responses: with its size even if that is 0.
-func shownObject(o *storage.Object) *storage.Object {
+// objectResponse returns an object in the form of the API's responses, which contain the size even if it is 0.
+func objectResponse(o *storage.Object) *storage.Object {
 	o.ForceSendFields = []string{"Size"}
 	return o
 }
 
-// drop removes unused blobs. The next start removes blobs that drop fails to remove.
+// drop removes unused blobs. If it fails to remove a blob, the next start of the emulator removes it.
 func (s *service) drop(unused []string) {
 	for _, id := range unused {
 		_ = s.blobs.Remove(id)

@@ -22,7 +22,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/storage/rest"
 )
 
-// getObject answers with an object's metadata, or with alt=media with its content.
+// getObject returns the metadata of an object, or with alt=media its content.
 func (s *service) getObject(c *api.Call) (any, error) {
 	if c.Request.URL.Query().Get("alt") == "media" {
 		return s.downloadObject(c)
@@ -31,10 +31,10 @@ func (s *service) getObject(c *api.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return shownObject(found.Object), nil
+	return objectResponse(found.Object), nil
 }
 
-// readObject returns the generation of an object that the call reads. The XML API carries preconditions in headers.
+// readObject returns the generation of an object that the call reads. In the XML API, preconditions are headers.
 func (s *service) readObject(c *api.Call) (*object, error) {
 	generation, err := queryGeneration(c, "generation")
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *service) visibleObject(tx *bbolt.Tx, c *api.Call, generation int64) (*o
 	return found, err
 }
 
-// downloadObject answers with an object's content.
+// downloadObject returns the content of an object.
 func (s *service) downloadObject(c *api.Call) (any, error) {
 	for {
 		found, err := s.readObject(c)
@@ -101,7 +101,7 @@ func (s *service) downloadObject(c *api.Call) (any, error) {
 	}
 }
 
-// replaced reports whether a generation has disappeared since the caller read it.
+// replaced reports whether a generation that the caller has read no longer exists.
 func (s *service) replaced(old *object) bool {
 	gone := false
 	err := s.Store.View(func(tx *bbolt.Tx) error {
@@ -159,7 +159,7 @@ func sendDecompressed(w http.ResponseWriter, r *http.Request, content io.Reader)
 	}
 	w.Header().Set("Warning", "214 UploadServer gunzipped")
 	if r.Method != http.MethodHead {
-		_, _ = io.Copy(w, plain) //nolint:gosec // the caller asked for all of it
+		_, _ = io.Copy(w, plain) //nolint:gosec // the caller requested all of it
 	}
 }
 
@@ -171,7 +171,7 @@ type xmlError struct {
 	Details string `xml:",omitempty"`
 }
 
-// writeXMLError answers a call of the XML API with err.
+// writeXMLError writes err as the response to a call of the XML API.
 func writeXMLError(w http.ResponseWriter, err error) {
 	refusal, ok := errors.AsType[*api.Error](err)
 	if !ok || refusal.Code == http.StatusNotModified {

@@ -1,4 +1,4 @@
-// Package storage emulates Cloud Storage, by its JSON API and by the reads of its XML API.
+// Package storage emulates Cloud Storage: its JSON API, and the reads of its XML API.
 package storage
 
 import (
@@ -23,7 +23,7 @@ const (
 // Tables returns the tables of the service.
 func Tables() []store.Table { return []store.Table{buckets.Table, objects, uploads} }
 
-// service answers the calls about objects.
+// service handles the calls about objects.
 type service struct {
 	*core.Core
 	service *api.Service
@@ -109,8 +109,8 @@ func project(tx *bbolt.Tx, c *api.Call) (string, error) {
 		if about == "" {
 			return "", api.LegacyError(http.StatusBadRequest, "required", "Required parameter: project")
 		}
-		// Only an ID or a number names a project. The permission check uses this text even if there is no such
-		// project, and then refuses the call.
+		// The text may be an ID or a number. The permission check uses the text even if there is no such project, and
+		// then rejects the call.
 		c.Vars["project"] = about
 		return about, nil
 	}
@@ -143,8 +143,8 @@ func denied(who api.Principal, permission string, on api.Resource) *api.Error {
 		who.Email, permission, kind, permission)
 }
 
-// requireOn refuses the call if the caller lacks a permission. Handlers use it for permissions that depend on the
-// request.
+// requireOn returns an error if the caller does not have a permission. Handlers use it for permissions that depend on
+// the request.
 func (s *service) requireOn(tx *bbolt.Tx, c *api.Call, permission string, on api.Resource) error {
 	return s.Authorize(tx, s.service, c.Who, permission, on)
 }
@@ -170,7 +170,7 @@ func (s *service) isBucket(name string) bool {
 	return err == nil
 }
 
-// writeError answers a call with an error, in the form of the JSON API or of the XML API.
+// writeError writes an error as the response to a call, in the form of the JSON API or of the XML API.
 func writeError(w http.ResponseWriter, path string, err error) {
 	if strings.HasPrefix(path, xmlPrefix) {
 		writeXMLError(w, err)

@@ -16,8 +16,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/storage/rest"
 )
 
-// upload is the record of a resumable upload. The store keeps finished uploads too, so that a client that missed the
-// last answer can ask again.
+// upload is the record of a resumable upload. The store also keeps finished uploads, so that a client that missed the
+// last response can repeat its request.
 type upload struct {
 	ID     string          `json:"id"`
 	Object *storage.Object `json:"object"` // the wanted metadata; after the end, the created object
@@ -30,7 +30,7 @@ type upload struct {
 	Done     bool   `json:"done,omitempty"`
 }
 
-// uploadLifetime is how long a client can resume an upload.
+// uploadLifetime is the time for which a client can resume an upload.
 const uploadLifetime = 7 * 24 * time.Hour
 
 func (s *service) beginOrContinueUpload(c *api.Call) (any, error) {
@@ -91,7 +91,7 @@ func (s *service) upload(c *api.Call) (found *upload, unlock func(), err error) 
 	return found, unlock, err
 }
 
-// continueUpload appends the next part of an upload, or reports how much has arrived. The last part creates the
+// continueUpload appends the next part of an upload, or reports the number of bytes so far. The last part creates the
 // object.
 func (s *service) continueUpload(c *api.Call) (any, error) {
 	part, err := parseContentRange(c)
@@ -104,7 +104,7 @@ func (s *service) continueUpload(c *api.Call) (any, error) {
 	}
 	defer unlock()
 	if u.Done {
-		return shownObject(u.Object), nil
+		return objectResponse(u.Object), nil
 	}
 	if part.first >= 0 && part.first <= u.Received {
 		if err := s.receive(c, u, part.first); err != nil {
@@ -120,8 +120,8 @@ func (s *service) continueUpload(c *api.Call) (any, error) {
 	return s.finishUpload(c, u)
 }
 
-// receive appends a part to the content and skips the bytes that arrived before. It keeps the bytes that arrived even
-// if the part breaks off.
+// receive appends a part to the content and skips the bytes that are already there. If the part is incomplete, receive
+// keeps the bytes before the failure.
 func (s *service) receive(c *api.Call, u *upload, first int64) error {
 	if _, err := io.CopyN(io.Discard, c.Request.Body, u.Received-first); errors.Is(err, io.EOF) {
 		return nil
@@ -139,8 +139,8 @@ func (s *service) receive(c *api.Call, u *upload, first int64) error {
 	return nil
 }
 
-// incomplete returns the answer that asks for the next part. Google's clients ask for a header with that meaning,
-// because other clients read status 308 as a redirect.
+// incomplete returns the response that requests the next part. Google's clients request a header with this meaning,
+// because other clients treat the status 308 as a redirect.
 func (u *upload) incomplete() http.Handler {
 	received := u.Received
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -174,13 +174,13 @@ func (s *service) finishUpload(c *api.Call, u *upload) (any, error) {
 		return store.Put(tx, uploads, u.ID, u)
 	})
 	if err != nil {
-		// The blob of the upload is gone, so no client can resume the upload.
+		// The blob of the upload does not exist, so that no client can resume the upload.
 		return nil, errors.Join(err, s.Store.Update(func(tx *bbolt.Tx) error { return store.Remove(tx, uploads, u.ID) }))
 	}
 	return made, nil
 }
 
-// clientClosedRequest is the status with which Cloud Storage confirms that an upload is cancelled.
+// clientClosedRequest is the status of Cloud Storage's response to the cancellation of an upload.
 const clientClosedRequest = 499
 
 func (s *service) cancelUpload(c *api.Call) (any, error) {

@@ -13,6 +13,7 @@ type contentRange struct{ first, total int64 }
 
 var contentRanges = regexp.MustCompile(`^bytes (?:(\d+)-(\d+)|\*)/(\d+|\*)$`)
 
+// parseContentRange parses the header Content-Range of a part.
 func parseContentRange(c *api.Call) (contentRange, error) {
 	header := c.Request.Header.Get("Content-Range")
 	if header == "" {

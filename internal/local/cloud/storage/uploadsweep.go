@@ -6,7 +6,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
-// sweep removes the uploads that have expired, and the contents that no record refers to.
+// sweep removes expired uploads, and contents to which no record refers.
 func (s *service) sweep() error {
 	inUse := map[string]bool{}
 	err := s.Store.Update(func(tx *bbolt.Tx) error {

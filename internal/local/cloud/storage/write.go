@@ -77,7 +77,7 @@ func decodeMetadata(body io.Reader) (*storage.Object, error) {
 	return api.DecodeStrictly[storage.Object](fields)
 }
 
-// prepareObject completes the metadata of a new object, and refuses an object that the caller may not write.
+// prepareObject completes the metadata of a new object. It returns an error if the caller may not write the object.
 func (s *service) prepareObject(c *api.Call, wanted *storage.Object, bucket string) error {
 	query := c.Request.URL.Query()
 	wanted.Bucket = bucket
@@ -126,8 +126,8 @@ func (s *service) writeObject(c *api.Call, wanted *storage.Object, body io.Reade
 	return s.commitObject(c, wanted, content, wants, nil)
 }
 
-// brokenUpload returns the answer to an incomplete content. That is the client's error; an error of the disk is an
-// internal error.
+// brokenUpload returns the error for content that could not be stored. Incomplete content is an error of the client; an
+// error of the disk is an internal error.
 func brokenUpload(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, http.ErrBodyReadAfterClose) {
 		return api.LegacyError(http.StatusBadRequest, "badContent", "The content ended early: %v.", err)
@@ -135,8 +135,8 @@ func brokenUpload(err error) error {
 	return err
 }
 
-// commitObject makes a blob on disk the newest generation of an object. If it fails, it drops the blob. also runs in
-// the same transaction.
+// commitObject makes a blob on disk the newest generation of an object. If it fails, it removes the blob. also is a
+// further function to run in the same transaction.
 func (s *service) commitObject(c *api.Call, wanted *storage.Object, content blobs.Blob, wants rest.Preconditions, also func(*bbolt.Tx, *storage.Object) error) (*storage.Object, error) {
 	var made *storage.Object
 	var unused []string
@@ -155,11 +155,11 @@ func (s *service) commitObject(c *api.Call, wanted *storage.Object, content blob
 		return nil, err
 	}
 	s.drop(unused)
-	return shownObject(made), nil
+	return objectResponse(made), nil
 }
 
-// checkSums refuses a content that does not match the caller's checksums, which are in the metadata or in the header
-// X-Goog-Hash.
+// checkSums returns an error for content that does not match the caller's checksums, which are in the metadata or in
+// the header X-Goog-Hash.
 func checkSums(c *api.Call, wanted *storage.Object, content blobs.Blob) error {
 	crc := base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, content.CRC32C))
 	sum := base64.StdEncoding.EncodeToString(content.MD5[:])

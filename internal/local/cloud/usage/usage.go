@@ -16,10 +16,10 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
-// doneOperation is the name of every operation: all are done when the emulator answers.
+// doneOperation is the name of every operation, because all operations are done when the call returns.
 const doneOperation = "operations/noop.DONE_OPERATION"
 
-// service answers the calls.
+// service handles the calls.
 type service struct{ *core.Core }
 
 // Register adds the Service Usage API to the emulator.
@@ -47,7 +47,7 @@ func Register(c *core.Core) {
 			{Method: "POST", Pattern: one + ":enable", Permission: "serviceusage.services.enable", Handle: s.enableService},
 			{Method: "POST", Pattern: one + ":disable", Permission: "serviceusage.services.disable", Handle: s.disableService},
 			{Method: "GET", Pattern: one, Permission: "serviceusage.services.get", Handle: s.getService},
-			// Every operation is done when the emulator answers, so the call reveals nothing and needs no permission.
+			// Every operation is done when its call returns, so this call reveals nothing and requires no permission.
 			{Method: "GET", Pattern: "v1/operations/{operation}", Handle: getDoneOperation},
 		},
 	})
@@ -117,7 +117,7 @@ func (s *service) getService(c *api.Call) (any, error) {
 	return found, err
 }
 
-// listServices answers with the emulated APIs and those that the project ever enabled. Google lists all of its APIs.
+// listServices lists the emulated APIs, and those that the project has ever enabled. Google lists all of its APIs.
 func (s *service) listServices(c *api.Call) (any, error) {
 	wanted := strings.ReplaceAll(c.Request.URL.Query().Get("filter"), " ", "")
 	if wanted != "" && wanted != "state:ENABLED" && wanted != "state:DISABLED" {
@@ -225,7 +225,7 @@ func (s *service) setServices(about *api.Project, enabled bool, names ...string)
 	return changed, err
 }
 
-// doneWith returns the finished operation of a change. A field of its response holds the changed APIs.
+// doneWith returns the finished operation of a change. The field of its response contains the changed APIs.
 func doneWith(kind, field string, changed any) any {
 	return map[string]any{"name": doneOperation, "done": true, "response": map[string]any{
 		"@type": "type.googleapis.com/google.api.serviceusage.v1." + kind,

@@ -13,7 +13,7 @@ import (
 )
 
 // paths maps the fields of an update to paths in a cluster. A field "desiredX" maps to "x" unless the list below
-// says otherwise. An update refuses a field without a path. None of the fields affects the running control plane.
+// contains it. An update with a field that has no path fails. None of the fields affects the running control plane.
 var paths = sync.OnceValue(func() map[string]string {
 	all := map[string]string{
 		"desiredAutoIpamConfig":                        "ipAllocationPolicy.autoIpamConfig",
@@ -74,10 +74,10 @@ var poolFields = map[string]string{
 	"desiredNodeVersion":         "version",
 }
 
-// switches are the settings that are an object in an update and a boolean in a cluster.
+// switches are the settings that are objects in an update but booleans in a cluster.
 var switches = []string{"desiredIntraNodeVisibilityConfig", "desiredL4ilbSubsettingConfig"}
 
-// removable are the settings that an update removes by emptying all of their fields.
+// removable are the settings that an update removes if it sets all of their fields to empty values.
 var removable = []string{"desiredFleet", "desiredResourceUsageExportConfig", "desiredWorkloadIdentityConfig"}
 
 // Apply sets the settings of an update in a cluster, both as JSON objects. It returns the settings of the update's node
@@ -105,10 +105,10 @@ func updated(name string, value, old any) any {
 	switch {
 	case slices.Contains(switches, name):
 		return object["enabled"]
-	case slices.Contains(removable, name) && isNothing(value):
+	case slices.Contains(removable, name) && isEmpty(value):
 		return nil
 	case name == "desiredAddonsConfig", name == "desiredControlPlaneEndpointsConfig":
-		// The update keeps the parts that it does not name.
+		// The update keeps the parts that it does not contain.
 		if was == nil {
 			was = map[string]any{}
 		}
@@ -122,12 +122,12 @@ func updated(name string, value, old any) any {
 	return value
 }
 
-// isNothing reports whether a JSON value is empty, or holds only empty values.
-func isNothing(value any) bool {
+// isEmpty reports whether a JSON value is empty, or contains only empty values.
+func isEmpty(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:
 		for _, field := range value {
-			if !isNothing(field) {
+			if !isEmpty(field) {
 				return false
 			}
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // TestEveryFieldOfAnUpdateIsKnown compares the fields of an update with Google's type: the emulator must apply each
-// field or refuse it by name.
+// field or reject it by name.
 func TestEveryFieldOfAnUpdateIsKnown(t *testing.T) {
 	refused := strings.Fields("additionalPodRangesConfig desiredAdditionalIpRangesConfig desiredEmulatedVersion desiredImage desiredImageProject " +
 		"desiredMaster desiredPrivilegedAdmissionConfig removedAdditionalPodRangesConfig")

@@ -85,7 +85,7 @@ func NotFound(format string, args ...any) *Error {
 	return NewError(http.StatusNotFound, "NOT_FOUND", "notFound", format, args...)
 }
 
-// AlreadyExists returns the error for a resource that exists already.
+// AlreadyExists returns the error for a resource that already exists.
 func AlreadyExists(format string, args ...any) *Error {
 	return NewError(http.StatusConflict, "ALREADY_EXISTS", "alreadyExists", format, args...)
 }
@@ -95,7 +95,7 @@ func PermissionDenied(format string, args ...any) *Error {
 	return NewError(http.StatusForbidden, "PERMISSION_DENIED", "forbidden", format, args...)
 }
 
-// WriteError answers with err. An error that is not an Error becomes an internal error of the emulator.
+// WriteError writes err as the response. An error that is not an Error becomes an internal error of the emulator.
 func WriteError(w http.ResponseWriter, err error) {
 	var refusal *Error
 	if !errors.As(err, &refusal) {
@@ -107,7 +107,7 @@ func WriteError(w http.ResponseWriter, err error) {
 	WriteJSON(w, refusal.Code, map[string]any{"error": refusal})
 }
 
-// WriteJSON answers with a body in JSON.
+// WriteJSON writes a response with a body in JSON.
 func WriteJSON(w http.ResponseWriter, code int, body any) {
 	data, err := json.MarshalIndent(body, "", "  ")
 	if err != nil {

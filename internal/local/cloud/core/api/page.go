@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Page returns the page of a sorted list that a call asks for, and the token of the next page, which is the encoded
-// name of the page's last item. A page has usual items if the call names no size, and at most most items.
+// Page returns the page of a sorted list that a call requests, and the token of the next page, which is the encoded
+// name of the last item on the page. A page has usual items if the call sets no size, and at most most items.
 func Page[T any](c *Call, all []T, name func(T) string, usual, most int) ([]T, string, error) {
 	query := c.Request.URL.Query()
 	size := usual
@@ -37,9 +37,9 @@ func Page[T any](c *Call, all []T, name func(T) string, usual, most int) ([]T, s
 	return all[:size], base64.RawURLEncoding.EncodeToString([]byte(name(all[size-1]))), nil
 }
 
-// The calls of Cloud Storage and Cloud SQL Admin name the length of a page in maxResults.
+// The calls of Cloud Storage and Cloud SQL Admin set the length of a page by maxResults.
 
-// maxPage is the maximum length of a list's page, and the length of a page if the caller does not name one.
+// maxPage is the maximum length of a page, and its length if the call does not set one.
 const maxPage = 1000
 
 // PageSize returns the length of a page from the text of maxResults.

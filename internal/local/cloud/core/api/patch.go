@@ -35,7 +35,7 @@ func AsObject(value any) (map[string]any, error) {
 	return object, json.Unmarshal(data, &object)
 }
 
-// DecodeStrictly decodes a JSON object into a request type of an API, and refuses unknown fields.
+// DecodeStrictly decodes a JSON object into a request type of an API. Unknown fields are an error.
 func DecodeStrictly[T any](object map[string]any) (*T, error) {
 	data, err := json.Marshal(object)
 	if err != nil {

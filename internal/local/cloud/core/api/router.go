@@ -19,7 +19,7 @@ func compile(routes []Route) []Route {
 	return routes
 }
 
-// match returns the path's variables if the path fits the route.
+// match returns the variables of a path if the path matches the route.
 func (r *Route) match(path []string) (map[string]string, bool) {
 	if len(path) != len(r.segments) {
 		return nil, false
@@ -81,7 +81,7 @@ func (t *Router) service(prefix string) *Service {
 	return nil
 }
 
-// Match is the outcome of a search. Service and Route are nil if there is none.
+// Match is the result of Find. Service or Route is nil if Find finds none.
 type Match struct {
 	Service *Service
 	Route   *Route

@@ -19,18 +19,19 @@ type Service struct {
 	Project func(*bbolt.Tx, *Call) (string, error)
 	// Denied returns this API's error for a missing permission.
 	Denied func(who Principal, permission string, on Resource) *Error
-	// AlwaysEnabled says that projects cannot disable the service.
+	// AlwaysEnabled is true if projects cannot disable the service.
 	AlwaysEnabled bool
-	// HostPath returns the emulator's path, which begins with the prefix, for a path on the service's own host. Nil puts
-	// the prefix before the path.
+	// HostPath converts a path on the service's own host to the emulator's path, which begins with the prefix. If it is
+	// nil, the emulator's path is the prefix followed by the path.
 	HostPath func(escaped string) string
 	// OtherPath returns the emulator's path of a request outside the prefixes. ok is false if the request is not for
 	// this service. It may be nil.
 	OtherPath func(r *http.Request) (path string, ok bool)
-	// WriteError answers a call to the emulator's path with an error, in the service's own form. Nil means Google's
-	// usual form.
+	// WriteError writes an error in the service's own form, as the response to a call of the emulator's path. Nil means
+	// Google's usual form.
 	WriteError func(w http.ResponseWriter, path string, err error)
-	// Start resumes what the service ran before the emulator ended, and Stop ends what it runs. Both may be nil.
+	// Start resumes the work that the service did when the emulator ended. Stop ends the work of the service. Both may
+	// be nil.
 	Start func(context.Context) error
 	Stop  func() error
 }
@@ -46,7 +47,7 @@ type Route struct {
 	Permission string
 	// On returns the resource of the permission check. Nil means the project.
 	On func(*Call) Resource
-	// Handle answers the call. It returns a value to send as JSON, or an http.Handler that sends the response itself.
+	// Handle handles the call. It returns a value to send as JSON, or an http.Handler that sends the response.
 	Handle func(*Call) (any, error)
 
 	segments []string

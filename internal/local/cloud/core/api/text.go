@@ -37,7 +37,7 @@ func SetMissing[T any](field **T, value T) {
 // Timestamp formats a time as Google's APIs do.
 func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
-// Printable returns an untrusted name for an error message: in one line, and cut to the length of a name.
+// Printable returns an untrusted name for an error message: on one line, and shortened to the length of a name.
 func Printable(name string) string {
 	const longest = 80
 	name = strings.Map(func(r rune) rune {

@@ -17,7 +17,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
-// clockSkew is how far the signer's clock may run ahead of the emulator's.
+// clockSkew is the time by which the clock of the signer may be ahead of the emulator's clock.
 const clockSkew = 5 * time.Minute
 
 // assertion is a JSON Web Token signed with a service account key.
@@ -35,7 +35,7 @@ func (j *assertion) forService(svc *api.Service, baseURL string) bool {
 	return j.scopes != "" || j.audience == "https://"+svc.Name+"/" || strings.HasPrefix(j.audience, baseURL+"/"+svc.Prefix)
 }
 
-// errAssertion is the reason why the emulator rejects an assertion, in the words of the token endpoint.
+// errAssertion is the reason why the emulator rejects an assertion, as in the response of the token endpoint.
 type errAssertion string
 
 func (e errAssertion) Error() string { return string(e) }

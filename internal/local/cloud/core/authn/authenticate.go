@@ -21,8 +21,7 @@ type Authenticator struct {
 	baseURL string
 	now     func() time.Time
 
-	// pruned is when the authenticator last removed expired tokens. Only transactions that write to the store may use
-	// it.
+	// pruned is the time of the last removal of expired tokens. Only transactions that write to the store may use it.
 	pruned time.Time
 }
 
@@ -31,7 +30,7 @@ func New(st *store.Store, baseURL string, now func() time.Time) *Authenticator {
 	return &Authenticator{store: st, baseURL: baseURL, now: now}
 }
 
-// tokenLifetime is how long an access token is valid.
+// tokenLifetime is the time for which an access token is valid.
 const tokenLifetime = time.Hour
 
 // accessToken is the record of an access token that the emulator issued. The store keeps the hash of the token, not
@@ -42,8 +41,8 @@ type accessToken struct {
 	Expires time.Time `json:"expires"`
 	// Scopes are the token's OAuth scopes, separated by spaces.
 	Scopes string `json:"scopes"`
-	// Key is the store's key of the service account key that the token was issued for. Deleting that key ends the
-	// token.
+	// Key is the store's key of the service account key to which the token belongs. Deleting the service account key
+	// invalidates the token.
 	Key string `json:"key,omitempty"`
 }
 
@@ -101,7 +100,8 @@ func (a *Authenticator) Authenticate(r *http.Request, svc *api.Service) (api.Pri
 // cloudPlatform is the OAuth scope for all of Google Cloud.
 const cloudPlatform = "https://www.googleapis.com/auth/cloud-platform"
 
-// requireScope refuses a call whose token lacks a scope for the service. A read-only scope allows GET and HEAD.
+// requireScope returns an error unless the scopes of a token allow a call to the service. A read-only scope allows GET
+// and HEAD.
 func requireScope(svc *api.Service, scopes, method string) error {
 	reads := method == http.MethodGet || method == http.MethodHead
 	for scope := range strings.FieldsSeq(scopes) {

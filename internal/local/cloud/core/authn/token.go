@@ -64,7 +64,7 @@ func (a *Authenticator) ServeToken(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// grant returns the record of the access token that a request to the token endpoint earns.
+// grant returns the record of the access token that the token endpoint issues for a request.
 func (a *Authenticator) grant(tx *bbolt.Tx, r *http.Request) (accessToken, error) {
 	switch r.PostForm.Get("grant_type") {
 	case "urn:ietf:params:oauth:grant-type:jwt-bearer":
@@ -116,6 +116,7 @@ func grantRefresh(tx *bbolt.Tx, r *http.Request) (accessToken, error) {
 	return accessToken{Member: known.Member, Email: known.Email, Scopes: scopes}, nil
 }
 
+// equal compares secrets in constant time, so that the duration does not reveal how much of them agrees.
 func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // TokenURI returns the URL of the token endpoint.

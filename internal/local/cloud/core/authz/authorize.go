@@ -11,7 +11,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/store"
 )
 
-// Authorizer decides which principal may do what: by the roles that policies bind, under their conditions.
+// Authorizer decides whether a principal has a permission on a resource. It evaluates the roles that policies bind to
+// the principal, and the conditions of the bindings.
 type Authorizer struct {
 	// WorkloadPools returns the workload identity pools of a project's clusters. Nil means that no project has one.
 	WorkloadPools func(tx *bbolt.Tx, project string) ([]string, error)
@@ -26,7 +27,7 @@ func New(st *store.Store, now func() time.Time) *Authorizer {
 	return &Authorizer{store: st, now: now}
 }
 
-// Authorize returns the service's own error if the caller lacks a permission on a resource.
+// Authorize returns the service's own error if the caller does not have a permission on a resource.
 func (a *Authorizer) Authorize(tx *bbolt.Tx, svc *api.Service, who api.Principal, permission string, on api.Resource) error {
 	granted, err := a.Allowed(tx, who, permission, on)
 	if err != nil {
@@ -38,8 +39,8 @@ func (a *Authorizer) Authorize(tx *bbolt.Tx, svc *api.Service, who api.Principal
 	return nil
 }
 
-// RequireQuotaProject refuses a call whose X-Goog-User-Project header names a project whose quota the caller may not
-// use.
+// RequireQuotaProject returns an error if the caller may not use the quota of the project in the call's header
+// X-Goog-User-Project.
 func (a *Authorizer) RequireQuotaProject(tx *bbolt.Tx, svc *api.Service, c *api.Call) error {
 	named := c.Request.Header.Get("X-Goog-User-Project")
 	if named == "" {
@@ -61,8 +62,8 @@ func (a *Authorizer) RequireQuotaProject(tx *bbolt.Tx, svc *api.Service, c *api.
 		"USER_PROJECT_DENIED", "googleapis.com", map[string]string{"service": svc.Name, "consumer": "projects/" + named})
 }
 
-// Allowed reports whether the policy of the resource or of its project grants a permission. A project that does not
-// exist grants nothing, so callers cannot distinguish a missing project from a project of somebody else.
+// Allowed reports whether the policy of the resource or of its project grants a permission. A missing project grants no
+// permission, so that callers cannot distinguish it from a project of somebody else.
 func (a *Authorizer) Allowed(tx *bbolt.Tx, who api.Principal, permission string, on api.Resource) (bool, error) {
 	keys := []string{ProjectPolicy(on.Project)}
 	if on.Policy != "" {

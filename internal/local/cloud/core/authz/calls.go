@@ -19,7 +19,7 @@ type setPolicyRequest struct {
 	UpdateMask string      `json:"updateMask,omitempty"`
 }
 
-// GetPolicy answers a getIamPolicy call about the policy at key.
+// GetPolicy handles a getIamPolicy call about the policy at key.
 func (a *Authorizer) GetPolicy(c *api.Call, key string) (any, error) {
 	var request crm.GetIamPolicyRequest
 	if err := c.Decode(&request); err != nil {
@@ -50,8 +50,8 @@ func (a *Authorizer) GetPolicy(c *api.Call, key string) (any, error) {
 	return AsVersion(policy, version), nil
 }
 
-// SetPolicy answers a setIamPolicy call. If the request carries an etag, it must match the current policy's. check
-// refuses policies that are invalid for the kind of resource; it may be nil.
+// SetPolicy handles a setIamPolicy call. An etag in the request must match that of the current policy. check returns an
+// error for a policy that is invalid for the kind of resource; it may be nil.
 func (a *Authorizer) SetPolicy(c *api.Call, key string, check func(wanted, current *crm.Policy) error) (any, error) {
 	var request setPolicyRequest
 	if err := c.Decode(&request); err != nil {
@@ -128,7 +128,7 @@ func escapeEtag(etag string) string {
 	return text.String()
 }
 
-// TestPermissions answers with the permissions in the request that the caller has.
+// TestPermissions returns those permissions in the request that the caller has.
 func (a *Authorizer) TestPermissions(c *api.Call, on api.Resource) (any, error) {
 	var request crm.TestIamPermissionsRequest
 	if err := c.Decode(&request); err != nil {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// hiddenCondition is part of the role name that clients without support for conditions get for a conditional
-	// binding. A hash of the condition follows.
+	// hiddenCondition is part of the name of the role in a conditional binding, for clients that do not support
+	// conditions. A hash of the condition follows it.
 	hiddenCondition = "_withcond_"
 
 	versionsHelp = "For more information, please refer to https://cloud.google.com/iam/help/allow-policies/versions."
@@ -40,7 +40,7 @@ func CanonicalMember(member string) string {
 	return member
 }
 
-// CheckVersion refuses versions that policies do not have. Version 0 means version 1.
+// CheckVersion returns an error for an unknown version of policies. Version 0 means version 1.
 func CheckVersion(version int64) error {
 	if version != 0 && version != 1 && version != conditionalVersion {
 		return api.InvalidArgument("Invalid policy version %d: use 0, 1 or 3. %s", version, versionsHelp)
@@ -48,8 +48,8 @@ func CheckVersion(version int64) error {
 	return nil
 }
 
-// CheckPolicy refuses a policy that the emulator could not enforce as written. Bindings of the current policy may stay
-// even if they have become invalid, such as the binding of a role deleted since.
+// CheckPolicy returns an error for a policy that the emulator could not enforce. Bindings of the current policy may
+// stay even if they have become invalid, for example because their role was deleted.
 func (a *Authorizer) CheckPolicy(tx *bbolt.Tx, policy, current *crm.Policy) error {
 	if err := CheckVersion(policy.Version); err != nil {
 		return err
@@ -78,8 +78,8 @@ func (a *Authorizer) CheckPolicy(tx *bbolt.Tx, policy, current *crm.Policy) erro
 	return nil
 }
 
-// checkCondition refuses an invalid condition, and a condition where the role or the policy's version does not allow
-// one.
+// checkCondition returns an error for an invalid condition, and for a condition with a role or in a version of policies
+// that does not allow conditions.
 func (a *Authorizer) checkCondition(policy *crm.Policy, binding *crm.Binding) error {
 	switch {
 	case strings.Contains(binding.Role, hiddenCondition):
@@ -98,12 +98,13 @@ func (a *Authorizer) checkCondition(policy *crm.Policy, binding *crm.Binding) er
 	return err
 }
 
+// isBasicRole reports whether a role is a basic role: owner, editor or viewer. Google called these roles primitive.
 func isBasicRole(role string) bool {
 	return role == "roles/owner" || role == "roles/editor" || role == "roles/viewer"
 }
 
-// checkRole refuses unknown predefined roles, custom roles of projects that do not exist, and new members of a deleted
-// role.
+// checkRole returns an error for an unknown predefined role, for a custom role of a missing project, and for new
+// members of a deleted role.
 func checkRole(tx *bbolt.Tx, binding *crm.Binding, current *crm.Policy) error {
 	role, _, _ := strings.Cut(binding.Role, hiddenCondition)
 	if isPredefinedRole(role) {
@@ -129,7 +130,7 @@ func HasMember(policy *crm.Policy, role, member string) bool {
 	return slices.ContainsFunc(policy.Bindings, func(b *crm.Binding) bool { return b.Role == role && slices.Contains(b.Members, member) })
 }
 
-// checkMember refuses invalid members, and members of the emulated cloud that do not exist.
+// checkMember returns an error for an invalid member, and for a member of the emulated cloud that does not exist.
 func (a *Authorizer) checkMember(tx *bbolt.Tx, member string, binding *crm.Binding, current *crm.Policy) error {
 	if !memberNames.MatchString(member) {
 		return api.InvalidArgument("Invalid member %q in the binding of %s: one of allUsers, allAuthenticatedUsers, user:, group:, "+
@@ -145,7 +146,8 @@ func (a *Authorizer) checkMember(tx *bbolt.Tx, member string, binding *crm.Bindi
 	return checkAccountMember(tx, name)
 }
 
-// checkPoolMember refuses Kubernetes service accounts of a workload identity pool that belongs to no emulated cluster.
+// checkPoolMember returns an error for a Kubernetes service account whose workload identity pool belongs to no emulated
+// cluster.
 func (a *Authorizer) checkPoolMember(tx *bbolt.Tx, pool string) error {
 	if a.WorkloadPools != nil {
 		known, err := a.WorkloadPools(tx, strings.TrimSuffix(pool, ".svc.id.goog"))
@@ -160,7 +162,7 @@ func (a *Authorizer) checkPoolMember(tx *bbolt.Tx, pool string) error {
 // serviceAgents matches the accounts that Google's services create in projects of their own.
 var serviceAgents = regexp.MustCompile(`^((service|project)-[a-z0-9-]+@.*|.*@gcp-sa-.*)` + regexp.QuoteMeta(authn.AccountDomain) + `$`)
 
-// checkAccountMember refuses a service account that does not exist. It accepts Google's service agents.
+// checkAccountMember returns an error for a service account that does not exist. It accepts Google's service agents.
 func checkAccountMember(tx *bbolt.Tx, email string) error {
 	home, ok := authn.AccountProject(email)
 	if !ok {

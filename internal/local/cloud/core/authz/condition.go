@@ -66,7 +66,7 @@ func badCondition(fault string) *api.Error {
 		"resource.service, resource.type and request.time.", strings.TrimSuffix(fault, "."))
 }
 
-// met reports whether a condition holds for a resource. A condition that fails to evaluate does not hold.
+// met reports whether a condition is true for a resource. A condition whose evaluation fails is false.
 func (k *conditionCache) met(expression string, on api.Resource, now time.Time) (bool, error) {
 	program, err := k.compile(expression)
 	if err != nil {

@@ -91,12 +91,13 @@ func conditionHash(condition *crm.Expr) string {
 	return hex.EncodeToString(sum[:10])
 }
 
+// conditional reports whether a policy has a condition.
 func conditional(policy *crm.Policy) bool {
 	return slices.ContainsFunc(policy.Bindings, func(b *crm.Binding) bool { return b.Condition != nil })
 }
 
 // AsVersion returns a policy in the form of a version. For clients that do not support conditions, it replaces the
-// roles of conditional bindings by names that grant nothing.
+// roles of conditional bindings by names of roles that do not exist.
 func AsVersion(policy *crm.Policy, version int64) *crm.Policy {
 	if version >= conditionalVersion || !conditional(policy) {
 		return policy

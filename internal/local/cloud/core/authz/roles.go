@@ -70,8 +70,8 @@ func emulatedPrefix(name string) bool {
 	return false
 }
 
-// isPredefinedRole reports whether Google has a role. It accepts any well-formed role of a service that is not
-// emulated: policies can bind such a role, but it grants nothing here.
+// isPredefinedRole reports whether a predefined role exists. It accepts any well-formed role of a service that is not
+// emulated: policies can bind such a role, but the role has no effect in the emulator.
 func isPredefinedRole(name string) bool {
 	if PredefinedRoles()[name] != nil {
 		return true

@@ -13,8 +13,8 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// Table is one kind of record in the store. Keys are paths, so that a prefix lists a parent's children. Each package
-// declares its own tables.
+// Table is one kind of record in the store. Keys are paths, so that the records under a prefix are the children of a
+// parent. Each package declares its own tables.
 type Table string
 
 // Store holds the emulator's records. A write is on disk when its transaction returns.
@@ -46,13 +46,13 @@ func Open(path string, tables ...Table) (*Store, error) {
 	return &Store{db: db}, nil
 }
 
-// View runs fn in a transaction that reads.
+// View runs fn in a read-only transaction.
 func (s *Store) View(fn func(*bbolt.Tx) error) error { return s.db.View(fn) }
 
-// Update runs fn in a transaction that writes. An error of fn undoes the writes.
+// Update runs fn in a transaction that may write. If fn returns an error, Update writes nothing.
 func (s *Store) Update(fn func(*bbolt.Tx) error) error { return s.db.Update(fn) }
 
-// Close closes the store after the last transaction.
+// Close waits for the transactions in progress and closes the store.
 func (s *Store) Close() error { return s.db.Close() }
 
 // Get returns the record under key, or nil if there is none.
@@ -108,11 +108,11 @@ func RemoveAll(tx *bbolt.Tx, t Table, prefix string) error {
 	return RemoveIf(tx, t, prefix, func(*json.RawMessage) bool { return true })
 }
 
-// RemoveIf removes the records that useless accepts, among those whose key begins with prefix.
-func RemoveIf[T any](tx *bbolt.Tx, t Table, prefix string, useless func(*T) bool) error {
+// RemoveIf removes the records for which condition returns true, among those whose key begins with prefix.
+func RemoveIf[T any](tx *bbolt.Tx, t Table, prefix string, condition func(*T) bool) error {
 	var keys []string
 	err := Each(tx, t, prefix, func(key string, record *T) error {
-		if useless(record) {
+		if condition(record) {
 			keys = append(keys, key)
 		}
 		return nil
@@ -131,8 +131,8 @@ func RemoveIf[T any](tx *bbolt.Tx, t Table, prefix string, useless func(*T) bool
 // keptOperations is the number of operations that the store keeps per parent.
 const keptOperations = 1000
 
-// PutOperation stores an operation, whose key must end in a name that sorts by time. It then removes the parent's
-// oldest operations beyond keptOperations, up to the first that has not ended.
+// PutOperation stores an operation, whose key must end in a name that sorts by time. It then removes the oldest
+// operations of the parent beyond keptOperations, but none that is newer than an operation in progress.
 func PutOperation[T any](tx *bbolt.Tx, t Table, key string, operation *T, ended func(*T) bool) error {
 	if err := Put(tx, t, key, operation); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 
 const operations Table = "operations" // <parent>/<operation>
 
-func TestOldOperationsAreForgottenOnceTheyHaveEnded(t *testing.T) {
+func TestOldOperationsAreRemovedWhenTheyHaveEnded(t *testing.T) {
 	s, err := Open(filepath.Join(t.TempDir(), "store.db"), operations)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestOldOperationsAreForgottenOnceTheyHaveEnded(t *testing.T) {
 	add("other", 0, 3, "DONE")
 	add("project", 0, keptOperations+10, "DONE")
 	if all := kept("project"); len(all) != keptOperations || all[0].Name != "000010" {
-		t.Errorf("%d operations are kept from %s on; want %d from 000010 on", len(all), all[0].Name, keptOperations)
+		t.Errorf("the store contains %d operations from %s on; want %d from 000010 on", len(all), all[0].Name, keptOperations)
 	}
 	if all := kept("other"); len(all) != 3 {
 		t.Errorf("another parent has %d operations; want its 3", len(all))
@@ -57,6 +57,6 @@ func TestOldOperationsAreForgottenOnceTheyHaveEnded(t *testing.T) {
 	add("busy", 0, 1, "RUNNING")
 	add("busy", 1, keptOperations+5, "DONE")
 	if all := kept("busy"); len(all) != keptOperations+6 || all[0].Status != "RUNNING" {
-		t.Errorf("%d operations are kept from %s on; want that which goes on, and all after it", len(all), all[0].Name)
+		t.Errorf("the store contains %d operations from %s on; want the operation in progress and all newer ones", len(all), all[0].Name)
 	}
 }

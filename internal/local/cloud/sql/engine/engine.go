@@ -1,4 +1,4 @@
-// Package engine manages the databases and users of one Cloud SQL instance, by SQL on its server, or on paper if the
+// Package engine manages the databases and users of one Cloud SQL instance: by SQL on its server, or in a record if the
 // emulator runs no server for its family.
 package engine
 
@@ -41,8 +41,8 @@ type Engine interface {
 	// PutUser creates a user, or sets the password of an existing user. A nil password keeps the old one.
 	PutUser(ctx context.Context, user User, password *PasswordHash) error
 	DropUser(ctx context.Context, user User) error
-	// Settle grants every user the databases that access names, and revokes the others.
-	Settle(ctx context.Context, access func(user, database string) Access) error
+	// SetGrants grants every user the databases to which access allows the user, and revokes the others.
+	SetGrants(ctx context.Context, access func(user, database string) Access) error
 	// Owns reports whether a user belongs to the engine and not to the API.
 	Owns(user User) bool
 }

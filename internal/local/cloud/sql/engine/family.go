@@ -9,7 +9,7 @@ import (
 // Family is a database engine that the API knows, such as MySQL.
 type Family struct {
 	Prefix string // prefix of the family's database versions
-	// Served says whether the emulator runs a server for the family.
+	// Served is true if the emulator runs a server for the family.
 	Served bool
 	// Root is the user that every instance has. AnyHost is the user host that matches every client; it is empty if the
 	// family's users have no host. Charset and Collation are the defaults of a new database.
@@ -41,7 +41,7 @@ func FamilyOf(version string) (family Family, ok bool) {
 	return Family{}, false
 }
 
-// Installed returns the installed version that an instance shows. It names the emulator's engine.
+// Installed returns the text of an instance's databaseInstalledVersion. It names the emulator's engine.
 func (f Family) Installed(version string) string {
 	if f.Served {
 		return version + " (emulated Google Cloud: Dolt)"
@@ -49,7 +49,7 @@ func (f Family) Installed(version string) string {
 	return version + " (emulated Google Cloud: no engine)"
 }
 
-// Warning returns the warning that operations on an unserved instance carry.
+// Warning returns the warning in operations on an instance of an unserved family. version is the instance's version.
 func (f Family) Warning(version string) *sqladmin.ApiWarning {
 	if f.Served {
 		return nil

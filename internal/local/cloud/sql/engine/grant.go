@@ -10,7 +10,7 @@ import (
 // Access says whether a user may use a database.
 type Access int
 
-// The values of Access. Unchanged keeps the present grants, because the user or the database has no owner.
+// The values of Access. Unchanged keeps the existing grants, because the user or the database has no owner.
 const (
 	Unchanged Access = iota
 	Granted
@@ -23,10 +23,10 @@ type grant struct {
 	database string
 }
 
-// Settle grants and revokes all privileges, database by database. Cloud SQL instead grants its users everything on all
-// databases, except the server's own privileges. In Dolt, a user with such rights may write to the table of users too,
-// and become the server's root.
-func (m MySQL) Settle(ctx context.Context, access func(user, database string) Access) error {
+// SetGrants grants and revokes all privileges on one database after the other. Cloud SQL instead grants its users all
+// privileges on all databases, except the server's own privileges. In Dolt, a user with such privileges could also
+// write to the table of users, and become the server's root.
+func (m MySQL) SetGrants(ctx context.Context, access func(user, database string) Access) error {
 	users, err := m.Users(ctx)
 	if err != nil {
 		return err

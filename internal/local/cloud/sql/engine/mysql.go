@@ -17,10 +17,12 @@ var systemDatabases = []string{"information_schema", "mysql", "performance_schem
 // Quoted returns the user in the form of SQL statements.
 func (u User) Quoted() string { return quoteText(u.Name) + "@" + quoteText(u.Host) }
 
+// quoteText returns a text as a literal in SQL.
 func quoteText(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `''`).Replace(text) + "'"
 }
 
+// quoteName returns a name as a quoted identifier in SQL.
 func quoteName(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
 // Databases implements Engine.

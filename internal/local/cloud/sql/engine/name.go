@@ -8,11 +8,11 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud/core/api"
 )
 
-// Teams choose the names of databases and users. The names become SQL identifiers, keys of the store and folders of
-// the engine. Dolt opens a database's folder by a URL and so decodes the name again. The emulator therefore accepts
-// only names that mean the same in all of these places. MySQL accepts more: every character except NUL in a quoted
-// identifier (https://dev.mysql.com/doc/refman/8.0/en/identifiers.html). Every name passes the checks in this file
-// before it reaches the engine or the store.
+// Teams choose the names of databases and users. The names become SQL identifiers, keys of the store and folders of the
+// engine. Dolt opens the folder of a database by a URL, and so decodes the name again. The emulator therefore accepts
+// only names that have the same meaning in all of these places. MySQL accepts more: every character except NUL in a
+// quoted identifier (https://dev.mysql.com/doc/refman/8.0/en/identifiers.html). Every name passes the checks in this
+// file before it reaches the engine or the store.
 var (
 	// databaseNames excludes the characters with a meaning in paths, in URLs, in the LIKE patterns of MySQL's grants
 	// (except _) and in Dolt's revisions (db/branch, db@branch).

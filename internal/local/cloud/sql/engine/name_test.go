@@ -17,7 +17,7 @@ func checkNames(database, charset, collation, user, host string) (ofDatabase, of
 		engine.CheckUserName(family, engine.User{Name: user, Host: host})
 }
 
-func TestNamesThatMeanSomethingElseAreRefused(t *testing.T) {
+func TestAmbiguousNamesAreRejected(t *testing.T) {
 	for _, name := range enginetest.HostileNames() {
 		if err, _ := checkNames(name, "", "", "a", "%"); err == nil {
 			t.Errorf("database %q was accepted", name)
@@ -84,17 +84,17 @@ func FuzzSQLNames(f *testing.F) {
 	})
 }
 
-// stays checks that a name means the same wherever it is read.
+// stays checks that a name has the same meaning in paths, URLs and queries.
 func stays(t *testing.T, name string) {
 	t.Helper()
 	const folder = "/home/data"
 	joined := filepath.Join(folder, name)
 	if filepath.Dir(joined) != folder || filepath.Base(joined) != name || strings.HasPrefix(name, ".") {
-		t.Errorf("%q leaves its folder: %s", name, joined)
+		t.Errorf("%q as a path leaves its folder: %s", name, joined)
 	}
 	parsed, err := url.Parse("file://" + folder + "/" + name)
 	if err != nil || parsed.Path != folder+"/"+name || parsed.RawQuery != "" || parsed.Fragment != "" {
-		t.Errorf("%q is another one in a URL: %+v, %v", name, parsed, err)
+		t.Errorf("%q differs in a URL: %+v, %v", name, parsed, err)
 	}
 	if plain, err := url.PathUnescape(name); err != nil || plain != name {
 		t.Errorf("%q is decoded to %q, %v", name, plain, err)

@@ -1,5 +1,5 @@
-// Package blobs implements the contents of objects: files on disk that are complete and immutable once they have a
-// name. The caller keeps track of the blobs in use and of their purpose.
+// Package blobs stores the contents of objects: files on disk that are complete and immutable as soon as they have
+// their final name. The caller records which blobs are in use.
 package blobs
 
 import (
@@ -22,7 +22,7 @@ const partial = ".partial"
 // Store keeps blobs in a folder, one file each.
 type Store struct{ dir string }
 
-// Blob is a content on disk.
+// Blob describes a content on disk.
 type Blob struct {
 	// ID is the name of the blob's file.
 	ID     string
@@ -47,8 +47,7 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Put writes a content. The content is on disk when Put returns. If Put fails to read all of content, it keeps
-// nothing.
+// Put writes a content. The content is on disk when Put returns. If reading the content fails, Put removes the blob.
 func (s *Store) Put(content io.Reader) (Blob, error) {
 	id, err := s.Begin()
 	if err != nil {
@@ -74,9 +73,9 @@ func (s *Store) Begin() (string, error) {
 	return id, file.Close()
 }
 
-// Append writes content at offset of an unfinished blob and returns the new size. It drops the bytes beyond offset,
-// because nobody acknowledged them. Even if reading content fails, the bytes before the failure are on disk when
-// Append returns.
+// Append writes content at an offset of an unfinished blob and returns the new size in bytes. It removes the old bytes
+// beyond the offset, because the emulator has not acknowledged them. Even if reading the content fails, the bytes
+// before the failure are on disk when Append returns.
 func (s *Store) Append(id string, offset int64, content io.Reader) (int64, error) {
 	file, err := os.OpenFile(s.path(id)+partial, os.O_WRONLY, 0)
 	if err != nil {
@@ -93,7 +92,7 @@ func (s *Store) Append(id string, offset int64, content io.Reader) (int64, error
 	return offset + added, errors.Join(copied, file.Sync(), file.Close())
 }
 
-// Finish gives an unfinished blob its name and returns the blob. It also accepts a finished blob.
+// Finish gives an unfinished blob its final name and returns the blob. It also accepts a finished blob.
 func (s *Store) Finish(id string) (Blob, error) {
 	blob := Blob{ID: id}
 	file, err := os.Open(s.path(id))
@@ -116,7 +115,7 @@ func (s *Store) Finish(id string) (Blob, error) {
 	return blob, s.sync()
 }
 
-// Link gives a blob a second, independent name.
+// Link creates a second blob with the content of a blob, and returns its ID. Removing one does not affect the other.
 func (s *Store) Link(id string) (string, error) {
 	again := newID()
 	if err := os.Link(s.path(id), s.path(again)); err != nil {
@@ -149,8 +148,8 @@ func (s *Store) Remove(id string) error {
 	return nil
 }
 
-// Sweep removes every blob outside inUse: a process may have been killed after it wrote a blob and before it recorded
-// the blob. The caller must not write blobs during Sweep.
+// Sweep removes all blobs except those in inUse, because a process may have been killed after it had written a blob and
+// before it recorded the blob. The caller must not write blobs during Sweep.
 func (s *Store) Sweep(inUse map[string]bool) error {
 	files, err := os.ReadDir(s.dir)
 	if err != nil {

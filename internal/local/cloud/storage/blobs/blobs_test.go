@@ -46,7 +46,7 @@ func files(t *testing.T, dir string) int {
 	return len(found)
 }
 
-func TestContentIsReadBackWithItsChecksums(t *testing.T) {
+func TestPutReturnsChecksums(t *testing.T) {
 	dir := t.TempDir()
 	store := open(t, dir)
 	blob, err := store.Put(strings.NewReader("hello"))
@@ -62,18 +62,18 @@ func TestContentIsReadBackWithItsChecksums(t *testing.T) {
 	}
 }
 
-func TestContentThatBreaksOffLeavesNothing(t *testing.T) {
+func TestIncompleteContentIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	store := open(t, dir)
 	if _, err := store.Put(io.MultiReader(strings.NewReader("half"), iotest.ErrReader(errors.New("gone")))); err == nil {
-		t.Error("a content that broke off was kept")
+		t.Error("Put kept incomplete content")
 	}
 	if n := files(t, dir); n != 0 {
-		t.Errorf("%d files are left", n)
+		t.Errorf("%d files remain", n)
 	}
 }
 
-func TestAppendDropsWhatWasNotAcknowledged(t *testing.T) {
+func TestAppendRemovesUnacknowledgedBytes(t *testing.T) {
 	store := open(t, t.TempDir())
 	id, err := store.Begin()
 	if err != nil {
@@ -95,7 +95,7 @@ func TestAppendDropsWhatWasNotAcknowledged(t *testing.T) {
 	}
 }
 
-func TestNamesAreIndependent(t *testing.T) {
+func TestLinkedBlobsAreIndependent(t *testing.T) {
 	store := open(t, t.TempDir())
 	blob, err := store.Put(strings.NewReader("hello"))
 	if err != nil {
@@ -111,14 +111,14 @@ func TestNamesAreIndependent(t *testing.T) {
 		}
 	}
 	if _, err := store.Open(blob.ID); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("open a blob that is removed: %v", err)
+		t.Errorf("open a removed blob: %v", err)
 	}
 	if got := read(t, store, again); got != "hello" {
-		t.Errorf("read %q by the other name", got)
+		t.Errorf("the linked blob contains %q", got)
 	}
 }
 
-func TestSweepKeepsWhatIsInUse(t *testing.T) {
+func TestSweepKeepsBlobsInUse(t *testing.T) {
 	dir := t.TempDir()
 	store := open(t, dir)
 	kept, err := store.Put(strings.NewReader("kept"))
@@ -136,9 +136,9 @@ func TestSweepKeepsWhatIsInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := files(t, dir); n != 2 {
-		t.Errorf("%d files are left, want 2", n)
+		t.Errorf("%d files remain, want 2", n)
 	}
 	if _, err := store.Append(begun, 0, strings.NewReader("x")); err != nil {
-		t.Errorf("the blob that was begun is gone: %v", err)
+		t.Errorf("the unfinished blob in use is missing: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-// Package buckets answers the calls of Cloud Storage about buckets and their IAM policies.
+// Package buckets handles the calls of Cloud Storage about buckets and their IAM policies.
 package buckets
 
 import (
@@ -18,7 +18,7 @@ import (
 // Table holds the buckets.
 const Table store.Table = "storageBuckets" // <bucket>
 
-// service answers the calls about buckets.
+// service handles the calls about buckets.
 type service struct {
 	*core.Core
 	// empty reports whether a bucket has no objects.
@@ -41,7 +41,7 @@ func Routes(c *core.Core, empty func(tx *bbolt.Tx, bucket string) bool) []api.Ro
 		{Method: "DELETE", Pattern: one, Permission: "storage.buckets.delete", On: OnBucket, Handle: s.deleteBucket},
 		{Method: "GET", Pattern: one + "/iam", Permission: "storage.buckets.getIamPolicy", On: OnBucket, Handle: s.getBucketPolicy},
 		{Method: "PUT", Pattern: one + "/iam", Permission: "storage.buckets.setIamPolicy", On: OnBucket, Handle: s.setBucketPolicy},
-		// The call tells callers their own permissions, so it needs none.
+		// The call returns only the caller's own permissions, so it requires none.
 		{Method: "GET", Pattern: one + "/iam/testPermissions", Handle: s.testBucketPermissions},
 	}
 }
@@ -96,7 +96,7 @@ func (s *service) insertBucket(c *api.Call) (any, error) {
 		}
 		return store.Put(tx, Table, wanted.Name, made)
 	})
-	return shownBucket(wanted), err
+	return bucketResponse(wanted), err
 }
 
 func bucketNameTaken() *api.Error {
@@ -115,7 +115,7 @@ func (s *service) getBucket(c *api.Call) (any, error) {
 		if err != nil {
 			return err
 		}
-		answer = shownBucket(found.Bucket)
+		answer = bucketResponse(found.Bucket)
 		return wants.CheckRead(answer.Generation, answer.Metageneration)
 	})
 	return answer, err
@@ -135,7 +135,7 @@ func (s *service) listBuckets(c *api.Call) (any, error) {
 			case len(answer.Items) == limit:
 				answer.NextPageToken = answer.Items[limit-1].Name
 			default:
-				answer.Items = append(answer.Items, shownBucket(found.Bucket))
+				answer.Items = append(answer.Items, bucketResponse(found.Bucket))
 			}
 			return nil
 		})
@@ -143,7 +143,7 @@ func (s *service) listBuckets(c *api.Call) (any, error) {
 	return answer, err
 }
 
-// patchBucket changes the fields that the request names. A null removes a field.
+// patchBucket changes the fields in the request. A null removes a field.
 func (s *service) patchBucket(c *api.Call) (any, error) {
 	return s.changeBucket(c, func(old *storage.Bucket, wanted map[string]any) (*storage.Bucket, error) {
 		whole, err := api.AsObject(old)
@@ -194,7 +194,7 @@ func (s *service) changeBucket(c *api.Call, apply func(*storage.Bucket, map[stri
 		if err := checkBucket(changed); err != nil {
 			return err
 		}
-		// Clients cannot change the fields that the server sets.
+		// Clients cannot change fields that the emulator sets.
 		changed.Name, changed.ProjectNumber, changed.Generation = old.Name, old.ProjectNumber, old.Generation
 		changed.TimeCreated, changed.Updated = old.TimeCreated, rest.Time(s.Now())
 		changed.Metageneration = old.Metageneration + 1
@@ -205,7 +205,7 @@ func (s *service) changeBucket(c *api.Call, apply func(*storage.Bucket, map[stri
 	if err != nil {
 		return nil, err
 	}
-	return shownBucket(changed), nil
+	return bucketResponse(changed), nil
 }
 
 func (s *service) deleteBucket(c *api.Call) (any, error) {

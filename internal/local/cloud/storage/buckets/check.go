@@ -20,11 +20,11 @@ var (
 	storageClasses  = []string{"STANDARD", "NEARLINE", "COLDLINE", "ARCHIVE", "MULTI_REGIONAL", "REGIONAL", "DURABLE_REDUCED_AVAILABILITY"}
 )
 
-// uniformLock is how long clients can turn uniform bucket-level access off again.
+// uniformLock is the time for which clients can turn uniform bucket-level access off again.
 const uniformLock = 90 * 24 * time.Hour
 
-// checkBucketName refuses invalid bucket names. It also refuses the first segments of the emulator's own paths,
-// because the XML API reads objects at /BUCKET/OBJECT.
+// checkBucketName returns an error for an invalid name of a bucket. The first segments of the emulator's own paths are
+// invalid, too, because the XML API reads objects at /BUCKET/OBJECT.
 func (s *service) checkBucketName(name string) error {
 	if !bucketNames.MatchString(name) || net.ParseIP(name) != nil || strings.HasPrefix(name, "goog") || strings.Contains(name, "google") ||
 		strings.Contains(name, "..") || strings.Contains(name, ".-") || strings.Contains(name, "-.") {
@@ -36,8 +36,8 @@ func (s *service) checkBucketName(name string) error {
 	return nil
 }
 
-// checkBucket refuses invalid values. It also refuses features that the emulator lacks and that affect access to
-// objects or their lifetime.
+// checkBucket returns an error for invalid values, and for features that are not emulated although they affect the
+// access to objects or their lifetime.
 func checkBucket(wanted *storage.Bucket) error {
 	wanted.Location = strings.ToUpper(wanted.Location)
 	if wanted.Location != "" && !bucketLocations.MatchString(wanted.Location) {
@@ -67,8 +67,8 @@ func checkBucket(wanted *storage.Bucket) error {
 	return nil
 }
 
-// refuseACL refuses access control lists, which the emulator lacks. Cloud Storage refuses them too in a bucket with
-// uniform bucket-level access.
+// refuseACL returns an error for access control lists, which are not emulated. Cloud Storage, too, rejects them in a
+// bucket with uniform bucket-level access.
 func refuseACL(c *api.Call, wanted *storage.Bucket) error {
 	query := c.Request.URL.Query()
 	if query.Get("predefinedAcl") == "" && query.Get("predefinedDefaultObjectAcl") == "" && len(wanted.Acl) == 0 && len(wanted.DefaultObjectAcl) == 0 {
@@ -81,8 +81,8 @@ func refuseACL(c *api.Call, wanted *storage.Bucket) error {
 	return rest.NotEmulated("An access control list")
 }
 
-// UniformAccess reports whether a bucket has uniform bucket-level access: its policy alone decides, without access
-// control lists.
+// UniformAccess reports whether a bucket has uniform bucket-level access, which means that its policy controls the
+// access without access control lists.
 func UniformAccess(b *storage.Bucket) bool {
 	iam := b.IamConfiguration
 	return iam != nil && (iam.UniformBucketLevelAccess != nil && iam.UniformBucketLevelAccess.Enabled ||
@@ -125,8 +125,8 @@ func (s *service) fillBucket(b, old *storage.Bucket) {
 	iam.BucketPolicyOnly = &storage.BucketIamConfigurationBucketPolicyOnly{Enabled: uniform, LockedTime: locked}
 }
 
-// shownBucket returns a bucket in the form of the API's responses: with false values written out.
-func shownBucket(b *storage.Bucket) *storage.Bucket {
+// bucketResponse returns a bucket in the form of the API's responses, which contain false values.
+func bucketResponse(b *storage.Bucket) *storage.Bucket {
 	off := []string{"Enabled"}
 	b.IamConfiguration.UniformBucketLevelAccess.ForceSendFields = off
 	b.IamConfiguration.BucketPolicyOnly.ForceSendFields = off

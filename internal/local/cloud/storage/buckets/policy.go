@@ -64,7 +64,7 @@ func (s *service) getBucketPolicy(c *api.Call) (any, error) {
 	return shownBucketPolicy(c.Vars["bucket"], authz.AsVersion(policy, version)), nil
 }
 
-// setBucketPolicy replaces the policy of a bucket. If the request carries an etag, it must match the current policy's.
+// setBucketPolicy replaces the policy of a bucket. An etag in the request must match that of the current policy.
 func (s *service) setBucketPolicy(c *api.Call) (any, error) {
 	var request bucketPolicyBody
 	if err := c.Decode(&request); err != nil {
@@ -98,11 +98,11 @@ func (s *service) setBucketPolicy(c *api.Call) (any, error) {
 	return shownBucketPolicy(name, wanted), nil
 }
 
-// checkBucketPolicy refuses bindings that the bucket's own settings exclude.
+// checkBucketPolicy returns an error for bindings that the settings of the bucket do not allow.
 func checkBucketPolicy(b *storage.Bucket, wanted *crm.Policy) error {
 	for _, binding := range wanted.Bindings {
 		if binding == nil {
-			continue // CheckPolicy refuses it
+			continue // CheckPolicy returns the error
 		}
 		open := slices.Contains(binding.Members, "allUsers") || slices.Contains(binding.Members, "allAuthenticatedUsers")
 		switch {

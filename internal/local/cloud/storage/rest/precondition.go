@@ -14,8 +14,8 @@ type Preconditions struct {
 	metagenerationMatch, metagenerationNotMatch *int64
 }
 
-// ReadPreconditions reads preconditions from a query or from headers. value returns the text under a name. The name is
-// prefix and the precondition's name, in the spelling that style gives it.
+// ReadPreconditions reads preconditions from a query or from headers. value returns the text of a parameter or header.
+// Its name is prefix followed by the name of the precondition, in the spelling that style returns.
 func ReadPreconditions(value func(string) string, prefix string, style func(string) string) (Preconditions, error) {
 	var found Preconditions
 	for name, field := range map[string]**int64{
@@ -42,19 +42,19 @@ func QueryPreconditions(c *api.Call, prefix string) (Preconditions, error) {
 	return ReadPreconditions(c.Request.URL.Query().Get, prefix, func(name string) string { return name })
 }
 
-// met reports whether the match preconditions hold. Both numbers are 0 for an object that does not exist.
+// met reports whether the match preconditions are true. Both numbers are 0 for a missing object.
 func (p Preconditions) met(generation, metageneration int64) bool {
 	return (p.GenerationMatch == nil || *p.GenerationMatch == generation) &&
 		(p.metagenerationMatch == nil || *p.metagenerationMatch == metageneration)
 }
 
-// unchanged reports whether a not-match precondition names this generation: the caller has it already.
+// unchanged reports whether a not-match precondition names this generation, which the caller then already has.
 func (p Preconditions) unchanged(generation, metageneration int64) bool {
 	return p.generationNotMatch != nil && *p.generationNotMatch == generation ||
 		p.metagenerationNotMatch != nil && *p.metagenerationNotMatch == metageneration
 }
 
-// CheckRead refuses a read whose preconditions do not hold.
+// CheckRead returns an error for a read if a precondition is false.
 func (p Preconditions) CheckRead(generation, metageneration int64) error {
 	if !p.met(generation, metageneration) {
 		return PreconditionFailed()
@@ -65,7 +65,7 @@ func (p Preconditions) CheckRead(generation, metageneration int64) error {
 	return nil
 }
 
-// CheckChange refuses a change whose preconditions do not hold.
+// CheckChange returns an error for a change if a precondition is false.
 func (p Preconditions) CheckChange(generation, metageneration int64) error {
 	if !p.met(generation, metageneration) || p.unchanged(generation, metageneration) {
 		return PreconditionFailed()

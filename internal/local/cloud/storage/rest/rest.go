@@ -17,13 +17,13 @@ func PreconditionFailed() *api.Error {
 	return refusal
 }
 
-// NoContent answers calls that delete.
+// NoContent is the response to calls that delete.
 var NoContent = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 
 // Time formats a time as Cloud Storage does.
 func Time(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// NotEmulated refuses a feature that the emulator lacks.
+// NotEmulated returns the error for a request with a feature that is not emulated. what names the feature.
 func NotEmulated(what string) *api.Error {
 	return api.LegacyError(http.StatusNotImplemented, "notImplemented", "%s is not emulated.", what)
 }

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/api/sqladmin/v1beta4"
 )
 
-func TestPostgresIsAcceptedAndSaysThatNothingRuns(t *testing.T) {
+func TestPostgresIsAcceptedWithAWarning(t *testing.T) {
 	c := newEmulator(t, false) // without a runtime for instances
 	owner := c.owner()
 	op, err := owner.sql.Instances.Insert(projectID, &sqladmin.DatabaseInstance{
@@ -59,7 +59,7 @@ func TestPostgresIsAcceptedAndSaysThatNothingRuns(t *testing.T) {
 		names = append(names, user.Name)
 	}
 	if got := strings.Join(names, ", "); got != "postgres UTF8, shop UTF8, postgres, web" {
-		t.Errorf("there are %s", got)
+		t.Errorf("databases and users are %s", got)
 	}
 	listed, err := owner.sql.Instances.List(projectID).Do()
 	if err != nil || len(listed.Warnings) != 1 {
