@@ -13,8 +13,8 @@ import (
 	"sync"
 )
 
-// calls records the calls of service accounts: one line for each kind of call, with {} in place of names, and with the
-// names of the query parameters.
+// calls records the calls of service accounts: one line for each kind of call, with {} in place of the names of
+// objects, and with the names of the query parameters.
 type calls struct {
 	mu     sync.Mutex
 	tokens map[string]bool // of service accounts
@@ -37,7 +37,7 @@ func (c *calls) around(next http.Handler) http.Handler {
 	})
 }
 
-// token records the access tokens that keys get.
+// token records the access tokens that the emulator issues for keys.
 func (c *calls) token(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -62,13 +62,13 @@ func (c *calls) token(w http.ResponseWriter, r *http.Request, next http.Handler)
 
 var (
 	versions = regexp.MustCompile(`/((sql/|storage/)?v\d\w*|beta)(/(sql/)?v\d\w*)?/`)
-	// collections matches these words in a path with the name after them. The name may precede a verb.
+	// collections matches the name of a collection in a path with the name of an object after it. A verb may follow.
 	collections = regexp.MustCompile(`/(projects|serviceAccounts|keys|roles|services|b|o|locations|zones|clusters|nodePools|operations|instances|databases|instanceGroupManagers)/[^/:]+`)
 )
 
 func callLine(r *http.Request) string {
 	path := versions.ReplaceAllString(r.URL.Path, "/")
-	// Matches overlap, so one pass replaces only every second name.
+	// Matches overlap, so that one pass replaces only every second name.
 	path = collections.ReplaceAllString(collections.ReplaceAllString(path, "/$1/{}"), "/$1/{}")
 	var query []string
 	for k := range r.URL.Query() {

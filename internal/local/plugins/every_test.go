@@ -14,6 +14,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/plugins/gcp"
 	"github.com/strata-platform/strata/internal/local/plugins/random"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // need is a role that the program in testdata/every needs.
@@ -63,7 +64,7 @@ func (c emulator) newDeployer(t *testing.T) deployer {
 	return deployer{emulator{url: c.url, owner: string(content), calls: c.calls}, o, "serviceAccount:" + account.Email}
 }
 
-// grant gives the account these roles on the project, and removes all others.
+// grant gives the account exactly these roles on the project.
 func (d deployer) grant(t *testing.T, roles []string) {
 	t.Helper()
 	p, err := d.owner.projects.Projects.GetIamPolicy(project, &crm.GetIamPolicyRequest{
@@ -83,6 +84,7 @@ func (d deployer) grant(t *testing.T, roles []string) {
 
 // TestEveryType runs a program with every type under the key of a service account that has exactly the required roles.
 func TestEveryType(t *testing.T) {
+	long.Test(t)
 	c := newEmulator(t)
 	d := c.newDeployer(t)
 	s := d.cloud.newStack(t)
@@ -112,7 +114,7 @@ func TestEveryType(t *testing.T) {
 	d.grant(t, roles)
 	s.run(t, "up", "--yes", "--skip-preview")
 	outputs := s.outputs(t)
-	t.Run("every type is there", func(t *testing.T) {
+	t.Run("the program contains every type", func(t *testing.T) {
 		var exported struct {
 			Deployment struct{ Resources []struct{ Type string } }
 		}
@@ -125,30 +127,30 @@ func TestEveryType(t *testing.T) {
 		}
 		for token := range gcp.Package().Resources {
 			if !there[token] {
-				t.Errorf("%s is not in the program", token)
+				t.Errorf("the program does not contain %s", token)
 			}
 		}
 		for token := range random.Package().Resources {
 			if !there[token] {
-				t.Errorf("%s is not in the program", token)
+				t.Errorf("the program does not contain %s", token)
 			}
 		}
 	})
-	t.Run("its parts work", func(t *testing.T) {
+	t.Run("the objects work", func(t *testing.T) {
 		if err := login(t, outputs["host"], "shop", outputs["password"]); err != nil {
 			t.Error(err)
 		}
 		if login(t, outputs["host"], "shop", "wrong") == nil {
-			t.Error("a wrong password was let in")
+			t.Error("the server accepted a wrong password")
 		}
 	})
-	t.Run("its secrets stay secret", func(t *testing.T) {
+	t.Run("secrets stay secret", func(t *testing.T) {
 		if out := s.run(t, "stack", "output"); strings.Contains(out, outputs["password"]) || strings.Contains(out, outputs["key"]) {
-			t.Error("a secret output is shown")
+			t.Error("the output of pulumi contains a secret")
 		}
 		for _, secret := range []string{outputs["password"], outputs["key"]} {
 			if file := s.find(t, secret); file != "" {
-				t.Errorf("a secret stands in plain text in %s", file)
+				t.Errorf("%s contains a secret in plain text", file)
 			}
 		}
 	})
@@ -156,17 +158,17 @@ func TestEveryType(t *testing.T) {
 		s.run(t, "up", "--yes", "--skip-preview", "--expect-no-changes")
 		s.run(t, "refresh", "--yes", "--skip-preview", "--expect-no-changes")
 	})
-	t.Run("what somebody changed is seen and mended", func(t *testing.T) {
+	t.Run("a refresh finds changes by somebody else, and up reverts them", func(t *testing.T) {
 		d.owner.meddle(t)
 		out := s.run(t, "refresh", "--yes", "--skip-preview")
 		for _, r := range []string{"account", "bucket", "cluster", "pool", "instance", "role", "minters"} {
 			if !changed(out, r, "updated") {
-				t.Errorf("refresh does not see the change of %s:\n%s", r, out)
+				t.Errorf("refresh does not find the change of %s:\n%s", r, out)
 			}
 		}
 		for _, r := range []string{"database", "user", "writer", "service"} {
 			if !changed(out, r, "deleted") {
-				t.Errorf("refresh does not see that %s is gone:\n%s", r, out)
+				t.Errorf("refresh does not find the deletion of %s:\n%s", r, out)
 			}
 		}
 		s.run(t, "up", "--yes", "--skip-preview")
@@ -175,23 +177,23 @@ func TestEveryType(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("a changed title is an update in place, another name a replacement", func(t *testing.T) {
+	t.Run("a new title is an update in place, a new name a replacement", func(t *testing.T) {
 		s.run(t, "config", "set", "title", "The web")
 		s.write(t, strings.ReplaceAll(string(program), "name: shop, host", "name: store, host"))
 		out := s.run(t, "up", "--yes", "--skip-preview")
 		if !strings.Contains(out, "2 updated") || !strings.Contains(out, "1 replaced") {
-			t.Errorf("up says:\n%s", out)
+			t.Errorf("the output of up is:\n%s", out)
 		}
 	})
-	t.Run("it can be imported", func(t *testing.T) { s.importAll(t, outputs) })
-	t.Run("down leaves nothing", func(t *testing.T) {
+	t.Run("pulumi imports the objects", func(t *testing.T) { s.importAll(t, outputs) })
+	t.Run("destroy deletes all objects", func(t *testing.T) {
 		s.run(t, "destroy", "--yes", "--skip-preview")
 		if out := s.run(t, "stack", "export"); strings.Contains(out, "gcp:") {
-			t.Errorf("the state still has objects:\n%s", out)
+			t.Errorf("the state still contains objects:\n%s", out)
 		}
 		d.owner.requireNothing(t)
 	})
-	t.Run("it makes no calls but those of the official provider", func(t *testing.T) {
+	t.Run("the plugin makes only calls of the official provider", func(t *testing.T) {
 		content, err := os.ReadFile(filepath.Join("testdata", "every", "calls.txt"))
 		if err != nil {
 			t.Fatal(err)
@@ -204,7 +206,7 @@ func TestEveryType(t *testing.T) {
 			}
 		}
 		if len(noted) < 40 {
-			t.Errorf("only %d kinds of calls were noted: %q", len(noted), noted)
+			t.Errorf("recorded only %d kinds of calls: %q", len(noted), noted)
 		}
 	})
 }
@@ -263,7 +265,7 @@ func (s *stack) importAll(t *testing.T, outputs map[string]string) {
 	s.run(t, "import", "--file", file, "--yes", "--skip-preview", "--protect=false", "--generate-code=false")
 	s.run(t, "config", "set", "title", "The web")
 
-	// The service does not know the provider's own properties: an import protects objects and cannot find out the
+	// The service does not store the properties of the provider. An import sets deletionProtection, and cannot read the
 	// password.
 	own := []string{"cluster", "instance", "user"}
 	args := []string{"preview", "--expect-no-changes"}
@@ -275,6 +277,6 @@ func (s *stack) importAll(t *testing.T, outputs map[string]string) {
 	s.run(t, args...)
 	out := s.run(t, "preview", "--target", "**::cluster", "--target", "**::instance")
 	if !changed(out, "instance", "update") || !changed(out, "cluster", "update") || !strings.Contains(out, "~ 2 to update") || strings.Contains(out, "replace") {
-		t.Errorf("preview of what was imported says:\n%s", out)
+		t.Errorf("the preview after the import is:\n%s", out)
 	}
 }

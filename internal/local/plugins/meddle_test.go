@@ -109,7 +109,7 @@ func (o owner) requireNothing(t *testing.T) {
 	}
 	accounts, err := o.iam.Projects.ServiceAccounts.List("projects/" + project).Context(ctx).Do()
 	if err != nil || len(accounts.Accounts) != 1 {
-		t.Errorf("service accounts: %v, %v; want the deployer's only", accounts, err)
+		t.Errorf("service accounts: %v, %v; want only the deployer", accounts, err)
 	}
 	policy, err := o.projects.Projects.GetIamPolicy(project, &crm.GetIamPolicyRequest{
 		Options: &crm.GetPolicyOptions{RequestedPolicyVersion: 3},
@@ -119,7 +119,7 @@ func (o owner) requireNothing(t *testing.T) {
 	}
 	for _, b := range policy.Bindings {
 		if b.Condition != nil {
-			t.Errorf("%s is still bound under a condition", b.Role)
+			t.Errorf("the conditional binding of %s still exists", b.Role)
 		}
 	}
 }

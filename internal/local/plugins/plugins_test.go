@@ -34,7 +34,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-func TestRunRefusesProvidersThatAreNotThere(t *testing.T) {
+func TestRunRejectsUnknownProviders(t *testing.T) {
 	if err := plugins.Run(t.Context(), "aws"); err == nil {
 		t.Error("no error for provider aws")
 	}

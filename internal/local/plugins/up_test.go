@@ -51,7 +51,7 @@ resources:
     properties: {instance: strata, name: shop, host: "%", password: "${password.result}"}
 `
 
-func TestProgramsAreRefusedWithTheReason(t *testing.T) {
+func TestErrorsOfInvalidPrograms(t *testing.T) {
 	c := newEmulator(t)
 	s := c.newStack(t)
 	s.write(t, deployment)
@@ -64,7 +64,7 @@ func TestProgramsAreRefusedWithTheReason(t *testing.T) {
 	} {
 		s.write(t, program)
 		if out, err := s.try(t, "preview"); err == nil || !strings.Contains(out, want) {
-			t.Errorf("want %q in the refusal of %s\n%v\n%s", want, program, err, out)
+			t.Errorf("want %q in the error of %s\n%v\n%s", want, program, err, out)
 		}
 	}
 }

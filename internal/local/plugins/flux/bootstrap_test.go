@@ -16,7 +16,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/strata-platform/strata/internal/local/plugins/flux/bootstrap"
+	fluxcluster "github.com/strata-platform/strata/internal/local/plugins/flux/cluster"
+	"github.com/strata-platform/strata/internal/local/plugins/flux/options"
+	"github.com/strata-platform/strata/internal/local/plugins/flux/uninstall"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 const testOverride = `apiVersion: kustomize.config.k8s.io/v1beta1
@@ -41,48 +46,49 @@ patches:
     name: flux-system
 `
 
-func testOptions(t *testing.T, c *cluster, g *gitServer) Options {
-	return Options{
-		Config:    Config{Kubernetes: c.kubernetes, Git: g.config()},
+func testOptions(t *testing.T, c *cluster, g *gitServer) options.Options {
+	return options.Options{
+		Config:    options.Config{Kubernetes: c.kubernetes, Git: g.config()},
 		Manifests: toolchaintest.Path(t, "flux-manifests"),
-		Install: Install{
+		Install: options.Install{
 			Components:            []string{"source-controller", "kustomize-controller"},
 			KustomizationOverride: testOverride,
 			Interval:              "1s",
 			Path:                  "clusters/test",
-			Timeouts:              Timeouts{Create: "2m", Delete: "2m"},
+			Timeouts:              options.Timeouts{Create: "2m", Delete: "2m"},
 		},
 	}
 }
 
 func TestLifecycle(t *testing.T) {
+	long.Test(t)
 	c, g := newCluster(t), newGitServer(t)
 	o := testOptions(t, c, g)
 
 	began := time.Now()
-	files, err := Bootstrap(t.Context(), o, nil)
+	files, err := bootstrap.Run(t.Context(), o, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("first bootstrap: %s", time.Since(began).Round(time.Millisecond))
 
-	t.Run("the repository holds exactly what was returned, in one commit", func(t *testing.T) {
+	t.Run("the repository contains the returned files, in one commit", func(t *testing.T) {
 		if got, want := g.files(t), paths(files); !slices.Equal(got, want) {
 			t.Errorf("files are %q, want %q", got, want)
 		}
 		for p, content := range files {
 			if g.show(t, p) != content {
-				t.Errorf("%s differs from what was returned", p)
+				t.Errorf("%s differs from the returned file", p)
 			}
 			if strings.Contains(content, g.password) {
-				t.Errorf("%s holds the password", p)
+				t.Errorf("%s contains the password", p)
 			}
 		}
 		if got := g.commits(t); !slices.Equal(got, []string{"Flux: Add Flux v2.9.4 manifests"}) {
 			t.Errorf("commits are %q", got)
 		}
 	})
-	t.Run("the override is in force", func(t *testing.T) {
+	t.Run("the override takes effect", func(t *testing.T) {
 		d := deployment("kustomize-controller")
 		if !c.exists(t, d) || !slices.Contains(d.Spec.Template.Spec.Containers[0].Args, "--no-cross-namespace-refs=true") {
 			t.Error("kustomize-controller does not have the patched argument")
@@ -92,15 +98,15 @@ func TestLifecycle(t *testing.T) {
 			t.Errorf("the root sync runs as %q", root.Spec.ServiceAccountName)
 		}
 	})
-	t.Run("the source's Secret holds the credentials", func(t *testing.T) {
+	t.Run("the source's Secret contains the credentials", func(t *testing.T) {
 		s := &corev1.Secret{ObjectMeta: named(fluxNamespace, fluxNamespace)}
 		if !c.exists(t, s) || string(s.Data["username"]) != g.username || string(s.Data["password"]) != g.password {
-			t.Error("Secret flux-system does not hold the username and the password")
+			t.Error("Secret flux-system does not contain the username and the password")
 		}
 	})
 	t.Run("a second bootstrap changes nothing", func(t *testing.T) {
 		began := time.Now()
-		again, err := Bootstrap(t.Context(), o, paths(files))
+		again, err := bootstrap.Run(t.Context(), o, paths(files))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,9 +115,9 @@ func TestLifecycle(t *testing.T) {
 			t.Errorf("files or commits changed: %q", g.commits(t))
 		}
 	})
-	t.Run("an added component comes, a removed one goes and nothing else", func(t *testing.T) { testComponents(t, c, g, o, files) })
+	t.Run("an update adds and removes components only", func(t *testing.T) { testComponents(t, c, g, o, files) })
 	t.Run("another version is installed in place", func(t *testing.T) { testVersion(t, c, o, files) })
-	t.Run("uninstalling prunes the syncs and leaves nothing", func(t *testing.T) {
+	t.Run("uninstall prunes the syncs and removes Flux", func(t *testing.T) {
 		g.push(t, "apps/app.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app, namespace: default}\n")
 		app := newSync("apps", "./apps")
 		if err := c.Create(t.Context(), app); err != nil {
@@ -120,41 +126,41 @@ func TestLifecycle(t *testing.T) {
 		cm := &corev1.ConfigMap{ObjectMeta: named("default", "app")}
 		eventually(t, "Flux applies the app", func() bool { return c.exists(t, cm) })
 		began := time.Now()
-		if err := Uninstall(t.Context(), o, paths(files)); err != nil {
+		if err := uninstall.Run(t.Context(), o, paths(files)); err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("uninstall: %s", time.Since(began).Round(time.Millisecond))
 		if c.exists(t, cm) {
-			t.Error("what a sync applied is still there")
+			t.Error("the object that the sync applied still exists")
 		}
 		assertGone(t, c)
 		if got := g.files(t); !slices.Equal(got, []string{"apps/app.yaml"}) {
-			t.Errorf("the repository holds %q", got)
+			t.Errorf("the repository contains %q", got)
 		}
 	})
-	t.Run("uninstalling again is no error", func(t *testing.T) {
-		if err := Uninstall(t.Context(), o, paths(files)); err != nil {
+	t.Run("a second uninstall succeeds", func(t *testing.T) {
+		if err := uninstall.Run(t.Context(), o, paths(files)); err != nil {
 			t.Fatal(err)
 		}
 		if got := g.commits(t)[0]; got != "Flux: Uninstall Flux" {
 			t.Errorf("the last commit is %q", got)
 		}
 	})
-	t.Run("uninstalling does not hang where the controllers are dead", func(t *testing.T) {
-		if _, err := Bootstrap(t.Context(), o, nil); err != nil {
+	t.Run("uninstall ends although the controllers are dead", func(t *testing.T) {
+		if _, err := bootstrap.Run(t.Context(), o, nil); err != nil {
 			t.Fatal(err)
 		}
 		app := newSync("apps", "./apps")
 		if err := c.Create(t.Context(), app); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "kustomize-controller puts its finalizer", func() bool { return c.exists(t, app) && len(app.Finalizers) > 0 })
+		eventually(t, "kustomize-controller adds its finalizer", func() bool { return c.exists(t, app) && len(app.Finalizers) > 0 })
 		c.node.kill()
 		eventually(t, "the Deployment is not available", func() bool {
 			d := deployment("kustomize-controller")
 			return c.exists(t, d) && d.Status.AvailableReplicas == 0
 		})
-		if err := Uninstall(t.Context(), o, paths(files)); err != nil {
+		if err := uninstall.Run(t.Context(), o, paths(files)); err != nil {
 			t.Fatal(err)
 		}
 		assertGone(t, c)
@@ -164,23 +170,23 @@ func TestLifecycle(t *testing.T) {
 func assertGone(t *testing.T, c *cluster) {
 	t.Helper()
 	if c.exists(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fluxNamespace}}) {
-		t.Error("the namespace is still there")
+		t.Error("the namespace still exists")
 	}
 	var crds apiextensionsv1.CustomResourceDefinitionList
 	if err := c.List(t.Context(), &crds); err != nil {
 		t.Fatal(err)
 	}
 	if len(crds.Items) > 0 {
-		t.Errorf("%d definitions are still there", len(crds.Items))
+		t.Errorf("%d CustomResourceDefinitions still exist", len(crds.Items))
 	}
 	var roles rbacv1.ClusterRoleList
 	var bindings rbacv1.ClusterRoleBindingList
 	for _, list := range []client.ObjectList{&roles, &bindings} {
-		if err := c.List(t.Context(), list, partOfFlux()); err != nil {
+		if err := c.List(t.Context(), list, fluxcluster.PartOfFlux()); err != nil {
 			t.Fatal(err)
 		}
 		if n := apimeta.LenList(list); n > 0 {
-			t.Errorf("%d objects of %T are still there", n, list)
+			t.Errorf("%d objects of %T still exist", n, list)
 		}
 	}
 }

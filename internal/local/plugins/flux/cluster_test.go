@@ -25,14 +25,16 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+
+	fluxcluster "github.com/strata-platform/strata/internal/local/plugins/flux/cluster"
 )
 
 const fluxNamespace = "flux-system"
 
-// cluster is a real control plane. The test plays its node.
+// cluster is a real control plane. node takes the place of its only node.
 type cluster struct {
 	client.Client
-	kubernetes Kubernetes
+	kubernetes fluxcluster.Kubernetes
 	kubeconfig string
 	node       *node
 }
@@ -62,20 +64,20 @@ func newCluster(t *testing.T) *cluster {
 	config.CurrentContext = "test"
 	c := &cluster{
 		kubeconfig: filepath.Join(h.Dir(), "kubeconfig"),
-		kubernetes: Kubernetes{Host: plane.Server(), ClusterCACertificate: string(ca), ClientCertificate: string(cert), ClientKey: string(key)},
+		kubernetes: fluxcluster.Kubernetes{Host: plane.Server(), ClusterCACertificate: string(ca), ClientCertificate: string(cert), ClientKey: string(key)},
 	}
 	if err := clientcmd.WriteToFile(*config, c.kubeconfig); err != nil {
 		t.Fatal(err)
 	}
-	if c.Client, err = c.kubernetes.newClient(); err != nil {
+	if c.Client, err = c.kubernetes.NewClient(); err != nil {
 		t.Fatal(err)
 	}
 	c.node = newNode(t, c)
 	return c
 }
 
-// node plays the kubelet for Flux's pods: it reports each pod as running and ready, and really runs the pods'
-// programs.
+// node takes the place of the kubelet for Flux's pods: it runs the programs of the pods as processes, and reports each
+// pod as running and ready.
 type node struct {
 	cluster  *cluster
 	binaries map[string]string
@@ -85,7 +87,7 @@ type node struct {
 
 	mu      sync.Mutex
 	dead    bool
-	running map[string]*process.Process // by pod
+	running map[string]*process.Process // by name of the pod
 }
 
 func newNode(t *testing.T, c *cluster) *node {
@@ -126,7 +128,7 @@ func newNode(t *testing.T, c *cluster) *node {
 	return n
 }
 
-// sync starts and stops programs to match the pods.
+// sync starts and stops programs, so that they correspond to the pods.
 func (n *node) sync(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -249,7 +251,7 @@ func freeAddress() (string, error) {
 func (c *cluster) exists(t *testing.T, obj client.Object) bool {
 	t.Helper()
 	err := c.Get(t.Context(), client.ObjectKeyFromObject(obj), obj)
-	if err != nil && !isGone(err) {
+	if err != nil && !fluxcluster.Gone(err) {
 		t.Fatal(err)
 	}
 	return err == nil

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/strata-platform/strata/components/fluxcd/example"
+	"github.com/strata-platform/strata/internal/local/plugins/flux/options"
+	"github.com/strata-platform/strata/internal/local/plugins/flux/repository"
 )
 
 // gitServer serves one bare repository by git's own http-backend, with basic authentication.
@@ -41,7 +43,7 @@ func newGitServer(t *testing.T) *gitServer {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if u, p, ok := r.BasicAuth(); !ok || u != s.username || p != s.current() {
 			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
-			http.Error(w, "who are you?", http.StatusUnauthorized)
+			http.Error(w, "login required", http.StatusUnauthorized)
 			return
 		}
 		backend.ServeHTTP(w, r)
@@ -65,8 +67,8 @@ func (s *gitServer) current() string {
 }
 
 // config returns the provider's configuration for the repository.
-func (s *gitServer) config() Git {
-	return Git{URL: s.url, HTTP: HTTP{Username: s.username, Password: s.password, AllowInsecureHTTP: true}}
+func (s *gitServer) config() repository.Git {
+	return repository.Git{URL: s.url, HTTP: repository.HTTP{Username: s.username, Password: s.password, AllowInsecureHTTP: true}}
 }
 
 // repository returns a program's configuration for the repository.
@@ -104,9 +106,9 @@ func (s *gitServer) commits(t *testing.T) []string {
 // push commits a file as somebody else.
 func (s *gitServer) push(t *testing.T, path, content string) {
 	t.Helper()
-	c, err := writeFiles(t.Context(), Options{Config: Config{Git: s.config()}}.withDefaults().Git, "Add "+path, map[string]string{path: content}, nil, nil)
+	c, err := repository.Write(t.Context(), options.Options{Config: options.Config{Git: s.config()}}.WithDefaults().Git, "Add "+path, map[string]string{path: content}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.close()
+	c.Close()
 }

@@ -1,21 +1,31 @@
+// Package flux contains the local plugin that stands in for the Flux provider of Pulumi. It has the same resource,
+// FluxBootstrapGit, and installs and removes Flux with Flux's own libraries, without downloads.
 package flux
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/fluxcd/flux2/v2/pkg/log"
 	p "github.com/pulumi/pulumi-go-provider"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 
+	"github.com/strata-platform/strata/internal/local/plugins/flux/bootstrap"
+	"github.com/strata-platform/strata/internal/local/plugins/flux/manifests"
+	"github.com/strata-platform/strata/internal/local/plugins/flux/options"
+	"github.com/strata-platform/strata/internal/local/plugins/flux/uninstall"
 	"github.com/strata-platform/strata/internal/local/plugins/frame"
+	"github.com/strata-platform/strata/internal/local/plugins/frame/codec"
+	"github.com/strata-platform/strata/internal/local/plugins/frame/rules"
 	sdk "github.com/strata-platform/strata/sdks/flux"
 )
 
-// Package describes the plugin. It installs the manifests in the folder that ManifestsVariable names.
+// Package describes the plugin. The plugin installs the manifests of the folder in manifests.FolderVariable.
 func Package() frame.Package {
 	b := &bootstrapper{}
 	return frame.Package{
@@ -32,11 +42,12 @@ func Package() frame.Package {
 			sdk.FluxBootstrapGitToken: {
 				Args:  sdk.FluxBootstrapGitArgs{},
 				State: sdk.FluxBootstrapGit{},
-				Rules: frame.Rules{}.Each(frame.Rule{Replace: true}, "namespace path secretName"),
-				// A cluster has room for one Flux in any namespace, so a replacement always deletes the old one first.
+				Rules: rules.ByPath{}.Each(rules.Rule{Replace: true}, "namespace path secretName"),
+				// A cluster can contain only one Flux, in whichever namespace. The empty, non-nil list makes the engine
+				// delete the old one before it creates a replacement.
 				Identity: []string{},
 				Outdated: b.outdated,
-				Operations: frame.Handle(frame.CRUD[Install, state]{
+				Operations: frame.Handle(frame.CRUD[options.Install, state]{
 					Check:  check,
 					Create: b.create,
 					Read:   b.read,
@@ -50,48 +61,50 @@ func Package() frame.Package {
 
 // state holds the outputs of FluxBootstrapGit.
 type state struct {
-	Install
+	options.Install
 	RepositoryFiles map[string]string `json:"repositoryFiles"`
 }
 
 // bootstrapper holds the provider's configuration between Configure and the operations.
-type bootstrapper struct{ config Config }
+type bootstrapper struct{ config options.Config }
 
+// configure keeps the provider's configuration. It connects to neither the cluster nor the repository, because both may
+// not exist yet in a preview.
 func (b *bootstrapper) configure(_ context.Context, config property.Map) error {
 	for _, k := range []string{"kubernetes", "git"} {
 		v := config.Get(k)
 		if !v.IsString() {
 			continue
 		}
-		// Configuration from a stack's settings is text.
+		// Configuration from a stack's settings is JSON in a string.
 		var object map[string]any
 		if err := json.Unmarshal([]byte(v.AsString()), &object); err != nil {
-			return fmt.Errorf("%s is no JSON object", k)
+			return fmt.Errorf("the provider's %s must be a JSON object", k)
 		}
-		m, err := frame.Encode(object)
+		m, err := codec.Encode(object)
 		if err != nil {
 			return fmt.Errorf("%s: %w", k, err)
 		}
 		config = config.Set(k, property.New(m))
 	}
-	var c Config
-	if err := frame.Decode(config, &c); err != nil {
+	var c options.Config
+	if err := codec.Decode(config, &c); err != nil {
 		return err
 	}
 	b.config = c
 	return nil
 }
 
-func (b *bootstrapper) options(ctx context.Context, i Install) Options {
-	return Options{
+func (b *bootstrapper) options(ctx context.Context, i options.Install) options.Options {
+	return options.Options{
 		Config:    b.config,
 		Install:   i,
-		Manifests: os.Getenv(ManifestsVariable),
+		Manifests: os.Getenv(manifests.FolderVariable),
 		Logger:    engineLog{logger: p.GetLogger(ctx)},
 	}
 }
 
-func check(i Install) []frame.Failure {
+func check(i options.Install) []frame.Failure {
 	var failures []frame.Failure
 	for _, problem := range i.Validate() {
 		failures = append(failures, frame.Failure{Path: problem.Property, Reason: problem.Reason})
@@ -99,40 +112,43 @@ func check(i Install) []frame.Failure {
 	return failures
 }
 
-// outdated returns "repositoryFiles" if the recorded files are for another repository than the provider's. The files
-// contain the repository's URL.
+// outdated returns "repositoryFiles" if the files in the state are not those of the provider's repository, whose URL
+// they contain.
 func (b *bootstrapper) outdated(last, news property.Map) []string {
 	var s state
-	var i Install
-	if b.config.Git.URL == "" || frame.Decode(last, &s) != nil || frame.Decode(news, &i) != nil {
+	var i options.Install
+	if b.config.Git.URL == "" || codec.Decode(last, &s) != nil || codec.Decode(news, &i) != nil {
 		return nil // the operations report the error
 	}
-	path, content, err := renderSync(Options{Config: b.config, Install: i}.withDefaults())
+	path, content, err := manifests.RenderSync(options.Options{Config: b.config, Install: i}.WithDefaults())
 	if err != nil || s.RepositoryFiles[path] == content {
 		return nil
 	}
 	return []string{"repositoryFiles"}
 }
 
-func (b *bootstrapper) create(ctx context.Context, r frame.Request[Install, state]) (string, state, error) {
+// create bootstraps Flux. It renders the files first, so that invalid inputs leave no trace on the cluster.
+func (b *bootstrapper) create(ctx context.Context, r frame.Request[options.Install, state]) (string, state, error) {
 	o := b.options(ctx, limited(r.Args, r.Timeout))
-	s := state{Install: r.Args.withDefaults()}
-	files, err := Render(o)
+	s := state{Install: r.Args.WithDefaults()}
+	files, err := manifests.Render(o)
 	if err != nil {
 		return "", s, err
 	}
-	// From here on, the cluster may contain something to delete. Returning the ID with an error keeps the resource in
-	// the state.
+	// From here on, the cluster may contain parts of Flux. The engine keeps the resource in the state because of the
+	// ID, and deletes the parts with it.
 	s.RepositoryFiles = files
-	_, err = Bootstrap(ctx, o, nil)
+	_, err = bootstrap.Run(ctx, o, nil)
 	return s.Namespace, s, err
 }
 
-func (b *bootstrapper) read(ctx context.Context, r frame.Request[Install, state]) (string, state, error) {
+// read reports Flux as missing only if neither the cluster nor the repository has anything of it, so that a refresh
+// after a failed deletion does not forget the rest.
+func (b *bootstrapper) read(ctx context.Context, r frame.Request[options.Install, state]) (string, state, error) {
 	if r.Importing {
-		return "", state{}, fmt.Errorf("importing Flux is not covered by the local flux plugin: run an update instead, which adopts what is installed")
+		return "", state{}, fmt.Errorf("the local flux plugin does not import Flux: run an update instead, which adopts the installed Flux")
 	}
-	found, err := Inspect(ctx, b.options(ctx, r.Args), paths(r.State.RepositoryFiles))
+	found, err := bootstrap.Inspect(ctx, b.options(ctx, r.Args), paths(r.State.RepositoryFiles))
 	if err != nil {
 		return "", state{}, err
 	}
@@ -144,36 +160,37 @@ func (b *bootstrapper) read(ctx context.Context, r frame.Request[Install, state]
 	return r.ID, s, nil
 }
 
-func (b *bootstrapper) update(ctx context.Context, r frame.Request[Install, state]) (state, error) {
+// update bootstraps Flux again, which changes only what differs.
+func (b *bootstrapper) update(ctx context.Context, r frame.Request[options.Install, state]) (state, error) {
 	i := limited(r.Args, r.Timeout)
 	if i.Timeouts.Update != "" {
 		i.Timeouts.Create = i.Timeouts.Update
 	}
-	files, err := Bootstrap(ctx, b.options(ctx, i), paths(r.State.RepositoryFiles))
-	return state{Install: r.Args.withDefaults(), RepositoryFiles: files}, err
+	files, err := bootstrap.Run(ctx, b.options(ctx, i), paths(r.State.RepositoryFiles))
+	return state{Install: r.Args.WithDefaults(), RepositoryFiles: files}, err
 }
 
-func (b *bootstrapper) remove(ctx context.Context, r frame.Request[Install, state]) error {
+func (b *bootstrapper) remove(ctx context.Context, r frame.Request[options.Install, state]) error {
 	o := b.options(ctx, limited(r.Args, r.Timeout))
 	files := r.State.RepositoryFiles
-	if len(files) == 0 { // a killed run has recorded no files
+	if len(files) == 0 { // after a killed run, the state contains no files
 		var err error
-		if files, err = Render(o); err != nil {
+		if files, err = manifests.Render(o); err != nil {
 			return err
 		}
 	}
-	return Uninstall(ctx, o, paths(files))
+	return uninstall.Run(ctx, o, paths(files))
 }
 
-// limited replaces the resource's timeouts by the program's own time limit, if there is one.
-func limited(i Install, limit time.Duration) Install {
+// limited replaces the timeouts of the inputs by the time limit that the program sets in customTimeouts, if any.
+func limited(i options.Install, limit time.Duration) options.Install {
 	if limit > 0 {
-		i.Timeouts = Timeouts{Create: limit.String(), Read: limit.String(), Update: limit.String(), Delete: limit.String()}
+		i.Timeouts = options.Timeouts{Create: limit.String(), Read: limit.String(), Update: limit.String(), Delete: limit.String()}
 	}
 	return i
 }
 
-// engineLog shows progress in the engine's status line, and warnings permanently.
+// engineLog shows progress in the engine's status line, and warnings among its messages.
 type engineLog struct{ logger p.Logger }
 
 var _ log.Logger = engineLog{}
@@ -184,3 +201,6 @@ func (l engineLog) Waitingf(format string, a ...any)  { l.logger.InfoStatusf(for
 func (l engineLog) Successf(format string, a ...any)  { l.logger.InfoStatusf(format, a...) }
 func (l engineLog) Warningf(format string, a ...any)  { l.logger.Warningf(format, a...) }
 func (l engineLog) Failuref(format string, a ...any)  { l.logger.Warningf(format, a...) }
+
+// paths returns the sorted paths of files.
+func paths(files map[string]string) []string { return slices.Sorted(maps.Keys(files)) }

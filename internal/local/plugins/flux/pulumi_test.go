@@ -16,9 +16,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/strata-platform/strata/components/fluxcd/example"
+	"github.com/strata-platform/strata/internal/local/plugins/flux/manifests"
 	"github.com/strata-platform/strata/internal/local/plugins/frame"
 	"github.com/strata-platform/strata/internal/local/plugins/random"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 const (
@@ -45,6 +47,7 @@ func TestMain(m *testing.M) {
 
 // TestPulumi runs the components' example with the plugin, the real engine and the real controllers.
 func TestPulumi(t *testing.T) {
+	long.Test(t)
 	c, g := newCluster(t), newGitServer(t)
 	kubeconfig, err := os.ReadFile(c.kubeconfig)
 	if err != nil {
@@ -80,7 +83,7 @@ func TestPulumi(t *testing.T) {
 	if !c.exists(t, secret) || string(secret.Data["password"]) != "another-canary" {
 		t.Error("the rotated password is not in Secret flux-system")
 	}
-	// The server now accepts only the new password.
+	// The server accepts only the new password now.
 	g.push(t, "deploy/app.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\ndata: {since: rotation}\n")
 	g.push(t, "clusters/example/root.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: root, namespace: default}\n")
 	eventually(t, "the sync reads with the rotated password", func() bool { return c.exists(t, app) && app.Data["since"] == "rotation" })
@@ -112,10 +115,10 @@ func TestPulumi(t *testing.T) {
 	stack.destroy()
 	assertGone(t, c)
 	if c.exists(t, app) {
-		t.Error("what the sync applied is still there")
+		t.Error("the object that the sync applied still exists")
 	}
 	if got := fleet.files(t); len(got) != 0 {
-		t.Errorf("the repository holds %q", got)
+		t.Errorf("the repository contains %q", got)
 	}
 }
 
@@ -153,7 +156,7 @@ func newStack(t *testing.T, program pulumi.RunFunc) *stack {
 			"PULUMI_CONFIG_PASSPHRASE": "test",
 			"PULUMI_SKIP_UPDATE_CHECK": "true",
 			"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
-			ManifestsVariable: toolchaintest.Path(t, "flux-manifests"),
+			manifests.FolderVariable:                      toolchaintest.Path(t, "flux-manifests"),
 		}))
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,8 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 )
 
-// testReceiverPath compares the component's path of the receiver with that of notification-controller.
+// testReceiverPath compares the receiver's path that the component computes with the path in notification-controller's
+// status.
 func testReceiverPath(t *testing.T, c *cluster, s *stack) {
 	outputs, err := s.stack.Outputs(t.Context())
 	if err != nil {
@@ -20,11 +21,11 @@ func testReceiverPath(t *testing.T, c *cluster, s *stack) {
 	receiver := &notificationv1.Receiver{ObjectMeta: named("team-web", "web")}
 	eventually(t, "the receiver listens", func() bool { return c.exists(t, receiver) && receiver.Status.WebhookPath != "" })
 	if path := outputs["webhook"]; path.Value != receiver.Status.WebhookPath || !path.Secret || !outputs["token"].Secret {
-		t.Errorf("the output is not the receiver's path, or no secret: %v, %v", path.Secret, outputs["token"].Secret)
+		t.Errorf("the output is not the receiver's path, or not secret: %v, %v", path.Secret, outputs["token"].Secret)
 	}
 }
 
-// testTenancy lets a team try actions that only Flux itself may do.
+// testTenancy attempts actions that a team's sync must not do.
 func testTenancy(t *testing.T, c *cluster, g *gitServer) {
 	elsewhere := strings.Replace(g.url, "://", "://"+g.username+":"+g.current()+"@", 1)
 	g.push(t, "remote/kustomization.yaml", "resources: ['git::"+elsewhere+"//deploy?ref=main']\n")
@@ -52,7 +53,7 @@ func testTenancy(t *testing.T, c *cluster, g *gitServer) {
 			`User "system:serviceaccount:team-web:kustomize-controller" cannot`,
 		},
 	} {
-		t.Run(name+" is refused", func(t *testing.T) {
+		t.Run(name+" is rejected", func(t *testing.T) {
 			sync := newSync("try", "deploy")
 			sync.Namespace, sync.Spec.SourceRef.Name = "team-web", "web"
 			test.change(&sync.Spec)
@@ -61,7 +62,7 @@ func testTenancy(t *testing.T, c *cluster, g *gitServer) {
 			}
 			t.Cleanup(func() { _ = c.Delete(context.WithoutCancel(t.Context()), sync) })
 			last := ""
-			eventually(t, "the sync fails as it should", func() bool {
+			eventually(t, "the sync fails with the expected message", func() bool {
 				if !c.exists(t, sync) {
 					return false
 				}
@@ -74,7 +75,7 @@ func testTenancy(t *testing.T, c *cluster, g *gitServer) {
 			if err := c.Delete(t.Context(), sync); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the sync is gone", func() bool { return !c.exists(t, sync) })
+			eventually(t, "the sync no longer exists", func() bool { return !c.exists(t, sync) })
 		})
 	}
 }

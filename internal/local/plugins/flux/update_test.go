@@ -18,13 +18,18 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/strata-platform/strata/internal/local/plugins/flux/bootstrap"
+	fluxcluster "github.com/strata-platform/strata/internal/local/plugins/flux/cluster"
+	"github.com/strata-platform/strata/internal/local/plugins/flux/options"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // definitions returns the UIDs of Flux's kinds, by group.
 func (c *cluster) definitions(t *testing.T) map[string][]string {
 	t.Helper()
 	var crds apiextensionsv1.CustomResourceDefinitionList
-	if err := c.List(t.Context(), &crds, partOfFlux()); err != nil {
+	if err := c.List(t.Context(), &crds, fluxcluster.PartOfFlux()); err != nil {
 		t.Fatal(err)
 	}
 	uids := map[string][]string{}
@@ -34,12 +39,12 @@ func (c *cluster) definitions(t *testing.T) map[string][]string {
 	return uids
 }
 
-// testComponents adds the two optional controllers, gives them work, and removes them.
-func testComponents(t *testing.T, c *cluster, g *gitServer, o Options, files map[string]string) {
+// testComponents adds the two optional controllers and an object for each, and removes the controllers.
+func testComponents(t *testing.T, c *cluster, g *gitServer, o options.Options, files map[string]string) {
 	before := c.definitions(t)
 	more := o
 	more.Install.Components = []string{"source-controller", "kustomize-controller", "helm-controller", "notification-controller"}
-	if _, err := Bootstrap(t.Context(), more, paths(files)); err != nil {
+	if _, err := bootstrap.Run(t.Context(), more, paths(files)); err != nil {
 		t.Fatal(err)
 	}
 	g.push(t, "chart/Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.2.3\n")
@@ -65,16 +70,16 @@ func testComponents(t *testing.T, c *cluster, g *gitServer, o Options, files map
 	eventually(t, "helm-controller installs the release", func() bool {
 		return c.exists(t, release) && apimeta.IsStatusConditionTrue(release.Status.Conditions, meta.ReadyCondition)
 	})
-	eventually(t, "notification-controller puts its finalizer", func() bool { return c.exists(t, receiver) && len(receiver.Finalizers) > 0 })
+	eventually(t, "notification-controller adds its finalizer", func() bool { return c.exists(t, receiver) && len(receiver.Finalizers) > 0 })
 
 	began := time.Now()
-	if _, err := Bootstrap(t.Context(), o, append(paths(files), "chart/Chart.yaml", "chart/templates/web.yaml")); err != nil {
+	if _, err := bootstrap.Run(t.Context(), o, append(paths(files), "chart/Chart.yaml", "chart/templates/web.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("update: %s", time.Since(began).Round(time.Millisecond))
 	for _, name := range []string{"helm-controller", "notification-controller"} {
 		if c.exists(t, deployment(name)) || c.exists(t, &corev1.ServiceAccount{ObjectMeta: named(fluxNamespace, name)}) {
-			t.Errorf("%s or its account is still there", name)
+			t.Errorf("%s or its account still exists", name)
 		}
 	}
 	after := c.definitions(t)
@@ -83,20 +88,20 @@ func testComponents(t *testing.T, c *cluster, g *gitServer, o Options, files map
 	}
 	for group, uids := range before {
 		if !slices.Equal(after[group], uids) {
-			t.Errorf("the kinds of %s were made anew", group)
+			t.Errorf("the kinds of %s were recreated", group)
 		}
 	}
 	released := &corev1.ConfigMap{ObjectMeta: named("default", "released")}
 	if !c.exists(t, released) {
-		t.Error("what the release had installed went with helm-controller")
+		t.Error("removing helm-controller removed the object of the release")
 	} else if err := c.Delete(t.Context(), released); err != nil {
 		t.Error(err)
 	}
 }
 
-// testVersion installs another version, whose manifests differ only in the version's name, and then the default one
-// again.
-func testVersion(t *testing.T, c *cluster, o Options, files map[string]string) {
+// testVersion installs another version, whose manifests differ only in the name of the version, and then the default
+// version again.
+func testVersion(t *testing.T, c *cluster, o options.Options, files map[string]string) {
 	const version = "v2.9.0"
 	other := o
 	other.Install.Version, other.Manifests = version, t.TempDir()
@@ -105,51 +110,52 @@ func testVersion(t *testing.T, c *cluster, o Options, files map[string]string) {
 	}
 	root := &kustomizev1.Kustomization{ObjectMeta: named(fluxNamespace, fluxNamespace)}
 	if !c.exists(t, root) {
-		t.Fatal("there is no root sync")
+		t.Fatal("the root sync does not exist")
 	}
 	uid := root.UID
 	for _, step := range []struct {
-		options Options
+		options options.Options
 		version string
-	}{{other, version}, {o, DefaultVersion}} {
-		if _, err := Bootstrap(t.Context(), step.options, paths(files)); err != nil {
+	}{{other, version}, {o, options.DefaultVersion}} {
+		if _, err := bootstrap.Run(t.Context(), step.options, paths(files)); err != nil {
 			t.Fatal(err)
 		}
 		d := deployment("source-controller")
 		if !c.exists(t, d) || d.Labels["app.kubernetes.io/version"] != step.version || d.Status.AvailableReplicas != 1 {
-			t.Errorf("source-controller is of %s with %d available, want %s", d.Labels["app.kubernetes.io/version"], d.Status.AvailableReplicas, step.version)
+			t.Errorf("source-controller is version %s with %d replicas available, want version %s", d.Labels["app.kubernetes.io/version"], d.Status.AvailableReplicas, step.version)
 		}
 	}
 	if !c.exists(t, root) || root.UID != uid {
-		t.Error("the root sync was made anew")
+		t.Error("the root sync was recreated")
 	}
 }
 
-func TestAnotherRepositoryIsTakenUpInPlace(t *testing.T) {
+func TestMoveToAnotherRepository(t *testing.T) {
+	long.Test(t)
 	c, old, next := newCluster(t), newGitServer(t), newGitServer(t)
 	next.setPassword("the-next-canary")
 	o := testOptions(t, c, old)
-	files, err := Bootstrap(t.Context(), o, nil)
+	files, err := bootstrap.Run(t.Context(), o, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	moved := testOptions(t, c, next)
 	moved.Git.HTTP.Password = "the-next-canary"
-	if _, err := Bootstrap(t.Context(), moved, paths(files)); err != nil {
+	if _, err := bootstrap.Run(t.Context(), moved, paths(files)); err != nil {
 		t.Fatal(err)
 	}
 	if got := next.files(t); !slices.Equal(got, paths(files)) {
-		t.Errorf("the new repository holds %q", got)
+		t.Errorf("the new repository contains %q", got)
 	}
 	source := &sourcev1.GitRepository{ObjectMeta: named(fluxNamespace, fluxNamespace)}
 	if !c.exists(t, source) || source.Spec.URL != next.url {
 		t.Errorf("Flux reads from %q, want %q", source.Spec.URL, next.url)
 	}
 	next.push(t, "clusters/test/app.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app, namespace: default}\n")
-	eventually(t, "what is pushed to the new repository is applied", func() bool {
+	eventually(t, "Flux applies a push to the new repository", func() bool {
 		return c.exists(t, &corev1.ConfigMap{ObjectMeta: named("default", "app")})
 	})
 	if strings.Contains(old.show(t, "clusters/test/flux-system/gotk-sync.yaml"), next.url) {
-		t.Error("the old repository was changed")
+		t.Error("the old repository contains the new URL")
 	}
 }

@@ -14,21 +14,21 @@ func TestCheck(t *testing.T) {
 		inputs property.Map
 		want   string // the failure; empty for none
 	}{
-		"accepts what the SDK allows":   {inputs: props("size", 1, "labels", props("a", "b"), "locks", []property.Value{property.New(props("level", 1))})},
-		"accepts values not known yet":  {inputs: props("size", unknown, "lid", unknown)},
-		"accepts secrets":               {inputs: props("size", property.New(1.0).WithSecret(true))},
-		"refuses unknown properties":    {props("size", 1, "weight", 2), `weight: unknown property "weight"`},
-		"suggests what was meant":       {props("size", 1, "label", props()), `label: unknown property "label", did you mean "labels"?`},
-		"refuses missing properties":    {props("colour", "red"), `size: missing required property "size"`},
-		"refuses wrong types":           {props("size", "big"), `size: property "size" must be an integer, not a string`},
-		"refuses fractions of integers": {props("size", property.New(1.5)), `size: property "size" must be an integer, not a number`},
-		"names the path in a list": {
+		"accepts inputs of the SDK's types": {inputs: props("size", 1, "labels", props("a", "b"), "locks", []property.Value{property.New(props("level", 1))})},
+		"accepts unknown values":            {inputs: props("size", unknown, "lid", unknown)},
+		"accepts secrets":                   {inputs: props("size", property.New(1.0).WithSecret(true))},
+		"rejects unknown properties":        {props("size", 1, "weight", 2), `weight: unknown property "weight"`},
+		"suggests a similar property":       {props("size", 1, "label", props()), `label: unknown property "label", did you mean "labels"?`},
+		"rejects missing properties":        {props("colour", "red"), `size: missing required property "size"`},
+		"rejects wrong types":               {props("size", "big"), `size: property "size" must be an integer, not a string`},
+		"rejects fractions for integers":    {props("size", property.New(1.5)), `size: property "size" must be an integer, not a number`},
+		"reports the path in a list": {
 			props("size", 1, "locks", []property.Value{property.New(props("level", 1)), property.New(props("level", true))}),
 			`locks[1].level: property "locks[1].level" must be an integer, not a boolean`,
 		},
-		"names the path in an object": {props("size", 1, "lid", props("code", "x")), `lid.level: missing required property "lid.level"`},
-		"names the path in a map":     {props("size", 1, "labels", props("a", 1)), `labels.a: property "labels.a" must be a string, not a number`},
-		"runs the resource's own":     {props("size", -1), `size: size must not be negative`},
+		"reports the path in an object":  {props("size", 1, "lid", props("code", "x")), `lid.level: missing required property "lid.level"`},
+		"reports the path in a map":      {props("size", 1, "labels", props("a", 1)), `labels.a: property "labels.a" must be a string, not a number`},
+		"runs the check of the resource": {props("size", -1), `size: size must not be negative`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &shelf{}
@@ -65,13 +65,13 @@ func TestCheckGeneratesANameAndKeepsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := second.Inputs.Get("name").AsString(); got != name {
-		t.Errorf("the name became %q, want it kept as %q", got, name)
+		t.Errorf("the name changed to %q, want %q", got, name)
 	}
 	third, err := s.Check(t.Context(), p.CheckRequest{Urn: urn("My-Box"), State: props("name", "own"), Inputs: props("size", 2)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := third.Inputs.Get("name").AsString(); got == "own" {
-		t.Error("a name that the program took out was kept")
+		t.Error("the plugin kept a name that the program no longer sets")
 	}
 }

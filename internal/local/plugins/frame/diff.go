@@ -2,59 +2,63 @@ package frame
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
 	p "github.com/pulumi/pulumi-go-provider"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
-)
 
-var namePattern = regexp.MustCompile(`^[a-zA-Z_$][a-zA-Z0-9_$]*$`)
+	"github.com/strata-platform/strata/internal/local/plugins/frame/rules"
+	"github.com/strata-platform/strata/internal/local/plugins/frame/types"
+	"github.com/strata-platform/strata/internal/local/plugins/frame/value"
+)
 
 // differ collects the differences between the old and the new inputs of an object.
 type differ struct {
-	rules   Rules
-	further []string // paths that Resource.Differ says replace the resource
+	rules   rules.ByPath
+	further []string // the result of Resource.Differ
 	found   map[string]p.PropertyDiff
 }
 
 // place is the position of a value: its path in the engine's notation, the path of its rule, and its type.
 type place struct {
 	path, rule string
-	typ        *typ // nil if the SDK has no type
+	typ        *types.Type // nil below values of any type
 }
 
+// key returns the place of the value under a key of an object or a map.
 func (at place) key(k string) place {
-	next := place{path: child(at.path, k), rule: at.rule}
+	next := place{path: value.Child(at.path, k), rule: at.rule}
 	switch {
-	case at.typ == nil || at.typ.kind == kindObject:
-		next.rule = join(at.rule, k)
+	case at.typ == nil || at.typ.Kind == types.KindObject:
+		next.rule = value.Join(at.rule, k)
 		if at.typ != nil {
-			next.typ = at.typ.object.fields[k].typ
+			next.typ = at.typ.Object.Fields[k].Type
 		}
-	default: // the keys of a map have no rules of their own
-		next.typ = at.typ.elem
+	default: // the values of a map have the rule of the map
+		next.typ = at.typ.Elem
 	}
 	return next
 }
 
+// index returns the place of an element of a list. All elements have the rule of the list.
 func (at place) index(i int) place {
 	next := place{path: fmt.Sprintf("%s[%d]", at.path, i), rule: at.rule}
 	if at.typ != nil {
-		next.typ = at.typ.elem
+		next.typ = at.typ.Elem
 	}
 	return next
 }
 
-// diff compares inputs. It ignores values that the service chose, so an unchanged program has no diff.
-func diff(r Resource, inputs *object, state, olds, news property.Map) p.DiffResponse {
+// diff compares the old and the new inputs. It ignores values that the service has set, so that an unchanged program
+// has no diff.
+func diff(r Resource, inputs *types.Object, state, olds, news property.Map) p.DiffResponse {
 	d := differ{rules: r.Rules, found: map[string]p.PropertyDiff{}}
 	if r.Differ != nil {
 		d.further = r.Differ(olds, news)
 	}
-	d.compareMaps(place{typ: &typ{kind: kindObject, object: inputs}}, olds, news, property.New(state))
+	d.compareMaps(place{typ: &types.Type{Kind: types.KindObject, Object: inputs}}, olds, news, property.New(state))
 	if r.Outdated != nil && !property.New(news).HasComputed() {
-		for _, path := range r.Outdated(unmarked(property.New(state)).AsMap(), unmarked(property.New(news)).AsMap()) {
+		for _, path := range r.Outdated(value.Unmark(property.New(state)).AsMap(), value.Unmark(property.New(news)).AsMap()) {
 			d.found[path] = p.PropertyDiff{Kind: p.Update}
 		}
 	}
@@ -68,23 +72,24 @@ func diff(r Resource, inputs *object, state, olds, news property.Map) p.DiffResp
 	return resp
 }
 
-// collides reports whether the new object would have the old one's name. A generated name never collides, because the
-// new object gets a new one.
+// collides reports whether a replacement would have the identity of the old object. A generated name never collides,
+// because a replacement gets a new name.
 func collides(r Resource, olds, news property.Map) bool {
 	for _, k := range r.Identity {
-		if isDefault(news, k) && r.AutoName == k {
+		if rules.IsDefault(news, k) && r.AutoName == k {
 			return false
 		}
-		if !same(olds.Get(k), news.Get(k)) {
+		if !value.Same(olds.Get(k), news.Get(k)) {
 			return false
 		}
 	}
 	return r.Identity != nil
 }
 
+// compareMaps compares objects or maps. state is the state of the same part of the object, or null.
 func (d *differ) compareMaps(at place, olds, news property.Map, state property.Value) {
 	for k, n := range news.All {
-		if internalKey(k) || n.IsNull() {
+		if value.Internal(k) || n.IsNull() {
 			continue
 		}
 		s := property.New(property.Null)
@@ -98,12 +103,14 @@ func (d *differ) compareMaps(at place, olds, news property.Map, state property.V
 		}
 	}
 	for k, o := range olds.All {
-		if !internalKey(k) && !o.IsNull() && news.Get(k).IsNull() {
+		if !value.Internal(k) && !o.IsNull() && news.Get(k).IsNull() {
 			d.removed(at.key(k), o)
 		}
 	}
 }
 
+// compare records the differences between two values at a place. Lists of different lengths differ as a whole, because
+// elements have no identity.
 func (d *differ) compare(at place, o, n, state property.Value) {
 	switch {
 	case o.IsMap() && n.IsMap():
@@ -111,7 +118,7 @@ func (d *differ) compare(at place, o, n, state property.Value) {
 	case o.IsArray() && n.IsArray() && o.AsArray().Len() == n.AsArray().Len():
 		list := n.AsArray().AsSlice()
 		if d.rules[at.rule].Set {
-			list = sortedLike(list, o.AsArray().AsSlice())
+			list = rules.SortLike(list, o.AsArray().AsSlice())
 		}
 		for i, e := range list {
 			s := property.New(property.Null)
@@ -125,7 +132,7 @@ func (d *differ) compare(at place, o, n, state property.Value) {
 	}
 }
 
-// same compares two values at a place. Strings are equal if the place's rule says so.
+// same reports whether two values at a place are equal. The rule of the place compares strings.
 func (d *differ) same(at place, a, b property.Value) bool {
 	f := d.rules[at.rule].Same
 	if x, ok := text(a); ok && f != nil {
@@ -133,11 +140,11 @@ func (d *differ) same(at place, a, b property.Value) bool {
 			return f(x, y)
 		}
 	}
-	return same(a, b)
+	return value.Same(a, b)
 }
 
-// text returns a string value, or "" for null. ok is false for other values.
-func text(v property.Value) (string, bool) {
+// text returns the text of a string, or "" for null. ok is false for other values.
+func text(v property.Value) (s string, ok bool) {
 	if v.IsNull() {
 		return "", true
 	}
@@ -147,11 +154,11 @@ func text(v property.Value) (string, bool) {
 	return v.AsString(), true
 }
 
-// added records an added value unless the object has that value already, for example the provider's project. As in the
-// official providers, a missing value equals false, zero and empty.
+// added records an added value unless the object already has this value, for example the provider's project. As in the
+// official providers, a missing value equals false, zero and the empty value.
 func (d *differ) added(at place, n, state property.Value) {
 	switch {
-	case d.same(at, n, state) || Zero(n) && (state.IsNull() || Zero(state)):
+	case d.same(at, n, state) || value.Zero(n) && (state.IsNull() || value.Zero(state)):
 	case n.IsMap() && state.IsMap():
 		d.compareMaps(at, property.Map{}, n.AsMap(), state)
 	default:
@@ -159,26 +166,27 @@ func (d *differ) added(at place, n, state property.Value) {
 	}
 }
 
-// removed records a removed value unless the service fills the value in, or the value equals a missing one.
+// removed records a removed value unless the service sets the value, or the value equals a missing one.
 func (d *differ) removed(at place, o property.Value) {
-	if !d.rules[at.rule].Computed && !d.nothing(at, o) {
+	if !d.rules[at.rule].Computed && !d.isMissing(at, o) {
 		d.record(at, o, p.Delete, p.DeleteReplace)
 	}
 }
 
-// nothing reports whether a value equals a missing one, by itself or in all its parts.
-func (d *differ) nothing(at place, v property.Value) bool {
+// isMissing reports whether a value, or each of its parts, equals a missing one.
+func (d *differ) isMissing(at place, v property.Value) bool {
 	if !v.IsMap() {
-		return Zero(v) || d.same(at, v, property.New(property.Null))
+		return value.Zero(v) || d.same(at, v, property.New(property.Null))
 	}
 	for k, e := range v.AsMap().All {
-		if !internalKey(k) && !d.nothing(at.key(k), e) {
+		if !value.Internal(k) && !d.isMissing(at.key(k), e) {
 			return false
 		}
 	}
 	return true
 }
 
+// record records a change of the value v. Its kind is replace if the change replaces the resource, otherwise inPlace.
 func (d *differ) record(at place, v property.Value, inPlace, replace p.DiffKind) {
 	k := inPlace
 	if d.replaces(at, v) {
@@ -187,7 +195,8 @@ func (d *differ) record(at place, v property.Value, inPlace, replace p.DiffKind)
 	d.found[at.path] = p.PropertyDiff{Kind: k, InputDiff: true}
 }
 
-// replaces reports whether a change at a place, or inside the value v at the place, replaces the resource.
+// replaces reports whether adding, changing or removing the value v at a place replaces the resource. It does if a rule
+// of the place or of a part of v says so.
 func (d *differ) replaces(at place, v property.Value) bool {
 	if d.rules[at.rule].Replace || slices.Contains(d.further, at.rule) {
 		return true
@@ -201,41 +210,10 @@ func (d *differ) replaces(at place, v property.Value) bool {
 		}
 	case v.IsMap():
 		for k, e := range v.AsMap().All {
-			if !internalKey(k) && !Zero(e) && d.replaces(at.key(k), e) {
+			if !value.Internal(k) && !value.Zero(e) && d.replaces(at.key(k), e) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// same compares values without secret marks. An unknown value equals no other value.
-func same(a, b property.Value) bool {
-	return !a.HasComputed() && !b.HasComputed() && unmarked(a).Equals(unmarked(b))
-}
-
-// Zero reports whether a value is null, false, zero or empty.
-func Zero(v property.Value) bool {
-	switch {
-	case v.IsBool():
-		return !v.AsBool()
-	case v.IsNumber():
-		return v.AsNumber() == 0
-	case v.IsString():
-		return v.AsString() == ""
-	case v.IsArray():
-		return v.AsArray().Len() == 0
-	case v.IsMap():
-		return v.AsMap().Len() == 0
-	default:
-		return v.IsNull()
-	}
-}
-
-// child appends a key to a path in the engine's notation.
-func child(path, k string) string {
-	if namePattern.MatchString(k) {
-		return join(path, k)
-	}
-	return fmt.Sprintf("%s[%q]", path, k)
 }

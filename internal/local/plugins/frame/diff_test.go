@@ -24,12 +24,12 @@ func TestDiff(t *testing.T) {
 			news: props("name", "a-1", "size", 2, "__defaults", []property.Value{property.New("name")}),
 			want: map[string]p.DiffKind{"size": p.UpdateReplace},
 		},
-		"a value that is not known yet":              {olds: props("name", "a", "size", 1), news: props("name", "a", "size", property.New(property.Computed)), want: map[string]p.DiffKind{"size": p.UpdateReplace}, deleteFirst: true},
-		"an added value that the object has already": {state: props("region", "here"), olds: props(), news: props("region", "here")},
+		"an unknown value":                           {olds: props("name", "a", "size", 1), news: props("name", "a", "size", property.New(property.Computed)), want: map[string]p.DiffKind{"size": p.UpdateReplace}, deleteFirst: true},
+		"an added value that the object already has": {state: props("region", "here"), olds: props(), news: props("region", "here")},
 		"an added value":                             {state: props("region", "here"), olds: props(), news: props("region", "there"), want: map[string]p.DiffKind{"region": p.Add}},
-		"a removed value that the service fills in":  {olds: props("region", "here"), news: props()},
+		"a removed value that the service sets":      {olds: props("region", "here"), news: props()},
 		"a removed value":                            {olds: props("colour", "red"), news: props(), want: map[string]p.DiffKind{"colour": p.Delete}},
-		"an added object with a part that replaces": {
+		"an added object with a replacing part": {
 			olds: props(), news: props("lid", props("code", "x")), want: map[string]p.DiffKind{"lid": p.AddReplace}, deleteFirst: true,
 		},
 		"a key of a map": {

@@ -6,11 +6,13 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
+
+	"github.com/strata-platform/strata/internal/local/plugins/frame/codec"
 )
 
-// Operations are the untyped operations of a resource. Handle creates them.
+// Operations are the operations of a resource in terms of properties. Handle creates them.
 type Operations struct {
-	understood *shape
+	understood *codec.Shape
 	check      func(inputs property.Map) ([]Failure, error)
 	create     func(ctx context.Context, r rawRequest) (string, property.Map, error)
 	read       func(ctx context.Context, r rawRequest) (string, property.Map, error)
@@ -18,6 +20,7 @@ type Operations struct {
 	remove     func(ctx context.Context, r rawRequest) error
 }
 
+// rawRequest is a Request in terms of properties.
 type rawRequest struct {
 	urn              resource.URN
 	id               string
@@ -27,15 +30,15 @@ type rawRequest struct {
 	timeoutInSeconds float64
 }
 
-// Handle converts typed operations into those of a Resource.
+// Handle converts typed operations into the operations of a Resource.
 func Handle[A, S any](c CRUD[A, S]) Operations {
-	ops := Operations{understood: shapeOf[A]()}
+	ops := Operations{understood: codec.ShapeOf[A]()}
 	ops.check = func(inputs property.Map) ([]Failure, error) {
 		if c.Check == nil {
 			return nil, nil
 		}
 		var args A
-		if err := Decode(inputs, &args); err != nil {
+		if err := codec.Decode(inputs, &args); err != nil {
 			return nil, err
 		}
 		return c.Check(args), nil
@@ -87,21 +90,22 @@ func Handle[A, S any](c CRUD[A, S]) Operations {
 	return ops
 }
 
-// Call converts a typed function into that of a Function.
+// Call converts a typed function into the Call of a Function. The JSON tags of A and R are the names of the properties.
 func Call[A, R any](f func(ctx context.Context, args A) (R, error)) func(context.Context, property.Map) (property.Map, error) {
 	return func(ctx context.Context, m property.Map) (property.Map, error) {
 		var args A
-		if err := Decode(m, &args); err != nil {
+		if err := codec.Decode(m, &args); err != nil {
 			return property.Map{}, err
 		}
 		result, err := f(ctx, args)
 		if err != nil {
 			return property.Map{}, err
 		}
-		return Encode(result)
+		return codec.Encode(result)
 	}
 }
 
+// typed decodes a request.
 func typed[A, S any](raw rawRequest) (Request[A, S], error) {
 	r := Request[A, S]{
 		URN:       raw.urn,
@@ -109,22 +113,22 @@ func typed[A, S any](raw rawRequest) (Request[A, S], error) {
 		Importing: raw.importing,
 		Timeout:   time.Duration(raw.timeoutInSeconds * float64(time.Second)),
 	}
-	if err := Decode(raw.inputs, &r.Args); err != nil {
+	if err := codec.Decode(raw.inputs, &r.Args); err != nil {
 		return r, err
 	}
-	if err := Decode(raw.old, &r.Old); err != nil {
+	if err := codec.Decode(raw.old, &r.Old); err != nil {
 		return r, err
 	}
-	return r, Decode(raw.state, &r.State)
+	return r, codec.Decode(raw.state, &r.State)
 }
 
-// encoded encodes the state of an operation. The operation's error takes precedence over an encoding error, and
-// encoded returns the state with either.
+// encoded encodes the result of an operation. It returns the operation's error rather than an encoding error, and the
+// state together with the error if the object exists.
 func encoded[S any](id string, state S, opErr error) (string, property.Map, error) {
 	if opErr != nil && id == "" {
 		return "", property.Map{}, opErr
 	}
-	m, err := Encode(state)
+	m, err := codec.Encode(state)
 	if opErr != nil {
 		err = opErr
 	}

@@ -6,8 +6,13 @@ import (
 
 	p "github.com/pulumi/pulumi-go-provider"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
+
+	"github.com/strata-platform/strata/internal/local/plugins/frame/types"
+	"github.com/strata-platform/strata/internal/local/plugins/frame/value"
 )
 
+// check checks and completes the inputs of a program. The rules may rely on the types, and the resource's own check on
+// the rules, so each step runs only if the previous one finds no failure.
 func (s *server) check(_ context.Context, req p.CheckRequest) (p.CheckResponse, error) {
 	r, err := s.resource(req.Urn)
 	if err != nil {
@@ -17,9 +22,9 @@ func (s *server) check(_ context.Context, req p.CheckRequest) (p.CheckResponse, 
 	if err != nil {
 		return p.CheckResponse{}, failed("check", req.Urn, err)
 	}
-	failures := checkObject(s.types.inputs(r.Args), r.Rules.required(), inputs, "")
+	failures := types.Check(s.types.Inputs(r.Args), r.Rules.Required(), inputs)
 	if len(failures) == 0 {
-		failures = r.Rules.check("", "", property.New(inputs), inputs)
+		failures = r.Rules.Check(inputs)
 	}
 	if len(failures) == 0 {
 		own, err := r.Operations.check(inputs)
@@ -38,9 +43,11 @@ func (s *server) diff(_ context.Context, req p.DiffRequest) (p.DiffResponse, err
 	if err != nil {
 		return p.DiffResponse{}, err
 	}
-	return diff(r, s.types.inputs(r.Args), req.State, req.OldInputs, req.Inputs), nil
+	return diff(r, s.types.Inputs(r.Args), req.State, req.OldInputs, req.Inputs), nil
 }
 
+// create creates an object. In a preview it only predicts the outputs. If the object exists but is incomplete, it
+// returns the partial state, so that the engine does not forget the object.
 func (s *server) create(ctx context.Context, req p.CreateRequest) (p.CreateResponse, error) {
 	ctx, done := s.until(ctx)
 	defer done()
@@ -49,7 +56,7 @@ func (s *server) create(ctx context.Context, req p.CreateRequest) (p.CreateRespo
 		return p.CreateResponse{}, err
 	}
 	if req.DryRun {
-		return p.CreateResponse{Properties: s.finished(r, req.Properties, s.unknowns(r, req.Properties))}, nil
+		return p.CreateResponse{Properties: s.outputs(r, req.Properties, s.unknowns(r, req.Properties))}, nil
 	}
 	warn(ctx, r, req.Properties)
 	id, state, err := r.Operations.create(ctx, rawRequest{urn: req.Urn, inputs: req.Properties, timeoutInSeconds: req.Timeout})
@@ -61,10 +68,12 @@ func (s *server) create(ctx context.Context, req p.CreateRequest) (p.CreateRespo
 		}
 		resp.PartialState = &p.InitializationFailed{Reasons: []string{err.Error()}}
 	}
-	resp.Properties = s.finished(r, req.Properties, state)
+	resp.Properties = s.outputs(r, req.Properties, state)
 	return resp, err
 }
 
+// read refreshes or imports an object. A refresh reduces the service's state to the inputs that the program sets; an
+// import takes all inputs from it.
 func (s *server) read(ctx context.Context, req p.ReadRequest) (p.ReadResponse, error) {
 	ctx, done := s.until(ctx)
 	defer done()
@@ -82,27 +91,29 @@ func (s *server) read(ctx context.Context, req p.ReadRequest) (p.ReadResponse, e
 	if err != nil {
 		return p.ReadResponse{}, failed("read", req.Urn, err)
 	}
-	live = r.Rules.ordered("", property.New(live), property.New(req.Properties)).AsMap()
-	in := &typ{kind: kindObject, object: s.types.inputs(r.Args)}
+	live = r.Rules.Order(property.New(live), property.New(req.Properties)).AsMap()
+	in := &types.Type{Kind: types.KindObject, Object: s.types.Inputs(r.Args)}
 	inputs := property.New(req.Inputs)
 	if importing {
 		if inputs = asInput(in, r.Rules, "", property.New(live)); inputs.IsNull() {
 			inputs = property.New(property.Map{})
 		}
-		known := r.Rules.withDefaults("", inputs.AsMap(), inputs.AsMap()) // so that the program's own defaults are no change
-		inputs = property.New(markPaths(known, r.Rules.secrets()))
+		// The program's inputs will have the defaults, so that without them every import would show changes.
+		known := r.Rules.AddDefaults(inputs.AsMap())
+		inputs = property.New(value.MarkPaths(known, r.Rules.Secrets()))
 	} else {
-		inputs = r.Rules.spelled("", projected(in, inputs, property.New(live)), inputs)
+		inputs = r.Rules.Respell(types.Project(in, inputs, property.New(live)), inputs)
 	}
-	// Values that the service does not return, such as the private part of a key, keep their old value.
+	// Values that the service returns only once, such as a private key, keep their old value.
 	for k, v := range req.Properties.All {
-		if _, ok := live.GetOk(k); !ok && !internalKey(k) {
+		if _, ok := live.GetOk(k); !ok && !value.Internal(k) {
 			live = live.Set(k, v)
 		}
 	}
-	return p.ReadResponse{ID: id, Inputs: inputs.AsMap(), Properties: s.finished(r, inputs.AsMap(), live)}, nil
+	return p.ReadResponse{ID: id, Inputs: inputs.AsMap(), Properties: s.outputs(r, inputs.AsMap(), live)}, nil
 }
 
+// update changes an object. In a preview it only predicts the outputs.
 func (s *server) update(ctx context.Context, req p.UpdateRequest) (p.UpdateResponse, error) {
 	ctx, done := s.until(ctx)
 	defer done()
@@ -111,43 +122,44 @@ func (s *server) update(ctx context.Context, req p.UpdateRequest) (p.UpdateRespo
 		return p.UpdateResponse{}, err
 	}
 	if req.DryRun {
-		return p.UpdateResponse{Properties: s.finished(r, req.Inputs, s.withoutOldInputs(req))}, nil
+		return p.UpdateResponse{Properties: s.outputs(r, req.Inputs, s.withoutOldInputs(req))}, nil
 	}
 	warn(ctx, r, req.Inputs)
 	raw := rawRequest{
 		urn: req.Urn, id: req.ID, inputs: req.Inputs, old: req.OldInputs, state: req.State, timeoutInSeconds: req.Timeout,
 	}
-	if raw, err = s.asItIs(ctx, r, raw); err != nil {
+	if raw, err = s.current(ctx, r, raw); err != nil {
 		return p.UpdateResponse{}, failed("update", req.Urn, err)
 	}
 	state, err := r.Operations.update(ctx, raw)
 	if err != nil {
 		return p.UpdateResponse{}, failed("update", req.Urn, err)
 	}
-	return p.UpdateResponse{Properties: s.finished(r, req.Inputs, state)}, nil
+	return p.UpdateResponse{Properties: s.outputs(r, req.Inputs, state)}, nil
 }
 
-// asItIs reads the old inputs and the state from the object itself, because an earlier run may have been interrupted,
-// or somebody may have changed the object since. Inputs that the program leaves to the service get the object's value
-// in both the old and the new inputs.
-func (s *server) asItIs(ctx context.Context, r Resource, raw rawRequest) (rawRequest, error) {
+// current replaces the old inputs and the state of an update by those of the object itself, because an earlier run may
+// have been interrupted, or somebody may have changed the object. Computed inputs that the program does not set get the
+// object's values in the old and in the new inputs.
+func (s *server) current(ctx context.Context, r Resource, raw rawRequest) (rawRequest, error) {
 	known := raw
 	known.inputs = raw.old
 	_, live, err := r.Operations.read(ctx, known)
 	if errors.Is(err, ErrNotFound) {
-		return raw, nil // the update reports the missing object, or creates it again
+		return raw, nil // the update reports or recreates the missing object
 	}
 	if err != nil {
 		return raw, err
 	}
-	in := &typ{kind: kindObject, object: s.types.inputs(r.Args)}
-	now := r.Rules.ordered("", property.New(live), property.New(raw.old))
-	raw.old = r.Rules.filled("", projected(in, property.New(raw.old), now), now).AsMap()
-	raw.inputs = r.Rules.filled("", property.New(raw.inputs), now).AsMap()
-	raw.state = merged(property.New(raw.state), property.New(live)).AsMap()
+	in := &types.Type{Kind: types.KindObject, Object: s.types.Inputs(r.Args)}
+	now := r.Rules.Order(property.New(live), property.New(raw.old))
+	raw.old = r.Rules.Fill(types.Project(in, property.New(raw.old), now), now).AsMap()
+	raw.inputs = r.Rules.Fill(property.New(raw.inputs), now).AsMap()
+	raw.state = value.Merge(property.New(raw.state), property.New(live)).AsMap()
 	return raw, nil
 }
 
+// remove deletes an object. A missing object is no error, so that an interrupted deletion can run again.
 func (s *server) remove(ctx context.Context, req p.DeleteRequest) error {
 	ctx, done := s.until(ctx)
 	defer done()
@@ -164,19 +176,19 @@ func (s *server) remove(ctx context.Context, req p.DeleteRequest) error {
 	return failed("delete", req.Urn, err)
 }
 
-// finished returns the outputs: the service's values over the program's inputs, with the secret marks of the inputs
-// and of the rules.
-func (s *server) finished(r Resource, inputs, state property.Map) property.Map {
-	outputs := &typ{kind: kindObject, object: s.types.outputs(r.State)}
-	live := r.Rules.ordered("", property.New(state), property.New(inputs))
-	out := conforming(outputs, merged(property.New(inputs), live))
-	return markPaths(marked(out, property.New(inputs)).AsMap(), r.Rules.secrets())
+// outputs returns the outputs: the service's values, completed with the program's inputs, with the secret marks of the
+// inputs and of the rules.
+func (s *server) outputs(r Resource, inputs, state property.Map) property.Map {
+	t := &types.Type{Kind: types.KindObject, Object: s.types.Outputs(r.State)}
+	live := r.Rules.Order(property.New(state), property.New(inputs))
+	out := types.Prune(t, value.Merge(property.New(inputs), live))
+	return value.MarkPaths(value.MarkLike(out, property.New(inputs)).AsMap(), r.Rules.Secrets())
 }
 
-// unknowns returns the outputs that only the service determines, as unknown values.
+// unknowns returns an unknown value for each output that the inputs do not set.
 func (s *server) unknowns(r Resource, inputs property.Map) property.Map {
 	m := map[string]property.Value{}
-	for k := range s.types.outputs(r.State).fields {
+	for k := range s.types.Outputs(r.State).Fields {
 		if inputs.Get(k).IsNull() {
 			m[k] = property.New(property.Computed)
 		}
@@ -184,16 +196,16 @@ func (s *server) unknowns(r Resource, inputs property.Map) property.Map {
 	return property.NewMap(m)
 }
 
-// withoutOldInputs returns the state without the inputs that the update changes.
+// withoutOldInputs returns the state without the values of the inputs that the update changes.
 func (s *server) withoutOldInputs(req p.UpdateRequest) property.Map {
 	state := req.State
 	for k := range req.OldInputs.All {
-		if _, kept := req.Inputs.GetOk(k); !kept || !same(req.OldInputs.Get(k), req.Inputs.Get(k)) {
+		if _, kept := req.Inputs.GetOk(k); !kept || !value.Same(req.OldInputs.Get(k), req.Inputs.Get(k)) {
 			state = state.Delete(k)
 		}
 	}
 	for k, v := range req.Inputs.All {
-		if !same(v, req.OldInputs.Get(k)) {
+		if !value.Same(v, req.OldInputs.Get(k)) {
 			state = state.Delete(k)
 		}
 	}

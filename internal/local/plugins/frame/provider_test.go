@@ -12,9 +12,10 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/strata-platform/strata/internal/local/plugins/frame"
+	"github.com/strata-platform/strata/internal/local/plugins/frame/rules"
 )
 
-// These are the types of a small SDK, in the form that Pulumi generates.
+// The types of a small SDK follow, in the form that Pulumi generates.
 
 type boxLock struct {
 	Code  *string `pulumi:"code"`
@@ -53,7 +54,7 @@ type Box struct {
 	Key    pulumi.StringOutput    `pulumi:"key"`
 }
 
-// These types are the part of them that the operations understand.
+// The types of the operations follow. They contain only some of the SDK's properties.
 
 type box struct {
 	Name   string            `json:"name"`
@@ -72,10 +73,10 @@ type boxState struct {
 
 const boxToken = "toys:index/box:Box"
 
-// shelf holds boxes.
+// shelf is a service that stores boxes by name.
 type shelf struct {
 	boxes   map[string]boxState
-	fail    error
+	fail    error                        // the error of the next creations
 	updated frame.Request[box, boxState] // the last update
 }
 
@@ -89,7 +90,7 @@ func (s *shelf) pkg() frame.Package {
 		}{},
 		Resources: map[string]frame.Resource{boxToken: {
 			Args: BoxArgs{}, State: Box{},
-			Rules: frame.Rules{
+			Rules: rules.ByPath{
 				"name": {Replace: true}, "size": {Replace: true}, "lid.code": {Replace: true}, "locks": {Replace: true},
 				"region": {Computed: true}, "fancy": {Default: true}, "key": {Secret: true},
 			},
@@ -165,7 +166,7 @@ func props(kv ...any) property.Map {
 	return property.NewMap(m)
 }
 
-func TestLifeOfAResource(t *testing.T) {
+func TestLifecycle(t *testing.T) {
 	s := &shelf{boxes: map[string]boxState{}}
 	server := s.pkg().Provider()
 	inputs := props("name", "a", "size", 1, "labels", property.New(props("owner", "me")).WithSecret(true))
@@ -186,7 +187,7 @@ func TestLifeOfAResource(t *testing.T) {
 		t.Errorf("key is %v, want a secret", v)
 	}
 	if v := created.Properties.Get("labels"); !v.Secret() {
-		t.Error("labels came in as a secret and went out as none")
+		t.Error("the labels are not secret, although the input is")
 	}
 
 	b := s.boxes["a"]
@@ -197,13 +198,13 @@ func TestLifeOfAResource(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := read.Inputs.Get("labels").AsMap().Get("owner").AsString(); got != "somebody" {
-		t.Errorf("refreshed label is %q, want the live one", got)
+		t.Errorf("the refreshed label is %q, want the current one", got)
 	}
 	if read.Inputs.Get("region").IsString() {
 		t.Error("a refresh added an input that the program never set")
 	}
 	if v := read.Properties.Get("key"); !v.IsString() || !v.Secret() || v.AsString() != "k" {
-		t.Errorf("after a refresh the key is %v, want the one that was told once", v)
+		t.Errorf("after a refresh the key is %v, want the key from the creation", v)
 	}
 
 	imported, err := server.Read(t.Context(), p.ReadRequest{ID: "a", Urn: urn("b")})
@@ -235,7 +236,7 @@ func TestLifeOfAResource(t *testing.T) {
 	}
 }
 
-func TestErrorsAreOneLineAndNameTheResource(t *testing.T) {
+func TestErrorsAreOneLineWithTheResource(t *testing.T) {
 	s := &shelf{fail: errors.New("no room\n\tleft")}
 	_, err := s.pkg().Provider().Create(t.Context(), p.CreateRequest{Urn: urn("b"), Properties: props("size", 1)})
 	if want := `create toys:index/box:Box "b": no room left`; err == nil || err.Error() != want {
@@ -247,11 +248,11 @@ func TestAFailureAfterCreationKeepsTheObject(t *testing.T) {
 	s := &shelf{boxes: map[string]boxState{}, fail: errors.New("not ready")}
 	resp, err := s.pkg().Provider().Create(t.Context(), p.CreateRequest{Urn: urn("b"), Properties: props("name", "a", "size", 1)})
 	if err == nil || resp.PartialState == nil || resp.ID != "a" || resp.Properties.Get("serial").AsString() != "1" {
-		t.Errorf("answer is %+v, %v; want the box as partial state", resp, err)
+		t.Errorf("response is %+v, %v; want the box as partial state", resp, err)
 	}
 }
 
-func TestCancelEndsWhatIsGoingOn(t *testing.T) {
+func TestCancelEndsOperations(t *testing.T) {
 	type request = frame.Request[box, boxState]
 	started := make(chan struct{})
 	pkg := (&shelf{}).pkg()
@@ -275,6 +276,6 @@ func TestCancelEndsWhatIsGoingOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("the creation ended with %v", err)
+		t.Errorf("the creation ended with %v, want context.Canceled", err)
 	}
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
-func TestUnknownTypesAreRefusedWithWhatIsCovered(t *testing.T) {
+func TestUnknownTypesAreRejectedWithAListOfTypes(t *testing.T) {
 	server := (&shelf{}).pkg().Provider()
 	_, err := server.Check(t.Context(), p.CheckRequest{Urn: resource.NewURN("dev", "test", "", "toys:index/ball:Ball", "b")})
 	if err == nil || !strings.Contains(err.Error(), `"toys:index/ball:Ball" is not covered`) || !strings.Contains(err.Error(), boxToken) {
-		t.Errorf("error is %v, want the type and the list of what is covered", err)
+		t.Errorf("error is %v, want the type and the list of supported types", err)
 	}
 	if _, err := server.Invoke(t.Context(), p.InvokeRequest{Token: "toys:index/getBall:getBall"}); err == nil || !strings.Contains(err.Error(), "not covered") {
 		t.Errorf("error of an unknown function is %v", err)
@@ -47,7 +47,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-func TestSchemaIsOneThatPulumiBinds(t *testing.T) {
+func TestPulumiBindsTheSchema(t *testing.T) {
 	resp, err := (&shelf{}).pkg().Provider().GetSchema(t.Context(), p.GetSchemaRequest{})
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/api/storage/v1"
 )
 
-// storageClient returns a client with the project owner's credentials, independent of the plugin.
+// storageClient returns a client of Cloud Storage with the project owner's credentials. It does not use the plugin.
 func storageClient(t *testing.T, owner string) *storage.Service {
 	t.Helper()
 	c, err := google.CredentialsFromJSONWithType(t.Context(), []byte(owner), google.AuthorizedUser, "https://www.googleapis.com/auth/cloud-platform")
@@ -40,20 +40,20 @@ func TestBucketLife(t *testing.T) {
 	}`)
 	o := pl.create(bucketType, inputs)
 	if o.id != "strata-state" || o.state.Get("url").AsString() != "gs://strata-state" || o.state.Get("project").AsString() != project {
-		t.Errorf("made %q with %v", o.id, o.state)
+		t.Errorf("created %q with %v", o.id, o.state)
 	}
 	if v := o.state.Get("location").AsString(); v != "EU" {
 		t.Errorf("location is %q", v)
 	}
 	if !o.state.Get("effectiveLabels").Secret() || o.state.Get("labels").Secret() {
-		t.Error("the effective labels are secret, the program's own are not")
+		t.Error("effectiveLabels must be secret, and labels must not be")
 	}
 	again := pl.read(o)
 	if changes := pl.diff(again, inputs); len(changes) > 0 || !property.New(again.state).Equals(property.New(o.state)) {
 		t.Errorf("an unchanged bucket has changes %v; state\n%v\nwas\n%v", changes, again.state, o.state)
 	}
 
-	t.Run("what somebody else changed is seen and mended", func(t *testing.T) {
+	t.Run("a refresh finds a change by somebody else, and an update reverts it", func(t *testing.T) {
 		pl.t = t
 		change := &storage.Bucket{
 			Labels: map[string]string{"team": "api", "other": "1"}, StorageClass: "STANDARD", NullFields: []string{"Website", "Lifecycle", "Cors"},
@@ -71,16 +71,16 @@ func TestBucketLife(t *testing.T) {
 				t.Errorf("%s is %q, want %q; all changes are %v", path, changes[path], want, changes)
 			}
 		}
-		mended := pl.update(seen, inputs)
-		labels := mended.state.Get("effectiveLabels").AsMap()
-		if labels.Get("team").AsString() != "web" || labels.Get("other").AsString() != "1" || mended.state.Get("labels").AsMap().Len() != 1 {
-			t.Errorf("labels are %v of %v, want the program's mended and somebody else's left alone", mended.state.Get("labels"), labels)
+		reverted := pl.update(seen, inputs)
+		labels := reverted.state.Get("effectiveLabels").AsMap()
+		if labels.Get("team").AsString() != "web" || labels.Get("other").AsString() != "1" || reverted.state.Get("labels").AsMap().Len() != 1 {
+			t.Errorf("labels are %v of %v, want the program's label reverted and the other label unchanged", reverted.state.Get("labels"), labels)
 		}
-		if changes := pl.diff(pl.read(mended), inputs); len(changes) > 0 {
-			t.Errorf("a mended bucket has changes %v", changes)
+		if changes := pl.diff(pl.read(reverted), inputs); len(changes) > 0 {
+			t.Errorf("a reverted bucket has changes %v", changes)
 		}
 	})
-	t.Run("imports agree with the program", func(t *testing.T) {
+	t.Run("an imported object has no changes", func(t *testing.T) {
 		pl.t = t
 		for _, id := range []string{"strata-state", "strata-local/strata-state"} {
 			imported := pl.read(object{typ: bucketType, id: id})
@@ -90,7 +90,7 @@ func TestBucketLife(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what the program takes out goes", func(t *testing.T) {
+	t.Run("an update removes what the program no longer sets", func(t *testing.T) {
 		pl.t = t
 		o = pl.update(pl.read(o), fromJSON(t, `{"name": "strata-state", "location": "EU", "forceDestroy": false}`))
 		live, err := svc.Buckets.Get(o.id).Context(t.Context()).Do()
@@ -98,13 +98,13 @@ func TestBucketLife(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(live.Cors) > 0 || live.Lifecycle != nil && len(live.Lifecycle.Rule) > 0 || live.Labels["team"] != "" || live.StorageClass != "STANDARD" {
-			t.Errorf("the bucket still has %+v", live)
+			t.Errorf("the bucket is %+v, want the removed settings gone", live)
 		}
 		if live.Versioning == nil || !live.Versioning.Enabled {
-			t.Error("versioning, which the service keeps, was turned off")
+			t.Error("versioning is off, want it unchanged because it is computed")
 		}
 	})
-	t.Run("a bucket with objects goes only by force", func(t *testing.T) {
+	t.Run("only forceDestroy deletes a bucket with objects", func(t *testing.T) {
 		pl.t = t
 		for range 2 { // versions of one object
 			_, err := svc.Objects.Insert(o.id, &storage.Object{Name: "a"}).Media(bytes.NewReader([]byte("x"))).Context(t.Context()).Do()
@@ -113,18 +113,18 @@ func TestBucketLife(t *testing.T) {
 			}
 		}
 		err := pl.provider.Delete(t.Context(), p.DeleteRequest{ID: o.id, Urn: urn(bucketType, "it"), Properties: o.state, OldInputs: o.inputs})
-		if err == nil || !strings.Contains(err.Error(), "holds objects") || !strings.Contains(err.Error(), "forceDestroy") {
-			t.Errorf("deleting: %v", err)
+		if err == nil || !strings.Contains(err.Error(), "contains objects") || !strings.Contains(err.Error(), "forceDestroy") {
+			t.Errorf("delete: %v", err)
 		}
 		o = pl.update(o, o.inputs.Set("forceDestroy", property.New(true)))
 		pl.remove(o)
 		if pl.read(o).id != "" {
-			t.Error("the bucket is still there")
+			t.Error("the bucket still exists")
 		}
 	})
 }
 
-func TestDefaultLabelsAreOnBuckets(t *testing.T) {
+func TestBucketsHaveTheDefaultLabels(t *testing.T) {
 	newCloud(t)
 	pl := newPlugin(t, props("defaultLabels", `{"owner": "platform", "team": "none"}`))
 	inputs := props("name", "strata-state", "location", "EU", "labels", props("team", "web"))
@@ -138,7 +138,7 @@ func TestDefaultLabelsAreOnBuckets(t *testing.T) {
 	}
 }
 
-func TestMembersOfABucket(t *testing.T) {
+func TestBucketIAMMember(t *testing.T) {
 	owner := newCloud(t)
 	pl := newPlugin(t, property.Map{})
 	bucket := pl.create(bucketType, props("name", "strata-state", "location", "EU", "uniformBucketLevelAccess", true))
@@ -146,7 +146,7 @@ func TestMembersOfABucket(t *testing.T) {
 	team := pl.as(pl.create(keyType, props("serviceAccountId", account.id)))
 	_, err := team.provider.Read(t.Context(), p.ReadRequest{ID: bucket.id, Urn: urn(bucketType, "it"), Properties: bucket.state, Inputs: bucket.inputs})
 	if err == nil || !strings.Contains(err.Error(), "storage.buckets.get") {
-		t.Errorf("reading without a role: %v", err)
+		t.Errorf("read without a role: %v", err)
 	}
 
 	inputs := props("bucket", bucket.id, "role", "roles/storage.legacyBucketReader", "member", account.state.Get("member"))
@@ -155,7 +155,7 @@ func TestMembersOfABucket(t *testing.T) {
 		t.Errorf("ID is %q, want %q", o.id, want)
 	}
 	if team.read(bucket).id == "" {
-		t.Error("a reader of the bucket does not see it")
+		t.Error("a member with the role cannot read the bucket")
 	}
 	again := pl.read(o)
 	if changes := pl.diff(again, inputs); len(changes) > 0 || again.inputs.Get("bucket").AsString() != bucket.id {
@@ -169,7 +169,7 @@ func TestMembersOfABucket(t *testing.T) {
 	}
 	pl.remove(o)
 	if pl.read(o).id != "" {
-		t.Error("the member is still there")
+		t.Error("the member still exists")
 	}
 	svc := storageClient(t, owner)
 	if err := svc.Buckets.Delete(bucket.id).Context(t.Context()).Do(); err != nil {
@@ -179,6 +179,6 @@ func TestMembersOfABucket(t *testing.T) {
 		t.Fatalf("the bucket: %v", err)
 	}
 	if pl.read(bucket).id != "" || pl.read(o).id != "" {
-		t.Error("a bucket that is gone, or its member, is still found")
+		t.Error("the plugin still finds a deleted bucket, or its member")
 	}
 }

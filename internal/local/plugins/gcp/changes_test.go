@@ -12,7 +12,7 @@ import (
 
 	p "github.com/pulumi/pulumi-go-provider"
 
-	"github.com/strata-platform/strata/internal/local/plugins/frame"
+	"github.com/strata-platform/strata/internal/local/plugins/frame/codec"
 	"github.com/strata-platform/strata/internal/local/plugins/gcp"
 )
 
@@ -30,15 +30,15 @@ func fromJSON(t *testing.T, texts ...string) property.Map {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
-	m, err := frame.Encode(all)
+	m, err := codec.Encode(all)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
-// ordinary holds typical inputs of every type.
-var ordinary = map[string]string{
+// typical maps each type to typical inputs.
+var typical = map[string]string{
 	accountType:      `{"accountId": "team-web", "displayName": "Web"}`,
 	keyType:          `{"serviceAccountId": "projects/p/serviceAccounts/web@p.iam.gserviceaccount.com"}`,
 	bindingType:      `{"serviceAccountId": "projects/p/serviceAccounts/web@p.iam.gserviceaccount.com", "role": "roles/iam.serviceAccountUser", "members": ["user:a@example.com", "user:b@example.com"]}`,
@@ -55,14 +55,14 @@ var ordinary = map[string]string{
 	bucketMemberType: `{"bucket": "strata-state", "role": "roles/storage.objectViewer", "member": "user:a@example.com"}`,
 }
 
-func TestEveryTypeHasOrdinaryInputs(t *testing.T) {
+func TestEveryTypeHasTypicalInputs(t *testing.T) {
 	covered := slices.Sorted(maps.Keys(gcp.Package().Resources))
-	if known := slices.Sorted(maps.Keys(ordinary)); !slices.Equal(known, covered) {
-		t.Errorf("there are inputs of %q, and the plugin has %q", known, covered)
+	if known := slices.Sorted(maps.Keys(typical)); !slices.Equal(known, covered) {
+		t.Errorf("the types with typical inputs are %q, and those of the plugin %q", known, covered)
 	}
 }
 
-func TestWhatChangesMean(t *testing.T) {
+func TestDiff(t *testing.T) {
 	const (
 		nothing   = ""
 		update    = "update"
@@ -188,19 +188,19 @@ func TestWhatChangesMean(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %s to %s", lastName(tc.typ), tc.before, tc.change), func(t *testing.T) {
 			pl.t = t
-			before := fromJSON(t, ordinary[tc.typ], or(tc.before, "{}"))
+			before := fromJSON(t, typical[tc.typ], or(tc.before, "{}"))
 			o := object{typ: tc.typ, id: "it", inputs: pl.checked(tc.typ, before, property.Map{})}
 			o.state = o.inputs
-			got := pl.diff(o, fromJSON(t, ordinary[tc.typ], or(tc.before, "{}"), tc.change))
+			got := pl.diff(o, fromJSON(t, typical[tc.typ], or(tc.before, "{}"), tc.change))
 			want := map[string]p.DiffKind{}
 			if tc.want != nothing {
 				want[tc.path] = p.DiffKind(tc.want)
 			}
 			if tc.typ == clusterType && strings.Contains(tc.change, "enableAutopilot") {
-				delete(got, "enableShieldedNodes") // autopilot removes the default
+				delete(got, "enableShieldedNodes") // it conflicts with autopilot and loses its default
 			}
 			if !maps.Equal(got, want) {
-				t.Errorf("means %v, want %v", got, want)
+				t.Errorf("diff is %v, want %v", got, want)
 			}
 		})
 	}
@@ -215,14 +215,14 @@ func or(a, b string) string {
 	return a
 }
 
-func TestWhatIsRefused(t *testing.T) {
+func TestCheck(t *testing.T) {
 	for _, tc := range []struct{ typ, change, want string }{
 		{accountType, `{"accountId": "web"}`, "accountId: accountId must be 6 to 30 lower case letters"},
 		{accountType, `{"accountId": null}`, `accountId: missing required property "accountId"`},
 		{accountType, `{"accountID": "team-web"}`, `accountID: unknown property "accountID", did you mean "accountId"?`},
 		{accountType, `{"description": "` + strings.Repeat("x", 257) + `"}`, "description: description must not be longer than 256 characters"},
 		{keyType, `{"keyAlgorithm": "RSA"}`, "keyAlgorithm: keyAlgorithm must be one of KEY_ALG_UNSPECIFIED"},
-		{keyType, `{"publicKeyData": "QQ==", "keyAlgorithm": "KEY_ALG_RSA_2048"}`, "publicKeyData: publicKeyData cannot stand beside keyAlgorithm"},
+		{keyType, `{"publicKeyData": "QQ==", "keyAlgorithm": "KEY_ALG_RSA_2048"}`, "publicKeyData: publicKeyData conflicts with keyAlgorithm"},
 		{bindingType, `{"members": null}`, `members: missing required property "members"`},
 		{bindingType, `{"members": ["a@example.com"]}`, "members[0]: members[0] must be TYPE:NAME"},
 		{actAsType, `{"serviceAccountId": "web"}`, "serviceAccountId: serviceAccountId must be projects/PROJECT/serviceAccounts/EMAIL"},
@@ -239,10 +239,10 @@ func TestWhatIsRefused(t *testing.T) {
 		{clusterType, `{"initialNodeCount": "1"}`, `initialNodeCount: property "initialNodeCount" must be an integer, not a string`},
 		{clusterType, `{"releaseChannel": {"channel": "FAST"}}`, "releaseChannel.channel: releaseChannel.channel must be one of UNSPECIFIED, RAPID, REGULAR, STABLE"},
 		{clusterType, `{"releaseChannel": {}}`, `releaseChannel.channel: missing required property "releaseChannel.channel"`},
-		{clusterType, `{"clusterIpv4Cidr": "10.0.0.0/14", "ipAllocationPolicy": {}}`, "clusterIpv4Cidr: clusterIpv4Cidr cannot stand beside ipAllocationPolicy"},
-		{clusterType, `{"nodeVersion": "1.36", "removeDefaultNodePool": true}`, "nodeVersion: nodeVersion cannot stand beside removeDefaultNodePool"},
+		{clusterType, `{"clusterIpv4Cidr": "10.0.0.0/14", "ipAllocationPolicy": {}}`, "clusterIpv4Cidr: clusterIpv4Cidr conflicts with ipAllocationPolicy"},
+		{clusterType, `{"nodeVersion": "1.36", "removeDefaultNodePool": true}`, "nodeVersion: nodeVersion conflicts with removeDefaultNodePool"},
 		{clusterType, `{"nodePools": [{"nodeConfig": {"taints": [{"key": "a", "value": "b", "effect": "NEVER"}]}}]}`, "nodePools[0].nodeConfig.taints[0].effect: nodePools[0].nodeConfig.taints[0].effect must be one of NO_SCHEDULE"},
-		{poolType, `{"initialNodeCount": 1}`, "nodeCount: nodeCount cannot stand beside initialNodeCount"},
+		{poolType, `{"initialNodeCount": 1}`, "nodeCount: nodeCount conflicts with initialNodeCount"},
 		{poolType, `{"autoscaling": {"minNodeCount": -1}}`, "autoscaling.minNodeCount: autoscaling.minNodeCount must be at least 0, not -1"},
 		{poolType, `{"nodeConfig": {"diskSizeGb": 5}}`, "nodeConfig.diskSizeGb: nodeConfig.diskSizeGb must be at least 10, not 5"},
 		{poolType, `{"nodeConfig": {"machinetype": "e2-small"}}`, `nodeConfig.machinetype: unknown property "nodeConfig.machinetype", did you mean "machineType"?`},
@@ -250,7 +250,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{instanceType, `{"settings": {}}`, `settings.tier: missing required property "settings.tier"`},
 		{instanceType, `{"settings": {"tier": "t", "availabilityType": "GLOBAL"}}`, "settings.availabilityType: settings.availabilityType must be one of REGIONAL, ZONAL"},
 		{instanceType, `{"settings": {"tier": "t", "maintenanceWindow": {"day": 8}}}`, "settings.maintenanceWindow.day: settings.maintenanceWindow.day must be from 1 to 7, not 8"},
-		{instanceType, `{"settings": {"tier": "t", "backupConfiguration": {"pointInTimeRecoveryEnabled": true}}}`, "settings.backupConfiguration.pointInTimeRecoveryEnabled: settings.backupConfiguration.pointInTimeRecoveryEnabled is not for MYSQL_8_0"},
+		{instanceType, `{"settings": {"tier": "t", "backupConfiguration": {"pointInTimeRecoveryEnabled": true}}}`, "settings.backupConfiguration.pointInTimeRecoveryEnabled: settings.backupConfiguration.pointInTimeRecoveryEnabled does not apply to MYSQL_8_0"},
 		{instanceType, `{"clone": {"sourceInstanceName": "other"}}`, "clone: clone is not emulated"},
 		{databaseType, `{"deletionPolicy": "KEEP"}`, "deletionPolicy: deletionPolicy must be one of DELETE, ABANDON"},
 		{userType, `{"deletionPolicy": "KEEP"}`, "deletionPolicy: deletionPolicy must be one of ABANDON"},
@@ -262,7 +262,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{bucketType, `{"lifecycleRules": [{"action": {"type": "Delete"}}]}`, `lifecycleRules[0].condition: missing required property "lifecycleRules[0].condition"`},
 	} {
 		t.Run(lastName(tc.typ)+" "+tc.change, func(t *testing.T) {
-			resp, err := gcp.Package().Provider().Check(t.Context(), p.CheckRequest{Urn: urn(tc.typ, "it"), Inputs: fromJSON(t, ordinary[tc.typ], tc.change)})
+			resp, err := gcp.Package().Provider().Check(t.Context(), p.CheckRequest{Urn: urn(tc.typ, "it"), Inputs: fromJSON(t, typical[tc.typ], tc.change)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -271,15 +271,15 @@ func TestWhatIsRefused(t *testing.T) {
 				got = append(got, f.Property+": "+f.Reason)
 			}
 			if len(got) != 1 || !strings.HasPrefix(got[0], tc.want) {
-				t.Errorf("refused with %q, want %q", got, tc.want)
+				t.Errorf("failures are %q, want %q", got, tc.want)
 			}
 		})
 	}
 }
 
-// In a preview, the plugin must not refuse unknown values.
-func TestValuesNotKnownYetAreAccepted(t *testing.T) {
-	for typ, inputs := range ordinary {
+// In a preview, any value may be unknown.
+func TestCheckAcceptsUnknownValues(t *testing.T) {
+	for typ, inputs := range typical {
 		m := fromJSON(t, inputs)
 		for k := range m.All {
 			m = m.Set(k, property.New(property.Computed))

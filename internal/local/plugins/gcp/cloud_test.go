@@ -29,26 +29,28 @@ const (
 	poolType    = "gcp:container/nodePool:NodePool"
 )
 
-// pretendedCluster is a fake control plane.
-type pretendedCluster struct{}
+// fakeClusters creates clusters without a control plane.
+type fakeClusters struct{}
 
-func (pretendedCluster) Create(context.Context, string) (container.Access, error) {
+func (fakeClusters) Create(context.Context, string) (container.Access, error) {
 	return container.Access{Endpoint: "127.0.0.1:6443", CA: []byte("ca"), ClientCertificate: []byte("certificate"), ClientKey: []byte("key")}, nil
 }
-func (pretendedCluster) Delete(context.Context, string) error { return nil }
+func (fakeClusters) Delete(context.Context, string) error { return nil }
 
-// newCloud starts an emulated Google Cloud, sets the environment of its plugins and returns the owner's credentials.
+// newCloud starts an emulated Google Cloud, sets the environment for its plugins and returns the project owner's
+// credentials.
 func newCloud(t *testing.T) string {
 	t.Helper()
 	return newCloudWith(t, nil)
 }
 
+// newCloudWith is newCloud with Cloud SQL, which runs in databases.
 func newCloudWith(t *testing.T, databases engine.Runtime) string {
 	t.Helper()
 	var server *cloud.Server
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { server.ServeHTTP(w, r) }))
 	t.Cleanup(front.Close)
-	server, err := cloud.New(cloud.Options{Dir: t.TempDir(), BaseURL: front.URL, Clusters: pretendedCluster{}, Databases: databases})
+	server, err := cloud.New(cloud.Options{Dir: t.TempDir(), BaseURL: front.URL, Clusters: fakeClusters{}, Databases: databases})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +73,7 @@ func newCloudWith(t *testing.T, databases engine.Runtime) string {
 	return string(owner)
 }
 
-// plugin is a configured plugin that keeps no state.
+// plugin is a configured plugin. The test keeps the state of its objects.
 type plugin struct {
 	t        *testing.T
 	provider p.Provider
@@ -109,6 +111,7 @@ func (pl plugin) checked(typ string, inputs, olds property.Map) property.Map {
 	return resp.Inputs
 }
 
+// try creates an object and returns the error of the creation.
 func (pl plugin) try(typ string, inputs property.Map) (object, error) {
 	pl.t.Helper()
 	o := object{typ: typ, inputs: pl.checked(typ, inputs, property.Map{})}
@@ -126,7 +129,7 @@ func (pl plugin) create(typ string, inputs property.Map) object {
 	return o
 }
 
-// read returns the current object, or an empty ID if the object is gone.
+// read returns the current object, or one without an ID if the object does not exist.
 func (pl plugin) read(o object) object {
 	pl.t.Helper()
 	resp, err := pl.provider.Read(pl.t.Context(), p.ReadRequest{ID: o.id, Urn: urn(o.typ, "it"), Properties: o.state, Inputs: o.inputs})
@@ -136,7 +139,7 @@ func (pl plugin) read(o object) object {
 	return object{o.typ, resp.ID, resp.Inputs, resp.Properties}
 }
 
-// diff returns the kinds of the changes that new inputs cause.
+// diff returns the kinds of the changes that new inputs cause, by path.
 func (pl plugin) diff(o object, inputs property.Map) map[string]p.DiffKind {
 	pl.t.Helper()
 	resp, err := pl.provider.Diff(pl.t.Context(), p.DiffRequest{
@@ -172,7 +175,7 @@ func (pl plugin) remove(o object) {
 	}
 }
 
-// as returns a plugin with the identity of a key that this plugin created.
+// as returns a plugin that authenticates with a service account key that this plugin created.
 func (pl plugin) as(key object) plugin {
 	pl.t.Helper()
 	raw, err := base64.StdEncoding.DecodeString(key.state.Get("privateKey").AsString())
@@ -182,6 +185,7 @@ func (pl plugin) as(key object) plugin {
 	return newPlugin(pl.t, props("credentials", property.New(string(raw)).WithSecret(true)))
 }
 
+// props returns properties from alternating keys and values.
 func props(kv ...any) property.Map {
 	m := map[string]property.Value{}
 	for i := 0; i < len(kv); i += 2 {

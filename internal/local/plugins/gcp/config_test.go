@@ -25,22 +25,22 @@ func TestConfigure(t *testing.T) {
 		config property.Map
 		want   string // in the error; empty means success
 	}{
-		"takes credentials as JSON":          {},
-		"takes credentials as a path":        {env: map[string]string{"GOOGLE_CREDENTIALS": file}},
-		"takes application credentials":      {env: map[string]string{"GOOGLE_CREDENTIALS": "", "GOOGLE_APPLICATION_CREDENTIALS": file}},
-		"takes an access token as a path":    {env: map[string]string{"GOOGLE_CREDENTIALS": "", "GOOGLE_OAUTH_ACCESS_TOKEN": file}},
-		"takes an access token":              {env: map[string]string{"GOOGLE_CREDENTIALS": ""}, config: props("accessToken", "secret-token")},
-		"refuses two identities":             {config: props("accessToken", "secret-token", "credentials", owner), want: "cannot stand beside each other"},
-		"refuses to impersonate":             {env: map[string]string{"GOOGLE_IMPERSONATE_SERVICE_ACCOUNT": "a@b"}, want: "impersonateServiceAccount is not emulated"},
-		"refuses a path that leads nowhere":  {env: map[string]string{"GOOGLE_CREDENTIALS": "/nowhere.json"}, want: "/nowhere.json is no file"},
-		"refuses to do without credentials":  {env: map[string]string{"GOOGLE_CREDENTIALS": ""}, want: "no credentials"},
-		"refuses to do without an endpoint":  {env: map[string]string{"GOOGLE_SQL_CUSTOM_ENDPOINT": ""}, want: "has no endpoint for it: set GOOGLE_SQL_CUSTOM_ENDPOINT"},
-		"takes endpoints from configuration": {env: map[string]string{"GOOGLE_SQL_CUSTOM_ENDPOINT": ""}, config: props("sqlCustomEndpoint", "http://127.0.0.1:1/sql/v1beta4/")},
-		"refuses an endpoint that is no URL": {env: map[string]string{"GOOGLE_IAM_CUSTOM_ENDPOINT": "iam"}, want: "GOOGLE_IAM_CUSTOM_ENDPOINT is no URL"},
-		"refuses credentials that are not JSON, without showing them": {
+		"accepts credentials as JSON":             {},
+		"accepts credentials as a path":           {env: map[string]string{"GOOGLE_CREDENTIALS": file}},
+		"accepts application default credentials": {env: map[string]string{"GOOGLE_CREDENTIALS": "", "GOOGLE_APPLICATION_CREDENTIALS": file}},
+		"accepts an access token as a path":       {env: map[string]string{"GOOGLE_CREDENTIALS": "", "GOOGLE_OAUTH_ACCESS_TOKEN": file}},
+		"accepts an access token":                 {env: map[string]string{"GOOGLE_CREDENTIALS": ""}, config: props("accessToken", "secret-token")},
+		"rejects two identities":                  {config: props("accessToken", "secret-token", "credentials", owner), want: "exclude each other"},
+		"rejects impersonation":                   {env: map[string]string{"GOOGLE_IMPERSONATE_SERVICE_ACCOUNT": "a@b"}, want: "impersonateServiceAccount is not emulated"},
+		"rejects the path of a missing file":      {env: map[string]string{"GOOGLE_CREDENTIALS": "/nowhere.json"}, want: "/nowhere.json does not exist"},
+		"rejects missing credentials":             {env: map[string]string{"GOOGLE_CREDENTIALS": ""}, want: "no credentials"},
+		"rejects a missing endpoint":              {env: map[string]string{"GOOGLE_SQL_CUSTOM_ENDPOINT": ""}, want: "endpoints are missing: set GOOGLE_SQL_CUSTOM_ENDPOINT"},
+		"accepts endpoints in the configuration":  {env: map[string]string{"GOOGLE_SQL_CUSTOM_ENDPOINT": ""}, config: props("sqlCustomEndpoint", "http://127.0.0.1:1/sql/v1beta4/")},
+		"rejects an endpoint that is not a URL":   {env: map[string]string{"GOOGLE_IAM_CUSTOM_ENDPOINT": "iam"}, want: "GOOGLE_IAM_CUSTOM_ENDPOINT must be a URL"},
+		"rejects credentials that are not JSON, without showing them": {
 			config: props("credentials", "{secret"), want: "credentials of the provider's credentials are not JSON",
 		},
-		"refuses other types of credentials": {config: props("credentials", `{"type":"external_account"}`), want: `of type "external_account"`},
+		"rejects other types of credentials": {config: props("credentials", `{"type":"external_account"}`), want: `of type "external_account"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for k, v := range tc.env {
@@ -59,8 +59,8 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// Credentials name the source of tokens. That source must be the emulator.
-func TestNothingButTheEmulatorIsReached(t *testing.T) {
+// Credentials contain the URL of the source of tokens, which may be on any host.
+func TestTheProviderCallsOnlyTheEmulator(t *testing.T) {
 	owner := newCloud(t)
 	called := false
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true }))
@@ -69,23 +69,23 @@ func TestNothingButTheEmulatorIsReached(t *testing.T) {
 	end := start + strings.Index(owner[start:], `"`)
 	pl := newPlugin(t, props("credentials", owner[:start]+elsewhere.URL+owner[end:]))
 	_, err := pl.try(accountType, props("accountId", "team-web"))
-	if err == nil || !strings.Contains(err.Error(), "refused to call") {
-		t.Errorf("error is %v, want a refusal", err)
+	if err == nil || !strings.Contains(err.Error(), "rejected: the local gcp plugin calls only the emulated Google Cloud") {
+		t.Errorf("error is %v, want a rejected call", err)
 	}
 	if called {
-		t.Error("a host that is no endpoint was called")
+		t.Error("the plugin called a host other than the endpoints")
 	}
 }
 
-func TestCallsAreOnTheAccountOfTheBillingProject(t *testing.T) {
+func TestCallsUseTheQuotaOfTheBillingProject(t *testing.T) {
 	newCloud(t)
 	t.Setenv("GOOGLE_BILLING_PROJECT", "strata-nowhere")
 	if _, err := newPlugin(t, property.Map{}).try(accountType, props("accountId", "team-web")); err != nil {
-		t.Errorf("a billing project that is not asked for: %v", err)
+		t.Errorf("with a billing project, but without USER_PROJECT_OVERRIDE: %v", err)
 	}
 	t.Setenv("USER_PROJECT_OVERRIDE", "true")
 	_, err := newPlugin(t, property.Map{}).try(accountType, props("accountId", "team-api"))
 	if err == nil || !strings.Contains(err.Error(), "strata-nowhere") {
-		t.Errorf("a billing project that does not exist: %v", err)
+		t.Errorf("with a missing billing project: %v, want its name in the error", err)
 	}
 }

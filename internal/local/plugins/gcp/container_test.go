@@ -22,10 +22,10 @@ func TestClusterAndNodePool(t *testing.T) {
 	}
 	auth := cluster.state.Get("masterAuth").AsMap()
 	if cluster.state.Get("endpoint").AsString() == "" || auth.Get("clusterCaCertificate").AsString() == "" {
-		t.Errorf("the state has no access to the cluster: %v", cluster.state)
+		t.Errorf("the state contains no endpoint or no CA certificate: %v", cluster.state)
 	}
 	if !auth.Get("clientKey").Secret() || auth.Get("clusterCaCertificate").Secret() {
-		t.Error("the client's key must be secret and the authority's certificate must not")
+		t.Error("clientKey must be secret, and clusterCaCertificate must not be")
 	}
 	again := pl.read(cluster)
 	if got := again.state.Get("datapathProvider"); !got.IsString() || got.AsString() != "ADVANCED_DATAPATH" {
@@ -40,7 +40,7 @@ func TestClusterAndNodePool(t *testing.T) {
 	} {
 		kinds := pl.diff(again, changed)
 		if k := kinds[path]; k != p.UpdateReplace && k != p.AddReplace {
-			t.Errorf("another %s means %v, want a replacement", path, kinds)
+			t.Errorf("a new %s causes %v, want a replacement", path, kinds)
 		}
 	}
 	cluster = pl.update(again, inputs.Set("resourceLabels", property.New(props("b", "2"))))
@@ -56,17 +56,17 @@ func TestClusterAndNodePool(t *testing.T) {
 		t.Errorf("an unchanged pool has changes: %v", changes)
 	}
 	if kinds := pl.diff(pool, pool.inputs.Set("nodeConfig", property.New(props("machineType", "e2-small", "spot", true)))); kinds["nodeConfig.spot"] != p.UpdateReplace {
-		t.Errorf("spot nodes mean %v, want a replacement", kinds)
+		t.Errorf("spot nodes cause %v, want a replacement", kinds)
 	}
 	pool = pl.update(pool, pool.inputs.Set("nodeCount", property.New(3.0)))
 	pl.remove(pool)
 
 	err := pl.provider.Delete(t.Context(), p.DeleteRequest{ID: cluster.id, Urn: urn(clusterType, "it"), Properties: cluster.state})
-	if err == nil || !strings.Contains(err.Error(), "deletionProtection is set") {
-		t.Errorf("deleting a protected cluster: %v", err)
+	if err == nil || !strings.Contains(err.Error(), "deletionProtection of the") {
+		t.Errorf("delete a protected cluster: %v", err)
 	}
 	pl.remove(pl.update(cluster, cluster.inputs.Set("deletionProtection", property.New(false))))
 	if pl.read(cluster).id != "" {
-		t.Error("the cluster is still there")
+		t.Error("the cluster still exists")
 	}
 }

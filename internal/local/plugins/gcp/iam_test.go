@@ -23,10 +23,10 @@ func TestServiceAccount(t *testing.T) {
 		t.Errorf("member is %q", got)
 	}
 	if changes := pl.diff(o, props("accountId", "team-web", "displayName", "Web", "project", project)); len(changes) > 0 {
-		t.Errorf("naming the provider's project is a change: %v", changes)
+		t.Errorf("setting the provider's project causes changes: %v", changes)
 	}
 	if changes := pl.diff(o, props("accountId", "team-api", "displayName", "Web")); changes["accountId"] != p.UpdateReplace {
-		t.Errorf("another accountId means %v, want a replacement", changes)
+		t.Errorf("a new accountId causes %v, want a replacement", changes)
 	}
 
 	o = pl.update(o, props("accountId", "team-web", "description", "of a team", "disabled", true))
@@ -38,11 +38,11 @@ func TestServiceAccount(t *testing.T) {
 		t.Errorf("imported ID is %q, want %q", imported.id, o.id)
 	}
 	if changes := pl.diff(imported, props("accountId", "team-web", "description", "of a team", "disabled", true)); len(changes) > 0 {
-		t.Errorf("the program is not what was imported: %v", changes)
+		t.Errorf("an imported account has changes: %v", changes)
 	}
 	pl.remove(o)
 	if gone := pl.read(o); gone.id != "" {
-		t.Error("the account is still there")
+		t.Error("the account still exists")
 	}
 }
 
@@ -53,7 +53,7 @@ func TestKeyIsSecretAndSurvivesARefresh(t *testing.T) {
 	key := pl.create(keyType, props("serviceAccountId", account.id))
 	private := key.state.Get("privateKey")
 	if !private.Secret() || private.AsString() == "" {
-		t.Error("the private key is not a secret, or empty")
+		t.Error("the private key is empty or not secret")
 	}
 	again := pl.read(key)
 	if v := again.state.Get("privateKey"); !v.Secret() || v.AsString() != private.AsString() {
@@ -63,15 +63,15 @@ func TestKeyIsSecretAndSurvivesARefresh(t *testing.T) {
 		t.Errorf("an unchanged key has changes: %v", changes)
 	}
 	if changes := pl.diff(again, props("serviceAccountId", account.id, "keepers", props("month", "may"))); changes["keepers"] != p.AddReplace {
-		t.Errorf("another keeper means %v, want a replacement", changes)
+		t.Errorf("a new keeper causes %v, want a replacement", changes)
 	}
 	pl.remove(key)
 	if _, err := pl.as(key).try(accountType, props("accountId", "team-api")); err == nil {
-		t.Error("a deleted key still gets tokens")
+		t.Error("the emulator accepts a deleted key")
 	}
 }
 
-func TestAMissingPermissionIsNamed(t *testing.T) {
+func TestErrorsContainTheMissingPermission(t *testing.T) {
 	newCloud(t)
 	pl := newPlugin(t, property.Map{})
 	account := pl.create(accountType, props("accountId", "team-web"))
@@ -94,7 +94,7 @@ func TestAMissingPermissionIsNamed(t *testing.T) {
 	}
 }
 
-func TestMembersOfManyWritersAllArrive(t *testing.T) {
+func TestConcurrentWritersLoseNoMember(t *testing.T) {
 	newCloud(t)
 	pl := newPlugin(t, property.Map{})
 	const writers = 50
@@ -112,7 +112,7 @@ func TestMembersOfManyWritersAllArrive(t *testing.T) {
 	wait.Wait()
 	for i, o := range objects {
 		if o.id != "" && pl.read(o).id == "" {
-			t.Errorf("member %d got lost", i)
+			t.Errorf("member %d is missing", i)
 		}
 	}
 }
@@ -130,14 +130,14 @@ func TestMemberLife(t *testing.T) {
 	}
 	pl.remove(other)
 	if pl.read(other).id != "" || pl.read(o).id == "" {
-		t.Error("removing one member removed the other, or neither")
+		t.Error("after one of two members was removed, want only the other")
 	}
 	if changes := pl.diff(o, inputs.Set("role", property.New("roles/viewer"))); changes["role"] != p.UpdateReplace {
-		t.Errorf("another role means %v, want a replacement", changes)
+		t.Errorf("a new role causes %v, want a replacement", changes)
 	}
 }
 
-func TestBindingTakesTheRoleFromOthers(t *testing.T) {
+func TestBindingRemovesOtherMembers(t *testing.T) {
 	newCloud(t)
 	pl := newPlugin(t, property.Map{})
 	account := pl.create(accountType, props("accountId", "team-web"))
@@ -145,7 +145,7 @@ func TestBindingTakesTheRoleFromOthers(t *testing.T) {
 	other := pl.create(actAsType, props("serviceAccountId", account.id, "role", role, "member", "user:other@example.com"))
 	o := pl.create(bindingType, props("serviceAccountId", account.id, "role", role, "members", []string{"user:b@example.com", "user:a@example.com"}))
 	if pl.read(other).id != "" {
-		t.Error("a member that is not in the binding kept the role")
+		t.Error("a member outside the binding still has the role")
 	}
 	again := pl.read(o)
 	if changes := pl.diff(again, o.inputs); len(changes) > 0 {
@@ -157,6 +157,6 @@ func TestBindingTakesTheRoleFromOthers(t *testing.T) {
 	}
 	pl.remove(o)
 	if n := pl.read(o).state.Get("members").AsArray().Len(); n != 0 {
-		t.Errorf("the binding that was taken away has %d members", n)
+		t.Errorf("the removed binding has %d members", n)
 	}
 }

@@ -15,11 +15,11 @@ const (
 	nodesAccount = "projects/strata-local/serviceAccounts/strata-nodes@strata-local.iam.gserviceaccount.com"
 )
 
-// program holds objects in the order in which they can be created.
+// program lists objects in an order in which the plugin can create them.
 var program = []struct {
 	typ, inputs string
-	imports     []string // the official provider's import IDs
-	untold      []string // the provider's own properties, which an import cannot find out
+	imports     []string // the import IDs of the official provider
+	ownState    []string // properties that only the state contains, so that an import cannot read them
 }{
 	{accountType, `{"accountId": "team-web", "displayName": "Web"}`, []string{
 		webAccount, "strata-local/team-web@strata-local.iam.gserviceaccount.com", "team-web@strata-local.iam.gserviceaccount.com",
@@ -62,14 +62,14 @@ var program = []struct {
 	}, []string{"password"}},
 }
 
-func TestImportsAndWhatIsGone(t *testing.T) {
+func TestImportsAndMissingObjects(t *testing.T) {
 	newCloudWith(t, newDatabases(t))
 	pl := newPlugin(t, property.Map{})
-	made := map[string]object{}
+	created := map[string]object{}
 	var objects []object
 	for _, part := range program {
 		o := pl.create(part.typ, fromJSON(t, part.inputs))
-		objects, made[part.typ] = append(objects, o), o
+		objects, created[part.typ] = append(objects, o), o
 	}
 	for i, part := range program {
 		for _, id := range part.imports {
@@ -77,20 +77,20 @@ func TestImportsAndWhatIsGone(t *testing.T) {
 				pl.t = t
 				imported := pl.read(object{typ: part.typ, id: id})
 				changes := pl.diff(imported, fromJSON(t, part.inputs))
-				maps.DeleteFunc(changes, func(path string, _ p.DiffKind) bool { return slices.Contains(part.untold, path) })
+				maps.DeleteFunc(changes, func(path string, _ p.DiffKind) bool { return slices.Contains(part.ownState, path) })
 				if imported.id != objects[i].id || len(changes) > 0 {
-					t.Errorf("imported as %q with changes %v, want %q", imported.id, changes, objects[i].id)
+					t.Errorf("imported as %q with changes %v, want %q without changes", imported.id, changes, objects[i].id)
 				}
 			})
 		}
 	}
 	for _, tc := range []struct{ typ, id, want string }{
-		{keyType, made[keyType].id, "a key cannot be imported"},
-		{accountType, "a/b/c", "has none of the known forms"},
+		{keyType, created[keyType].id, "a key cannot be imported"},
+		{accountType, "a/b/c", "does not match any known form"},
 		{serviceType, "pubsub.googleapis.com", "must be PROJECT/SERVICE"},
-		{databaseType, "shop", "has none of the known forms"},
-		{userType, "strata/shop", "has none of the known forms"},
-		{poolType, "strata/main", "has none of the known forms"},
+		{databaseType, "shop", "does not match any known form"},
+		{userType, "strata/shop", "does not match any known form"},
+		{poolType, "strata/main", "does not match any known form"},
 		{memberType, "strata-local roles/viewer", "must be 3 words"},
 		{bindingType, nodesAccount, "must be 2 words"},
 	} {
@@ -100,7 +100,7 @@ func TestImportsAndWhatIsGone(t *testing.T) {
 		}
 	}
 
-	t.Run("what stood in something that is gone is gone", func(t *testing.T) {
+	t.Run("an object is missing if its parent is deleted", func(t *testing.T) {
 		pl.t = t
 		for _, typ := range []string{accountType, clusterType, instanceType, bucketType} {
 			for _, o := range objects {
@@ -110,18 +110,18 @@ func TestImportsAndWhatIsGone(t *testing.T) {
 			}
 		}
 		for _, typ := range []string{keyType, actAsType, bindingType, poolType, databaseType, userType, bucketMemberType} {
-			if pl.read(made[typ]).id != "" {
-				t.Errorf("%s is still found", typ)
+			if pl.read(created[typ]).id != "" {
+				t.Errorf("the plugin still finds %s", typ)
 			}
-			pl.remove(made[typ]) // succeeds for a removed object
+			pl.remove(created[typ]) // succeeds although the object is missing
 		}
 	})
-	t.Run("and so is what was deleted", func(t *testing.T) {
+	t.Run("a deleted object is missing", func(t *testing.T) {
 		pl.t = t
 		for _, typ := range []string{memberType, roleType, serviceType} {
-			pl.remove(made[typ])
-			if pl.read(made[typ]).id != "" {
-				t.Errorf("%s is still found", typ)
+			pl.remove(created[typ])
+			if pl.read(created[typ]).id != "" {
+				t.Errorf("the plugin still finds %s", typ)
 			}
 		}
 	})

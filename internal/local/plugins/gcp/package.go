@@ -1,98 +1,51 @@
-// Package gcp contains the local stand-in for the official Google Cloud provider plugin. It calls only an emulated
-// Google Cloud, through Google's own clients.
+// Package gcp contains the local plugin that stands in for the official Google Cloud provider. Its packages have the
+// names of the provider's modules. The plugin calls only an emulated Google Cloud, through Google's own clients.
 package gcp
 
 import (
-	"errors"
-	"fmt"
-	"strings"
-
 	sdk "github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp"
 
 	"github.com/strata-platform/strata/internal/local/plugins/frame"
+	"github.com/strata-platform/strata/internal/local/plugins/gcp/container"
+	"github.com/strata-platform/strata/internal/local/plugins/gcp/core"
+	"github.com/strata-platform/strata/internal/local/plugins/gcp/projects"
+	"github.com/strata-platform/strata/internal/local/plugins/gcp/serviceaccount"
+	"github.com/strata-platform/strata/internal/local/plugins/gcp/sql"
+	"github.com/strata-platform/strata/internal/local/plugins/gcp/storage"
 )
 
-// Version is the version of the SDK in go.mod.
+// Version is the version of the official provider that the plugin stands in for: that of the SDK in go.mod.
 const Version = "7.38.0"
 
-// plugin is one plugin process. Configure sets its clients.
-type plugin struct {
-	clients *clients
-}
-
-// Package describes the plugin.
+// Package describes the plugin. Each result has a provider of its own, which serves one plugin process.
 func Package() frame.Package {
-	g := &plugin{}
+	p := &core.Provider{}
 	return frame.Package{
 		Name:          "gcp",
 		Version:       Version,
 		Description:   "Emulated Google Cloud, reached by Strata's local stand-in for the official provider.",
 		Config:        sdk.ProviderArgs{},
 		ConfigSecrets: []string{"accessToken", "credentials"},
-		Configure:     g.configure,
+		Configure:     p.Configure,
 		Resources: map[string]frame.Resource{
-			"gcp:container/cluster:Cluster":               g.cluster(),
-			"gcp:container/nodePool:NodePool":             g.nodePool(),
-			"gcp:projects/iAMCustomRole:IAMCustomRole":    g.customRole(),
-			"gcp:projects/iAMMember:IAMMember":            g.projectMember(),
-			"gcp:projects/service:Service":                g.service(),
-			"gcp:serviceaccount/account:Account":          g.account(),
-			"gcp:serviceaccount/iAMBinding:IAMBinding":    g.accountBinding(),
-			"gcp:serviceaccount/iAMMember:IAMMember":      g.accountMember(),
-			"gcp:serviceaccount/key:Key":                  g.key(),
-			"gcp:sql/database:Database":                   g.database(),
-			"gcp:sql/databaseInstance:DatabaseInstance":   g.instance(),
-			"gcp:sql/user:User":                           g.user(),
-			"gcp:storage/bucket:Bucket":                   g.bucket(),
-			"gcp:storage/bucketIAMMember:BucketIAMMember": g.bucketMember(),
+			"gcp:container/cluster:Cluster":               container.Cluster(p),
+			"gcp:container/nodePool:NodePool":             container.NodePool(p),
+			"gcp:projects/iAMCustomRole:IAMCustomRole":    projects.IAMCustomRole(p),
+			"gcp:projects/iAMMember:IAMMember":            projects.IAMMember(p),
+			"gcp:projects/service:Service":                projects.Service(p),
+			"gcp:serviceaccount/account:Account":          serviceaccount.Account(p),
+			"gcp:serviceaccount/iAMBinding:IAMBinding":    serviceaccount.IAMBinding(p),
+			"gcp:serviceaccount/iAMMember:IAMMember":      serviceaccount.IAMMember(p),
+			"gcp:serviceaccount/key:Key":                  serviceaccount.Key(p),
+			"gcp:sql/database:Database":                   sql.Database(p),
+			"gcp:sql/databaseInstance:DatabaseInstance":   sql.DatabaseInstance(p),
+			"gcp:sql/user:User":                           sql.User(p),
+			"gcp:storage/bucket:Bucket":                   storage.Bucket(p),
+			"gcp:storage/bucketIAMMember:BucketIAMMember": storage.BucketIAMMember(p),
 		},
 		Functions: map[string]frame.Function{
-			"gcp:sql/getDatabase:getDatabase":                 g.getDatabase(),
-			"gcp:sql/getDatabaseInstance:getDatabaseInstance": g.getInstance(),
+			"gcp:sql/getDatabase:getDatabase":                 sql.GetDatabase(p),
+			"gcp:sql/getDatabaseInstance:getDatabaseInstance": sql.GetDatabaseInstance(p),
 		},
 	}
-}
-
-// project returns the resource's own project or the provider's.
-func (g *plugin) project(own string) (string, error) {
-	if own != "" {
-		return own, nil
-	}
-	if g.clients.settings.Project == "" {
-		return "", fmt.Errorf("no project: set the property, the provider's project or GOOGLE_PROJECT")
-	}
-	return g.clients.settings.Project, nil
-}
-
-// location returns the resource's own location, or the provider's zone, or else the provider's region.
-func (g *plugin) location(own string) (string, error) {
-	if l := first(own, g.clients.settings.Zone, g.clients.settings.Region); l != "" {
-		return l, nil
-	}
-	return "", errors.New("no location: set the property, the provider's zone or region, GOOGLE_ZONE or GOOGLE_REGION")
-}
-
-// region returns the resource's own region, or the provider's region, or else the region of the provider's zone.
-func (g *plugin) region(own string) (string, error) {
-	s := g.clients.settings
-	if r := first(own, s.Region); r != "" {
-		return r, nil
-	}
-	if i := strings.LastIndex(s.Zone, "-"); isZone(s.Zone) {
-		return s.Zone[:i], nil
-	}
-	return "", errors.New("no region: set the property, the provider's region or GOOGLE_REGION")
-}
-
-// isZone reports whether a location is a zone, such as europe-west1-b, rather than a region.
-func isZone(location string) bool { return strings.Count(location, "-") > 1 }
-
-// first returns the first value that is not empty.
-func first(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }

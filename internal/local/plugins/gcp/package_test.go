@@ -15,13 +15,13 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
-func TestVersionIsThatOfTheSDK(t *testing.T) {
+func TestVersionIsTheVersionOfTheSDK(t *testing.T) {
 	gomod, err := os.ReadFile(filepath.Join(toolchaintest.Root(t), "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := "github.com/pulumi/pulumi-gcp/sdk/v7 v" + gcp.Version + "\n"; !strings.Contains(string(gomod), want) {
-		t.Errorf("the plugin says %s and go.mod something else", gcp.Version)
+		t.Errorf("go.mod does not require the SDK at the plugin's version %s", gcp.Version)
 	}
 }
 
@@ -41,7 +41,7 @@ func TestSchema(t *testing.T) {
 	if len(pkg.Resources) != 14 || len(pkg.Functions) != 2 || len(pkg.Config) < 100 {
 		t.Errorf("%d resources, %d functions, %d configuration values", len(pkg.Resources), len(pkg.Functions), len(pkg.Config))
 	}
-	// Every path in the rules must be an existing property.
+	// All paths in the rules must be existing properties.
 	for token, r := range gcp.Package().Resources {
 		known, ok := pkg.GetResource(token)
 		if !ok {
@@ -50,11 +50,11 @@ func TestSchema(t *testing.T) {
 		}
 		for path, rule := range r.Rules {
 			if !has(known.InputProperties, path) && !has(known.Properties, path) {
-				t.Errorf("%s has a rule for %q, which is none of its properties", token, path)
+				t.Errorf("%s has a rule for %q, which is not one of its properties", token, path)
 			}
 			for _, other := range rule.Excludes {
 				if !has(known.InputProperties, other) {
-					t.Errorf("%s: %s excludes %q, which is no input", token, path, other)
+					t.Errorf("%s: %s excludes %q, which is not an input", token, path, other)
 				}
 			}
 		}

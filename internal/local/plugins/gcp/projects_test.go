@@ -26,7 +26,7 @@ func TestService(t *testing.T) {
 	kept.state = o.state.Set("disableOnDestroy", property.New(false))
 	pl.remove(kept)
 	if pl.read(o).id == "" {
-		t.Error("a service that was to stay enabled is disabled")
+		t.Error("a service with disableOnDestroy false is disabled")
 	}
 	pl.remove(o)
 	if pl.read(o).id != "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
 
-// documentedRoles returns the roles of each type in the reference page, by the type's token.
+// documentedRoles returns the roles that the reference page lists for each type, by the type's token.
 func documentedRoles(t *testing.T) map[string][]string {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join(toolchaintest.Root(t), "docs", "reference", "emulated-google-cloud.md"))
@@ -37,7 +37,7 @@ func documentedRoles(t *testing.T) map[string][]string {
 		for _, word := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[1], -1) {
 			token := tokens[word[1]]
 			if token == "" {
-				t.Errorf("the page names %s, which the plugin does not have", word[1])
+				t.Errorf("the page lists %s, which the plugin does not have", word[1])
 			}
 			for _, role := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[2], -1) {
 				roles[token] = append(roles[token], role[1])
@@ -47,8 +47,8 @@ func documentedRoles(t *testing.T) map[string][]string {
 	return roles
 }
 
-// lives creates an object, reads it and removes it, until the first error.
-func (pl plugin) lives(typ string, inputs property.Map) error {
+// cycle creates an object, reads it and deletes it. It stops at the first error.
+func (pl plugin) cycle(typ string, inputs property.Map) error {
 	o, err := pl.try(typ, inputs)
 	if err != nil {
 		return err
@@ -59,13 +59,13 @@ func (pl plugin) lives(typ string, inputs property.Map) error {
 	return pl.provider.Delete(pl.t.Context(), p.DeleteRequest{ID: o.id, Urn: urn(typ, "it"), Properties: o.state, OldInputs: o.inputs})
 }
 
-// TestRolesInTheReference creates an object of every type as a service account with exactly the roles of the reference
-// page. Without any one of them, the creation must fail.
+// TestRolesInTheReference creates an object of every type as a service account that has exactly the roles in the
+// reference page. The creation must fail if any one of the roles is missing.
 func TestRolesInTheReference(t *testing.T) {
 	documented := documentedRoles(t)
 	for token := range gcp.Package().Resources {
 		if len(documented[token]) == 0 {
-			t.Errorf("the page does not say which roles %s needs", token)
+			t.Errorf("the page lists no roles for %s", token)
 		}
 	}
 	newCloudWith(t, newDatabases(t))
@@ -76,8 +76,8 @@ func TestRolesInTheReference(t *testing.T) {
 	grant := func(role string) object {
 		return owner.create(memberType, props("project", project, "role", role, "member", account.state.Get("member").AsString()))
 	}
-	// A cluster and an instance must be gone before the next creation. The owner creates those that contain the other
-	// objects.
+	// The quota is one cluster and one instance, so that the types of both come first. Then the owner creates a cluster
+	// and an instance for the other objects.
 	order := slices.SortedFunc(maps.Keys(documented), func(a, b string) int {
 		return strings.Compare(fmt.Sprint(a != clusterType && a != instanceType, a), fmt.Sprint(b != clusterType && b != instanceType, b))
 	})
@@ -85,22 +85,22 @@ func TestRolesInTheReference(t *testing.T) {
 	for _, typ := range order {
 		if !prepared && typ != clusterType && typ != instanceType {
 			prepared = true
-			owner.create(clusterType, fromJSON(t, ordinary[clusterType]))
-			owner.create(instanceType, fromJSON(t, ordinary[instanceType], `{"name": "shared"}`))
-			owner.create(bucketType, fromJSON(t, ordinary[bucketType], `{"name": "strata-shared"}`))
+			owner.create(clusterType, fromJSON(t, typical[clusterType]))
+			owner.create(instanceType, fromJSON(t, typical[instanceType], `{"name": "shared"}`))
+			owner.create(bucketType, fromJSON(t, typical[bucketType], `{"name": "strata-shared"}`))
 		}
 		t.Run(typ, func(t *testing.T) {
 			granted := map[string]object{}
 			for _, role := range documented[typ] {
 				granted[role] = grant(role)
 			}
-			if err := deployer.lives(typ, attempt(t, typ, 0)); err != nil {
+			if err := deployer.cycle(typ, attempt(t, typ, 0)); err != nil {
 				t.Errorf("with %v: %v", documented[typ], err)
 			}
 			for i, role := range documented[typ] {
 				owner.remove(granted[role])
-				if err := deployer.lives(typ, attempt(t, typ, i+1)); err == nil {
-					t.Errorf("%s is not needed", role)
+				if err := deployer.cycle(typ, attempt(t, typ, i+1)); err == nil {
+					t.Errorf("%s is unnecessary", role)
 				}
 				granted[role] = grant(role)
 			}
@@ -111,8 +111,8 @@ func TestRolesInTheReference(t *testing.T) {
 	}
 }
 
-// attempt returns inputs of a type, with new names for each attempt, because a creation that fails halfway leaves
-// something behind.
+// attempt returns inputs of a type with new names for each attempt, because a failed creation may leave an object
+// behind.
 func attempt(t *testing.T, typ string, number int) property.Map {
 	t.Helper()
 	target := "projects/" + project + "/serviceAccounts/target@" + project + ".iam.gserviceaccount.com"
@@ -132,5 +132,5 @@ func attempt(t *testing.T, typ string, number int) property.Map {
 		bucketType:       `{"name": "strata-own-%d"}`,
 		bucketMemberType: `{"bucket": "strata-shared"}`,
 	}
-	return fromJSON(t, ordinary[typ], strings.ReplaceAll(own[typ], "%d", fmt.Sprint(number)))
+	return fromJSON(t, typical[typ], strings.ReplaceAll(own[typ], "%d", fmt.Sprint(number)))
 }

@@ -23,7 +23,7 @@ func TestCustomRoleLife(t *testing.T) {
 	inputs := roleInputs("cloudsql.users.list", "cloudsql.instances.get")
 	o := pl.create(roleType, inputs)
 	if o.id != roleName || o.state.Get("name").AsString() != roleName || o.state.Get("stage").AsString() != "GA" || o.state.Get("project").AsString() != project {
-		t.Errorf("made %s with state %v", o.id, o.state)
+		t.Errorf("created %s with state %v", o.id, o.state)
 	}
 	if changes := pl.diff(pl.read(o), inputs); len(changes) > 0 {
 		t.Errorf("an unchanged role has changes: %v", changes)
@@ -35,7 +35,7 @@ func TestCustomRoleLife(t *testing.T) {
 		}
 	}
 	if changes := pl.diff(o, inputs.Set("roleId", property.New("other"))); changes["roleId"] != p.UpdateReplace {
-		t.Errorf("another roleId means %v, want a replacement", changes)
+		t.Errorf("a new roleId causes %v, want a replacement", changes)
 	}
 
 	narrower := roleInputs("cloudsql.instances.get").Set("title", property.New("Reader")).Set("description", property.New("reads"))
@@ -45,16 +45,16 @@ func TestCustomRoleLife(t *testing.T) {
 	}
 	o = pl.update(o, roleInputs("cloudsql.instances.get"))
 	if got := o.state.Get("description").AsString(); got != "" {
-		t.Errorf("a description that was taken out is still %q", got)
+		t.Errorf("the removed description is still %q", got)
 	}
 	pl.remove(o)
 	if gone := pl.read(o); gone.id != "" {
-		t.Error("a deleted role is still there")
+		t.Error("the deleted role still exists")
 	}
 	pl.remove(o) // again, as after an interrupted delete
 }
 
-func TestCustomRoleThatIsMadeAgainIsBroughtBack(t *testing.T) {
+func TestCreatingADeletedCustomRoleUndeletesIt(t *testing.T) {
 	newCloud(t)
 	pl := newPlugin(t, property.Map{})
 	o := pl.create(roleType, roleInputs("cloudsql.instances.get", "cloudsql.instances.delete").Set("description", property.New("old")))
@@ -64,11 +64,11 @@ func TestCustomRoleThatIsMadeAgainIsBroughtBack(t *testing.T) {
 		t.Errorf("ID is %q, want %q", again.id, o.id)
 	}
 	if got := pl.read(again).state; got.Get("permissions").AsArray().Len() != 1 || got.Get("description").AsString() != "" {
-		t.Errorf("the role came back as it was: %v", got)
+		t.Errorf("the undeleted role is %v, want the new inputs", got)
 	}
 }
 
-func TestCustomRoleThatSomebodyElseDeletedComesBackWithAnUpdate(t *testing.T) {
+func TestUpdatingADeletedCustomRoleUndeletesIt(t *testing.T) {
 	newCloud(t)
 	pl := newPlugin(t, property.Map{})
 	o := pl.create(roleType, roleInputs("cloudsql.instances.get"))
@@ -79,7 +79,7 @@ func TestCustomRoleThatSomebodyElseDeletedComesBackWithAnUpdate(t *testing.T) {
 	}
 }
 
-func TestCustomRoleOfSomebodyElseIsNotTaken(t *testing.T) {
+func TestCreatingAnExistingCustomRoleFails(t *testing.T) {
 	newCloud(t)
 	pl := newPlugin(t, property.Map{})
 	o := pl.create(roleType, roleInputs("cloudsql.instances.get"))

@@ -18,7 +18,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/gcp"
 )
 
-// registrations records which outputs the SDK marks as secret. Programs register resources concurrently.
+// registrations records the outputs that the SDK marks as secret, by type. It is safe for concurrent use, because
+// programs register resources concurrently.
 type registrations struct {
 	mu      sync.Mutex
 	secrets map[string][]string
@@ -35,8 +36,8 @@ func (*registrations) Call(pulumi.MockCallArgs) (resource.PropertyMap, error) {
 	return resource.PropertyMap{}, nil
 }
 
-// The SDK contains the outputs that the official provider marks as secret as a whole. Only the provider marks the key
-// of a cluster's client certificate, because the key is part of an output.
+// The SDK lists the outputs that are secret as a whole. It does not list the key of a cluster's client certificate,
+// which is a part of an output and which only the provider marks as secret.
 func TestSecretsAreThoseOfTheOfficialProvider(t *testing.T) {
 	known := &registrations{secrets: map[string][]string{}}
 	err := pulumi.RunErr(func(ctx *pulumi.Context) error {
@@ -96,7 +97,7 @@ func TestSecretsAreThoseOfTheOfficialProvider(t *testing.T) {
 	}
 	resources := gcp.Package().Resources
 	if got, want := slices.Sorted(maps.Keys(known.secrets)), slices.Sorted(maps.Keys(resources)); !slices.Equal(got, want) {
-		t.Fatalf("the SDK was asked about %q, want %q", got, want)
+		t.Fatalf("the test registered %q, want %q", got, want)
 	}
 	for token, r := range resources {
 		var own []string
@@ -107,7 +108,7 @@ func TestSecretsAreThoseOfTheOfficialProvider(t *testing.T) {
 		}
 		slices.Sort(own)
 		if want := slices.Sorted(slices.Values(known.secrets[token])); !slices.Equal(own, want) {
-			t.Errorf("%s has the secrets %q, and the official provider %q", token, own, want)
+			t.Errorf("the secrets of %s are %q, and in the official SDK %q", token, own, want)
 		}
 	}
 }

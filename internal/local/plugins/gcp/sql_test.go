@@ -22,7 +22,7 @@ const (
 	userType     = "gcp:sql/user:User"
 )
 
-// newDatabases returns a runtime of real databases.
+// newDatabases returns a runtime with real database servers.
 func newDatabases(t *testing.T) engine.Runtime {
 	t.Helper()
 	binary, dir := toolchaintest.Path(t, "dolt"), t.TempDir()
@@ -33,7 +33,7 @@ func newDatabases(t *testing.T) engine.Runtime {
 	})
 }
 
-// login tries a password on a database.
+// login logs in to a database and returns the error.
 func login(t *testing.T, host, user, password, database string) error {
 	t.Helper()
 	config := mysql.NewConfig()
@@ -58,7 +58,7 @@ func TestSQL(t *testing.T) {
 	}
 	for _, name := range []string{"rootPassword", "serverCaCerts"} {
 		if v, ok := instance.state.GetOk(name); ok && !v.Secret() {
-			t.Errorf("%s is no secret", name)
+			t.Errorf("%s is not secret", name)
 		}
 	}
 	instance = pl.read(instance)
@@ -66,17 +66,17 @@ func TestSQL(t *testing.T) {
 		t.Errorf("an unchanged instance has changes: %v", changes)
 	}
 	if login(t, host, "root", "root-1", "") == nil {
-		t.Error("the default user root, which anybody might know, was left on the instance")
+		t.Error("the default user root still exists")
 	}
 
-	t.Run("what replaces an instance", func(t *testing.T) {
+	t.Run("only some changes replace an instance", func(t *testing.T) {
 		for path, value := range map[string]any{"region": "europe-west4", "name": "other"} {
 			if k := pl.diff(instance, inputs.Set(path, property.New(value.(string))))[path]; k != p.AddReplace && k != p.UpdateReplace {
-				t.Errorf("another %s means %q, want a replacement", path, k)
+				t.Errorf("a new %s causes %q, want a replacement", path, k)
 			}
 		}
 		if k := pl.diff(instance, inputs.Set("databaseVersion", property.New("MYSQL_8_4")))["databaseVersion"]; k != p.Update {
-			t.Errorf("another version means %q, want an update", k)
+			t.Errorf("a new version causes %q, want an update", k)
 		}
 	})
 
@@ -86,19 +86,19 @@ func TestSQL(t *testing.T) {
 		t.Errorf("IDs are %q and %q", user.id, database.id)
 	}
 	if !user.state.Get("password").Secret() {
-		t.Error("the password is no secret")
+		t.Error("the password is not secret")
 	}
 	if err := login(t, host, "shop", "first", "shop"); err != nil {
 		t.Error(err)
 	}
 
-	t.Run("a new password is in force at once", func(t *testing.T) {
+	t.Run("a new password takes effect at once", func(t *testing.T) {
 		user = pl.update(pl.read(user), user.inputs.Set("password", property.New("second").WithSecret(true)))
 		if login(t, host, "shop", "first", "shop") == nil || login(t, host, "shop", "second", "shop") != nil {
-			t.Error("the old password is let in, or the new one is not")
+			t.Error("the server accepts the old password, or rejects the new one")
 		}
 	})
-	t.Run("imports agree with the program", func(t *testing.T) {
+	t.Run("an imported object has no changes", func(t *testing.T) {
 		for typ, tc := range map[string]struct {
 			id     string
 			inputs property.Map
@@ -113,7 +113,7 @@ func TestSQL(t *testing.T) {
 			}
 		}
 	})
-	t.Run("functions look up", func(t *testing.T) {
+	t.Run("functions look up objects", func(t *testing.T) {
 		resp, err := pl.provider.Invoke(t.Context(), p.InvokeRequest{Token: "gcp:sql/getDatabaseInstance:getDatabaseInstance", Args: props("name", "strata")})
 		if err != nil || resp.Return.Get("publicIpAddress").AsString() != host {
 			t.Errorf("the instance: %v, %v", resp, err)
@@ -124,7 +124,7 @@ func TestSQL(t *testing.T) {
 		}
 		_, err = pl.provider.Invoke(t.Context(), p.InvokeRequest{Token: "gcp:sql/getDatabase:getDatabase", Args: props("instance", "strata", "name", "none")})
 		if err == nil || !strings.Contains(err.Error(), `database "none" of instance "strata"`) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("a database that is not there: %v", err)
+			t.Errorf("look up a missing database: %v", err)
 		}
 	})
 	t.Run("settings change in place", func(t *testing.T) {
@@ -135,26 +135,26 @@ func TestSQL(t *testing.T) {
 			t.Errorf("settings are %v", live)
 		}
 	})
-	t.Run("what is gone behind the plugin's back is found gone", func(t *testing.T) {
+	t.Run("deleted objects are missing", func(t *testing.T) {
 		pl.remove(user)
 		if pl.read(user).id != "" {
-			t.Error("the user is still there")
+			t.Error("the user still exists")
 		}
 		if login(t, host, "shop", "second", "shop") == nil {
-			t.Error("a deleted user is let in")
+			t.Error("the server accepts a deleted user")
 		}
 		pl.remove(database)
 		pl.remove(database)
 	})
-	t.Run("a protected instance stays", func(t *testing.T) {
+	t.Run("the plugin does not delete a protected instance", func(t *testing.T) {
 		err := pl.provider.Delete(t.Context(), p.DeleteRequest{ID: instance.id, Urn: urn(instanceType, "it"), Properties: instance.state})
-		if err == nil || !strings.Contains(err.Error(), "deletionProtection is set") {
-			t.Errorf("deleting: %v", err)
+		if err == nil || !strings.Contains(err.Error(), "deletionProtection of the") {
+			t.Errorf("delete: %v", err)
 		}
 		instance = pl.update(instance, instance.inputs.Set("deletionProtection", property.New(false)))
 		pl.remove(instance)
 		if pl.read(instance).id != "" {
-			t.Error("the instance is still there")
+			t.Error("the instance still exists")
 		}
 	})
 }
@@ -164,7 +164,7 @@ func TestPostgres(t *testing.T) {
 	pl := newPlugin(t, property.Map{})
 	pl.create(instanceType, fromJSON(t, `{"name": "strata", "databaseVersion": "POSTGRES_15", "settings": {"tier": "db-f1-micro"}}`))
 	_, err := pl.try(userType, fromJSON(t, `{"name": "shop", "instance": "strata", "host": "%", "password": "first"}`))
-	if err == nil || !strings.Contains(err.Error(), "only users of MySQL have one") {
-		t.Errorf("a user with a host: %v", err)
+	if err == nil || !strings.Contains(err.Error(), "only users of MySQL have a host") {
+		t.Errorf("create a user with a host: %v", err)
 	}
 }

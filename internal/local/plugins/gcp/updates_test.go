@@ -8,26 +8,26 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
-// follow applies changes to an object one after the other. After each change, the service's state, without anything
-// that the plugin remembers, must match the program. untold lists the provider's own properties.
-func follow(t *testing.T, pl plugin, o object, base string, untold, changes []string) object {
+// follow updates an object with each of the changes in turn. After each update, an import of the object must have no
+// changes, except in ownState, the properties that only the state contains.
+func follow(t *testing.T, pl plugin, o object, base string, ownState, changes []string) object {
 	t.Helper()
 	for _, change := range changes {
 		t.Run(change, func(t *testing.T) {
 			pl.t = t
 			inputs := fromJSON(t, base, change)
 			if len(pl.diff(o, inputs)) == 0 {
-				t.Fatal("it is no change")
+				t.Fatal("the inputs cause no change")
 			}
 			for path, kind := range pl.diff(o, inputs) {
 				if kind != p.Update && kind != p.Add && kind != p.Delete {
-					t.Fatalf("%s: %s is no change in place", path, kind)
+					t.Fatalf("the change of %s is %s, want a change in place", path, kind)
 				}
 			}
 			o = pl.update(o, inputs)
 			for path, kind := range pl.diff(pl.read(object{typ: o.typ, id: o.id}), inputs) {
-				if !slices.Contains(untold, path) {
-					t.Errorf("after the update the service has another %s (%s)", path, kind)
+				if !slices.Contains(ownState, path) {
+					t.Errorf("after the update, an import differs in %s (%s)", path, kind)
 				}
 			}
 			if changes := pl.diff(pl.read(o), inputs); len(changes) > 0 {
@@ -39,7 +39,7 @@ func follow(t *testing.T, pl plugin, o object, base string, untold, changes []st
 	return o
 }
 
-func TestClusterUpdatesReachTheService(t *testing.T) {
+func TestUpdatesOfACluster(t *testing.T) {
 	newCloud(t)
 	pl := newPlugin(t, property.Map{})
 	const base = `{
@@ -88,7 +88,7 @@ func TestClusterUpdatesReachTheService(t *testing.T) {
 	pl.remove(o)
 }
 
-func TestNodePoolUpdatesReachTheService(t *testing.T) {
+func TestUpdatesOfANodePool(t *testing.T) {
 	newCloud(t)
 	pl := newPlugin(t, property.Map{})
 	pl.create(clusterType, fromJSON(t, `{"name": "strata", "location": "europe-west1-b", "initialNodeCount": 1, "removeDefaultNodePool": true, "releaseChannel": {"channel": "UNSPECIFIED"}}`))
@@ -117,7 +117,7 @@ func TestNodePoolUpdatesReachTheService(t *testing.T) {
 	})
 }
 
-func TestInstanceUpdatesReachTheService(t *testing.T) {
+func TestUpdatesOfAnInstance(t *testing.T) {
 	newCloudWith(t, newDatabases(t))
 	pl := newPlugin(t, property.Map{})
 	const base = `{"name": "strata", "databaseVersion": "MYSQL_8_0", "settings": {"tier": "db-f1-micro"}, "deletionProtection": false}`

@@ -42,7 +42,8 @@ func optionsOf(info *pulumirpc.ProgramInfo) (options, error) {
 	return o, nil
 }
 
-// program returns the path of a run's program, ready to start, and a function that removes temporary files.
+// program builds or finds the program of a run. It returns the path of the executable, and a function that removes
+// temporary files.
 func (h *host) program(ctx context.Context, engine string, req *pulumirpc.RunRequest) (path string, remove func(), err error) {
 	keep := func() {}
 	info := req.GetInfo()
@@ -64,7 +65,7 @@ func (h *host) program(ctx context.Context, engine string, req *pulumirpc.RunReq
 	}
 	dir, err := os.MkdirTemp("", "pulumi-go-")
 	if err != nil {
-		return "", keep, fmt.Errorf("make a folder for the built program: %w", err)
+		return "", keep, fmt.Errorf("create a folder for the built program: %w", err)
 	}
 	remove = func() { os.RemoveAll(dir) }
 	path = filepath.Join(dir, "program")
@@ -101,7 +102,7 @@ func build(ctx context.Context, info *pulumirpc.ProgramInfo, to string) error {
 		return fmt.Errorf("build the program in %s: %w", info.GetProgramDirectory(), err)
 	}
 	if stat, err := os.Stat(to); err != nil || stat.Mode()&0o111 == 0 {
-		return fmt.Errorf("build the program in %s: it is no program: it needs a package main", info.GetProgramDirectory())
+		return fmt.Errorf("build the program in %s: the folder has no package main: add one", info.GetProgramDirectory())
 	}
 	return nil
 }
@@ -110,7 +111,7 @@ func build(ctx context.Context, info *pulumirpc.ProgramInfo, to string) error {
 func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
-		return "", errors.New("there is no go command on PATH: install Go")
+		return "", errors.New("go is not on PATH: install Go")
 	}
 	c := command(ctx, dir, tool, args...)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")

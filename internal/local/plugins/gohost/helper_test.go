@@ -158,7 +158,7 @@ func once(t *testing.T, text, part string) {
 	t.Helper()
 	_, diagnostics, _ := strings.Cut(text, "Diagnostics:")
 	if n := strings.Count(diagnostics, part); n != 1 {
-		t.Errorf("%q is there %d times, want once:\n%s", part, n, text)
+		t.Errorf("%q occurs %d times, want once:\n%s", part, n, text)
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package gohost is the local target's language host for Go: with it the toolchain's Pulumi CLI runs a layer's program
-// from the layer's folder. It only builds and runs programs. Other features of a language host, such as generating
-// code or running plugins written in Go, need the official one.
+// Package gohost implements the local target's language host for Go, with which the toolchain's Pulumi CLI runs the
+// program in a layer's folder. The host only builds and runs programs. Other features of a language host, such as
+// generating code or running plugins in Go, need the official one.
 package gohost
 
 import (
@@ -20,14 +20,14 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// Executable is the name by which Pulumi finds the language host of Go programs.
+// Executable is the name under which Pulumi looks for the language host of Go programs.
 const Executable = "pulumi-language-go"
 
-// engineCheck is the interval of the host's health checks of its engine.
+// engineCheck is the interval at which the host checks that its engine still runs.
 const engineCheck = 2 * time.Second
 
-// Serve runs the language host. It prints its port on stdout, answers the engine and returns when ctx or the engine
-// has ended. The last of args is the engine's address. Without args, the engine sends its address by Handshake.
+// Serve runs the language host. It prints its port on stdout, serves the engine and returns when ctx or the engine has
+// ended. The last of args is the engine's address. Without args, the engine sends its address by Handshake.
 func Serve(ctx context.Context, stdout io.Writer, version string, args []string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -50,13 +50,13 @@ func Serve(ctx context.Context, stdout io.Writer, version string, args []string)
 	return <-server.Done
 }
 
-// host answers one engine.
+// host serves one engine.
 type host struct {
-	// Other methods return Unimplemented, which the engine understands.
+	// The other methods return Unimplemented, which the engine handles.
 	pulumirpc.UnimplementedLanguageRuntimeServer
 
 	version string
-	// running ends, by stop, when the engine cancels or is gone. That ends every program.
+	// stop cancels running, the context of all programs. The host calls it when the engine cancels or has ended.
 	running context.Context
 	stop    context.CancelFunc
 
@@ -64,7 +64,7 @@ type host struct {
 	engine string
 }
 
-// attach sets the engine's address, and stops the host when the engine is gone.
+// attach sets the engine's address, and stops the host when the engine has ended.
 func (h *host) attach(address string) error {
 	if err := rpcutil.Healthcheck(h.running, address, engineCheck, h.stop); err != nil {
 		return fmt.Errorf("reach the engine at %s: %w", address, err)
@@ -79,17 +79,17 @@ func (h *host) engineAddress() (string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.engine == "" {
-		return "", errors.New("the Go language host knows no engine: give its address as argument, or call Handshake")
+		return "", errors.New("the Go language host has no address of an engine: pass it as an argument, or call Handshake")
 	}
 	return h.engine, nil
 }
 
-// Handshake sets the engine of a host that started without one.
+// Handshake sets the engine of a host that started without an address.
 func (h *host) Handshake(_ context.Context, req *pulumirpc.LanguageHandshakeRequest) (*pulumirpc.LanguageHandshakeResponse, error) {
 	return &pulumirpc.LanguageHandshakeResponse{}, h.attach(req.GetEngineAddress())
 }
 
-// Cancel ends all programs. The engine calls it on an interrupt.
+// Cancel ends all programs. The engine calls it when the user interrupts a run.
 func (h *host) Cancel(context.Context, *emptypb.Empty) (*emptypb.Empty, error) {
 	h.stop()
 	return &emptypb.Empty{}, nil
@@ -100,13 +100,13 @@ func (h *host) GetPluginInfo(context.Context, *emptypb.Empty) (*pulumirpc.Plugin
 	return &pulumirpc.PluginInfo{Version: h.version}, nil
 }
 
-// RunPlugin refuses to run a plugin from source, because this host runs only programs.
+// RunPlugin returns an error, because this host does not run plugins from source.
 func (h *host) RunPlugin(req *pulumirpc.RunPluginRequest, _ pulumirpc.LanguageRuntime_RunPluginServer) error {
 	return status.Errorf(codes.Unimplemented, "run the plugin in %s: the local Go language host runs programs only: put the built plugin on PATH, or use the official Pulumi CLI",
 		req.GetInfo().GetProgramDirectory())
 }
 
-// tell shows a temporary line in the engine's display. It ignores errors.
+// tell shows a temporary line in the engine's display. It ignores errors, because the line is only for information.
 func (h *host) tell(ctx context.Context, engine, message string) {
 	conn, err := grpc.NewClient(engine, grpc.WithTransportCredentials(insecure.NewCredentials()), rpcutil.GrpcChannelOptions())
 	if err != nil {
@@ -118,7 +118,7 @@ func (h *host) tell(ctx context.Context, engine, message string) {
 	})
 }
 
-// until returns a context that ends with ctx or with the engine's cancellation, and the function that releases it.
+// until returns a context that ends with ctx or when the engine cancels, and the function that releases it.
 func (h *host) until(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(h.running, cancel)

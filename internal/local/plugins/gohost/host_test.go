@@ -52,11 +52,11 @@ func TestTheHostEndsWithItsEngine(t *testing.T) {
 			t.Error(err)
 		}
 	case <-time.After(time.Minute):
-		t.Error("the host outlives its engine")
+		t.Error("the host still runs after its engine has ended")
 	}
 }
 
-func TestPackagesAreThoseThatTheProgramImports(t *testing.T) {
+func TestRequiredPackagesAreTheImportedSDKs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs the go command on the layers")
 	}
@@ -79,7 +79,7 @@ func TestPackagesAreThoseThatTheProgramImports(t *testing.T) {
 	}
 }
 
-func TestWhatTheHostDoesNotDo(t *testing.T) {
+func TestUnsupportedMethods(t *testing.T) {
 	h := &host{running: context.Background()}
 	err := h.RunPlugin(&pulumirpc.RunPluginRequest{Info: &pulumirpc.ProgramInfo{ProgramDirectory: "/some/plugin"}}, nil)
 	if status.Code(err) != codes.Unimplemented || !strings.Contains(err.Error(), "/some/plugin") || !strings.Contains(err.Error(), "official") {
@@ -87,7 +87,7 @@ func TestWhatTheHostDoesNotDo(t *testing.T) {
 	}
 	for request, want := range map[*pulumirpc.RunRequest]string{
 		{AttachDebugger: true}: "debugger",
-		{}:                     "knows no engine",
+		{}:                     "has no address of an engine",
 	} {
 		resp, err := h.Run(t.Context(), request)
 		if err != nil || !strings.Contains(resp.GetError(), want) {
@@ -96,7 +96,7 @@ func TestWhatTheHostDoesNotDo(t *testing.T) {
 	}
 }
 
-func TestEnvironmentTakesNothingFromTheShell(t *testing.T) {
+func TestEnvironmentIgnoresTheShell(t *testing.T) {
 	t.Setenv("PULUMI_CONFIG", `{"app:mode":"the shell's"}`)
 	t.Setenv("PULUMI_ORGANIZATION", "the shell's")
 	env, err := environment(&pulumirpc.RunRequest{Project: "app", Config: map[string]string{"app:mode": "mine"}}, "127.0.0.1:1")

@@ -26,7 +26,7 @@ func (h *host) GetRequiredPackages(ctx context.Context, req *pulumirpc.GetRequir
 	modules, err := goCommand(ctx, req.GetInfo().GetProgramDirectory(), "list", "-deps", "-f",
 		"{{with .Module}}{{.Dir}}\t{{.Version}}{{end}}")
 	if err != nil {
-		// Run reports the error, once and in a better form.
+		// Run reports the same error, so that the user sees it once.
 		return resp, nil //nolint:nilerr // see above
 	}
 	lines := strings.Split(strings.TrimSpace(modules), "\n")
@@ -46,7 +46,7 @@ func (h *host) GetRequiredPackages(ctx context.Context, req *pulumirpc.GetRequir
 
 // packageIn returns the plugin of the SDK in a module's folder, or nil if the module is not an SDK.
 func packageIn(dir, version string) (*pulumirpc.PackageDependency, error) {
-	// SDKs have the file in one of these folders below their module's folder.
+	// An SDK contains the file in one of these folders below the folder of its module.
 	for _, pattern := range []string{".", "go", "go/*", "*"} {
 		files, err := filepath.Glob(filepath.Join(dir, pattern, "pulumi-plugin.json"))
 		if err != nil || len(files) == 0 {
@@ -91,7 +91,7 @@ func (h *host) GetProgramDependencies(ctx context.Context, req *pulumirpc.GetPro
 		}
 	}
 	if err := json.Unmarshal([]byte(text), &file); err != nil {
-		return nil, fmt.Errorf("read what go mod edit printed: %w", err)
+		return nil, fmt.Errorf("decode the output of go mod edit: %w", err)
 	}
 	resp := &pulumirpc.GetProgramDependenciesResponse{}
 	for _, r := range file.Require {
@@ -102,7 +102,7 @@ func (h *host) GetProgramDependencies(ctx context.Context, req *pulumirpc.GetPro
 	return resp, nil
 }
 
-// InstallDependencies downloads the modules of go.mod, and does not change go.mod.
+// InstallDependencies downloads the modules of go.mod. It does not change go.mod.
 func (h *host) InstallDependencies(req *pulumirpc.InstallDependenciesRequest, server pulumirpc.LanguageRuntime_InstallDependenciesServer) error {
 	streams, stdout, _, err := rpcutil.MakeInstallDependenciesStreams(server, req.GetIsTerminal())
 	if err != nil {

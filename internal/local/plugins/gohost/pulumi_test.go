@@ -12,14 +12,17 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/strata-platform/strata/test/long"
 )
 
-func TestAProgramGetsItsRun(t *testing.T) {
+func TestProgramGetsTheConfigurationOfItsRun(t *testing.T) {
+	long.Test(t)
 	p := newProject(t, "go", program)
 	p.mustRun(t, "config", "set", "--secret", "password", "canary")
 	preview := p.mustRun(t, "preview")
 	if strings.Contains(preview, "canary") {
-		t.Errorf("the secret is shown:\n%s", preview)
+		t.Errorf("the preview contains the secret:\n%s", preview)
 	}
 	up := p.mustRun(t, "up", "--yes", "--skip-preview")
 	for _, printed := range []string{"printed for people", "complained for people"} {
@@ -44,11 +47,12 @@ func TestAProgramGetsItsRun(t *testing.T) {
 		}
 	}
 	if left := p.leftovers(t); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("files remain: %v", left)
 	}
 }
 
-func TestAFailureIsShownOnceAndReadable(t *testing.T) {
+func TestPulumiShowsAFailureOnce(t *testing.T) {
+	long.Test(t)
 	p := newProject(t, "go", program)
 	for mode, want := range map[string]string{
 		"error": "the moon is too far",
@@ -63,7 +67,7 @@ func TestAFailureIsShownOnceAndReadable(t *testing.T) {
 			}
 			once(t, out, want)
 			if strings.Contains(out, "rpc error") || strings.Contains(out, "exit status 32") {
-				t.Errorf("what the host says hides what the program says:\n%s", out)
+				t.Errorf("the message of the host replaces that of the program:\n%s", out)
 			}
 		})
 	}
@@ -77,11 +81,12 @@ func TestAFailureIsShownOnceAndReadable(t *testing.T) {
 		once(t, out, "build the program in "+filepath.Join(p.dir, "app"))
 	})
 	if left := p.leftovers(t); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+		t.Errorf("files remain: %v", left)
 	}
 }
 
 func TestOptions(t *testing.T) {
+	long.Test(t)
 	p := newProject(t, "{name: go, options: {buildTarget: built}}", program)
 	p.mustRun(t, "preview")
 	if _, err := os.Stat(filepath.Join(p.dir, "app", "built")); err != nil {
@@ -106,6 +111,7 @@ func TestOptions(t *testing.T) {
 }
 
 func TestTheProgramEndsWithPulumi(t *testing.T) {
+	long.Test(t)
 	p := newProject(t, "go", program)
 	p.mustRun(t, "config", "set", "mode", "wait")
 	for name, signal := range map[string]os.Signal{"interrupted": os.Interrupt, "killed": os.Kill} {
@@ -119,13 +125,13 @@ func TestTheProgramEndsWithPulumi(t *testing.T) {
 			if err := c.Wait(); !errors.As(err, &exit) {
 				t.Errorf("up ends with %v", err)
 			}
-			// pulumi does not wait for the end of the program. A killed pulumi does not wait for the end of its
-			// language host either.
+			// pulumi does not wait for the end of the program, and a killed pulumi does not wait for the end of its
+			// language host.
 			if !eventually(t, func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }) {
-				t.Errorf("the program %d outlives pulumi", pid)
+				t.Errorf("the program %d still runs after pulumi has ended", pid)
 			}
 			if !eventually(t, func() bool { return len(p.leftovers(t)) == 0 }) {
-				t.Errorf("left behind: %v", p.leftovers(t))
+				t.Errorf("files remain: %v", p.leftovers(t))
 			}
 			if signal == os.Kill {
 				p.mustRun(t, "cancel", "--yes")
@@ -152,7 +158,7 @@ func startWaiting(t *testing.T, c *exec.Cmd) (pid int) {
 			if _, err := fmt.Sscan(text, &pid); err != nil {
 				t.Fatal(err)
 			}
-			// Nobody reads the rest of the output, which fits into the pipe.
+			// Nobody reads the rest of the output, which is small enough for the buffer of the pipe.
 			return pid
 		}
 	}

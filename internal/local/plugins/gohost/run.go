@@ -15,13 +15,13 @@ import (
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 )
 
-// grace is how long an interrupted program may take to end.
+// grace is the time that an interrupted program has to end.
 const grace = 5 * time.Second
 
-// Run builds and runs the program. It returns errors in the response, because the engine shows these unchanged.
+// Run builds and runs the program. It returns errors in the response, which the engine shows unchanged.
 func (h *host) Run(ctx context.Context, req *pulumirpc.RunRequest) (*pulumirpc.RunResponse, error) {
 	if req.GetAttachDebugger() {
-		return failed(errors.New("attach a debugger: the local Go language host cannot: use the official Pulumi CLI"))
+		return failed(errors.New("the local Go language host cannot attach a debugger: use the official Pulumi CLI"))
 	}
 	engine, err := h.engineAddress()
 	if err != nil {
@@ -52,7 +52,7 @@ func (h *host) Run(ctx context.Context, req *pulumirpc.RunRequest) (*pulumirpc.R
 	case ctx.Err() != nil:
 		return failed(errors.New("the program was interrupted"))
 	case exited:
-		return failed(fmt.Errorf("the program ended with %s and did not say why: see what it printed", exit.ProcessState))
+		return failed(fmt.Errorf("the program ended with %s and without an error message: see its output", exit.ProcessState))
 	}
 	return failed(fmt.Errorf("run the program: %w", err))
 }
@@ -70,8 +70,8 @@ func command(ctx context.Context, dir, program string, args ...string) *exec.Cmd
 	return c
 }
 
-// environment returns the environment of a program of Pulumi's Go SDK. It sets every variable of the run, even to "",
-// so that the program inherits none of them from the engineer's shell.
+// environment returns the environment of a program that uses Pulumi's Go SDK. It sets all variables of the run, even to
+// "", so that the program inherits none of them from the engineer's shell.
 func environment(req *pulumirpc.RunRequest, engine string) ([]string, error) {
 	config, err := json.Marshal(req.GetConfig())
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	sdk "github.com/pulumi/pulumi-random/sdk/v4/go/random"
 
 	"github.com/strata-platform/strata/internal/local/plugins/frame"
+	"github.com/strata-platform/strata/internal/local/plugins/frame/rules"
 )
 
 type idArgs struct {
@@ -38,7 +39,7 @@ func randomID() frame.Resource {
 	return frame.Resource{
 		Args:  sdk.RandomIdArgs{},
 		State: sdk.RandomId{},
-		Rules: frame.Rules{"byteLength": {Replace: true, Range: frame.AtLeast(1)}, "keepers": {Replace: true}, "prefix": {Replace: true}},
+		Rules: rules.ByPath{"byteLength": {Replace: true, Range: rules.AtLeast(1)}, "keepers": {Replace: true}, "prefix": {Replace: true}},
 		Operations: frame.Handle(frame.CRUD[idArgs, idState]{
 			Create: func(_ context.Context, r request) (string, idState, error) {
 				value := make([]byte, r.Args.ByteLength)
@@ -90,7 +91,7 @@ func integer() frame.Resource {
 	return frame.Resource{
 		Args:  sdk.RandomIntegerArgs{},
 		State: sdk.RandomInteger{},
-		Rules: frame.Rules{}.Each(frame.Rule{Replace: true}, "keepers max min seed"),
+		Rules: rules.ByPath{}.Each(rules.Rule{Replace: true}, "keepers max min seed"),
 		Operations: frame.Handle(frame.CRUD[integerArgs, integerState]{
 			Create: func(_ context.Context, r request) (string, integerState, error) {
 				if r.Args.Max < r.Args.Min {
@@ -148,7 +149,7 @@ func pet() frame.Resource {
 	return frame.Resource{
 		Args:  sdk.RandomPetArgs{},
 		State: sdk.RandomPet{},
-		Rules: frame.Rules{
+		Rules: rules.ByPath{
 			"keepers": {Replace: true}, "prefix": {Replace: true},
 			"length": {Replace: true, Default: 2}, "separator": {Replace: true, Default: "-"},
 		},
@@ -162,7 +163,7 @@ func pet() frame.Resource {
 			},
 			Read: func(_ context.Context, r request) (string, petArgs, error) {
 				if r.Importing {
-					return "", petArgs{}, errors.New("a pet's name cannot be imported: make a new one, or write the name down")
+					return "", petArgs{}, errors.New("a pet name cannot be imported: create a new one, or write the name in the program")
 				}
 				return r.ID, r.State, nil
 			},
@@ -203,12 +204,12 @@ func randomUUID() frame.Resource {
 	return frame.Resource{
 		Args:  sdk.RandomUuidArgs{},
 		State: sdk.RandomUuid{},
-		Rules: frame.Rules{"keepers": {Replace: true}},
+		Rules: rules.ByPath{"keepers": {Replace: true}},
 		Operations: frame.Handle(frame.CRUD[uuidArgs, uuidState]{
 			Create: func(_ context.Context, r request) (string, uuidState, error) {
 				result, err := uuid.NewRandom()
 				if err != nil {
-					return "", uuidState{}, fmt.Errorf("make a UUID: %w", err)
+					return "", uuidState{}, fmt.Errorf("generate a UUID: %w", err)
 				}
 				return result.String(), uuidState{r.Args, result.String()}, nil
 			},

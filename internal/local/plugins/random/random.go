@@ -1,4 +1,4 @@
-// Package random contains the local stand-in for the official random provider plugin.
+// Package random contains the local plugin that stands in for the official random provider.
 package random
 
 import (
@@ -7,10 +7,10 @@ import (
 	"github.com/strata-platform/strata/internal/local/plugins/frame"
 )
 
-// Version is the version of the SDK in go.mod.
+// Version is the version of the official provider that the plugin stands in for: that of the SDK in go.mod.
 const Version = "4.18.0"
 
-// Package describes the plugin.
+// Package describes the plugin. Its resources exist only in the state of a stack.
 func Package() frame.Package {
 	return frame.Package{
 		Name:        "random",

@@ -14,7 +14,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 	"golang.org/x/crypto/bcrypt"
 
-	"github.com/strata-platform/strata/internal/local/plugins/frame"
+	"github.com/strata-platform/strata/internal/local/plugins/frame/codec"
 	"github.com/strata-platform/strata/internal/local/plugins/random"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 )
@@ -30,7 +30,7 @@ func props(t *testing.T, text string) property.Map {
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
 		t.Fatal(err)
 	}
-	properties, err := frame.Encode(m)
+	properties, err := codec.Encode(m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func count(s, letters string) int {
 	return n
 }
 
-func TestTextObeysItsConstraints(t *testing.T) {
+func TestTextMeetsItsConstraints(t *testing.T) {
 	for name, tc := range map[string]struct {
 		inputs string
 		holds  func(string) bool
@@ -90,7 +90,7 @@ func TestTextObeysItsConstraints(t *testing.T) {
 	}
 }
 
-func TestTextRefuses(t *testing.T) {
+func TestInvalidTextsAreRejected(t *testing.T) {
 	for inputs, want := range map[string]string{
 		`{}`: `length: missing required property "length"`,
 		`{"length": 3, "minUpper": 2, "minLower": 2}`:                                       "length: length must be at least the sum of the minimums, 4, not 3",
@@ -100,12 +100,12 @@ func TestTextRefuses(t *testing.T) {
 		`{"length": 3, "lengthy": 3}`: `lengthy: unknown property "lengthy"`,
 	} {
 		if _, _, refusal := create(t, "Password", inputs); refusal != want {
-			t.Errorf("%s is refused with %q, want %q", inputs, refusal, want)
+			t.Errorf("the error of %s is %q, want %q", inputs, refusal, want)
 		}
 	}
 }
 
-func TestPasswordIsSecretAndItsIDTellsNothing(t *testing.T) {
+func TestPasswordIsSecretAndNotPartOfTheID(t *testing.T) {
 	id, state, _ := create(t, "Password", `{"length": 20}`)
 	result, hash := state.Get("result"), state.Get("bcryptHash")
 	if id != "none" || !result.Secret() || !hash.Secret() {
@@ -141,7 +141,7 @@ func TestOtherValues(t *testing.T) {
 	_, first, _ := create(t, "Integer", `{"min": 1, "max": 1000000, "seed": "a"}`)
 	_, second, _ := create(t, "Integer", `{"min": 1, "max": 1000000, "seed": "a"}`)
 	if first.Get("result").AsNumber() != second.Get("result").AsNumber() {
-		t.Error("one seed gave two numbers")
+		t.Error("the same seed gives two numbers")
 	}
 	for range 20 {
 		if _, state, _ := create(t, "Integer", `{"min": 3, "max": 5}`); state.Get("result").AsNumber() < 3 || state.Get("result").AsNumber() > 5 {
@@ -176,7 +176,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeImported(t *testing.T) {
+func TestInvalidImportsAreRejected(t *testing.T) {
 	for _, tc := range []struct{ kind, id, want string }{
 		{"Pet", "able-ant", "cannot be imported"},
 		{"Id", "not base64!", "[prefix,]base64url"},
@@ -207,6 +207,6 @@ func TestSchemaAndVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := "github.com/pulumi/pulumi-random/sdk/v4 v" + random.Version + "\n"; !strings.Contains(string(gomod), want) {
-		t.Errorf("the plugin says %s and go.mod something else", random.Version)
+		t.Errorf("go.mod does not require the SDK at the plugin's version %s", random.Version)
 	}
 }

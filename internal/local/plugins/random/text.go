@@ -9,6 +9,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"github.com/strata-platform/strata/internal/local/plugins/frame"
+	"github.com/strata-platform/strata/internal/local/plugins/frame/rules"
 )
 
 const (
@@ -19,7 +20,7 @@ const (
 
 	// bcryptLimit is the number of bytes of a password that bcrypt can hash.
 	bcryptLimit = 72
-	// passwordID is the ID of every password, so that an ID never reveals a password.
+	// passwordID is the ID of every password. An ID is not secret, so that it must not contain the password.
 	passwordID = "none"
 )
 
@@ -50,18 +51,18 @@ type passwordState struct {
 }
 
 // textRules returns the rules of passwords and strings. Every change creates a new text.
-func textRules() frame.Rules {
-	minimum := frame.Rule{Replace: true, Range: frame.AtLeast(0)}
-	return frame.Rules{}.Each(frame.Rule{Replace: true}, "keepers lower number numeric overrideSpecial special upper").
+func textRules() rules.ByPath {
+	minimum := rules.Rule{Replace: true, Range: rules.AtLeast(0)}
+	return rules.ByPath{}.Each(rules.Rule{Replace: true}, "keepers lower number numeric overrideSpecial special upper").
 		Each(minimum, "minLower minNumeric minSpecial minUpper").
-		With("", frame.Rules{"length": {Replace: true, Range: frame.AtLeast(1)}})
+		With("", rules.ByPath{"length": {Replace: true, Range: rules.AtLeast(1)}})
 }
 
 func password() frame.Resource {
 	return frame.Resource{
 		Args:  sdk.RandomPasswordArgs{},
 		State: sdk.RandomPassword{},
-		Rules: textRules().Each(frame.Rule{Secret: true}, "result bcryptHash"),
+		Rules: textRules().Each(rules.Rule{Secret: true}, "result bcryptHash"),
 		Operations: frame.Handle(frame.CRUD[textArgs, passwordState]{
 			Check: checkText,
 			Create: func(_ context.Context, r frame.Request[textArgs, passwordState]) (string, passwordState, error) {
@@ -112,7 +113,7 @@ func passwordOf(args textArgs, result string) (passwordState, error) {
 	return passwordState{textState{args.withDefaults(), result}, string(hash)}, nil
 }
 
-// class is one class of characters.
+// class is one class of characters, such as digits.
 type class struct {
 	property string
 	letters  string
@@ -120,7 +121,7 @@ type class struct {
 	included bool
 }
 
-// withDefaults returns a with every class either included or not. "number" is the older name of "numeric".
+// withDefaults returns a with a value for every class. "number" is the older name of "numeric".
 func (a textArgs) withDefaults() textArgs {
 	yes := true
 	if a.Numeric == nil {
