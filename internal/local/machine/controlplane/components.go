@@ -37,7 +37,7 @@ func (c *ControlPlane) start(ctx context.Context, apiPort int) error {
 		return err
 	}
 	if err := c.prepareStore(); err != nil {
-		return fmt.Errorf("make etcd's data: %w", err)
+		return fmt.Errorf("create etcd's data: %w", err)
 	}
 	encryption, err := c.ensureEncryption()
 	if err != nil {
@@ -111,22 +111,28 @@ func (c *ControlPlane) start(ctx context.Context, apiPort int) error {
 	); err != nil {
 		return err
 	}
-	return c.wait(ctx, "kube-controller-manager", "to make the first service account", c.takesPods)
+	return c.wait(ctx, "kube-controller-manager", "to create the first service account", c.admitsPods)
 }
 
+// keep starts a program of the toolchain and keeps it running until Stop.
 func (c *ControlPlane) keep(ctx context.Context, name string, args ...string) error {
 	path, err := c.find(ctx, name)
 	if err != nil {
 		return err
 	}
+	var env []string
+	if name == "etcd" {
+		// It is mostly idle. A low GOGC makes it collect garbage sooner and use less memory. Kubernetes' programs adapt
+		// their garbage collectors themselves: see tools/kubernetes.
+		env = append(env, "GOGC=25")
+	}
 	child, err := process.Keep(process.Spec{
 		Name: name,
 		Path: path,
 		Args: args,
-		// The programs are mostly idle. A lower GOGC makes them collect garbage sooner and use less memory.
-		Env: []string{"HOME=" + c.home.Kubernetes(), "TMPDIR=" + os.TempDir(), "GOGC=25"},
-		Dir: c.home.Kubernetes(),
-		Log: c.home.Log(name),
+		Env:  append(env, "HOME="+c.home.Kubernetes(), "TMPDIR="+os.TempDir()),
+		Dir:  c.home.Kubernetes(),
+		Log:  c.home.Log(name),
 	}, stopGrace)
 	if err != nil {
 		return err

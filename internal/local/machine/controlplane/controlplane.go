@@ -68,7 +68,7 @@ type ControlPlane struct {
 	waiting  string
 }
 
-// New returns the control plane of a home, stopped. It finds its programs with find.
+// New returns the control plane of a home. It finds its programs with find, and starts none.
 func New(h home.Home, find FindTool) *ControlPlane {
 	return &ControlPlane{home: h, find: find, now: time.Now}
 }
@@ -99,7 +99,7 @@ func (c *ControlPlane) Start(ctx context.Context) error {
 	c.etcd = fmt.Sprintf("https://127.0.0.1:%d", etcdPort)
 	c.server = fmt.Sprintf("https://127.0.0.1:%d", apiPort)
 	if err := c.ensureKeys(); err != nil {
-		return fmt.Errorf("make the keys of the control plane: %w", err)
+		return fmt.Errorf("create the keys of the control plane: %w", err)
 	}
 	if c.client, err = kubernetes.NewForConfig(c.unlimited()); err != nil {
 		return fmt.Errorf("start the control plane: %w", err)
@@ -147,6 +147,7 @@ func (c *ControlPlane) Stop() {
 	children := c.children
 	c.mu.Unlock()
 	var group sync.WaitGroup
+	// The first two programs are etcd and the API server.
 	for _, child := range children[min(2, len(children)):] {
 		group.Go(child.Stop)
 	}
@@ -207,6 +208,7 @@ func (c *ControlPlane) unlimited() *rest.Config {
 // NodeConfig returns a client configuration with the rights that the Node authorizer gives to the node.
 func (c *ControlPlane) NodeConfig() *rest.Config { return c.clientConfig(nodeClient) }
 
+// clientConfig returns the configuration of one of the clients of the API server.
 func (c *ControlPlane) clientConfig(client string) *rest.Config {
 	// With only the file's path, client-go would keep trusting the file's first content. A new cluster after Erase has
 	// another CA in that file. client-go itself reports a file that it cannot read.
@@ -222,6 +224,7 @@ func (c *ControlPlane) clientConfig(client string) *rest.Config {
 	}
 }
 
+// pki returns the folder of the keys and certificates.
 func (c *ControlPlane) pki() pki {
 	return pki{dir: filepath.Join(c.home.Kubernetes(), "pki"), now: c.now}
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 func newHome(t *testing.T) home.Home {
@@ -75,7 +76,7 @@ func eventually(t *testing.T, what string, check func() error) {
 		return last == nil, nil
 	})
 	if err != nil {
-		t.Fatalf("in vain waited until %s: %v", what, last)
+		t.Fatalf("timeout: waited until %s: %v", what, last)
 	}
 }
 
@@ -100,6 +101,7 @@ func checkConfigMap(ctx context.Context, client kubernetes.Interface, name strin
 }
 
 func TestDataAndAccessSurviveStopAndStart(t *testing.T) {
+	long.Test(t)
 	h := newHome(t)
 	if controlplane.Exists(h) {
 		t.Error("a new home holds a control plane")
@@ -140,11 +142,12 @@ func TestDataAndAccessSurviveStopAndStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := checkConfigMap(t.Context(), clientOf(t, config), "kept"); err != nil {
-		t.Errorf("what was made before Stop: %v", err)
+		t.Errorf("the objects created before Stop: %v", err)
 	}
 }
 
-func TestAnErasedClusterIsFollowedByAnother(t *testing.T) {
+func TestANewClusterStartsAfterAnErasure(t *testing.T) {
+	long.Test(t)
 	h := newHome(t)
 	first := start(t, h)
 	makeConfigMap(t, clientOf(t, first.AdminConfig()), "gone")
@@ -163,6 +166,7 @@ func TestAnErasedClusterIsFollowedByAnother(t *testing.T) {
 }
 
 func TestAccess(t *testing.T) {
+	long.Test(t)
 	h := newHome(t)
 	plane := start(t, h)
 
@@ -289,6 +293,7 @@ func TestAccess(t *testing.T) {
 }
 
 func TestProgramsThatAreKilledComeBackWithTheData(t *testing.T) {
+	long.Test(t)
 	plane := start(t, newHome(t))
 	client := clientOf(t, plane.AdminConfig())
 	makeConfigMap(t, client, "kept")
@@ -340,7 +345,7 @@ func TestStartRefusesAPortThatIsTaken(t *testing.T) {
 	}
 }
 
-func TestStartSaysWhichProgramCannotBeHad(t *testing.T) {
+func TestStartNamesAMissingProgram(t *testing.T) {
 	h := newHome(t)
 	_, err := controlplane.Start(t.Context(), h, func(_ context.Context, name string) (string, error) {
 		return "", fmt.Errorf("no program %s", name)
@@ -353,7 +358,8 @@ func TestStartSaysWhichProgramCannotBeHad(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedStartIsTakenUpAgain(t *testing.T) {
+func TestAnInterruptedStartContinues(t *testing.T) {
+	long.Test(t)
 	h := newHome(t)
 	find := finder(t)
 	// The power fails after the first key of each pair, so the certificate is missing.
@@ -390,10 +396,11 @@ func states(plane *controlplane.ControlPlane) map[string]process.State {
 }
 
 func TestTwoHomesRunSideBySide(t *testing.T) {
+	long.Test(t)
 	first, second := start(t, newHome(t)), start(t, newHome(t))
 	makeConfigMap(t, clientOf(t, first.AdminConfig()), "mine")
 	if err := checkConfigMap(t.Context(), clientOf(t, second.AdminConfig()), "mine"); !apierrors.IsNotFound(err) {
-		t.Errorf("the second cluster shows what was made in the first: %v", err)
+		t.Errorf("the second cluster shows the objects of the first: %v", err)
 	}
 	config := second.AdminConfig()
 	config.Host = first.Server()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // toolsOf returns a function that finds the programs of a control plane. instead replaces some of them.
@@ -32,6 +33,7 @@ func toolsOf(t *testing.T, instead map[string]string) FindTool {
 }
 
 func TestAControlPlaneOlderThanItsCertificatesStartsWithItsData(t *testing.T) {
+	long.Test(t)
 	find := toolsOf(t, nil)
 	h, err := home.Open(t.TempDir())
 	if err != nil {
@@ -60,7 +62,8 @@ func TestAControlPlaneOlderThanItsCertificatesStartsWithItsData(t *testing.T) {
 	}
 }
 
-func TestStartSaysWhichProgramDoesNotComeUpAndWhy(t *testing.T) {
+func TestStartNamesAProgramThatDoesNotStart(t *testing.T) {
+	long.Test(t)
 	script := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\necho 'no configuration today' >&2\nexit 7\n"), 0o700); err != nil {
 		t.Fatal(err)
@@ -90,6 +93,7 @@ func TestStartSaysWhichProgramDoesNotComeUpAndWhy(t *testing.T) {
 }
 
 func TestADamagedStoreIsAnErrorThatNamesTheProgramAndItsLog(t *testing.T) {
+	long.Test(t)
 	find := toolsOf(t, nil)
 	h, err := home.Open(t.TempDir())
 	if err != nil {
@@ -130,6 +134,7 @@ func TestADamagedStoreIsAnErrorThatNamesTheProgramAndItsLog(t *testing.T) {
 }
 
 func TestAProgramThatDoesNotRunKeepsTheControlPlaneFromBeingReady(t *testing.T) {
+	long.Test(t)
 	script := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nexit 7\n"), 0o700); err != nil {
 		t.Fatal(err)
@@ -150,14 +155,15 @@ func TestAProgramThatDoesNotRunKeepsTheControlPlaneFromBeingReady(t *testing.T) 
 	}
 }
 
-func TestDataThatEtcdHadNotFinishedMakingIsMadeAnew(t *testing.T) {
+func TestIncompleteDataOfEtcdIsRecreated(t *testing.T) {
+	long.Test(t)
 	find := toolsOf(t, nil)
 	h, err := home.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := filepath.Join(store(h), "member", "wal", "0000000000000000-0000000000000000.wal")
-	for _, path := range []string{log, unborn(h)} {
+	for _, path := range []string{log, uninitialized(h)} {
 		if err := home.WriteFile(path, []byte("half")); err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +173,7 @@ func TestDataThatEtcdHadNotFinishedMakingIsMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Stop()
-	if _, err := os.Stat(unborn(h)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(uninitialized(h)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("etcd serves, and its data is still taken for half made: %v", err)
 	}
 }

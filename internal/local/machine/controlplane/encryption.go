@@ -40,7 +40,7 @@ resources:
   - identity: {}
 `
 
-// encrypted returns the path of a file that exists once etcd stores no secret in plain text.
+// encrypted returns the path of a file that exists after encryptStored has succeeded.
 func encrypted(h home.Home) string { return store(h) + ".encrypted" }
 
 // ensureEncryption writes the API server's EncryptionConfiguration and returns its path. It creates the key only once.
@@ -49,7 +49,7 @@ func (c *ControlPlane) ensureEncryption() (string, error) {
 	key := c.home.SecretFile(etcdSecret)
 	if _, err := os.Stat(key); errors.Is(err, fs.ErrNotExist) && Exists(c.home) {
 		if _, err := os.Stat(encrypted(c.home)); err == nil {
-			return "", fmt.Errorf("the key of etcd's data is missing: put a copy of %s back, or begin anew by `%s`: what is stored in %s cannot be read without it",
+			return "", fmt.Errorf("the key of etcd's data is missing: restore %s from a backup, or start over with `%s`: without the key, the data in %s is unreadable",
 				key, c.home.Call("down --purge"), store(c.home))
 		}
 	}
@@ -85,6 +85,7 @@ func (c *ControlPlane) encryptStored(ctx context.Context) error {
 	return home.WriteFile(encrypted(c.home), nil)
 }
 
+// encryptKind rewrites all objects of a kind.
 func encryptKind(ctx context.Context, objects metadata.Getter) error {
 	all, err := objects.List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -20,12 +20,14 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // canary is the text that the test looks for in etcd's files.
 const canary = "canary-of-encryption-at-rest"
 
-func TestWhatIsStoredIsEncryptedAndThereAfterARestart(t *testing.T) {
+func TestStoredObjectsAreEncryptedAndSurviveARestart(t *testing.T) {
+	long.Test(t)
 	c := startIn(t, newTestHome(t), toolsOf(t, nil))
 	storeCanary(t, c)
 	for _, key := range []string{"secrets/default/canary", "configmaps/default/canary", "namespaces/default"} {
@@ -40,7 +42,8 @@ func TestWhatIsStoredIsEncryptedAndThereAfterARestart(t *testing.T) {
 	checkCanary(t, startIn(t, c.home, c.find))
 }
 
-func TestAHomeFromBeforeTheKeyIsEncryptedOnce(t *testing.T) {
+func TestAnUnencryptedHomeIsEncryptedOnce(t *testing.T) {
+	long.Test(t)
 	find := toolsOf(t, nil)
 	before := startIn(t, newTestHome(t), toolsOf(t, map[string]string{"kube-apiserver": withoutEncryption(t)}))
 	storeCanary(t, before)
@@ -72,7 +75,7 @@ func TestAHomeFromBeforeTheKeyIsEncryptedOnce(t *testing.T) {
 	}
 }
 
-func TestALostKeyIsAnErrorThatMakesNoOther(t *testing.T) {
+func TestALostKeyIsAnErrorAndIsNotReplaced(t *testing.T) {
 	c := &ControlPlane{home: newTestHome(t)}
 	config, err := c.ensureEncryption()
 	if err != nil {
@@ -95,7 +98,7 @@ func TestALostKeyIsAnErrorThatMakesNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.ensureEncryption()
-	for _, want := range []string{key, "put a copy", "down --purge"} {
+	for _, want := range []string{key, "from a backup", "down --purge"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %q: %v", want, err)
 		}

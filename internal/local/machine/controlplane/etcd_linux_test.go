@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/strata-platform/strata/test/long"
 )
 
 // socketsOf returns the listening sockets of a process: its TCP ports, and the names of its Unix sockets (proc(5),
@@ -53,7 +55,8 @@ func socketsOf(t *testing.T, pid int) (ports []int, names []string) {
 	return ports, names
 }
 
-func TestEtcdAnswersNobodyWithoutACertificate(t *testing.T) {
+func TestEtcdRequiresACertificate(t *testing.T) {
+	long.Test(t)
 	plane := start(t, newHome(t))
 	ports, names := socketsOf(t, states(plane)["etcd"].Pid)
 	if len(ports) != 2 || len(names) != 0 {

@@ -49,10 +49,12 @@ func (c *ControlPlane) ensureKeys() error {
 	return nil
 }
 
+// kubeconfig returns the path of the kubeconfig of a component.
 func (c *ControlPlane) kubeconfig(client string) string {
 	return filepath.Join(c.home.Kubernetes(), client+".kubeconfig")
 }
 
+// writeKubeconfig writes the kubeconfig of a client. It contains the keys themselves, so that a user can copy it.
 func (c *ControlPlane) writeKubeconfig(client, path string) error {
 	p := c.pki()
 	ca, err := os.ReadFile(p.cert("ca"))

@@ -29,7 +29,7 @@ func (c *ControlPlane) NodeTLS() (*tls.Config, error) {
 		// The CA also signs the certificates of the other components and of the administrator.
 		VerifyConnection: func(state tls.ConnectionState) error {
 			if user := state.PeerCertificates[0].Subject.CommonName; user != kubeletClient {
-				return fmt.Errorf("%s may not ask the node: ask the API server", user)
+				return fmt.Errorf("%s may not call the API of the node: call the API server", user)
 			}
 			return nil
 		},

@@ -23,8 +23,8 @@ import (
 const (
 	// lifetime is the lifetime of every certificate.
 	lifetime = 10 * 365 * 24 * time.Hour
-	// renewBefore is how long before a certificate's end a start renews it. It exceeds the time that a platform runs
-	// without a restart.
+	// renewBefore is how long before a certificate's end a start renews the certificate. It exceeds the time that a
+	// platform runs without a restart.
 	renewBefore = 180 * 24 * time.Hour
 )
 
@@ -78,6 +78,7 @@ func (p pki) ensureServer(ca authority, name string, hosts ...string) error {
 	return p.ensureSigned(ca, name, template)
 }
 
+// ensureSigned ensures a key, and a certificate of the authority for it.
 func (p pki) ensureSigned(ca authority, name string, template *x509.Certificate) error {
 	key, err := p.ensureKey(name)
 	if err == nil {
@@ -112,9 +113,10 @@ func (p pki) ensureKey(name string) (crypto.Signer, error) {
 	if signer, ok := key.(crypto.Signer); err == nil && ok {
 		return signer, nil
 	}
-	return nil, fmt.Errorf("key %s is damaged: put a copy of it back, or remove it and the next start makes another, which ends the access of all who were let in by it", p.key(name))
+	return nil, fmt.Errorf("key %s is damaged: restore it from a backup, or remove it: the next start then creates a new key, and credentials from the old one stop working", p.key(name))
 }
 
+// newKey creates a key and stores it.
 func (p pki) newKey(name string) (crypto.Signer, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -163,6 +165,7 @@ func (p pki) good(cert *x509.Certificate, key crypto.Signer, ca *authority) bool
 	return cert.CheckSignatureFrom(issuer) == nil && now.After(cert.NotBefore) && now.Add(renewBefore).Before(cert.NotAfter)
 }
 
+// template returns the template of a certificate that is valid from an hour ago, because clocks differ.
 func (p pki) template(commonName string, organizations []string) *x509.Certificate {
 	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	now := p.now()
@@ -174,6 +177,7 @@ func (p pki) template(commonName string, organizations []string) *x509.Certifica
 	}
 }
 
+// der returns the first block of a PEM file, or nil.
 func der(pemBytes []byte) []byte {
 	block, _ := pem.Decode(pemBytes)
 	if block == nil {

@@ -137,7 +137,7 @@ func TestCertificatesAreRenewedBeforeTheyExpire(t *testing.T) {
 	}
 }
 
-func TestACertificateThatIsLostOrDamagedIsSignedAnew(t *testing.T) {
+func TestALostOrDamagedCertificateIsReplaced(t *testing.T) {
 	now := time.Now()
 	for name, damage := range map[string]func(path string) error{
 		"lost":      os.Remove,
@@ -193,7 +193,7 @@ func TestADamagedKeyIsAnErrorThatNamesItsFile(t *testing.T) {
 	}
 }
 
-func TestEachClientIsSomebodyElse(t *testing.T) {
+func TestEachClientHasItsOwnIdentity(t *testing.T) {
 	c := newKeys(t, time.Now())
 	subjects := map[string]string{}
 	for _, client := range []string{adminClient, controllerManagerClient, schedulerClient, nodeClient, kubeletClient, "etcd-client"} {
@@ -245,7 +245,7 @@ func TestKeysAreForTheirOwnerAlone(t *testing.T) {
 	}
 }
 
-func TestAnErasureThatWasInterruptedIsFinished(t *testing.T) {
+func TestAnInterruptedErasureIsCompleted(t *testing.T) {
 	c := newKeys(t, time.Now())
 	if err := os.Rename(c.home.Kubernetes(), c.home.ErasedKubernetes()); err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func (c *ControlPlane) NodeReady(ctx context.Context) error {
 	}
 	for _, taint := range node.Spec.Taints {
 		if taint.Effect != corev1.TaintEffectPreferNoSchedule {
-			return fmt.Errorf("node %s takes no pods: it has the taint %s", NodeName, taint.Key)
+			return fmt.Errorf("node %s accepts no pods: it has the taint %s", NodeName, taint.Key)
 		}
 	}
 	return nil
@@ -53,15 +53,15 @@ func (c *ControlPlane) NodeReady(ctx context.Context) error {
 
 // WaitNode waits until the node accepts pods.
 func (c *ControlPlane) WaitNode(ctx context.Context) error {
-	if err := c.wait(ctx, "kube-controller-manager", "to let the node take pods", c.NodeReady); err != nil {
+	if err := c.wait(ctx, "kube-controller-manager", "to make the node accept pods", c.NodeReady); err != nil {
 		return fmt.Errorf("start the node: %w", err)
 	}
 	return nil
 }
 
-// takesPods returns an error if the API server cannot admit pods: a pod needs the default service account, which a
+// admitsPods returns an error if the API server cannot admit pods: a pod needs the default service account, which a
 // controller creates.
-func (c *ControlPlane) takesPods(ctx context.Context) error {
+func (c *ControlPlane) admitsPods(ctx context.Context) error {
 	_, err := c.client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 	return err
 }
@@ -115,7 +115,7 @@ func (c *ControlPlane) crashLoop(ctx context.Context) error {
 	return nil
 }
 
-// blameStore adds etcd's fault to the error of a program, if that fault may be the cause.
+// blameStore adds the state of etcd and the remedy to the error of a program if etcd may be the cause.
 func (c *ControlPlane) blameStore(ctx context.Context, program string, err error) error {
 	switch {
 	case program == "etcd":
@@ -124,10 +124,11 @@ func (c *ControlPlane) blameStore(ctx context.Context, program string, err error
 	default:
 		return err
 	}
-	return fmt.Errorf("%w; etcd's data, which may be damaged, is in %s: put a copy of it back, or begin anew by `%s`",
+	return fmt.Errorf("%w; etcd's data, which may be damaged, is in %s: restore it from a backup, or start over with `%s`",
 		err, store(c.home), c.home.Call("down --purge"))
 }
 
+// setWaiting sets the text that Waiting returns.
 func (c *ControlPlane) setWaiting(what string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,30 +15,31 @@ import (
 // store returns the folder of etcd's data.
 func store(h home.Home) string { return filepath.Join(h.Kubernetes(), "etcd") }
 
-// unborn returns the path of a file that exists until etcd has served for the first time. An etcd that is killed while
+// uninitialized returns the path of a file that exists until etcd has served for the first time. An etcd that is killed while
 // it creates its data can leave a log without members, and then never serves again.
-func unborn(h home.Home) string { return store(h) + ".unborn" }
+func uninitialized(h home.Home) string { return store(h) + ".unborn" }
 
-// prepareStore removes data that etcd has not finished creating. Nobody has written to such data yet.
+// prepareStore removes data that etcd has not finished creating. Such data contains no objects yet.
 func (c *ControlPlane) prepareStore() error {
-	if _, err := os.Stat(unborn(c.home)); err != nil && Exists(c.home) {
+	if _, err := os.Stat(uninitialized(c.home)); err != nil && Exists(c.home) {
 		return nil
 	}
-	if err := home.WriteFile(unborn(c.home), nil); err != nil {
+	if err := home.WriteFile(uninitialized(c.home), nil); err != nil {
 		return err
 	}
 	return os.RemoveAll(store(c.home))
 }
 
-// waitStore waits for the end of etcd's first start. Nobody may write to etcd before.
+// waitStore waits until etcd serves for the first time. The API server must not write to etcd before, because
+// prepareStore would remove its objects after a kill.
 func (c *ControlPlane) waitStore(ctx context.Context) error {
-	if _, err := os.Stat(unborn(c.home)); err != nil {
+	if _, err := os.Stat(uninitialized(c.home)); err != nil {
 		return nil
 	}
-	if err := c.wait(ctx, "etcd", "to make its data", c.storeServes); err != nil {
+	if err := c.wait(ctx, "etcd", "to create its data", c.storeServes); err != nil {
 		return err
 	}
-	return home.RemoveFile(unborn(c.home))
+	return home.RemoveFile(uninitialized(c.home))
 }
 
 // storeServes returns an error if etcd does not serve.

@@ -1,4 +1,5 @@
-// Package doctor tells what this machine has and lacks for the local target, and how to get what it lacks.
+// Package doctor checks whether this machine meets the requirements of the local target, and names a remedy for each
+// requirement that it does not meet.
 package doctor
 
 import (
@@ -22,7 +23,7 @@ type Finding struct {
 	Level Level  `json:"level"`
 	// Found describes the present state.
 	Found string `json:"found"`
-	// Remedy names the remedy in one line. It is empty if there is nothing to do.
+	// Remedy says in one line what the user can do. It is empty if there is nothing to do.
 	Remedy string `json:"remedy,omitempty"`
 }
 
@@ -36,10 +37,11 @@ const (
 	Note Level = "note"
 	// Warning means that Strata works, but slower, less safely or incompletely.
 	Warning Level = "warning"
-	// Lacking means that Strata does not work.
+	// Lacking means that Strata does not work until the user applies the remedy.
 	Lacking Level = "lacking"
 )
 
+// marks are the signs of the levels in the text form of a report.
 var marks = map[Level]string{OK: "✓", Note: "·", Warning: "!", Lacking: "✗"}
 
 // Check turns the facts into a report.
@@ -76,7 +78,7 @@ func (r Report) Print(out io.Writer) {
 		}
 	}
 	if !r.OK {
-		fmt.Fprintln(out, "\nSomething that is needed is lacking (✗).")
+		fmt.Fprintln(out, "\nThis machine does not meet every requirement (✗).")
 	}
 }
 

@@ -31,7 +31,7 @@ func running(processes ...process.State) *supervisor.Status {
 	return &supervisor.Status{Pid: 7, Cluster: supervisor.ClusterRunning, ControlPlane: ready, Node: ready, Processes: processes}
 }
 
-func TestAGoodMachineHasNothingToMend(t *testing.T) {
+func TestAGoodMachineHasNoFindings(t *testing.T) {
 	report := Check(good())
 	if !report.OK {
 		t.Error("the report is not ok")
@@ -53,9 +53,9 @@ func TestFindings(t *testing.T) {
 		{"another system", func(f *Facts) { f.System = "darwin" }, Finding{"system", Warning, "darwin: processes may outlive", "use Linux"}},
 		{"root", func(f *Facts) { f.Root = true }, Finding{"system", Warning, "as root", "ordinary user"}},
 		{"no Go", func(f *Facts) { f.GoError = errors.New("no Go on PATH") }, Finding{"go", Lacking, "no Go on PATH", "https://go.dev/dl"}},
-		{"old Go", func(f *Facts) { f.Go = "go1.25.9" }, Finding{"go", Lacking, "go1.25.9, but 1.26.0 is needed", "GOTOOLCHAIN=auto"}},
+		{"old Go", func(f *Facts) { f.Go = "go1.25.9" }, Finding{"go", Lacking, "go1.25.9, but Strata needs 1.26.0", "GOTOOLCHAIN=auto"}},
 		{"no git", func(f *Facts) { f.GitError = errors.New("git: not found") }, Finding{"git", Lacking, "git: not found", "install git, 2.31 or newer"}},
-		{"old git", func(f *Facts) { f.Git = "2.9.5" }, Finding{"git", Lacking, "2.9.5, but 2.31 is needed", "install git"}},
+		{"old git", func(f *Facts) { f.Git = "2.9.5" }, Finding{"git", Lacking, "2.9.5, but Strata needs 2.31", "install git"}},
 		{"git without its server", func(f *Facts) { f.HTTPBackend = false }, Finding{"git", Lacking, "2.39.5 without http-backend", "install the whole of git"}},
 		{"a missing tool", func(f *Facts) { f.Tools = toMake }, Finding{"tools", Warning, "1 of 2 are not built yet: dolt", "strata toolchain build --all"}},
 		{"no tool", func(f *Facts) { f.Tools = toMake[1:] }, Finding{"tools", Warning, "none of 1 is built yet", "strata toolchain build --all"}},
@@ -127,7 +127,7 @@ func TestFindings(t *testing.T) {
 func TestPrint(t *testing.T) {
 	var out bytes.Buffer
 	Report{Findings: []Finding{{"go", OK, "go1.26.8", ""}, {"landlock", Lacking, "none", "get it"}}}.Print(&out)
-	const want = "✓ go        go1.26.8\n✗ landlock  none\n            → get it\n\nSomething that is needed is lacking (✗).\n"
+	const want = "✓ go        go1.26.8\n✗ landlock  none\n            → get it\n\nThis machine does not meet every requirement (✗).\n"
 	if out.String() != want {
 		t.Errorf("printed is\n%s\nwant\n%s", out.String(), want)
 	}
@@ -174,7 +174,7 @@ func TestLookChangesNothing(t *testing.T) {
 	}
 }
 
-func TestLookSeesWhoHasAPort(t *testing.T) {
+func TestLookFindsTheHolderOfAPort(t *testing.T) {
 	h, err := home.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

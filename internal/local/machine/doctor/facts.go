@@ -84,7 +84,7 @@ func Look(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
 	return f
 }
 
-// LookFast collects the facts that take only a moment, which excludes the built tools.
+// LookFast collects the facts that take only a moment. It omits Tools and Leftover.
 func LookFast(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -110,6 +110,7 @@ func LookFast(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Fact
 	return f
 }
 
+// leftover returns the size of the cached tools that this clone does not use.
 func leftover(ctx context.Context, tools *toolchain.Toolchain) (bytes int64, err error) {
 	list, err := tools.Leftovers(ctx)
 	for _, l := range list {
@@ -118,6 +119,7 @@ func leftover(ctx context.Context, tools *toolchain.Toolchain) (bytes int64, err
 	return bytes, err
 }
 
+// gitVersion matches the version in the output of git --version. Vendors append words.
 var gitVersion = regexp.MustCompile(`\d+\.\d+(?:\.\d+)?`)
 
 // git runs git for its version and looks for git-http-backend.

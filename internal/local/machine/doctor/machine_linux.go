@@ -43,6 +43,7 @@ func freeSpace(dir string) int64 {
 	return int64(fs.Bavail) * fs.Bsize
 }
 
+// openFiles returns the hard limit of open files of a process, or 0 if it is unknown.
 func openFiles() uint64 {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
@@ -51,6 +52,7 @@ func openFiles() uint64 {
 	return limit.Max
 }
 
+// landlockVersion returns the version of Landlock in the kernel, or 0 without Landlock.
 func landlockVersion() int {
 	version, err := landlock.LandlockGetABIVersion()
 	if err != nil {

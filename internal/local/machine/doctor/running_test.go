@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/strata-platform/strata/internal/local/machine/doctor"
+	"github.com/strata-platform/strata/test/long"
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
@@ -21,6 +22,7 @@ func TestMain(m *testing.M) { os.Exit(stratatest.Main(m)) }
 // TestDoctorOfARunningPlatform runs the real command on a running platform, and on a platform after one of its
 // programs died.
 func TestDoctorOfARunningPlatform(t *testing.T) {
+	long.Test(t)
 	p := stratatest.NewWithTools(t)
 	p.Run("local", "start")
 	if list := platform(t, p); len(list) != 1 || list[0].Level != doctor.OK || !strings.Contains(list[0].Found, "its cluster is running") {

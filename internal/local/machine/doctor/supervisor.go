@@ -5,14 +5,14 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 )
 
-// checkSupervisor reports what runs in the home.
+// checkSupervisor reports the states of the home's supervisor, of its cluster and of its processes.
 func checkSupervisor(f Facts) []Finding {
 	const check = "platform"
 	s := f.Supervisor
 	call := f.call
 	switch {
 	case f.SupervisorError != nil:
-		return found(check, Warning, "see "+call("logs supervisor")+"; "+call("local stop")+" stops what runs", "%v", f.SupervisorError)
+		return found(check, Warning, "see "+call("logs supervisor")+"; "+call("local stop")+" stops the platform", "%v", f.SupervisorError)
 	case s == nil:
 		return found(check, OK, "", "nothing runs in %s", f.Home)
 	case s.Stopping:
@@ -42,6 +42,7 @@ func checkSupervisor(f Facts) []Finding {
 	return findings
 }
 
+// checkHealth reports a part of the cluster that is not ready.
 func checkHealth(f Facts, part string, health supervisor.Health) []Finding {
 	if health.Ready {
 		return nil

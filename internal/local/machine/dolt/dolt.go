@@ -36,7 +36,7 @@ const (
 	retryEvery = 25 * time.Millisecond
 )
 
-// Options says where the servers' program, data and logs are.
+// Options names the servers' program and the folders of their data and logs. All fields are required.
 type Options struct {
 	// Binary returns the path of the dolt program. Start calls it for the first server.
 	Binary func(context.Context) (string, error)
@@ -67,9 +67,10 @@ func New(options Options) *Runtime {
 // instanceNames matches instance names that cannot lead out of the runtime's folder.
 var instanceNames = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*(/[a-z0-9][a-z0-9-]*)*$`)
 
+// folder returns the folder of an instance.
 func (r *Runtime) folder(instance string) (folder, error) {
 	if !instanceNames.MatchString(instance) {
-		return "", fmt.Errorf("%q is no name of an instance", instance)
+		return "", fmt.Errorf("%q is not a valid name of an instance", instance)
 	}
 	return folder(filepath.Join(r.options.Dir, filepath.FromSlash(instance))), nil
 }
@@ -90,6 +91,7 @@ func (r *Runtime) Start(ctx context.Context, instance string) (engine.Server, er
 	return started, nil
 }
 
+// start starts the server of an instance. The caller must hold mu.
 func (r *Runtime) start(ctx context.Context, instance string) (*server, error) {
 	dir, err := r.folder(instance)
 	if err != nil {
@@ -138,7 +140,7 @@ func (r *Runtime) start(ctx context.Context, instance string) (*server, error) {
 		defer cancel()
 		return keeper.Dial(ctx, address, to)
 	}
-	config.Logger = &mysql.NopLogger{} // the server refuses connections while it starts
+	config.Logger = &mysql.NopLogger{} // The server rejects connections while it starts.
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		keeper.Stop()
@@ -186,6 +188,7 @@ func (r *Runtime) Stop(instance string) error {
 	return r.stop(instance)
 }
 
+// stop is Stop for a caller that holds mu.
 func (r *Runtime) stop(instance string) error {
 	running := r.servers[instance]
 	if running == nil {

@@ -232,7 +232,7 @@ func TestALongPreparedStatementIsRefused(t *testing.T) {
 	}
 	defer insert.Close()
 	if _, err := insert.ExecContext(t.Context(), strings.Repeat("\x16", 20<<20)); err != nil {
-		t.Errorf("a parameter of many packets, none of which is a command: %.200v", err)
+		t.Errorf("a parameter of many packets without a command: %.200v", err)
 	}
 }
 

@@ -41,6 +41,7 @@ type Needs struct {
 	Address string
 }
 
+// needs returns the needs of the instance's server.
 func (f folder) needs(address string) Needs {
 	return Needs{
 		Reads:   []string{f.config(), f.home()},
@@ -80,7 +81,7 @@ func (f folder) prepare(ctx context.Context) (needs Needs, password string, err 
 // globalConfig returns Dolt's global configuration. It turns off telemetry, and sets the values that Dolt would
 // otherwise write to the file itself.
 func globalConfig(id string) []byte {
-	settings, _ := json.Marshal(map[string]string{ // strings never fail
+	settings, _ := json.Marshal(map[string]string{ // Strings never fail.
 		"metrics.disabled": "true", "user.email": "strata@localhost", "user.name": "strata", "sqlserver.global.server_uuid": id,
 	})
 	return append(settings, '\n')
@@ -93,7 +94,7 @@ const noFolder = "/dev/null/none"
 // environment variables in its configuration, so a dollar sign must be doubled.
 func (f folder) serverConfig(address string) []byte {
 	quoted := func(path string) string {
-		text, _ := json.Marshal(path) // a string never fails
+		text, _ := json.Marshal(path) // A string never fails.
 		return strings.ReplaceAll(string(text), "$", "$$")
 	}
 	return []byte(strings.Join([]string{
@@ -135,6 +136,7 @@ func keep(path string, generate func() (string, error)) (string, error) {
 	return content, os.Rename(path+".new", path)
 }
 
+// newPassword returns a random password with 192 bits.
 func newPassword() (string, error) {
 	secret := make([]byte, 24)
 	if _, err := rand.Read(secret); err != nil {
@@ -160,7 +162,8 @@ func chooseAddress() (string, error) {
 	return "", fmt.Errorf("find a free loopback address: %w", last)
 }
 
-// waitFree waits for an address to become free, because the server of a killed emulator may still be exiting.
+// waitFree waits up to freeTimeout for an address to become free, because the server of a killed emulator may still be
+// exiting.
 func waitFree(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, freeTimeout)
 	defer cancel()
@@ -179,12 +182,12 @@ func waitFree(ctx context.Context, address string) error {
 	}
 }
 
-// checkFree reports whether a server can listen on an address, by listening on it.
+// checkFree returns an error if a server cannot listen on an address.
 func checkFree(address string) error {
 	listener, err := net.Listen("tcp", net.JoinHostPort(address, strconv.Itoa(port)))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("another program listens on %s:%d, which is kept for this instance; stop it first: %w", address, port, err)
+		return fmt.Errorf("another program listens on %s:%d, the reserved address of this instance: end that program first: %w", address, port, err)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return fmt.Errorf("this system has no loopback address %s: Linux has all of 127.0.0.0/8, elsewhere add it as an alias of the loopback interface", address)
 	case err != nil:

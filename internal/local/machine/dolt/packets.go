@@ -23,23 +23,24 @@ const (
 	tooLargeState = "08S01"
 )
 
-// packets reads a client's packets. If a packet prepares too long a statement, packets ends the connection with an
-// error of the protocol.
+// packets is the connection of a client, and counts its packets. When the client prepares a statement that is too long,
+// packets ends the connection with an error of the protocol.
 type packets struct {
 	net.Conn
-	header  []byte // of the next packet, as far as it has arrived
-	left    int    // rest of the packet's payload in bytes
-	whole   bool   // whether the next packet begins a payload instead of continuing one
-	number  byte   // of the last packet
-	refused bool
+	header   []byte // of the next packet, as far as it has arrived
+	left     int    // rest of the packet's payload in bytes
+	whole    bool   // whether the next packet begins a payload instead of continuing one
+	number   byte   // of the last packet
+	rejected bool   // the packet prepares a statement that is too long
 }
 
+// newPackets returns the packets of a client that has sent nothing yet.
 func newPackets(client net.Conn) *packets { return &packets{Conn: client, whole: true} }
 
 // Read implements net.Conn.
 func (p *packets) Read(buffer []byte) (int, error) {
-	if p.refused {
-		return 0, p.refuse()
+	if p.rejected {
+		return 0, p.reject()
 	}
 	n, err := p.Conn.Read(buffer)
 	for at := 0; at < n; {
@@ -54,13 +55,13 @@ func (p *packets) Read(buffer []byte) (int, error) {
 		if !p.begins() {
 			continue
 		}
-		if p.refused {
+		if p.rejected {
 			p.left -= min(p.left, n-at)
 			// The server gets the packets before this one.
 			if before := at - headerSize - 1; before > 0 {
 				return before, nil
 			}
-			return 0, p.refuse()
+			return 0, p.reject()
 		}
 	}
 	return n, err
@@ -76,17 +77,17 @@ func (p *packets) begins() bool {
 		return false
 	}
 	p.left, p.number = length-(len(p.header)-headerSize), p.header[3]
-	p.refused = p.whole && length > longestPrepared && p.header[headerSize] == comPrepare
+	p.rejected = p.whole && length > longestPrepared && p.header[headerSize] == comPrepare
 	p.whole = length < fullLength
 	p.header = p.header[:0]
 	return true
 }
 
-// drainTimeout is how long a client may take to send the rest of a packet that is refused.
+// drainTimeout is how long a client may take to send the rest of a rejected packet.
 const drainTimeout = 30 * time.Second
 
-// refuse tells the client why the connection ends. The client sends the whole packet before it reads the answer.
-func (p *packets) refuse() error {
+// reject tells the client why the connection ends. The client sends the whole packet before it reads the answer.
+func (p *packets) reject() error {
 	_ = p.SetReadDeadline(time.Now().Add(drainTimeout)) // A closed connection has ended already.
 	if p.drain() != nil {
 		return io.EOF // The client is gone.
@@ -97,7 +98,7 @@ func (p *packets) refuse() error {
 	return io.EOF
 }
 
-// drain reads the rest of a payload, with the packets that go on with it.
+// drain reads the rest of a payload, including the packets that continue it.
 func (p *packets) drain() error {
 	for {
 		if _, err := io.CopyN(io.Discard, p.Conn, int64(p.left)); err != nil || p.whole {
@@ -112,7 +113,7 @@ func (p *packets) drain() error {
 	}
 }
 
-// CloseWrite tells the client that the server sends nothing more.
+// CloseWrite ends the connection from the server to the client.
 func (p *packets) CloseWrite() error {
 	if half, ok := p.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -22,10 +22,13 @@ type server struct {
 	unpublish func()
 }
 
+// Address implements engine.Server.
 func (s *server) Address() string { return s.address }
-func (s *server) Root() *sql.DB   { return s.root }
 
-// wait returns when the server answers its root user.
+// Root implements engine.Server.
+func (s *server) Root() *sql.DB { return s.root }
+
+// wait returns when the server answers its root user. It fails after startTimeout, or if the server is in a crash loop.
 func (s *server) wait(ctx context.Context, log string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -37,23 +40,24 @@ func (s *server) wait(ctx context.Context, log string) error {
 			return nil
 		}
 		if _, ok := errors.AsType[*mysql.MySQLError](err); ok {
-			return fmt.Errorf("the server at %s refuses its root user: %w", s.address, err)
+			return fmt.Errorf("the server at %s rejects its root user: %w", s.address, err)
 		}
 		state := s.keeper.State()
 		if state.Phase == process.CrashLooping {
-			return fmt.Errorf("the server at %s does not come up: %s; its log is %s", s.address, state.LastExit.Message, log)
+			return fmt.Errorf("the server at %s does not start: %s; its log is %s", s.address, state.LastExit.Message, log)
 		}
 		select {
 		case <-ctx.Done():
 			if last := state.LastExit; last != nil {
 				return fmt.Errorf("no answer from %s: %s; its log is %s", s.address, last.Message, log)
 			}
-			return fmt.Errorf("no answer from %s within %s; see %s", s.address, startTimeout, log)
+			return fmt.Errorf("no answer from %s within %s; its log is %s", s.address, startTimeout, log)
 		case <-ticker.C:
 		}
 	}
 }
 
+// stop ends the server and its connections.
 func (s *server) stop() error {
 	s.unpublish()
 	err := s.root.Close()

@@ -1,5 +1,5 @@
-// Package egress lets programs without a network of their own reach other machines, by the protocol SOCKS 5 (RFC
-// 1928). It connects to no service of this machine.
+// Package egress lets programs without a network of their own reach other machines, as a proxy for
+// the protocol SOCKS 5 (RFC 1928). The proxy connects to no service of this machine.
 package egress
 
 import (
@@ -65,11 +65,13 @@ func Serve(ctx context.Context, conn net.Conn) {
 	}
 }
 
+// reply sends the answer to a request. code is granted or an error of the protocol.
 func reply(conn net.Conn, code byte) {
-	_, _ = io.WriteString(conn, string([]byte{version, code})+replyTrailing) // The program may be gone.
+	// The program may have closed the connection.
+	_, _ = io.WriteString(conn, string([]byte{version, code})+replyTrailing)
 }
 
-// ask reads a program's request.
+// ask reads a program's request. code is granted if the request is valid.
 func ask(conn io.ReadWriter) (host string, port uint16, code byte) {
 	head := make([]byte, 2)
 	if _, err := io.ReadFull(conn, head); err != nil || head[0] != version {

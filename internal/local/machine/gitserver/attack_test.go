@@ -168,7 +168,7 @@ func TestPushesThatAreRefused(t *testing.T) {
 		},
 		"a large file in a small pack": {
 			func(t *testing.T, dir string) { commit(t, dir, "zeros", strings.Repeat("\x00", 3<<20)) }, nil,
-			"has a file of 3145728 bytes, at most 2097152 are taken",
+			"has a file of 3145728 bytes; the maximum is 2097152",
 		},
 		"many large files in a small pack": {
 			func(t *testing.T, dir string) {
@@ -183,7 +183,7 @@ func TestPushesThatAreRefused(t *testing.T) {
 			}, nil, "has more than 100 files",
 		},
 		"folders without end": {
-			func(t *testing.T, dir string) { commit(t, dir, strings.Repeat("a/", 120)+"a", "x") }, nil, "more than 100 folders in each other",
+			func(t *testing.T, dir string) { commit(t, dir, strings.Repeat("a/", 120)+"a", "x") }, nil, "nested more than 100 deep",
 		},
 		"a file outside of its folder": {
 			func(t *testing.T, dir string) {
@@ -256,7 +256,7 @@ func TestReplacementsHideNothing(t *testing.T) {
 	must(t, dir, "push", "--quiet", url, "main")
 	commit(t, dir, "kustomization.yaml", remoteBase)
 	bad := must(t, dir, "rev-parse", "HEAD:kustomization.yaml")
-	if out, err := git(dir, "push", url, good+":refs/replace/"+bad); err == nil || !strings.Contains(out, "replacements of objects are not taken") {
+	if out, err := git(dir, "push", url, good+":refs/replace/"+bad); err == nil || !strings.Contains(out, "accepts no replacements of objects") {
 		t.Errorf("a replacement is pushed: %v: %s", err, out)
 	}
 	must(t, filepath.Join(s.root, "web.git"), "update-ref", "refs/replace/"+bad, good)
@@ -274,7 +274,7 @@ func TestARepositoryIsFullAtSomeTime(t *testing.T) {
 		t.Errorf("a fourth branch: %v: %s", err, out)
 	}
 	commit(t, dir, "noise", noise(t, 600<<10))
-	if out, err := git(dir, "push", url, "main"); err == nil || !strings.Contains(out, "the repository would have 1 MB, at most 1 MB are kept for it") {
+	if out, err := git(dir, "push", url, "main"); err == nil || !strings.Contains(out, "the repository would have 1 MB, and may have at most 1 MB") {
 		t.Errorf("a second megabyte: %v: %s", err, out)
 	}
 	must(t, dir, "push", "--quiet", url, ":b")
@@ -283,7 +283,7 @@ func TestARepositoryIsFullAtSomeTime(t *testing.T) {
 	must(t, dir, "push", "--quiet", s.remote(t, "shop", "shop"), "main~2:refs/heads/main")
 }
 
-func TestWhoPushesSlowlyHoldsUpNobodyElse(t *testing.T) {
+func TestASlowPushDelaysNoOther(t *testing.T) {
 	s, dir := newSite(t, func(l *gitserver.Limits) { l.Wait, l.Time = 50*time.Millisecond, 30*time.Second }), clone(t)
 	commit(t, dir, "a", "a")
 	// The request has the headers of a push and no body.

@@ -59,7 +59,7 @@ func (f *files) ReadFile(name string) ([]byte, error) {
 	if found.isFolder() || found.isModule() {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
 	}
-	// The judgement refuses larger files before.
+	// judge has rejected commits with larger files before.
 	return f.objects.content(found.id, 1<<30)
 }
 

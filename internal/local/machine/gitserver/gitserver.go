@@ -1,11 +1,12 @@
 // Package gitserver serves the Git repositories of a home over HTTP with git's own http-backend.
 //
-// Each repository has two accounts besides the engineer's, which may do everything: one named like the repository,
-// which may read and write it, and one named NAME-reader, which may only read it. There is no anonymous access.
+// Each repository has two accounts: the account with the repository's name may read and write it, and the account
+// NAME-reader may only read it. The account of the engineer may read and write every repository. There is no anonymous
+// access.
 //
 // An account cannot prevent the server from serving others: each account has slots of its own, every request and every
-// git process has a time limit, and a push has bounds. The server refuses a push that Flux must not build before the
-// push changes anything.
+// git process has a time limit, and a push has bounds. The server checks each push before git accepts it, and rejects
+// one that Flux must not build.
 package gitserver
 
 import (
@@ -40,7 +41,8 @@ func Reader(repository string) string { return repository + "-reader" }
 type Server struct {
 	// Limits bounds what accounts may push and fetch. Set it before the first request.
 	Limits Limits
-	// Syncs returns what Flux builds of a repository. The default is one build of its root. Set it before the first request.
+	// Syncs returns the specs of the Kustomizations that build a repository. The default is one Kustomization of the
+	// root folder. Set it before the first request.
 	Syncs func(ctx context.Context, repository string) []trial.Sync
 
 	root    string
@@ -52,8 +54,8 @@ type Server struct {
 	checked slots
 }
 
-// rootAlone is the default of Syncs.
-func rootAlone(context.Context, string) []trial.Sync { return []trial.Sync{{"path": "./"}} }
+// rootSync is the default of Syncs.
+func rootSync(context.Context, string) []trial.Sync { return []trial.Sync{{"path": "./"}} }
 
 // New returns a server for the repositories below root. The accounts' passwords derive from secret. Git's errors go to
 // logger. The server calls pushed after each push, while the client still waits, so pushed must return quickly. It may
@@ -66,7 +68,7 @@ func New(root, secret string, logger *log.Logger, pushed func(repository string)
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return nil, fmt.Errorf("serve Git repositories: %w", err)
 	}
-	s := &Server{Limits: DefaultLimits(), Syncs: rootAlone, root: root, git: git, secret: secret, errors: logger, pushed: pushed}
+	s := &Server{Limits: DefaultLimits(), Syncs: rootSync, root: root, git: git, secret: secret, errors: logger, pushed: pushed}
 	if err := s.installHook(); err != nil {
 		return nil, fmt.Errorf("serve Git repositories: %w", err)
 	}
@@ -86,12 +88,13 @@ func Password(secret, account string) string {
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(mac.Sum(nil))[:26]
 }
 
+// validName matches the names of repositories. Teams have the same names.
 var validName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,62}[a-z0-9])?$`)
 
 // Create creates an empty repository unless it exists.
 func (s *Server) Create(ctx context.Context, name string) error {
 	if !validName.MatchString(name) || strings.HasSuffix(name, "-reader") || name == Engineer {
-		return fmt.Errorf("create the Git repository %q: the name must be lower-case letters, digits and dashes, not %q and not end in -reader", name, Engineer)
+		return fmt.Errorf("create the Git repository %q: use lower-case letters, digits and dashes; the name must not be %q and must not end in -reader", name, Engineer)
 	}
 	dir := filepath.Join(s.root, name+".git")
 	if _, err := os.Stat(dir); err == nil {
@@ -113,10 +116,12 @@ func (s *Server) Create(ctx context.Context, name string) error {
 	return nil
 }
 
+// authentic reports whether a password is that of the account.
 func (s *Server) authentic(account, password string) bool {
 	return subtle.ConstantTimeCompare([]byte(Password(s.secret, account)), []byte(password)) == 1
 }
 
+// allowed reports whether an account may read a repository or, if writes is true, write to it.
 func allowed(account, repository string, writes bool) bool {
 	if !validName.MatchString(repository) {
 		return false

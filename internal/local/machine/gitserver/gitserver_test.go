@@ -119,7 +119,7 @@ func TestALargePushArrives(t *testing.T) {
 	}
 }
 
-func TestAPushIsToldWhenItIsThere(t *testing.T) {
+func TestAPushIsReportedAfterItsRefsChange(t *testing.T) {
 	root := t.TempDir()
 	var told []string
 	server, err := gitserver.New(root, secret, log.New(t.Output(), "", 0), func(repository string) {

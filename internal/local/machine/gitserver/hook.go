@@ -11,7 +11,7 @@ import (
 )
 
 // hook runs before git changes anything, while the objects of the push are in a quarantine folder. It sends the
-// proposed updates to the server, prints the server's answer, and refuses the push unless the answer ends in "yes".
+// proposed updates to the server, prints the server's answer, and rejects the push unless the answer ends in "yes".
 const hook = `#!/bin/sh
 { printf '%s\n' "$GIT_QUARANTINE_PATH"; cat; echo .; } >"$STRATA_PUSH/asked" || exit 1
 while IFS= read -r line; do
@@ -53,6 +53,7 @@ type question struct {
 	asked, answered *os.File
 }
 
+// newQuestion creates the folder of a question with its two pipes. The caller must close the question.
 func newQuestion(root string) (*question, error) {
 	folder, err := os.MkdirTemp(root, ".push-*")
 	if err != nil {
@@ -77,7 +78,7 @@ func pipe(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDWR|unix.O_NONBLOCK, 0)
 }
 
-// close ends the question. A hook that still waits then refuses the push.
+// close ends the question. A hook that still waits for the answer then rejects the push.
 func (q *question) close() {
 	for _, end := range []*os.File{q.asked, q.answered} {
 		if end != nil {
@@ -97,9 +98,11 @@ type proposal struct {
 // update is the change of one branch or tag. An ID of zeros stands for a missing commit.
 type update struct{ old, new, ref string }
 
+// deletes reports whether the update deletes the branch or tag.
 func (u update) deletes() bool { return strings.Trim(u.new, "0") == "" }
 
-var errBroken = errors.New("the hook sent something else than updates")
+// errBroken means that the hook and the server disagree about the format.
+var errBroken = errors.New("the hook sent a line that is no update")
 
 // answer reads the proposal and writes the problems that judge finds. close ends answer for a push that never runs the
 // hook.
@@ -115,7 +118,7 @@ func (q *question) answer(most int, judge func(proposal) []string) {
 	_, _ = q.answered.WriteString(verdict)
 }
 
-// read reads a proposal. It keeps at most most+1 updates: one too many suffices to refuse the push.
+// read reads a proposal. It keeps at most most+1 updates: one too many suffices to reject the push.
 func read(from *bufio.Reader, most int) (proposal, error) {
 	objects, err := from.ReadString('\n')
 	if err != nil {

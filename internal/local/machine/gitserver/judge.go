@@ -13,14 +13,14 @@ import (
 	"github.com/strata-platform/strata/internal/lint/trial"
 )
 
-// judge returns the reasons to refuse a push, one per line, or none to accept it. It judges every commit of the push
-// and not only the last, because Flux can apply any commit.
+// judge returns the reasons to reject a push, one per line, or none to accept it. It judges every commit of the push,
+// not only the last one, because Flux can apply any commit.
 func (s *Server) judge(ctx context.Context, account, repository string, p proposal) []string {
-	give := s.place(ctx, account)
-	if give == nil {
+	release := s.place(ctx, account)
+	if release == nil {
 		return []string{"the server is busy with other pushes: try again"}
 	}
-	defer give()
+	defer release()
 	ctx, cancel := context.WithTimeout(ctx, s.Limits.Check)
 	defer cancel()
 	j := &judgement{Server: s, ctx: ctx, repository: repository, proposal: p, seen: map[string]bool{}, built: map[string]bool{}}
@@ -31,16 +31,16 @@ func (s *Server) judge(ctx context.Context, account, repository string, p propos
 	case err == nil:
 		return nil
 	case errors.As(err, &refused):
-		return append([]string{"the push is refused, and nothing has changed:"}, refused.reasons...)
+		return append([]string{"the push is rejected, and nothing has changed:"}, refused.reasons...)
 	case ctx.Err() != nil:
-		return []string{fmt.Sprintf("the push takes longer than %s to check: push fewer commits at a time", s.Limits.Check)}
+		return []string{fmt.Sprintf("the check of the push takes longer than %s: push fewer commits at a time", s.Limits.Check)}
 	}
 	s.errors.Printf("check a push to repository %s: %v", repository, err)
 	return []string{"the server cannot check the push: see its log"}
 }
 
 // place waits for a place to check a push. The engineer has places that the teams do not take.
-func (s *Server) place(ctx context.Context, account string) (give func()) {
+func (s *Server) place(ctx context.Context, account string) (release func()) {
 	ctx, cancel := context.WithTimeout(ctx, s.Limits.Check+s.Limits.Wait)
 	defer cancel()
 	if account == Engineer {
@@ -49,6 +49,7 @@ func (s *Server) place(ctx context.Context, account string) (give func()) {
 	return s.checked.take(ctx, "teams", checksAtOnce)
 }
 
+// judgement is the check of one push.
 type judgement struct {
 	*Server
 	ctx        context.Context
@@ -62,6 +63,7 @@ type judgement struct {
 	seen, built map[string]bool
 }
 
+// close ends the processes of the judgement and removes its files.
 func (j *judgement) close() {
 	if j.trial != nil {
 		j.trial.Close()
@@ -85,7 +87,7 @@ func (j *judgement) run(team bool) error {
 	if len(tips) == 0 {
 		return nil
 	}
-	for _, check := range []func() error{j.refs, j.disk, func() error { return j.brought(tips) }} {
+	for _, check := range []func() error{j.refs, j.disk, func() error { return j.count(tips) }} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -119,6 +121,7 @@ func (j *judgement) run(team bool) error {
 // unseen returns the arguments of rev-list for the new objects of the push.
 func unseen(tips []string) []string { return append(append([]string{}, tips...), "--not", "--all") }
 
+// refs bounds the number of branches and tags, and rejects replacements of objects.
 func (j *judgement) refs() error {
 	if len(j.proposal.updates) > j.Limits.Refs {
 		return refuse("it changes more than %d branches and tags: push fewer at a time", j.Limits.Refs)
@@ -127,7 +130,7 @@ func (j *judgement) refs() error {
 	for _, each := range j.proposal.updates {
 		// A replacement shows this server, and nobody else, other objects than the pushed ones (git-replace(1)).
 		if strings.HasPrefix(each.ref, "refs/replace/") {
-			return refuse("it changes %s: replacements of objects are not taken", each.ref)
+			return refuse("it changes %s: the server accepts no replacements of objects", each.ref)
 		}
 		if strings.Trim(each.old, "0") == "" {
 			count++
@@ -150,24 +153,24 @@ func (j *judgement) disk() error {
 				used += info.Size()
 			}
 		}
-		// git removes files concurrently when it tidies up.
+		// git's maintenance removes files concurrently.
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
 		return err
 	})
 	if err == nil && used > j.Limits.Repository {
-		err = refuse("the repository would have %d MB, at most %d MB are kept for it", used>>20, j.Limits.Repository>>20)
+		err = refuse("the repository would have %d MB, and may have at most %d MB: delete branches", used>>20, j.Limits.Repository>>20)
 	}
 	return err
 }
 
-// brought bounds the number of objects in the push.
-func (j *judgement) brought(tips []string) error {
+// count bounds the number of objects in the push.
+func (j *judgement) count(tips []string) error {
 	count := 0
 	return j.lines(append([]string{"rev-list", "--objects"}, unseen(tips)...), func(string) error {
 		if count++; count > j.Limits.Objects {
-			return refuse("it brings more than %d objects: push fewer commits at a time", j.Limits.Objects)
+			return refuse("it contains more than %d objects: push fewer commits at a time", j.Limits.Objects)
 		}
 		return nil
 	})
@@ -185,7 +188,7 @@ func (j *judgement) commit(id string) error {
 	case err != nil:
 		return err
 	case total.largest > j.Limits.File:
-		return refuse("commit %.10s has a file of %d bytes, at most %d are taken: keep large files elsewhere", id, total.largest, j.Limits.File)
+		return refuse("commit %.10s has a file of %d bytes; the maximum is %d: keep large files elsewhere", id, total.largest, j.Limits.File)
 	case total.files > j.Limits.Files:
 		return refuse("commit %.10s has more than %d files: split the repository", id, j.Limits.Files)
 	case total.bytes > j.Limits.Tree:

@@ -57,7 +57,7 @@ func (l Limits) config() map[string]string {
 		// CI systems push from shallow clones.
 		"receive.shallowUpdate": "true",
 		"receive.maxInputSize":  strconv.FormatInt(l.Pack, 10),
-		// receive-pack refuses malicious objects, such as a file named "..".
+		// receive-pack rejects malicious objects, such as a file named "..".
 		"receive.fsckObjects":      "true",
 		"core.bigFileThreshold":    "4m",
 		"core.deltaBaseCacheLimit": "16m",
@@ -71,20 +71,20 @@ func (l Limits) config() map[string]string {
 
 // slots limits concurrency by key.
 type slots struct {
-	lock sync.Mutex
-	made map[string]chan struct{}
+	lock     sync.Mutex
+	channels map[string]chan struct{} // by key; a slot in use is an element
 }
 
 // take waits for one of the slots of key. It returns the function that frees the slot, or nil if ctx is done first.
-func (s *slots) take(ctx context.Context, key string, places int) (give func()) {
+func (s *slots) take(ctx context.Context, key string, places int) (release func()) {
 	s.lock.Lock()
-	if s.made == nil {
-		s.made = map[string]chan struct{}{}
+	if s.channels == nil {
+		s.channels = map[string]chan struct{}{}
 	}
-	taken, ok := s.made[key]
+	taken, ok := s.channels[key]
 	if !ok {
 		taken = make(chan struct{}, places)
-		s.made[key] = taken
+		s.channels[key] = taken
 	}
 	s.lock.Unlock()
 	select {

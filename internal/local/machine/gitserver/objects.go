@@ -28,11 +28,13 @@ type objects struct {
 	trees           map[string]folder
 	// held is the number of entries in trees.
 	held int
-	// files is the number of files after which a total is not added up to its end.
-	files  int
+	// files is the number of files at which total stops to add.
+	files int
+	// totals holds the totals of the visited trees.
 	totals map[string]total
 }
 
+// openObjects starts the git processes. files bounds the totals. The caller must close the objects.
 func openObjects(ctx context.Context, git func(context.Context, ...string) *exec.Cmd, files int) (*objects, error) {
 	o := &objects{files: files, trees: map[string]folder{}, totals: map[string]total{}}
 	var err error
@@ -46,6 +48,7 @@ func openObjects(ctx context.Context, git func(context.Context, ...string) *exec
 	return o, nil
 }
 
+// close ends the git processes.
 func (o *objects) close() {
 	o.contents.close()
 	o.sizes.close()
@@ -98,11 +101,11 @@ func (o *objects) tree(id string) (folder, error) {
 // maxHeld is the maximum number of entries that stay in memory.
 const maxHeld = 200_000
 
-// content returns the content of an object. It refuses an object of more than most bytes.
+// content returns the content of an object. For an object of more than most bytes it returns a refusal.
 func (o *objects) content(id string, most int64) ([]byte, error) {
 	if _, _, size, err := o.sizes.ask(id); err != nil || size > most {
 		if err == nil {
-			err = refuse("the object %.10s has %d bytes, at most %d are taken", id, size, most)
+			err = refuse("the object %.10s has %d bytes; the maximum is %d", id, size, most)
 		}
 		return nil, err
 	}
@@ -131,7 +134,7 @@ func (o *objects) total(id string, depth int) (total, error) {
 		return known, nil
 	}
 	if depth > deepest {
-		return total{}, refuse("it has more than %d folders in each other", deepest)
+		return total{}, refuse("its folders are nested more than %d deep", deepest)
 	}
 	tree, err := o.tree(id)
 	if err != nil {
@@ -171,6 +174,7 @@ type reader struct {
 	output  *bufio.Reader
 }
 
+// openReader starts a git cat-file process.
 func openReader(command *exec.Cmd) (*reader, error) {
 	input, err := command.StdinPipe()
 	if err != nil {
@@ -192,11 +196,11 @@ func (r *reader) close() {
 // ask returns the ID, the type and the size of an object. The type of an object that does not exist is "missing".
 func (r *reader) ask(name string) (id, kind string, size int64, err error) {
 	if _, err := fmt.Fprintln(r.input, name); err != nil {
-		return "", "", 0, fmt.Errorf("ask for the object %s: %w", name, err)
+		return "", "", 0, fmt.Errorf("read the object %s: %w", name, err)
 	}
 	line, err := r.output.ReadString('\n')
 	if err != nil {
-		return "", "", 0, fmt.Errorf("ask for the object %s: %w", name, err)
+		return "", "", 0, fmt.Errorf("read the object %s: %w", name, err)
 	}
 	fields := strings.Fields(line)
 	if len(fields) < 3 {
@@ -212,8 +216,8 @@ type entry struct{ mode, name, id string }
 func (e entry) isFolder() bool { return e.mode == "40000" }
 func (e entry) isLink() bool   { return e.mode == "120000" }
 
-// isModule reports whether the entry is a submodule: a commit of another repository. Flux fetches submodules for no
-// team.
+// isModule reports whether the entry is a submodule: a commit of another repository. The
+// teams' GitRepositories fetch no submodules.
 func (e entry) isModule() bool { return e.mode == "160000" }
 
 // parseTree parses the entries of a tree, each in the form "MODE NAME\0ID".
@@ -224,7 +228,7 @@ func parseTree(content []byte) ([]entry, error) {
 		mode, rest, found := bytes.Cut(content, []byte(" "))
 		name, rest, ended := bytes.Cut(rest, []byte{0})
 		if !found || !ended || len(rest) < idSize {
-			return nil, fmt.Errorf("it is broken after %d entries", len(entries))
+			return nil, fmt.Errorf("the tree is damaged after %d entries", len(entries))
 		}
 		entries = append(entries, entry{mode: strings.TrimLeft(string(mode), "0"), name: string(name), id: hex.EncodeToString(rest[:idSize])})
 		content = rest[idSize:]

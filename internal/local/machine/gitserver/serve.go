@@ -27,7 +27,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	account, password, given := r.BasicAuth()
 	if !given || !s.authentic(account, password) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="strata git"`)
-		http.Error(w, "a user name and a password are needed", http.StatusUnauthorized)
+		http.Error(w, "the Git server requires a user name and a password", http.StatusUnauthorized)
 		return
 	}
 	repository, writes, ok := asked(r)
@@ -37,16 +37,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	pushes := writes && r.Method == http.MethodPost
-	give := s.slot(r.Context(), account, repository, pushes)
-	if give == nil {
+	release := s.slot(r.Context(), account, repository, pushes)
+	if release == nil {
 		w.Header().Set("Retry-After", "10")
-		http.Error(w, fmt.Sprintf("account %s has too many requests to repository %s under way: try again", account, repository), http.StatusServiceUnavailable)
+		http.Error(w, fmt.Sprintf("account %s has too many open requests to repository %s: try again", account, repository), http.StatusServiceUnavailable)
 		return
 	}
-	defer give()
+	defer release()
 	if r.Method == http.MethodPost {
 		// git-http-backend reads a body of unknown length to its end, but loops forever on a body that ends before its
-		// length. Git sends a large push in chunks. The cgi package refuses chunks, because CGI does not support them.
+		// length. Git sends a large push in chunks. The cgi package rejects chunks, because CGI does not support them.
 		r.ContentLength, r.TransferEncoding = -1, nil
 		r.Header.Del("Content-Length")
 	}
@@ -69,7 +69,8 @@ func asked(r *http.Request) (repository string, writes, ok bool) {
 	return parts[1], slices.Contains(services, "git-receive-pack") || parts[2] == "git-receive-pack", len(services) <= 1
 }
 
-func (s *Server) slot(ctx context.Context, account, repository string, pushes bool) (give func()) {
+// slot waits for a slot for a request. It returns the function that frees the slot, or nil if none becomes free in time.
+func (s *Server) slot(ctx context.Context, account, repository string, pushes bool) (release func()) {
 	ctx, cancel := context.WithTimeout(ctx, s.Limits.Wait)
 	defer cancel()
 	if pushes {
@@ -106,12 +107,12 @@ func (s *Server) backend(account string, env ...string) *cgi.Handler {
 // commandsSize is the maximum size in bytes of a push's list of updates, which precedes the pack.
 const commandsSize = 4 << 20
 
-// push passes a push to git, and answers the hook that git runs before it changes anything.
+// push passes a push to git, and answers the question of the hook that git runs before it changes anything.
 func (s *Server) push(w http.ResponseWriter, r *http.Request, account, repository string) {
 	question, err := newQuestion(s.root)
 	if err != nil {
-		s.errors.Printf("take a push to repository %s: %v", repository, err)
-		http.Error(w, "the server cannot take a push now", http.StatusInternalServerError)
+		s.errors.Printf("accept a push to repository %s: %v", repository, err)
+		http.Error(w, "the server cannot accept pushes now: see its log", http.StatusInternalServerError)
 		return
 	}
 	answered := make(chan struct{})
@@ -128,4 +129,5 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request, account, repositor
 	}
 }
 
+// folder returns the folder of a repository.
 func (s *Server) folder(repository string) string { return filepath.Join(s.root, repository+".git") }

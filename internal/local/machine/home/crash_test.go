@@ -11,7 +11,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
-func TestAHomeThatWasHalfMadeIsMade(t *testing.T) {
+func TestAnUnfinishedHomeIsCompleted(t *testing.T) {
 	dir := t.TempDir()
 	// A power failure during the write of home.json leaves this file.
 	half := filepath.Join(dir, ".home.json-1234567")
@@ -30,7 +30,7 @@ func TestAHomeThatWasHalfMadeIsMade(t *testing.T) {
 	}
 }
 
-func TestOfSeveralThatMakeAHomeOneMakesIt(t *testing.T) {
+func TestConcurrentCallsCreateOneHome(t *testing.T) {
 	for range 20 {
 		dir := filepath.Join(t.TempDir(), "home")
 		var told [8]int
@@ -74,7 +74,7 @@ func TestADamagedSecretIsAnErrorThatNamesItsFile(t *testing.T) {
 		if err == nil {
 			t.Fatalf("the secret is %q", got)
 		}
-		for _, want := range []string{path, "put a copy"} {
+		for _, want := range []string{path, "from a backup"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("the error does not say %q: %v", want, err)
 			}
@@ -85,7 +85,7 @@ func TestADamagedSecretIsAnErrorThatNamesItsFile(t *testing.T) {
 	}
 }
 
-func TestAHomeHasOnePathOverWhateverLinks(t *testing.T) {
+func TestAHomeHasOnePathThroughSymbolicLinks(t *testing.T) {
 	dir := t.TempDir()
 	direct, link := filepath.Join(dir, "direct"), filepath.Join(dir, "link")
 	if err := errors.Join(os.Mkdir(direct, 0o700), os.Symlink(direct, link)); err != nil {
@@ -123,7 +123,7 @@ func TestTheHolderOfTheLockIsKnown(t *testing.T) {
 	}
 }
 
-func TestACommandThatHasReleasedItsLockIsAtWorkNoMore(t *testing.T) {
+func TestAReleasedLockHasNoHolder(t *testing.T) {
 	h := open(t, t.TempDir())
 	release, err := h.AcquireChange()
 	if err != nil {
@@ -144,7 +144,7 @@ func TestACommandThatHasReleasedItsLockIsAtWorkNoMore(t *testing.T) {
 	}
 }
 
-func TestWhoWasLentTheLockIsItsHolder(t *testing.T) {
+func TestTheBorrowerOfTheLockIsItsHolder(t *testing.T) {
 	h := open(t, t.TempDir())
 	lock, err := h.Lend()
 	if err != nil {
@@ -157,7 +157,7 @@ func TestWhoWasLentTheLockIsItsHolder(t *testing.T) {
 	}
 }
 
-func TestTheLockIsTakenWhereNothingCanBeWritten(t *testing.T) {
+func TestTheLockWorksOnAFullDisk(t *testing.T) {
 	h := open(t, t.TempDir())
 	if err := os.Symlink("/dev/full", h.Lock()); err != nil {
 		t.Fatal(err)

@@ -80,8 +80,8 @@ func KeepFile(path string, content []byte) error {
 // SecretFile returns the path of the file with the secret called name.
 func (h Home) SecretFile(name string) string { return h.path("credentials", name) }
 
-// Secret returns the random secret called name, which a file of the home holds. The first call creates it. If several
-// processes make the first call, only one creates it.
+// Secret returns the random secret called name, 26 characters of text. A file of the home contains it. The first call
+// creates it, even if several processes make the first call at once.
 func (h Home) Secret(name string) (string, error) {
 	path := h.SecretFile(name)
 	raw, err := os.ReadFile(path)
@@ -91,10 +91,10 @@ func (h Home) Secret(name string) (string, error) {
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("the home's secret %s: %w", name, err)
+		return "", fmt.Errorf("read the home's secret %s: %w", name, err)
 	}
 	if len(raw) < len(rand.Text()) {
-		return "", fmt.Errorf("the home's secret %s is damaged: put a copy of %s back, or begin anew by `%s`: what it opened cannot be opened without it",
+		return "", fmt.Errorf("the home's secret %s is damaged: restore %s from a backup, or start over with `%s`: without the secret, the data that it protects is unreadable",
 			name, path, h.Call("down --purge"))
 	}
 	return string(raw), nil

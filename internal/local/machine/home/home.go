@@ -18,7 +18,7 @@ const (
 	Zone    = "europe-west1-b"
 )
 
-// version is the version of the layout. Open refuses a home of another version, because it would misread that home.
+// version is the version of the layout. Open rejects a home of another version, because it would misread that home.
 const version = 1
 
 // Home is the folder of one local platform. Its methods return the paths in it.
@@ -67,18 +67,18 @@ func Open(dir string) (Home, error) {
 		return h, err
 	}
 	if err := os.MkdirAll(h.dir, 0o700); err != nil {
-		return h, fmt.Errorf("make the home: %w", err)
+		return h, fmt.Errorf("create the home: %w", err)
 	}
 	f, err := h.read()
 	if errors.Is(err, fs.ErrNotExist) {
 		// Another process may be creating the home, or was killed while it did.
 		left, err := os.ReadDir(h.dir)
 		if err != nil {
-			return h, fmt.Errorf("make the home: %w", err)
+			return h, fmt.Errorf("create the home: %w", err)
 		}
 		foreign := slices.ContainsFunc(left, func(entry fs.DirEntry) bool { return !isTemporary(entry.Name(), "home.json") })
 		if foreign && !h.Exists() {
-			return h, fmt.Errorf("make the home: %s is not empty and no home: name an empty folder in STRATA_HOME", h.dir)
+			return h, fmt.Errorf("create the home: %s is neither empty nor a home: name an empty folder in STRATA_HOME", h.dir)
 		}
 		if err := h.claim(); err != nil {
 			return h, err
@@ -93,7 +93,7 @@ func Open(dir string) (Home, error) {
 		return h, err
 	}
 	if f.Version != version {
-		return h, fmt.Errorf("home %s has version %d of the layout, this strata reads version %d: use the strata that made it, or name another home in STRATA_HOME", h.dir, f.Version, version)
+		return h, fmt.Errorf("home %s has version %d of the layout, this strata reads version %d: use the strata that created it, or name another home in STRATA_HOME", h.dir, f.Version, version)
 	}
 	return h, h.claim()
 }
@@ -131,7 +131,7 @@ func (h Home) Remove() error {
 		}
 	}
 	if err := os.Remove(h.dir); err != nil {
-		return fmt.Errorf("remove the home: what is left in it is not Strata's: %w", err)
+		return fmt.Errorf("remove the home: it contains files that are not Strata's: %w", err)
 	}
 	return nil
 }
@@ -157,7 +157,8 @@ func (h Home) EndDown() error {
 	return nil
 }
 
-// KeepEnvironment records the environment of the home, and refuses another. An empty name has no effect.
+// KeepEnvironment records the environment of the home. It returns an error if the home has the record of another
+// environment. An empty name has no effect.
 func (h Home) KeepEnvironment(name string) error {
 	if name == "" {
 		return nil
@@ -169,7 +170,7 @@ func (h Home) KeepEnvironment(name string) error {
 	case err != nil:
 		return fmt.Errorf("read the home's environment: %w", err)
 	case string(kept) != name:
-		return fmt.Errorf("home %s is for the environment %s, not %s: say --env %s, or name another home in STRATA_HOME", h.dir, kept, name, kept)
+		return fmt.Errorf("home %s is for the environment %s, not %s: use --env %s, or name another home in STRATA_HOME", h.dir, kept, name, kept)
 	}
 	return nil
 }
@@ -188,6 +189,7 @@ type file struct {
 	Private bool `json:"private,omitempty"`
 }
 
+// read reads home.json. The error wraps fs.ErrNotExist if the home does not exist.
 func (h Home) read() (file, error) {
 	var f file
 	raw, err := os.ReadFile(h.path("home.json"))
@@ -195,7 +197,7 @@ func (h Home) read() (file, error) {
 		return f, fmt.Errorf("read the home: %w", err)
 	}
 	if err := json.Unmarshal(raw, &f); err != nil {
-		return f, fmt.Errorf("read the home: %s is damaged (%w): put a copy of it back, or remove the folder %s and begin anew", h.path("home.json"), err, h.dir)
+		return f, fmt.Errorf("read the home: %s is damaged (%w): restore it from a backup, or remove the folder %s and start over", h.path("home.json"), err, h.dir)
 	}
 	if f.Ports == nil {
 		f.Ports = map[string]int{}
@@ -203,11 +205,13 @@ func (h Home) read() (file, error) {
 	return f, nil
 }
 
+// marshal returns the content of home.json.
 func (f file) marshal() ([]byte, error) {
 	raw, err := json.MarshalIndent(f, "", "  ")
 	return append(raw, '\n'), err
 }
 
+// write replaces home.json.
 func (h Home) write(f file) error {
 	raw, err := f.marshal()
 	if err != nil {

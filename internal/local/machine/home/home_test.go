@@ -23,7 +23,7 @@ func open(t *testing.T, dir string) home.Home {
 	return h
 }
 
-func TestOpenMakesAHomeForItsOwnerAlone(t *testing.T) {
+func TestOpenCreatesAHomeForItsOwnerOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "home")
 	h, err := home.At(dir)
 	if err != nil {
@@ -75,7 +75,7 @@ func TestPortsStayOverOpen(t *testing.T) {
 	}
 }
 
-func TestPortsAskedForAtOnceAllStay(t *testing.T) {
+func TestConcurrentPortRequestsAllStay(t *testing.T) {
 	h := open(t, t.TempDir())
 	var ports [8]int
 	var group sync.WaitGroup
@@ -203,8 +203,8 @@ func TestAnUnusableHomeIsRefusedAndUntouched(t *testing.T) {
 		says    []string
 	}{
 		"a later version": {`{"version": 2, "ports": {"etcd": 1}, "more": true}`, []string{"version 2", "version 1", "STRATA_HOME"}},
-		"half a file":     {`{"version": 1, "por`, []string{"home.json is damaged", "begin anew"}},
-		"an empty file":   {``, []string{"home.json is damaged", "begin anew"}},
+		"half a file":     {`{"version": 1, "por`, []string{"home.json is damaged", "start over"}},
+		"an empty file":   {``, []string{"home.json is damaged", "start over"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "home.json")
@@ -257,7 +257,7 @@ func checkForeign(t *testing.T, name string) {
 	if err := os.WriteFile(thesis, []byte("not Strata's"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := home.Open(dir); err == nil || !strings.Contains(err.Error(), "is not empty and no home") {
+	if _, err := home.Open(dir); err == nil || !strings.Contains(err.Error(), "is neither empty nor a home") {
 		t.Errorf("opening it gives %v", err)
 	}
 	h, err := home.At(dir)
@@ -272,7 +272,7 @@ func checkForeign(t *testing.T, name string) {
 	}
 }
 
-func TestRemoveLeavesWhatIsNotTheHomes(t *testing.T) {
+func TestRemoveKeepsForeignFiles(t *testing.T) {
 	h, err := home.Open(filepath.Join(t.TempDir(), "home"))
 	if err != nil {
 		t.Fatal(err)
@@ -284,7 +284,7 @@ func TestRemoveLeavesWhatIsNotTheHomes(t *testing.T) {
 	if err := os.WriteFile(thesis, []byte("not Strata's"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Remove(); err == nil || !strings.Contains(err.Error(), "what is left in it is not Strata's") {
+	if err := h.Remove(); err == nil || !strings.Contains(err.Error(), "it contains files that are not Strata's") {
 		t.Errorf("got %v", err)
 	}
 	left, err := os.ReadDir(h.Dir())
@@ -309,7 +309,7 @@ func TestAHomeIsForOneEnvironment(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if err := h.KeepEnvironment("dev"); err == nil || !strings.Contains(err.Error(), "say --env prod") {
+	if err := h.KeepEnvironment("dev"); err == nil || !strings.Contains(err.Error(), "use --env prod") {
 		t.Errorf("another environment gives %v", err)
 	}
 	if h.Environment() != "prod" {
@@ -317,7 +317,7 @@ func TestAHomeIsForOneEnvironment(t *testing.T) {
 	}
 }
 
-func TestASecretAskedForAtOnceIsTheSameForAll(t *testing.T) {
+func TestConcurrentCallsGetTheSameSecret(t *testing.T) {
 	h := open(t, filepath.Join(t.TempDir(), "home"))
 	secrets := make(chan string, 20)
 	var group sync.WaitGroup
@@ -364,7 +364,7 @@ func TestTwoChangesExcludeEachOtherAndTheSecondNamesTheFirst(t *testing.T) {
 	again()
 }
 
-func TestAChangeOfAHomeThatIsRemovedKeepsNobodyOutOfTheNext(t *testing.T) {
+func TestALockOfARemovedHomeDoesNotBlockTheNextHome(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	h := open(t, dir)
 	release, err := h.AcquireChange()

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrLocked means that another process holds a lock of the home.
-var ErrLocked = errors.New("another strata is at work in this home")
+var ErrLocked = errors.New("another strata command changes this home")
 
 // Acquire takes the lock of the home's supervisor. Calling release frees it, and so does the end of the process, even
 // by a kill.
@@ -45,6 +45,7 @@ func (h Home) AcquireLayers() (release func(), err error) { return h.acquireName
 // ErrLocked and names the process.
 func (h Home) AcquireChange() (release func(), err error) { return h.acquireNamed(changeLock) }
 
+// changeLock is the name of the file of AcquireChange.
 const changeLock = "change.lock"
 
 // Changing returns the command that is changing the platform and its PID, or 0 if there is none.
@@ -61,7 +62,8 @@ func (h Home) Changing() (pid int, command string) {
 	return pid, command
 }
 
-// held reports whether a process holds a lock. It takes a free lock for a moment, and refuses others meanwhile.
+// held reports whether a process holds a lock. It takes a free lock for a moment; other processes cannot take the lock
+// meanwhile.
 func held(path string) bool {
 	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -71,6 +73,8 @@ func held(path string) bool {
 	return errors.Is(syscall.Flock(fd, syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
+// acquireNamed takes a lock in the home's folder. If another process has it, the error wraps ErrLocked and names the
+// process.
 func (h Home) acquireNamed(name string) (release func(), err error) {
 	path := h.path(name)
 	release, err = acquire(path)
@@ -82,6 +86,7 @@ func (h Home) acquireNamed(name string) (release func(), err error) {
 	return release, err
 }
 
+// acquire takes the lock at path. It does not wait: if another process has the lock, the error is ErrLocked.
 func acquire(path string) (release func(), err error) {
 	fd, err := lock(path)
 	if err != nil {

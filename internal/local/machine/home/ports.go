@@ -84,10 +84,11 @@ func (h Home) Listen(name string) (net.Listener, error) {
 				continue
 			}
 		}
-		return nil, fmt.Errorf("%s: port %d of this home is in use%s: end that program, or run `%s` and begin a new home: %w", name, port, by, h.Call("down --purge"), err)
+		return nil, fmt.Errorf("%s: port %d of this home is in use%s: end that program, or run `%s` and start over: %w", name, port, by, h.Call("down --purge"), err)
 	}
 }
 
+// listen listens on a port of 127.0.0.1. Port 0 stands for any free port.
 func listen(port int) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 }
@@ -114,7 +115,7 @@ func freePort(taken map[int]bool) (int, error) {
 			return port, nil
 		}
 	}
-	return 0, fmt.Errorf("none of %d ports that were tried is free", portTries)
+	return 0, fmt.Errorf("tried %d ports, and none is free", portTries)
 }
 
 // outgoingPorts returns the lowest port of the kernel's range for outgoing connections (ip(7), ip_local_port_range).

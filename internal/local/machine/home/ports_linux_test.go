@@ -33,7 +33,7 @@ func TestPortsAreNotThoseOfOutgoingConnections(t *testing.T) {
 	}
 }
 
-func TestWhoListensOnAllAddressesIsNamed(t *testing.T) {
+func TestListenersOnAllAddressesAreNamed(t *testing.T) {
 	for network, address := range map[string]string{"tcp4": "0.0.0.0", "tcp": "::"} {
 		t.Run(network, func(t *testing.T) {
 			h := open(t, t.TempDir())

@@ -15,15 +15,15 @@ const forOthers fs.FileMode = 0o077
 // KeepPrivate sets the umask of this process and its future children, so that only the owner has access to new files.
 func KeepPrivate() { syscall.Umask(int(forOthers)) }
 
-// claim ensures that only the user has access to the home's folder. It removes read access of others. It refuses
-// another user's folder, and a home to which others may write, because they may have put programs into it.
+// claim ensures that only the user has access to the home's folder. It removes the read access of others. It returns an
+// error for another user's folder, and for a home to which others may write, because they may have put programs into it.
 func (h Home) claim() error {
 	info, err := os.Stat(h.dir)
 	if err != nil {
 		return fmt.Errorf("open the home: %w", err)
 	}
 	if owner, user := int(info.Sys().(*syscall.Stat_t).Uid), os.Geteuid(); owner != user {
-		return fmt.Errorf("open the home: %s belongs to the user %d, and you are the user %d: work as that user, or name another home in %s", h.dir, owner, user, Variable)
+		return fmt.Errorf("open the home: %s belongs to the user %d, and you are the user %d: run strata as that user, or name another home in %s", h.dir, owner, user, Variable)
 	}
 	mode := info.Mode().Perm()
 	if h.Exists() && mode&0o022 != 0 {
@@ -39,8 +39,9 @@ func (h Home) claim() error {
 	return nil
 }
 
-// Tighten removes, once, the permissions of other users from all files of a home older than KeepPrivate. Like Port, it
-// is for the supervisor, before that starts anything.
+// Tighten removes, once, the permissions of other users from all files of a home that a strata without KeepPrivate
+// created. Only the supervisor calls it, before it starts any program: like Port, it writes home.json, which only one
+// process may do.
 func (h Home) Tighten() error {
 	ports.Lock()
 	defer ports.Unlock()

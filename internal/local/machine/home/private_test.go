@@ -39,7 +39,7 @@ func openToOthers(t *testing.T, dir string) []string {
 	return found
 }
 
-func TestAHomeIsForItsOwnerAloneWhateverTheUmask(t *testing.T) {
+func TestOnlyTheOwnerCanAccessAHome(t *testing.T) {
 	for _, umask := range []int{0, 0o022, 0o077} {
 		withUmask(t, umask)
 		dir := filepath.Join(t.TempDir(), "home")
@@ -69,7 +69,7 @@ func TestAHomeIsForItsOwnerAloneWhateverTheUmask(t *testing.T) {
 	}
 }
 
-func TestAHomeThatOthersMayReadIsClosed(t *testing.T) {
+func TestAHomeThatOthersMayReadIsRestricted(t *testing.T) {
 	for _, mode := range []os.FileMode{0o755, 0o750, 0o711, 0o705} {
 		dir := t.TempDir()
 		open(t, dir)
@@ -124,7 +124,7 @@ func TestAnotherUsersHomeIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheFilesOfAHomeFromBeforeAreClosedOnce(t *testing.T) {
+func TestTheFilesOfAnOldHomeAreRestrictedOnce(t *testing.T) {
 	withUmask(t, 0)
 	dir := filepath.Join(t.TempDir(), "home")
 	h := open(t, dir)

@@ -217,7 +217,7 @@ func TestFollowingEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestARunThatEndedIsNotFollowedIntoTheNext(t *testing.T) {
+func TestFollowingEndsWithTheRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program.log")
 	p := run(t, path, true)
 	p.say("first run\n")
@@ -242,7 +242,7 @@ func TestARunThatEndedIsNotFollowedIntoTheNext(t *testing.T) {
 	}
 }
 
-func TestRenameTakesAllOfALogAlong(t *testing.T) {
+func TestRenameMovesAllFilesOfALog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program.log")
 	previous := logfile.Previous(path)
 	for file, text := range map[string]string{path: "b\n", path + ".1": "a\n", previous: "stale\n", previous + ".1": "stale\n"} {

@@ -28,7 +28,7 @@ type Options struct {
 	Stamps bool
 	// Limit is the maximum number of bytes to read. 0 means no limit.
 	Limit int64
-	// Follow reports, at the end of the log, whether more may come. Nil means that nothing more comes.
+	// Follow reports, at the end of the log, whether a program may still append to it. Nil means that none does.
 	Follow func() bool
 }
 
@@ -49,6 +49,7 @@ func Read(ctx context.Context, path string, o Options, w io.Writer) error {
 // errLimit means that Read has written Options.Limit bytes.
 var errLimit = errors.New("the limit is reached")
 
+// reader is a call of Read in progress.
 type reader struct {
 	path    string
 	options Options
@@ -61,6 +62,7 @@ type reader struct {
 	within  bool   // the last written line continues
 }
 
+// read writes the log to the output's buffer, and follows it.
 func (r *reader) read(ctx context.Context) error {
 	current, err := r.begin()
 	if err != nil {
@@ -74,7 +76,7 @@ func (r *reader) read(ctx context.Context) error {
 		return err
 	}
 	for {
-		// The order matters: after a rotation, or after the program's end, nobody appends to the file any more.
+		// The order matters: after a rotation, or after the program's end, no program appends to the file any more.
 		moved := r.moved()
 		more := r.options.Follow != nil && r.options.Follow()
 		if err := r.drain(r.write); err != nil {
@@ -101,26 +103,6 @@ func (r *reader) read(ctx context.Context) error {
 		}
 	}
 }
-
-// begin opens the oldest file of the log. current is the file after it, or nil if there is only one file.
-func (r *reader) begin() (current *os.File, err error) {
-	// The order matters: a file that is rotated meanwhile is then found twice instead of never.
-	current, err = os.Open(r.path)
-	first, olderErr := os.Open(older(r.path))
-	switch {
-	case err != nil && olderErr != nil:
-		return nil, err
-	case err == nil && olderErr != nil:
-		first, current = current, nil
-	case err == nil && same(first, current):
-		current.Close()
-		current = nil
-	}
-	r.use(first)
-	return current, nil
-}
-
-func (r *reader) use(file *os.File) { r.file, r.lines = file, bufio.NewReader(file) }
 
 // tail writes the log, or its last lines, up to the end of the current file.
 func (r *reader) tail(current *os.File) error {
@@ -154,7 +136,7 @@ func (r *reader) tail(current *os.File) error {
 	return nil
 }
 
-// drain passes on each complete line up to the present end of the file.
+// drain calls write with each complete line up to the present end of the file.
 func (r *reader) drain(write func(raw []byte) error) error {
 	for {
 		part, err := r.lines.ReadSlice('\n')
@@ -174,7 +156,7 @@ func (r *reader) drain(write func(raw []byte) error) error {
 	}
 }
 
-// rest passes on an incomplete last line of a file to which nobody appends any more.
+// rest calls write with the incomplete last line, if any, of a file to which no program appends any more.
 func (r *reader) rest(write func(raw []byte) error) error {
 	if len(r.pending) == 0 {
 		return nil
@@ -183,6 +165,7 @@ func (r *reader) rest(write func(raw []byte) error) error {
 	return write(r.pending)
 }
 
+// write writes a line of the file, unless the options omit it.
 func (r *reader) write(raw []byte) error {
 	l := parse(raw)
 	if l.at.Before(r.options.Since) {
@@ -197,6 +180,7 @@ func (r *reader) write(raw []byte) error {
 	return r.put(l.text)
 }
 
+// put writes text up to the limit.
 func (r *reader) put(text []byte) error {
 	if r.options.Limit == 0 {
 		_, err := r.out.Write(text)
@@ -207,39 +191,4 @@ func (r *reader) put(text []byte) error {
 		return errLimit
 	}
 	return err
-}
-
-// moved reports whether the file being read has been rotated.
-func (r *reader) moved() bool {
-	info, err := os.Stat(r.path)
-	if err != nil {
-		return false
-	}
-	own, err := r.file.Stat()
-	return err == nil && !os.SameFile(own, info)
-}
-
-// next opens the next file: the rotated file, unless that is the one just read, and otherwise the current file. The
-// rotated file may be new to the reader if two rotations followed each other quickly.
-func (r *reader) next() bool {
-	file, err := os.Open(older(r.path))
-	if err == nil && same(file, r.file) {
-		file.Close()
-		err = os.ErrExist
-	}
-	if err != nil {
-		file, err = os.Open(r.path)
-	}
-	if err != nil {
-		return false
-	}
-	r.file.Close()
-	r.use(file)
-	return true
-}
-
-func same(a, b *os.File) bool {
-	infoA, errA := a.Stat()
-	infoB, errB := b.Stat()
-	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
 }

@@ -9,13 +9,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookEvery is the interval at which a process checks the size of its own log.
-const lookEvery = 10 * time.Second
+// checkEvery is the interval at which a process checks the size of its own log.
+const checkEvery = 10 * time.Second
 
 // BoundStderr rotates the log that is this process's own standard output and standard error, until ctx is done. It
 // does nothing if they are not the log at path.
 func BoundStderr(ctx context.Context, path string) {
-	ticker := time.NewTicker(lookEvery)
+	ticker := time.NewTicker(checkEvery)
 	defer ticker.Stop()
 	for {
 		select {
@@ -39,7 +39,7 @@ func replaceStderr(path string) error {
 	if err != nil || !os.SameFile(own, info) || info.Size() <= MaxSize {
 		return err
 	}
-	file, err := putAside(path)
+	file, err := startFile(path)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func TestAProcessPutsItsOwnLogAside(t *testing.T) {
 	}
 }
 
-func TestAProcessLeavesALogAloneThatIsNotItsOwn(t *testing.T) {
+func TestAProcessKeepsTheLogsOfOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "others.log")
 	if err := os.WriteFile(path, make([]byte, logfile.MaxSize+1), 0o600); err != nil {
 		t.Fatal(err)

@@ -40,6 +40,7 @@ func Open(path string, stamps bool) (*Writer, error) {
 	return &Writer{path: path, stamps: stamps, file: file, size: info.Size()}, nil
 }
 
+// openFile opens or creates a file for appending, readable only by its owner, because logs may contain secrets.
 func openFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 }
@@ -84,6 +85,7 @@ func (w *Writer) add(line []byte, part bool) {
 	}
 }
 
+// flush writes the buffer to the file, after a rotation if the file would exceed MaxSize.
 func (w *Writer) flush() {
 	if len(w.buffer) == 0 {
 		return
@@ -98,7 +100,7 @@ func (w *Writer) flush() {
 
 // rotate rotates the file. If that fails, the old file keeps growing until the next line's attempt.
 func (w *Writer) rotate() {
-	file, err := putAside(w.path)
+	file, err := startFile(w.path)
 	if err != nil {
 		return
 	}
@@ -106,8 +108,8 @@ func (w *Writer) rotate() {
 	w.file, w.size = file, 0
 }
 
-// putAside moves a log's file to its rotated path and creates a new one.
-func putAside(path string) (*os.File, error) {
+// startFile moves a log's file to its rotated path and creates a new one.
+func startFile(path string) (*os.File, error) {
 	if err := present(os.Rename(path, older(path))); err != nil {
 		return nil, err
 	}

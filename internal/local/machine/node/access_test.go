@@ -26,9 +26,13 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
+	"github.com/strata-platform/strata/internal/local/machine/node/environment"
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
+	"github.com/strata-platform/strata/test/long"
 )
 
-func TestWhoMayNotGetLogsIsRefused(t *testing.T) {
+func TestLogsRequirePermission(t *testing.T) {
+	long.Test(t)
 	c := realCluster(t)
 	t.Parallel()
 	ns := c.namespace(t)
@@ -57,7 +61,7 @@ func TestWhoMayNotGetLogsIsRefused(t *testing.T) {
 		}
 		return client
 	}
-	eventually(t, "the reader may get the logs", func() error {
+	nodetest.Eventually(t, "the reader may get the logs", func() error {
 		_, err := askLogs(t, as("reader"), ns, "ticker", corev1.PodLogOptions{})
 		return err
 	})
@@ -86,7 +90,7 @@ func TestTheNodeAnswersTheAPIServerAlone(t *testing.T) {
 	if shown := object.Status.DaemonEndpoints.KubeletEndpoint.Port; int(shown) != port {
 		t.Fatalf("the node's status shows port %d, want the kept port %d", shown, port)
 	}
-	url := fmt.Sprintf("https://%s/containerLogs/%s/ticker/guest", net.JoinHostPort(loopback, strconv.Itoa(port)), ns)
+	url := fmt.Sprintf("https://%s/containerLogs/%s/ticker/guest", net.JoinHostPort(environment.HostIP, strconv.Itoa(port)), ns)
 	keys, err := filepath.Glob(filepath.Join(c.home.Kubernetes(), "pki", "*.key"))
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +134,7 @@ func TestTheNodeAnswersTheAPIServerAlone(t *testing.T) {
 	}
 }
 
-func TestTheAPIServerAsksNobodyWhoOnlyClaimsToBeANode(t *testing.T) {
+func TestTheAPIServerDoesNotConnectToFakeNodes(t *testing.T) {
 	c := realCluster(t)
 	t.Parallel()
 	ns := c.namespace(t)

@@ -24,8 +24,10 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/logfile"
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
 	"github.com/strata-platform/strata/internal/local/machine/process"
-	"github.com/strata-platform/strata/internal/local/machine/volumes"
+	"github.com/strata-platform/strata/internal/local/machine/provisioner"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
@@ -118,7 +120,7 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	if err := volumes.Start(ctx, plane.AdminConfig(), log); err != nil {
+	if err := provisioner.Start(ctx, plane.AdminConfig(), log); err != nil {
 		cancel()
 		return nil, err
 	}
@@ -135,7 +137,7 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 	case err := <-done:
 		cancel()
 		return nil, fmt.Errorf("the node ended: %w", err)
-	case <-time.After(patience):
+	case <-time.After(nodetest.Patience):
 		cancel()
 		return nil, errors.Join(errors.New("the node does not register"), <-done)
 	}
@@ -151,35 +153,35 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 // anybody allows every pod to run the programs of a test.
 func anybody(string, string) bool { return true }
 
-func testCatalogue(tools *toolchain.Toolchain) Catalogue {
-	flux := func(name string, listen ...Listen) Image {
-		return Image{
+func testCatalogue(tools *toolchain.Toolchain) catalogue.Catalogue {
+	flux := func(name string, listen ...catalogue.Listen) catalogue.Image {
+		return catalogue.Image{
 			May: anybody, Repository: "ghcr.io/fluxcd/" + name, Tag: tools.Version(name), Override: []string{"--enable-leader-election=false"},
 			Program: func(ctx context.Context) (string, error) { return tools.Path(ctx, name) },
-			Listen:  append(listen, Listen{"--metrics-addr", 8080}, Listen{"--health-addr", 9440}),
+			Listen:  append(listen, catalogue.Listen{Flag: "--metrics-addr", Port: 8080}, catalogue.Listen{Flag: "--health-addr", Port: 9440}),
 		}
 	}
 	// The tests' Git servers listen on arbitrary addresses, so only the controller that builds is confined.
 	kustomize := flux("kustomize-controller")
 	kustomize.Confined = true
 	for _, service := range []string{"source-controller", "notification-controller"} {
-		kustomize.Reach = append(kustomize.Reach, Reach{Namespace: fluxNamespace, Service: service, Port: 80})
+		kustomize.Reach = append(kustomize.Reach, catalogue.Reach{Namespace: fluxNamespace, Service: service, Port: 80})
 	}
-	return Catalogue{
-		flux("source-controller", Listen{"--storage-addr", 9090}),
+	return catalogue.Catalogue{
+		flux("source-controller", catalogue.Listen{Flag: "--storage-addr", Port: 9090}),
 		kustomize,
 		flux("helm-controller"),
-		flux("notification-controller", Listen{"--events-addr", 9090}, Listen{"--receiverAddr", 9292}),
+		flux("notification-controller", catalogue.Listen{Flag: "--events-addr", Port: 9090}, catalogue.Listen{Flag: "--receiverAddr", Port: 9292}),
 		guestProgram(guestRepository, "image"),
 		guestProgram(otherGuestRepository, "other image"),
 	}
 }
 
-func guestProgram(repository, env string) Image {
-	return Image{
+func guestProgram(repository, env string) catalogue.Image {
+	return catalogue.Image{
 		May: anybody, Commands: true, Repository: repository, Tag: "v1", Env: map[string]string{guestVariable: "1", "FROM_IMAGE": env},
 		Program: func(context.Context) (string, error) { return os.Executable() },
-		Listen:  []Listen{{"--listen", guestPort}},
+		Listen:  []catalogue.Listen{{Flag: "--listen", Port: guestPort}},
 	}
 }
 
@@ -191,7 +193,7 @@ func (c *cluster) namespace(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.CoreV1().Namespaces().Delete(context.Background(), made.Name, metav1.DeleteOptions{}) })
-	eventually(t, "the namespace has its service account", func() error {
+	nodetest.Eventually(t, "the namespace has its service account", func() error {
 		_, err := c.CoreV1().ServiceAccounts(made.Name).Get(t.Context(), "default", metav1.GetOptions{})
 		return err
 	})
@@ -214,7 +216,7 @@ func (c *cluster) create(t *testing.T, namespace, name string, spec corev1.PodSp
 func (c *cluster) waitPod(t *testing.T, namespace, name, what string, check func(p *corev1.Pod) error) *corev1.Pod {
 	t.Helper()
 	var p *corev1.Pod
-	eventually(t, what, func() (err error) {
+	nodetest.Eventually(t, what, func() (err error) {
 		if p, err = c.CoreV1().Pods(namespace).Get(t.Context(), name, metav1.GetOptions{}); err != nil {
 			return err
 		}
@@ -224,8 +226,8 @@ func (c *cluster) waitPod(t *testing.T, namespace, name, what string, check func
 }
 
 func isReady(p *corev1.Pod) error {
-	if conditionOf(p.Status, corev1.PodReady) != "True" {
-		return fmt.Errorf("its status is %s", describe(p.Status))
+	if nodetest.Condition(p.Status, corev1.PodReady) != "True" {
+		return fmt.Errorf("its status is %s", nodetest.Describe(p.Status))
 	}
 	return nil
 }
@@ -238,24 +240,16 @@ func isWaiting(s corev1.ContainerStatus, reason string) bool {
 func inPhase(phase corev1.PodPhase) func(p *corev1.Pod) error {
 	return func(p *corev1.Pod) error {
 		if p.Status.Phase != phase {
-			return errors.New(describe(p.Status))
+			return errors.New(nodetest.Describe(p.Status))
 		}
 		return nil
 	}
 }
 
-func describe(s corev1.PodStatus) string {
-	text := fmt.Sprintf("phase %s, %s %s", s.Phase, s.Reason, s.Message)
-	for _, c := range append(s.InitContainerStatuses, s.ContainerStatuses...) {
-		text += fmt.Sprintf("; container %s: %+v", c.Name, c.State)
-	}
-	return text
-}
-
 // gone waits until a pod's object is gone.
 func (c *cluster) gone(t *testing.T, namespace, name string) {
 	t.Helper()
-	eventually(t, "pod "+name+" is gone", func() error {
+	nodetest.Eventually(t, "pod "+name+" is gone", func() error {
 		_, err := c.CoreV1().Pods(namespace).Get(t.Context(), name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -268,7 +262,7 @@ func (c *cluster) gone(t *testing.T, namespace, name string) {
 func (c *cluster) event(t *testing.T, namespace, object, reason string) corev1.Event {
 	t.Helper()
 	var found corev1.Event
-	eventually(t, "an event "+reason+" tells of "+object, func() error {
+	nodetest.Eventually(t, "an event "+reason+" tells of "+object, func() error {
 		list, err := c.CoreV1().Events(namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			return err

@@ -9,6 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/strata-platform/strata/internal/local/machine/node/environment"
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
 )
 
 // secret creates a Secret.
@@ -31,7 +35,7 @@ func (c *cluster) configMap(t *testing.T, namespace, name string, data map[strin
 func (c *cluster) reported(t *testing.T, namespace, pod string) guestReport {
 	t.Helper()
 	var seen guestReport
-	eventually(t, pod+" reports", func() error { return json.Unmarshal([]byte(c.log(namespace, pod, "guest")), &seen) })
+	nodetest.Eventually(t, pod+" reports", func() error { return json.Unmarshal([]byte(c.log(namespace, pod, "guest")), &seen) })
 	return seen
 }
 
@@ -72,7 +76,7 @@ func TestAPodSeesItsEnvironment(t *testing.T) {
 		{Name: "GREETING", Value: "hello $(USER_NAME), $(SIZE) $(LOGIN_password)"},
 		field("POD", "metadata.name"), field("NAMESPACE", "metadata.namespace"), field("APP", "metadata.labels['app']"),
 		field("NODE", "spec.nodeName"), field("ACCOUNT", "spec.serviceAccountName"), field("HOST_IP", "status.hostIP"), field("UID", "metadata.uid"),
-		field("HOW", "metadata.annotations['"+RuntimeAnnotation+"']"),
+		field("HOW", "metadata.annotations['"+runtime.Annotation+"']"),
 		bound("MEMORY", "limits.memory", "", ""), bound("MEMORY_MI", "limits.memory", "1Mi", ""), bound("CPU", "limits.cpu", "", ""),
 		bound("CPU_M", "requests.cpu", "1m", ""), bound("UNBOUND", "limits.cpu", "", "other"),
 	}
@@ -89,11 +93,11 @@ func TestAPodSeesItsEnvironment(t *testing.T) {
 			t.Errorf("the arguments have no %s: %q", want, seen.Args)
 		}
 	}
-	allocatable := capacity()
+	allocatable := environment.Capacity()
 	for name, want := range map[string]string{
 		"USER_NAME": "web", "SHADE": "green", "GREETING": "hello web, 20 secret", "SIZE": "20", "SET_COLOUR": "green", "SET_SIZE": "10", "COLOUR": "green",
 		"LOGIN_password": "secret", "LOGIN_user": "web",
-		"POD": "seer", "NAMESPACE": ns, "APP": "seer", "NODE": "local", "ACCOUNT": "default", "HOST_IP": loopback, "UID": string(made.UID), "HOW": RuntimeProcess,
+		"POD": "seer", "NAMESPACE": ns, "APP": "seer", "NODE": "local", "ACCOUNT": "default", "HOST_IP": environment.HostIP, "UID": string(made.UID), "HOW": runtime.Process,
 		"MEMORY": "1073741824", "MEMORY_MI": "1024", "CPU": "2", "CPU_M": "250", "UNBOUND": allocatable.Cpu().String(),
 		"FROM_IMAGE": "image", "HOSTNAME": "seer",
 	} {

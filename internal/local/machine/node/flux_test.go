@@ -21,7 +21,10 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 const fluxNamespace = "flux-system"
@@ -30,6 +33,7 @@ const fluxNamespace = "flux-system"
 var controllers = []string{"source-controller", "kustomize-controller", "helm-controller", "notification-controller"}
 
 func TestFluxRunsFromItsOwnDeployments(t *testing.T) {
+	long.Test(t)
 	// Build the controllers now, so that the pods do not wait for the builds.
 	for _, name := range controllers {
 		toolchaintest.Path(t, name)
@@ -39,8 +43,8 @@ func TestFluxRunsFromItsOwnDeployments(t *testing.T) {
 	objects := c.installFlux(t, toolchaintest.Path(t, "flux-manifests"), controllers...)
 	for _, name := range controllers {
 		c.waitAvailable(t, name)
-		if p := c.only(t, name); p.Annotations[RuntimeAnnotation] != RuntimeProcess {
-			t.Errorf("the annotation of %s is %q, want process", p.Name, p.Annotations[RuntimeAnnotation])
+		if p := c.only(t, name); p.Annotations[runtime.Annotation] != runtime.Process {
+			t.Errorf("the annotation of %s is %q, want process", p.Name, p.Annotations[runtime.Annotation])
 		}
 	}
 	t.Run("what a Kustomization does is told to an Alert's receiver", func(t *testing.T) { testAlert(t, c) })
@@ -77,7 +81,7 @@ func testArguments(t *testing.T, c *cluster) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the pod of the old arguments has no process", func() error {
+	nodetest.Eventually(t, "the pod of the old arguments has no process", func() error {
 		if left := c.processesOf(string(before.UID)); len(left) > 0 {
 			return fmt.Errorf("there are %v", left)
 		}
@@ -92,14 +96,14 @@ func testArguments(t *testing.T, c *cluster) {
 	}
 }
 
-func TestATagThatTheCatalogueHasNotShowsInThePod(t *testing.T) {
+func TestAnUnknownTagShowsInThePod(t *testing.T) {
 	c := realCluster(t)
 	t.Parallel()
 	ns := c.namespace(t)
-	made := c.create(t, ns, "old", corev1.PodSpec{Containers: containersNamed("ghcr.io/fluxcd/source-controller:v0.0.1", "manager")})
+	made := c.create(t, ns, "old", corev1.PodSpec{Containers: nodetest.Containers("ghcr.io/fluxcd/source-controller:v0.0.1", "manager")})
 	p := c.waitPod(t, ns, "old", "the pod says what is wrong", func(p *corev1.Pod) error {
 		if !strings.Contains(p.Status.Message, "use the tag v") {
-			return errors.New(describe(p.Status))
+			return errors.New(nodetest.Describe(p.Status))
 		}
 		return nil
 	})
@@ -163,7 +167,7 @@ func (c *cluster) remove(t *testing.T, objects []*unstructured.Unstructured) {
 		}
 	}
 	for _, o := range objects {
-		eventually(t, o.GetKind()+" "+o.GetName()+" is gone", func() error {
+		nodetest.Eventually(t, o.GetKind()+" "+o.GetName()+" is gone", func() error {
 			err := c.any(t).Get(t.Context(), client.ObjectKeyFromObject(o), o.DeepCopy())
 			if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 				return nil
@@ -185,7 +189,7 @@ func (c *cluster) any(t *testing.T) client.Client {
 
 func (c *cluster) waitAvailable(t *testing.T, name string) {
 	t.Helper()
-	eventually(t, name+" is available", func() error {
+	nodetest.Eventually(t, name+" is available", func() error {
 		d, err := c.AppsV1().Deployments(fluxNamespace).Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -205,7 +209,7 @@ func (c *cluster) waitAvailable(t *testing.T, name string) {
 func (c *cluster) only(t *testing.T, app string) *corev1.Pod {
 	t.Helper()
 	var found *corev1.Pod
-	eventually(t, app+" has one pod", func() error {
+	nodetest.Eventually(t, app+" has one pod", func() error {
 		list, err := c.CoreV1().Pods(fluxNamespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=" + app})
 		if err != nil {
 			return err

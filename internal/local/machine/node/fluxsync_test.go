@@ -25,6 +25,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
 	"github.com/strata-platform/strata/internal/local/machine/webhook"
 )
 
@@ -116,7 +118,7 @@ func (c *cluster) waitReady(t *testing.T, group, version, kind, namespace, name 
 	t.Helper()
 	api, o := c.any(t), &unstructured.Unstructured{}
 	o.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kind})
-	eventually(t, kind+" "+name+" is ready", func() error {
+	nodetest.Eventually(t, kind+" "+name+" is ready", func() error {
 		if err := api.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
 			return err
 		}
@@ -178,7 +180,7 @@ spec:
 	if _, err := c.CoreV1().ConfigMaps(ns).Get(t.Context(), "settings", metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "the receiver hears of the Kustomization", func() error {
+	nodetest.Eventually(t, "the receiver hears of the Kustomization", func() error {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, e := range events {
@@ -237,7 +239,7 @@ spec:
 	c.waitReady(t, "kustomize.toolkit.fluxcd.io", "v1", "Kustomization", ns, "app")
 
 	r.push(t, map[string]string{"deploy/settings.yaml": settings("blue")})
-	eventually(t, "what was pushed is applied", func() error {
+	nodetest.Eventually(t, "what was pushed is applied", func() error {
 		found, err := c.CoreV1().ConfigMaps(ns).Get(t.Context(), "settings", metav1.GetOptions{})
 		if err == nil && found.Data["colour"] != "blue" {
 			err = fmt.Errorf("it is %v", found.Data)
@@ -255,7 +257,7 @@ spec:
   secretRef: {name: other-webhook}
   resources: [{apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, name: lost}]
 `))
-	if err := forge.Send(t.Context(), "app"); err == nil || !strings.Contains(err.Error(), "tell Receiver "+ns+"/lost: ") {
+	if err := forge.Send(t.Context(), "app"); err == nil || !strings.Contains(err.Error(), "notify Receiver "+ns+"/lost: ") {
 		t.Errorf("a receiver of a source that is not there: the error is %v", err)
 	}
 	c.remove(t, synced)
@@ -297,7 +299,7 @@ spec:
 	}
 	for _, p := range pods.Items {
 		err = errors.Join(err, isReady(&p))
-		if p.Annotations[RuntimeAnnotation] != RuntimeSimulated {
+		if p.Annotations[runtime.Annotation] != runtime.Simulated {
 			t.Errorf("the annotations of %s are %v", p.Name, p.Annotations)
 		}
 	}
@@ -305,7 +307,7 @@ spec:
 		t.Errorf("there are %d pods, want 2 that are ready: %v", len(pods.Items), err)
 	}
 	c.remove(t, released)
-	eventually(t, "the pods of the release are gone", func() error {
+	nodetest.Eventually(t, "the pods of the release are gone", func() error {
 		pods, err := c.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
 		if err == nil && len(pods.Items) > 0 {
 			err = fmt.Errorf("there are %d", len(pods.Items))

@@ -9,6 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
 )
 
 // setImage changes a pod's image like kubectl set image.
@@ -33,7 +36,7 @@ func TestAnImageThatChangesInPlaceRestartsItsContainerOnly(t *testing.T) {
 	c.setImage(t, ns, "app", "guest", otherGuestImage)
 	p := c.waitPod(t, ns, "app", "it runs the other image", func(p *corev1.Pod) error {
 		if p.Status.ContainerStatuses[0].Image != otherGuestImage {
-			return errors.New(describe(p.Status))
+			return errors.New(nodetest.Describe(p.Status))
 		}
 		return isReady(p)
 	})
@@ -56,12 +59,12 @@ func TestAnImageThatChangesInPlaceRestartsItsContainerOnly(t *testing.T) {
 	c.setImage(t, ns, "app", "guest", guestRepository+":v9")
 	p = c.waitPod(t, ns, "app", "it says that there is no such image", func(p *corev1.Pod) error {
 		if !isWaiting(p.Status.ContainerStatuses[0], "ErrImagePull") {
-			return errors.New(describe(p.Status))
+			return errors.New(nodetest.Describe(p.Status))
 		}
 		return nil
 	})
-	if !strings.Contains(p.Status.Message, "use the tag v1") || isReady(p) == nil || p.Annotations[RuntimeAnnotation] != RuntimeProcess {
-		t.Errorf("the status is %s, ready: %v, annotations %v", describe(p.Status), isReady(p) == nil, p.Annotations)
+	if !strings.Contains(p.Status.Message, "use the tag v1") || isReady(p) == nil || p.Annotations[runtime.Annotation] != runtime.Process {
+		t.Errorf("the status is %s, ready: %v, annotations %v", nodetest.Describe(p.Status), isReady(p) == nil, p.Annotations)
 	}
 	c.setImage(t, ns, "app", "guest", guestImage)
 	p = c.waitPod(t, ns, "app", "it is ready again", isReady)
@@ -78,11 +81,11 @@ func TestAPodThatIsSimulatedRunsWhenItsImageDoes(t *testing.T) {
 	container.Image = "nginx"
 	made := c.create(t, ns, "app", corev1.PodSpec{Containers: []corev1.Container{container}})
 	c.waitPod(t, ns, "app", "it is ready", isReady)
-	for _, step := range [][2]string{{guestImage, RuntimeProcess}, {"nginx", RuntimeSimulated}} {
-		image, runtime := step[0], step[1]
+	for _, step := range [][2]string{{guestImage, runtime.Process}, {"nginx", runtime.Simulated}} {
+		image, name := step[0], step[1]
 		c.setImage(t, ns, "app", "guest", image)
-		c.waitPod(t, ns, "app", "it is "+runtime, func(p *corev1.Pod) error {
-			if p.Annotations[RuntimeAnnotation] != runtime || (len(c.processesOf(string(made.UID))) == 1) != (runtime == RuntimeProcess) {
+		c.waitPod(t, ns, "app", "it is "+name, func(p *corev1.Pod) error {
+			if p.Annotations[runtime.Annotation] != name || (len(c.processesOf(string(made.UID))) == 1) != (name == runtime.Process) {
 				return fmt.Errorf("the annotations are %v, the processes %v", p.Annotations, c.processesOf(string(made.UID)))
 			}
 			return isReady(p)

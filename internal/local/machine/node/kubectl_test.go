@@ -22,6 +22,8 @@ import (
 	"k8s.io/kubectl/pkg/cmd/portforward"
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 	"k8s.io/kubectl/pkg/cmd/util/podcmd"
+
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
 )
 
 // fatal is the panic value with which kubectl's commands end on an error in this test, instead of ending the process.
@@ -40,7 +42,7 @@ func (c *cluster) kubectl(t *testing.T, namespace string, args ...string) (out s
 	root.AddCommand(get.NewCmdGet("kubectl", factory, streams), logs.NewCmdLogs(factory, streams), delete.NewCmdDelete(factory, streams),
 		exec.NewCmdExec(factory, streams), attach.NewCmdAttach(factory, streams), portforward.NewCmdPortForward(factory, streams))
 	root.SetArgs(args)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), nodetest.Patience)
 	defer cancel()
 	func() {
 		defer func() {
@@ -71,7 +73,7 @@ func TestKubectl(t *testing.T) {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.create(t, ns, "simulated", corev1.PodSpec{Containers: containersNamed("nginx", "nginx")})
+	c.create(t, ns, "simulated", corev1.PodSpec{Containers: nodetest.Containers("nginx", "nginx")})
 	c.create(t, ns, "crash", corev1.PodSpec{Containers: []corev1.Container{guest("crash")}})
 	c.create(t, ns, "once", corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{guest("say", "once and for all")}})
 	run := func(args ...string) string {
@@ -82,7 +84,7 @@ func TestKubectl(t *testing.T) {
 		}
 		return out
 	}
-	eventually(t, "all pods have run", func() error {
+	nodetest.Eventually(t, "all pods have run", func() error {
 		pods := run("get", "pods")
 		for _, want := range []string{"CrashLoopBackOff", "Completed", "simulated"} {
 			if !strings.Contains(pods, want) || strings.Contains(pods, "0/1     Init") {

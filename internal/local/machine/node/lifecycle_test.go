@@ -12,6 +12,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
 )
 
 // journal is a file in which guests record their start and their end.
@@ -32,7 +34,7 @@ func (j journal) of(name, how string) corev1.Container {
 // until waits until the journal contains exactly these lines.
 func (j journal) until(t *testing.T, want ...string) {
 	t.Helper()
-	eventually(t, fmt.Sprintf("the journal is %q", want), func() error {
+	nodetest.Eventually(t, fmt.Sprintf("the journal is %q", want), func() error {
 		raw, err := os.ReadFile(string(j))
 		if got := strings.Split(strings.TrimSpace(string(raw)), "\n"); err == nil && !slices.Equal(got, want) {
 			err = fmt.Errorf("it is %q", got)
@@ -111,7 +113,7 @@ func TestHooksRunAfterTheStartAndBeforeTheEnd(t *testing.T) {
 	c.create(t, ns, "broken", corev1.PodSpec{Containers: []corev1.Container{broken}})
 	c.waitPod(t, ns, "broken", "it is started again", func(p *corev1.Pod) error {
 		if len(p.Status.ContainerStatuses) == 0 || p.Status.ContainerStatuses[0].RestartCount == 0 {
-			return errors.New(describe(p.Status))
+			return errors.New(nodetest.Describe(p.Status))
 		}
 		return nil
 	})
@@ -125,7 +127,7 @@ func TestAPodEndsAtItsActiveDeadline(t *testing.T) {
 	t.Parallel()
 	ns := c.namespace(t)
 	second := int64(1)
-	simulated := containersNamed("nginx", "main")
+	simulated := nodetest.Containers("nginx", "main")
 	for name, containers := range map[string][]corev1.Container{"process": {guest("report")}, "simulated": simulated} {
 		c.create(t, ns, name, corev1.PodSpec{ActiveDeadlineSeconds: &second, Containers: containers})
 	}
@@ -137,7 +139,7 @@ func TestAPodEndsAtItsActiveDeadline(t *testing.T) {
 	for _, name := range []string{"process", "simulated", "hurried"} {
 		p := c.waitPod(t, ns, name, "it has failed", inPhase(corev1.PodFailed))
 		if p.Status.Reason != "DeadlineExceeded" || p.Status.Message == "" {
-			t.Errorf("%s: the status is %s", name, describe(p.Status))
+			t.Errorf("%s: the status is %s", name, nodetest.Describe(p.Status))
 		}
 		if left := c.processesOf(string(p.UID)); len(left) > 0 {
 			t.Errorf("%s: there are %v", name, left)
@@ -149,7 +151,7 @@ func TestAPodThatEndsBeforeItRanHasNotSucceeded(t *testing.T) {
 	c := realCluster(t)
 	t.Parallel()
 	ns := c.namespace(t)
-	needy := containersNamed("busybox", "main")
+	needy := nodetest.Containers("busybox", "main")
 	needy[0].EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "never"}}}}
 	none := int32(0)
 	if _, err := c.BatchV1().Jobs(ns).Create(t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "needy"}, Spec: batchv1.JobSpec{
@@ -158,7 +160,7 @@ func TestAPodThatEndsBeforeItRanHasNotSucceeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pod string
-	eventually(t, "the Job's pod waits for the Secret", func() error {
+	nodetest.Eventually(t, "the Job's pod waits for the Secret", func() error {
 		list, err := c.CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{})
 		for _, p := range list.Items {
 			if pod = p.Name; len(p.Status.ContainerStatuses) == 1 && isWaiting(p.Status.ContainerStatuses[0], "CreateContainerConfigError") {
@@ -170,7 +172,7 @@ func TestAPodThatEndsBeforeItRanHasNotSucceeded(t *testing.T) {
 	if err := c.CoreV1().Pods(ns).Delete(t.Context(), pod, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the Job has failed", func() error {
+	nodetest.Eventually(t, "the Job has failed", func() error {
 		job, err := c.BatchV1().Jobs(ns).Get(t.Context(), "needy", metav1.GetOptions{})
 		if err == nil && (job.Status.Failed != 1 || job.Status.Succeeded != 0) {
 			err = fmt.Errorf("its status is %+v", job.Status)
@@ -187,7 +189,7 @@ func TestAPodIsThereUntilItsInitContainerHasEnded(t *testing.T) {
 	init := guest("stubborn")
 	init.Name = "init"
 	made := c.create(t, ns, "stubborn", corev1.PodSpec{TerminationGracePeriodSeconds: &grace, InitContainers: []corev1.Container{init}, Containers: []corev1.Container{guest("report")}})
-	eventually(t, "the guest ignores SIGTERM", func() error {
+	nodetest.Eventually(t, "the guest ignores SIGTERM", func() error {
 		if !strings.Contains(c.log(ns, "stubborn", "init"), "ready") {
 			return errors.New("it is not ready")
 		}

@@ -16,12 +16,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
 )
 
 // askLogs requests logs from the API server.
 func askLogs(t *testing.T, c kubernetes.Interface, namespace, pod string, o corev1.PodLogOptions) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), nodetest.Patience)
 	defer cancel()
 	stream, err := c.CoreV1().Pods(namespace).GetLogs(pod, &o).Stream(ctx)
 	if err != nil {
@@ -53,7 +55,7 @@ func (c *cluster) ticker(t *testing.T, namespace string) {
 
 func (c *cluster) waitTick(t *testing.T, namespace string) {
 	t.Helper()
-	eventually(t, "the container has written some lines", func() error {
+	nodetest.Eventually(t, "the container has written some lines", func() error {
 		text, err := askLogs(t, c, namespace, "ticker", corev1.PodLogOptions{})
 		if err == nil && !strings.Contains(text, "tick 3\n") {
 			err = fmt.Errorf("it wrote %q", text)
@@ -96,7 +98,7 @@ func TestTheAPIServerShowsLogs(t *testing.T) {
 		t.Errorf("the log of the future is %q", got)
 	}
 	stamp, text, _ := strings.Cut(c.logs(t, ns, "ticker", corev1.PodLogOptions{Timestamps: true, LimitBytes: &far}), " ")
-	if at, err := time.Parse(time.RFC3339Nano, stamp); err != nil || time.Since(at) > patience || !strings.HasPrefix(text, "pid ") {
+	if at, err := time.Parse(time.RFC3339Nano, stamp); err != nil || time.Since(at) > nodetest.Patience || !strings.HasPrefix(text, "pid ") {
 		t.Errorf("the first line is stamped %q (%v) and begins %.10q", stamp, err, text)
 	}
 }
@@ -110,7 +112,7 @@ func TestTheAPIServerFollowsALogUntilItsRunEnds(t *testing.T) {
 	if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), `previous terminated container "guest" in pod "ticker" not found`) {
 		t.Errorf("the log of a run that never was: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), nodetest.Patience)
 	defer cancel()
 	followed, err := c.CoreV1().Pods(ns).GetLogs("ticker", &corev1.PodLogOptions{Follow: true}).Stream(ctx)
 	if err != nil {
@@ -152,7 +154,7 @@ func TestTheLogsOfAPodGoWithIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := filepath.Join(c.home.Logs(), "pods", ns+"_*")
-	eventually(t, "there are the logs of three runs", func() error {
+	nodetest.Eventually(t, "there are the logs of three runs", func() error {
 		if made, err := filepath.Glob(files); err != nil || len(made) != 3 {
 			return fmt.Errorf("there are %v (%w)", made, err)
 		}
@@ -171,7 +173,7 @@ func TestTheLogOfASimulatedPodSaysThatItIsSimulated(t *testing.T) {
 	c := realCluster(t)
 	t.Parallel()
 	ns := c.namespace(t)
-	c.create(t, ns, "web", corev1.PodSpec{Containers: containersNamed("nginx", "nginx")})
+	c.create(t, ns, "web", corev1.PodSpec{Containers: nodetest.Containers("nginx", "nginx")})
 	c.waitPod(t, ns, "web", "the pod is ready", isReady)
 	want := "pod web is simulated: container nginx does not run and has no output\n"
 	for _, follow := range []bool{false, true} {
@@ -185,9 +187,9 @@ func TestTheLogOfAPodThatCannotStartSaysWhy(t *testing.T) {
 	c := realCluster(t)
 	t.Parallel()
 	ns := c.namespace(t)
-	c.create(t, ns, "wrong", corev1.PodSpec{Containers: containersNamed(guestRepository+":v2", "guest")})
+	c.create(t, ns, "wrong", corev1.PodSpec{Containers: nodetest.Containers(guestRepository+":v2", "guest")})
 	want := `container "guest" in pod "wrong" is waiting to start: ErrImagePull: `
-	eventually(t, "the log says why", func() error {
+	nodetest.Eventually(t, "the log says why", func() error {
 		_, err := askLogs(t, c, ns, "wrong", corev1.PodLogOptions{})
 		if apierrors.IsBadRequest(err) && strings.Contains(err.Error(), want) && strings.Contains(err.Error(), "v2") {
 			return nil

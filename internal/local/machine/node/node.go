@@ -1,9 +1,8 @@
-// Package node is the only node of a local cluster. A pod whose image is in the process catalogue runs as a process on
-// this machine, with the pod's own arguments, environment, volumes and service account. The node simulates any other
-// pod, and marks it as simulated.
+// Package node is the only node of a local cluster. Each pod's containers run in the first runtime that runs their
+// images: as processes of this machine, or simulated.
 //
 // virtual-kubelet talks to the API server about leases, the node's status and the life cycle of pod objects. This
-// package is its provider.
+// package is its provider: it gives the pods to package pod, and connects the other rooms.
 package node
 
 import (
@@ -14,15 +13,16 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	vknode "github.com/virtual-kubelet/virtual-kubelet/node"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -32,6 +32,12 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
+	"github.com/strata-platform/strata/internal/local/machine/node/logs"
+	"github.com/strata-platform/strata/internal/local/machine/node/pod"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime/simulated"
+	"github.com/strata-platform/strata/internal/local/machine/node/service"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 )
 
@@ -43,7 +49,7 @@ type Options struct {
 	// Version is the Kubernetes version that the node reports.
 	Version string
 	// Catalogue holds the images that run as processes.
-	Catalogue Catalogue
+	Catalogue catalogue.Catalogue
 	// Pods is the folder of the pods' files. Logs is the folder of the logs.
 	Pods, Logs string
 	// Processes starts the pods' programs and reports their states.
@@ -57,23 +63,18 @@ type Options struct {
 
 // Node is a running node.
 type Node struct {
-	client     kubernetes.Interface
-	server     string
-	catalogue  Catalogue
-	pods, logs string
-	clock      clock.Clock
-	processes  *process.Set
-	services   *services
+	client   kubernetes.Interface
+	host     pod.Host
+	services *service.Services
 	// lister lists the pods bound to this node.
-	lister   corev1listers.PodLister
-	recorder record.EventRecorder
-	log      *slog.Logger
+	lister corev1listers.PodLister
+	log    *slog.Logger
 
 	// closing is true while the node stops all pods.
 	closing atomic.Bool
 
 	mu      sync.Mutex
-	running map[string]*pod // by namespace/name
+	running map[string]*hosted // by podKey
 	// notify reports a pod's new status to virtual-kubelet.
 	notify func(*corev1.Pod)
 }
@@ -102,7 +103,7 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 		return fmt.Errorf("run the node: %w", err)
 	}
 	defer listener.Close()
-	asked := ctx
+	asked := ctx // tells a requested end from a failure of a controller
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	pods := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithTweakListOptions(func(l *metav1.ListOptions) {
@@ -116,22 +117,13 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	defer broadcaster.Shutdown()
 
-	n := &Node{
-		client: client, server: o.Config.Host, catalogue: o.Catalogue, pods: o.Pods, logs: o.Logs, processes: o.Processes, log: o.Log,
-		clock:    clock.RealClock{},
-		recorder: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "strata-node", Host: o.Name}),
-		running:  map[string]*pod{},
-		notify:   func(*corev1.Pod) {},
-	}
-	n.lister = pods.Core().V1().Pods().Lister()
-	n.services = &services{
-		lister: shared.Core().V1().Services().Lister(), listen: o.Listen, pods: n.podsIn, log: o.Log, listeners: map[string]net.Listener{},
-	}
-	defer n.services.close()
+	n := newNode(client, o, shared.Core().V1().Services().Lister(), pods.Core().V1().Pods().Lister(),
+		broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "strata-node", Host: o.Name}))
+	defer n.services.Close()
 	podController, err := vknode.NewPodController(vknode.PodControllerConfig{
 		PodClient:                 podClient{client.CoreV1(), n},
 		PodInformer:               pods.Core().V1().Pods(),
-		EventRecorder:             quiet{n.recorder},
+		EventRecorder:             quiet{n.host.Events},
 		Provider:                  (*provider)(n),
 		ConfigMapInformer:         unused.Core().V1().ConfigMaps(),
 		SecretInformer:            unused.Core().V1().Secrets(),
@@ -141,7 +133,7 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 	if err != nil {
 		return fmt.Errorf("run the node: %w", err)
 	}
-	nodeController, err := vknode.NewNodeController(vknode.NewNaiveNodeProvider(), object(o, listener.Addr().(*net.TCPAddr).Port), client.CoreV1().Nodes(),
+	nodeController, err := vknode.NewNodeController(vknode.NewNaiveNodeProvider(), nodeObject(o, listener.Addr().(*net.TCPAddr).Port), client.CoreV1().Nodes(),
 		vknode.WithNodeEnableLeaseV1(client.CoordinationV1().Leases(corev1.NamespaceNodeLease), leaseSeconds))
 	if err != nil {
 		return fmt.Errorf("run the node: %w", err)
@@ -151,7 +143,7 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 	pods.WaitForCacheSync(ctx.Done())
 	shared.WaitForCacheSync(ctx.Done())
 	if ctx.Err() == nil {
-		if err := n.pruneLogs(); err != nil {
+		if err := n.host.Logs.Prune(func(namespace, pod string) bool { return n.object(namespace, pod) != nil }); err != nil {
 			return fmt.Errorf("run the node: %w", err)
 		}
 	}
@@ -163,7 +155,8 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 		ready(n)
 	case <-nodeController.Done():
 	}
-	// The node needs both controllers.
+	// The node ends with either controller: without the other one it would appear ready and run no pods, or run pods and
+	// appear lost.
 	select {
 	case <-nodeController.Done():
 	case <-podController.Done():
@@ -177,11 +170,26 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 	return fmt.Errorf("run the node: it ended by itself: %w", errors.Join(nodeController.Err(), podController.Err()))
 }
 
+// newNode returns a node that does not register yet.
+func newNode(client kubernetes.Interface, o Options, serviceLister corev1listers.ServiceLister, podLister corev1listers.PodLister, events record.EventRecorder) *Node {
+	n := &Node{client: client, lister: podLister, log: o.Log, running: map[string]*hosted{}, notify: func(*corev1.Pod) {}}
+	n.services = service.New(service.Options{Lister: serviceLister, Listen: o.Listen, Pods: n.podsIn, Log: o.Log})
+	n.host = pod.Host{
+		Client: client,
+		// A pod's annotation names the first of these runtimes that runs one of its containers.
+		Runtimes: runtime.List{
+			&catalogue.Runtime{Catalogue: o.Catalogue, Server: o.Config.Host, Processes: o.Processes, Services: n.services},
+			simulated.Runtime{},
+		},
+		Dir: o.Pods, Logs: logs.Folder(filepath.Join(o.Logs, "pods")), Clock: clock.RealClock{}, Events: events,
+		Notify:  func(p *corev1.Pod) { n.notify(p) },
+		Closing: n.closing.Load,
+	}
+	return n
+}
+
 // podWorkers is the number of pods that the node starts or stops concurrently.
 const podWorkers = 10
-
-// closingGrace bounds the grace period of every pod when the node itself stops.
-const closingGrace = 45 * time.Second
 
 // stopAll stops all pods concurrently. While they stop, they can still reach each other.
 func (n *Node) stopAll() {
@@ -191,27 +199,35 @@ func (n *Node) stopAll() {
 	n.mu.Unlock()
 	var group sync.WaitGroup
 	for _, p := range running {
-		group.Go(p.stop)
+		group.Go(p.Stop)
 	}
 	group.Wait()
 }
 
-func (n *Node) podsIn(namespace string) []*pod {
+// podsIn returns the pods of a namespace that run on the node.
+func (n *Node) podsIn(namespace string) []service.Pod {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	var list []*pod
+	var list []service.Pod
 	for _, p := range n.running {
-		if p.current().Namespace == namespace {
+		if p.Object().Namespace == namespace {
 			list = append(list, p)
 		}
 	}
 	return list
 }
 
+// DialService connects to a ready pod of a Service, as a pod of this node would. It finds only pods that run as
+// processes.
+func (n *Node) DialService(namespace, service string, port int32) (net.Conn, error) {
+	return n.services.Dial(namespace, service, port)
+}
+
 // quiet drops virtual-kubelet's events about successful steps. The node sends more specific ones.
 type quiet struct{ record.EventRecorder }
 
-func (q quiet) Event(o runtimeObject, kind, reason, message string) {
+// Event records events of the type Warning only.
+func (q quiet) Event(o kruntime.Object, kind, reason, message string) {
 	if kind != corev1.EventTypeNormal {
 		q.EventRecorder.Event(o, kind, reason, message)
 	}

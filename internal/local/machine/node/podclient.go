@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
 )
 
 // podClient is virtual-kubelet's client for pods. It limits virtual-kubelet's writes to those of a kubelet.
@@ -18,18 +20,20 @@ type podClient struct {
 	node *Node
 }
 
+// Pods returns the client for the pods of a namespace.
 func (c podClient) Pods(namespace string) typedcorev1.PodInterface {
 	return podsClient{c.PodsGetter.Pods(namespace), (*provider)(c.node), namespace}
 }
 
+// podsClient is the client for the pods of one namespace.
 type podsClient struct {
 	typedcorev1.PodInterface
 	provider  *provider
 	namespace string
 }
 
-// UpdateStatus writes only the status that the node knows. It leaves alone labels and annotations changed meanwhile,
-// and the conditions that others set.
+// UpdateStatus patches the status and the runtime's annotation. It keeps labels and annotations that changed meanwhile,
+// and the conditions that other clients set.
 func (c podsClient) UpdateStatus(ctx context.Context, pod *corev1.Pod, _ metav1.UpdateOptions) (*corev1.Pod, error) {
 	patch, err := statusPatch(pod)
 	if err != nil {
@@ -38,23 +42,25 @@ func (c podsClient) UpdateStatus(ctx context.Context, pod *corev1.Pod, _ metav1.
 	return c.Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 }
 
+// statusPatch returns a strategic merge patch of the status and of the runtime's annotation. The UID makes the patch fail
+// for a new pod of the same name.
 func statusPatch(pod *corev1.Pod) ([]byte, error) {
 	raw, err := json.Marshal(pod.Status)
 	if err != nil {
-		return nil, fmt.Errorf("patch of the status: %w", err)
+		return nil, fmt.Errorf("encode the patch of the pod's status: %w", err)
 	}
 	status := map[string]any{}
 	if err := json.Unmarshal(raw, &status); err != nil {
-		return nil, fmt.Errorf("patch of the status: %w", err)
+		return nil, fmt.Errorf("encode the patch of the pod's status: %w", err)
 	}
-	// A null removes a field that the new status lacks.
+	// JSON omits empty fields. A null makes the patch remove the field of the old status.
 	for _, field := range []string{"reason", "message"} {
-		if _, said := status[field]; !said {
+		if _, set := status[field]; !set {
 			status[field] = nil
 		}
 	}
 	return json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID, "annotations": map[string]string{RuntimeAnnotation: pod.Annotations[RuntimeAnnotation]}},
+		"metadata": map[string]any{"uid": pod.UID, "annotations": map[string]string{runtime.Annotation: pod.Annotations[runtime.Annotation]}},
 		"status":   status,
 	})
 }

@@ -11,11 +11,14 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	corev1listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
 )
 
-func TestAStatusPatchSaysWhatIsGoneAndTouchesNothingElse(t *testing.T) {
-	o := aPod(corev1.PodSpec{})
-	o.Labels, o.Annotations = map[string]string{"app": "web"}, map[string]string{RuntimeAnnotation: RuntimeProcess, "note": "of somebody"}
+func TestAStatusPatchRemovesDroppedFieldsOnly(t *testing.T) {
+	o := nodetest.Pod(corev1.PodSpec{})
+	o.Labels, o.Annotations = map[string]string{"app": "web"}, map[string]string{runtime.Annotation: runtime.Process, "note": "of somebody"}
 	o.Status = corev1.PodStatus{Phase: corev1.PodRunning, Reason: "Why"}
 	raw, err := statusPatch(o)
 	if err != nil {
@@ -28,10 +31,10 @@ func TestAStatusPatchSaysWhatIsGoneAndTouchesNothingElse(t *testing.T) {
 	if err := json.Unmarshal(raw, &patch); err != nil {
 		t.Fatal(err)
 	}
-	if message, said := patch.Status["message"]; !said || message != nil || patch.Status["reason"] != "Why" {
+	if message, set := patch.Status["message"]; !set || message != nil || patch.Status["reason"] != "Why" {
 		t.Errorf("the status is %v, want the reason and no message any more", patch.Status)
 	}
-	if annotations := patch.Metadata["annotations"].(map[string]any); len(annotations) != 1 || annotations[RuntimeAnnotation] != RuntimeProcess {
+	if annotations := patch.Metadata["annotations"].(map[string]any); len(annotations) != 1 || annotations[runtime.Annotation] != runtime.Process {
 		t.Errorf("the annotations are %v", annotations)
 	}
 	if patch.Metadata["labels"] != nil || patch.Metadata["uid"] != string(o.UID) {
@@ -40,14 +43,12 @@ func TestAStatusPatchSaysWhatIsGoneAndTouchesNothingElse(t *testing.T) {
 }
 
 func TestAPodIsNotRemovedWhileItRuns(t *testing.T) {
-	n := newTestNode(t)
-	o := aPod(corev1.PodSpec{Containers: containersNamed("example.com/simulated", "a")})
-	n.client = fake.NewClientset(o)
+	o := nodetest.Pod(corev1.PodSpec{Containers: nodetest.Containers("example.com/simulated", "a")})
 	known := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
 	if err := known.Add(o); err != nil {
 		t.Fatal(err)
 	}
-	n.lister = corev1listers.NewPodLister(known)
+	n := newTestNode(t, fake.NewClientset(o), corev1listers.NewPodLister(known))
 	if err := (*provider)(n).CreatePod(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -63,12 +64,10 @@ func TestAPodIsNotRemovedWhileItRuns(t *testing.T) {
 	if err := pods.Delete(t.Context(), "another", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}); err == nil {
 		t.Error("a pod that is not on this node is not asked for at the API server")
 	}
-	p := (*provider)(n).pod(o.Namespace, o.Name)
 	if err := pods.Delete(t.Context(), o.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &o.UID}}); err != nil {
 		t.Fatal(err)
 	}
-	<-p.done
-	eventually(t, "the object is gone", func() error {
+	nodetest.Eventually(t, "the object is gone", func() error {
 		if there() {
 			return errors.New("it is there")
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
 )
 
 // script returns a probe that runs a shell script every second. One failure suffices.
@@ -24,7 +26,7 @@ func TestAFailedLivenessProbeRestartsAContainer(t *testing.T) {
 	c.create(t, ns, "sick", corev1.PodSpec{Containers: []corev1.Container{sick}})
 	c.waitPod(t, ns, "sick", "it was restarted", func(p *corev1.Pod) error {
 		if len(p.Status.ContainerStatuses) == 0 || p.Status.ContainerStatuses[0].RestartCount == 0 {
-			return errors.New(describe(p.Status))
+			return errors.New(nodetest.Describe(p.Status))
 		}
 		return nil
 	})
@@ -42,8 +44,8 @@ func TestAPodIsReadyAsLongAsItsReadinessProbePasses(t *testing.T) {
 	moody.ReadinessProbe = script("test -e " + marker)
 	c.create(t, ns, "moody", corev1.PodSpec{Containers: []corev1.Container{moody}})
 	notReady := func(p *corev1.Pod) error {
-		if len(p.Status.ContainerStatuses) == 0 || p.Status.ContainerStatuses[0].State.Running == nil || conditionOf(p.Status, corev1.ContainersReady) != "False" {
-			return errors.New(describe(p.Status))
+		if len(p.Status.ContainerStatuses) == 0 || p.Status.ContainerStatuses[0].State.Running == nil || nodetest.Condition(p.Status, corev1.ContainersReady) != "False" {
+			return errors.New(nodetest.Describe(p.Status))
 		}
 		return nil
 	}
@@ -63,7 +65,7 @@ func TestAPodIsReadyAsLongAsItsReadinessProbePasses(t *testing.T) {
 	}
 	p = c.waitPod(t, ns, "moody", "it is not ready any more", notReady)
 	if p.Status.ContainerStatuses[0].RestartCount != 0 {
-		t.Errorf("it was restarted: %s", describe(p.Status))
+		t.Errorf("it was restarted: %s", nodetest.Describe(p.Status))
 	}
 }
 
@@ -81,7 +83,7 @@ func TestAContainerHasStartedWhenItsStartupProbeHasPassed(t *testing.T) {
 	// While slow starts, the node restarts late twice. In that time, slow's liveness probe would have failed too.
 	c.waitPod(t, ns, "late", "it is started again", func(p *corev1.Pod) error {
 		if len(p.Status.ContainerStatuses) == 0 || p.Status.ContainerStatuses[0].RestartCount < 2 {
-			return errors.New(describe(p.Status))
+			return errors.New(nodetest.Describe(p.Status))
 		}
 		return nil
 	})

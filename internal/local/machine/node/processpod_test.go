@@ -13,6 +13,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
 )
 
 func TestAPodThatCrashesShowsACrashLoop(t *testing.T) {
@@ -24,7 +26,7 @@ func TestAPodThatCrashesShowsACrashLoop(t *testing.T) {
 		if len(p.Status.ContainerStatuses) == 1 && isWaiting(p.Status.ContainerStatuses[0], "CrashLoopBackOff") {
 			return nil
 		}
-		return errors.New(describe(p.Status))
+		return errors.New(nodetest.Describe(p.Status))
 	})
 	status := p.Status.ContainerStatuses[0]
 	last := status.LastTerminationState.Terminated
@@ -83,12 +85,12 @@ func TestInitContainersRunFirst(t *testing.T) {
 	c.create(t, ns, "held", corev1.PodSpec{InitContainers: []corev1.Container{first}, Containers: []corev1.Container{guest("report")}})
 	p := c.waitPod(t, ns, "held", "the init container is in a crash loop", func(p *corev1.Pod) error {
 		if len(p.Status.InitContainerStatuses) == 0 || !isWaiting(p.Status.InitContainerStatuses[0], "CrashLoopBackOff") {
-			return errors.New(describe(p.Status))
+			return errors.New(nodetest.Describe(p.Status))
 		}
 		return nil
 	})
 	if p.Status.Phase != corev1.PodPending || !isWaiting(p.Status.ContainerStatuses[0], "PodInitializing") {
-		t.Errorf("the pod went on: %s", describe(p.Status))
+		t.Errorf("the pod went on: %s", nodetest.Describe(p.Status))
 	}
 	if init := p.Status.InitContainerStatuses[0]; init.RestartCount == 0 || init.LastTerminationState.Terminated.ExitCode != guestFailed {
 		t.Errorf("the init container's status is %+v", init)
@@ -104,7 +106,7 @@ func TestAPodThatIgnoresSIGTERMIsGoneAfterItsGracePeriod(t *testing.T) {
 	ns := c.namespace(t)
 	grace := int64(1)
 	made := c.create(t, ns, "stubborn", corev1.PodSpec{TerminationGracePeriodSeconds: &grace, Containers: []corev1.Container{guest("stubborn")}})
-	eventually(t, "the guest ignores SIGTERM", func() error {
+	nodetest.Eventually(t, "the guest ignores SIGTERM", func() error {
 		if !strings.Contains(c.log(ns, "stubborn", "guest"), "ready") {
 			return errors.New("it is not ready")
 		}
@@ -118,7 +120,7 @@ func TestAPodThatIgnoresSIGTERMIsGoneAfterItsGracePeriod(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.gone(t, ns, "stubborn")
-	eventually(t, "its process is gone", func() error {
+	nodetest.Eventually(t, "its process is gone", func() error {
 		if left := c.processesOf(string(made.UID)); len(left) > 0 {
 			return fmt.Errorf("there are %v", left)
 		}
@@ -127,7 +129,7 @@ func TestAPodThatIgnoresSIGTERMIsGoneAfterItsGracePeriod(t *testing.T) {
 	if took := time.Since(began); took < time.Second {
 		t.Errorf("it was gone after %s, its grace period is 1s", took)
 	}
-	eventually(t, "its folder is gone", func() error {
+	nodetest.Eventually(t, "its folder is gone", func() error {
 		if _, err := os.Stat(c.home.Pods() + "/" + string(made.UID)); !os.IsNotExist(err) {
 			return fmt.Errorf("it is there: %w", err)
 		}
@@ -159,7 +161,7 @@ func TestAPodReadsTheAPIWithTheRightsOfItsServiceAccount(t *testing.T) {
 	asker.Env = []corev1.EnvVar{{Name: "NAMESPACE", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.namespace"}}}}
 	c.create(t, ns, "asker", corev1.PodSpec{ServiceAccountName: "reader", Containers: []corev1.Container{asker}})
 	want := fmt.Sprintf(`config maps: <nil>; secrets is forbidden: User "system:serviceaccount:%s:reader"`, ns)
-	eventually(t, "the guest has asked", func() error {
+	nodetest.Eventually(t, "the guest has asked", func() error {
 		if said := c.log(ns, "asker", "guest"); !strings.Contains(said, want) {
 			return fmt.Errorf("it says %q, want %q", said, want)
 		}
@@ -180,7 +182,7 @@ func TestAPodWaitsForTheSecretItNeeds(t *testing.T) {
 				return nil
 			}
 		}
-		return errors.New(describe(p.Status))
+		return errors.New(nodetest.Describe(p.Status))
 	})
 	if _, err := c.CoreV1().Secrets(ns).Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "late"}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -207,7 +209,7 @@ func TestAPodReachesAnotherByTheNameOfItsService(t *testing.T) {
 	c.create(t, ns, "client", corev1.PodSpec{RestartPolicy: corev1.RestartPolicyOnFailure, Containers: []corev1.Container{guest("fetch", "http://hello."+ns+".svc.cluster.local./greeting")}})
 	c.waitPod(t, ns, "client", "the client has fetched", func(p *corev1.Pod) error {
 		if p.Status.Phase != corev1.PodSucceeded {
-			return errors.New(describe(p.Status))
+			return errors.New(nodetest.Describe(p.Status))
 		}
 		return nil
 	})

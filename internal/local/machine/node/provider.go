@@ -2,30 +2,37 @@ package node
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/virtual-kubelet/virtual-kubelet/errdefs"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kruntime "k8s.io/apimachinery/pkg/runtime"
-)
 
-type runtimeObject = kruntime.Object
+	"github.com/strata-platform/strata/internal/local/machine/node/pod"
+)
 
 // provider implements virtual-kubelet's interfaces PodLifecycleHandler and PodNotifier.
 type provider Node
 
-func (v *provider) node() *Node { return (*Node)(v) }
+// hosted is a pod that runs on the node.
+type hosted struct {
+	*pod.Pod
+	// removing ensures that the node removes the pod's object only once.
+	removing sync.Once
+}
 
+// podKey returns a pod's key in Node.running.
 func podKey(namespace, name string) string { return namespace + "/" + name }
 
+// CreatePod runs a pod.
 func (v *provider) CreatePod(_ context.Context, object *corev1.Pod) error {
-	p := newPod(v.node(), object)
+	p := &hosted{Pod: pod.New(v.host, object)}
 	v.mu.Lock()
 	v.running[podKey(object.Namespace, object.Name)] = p
 	v.mu.Unlock()
-	p.start()
+	p.Start()
 	return nil
 }
 
@@ -36,31 +43,31 @@ func (v *provider) UpdatePod(ctx context.Context, object *corev1.Pod) error {
 	if p == nil {
 		return nil
 	}
-	if p.current().UID != object.UID {
-		p.stop()
+	if p.Object().UID != object.UID {
+		p.Stop()
 		v.forget(p)
 		return v.CreatePod(ctx, object)
 	}
-	p.update(object)
+	p.Update(object)
 	return nil
 }
 
 // DeletePod stops the pod in the background and then removes its object.
 func (v *provider) DeletePod(ctx context.Context, object *corev1.Pod) error {
 	p := v.pod(object.Namespace, object.Name)
-	if p == nil || p.current().UID != object.UID {
+	if p == nil || p.Object().UID != object.UID {
 		return errdefs.NotFoundf("pod %s/%s is not on this node", object.Namespace, object.Name)
 	}
-	p.update(object)
+	p.Update(object)
 	p.removing.Do(func() { go v.remove(context.WithoutCancel(ctx), p) })
 	return nil
 }
 
 // remove stops a pod and removes its object. It retries until it succeeds, because virtual-kubelet leaves the removal
 // to the node.
-func (v *provider) remove(ctx context.Context, p *pod) {
-	p.stop()
-	o := p.current()
+func (v *provider) remove(ctx context.Context, p *hosted) {
+	p.Stop()
+	o := p.Object()
 	v.forget(p)
 	now := int64(0)
 	options := metav1.DeleteOptions{GracePeriodSeconds: &now, Preconditions: metav1.NewUIDPreconditions(string(o.UID))}
@@ -69,17 +76,20 @@ func (v *provider) remove(ctx context.Context, p *pod) {
 		if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 			return
 		}
-		wait(ctx, removeAgain)
+		select {
+		case <-ctx.Done():
+		case <-time.After(removeAgain):
+		}
 	}
 }
 
 // forget drops a stopped pod and its logs, unless a new pod of the same name has replaced it.
-func (v *provider) forget(p *pod) {
-	o := p.current()
+func (v *provider) forget(p *hosted) {
+	o := p.Object()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if key := podKey(o.Namespace, o.Name); v.running[key] == p {
-		p.removeLogs()
+		p.RemoveLogs()
 		delete(v.running, key)
 	}
 }
@@ -87,14 +97,16 @@ func (v *provider) forget(p *pod) {
 // removeAgain is the interval between attempts to remove the object of a stopped pod.
 const removeAgain = time.Second
 
+// GetPod returns a pod with its latest status.
 func (v *provider) GetPod(_ context.Context, namespace, name string) (*corev1.Pod, error) {
 	p := v.pod(namespace, name)
 	if p == nil {
 		return nil, errdefs.NotFoundf("pod %s/%s is not on this node", namespace, name)
 	}
-	return p.current().DeepCopy(), nil
+	return p.Object().DeepCopy(), nil
 }
 
+// GetPodStatus returns the latest status of a pod.
 func (v *provider) GetPodStatus(ctx context.Context, namespace, name string) (*corev1.PodStatus, error) {
 	object, err := v.GetPod(ctx, namespace, name)
 	if err != nil {
@@ -103,19 +115,22 @@ func (v *provider) GetPodStatus(ctx context.Context, namespace, name string) (*c
 	return &object.Status, nil
 }
 
+// GetPods returns all pods that run on the node.
 func (v *provider) GetPods(context.Context) ([]*corev1.Pod, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	list := make([]*corev1.Pod, 0, len(v.running))
 	for _, p := range v.running {
-		list = append(list, p.current().DeepCopy())
+		list = append(list, p.Object().DeepCopy())
 	}
 	return list, nil
 }
 
+// NotifyPods sets the function that reports new statuses. virtual-kubelet calls it before CreatePod.
 func (v *provider) NotifyPods(_ context.Context, notify func(*corev1.Pod)) { v.notify = notify }
 
-func (v *provider) pod(namespace, name string) *pod {
+// pod returns a pod of this node, or nil.
+func (v *provider) pod(namespace, name string) *hosted {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.running[podKey(namespace, name)]

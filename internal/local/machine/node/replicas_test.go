@@ -9,9 +9,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 func TestReplicasRunSideBySideBehindTheirService(t *testing.T) {
+	long.Test(t)
 	c := realCluster(t)
 	t.Parallel()
 	ns := c.namespace(t)
@@ -36,7 +40,7 @@ func TestReplicasRunSideBySideBehindTheirService(t *testing.T) {
 	}
 	// rolledOut waits for the replicas of the newest template, and returns their names.
 	rolledOut := func() map[string]bool {
-		eventually(t, "all replicas are those of the template", func() error {
+		nodetest.Eventually(t, "all replicas are those of the template", func() error {
 			d, err := deployments.Get(t.Context(), "servers", metav1.GetOptions{})
 			if s := d.Status; err == nil && (s.ObservedGeneration != d.Generation || s.UpdatedReplicas != replicas || s.AvailableReplicas != replicas || s.Replicas != replicas) {
 				err = fmt.Errorf("the status is %+v", s)

@@ -14,13 +14,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/strata-platform/strata/internal/local/machine/volumes"
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
+	"github.com/strata-platform/strata/internal/local/machine/provisioner"
 )
 
 func template(image string) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "simulated"}},
-		Spec:       corev1.PodSpec{Containers: containersNamed(image, "main")},
+		Spec:       corev1.PodSpec{Containers: nodetest.Containers(image, "main")},
 	}
 }
 
@@ -36,7 +38,7 @@ func TestASimulatedDeploymentIsReadyAndSaysThatItIsSimulated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the Deployment is ready", func() error {
+	nodetest.Eventually(t, "the Deployment is ready", func() error {
 		d, err := c.AppsV1().Deployments(ns).Get(t.Context(), "web", metav1.GetOptions{})
 		if err == nil && d.Status.ReadyReplicas != replicas {
 			err = fmt.Errorf("%d of %d replicas are ready", d.Status.ReadyReplicas, replicas)
@@ -48,8 +50,8 @@ func TestASimulatedDeploymentIsReadyAndSaysThatItIsSimulated(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range pods.Items {
-		if p.Annotations[RuntimeAnnotation] != RuntimeSimulated || RuntimeAnnotation != "strata.dev/runtime" {
-			t.Errorf("the annotation %s of %s is %q, want simulated", RuntimeAnnotation, p.Name, p.Annotations[RuntimeAnnotation])
+		if p.Annotations[runtime.Annotation] != runtime.Simulated || runtime.Annotation != "strata.dev/runtime" {
+			t.Errorf("the annotation %s of %s is %q, want simulated", runtime.Annotation, p.Name, p.Annotations[runtime.Annotation])
 		}
 		if e := c.event(t, ns, p.Name, "Simulated"); !strings.Contains(e.Message, "simulated") {
 			t.Errorf("the event says %q", e.Message)
@@ -60,7 +62,7 @@ func TestASimulatedDeploymentIsReadyAndSaysThatItIsSimulated(t *testing.T) {
 	}
 }
 
-func TestASimulatedStatefulSetSurvivesThatItsPodIsMadeAnew(t *testing.T) {
+func TestASimulatedStatefulSetSurvivesTheReplacementOfItsPod(t *testing.T) {
 	c := realCluster(t)
 	t.Parallel()
 	ns := c.namespace(t)
@@ -104,15 +106,15 @@ func TestASimulatedStatefulSetHasOrdinalsAndVolumes(t *testing.T) {
 	}
 	for _, name := range []string{"db-0", "db-1"} {
 		p := c.waitPod(t, ns, name, name+" is ready", isReady)
-		if p.Annotations[RuntimeAnnotation] != RuntimeSimulated {
+		if p.Annotations[runtime.Annotation] != runtime.Simulated {
 			t.Errorf("the annotations of %s are %v", name, p.Annotations)
 		}
 		claim, err := c.CoreV1().PersistentVolumeClaims(ns).Get(t.Context(), "data-"+name, metav1.GetOptions{})
-		if err != nil || claim.Status.Phase != corev1.ClaimBound || *claim.Spec.StorageClassName != volumes.Class {
+		if err != nil || claim.Status.Phase != corev1.ClaimBound || *claim.Spec.StorageClassName != provisioner.Class {
 			t.Errorf("the claim of %s is %+v, %v", name, claim, err)
 		}
 	}
-	eventually(t, "the StatefulSet is ready", func() error {
+	nodetest.Eventually(t, "the StatefulSet is ready", func() error {
 		s, err := c.AppsV1().StatefulSets(ns).Get(t.Context(), "db", metav1.GetOptions{})
 		if err == nil && s.Status.ReadyReplicas != replicas {
 			err = fmt.Errorf("%d of %d replicas are ready", s.Status.ReadyReplicas, replicas)
@@ -130,7 +132,7 @@ func TestASimulatedDaemonSetIsReady(t *testing.T) {
 	}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the DaemonSet is ready", func() error {
+	nodetest.Eventually(t, "the DaemonSet is ready", func() error {
 		d, err := c.AppsV1().DaemonSets(ns).Get(t.Context(), "agent", metav1.GetOptions{})
 		if s := d.Status; err == nil && (s.DesiredNumberScheduled != 1 || s.NumberAvailable != 1) {
 			err = fmt.Errorf("its status is %+v", s)
@@ -146,7 +148,7 @@ func TestASimulatedJobCompletes(t *testing.T) {
 	completions, parallelism := int32(5), int32(2)
 	spec := batchv1.JobSpec{Completions: &completions, Parallelism: &parallelism, Template: template("busybox")}
 	spec.Template.Spec.RestartPolicy = corev1.RestartPolicyNever
-	spec.Template.Spec.InitContainers = containersNamed("busybox", "init")
+	spec.Template.Spec.InitContainers = nodetest.Containers("busybox", "init")
 	if _, err := c.BatchV1().Jobs(ns).Create(t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "five"}, Spec: spec}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +162,7 @@ func TestASimulatedJobCompletes(t *testing.T) {
 	if _, err := c.BatchV1().CronJobs(ns).Patch(t.Context(), "often", types.MergePatchType, []byte(missed), metav1.PatchOptions{}, "status"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the Job is complete", func() error {
+	nodetest.Eventually(t, "the Job is complete", func() error {
 		j, err := c.BatchV1().Jobs(ns).Get(t.Context(), "five", metav1.GetOptions{})
 		if err == nil && (j.Status.CompletionTime == nil || j.Status.Succeeded != completions || j.Status.Failed != 0) {
 			err = fmt.Errorf("its status is %+v", j.Status)
@@ -172,11 +174,11 @@ func TestASimulatedJobCompletes(t *testing.T) {
 		t.Fatalf("the Job has %d pods, %v", len(pods.Items), err)
 	}
 	for _, p := range pods.Items {
-		if p.Status.Phase != corev1.PodSucceeded || p.Annotations[RuntimeAnnotation] != RuntimeSimulated {
-			t.Errorf("%s is %s, its annotations %v", p.Name, describe(p.Status), p.Annotations)
+		if p.Status.Phase != corev1.PodSucceeded || p.Annotations[runtime.Annotation] != runtime.Simulated {
+			t.Errorf("%s is %s, its annotations %v", p.Name, nodetest.Describe(p.Status), p.Annotations)
 		}
 	}
-	eventually(t, "a Job of the CronJob has succeeded", func() error {
+	nodetest.Eventually(t, "a Job of the CronJob has succeeded", func() error {
 		j, err := c.BatchV1().CronJobs(ns).Get(t.Context(), "often", metav1.GetOptions{})
 		if err == nil && j.Status.LastSuccessfulTime == nil {
 			err = fmt.Errorf("its status is %+v", j.Status)
@@ -185,12 +187,12 @@ func TestASimulatedJobCompletes(t *testing.T) {
 	})
 }
 
-func TestASimulatedPodWaitsForWhatItRefersTo(t *testing.T) {
+func TestASimulatedPodWaitsForItsReferences(t *testing.T) {
 	c := realCluster(t)
 	t.Parallel()
 	ns := c.namespace(t)
 	c.configMap(t, ns, "settings", map[string]string{"colour": "green"})
-	spec := corev1.PodSpec{Containers: containersNamed("wordpress", "main")}
+	spec := corev1.PodSpec{Containers: nodetest.Containers("wordpress", "main")}
 	spec.Containers[0].Env = []corev1.EnvVar{
 		{Name: "COLOUR", ValueFrom: &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}, Key: "colour"}}},
 		{Name: "PASSWORD", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "database"}, Key: "password"}}},
@@ -205,7 +207,7 @@ func TestASimulatedPodWaitsForWhatItRefersTo(t *testing.T) {
 			p, err := c.CoreV1().Pods(ns).Get(t.Context(), "app", metav1.GetOptions{})
 			if err == nil && (len(p.Status.ContainerStatuses) == 0 || !isWaiting(p.Status.ContainerStatuses[0], "CreateContainerConfigError") ||
 				!strings.Contains(p.Status.ContainerStatuses[0].State.Waiting.Message, what) || p.Status.Phase != corev1.PodPending) {
-				err = errors.New(describe(p.Status))
+				err = errors.New(nodetest.Describe(p.Status))
 			}
 			return err
 		})

@@ -14,31 +14,38 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/strata-platform/strata/internal/local/machine/node/environment"
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
+	"github.com/strata-platform/strata/internal/local/machine/node/volume"
+	"github.com/strata-platform/strata/test/long"
 )
 
-// The node of this test has a fake clock. The scheduler does not take its pod, which is a real object.
+// The volumes of this test have a fake clock. Their pod is a real object that no node runs.
 func TestATokenIsRenewedInTimeAndTheKubeconfigFollows(t *testing.T) {
+	long.Test(t)
 	c := realCluster(t)
 	t.Parallel()
 	ns := c.namespace(t)
 	const life = 600 // The API server's minimum.
 	seconds := int64(life)
 	spec := corev1.PodSpec{SchedulerName: "nobody", AutomountServiceAccountToken: new(bool), Containers: []corev1.Container{guest("report")}}
-	addVolume(&spec, "account", serviceAccountDir, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
+	addVolume(&spec, "account", volume.ServiceAccountPath, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
 		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: &seconds}},
 		{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}}},
 	}}})
 	addVolume(&spec, "elsewhere", "/elsewhere", corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
 		{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{Path: "token", ExpirationSeconds: &seconds, Audience: "elsewhere"}},
 	}}})
-	n := newTestNode(t)
 	clock := clocktesting.NewFakeClock(time.Now())
-	n.client, n.server, n.clock = c.Interface, c.config.Host, clock
-	p := newPod(n, c.create(t, ns, "bearer", spec))
-	if err := p.prepare(t.Context()); err != nil {
+	object, podDir := c.create(t, ns, "bearer", spec), t.TempDir()
+	volumes := volume.New(environment.Resolver{Client: c.Interface, Pod: func() *corev1.Pod { return object }}, podDir, clock, func(err error) { t.Error(err) })
+	volumes.Start(t.Context(), func() {})
+	if err := volumes.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	dir := p.volumeDir("account")
+	dir := filepath.Join(podDir, "volumes", "account")
 	token := func() string {
 		t.Helper()
 		raw, err := os.ReadFile(filepath.Join(dir, "token"))
@@ -47,14 +54,13 @@ func TestATokenIsRenewedInTimeAndTheKubeconfigFollows(t *testing.T) {
 		}
 		return string(raw)
 	}
-	kubeconfig, err := p.containers[0].writeKubeconfig(dir)
-	if err != nil {
+	kubeconfig := filepath.Join(podDir, "guest.kubeconfig")
+	if err := catalogue.WriteKubeconfig(kubeconfig, c.config.Host, dir, ns); err != nil {
 		t.Fatal(err)
 	}
-	go p.keepVolumes(t.Context())
 
 	first := token()
-	if raw, err := os.ReadFile(filepath.Join(p.volumeDir("elsewhere"), "token")); err != nil || string(raw) == first {
+	if raw, err := os.ReadFile(filepath.Join(podDir, "volumes", "elsewhere", "token")); err != nil || string(raw) == first {
 		t.Errorf("the token for elsewhere is that of the account, %v", err)
 	}
 	// step advances the clock and waits until the node has checked the token.
@@ -66,9 +72,9 @@ func TestATokenIsRenewedInTimeAndTheKubeconfigFollows(t *testing.T) {
 			}
 			return nil
 		}
-		eventually(t, "the node waits for the clock", waiting)
+		nodetest.Eventually(t, "the node waits for the clock", waiting)
 		clock.Step(d)
-		eventually(t, "the node has looked and waits again", waiting)
+		nodetest.Eventually(t, "the node has looked and waits again", waiting)
 	}
 	for range 7 {
 		step(time.Minute)

@@ -12,6 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/strata-platform/strata/internal/local/machine/node/environment"
+	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
+	"github.com/strata-platform/strata/internal/local/machine/node/volume"
+	"github.com/strata-platform/strata/internal/local/machine/node/volume/volumetest"
 )
 
 // addVolume adds a volume and its mount.
@@ -57,7 +62,7 @@ func TestAPodSeesItsVolumes(t *testing.T) {
 	c.create(t, ns, "seer", spec)
 	seen := c.reported(t, ns, "seer")
 	dir := func(flag string) string { return strings.TrimPrefix(argument(seen.Args, flag), flag) }
-	allocatable := capacity()
+	allocatable := environment.Capacity()
 	for flag, want := range map[string]map[string]string{
 		"--login=": {"user": "web 644", "password": "secret 644"},
 		"--part=":  {"names/user": "web 444", "password": "secret 400"},
@@ -65,8 +70,8 @@ func TestAPodSeesItsVolumes(t *testing.T) {
 		"--none=":  {},
 		"--info=":  {"labels": `app="seer" 644`, "limits/cpu": allocatable.Cpu().String() + " 644"},
 	} {
-		if got := content(t, dir(flag)); !maps.Equal(got, want) {
-			t.Errorf("%s holds %v, want %v", flag, got, want)
+		if got, err := volumetest.Content(dir(flag)); err != nil || !maps.Equal(got, want) {
+			t.Errorf("%s holds %v (%v), want %v", flag, got, err, want)
 		}
 	}
 	if raw, err := os.ReadFile(dir("--password=")); err != nil || string(raw) != "secret" {
@@ -78,12 +83,12 @@ func TestAPodSeesItsVolumes(t *testing.T) {
 	if seen.Env["TMPDIR"] != dir("--tmp=") || seen.Env["PASSWORD_FILE"] != dir("--login=")+"/password" {
 		t.Errorf("TMPDIR is %s, PASSWORD_FILE %s", seen.Env["TMPDIR"], seen.Env["PASSWORD_FILE"])
 	}
-	if info, err := os.Stat(filepath.Join(dir("--account="), "token")); err != nil || info.Mode().Perm() != tokenMode {
+	if info, err := os.Stat(filepath.Join(dir("--account="), "token")); err != nil || info.Mode().Perm() != volume.TokenMode {
 		t.Errorf("the token has mode %v, %v", info, err)
 	}
 }
 
-func TestWhatChangesReachesAPodThatRuns(t *testing.T) {
+func TestChangesReachARunningPod(t *testing.T) {
 	c := realCluster(t)
 	t.Parallel()
 	ns := c.namespace(t)
@@ -102,7 +107,7 @@ func TestWhatChangesReachesAPodThatRuns(t *testing.T) {
 	shows := func(flag string, want map[string]string) {
 		t.Helper()
 		soon(t, fmt.Sprintf("%s shows %v", flag, want), func() error {
-			got, err := readContent(strings.TrimPrefix(argument(seen.Args, flag), flag))
+			got, err := volumetest.Content(strings.TrimPrefix(argument(seen.Args, flag), flag))
 			if err == nil && !maps.Equal(got, want) {
 				err = fmt.Errorf("it shows %v", got)
 			}
@@ -141,7 +146,7 @@ func TestWhatChangesReachesAPodThatRuns(t *testing.T) {
 	shows("--login=", map[string]string{"user": "web 644", "password": "second 644"})
 	p := c.waitPod(t, ns, "seer", "it is ready", isReady)
 	if p.UID != made.UID || p.Status.ContainerStatuses[0].RestartCount != 0 {
-		t.Errorf("the pod was restarted: %s", describe(p.Status))
+		t.Errorf("the pod was restarted: %s", nodetest.Describe(p.Status))
 	}
 }
 
@@ -154,10 +159,10 @@ func TestAVolumeThatOnlyARealNodeHasIsRefused(t *testing.T) {
 	c.create(t, ns, "nosy", spec)
 	c.waitPod(t, ns, "nosy", "it says what is not supported", func(p *corev1.Pod) error {
 		for _, s := range p.Status.ContainerStatuses {
-			if isWaiting(s, "CreateContainerConfigError") && strings.Contains(s.State.Waiting.Message, "volume host: this kind of volume is not supported") {
+			if isWaiting(s, "CreateContainerConfigError") && strings.Contains(s.State.Waiting.Message, "volume host: this node supports this type of volume only for simulated pods") {
 				return nil
 			}
 		}
-		return errors.New(describe(p.Status))
+		return errors.New(nodetest.Describe(p.Status))
 	})
 }

@@ -121,7 +121,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 		return condition(), nil
 	})
 	if err != nil {
-		t.Fatalf("in vain waited until %s: %v", what, err)
+		t.Fatalf("timeout: waited until %s: %v", what, err)
 	}
 }
 

@@ -54,6 +54,7 @@ func (k *Keeper) Stop() {
 	<-k.done
 }
 
+// run restarts the program until ctx is done. p is the running process, or nil after a failed start.
 func (k *Keeper) run(ctx context.Context, p *Process) {
 	defer close(k.done)
 	defer k.record.stop()
@@ -78,7 +79,7 @@ func (k *Keeper) run(ctx context.Context, p *Process) {
 	}
 }
 
-// backoff returns the delay after quick quick ends in a row, at least one.
+// backoff returns the delay after a number of quick ends in a row. quick is at least 1.
 func backoff(quick int) time.Duration {
 	// Ten doublings exceed maxBackoff.
 	return min(minBackoff<<min(quick-1, 10), maxBackoff)

@@ -43,13 +43,13 @@ func EndLeftovers(ctx context.Context, folders ...string) ([]string, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("end what an earlier run left behind: %s does not end: end it by hand", strings.Join(left, ", "))
+			return nil, fmt.Errorf("end the processes that an earlier run left behind: still running: %s: end them by hand", strings.Join(left, ", "))
 		case <-time.After(endPoll):
 		}
 	}
 }
 
-// endAll kills the processes of the folders and adds them to ended. found says whether there were any.
+// endAll kills the processes of the folders and adds them to ended. found says whether it killed any.
 func endAll(folders []string, ended map[int]string) (found bool, err error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -72,7 +72,7 @@ func endAll(folders []string, ended map[int]string) (found bool, err error) {
 		}
 		_ = handle.Release()
 		if err != nil && !errors.Is(err, os.ErrProcessDone) {
-			return found, fmt.Errorf("end %s, which an earlier run left behind: %w", ended[pid], err)
+			return found, fmt.Errorf("end %s, a process that an earlier run left behind: %w", ended[pid], err)
 		}
 	}
 	return found, nil

@@ -28,7 +28,7 @@ func sleep(t *testing.T, env ...string) *exec.Cmd {
 	return command
 }
 
-func TestEndLeftoversEndsWhatLivesInTheFoldersAndNothingElse(t *testing.T) {
+func TestEndLeftoversEndsOnlyTheProcessesOfTheFolders(t *testing.T) {
 	home := t.TempDir()
 	pods := filepath.Join(home, "pods")
 	mine := []*exec.Cmd{
@@ -64,7 +64,7 @@ func TestEndLeftoversEndsWhatLivesInTheFoldersAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestEndLeftoversFindsWhatAProgramStartedInAGroupOfItsOwn(t *testing.T) {
+func TestEndLeftoversFindsProcessesInOtherGroups(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "desert.log")
 	s := spec("desert", log)

@@ -22,8 +22,8 @@ type Spec struct {
 	Name string
 	// Path is the executable.
 	Path string
-	// Argv0 replaces Path in the list of processes. Empty means Path. Strata puts the home's path into it unless
-	// another argument contains the path, so that every process leads to its home.
+	// Argv0 replaces Path in the list of processes. Empty means Path. Callers put the home's path into it unless another
+	// argument contains the path, so that a user sees the home of each process.
 	Argv0 string
 	// Args are the arguments after the program's name.
 	Args []string
@@ -46,7 +46,7 @@ type Process struct {
 	cell    *sandbox.Cell // nil if the program is not confined
 	began   time.Time
 	log     string
-	essence string // of the program's output, after its end
+	essence string // of the program's output; set before done closes
 	done    chan struct{}
 	err     error
 	// stopped says that Stop ended the program.
@@ -115,6 +115,7 @@ func Start(spec Spec) (*Process, error) {
 	return p, nil
 }
 
+// wait returns when the program has ended, with the error of os/exec.
 func (p *Process) wait() error {
 	if p.cell != nil {
 		return p.cell.Wait()
@@ -122,6 +123,7 @@ func (p *Process) wait() error {
 	return p.cmd.Wait()
 }
 
+// signal sends a signal to the program, through its cell if it is confined.
 func (p *Process) signal(signal syscall.Signal) error {
 	if p.cell != nil {
 		return p.cell.Signal(signal)

@@ -90,7 +90,7 @@ func TestStopEndsAStubbornProgramAndItsChildrenAfterTheGracePeriod(t *testing.T)
 	eventually(t, "the child is gone", func() bool { return !lives(child) })
 }
 
-func TestWhatAProgramLeavesBehindEndsWithIt(t *testing.T) {
+func TestChildProcessesEndWithTheirProgram(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "leave.log")
 	p, err := process.Start(spec("leave", log))
 	if err != nil {
@@ -194,7 +194,7 @@ func TestALogCanTellWhenItsLinesWereWritten(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsForWhatHoldsTheOutputOpen(t *testing.T) {
+func TestRunDoesNotWaitForOpenOutput(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "desert.log")
 	p, err := process.Start(spec("desert", log))
 	if err != nil {

@@ -13,6 +13,7 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
+// request asks the spawner to start a command. The spawner sends the result to done.
 type request struct {
 	cmd  *exec.Cmd
 	done chan error
@@ -31,6 +32,7 @@ var spawner = sync.OnceValue(func() chan<- request {
 	return requests
 })
 
+// spawn starts a command on the spawner's thread.
 func spawn(cmd *exec.Cmd) error {
 	done := make(chan error, 1)
 	spawner() <- request{cmd, done}

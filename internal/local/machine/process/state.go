@@ -33,7 +33,7 @@ type State struct {
 	// Name is the program's name, which `strata logs` accepts too.
 	Name  string `json:"name"`
 	Phase Phase  `json:"state"`
-	// Running says that the phase is Running.
+	// Running is true in the phase Running.
 	Running bool `json:"running"`
 	// Pid and StartedAt are set while it runs.
 	Pid       int       `json:"pid,omitempty"`
@@ -61,13 +61,14 @@ type Exit struct {
 type record struct {
 	mu    sync.Mutex
 	state State
-	// current is the running process, as far as the record knows.
+	// current is the process that runs, or that has ended without a call of end; nil otherwise.
 	current *Process
 	// quick counts the quick ends in a row. begun says that the program has been started before.
 	quick int
 	begun bool
 }
 
+// newRecord returns the record of a program that has not started yet.
 func newRecord(name string, spec Spec) *record {
 	return &record{state: State{Name: name, Log: spec.Log, Phase: Restarting}}
 }
@@ -101,6 +102,7 @@ func (r *record) end(p *Process) {
 	}
 }
 
+// ended records the end of the current process. The caller must hold the lock.
 func (r *record) ended(p *Process) {
 	if p.stopped.Load() {
 		r.current = nil
@@ -110,6 +112,7 @@ func (r *record) ended(p *Process) {
 	r.failed(p.began, Exit{Code: p.ExitCode(), Message: p.ExitError().Error()})
 }
 
+// failed records the end of a program that began at a time, or its failed start. The caller must hold the lock.
 func (r *record) failed(began time.Time, exit Exit) {
 	exit.At = time.Now()
 	if exit.At.Sub(began) > resetAfter {
@@ -144,6 +147,7 @@ func (r *record) process() *Process {
 	return r.current
 }
 
+// get returns the state with the program's memory.
 func (r *record) get() State {
 	r.mu.Lock()
 	s := r.state

@@ -38,7 +38,7 @@ func TestAProgramThatIsKilledOnceIsNotCrashLooping(t *testing.T) {
 	}
 }
 
-func TestStateTellsOfTheProcess(t *testing.T) {
+func TestStateDescribesTheProcess(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "sleeper.log")
 	k, err := process.Keep(spec("sleeper", log), 0)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package pulumienv makes the environment in which Pulumi runs on the local target: the programs of the toolchain and
+// Package pulumienv prepares the environment in which Pulumi runs on the local target: the programs of the toolchain and
 // the local provider plugins on PATH, and the endpoints of the emulated Google Cloud.
 package pulumienv
 
@@ -15,14 +15,12 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/plugins"
 	"github.com/strata-platform/strata/internal/local/plugins/gohost"
 )
 
 // Tools are the programs of the toolchain that a Pulumi run needs.
 var Tools = []string{"pulumi", "pulumi-language-yaml", "pulumi-resource-kubernetes"}
-
-// plugins are the names under which strata's own executable is a provider plugin.
-var plugins = []string{"pulumi-resource-gcp", "pulumi-resource-random", "pulumi-resource-flux"}
 
 // Link fills the home's tools folder with links to the toolchain's programs and, as provider plugins, to strata's own
 // executable. Pulumi finds the plugins on PATH as ambient plugins, so no run needs a plugin folder of its own. Link
@@ -42,7 +40,8 @@ func Link(ctx context.Context, h home.Home, find func(context.Context, string) (
 			return fmt.Errorf("link %s: %w", name, err)
 		}
 	}
-	for _, name := range plugins {
+	for _, provider := range plugins.Names() {
+		name := plugins.Executable(provider)
 		if err := link(strata, filepath.Join(h.Tools(), name)); err != nil {
 			return fmt.Errorf("link %s: %w", name, err)
 		}
@@ -65,7 +64,8 @@ func link(target, path string) error {
 	return os.Rename(tmp, path)
 }
 
-// Variables returns the environment variables of every run, of the layers' and of the operator's.
+// Variables returns the environment variables that the runs of the layers and of the operator share. googleURL is the
+// base URL of the emulated Google Cloud.
 func Variables(h home.Home, googleURL string) map[string]string {
 	env := map[string]string{
 		"PATH":                     joinPath(h.Tools(), machinePath(h)),
@@ -80,11 +80,12 @@ func Variables(h home.Home, googleURL string) map[string]string {
 // one.
 func ShellPath(h home.Home) string { return joinPath(h.Tools(), machinePath(h), h.Spares()) }
 
-// machinePath returns PATH without the home's folders, which are there if the shell has this environment already.
+// machinePath returns PATH without the home's folders. A shell that already has this environment contains them.
 func machinePath(h home.Home) string {
 	return joinPath(slices.DeleteFunc(filepath.SplitList(os.Getenv("PATH")), func(dir string) bool {
 		return dir == h.Tools() || dir == h.Spares()
 	})...)
 }
 
+// joinPath joins folders to a value of PATH.
 func joinPath(dirs ...string) string { return strings.Join(dirs, string(os.PathListSeparator)) }

@@ -9,7 +9,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/internal/local/machine/egress"
 	"github.com/strata-platform/strata/internal/local/machine/home"
-	"github.com/strata-platform/strata/internal/local/machine/node"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
 	"github.com/strata-platform/strata/internal/local/machine/pulumienv"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/operator/controller"
@@ -22,22 +22,22 @@ const fluxNamespace = "flux-system"
 // operatorImage is the image of the embedded operator. Its program is strata itself.
 const operatorImage = "ghcr.io/strata-platform/operator"
 
-// catalogue returns the process catalogue: the images that run as processes on this machine.
-func catalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, executable, version string) node.Catalogue {
+// processCatalogue returns the process catalogue: the images that run as processes on this machine.
+func processCatalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, executable, version string) catalogue.Catalogue {
 	// controller-runtime's leader election needs the in-cluster namespace file. A single process needs no election.
 	alone := []string{"--enable-leader-election=false"}
-	serving := []node.Listen{{Flag: "--metrics-addr", Port: 8080}, {Flag: "--health-addr", Port: 9440}}
-	sources := node.Reach{Namespace: fluxNamespace, Service: "source-controller", Port: 80}
-	events := node.Reach{Namespace: fluxNamespace, Service: "notification-controller", Port: 80}
-	outside := node.Reach{Address: egress.Address, Serve: egress.Serve}
-	flux := func(name string, reach []node.Reach, listen ...node.Listen) node.Image {
+	serving := []catalogue.Listen{{Flag: "--metrics-addr", Port: 8080}, {Flag: "--health-addr", Port: 9440}}
+	sources := catalogue.Reach{Namespace: fluxNamespace, Service: "source-controller", Port: 80}
+	events := catalogue.Reach{Namespace: fluxNamespace, Service: "notification-controller", Port: 80}
+	outside := catalogue.Reach{Address: egress.Address, Serve: egress.Serve}
+	flux := func(name string, reach []catalogue.Reach, listen ...catalogue.Listen) catalogue.Image {
 		// The controllers are mostly idle. A lower GOGC makes them collect garbage sooner and use less memory, as in
 		// the control plane.
 		env := map[string]string{"GOGC": "50"}
-		if slices.ContainsFunc(reach, func(r node.Reach) bool { return r.Address == egress.Address }) {
+		if slices.ContainsFunc(reach, func(r catalogue.Reach) bool { return r.Address == egress.Address }) {
 			maps.Copy(env, egress.Variables())
 		}
-		return node.Image{
+		return catalogue.Image{
 			Repository: "ghcr.io/fluxcd/" + name,
 			Tag:        tc.Version(name),
 			May:        only(fluxNamespace, name),
@@ -49,11 +49,11 @@ func catalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, executab
 			Reach:      reach,
 		}
 	}
-	return node.Catalogue{
-		flux("source-controller", []node.Reach{events, address(gitURL), address(googleURL), outside}, node.Listen{Flag: "--storage-addr", Port: 9090}),
-		flux("kustomize-controller", []node.Reach{sources, events}),
-		flux("helm-controller", []node.Reach{sources, events}),
-		flux("notification-controller", []node.Reach{outside}, node.Listen{Flag: "--events-addr", Port: 9090}, node.Listen{Flag: "--receiverAddr", Port: 9292}),
+	return catalogue.Catalogue{
+		flux("source-controller", []catalogue.Reach{events, address(gitURL), address(googleURL), outside}, catalogue.Listen{Flag: "--storage-addr", Port: 9090}),
+		flux("kustomize-controller", []catalogue.Reach{sources, events}),
+		flux("helm-controller", []catalogue.Reach{sources, events}),
+		flux("notification-controller", []catalogue.Reach{outside}, catalogue.Listen{Flag: "--events-addr", Port: 9090}, catalogue.Listen{Flag: "--receiverAddr", Port: 9292}),
 		{
 			Repository: operatorImage,
 			Tag:        version,
@@ -63,7 +63,7 @@ func catalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, executab
 			},
 			Entrypoint: []string{"operator"},
 			Env:        operatorEnv(h, googleURL),
-			Listen:     []node.Listen{{Flag: "--health-addr", Port: 8081}},
+			Listen:     []catalogue.Listen{{Flag: "--health-addr", Port: 8081}},
 			// The operator shares the machine's network. Its metrics would reveal the names of every team's Stacks to
 			// every local process.
 			Override: []string{"--metrics-addr="},
@@ -71,8 +71,10 @@ func catalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, executab
 	}
 }
 
-// address returns the address of a server of the home from its URL.
-func address(url string) node.Reach { return node.Reach{Address: strings.TrimPrefix(url, "http://")} }
+// address returns the target at which a confined program reaches a server of the home. url is the server's URL.
+func address(url string) catalogue.Reach {
+	return catalogue.Reach{Address: strings.TrimPrefix(url, "http://")}
+}
 
 // only returns a filter that accepts the pods of one service account.
 func only(namespace, serviceAccount string) func(string, string) bool {

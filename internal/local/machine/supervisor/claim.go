@@ -17,8 +17,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
-// Create starts the cluster for the emulated Kubernetes Engine. It adopts a control plane that started without a
-// layer, if nobody has used that yet.
+// Create starts the cluster for the emulated Kubernetes Engine. It adopts a control plane that `strata local start`
+// started, unless that contains a namespace of a user.
 func (c *cluster) Create(ctx context.Context, name string) (container.Access, error) {
 	if err := c.start(ctx); err != nil {
 		return container.Access{}, err
@@ -39,7 +39,8 @@ func (c *cluster) Create(ctx context.Context, name string) (container.Access, er
 	return container.Access{Endpoint: strings.TrimPrefix(plane.Server(), "https://"), CA: ca, ClientCertificate: cert, ClientKey: key}, nil
 }
 
-// Delete stops the cluster and erases its data. It leaves a control plane alone that this cluster never claimed.
+// Delete stops the cluster and erases its data. It does nothing if the control plane belongs to another cluster or to
+// none.
 func (c *cluster) Delete(_ context.Context, name string) error {
 	c.lifecycle.Lock()
 	defer c.lifecycle.Unlock()
@@ -70,7 +71,7 @@ func (c *cluster) claim(ctx context.Context, name string) error {
 		return err
 	}
 	if used != "" {
-		return fmt.Errorf("the control plane of this home holds a namespace %s that no layer made: delete it, or use another home", used)
+		return fmt.Errorf("the control plane of this home contains the namespace %s, which no layer created: delete it, or use another home", used)
 	}
 	return home.WriteFile(c.claimFile(), []byte(name))
 }

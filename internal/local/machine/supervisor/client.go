@@ -16,13 +16,13 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
-// answerTimeout is how long a supervisor may take to answer a request that needs no waiting.
+// answerTimeout bounds how long a supervisor may take to answer a request that waits for no program.
 const answerTimeout = 15 * time.Second
 
 var (
 	// ErrNotRunning means that the home has no supervisor.
 	ErrNotRunning = errors.New("nothing runs in this home")
-	// errHangs means that a supervisor has received a request and does not answer.
+	// errHangs means that a supervisor does not answer within answerTimeout.
 	errHangs = errors.New("it hangs")
 )
 
@@ -50,7 +50,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	var status Status
 	err := c.ask(ctx, http.MethodGet, "/status", &status)
 	if errors.Is(err, errHangs) {
-		err = fmt.Errorf("the supervisor of %s (pid %d) does not answer: end it by `%s`, then start again; its log is %s",
+		err = fmt.Errorf("the supervisor of %s (pid %d) does not answer: end it with `%s`, then start again; its log is %s",
 			c.home.Dir(), c.home.Holder(), c.home.Call("local stop"), c.home.Log(Command))
 	}
 	return status, err
@@ -81,6 +81,8 @@ func (c *Client) ask(ctx context.Context, method, path string, result any) error
 	return err
 }
 
+// call sends a request to the supervisor and decodes the answer into result, unless that is nil. Without a supervisor,
+// the error is ErrNotRunning.
 func (c *Client) call(ctx context.Context, method, path string, result any) error {
 	request, err := http.NewRequestWithContext(ctx, method, "http://supervisor"+path, nil)
 	if err != nil {
@@ -95,6 +97,7 @@ func (c *Client) call(ctx context.Context, method, path string, result any) erro
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
+		// The socket is missing, nobody listens on it, or the supervisor has ended during the request.
 		for _, gone := range []error{fs.ErrNotExist, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, io.EOF} {
 			if errors.Is(err, gone) {
 				return ErrNotRunning

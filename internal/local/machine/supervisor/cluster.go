@@ -12,7 +12,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/home"
-	"github.com/strata-platform/strata/internal/local/machine/node"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 )
 
@@ -22,11 +22,11 @@ type cluster struct {
 	home      home.Home
 	find      controlplane.FindTool
 	version   string
-	catalogue node.Catalogue
+	catalogue catalogue.Catalogue
 	log       *slog.Logger
 	// closing closes when the supervisor stops. That interrupts a start in progress and prevents new ones.
 	closing <-chan struct{}
-	// pods holds the programs of pods.
+	// pods holds the processes of the pods' containers.
 	pods process.Set
 
 	// lifecycle is held during a start or stop of the cluster. mu guards the fields that status reads meanwhile.
@@ -60,6 +60,7 @@ func (c *cluster) start(ctx context.Context) error {
 	return nil
 }
 
+// startParts starts the control plane and the node, and waits until the node accepts pods.
 func (c *cluster) startParts(ctx context.Context) error {
 	plane := controlplane.New(c.home, c.find)
 	c.mu.Lock()
@@ -106,11 +107,13 @@ func (c *cluster) stop() {
 	c.stopLocked()
 }
 
+// stopLocked is stop for a caller that holds lifecycle.
 func (c *cluster) stopLocked() {
 	c.stopParts()
 	c.set(ClusterAbsent, nil)
 }
 
+// stopParts stops the node before the control plane, so that pods can report their end.
 func (c *cluster) stopParts() {
 	c.mu.Lock()
 	plane, local := c.plane, c.node
@@ -147,12 +150,14 @@ func (c *cluster) DialService(namespace, service string, port int32) (net.Conn, 
 	return local.dialService(namespace, service, port)
 }
 
+// get returns the state.
 func (c *cluster) get() ClusterState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.state
 }
 
+// set sets the state and the reason why the cluster does not run.
 func (c *cluster) set(state ClusterState, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -39,8 +39,8 @@ func (s *supervisor) control(secret string) http.Handler {
 		answer(w, struct{}{}, s.git.Create(r.Context(), r.PathValue("name")))
 	})
 	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, _ *http.Request) {
+		s.stop() // first, so that a caller with this answer finds the status Stopping
 		answer(w, struct{}{}, nil)
-		s.stop()
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+secret)) != 1 {
@@ -51,6 +51,7 @@ func (s *supervisor) control(secret string) http.Handler {
 	})
 }
 
+// controlError is the body of an answer with an error.
 type controlError struct {
 	Error string `json:"error"`
 }

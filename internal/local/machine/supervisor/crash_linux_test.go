@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // stray starts a process like a program of the home: in a group of its own, with the given HOME, and not as a child of
@@ -46,7 +47,7 @@ func (p *platform) killAll() {
 	}
 }
 
-func TestWhatAKilledSupervisorLeftIsEndedByTheNextAndByStop(t *testing.T) {
+func TestLeftoversOfAKilledSupervisorAreEndedByTheNextAndByStop(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, p *platform){
 		"start": func(t *testing.T, p *platform) { p.start(t) },
 		"stop": func(t *testing.T, p *platform) {
@@ -86,7 +87,7 @@ func TestWhatAKilledSupervisorLeftIsEndedByTheNextAndByStop(t *testing.T) {
 	}
 }
 
-func TestStopEndsWhatAKilledRunOfALayerLeft(t *testing.T) {
+func TestStopEndsTheLeftoversOfAKilledLayerRun(t *testing.T) {
 	p := newPlatform(t, t.TempDir())
 	plugin := stray(t, p.home.Layer("bootstrap"))
 	if err := p.Stop(t.Context()); err != nil {
@@ -125,7 +126,8 @@ func (p *platform) keeps(name string) bool {
 	return err == nil && ports[name] != 0
 }
 
-func TestAStartThatIsInterruptedIsTakenUpAgain(t *testing.T) {
+func TestAnInterruptedFirstStartContinues(t *testing.T) {
+	long.Test(t)
 	const etcd, controllers = 3, 5
 	interrupt(t, interruptions[etcd], interruptions[controllers])
 }
@@ -224,6 +226,7 @@ func TestAStopEndsASupervisorThatHasNotBegun(t *testing.T) {
 }
 
 func TestAStartWhileAnotherStopsWaitsForItsEnd(t *testing.T) {
+	long.Test(t)
 	p := newPlatform(t, t.TempDir())
 	p.start(t)
 	before := p.startCluster(t)
@@ -250,6 +253,7 @@ func TestAStartWhileAnotherStopsWaitsForItsEnd(t *testing.T) {
 }
 
 func TestStopEndsAProgramThatHangs(t *testing.T) {
+	long.Test(t)
 	p := newPlatform(t, t.TempDir())
 	p.start(t)
 	for _, s := range p.startCluster(t).Processes {
@@ -290,6 +294,7 @@ func stopped(pid int) error {
 }
 
 func TestASupervisorThatHangsIsNamedByStatusAndEndedByStop(t *testing.T) {
+	long.Test(t)
 	p := newPlatform(t, t.TempDir())
 	p.start(t)
 	hung := p.startCluster(t).Pid

@@ -9,9 +9,9 @@ import (
 	"github.com/strata-platform/strata/test/soak"
 )
 
-// TestSoakAStartThatIsInterruptedAnywhereIsTakenUpAgain interrupts a start at every moment in each round.
-func TestSoakAStartThatIsInterruptedAnywhereIsTakenUpAgain(t *testing.T) {
-	rounds := soak.Rounds(t)
+// TestSoakAnInterruptedFirstStartContinues interrupts a start at every moment in each round.
+func TestSoakAnInterruptedFirstStartContinues(t *testing.T) {
+	rounds := soak.Rounds(t, 20)
 	for round := 1; round <= rounds; round++ {
 		t.Run(fmt.Sprintf("round %d of %d", round, rounds), func(t *testing.T) { interrupt(t, interruptions...) })
 	}

@@ -175,6 +175,6 @@ func eventually(t *testing.T, what string, check func() error) {
 		return last == nil, nil
 	})
 	if err != nil {
-		t.Fatalf("in vain waited until %s: %v", what, last)
+		t.Fatalf("timeout: waited until %s: %v", what, last)
 	}
 }

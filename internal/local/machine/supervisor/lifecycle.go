@@ -57,7 +57,7 @@ func (c *Client) Start(ctx context.Context, executable, repository string) error
 		case <-ctx.Done():
 			return fmt.Errorf("start the supervisor: %w", ctx.Err())
 		case <-patience:
-			return fmt.Errorf("start the supervisor: another one (pid %d) neither serves nor ends: end it by `%s`; its log is %s",
+			return fmt.Errorf("start the supervisor: another supervisor (pid %d) neither answers nor ends: end it with `%s`; its log is %s",
 				c.home.Holder(), c.home.Call("local stop"), c.home.Log(Command))
 		case <-time.After(respawnEvery):
 		}
@@ -112,7 +112,7 @@ func (c *Client) launch(ctx context.Context, executable, repository string) erro
 		}
 		select {
 		case err := <-ended:
-			return fmt.Errorf("start the supervisor: %s; its log is %s", lastWords(path, offset, err), path)
+			return fmt.Errorf("start the supervisor: %s; its log is %s", endReason(path, offset, err), path)
 		case <-ctx.Done():
 			return fmt.Errorf("start the supervisor: %w", ctx.Err())
 		case <-patience:
@@ -122,9 +122,9 @@ func (c *Client) launch(ctx context.Context, executable, repository string) erro
 	}
 }
 
-// lastWords returns the reason why a supervisor has ended: the essence of its log after an offset, or else its exit
+// endReason returns the reason why a supervisor has ended: the essence of its log after an offset, or else its exit
 // status.
-func lastWords(log string, offset int64, end error) string {
+func endReason(log string, offset int64, end error) string {
 	text, _ := os.ReadFile(log)
 	if int64(len(text)) >= offset {
 		text = text[offset:]
@@ -135,8 +135,9 @@ func lastWords(log string, offset int64, end error) string {
 	return fmt.Sprintf("it ended (%v)", end)
 }
 
-// Stop stops the supervisor and all its programs, and returns when the supervisor is gone. If no supervisor runs, Stop
-// ends the leftovers of a killed one and returns nil. Stop kills a supervisor that hangs.
+// Stop stops the supervisor and all its programs, and returns when the supervisor is gone, even if another one has started
+// meanwhile. If no supervisor runs, Stop ends the leftovers of a killed one and returns nil. Stop kills a supervisor that
+// hangs.
 func (c *Client) Stop(ctx context.Context) error {
 	if !c.home.Exists() {
 		return nil
@@ -158,6 +159,12 @@ func (c *Client) Stop(ctx context.Context) error {
 		}
 		if !errors.Is(err, home.ErrLocked) {
 			return err
+		}
+		if asked && !killed {
+			// A concurrent Start has waited for this end, and its supervisor holds the lock now.
+			if status, err := c.Status(ctx); err == nil && !status.Stopping {
+				return nil
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -193,7 +200,7 @@ func (c *Client) endLeftovers(ctx context.Context) error {
 // kill kills a supervisor. The supervisor's programs end with it.
 func kill(pid int) error {
 	if pid == 0 {
-		return errors.New("its process is not known")
+		return errors.New("the PID is unknown")
 	}
 	p, err := os.FindProcess(pid)
 	if err == nil {

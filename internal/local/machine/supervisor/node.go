@@ -11,7 +11,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/node"
-	"github.com/strata-platform/strata/internal/local/machine/volumes"
+	"github.com/strata-platform/strata/internal/local/machine/provisioner"
 )
 
 const (
@@ -50,7 +50,8 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 		Pods: c.home.Pods(), Logs: c.home.Logs(), Processes: &c.pods, Listen: c.home.Listen, TLS: serving, Log: c.log,
 	}
 	running, cancel := context.WithCancel(context.Background())
-	if err := volumes.Start(running, plane.AdminConfig(), c.log); err != nil {
+	// The provisioner runs until the node stops, because simulated pods wait for its volumes.
+	if err := provisioner.Start(running, plane.AdminConfig(), c.log); err != nil {
 		cancel()
 		return nil, fmt.Errorf("start the node: %w", err)
 	}

@@ -61,7 +61,7 @@ const (
 	ClusterFailed   ClusterState = "failed"
 )
 
-// status checks everything once.
+// status returns the state of the supervisor and its programs. It checks the cluster's readiness.
 func (s *supervisor) status(ctx context.Context) (Status, error) {
 	ports, err := s.Home.Ports()
 	if err != nil {
@@ -104,6 +104,7 @@ func (c *cluster) describe(ctx context.Context, status *Status) {
 	}
 }
 
+// health returns the health of a part with the error of its check.
 func health(err error) Health {
 	if err != nil {
 		return Health{Message: err.Error()}

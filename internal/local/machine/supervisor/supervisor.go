@@ -43,6 +43,7 @@ type Options struct {
 	Log     *slog.Logger
 }
 
+// supervisor is a running supervisor.
 type supervisor struct {
 	Options
 	began     time.Time
@@ -69,7 +70,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	err := run(ctx, o)
-	// A program may have left its process group, as git does when it tidies up.
+	// A program may have left its process group, as git does for its maintenance.
 	return errors.Join(err, endLeftovers(context.WithoutCancel(ctx), o))
 }
 
@@ -78,7 +79,7 @@ func Run(ctx context.Context, o Options) error {
 func endLeftovers(ctx context.Context, o Options) error {
 	ended, err := process.EndLeftovers(ctx, workFolders(o.Home)...)
 	for _, name := range ended {
-		o.Log.Warn("ended what was left behind", "process", name)
+		o.Log.Warn("ended a process that an earlier run left behind", "process", name)
 	}
 	return errors.Join(err, controlplane.FinishErase(o.Home))
 }
@@ -88,6 +89,7 @@ func workFolders(h home.Home) []string {
 	return []string{h.Kubernetes(), h.Pods(), h.Google(), h.Git()}
 }
 
+// run serves the home. The caller holds the home's lock.
 func run(ctx context.Context, o Options) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -98,6 +100,7 @@ func run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer googleListener.Close()
+	// Both URLs are settings of the operator and of Flux, so the cluster needs the ports before it starts.
 	gitListener, err := o.Home.Listen("git")
 	if err != nil {
 		return err
@@ -108,7 +111,7 @@ func run(ctx context.Context, o Options) error {
 	s.cluster = &cluster{
 		home: o.Home, find: o.Toolchain.Path, version: o.Toolchain.Version("kube-apiserver"), log: o.Log, state: ClusterAbsent,
 		closing:   ctx.Done(),
-		catalogue: catalogue(o.Home, o.Toolchain, s.googleURL, s.gitURL, o.Executable, o.Version),
+		catalogue: processCatalogue(o.Home, o.Toolchain, s.googleURL, s.gitURL, o.Executable, o.Version),
 	}
 	if err := s.open(); err != nil {
 		return err
@@ -156,7 +159,7 @@ func (s *supervisor) serve(ctx context.Context, google, git, control net.Listene
 	if err != nil {
 		return err
 	}
-	failed := make(chan error, 3)
+	failed := make(chan error, 3) // one for each server, so that none blocks
 	var servers []*http.Server
 	run := func(l net.Listener, h http.Handler) {
 		server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
@@ -199,7 +202,7 @@ func (s *supervisor) serve(ctx context.Context, google, git, control net.Listene
 	return errors.Join(err, s.google.Close())
 }
 
-// resume starts what ran when the home last stopped.
+// resume starts the databases and the cluster that ran when the supervisor last stopped. It logs errors.
 func (s *supervisor) resume(ctx context.Context) {
 	if err := s.google.Start(ctx); err != nil && ctx.Err() == nil {
 		s.Log.Error("resume the emulated Google Cloud", "error", err)

@@ -15,9 +15,10 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
+	"github.com/strata-platform/strata/test/long"
 )
 
-func TestWithoutASupervisorStatusSaysSoAndStopIsNoError(t *testing.T) {
+func TestStatusAndStopWithoutASupervisor(t *testing.T) {
 	h, err := home.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +67,8 @@ func TestStartsAtTheSameTimeGiveOneSupervisor(t *testing.T) {
 	}
 }
 
-func TestAKilledSupervisorLeavesNothingBehindButItsData(t *testing.T) {
+func TestAKilledSupervisorLeavesOnlyItsData(t *testing.T) {
+	long.Test(t)
 	p := newPlatform(t, t.TempDir())
 	p.start(t)
 	before := p.startCluster(t)
@@ -110,11 +112,12 @@ func TestAKilledSupervisorLeavesNothingBehindButItsData(t *testing.T) {
 	}
 	found, err := p.kubernetes(t).CoreV1().ConfigMaps("default").Get(t.Context(), "kept", metav1.GetOptions{})
 	if err != nil || found.Data["key"] != "value" {
-		t.Errorf("what was made before is %v (%v)", found, err)
+		t.Errorf("the object created before is %v (%v)", found, err)
 	}
 }
 
 func TestStopLeavesNoProcessAndNoPort(t *testing.T) {
+	long.Test(t)
 	p := newPlatform(t, t.TempDir())
 	p.start(t)
 	p.startCluster(t)
@@ -135,7 +138,7 @@ func TestStopLeavesNoProcessAndNoPort(t *testing.T) {
 	}
 }
 
-func TestStopGivesUpAStartOfTheCluster(t *testing.T) {
+func TestStopCancelsAStartOfTheCluster(t *testing.T) {
 	p := newPlatform(t, t.TempDir())
 	p.start(t)
 	started := make(chan error, 1)
@@ -159,6 +162,7 @@ func TestStopGivesUpAStartOfTheCluster(t *testing.T) {
 }
 
 func TestAHomeWithALongPathWorks(t *testing.T) {
+	long.Test(t)
 	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 12), strings.Repeat("and-long", 8))
 	p := newPlatform(t, dir)
 	if len(p.home.Socket()) <= 108 {
@@ -174,7 +178,7 @@ func TestAHomeWithALongPathWorks(t *testing.T) {
 	eventually(t, "no process is left", p.noProcess)
 }
 
-func TestStartSaysWhoHoldsAPort(t *testing.T) {
+func TestStartNamesTheHolderOfAPort(t *testing.T) {
 	p := newPlatform(t, t.TempDir())
 	l, err := p.home.Listen("google")
 	if err != nil {
@@ -194,6 +198,7 @@ func TestStartSaysWhoHoldsAPort(t *testing.T) {
 }
 
 func TestAKilledProgramShowsInTheStatus(t *testing.T) {
+	long.Test(t)
 	p := newPlatform(t, t.TempDir())
 	p.start(t)
 	for _, s := range p.startCluster(t).Processes {

@@ -16,6 +16,8 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
+// These are the resources of Flux that relate a repository to its builds. The supervisor reads them as unstructured
+// objects, because the specs go to kustomize as they are.
 var (
 	gitRepositories = schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"}
 	kustomizations  = schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}
@@ -24,17 +26,17 @@ var (
 // findTimeout bounds how long a push waits for an API server that does not answer.
 const findTimeout = 5 * time.Second
 
-// address is the address of a repository, as Flux knows it.
+// address returns the URL of a repository in Flux's GitRepositories.
 func (s *supervisor) address(repository string) string { return s.gitURL + "/" + repository + ".git" }
 
-// syncs returns what Flux builds of a repository. Where the cluster does not tell, it is what layer 2 makes for a team by
-// default.
+// syncs returns the specs of the Kustomizations that build a repository. If the cluster has none, or does not answer, it
+// returns the Kustomization that layer 2 creates for a team by default.
 func (s *supervisor) syncs(ctx context.Context, repository string) []trial.Sync {
 	ctx, cancel := context.WithTimeout(ctx, findTimeout)
 	defer cancel()
 	found, err := s.findSyncs(ctx, repository)
 	if err != nil {
-		s.Log.Warn("what Flux builds of a repository is unknown; a push to it is checked as one to a new team's", "repository", repository, "error", err)
+		s.Log.Warn("cannot list the Kustomizations of a repository; checking the push as for a new team", "repository", repository, "error", err)
 	}
 	if len(found) == 0 {
 		return []trial.Sync{{"path": teams.DefaultPath, "targetNamespace": teams.Team{Name: repository}.Namespace()}}
@@ -42,6 +44,7 @@ func (s *supervisor) syncs(ctx context.Context, repository string) []trial.Sync 
 	return found
 }
 
+// findSyncs returns the specs of the Kustomizations in the cluster that build a repository.
 func (s *supervisor) findSyncs(ctx context.Context, repository string) ([]trial.Sync, error) {
 	config := s.cluster.Admin()
 	if config == nil {
@@ -58,10 +61,10 @@ func (s *supervisor) findSyncs(ctx context.Context, repository string) ([]trial.
 	if err != nil {
 		return nil, fmt.Errorf("list GitRepositories: %w", err)
 	}
-	of := map[types.NamespacedName]bool{}
+	sourceNames := map[types.NamespacedName]bool{}
 	for _, source := range sources.Items {
 		if url, _, _ := unstructured.NestedString(source.Object, "spec", "url"); url == s.address(repository) {
-			of[types.NamespacedName{Namespace: source.GetNamespace(), Name: source.GetName()}] = true
+			sourceNames[types.NamespacedName{Namespace: source.GetNamespace(), Name: source.GetName()}] = true
 		}
 	}
 	syncs, err := client.Resource(kustomizations).List(ctx, metav1.ListOptions{})
@@ -76,7 +79,7 @@ func (s *supervisor) findSyncs(ctx context.Context, repository string) ([]trial.
 			name.Namespace = sync.GetNamespace()
 		}
 		spec, ok, _ := unstructured.NestedMap(sync.Object, "spec")
-		if ok && source["kind"] == "GitRepository" && of[name] {
+		if ok && source["kind"] == "GitRepository" && sourceNames[name] {
 			found = append(found, spec)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package webhook plays the part of a forge that tells Flux of a push: it posts a signed request to the Receivers of
-// the cluster that wait for the repository.
+// Package webhook notifies Flux of pushes, as a forge does: it posts a signed request to the Receivers of the cluster
+// that name the repository.
 package webhook
 
 import (
@@ -74,7 +74,7 @@ func New(ctx context.Context, cluster Cluster, url func(repository string) strin
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
 			return cluster.DialService(fluxcd.Namespace, service, servicePort)
 		},
-		DisableKeepAlives: true, // the next push may need another pod
+		DisableKeepAlives: true, // The next push may need another pod.
 	}}
 	return s
 }
@@ -91,10 +91,11 @@ func (s *Sender) Pushed(repository string) {
 	}
 }
 
+// work notifies Flux of a push, and again if there was another push meanwhile.
 func (s *Sender) work(repository string) {
 	for {
 		if err := s.Send(s.ctx, repository); err != nil && s.ctx.Err() == nil {
-			s.log.Warn("a push was not told to Flux, which finds it when it next checks", "repository", repository, "error", err)
+			s.log.Warn("cannot notify Flux of a push; Flux finds the commit at its next check", "repository", repository, "error", err)
 		}
 		s.mu.Lock()
 		if again := s.sending[repository]; !again {
@@ -120,6 +121,7 @@ func (s *Sender) Send(ctx context.Context, repository string) error {
 	if err != nil {
 		return err
 	}
+	// The client is new for each push, because a new cluster has other credentials.
 	secrets, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
@@ -128,18 +130,18 @@ func (s *Sender) Send(ctx context.Context, repository string) error {
 	if err != nil {
 		return err
 	}
-	told := make([]error, len(receivers))
+	results := make([]error, len(receivers))
 	var group sync.WaitGroup
 	for i, r := range receivers {
 		group.Go(func() {
-			if err := s.tell(ctx, secrets, r, body); err != nil {
-				told[i] = fmt.Errorf("tell Receiver %s/%s: %w", r.Namespace, r.Name, err)
+			if err := s.notify(ctx, secrets, r, body); err != nil {
+				results[i] = fmt.Errorf("notify Receiver %s/%s: %w", r.Namespace, r.Name, err)
 			}
 		})
 	}
 	group.Wait()
 	var failures []string
-	for _, err := range told {
+	for _, err := range results {
 		if err != nil {
 			failures = append(failures, err.Error())
 		}
@@ -150,7 +152,7 @@ func (s *Sender) Send(ctx context.Context, repository string) error {
 	return nil
 }
 
-// find returns the Receivers that wait for pushes to a repository's URL.
+// find returns the Receivers whose annotation contains a repository's URL. It omits suspended and terminating ones.
 func (s *Sender) find(ctx context.Context, config *rest.Config, address string) ([]notificationv1.Receiver, error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
@@ -158,15 +160,15 @@ func (s *Sender) find(ctx context.Context, config *rest.Config, address string) 
 	}
 	list, err := client.Resource(notificationv1.GroupVersion.WithResource("receivers")).List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, nil
+		return nil, nil // Flux is not installed yet.
 	}
 	if err != nil {
 		return nil, fmt.Errorf("list Receivers: %w", err)
 	}
 	var found []notificationv1.Receiver
 	for _, item := range list.Items {
-		waitsFor := strings.Fields(item.GetAnnotations()[fluxcd.RepositoriesAnnotation])
-		if item.GetDeletionTimestamp() != nil || !slices.Contains(waitsFor, address) {
+		urls := strings.Fields(item.GetAnnotations()[fluxcd.RepositoriesAnnotation])
+		if item.GetDeletionTimestamp() != nil || !slices.Contains(urls, address) {
 			continue
 		}
 		var r notificationv1.Receiver
@@ -180,11 +182,12 @@ func (s *Sender) find(ctx context.Context, config *rest.Config, address string) 
 	return found, nil
 }
 
-// tell posts to a Receiver, and retries until the Receiver listens.
-func (s *Sender) tell(ctx context.Context, secrets kubernetes.Interface, r notificationv1.Receiver, body []byte) error {
+// notify posts to a Receiver, and retries until the Receiver accepts the request or ctx is done.
+func (s *Sender) notify(ctx context.Context, secrets kubernetes.Interface, r notificationv1.Receiver, body []byte) error {
 	if r.Spec.Type != notificationv1.GenericHMACReceiver {
-		return fmt.Errorf("its type is %s: this Git server speaks %s", r.Spec.Type, notificationv1.GenericHMACReceiver)
+		return fmt.Errorf("its type is %s: this Git server supports only %s", r.Spec.Type, notificationv1.GenericHMACReceiver)
 	}
+	// last is the error of the last attempt. The error of the poll says only that time is up.
 	var last error
 	err := wait.PollUntilContextCancel(ctx, interval, true, func(ctx context.Context) (bool, error) {
 		secret, err := secrets.CoreV1().Secrets(r.Namespace).Get(ctx, r.Spec.SecretRef.Name, metav1.GetOptions{})
@@ -210,8 +213,9 @@ func (s *Sender) tell(ctx context.Context, secrets kubernetes.Interface, r notif
 func (s *Sender) post(ctx context.Context, path string, token, body []byte) (retry bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+service+"."+fluxcd.Namespace+path, bytes.NewReader(body))
 	if err != nil {
-		return false, errors.New("the path of its webhook is none")
+		return false, errors.New("the webhook path in its status is not valid")
 	}
+	// notification-controller verifies a Receiver of type generic-hmac by this signature (Flux, "Receivers").
 	mac := hmac.New(sha256.New, token)
 	mac.Write(body)
 	request.Header.Set("Content-Type", "application/json")
@@ -229,7 +233,7 @@ func (s *Sender) post(ctx context.Context, path string, token, body []byte) (ret
 	switch response.StatusCode {
 	case http.StatusOK:
 		return false, nil
-	case http.StatusNotFound, http.StatusServiceUnavailable: // not known, or not ready yet
+	case http.StatusNotFound, http.StatusServiceUnavailable: // The Receiver is unknown or not ready yet.
 		return true, fmt.Errorf("notification-controller answers %s", response.Status)
 	}
 	return false, fmt.Errorf("notification-controller answers %s: its log says why", response.Status)

@@ -117,7 +117,7 @@ func receiver(change func(*notificationv1.Receiver)) notificationv1.Receiver {
 
 func asMade(*notificationv1.Receiver) {}
 
-func TestSendTellsThoseThatWaitForTheRepository(t *testing.T) {
+func TestSendNotifiesTheReceiversOfTheRepository(t *testing.T) {
 	other := receiver(func(r *notificationv1.Receiver) { r.Name = "second" })
 	c := newCluster(t, receiver(asMade), other,
 		receiver(func(r *notificationv1.Receiver) { r.Name, r.Annotations = "else", nil }),
@@ -142,7 +142,7 @@ func TestSendTellsThoseThatWaitForTheRepository(t *testing.T) {
 	}
 }
 
-func TestSendHasNobodyToTellWithoutAClusterOrFlux(t *testing.T) {
+func TestSendDoesNothingWithoutAClusterOrFlux(t *testing.T) {
 	c := newCluster(t)
 	sender := webhook.New(t.Context(), c, address, slog.New(slog.DiscardHandler))
 	if err := sender.Send(t.Context(), "web"); err != nil {
@@ -154,17 +154,17 @@ func TestSendHasNobodyToTellWithoutAClusterOrFlux(t *testing.T) {
 	}
 }
 
-func TestSendSaysWhoWasNotTold(t *testing.T) {
+func TestSendNamesUnreachedReceivers(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*cluster)
 		want   string
 	}{
 		"a receiver that refuses": {
 			func(c *cluster) { c.answers = []int{http.StatusBadRequest} },
-			"tell Receiver team-web/web: notification-controller answers 400 Bad Request: its log says why",
+			"notify Receiver team-web/web: notification-controller answers 400 Bad Request: its log says why",
 		},
 		"a receiver of another forge": {
-			func(c *cluster) { c.receivers[0].Spec.Type = "github" }, "tell Receiver team-web/web: its type is github: this Git server speaks generic-hmac",
+			func(c *cluster) { c.receivers[0].Spec.Type = "github" }, "notify Receiver team-web/web: its type is github: this Git server supports only generic-hmac",
 		},
 		"no API server": {func(c *cluster) { c.api.Close() }, "list Receivers: "},
 	} {
@@ -189,12 +189,12 @@ func (unready) DialService(string, string, int32) (net.Conn, error) {
 	return nil, fmt.Errorf("no ready pod serves port 80")
 }
 
-func TestSendGivesUpOnAReceiverThatNeverListens(t *testing.T) {
+func TestSendEndsIfAReceiverNeverListens(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	c := unready{newCluster(t, receiver(asMade))}
 	err := webhook.New(ctx, c, address, slog.New(slog.DiscardHandler)).Send(ctx, "web")
-	if err == nil || !strings.Contains(err.Error(), "tell Receiver team-web/web: ") || !strings.HasSuffix(err.Error(), "no ready pod serves port 80") {
+	if err == nil || !strings.Contains(err.Error(), "notify Receiver team-web/web: ") || !strings.HasSuffix(err.Error(), "no ready pod serves port 80") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -213,7 +213,7 @@ func (s slow) Admin() *rest.Config {
 
 func (slow) DialService(string, string, int32) (net.Conn, error) { return nil, io.EOF }
 
-func TestPushedTellsOnceOfThePushesThatCameMeanwhile(t *testing.T) {
+func TestPushesDuringANotificationCauseOneMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := slow{make(chan struct{}), make(chan struct{})}
 		sender := webhook.New(t.Context(), c, address, slog.New(slog.DiscardHandler))

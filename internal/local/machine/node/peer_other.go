@@ -1,8 +1,0 @@
-//go:build !linux
-
-package node
-
-import "net"
-
-// checkPeer accepts every connection on systems that do not reveal the peer's user.
-func checkPeer(net.Conn) error { return nil }

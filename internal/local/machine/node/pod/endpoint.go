@@ -1,0 +1,84 @@
+package pod
+
+import (
+	"context"
+	"net"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/strata-platform/strata/internal/local/machine/node/probe"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
+)
+
+// Endpoint implements service.Pod. Simulated containers have no endpoints.
+func (p *Pod) Endpoint(port corev1.ServicePort) func(ctx context.Context) (net.Conn, error) {
+	for _, c := range p.all() {
+		if c.serves(port) {
+			return func(ctx context.Context) (net.Conn, error) {
+				return c.lastRun().Dial(ctx, port.TargetPort)
+			}
+		}
+	}
+	return nil
+}
+
+// serves reports whether a container is ready and listens on a Service's target port.
+func (c *container) serves(port corev1.ServicePort) bool {
+	c.pod.mu.Lock()
+	ready, run := c.ready && c.runtime.Executes(), c.run
+	c.pod.mu.Unlock()
+	if !ready || run == nil {
+		return false
+	}
+	if port.TargetPort.Type == intstr.String {
+		return slices.ContainsFunc(c.spec.Ports, func(p corev1.ContainerPort) bool { return p.Name == port.TargetPort.StrVal })
+	}
+	return run.Listens(port.TargetPort.IntVal) || slices.ContainsFunc(c.spec.Ports, func(p corev1.ContainerPort) bool { return p.ContainerPort == port.TargetPort.IntVal })
+}
+
+// prober returns the prober of the container's last run.
+func (c *container) prober() probe.Prober {
+	c.pod.mu.Lock()
+	image := c.name
+	c.pod.mu.Unlock()
+	return probe.Prober{Spec: c.spec, Image: image, Target: c.lastRun()}
+}
+
+// lastRun returns the container's last run.
+func (c *container) lastRun() target {
+	c.pod.mu.Lock()
+	defer c.pod.mu.Unlock()
+	return target{c.run, c.spec}
+}
+
+// target is a run of a container as a probe.Target: the container's spec gives names to the run's ports.
+type target struct {
+	run  runtime.Run
+	spec *corev1.Container
+}
+
+// Exec implements probe.Target.
+func (t target) Exec(ctx context.Context, command []string) error { return t.run.Exec(ctx, command) }
+
+// Address implements probe.Target.
+func (t target) Address(port intstr.IntOrString) string { return t.run.Address(t.number(port)) }
+
+// Dial implements probe.Target.
+func (t target) Dial(ctx context.Context, port intstr.IntOrString) (net.Conn, error) {
+	return t.run.Dial(ctx, t.number(port))
+}
+
+// number returns the number of a port by number or name, or 0 if the container declares no port of that name.
+func (t target) number(port intstr.IntOrString) int32 {
+	number := port.IntVal
+	if port.Type == intstr.String {
+		for _, declared := range t.spec.Ports {
+			if declared.Name == port.StrVal {
+				number = declared.ContainerPort
+			}
+		}
+	}
+	return number
+}
