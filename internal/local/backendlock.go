@@ -25,8 +25,8 @@ type backendLock struct {
 	Hostname string `json:"hostname"`
 }
 
-// unlock waits for the runs that hold the lock of a layer's stack, and removes the locks of killed runs. It reports
-// whether no lock is left. It keeps the lock of a live run, which may be the engineer's own pulumi.
+// unlock removes the locks of killed runs from a layer's stack, and waits up to lockWait for the other runs that hold a
+// lock. It returns true if no lock is left. It keeps the lock of a live run, which may be the engineer's own pulumi.
 func (p *Platform) unlock(ctx context.Context, project string) (bool, error) {
 	// Pulumi's file backend keeps the locks of a stack in this folder.
 	dir := filepath.Join(p.Home.LayerState(), ".pulumi", "locks", "organization", project, p.Environment)
@@ -48,7 +48,7 @@ func (p *Platform) unlock(ctx context.Context, project string) (bool, error) {
 	}
 }
 
-// removeAbandoned removes the locks of processes that have ended. held says whether other locks are left.
+// removeAbandoned removes the locks of processes that have ended. held says whether other locks exist.
 func removeAbandoned(dir string) (held bool, err error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
@@ -71,7 +71,7 @@ func removeAbandoned(dir string) (held bool, err error) {
 			continue
 		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false, fmt.Errorf("remove a lock whose run has ended: %w", err)
+			return false, fmt.Errorf("remove the lock of a run that has ended: %w", err)
 		}
 	}
 	return held, nil
@@ -100,8 +100,8 @@ func removeUnfinished(dir string) error {
 	return nil
 }
 
-// lives reports whether the process of the lock runs, as far as this host can tell. After the process has ended,
-// another program may have its PID.
+// lives reports whether the process of the lock may still run. It returns true for a process of another host. After the
+// process has ended, another program may have its PID, so lives also compares the name of the program.
 func (l backendLock) lives() bool {
 	if host, err := os.Hostname(); err != nil || host != l.Hostname {
 		return true

@@ -99,7 +99,7 @@ func TestLocksOfKilledRunsAreRemovedAndOthersStay(t *testing.T) {
 			t.Error("the lock of a run that has ended stays")
 		}
 	})
-	t.Run("of which only a part was written is removed", func(t *testing.T) {
+	t.Run("that was written in part is removed", func(t *testing.T) {
 		path := filepath.Join(filepath.Dir(holdLock(t, p, ended, here)), unfinished+"123")
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -9,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/strata-platform/strata/components/hop"
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
@@ -28,17 +26,4 @@ func (p *Platform) clusterClient() (client.Client, error) {
 		return nil, fmt.Errorf("reach the cluster: %w", err)
 	}
 	return c, nil
-}
-
-// teamNamespaces maps the teams' namespaces in the cluster to the teams' names.
-func teamNamespaces(ctx context.Context, c client.Client) (map[string]string, error) {
-	var list corev1.NamespaceList
-	if err := c.List(ctx, &list, client.HasLabels{hop.TeamLabel}); err != nil {
-		return nil, fmt.Errorf("list the teams' namespaces: %w", err)
-	}
-	teams := map[string]string{}
-	for _, n := range list.Items {
-		teams[n.Name] = n.Labels[hop.TeamLabel]
-	}
-	return teams, nil
 }

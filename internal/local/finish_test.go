@@ -6,11 +6,11 @@ import "testing"
 func TestAHomeIsRemovedOnlyAfterItsPrograms(t *testing.T) {
 	p := openTestPlatform(t)
 	steps := p.Finish(t.Context(), true)
-	if len(steps) != 2 || steps[0].Name != "stop what runs" || steps[1].Name != "remove "+p.Home.Dir() {
+	if len(steps) != 2 || steps[0].Name != "stop all processes" || steps[1].Name != "remove "+p.Home.Dir() {
 		t.Fatalf("the steps are %+v", steps)
 	}
 	for _, step := range steps {
-		if !step.Last {
+		if !step.Required {
 			t.Errorf("a purge goes on after a failure of the step %q", step.Name)
 		}
 	}

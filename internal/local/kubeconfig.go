@@ -50,7 +50,7 @@ func (p *Platform) TeamKubeconfig(ctx context.Context, name string) (string, err
 		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds},
 	}, metav1.CreateOptions{})
 	if err != nil {
-		return "", fmt.Errorf("token of team %s: %w: run `%s` to see whether the team's hop stands", name, err, p.Home.Call("status"))
+		return "", fmt.Errorf("request a token of team %s: %w: run `%s` to see whether the team's hop exists", name, err, p.Home.Call("status"))
 	}
 	admin, err := clientcmd.LoadFromFile(p.Home.AdminKubeconfig())
 	if err != nil {

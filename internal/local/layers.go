@@ -122,14 +122,18 @@ func (p *Platform) Open(ctx context.Context, name string) (lifecycle.Run, error)
 	run := lifecycle.Run{
 		Layer: l, Runner: runner,
 		Hold: func(ctx context.Context) (func(), error) {
-			// hold ends the processes with such a variable that other runs have left.
+			// If this run is killed, the next run finds its processes by this variable, and ends them.
 			runner.Env["HOME"] = p.Home.Layer(name)
 			return p.hold(ctx, name)
 		},
 		Forget: func() error { return os.RemoveAll(p.Home.Layer(name)) },
 	}
 	if name == lifecycle.BootstrapLayer {
+		// A team's state without a passphrase is left by an interrupted destroy, by plain pulumi, or by the removal of the team
+		// from teams.yaml. The run will create a new passphrase, which cannot decrypt that state. The state is moved and not
+		// deleted, because somebody may still know its passphrase.
 		run.BeforeUp = func(ctx context.Context) error { return p.eachUnreadable(ctx, runner, l, p.setAside) }
+		// On Google Cloud, the teams' state is in layer 1's buckets and is deleted with them.
 		run.AfterDestroy = func(ctx context.Context) error {
 			return p.eachUnreadable(ctx, runner, l, func(namespace string) error { return os.RemoveAll(p.Home.TenantState(namespace)) })
 		}

@@ -17,7 +17,7 @@ func (p *Platform) Lock() (release func(), err error) {
 	}
 	release, err = p.Home.AcquireChange()
 	if errors.Is(err, home.ErrLocked) {
-		return nil, fmt.Errorf("%w: nothing was changed: wait until that has ended, or end it by Ctrl-C or kill, then run this again", err)
+		return nil, fmt.Errorf("%w: nothing was changed: wait until that command has ended, or end it with Ctrl-C or kill, then run this command again", err)
 	}
 	return release, err
 }

@@ -44,29 +44,30 @@ func (p *Platform) Logs(ctx context.Context, component string, follow bool, w io
 	return logfile.Read(ctx, path, logfile.Options{Follow: func() bool { return follow }}, w)
 }
 
+// component returns the name of the log that component names, fully or by a unique part.
 func (p *Platform) component(component string) (string, error) {
 	names, err := p.Components()
 	if err != nil {
 		return "", err
 	}
 	if len(names) == 0 {
-		return "", fmt.Errorf("there is no log in %s yet: run `%s` or `%s` first",
+		return "", fmt.Errorf("%s contains no logs yet: run `%s` or `%s` first",
 			p.Home.Dir(), p.Home.Call("up"), p.Home.Call("local start"))
 	}
 	if slices.Contains(names, component) {
 		return component, nil
 	}
-	var fitting []string
+	var matches []string
 	for _, name := range names {
 		if strings.Contains(name, component) {
-			fitting = append(fitting, name)
+			matches = append(matches, name)
 		}
 	}
-	switch len(fitting) {
+	switch len(matches) {
 	case 0:
-		return "", fmt.Errorf("there is no log of %q: the logs are %s", component, strings.Join(names, ", "))
+		return "", fmt.Errorf("no log has the name %q: the logs are %s", component, strings.Join(names, ", "))
 	case 1:
-		return fitting[0], nil
+		return matches[0], nil
 	}
-	return "", fmt.Errorf("%q fits several logs: name one of %s", component, strings.Join(fitting, ", "))
+	return "", fmt.Errorf("%q is part of the names of several logs: name one of %s", component, strings.Join(matches, ", "))
 }

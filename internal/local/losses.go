@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"google.golang.org/api/sqladmin/v1beta4"
 
 	"github.com/strata-platform/strata/internal/local/machine/home"
@@ -18,8 +19,8 @@ import (
 	"github.com/strata-platform/strata/internal/teardown"
 )
 
-// Complete adds to the plan of down the databases that would be lost, and what stays.
-func (p *Platform) Complete(ctx context.Context, plan *teardown.Plan, purge bool) error {
+// Complete adds to the plan of down the databases that down deletes, and the parts of the home that stay.
+func (p *Platform) Complete(ctx context.Context, plan *teardown.Plan, _ []apitype.ResourceV3, purge bool) error {
 	running, err := p.client.Status(ctx)
 	if err != nil && !errors.Is(err, supervisor.ErrNotRunning) {
 		return err
@@ -30,7 +31,7 @@ func (p *Platform) Complete(ctx context.Context, plan *teardown.Plan, purge bool
 	var unread []string
 	plan.Lost, unread, err = p.databases(ctx, running)
 	if len(unread) > 0 {
-		plan.Unknown = "Databases of these may be lost, too, which cannot be read: " + strings.Join(unread, "; ") + "."
+		plan.Unknown = "Databases may also be lost that these unreadable state files name: " + strings.Join(unread, "; ") + "."
 	}
 	return err
 }
@@ -50,7 +51,7 @@ var systemDatabases = []string{"information_schema", "mysql", "performance_schem
 
 // sql returns a client of the emulated Cloud SQL API, authenticated as the engineer.
 func (p *Platform) sql(ctx context.Context, running supervisor.Status) (*sqladmin.Service, error) {
-	options, err := lost{running.GoogleURL, p.Home.EngineerCredentials()}.client(ctx, "GOOGLE_SQL_CUSTOM_ENDPOINT")
+	options, err := cloudClient{running.GoogleURL, p.Home.EngineerCredentials()}.options(ctx, "GOOGLE_SQL_CUSTOM_ENDPOINT")
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +74,12 @@ func (p *Platform) instanceAddress(ctx context.Context, running supervisor.Statu
 	return net.JoinHostPort(instance.IpAddresses[0].IpAddress, mysqlPort), nil
 }
 
+// mysqlPort is the port of every instance.
 const mysqlPort = "3306"
 
-// databases returns the names of the platform's databases. It reads them from the emulated Cloud SQL or, if that does
-// not run, from the state of the teams' Stacks. unread lists the state files that it could not read.
+// databases returns texts that name the platform's databases. It reads them from the emulated Cloud SQL or, without a
+// supervisor, from the state of the teams' Stacks. unread has an error message for each state file that it could not
+// read.
 func (p *Platform) databases(ctx context.Context, running supervisor.Status) (found, unread []string, err error) {
 	if running.GoogleURL == "" {
 		return p.databasesOfState()
@@ -104,6 +107,7 @@ func (p *Platform) databases(ctx context.Context, running supervisor.Status) (fo
 	return found, nil, nil
 }
 
+// databaseText returns the text for a database in the plan of down.
 func databaseText(name, instance string) string {
 	return "database " + name + " of instance " + instance
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/strata-platform/strata/internal/lifecycle"
 )
 
-func TestAStateThatCannotBeReadIsNamedAndHidesNoOther(t *testing.T) {
+func TestAnUnreadableStateIsNamedAndTheOthersAreRead(t *testing.T) {
 	p := openTestPlatform(t)
 	const state = `{"checkpoint": {"latest": {"resources": [{"type": "gcp:sql/database:Database", "inputs": {"name": "shop", "instance": "strata"}}]}}}`
 	for path, content := range map[string]string{

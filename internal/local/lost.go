@@ -31,13 +31,15 @@ const (
 	clusterTimeout = 5 * time.Minute
 )
 
-// lost deletes the resources of killed runs in the emulated Google Cloud that the next run would not find.
-type lost struct{ googleURL, credentials string }
+// cloudClient calls the emulated Google Cloud as the engineer. googleURL is the base URL; credentials is the path of the
+// engineer's credentials.
+type cloudClient struct{ googleURL, credentials string }
 
-// delete deletes the keys of service accounts whose creation was interrupted, because nobody got the private part. The
-// accounts belong to the layer, so a key outside the layer's state is such a key. delete also deletes the default node
-// pool of a cluster if a kill prevented the provider from deleting it.
-func (l lost) delete(ctx context.Context, creations []settle.Creation, held func(id string) bool) error {
+// deleteOrphans deletes resources that a killed run created and that the layer's state does not contain, because the next
+// run would not find them: the keys of service accounts whose creation was interrupted, and the default node pool of a
+// cluster if a kill prevented the provider from deleting it. The accounts belong to the layer, so every key outside the
+// layer's state is an orphan; nobody has received its private key. held reports whether the layer's state contains a key.
+func (c cloudClient) deleteOrphans(ctx context.Context, creations []settle.Creation, held func(id string) bool) error {
 	for _, creation := range creations {
 		var err error
 		switch account, _ := creation.Inputs["serviceAccountId"].(string); {
@@ -45,19 +47,20 @@ func (l lost) delete(ctx context.Context, creations []settle.Creation, held func
 			if !strings.Contains(account, "/") {
 				account = "projects/-/serviceAccounts/" + account
 			}
-			err = l.deleteKeys(ctx, account, held)
+			err = c.deleteKeys(ctx, account, held)
 		case creation.Type == clusterType && creation.ID != "" && creation.Inputs["removeDefaultNodePool"] == true:
-			err = l.deleteDefaultPool(ctx, creation.ID)
+			err = c.deleteDefaultPool(ctx, creation.ID)
 		}
 		if err != nil {
-			return fmt.Errorf("delete what an interrupted run left of %s: %w", creation.URN, err)
+			return fmt.Errorf("delete the rest of an interrupted run of %s: %w", creation.URN, err)
 		}
 	}
 	return nil
 }
 
-func (l lost) deleteKeys(ctx context.Context, account string, held func(string) bool) error {
-	options, err := l.client(ctx, "GOOGLE_IAM_CUSTOM_ENDPOINT")
+// deleteKeys deletes the user-managed keys of an account that the layer's state does not contain.
+func (c cloudClient) deleteKeys(ctx context.Context, account string, held func(string) bool) error {
+	options, err := c.options(ctx, "GOOGLE_IAM_CUSTOM_ENDPOINT")
 	if err != nil {
 		return err
 	}
@@ -85,8 +88,8 @@ func (l lost) deleteKeys(ctx context.Context, account string, held func(string) 
 
 // deleteDefaultPool waits for the cluster, which may still be provisioning, deletes the pool and waits until it is
 // gone.
-func (l lost) deleteDefaultPool(ctx context.Context, cluster string) error {
-	options, err := l.client(ctx, "GOOGLE_CONTAINER_CUSTOM_ENDPOINT")
+func (c cloudClient) deleteDefaultPool(ctx context.Context, cluster string) error {
+	options, err := c.options(ctx, "GOOGLE_CONTAINER_CUSTOM_ENDPOINT")
 	if err != nil {
 		return err
 	}
@@ -103,16 +106,16 @@ func (l lost) deleteDefaultPool(ctx context.Context, cluster string) error {
 		if !slices.ContainsFunc(c.NodePools, func(p *container.NodePool) bool { return p.Name == defaultPool }) {
 			return true, nil
 		}
-		// The API refuses while another operation is in progress.
+		// The API rejects the call while another operation is in progress.
 		_, err = clusters.NodePools.Delete(cluster + "/nodePools/" + defaultPool).Context(ctx).Do()
 		return false, ignore(err, http.StatusNotFound, http.StatusBadRequest, http.StatusConflict)
 	})
 }
 
-// client returns the options of a client of an emulated API, authenticated as the engineer. The client adds the
-// version to the endpoint itself.
-func (l lost) client(ctx context.Context, endpoint string) ([]option.ClientOption, error) {
-	raw, err := os.ReadFile(l.credentials)
+// options returns the options of a client of an emulated API. endpoint is the environment variable with the API's URL.
+// The client adds the version to the URL itself.
+func (c cloudClient) options(ctx context.Context, endpoint string) ([]option.ClientOption, error) {
+	raw, err := os.ReadFile(c.credentials)
 	if err != nil {
 		return nil, err
 	}
@@ -120,18 +123,20 @@ func (l lost) client(ctx context.Context, endpoint string) ([]option.ClientOptio
 	if err != nil {
 		return nil, err
 	}
-	url := cloud.Endpoints(l.googleURL)[endpoint]
+	url := cloud.Endpoints(c.googleURL)[endpoint]
 	for _, version := range []string{"sql/v1beta4/", "v1/"} {
 		url = strings.TrimSuffix(url, version)
 	}
 	return []option.ClientOption{option.WithTokenSource(engineer.TokenSource), option.WithEndpoint(url)}, nil
 }
 
+// refusedWith reports whether err is an answer of the API with one of the HTTP status codes.
 func refusedWith(err error, codes ...int) bool {
 	var refusal *googleapi.Error
 	return errors.As(err, &refusal) && slices.Contains(codes, refusal.Code)
 }
 
+// ignore returns nil for an answer with one of the HTTP status codes, and err otherwise.
 func ignore(err error, codes ...int) error {
 	if refusedWith(err, codes...) {
 		return nil

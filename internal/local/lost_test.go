@@ -12,9 +12,9 @@ import (
 	"github.com/strata-platform/strata/operator/engine/settle"
 )
 
-func TestWhatAKilledRunLeftInTheCloudIsDeleted(t *testing.T) {
+func TestOrphansOfAKilledRunAreDeleted(t *testing.T) {
 	cloud := cloudtest.Start(t)
-	l := lost{cloud.URL, filepath.Join(t.TempDir(), "engineer.json")}
+	l := cloudClient{cloud.URL, filepath.Join(t.TempDir(), "engineer.json")}
 	check := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -22,7 +22,7 @@ func TestWhatAKilledRunLeftInTheCloudIsDeleted(t *testing.T) {
 		}
 	}
 	check(os.WriteFile(l.credentials, []byte(cloud.Owner), 0o600))
-	options, err := l.client(t.Context(), "GOOGLE_IAM_CUSTOM_ENDPOINT")
+	options, err := l.options(t.Context(), "GOOGLE_IAM_CUSTOM_ENDPOINT")
 	check(err)
 	identities, err := iam.NewService(t.Context(), options...)
 	check(err)
@@ -35,7 +35,7 @@ func TestWhatAKilledRunLeftInTheCloudIsDeleted(t *testing.T) {
 	_, err = keys.Create(account.Name, &iam.CreateServiceAccountKeyRequest{}).Do()
 	check(err)
 
-	options, err = l.client(t.Context(), "GOOGLE_CONTAINER_CUSTOM_ENDPOINT")
+	options, err = l.options(t.Context(), "GOOGLE_CONTAINER_CUSTOM_ENDPOINT")
 	check(err)
 	service, err := container.NewService(t.Context(), options...)
 	check(err)
@@ -50,7 +50,7 @@ func TestWhatAKilledRunLeftInTheCloudIsDeleted(t *testing.T) {
 		{URN: "cluster", Type: clusterType, Inputs: map[string]any{"removeDefaultNodePool": true}, ID: location + "/clusters/strata"},
 		{URN: "gone", Type: clusterType, Inputs: map[string]any{"removeDefaultNodePool": true}, ID: location + "/clusters/never-made"},
 	}
-	check(l.delete(t.Context(), creations, func(id string) bool { return id == kept.Name }))
+	check(l.deleteOrphans(t.Context(), creations, func(id string) bool { return id == kept.Name }))
 
 	left, err := keys.List(account.Name).KeyTypes("USER_MANAGED").Do()
 	check(err)

@@ -1,5 +1,5 @@
-// Package local is the local target: package lifecycle carries a platform on one machine with it, from an empty folder to
-// running Stacks and back.
+// Package local implements the target of package lifecycle for one machine: from an empty folder to running Stacks, and
+// back.
 package local
 
 import (
@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/lifecycle"
@@ -39,6 +41,7 @@ type Platform struct {
 
 	executable string
 	client     *supervisor.Client
+	pulumi     func() (auto.PulumiCommand, error)
 }
 
 // Open opens the platform of a home. The home need not exist: Start creates it. root is the root folder of Strata's
@@ -64,7 +67,10 @@ func Open(root, dir, environment string) (*Platform, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find strata's own executable: %w", err)
 	}
-	return &Platform{Home: h, Toolchain: tc, Root: root, Environment: environment, executable: executable, client: supervisor.Connect(h)}, nil
+	return &Platform{
+		Home: h, Toolchain: tc, Root: root, Environment: environment,
+		executable: executable, client: supervisor.Connect(h), pulumi: layers.Command(h.ToolsRoot()),
+	}, nil
 }
 
 // Supervisor returns the client of the home's supervisor.
@@ -79,6 +85,7 @@ func (p *Platform) Teams() ([]teams.Team, error) {
 	return file.Teams, nil
 }
 
+// teamsFile returns the path of teams.yaml.
 func (p *Platform) teamsFile() string { return filepath.Join(p.Root, "teams.yaml") }
 
 // Start creates the home if it does not exist, starts its supervisor and links the programs that Pulumi runs need.
@@ -107,14 +114,14 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 		return nil, err
 	}
 	if err := os.MkdirAll(p.Home.LayerState(), 0o700); err != nil {
-		return nil, fmt.Errorf("environment of layer %s: %w", layer, err)
+		return nil, fmt.Errorf("prepare the environment of layer %s: %w", layer, err)
 	}
 	env := pulumienv.Variables(p.Home, googleURL)
 	maps.Copy(env, map[string]string{
 		"PULUMI_BACKEND_URL":       p.layerBackend(),
 		"PULUMI_CONFIG_PASSPHRASE": passphrase,
 		"PULUMI_HOME":              filepath.Join(p.Home.Layer(layer), "pulumi"),
-		// The engineer's shell may hold another layer's values.
+		// The engineer's shell may have another layer's values.
 		"PULUMI_STACK":              p.Environment,
 		"PULUMI_OPTION_CONFIG_FILE": filepath.Join(p.Home.Layer(layer), "Pulumi."+p.Environment+".yaml"),
 	})
@@ -130,7 +137,7 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 			return nil, err
 		}
 		env["STRATA_FLUX_MANIFESTS"] = manifests
-		// Layer 2 has access to the cluster and none to the cloud, whatever the engineer's shell holds.
+		// Layer 2 has access to the cluster but not to the cloud, even if the engineer's shell has Google credentials.
 		for name := range env {
 			if strings.HasPrefix(name, "GOOGLE_") {
 				env[name] = ""
@@ -167,8 +174,8 @@ func (p *Platform) runner(ctx context.Context, layer string) (layers.Runner, err
 	// The Kubernetes plugin leaves kubeconfigs in the folder for temporary files.
 	env["TMPDIR"] = p.layerTemp(layer)
 	return layers.Runner{
-		Stack: p.Environment, Pulumi: layers.Command(p.Home.ToolsRoot()), Env: env, WorkDir: p.Home.Layer, Unlock: p.unlock,
-		Lost: lost{status.GoogleURL, p.Home.EngineerCredentials()}.delete,
+		Stack: p.Environment, Pulumi: p.pulumi, Env: env, WorkDir: p.Home.Layer, Unlock: p.unlock,
+		Lost: cloudClient{status.GoogleURL, p.Home.EngineerCredentials()}.deleteOrphans,
 	}, nil
 }
 

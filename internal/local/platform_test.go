@@ -104,7 +104,7 @@ func TestCloneCommandHoldsNoPassword(t *testing.T) {
 	}
 }
 
-func TestPrintedCommandsStandWhateverTheHomeIsCalled(t *testing.T) {
+func TestPrintedCommandsWorkForAnyNameOfAHome(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), `it's a "home"`)
 	p, err := Open(toolchaintest.Root(t), dir, "dev")
 	if err != nil {
@@ -145,7 +145,7 @@ func TestPrintedCallsNameAHomeThatIsNotTheClones(t *testing.T) {
 	}
 }
 
-func TestOpenMakesNothing(t *testing.T) {
+func TestOpenCreatesNothing(t *testing.T) {
 	dir := t.TempDir() + "/home"
 	p, err := Open(toolchaintest.Root(t), dir, "dev")
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
+	"github.com/strata-platform/strata/platform"
 )
 
 // firstTeamFiles is the folder of the first files in a team's repository.
@@ -79,9 +80,9 @@ func (p *Platform) ensureTeamRepositories(ctx context.Context, status supervisor
 // pushPlatform pushes the current commit of this clone. It never overwrites commits that others pushed.
 func (p *Platform) pushPlatform(ctx context.Context, status supervisor.Status, warn func(format string, args ...any)) error {
 	if _, err := p.git(ctx, p.Root, "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
-		return fmt.Errorf("push %s as the platform repository: it is no clone with a commit: clone Strata with git: %w", p.Root, err)
+		return fmt.Errorf("push %s as the platform repository: it is not a Git repository with a commit: clone Strata with git: %w", p.Root, err)
 	}
-	changed, err := p.git(ctx, p.Root, "status", "--porcelain", "--", "sync", "operator/config")
+	changed, err := p.git(ctx, p.Root, append([]string{"status", "--porcelain", "--"}, platform.SyncFolders()...)...)
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (p *Platform) pushPlatform(ctx context.Context, status supervisor.Status, w
 	}
 	report, err := p.git(ctx, p.Root, "push", "--porcelain", repositoryURL(status, platformRepository), "HEAD:refs/heads/"+gitserver.Branch)
 	if err != nil && strings.Contains(report, "[rejected]") {
-		warn("the platform repository holds commits that this clone does not: it stays as it is; %s", p.CloneCommand(status, platformRepository, gitserver.Engineer))
+		warn("the platform repository contains commits that this clone does not have: nothing was pushed; %s", p.CloneCommand(status, platformRepository, gitserver.Engineer))
 		return nil
 	}
 	return err
@@ -99,6 +100,7 @@ func (p *Platform) pushPlatform(ctx context.Context, status supervisor.Status, w
 // seedTeam gives an empty team repository its first commit.
 func (p *Platform) seedTeam(ctx context.Context, status supervisor.Status, team string) error {
 	remote := repositoryURL(status, team)
+	// A repository with any branch belongs to the team: its first files may be gone on purpose.
 	refs, err := p.git(ctx, p.Root, "ls-remote", remote)
 	if err != nil || refs != "" {
 		return err
@@ -127,6 +129,7 @@ func (p *Platform) seedTeam(ctx context.Context, status supervisor.Status, team 
 // exampleTeam is the team in the example's files.
 const exampleTeam = "web"
 
+// These expressions find the names in the example that must become the team's.
 var (
 	// exampleWord matches the example's team, its account and its namespace.
 	exampleWord = regexp.MustCompile(`\b` + exampleTeam + `(_|\b)`)
@@ -156,7 +159,7 @@ func writeFirstFiles(example, folder, team string) error {
 		}
 		if entry.Name() == firstTeamAccounts[0] {
 			if !databaseUser.Match(content) {
-				return fmt.Errorf("%s of %s names no user %s of its database", entry.Name(), firstTeamFiles, exampleTeam)
+				return fmt.Errorf("%s of %s names no database user %s", entry.Name(), firstTeamFiles, exampleTeam)
 			}
 			content = databaseUser.ReplaceAll(content, own)
 		}
@@ -171,8 +174,9 @@ func writeFirstFiles(example, folder, team string) error {
 	})
 }
 
-// git runs git as the engineer and returns its output, even if it fails. It passes the password in the environment,
-// because everybody can see arguments. It ignores the user's settings and hooks.
+// git runs git with the engineer's account of the Git server, and returns its output, even if it fails. It passes the
+// password in the environment, because every user of the machine can see arguments. It ignores the user's settings and
+// hooks.
 func (p *Platform) git(ctx context.Context, dir string, args ...string) (string, error) {
 	password, err := p.gitPassword(gitserver.Engineer)
 	if err != nil {

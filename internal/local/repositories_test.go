@@ -69,7 +69,7 @@ func TestRepositoryOfATeamBeginsWithItsOwnAccount(t *testing.T) {
 	}
 }
 
-func TestRepositoryOfAnotherTeamSaysNothingOfTheExamples(t *testing.T) {
+func TestRepositoryOfATeamDoesNotNameTheExamplesTeam(t *testing.T) {
 	folder := t.TempDir()
 	if err := writeFirstFiles(example(t), folder, "shop"); err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"github.com/strata-platform/strata/internal/progress"
 )
 
-// ShellEnvironment returns the environment in which plain pulumi, in a layer's folder, works on LayerUp's stack with
-// LayerUp's configuration. It prepares everything for a run except the supervisor, which must run already.
+// ShellEnvironment returns the environment in which the command pulumi, in a layer's folder, uses the stack and the
+// configuration of `strata layer up`. It prepares everything for a run except the supervisor, which must run already.
 func (p *Platform) ShellEnvironment(ctx context.Context, name string, show *progress.Reporter) (map[string]string, error) {
 	status, err := p.status(ctx, name)
 	if err != nil {
@@ -37,6 +37,7 @@ func (p *Platform) ShellEnvironment(ctx context.Context, name string, show *prog
 	if err != nil {
 		return nil, err
 	}
+	// Prepare writes the layer's settings, which a run of the layer reads.
 	release, err := p.acquire()
 	if err != nil {
 		return nil, fmt.Errorf("layer %s: %w", name, err)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"time"
 
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/pulumienv"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/progress"
@@ -18,8 +20,9 @@ func (p *Platform) StartCluster(ctx context.Context, show *progress.Reporter) er
 		return err
 	}
 	defer release()
+	// The builds take minutes the first time, so they precede the start, whose parts have timeouts.
 	err = show.Run("toolchain", func() (string, error) {
-		return "", p.EnsureTools(ctx, show, append(ControlPlaneTools, pulumienv.Tools...)...)
+		return "", p.EnsureTools(ctx, show, slices.Concat(controlPlaneTools, pulumienv.Tools)...)
 	})
 	if err != nil {
 		return err
@@ -33,6 +36,14 @@ func (p *Platform) StartCluster(ctx context.Context, show *progress.Reporter) er
 		go p.showWaiting(waiting, show)
 		return "ready", p.client.StartCluster(ctx)
 	})
+}
+
+// startClusterEarly starts the control plane in the background if layer 1 has no resources. The cluster that layer 1 then
+// creates is ready seconds earlier. If this start fails, the one for layer 1 fails, too, and reports the reason.
+func (p *Platform) startClusterEarly(ctx context.Context) {
+	if state, err := p.State(ctx, lifecycle.BootstrapLayer); err == nil && len(state.Resources) == 0 {
+		go func() { _ = p.client.StartCluster(ctx) }()
+	}
 }
 
 // showWaiting shows what the cluster's start waits for, until ctx is done.
@@ -55,11 +66,12 @@ func (p *Platform) showWaiting(ctx context.Context, show *progress.Reporter) {
 type clusterState int
 
 const (
-	noCluster clusterState = iota
-	stoppedCluster
+	noCluster      clusterState = iota // no control plane has started since the creation of the home or the last Delete
+	stoppedCluster                     // the home has the data of a cluster
 	runningCluster
 )
 
+// clusterState returns the state of the cluster. A cluster that does not run is stopped if the home has its kubeconfig.
 func (p *Platform) clusterState(ctx context.Context) (clusterState, error) {
 	running, err := p.client.Status(ctx)
 	switch {

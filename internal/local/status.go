@@ -15,6 +15,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/status/graph"
+	"github.com/strata-platform/strata/internal/status/inspect"
 	"github.com/strata-platform/strata/platform"
 	"github.com/strata-platform/strata/teams"
 )
@@ -51,7 +53,7 @@ func (p *Platform) Config(ctx context.Context, start bool) (*rest.Config, error)
 }
 
 // Report returns the status of every layer. It starts nothing and changes nothing.
-func (p *Platform) Report(ctx context.Context, look status.Look) (status.Report, error) {
+func (p *Platform) Report(ctx context.Context, look inspect.Look) (status.Report, error) {
 	below, running, err := p.below(ctx)
 	if err != nil {
 		return status.Report{}, err
@@ -69,13 +71,14 @@ func (p *Platform) Report(ctx context.Context, look status.Look) (status.Report,
 	if err != nil {
 		return status.Report{}, err
 	}
-	report, err := look(ctx, config, status.Scope{
+	report, err := look(ctx, config, graph.Scope{
 		Teams: list, Engineer: supervisor.Engineer, Below: below, Heads: p.heads(list),
 		Call: p.Home.Call,
 	})
+	// A status must show what is broken, so a cluster that does not answer is an item and not an error.
 	if err != nil && ctx.Err() == nil {
 		cluster := &below[len(below)-1]
-		cluster.Ready, cluster.Reason, cluster.Message = false, "Unreachable", fmt.Sprintf("%v: run `%s`, and `%s` to bring it back", err, p.Home.Call("local status"), p.Home.Call("up"))
+		cluster.Ready, cluster.Reason, cluster.Message = false, "Unreachable", fmt.Sprintf("%v: run `%s`, and `%s` to start it again", err, p.Home.Call("local status"), p.Home.Call("up"))
 		report, err = status.NewReport(below), nil
 	}
 	return report, err
@@ -97,9 +100,9 @@ func (p *Platform) below(ctx context.Context) (items []status.Item, running bool
 	case err != nil && !p.Home.Exists():
 		cluster.Reason, cluster.Message = status.ReasonNeverMade, "there is no platform in "+p.Home.Dir()+" yet: run `"+up+"`"
 	case err != nil:
-		cluster.Reason, cluster.Message = "NotRunning", "nothing runs in "+p.Home.Dir()+", where the supervisor was stopped or has died: run `"+up+"`"
+		cluster.Reason, cluster.Message = "NotRunning", "nothing runs in "+p.Home.Dir()+": the supervisor was stopped or killed: run `"+up+"`"
 	case s.Cluster == supervisor.ClusterAbsent:
-		cluster.Reason, cluster.Message = status.ReasonNeverMade, "layer 1 has made no cluster yet: run `"+up+"`"
+		cluster.Reason, cluster.Message = status.ReasonNeverMade, "layer 1 has not created the cluster yet: run `"+up+"`"
 	case s.Cluster != supervisor.ClusterRunning:
 		cluster.Reason, cluster.Message = string(s.Cluster), s.ClusterError
 		if s.Waiting != "" {
@@ -111,18 +114,18 @@ func (p *Platform) below(ctx context.Context) (items []status.Item, running bool
 	return append(items, cluster), cluster.Ready, nil
 }
 
-// goingDown returns the status item of a platform whose Down is running, or was interrupted in a step.
+// goingDown returns the status item of a platform whose `down` is running, or was interrupted in a step.
 func (p *Platform) goingDown(step string) status.Item {
 	item := status.Item{Layer: status.LayerBootstrap, Kind: "Home", Name: p.Home.Dir()}
 	if pid, command := p.Home.Changing(); pid != 0 && pid != os.Getpid() {
-		item.Reason, item.Message = "Changing", fmt.Sprintf("`%s` (pid %d) is at work", command, pid)
+		item.Reason, item.Message = "Changing", fmt.Sprintf("`%s` (pid %d) changes the platform", command, pid)
 		return item
 	}
 	item.Reason = "DownInterrupted"
 	if step == lifecycle.ClusterStep {
 		step = "of the Stacks and namespaces"
 	}
-	item.Message = fmt.Sprintf("`strata down` did not come to the end of its step %s: run `%s` to go on with it, or `%s` to have everything again",
+	item.Message = fmt.Sprintf("`strata down` did not finish its step %s: run `%s` to continue, or `%s` to create everything again",
 		step, p.Home.Call("down"), p.Home.Call("up"))
 	return item
 }
@@ -150,7 +153,7 @@ const clusterName = "strata"
 // Alive returns an error if the supervisor has ended.
 func (p *Platform) Alive(ctx context.Context) error {
 	if _, err := p.client.Status(ctx); errors.Is(err, supervisor.ErrNotRunning) {
-		return fmt.Errorf("the supervisor ended meanwhile; its log is %s: run `%s` again, what is done stays done",
+		return fmt.Errorf("the supervisor ended meanwhile; its log is %s: run `%s` again: it continues after the finished steps",
 			p.Home.Log(supervisor.Command), p.Home.Call("up"))
 	}
 	return nil

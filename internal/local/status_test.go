@@ -23,7 +23,7 @@ func rootCause(t *testing.T, p *Platform) status.Item {
 	return cause
 }
 
-func TestStatusOfWhatDoesNotRunSaysWhyAndWhatToDo(t *testing.T) {
+func TestStatusOfAStoppedPlatformNamesTheCauseAndTheCommand(t *testing.T) {
 	p := openTestPlatform(t)
 	if cause := rootCause(t, p); cause.Reason != "NeverMade" || !strings.HasSuffix(cause.Message, "run `strata up`") {
 		t.Errorf("before there is a home it says %s", cause)
@@ -41,7 +41,7 @@ func TestStatusOfWhatDoesNotRunSaysWhyAndWhatToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	cause := rootCause(t, p)
-	if cause.Reason != "DownInterrupted" || !strings.Contains(cause.Message, "of its step layer 2: run `strata down` to go on with it, or `strata up`") {
+	if cause.Reason != "DownInterrupted" || !strings.Contains(cause.Message, "its step layer 2: run `strata down` to continue, or `strata up`") {
 		t.Errorf("of a `down` that did not come to its end it says %s", cause)
 	}
 }

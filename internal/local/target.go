@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ func (p *Platform) About() lifecycle.About {
 	return lifecycle.About{
 		Place: "the platform in " + p.Home.Dir(), Engineer: supervisor.Engineer, Operator: "the operator for Program and Stack",
 		TeamsFile: p.teamsFile(), Call: p.Home.Call,
-		// Strata protects nothing on this target, so somebody else has.
+		// Strata protects no resource on this target, so a user has protected it.
 		Unprotect: fmt.Sprintf("run `eval \"$(%s)\"`, then `pulumi state unprotect --all --cwd bootstrap`", p.Home.Call("env "+lifecycle.BootstrapLayer)),
 		Kubectl:   "kubectl --kubeconfig " + shell.Word(p.Home.AdminKubeconfig()),
 		FluxLogs:  p.Home.Call("logs kustomize-controller"), Purge: p.Home.Call("down --purge --yes"),
@@ -46,16 +47,16 @@ func (p *Platform) About() lifecycle.About {
 // Exists reports whether there is a home.
 func (p *Platform) Exists() bool { return p.Home.Exists() }
 
-// Journal returns the home, which records how far down has come.
+// Journal returns the home, which records the current step of down.
 func (p *Platform) Journal() lifecycle.Journal { return p.Home }
 
-// Check returns the step that looks at this machine.
+// Check returns the step that checks the requirements of this machine.
 func (p *Platform) Check() lifecycle.Step {
 	return lifecycle.Step{Name: "this machine", Do: func(ctx context.Context, _ *progress.Reporter) (string, error) { return p.checkMachine(ctx) }}
 }
 
-// checkMachine returns the quick findings of doctor about this machine. If anything is lacking, it returns an error
-// that lists everything lacking.
+// checkMachine returns the quick findings of doctor about this machine. If a requirement is missing, it returns an error
+// that lists all missing requirements.
 func (p *Platform) checkMachine(ctx context.Context) (string, error) {
 	report := doctor.Check(doctor.LookFast(ctx, p.Toolchain, p.Home))
 	if lacking := report.Of(doctor.Lacking); len(lacking) > 0 {
@@ -63,17 +64,17 @@ func (p *Platform) checkMachine(ctx context.Context) (string, error) {
 		for _, f := range lacking {
 			found = append(found, fmt.Sprintf("%s: %s: %s", f.Check, f.Found, f.Remedy))
 		}
-		return "", errors.New("this machine lacks what is needed, and nothing was changed: " + strings.Join(found, "; "))
+		return "", errors.New("this machine does not meet the requirements, and nothing was changed: " + strings.Join(found, "; "))
 	}
 	warnings := report.Of(doctor.Warning)
 	if len(warnings) == 0 {
-		return "has what is needed", nil
+		return "meets the requirements", nil
 	}
 	var names []string
 	for _, f := range warnings {
 		names = append(names, f.Check)
 	}
-	return fmt.Sprintf("has what is needed; `%s` warns of: %s", p.Home.Call("doctor"), strings.Join(names, ", ")), nil
+	return fmt.Sprintf("meets the requirements; `%s` warns of: %s", p.Home.Call("doctor"), strings.Join(names, ", ")), nil
 }
 
 // Prepare returns the steps that build the tools and start the supervisor. With repositories, they build the tools of the
@@ -88,6 +89,9 @@ func (p *Platform) Prepare(repositories bool) []lifecycle.Step {
 		}},
 		{Name: "emulated Google Cloud and Git server", Do: func(ctx context.Context, _ *progress.Reporter) (string, error) {
 			running, err := p.Start(ctx)
+			if err == nil && repositories {
+				p.startClusterEarly(ctx)
+			}
 			return running.GoogleURL, err
 		}},
 	}
@@ -103,10 +107,10 @@ func (p *Platform) Prepare(repositories bool) []lifecycle.Step {
 	}})
 }
 
-// Finish returns the steps that stop the programs of the home and, with purge, remove it. Without the home, nobody could find
-// programs that still run, so the first step must succeed.
+// Finish returns the steps that stop the programs of the home and, with purge, remove it. The user finds
+// programs that still run by the home, so the home stays if the first step fails.
 func (p *Platform) Finish(ctx context.Context, purge bool) []lifecycle.Step {
-	stop := lifecycle.Step{Name: "stop what runs", What: "nothing runs", Last: true, Do: func(ctx context.Context, _ *progress.Reporter) (string, error) {
+	stop := lifecycle.Step{Name: "stop all processes", What: "no process runs", Required: true, Do: func(ctx context.Context, _ *progress.Reporter) (string, error) {
 		text := ""
 		if !p.Home.Exists() {
 			text = "there is no platform in " + p.Home.Dir()
@@ -119,7 +123,7 @@ func (p *Platform) Finish(ctx context.Context, purge bool) []lifecycle.Step {
 	if !purge {
 		return []lifecycle.Step{stop}
 	}
-	return []lifecycle.Step{stop, {Name: "remove " + p.Home.Dir(), Last: true, Do: func(context.Context, *progress.Reporter) (string, error) {
+	return []lifecycle.Step{stop, {Name: "remove " + p.Home.Dir(), Required: true, Do: func(context.Context, *progress.Reporter) (string, error) {
 		return "", p.Home.Remove()
 	}}}
 }
@@ -144,12 +148,12 @@ func (p *Platform) Next(ctx context.Context) ([]string, error) {
 	return append(steps, p.Home.Call("team list")), nil
 }
 
-// ControlPlaneTools are the programs of the toolchain that a cluster needs.
-var ControlPlaneTools = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
+// controlPlaneTools are the programs of the toolchain that a cluster needs.
+var controlPlaneTools = []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 
 // tools returns all tools that `strata up` needs.
 func tools() []string {
-	list := append([]string{}, ControlPlaneTools...)
+	list := slices.Clone(controlPlaneTools)
 	list = append(list, pulumienv.Tools...)
 	list = append(list, "flux-manifests")
 	list = append(list, fluxcd.DefaultComponents()...)

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/teams"
@@ -19,13 +20,13 @@ const (
 	TeamReady = "ready"
 	// TeamNotReady means that something in the team's namespace is not ready.
 	TeamNotReady = "not ready"
-	// TeamNotMade means that only teams.yaml has the team.
+	// TeamNotMade means that teams.yaml has the team, and that the cluster has no hop for it yet.
 	TeamNotMade = "not made yet"
-	// TeamUnknown means that teams.yaml has the team, and that the list does not include the cluster.
+	// TeamUnknown means that teams.yaml has the team, and that the cluster is not readable.
 	TeamUnknown = "unknown"
-	// TeamChanged means that teams.yaml and the team's hop allow different things.
+	// TeamChanged means that the types or the quota in teams.yaml differ from those in the team's hop.
 	TeamChanged = "changed"
-	// TeamRemoved means that only the cluster has the team.
+	// TeamRemoved means that the cluster still has the hop of a team that is no longer in teams.yaml.
 	TeamRemoved = "removed"
 )
 
@@ -88,7 +89,7 @@ type TeamStack struct {
 // clusterRunning is the value of Cluster in a list that includes the cluster.
 const clusterRunning = "running"
 
-// ListTeams lists the teams of teams.yaml and, if the cluster runs, of the cluster.
+// ListTeams lists the teams of teams.yaml and, if the cluster runs, those of the cluster. It starts nothing.
 func (p *Platform) ListTeams(ctx context.Context) (TeamList, error) {
 	declared, err := p.Teams()
 	if err != nil {
@@ -117,7 +118,11 @@ func (p *Platform) ListTeams(ctx context.Context) (TeamList, error) {
 	if err != nil {
 		return TeamList{}, err
 	}
-	made, err := teamNamespaces(ctx, c)
+	config, err := p.AdminConfig()
+	if err != nil {
+		return TeamList{}, err
+	}
+	made, err := lifecycle.TeamNamespaces(ctx, config)
 	if err != nil {
 		return TeamList{}, err
 	}
@@ -125,10 +130,10 @@ func (p *Platform) ListTeams(ctx context.Context) (TeamList, error) {
 		status := declaredTeam(team)
 		if _, found := made[team.Namespace()]; found {
 			delete(made, team.Namespace())
-			if err := status.look(ctx, c); err != nil {
+			if err := status.read(ctx, c); err != nil {
 				return TeamList{}, err
 			}
-			status.judge(team, up)
+			status.setState(team, up)
 		} else {
 			status.Message = "run `" + up + "`"
 		}
@@ -136,10 +141,10 @@ func (p *Platform) ListTeams(ctx context.Context) (TeamList, error) {
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(made)) {
 		status := declaredTeam(teams.Team{Name: made[namespace]})
-		if err := status.look(ctx, c); err != nil {
+		if err := status.read(ctx, c); err != nil {
 			return TeamList{}, err
 		}
-		status.State, status.Message = TeamRemoved, "not in "+p.teamsFile()+" any more: run `"+up+"`, which removes it"
+		status.State, status.Message = TeamRemoved, "no longer in "+p.teamsFile()+": run `"+up+"` to remove it"
 		list.Teams = append(list.Teams, status)
 	}
 	return list, nil
@@ -162,8 +167,8 @@ func declaredTeam(team teams.Team) TeamStatus {
 	return status
 }
 
-// judge sets the state of a team that both teams.yaml and the cluster have. up is the command that applies teams.yaml.
-func (s *TeamStatus) judge(team teams.Team, up string) {
+// setState sets the state of a team that both teams.yaml and the cluster have. up is the command that applies teams.yaml.
+func (s *TeamStatus) setState(team teams.Team, up string) {
 	s.State = TeamReady
 	for _, sync := range s.Syncs {
 		if !sync.Ready {
@@ -176,10 +181,11 @@ func (s *TeamStatus) judge(team teams.Team, up string) {
 		}
 	}
 	if !slices.Equal(s.Allow, team.Allow) || !s.hasQuota(team.Quota.Hard()) {
-		s.State, s.Message = TeamChanged, "teams.yaml says otherwise by now: run `"+up+"`"
+		s.State, s.Message = TeamChanged, "teams.yaml has changed since: run `"+up+"`"
 	}
 }
 
+// hasQuota reports whether the limits in the cluster are those of teams.yaml, as quantities: "1Gi" equals "1024Mi".
 func (s *TeamStatus) hasQuota(hard map[string]string) bool {
 	for _, q := range s.Quota {
 		want, err := resource.ParseQuantity(hard[q.Resource])

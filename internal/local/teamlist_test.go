@@ -33,14 +33,14 @@ func TestTheStateOfATeamIs(t *testing.T) {
 			made(func(s *TeamStatus) { s.Stacks[0] = TeamStack{Name: "infra", Message: "no database"} }), TeamNotReady, "Stack infra: no database",
 		},
 		"changed in what it may declare": {
-			made(func(s *TeamStatus) { s.Allow = []string{"gcp:sql/*"} }), TeamChanged, "teams.yaml says otherwise by now: run `strata up`",
+			made(func(s *TeamStatus) { s.Allow = []string{"gcp:sql/*"} }), TeamChanged, "teams.yaml has changed since: run `strata up`",
 		},
 		"changed in its quota": {
-			made(func(s *TeamStatus) { s.Quota[1].Hard = "4" }), TeamChanged, "teams.yaml says otherwise by now: run `strata up`",
+			made(func(s *TeamStatus) { s.Quota[1].Hard = "4" }), TeamChanged, "teams.yaml has changed since: run `strata up`",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if test.give.judge(declared, "strata up"); test.give.State != test.state || test.give.Message != test.message {
+			if test.give.setState(declared, "strata up"); test.give.State != test.state || test.give.Message != test.message {
 				t.Errorf("it is %q: %q, want %q: %q", test.give.State, test.give.Message, test.state, test.message)
 			}
 		})

@@ -16,17 +16,18 @@ import (
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// look reads the team's objects in the cluster.
-func (s *TeamStatus) look(ctx context.Context, c client.Client) error {
-	for _, step := range []func(context.Context, client.Client) error{s.lookAtAccounts, s.lookAtPolicy, s.lookAtQuota, s.lookAtSyncs, s.lookAtStacks} {
+// read reads the team's objects in the cluster.
+func (s *TeamStatus) read(ctx context.Context, c client.Client) error {
+	for _, step := range []func(context.Context, client.Client) error{s.readAccounts, s.readPolicy, s.readQuota, s.readSyncs, s.readStacks} {
 		if err := step(ctx, c); err != nil {
-			return fmt.Errorf("look at the hop of team %s: %w", s.Name, err)
+			return fmt.Errorf("read the hop of team %s: %w", s.Name, err)
 		}
 	}
 	return nil
 }
 
-func (s *TeamStatus) lookAtAccounts(ctx context.Context, c client.Client) error {
+// readAccounts reads the service accounts of the hop, with the team's own account first.
+func (s *TeamStatus) readAccounts(ctx context.Context, c client.Client) error {
 	var accounts corev1.ServiceAccountList
 	if err := c.List(ctx, &accounts, client.InNamespace(s.Namespace), client.HasLabels{hop.Label}); err != nil {
 		return err
@@ -44,7 +45,8 @@ func (s *TeamStatus) lookAtAccounts(ctx context.Context, c client.Client) error 
 	return nil
 }
 
-func (s *TeamStatus) lookAtPolicy(ctx context.Context, c client.Client) error {
+// readPolicy reads the resource types that the team's Programs may declare.
+func (s *TeamStatus) readPolicy(ctx context.Context, c client.Client) error {
 	policies, err := listOf(ctx, c, s.Namespace, hop.PolicyGroup, hop.PolicyVersion, hop.PolicyKind)
 	for _, policy := range policies {
 		if policy.GetName() == hop.PolicyName {
@@ -54,7 +56,8 @@ func (s *TeamStatus) lookAtPolicy(ctx context.Context, c client.Client) error {
 	return err
 }
 
-func (s *TeamStatus) lookAtQuota(ctx context.Context, c client.Client) error {
+// readQuota reads the limits of the namespace and their use.
+func (s *TeamStatus) readQuota(ctx context.Context, c client.Client) error {
 	var quotas corev1.ResourceQuotaList
 	if err := c.List(ctx, &quotas, client.InNamespace(s.Namespace)); err != nil {
 		return err
@@ -69,7 +72,8 @@ func (s *TeamStatus) lookAtQuota(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-func (s *TeamStatus) lookAtSyncs(ctx context.Context, c client.Client) error {
+// readSyncs reads the team's repository and the syncs that apply it.
+func (s *TeamStatus) readSyncs(ctx context.Context, c client.Client) error {
 	sources, err := listOf(ctx, c, s.Namespace, "source.toolkit.fluxcd.io", "v1", "GitRepository")
 	if err != nil {
 		return err
@@ -92,14 +96,16 @@ func (s *TeamStatus) lookAtSyncs(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-func (s *TeamStatus) lookAtStacks(ctx context.Context, c client.Client) error {
+// readStacks reads the team's Stacks. Without the operator, the cluster has no kind Stack.
+func (s *TeamStatus) readStacks(ctx context.Context, c client.Client) error {
 	var list pulumiv1.StackList
 	if err := c.List(ctx, &list, client.InNamespace(s.Namespace)); err != nil && !meta.IsNoMatchError(err) {
 		return err
 	}
 	for _, object := range list.Items {
-		stack := TeamStack{Name: object.Name, Account: object.ServiceAccount(), Reason: "Pending", Message: "not looked at yet"}
+		stack := TeamStack{Name: object.Name, Account: object.ServiceAccount(), Reason: "Pending", Message: "the operator has not reported on it yet"}
 		if ready := meta.FindStatusCondition(object.Status.Conditions, pulumiv1.ReadyCondition); ready != nil && ready.ObservedGeneration >= object.Generation {
+			// An older condition is about an earlier spec.
 			stack.Ready, stack.Reason, stack.Message = ready.Status == "True", ready.Reason, ready.Message
 		}
 		if object.DeletionTimestamp != nil {
@@ -128,5 +134,5 @@ func readiness(object unstructured.Unstructured) (ready bool, reason, message st
 			return condition["status"] == "True", fmt.Sprint(condition["reason"]), fmt.Sprint(condition["message"])
 		}
 	}
-	return false, "Pending", "not looked at yet"
+	return false, "Pending", "Flux has not reported on it yet"
 }

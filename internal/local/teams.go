@@ -32,7 +32,7 @@ type TeamChange struct {
 	Repository string `json:"repository,omitempty"`
 	// Clone is a command that clones the repository.
 	Clone string `json:"clone,omitempty"`
-	// Kept says that the repository existed before, or stays, with its content.
+	// Kept is true if the team's repository existed before AddTeam, or stays after RemoveTeam, with its content.
 	Kept bool `json:"kept,omitempty"`
 	// Next is the command that applies the change.
 	Next string `json:"next"`
@@ -62,12 +62,12 @@ func (p *Platform) AddTeam(ctx context.Context, team teams.Team, commit bool) (T
 		err = p.ensureTeamRepositories(ctx, running)
 	}
 	if err != nil {
-		return change, fmt.Errorf("team %s is in %s, but it has no repository yet: %w: `%s` makes that, too", team.Name, change.File, err, p.Home.Call("up"))
+		return change, fmt.Errorf("team %s is in %s, but it has no repository yet: %w: run `%s`, which creates the repository too", team.Name, change.File, err, p.Home.Call("up"))
 	}
 	return change, nil
 }
 
-// RemoveTeam removes a team from teams.yaml. It refuses if the team has Stacks, or if it cannot find out. With commit,
+// RemoveTeam removes a team from teams.yaml. It fails if the team has Stacks, or if it cannot read the cluster. With commit,
 // it also commits teams.yaml and no other file. If it fails, it changes nothing.
 func (p *Platform) RemoveTeam(ctx context.Context, name string, commit bool) (TeamChange, error) {
 	release, err := p.lockExisting()
@@ -100,7 +100,7 @@ func (p *Platform) lockExisting() (release func(), err error) {
 	return p.Lock()
 }
 
-// hasNoStacks returns an error if the team has Stacks, or if it cannot find out.
+// hasNoStacks returns an error if the team has Stacks, or if the cluster is not readable.
 func (p *Platform) hasNoStacks(ctx context.Context, team teams.Team) error {
 	if !p.Made(lifecycle.PlatformLayer) {
 		return nil
@@ -114,12 +114,12 @@ func (p *Platform) hasNoStacks(ctx context.Context, team teams.Team) error {
 		all, err = lifecycle.New(p).StacksIn(ctx, team.Namespace())
 	}
 	if err != nil {
-		return fmt.Errorf("the cluster cannot be asked whether the team has Stacks: %w: run `%s` first", err, p.Home.Call("up"))
+		return fmt.Errorf("cannot list the team's Stacks: %w: run `%s` first", err, p.Home.Call("up"))
 	}
 	if len(all) == 0 {
 		return nil
 	}
-	return fmt.Errorf("these Stacks of the team live: %s: remove them from the team's repository, push, and run this again once `%s` shows none",
+	return fmt.Errorf("the team still has the Stacks %s: remove them from the team's repository, push, and run this again once `%s` shows none",
 		strings.Join(all, ", "), p.Home.Call("team list"))
 }
 
@@ -145,6 +145,7 @@ func (p *Platform) changeTeams(ctx context.Context, verb, team string, commit bo
 	name := filepath.Base(path)
 	result := TeamChange{Team: team, File: path, Diff: string(diff.Diff("a/"+name, before, "b/"+name, after)), Next: p.Home.Call("up")}
 	if commit {
+		// The check precedes the write, which would itself be a difference.
 		if err := p.committed(ctx, name); err != nil {
 			return TeamChange{}, err
 		}
@@ -171,6 +172,7 @@ func replaceFile(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
+	// Only a rename in the same folder is atomic.
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err
@@ -189,8 +191,8 @@ func replaceFile(path string, content []byte) error {
 	return os.Rename(file.Name(), path)
 }
 
-// committed returns an error if a file of the clone differs from the last commit. Committing the file would include
-// somebody else's unfinished changes.
+// committed returns an error if a file of the clone differs from the last commit. A commit of the file would include
+// these unfinished changes of the user.
 func (p *Platform) committed(ctx context.Context, name string) error {
 	changed, err := p.userGit(ctx, "status", "--porcelain", "--", name)
 	if err == nil && changed != "" {

@@ -14,11 +14,6 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// A run of layer 1 that creates a passphrase for the state of a team's Stacks first moves aside any existing state, because
-// that has another passphrase. An interrupted destroy, plain pulumi, or the removal of a team from teams.yaml leaves such a
-// state. It is not deleted, because somebody may still know its passphrase. The destruction of layer 1 also deletes the
-// state of the teams' Stacks; in the cloud, that state is in layer 1's buckets.
-
 // eachUnreadable calls do for the state of each team for which layer 1 has no passphrase. It skips other namespaces,
 // such as default, because they have their own passphrases.
 func (p *Platform) eachUnreadable(ctx context.Context, r layers.Runner, l layers.Layer, do func(namespace string) error) error {
@@ -39,7 +34,7 @@ func (p *Platform) eachUnreadable(ctx context.Context, r layers.Runner, l layers
 			continue
 		}
 		if err := do(namespace); err != nil {
-			return fmt.Errorf("layer %s: clear away the state of %s, of which there is no passphrase: %w", l.Name, namespace, err)
+			return fmt.Errorf("layer %s: clear the state of %s, whose passphrase is lost: %w", l.Name, namespace, err)
 		}
 	}
 	return nil

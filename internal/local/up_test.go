@@ -11,7 +11,7 @@ import (
 	"github.com/strata-platform/strata/internal/progress"
 )
 
-func TestUpOnAMachineThatLacksSomethingSaysAllOfItAndChangesNothing(t *testing.T) {
+func TestUpListsAllMissingRequirementsAndChangesNothing(t *testing.T) {
 	p := openTestPlatform(t)
 	h, err := home.At(filepath.Join(t.TempDir(), "home"))
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/plugins"
-	localflux "github.com/strata-platform/strata/internal/local/plugins/flux"
+	"github.com/strata-platform/strata/internal/local/plugins/flux/options"
 	"github.com/strata-platform/strata/internal/local/plugins/frame"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/sdks/flux"
@@ -46,13 +46,14 @@ func Main(m *testing.M) {
 	}
 }
 
+// idleFlux returns the flux plugin without its effects: a real installation would need a node and a Git server.
 func idleFlux() frame.Package {
 	return frame.Package{
-		Name: "flux", Version: flux.Version, Description: "Flux that is not there.", Config: flux.ProviderArgs{},
+		Name: "flux", Version: flux.Version, Description: "Flux, without an installation.", Config: flux.ProviderArgs{},
 		Resources: map[string]frame.Resource{flux.FluxBootstrapGitToken: {
 			Args: flux.FluxBootstrapGitArgs{}, State: flux.FluxBootstrapGit{},
-			Operations: frame.Handle(frame.CRUD[localflux.Install, localflux.Install]{
-				Create: func(_ context.Context, r frame.Request[localflux.Install, localflux.Install]) (string, localflux.Install, error) {
+			Operations: frame.Handle(frame.CRUD[options.Install, options.Install]{
+				Create: func(_ context.Context, r frame.Request[options.Install, options.Install]) (string, options.Install, error) {
 					return r.Args.Namespace, r.Args, nil
 				},
 			}),
@@ -93,6 +94,7 @@ func Start(t testing.TB) *Cluster {
 	return c
 }
 
+// addKinds creates the CustomResourceDefinitions of Flux from its install manifests.
 func (c *Cluster) addKinds(t testing.TB) {
 	t.Helper()
 	manifests, err := filepath.Glob(filepath.Join(toolchaintest.Path(t, "flux-manifests"), "*-controller.yaml"))
