@@ -30,7 +30,7 @@ func (s size) plus(more size) size {
 	}
 }
 
-// bound refuses folders whose build loads more than the limits allow. It checks every folder with a kustomization
+// bound rejects folders whose build exceeds the limits. It checks every folder with a kustomization
 // file. If the root has none, it checks the whole repository, as Flux builds it.
 func (c *checker) bound() error {
 	return fs.WalkDir(c.tree, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -63,7 +63,7 @@ func (c *checker) bound() error {
 }
 
 func (c *checker) compare(file string, total size) {
-	const advice = ", and one build runs at a time for all teams: load less, or split it among several Kustomizations"
+	const advice = ", and Flux builds for all teams one after the other: load less, or split it into several Kustomizations"
 	switch {
 	case total.files > c.limits.Files:
 		c.report(file, "", "makes a build load more than %d files"+advice, c.limits.Files)
@@ -98,7 +98,7 @@ func (c *checker) kustomization(folder string) (string, *types.Kustomization, er
 }
 
 // build returns the size of a folder's build. A folder that loads itself counts as nothing here, because kustomize
-// refuses it.
+// rejects it.
 func (c *checker) build(folder string, within []string) (size, error) {
 	if known, ok := c.sizes[folder]; ok {
 		return known, nil
@@ -138,7 +138,7 @@ func changes(k *types.Kustomization) int {
 	for _, each := range k.Replacements {
 		targets += len(each.Targets)
 	}
-	//nolint:staticcheck // Flux still builds what is deprecated.
+	//nolint:staticcheck // Flux still builds deprecated fields.
 	return targets + len(k.Patches) + len(k.PatchesStrategicMerge) + len(k.PatchesJson6902) + len(k.Transformers) + len(k.Validators) +
 		len(k.Images) + len(k.ImageTags) + len(k.Replicas) + len(k.Vars) + len(k.Labels) + len(k.ConfigMapGenerator) + len(k.SecretGenerator)
 }
@@ -230,7 +230,7 @@ func expanded(node *yaml.Node, known map[*yaml.Node]int, most int) int {
 	if node.Kind == yaml.AliasNode {
 		count, ok := known[node.Alias]
 		if !ok {
-			// The anchor contains its own alias. Parsers refuse that.
+			// The anchor contains its own alias. Parsers reject that.
 			known[node.Alias] = most + 1
 			count = expanded(node.Alias, known, most)
 		}

@@ -1,4 +1,4 @@
-// Package lint finds in a repository what a build by Flux must not load, and builds that would take too long.
+// Package lint finds files in a repository that a build by Flux must not load, and builds that would take too long.
 //
 // kustomize-controller builds the commits of teams with kustomize. kustomize accepts addresses wherever it accepts
 // paths, and fetches some of them in spite of --no-remote-bases. One build runs at a time for all teams. So this
@@ -37,19 +37,19 @@ type Limits struct {
 	Nodes int
 }
 
-// DefaultLimits returns limits that exceed the needs of an application by far and still keep a build to seconds.
+// DefaultLimits returns limits that are far above the needs of an application, and keep a build within seconds.
 // Flux's own manifests are 40 objects in 0.5 MB.
 func DefaultLimits() Limits {
 	return Limits{Files: 1000, Bytes: 16 << 20, Objects: 500, Changes: 20_000, File: 1 << 20, Nodes: 200_000}
 }
 
-// Problem is a reason to refuse a repository.
+// Problem is a reason to reject a repository.
 type Problem struct {
 	// File is the path of the file in the repository.
 	File string
 	// Field is the position in the file, for example resources[0]. It is empty if the problem concerns the whole file.
 	Field string
-	// Reason is a clause that names the fault.
+	// Reason is a clause without its subject, which is the file or the field.
 	Reason string
 }
 
@@ -60,7 +60,7 @@ func (p Problem) String() string {
 	return p.File + ": " + p.Field + " " + p.Reason
 }
 
-// most is the maximum number of reported problems. Nobody reads more at a time.
+// most is the maximum number of reported problems.
 const most = 20
 
 // Check returns the problems of a repository's files, sorted by file. It does not follow symbolic links, because Flux
@@ -113,7 +113,7 @@ func (c *checker) report(file, field, format string, args ...any) {
 	c.problems = append(c.problems, Problem{File: file, Field: field, Reason: fmt.Sprintf(format, args...)})
 }
 
-// link refuses a symbolic link that leads out of the repository.
+// link rejects a symbolic link that leads out of the repository.
 func (c *checker) link(name string) error {
 	target, err := fs.ReadLink(c.tree, name)
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *checker) link(name string) error {
 	return c.enough()
 }
 
-// folder checks the kustomization files of a folder. kustomize refuses a folder with two of them, but only after Flux
+// folder checks the kustomization files of a folder. kustomize rejects a folder with two of them, but only after Flux
 // has read the first.
 func (c *checker) folder(name string) error {
 	for _, file := range konfig.RecognizedKustomizationFileNames() {

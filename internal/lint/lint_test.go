@@ -109,18 +109,18 @@ var loads = map[string]struct {
 	"validators":                       {content: base + "validators: [%q]", field: "validators[0]"},
 	"a patch that reads as an address": {content: base + "patchesStrategicMerge: ['%s: y']", field: "patchesStrategicMerge[0]"},
 
-	"an inline generator":           {content: base + "generators: ['{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: a}, name: a, files: [\"k=%s\"]}']", field: "generators[0]: ConfigMapGenerator.files"},
-	"an inline generator of JSON":   {content: base + `generators: ['{"apiVersion":"builtin","kind":"SecretGenerator","metadata":{"name":"a"},"name":"a","Envs":["%s"]}']`, field: "generators[0]: SecretGenerator.Envs"},
-	"an inline transformer":         {content: base + "transformers: ['{apiVersion: builtin, kind: PatchTransformer, metadata: {name: a}, path: \"%s\"}']", field: "transformers[0]: PatchTransformer.path"},
-	"an inline validator":           {content: base + "validators: ['{apiVersion: builtin, kind: ReplacementTransformer, metadata: {name: a}, replacements: [{path: \"%s\"}]}']", field: "validators[0]: ReplacementTransformer.path"},
-	"merge patches of a plugin":     {content: base + "transformers: ['{apiVersion: builtin, kind: PatchStrategicMergeTransformer, metadata: {name: a}, paths: [\"%s\"]}']", field: "transformers[0]: PatchStrategicMergeTransformer.paths"},
-	"a JSON patch of a plugin":      {content: base + "transformers: ['{apiVersion: builtin, kind: PatchJson6902Transformer, metadata: {name: a}, target: {name: a}, path: \"%s\"}']", field: "transformers[0]: PatchJson6902Transformer.path"},
-	"an alias in a plugin":          {content: base + "transformers: ['{apiVersion: builtin, kind: PatchTransformer, metadata: {name: &a \"%s\"}, path: *a}']", field: "transformers[0]: PatchTransformer.path"},
-	"an alias in the file":          {content: "namePrefix: &a %q\nresources: [*a]\n", field: "resources[0]"},
-	"a merge key":                   {content: "configMapGenerator: [{<<: {files: [%q]}, name: a}]", field: "configMapGenerator[0].files[0]"},
-	"a key that stands there twice": {content: base + "crds: [base.yaml]\ncrds: [%q]\n", field: "crds[0]"},
-	"after a byte order mark":       {content: "\ufeffresources: [%q]\r\n", field: "resources[0]"},
-	"with an escaped key":           {content: `"\x72esources": [%q]`, field: "resources[0]"},
+	"an inline generator":         {content: base + "generators: ['{apiVersion: builtin, kind: ConfigMapGenerator, metadata: {name: a}, name: a, files: [\"k=%s\"]}']", field: "generators[0]: ConfigMapGenerator.files"},
+	"an inline generator of JSON": {content: base + `generators: ['{"apiVersion":"builtin","kind":"SecretGenerator","metadata":{"name":"a"},"name":"a","Envs":["%s"]}']`, field: "generators[0]: SecretGenerator.Envs"},
+	"an inline transformer":       {content: base + "transformers: ['{apiVersion: builtin, kind: PatchTransformer, metadata: {name: a}, path: \"%s\"}']", field: "transformers[0]: PatchTransformer.path"},
+	"an inline validator":         {content: base + "validators: ['{apiVersion: builtin, kind: ReplacementTransformer, metadata: {name: a}, replacements: [{path: \"%s\"}]}']", field: "validators[0]: ReplacementTransformer.path"},
+	"merge patches of a plugin":   {content: base + "transformers: ['{apiVersion: builtin, kind: PatchStrategicMergeTransformer, metadata: {name: a}, paths: [\"%s\"]}']", field: "transformers[0]: PatchStrategicMergeTransformer.paths"},
+	"a JSON patch of a plugin":    {content: base + "transformers: ['{apiVersion: builtin, kind: PatchJson6902Transformer, metadata: {name: a}, target: {name: a}, path: \"%s\"}']", field: "transformers[0]: PatchJson6902Transformer.path"},
+	"an alias in a plugin":        {content: base + "transformers: ['{apiVersion: builtin, kind: PatchTransformer, metadata: {name: &a \"%s\"}, path: *a}']", field: "transformers[0]: PatchTransformer.path"},
+	"an alias in the file":        {content: "namePrefix: &a %q\nresources: [*a]\n", field: "resources[0]"},
+	"a merge key":                 {content: "configMapGenerator: [{<<: {files: [%q]}, name: a}]", field: "configMapGenerator[0].files[0]"},
+	"a repeated key":              {content: base + "crds: [base.yaml]\ncrds: [%q]\n", field: "crds[0]"},
+	"after a byte order mark":     {content: "\ufeffresources: [%q]\r\n", field: "resources[0]"},
+	"with an escaped key":         {content: `"\x72esources": [%q]`, field: "resources[0]"},
 	"a component": {
 		content: base + "components: [part]", field: "resources[0]",
 		more: files{"part/kustomization.yaml": "{apiVersion: kustomize.config.k8s.io/v1alpha1, kind: Component, resources: [%s]}"},
@@ -155,7 +155,7 @@ func TestEveryPlaceThatLoadsAnAddressIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			all := repository(each.content, address, each.more)
 			if fetched, err := build(t, all, "."); len(fetched) == 0 {
-				t.Errorf("kustomize fetches nothing, so that the case shows nothing: %v", err)
+				t.Errorf("kustomize fetches nothing, so this case tests nothing: %v", err)
 			}
 			problems := check(t, all)
 			if len(problems) != 1 || problems[0].Field != each.field || !strings.HasPrefix(problems[0].Reason, `is the address "http://169.254.169.254/token`) {
@@ -169,13 +169,13 @@ func TestTheSamePlacesMayNameFiles(t *testing.T) {
 	for name, each := range loads {
 		for _, value := range []string{"other.yaml", "./other.yaml", "x/../other@1.yaml"} {
 			if problems := check(t, repository(each.content, value, each.more)); len(problems) != 0 {
-				t.Errorf("%s: %s is refused: %q", name, value, problems)
+				t.Errorf("%s: %s has the problems %q", name, value, problems)
 			}
 		}
 	}
 }
 
-func TestTheSamePlacesLeadNowhereElse(t *testing.T) {
+func TestTheSamePlacesStayInTheRepository(t *testing.T) {
 	for name, each := range loads {
 		if len(each.more) > 0 && each.more["plugin"] == "" {
 			continue // one folder down

@@ -42,14 +42,14 @@ func FuzzAddresses(f *testing.F) {
 		for _, place := range []string{"resources: [%q]", base + "patchesStrategicMerge: [%q]", base + "generators: [%q]", base + "crds: [%q]"} {
 			all := repository(place, value, nil)
 			if fetched, err := build(t, all, "."); len(fetched) > 0 && len(check(t, all)) == 0 {
-				t.Errorf("%s of %q fetches %q and is not refused: %v", place, value, fetched, err)
+				t.Errorf("%s of %q passes and its build fetches %q: %v", place, value, fetched, err)
 			}
 		}
 	})
 }
 
-// TestPlacesAreAllOfThem fails if a version of kustomize adds a field that this test does not list.
-func TestPlacesAreAllOfThem(t *testing.T) {
+// TestPlacesAreComplete fails if a version of kustomize adds a field that this test does not list.
+func TestPlacesAreComplete(t *testing.T) {
 	loading := map[string]bool{
 		"openapi": true, "resources": true, "components": true, "crds": true, "bases": true, "configMapGenerator": true, "secretGenerator": true,
 		"patchesStrategicMerge": true, "patchesJson6902": true, "patches": true, "replacements": true, "configurations": true,
@@ -62,7 +62,7 @@ func TestPlacesAreAllOfThem(t *testing.T) {
 	for field := range reflect.TypeFor[types.Kustomization]().Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if !loading[name] && !slices.Contains(others, name) {
-			t.Errorf("kustomize has the field %s: does it load anything?", name)
+			t.Errorf("kustomize has the new field %s: add it to this test, and to places if it names files", name)
 		}
 		delete(loading, name)
 	}
@@ -71,7 +71,7 @@ func TestPlacesAreAllOfThem(t *testing.T) {
 	}
 }
 
-func TestWhatElseABuildMustNotDo(t *testing.T) {
+func TestOtherProblemsOfABuild(t *testing.T) {
 	plugin := func(version, kind, rest string) string {
 		return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: a}\n%s\n", version, kind, rest)
 	}
@@ -81,47 +81,47 @@ func TestWhatElseABuildMustNotDo(t *testing.T) {
 	}{
 		"a chart": {
 			files{"kustomization.yaml": "helmCharts: [{name: a, repo: 'https://charts.example.com'}]"},
-			"kustomization.yaml: helmCharts[0] is a chart; Flux runs no Helm in a build: write a HelmRelease",
+			"kustomization.yaml: helmCharts[0] is a chart; builds by Flux run no Helm: write a HelmRelease",
 		},
 		"a chart in the old form": {
 			files{"kustomization.yaml": "helmChartInflationGenerator: [{chartName: a, chartRepoUrl: 'https://charts.example.com'}]"},
-			"kustomization.yaml: helmChartInflationGenerator[0] is a chart; Flux runs no Helm in a build: write a HelmRelease",
+			"kustomization.yaml: helmChartInflationGenerator[0] is a chart; builds by Flux run no Helm: write a HelmRelease",
 		},
 		"a chart by a plugin": {
 			files{"kustomization.yaml": "generators: [p]", "p": plugin("builtin", "HelmChartInflationGenerator", "repo: 'https://charts.example.com'")},
-			`p configures the plugin "HelmChartInflationGenerator" of "builtin"; a build by Flux runs the builtin ones, and no Helm`,
+			`p configures the plugin "HelmChartInflationGenerator" of "builtin"; builds by Flux run only builtin plugins, without Helm`,
 		},
 		"a program as a plugin": {
 			files{"kustomization.yaml": "transformers: [p]", "p": plugin("example.com/v1", "Mine", "argsOneLiner: x")},
-			`p configures the plugin "Mine" of "example.com/v1"; a build by Flux runs the builtin ones, and no Helm`,
+			`p configures the plugin "Mine" of "example.com/v1"; builds by Flux run only builtin plugins, without Helm`,
 		},
 		"a list of plugins": {
 			files{"kustomization.yaml": "transformers: [p]", "p": "{apiVersion: v1, kind: List, items: [{apiVersion: builtin, kind: PatchTransformer, metadata: {name: a}, path: 'http://h/x'}]}"},
-			`p configures the plugin "List" of "v1"; a build by Flux runs the builtin ones, and no Helm`,
+			`p configures the plugin "List" of "v1"; builds by Flux run only builtin plugins, without Helm`,
 		},
-		"plugins that a folder makes": {
+		"plugins that a folder generates": {
 			files{"kustomization.yaml": "generators: [made]", "made/kustomization.yaml": "resources: [x.yaml]"},
 			`kustomization.yaml: generators[0] is the folder "made"; name files with the configuration of plugins`,
 		},
 		"a plugin that cannot be read": {
 			files{"kustomization.yaml": "generators: [p]", "p": "a: [\n---\n" + plugin("builtin", "ConfigMapGenerator", "files: ['http://h/x']")},
-			"p configures plugins and is no YAML: ",
+			"p configures plugins and is not valid YAML: ",
 		},
 		"aliases that grow": {
 			files{"kustomization.yaml": bomb("resources: []\n")},
-			"kustomization.yaml holds more than 200000 values when its aliases are expanded",
+			"kustomization.yaml contains more than 200000 values when its aliases are expanded",
 		},
 		"aliases that grow in a manifest": {
 			files{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": bomb("kind: ConfigMap\n")},
-			"a.yaml holds more than 200000 values when its aliases are expanded",
+			"a.yaml contains more than 200000 values when its aliases are expanded",
 		},
 		"aliases that grow in an inline plugin": {
 			files{"kustomization.yaml": fmt.Sprintf("generators: [%q]", bomb("kind: ConfigMapGenerator\n"))},
-			"kustomization.yaml: generators[0] is no YAML: its aliases expand to too many values",
+			"kustomization.yaml: generators[0] is not valid YAML: its aliases expand to too many values",
 		},
 		"an alias of itself": {
 			files{"a.yaml": "a: &a [*a]\n"},
-			"a.yaml holds more than 200000 values when its aliases are expanded",
+			"a.yaml contains more than 200000 values when its aliases are expanded",
 		},
 		"a patch that copies": {
 			files{"kustomization.yaml": "patches: [{target: {kind: ConfigMap}, patch: '[{\"op\":\"copy\",\"from\":\"/data\",\"path\":\"/data/a\"}]'}]"},
@@ -164,14 +164,14 @@ func TestWhatElseABuildMustNotDo(t *testing.T) {
 		},
 		"aliases that grow in a patch": {
 			files{"kustomization.yaml": fmt.Sprintf("patches: [{patch: %q}]", bomb("kind: ConfigMap\n"))},
-			"kustomization.yaml: patch holds more than 200000 values when its aliases are expanded",
+			"kustomization.yaml: patch contains more than 200000 values when its aliases are expanded",
 		},
 		"aliases that grow in all patches together": {
 			files{"kustomization.yaml": "patches:\n" + strings.Repeat(fmt.Sprintf("- patch: %q\n", "a: &a ["+strings.Repeat("0,", 1000)+"]\nb: ["+strings.Repeat("*a,", 50)+"]"), 5)},
 			"kustomization.yaml makes a build load more than 200000 values",
 		},
 		"folders that double": {doubling(40), "kustomization.yaml makes a build load more than 1000 files"},
-		"objects without end": {
+		"too many objects": {
 			files{"a/kustomization.yaml": "resources: [list.yaml]", "a/list.yaml": strings.Repeat("{kind: A, metadata: {name: a}}\n---\n", 501)},
 			"a/kustomization.yaml makes a build load more than 500 objects",
 		},
@@ -186,7 +186,7 @@ func TestWhatElseABuildMustNotDo(t *testing.T) {
 			},
 			"kustomization.yaml makes a build apply 50 changes to 401 objects, more than 20000 in all",
 		},
-		"a large file, often": {
+		"a large file, many times": {
 			files{"kustomization.yaml": "configMapGenerator: [{name: a, files: [" + strings.Repeat("big,", 20) + "]}]", "big": strings.Repeat("x\n", 1<<19)},
 			"kustomization.yaml makes a build load more than 16777216 bytes",
 		},
@@ -238,7 +238,7 @@ func doubling(depth int) files {
 	return all
 }
 
-func TestLinksLeadNowhereElse(t *testing.T) {
+func TestLinksStayInTheRepository(t *testing.T) {
 	for target, refused := range map[string]bool{"b.yaml": false, "../b.yaml": false, "../../b.yaml": true, "/etc/passwd": true, "../a/../../b": true} {
 		tree := fstest.MapFS{"a/link": {Data: []byte(target), Mode: fs.ModeSymlink | 0o777}}
 		problems, err := lint.Check(tree, lint.DefaultLimits())
@@ -251,7 +251,7 @@ func TestLinksLeadNowhereElse(t *testing.T) {
 	}
 }
 
-func TestWhatATeamUsuallyCommitsPasses(t *testing.T) {
+func TestOrdinaryCommitsPass(t *testing.T) {
 	for name, each := range map[string]files{
 		"manifests alone": {"deployment.yaml": patched, "docs/readme.md": "# http://example.com"},
 		"an overlay": {
@@ -262,13 +262,13 @@ func TestWhatATeamUsuallyCommitsPasses(t *testing.T) {
 				"images: [{name: nginx, newName: registry.example.com/nginx}]\ncommonAnnotations: {docs: 'https://example.com'}\n",
 			"prod/patch.yaml": patched, "prod/app.properties": "url=https://example.com",
 		},
-		"an inline transformer":   {"kustomization.yaml": "transformers:\n- |-\n  apiVersion: builtin\n  kind: LabelTransformer\n  metadata: {name: a}\n  labels: {a: b}\n  fieldSpecs: [{path: metadata/labels, create: true}]\n"},
-		"a merge key":             {"kustomization.yaml": "x: &x {name: a, literals: [a=b]}\nconfigMapGenerator: [{<<: *x, name: b}]\n"},
-		"broken, for Flux to say": {"kustomization.yaml": "resources: ["},
-		"a template of a chart":   {"chart/templates/a.yaml": "{{- if .Values.a }}\na: {{ .Values.b }}\n{{- end }}\n"},
+		"an inline transformer":            {"kustomization.yaml": "transformers:\n- |-\n  apiVersion: builtin\n  kind: LabelTransformer\n  metadata: {name: a}\n  labels: {a: b}\n  fieldSpecs: [{path: metadata/labels, create: true}]\n"},
+		"a merge key":                      {"kustomization.yaml": "x: &x {name: a, literals: [a=b]}\nconfigMapGenerator: [{<<: *x, name: b}]\n"},
+		"invalid YAML, which Flux reports": {"kustomization.yaml": "resources: ["},
+		"a template of a chart":            {"chart/templates/a.yaml": "{{- if .Values.a }}\na: {{ .Values.b }}\n{{- end }}\n"},
 	} {
 		if problems := check(t, each); len(problems) != 0 {
-			t.Errorf("%s is refused: %q", name, problems)
+			t.Errorf("%s has the problems %q", name, problems)
 		}
 	}
 }
@@ -285,7 +285,7 @@ func FuzzKustomization(f *testing.F) {
 			return
 		}
 		if fetched, err := build(t, all, "."); len(fetched) > 0 {
-			t.Errorf("it is not refused and fetches %q: %v", fetched, err)
+			t.Errorf("the file passes and its build fetches %q: %v", fetched, err)
 		}
 	})
 }

@@ -31,7 +31,7 @@ const (
 )
 
 // decode returns the contents that kustomize and Flux may read from a kustomization file. In the folder that a sync
-// names, Flux ignores unknown fields. In other folders, kustomize refuses unknown fields. Both ignore the case of
+// names, Flux ignores unknown fields. In other folders, kustomize rejects unknown fields. Both ignore the case of
 // keys, and read only the first document. If neither can read a file, the build fails and loads nothing.
 func decode(content []byte) []*types.Kustomization {
 	var all []*types.Kustomization
@@ -49,7 +49,7 @@ func decode(content []byte) []*types.Kustomization {
 func places(k *types.Kustomization) []place {
 	var l placeList
 	l.add("resources", manifests, k.Resources...)
-	l.add("bases", manifests, k.Bases...) //nolint:staticcheck // Flux still builds what is deprecated, here and below.
+	l.add("bases", manifests, k.Bases...) //nolint:staticcheck // Flux still builds deprecated fields, here and below.
 	l.add("components", manifests, k.Components...)
 	l.add("crds", aFile, k.Crds...)
 	l.add("configurations", aFile, k.Configurations...)
@@ -93,7 +93,7 @@ func (l *placeList) add(field string, takes takes, values ...string) {
 	}
 }
 
-// sources adds the sources of a ConfigMap or Secret generator. A file may follow the key that it gets: KEY=PATH.
+// sources adds the sources of a ConfigMap or Secret generator. An entry is PATH or KEY=PATH.
 func (l *placeList) sources(field string, from types.KvPairSources) {
 	for i, value := range from.FileSources {
 		l.one(fmt.Sprintf("%s.files[%d]", field, i), aFile, fileSource(value))

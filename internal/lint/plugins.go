@@ -22,10 +22,10 @@ var builtins = []string{
 }
 
 // loadingKeys are the keys, in lower case, whose values in a plugin's configuration name files to load. The path of an
-// object's field has the key path too, but never looks like an address.
+// object's field also has the key path, but never looks like an address.
 var loadingKeys = []string{"path", "paths", "files", "envs", "env", "targetfilepath"}
 
-// plugins checks the configuration of plugins: a generator, transformer or validator, inline or in a file. It refuses
+// plugins checks the configuration of plugins: a generator, transformer or validator, inline or in a file. It rejects
 // a folder, because the folder's build could generate a configuration that no file contains.
 func (c *checker) plugins(file, field, value string) error {
 	target, reason := locate(file, value)
@@ -36,7 +36,7 @@ func (c *checker) plugins(file, field, value string) error {
 	documents, err := parse([]byte(value), c.limits.Nodes)
 	switch {
 	case err != nil && isText(value):
-		c.report(file, field, "is no YAML: %v", err)
+		c.report(file, field, "is not valid YAML: %v", err)
 	case err == nil && slices.ContainsFunc(documents, isCollection):
 		c.configurations(file, field, file, documents)
 	case reason != "":
@@ -58,7 +58,7 @@ func (c *checker) pluginFile(file, kustomization string) error {
 	c.inline[file] = c.texts(file, content)
 	documents, err := parse(content, c.limits.Nodes)
 	if err != nil {
-		c.report(file, "", "configures plugins and is no YAML: %v", err)
+		c.report(file, "", "configures plugins and is not valid YAML: %v", err)
 		return nil
 	}
 	c.configurations(file, "", kustomization, documents)
@@ -74,7 +74,7 @@ func (c *checker) configurations(file, field, kustomization string, documents []
 		}
 		version, kind := scalar(document, "apiVersion"), scalar(document, "kind")
 		if version != "builtin" || !slices.Contains(builtins, kind) {
-			c.report(file, field, "configures the plugin %q of %q; a build by Flux runs the builtin ones, and no Helm", short(kind), short(version))
+			c.report(file, field, "configures the plugin %q of %q; builds by Flux run only builtin plugins, without Helm", short(kind), short(version))
 			continue
 		}
 		for _, each := range loaded(document, "") {

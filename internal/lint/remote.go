@@ -26,7 +26,7 @@ func isRemote(value string) bool {
 	return err == nil && parsed.Scheme != "" && parsed.Host != ""
 }
 
-// locate returns the path of a kustomization file's value relative to the repository's root, or the reason to refuse
+// locate returns the path of a kustomization file's value relative to the repository's root, or the reason to reject
 // the value.
 func locate(file, value string) (target, reason string) {
 	target = path.Join(path.Dir(file), value)
@@ -46,7 +46,7 @@ func locate(file, value string) (target, reason string) {
 func (c *checker) place(file string, p place) error {
 	switch {
 	case p.takes == aChart:
-		c.report(file, p.field, "is %s; Flux runs no Helm in a build: write a HelmRelease", p.value)
+		c.report(file, p.field, "is %s; builds by Flux run no Helm: write a HelmRelease", p.value)
 	case p.takes == aPatch && isText(p.value) && !isRemote(p.value):
 	case p.takes == plugins:
 		return c.plugins(file, p.field, p.value)

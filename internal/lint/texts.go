@@ -13,8 +13,8 @@ import (
 var textKeys = []string{"patch", "jsonop", "patches", "patchesstrategicmerge", "generators", "transformers", "validators"}
 
 const (
-	tooManyValues = "holds more than %d values when its aliases are expanded"
-	copying       = `copies a value (operation "copy" of a JSON patch), by which an object can double: write the value out`
+	tooManyValues = "contains more than %d values when its aliases are expanded"
+	copying       = `copies a value (operation "copy" of a JSON patch), which can double an object: write the value itself`
 )
 
 // texts checks the YAML texts within a kustomization file or a plugin's configuration, because kustomize expands them
@@ -43,8 +43,8 @@ func (t *texts) within(content []byte, depth int) (count int) {
 	return count
 }
 
-// below counts the values in the texts at and below a node. An alias counts each time. The parser has bounded the
-// number of nodes.
+// below counts the values in the texts at and below a node. Each use of an alias counts. The parser has limited the number
+// of nodes.
 func (t *texts) below(key string, node *yaml.Node, depth int) (count int) {
 	switch node.Kind {
 	case yaml.AliasNode:
@@ -79,7 +79,7 @@ func (t *texts) text(key, text string, depth int) int {
 		t.report(t.file, key, tooManyValues, t.limits.Nodes)
 		return 0
 	case err != nil && isText(text):
-		t.report(t.file, key, "is no YAML: %v", err)
+		t.report(t.file, key, "is not valid YAML: %v", err)
 		return 0
 	case err != nil || !slices.ContainsFunc(documents, isCollection):
 		return 0

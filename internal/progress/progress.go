@@ -52,7 +52,7 @@ func (r *Reporter) Start(name string) {
 	r.draw()
 }
 
-// Detail shows the current detail of a step on a terminal. Elsewhere it prints nothing; use Note.
+// Detail shows the current detail of a step on a terminal, and prints nothing elsewhere. Note prints a line everywhere.
 func (r *Reporter) Detail(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,8 +69,8 @@ func (r *Reporter) Note(format string, args ...any) {
 	r.draw()
 }
 
-// End ends the current step and shows its result. It does nothing without a current step, so that a deferred End(false,
-// "") covers the case of a failure.
+// End ends the current step and shows its result. It does nothing without a current step: a deferred End(false, "") ends a
+// failed step only.
 func (r *Reporter) End(ok bool, result string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +111,7 @@ func (r *Reporter) Total(name string, took time.Duration) {
 	fmt.Fprintf(r.out, "   %s%6.1fs\n", padded(name), took.Seconds())
 }
 
-// Run runs one step. It shows the result of do behind the step.
+// Run runs do as one step, and shows its result after the step's duration.
 func (r *Reporter) Run(name string, do func() (result string, err error)) error {
 	r.Start(name)
 	defer r.End(false, "")

@@ -1,21 +1,21 @@
 package status
 
-// mostChanges is the maximum number of lines about changes.
+// mostChanges is the maximum number of lines about changed items.
 const mostChanges = 20
 
-// Changes returns lines with the differences from the previous report. If there are too many, the last line counts the
-// omitted ones.
+// Changes returns a line for each item that differs from the older report, then a line for a new root cause, or for a
+// platform that has become ready. If too many items differ, a line counts the omitted ones.
 func (r Report) Changes(before Report) []string {
 	lines := r.changes(before)
 	if left := len(lines) - mostChanges; left > 0 {
-		lines = append(lines[:mostChanges], more(left, " changes", r.all))
+		lines = append(lines[:mostChanges], more(left, " changes", r.Command))
 	}
 	switch cause, found := r.RootCause(); {
 	case r.Ready && !before.Ready:
 		lines = append(lines, "everything is ready")
 	case found:
 		if last, had := before.RootCause(); !had || last != cause {
-			lines = append(lines, "not ready: "+cause.cause())
+			lines = append(lines, "not ready: "+cause.Cause())
 		}
 	}
 	return lines
@@ -23,7 +23,7 @@ func (r Report) Changes(before Report) []string {
 
 func (r Report) changes(before Report) []string {
 	var lines []string
-	old := map[key]Item{}
+	old := map[id]Item{}
 	for _, i := range before.Items {
 		old[i.id()] = i
 	}
@@ -40,17 +40,20 @@ func (r Report) changes(before Report) []string {
 	}
 	for _, i := range before.Items {
 		if _, gone := old[i.id()]; gone {
-			lines = append(lines, "- "+i.ref())
+			lines = append(lines, "- "+i.Ref())
 		}
 	}
 	return lines
 }
 
-// id identifies an item in two reports. A kind without a namespace belongs to one layer, so the layer is part of the id.
-func (i Item) id() key { return key{i.Layer + "/" + i.Kind, i.Namespace, i.Name} }
+// id identifies an item in two reports. Two layers may each have an item of the same kind and name without a namespace, so
+// the layer is a part of it.
+type id struct{ layer, kind, namespace, name string }
 
-// sameState reports whether two items have the same state. It ignores which item is the root cause. For ready items it
-// ignores reason and message.
+func (i Item) id() id { return id{i.Layer, i.Kind, i.Namespace, i.Name} }
+
+// sameState reports whether two items have the same state. It ignores which item is the root cause, and
+// the reasons and messages of ready items.
 func sameState(a, b Item) bool {
 	return a.Ready == b.Ready && (a.Ready || a.Reason == b.Reason && a.Message == b.Message)
 }

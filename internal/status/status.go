@@ -1,16 +1,14 @@
-// Package status reads the state of a platform, layer by layer, and finds the root cause if the platform is not ready.
+// Package status contains the report on a platform: its objects, layer by layer, and the root cause if one is not ready.
+// It prints the report as a tree, and the difference from an older report as lines.
 //
-// Collect lists the objects of the layers in parallel, and Report says for each object whether it is ready. From each
-// object that is not ready, rules lead down to the objects that it needs: from a Kustomization to its source, from a
-// Stack to the Secret that it reads, from that Secret to the layer that creates it. An object whose needs are all met is
-// a cause. Its message says how to solve it, and who can.
+// Package inspect makes the report from the objects in the cluster.
 package status
 
 import (
+	"cmp"
 	"slices"
-	"strings"
 
-	"github.com/strata-platform/strata/internal/terminal"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Names of the layers, from the lowest.
@@ -23,68 +21,73 @@ const (
 
 var layers = []string{LayerBootstrap, LayerPlatform, LayerSync, LayerTeam}
 
-// Item is one object of the platform. Its JSON form is stable.
-type Item struct {
-	// Layer is the layer that creates the object. A team's sources and syncs count as the team's, although layer 2
-	// creates them.
-	Layer     string `json:"layer"`
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-	Ready     bool   `json:"ready"`
-	Reason    string `json:"reason"`
-	// Message is one line. For a cause it says the reason, who can solve it, and how.
-	Message string `json:"message"`
-	// Runtime is "process" or "simulated" for pods of the local target, otherwise empty.
-	Runtime string `json:"runtime"`
-	// RootCause marks the only item that explains why the platform is not ready.
-	RootCause bool `json:"rootCause"`
-}
+// LayerRank returns the position of a layer: 0 for the lowest, -1 for an unknown name.
+func LayerRank(layer string) int { return slices.Index(layers, layer) }
 
-// Report is the state of a platform. Its JSON form is stable.
+// Report is the state of a platform. Its JSON form is stable: new versions add fields, but neither rename nor remove any.
 type Report struct {
 	Ready bool   `json:"ready"`
 	Items []Item `json:"items"`
 
 	// Engineer is the identity that runs layer 1, for the tree; empty if unknown.
 	Engineer string `json:"-"`
-	// all is the command that prints the whole report; empty means the command of the target local.
-	all string
-	// causes are the items that explain others, the root cause first.
-	causes []cause
-	// robbed are the Kustomizations whose applied objects are gone.
-	robbed []key
-	// notes maps the positions of the items in the tree to their notes.
-	notes map[int]note
+	// Command is the command that prints the whole report, for the tree; empty means `strata status -o json`.
+	Command string `json:"-"`
+	// Notes maps positions in Items to their notes in the tree. An item without an entry has an empty note.
+	Notes map[int]Note `json:"-"`
+	// Causes are the items that explain the unready ones, the root cause first. SetCauses sets them.
+	Causes []Cause `json:"-"`
+	// Incomplete are the Kustomizations that have applied objects that are now missing.
+	Incomplete []types.NamespacedName `json:"-"`
 }
 
-// cause is an item that explains others. Items are given by their positions.
-type cause struct {
-	item     int
-	explains []int
+// Cause is an item that explains why others are not ready. Both fields are positions in Report.Items.
+type Cause struct {
+	Item     int
+	Explains []int
 }
 
 // NewReport returns a report of items. Each item depends on the previous ones. The root cause is the first item with a
 // failure of its own, or else the first item that is not ready.
 func NewReport(items []Item) Report {
 	r := Report{Items: items}
-	first := slices.IndexFunc(items, func(i Item) bool { return !i.Ready && !i.progressing() })
+	first := slices.IndexFunc(items, func(i Item) bool { return !i.Ready && !i.Progressing() })
 	if first < 0 {
 		first = slices.IndexFunc(items, func(i Item) bool { return !i.Ready })
 	}
 	if r.Ready = first < 0; !r.Ready {
-		r.mark([]cause{{item: first}})
+		r.SetCauses([]Cause{{Item: first}})
 	}
 	return r
 }
 
-func (r *Report) mark(causes []cause) {
-	r.causes = causes
-	r.Items[causes[0].item].RootCause = true
+// SetCauses sorts one or more causes by precedence, sets Causes, and marks the first one as the root cause.
+//
+// A failed item precedes one in progress, and a lower layer precedes a higher one. A Stack whose deletion fails comes
+// first, because it blocks `strata down`. A team that only teams.yaml contains comes last, because it affects nothing else.
+func (r *Report) SetCauses(causes []Cause) {
+	slices.SortFunc(causes, func(a, b Cause) int {
+		x, y := r.Items[a.Item], r.Items[b.Item]
+		return cmp.Or(compareBool(x.Kind == KindTeam, y.Kind == KindTeam), compareBool(y.Reason == ReasonKept, x.Reason == ReasonKept),
+			compareBool(x.Progressing(), y.Progressing()), cmp.Compare(LayerRank(x.Layer), LayerRank(y.Layer)), cmp.Compare(a.Item, b.Item))
+	})
+	r.Causes = causes
+	r.Items[causes[0].Item].RootCause = true
 }
 
-// RootCause returns the item that explains why the platform is not ready.
-func (r Report) RootCause() (Item, bool) {
+// compareBool compares two values for sorting: false precedes true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// RootCause returns the item that explains why the platform is not ready. found is false if the platform is ready.
+func (r Report) RootCause() (cause Item, found bool) {
 	for _, i := range r.Items {
 		if i.RootCause {
 			return i, true
@@ -93,82 +96,13 @@ func (r Report) RootCause() (Item, bool) {
 	return Item{}, false
 }
 
-// Lacks reports whether an object that a layer creates is missing, or lacks the permissions that the layer grants. Pulumi
-// compares with its own state, so only a refresh detects this.
+// Lacks reports whether an object that a layer creates is missing or incomplete, or has lost the permissions that the
+// layer grants. Pulumi compares a program with its own state, so only a refresh detects this.
 func (r Report) Lacks(layer string) bool {
 	return slices.ContainsFunc(r.Items, func(i Item) bool {
-		if i.Kind == kindTeam && layer == LayerPlatform {
+		if i.Kind == KindTeam && layer == LayerPlatform {
 			return true
 		}
-		return !i.Ready && (i.Layer == layer || layer == LayerPlatform && i.ofHop()) && slices.Contains([]string{reasonMissing, reasonDenied, reasonIncomplete}, i.Reason)
+		return !i.Ready && (i.Layer == layer || layer == LayerPlatform && i.OfHop()) && slices.Contains([]string{ReasonMissing, ReasonDenied, ReasonIncomplete}, i.Reason)
 	})
 }
-
-// ofHop reports whether a hop, and so layer 2, creates an item of a team.
-func (i Item) ofHop() bool {
-	return i.Layer == LayerTeam && slices.Contains([]string{"GitRepository", "Kustomization"}, i.Kind)
-}
-
-// kindTeam is the kind of an item for a team without any object in the cluster.
-const kindTeam = "Team"
-
-// Reasons that this package sets.
-const (
-	// reasonMissing is for an object that should exist and does not.
-	reasonMissing = "Missing"
-	// reasonIncomplete is for an object that lacks a part.
-	reasonIncomplete = "Incomplete"
-	// reasonDenied is for missing permissions that a layer grants.
-	reasonDenied = "RightsMissing"
-	// reasonNeverMade is for a layer that has never run.
-	reasonNeverMade = "NeverMade"
-	// reasonSuspended is for a source or sync that somebody has suspended.
-	reasonSuspended = "Suspended"
-	// reasonScaledDown is for a workload of the platform that is scaled to zero.
-	reasonScaledDown = "ScaledToZero"
-	// reasonOverQuota is for pods that the namespace's quota refuses.
-	reasonOverQuota = "QuotaExceeded"
-	// reasonProgressing is for an object in progress.
-	reasonProgressing = "Progressing"
-	// reasonKept is for an object whose deletion fails.
-	reasonKept = "CannotBeDestroyed"
-	// reasonTerminating is for an object that is being deleted.
-	reasonTerminating = "Terminating"
-)
-
-// passing are the reasons of objects in progress, or waiting for another object.
-var passing = []string{
-	reasonProgressing, "ProgressingWithRetry", "DependencyNotReady", "HealthCheckFailed", "InProgress", "ContainersNotReady",
-	"StackProcessing", "PrerequisiteNotSatisfied", "NotReadyInProgress", "ContainerCreating", "PodInitializing", "Pending",
-	"ArtifactFailed", "starting",
-}
-
-// progressing reports whether an item is in progress or waiting, according to its own reason.
-func (i Item) progressing() bool { return slices.Contains(passing, i.Reason) }
-
-// ref returns the item's kind and name.
-func (i Item) ref() string {
-	return terminal.Line(i.Kind+" "+strings.TrimPrefix(i.Namespace+"/"+i.Name, "/"), longestRef)
-}
-
-// Limits of text that teams choose, such as messages and some names.
-const (
-	longestRef     = 200
-	longestMessage = 800
-)
-
-// String returns the item as one line that is safe to print: its kind and name, and why it is not ready. It cuts a long
-// line in the middle.
-func (i Item) String() string {
-	if i.Ready {
-		return i.ref()
-	}
-	return i.ref() + ": " + i.why(longestMessage)
-}
-
-// why returns why the item is not ready, as one line that is safe to print and has no more than most characters.
-func (i Item) why(most int) string {
-	return terminal.Line(strings.Trim(i.Reason+": "+i.Message, ": "), most)
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

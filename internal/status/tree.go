@@ -4,126 +4,47 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/strata-platform/strata/internal/terminal"
 	"github.com/strata-platform/strata/platform"
 )
 
-// note is the text in the tree about an object, besides its name.
-type note struct {
-	// text follows the name of a ready object.
-	text string
-	// quiet hides the object while it is ready. inner shows it below the previous item.
-	quiet, inner bool
-	// team is the account that Flux applies the team's commits under, "namespace/name"; empty for an object that belongs
-	// to no team.
-	team string
-}
-
-// quietKinds are the kinds that the tree shows only if they are not ready.
-var quietKinds = []string{
-	"Namespace", "ClusterRole", "ClusterRoleBinding", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ServiceAccount", "RoleBinding", "TenantPolicy", "Secret", "ConfigMap", "Receiver", "Program", "PersistentVolumeClaim",
-}
-
-func (w *world) note(o *object) note {
-	n := note{quiet: slices.Contains(quietKinds, o.Kind)}
-	if team, ok := w.scope.team(o.Namespace); ok && o.Layer == LayerTeam {
-		n.team = team.Namespace() + "/" + team.ServiceAccount()
-	}
-	switch o.Kind {
-	case "GitRepository", "OCIRepository", "Bucket":
-		n.text = revision(o.text("status", "artifact", "revision"))
-	case "Kustomization":
-		n.text = revision(o.text("status", "lastAppliedRevision"))
-	case "Stack":
-		n.text = outputs(o)
-	case "Deployment", "StatefulSet", "Job":
-		n.text = pods(w.podsOf(o))
-	case "Pod":
-		n.inner = w.ownerOf(o) != nil
-		n.quiet = n.inner
-		n.text = runtimeOf(o.Runtime)
-	}
-	return n
-}
-
-// pods counts pods by their runtime.
-func pods(all []*object) string {
-	var parts []string
-	count := map[string]int{}
-	for _, pod := range all {
-		count[pod.Runtime]++
-	}
-	for _, runtime := range sorted(count) {
-		plural := "pods"
-		if count[runtime] == 1 {
-			plural = "pod"
-		}
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s %s", count[runtime], plural, runtimeOf(runtime))))
-	}
-	return strings.Join(parts, ", ")
-}
-
-func runtimeOf(runtime string) string {
-	if runtime == "" {
-		return ""
-	}
-	// A team may set the annotation too, so it is escaped.
-	return "(" + terminal.Line(runtime, longestRuntime) + ")"
-}
-
-// outputs returns the beginning of a Stack's outputs, without secrets.
-func outputs(o *object) string {
-	if o.content == nil {
-		return ""
-	}
-	all, _, _ := unstructured.NestedMap(o.content.Object, "status", "outputs")
-	return OutputsLine(all, mostOutputs)
-}
-
-// OutputsLine returns up to most outputs as one line that is safe to print.
-func OutputsLine(all map[string]any, most int) string {
-	var parts []string
-	for _, name := range sorted(all) {
-		if len(parts) == most {
-			parts = append(parts, fmt.Sprintf("… and %d more", len(all)-most))
-			break
-		}
-		parts = append(parts, terminal.Line(name, longestOutput)+"="+shortOutput(all[name]))
-	}
-	return strings.Join(parts, ", ")
+// Note says how the tree shows an item.
+type Note struct {
+	// Text follows the name of a ready item. It may contain text of a team; the tree escapes it.
+	Text string
+	// Quiet hides the item while it is ready. Inner shows it below the previous item.
+	Quiet, Inner bool
+	// Account is the account that Flux uses to apply the team's commits, "namespace/name"; empty for an item of no team.
+	Account string
 }
 
 const (
-	green, red, dim, plain = "\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
+	green, red, plain = "\x1b[32m", "\x1b[31m", "\x1b[0m"
 	// kindWidth and nameWidth are the widths of the tree's columns.
 	kindWidth, nameWidth = 15, 42
-	// longestSaid is the maximum length of the text after a name if the width is unknown. longestRuntime is the maximum
-	// length of a pod's runtime.
-	longestSaid, longestRuntime = 300, 20
+	// longestText is the maximum length of the text after a name if the width is unknown.
+	longestText = 300
 )
 
 // Print writes one screenful: the report as a tree, and the root cause below it. Items that are not ready take
 // precedence.
 func (r Report) Print(w io.Writer, style Style) {
 	p := printer{w, style}
-	branches, left := r.fit(style.Height)
+	branches, left := r.fitScreen(style.Height)
 	for _, b := range branches {
 		p.line("", "", b.title, "")
 		for n, i := range b.items {
-			p.item(r.Items[i], r.notes[i], n == len(b.items)-1 && b.left == 0)
+			p.item(r.Items[i], r.Notes[i], n == len(b.items)-1 && b.left == 0)
 		}
 		if b.left > 0 && len(b.items) > 0 {
-			p.line("└─ ", "", more(b.left, "", r.all), "")
+			p.line("└─ ", "", more(b.left, "", r.Command), "")
 		}
 	}
 	if left > 0 {
-		p.line("", "", more(left, " layers and teams", r.all), "")
+		p.line("", "", more(left, " layers and teams", r.Command), "")
 	}
 	p.line("", "", "", "")
 	if r.Ready {
@@ -134,30 +55,30 @@ func (r Report) Print(w io.Writer, style Style) {
 }
 
 func (r Report) printCauses(p printer) {
-	for n, c := range r.causes {
+	for n, c := range r.Causes {
 		if n > mostCauses(p.style.Height) {
-			p.line("     also: ", "", fmt.Sprintf("%d more of their own; `-o json` has all", len(r.causes)-n), "")
+			p.line("     also: ", "", fmt.Sprintf("%d more causes; `-o json` prints all", len(r.Causes)-n), "")
 			break
 		}
 		if n == 0 {
 			// People search for this line, so the terminal's width does not cut it.
 			whole := printer{p.w, Style{Color: p.style.Color}}
-			whole.line("", red, "not ready: ", r.Items[c.item].cause())
+			whole.line("", red, "not ready: ", r.Items[c.Item].Cause())
 		} else {
-			p.line("     also: ", "", r.Items[c.item].cause(), "")
+			p.line("     also: ", "", r.Items[c.Item].Cause(), "")
 		}
-		if len(c.explains) > 0 {
-			p.line("  hence: ", "", r.list(c.explains), "")
+		if len(c.Explains) > 0 {
+			p.line("  hence: ", "", r.list(c.Explains), "")
 		}
 	}
 }
 
-// list returns the names of items; of many items, only the first.
+// list returns the names of items, separated by commas. Of many items it names the first and counts the rest.
 func (r Report) list(items []int) string {
 	const most = 4
 	var names []string
 	for _, i := range items[:min(most, len(items))] {
-		names = append(names, r.Items[i].ref())
+		names = append(names, r.Items[i].Ref())
 	}
 	if more := len(items) - most; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
@@ -165,19 +86,12 @@ func (r Report) list(items []int) string {
 	return strings.Join(names, ", ")
 }
 
-// cause returns the item as one line that includes its layer.
-func (i Item) cause() string {
-	if i.Layer == LayerTeam || i.Kind == "Layer" {
-		return i.String()
-	}
-	return strings.Replace(i.String(), i.ref(), i.ref()+" (layer "+i.Layer+")", 1)
-}
-
+// branches returns the whole tree, without ready items that are quiet.
 func (r Report) branches() []branch {
 	var all []branch
 	for i, item := range r.Items {
-		n := r.notes[i]
-		if item.Ready && n.quiet {
+		n := r.Notes[i]
+		if item.Ready && n.Quiet {
 			continue
 		}
 		title := r.title(item, n)
@@ -190,7 +104,8 @@ func (r Report) branches() []branch {
 	return all
 }
 
-func (r Report) title(i Item, n note) string {
+// title returns the title of an item's branch: the layer, or the team, and the identity that creates the item.
+func (r Report) title(i Item, n Note) string {
 	switch i.Layer {
 	case LayerBootstrap:
 		return strings.TrimSuffix("1 bootstrap  as "+r.Engineer, "  as ")
@@ -199,34 +114,35 @@ func (r Report) title(i Item, n note) string {
 	case LayerSync:
 		return "3 sync       as " + platform.PlatformNamespace + "/" + platform.PlatformAccount
 	}
-	if i.Kind == kindTeam {
+	if i.Kind == KindTeam {
 		return "4 " + i.Name
 	}
 	name := strings.TrimPrefix(i.Namespace, "team-")
-	return fmt.Sprintf("4 %-10s as %s", name, cmp.Or(n.team, i.Namespace))
+	return fmt.Sprintf("4 %-10s as %s", name, cmp.Or(n.Account, i.Namespace))
 }
 
-func (p printer) item(i Item, n note, last bool) {
+// item prints the line of an item; last says that it is the last one of its branch.
+func (p printer) item(i Item, n Note, last bool) {
 	branch, mark, color := "├─ ", "✓", green
 	if last {
 		branch = "└─ "
 	}
-	if n.inner {
+	if n.Inner {
 		branch = "│    "
 	}
 	if !i.Ready {
 		mark, color = "✗", red
 	}
 	name, width := terminal.Line(strings.TrimPrefix(i.Namespace+"/"+i.Name, "/"), longestRef), nameWidth
-	said := n.text
+	text := n.Text
 	if !i.Ready {
-		said = i.why(longestSaid)
-	} else if n.text == "" && i.Layer == LayerBootstrap {
-		said = i.Message
+		text = i.why(longestText)
+	} else if n.Text == "" && i.Layer == LayerBootstrap {
+		text = i.Message
 	}
-	if n.inner {
+	if n.Inner {
 		width -= utf8.RuneCountInString(branch) - utf8.RuneCountInString("├─ ")
 	}
 	width -= max(0, len(i.Kind)-kindWidth)
-	p.line(branch, color, mark, fmt.Sprintf(" %-*s %-*s  %s", kindWidth, i.Kind, width, name, terminal.Line(said, longestSaid)))
+	p.line(branch, color, mark, fmt.Sprintf(" %-*s %-*s  %s", kindWidth, i.Kind, width, name, terminal.Line(text, longestText)))
 }

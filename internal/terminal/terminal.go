@@ -1,9 +1,9 @@
-// Package terminal makes text from other people safe to print. A team chooses the messages, names and outputs that the
-// platform team reads.
+// Package terminal escapes and shortens text for a terminal. It is for text that a team chooses and the platform team
+// reads: messages, names and outputs.
 //
 // A terminal interprets control characters. An escape sequence can move the cursor, set the clipboard, or send a response
-// as if it were typed. A control character for bidirectional text (Unicode Standard Annex #9) can make a line read as
-// another one.
+// as if it were typed. A control character for bidirectional text (Unicode Standard Annex #9) can change the order of a
+// line's words.
 package terminal
 
 import (
@@ -102,7 +102,7 @@ func Lines(text string, mostLines, mostCharacters int) string {
 		lines = lines[:mostLines]
 	}
 	for i, line := range lines {
-		// Leading blanks indent lists.
+		// Leading blanks indent the items of lists.
 		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 		lines[i] = Middle(indent+Line(line, mostCharacters), mostCharacters)
 	}

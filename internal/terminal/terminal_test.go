@@ -10,24 +10,24 @@ import (
 
 func TestEscape(t *testing.T) {
 	for name, tc := range map[string]struct{ text, want string }{
-		"plain text stays":                         {"Stack team-web/x: it fails: `a`", "Stack team-web/x: it fails: `a`"},
-		"other scripts stay":                       {"données 数据 ✓ └─ …", "données 数据 ✓ └─ …"},
-		"newlines and tabs stay":                   {"a\n\tb", "a\n\tb"},
-		"a backslash stays":                        {`C:\x1b`, `C:\x1b`},
-		"a color is no color":                      {"\x1b[32m✓ ready\x1b[0m", `\x1b[32m✓ ready\x1b[0m`},
-		"a title is not set":                       {"\x1b]0;root\x07", `\x1b]0;root\x07`},
-		"the clipboard is not set":                 {"\x1b]52;c;cm0gLXJm\x07", `\x1b]52;c;cm0gLXJm\x07`},
-		"a line is not written over":               {"failed\rready ", `failed\x0dready `},
-		"nothing is erased":                        {"failed\b\b\x7f", `failed\x08\x08\x7f`},
-		"a C1 control is none":                     {"\u009b2J", `\u009b2J`},
-		"a lone byte of a C1 control is none":      {"\x9b2J", `\x9b2J`},
-		"text is not turned around":                {"\u202edaer\u2066\u2069\u200f\u061c", `\u202edaer\u2066\u2069\u200f\u061c`},
-		"what has no width is seen":                {"a\u200b\u2060\ufeffb\u00ad", `a\u200b\u2060\ufeffb\u00ad`},
-		"a separator of lines is none":             {"a\u2028b\u2029c\u0085", `a\u2028b\u2029c\u0085`},
-		"tags that nobody sees are seen":           {"a\U000e0041", `a\U000e0041`},
-		"a blank that looks like one is told":      {"a\u00a0b\u3000", `a\u00a0b\u3000`},
-		"marks do not grow over the lines above":   {"a" + strings.Repeat("\u0301", 6), "a" + strings.Repeat("\u0301", 4) + `\u0301\u0301`},
-		"NUL, which ends a name in other programs": {"a\x00b", `a\x00b`},
+		"plain text stays":                       {"Stack team-web/x: it fails: `a`", "Stack team-web/x: it fails: `a`"},
+		"other scripts stay":                     {"données 数据 ✓ └─ …", "données 数据 ✓ └─ …"},
+		"newlines and tabs stay":                 {"a\n\tb", "a\n\tb"},
+		"a backslash stays":                      {`C:\x1b`, `C:\x1b`},
+		"a color is escaped":                     {"\x1b[32m✓ ready\x1b[0m", `\x1b[32m✓ ready\x1b[0m`},
+		"a title is escaped":                     {"\x1b]0;root\x07", `\x1b]0;root\x07`},
+		"access to the clipboard is escaped":     {"\x1b]52;c;cm0gLXJm\x07", `\x1b]52;c;cm0gLXJm\x07`},
+		"a carriage return is escaped":           {"failed\rready ", `failed\x0dready `},
+		"a backspace is escaped":                 {"failed\b\b\x7f", `failed\x08\x08\x7f`},
+		"a C1 control is escaped":                {"\u009b2J", `\u009b2J`},
+		"a lone byte of a C1 control is escaped": {"\x9b2J", `\x9b2J`},
+		"bidirectional controls are escaped":     {"\u202edaer\u2066\u2069\u200f\u061c", `\u202edaer\u2066\u2069\u200f\u061c`},
+		"characters without width are escaped":   {"a\u200b\u2060\ufeffb\u00ad", `a\u200b\u2060\ufeffb\u00ad`},
+		"a Unicode line separator is escaped":    {"a\u2028b\u2029c\u0085", `a\u2028b\u2029c\u0085`},
+		"invisible tags are escaped":             {"a\U000e0041", `a\U000e0041`},
+		"unusual blanks are escaped":             {"a\u00a0b\u3000", `a\u00a0b\u3000`},
+		"excess combining marks are escaped":     {"a" + strings.Repeat("\u0301", 6), "a" + strings.Repeat("\u0301", 4) + `\u0301\u0301`},
+		"NUL is escaped":                         {"a\x00b", `a\x00b`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Escape(tc.text); got != tc.want {
@@ -44,7 +44,7 @@ func TestLineKeepsBothEnds(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	if got := Line("a\n b", most); got != "a b" {
-		t.Errorf("what fits is changed: %q", got)
+		t.Errorf("a short text is changed: %q", got)
 	}
 }
 
@@ -78,11 +78,11 @@ func TestWriterTakesACharacterInPieces(t *testing.T) {
 func checkSafe(t *testing.T, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) {
-		t.Errorf("%q is no UTF-8", text)
+		t.Errorf("%q is not UTF-8", text)
 	}
 	for _, r := range text {
 		if r != '\n' && r != '\t' && (unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) || unicode.IsControl(r)) {
-			t.Errorf("%q holds %U", text, r)
+			t.Errorf("%q contains %U", text, r)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func FuzzText(f *testing.F) {
 		line := Line(text, most)
 		checkSafe(t, line)
 		if strings.ContainsAny(line, "\n\t") || utf8.RuneCountInString(line) > most {
-			t.Errorf("%q is no line of at most %d characters", line, most)
+			t.Errorf("%q is not a line of at most %d characters", line, most)
 		}
 		lines := Lines(text, 3, most)
 		checkSafe(t, lines)

@@ -17,7 +17,7 @@ import (
 	"github.com/strata-platform/strata/operator/engine/sandbox"
 )
 
-// request asks for the judgement of a commit: the check of its files, or the build of a sync. The two processes exchange
+// request requests the trial of a commit: the check of its files, or the build of a sync. The two processes exchange
 // messages in the format of encoding/gob, which keeps the bytes of file names that are not UTF-8.
 type request struct {
 	Limits Limits
@@ -25,25 +25,25 @@ type request struct {
 	Sync []byte
 }
 
-// message is what the process says: it needs something of the repository, or it has a judgement.
+// message is a message of the process: it needs a path of the repository, or it returns its result.
 type message struct {
 	Needs need
-	// Path is the path of what it needs.
+	// Path is the path that the process needs.
 	Path     string
 	Problems []lint.Problem
 }
 
-// need is what a process needs.
+// need is the kind of data that the process needs about a path.
 type need int
 
 const (
-	judged need = iota // nothing more
-	info               // mode and size
+	done need = iota // nothing more: the message contains the result
+	info             // mode and size
 	content
 	entries
 )
 
-// answer is what a path of the repository holds.
+// answer describes a path of the repository.
 type answer struct {
 	Exists  bool
 	Mode    fs.FileMode
@@ -58,7 +58,7 @@ type entry struct {
 	Mode fs.FileMode
 }
 
-// process is a process that judges. It asks for the files of the repository.
+// process is the confined process of a trial. It requests the files of the repository.
 type process struct {
 	ctx    context.Context
 	cell   *sandbox.Cell
@@ -78,7 +78,7 @@ func start(ctx context.Context, folder string, limits Limits) (*process, error) 
 	p := &process{ctx: ctx, crash: &head{}}
 	cmd := &exec.Cmd{
 		Path: self, Args: []string{Executable, folder}, Dir: folder,
-		// Below the limit of memory the garbage collector runs more often.
+		// The garbage collector runs more often when the memory is close to this value.
 		Env:    []string{fmt.Sprintf("GOMEMLIMIT=%d", limits.Memory/4*3), "HOME=" + folder, "TMPDIR=" + folder},
 		Stderr: p.crash,
 	}
@@ -105,17 +105,17 @@ func start(ctx context.Context, folder string, limits Limits) (*process, error) 
 	return p, nil
 }
 
-func (p *process) kill() { _ = p.cell.Signal(syscall.SIGKILL) } // It may have ended.
+func (p *process) kill() { _ = p.cell.Signal(syscall.SIGKILL) } // The process may have ended already.
 
 func (p *process) end() {
 	p.stop()
 	p.kill()
 	p.input.Close()
 	p.output.Close()
-	_ = p.cell.Wait() // It was killed.
+	_ = p.cell.Wait() // The error says that the process was killed.
 }
 
-// ask returns the problems that the process finds, and hands out what it needs of the repository meanwhile.
+// ask sends a request, answers the process's questions about the repository, and returns the problems that it finds.
 func (p *process) ask(repository fs.FS, asked request) ([]lint.Problem, error) {
 	if p.says.Encode(asked) != nil {
 		return nil, p.ended()
@@ -125,7 +125,7 @@ func (p *process) ask(repository fs.FS, asked request) ([]lint.Problem, error) {
 		if p.hears.Decode(&said) != nil {
 			return nil, p.ended()
 		}
-		if said.Needs == judged {
+		if said.Needs == done {
 			return said.Problems, nil
 		}
 		found, err := look(repository, said.Needs, said.Path)
@@ -165,7 +165,7 @@ func look(repository fs.FS, needs need, path string) (answer, error) {
 	return found, err
 }
 
-// ended waits for the end of a process that says nothing more, and returns why it ended.
+// ended waits for the end of a process that has closed its output, and returns why it ended.
 func (p *process) ended() error {
 	p.input.Close()
 	p.output.Close()
@@ -174,7 +174,7 @@ func (p *process) ended() error {
 	return &endedError{p.crash.String()}
 }
 
-// endedError is the end of a process by itself.
+// endedError is the error of a process that has ended by itself.
 type endedError struct {
 	// crash is how the report of Go's runtime begins.
 	crash string
@@ -182,7 +182,7 @@ type endedError struct {
 
 func (e *endedError) Error() string { return "the process has ended: " + e.crash }
 
-// reason tells an author why the process could not check or build.
+// reason says why the process could not check or build, for the author of the commit.
 func (e *endedError) reason(what string, limits Limits) string {
 	switch {
 	case strings.Contains(e.crash, exceeded):
@@ -190,11 +190,11 @@ func (e *endedError) reason(what string, limits Limits) string {
 	case strings.Contains(e.crash, "stack overflow"), strings.Contains(e.crash, "stack exceeds"):
 		return fmt.Sprintf("nests its values too deep to %s", what)
 	}
-	// Without memory Go's runtime ends in many ways, and no other cause of an end is known.
+	// Go's runtime has many messages for a lack of memory, and the process has no other reason to end.
 	return fmt.Sprintf("takes more than %d MB of memory to %s", limits.Memory>>20, what)
 }
 
-// head keeps the beginning of what is written to it.
+// head is a writer that keeps the beginning of its input.
 type head struct{ bytes.Buffer }
 
 // Write implements io.Writer.

@@ -12,19 +12,19 @@ import (
 type remote struct {
 	hears *gob.Decoder
 	says  *gob.Encoder
-	// folders are the folders of the current repository that were listed before.
+	// folders caches the listed folders of the current repository.
 	folders map[string]answer
 }
 
-// forget prepares for another repository.
+// forget clears the cache for another repository.
 func (r *remote) forget() { r.folders = map[string]answer{} }
 
-// look asks for a path. It fails as the functions of io/fs do.
+// look requests a path. Its errors are those of the functions of io/fs.
 func (r *remote) look(op string, needs need, name string) (answer, error) {
 	if known, ok := r.folders[name]; ok && needs != content {
 		return known, nil
 	}
-	// Most of the questions are whether a folder has a file of a certain name.
+	// Most questions ask whether a folder contains a file with a certain name.
 	if folder, ok := r.folders[path.Dir(name)]; ok && name != "." && !folder.has(path.Base(name)) {
 		return answer{}, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 	}

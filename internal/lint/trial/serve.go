@@ -34,10 +34,10 @@ func Main() {
 	os.Exit(0)
 }
 
-// maxStack is the size in bytes at which a recursion without end is broken off: far below the memory of the process.
+// maxStack is the size in bytes at which Go's runtime ends an infinite recursion. It is far below the memory limit of the process.
 const maxStack = 128 << 20
 
-// serve judges commits until the input ends.
+// serve answers requests until the input ends.
 func serve(folder string, in io.Reader, out io.Writer) error {
 	// Only Go's runtime may write to these two: the other process reads both.
 	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
@@ -71,7 +71,7 @@ func serve(folder string, in io.Reader, out io.Writer) error {
 	}
 }
 
-// exceeded is what a process says that has used up its processor time.
+// exceeded is the last message of a process that has used up its processor time.
 const exceeded = "limit of processor time"
 
 // endBeyondProcessor ends this process when the kernel signals that it has used up its processor time. Go ignores the signal
@@ -86,7 +86,7 @@ func endBeyondProcessor(says io.Writer) {
 	}()
 }
 
-// boundProcessor makes the kernel signal when this process has used so much more processor time.
+// boundProcessor makes the kernel send a signal when this process has used this much more processor time.
 func boundProcessor(more time.Duration) error {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
@@ -123,14 +123,14 @@ func judge(folder string, repository fs.FS, asked request) ([]lint.Problem, erro
 	name = path.Join("/", name)
 	objects, bytes, err := build(artifact, filepath.Join(artifact, filepath.FromSlash(name)), spec)
 	if err != nil {
-		return nil, nil //nolint:nilerr // It fails in the same way in the cluster.
+		return nil, nil //nolint:nilerr // The build fails in the same way in the cluster.
 	}
 	var reason string
 	switch {
 	case objects > asked.Limits.Objects:
-		reason = fmt.Sprintf("becomes %d objects when it is built, at most %d are taken", objects, asked.Limits.Objects)
+		reason = fmt.Sprintf("builds %d objects, more than the limit of %d", objects, asked.Limits.Objects)
 	case bytes > asked.Limits.Bytes:
-		reason = fmt.Sprintf("becomes %d MB when it is built, at most %d MB are taken", bytes>>20, asked.Limits.Bytes>>20)
+		reason = fmt.Sprintf("builds %d MB, more than the limit of %d MB", bytes>>20, asked.Limits.Bytes>>20)
 	default:
 		return nil, nil
 	}

@@ -1,8 +1,7 @@
-// Package trial judges what teams push in a process that is confined and bounded: it checks the files, and it builds them as
-// Flux does.
+// Package trial checks and builds the commits of a push as Flux does, in a confined process with limits.
 //
 // The size of a build does not follow from the size of its files: replacements, variables and aliases grow a few hundred
-// bytes to any size, and parsers of YAML disagree about what a file holds. kustomize-controller runs one build at a time for
+// bytes to any size, and parsers of YAML disagree about the content of a file. kustomize-controller runs one build at a time for
 // all teams, so a build that takes all of its memory or hours of its time stops every team. A trial with the same library,
 // on the same files, harms only the account that pushes.
 package trial
@@ -21,7 +20,7 @@ import (
 // Executable is the name under which this program serves trials.
 const Executable = "strata-trial"
 
-// Limits bound the judgement of one commit.
+// Limits bound the trial of one commit.
 type Limits struct {
 	// Files bound the files of a build.
 	Files lint.Limits
@@ -34,7 +33,7 @@ type Limits struct {
 	Objects int
 }
 
-// DefaultLimits keep a build to what the controller for all teams bears. Flux's own manifests take 0.3 s.
+// DefaultLimits keep a build within the capacity of the controller that all teams share. Flux's own manifests take 0.3 s.
 func DefaultLimits() Limits {
 	files := lint.DefaultLimits()
 	return Limits{Files: files, Processor: 5 * time.Second, Memory: 1 << 30, Bytes: files.Bytes, Objects: files.Objects}
@@ -43,18 +42,18 @@ func DefaultLimits() Limits {
 // Sync is the spec of a Kustomization of Flux: which folder Flux builds and what it adds.
 type Sync map[string]any
 
-// Trial is a process that judges the commits of one push.
+// Trial is a process that checks and builds the commits of one push.
 type Trial struct {
 	limits  Limits
 	process *process
 }
 
 // Start starts the process. The process ends with ctx. It unpacks commits into folder, an existing absolute path that
-// nobody else uses. Call Close to end the process.
+// no other process uses. Call Close to end the process.
 func Start(ctx context.Context, folder string, limits Limits) (*Trial, error) {
 	p, err := start(ctx, folder, limits)
 	if err != nil {
-		return nil, fmt.Errorf("start a process that judges: %w", err)
+		return nil, fmt.Errorf("start the process of a trial: %w", err)
 	}
 	return &Trial{limits: limits, process: p}, nil
 }
@@ -63,13 +62,13 @@ func Start(ctx context.Context, folder string, limits Limits) (*Trial, error) {
 func (t *Trial) Close() { t.process.end() }
 
 // Check returns the problems that lint.Check finds in the files of a commit. A check that exceeds the limits is a problem,
-// after which the trial is of no further use. The error is that of ctx, or of a repository that cannot be read.
+// and ends the process: the trial then cannot be used any more. The error is that of ctx, or of a repository that cannot be read.
 func (t *Trial) Check(repository fs.FS) ([]lint.Problem, error) {
 	return t.judge(repository, request{Limits: t.limits}, "check")
 }
 
-// Build builds what Flux builds of a commit. It returns the builds that exceed the limits. A build that fails is no problem:
-// it fails in the same way in the cluster, where the status of the Kustomization tells why.
+// Build builds a commit for each sync as Flux does. It returns the builds that exceed the limits. A build that fails is not
+// a problem: it fails in the same way in the cluster, where the status of the Kustomization contains the reason.
 func (t *Trial) Build(repository fs.FS, syncs []Sync) ([]lint.Problem, error) {
 	for _, sync := range syncs {
 		spec, err := json.Marshal(sync)

@@ -28,7 +28,7 @@ func repository(files map[string]string) fs.FS {
 	return tree
 }
 
-// try judges files as a push does. It returns "accepted", or the first problem and the step that finds it.
+// try checks and builds files as a push does. It returns "accepted", or the first problem and the step that finds it.
 func try(t *testing.T, files map[string]string, path string, limits trial.Limits) string {
 	t.Helper()
 	tree := repository(files)
@@ -62,7 +62,7 @@ func testLimits() trial.Limits {
 
 const object = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: b}}"
 
-// objects are so many ConfigMaps.
+// objects returns a number of ConfigMaps.
 func objects(count int) string {
 	var all strings.Builder
 	for i := range count {
@@ -71,7 +71,7 @@ func objects(count int) string {
 	return all.String()
 }
 
-// items are so many ConfigMaps in the form of a list.
+// items returns a number of ConfigMaps as a list.
 func items(count int) string {
 	var all strings.Builder
 	for i := range count {
@@ -80,7 +80,7 @@ func items(count int) string {
 	return "[" + all.String() + "]"
 }
 
-// keys is a ConfigMap with so many keys.
+// keys returns a ConfigMap with a number of keys.
 func keys(count int) string {
 	var all strings.Builder
 	for i := range count {
@@ -98,9 +98,9 @@ func doubling(selector string) string {
 	return text
 }
 
-func TestWhatABuildBecomes(t *testing.T) {
+func TestTrial(t *testing.T) {
 	kilobytes := func(n int) string { return strings.Repeat("x", n<<10) }
-	// Time and memory run out in either order.
+	// The limits of time and of memory are reached in either order.
 	const grows = "build: The repository takes more than "
 	for name, each := range map[string]struct {
 		files map[string]string
@@ -112,7 +112,7 @@ func TestWhatABuildBecomes(t *testing.T) {
 		"a patch that is missing, for Flux to report":    {map[string]string{"kustomization.yaml": "patches: [{path: b.yaml}]"}, "", "accepted"},
 		"no kustomization file":                          {map[string]string{"a.yaml": object, "b/a.yaml": strings.Replace(object, "name: a", "name: b", 1), "c.md": "# c"}, "", "accepted"},
 		"a folder that is missing, for Flux to report":   {map[string]string{"a.yaml": object}, "./infra", "accepted"},
-		"a link, which Flux leaves out":                  {map[string]string{"a.yaml": object, "b.yaml": "-> a.yaml"}, "", "accepted"},
+		"a link, which Flux omits":                       {map[string]string{"a.yaml": object, "b.yaml": "-> a.yaml"}, "", "accepted"},
 		"an overlay": {
 			map[string]string{
 				"base/kustomization.yaml": "resources: [a.yaml]", "base/a.yaml": object,
@@ -124,7 +124,7 @@ func TestWhatABuildBecomes(t *testing.T) {
 		"replacements in the namespace that Flux sets": {
 			map[string]string{"kustomization.yaml": doubling("namespace: team-web,"), "a.yaml": object}, "", grows,
 		},
-		"replacements beside fields that Flux leaves out": {
+		"replacements beside fields that Flux ignores": {
 			map[string]string{"kustomization.yaml": "unknown: true\n" + doubling(""), "a.yaml": object}, "", grows,
 		},
 		"replacements in the file that remains of two": {
@@ -168,17 +168,17 @@ func TestWhatABuildBecomes(t *testing.T) {
 		},
 		"objects behind a directive": {
 			map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": object + "\n%YAML 9.9\n---\n" + objects(600)}, "",
-			"build: Folder ./ becomes 601 objects when it is built, at most 500 are taken",
+			"build: Folder ./ builds 601 objects, more than the limit of 500",
 		},
 		"a list whose kind is an alias": {
 			map[string]string{"a.yaml": "{metadata: {labels: {a: &k List}}, apiVersion: v1, kind: *k, items: " + items(600) + "}"}, "", "check: The repository makes a build load more than 500 objects",
 		},
 		"a list by a merge key": {
-			map[string]string{"a.yaml": "{apiVersion: v1, kind: List, <<: {items: " + items(600) + "}}"}, "", "build: Folder ./ becomes 600 objects",
+			map[string]string{"a.yaml": "{apiVersion: v1, kind: List, <<: {items: " + items(600) + "}}"}, "", "build: Folder ./ builds 600 objects",
 		},
-		"a folder in place of a kustomization file that the artifact leaves out": {
+		"a folder whose kustomization file the artifact omits": {
 			map[string]string{"kustomization.yaml": "resources: []", ".sourceignore": "kustomization.yaml", "a.yaml": objects(300), "b/b.yaml": strings.ReplaceAll(objects(300), "name: o", "name: p")}, "",
-			"build: Folder ./ becomes 600 objects",
+			"build: Folder ./ builds 600 objects",
 		},
 		"many keys": {
 			map[string]string{"a.yaml": keys(90_000)}, "", "build: The repository takes more than 5s of processor time to build",
@@ -198,13 +198,13 @@ func TestWhatABuildBecomes(t *testing.T) {
 			}
 			t.Parallel()
 			if got := try(t, each.files, each.path, testLimits()); !strings.HasPrefix(got, each.want) {
-				t.Errorf("it is %.300s, want %s", got, each.want)
+				t.Errorf("the result is %.300s, want %s", got, each.want)
 			}
 		})
 	}
 }
 
-func TestATrialJudgesManyCommits(t *testing.T) {
+func TestATrialChecksManyCommits(t *testing.T) {
 	judge, err := trial.Start(t.Context(), t.TempDir(), testLimits())
 	if err != nil {
 		t.Fatal(err)
@@ -231,6 +231,6 @@ func TestATrialEndsAtItsLimitOfProcessorTime(t *testing.T) {
 	limits.Processor = time.Second
 	files := map[string]string{"a.yaml": keys(90_000)}
 	if got, want := try(t, files, "./", limits), "build: The repository takes more than 1s of processor time to build"; got != want {
-		t.Errorf("it is %s, want %s", got, want)
+		t.Errorf("the result is %s, want %s", got, want)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/fluxcd/pkg/sourceignore"
 )
 
-// unpack writes the files of a repository below a folder as kustomize-controller gets them: source-controller leaves out
-// links, and what .sourceignore or its own list of patterns matches. It returns the folder with the files,
-// which the caller removes even if there is an error.
+// unpack writes the files of a repository below a folder as kustomize-controller gets them: source-controller omits links,
+// and files that .sourceignore or its own list of patterns matches. It returns the folder with the files. The caller
+// removes the folder, also after an error.
 func unpack(folder string, repository fs.FS) (artifact string, err error) {
 	if artifact, err = os.MkdirTemp(folder, "artifact-"); err != nil {
 		return "", err
@@ -42,7 +42,7 @@ func unpack(folder string, repository fs.FS) (artifact string, err error) {
 	return artifact, ignore(artifact)
 }
 
-// ignore removes the files that source-controller leaves out of an artifact (github.com/fluxcd/pkg/artifact/storage, Archive
+// ignore removes the files that source-controller omits from an artifact (github.com/fluxcd/pkg/artifact/storage, Archive
 // and SourceIgnoreFilter).
 func ignore(artifact string) error {
 	domain := strings.Split(artifact, string(filepath.Separator))

@@ -1,0 +1,60 @@
+package cause
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/strata-platform/strata/internal/status/graph"
+	"github.com/strata-platform/strata/internal/status/message"
+)
+
+func syncExplanations() []explanation {
+	return []explanation{
+		{"a commit cannot be built", func(e *explainer, o *graph.Object) (string, string, string) {
+			if o.Kind != "Kustomization" || o.Reason != "BuildFailed" && o.Reason != "ArtifactFailed" {
+				return "", "", ""
+			}
+			return message.Build(o.Message) + e.untouched(o), "", "correct it and push"
+		}},
+		{"the API server rejects an object of a commit: a policy, a missing permission, or the wrong fields", func(e *explainer, o *graph.Object) (string, string, string) {
+			if o.Kind != "Kustomization" || o.Reason != "ReconciliationFailed" {
+				return "", "", ""
+			}
+			why, what := message.Apply(o.Message)
+			return why + e.untouched(o), "", what
+		}},
+		{"the objects of a sync are not healthy yet", func(_ *explainer, o *graph.Object) (string, string, string) {
+			if o.Kind != "Kustomization" || o.Reason != "HealthCheckFailed" {
+				return "", "", ""
+			}
+			return o.Message, "", "wait: Flux checks again within " + cmp.Or(o.Text("spec", "retryInterval"), o.Text("spec", "interval"))
+		}},
+		{"source-controller cannot fetch a source", func(_ *explainer, o *graph.Object) (string, string, string) {
+			if o.Progressing() || o.Kind != "GitRepository" && o.Kind != "OCIRepository" && o.Kind != "Bucket" {
+				return "", "", ""
+			}
+			return o.Message, "", "check " + o.Text("spec", "url") + " and the login in Secret " + o.Text("spec", "secretRef", "name")
+		}},
+		{"a Receiver does not answer", func(e *explainer, o *graph.Object) (string, string, string) {
+			if o.Kind != "Receiver" {
+				return "", "", ""
+			}
+			return o.Message, graph.PlatformTeam, "run " + e.Scope.Command("up")
+		}},
+	}
+}
+
+// untouched names the revision that failed, and the one that keeps running. It returns "" if both are the same.
+func (e *explainer) untouched(o *graph.Object) string {
+	applied, attempted := o.Text("status", "lastAppliedRevision"), o.Text("status", "lastAttemptedRevision")
+	if source := e.SourceOf(o); source != nil && source.Text("status", "artifact", "revision") != "" {
+		attempted = source.Text("status", "artifact", "revision")
+	}
+	switch applied {
+	case "":
+		return " (at " + graph.ShortRevision(attempted) + "; no commit was applied before)"
+	case attempted:
+		return ""
+	}
+	return fmt.Sprintf(" (at %s; %s keeps running)", graph.ShortRevision(attempted), graph.ShortRevision(applied))
+}

@@ -1,0 +1,71 @@
+package wait
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/strata-platform/strata/internal/status"
+)
+
+// persistTime is the duration after which a persistent cause ends the wait. Flux retries every five seconds, so it has
+// tried the latest push by then.
+const persistTime = 20 * time.Second
+
+// retriedTime is that duration for causes whose retry intervals grow: a Stack whose runs have failed repeatedly, and a look
+// that fails. Such a cause may have been fixed since the last retry.
+const retriedTime = time.Minute
+
+// updateFailed is the reason of a Stack whose runs have failed repeatedly (operator/api/v1, StalledUpdateFailedReason).
+const updateFailed = "UpdateFailed"
+
+// hopelessReasons are the reasons that waiting does not remove. operator/api/v1 defines those of Stacks.
+var hopelessReasons = []string{
+	status.ReasonSuspended, status.ReasonScaledDown, "BuildFailed", "SpecInvalid", "TypeNotAllowed", "TooLarge", status.ReasonKept, updateFailed,
+	status.ReasonNeverMade, status.ReasonAccessDenied, "InvalidImageName",
+}
+
+// persistence measures for how long a cause has been the same. Its zero value is ready for use.
+type persistence struct {
+	cause string
+	since time.Time
+}
+
+// isHopeless reports whether the root cause of a report is one that waiting does not remove, and has persisted for long
+// enough. While a source has not fetched its latest commit, the root cause may belong to an older commit, and isHopeless
+// returns false.
+func (p *persistence) isHopeless(report status.Report, now time.Time) bool {
+	cause, found := report.RootCause()
+	if !found || !neverPasses(cause) || slices.ContainsFunc(report.Items, isBehind) {
+		*p = persistence{}
+		return false
+	}
+	if cause.Reason == updateFailed {
+		return p.of(cause.String(), now) >= retriedTime
+	}
+	return p.of(cause.String(), now) >= persistTime
+}
+
+// fails reports whether looks have failed for long enough with the same error.
+func (p *persistence) fails(err error, now time.Time) bool {
+	return p.of(err.Error(), now) >= retriedTime
+}
+
+// of returns for how long a cause has persisted, and remembers it.
+func (p *persistence) of(cause string, now time.Time) time.Duration {
+	if p.cause != cause {
+		*p = persistence{cause, now}
+	}
+	return now.Sub(p.since)
+}
+
+// neverPasses reports whether waiting does not remove a cause. Package message writes the text about admission.
+func neverPasses(cause status.Item) bool {
+	return slices.Contains(hopelessReasons, cause.Reason) ||
+		cause.Reason == "ReconciliationFailed" && strings.Contains(cause.Message, "is refused at admission")
+}
+
+// isBehind reports whether an item is a source that has not fetched the latest push.
+func isBehind(i status.Item) bool {
+	return strings.HasSuffix(i.Kind, "Repository") && !i.Ready && !slices.Contains(hopelessReasons, i.Reason)
+}
