@@ -61,56 +61,48 @@ func Program(ctx *pulumi.Context) error {
 }
 
 func newCluster(ctx *pulumi.Context, config Config, opts ...pulumi.ResourceOption) (*gke.Cluster, error) {
-	nodes, err := identity.New(ctx, "nodes", &identity.Args{
-		AccountID:   config.ClusterName + "-nodes",
-		DisplayName: "Nodes of cluster " + config.ClusterName,
+	nodes, err := identity.NewIdentity(ctx, "nodes", &identity.IdentityArgs{
+		AccountID:   pulumi.String(config.ClusterName + "-nodes"),
+		DisplayName: pulumi.String("Nodes of cluster " + config.ClusterName),
 		Project:     pulumi.String(config.Project),
 		Roles:       []string{gke.NodeRole},
 	}, opts...)
 	if err != nil {
 		return nil, err
 	}
-	args := &gke.Args{
-		Name:                   config.ClusterName,
+	args := &gke.ClusterArgs{
+		Name:                   pulumi.String(config.ClusterName),
 		Project:                pulumi.String(config.Project),
 		Location:               pulumi.String(config.location()),
-		NodeCount:              config.NodeCount,
-		MachineType:            config.MachineType,
-		ReleaseChannel:         config.ReleaseChannel,
+		NodeCount:              pulumi.Int(config.NodeCount),
+		MachineType:            pulumi.String(config.MachineType),
+		ReleaseChannel:         pulumi.String(config.ReleaseChannel),
 		NodeServiceAccount:     nodes.Email,
-		Network:                optional(config.Network),
-		Subnetwork:             optional(config.Subnetwork),
-		AuthorizedNetworks:     config.AuthorizedNetworks,
+		Network:                pulumi.String(config.Network),
+		Subnetwork:             pulumi.String(config.Subnetwork),
+		AuthorizedNetworks:     pulumi.ToStringArray(config.AuthorizedNetworks),
 		DeletionProtection:     &config.DeletionProtection,
-		IssueClientCertificate: config.IssueClientCertificate,
+		IssueClientCertificate: pulumi.Bool(config.IssueClientCertificate),
 	}
 	if config.MaxNodeCount > 0 {
-		args.Autoscaling = &gke.Autoscaling{Min: config.NodeCount, Max: config.MaxNodeCount}
+		args.Autoscaling = &gke.Autoscaling{Min: pulumi.Int(config.NodeCount), Max: pulumi.Int(config.MaxNodeCount)}
 	}
 	if config.PrivateNodes {
-		args.Private = &gke.Private{ControlPlaneRange: config.ControlPlaneRange, Endpoint: config.PrivateEndpoint}
+		args.Private = &gke.Private{ControlPlaneRange: pulumi.String(config.ControlPlaneRange), Endpoint: pulumi.Bool(config.PrivateEndpoint)}
 	}
-	return gke.New(ctx, "cluster", args, opts...)
+	return gke.NewCluster(ctx, "cluster", args, opts...)
 }
 
 func newInstance(ctx *pulumi.Context, config Config, opts ...pulumi.ResourceOption) (*cloudsql.Instance, error) {
-	return cloudsql.New(ctx, "instance", &cloudsql.Args{
-		Name:               config.InstanceName,
+	return cloudsql.NewInstance(ctx, "instance", &cloudsql.InstanceArgs{
+		Name:               pulumi.String(config.InstanceName),
 		Project:            pulumi.String(config.Project),
 		Region:             pulumi.String(config.Region),
 		Version:            config.InstanceVersion,
-		Tier:               config.InstanceTier,
-		HighAvailability:   config.InstanceHighAvailability,
-		PrivateNetwork:     optional(config.InstanceNetwork),
-		RequireTLS:         config.InstanceRequireTLS,
+		Tier:               pulumi.String(config.InstanceTier),
+		HighAvailability:   pulumi.Bool(config.InstanceHighAvailability),
+		PrivateNetwork:     pulumi.String(config.InstanceNetwork),
+		RequireTLS:         pulumi.Bool(config.InstanceRequireTLS),
 		DeletionProtection: &config.DeletionProtection,
 	}, opts...)
-}
-
-// optional returns the text as an input, or nil if the text is empty.
-func optional(text string) pulumi.StringInput {
-	if text == "" {
-		return nil
-	}
-	return pulumi.String(text)
 }

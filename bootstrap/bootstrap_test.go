@@ -238,7 +238,7 @@ func TestAPreviewOfTheLayerPasses(t *testing.T) {
 	}
 }
 
-func TestBadConfigurationIsRefusedBeforeAnythingIsMade(t *testing.T) {
+func TestInvalidConfigurationIsRejectedBeforeAnyResourceIsCreated(t *testing.T) {
 	for name, test := range map[string]struct {
 		config map[string]string
 		want   []string
@@ -256,7 +256,7 @@ func TestBadConfigurationIsRefusedBeforeAnythingIsMade(t *testing.T) {
 				"privateEndpoint": "true", "authorizedNetworks": `["home"]`, "stateBucket": "state", "tenantKeyRotation": "2",
 			},
 			[]string{
-				"maxNodeCount is 2", "subnetwork is given", "controlPlaneRange is for private", "privateEndpoint is for private",
+				"maxNodeCount is 2", "subnetwork is set without network", "controlPlaneRange is for private", "privateEndpoint is for private",
 				`authorized network "home"`, `stateBucket "state" does not contain {team}`, "tenantKeyRotation is for keys",
 			},
 		},

@@ -23,8 +23,8 @@ const Project = handoff.BootstrapProject
 const (
 	// TeamPlaceholder stands for a team's name.
 	TeamPlaceholder = "{team}"
-	// ProjectPlaceholder stands for Config.Project.
-	ProjectPlaceholder = "{project}"
+	// projectPlaceholder stands for Config.Project.
+	projectPlaceholder = "{project}"
 )
 
 var (
@@ -134,16 +134,16 @@ func (c Config) Problems() []string {
 			problems = append(problems, fmt.Sprintf(format, args...))
 		}
 	}
-	refuse(!projectID.MatchString(c.Project), "project %q is not the id of a Google project", c.Project)
+	refuse(!projectID.MatchString(c.Project), "project %q is not the ID of a Google project", c.Project)
 	refuse(!location.MatchString(c.Region), "region %q is not a region, such as europe-west1", c.Region)
 	refuse(c.Zone != "" && (!location.MatchString(c.Zone) || !strings.HasPrefix(c.Zone, c.Region+"-")),
 		"zone %q is not a zone of region %s", c.Zone, c.Region)
 	refuse(c.NodeCount < 1, "nodeCount is %d: at least 1 is needed", c.NodeCount)
 	refuse(c.MaxNodeCount != 0 && c.MaxNodeCount < c.NodeCount, "maxNodeCount is %d, which is below nodeCount %d", c.MaxNodeCount, c.NodeCount)
-	refuse(!slices.Contains(gke.Channels(), c.ReleaseChannel), "releaseChannel %q is none of %s", c.ReleaseChannel, strings.Join(gke.Channels(), ", "))
-	refuse(c.Subnetwork != "" && c.Network == "", "subnetwork is given without its network")
-	refuse(c.ControlPlaneRange != "" && !c.PrivateNodes, "controlPlaneRange is for private clusters only: set privateNodes as well")
-	refuse(c.PrivateEndpoint && !c.PrivateNodes, "privateEndpoint is for private clusters only: set privateNodes as well")
+	refuse(!slices.Contains(gke.Channels(), c.ReleaseChannel), "releaseChannel %q is not one of %s", c.ReleaseChannel, strings.Join(gke.Channels(), ", "))
+	refuse(c.Subnetwork != "" && c.Network == "", "subnetwork is set without network")
+	refuse(c.ControlPlaneRange != "" && !c.PrivateNodes, "controlPlaneRange is for private clusters only: set privateNodes too")
+	refuse(c.PrivateEndpoint && !c.PrivateNodes, "privateEndpoint is for private clusters only: set privateNodes too")
 	for _, problem := range gke.CheckNetworks(c.AuthorizedNetworks) {
 		problems = append(problems, "authorizedNetworks: "+problem)
 	}
@@ -153,7 +153,7 @@ func (c Config) Problems() []string {
 		"tenantBackend %q is not a URL, such as s3://acme-state-{team}", c.TenantBackend)
 	refuse(c.TenantBackend == "" && !strings.Contains(c.StateBucket, TeamPlaceholder),
 		"stateBucket %q does not contain %s: teams would share their state", c.StateBucket, TeamPlaceholder)
-	refuse(c.TenantKeyRotation != "" && !c.TenantKeys, "tenantKeyRotation is for keys: set tenantKeys as well")
+	refuse(c.TenantKeyRotation != "" && !c.TenantKeys, "tenantKeyRotation is for keys only: set tenantKeys too")
 	for _, problem := range identity.CheckRoles(c.TenantRoles, nil) {
 		problems = append(problems, "tenantRoles: "+problem)
 	}
@@ -180,14 +180,14 @@ func (c Config) checkTeams(list []teams.Team) error {
 		}
 	}
 	if len(problems) > 0 {
-		return fmt.Errorf("setting stateBucket %q does not do: %s", c.StateBucket, strings.Join(problems, "; "))
+		return fmt.Errorf("setting stateBucket %q gives an invalid name: %s", c.StateBucket, strings.Join(problems, "; "))
 	}
 	return nil
 }
 
 // bucket returns the name of a team's bucket.
 func (c Config) bucket(team string) string {
-	return strings.NewReplacer(TeamPlaceholder, team, ProjectPlaceholder, c.Project).Replace(c.StateBucket)
+	return strings.NewReplacer(TeamPlaceholder, team, projectPlaceholder, c.Project).Replace(c.StateBucket)
 }
 
 // backend returns the URL of a team's backend if TenantBackend is set.

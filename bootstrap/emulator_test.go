@@ -24,6 +24,7 @@ import (
 	"github.com/strata-platform/strata/internal/layers"
 	emulator "github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/internal/local/cloudtest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 func TestMain(m *testing.M) { cloudtest.Main(m) }
@@ -95,7 +96,8 @@ func credentialsOf(t *testing.T, r layers.Runner, l layers.Layer, team string) s
 	return credentials
 }
 
-func TestATeamMakesDatabasesAndUsersAndIsRefusedTheRest(t *testing.T) {
+func TestATeamManagesDatabasesAndUsersOnly(t *testing.T) {
+	long.Test(t)
 	cloud := cloudtest.Start(t)
 	engineer, layer := cloud.Runner(t, cloud.Owner), emulatedLayer(t, nil)
 	cloudtest.Up(t, engineer, layer)
@@ -119,6 +121,7 @@ func TestATeamMakesDatabasesAndUsersAndIsRefusedTheRest(t *testing.T) {
 }
 
 func TestATeamsStateIsReadByItsOwnAccountOnly(t *testing.T) {
+	long.Test(t)
 	cloud := cloudtest.Start(t)
 	engineer, layer := cloud.Runner(t, cloud.Owner), emulatedLayer(t, nil)
 	cloudtest.Up(t, engineer, layer)
@@ -166,6 +169,7 @@ func TestATeamsStateIsReadByItsOwnAccountOnly(t *testing.T) {
 }
 
 func TestAProtectedLayerLosesNothing(t *testing.T) {
+	long.Test(t)
 	cloud := cloudtest.Start(t)
 	engineer := cloud.Runner(t, cloud.Owner)
 	protected := emulatedLayer(t, func(c *bootstrap.Config) { c.DeletionProtection = true })
@@ -179,7 +183,7 @@ func TestAProtectedLayerLosesNothing(t *testing.T) {
 	// Only the keys are gone. A rotation must be able to replace them.
 	cloudtest.Changes(t, engineer, protected, map[string]int{"create": 2})
 	if err := write(storageOf(t, cloud, key), "strata-local-strata-web"); err == nil {
-		t.Error("a key that is gone still works")
+		t.Error("a deleted key still works")
 	}
 	if err := write(storageOf(t, cloud, credentialsOf(t, engineer, protected, "web")), "strata-local-strata-web"); err != nil {
 		t.Errorf("the new key: %v", err)
@@ -193,6 +197,7 @@ func TestAProtectedLayerLosesNothing(t *testing.T) {
 }
 
 func TestKeysAreRotatedAndWorkloadIdentityTakesTheirPlace(t *testing.T) {
+	long.Test(t)
 	cloud := cloudtest.Start(t)
 	engineer, layer := cloud.Runner(t, cloud.Owner), emulatedLayer(t, nil)
 	cloudtest.Up(t, engineer, layer)

@@ -12,6 +12,7 @@ import (
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/local/cloudtest"
 	"github.com/strata-platform/strata/test/docstest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // documentedRoles returns the roles that docs/platform-team.md requires for running this layer.
@@ -68,6 +69,7 @@ func runnerWithRoles(t *testing.T, cloud cloudtest.Cloud, roles []string) layers
 }
 
 func TestTheDocumentedRolesAreEnoughToMakeTheLayerAndToDestroyIt(t *testing.T) {
+	long.Test(t)
 	cloud := cloudtest.Start(t)
 	engineer, layer := runnerWithRoles(t, cloud, documentedRoles(t)), emulatedLayer(t, nil)
 	cloudtest.Up(t, engineer, layer)

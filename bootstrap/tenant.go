@@ -45,9 +45,9 @@ func (t tenant) make(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (handof
 // identity creates the team's Google account. The team's Stacks act as that account: with its key, or through the
 // Kubernetes accounts that may run Stacks.
 func (t tenant) identity(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*identity.Identity, error) {
-	args := &identity.Args{
-		AccountID:   t.team.GoogleAccountID(),
-		DisplayName: "Team " + t.team.Name,
+	args := &identity.IdentityArgs{
+		AccountID:   pulumi.String(t.team.GoogleAccountID()),
+		DisplayName: pulumi.String("Team " + t.team.Name),
 		Project:     pulumi.String(t.config.Project),
 		Roles:       t.config.TenantRoles,
 		CustomRoles: pulumi.StringMap{"tenant": t.role.Name},
@@ -63,7 +63,7 @@ func (t tenant) identity(ctx *pulumi.Context, opts ...pulumi.ResourceOption) (*i
 			})
 		}
 	}
-	return identity.New(ctx, "team-"+t.team.Name, args, opts...)
+	return identity.NewIdentity(ctx, "team-"+t.team.Name, args, opts...)
 }
 
 // passphraseLength gives the passphrase more entropy than the key derived from it.
@@ -93,12 +93,12 @@ func (t tenant) backend(ctx *pulumi.Context, account *identity.Identity, opts ..
 	if t.config.TenantBackend != "" {
 		return pulumi.String(t.config.backend(t.team.Name)), nil
 	}
-	bucket, err := statebucket.New(ctx, "team-"+t.team.Name+"-state", &statebucket.Args{
-		Name:         t.config.bucket(t.team.Name),
+	bucket, err := statebucket.NewBucket(ctx, "team-"+t.team.Name+"-state", &statebucket.BucketArgs{
+		Name:         pulumi.String(t.config.bucket(t.team.Name)),
 		Project:      pulumi.String(t.config.Project),
 		Location:     pulumi.String(t.config.Region),
 		Member:       account.Member,
-		ForceDestroy: !t.config.DeletionProtection,
+		ForceDestroy: pulumi.Bool(!t.config.DeletionProtection),
 	}, opts...)
 	if err != nil {
 		return nil, err

@@ -114,7 +114,7 @@ func TestAPassphraseIsKeptForAsLongAsTheStateThatItEncrypts(t *testing.T) {
 			t.Errorf("protected is the passphrase of team %s: %v, its bucket: %v", team, phrase.Protect, bucket.Protect)
 		}
 		if !engine.Get(t, "strata:components:StateBucket", "team-"+team+"-state").DependsOn(phrase) {
-			t.Errorf("a destroy that ends halfway leaves team %s a bucket without the passphrase of what is in it", team)
+			t.Errorf("the bucket of team %s does not depend on its passphrase: an interrupted destroy could leave unreadable state", team)
 		}
 	}
 	tenants := engine.Output(t, "tenants")

@@ -28,11 +28,12 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/platform"
 	"github.com/strata-platform/strata/teams"
+	"github.com/strata-platform/strata/test/long"
 )
 
 const namespace = "team-web"
 
-// cluster is an API server with the operator's kinds and what a hop makes for the team web.
+// cluster is an API server with the operator's CRDs and the objects of the hop of team web.
 type cluster struct {
 	client.Client // as the administrator
 	config        *rest.Config
@@ -66,16 +67,16 @@ func startCluster(t *testing.T) *cluster {
 	return c
 }
 
-// madeByHop is what the hop of a team asks for that has what teams.yaml gives by default.
+// madeByHop returns an engine that has recorded the resources of a hop with the defaults of teams.yaml.
 func madeByHop(t *testing.T) *pulumitest.Engine {
 	t.Helper()
 	engine := &pulumitest.Engine{}
 	err := engine.Run("examples", "dev", func(ctx *pulumi.Context) error {
-		_, err := hop.New(ctx, "web", &hop.Args{
+		_, err := hop.NewHop(ctx, "web", &hop.HopArgs{
 			Namespace: namespace, Account: "web", Roles: []string{platform.RoleTeam},
-			Operator: hop.Operator{Namespace: platform.OperatorNamespace, Account: platform.OperatorAccount, Role: platform.RoleOperatorTenant},
-			Source:   hop.Source{URL: "https://git.example.com/web.git", Branch: "main", Path: "./"},
-			Policy:   &hop.Policy{Types: teams.DefaultAllow(), StackAccounts: []string{"web"}, Contact: "the platform team"},
+			Operator: hop.Operator{Namespace: pulumi.String(platform.OperatorNamespace), Account: pulumi.String(platform.OperatorAccount), Role: platform.RoleOperatorTenant},
+			Source:   hop.Source{URL: pulumi.String("https://git.example.com/web.git"), Branch: pulumi.String("main"), Path: pulumi.String("./")},
+			Policy:   &hop.Policy{Types: teams.DefaultAllow(), StackAccounts: []string{"web"}, Contact: pulumi.String("the platform team")},
 			Context: handoff.Tenant{
 				BackendURL: pulumi.String("gs://example-web"), Passphrase: pulumi.String("canary-passphrase"), GoogleCredentials: pulumi.String(""),
 				Project: pulumi.String("example"), Region: pulumi.String("europe-west1"), Instance: pulumi.String("shared"),
@@ -89,7 +90,8 @@ func madeByHop(t *testing.T) *pulumitest.Engine {
 	return engine
 }
 
-// makeHop makes what the hop asks for, without Flux and the kind of policies, which are not there.
+// makeHop creates the objects of the hop, without those of Flux and the TenantPolicy, because the cluster has no CRDs for
+// them.
 func (c *cluster) makeHop(t *testing.T) {
 	t.Helper()
 	var objects []*unstructured.Unstructured
@@ -115,26 +117,27 @@ func (c *cluster) makeHop(t *testing.T) {
 	}
 }
 
-// apply does what Flux does with a manifest.
+// apply applies a manifest in the same way as Flux.
 func apply(ctx context.Context, c client.Client, object *unstructured.Unstructured, opts ...client.ApplyOption) error {
 	opts = append(opts, client.FieldOwner("kustomize-controller"), client.ForceOwnership)
 	return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), opts...)
 }
 
-// warnings are what the API server warns of.
+// warnings records the warnings of the API server.
 type warnings struct {
 	sync.Mutex
 	all []string
 }
 
-// HandleWarningHeaderWithContext keeps a warning.
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext. It records the warning.
 func (w *warnings) HandleWarningHeaderWithContext(_ context.Context, _ int, _, text string) {
 	w.Lock()
 	defer w.Unlock()
 	w.all = append(w.all, text)
 }
 
-// asTeam acts under the team's account, with a token of it, and for a client that refuses what the API server does not know.
+// asTeam returns a client with a token of the team's account, and the warnings for that client. The API server refuses
+// unknown fields.
 func (c *cluster) asTeam(t *testing.T) (client.Client, *warnings) {
 	t.Helper()
 	request := &authenticationv1.TokenRequest{}
@@ -153,6 +156,7 @@ func (c *cluster) asTeam(t *testing.T) (client.Client, *warnings) {
 }
 
 func TestATeamMayApplyEveryExample(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	team, seen := c.asTeam(t)
 	for folder := range examples {
@@ -168,15 +172,17 @@ func TestATeamMayApplyEveryExample(t *testing.T) {
 			}
 		}
 	}
-	// The namespace warns of whatever Pod Security's level "restricted" would refuse.
+	// In this namespace the API server warns of violations of Pod Security's level "restricted".
 	if len(seen.all) > 0 {
 		t.Errorf("the API server warns: %q", seen.all)
 	}
 }
 
-// TestTheNamespaceTakesThePod plays the controllers that run nowhere here: that of quotas, and the one that makes a pod of
-// a Deployment. The default requests and limits are gone, so that the pod has to say for itself what the quota counts.
-func TestTheNamespaceTakesThePod(t *testing.T) {
+// TestTheNamespaceAcceptsThePod acts as two controllers that do not run here: the quota controller, and the one that
+// creates the pods of a Deployment. The test deletes the LimitRange, so that the pod itself must set the requests that
+// the quota counts.
+func TestTheNamespaceAcceptsThePod(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	if err := c.DeleteAllOf(t.Context(), &corev1.LimitRange{}, client.InNamespace(namespace)); err != nil {
 		t.Fatal(err)
@@ -198,7 +204,7 @@ func TestTheNamespaceTakesThePod(t *testing.T) {
 		edit(&object.Spec)
 		return c.Create(t.Context(), object, client.DryRunAll)
 	}
-	// The API server learns of the quota and of the lost default in its own time.
+	// The API server sees the quota and the deletion of the LimitRange after a moment.
 	for name, test := range map[string]struct {
 		edit func(*corev1.PodSpec)
 		want string
@@ -218,8 +224,8 @@ func TestTheNamespaceTakesThePod(t *testing.T) {
 	}
 }
 
-// TestProgramsDeclareOnlyWhatATeamMayByDefault holds what each program declares against what admission policies look up.
-func TestProgramsDeclareOnlyWhatATeamMayByDefault(t *testing.T) {
+// TestProgramsDeclareOnlyTheDefaultTypes compares the types in each program with the TenantPolicy.
+func TestProgramsDeclareOnlyTheDefaultTypes(t *testing.T) {
 	policy := madeByHop(t).Get(t, "kubernetes:strata.dev/v1:TenantPolicy", "web-policy")
 	names, _ := pulumitest.Plain(t, policy.Inputs, "spec.typeNames")
 	prefixes, _ := pulumitest.Plain(t, policy.Inputs, "spec.typePrefixes")
@@ -237,7 +243,7 @@ func TestProgramsDeclareOnlyWhatATeamMayByDefault(t *testing.T) {
 	for where, each := range declared {
 		begins := func(prefix any) bool { return strings.HasPrefix(each.(string), prefix.(string)) }
 		if !slices.Contains(names.([]any), each) && !slices.ContainsFunc(prefixes.([]any), begins) {
-			t.Errorf("%s is a %s, which no team may declare by default", where, each)
+			t.Errorf("%s is a %s, which is not among the default types", where, each)
 		}
 	}
 }
@@ -254,6 +260,6 @@ func eventually(t *testing.T, what string, check func() error) {
 		return last == nil, nil
 	})
 	if err != nil {
-		t.Fatalf("in vain waited until %s: %v", what, last)
+		t.Fatalf("wait until %s: %v", what, last)
 	}
 }

@@ -1,5 +1,5 @@
-// Package examples_test checks the repositories of examples/: against the types of their kinds, against what a hop gives a
-// team and allows it, and on a platform.
+// Package examples_test checks the repositories in examples/ against the types of their kinds and against the objects and
+// permissions of a hop.
 package examples_test
 
 import (
@@ -25,7 +25,7 @@ import (
 	operatorv1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
-// examples are the folders, each of which a team's repository may hold, and the Stacks in them.
+// examples maps each folder to the Stacks in it. Each folder can be the content of a team's repository.
 var examples = map[string][]string{
 	"wordpress":       {"wordpress-infra"},
 	"project-in-git":  {"wordpress-infra"},
@@ -35,7 +35,7 @@ var examples = map[string][]string{
 func TestEveryFolderIsAnExampleWithAReadMe(t *testing.T) {
 	found, err := filepath.Glob("*/kustomization.yaml")
 	if err != nil || len(found) != len(examples) {
-		t.Errorf("there are %v: %v", found, err)
+		t.Errorf("the folders with an example are %v: %v", found, err)
 	}
 	for folder := range examples {
 		if _, err := os.Stat(filepath.Join(folder, "README.md")); err != nil {
@@ -44,7 +44,7 @@ func TestEveryFolderIsAnExampleWithAReadMe(t *testing.T) {
 	}
 }
 
-// repository is what Flux applies of an example, decoded strictly.
+// repository holds the objects that Flux applies from an example, decoded strictly.
 type repository struct {
 	resources   []*resource.Resource
 	programs    map[string]operatorv1.Program
@@ -76,13 +76,13 @@ func load(t *testing.T, folder string) repository {
 		}
 		kinds[object.GetKind()](t, object)
 		if object.GetNamespace() != "" {
-			t.Errorf("%s names a namespace: that is for the hop to say", object.CurId())
+			t.Errorf("%s sets a namespace, but only the hop decides the namespace", object.CurId())
 		}
 	}
 	return r
 }
 
-// into decodes an object and keeps it by its name.
+// into returns a function that decodes an object strictly, and stores it under its name.
 func into[T any](all map[string]T) func(*testing.T, *resource.Resource) {
 	return func(t *testing.T, object *resource.Resource) {
 		t.Helper()
@@ -107,7 +107,7 @@ func TestStacksRunInTheTeamsContext(t *testing.T) {
 		for name, stack := range r.stacks {
 			spec := stack.Spec
 			if spec.ServiceAccountName != "web" || !spec.DestroyOnFinalize {
-				t.Errorf("%s runs as %q and is destroyed with its object: %v", name, spec.ServiceAccountName, spec.DestroyOnFinalize)
+				t.Errorf("%s runs as %q, destroyOnFinalize is %v", name, spec.ServiceAccountName, spec.DestroyOnFinalize)
 			}
 			for _, key := range []string{
 				handoff.KeyBackendURL, handoff.KeyPassphrase, handoff.KeyGoogleCredentials, handoff.KeyGoogleProject, handoff.KeyGoogleRegion,
@@ -125,13 +125,13 @@ func TestStacksRunInTheTeamsContext(t *testing.T) {
 	}
 }
 
-// configuration lists what the program of a Stack wants to be told.
+// configuration returns the sorted names of the settings that the program of a Stack declares.
 func configuration(t *testing.T, folder string, r repository, spec operatorv1.StackSpec) []string {
 	t.Helper()
 	if spec.ProgramRef != nil {
 		program, found := r.programs[spec.ProgramRef.Name]
 		if !found {
-			t.Fatalf("%s: there is no Program %s", folder, spec.ProgramRef.Name)
+			t.Fatalf("%s contains no Program %s", folder, spec.ProgramRef.Name)
 		}
 		return slices.Sorted(maps.Keys(program.Program.Configuration))
 	}
@@ -141,7 +141,7 @@ func configuration(t *testing.T, folder string, r repository, spec operatorv1.St
 	return slices.Sorted(maps.Keys(project(t, filepath.Join(folder, spec.FluxSource.Dir)).Config))
 }
 
-// pulumiProject is a Pulumi.yaml.
+// pulumiProject is the content of a Pulumi.yaml.
 type pulumiProject struct {
 	Name      string                           `json:"name"`
 	Runtime   string                           `json:"runtime"`
@@ -164,12 +164,13 @@ func project(t *testing.T, folder string) pulumiProject {
 	return p
 }
 
-// TestTheProjectInGitIsTheProgramOfWordPress holds what the page for app teams says: that one takes the other's place.
+// TestTheProjectInGitIsTheProgramOfWordPress checks that a team can replace the Program by the project, as
+// docs/app-team.md describes.
 func TestTheProjectInGitIsTheProgramOfWordPress(t *testing.T) {
 	program := load(t, "wordpress").programs["wordpress-infra"]
 	p := project(t, "project-in-git/infra")
 	if p.Name != program.Name || p.Runtime != "yaml" {
-		t.Errorf("the project is %s, of runtime %s", p.Name, p.Runtime)
+		t.Errorf("the project is %s with runtime %s", p.Name, p.Runtime)
 	}
 	for part, got := range map[string][2]any{
 		"variables": {p.Variables, program.Program.Variables}, "resources": {p.Resources, program.Program.Resources},
@@ -181,7 +182,7 @@ func TestTheProjectInGitIsTheProgramOfWordPress(t *testing.T) {
 	}
 }
 
-// plain is a value as JSON has it.
+// plain converts a value to the types that encoding/json decodes into.
 func plain(t *testing.T, value any) (decoded any) {
 	t.Helper()
 	content, err := json.Marshal(value)
@@ -202,7 +203,7 @@ func TestTheDeploymentReadsWhatTheProgramWrites(t *testing.T) {
 	}
 	deployment := app.deployments["wordpress"]
 	pod := deployment.Spec.Template.Spec
-	read := []string{"host", "port"} // for those who reach the instance without the proxy
+	read := []string{"host", "port"} // for clients that connect without the proxy
 	for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
 		for _, variable := range container.Env {
 			if variable.ValueFrom == nil {
@@ -216,7 +217,7 @@ func TestTheDeploymentReadsWhatTheProgramWrites(t *testing.T) {
 					t.Errorf("%s reads %s of the team's context", variable.Name, ref.Key)
 				}
 			default:
-				t.Errorf("%s reads %s, which nobody makes", variable.Name, ref.Name)
+				t.Errorf("%s reads Secret %s, which no object of the example creates", variable.Name, ref.Name)
 			}
 		}
 	}
@@ -228,17 +229,17 @@ func TestTheDeploymentReadsWhatTheProgramWrites(t *testing.T) {
 		t.Error("the Service selects other pods than the Deployment's")
 	}
 	if _, found := app.claims[pod.Volumes[0].PersistentVolumeClaim.ClaimName]; !found {
-		t.Error("nobody claims the volume")
+		t.Error("no PersistentVolumeClaim of the example has the name in the pod")
 	}
 }
 
-// TestTheProxyIsASidecarThatWordPressReaches holds the proxy's arguments, which nothing on `local` reads, against the rest
-// of the pod.
+// TestTheProxyIsASidecarThatWordPressReaches compares the arguments of the proxy with the rest of the pod. Nothing on
+// target local runs the proxy.
 func TestTheProxyIsASidecarThatWordPressReaches(t *testing.T) {
 	pod := load(t, "wordpress").deployments["wordpress"].Spec.Template.Spec
 	proxy := pod.InitContainers[0]
 	if proxy.RestartPolicy == nil || *proxy.RestartPolicy != corev1.ContainerRestartPolicyAlways {
-		t.Error("the proxy is an init container that has to end")
+		t.Error("the proxy is not a sidecar: its restartPolicy is not Always")
 	}
 	flags := map[string]string{}
 	for _, arg := range proxy.Args {
@@ -255,15 +256,15 @@ func TestTheProxyIsASidecarThatWordPressReaches(t *testing.T) {
 		t.Errorf("WordPress connects to %s, the proxy listens on %s", database, want)
 	}
 	if port := proxy.Ports[0]; port.Name != "health" || flags["--http-port"] != "9801" || port.ContainerPort != 9801 || flags["--http-address"] != "0.0.0.0" {
-		t.Errorf("probes ask port %d, the proxy answers on %s", port.ContainerPort, flags["--http-port"])
+		t.Errorf("probes call port %d, the proxy listens on %s", port.ContainerPort, flags["--http-port"])
 	}
 	if _, answers := flags["--health-check"]; !answers {
-		t.Error("the proxy answers no probe")
+		t.Error("the proxy serves no health check")
 	}
 }
 
-// TestFluxLeavesProgramsAsTheyAre substitutes as kustomize-controller does where a sync has variables: strictly, and one of
-// them with the name of a Program's own.
+// TestFluxLeavesProgramsAsTheyAre substitutes variables in the same way as kustomize-controller for a sync with variables:
+// strictly, and with one variable that has the name of a Program's setting.
 func TestFluxLeavesProgramsAsTheyAre(t *testing.T) {
 	sync := unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"postBuild": map[string]any{
 		"substitute": map[string]any{"instance": "somebody-elses"},
@@ -279,7 +280,7 @@ func TestFluxLeavesProgramsAsTheyAre(t *testing.T) {
 		for _, object := range load(t, folder).resources {
 			before := object.MustYaml()
 			if after, err := substitute(object); err != nil || after != before {
-				t.Errorf("%s: %s becomes something else: %v", folder, object.CurId(), err)
+				t.Errorf("%s: the substitution changes %s: %v", folder, object.CurId(), err)
 			}
 			if object.GetKind() != "Program" {
 				continue
@@ -288,7 +289,7 @@ func TestFluxLeavesProgramsAsTheyAre(t *testing.T) {
 				t.Fatal(err)
 			}
 			if after, err := substitute(object); err == nil && !strings.Contains(after, "somebody-elses") {
-				t.Errorf("%s: %s is no proof: without its annotation nothing happens to it", folder, object.CurId())
+				t.Errorf("%s: without its annotation the substitution does not change %s, so the test proves nothing", folder, object.CurId())
 			}
 		}
 	}

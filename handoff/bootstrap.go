@@ -165,7 +165,7 @@ func (r *reader) tenants(teams []string) map[string]BootstrapTenant {
 		}
 		if !isMap {
 			known := strings.Join(slices.Sorted(maps.Keys(all)), ", ")
-			r.problem("%s is missing (there are: %s)", at, known)
+			r.problem("%s is missing (the context contains: %s)", at, known)
 			continue
 		}
 		tenant := BootstrapTenant{

@@ -66,7 +66,7 @@ func read(outputs resource.PropertyMap, teams ...string) (*handoff.Bootstrap, er
 	return got, err
 }
 
-func TestWhatLayerOneWritesLayerTwoReads(t *testing.T) {
+func TestLayerTwoReadsTheContextOfLayerOne(t *testing.T) {
 	got, err := read(written(t, nil), "web")
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestWhatLayerOneWritesLayerTwoReads(t *testing.T) {
 		},
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Error("what is read differs from what was written")
+		t.Error("the context that layer 2 reads differs from the one that layer 1 wrote")
 	}
 	if printed := fmt.Sprintf("%+v", *got); strings.Contains(printed, "canary") {
 		t.Errorf("the context prints a secret: %s", printed)
@@ -104,7 +104,7 @@ func TestReadBootstrapRefuses(t *testing.T) {
 		"a kubeconfig in plain text":      {func(v map[string]any) { v["kubeconfig"] = "canary" }, []string{"kubeconfig is in plain text"}},
 		"tenants in plain text":           {func(v map[string]any) { v["tenants"] = map[string]any{} }, []string{"tenants is in plain text"}},
 		"tenants that are a list":         {func(v map[string]any) { v["tenants"] = secret([]any{"canary"}) }, []string{"tenants is not a map"}},
-		"a team that layer 1 knows not":   {func(v map[string]any) { v["tenants"] = secret(map[string]any{"api": "canary"}) }, []string{"tenants.web is missing (there are: api)"}},
+		"a team that layer 1 knows not":   {func(v map[string]any) { v["tenants"] = secret(map[string]any{"api": "canary"}) }, []string{"tenants.web is missing (the context contains: api)"}},
 		"a team whose fields are missing": {func(v map[string]any) { v["tenants"] = secret(map[string]any{"web": map[string]any{}}) }, []string{"tenants.web.account is missing", "tenants.web.backend is missing", "tenants.web.credentials is missing", "tenants.web.passphrase is missing"}},
 		"a team whose fields are malformed": {
 			func(v map[string]any) {
@@ -132,7 +132,7 @@ func TestReadBootstrapRefuses(t *testing.T) {
 	}
 }
 
-func TestAContextOfANewerStrataSaysWhatToUpdate(t *testing.T) {
+func TestAContextOfANewerStrataNamesTheUpdate(t *testing.T) {
 	_, err := read(written(t, func(v map[string]any) { v["handoffVersion"] = 99 }), "web")
 	if err == nil || !strings.Contains(err.Error(), "too new") || !strings.Contains(err.Error(), "update strata") {
 		t.Errorf("error is %v", err)
@@ -146,7 +146,7 @@ func TestAStackThatCannotBeReadIsAnError(t *testing.T) {
 	}
 }
 
-func TestTheContextOfATenantIsSecretWhereItMustBe(t *testing.T) {
+func TestTheContextOfATenantKeepsSecretsInSecretFields(t *testing.T) {
 	engine := &pulumitest.Engine{}
 	err := engine.Run("proj", "dev", func(ctx *pulumi.Context) error {
 		tenant := handoff.Tenant{

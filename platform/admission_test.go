@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// testPodSecurity creates pods as the administrator, whom RBAC allows everything, in place of a controller that creates
-// them for a Deployment of the team.
+// testPodSecurity creates pods as the administrator, so that only Pod Security can refuse them. It replaces the controller
+// that creates the pods of a team's Deployment.
 func testPodSecurity(t *testing.T, c *cluster) {
 	for name, spec := range map[string]string{
 		"a folder of the node":      "volumes: [{name: v, hostPath: {path: /}}], containers: [{name: x, image: x}]",

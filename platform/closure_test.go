@@ -33,8 +33,8 @@ var means = []authorizationv1.ResourceAttributes{
 	{Verb: "create", Group: "pulumi.com", Resource: "stacks"}, {Verb: "patch", Group: "pulumi.com", Resource: "stacks"},
 }
 
-// testClosure follows every way in which one account can become another. It checks that none leads to a cluster
-// administrator: to an account of Flux or of the system, or to a permission that grants others.
+// testClosure follows every path from one account to another. It checks that no path leads to a cluster administrator: to
+// an account of Flux or of the system, or to a permission that grants other permissions.
 func testClosure(t *testing.T, c *cluster, upstream bool) {
 	for from, want := range map[string][]string{
 		// With the operator's Deployment the platform account can act as the operator, and with the operator's tokens as
@@ -65,7 +65,7 @@ func testClosure(t *testing.T, c *cluster, upstream bool) {
 	}
 }
 
-// checkNoCrown fails the test if an account has a permission that leads to every other.
+// checkNoCrown fails the test if an account has a permission that leads to every other permission.
 func checkNoCrown(t *testing.T, c *cluster, who string, upstream bool) {
 	t.Helper()
 	for _, right := range []string{
@@ -105,7 +105,7 @@ func (c *cluster) may(t *testing.T, who string, what authorizationv1.ResourceAtt
 	return review.Status.Allowed
 }
 
-func TestUpstreamsOperatorReadsEverythingAndChangesOnlyWhatIsTheTeams(t *testing.T) {
+func TestUpstreamsOperatorReadsEverythingAndChangesOnlyTeamNamespaces(t *testing.T) {
 	c := newCluster(t, "gke")
 	// sync/ binds it in this way.
 	for _, object := range built(t, "../operator/config/manager") {

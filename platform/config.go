@@ -2,6 +2,7 @@ package platform
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -104,7 +105,7 @@ func (c Config) Problems() []string {
 	refuse(!targetName.MatchString(c.Target), "target %q is not the name of a folder below sync/clusters", c.Target)
 	refuse(!fluxTag.MatchString(c.FluxVersion), "fluxVersion %q is not a version of Flux 2, such as v2.9.4", c.FluxVersion)
 	for _, required := range []string{"source-controller", "kustomize-controller"} {
-		refuse(!slices.Contains(c.FluxComponents, required), "fluxComponents lacks %s, without which nothing is applied", required)
+		refuse(!slices.Contains(c.FluxComponents, required), "fluxComponents does not contain %s, without which Flux applies nothing", required)
 	}
 	interval, err := time.ParseDuration(c.Interval)
 	refuse(err != nil || interval < time.Second, "interval %q is not a duration of at least a second, such as 1m", c.Interval)
@@ -130,20 +131,20 @@ func (c Config) Problems() []string {
 // own credentials.
 func (c Config) credentialProblems() []string {
 	var problems []string
-	for _, team := range sortedKeys(c.TeamCredentials) {
+	for _, team := range slices.Sorted(maps.Keys(c.TeamCredentials)) {
 		login := c.TeamCredentials[team]
 		switch {
 		case login.Username == "" || login.Password == "":
 			problems = append(problems, fmt.Sprintf("teamCredentials.%s needs both username and password", team))
 		case login.Password == c.GitPassword:
-			problems = append(problems, fmt.Sprintf("teamCredentials.%s is the login that writes the fleet repository, which would make the team the cluster's administrator", team))
+			problems = append(problems, fmt.Sprintf("teamCredentials.%s is the login that writes the fleet repository: the team could read it and control the cluster", team))
 		}
 	}
 	if c.upstreamOperator() && (c.FleetPassword == "" || c.FleetPassword == c.GitPassword) {
-		problems = append(problems, "fleetUsername and fleetPassword must be a login that only reads: the upstream operator reads every Secret of the cluster, and with the login that writes the fleet repository it would be the cluster's administrator")
+		problems = append(problems, "fleetUsername and fleetPassword must be a login that only reads: the upstream operator reads every Secret of the cluster, and the login that writes the fleet repository controls the cluster")
 	}
 	if c.PlatformPassword != "" && c.PlatformPassword == c.GitPassword {
-		problems = append(problems, "platformPassword is the login that writes the fleet repository: the platform account needs one that only reads")
+		problems = append(problems, "platformPassword is the login that writes the fleet repository: give the platform account a login that only reads")
 	}
 	return problems
 }
@@ -155,7 +156,7 @@ func gitURLProblem(address string) string {
 	case err != nil || parsed.Host == "":
 		return "is not a URL, such as https://git.example.com/fleet.git"
 	case parsed.User != nil && parsed.Scheme != "ssh":
-		return "carries a login: give it by the settings for username and password"
+		return "contains a login: give the login in the settings for username and password"
 	case parsed.Scheme != "https" && parsed.Scheme != "http" && parsed.Scheme != "ssh":
 		return "must begin with https://, http:// or ssh://"
 	}
@@ -195,9 +196,9 @@ func (c Config) teamURL(team string) string {
 // incomplete.
 func (c Config) checkTeams(list []teams.Team) error {
 	known := names(list)
-	for _, team := range sortedKeys(c.TeamCredentials) {
+	for _, team := range slices.Sorted(maps.Keys(c.TeamCredentials)) {
 		if !slices.Contains(known, team) {
-			return fmt.Errorf("setting teamCredentials names team %s, which is not in %s: add the team there, or remove the login", team, c.TeamsFile)
+			return fmt.Errorf("setting teamCredentials names team %s, which is not in %s: add the team to the file, or remove the login", team, c.TeamsFile)
 		}
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/strata-platform/strata/platform"
 )
 
-func TestBadConfigurationIsRefusedBeforeAnythingIsMade(t *testing.T) {
+func TestInvalidConfigurationIsRejectedBeforeAnyResourceIsCreated(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit func(*platform.Config)
 		want []string
@@ -21,7 +21,7 @@ func TestBadConfigurationIsRefusedBeforeAnythingIsMade(t *testing.T) {
 				c.Target, c.FluxVersion, c.Interval, c.FluxComponents = "../x", "latest", "soon", []string{"source-controller"}
 				c.FleetURL, c.PlatformURL, c.TeamURL = "git@host:fleet", "https://u:canary@host/p.git", "https://host/all.git"
 			},
-			[]string{`target "../x"`, `fluxVersion "latest"`, `interval "soon"`, "lacks kustomize-controller", "fleetUrl is not a URL", "platformUrl carries a login", "teamUrl does not contain {team}"},
+			[]string{`target "../x"`, `fluxVersion "latest"`, `interval "soon"`, "does not contain kustomize-controller", "fleetUrl is not a URL", "platformUrl contains a login", "teamUrl does not contain {team}"},
 		},
 		"half a login": {
 			func(c *platform.Config) { c.FleetPassword, c.PlatformPassword = "", "canary" },

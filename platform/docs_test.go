@@ -144,7 +144,7 @@ func TestThePageQuotesThePolicies(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(string(content), strings.TrimSpace(quoted)) {
-			t.Errorf("%s quotes what is not in %s:\n%s", hopsPage, file, quoted)
+			t.Errorf("%s quotes text that %s does not contain:\n%s", hopsPage, file, quoted)
 		}
 	}
 	for _, name := range platform.Policies {

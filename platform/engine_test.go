@@ -20,6 +20,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloudtest"
 	"github.com/strata-platform/strata/internal/local/clustertest"
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/test/long"
 )
 
 func TestMain(m *testing.M) { clustertest.Main(m) }
@@ -89,6 +90,7 @@ func (p *plan) replaced() []string {
 }
 
 func TestLayerTwoOnARealCluster(t *testing.T) {
+	long.Test(t)
 	cluster := clustertest.Start(t)
 	r, before := cluster.Runner(t), cluster.Objects(t)
 	// Only the kubeconfig from layer 1 leads to the cluster.
@@ -141,7 +143,7 @@ func TestLayerTwoOnARealCluster(t *testing.T) {
 			t.Errorf("it would %q", again)
 		}
 		if summary.Changes["update"] == 0 {
-			t.Errorf("the new kubeconfig goes nowhere: %s", summary)
+			t.Errorf("no resource uses the new kubeconfig: %s", summary)
 		}
 		cloudtest.Up(t, r, layer)
 	})
@@ -150,6 +152,6 @@ func TestLayerTwoOnARealCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left := slices.DeleteFunc(cluster.Objects(t), func(object string) bool { return slices.Contains(before, object) }); len(left) > 0 {
-		t.Errorf("%q are left", left)
+		t.Errorf("the destroy left %q", left)
 	}
 }

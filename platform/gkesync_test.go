@@ -20,11 +20,13 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloudtest"
 	"github.com/strata-platform/strata/internal/local/clustertest"
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // TestThePlatformAccountAppliesAllThatGoogleCloudSyncs runs layer 2 for the target gke by Pulumi's engine against a real
 // control plane with the kinds of the pinned Flux. It then applies sync/ as the platform account, as Flux does.
 func TestThePlatformAccountAppliesAllThatGoogleCloudSyncs(t *testing.T) {
+	long.Test(t)
 	cluster := clustertest.Start(t)
 	r := cluster.Runner(t)
 	cloudtest.Up(t, r, bootstrapped(cluster.Kubeconfig(t, "127.0.0.1")))

@@ -21,12 +21,12 @@ const (
 func (r *rights) guardOperator(ctx *pulumi.Context, opts []pulumi.ResourceOption) error {
 	rules := OperatorRole()
 	if r.upstream {
-		rules = UpstreamOperatorRole()
+		rules = upstreamOperatorRole()
 	}
 	operator := rbacv1.SubjectArray{&rbacv1.SubjectArgs{
 		Kind: pulumi.String("ServiceAccount"), Namespace: pulumi.String(OperatorNamespace), Name: pulumi.String(OperatorAccount),
 	}}
-	if err := r.give(ctx, "operator", OperatorNamespace, RoleOperator, rules, operator, opts); err != nil {
+	if err := r.grant(ctx, "operator", OperatorNamespace, RoleOperator, rules, operator, opts); err != nil {
 		return err
 	}
 	var callers networkingv1.NetworkPolicyIngressRuleArray

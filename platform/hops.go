@@ -15,31 +15,29 @@ func newHop(
 	ctx *pulumi.Context, config Config, bootstrap *handoff.Bootstrap, team teams.Team, opts ...pulumi.ResourceOption,
 ) (*hop.Hop, error) {
 	tenant := bootstrap.Tenants[team.Name]
-	login := config.TeamCredentials[team.Name]
-	args := &hop.Args{
+	args := &hop.HopArgs{
 		Namespace: team.Namespace(),
 		Account:   team.ServiceAccount(),
 		Roles:     teamRoles(team.May),
 		Operator: hop.Operator{
-			Namespace: OperatorNamespace, Account: OperatorAccount, Role: RoleOperatorTenant, Workspaces: config.upstreamOperator(),
+			Namespace: pulumi.String(OperatorNamespace), Account: pulumi.String(OperatorAccount), Role: RoleOperatorTenant,
+			Workspaces: config.upstreamOperator(),
 		},
 		Source: hop.Source{
-			URL:      config.teamURL(team.Name),
-			Branch:   team.Branch,
-			Path:     team.Path,
-			Interval: config.Interval,
-			Username: login.Username,
-			Password: login.Password,
+			URL:      pulumi.String(config.teamURL(team.Name)),
+			Branch:   pulumi.String(team.Branch),
+			Path:     pulumi.String(team.Path),
+			Interval: pulumi.String(config.Interval),
 			Webhook:  config.hasReceivers(),
 		},
-		Quota:         team.Quota.Hard(),
-		PrivateRanges: config.PrivateRanges,
+		Quota:         pulumi.ToStringMap(team.Quota.Hard()),
+		PrivateRanges: pulumi.ToStringArray(config.PrivateRanges),
 		Policy: &hop.Policy{
 			Types:         team.Allow,
 			StackAccounts: team.StackAccounts(),
-			Sources:       team.Sources,
+			Sources:       pulumi.ToStringArray(team.Sources),
 			RunTimeout:    team.RunLimit(),
-			Contact:       config.Contact,
+			Contact:       pulumi.String(config.Contact),
 		},
 		Context: handoff.Tenant{
 			BackendURL:        pulumi.String(tenant.Backend),
@@ -50,13 +48,16 @@ func newHop(
 			Instance:          pulumi.String(bootstrap.Instance),
 		},
 	}
+	if login, private := config.TeamCredentials[team.Name]; private {
+		args.Source.Username, args.Source.Password = pulumi.String(login.Username), login.Password.Input()
+	}
 	if tenant.Credentials == "" {
-		args.GoogleAccount = tenant.Account
+		args.GoogleAccount = pulumi.String(tenant.Account)
 	}
 	for _, account := range team.Accounts {
 		args.Accounts = append(args.Accounts, hop.Account{Name: account.Name, Roles: teamRoles(account.May), Path: account.Path})
 	}
-	return hop.New(ctx, "team-"+team.Name, args, opts...)
+	return hop.NewHop(ctx, "team-"+team.Name, args, opts...)
 }
 
 // teamRoles returns the ClusterRoles for an account's field "may" in teams.yaml.

@@ -34,7 +34,7 @@ func withTeams(t *testing.T, list string, edit func(*platform.Config)) *pulumite
 	})
 }
 
-func TestWhatTeamsYamlGivesReachesTheHop(t *testing.T) {
+func TestFieldsOfTeamsYamlReachTheHop(t *testing.T) {
 	engine := withTeams(t, `
 - name: web
   allow: [gcp:sql/*]
@@ -97,7 +97,7 @@ func TestATeamWithoutAKeyActsByWorkloadIdentity(t *testing.T) {
 	}
 }
 
-func TestTheTargetDecidesForWhichOperatorTheRightsAre(t *testing.T) {
+func TestTheTargetSelectsTheRightsOfTheOperator(t *testing.T) {
 	for target, upstream := range map[string]bool{"gke": true, "local": false} {
 		t.Run(target, func(t *testing.T) {
 			engine := below(t, func(c *platform.Config) { c.Target = target })
@@ -125,7 +125,7 @@ func TestTheTargetDecidesForWhichOperatorTheRightsAre(t *testing.T) {
 	}
 }
 
-func TestFluxIsToldOfAPushWhereItsNotificationControllerRuns(t *testing.T) {
+func TestFluxIsNotifiedOfAPush(t *testing.T) {
 	for name, test := range map[string]struct {
 		components []string
 		want       []string
@@ -149,7 +149,7 @@ func TestFluxIsToldOfAPushWhereItsNotificationControllerRuns(t *testing.T) {
 	}
 }
 
-func TestWhatOthersKeepIsPatched(t *testing.T) {
+func TestObjectsOfOtherOwnersArePatched(t *testing.T) {
 	engine := below(t, nil)
 	if err := run(engine); err != nil {
 		t.Fatal(err)

@@ -112,7 +112,7 @@ func workers(list []teams.Team) int {
 func newFlux(
 	ctx *pulumi.Context, config Config, bootstrap *handoff.Bootstrap, list []teams.Team, opts ...pulumi.ResourceOption,
 ) (*fluxcd.Flux, error) {
-	args := &fluxcd.Args{
+	args := &fluxcd.FluxArgs{
 		GitURL:      pulumi.String(config.FleetURL),
 		GitUsername: pulumi.String(config.GitUsername),
 		GitPassword: config.GitPassword.Input(),
@@ -122,21 +122,25 @@ func newFlux(
 		Interval:    pulumi.String(config.Interval),
 		Kubeconfig:  bootstrap.Kubeconfig.Input(),
 
-		PrivateRanges: config.PrivateRanges,
+		PrivateRanges: pulumi.ToStringArray(config.PrivateRanges),
 		SourcePorts:   config.sourcePorts(),
 		Workers:       workers(list),
 	}
 	if config.FleetUsername != "" {
 		args.ReadUsername, args.ReadPassword = pulumi.String(config.FleetUsername), config.FleetPassword.Input()
 	}
-	return fluxcd.New(ctx, "flux", args, opts...)
+	return fluxcd.NewFlux(ctx, "flux", args, opts...)
 }
+
+// SyncFolders returns the folders of the platform repository that Flux reads: Kustomizations may refer only to paths below
+// them. Flux checks out no other folders, which takes it a second less for Strata's own repository.
+func SyncFolders() []string { return []string{"sync", "operator/config"} }
 
 // newPlatformSync makes Flux apply the target's entry point below sync/clusters, under the platform account.
 func newPlatformSync(ctx *pulumi.Context, config Config, rights *rights, opts ...pulumi.ResourceOption) (*fluxcd.Sync, error) {
 	// Pulumi uninstalls Flux, and with it Flux's finalizers, before it deletes the namespace.
 	inside := rights.inside(PlatformNamespace, opts)
-	repository := fluxcd.Git{URL: pulumi.String(config.PlatformURL), Branch: pulumi.String(config.PlatformBranch)}
+	repository := fluxcd.Git{URL: pulumi.String(config.PlatformURL), Branch: pulumi.String(config.PlatformBranch), SparseCheckout: SyncFolders()}
 	if config.PlatformUsername != "" {
 		repository.Username, repository.Password = pulumi.String(config.PlatformUsername), config.PlatformPassword.Input()
 	}
@@ -164,8 +168,9 @@ func newPlatformSync(ctx *pulumi.Context, config Config, rights *rights, opts ..
 		Source:         source,
 		ServiceAccount: pulumi.String(PlatformAccount),
 		Path:           pulumi.String("./sync/clusters/" + config.Target),
-		Wait:           true,
-		Timeout:        pulumi.String("5m"),
+		// The entry point contains only Kustomizations, and they report their own readiness. Flux would check them every
+		// five seconds, and report the entry point ready later than them.
+		Timeout: pulumi.String("5m"),
 	}, opts...)
 }
 

@@ -146,7 +146,7 @@ func TestThePlatformAccountSyncsTheTargetsEntryPoint(t *testing.T) {
 	source := engine.Get(t, sourceType, "platform-source-repository")
 	expect(t, source, map[string]any{"spec.url": "https://git.example.com/platform.git", "spec.ref.branch": "main"})
 	if _, found := source.Inputs["spec"].ObjectValue()["secretRef"]; found {
-		t.Error("the platform repository is read with a login although none was given")
+		t.Error("the source of the platform repository has a login, but the configuration has none")
 	}
 	sync := engine.Get(t, "strata:components:FluxSync", "platform-sync")
 	for _, kept := range append(append(engine.OfType(clusterRoleType), engine.OfType(roleType)...), engine.OfType(fluxType)...) {
@@ -156,7 +156,7 @@ func TestThePlatformAccountSyncsTheTargetsEntryPoint(t *testing.T) {
 	}
 }
 
-func TestNoEndInTheClusterIsWaitedForWithoutABound(t *testing.T) {
+func TestEveryDeletionInTheClusterHasATimeout(t *testing.T) {
 	engine := below(t, nil)
 	if err := run(engine); err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ func TestOnlyThePlatformAccountIsBoundToTheWholeCluster(t *testing.T) {
 	}
 }
 
-func TestATeamThatLayerOneDoesNotKnowNamesTheMendingCommand(t *testing.T) {
+func TestATeamThatLayerOneDoesNotHaveNamesTheNextCommand(t *testing.T) {
 	engine := below(t, nil)
 	engine.Read["pulumi:pulumi:StackReference"] = handedOn("web")
 	err := run(engine)

@@ -55,9 +55,9 @@ func (r *rights) makeNamespaces(ctx *pulumi.Context, opts []pulumi.ResourceOptio
 func (r *rights) makeClusterRoles(ctx *pulumi.Context, opts []pulumi.ResourceOption) error {
 	roles := ClusterRoles()
 	if r.upstream {
-		roles = UpstreamClusterRoles()
+		roles = upstreamClusterRoles()
 	}
-	for _, name := range sortedKeys(roles) {
+	for _, name := range slices.Sorted(maps.Keys(roles)) {
 		role, err := rbacv1.NewClusterRole(ctx, "role-"+strings.TrimPrefix(name, "strata:"), &rbacv1.ClusterRoleArgs{
 			Metadata: clusterMetadata(name),
 			Rules:    policyRules(roles[name]),
@@ -97,18 +97,18 @@ func (r *rights) makeAccount(ctx *pulumi.Context, opts []pulumi.ResourceOption) 
 
 	roles := NamespaceRoles()
 	if r.upstream {
-		roles = UpstreamNamespaceRoles()
+		roles = upstreamNamespaceRoles()
 	}
-	for _, namespace := range sortedKeys(roles) {
-		if err := r.give(ctx, "platform", namespace, RolePlatform, roles[namespace], subjects, opts); err != nil {
+	for _, namespace := range slices.Sorted(maps.Keys(roles)) {
+		if err := r.grant(ctx, "platform", namespace, RolePlatform, roles[namespace], subjects, opts); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// give creates a Role in a namespace of the platform, and its binding.
-func (r *rights) give(
+// grant creates a Role in a namespace of the platform, and its binding.
+func (r *rights) grant(
 	ctx *pulumi.Context, part, namespace, name string, rules []rbac.PolicyRule, to rbacv1.SubjectArray, opts []pulumi.ResourceOption,
 ) error {
 	role, err := rbacv1.NewRole(ctx, part+"-role-"+namespace, &rbacv1.RoleArgs{
@@ -175,5 +175,3 @@ func labels() pulumi.StringMap {
 		"app.kubernetes.io/managed-by": pulumi.String("pulumi"),
 	}
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/test/long"
 )
 
 func binding(name, role string) string {
@@ -199,7 +200,8 @@ var accounts = [][2]string{
 	{platform.PlatformNamespace, "default"}, {platform.OperatorNamespace, "default"}, {"team-web", "default"},
 }
 
-func TestWhatAnAccountMustDoItMayAndNoMore(t *testing.T) {
+func TestEachAccountHasOnlyTheRightsThatItNeeds(t *testing.T) {
+	long.Test(t)
 	c := newCluster(t, "local")
 	act := c.as(t, platform.PlatformNamespace, platform.PlatformAccount)
 	for _, folder := range []string{"../sync/policies", "../operator/config/crd", "../operator/config/manager"} {

@@ -44,9 +44,9 @@ const (
 	OperatorSource = "pulumi-operator"
 )
 
-// Policies are the names of the admission policies that the platform account may manage. Each has a binding of the same
+// policies are the names of the admission policies that the platform account may manage. Each has a binding of the same
 // name for create requests, and one ending in -update for update requests.
-var Policies = []string{"strata-programs", "strata-stacks", "strata-sources", "strata-syncs"}
+var policies = []string{"strata-programs", "strata-stacks", "strata-sources", "strata-syncs"}
 
 func bindings(policies []string) []string {
 	var names []string
@@ -90,8 +90,8 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 			// by the verb bind.
 			named(rbac.GroupName, "clusterrolebindings", OperatorBinding),
 			{APIGroups: []string{rbac.GroupName}, Resources: []string{"clusterroles"}, ResourceNames: []string{RoleOperator}, Verbs: []string{"bind"}},
-			named(admission.GroupName, "validatingadmissionpolicies", Policies...),
-			named(admission.GroupName, "validatingadmissionpolicybindings", bindings(Policies)...),
+			named(admission.GroupName, "validatingadmissionpolicies", policies...),
+			named(admission.GroupName, "validatingadmissionpolicybindings", bindings(policies)...),
 			// Kubernetes lets an account create a policy with parameters only if it can read them in every namespace.
 			// They contain no secrets.
 			allow(hop.PolicyGroup, []string{"get"}, hop.PolicyPlural),
@@ -127,10 +127,10 @@ func ClusterRoles() map[string][]rbac.PolicyRule {
 	}
 }
 
-// UpstreamClusterRoles returns the rules of each ClusterRole for upstream's operator. That operator caches every Secret,
+// upstreamClusterRoles returns the rules of each ClusterRole for upstream's operator. That operator caches every Secret,
 // ConfigMap, Pod, Service and StatefulSet of the cluster, so it needs to read all of them. It may write in the teams'
 // namespaces only. Its own ClusterRole would let it create a pod in Flux's namespace.
-func UpstreamClusterRoles() map[string][]rbac.PolicyRule {
+func upstreamClusterRoles() map[string][]rbac.PolicyRule {
 	roles := ClusterRoles()
 	roles[RolePlatform][0] = named("apiextensions.k8s.io", "customresourcedefinitions",
 		"stacks.pulumi.com", "programs.pulumi.com", "workspaces.auto.pulumi.com", "updates.auto.pulumi.com")
@@ -174,9 +174,9 @@ func OperatorRole() []rbac.PolicyRule {
 	return []rbac.PolicyRule{allow("", []string{"get", "create", "patch", "delete"}, "secrets")}
 }
 
-// UpstreamOperatorRole returns the rules of the Role of upstream's operator in its own namespace. Its replicas elect a
+// upstreamOperatorRole returns the rules of the Role of upstream's operator in its own namespace. Its replicas elect a
 // leader, and it calls workspaces with a token of its own account.
-func UpstreamOperatorRole() []rbac.PolicyRule {
+func upstreamOperatorRole() []rbac.PolicyRule {
 	return []rbac.PolicyRule{
 		allow("coordination.k8s.io", change, "leases"),
 		{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, ResourceNames: []string{OperatorAccount}, Verbs: []string{"create"}},
@@ -200,9 +200,9 @@ func NamespaceRoles() map[string][]rbac.PolicyRule {
 	}
 }
 
-// UpstreamNamespaceRoles returns the rules of NamespaceRoles for upstream's operator, whose CustomResourceDefinitions
+// upstreamNamespaceRoles returns the rules of NamespaceRoles for upstream's operator, whose CustomResourceDefinitions
 // come from a repository of its own.
-func UpstreamNamespaceRoles() map[string][]rbac.PolicyRule {
+func upstreamNamespaceRoles() map[string][]rbac.PolicyRule {
 	roles := NamespaceRoles()
 	roles[PlatformNamespace] = append(roles[PlatformNamespace], named("source.toolkit.fluxcd.io", "gitrepositories", OperatorSource))
 	return roles

@@ -88,7 +88,7 @@ func TestUpstreamsImageIsOfTheReleaseOfItsKinds(t *testing.T) {
 	}
 	release := regexp.MustCompile(`(?m)^# .*Kubernetes Operator (v2\.\d+\.\d+)`).FindSubmatch(entry)
 	if release == nil {
-		t.Fatal("the entry point does not say of which release its commit is")
+		t.Fatal("the entry point does not name the release of its commit")
 	}
 	container := operatorDeployment(t).Spec.Template.Spec.Containers[0]
 	pinned := regexp.MustCompile(`^docker\.io/pulumi/pulumi-kubernetes-operator:` + regexp.QuoteMeta(string(release[1])) + `(@sha256:[0-9a-f]{64})?$`)

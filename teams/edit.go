@@ -77,10 +77,10 @@ func names(all []Team) string {
 func checked(content []byte, want []Team) ([]byte, error) {
 	after, err := Decode(content)
 	if err != nil {
-		return nil, fmt.Errorf("the changed list would not be read: %w: change it by hand", err)
+		return nil, fmt.Errorf("the changed file would be invalid: %w: edit it by hand", err)
 	}
 	if len(after.Teams) != len(want) || len(want) > 0 && !reflect.DeepEqual(after.Teams, want) {
-		return nil, errors.New("the list is written in a way that this command cannot change: change it by hand")
+		return nil, errors.New("this command cannot change the format of the list: edit it by hand")
 	}
 	return content, nil
 }

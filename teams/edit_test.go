@@ -131,7 +131,7 @@ func TestRemoveKeepsEveryByteOfTheRest(t *testing.T) {
 	}
 }
 
-func TestWhatIsAddedAndRemovedLeavesTheFileAsItWas(t *testing.T) {
+func TestAddAndRemoveRestoreTheFile(t *testing.T) {
 	added, err := teams.Add([]byte(commented), teams.Team{Name: "shop", Quota: teams.Quota{CPU: "1"}})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestAChangeIsRefusedWhere(t *testing.T) {
 		"a type is no type": {
 			func() ([]byte, error) {
 				return teams.Add([]byte(commented), teams.Team{Name: "shop", Allow: []string{"random:*", "vm"}})
-			}, `team.allow[1] "vm" is not a type`,
+			}, `team.allow[1] "vm" is neither a resource type`,
 		},
 		"a quota is no quantity": {
 			func() ([]byte, error) {
@@ -170,12 +170,12 @@ func TestAChangeIsRefusedWhere(t *testing.T) {
 			func() ([]byte, error) { return teams.Remove([]byte(commented), "shop") }, `there is no team "shop" in the list: it has web, lab`,
 		},
 		"another team would change with it": {
-			func() ([]byte, error) { return teams.Remove([]byte(alias), "web") }, "change it by hand",
+			func() ([]byte, error) { return teams.Remove([]byte(alias), "web") }, "edit it by hand",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, err := test.give(); err == nil || !strings.Contains(err.Error(), test.want) || got != nil {
-				t.Errorf("error %v and content %q, want an error with %q and none", err, got, test.want)
+				t.Errorf("error is %v and content is %q, want an error with %q and no content", err, got, test.want)
 			}
 		})
 	}

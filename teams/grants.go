@@ -125,9 +125,9 @@ func (t Team) grantProblems(at string) []error {
 	for i, pattern := range t.Allow {
 		switch {
 		case foreignTypes.MatchString(pattern):
-			refuse(".allow[%d] %q would let a Program read other stacks or bring its own credentials", i, pattern)
+			refuse(".allow[%d] %q would let a Program read other stacks or use credentials of its own", i, pattern)
 		case !typePattern.MatchString(pattern):
-			refuse(`.allow[%d] %q is not a type of a resource, such as gcp:sql/user:User, nor the beginning of some, such as gcp:sql/*`, i, pattern)
+			refuse(`.allow[%d] %q is neither a resource type, such as gcp:sql/user:User, nor a prefix of types, such as gcp:sql/*`, i, pattern)
 		}
 	}
 	for _, field := range t.Quota.fields() {

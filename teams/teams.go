@@ -46,8 +46,8 @@ const reservedAccount = "default"
 var reserved = map[string]string{
 	reservedAccount: "every pod that names no account runs under the account of that name",
 	"engineer":      "the platform engineer has the Git account of that name",
-	"fleet":         "the repository of that name is what Flux applies as the cluster's administrator",
-	"platform":      "the repository of that name holds the platform itself",
+	"fleet":         "Flux applies the repository of that name as the cluster's administrator",
+	"platform":      "the repository of that name contains the platform",
 	// A team's databases and database users have its name, or its name, an underscore and a suffix.
 	"root":        "the administrator of a database instance has that name",
 	"mysql":       "each database instance keeps its users in a database of that name",
@@ -195,12 +195,12 @@ func (t Team) problems(at string) []error {
 	case isReserved:
 		problems = append(problems, fmt.Errorf("%s.name %q is reserved: %s", at, t.Name, reason))
 	case strings.HasPrefix(t.Name, reservedPrefix):
-		problems = append(problems, fmt.Errorf("%s.name %q is reserved: Cloud SQL's own users of a database instance begin with %s", at, t.Name, reservedPrefix))
+		problems = append(problems, fmt.Errorf("%s.name %q is reserved: the names of Cloud SQL's own database users begin with %s", at, t.Name, reservedPrefix))
 	case strings.HasSuffix(t.Name, readerSuffix):
 		problems = append(problems, fmt.Errorf("%s.name %q is reserved: it is the Git account that reads the repository of team %s",
 			at, t.Name, strings.TrimSuffix(t.Name, readerSuffix)))
 	case len(t.Name) > maxName:
-		problems = append(problems, fmt.Errorf("%s.name %q has %d characters: at most %d fit into the id of a Google account",
+		problems = append(problems, fmt.Errorf("%s.name %q has %d characters: at most %d fit into the ID of a Google account",
 			at, t.Name, len(t.Name), maxName))
 	case !namePattern.MatchString(t.Name):
 		problems = append(problems, fmt.Errorf("%s.name %q must be lower-case letters, digits and hyphens, begin with a letter and not end with a hyphen",

@@ -97,7 +97,7 @@ func TestDecodeRefuses(t *testing.T) {
 			header + "teams: [{name: root},{name: mysql},{name: sys},{name: information},{name: performance},{name: cloudsqladmin}]",
 			[]string{
 				`"root" is reserved: the administrator`, `"mysql" is reserved`, `"sys" is reserved`, `"information" is reserved`, `"performance" is reserved`,
-				`"cloudsqladmin" is reserved: Cloud SQL's own users`,
+				`"cloudsqladmin" is reserved: the names of Cloud SQL's own database users`,
 			},
 		},
 		"a path of two lines": {header + `teams: [{name: web, path: "a\nb"}]`, []string{`teams[0].path "a\nb"`}},

@@ -1,12 +1,12 @@
 // Package cloudsql creates the Cloud SQL instance that the teams of a platform share.
 //
-//	instance, err := cloudsql.New(ctx, "strata", &cloudsql.Args{
-//		Name: "strata", Project: pulumi.String("acme-dev"), Region: pulumi.String("europe-west1"),
+//	instance, err := cloudsql.NewInstance(ctx, "strata", &cloudsql.InstanceArgs{
+//		Name: pulumi.String("strata"), Project: pulumi.String("acme-dev"), Region: pulumi.String("europe-west1"),
 //	})
 //
-// Databases and users usually belong to the teams' own Programs. New can also create databases and users of the platform
-// itself. They share the instance's life: while the instance is protected, they are protected too, and deleting the
-// instance deletes them. So a refused deletion of the instance leaves all data in place.
+// Databases and users usually belong to the teams' own Programs. NewInstance can also create databases and users of the
+// platform itself. They share the instance's life: while the instance is protected, they are protected too, and deleting
+// the instance deletes them. So a refused deletion of the instance leaves all data in place.
 package cloudsql
 
 import (
@@ -22,80 +22,84 @@ import (
 const Type = "strata:components:CloudSQL"
 
 const (
-	// DefaultVersion is the database engine when Args.Version is empty.
+	// DefaultVersion is the database engine when InstanceArgs.Version is empty.
 	DefaultVersion = "MYSQL_8_0"
-	// DefaultTier is the machine type when Args.Tier is empty.
+	// DefaultTier is the machine type when InstanceArgs.Tier is nil.
 	DefaultTier = "db-custom-1-3840"
 	// DefaultRetention is the number of daily backups that Cloud SQL keeps, and the number of days of point-in-time
 	// recovery, when Backups sets neither. Seven days is the longest point-in-time recovery of Cloud SQL Enterprise.
 	DefaultRetention = 7
 )
 
-// Args describes an instance.
-type Args struct {
+// InstanceArgs describes an instance. NewInstance checks plain values before it creates a resource, Google Cloud checks
+// computed ones.
+type InstanceArgs struct {
 	// Name is the instance's name in the project. Required. Google reserves the name of a deleted instance for a week.
-	Name string
+	Name pulumi.StringInput
 	// Project is the Google Cloud project of the instance. Required.
 	Project pulumi.StringInput
 	// Region is the region of the instance. Required.
 	Region pulumi.StringInput
 	// Version is the database engine, such as MYSQL_8_0 or POSTGRES_16; empty means DefaultVersion. Cloud SQL cannot
-	// downgrade it.
+	// downgrade it. It is a plain value, because the settings of recovery and of users differ between the engines.
 	Version string
-	// Tier is the machine type; empty means DefaultTier.
-	Tier string
-	// HighAvailability adds a standby machine in another zone of the region. It takes over automatically.
-	HighAvailability bool
+	// Tier is the machine type; nil means DefaultTier.
+	Tier pulumi.StringInput
+	// HighAvailability adds a standby machine in another zone of the region. It takes over automatically. Nil means
+	// false.
+	HighAvailability pulumi.BoolInput
 
 	// Backups configures backups and point-in-time recovery; nil means daily backups and point-in-time recovery, both for
 	// DefaultRetention days.
 	Backups *Backups
 	// DeletionProtection makes the provider, the API and the engine refuse to delete the instance. It also makes the
-	// engine refuse to delete Databases and Users. Nil means true.
+	// engine refuse to delete Databases and Users. Nil means true. It is a plain value, because the engine's
+	// protection is a resource option.
 	DeletionProtection *bool
 
 	// PrivateNetwork is the self link of the only VPC network that reaches the instance; the network must have private
 	// services access. Nil gives the instance a public address without any authorised network, which only the Cloud SQL
 	// Auth Proxy can use. A private instance cannot become public again.
 	PrivateNetwork pulumi.StringInput
-	// RequireTLS refuses unencrypted connections. Connections of the Auth Proxy are always encrypted.
-	RequireTLS bool
+	// RequireTLS refuses unencrypted connections; nil means false. Connections of the Auth Proxy are always encrypted.
+	RequireTLS pulumi.BoolInput
 
-	// Databases are databases that New creates on the instance. Their names must be unique.
+	// Databases are databases that NewInstance creates on the instance. Their names must be unique.
 	Databases []Database
-	// Users are users that New creates on the instance. Their names must be unique.
+	// Users are users that NewInstance creates on the instance. Their names must be unique.
 	Users []User
 }
 
-// Backups configures backups and point-in-time recovery of an instance.
+// Backups configures backups and point-in-time recovery of an instance. Disabled and NoPointInTimeRecovery are plain
+// values, because they decide which other settings exist.
 type Backups struct {
 	// Disabled turns backups off. It excludes all other fields.
 	Disabled bool
-	// StartTime is the start of the four-hour window, in UTC, of the daily backup, such as 03:00; empty lets Google Cloud
+	// StartTime is the start of the four-hour window, in UTC, of the daily backup, such as 03:00; nil lets Google Cloud
 	// choose.
-	StartTime string
-	// Retained is the number of daily backups to keep, 1 to 365; zero means DefaultRetention.
-	Retained int
+	StartTime pulumi.StringInput
+	// Retained is the number of daily backups to keep, 1 to 365; nil means DefaultRetention.
+	Retained pulumi.IntInput
 	// NoPointInTimeRecovery keeps no transaction logs, so that only the state of a backup can be restored.
 	NoPointInTimeRecovery bool
-	// LogDays is the number of days to keep transaction logs, 1 to 7; zero means DefaultRetention.
-	LogDays int
+	// LogDays is the number of days to keep transaction logs, 1 to 7; nil means DefaultRetention.
+	LogDays pulumi.IntInput
 }
 
 // Database is a database on the instance.
 type Database struct {
-	// Name is the database's name. Required.
+	// Name is the database's name. Required. It is a plain value, because it names the resource.
 	Name string
-	// Charset and Collation are the engine's own names; empty means the engine's defaults.
-	Charset, Collation string
+	// Charset and Collation are the engine's own names; nil means the engine's defaults.
+	Charset, Collation pulumi.StringInput
 }
 
 // User is a database user of the instance. It may use all databases of the instance.
 type User struct {
-	// Name is the user's name. Required.
+	// Name is the user's name. Required. It is a plain value, because it names the resource.
 	Name string
-	// Host is the host that the user connects from, for MySQL only; empty means any host.
-	Host string
+	// Host is the host that the user connects from, for MySQL only; nil means any host.
+	Host pulumi.StringInput
 	// Password is the user's password. Pulumi keeps it as a secret. Required.
 	Password pulumi.StringInput
 }
@@ -112,33 +116,33 @@ type Instance struct {
 	Address pulumi.StringOutput `pulumi:"address"`
 }
 
-// New creates the instance, its databases and its users.
-func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Instance, error) {
+// NewInstance creates the instance, its databases and its users.
+func NewInstance(ctx *pulumi.Context, name string, args *InstanceArgs, opts ...pulumi.ResourceOption) (*Instance, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
-		return nil, fmt.Errorf("make Cloud SQL instance %s: %w", name, err)
+		return nil, fmt.Errorf("create Cloud SQL instance %s: %w", name, err)
 	}
 	instance := &Instance{}
 	properties := pulumi.Map{
-		"name": pulumi.String(args.Name), "project": args.Project, "region": args.Region,
+		"name": args.Name, "project": args.Project, "region": args.Region,
 		"deletionProtection": pulumi.Bool(args.protected()),
 	}
 	if err := ctx.RegisterComponentResourceV2(Type, name, properties, instance, opts...); err != nil {
-		return nil, fmt.Errorf("make Cloud SQL instance %s: %w", name, err)
+		return nil, fmt.Errorf("create Cloud SQL instance %s: %w", name, err)
 	}
 	resource, err := sql.NewDatabaseInstance(ctx, name+"-instance", &sql.DatabaseInstanceArgs{
-		Name:               pulumi.String(args.Name),
-		Project:            args.Project.ToStringOutput().ToStringPtrOutput(),
-		Region:             args.Region.ToStringOutput().ToStringPtrOutput(),
+		Name:               inputs.Optional(args.Name),
+		Project:            inputs.Optional(args.Project),
+		Region:             inputs.Optional(args.Region),
 		DatabaseVersion:    pulumi.String(args.version()),
 		DeletionProtection: pulumi.Bool(args.protected()),
 		Settings:           args.settings(),
 	}, pulumi.Parent(instance), pulumi.Protect(args.protected()))
 	if err != nil {
-		return nil, fmt.Errorf("make Cloud SQL instance %s: %w", name, err)
+		return nil, fmt.Errorf("create Cloud SQL instance %s: %w", name, err)
 	}
 	if err := args.populate(ctx, name, instance, resource); err != nil {
-		return nil, fmt.Errorf("make Cloud SQL instance %s: %w", name, err)
+		return nil, fmt.Errorf("create Cloud SQL instance %s: %w", name, err)
 	}
 	instance.Name = resource.Name
 	instance.ConnectionName = resource.ConnectionName
@@ -149,12 +153,12 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 }
 
 // populate creates the databases and users of the instance.
-func (a *Args) populate(ctx *pulumi.Context, name string, parent pulumi.Resource, instance *sql.DatabaseInstance) error {
+func (a *InstanceArgs) populate(ctx *pulumi.Context, name string, parent pulumi.Resource, instance *sql.DatabaseInstance) error {
 	opts := []pulumi.ResourceOption{pulumi.Parent(parent), pulumi.Protect(a.protected()), pulumi.DeletedWith(instance)}
 	for _, database := range a.Databases {
 		_, err := sql.NewDatabase(ctx, name+"-database-"+database.Name, &sql.DatabaseArgs{
 			Name: pulumi.String(database.Name), Instance: instance.Name, Project: inputs.Optional(a.Project),
-			Charset: inputs.NonEmpty(database.Charset), Collation: inputs.NonEmpty(database.Collation),
+			Charset: inputs.Optional(database.Charset), Collation: inputs.Optional(database.Collation),
 		}, opts...)
 		if err != nil {
 			return err
@@ -162,7 +166,7 @@ func (a *Args) populate(ctx *pulumi.Context, name string, parent pulumi.Resource
 	}
 	for _, user := range a.Users {
 		_, err := sql.NewUser(ctx, name+"-user-"+user.Name, &sql.UserArgs{
-			Name: pulumi.String(user.Name), Host: inputs.NonEmpty(user.Host), Instance: instance.Name, Project: inputs.Optional(a.Project),
+			Name: pulumi.String(user.Name), Host: inputs.Optional(user.Host), Instance: instance.Name, Project: inputs.Optional(a.Project),
 			Password: pulumi.ToSecret(user.Password).(pulumi.StringOutput).ToStringPtrOutput(),
 		}, opts...)
 		if err != nil {

@@ -18,8 +18,8 @@ const (
 	userType     = "gcp:sql/user:User"
 )
 
-func given() *cloudsql.Args {
-	return &cloudsql.Args{Name: "strata", Project: pulumi.String("acme"), Region: pulumi.String("europe-west1")}
+func given() *cloudsql.InstanceArgs {
+	return &cloudsql.InstanceArgs{Name: pulumi.String("strata"), Project: pulumi.String("acme"), Region: pulumi.String("europe-west1")}
 }
 
 // check compares properties of a resource by their paths.
@@ -32,9 +32,9 @@ func check(t *testing.T, r pulumitest.Resource, want map[string]any) {
 	}
 }
 
-func run(engine *pulumitest.Engine, args *cloudsql.Args) error {
+func run(engine *pulumitest.Engine, args *cloudsql.InstanceArgs) error {
 	return engine.Run("proj", "dev", func(ctx *pulumi.Context) error {
-		instance, err := cloudsql.New(ctx, "strata", args)
+		instance, err := cloudsql.NewInstance(ctx, "strata", args)
 		if err != nil {
 			return err
 		}
@@ -81,10 +81,10 @@ func TestAnInstanceIsProtectedAndBackedUpByDefault(t *testing.T) {
 func TestProtectionIsLiftedAndTheNetworkIsPrivateByChoice(t *testing.T) {
 	engine := &pulumitest.Engine{}
 	lifted := false
-	err := run(engine, &cloudsql.Args{
-		Name: "strata", Project: pulumi.String("acme"), Region: pulumi.String("europe-west1"), Tier: "db-n1-standard-1",
+	err := run(engine, &cloudsql.InstanceArgs{
+		Name: pulumi.String("strata"), Project: pulumi.String("acme"), Region: pulumi.String("europe-west1"), Tier: pulumi.String("db-n1-standard-1"),
 		DeletionProtection: &lifted, PrivateNetwork: pulumi.String("projects/acme/global/networks/core"),
-		HighAvailability: true, RequireTLS: true,
+		HighAvailability: pulumi.Bool(true), RequireTLS: pulumi.Bool(true),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestProtectionIsLiftedAndTheNetworkIsPrivateByChoice(t *testing.T) {
 func TestPostgresRecoversAnyMomentByItsOwnLog(t *testing.T) {
 	engine := &pulumitest.Engine{}
 	args := given()
-	args.Version, args.Backups = "POSTGRES_16", &cloudsql.Backups{StartTime: "03:00", Retained: 30, LogDays: 3}
+	args.Version, args.Backups = "POSTGRES_16", &cloudsql.Backups{StartTime: pulumi.String("03:00"), Retained: pulumi.Int(30), LogDays: pulumi.Int(3)}
 	if err := run(engine, args); err != nil {
 		t.Fatal(err)
 	}
@@ -138,8 +138,8 @@ func TestDatabasesAndUsersGoWithTheInstanceAndNotBefore(t *testing.T) {
 		engine := &pulumitest.Engine{}
 		args := given()
 		args.DeletionProtection = &protected
-		args.Databases = []cloudsql.Database{{Name: "audit", Charset: "utf8mb4"}}
-		args.Users = []cloudsql.User{{Name: "auditor", Host: "10.%", Password: pulumi.String("canary")}}
+		args.Databases = []cloudsql.Database{{Name: "audit", Charset: pulumi.String("utf8mb4")}}
+		args.Users = []cloudsql.User{{Name: "auditor", Host: pulumi.String("10.%"), Password: pulumi.String("canary")}}
 		if err := run(engine, args); err != nil {
 			t.Fatal(err)
 		}
@@ -163,35 +163,37 @@ func TestDatabasesAndUsersGoWithTheInstanceAndNotBefore(t *testing.T) {
 
 func TestBadArgsAreRefusedAllAtOnce(t *testing.T) {
 	for name, test := range map[string]struct {
-		edit func(*cloudsql.Args)
+		edit func(*cloudsql.InstanceArgs)
 		want []string
 	}{
-		"nothing given":  {func(a *cloudsql.Args) { *a = cloudsql.Args{} }, []string{"name must", "project must", "region must"}},
-		"another engine": {func(a *cloudsql.Args) { a.Version = "SQLSERVER_2022_WEB" }, []string{"SQLSERVER_2022_WEB"}},
+		"nothing given":  {func(a *cloudsql.InstanceArgs) { *a = cloudsql.InstanceArgs{} }, []string{"name must", "project must", "region must"}},
+		"another engine": {func(a *cloudsql.InstanceArgs) { a.Version = "SQLSERVER_2022_WEB" }, []string{"SQLSERVER_2022_WEB"}},
 		"backups that are disabled and described": {
-			func(a *cloudsql.Args) { a.Backups = &cloudsql.Backups{Disabled: true, Retained: 3} }, []string{"disabled and described"},
+			func(a *cloudsql.InstanceArgs) { a.Backups = &cloudsql.Backups{Disabled: true, Retained: pulumi.Int(3)} }, []string{"another field of Backups is set"},
 		},
 		"impossible backups": {
-			func(a *cloudsql.Args) { a.Backups = &cloudsql.Backups{StartTime: "3am", Retained: 400, LogDays: 8} },
-			[]string{`"3am"`, "400 retained", "8 days"},
+			func(a *cloudsql.InstanceArgs) {
+				a.Backups = &cloudsql.Backups{StartTime: pulumi.String("3am"), Retained: pulumi.Int(400), LogDays: pulumi.Int(8)}
+			},
+			[]string{`"3am"`, "retained backups must be between 1 and 365", "days of logs must be between 1 and 7"},
 		},
 		"high availability without logs": {
-			func(a *cloudsql.Args) {
-				a.HighAvailability, a.Backups = true, &cloudsql.Backups{NoPointInTimeRecovery: true, LogDays: 2}
+			func(a *cloudsql.InstanceArgs) {
+				a.HighAvailability, a.Backups = pulumi.Bool(true), &cloudsql.Backups{NoPointInTimeRecovery: true, LogDays: pulumi.Int(2)}
 			},
-			[]string{"high availability needs", "no logs are kept"},
+			[]string{"high availability needs the logs", "keeps no logs"},
 		},
 		"doubled names and a missing password": {
-			func(a *cloudsql.Args) {
+			func(a *cloudsql.InstanceArgs) {
 				a.Databases, a.Users = []cloudsql.Database{{Name: "a"}, {Name: "a"}, {}}, []cloudsql.User{{Name: "u"}, {Name: "u"}}
 			},
 			[]string{"database a is given twice", "a database has no name", "user u is given twice", "user u has no password"},
 		},
 		"a host for PostgreSQL": {
-			func(a *cloudsql.Args) {
-				a.Version, a.Users = "POSTGRES_16", []cloudsql.User{{Name: "u", Host: "%", Password: pulumi.String("p")}}
+			func(a *cloudsql.InstanceArgs) {
+				a.Version, a.Users = "POSTGRES_16", []cloudsql.User{{Name: "u", Host: pulumi.String("%"), Password: pulumi.String("p")}}
 			},
-			[]string{"for MySQL only"},
+			[]string{"which only MySQL supports"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

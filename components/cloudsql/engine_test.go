@@ -14,6 +14,7 @@ import (
 	"github.com/strata-platform/strata/internal/layers"
 	emulator "github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/internal/local/cloudtest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 func TestMain(m *testing.M) { cloudtest.Main(m) }
@@ -36,14 +37,15 @@ func databases(t *testing.T, cloud cloudtest.Cloud) *sqladmin.Service {
 func checkContents(t *testing.T, service *sqladmin.Service) {
 	t.Helper()
 	if _, err := service.Databases.Get(cloudtest.Project, "shared", "audit").Do(); err != nil {
-		t.Errorf("the database is gone: %v", err)
+		t.Errorf("get the database: %v", err)
 	}
 	if _, err := service.Users.Get(cloudtest.Project, "shared", "auditor").Host("%").Do(); err != nil {
-		t.Errorf("the user is gone: %v", err)
+		t.Errorf("get the user: %v", err)
 	}
 }
 
 func TestTheExampleLosesNothingWhileItIsProtected(t *testing.T) {
+	long.Test(t)
 	cloud := cloudtest.Start(t)
 	r, service := cloud.Runner(t, cloud.Owner), databases(t, cloud)
 	protected, lifted := cloudtest.Program(sharedInstance(true)), cloudtest.Program(sharedInstance(false))
@@ -69,7 +71,8 @@ func TestTheExampleLosesNothingWhileItIsProtected(t *testing.T) {
 	checkContents(t, service)
 }
 
-func TestAnUnprotectedInstanceTakesAllAlong(t *testing.T) {
+func TestAnUnprotectedInstanceIsDestroyedWithItsContent(t *testing.T) {
+	long.Test(t)
 	cloud := cloudtest.Start(t)
 	r, lifted := cloud.Runner(t, cloud.Owner), cloudtest.Program(sharedInstance(false))
 	cloudtest.Up(t, r, lifted)
@@ -77,25 +80,25 @@ func TestAnUnprotectedInstanceTakesAllAlong(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := databases(t, cloud).Instances.Get(cloudtest.Project, "shared").Do(); err == nil {
-		t.Error("the instance is still there")
+		t.Error("the instance still exists")
 	}
 }
 
 func TestEveryChoiceIsKeptByASecondUp(t *testing.T) {
 	cloud := cloudtest.Start(t)
 	choices := cloudtest.Program(func(ctx *pulumi.Context) error {
-		_, err := cloudsql.New(ctx, "private", &cloudsql.Args{
-			Name: "private", Project: pulumi.String(cloudtest.Project), Region: pulumi.String("europe-west1"), HighAvailability: true,
+		_, err := cloudsql.NewInstance(ctx, "private", &cloudsql.InstanceArgs{
+			Name: pulumi.String("private"), Project: pulumi.String(cloudtest.Project), Region: pulumi.String("europe-west1"), HighAvailability: pulumi.Bool(true),
 			PrivateNetwork: pulumi.String("projects/strata-local/global/networks/core"),
-			Databases:      []cloudsql.Database{{Name: "shop", Charset: "utf8mb4", Collation: "utf8mb4_general_ci"}},
-			Users:          []cloudsql.User{{Name: "shop", Host: "%", Password: pulumi.String("canary")}},
+			Databases:      []cloudsql.Database{{Name: "shop", Charset: pulumi.String("utf8mb4"), Collation: pulumi.String("utf8mb4_general_ci")}},
+			Users:          []cloudsql.User{{Name: "shop", Host: pulumi.String("%"), Password: pulumi.String("canary")}},
 		})
 		if err != nil {
 			return err
 		}
-		_, err = cloudsql.New(ctx, "postgres", &cloudsql.Args{
-			Name: "postgres", Project: pulumi.String(cloudtest.Project), Region: pulumi.String("europe-west1"), Version: "POSTGRES_16",
-			Backups: &cloudsql.Backups{StartTime: "03:00", Retained: 14, LogDays: 3},
+		_, err = cloudsql.NewInstance(ctx, "postgres", &cloudsql.InstanceArgs{
+			Name: pulumi.String("postgres"), Project: pulumi.String(cloudtest.Project), Region: pulumi.String("europe-west1"), Version: "POSTGRES_16",
+			Backups: &cloudsql.Backups{StartTime: pulumi.String("03:00"), Retained: pulumi.Int(14), LogDays: pulumi.Int(3)},
 		})
 		return err
 	})
@@ -108,8 +111,8 @@ func TestARenamedComponentWithAnAliasKeepsItsInstance(t *testing.T) {
 	cloud := cloudtest.Start(t)
 	named := func(name string, opts ...pulumi.ResourceOption) layers.Layer {
 		return cloudtest.Program(func(ctx *pulumi.Context) error {
-			_, err := cloudsql.New(ctx, name, &cloudsql.Args{
-				Name: "shared", Project: pulumi.String(cloudtest.Project), Region: pulumi.String("europe-west1"),
+			_, err := cloudsql.NewInstance(ctx, name, &cloudsql.InstanceArgs{
+				Name: pulumi.String("shared"), Project: pulumi.String(cloudtest.Project), Region: pulumi.String("europe-west1"),
 				Databases: []cloudsql.Database{{Name: "audit"}},
 			}, opts...)
 			return err

@@ -11,13 +11,13 @@ func Example() { pulumi.Run(sharedInstance(true)) }
 
 func sharedInstance(protected bool) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {
-		instance, err := cloudsql.New(ctx, "shared", &cloudsql.Args{
-			Name:               "shared",
+		instance, err := cloudsql.NewInstance(ctx, "shared", &cloudsql.InstanceArgs{
+			Name:               pulumi.String("shared"),
 			Project:            pulumi.String("strata-local"),
 			Region:             pulumi.String("europe-west1"),
-			Backups:            &cloudsql.Backups{StartTime: "03:00", Retained: 30},
+			Backups:            &cloudsql.Backups{StartTime: pulumi.String("03:00"), Retained: pulumi.Int(30)},
 			DeletionProtection: &protected,
-			Databases:          []cloudsql.Database{{Name: "audit", Charset: "utf8mb4"}},
+			Databases:          []cloudsql.Database{{Name: "audit", Charset: pulumi.String("utf8mb4")}},
 			Users:              []cloudsql.User{{Name: "auditor", Password: pulumi.String("from a secret of your configuration")}},
 		})
 		if err != nil {

@@ -1,6 +1,7 @@
 package cloudsql
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -18,40 +19,58 @@ const (
 	postgres = "POSTGRES_"
 )
 
-// maxLogDays is the maximum of Cloud SQL Enterprise.
-const maxLogDays = 7
+const (
+	// maxRetained is the maximum number of backups that Cloud SQL keeps.
+	maxRetained = 365
+	// maxLogDays is the maximum of Cloud SQL Enterprise.
+	maxLogDays = 7
+)
 
 var startTime = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
 
-func (a *Args) protected() bool { return a.DeletionProtection == nil || *a.DeletionProtection }
+func (a *InstanceArgs) protected() bool { return a.DeletionProtection == nil || *a.DeletionProtection }
 
-func (a *Args) version() string { return or(a.Version, DefaultVersion) }
+func (a *InstanceArgs) version() string { return cmp.Or(a.Version, DefaultVersion) }
 
-func (a *Args) settings() *sql.DatabaseInstanceSettingsArgs {
+func (a *InstanceArgs) settings() *sql.DatabaseInstanceSettingsArgs {
 	network := &sql.DatabaseInstanceSettingsIpConfigurationArgs{
-		Ipv4Enabled: pulumi.Bool(a.PrivateNetwork == nil), PrivateNetwork: inputs.Optional(a.PrivateNetwork),
+		Ipv4Enabled: pulumi.Bool(inputs.Missing(a.PrivateNetwork)), PrivateNetwork: inputs.Optional(a.PrivateNetwork),
 	}
-	if a.RequireTLS {
-		network.SslMode = pulumi.String("ENCRYPTED_ONLY")
+	if a.RequireTLS != nil {
+		network.SslMode = a.RequireTLS.ToBoolOutput().ApplyT(sslMode).(pulumi.StringPtrOutput)
 	}
-	availability := "ZONAL"
-	if a.HighAvailability {
-		availability = "REGIONAL"
-	}
+	high := cmp.Or[pulumi.BoolInput](a.HighAvailability, pulumi.Bool(false))
 	return &sql.DatabaseInstanceSettingsArgs{
-		Tier: pulumi.String(or(a.Tier, DefaultTier)),
+		Tier: inputs.Or(a.Tier, pulumi.String(DefaultTier)),
 		// The provider's own flag does not stop a person at the console. This one does.
 		DeletionProtectionEnabled: pulumi.Bool(a.protected()),
-		AvailabilityType:          pulumi.String(availability),
+		AvailabilityType:          high.ToBoolOutput().ApplyT(availability).(pulumi.StringOutput).ToStringPtrOutput(),
 		DiskAutoresize:            pulumi.Bool(true),
 		BackupConfiguration:       a.backups(),
 		IpConfiguration:           network,
 	}
 }
 
+// sslMode returns the API's mode, or nil for the API's default.
+func sslMode(required bool) *string {
+	if !required {
+		return nil
+	}
+	mode := "ENCRYPTED_ONLY"
+	return &mode
+}
+
+// availability returns the API's name for one machine, or for one with a standby.
+func availability(high bool) string {
+	if high {
+		return "REGIONAL"
+	}
+	return "ZONAL"
+}
+
 // backups configures point-in-time recovery in the engine's own way: by the binary log for MySQL, by the write-ahead log
 // for PostgreSQL.
-func (a *Args) backups() *sql.DatabaseInstanceSettingsBackupConfigurationArgs {
+func (a *InstanceArgs) backups() *sql.DatabaseInstanceSettingsBackupConfigurationArgs {
 	wanted := Backups{}
 	if a.Backups != nil {
 		wanted = *a.Backups
@@ -61,9 +80,10 @@ func (a *Args) backups() *sql.DatabaseInstanceSettingsBackupConfigurationArgs {
 	}
 	args := &sql.DatabaseInstanceSettingsBackupConfigurationArgs{
 		Enabled:   pulumi.Bool(true),
-		StartTime: inputs.NonEmpty(wanted.StartTime),
+		StartTime: inputs.Optional(wanted.StartTime),
 		BackupRetentionSettings: &sql.DatabaseInstanceSettingsBackupConfigurationBackupRetentionSettingsArgs{
-			RetainedBackups: pulumi.Int(or(wanted.Retained, DefaultRetention)), RetentionUnit: pulumi.String("COUNT"),
+			RetainedBackups: cmp.Or[pulumi.IntInput](wanted.Retained, pulumi.Int(DefaultRetention)),
+			RetentionUnit:   pulumi.String("COUNT"),
 		},
 	}
 	logs := pulumi.Bool(!wanted.NoPointInTimeRecovery)
@@ -73,23 +93,23 @@ func (a *Args) backups() *sql.DatabaseInstanceSettingsBackupConfigurationArgs {
 		args.PointInTimeRecoveryEnabled = logs
 	}
 	if logs {
-		args.TransactionLogRetentionDays = pulumi.Int(or(wanted.LogDays, DefaultRetention))
+		args.TransactionLogRetentionDays = inputs.OptionalInt(cmp.Or[pulumi.IntInput](wanted.LogDays, pulumi.Int(DefaultRetention)))
 	}
 	return args
 }
 
-func (a *Args) check() error {
+func (a *InstanceArgs) check() error {
 	var problems []string
 	refuse := func(broken bool, format string, args ...any) {
 		if broken {
 			problems = append(problems, fmt.Sprintf(format, args...))
 		}
 	}
-	refuse(a.Name == "", "name must be given")
-	refuse(a.Project == nil, "project must be given")
-	refuse(a.Region == nil, "region must be given")
+	refuse(inputs.Missing(a.Name), "name must be given")
+	refuse(inputs.Missing(a.Project), "project must be given")
+	refuse(inputs.Missing(a.Region), "region must be given")
 	refuse(!strings.HasPrefix(a.version(), mysql) && !strings.HasPrefix(a.version(), postgres),
-		"version %q is none of MySQL or PostgreSQL, such as %s", a.version(), DefaultVersion)
+		"version %q is not one of MySQL or PostgreSQL, such as %s", a.version(), DefaultVersion)
 	problems = append(problems, a.backupProblems()...)
 	databases, users := map[string]bool{}, map[string]bool{}
 	for _, database := range a.Databases {
@@ -99,9 +119,9 @@ func (a *Args) check() error {
 	}
 	for _, user := range a.Users {
 		refuse(user.Name == "", "a user has no name")
-		refuse(user.Password == nil, "user %s has no password", user.Name)
+		refuse(inputs.Missing(user.Password), "user %s has no password", user.Name)
 		refuse(users[user.Name], "user %s is given twice", user.Name)
-		refuse(user.Host != "" && !strings.HasPrefix(a.version(), mysql), "user %s has a host, which is for MySQL only", user.Name)
+		refuse(!inputs.Missing(user.Host) && !strings.HasPrefix(a.version(), mysql), "user %s has a Host, which only MySQL supports", user.Name)
 		users[user.Name] = true
 	}
 	if len(problems) > 0 {
@@ -110,7 +130,7 @@ func (a *Args) check() error {
 	return nil
 }
 
-func (a *Args) backupProblems() []string {
+func (a *InstanceArgs) backupProblems() []string {
 	b := a.Backups
 	if b == nil {
 		return nil
@@ -121,20 +141,25 @@ func (a *Args) backupProblems() []string {
 			problems = append(problems, fmt.Sprintf(format, args...))
 		}
 	}
-	refuse(b.Disabled && *b != Backups{Disabled: true}, "backups are disabled and described: do one of the two")
-	refuse(b.Disabled && a.HighAvailability, "backups are disabled, which high availability needs")
-	refuse(b.NoPointInTimeRecovery && b.LogDays != 0, "days of logs are given although no logs are kept")
-	refuse(b.NoPointInTimeRecovery && a.HighAvailability, "recovery of any moment is disabled, whose logs high availability needs")
-	refuse(b.StartTime != "" && !startTime.MatchString(b.StartTime), "start time %q of the backups is not of the form 03:00", b.StartTime)
-	refuse(b.Retained < 0 || b.Retained > 365, "%d retained backups are not between 1 and 365", b.Retained)
-	refuse(b.LogDays < 0 || b.LogDays > maxLogDays, "%d days of logs are not between 1 and %d", b.LogDays, maxLogDays)
+	high, _ := a.HighAvailability.(pulumi.Bool)
+	refuse(b.Disabled && b.hasDetails(), "backups are disabled, but another field of Backups is set: remove one of the two")
+	refuse(b.Disabled && bool(high), "high availability needs backups, which are disabled")
+	refuse(b.NoPointInTimeRecovery && b.LogDays != nil, "LogDays is given, but NoPointInTimeRecovery keeps no logs")
+	refuse(b.NoPointInTimeRecovery && bool(high), "high availability needs the logs of point-in-time recovery, which is disabled")
+	start := inputs.Text(b.StartTime)
+	refuse(start != "" && !startTime.MatchString(start), "start time %q of the backups is not of the form 03:00", start)
+	refuse(outside(b.Retained, maxRetained), "the number of retained backups must be between 1 and %d", maxRetained)
+	refuse(outside(b.LogDays, maxLogDays), "the number of days of logs must be between 1 and %d", maxLogDays)
 	return problems
 }
 
-func or[T comparable](value, fallback T) T {
-	var zero T
-	if value == zero {
-		return fallback
-	}
-	return value
+// hasDetails reports whether a field other than Disabled is set.
+func (b Backups) hasDetails() bool {
+	return !inputs.Missing(b.StartTime) || b.Retained != nil || b.NoPointInTimeRecovery || b.LogDays != nil
+}
+
+// outside reports whether a plain number is given and not between 1 and most.
+func outside(number pulumi.IntInput, most int) bool {
+	value, plain := inputs.Number(number)
+	return number != nil && plain && (value < 1 || value > most)
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 const bucketKind = "Bucket"
@@ -72,15 +74,15 @@ func (b Bucket) fill(s *sourceBuilder) error {
 func (b Bucket) check() []string {
 	var p problems
 	cloud := provider(b.Provider)
-	p.refuse(b.Name == nil || b.Endpoint == nil, "Bucket.Name and Bucket.Endpoint must be given")
+	p.refuse(inputs.Missing(b.Name) || inputs.Missing(b.Endpoint), "Bucket.Name and Bucket.Endpoint must be given")
 	p.refuse(!slices.Contains([]string{"generic", "aws", "azure", "gcp"}, cloud), "Bucket.Provider must be aws, azure or gcp")
 	p = append(p, together("Bucket.AccessKey and Bucket.SecretKey", b.AccessKey, b.SecretKey)...)
 	p.refuse(count(b.SecretKey, b.GoogleCredentials, b.SASKey, b.SecretName, b.ServiceAccount) > 1,
 		"only one of Bucket.SecretKey, Bucket.GoogleCredentials, Bucket.SASKey, Bucket.SecretName and Bucket.ServiceAccount may be given")
-	p.refuse(b.SecretKey != nil && cloud != "generic" && cloud != "aws", "Bucket.SecretKey is not for Provider "+cloud)
-	p.refuse(b.GoogleCredentials != nil && cloud != "gcp", "Bucket.GoogleCredentials is for Provider gcp")
-	p.refuse(b.SASKey != nil && cloud != "azure", "Bucket.SASKey is for Provider azure")
-	p.refuse(b.ServiceAccount != nil && cloud == "generic", "Bucket.ServiceAccount needs a Provider")
+	p.refuse(!inputs.Missing(b.SecretKey) && cloud != "generic" && cloud != "aws", "Bucket.SecretKey is not for Provider "+cloud)
+	p.refuse(!inputs.Missing(b.GoogleCredentials) && cloud != "gcp", "Bucket.GoogleCredentials is for Provider gcp")
+	p.refuse(!inputs.Missing(b.SASKey) && cloud != "azure", "Bucket.SASKey is for Provider azure")
+	p.refuse(!inputs.Missing(b.ServiceAccount) && cloud == "generic", "Bucket.ServiceAccount needs a Provider")
 	p.refuse(b.TLS != nil && cloud != "generic", "Bucket.TLS is not for Provider "+cloud)
 	p.refuse(b.TLS != nil && b.Insecure, "Bucket.Insecure excludes Bucket.TLS")
 	return append(p, b.TLS.check()...)

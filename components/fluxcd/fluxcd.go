@@ -1,6 +1,6 @@
 // Package fluxcd installs Flux on a cluster and tells it which sources to apply.
 //
-//	flux, err := fluxcd.New(ctx, "flux", &fluxcd.Args{
+//	flux, err := fluxcd.NewFlux(ctx, "flux", &fluxcd.FluxArgs{
 //		GitURL: pulumi.String("https://git.example.com/fleet.git"), GitUsername: user, GitPassword: password,
 //		Path: pulumi.String("clusters/dev"), Kubeconfig: kubeconfig,
 //	}, pulumi.Provider(cluster))
@@ -15,23 +15,26 @@
 //		Namespace: pulumi.String("team-web"), Sources: []*fluxcd.Source{source},
 //	}, pulumi.Provider(cluster), pulumi.DependsOn([]pulumi.Resource{flux}))
 //
-// The package example holds a whole program.
+// Package example contains a complete program.
 //
-// New configures Flux for multiple tenants. No object may refer to an object of another namespace. No kustomization may
-// fetch a remote base. A sync that names no account runs as the default account of its namespace, which has no
-// permissions. Only the root sync, which applies the commits of New, runs as cluster-admin. So whoever may push to that
-// repository controls the cluster.
-// owns the cluster.
+// NewFlux configures Flux for multiple tenants. No object may refer to an object of another namespace. No kustomization
+// may fetch a remote base. A sync that names no account runs as the default account of its namespace, which has no
+// permissions. Only the root sync, which applies the commits of NewFlux, runs as cluster-admin. So a user who may push
+// to that repository controls the cluster.
 package fluxcd
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
+	networkingv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/networking/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumix"
 
+	"github.com/strata-platform/strata/components/fluxcd/internal/hardening"
+	"github.com/strata-platform/strata/components/fluxcd/internal/kubeconfig"
 	"github.com/strata-platform/strata/components/internal/inputs"
 	"github.com/strata-platform/strata/sdks/flux"
 )
@@ -41,21 +44,22 @@ const (
 	Type = "strata:components:Flux"
 	// Namespace is the namespace of Flux.
 	Namespace = "flux-system"
-	// DefaultVersion is the release of Flux when Args.Version is nil.
+	// DefaultVersion is the release of Flux when FluxArgs.Version is nil.
 	DefaultVersion = "v2.9.4"
-	// DefaultWorkers is the number of objects that a controller reconciles concurrently when Args.Workers is zero.
+	// DefaultWorkers is the number of objects that a controller reconciles concurrently when FluxArgs.Workers is zero.
 	DefaultWorkers = 20
 	// DefaultBranch is the branch to fetch when a field names none.
 	DefaultBranch = "main"
 )
 
-// DefaultComponents returns the controllers to install when Args.Components is nil.
+// DefaultComponents returns the controllers to install when FluxArgs.Components is nil.
 func DefaultComponents() []string {
 	return []string{"source-controller", "kustomize-controller", "helm-controller", "notification-controller"}
 }
 
-// Args describes Flux on one cluster.
-type Args struct {
+// FluxArgs describes Flux on one cluster. SourcePorts and Workers are plain values, because NewFlux renders them into
+// NetworkPolicies and patches.
+type FluxArgs struct {
 	// GitURL is the repository that Flux keeps its own manifests in. Required. Plain HTTP is allowed for a loopback
 	// address only.
 	GitURL pulumi.StringInput
@@ -80,13 +84,13 @@ type Args struct {
 	// PrivateRanges are the private address ranges that Flux's pods may connect to. source-controller may connect to the
 	// ports of Git servers there. Every controller may connect to port 443 there, for the control plane. Only controllers
 	// that fetch or notify may connect to public addresses.
-	PrivateRanges []string
+	PrivateRanges pulumi.StringArray
 	// SourcePorts are ports of Git servers in PrivateRanges, in addition to 22, 80 and 443.
 	SourcePorts []int
 	// Workers is the number of objects that each controller reconciles concurrently; zero means DefaultWorkers. A sync
 	// occupies a worker while it waits for its objects, so set more workers than there are syncs.
 	Workers int
-	// Provider is a Flux provider to use instead of one that New creates from the Git and Kubeconfig fields. The Git
+	// Provider is a Flux provider to use instead of one that NewFlux creates from the Git and Kubeconfig fields. The Git
 	// fields still hold the cluster's read credentials.
 	Provider *flux.Provider
 }
@@ -101,20 +105,20 @@ type Flux struct {
 	Version pulumi.StringOutput `pulumi:"version"`
 }
 
-// New installs Flux. Pass the provider for the cluster in opts.
-func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Flux, error) {
+// NewFlux installs Flux. Pass the provider for the cluster in opts.
+func NewFlux(ctx *pulumi.Context, name string, args *FluxArgs, opts ...pulumi.ResourceOption) (*Flux, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
 		return nil, fmt.Errorf("install Flux %s: %w", name, err)
 	}
 	f := &Flux{}
-	inputs := pulumi.Map{
+	properties := pulumi.Map{
 		"gitUrl": args.GitURL, "branch": args.branch(), "version": args.version(), "components": args.components(),
 	}
-	if args.Path != nil {
-		inputs["path"] = args.Path
+	if !inputs.Missing(args.Path) {
+		properties["path"] = args.Path
 	}
-	if err := ctx.RegisterComponentResourceV2(Type, name, inputs, f, opts...); err != nil {
+	if err := ctx.RegisterComponentResourceV2(Type, name, properties, f, opts...); err != nil {
 		return nil, fmt.Errorf("install Flux %s: %w", name, err)
 	}
 	before, err := args.before(ctx, name, f)
@@ -131,11 +135,11 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		Namespace:             pulumi.String(Namespace),
 		SecretName:            pulumi.String(Namespace),
 		DisableSecretCreation: pulumi.Bool(true),
-		KustomizationOverride: pulumi.String(lockdown(args.workers())),
+		KustomizationOverride: pulumi.String(hardening.Kustomization(Namespace, args.workers())),
 		Components:            args.components(),
-		Version:               ptr(args.version()),
-		Path:                  ptr(args.Path),
-		Interval:              ptr(args.Interval),
+		Version:               inputs.Optional(args.version()),
+		Path:                  inputs.Optional(args.Path),
+		Interval:              inputs.Optional(args.Interval),
 	}, pulumi.Parent(f), pulumi.Provider(provider), pulumi.DependsOn(before))
 	if err != nil {
 		return nil, fmt.Errorf("install Flux %s: %w", name, err)
@@ -147,7 +151,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 // before creates the resources that Flux needs first: its namespace, its NetworkPolicies, and the Secret with the
 // cluster's credentials for the repository. The Secret is a resource of its own so that a new password updates it in
 // place.
-func (a *Args) before(ctx *pulumi.Context, name string, parent pulumi.Resource) ([]pulumi.Resource, error) {
+func (a *FluxArgs) before(ctx *pulumi.Context, name string, parent pulumi.Resource) ([]pulumi.Resource, error) {
 	namespace, err := corev1.NewNamespace(ctx, name+"-namespace", &corev1.NamespaceArgs{
 		Metadata: &metav1.ObjectMetaArgs{Name: pulumi.String(Namespace)},
 	}, pulumi.Parent(parent))
@@ -155,78 +159,75 @@ func (a *Args) before(ctx *pulumi.Context, name string, parent pulumi.Resource) 
 		return nil, err
 	}
 	inside := namespace.Metadata.Name().Elem()
-	walls, err := a.walls(ctx, name, inside, parent)
-	if err != nil {
-		return nil, err
+	var before []pulumi.Resource
+	outside := hardening.Network{Kubeconfig: a.Kubeconfig, PrivateRanges: a.PrivateRanges, SourcePorts: a.SourcePorts}
+	for _, each := range outside.Policies() {
+		policy, err := networkingv1.NewNetworkPolicy(ctx, name+"-"+each.Name, &networkingv1.NetworkPolicyArgs{
+			Metadata: metadata(inside, pulumi.String(each.Name)), Spec: each.Spec,
+		}, pulumi.Parent(parent))
+		if err != nil {
+			return nil, err
+		}
+		before = append(before, policy)
 	}
 	username, password := a.ReadUsername, a.ReadPassword
-	if username == nil {
+	if inputs.Missing(username) {
 		username, password = a.GitUsername, a.GitPassword
 	}
 	secret, err := newSecret(ctx, name+"-credentials", metadata(inside, pulumi.String(Namespace)), opaque,
 		map[string]pulumi.StringInput{"username": username, "password": password}, pulumi.Parent(parent))
-	return append(walls, secret), err
+	return append(before, secret), err
 }
 
-func (a *Args) provider(ctx *pulumi.Context, name string, parent pulumi.Resource) (*flux.Provider, error) {
-	kubeconfig := pulumi.ToSecret(a.Kubeconfig.ToStringOutput()).(pulumi.StringOutput)
+func (a *FluxArgs) provider(ctx *pulumi.Context, name string, parent pulumi.Resource) (*flux.Provider, error) {
 	return flux.NewProvider(ctx, name+"-provider", &flux.ProviderArgs{
-		Kubernetes: pulumix.ApplyErr(kubeconfig, parseKubeconfig),
+		Kubernetes: pulumix.ApplyErr(secret(a.Kubeconfig), kubeconfig.Parse),
 		Git: &flux.ProviderGitArgs{
 			Url:    a.GitURL,
-			Branch: ptr(a.branch()),
+			Branch: inputs.Optional(a.branch()),
 			Http: &flux.ProviderGitHttpArgs{
-				Username:          ptr(a.GitUsername),
-				Password:          ptr(secret(a.GitPassword)),
+				Username:          inputs.Optional(a.GitUsername),
+				Password:          inputs.Optional(secret(a.GitPassword)),
 				AllowInsecureHttp: a.GitURL.ToStringOutput().ApplyT(isLoopback).(pulumi.BoolOutput).ToBoolPtrOutput(),
 			},
 		},
 	}, pulumi.Parent(parent))
 }
 
-func (a *Args) check() error {
+func (a *FluxArgs) check() error {
 	var p problems
-	p.refuse(a.GitURL == nil, "GitURL must be given")
-	p.refuse(a.GitUsername == nil || a.GitPassword == nil, "GitUsername and GitPassword must be given")
+	p.refuse(inputs.Missing(a.GitURL), "GitURL must be given")
+	p.refuse(inputs.Missing(a.GitUsername) || inputs.Missing(a.GitPassword), "GitUsername and GitPassword must be given")
 	p = append(p, together("ReadUsername and ReadPassword", a.ReadUsername, a.ReadPassword)...)
 	p.refuse(a.Workers < 0, "Workers must not be negative")
-	p.refuse((a.Kubeconfig == nil) == (a.Provider == nil), "one of Kubeconfig and Provider must be given")
+	p.refuse(slices.ContainsFunc(a.PrivateRanges, inputs.Missing), "a range in PrivateRanges is empty")
+	p.refuse(inputs.Missing(a.Kubeconfig) == (a.Provider == nil), "one of Kubeconfig and Provider must be given")
 	return p.err()
 }
 
-func (a *Args) branch() pulumi.StringInput { return or(a.Branch, DefaultBranch) }
+func (a *FluxArgs) branch() pulumi.StringInput {
+	return inputs.Or(a.Branch, pulumi.String(DefaultBranch))
+}
 
-func (a *Args) version() pulumi.StringInput { return or(a.Version, DefaultVersion) }
+func (a *FluxArgs) version() pulumi.StringInput {
+	return inputs.Or(a.Version, pulumi.String(DefaultVersion))
+}
 
-func (a *Args) workers() int {
+func (a *FluxArgs) workers() int {
 	if a.Workers == 0 {
 		return DefaultWorkers
 	}
 	return a.Workers
 }
 
-func (a *Args) components() pulumi.StringArrayInput {
+func (a *FluxArgs) components() pulumi.StringArrayInput {
 	if a.Components == nil {
 		return pulumi.ToStringArray(DefaultComponents())
 	}
 	return a.Components
 }
 
-func or(input pulumi.StringInput, fallback string) pulumi.StringInput {
-	if input == nil {
-		return pulumi.String(fallback)
-	}
-	return input
-}
-
-// ptr converts an optional input; a nil input stays nil.
-func ptr(input pulumi.StringInput) pulumi.StringPtrInput {
-	if input == nil {
-		return nil
-	}
-	return input.ToStringOutput().ToStringPtrOutput()
-}
-
+// secret returns the input, marked as a secret.
 func secret(input pulumi.StringInput) pulumi.StringOutput {
 	return pulumi.ToSecret(input.ToStringOutput()).(pulumi.StringOutput)
 }

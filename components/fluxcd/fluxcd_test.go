@@ -8,26 +8,25 @@ import (
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
-	kustypes "sigs.k8s.io/kustomize/api/types"
-	"sigs.k8s.io/yaml"
 
+	"github.com/strata-platform/strata/components/fluxcd/internal/hardening"
 	"github.com/strata-platform/strata/sdks/flux"
 )
 
-func minimal() *Args {
-	return &Args{
+func minimal() *FluxArgs {
+	return &FluxArgs{
 		GitURL:      pulumi.String("http://127.0.0.1:3000/fleet.git"),
 		GitUsername: pulumi.String("fleet"),
 		GitPassword: pulumi.String(canary),
 		Path:        pulumi.String("clusters/dev"),
-		Kubeconfig:  pulumi.String(kubeconfig),
+		Kubeconfig:  pulumi.String(exampleKubeconfig),
 	}
 }
 
-func TestNew(t *testing.T) {
+func TestNewFlux(t *testing.T) {
 	var parents sync.Map
 	got, err := run(t, func(ctx *pulumi.Context, cluster pulumi.ResourceOption) error {
-		f, err := New(ctx, "flux", minimal(), cluster)
+		f, err := NewFlux(ctx, "flux", minimal(), cluster)
 		if err != nil {
 			return err
 		}
@@ -63,7 +62,7 @@ func TestNew(t *testing.T) {
 	in := bootstrap.Inputs.Mappable()
 	for k, want := range map[string]any{
 		"namespace": "flux-system", "secretName": "flux-system", "disableSecretCreation": true,
-		"path": "clusters/dev", "version": DefaultVersion, "kustomizationOverride": lockdown(DefaultWorkers),
+		"path": "clusters/dev", "version": DefaultVersion, "kustomizationOverride": hardening.Kustomization(Namespace, DefaultWorkers),
 	} {
 		if in[k] != want {
 			t.Errorf("%s is %v, want %v", k, in[k], want)
@@ -79,9 +78,9 @@ func TestNew(t *testing.T) {
 	}
 }
 
-func TestNewConfiguresTheProviderFromTheKubeconfig(t *testing.T) {
+func TestNewFluxConfiguresTheProviderFromTheKubeconfig(t *testing.T) {
 	got, err := run(t, func(ctx *pulumi.Context, cluster pulumi.ResourceOption) error {
-		_, err := New(ctx, "flux", minimal(), cluster)
+		_, err := NewFlux(ctx, "flux", minimal(), cluster)
 		return err
 	})
 	if err != nil {
@@ -99,11 +98,11 @@ func TestNewConfiguresTheProviderFromTheKubeconfig(t *testing.T) {
 	}
 }
 
-func TestNewReadsWithOtherCredentials(t *testing.T) {
+func TestNewFluxReadsWithOtherCredentials(t *testing.T) {
 	got, err := run(t, func(ctx *pulumi.Context, cluster pulumi.ResourceOption) error {
 		args := minimal()
 		args.ReadUsername, args.ReadPassword = pulumi.String("reader"), pulumi.String("read-only")
-		_, err := New(ctx, "flux", args, cluster)
+		_, err := NewFlux(ctx, "flux", args, cluster)
 		return err
 	})
 	if err != nil {
@@ -115,58 +114,29 @@ func TestNewReadsWithOtherCredentials(t *testing.T) {
 	}
 }
 
-func TestNewRefuses(t *testing.T) {
+func TestNewFluxRefuses(t *testing.T) {
 	for name, test := range map[string]struct {
-		change func(*Args)
+		change func(*FluxArgs)
 		want   string
 	}{
-		"no repository":            {func(a *Args) { a.GitURL = nil }, "GitURL must be given"},
-		"no password":              {func(a *Args) { a.GitPassword = nil }, "GitUsername and GitPassword must be given"},
-		"half a reader":            {func(a *Args) { a.ReadUsername = pulumi.String("x") }, "ReadUsername and ReadPassword must be given together"},
-		"no way to the cluster":    {func(a *Args) { a.Kubeconfig = nil }, "one of Kubeconfig and Provider must be given"},
-		"two ways to the cluster":  {func(a *Args) { a.Provider = &flux.Provider{} }, "one of Kubeconfig and Provider must be given"},
-		"a kubeconfig of nonsense": {func(a *Args) { a.Kubeconfig = pulumi.String("{" + canary) }, "the kubeconfig is no valid one"},
+		"no repository":            {func(a *FluxArgs) { a.GitURL = nil }, "GitURL must be given"},
+		"no password":              {func(a *FluxArgs) { a.GitPassword = nil }, "GitUsername and GitPassword must be given"},
+		"half a reader":            {func(a *FluxArgs) { a.ReadUsername = pulumi.String("x") }, "ReadUsername and ReadPassword must be given together"},
+		"no way to the cluster":    {func(a *FluxArgs) { a.Kubeconfig = nil }, "one of Kubeconfig and Provider must be given"},
+		"two ways to the cluster":  {func(a *FluxArgs) { a.Provider = &flux.Provider{} }, "one of Kubeconfig and Provider must be given"},
+		"a kubeconfig of nonsense": {func(a *FluxArgs) { a.Kubeconfig = pulumi.String("{" + canary) }, "the kubeconfig is not valid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := run(t, func(ctx *pulumi.Context, cluster pulumi.ResourceOption) error {
 				args := minimal()
 				test.change(args)
-				_, err := New(ctx, "flux", args, cluster)
+				_, err := NewFlux(ctx, "flux", args, cluster)
 				return err
 			})
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), canary) {
 				t.Errorf("error is %v, want %q", err, test.want)
 			}
 		})
-	}
-}
-
-func TestLockdown(t *testing.T) {
-	var k kustypes.Kustomization
-	if err := yaml.UnmarshalStrict([]byte(lockdown(7)), &k); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(k.Resources, []string{"gotk-components.yaml", "gotk-sync.yaml"}) {
-		t.Errorf("resources are %q", k.Resources)
-	}
-	arguments := map[string][]string{}
-	for _, p := range k.Patches {
-		for _, controller := range append(DefaultComponents(), Namespace) {
-			if match, _ := (kustypes.NewSelectorRegex(p.Target)); match.MatchName(controller) {
-				_, value, _ := strings.Cut(p.Patch, "value: ")
-				arguments[controller] = append(arguments[controller], strings.TrimSpace(value))
-			}
-		}
-	}
-	want := map[string][]string{
-		"kustomize-controller":    {"--no-cross-namespace-refs=true", "--no-remote-bases=true", "--requeue-dependency=1s", "--feature-gates=CancelHealthCheckOnNewRevision=true", "--custom-apply-stage-kinds=admissionregistration.k8s.io/ValidatingAdmissionPolicy", "--default-service-account=default", "--concurrent=7"},
-		"helm-controller":         {"--no-cross-namespace-refs=true", "--requeue-dependency=1s", "--default-service-account=default", "--concurrent=7"},
-		"source-controller":       {"--concurrent=7"},
-		"notification-controller": {"--no-cross-namespace-refs=true"},
-		Namespace:                 {"kustomize-controller"},
-	}
-	if !maps.EqualFunc(arguments, want, slices.Equal) {
-		t.Errorf("arguments are %q, want %q", arguments, want)
 	}
 }
 

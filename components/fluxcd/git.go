@@ -4,6 +4,8 @@ import (
 	"maps"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 const gitKind = "GitRepository"
@@ -65,7 +67,7 @@ type GitVerification struct {
 func (Git) kind() string { return gitKind }
 
 func (g Git) address() pulumi.StringInput {
-	return guarded(g.URL, g.Password != nil || g.BearerToken != nil)
+	return guarded(g.URL, !inputs.Missing(g.Password) || !inputs.Missing(g.BearerToken))
 }
 
 func (g Git) fill(b *sourceBuilder) error {
@@ -125,14 +127,14 @@ func (g Git) login() int {
 
 func (g Git) check() []string {
 	var p problems
-	p.refuse(g.URL == nil, "Git.URL must be given")
-	p.refuse(count(g.Branch, g.Tag, g.SemVer, g.Ref) > 1 || g.Commit != nil && count(g.Tag, g.SemVer, g.Ref) > 0,
+	p.refuse(inputs.Missing(g.URL), "Git.URL must be given")
+	p.refuse(count(g.Branch, g.Tag, g.SemVer, g.Ref) > 1 || !inputs.Missing(g.Commit) && count(g.Tag, g.SemVer, g.Ref) > 0,
 		"only one of Git.Branch, Git.Tag, Git.SemVer, Git.Ref and Git.Commit may be given, or Git.Commit with Git.Branch")
 	p = append(p, together("Git.Username and Git.Password", g.Username, g.Password)...)
 	p = append(p, together("Git.PrivateKey and Git.KnownHosts", g.PrivateKey, g.KnownHosts)...)
 	p.refuse(g.login() > 1, "only one of Git.Password, Git.BearerToken and Git.PrivateKey may be given")
-	p.refuse(g.SecretName != nil && (g.login() > 0 || g.TLS != nil), "Git.SecretName excludes other credentials and Git.TLS")
-	p.refuse(g.TLS != nil && g.PrivateKey != nil, "Git.TLS is for https, Git.PrivateKey for ssh")
+	p.refuse(!inputs.Missing(g.SecretName) && (g.login() > 0 || g.TLS != nil), "Git.SecretName excludes other credentials and Git.TLS")
+	p.refuse(g.TLS != nil && !inputs.Missing(g.PrivateKey), "Git.TLS is for https, Git.PrivateKey for ssh")
 	p = append(p, g.TLS.check()...)
 	if g.Verify == nil {
 		return p
@@ -142,7 +144,7 @@ func (g Git) check() []string {
 		"Git.Verify.Mode must be "+VerifyCommit+", "+VerifyTag+" or "+VerifyTagAndCommit)
 	p.refuse((mode == VerifyTag || mode == VerifyTagAndCommit) && count(g.Tag, g.SemVer) == 0,
 		"Git.Verify.Mode "+mode+" needs Git.Tag or Git.SemVer")
-	p.refuse((len(g.Verify.Keys) == 0) == (g.Verify.SecretName == nil), "one of Git.Verify.Keys and Git.Verify.SecretName must be given")
+	p.refuse((len(g.Verify.Keys) == 0) == (inputs.Missing(g.Verify.SecretName)), "one of Git.Verify.Keys and Git.Verify.SecretName must be given")
 	return append(p, keysProblem("Git.Verify.Keys", g.Verify.Keys, ".asc", ".sshpub")...)
 }
 

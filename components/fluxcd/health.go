@@ -65,7 +65,7 @@ func checkHealth(checks []HealthCheck) []string {
 	seen := map[string]bool{}
 	for i, c := range checks {
 		p.refuse(c.APIVersion == "" || c.Kind == "" || c.Current == "", fmt.Sprintf("HealthChecks[%d] must have APIVersion, Kind and Current", i))
-		p.refuse(seen[c.Kind], fmt.Sprintf("HealthChecks[%d] is a second one of %s", i, c.Kind))
+		p.refuse(seen[c.Kind], fmt.Sprintf("HealthChecks[%d] is the second one for kind %s", i, c.Kind))
 		seen[c.Kind] = true
 	}
 	return p

@@ -26,6 +26,15 @@ const (
 	team = pulumi.String("team-web")
 )
 
+// exampleKubeconfig has a client key that is the canary in base64.
+const exampleKubeconfig = `apiVersion: v1
+kind: Config
+current-context: strata
+clusters: [{name: strata, cluster: {server: "https://127.0.0.1:6443", certificate-authority-data: Y2E=}}]
+users: [{name: admin, user: {client-certificate-data: Y2VydA==, client-key-data: czNjcmV0LWNhbmFyeQ==}}]
+contexts: [{name: strata, context: {cluster: strata, user: admin}}]
+`
+
 // engine records the resources that a program registers, in the form in which the engine sees them.
 type engine struct {
 	mu        sync.Mutex

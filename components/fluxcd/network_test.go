@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
+
+	"github.com/strata-platform/strata/components/fluxcd/internal/hardening"
 )
 
 // peer is a pod in a namespace, or an address.
@@ -100,27 +102,14 @@ func TestFluxReachesWhatItNeedsAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestTheAddressOfTheAPIServer(t *testing.T) {
-	named := strings.Replace(kubeconfig, "127.0.0.1:6443", "gke.example.com", 1)
-	if got, err := apiEndpoint(named, true); err != nil || got != (endpoint{nowhere, 443}) {
-		t.Errorf("with private ranges: %v, %v", got, err)
-	}
-	if _, err := apiEndpoint(named, false); err == nil || !strings.Contains(err.Error(), "give PrivateRanges the one that pods see") {
-		t.Errorf("without private ranges: %v", err)
-	}
-	if got, err := apiEndpoint(strings.Replace(kubeconfig, "127.0.0.1", "[2001:db8::1]", 1), false); err != nil || got != (endpoint{"2001:db8::1/128", 6443}) {
-		t.Errorf("by IPv6: %v, %v", got, err)
-	}
-}
-
 // madePolicies returns the component's policies in the form in which the API server receives them.
 func madePolicies(t *testing.T) []networkingv1.NetworkPolicy {
 	t.Helper()
 	got, err := run(t, func(ctx *pulumi.Context, cluster pulumi.ResourceOption) error {
 		args := minimal()
-		args.Kubeconfig = pulumi.String(strings.Replace(kubeconfig, "127.0.0.1", api.address, 1))
-		args.PrivateRanges, args.SourcePorts = []string{"10.8.0.0/24"}, []int{3000}
-		_, err := New(ctx, "flux", args, cluster)
+		args.Kubeconfig = pulumi.String(strings.Replace(exampleKubeconfig, "127.0.0.1", api.address, 1))
+		args.PrivateRanges, args.SourcePorts = pulumi.ToStringArray([]string{"10.8.0.0/24"}), []int{3000}
+		_, err := NewFlux(ctx, "flux", args, cluster)
 		return err
 	})
 	if err != nil {
@@ -169,7 +158,7 @@ func bundled(t *testing.T) []networkingv1.NetworkPolicy {
 		all = append(all, string(content))
 	}
 	for name, content := range map[string]string{
-		"gotk-components.yaml": strings.Join(all, "\n---\n"), "gotk-sync.yaml": "# none\n", "kustomization.yaml": lockdown(1),
+		"gotk-components.yaml": strings.Join(all, "\n---\n"), "gotk-sync.yaml": "# none\n", "kustomization.yaml": hardening.Kustomization(Namespace, 1),
 	} {
 		if err := disk.WriteFile("/flux/"+name, []byte(content)); err != nil {
 			t.Fatal(err)

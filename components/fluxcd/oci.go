@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 const ociKind = "OCIRepository"
@@ -84,7 +86,7 @@ func (o OCI) fill(b *sourceBuilder) error {
 	if len(ref) > 0 {
 		b.spec["ref"] = ref
 	}
-	if o.MediaType != nil {
+	if !inputs.Missing(o.MediaType) {
 		b.spec["layerSelector"] = pulumi.Map{"mediaType": o.MediaType, "operation": pulumi.String("extract")}
 	}
 	b.spec["provider"] = pulumi.String(provider(o.Provider))
@@ -93,7 +95,7 @@ func (o OCI) fill(b *sourceBuilder) error {
 	}
 	put(b.spec, "serviceAccountName", o.ServiceAccount)
 	reference(b.spec, "secretRef", o.SecretName)
-	if o.Password != nil {
+	if !inputs.Missing(o.Password) {
 		login := map[string]pulumi.StringInput{".dockerconfigjson": dockerLogin(o.URL, o.Username, o.Password)}
 		if err := b.secret(b.spec, "secretRef", credentialsSuffix, dockerConfig, login); err != nil {
 			return err
@@ -137,7 +139,7 @@ func (v *OCIVerification) provider() string {
 
 func (o OCI) check() []string {
 	var p problems
-	p.refuse(o.URL == nil, "OCI.URL must be given")
+	p.refuse(inputs.Missing(o.URL), "OCI.URL must be given")
 	p.refuse(count(o.Tag, o.SemVer, o.Digest) > 1, "only one of OCI.Tag, OCI.SemVer and OCI.Digest may be given")
 	p = append(p, together("OCI.Username and OCI.Password", o.Username, o.Password)...)
 	p.refuse(!slices.Contains([]string{"generic", "aws", "azure", "gcp"}, provider(o.Provider)), "OCI.Provider must be aws, azure or gcp")
@@ -154,7 +156,7 @@ func (v *OCIVerification) check() []string {
 	}
 	var p problems
 	given := 0
-	for _, is := range []bool{len(v.Keys) > 0, v.SecretName != nil, len(v.Identities) > 0} {
+	for _, is := range []bool{len(v.Keys) > 0, !inputs.Missing(v.SecretName), len(v.Identities) > 0} {
 		if is {
 			given++
 		}
@@ -163,13 +165,13 @@ func (v *OCIVerification) check() []string {
 	p.refuse(given != 1, "one of OCI.Verify.Keys, OCI.Verify.SecretName and OCI.Verify.Identities must be given")
 	p.refuse(slices.ContainsFunc(v.Identities, func(id OIDCIdentity) bool { return id.Issuer == "" || id.Subject == "" }),
 		"OCI.Verify.Identities must each have an Issuer and a Subject")
-	p.refuse(v.TrustedRootSecret != nil && len(v.Identities) == 0, "OCI.Verify.TrustedRootSecret goes with OCI.Verify.Identities")
+	p.refuse(!inputs.Missing(v.TrustedRootSecret) && len(v.Identities) == 0, "OCI.Verify.TrustedRootSecret needs OCI.Verify.Identities")
 	switch v.provider() {
 	case Cosign:
 		return append(p, keysProblem("OCI.Verify.Keys", v.Keys, ".pub")...)
 	case Notation:
 		p.refuse(len(v.Identities) > 0, "OCI.Verify.Identities are for "+Cosign)
-		p.refuse(len(v.Keys) > 0 && v.Keys["trustpolicy.json"] == nil, "OCI.Verify.Keys must have the trustpolicy.json of "+Notation)
+		p.refuse(len(v.Keys) > 0 && inputs.Missing(v.Keys["trustpolicy.json"]), "OCI.Verify.Keys must have the trustpolicy.json of "+Notation)
 		return append(p, keysProblem("OCI.Verify.Keys", v.Keys, ".crt", ".pem", ".json")...)
 	}
 	return append(p, "OCI.Verify.Provider must be "+Cosign+" or "+Notation)
@@ -180,7 +182,7 @@ func dockerLogin(url, username, password pulumi.StringInput) pulumi.StringInput 
 	return pulumi.All(url, username, pulumi.ToSecret(password.ToStringOutput())).ApplyT(func(args []any) (string, error) {
 		host, _, _ := strings.Cut(strings.TrimPrefix(args[0].(string), "oci://"), "/")
 		if host == "" {
-			return "", fmt.Errorf("the URL %q of the source names no registry: oci://REGISTRY/REPOSITORY", args[0])
+			return "", fmt.Errorf("the URL %q of the source contains no registry: give oci://REGISTRY/REPOSITORY", args[0])
 		}
 		raw, err := json.Marshal(map[string]any{"auths": map[string]any{
 			host: map[string]string{"username": args[1].(string), "password": args[2].(string)},

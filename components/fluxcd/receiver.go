@@ -76,28 +76,28 @@ type Receiver struct {
 func NewReceiver(ctx *pulumi.Context, name string, args *ReceiverArgs, opts ...pulumi.ResourceOption) (*Receiver, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
-		return nil, fmt.Errorf("make receiver %s: %w", name, err)
+		return nil, fmt.Errorf("create receiver %s: %w", name, err)
 	}
 	r := &Receiver{}
-	object := or(args.Name, name)
-	inputs := pulumi.Map{"namespace": args.Namespace, "name": object, "type": pulumi.String(args.kind())}
-	if err := ctx.RegisterComponentResourceV2(ReceiverType, name, inputs, r, opts...); err != nil {
-		return nil, fmt.Errorf("make receiver %s: %w", name, err)
+	object := inputs.Or(args.Name, pulumi.String(name))
+	properties := pulumi.Map{"namespace": args.Namespace, "name": object, "type": pulumi.String(args.kind())}
+	if err := ctx.RegisterComponentResourceV2(ReceiverType, name, properties, r, opts...); err != nil {
+		return nil, fmt.Errorf("create receiver %s: %w", name, err)
 	}
 	child, err := childOptions(r, opts)
 	if err != nil {
-		return nil, fmt.Errorf("make receiver %s: %w", name, err)
+		return nil, fmt.Errorf("create receiver %s: %w", name, err)
 	}
 	token, err := args.token(ctx, name, r)
 	if err != nil {
-		return nil, fmt.Errorf("make receiver %s: %w", name, err)
+		return nil, fmt.Errorf("create receiver %s: %w", name, err)
 	}
 	kept := metadata(args.Namespace, pulumi.Sprintf("%s-webhook", object))
 	kept.Labels = args.SecretLabels
 	made, err := newSecret(ctx, name+"-token", kept, opaque,
 		map[string]pulumi.StringInput{"token": token}, child...)
 	if err != nil {
-		return nil, fmt.Errorf("make receiver %s: %w", name, err)
+		return nil, fmt.Errorf("create receiver %s: %w", name, err)
 	}
 	spec := pulumi.Map{"type": pulumi.String(args.kind()), "resources": args.resources()}
 	reference(spec, "secretRef", made.Metadata.Name().Elem())
@@ -106,9 +106,9 @@ func NewReceiver(ctx *pulumi.Context, name string, args *ReceiverArgs, opts ...p
 	}
 	meta := metadata(args.Namespace, object)
 	meta.Annotations.(pulumi.StringMap)[RepositoriesAnnotation] = args.repositories()
-	receiver, err := newAnnotatedObject(ctx, name+"-receiver", receiverVersion, receiverKind, meta, spec, append(child, patient)...)
+	receiver, err := newAnnotatedObject(ctx, name+"-receiver", receiverVersion, receiverKind, meta, spec, append(child, boundedDelete)...)
 	if err != nil {
-		return nil, fmt.Errorf("make receiver %s: %w", name, err)
+		return nil, fmt.Errorf("create receiver %s: %w", name, err)
 	}
 	r.Namespace, r.Name = receiver.Metadata.Namespace().Elem(), receiver.Metadata.Name().Elem()
 	r.Token = token
@@ -125,11 +125,11 @@ func webhookPath(token, name, namespace string) string {
 }
 
 func (a *ReceiverArgs) token(ctx *pulumi.Context, name string, parent pulumi.Resource) (pulumi.StringOutput, error) {
-	if a.Token != nil {
+	if !inputs.Missing(a.Token) {
 		return secret(a.Token), nil
 	}
 	made, err := random.NewRandomPassword(ctx, name+"-secret", &random.RandomPasswordArgs{
-		Length: pulumi.Int(tokenLength), Special: pulumi.Bool(false), Keepers: a.Keepers,
+		Length: pulumi.Int(tokenLength), Special: pulumi.Bool(false), Keepers: inputs.OptionalMap(a.Keepers),
 	}, pulumi.Parent(parent))
 	if err != nil {
 		return pulumi.StringOutput{}, err
@@ -169,10 +169,10 @@ func (a *ReceiverArgs) events() []string {
 
 func (a *ReceiverArgs) check() error {
 	var p problems
-	p.refuse(a.Namespace == nil || len(a.Sources) == 0, "Namespace and Sources must be given")
+	p.refuse(inputs.Missing(a.Namespace) || len(a.Sources) == 0, "Namespace and Sources must be given")
 	p.refuse(slices.Contains(a.Sources, nil), "a Source must not be nil")
 	_, known := defaultEvents[a.kind()]
 	p.refuse(!known, fmt.Sprintf("Type %q must be one of %s", a.Type, strings.Join(slices.Sorted(maps.Keys(defaultEvents)), ", ")))
-	p.refuse(a.Token != nil && a.Keepers != nil, "Keepers are of the random token, which Token takes the place of")
+	p.refuse(!inputs.Missing(a.Token) && inputs.OptionalMap(a.Keepers) != nil, "Keepers replace a random token, but Token is given: remove one of them")
 	return p.err()
 }

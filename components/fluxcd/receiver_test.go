@@ -111,7 +111,7 @@ func TestNewReceiverRefuses(t *testing.T) {
 		"a nil source":    {ReceiverArgs{Namespace: team, Sources: []*Source{nil}}, "a Source must not be nil"},
 		"an unknown type": {ReceiverArgs{Namespace: team, Sources: sources, Type: "gcr"}, `Type "gcr" must be one of acr, bitbucket`},
 		"keepers of a token that is given": {
-			ReceiverArgs{Namespace: team, Sources: sources, Token: pulumi.String(canary), Keepers: pulumi.StringMap{}}, "Keepers are of the random token",
+			ReceiverArgs{Namespace: team, Sources: sources, Token: pulumi.String(canary), Keepers: pulumi.StringMap{"a": pulumi.String("1")}}, "Keepers replace a random token",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestNewReceiverRefuses(t *testing.T) {
 				_, err := NewReceiver(ctx, "web", &test.args)
 				return err
 			})
-			assertRefused(t, err, "make receiver web: ", test.want)
+			assertRefused(t, err, "create receiver web: ", test.want)
 		})
 	}
 }

@@ -13,6 +13,8 @@ import (
 	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 const (
@@ -26,7 +28,7 @@ const (
 	keysSuffix        = "keys"
 )
 
-// newSecret creates a Secret with the data whose values are not nil. The Secret is a resource of its own so that new
+// newSecret creates a Secret with the data whose values are given. The Secret is a resource of its own so that new
 // credentials update it in place.
 func newSecret(
 	ctx *pulumi.Context, resource string, meta *metav1.ObjectMetaArgs, kind string, data map[string]pulumi.StringInput,
@@ -35,7 +37,7 @@ func newSecret(
 	given := pulumi.StringMap{}
 	for key, value := range data {
 		switch {
-		case value == nil:
+		case inputs.Missing(value):
 		case public[key] || strings.HasSuffix(key, ".pub") || strings.HasSuffix(key, ".asc") || strings.HasSuffix(key, ".sshpub"):
 			given[key] = value
 		default:
@@ -71,7 +73,7 @@ func (t *TLS) check() []string {
 	switch {
 	case t == nil:
 		return nil
-	case t.CA == nil && t.Certificate == nil && t.Key == nil:
+	case inputs.Missing(t.CA) && inputs.Missing(t.Certificate) && inputs.Missing(t.Key):
 		return []string{"TLS must have a CA, or a Certificate with its Key"}
 	}
 	return together("TLS.Certificate and TLS.Key", t.Certificate, t.Key)
@@ -102,11 +104,11 @@ func together(names string, values ...pulumi.StringInput) []string {
 	return nil
 }
 
-// count returns the number of values that are not nil.
+// count returns the number of values that are given.
 func count(values ...pulumi.StringInput) int {
 	n := 0
 	for _, v := range values {
-		if v != nil {
+		if !inputs.Missing(v) {
 			n++
 		}
 	}
@@ -118,7 +120,7 @@ func count(values ...pulumi.StringInput) int {
 func keysProblem(field string, keys map[string]pulumi.StringInput, endings ...string) []string {
 	var problems []string
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
-		if !slices.Contains(endings, path.Ext(name)) || keys[name] == nil {
+		if !slices.Contains(endings, path.Ext(name)) || inputs.Missing(keys[name]) {
 			problems = append(problems, fmt.Sprintf("%s[%q] must end in %s and hold a key", field, name, strings.Join(endings, " or ")))
 		}
 	}
@@ -132,17 +134,17 @@ func guarded(address pulumi.StringInput, sends bool) pulumi.StringOutput {
 		u, err := url.Parse(address)
 		switch {
 		case err != nil:
-			return "", fmt.Errorf("the URL of the source is none")
+			return "", fmt.Errorf("the URL of the source is not valid")
 		case u.User != nil && (u.Scheme == "http" || u.Scheme == "https"):
-			return "", fmt.Errorf("the URL of the source at %s has a user in it: give Username and Password instead", u.Host)
+			return "", fmt.Errorf("the URL of the source at %s contains a user: give Username and Password instead", u.Host)
 		case sends && u.Scheme == "http" && !isLoopback(address):
-			return "", fmt.Errorf("the URL %s would send the credentials in the clear: take https", address)
+			return "", fmt.Errorf("the URL %s would send the credentials in plain text: use https", address)
 		}
 		return address, nil
 	}).(pulumi.StringOutput)
 }
 
-// isLoopback reports whether a password may travel in the clear to a URL: plain HTTP to a loopback address.
+// isLoopback reports whether the URL is plain HTTP to a loopback address, which no other machine can read.
 func isLoopback(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" {

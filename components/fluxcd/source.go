@@ -25,9 +25,9 @@ const (
 	syncDeleteTimeout = "2m"
 )
 
-// patient bounds the wait for an object's deletion. The Kubernetes provider misses a deletion that happens between its
-// first read and the start of its watch. It reads again when the timeout expires.
-var patient = pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: deleteTimeout})
+// boundedDelete bounds the wait for an object's deletion. The Kubernetes provider misses a deletion that happens between
+// its first read and the start of its watch. It reads again when the timeout expires.
+var boundedDelete = pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: deleteTimeout})
 
 // childOptions returns the options of a component's children. Pulumi hands down other options of a component by itself,
 // but not DeletedWith.
@@ -96,29 +96,29 @@ type Source struct {
 func NewSource(ctx *pulumi.Context, name string, args *SourceArgs, opts ...pulumi.ResourceOption) (*Source, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
-		return nil, fmt.Errorf("make source %s: %w", name, err)
+		return nil, fmt.Errorf("create source %s: %w", name, err)
 	}
 	s := &Source{}
-	object := or(args.Name, name)
-	inputs := pulumi.Map{
+	object := inputs.Or(args.Name, pulumi.String(name))
+	properties := pulumi.Map{
 		"namespace": args.Namespace, "name": object, "kind": pulumi.String(args.Origin.kind()), "url": args.Origin.address(),
 	}
-	if err := ctx.RegisterComponentResourceV2(SourceType, name, inputs, s, opts...); err != nil {
-		return nil, fmt.Errorf("make source %s: %w", name, err)
+	if err := ctx.RegisterComponentResourceV2(SourceType, name, properties, s, opts...); err != nil {
+		return nil, fmt.Errorf("create source %s: %w", name, err)
 	}
 	child, err := childOptions(s, opts)
 	if err != nil {
-		return nil, fmt.Errorf("make source %s: %w", name, err)
+		return nil, fmt.Errorf("create source %s: %w", name, err)
 	}
 	b := &sourceBuilder{ctx: ctx, name: name, namespace: args.Namespace, object: object, labels: args.SecretLabels, child: child, spec: args.spec()}
 	if err := args.Origin.fill(b); err != nil {
-		return nil, fmt.Errorf("make source %s: %w", name, err)
+		return nil, fmt.Errorf("create source %s: %w", name, err)
 	}
 	resource := name + "-" + map[string]string{gitKind: "repository", ociKind: "repository", bucketKind: "bucket"}[args.Origin.kind()]
 	fetched, err := newObject(ctx, resource, sourceVersion, args.Origin.kind(), args.Namespace, object, b.spec,
-		append(child, patient)...)
+		append(child, boundedDelete)...)
 	if err != nil {
-		return nil, fmt.Errorf("make source %s: %w", name, err)
+		return nil, fmt.Errorf("create source %s: %w", name, err)
 	}
 	s.Namespace, s.Name, s.Kind = fetched.Metadata.Namespace().Elem(), fetched.Metadata.Name().Elem(), fetched.Kind
 	s.URL = args.Origin.address().ToStringOutput()
@@ -127,7 +127,7 @@ func NewSource(ctx *pulumi.Context, name string, args *SourceArgs, opts ...pulum
 
 // spec returns the fields that every kind of source has.
 func (a *SourceArgs) spec() pulumi.Map {
-	spec := pulumi.Map{"interval": or(a.Interval, defaultInterval)}
+	spec := pulumi.Map{"interval": inputs.Or(a.Interval, pulumi.String(defaultInterval))}
 	put(spec, "timeout", a.Timeout)
 	put(spec, "ignore", a.Ignore)
 	reference(spec, "proxySecretRef", a.ProxySecret)
@@ -136,7 +136,7 @@ func (a *SourceArgs) spec() pulumi.Map {
 
 func (a *SourceArgs) check() error {
 	var p problems
-	p.refuse(a.Namespace == nil, "Namespace must be given")
+	p.refuse(inputs.Missing(a.Namespace), "Namespace must be given")
 	p.refuse(a.Origin == nil, "Origin must be given: Git, OCI or Bucket")
 	if a.Origin != nil {
 		p = append(p, a.Origin.check()...)
@@ -157,7 +157,7 @@ type sourceBuilder struct {
 	spec  pulumi.Map
 }
 
-// secret creates a Secret with the data whose values are not nil, and makes the field of the spec refer to it. The suffix
+// secret creates a Secret with the data whose values are given, and makes the field of the spec refer to it. The suffix
 // distinguishes it from the source's other Secrets.
 func (b *sourceBuilder) secret(spec pulumi.Map, field, suffix, kind string, data map[string]pulumi.StringInput) error {
 	name := b.object
@@ -174,16 +174,16 @@ func (b *sourceBuilder) secret(spec pulumi.Map, field, suffix, kind string, data
 	return nil
 }
 
-// reference sets a field of a spec to a reference to an object of the same namespace, unless the name is nil.
+// reference sets a field of a spec to a reference to an object of the same namespace, unless the name is missing.
 func reference(spec pulumi.Map, field string, name pulumi.StringInput) {
-	if name != nil {
+	if !inputs.Missing(name) {
 		spec[field] = pulumi.Map{"name": name}
 	}
 }
 
-// put sets a field of a spec, unless the value is nil.
+// put sets a field of a spec, unless the value is missing.
 func put(spec pulumi.Map, field string, value pulumi.StringInput) {
-	if value != nil {
+	if !inputs.Missing(value) {
 		spec[field] = value
 	}
 }

@@ -16,7 +16,7 @@ const (
 	hidden     = pulumi.String(canary)
 )
 
-func TestNewSourceFetchesWhatItsOriginSays(t *testing.T) {
+func TestNewSourceFetchesItsOrigin(t *testing.T) {
 	git, oci, bucket := "kubernetes:source.toolkit.fluxcd.io/v1:GitRepository", "kubernetes:source.toolkit.fluxcd.io/v1:OCIRepository", "kubernetes:source.toolkit.fluxcd.io/v1:Bucket"
 	named := func(name string) map[string]any { return map[string]any{"name": name} }
 	for name, test := range map[string]struct {
@@ -185,8 +185,8 @@ func TestNewSourceRefuses(t *testing.T) {
 		"an empty TLS":             {Git{URL: repository, TLS: &TLS{}}, "TLS must have a CA, or a Certificate with its Key"},
 		"half a certificate":       {Git{URL: repository, TLS: &TLS{Certificate: text}}, "TLS.Certificate and TLS.Key must be given together"},
 		"TLS over ssh":             {Git{URL: repository, PrivateKey: hidden, KnownHosts: text, TLS: &TLS{CA: text}}, "Git.TLS is for https, Git.PrivateKey for ssh"},
-		"a password in the URL":    {Git{URL: pulumi.String("https://web:" + canary + "@git.example.com/web.git")}, "has a user in it"},
-		"a password in the clear":  {Git{URL: pulumi.String("http://git.example.com/web.git"), Username: text, Password: hidden}, "in the clear: take https"},
+		"a password in the URL":    {Git{URL: pulumi.String("https://web:" + canary + "@git.example.com/web.git")}, "contains a user"},
+		"a password in the clear":  {Git{URL: pulumi.String("http://git.example.com/web.git"), Username: text, Password: hidden}, "in plain text: use https"},
 		"signatures of nobody":     {Git{URL: repository, Verify: &GitVerification{}}, "one of Git.Verify.Keys and Git.Verify.SecretName must be given"},
 		"signatures of a branch":   {Git{URL: repository, Verify: &GitVerification{Mode: VerifyTag, SecretName: text}}, "Git.Verify.Mode Tag needs Git.Tag or Git.SemVer"},
 		"signatures of what":       {Git{URL: repository, Verify: &GitVerification{Mode: "All", SecretName: text}}, "Git.Verify.Mode must be HEAD, Tag or TagAndHEAD"},
@@ -200,7 +200,7 @@ func TestNewSourceRefuses(t *testing.T) {
 		"notation without policy":  {OCI{URL: artifact, Verify: &OCIVerification{Provider: Notation, Keys: keys("ca.crt")}}, "must have the trustpolicy.json"},
 		"a key that cosign passes": {OCI{URL: artifact, Verify: &OCIVerification{Keys: keys("release.pem")}}, `OCI.Verify.Keys["release.pem"] must end in .pub`},
 		"an unknown signature":     {OCI{URL: artifact, Verify: &OCIVerification{Provider: "wax", SecretName: text}}, "OCI.Verify.Provider must be cosign or notation"},
-		"a root for keys":          {OCI{URL: artifact, Verify: &OCIVerification{SecretName: text, TrustedRootSecret: text}}, "TrustedRootSecret goes with OCI.Verify.Identities"},
+		"a root for keys":          {OCI{URL: artifact, Verify: &OCIVerification{SecretName: text, TrustedRootSecret: text}}, "TrustedRootSecret needs OCI.Verify.Identities"},
 		"TLS without TLS":          {OCI{URL: artifact, Insecure: true, TLS: &TLS{CA: text}}, "OCI.Insecure excludes OCI.TLS"},
 		"a bucket without a name":  {Bucket{Endpoint: text}, "Bucket.Name and Bucket.Endpoint must be given"},
 		"half a key":               {bucket(func(b *Bucket) { b.AccessKey = text }), "Bucket.AccessKey and Bucket.SecretKey must be given together"},

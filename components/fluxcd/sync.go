@@ -76,9 +76,9 @@ type Sync struct {
 	Name      pulumi.StringOutput `pulumi:"name"`
 }
 
-// patientSync is like patient, for a sync whose objects Flux deletes first. A missed deletion then costs two minutes
-// instead of ten.
-var patientSync = pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: syncDeleteTimeout})
+// boundedSyncDelete bounds the wait for a sync's deletion, during which Flux deletes the sync's objects. A missed deletion
+// then costs two minutes instead of ten.
+var boundedSyncDelete = pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: syncDeleteTimeout})
 
 // NewSync makes Flux apply a source. Pass the provider for the cluster in opts. Flux must be installed. Deleting the sync
 // deletes its objects and waits up to two minutes for their deletion. The account and its permissions must outlive the
@@ -86,20 +86,20 @@ var patientSync = pulumi.Timeouts(&pulumi.CustomTimeouts{Delete: syncDeleteTimeo
 func NewSync(ctx *pulumi.Context, name string, args *SyncArgs, opts ...pulumi.ResourceOption) (*Sync, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
-		return nil, fmt.Errorf("make sync %s: %w", name, err)
+		return nil, fmt.Errorf("create sync %s: %w", name, err)
 	}
 	s := &Sync{}
-	object := or(args.Name, name)
-	inputs := pulumi.Map{
+	object := inputs.Or(args.Name, pulumi.String(name))
+	properties := pulumi.Map{
 		"namespace": args.Namespace, "name": object, "source": args.Source.Name,
-		"serviceAccount": args.ServiceAccount, "path": or(args.Path, defaultPath),
+		"serviceAccount": args.ServiceAccount, "path": inputs.Or(args.Path, pulumi.String(defaultPath)),
 	}
-	if err := ctx.RegisterComponentResourceV2(SyncType, name, inputs, s, opts...); err != nil {
-		return nil, fmt.Errorf("make sync %s: %w", name, err)
+	if err := ctx.RegisterComponentResourceV2(SyncType, name, properties, s, opts...); err != nil {
+		return nil, fmt.Errorf("create sync %s: %w", name, err)
 	}
-	sync, err := newObject(ctx, name+"-kustomization", syncVersion, syncKind, args.Namespace, object, args.spec(), pulumi.Parent(s), patientSync)
+	sync, err := newObject(ctx, name+"-kustomization", syncVersion, syncKind, args.Namespace, object, args.spec(), pulumi.Parent(s), boundedSyncDelete)
 	if err != nil {
-		return nil, fmt.Errorf("make sync %s: %w", name, err)
+		return nil, fmt.Errorf("create sync %s: %w", name, err)
 	}
 	s.Namespace, s.Name = sync.Metadata.Namespace().Elem(), sync.Metadata.Name().Elem()
 	return s, ctx.RegisterResourceOutputs(s, pulumi.Map{"namespace": s.Namespace, "name": s.Name})
@@ -109,12 +109,12 @@ func (a *SyncArgs) spec() pulumi.Map {
 	spec := pulumi.Map{
 		"sourceRef":          pulumi.Map{"kind": a.Source.Kind, "name": a.Source.Name},
 		"serviceAccountName": a.ServiceAccount,
-		"path":               or(a.Path, defaultPath),
+		"path":               inputs.Or(a.Path, pulumi.String(defaultPath)),
 		"prune":              pulumi.Bool(!a.KeepRemoved),
 		"wait":               pulumi.Bool(a.Wait),
 		"deletionPolicy":     pulumi.String(a.deletionPolicy()),
-		"interval":           or(a.Interval, defaultSyncInterval),
-		"retryInterval":      or(a.RetryInterval, defaultRetryInterval),
+		"interval":           inputs.Or(a.Interval, pulumi.String(defaultSyncInterval)),
+		"retryInterval":      inputs.Or(a.RetryInterval, pulumi.String(defaultRetryInterval)),
 	}
 	put(spec, "timeout", a.Timeout)
 	put(spec, "targetNamespace", a.TargetNamespace)
@@ -147,9 +147,9 @@ func (a *SyncArgs) deletionPolicy() string {
 
 func (a *SyncArgs) check() error {
 	var p problems
-	p.refuse(a.Namespace == nil || a.Source == nil, "Namespace and Source must be given")
-	p.refuse(a.ServiceAccount == nil,
-		"ServiceAccount must be given: without one, whoever may change the source has the rights of the namespace's default account")
+	p.refuse(inputs.Missing(a.Namespace) || a.Source == nil, "Namespace and Source must be given")
+	p.refuse(inputs.Missing(a.ServiceAccount),
+		"ServiceAccount must be given: without one, Flux applies the source as the namespace's default account")
 	p.refuse(!slices.Contains([]string{DeleteAndWait, Delete, Orphan}, a.deletionPolicy()),
 		"DeletionPolicy must be "+DeleteAndWait+", "+Delete+" or "+Orphan)
 	p.refuse(slices.Contains(a.DependsOn, nil), "a Sync in DependsOn must not be nil")

@@ -87,7 +87,7 @@ func TestNewSyncRefuses(t *testing.T) {
 		},
 		"two health checks of one kind": {
 			SyncArgs{Namespace: team, Source: source, ServiceAccount: account, Wait: true, HealthChecks: append(PulumiHealth(), PulumiHealth()[0])},
-			"HealthChecks[2] is a second one of Stack",
+			"HealthChecks[2] is the second one for kind Stack",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestNewSyncRefuses(t *testing.T) {
 				_, err := NewSync(ctx, "web", &test.args)
 				return err
 			})
-			assertRefused(t, err, "make sync web: ", test.want)
+			assertRefused(t, err, "create sync web: ", test.want)
 		})
 	}
 }

@@ -6,46 +6,60 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
-func (a *Args) check() error {
+func (a *ClusterArgs) check() error {
 	var problems []string
 	refuse := func(broken bool, format string, args ...any) {
 		if broken {
 			problems = append(problems, fmt.Sprintf(format, args...))
 		}
 	}
-	refuse(a.Name == "", "name must be given")
-	refuse(a.Project == nil, "project must be given")
-	refuse(a.Location == nil, "location must be given")
-	refuse(a.NodeCount < 1, "node count is %d: at least 1 is needed", a.NodeCount)
-	refuse(a.NodeServiceAccount == nil && len(a.Name) > maxName,
-		"name %q has more than %d characters, too many for an account of the nodes: give one", a.Name, maxName)
-	refuse(a.ReleaseChannel != "" && !slices.Contains(Channels(), a.ReleaseChannel),
-		"release channel %q is none of %s", a.ReleaseChannel, strings.Join(Channels(), ", "))
-	refuse(a.Subnetwork != nil && a.Network == nil, "a subnetwork is given without its network")
+	refuse(inputs.Missing(a.Name), "name must be given")
+	refuse(inputs.Missing(a.Project), "project must be given")
+	refuse(inputs.Missing(a.Location), "location must be given")
+	nodes, plain := inputs.Number(a.NodeCount)
+	refuse(plain && nodes < 1, "node count is %d: at least 1 is needed", nodes)
+	refuse(inputs.Missing(a.NodeServiceAccount) && len(inputs.Text(a.Name)) > maxName,
+		"name %q has more than %d characters, too many for the ID of the nodes' account: give NodeServiceAccount", inputs.Text(a.Name), maxName)
+	channel := inputs.Text(a.ReleaseChannel)
+	refuse(channel != "" && !slices.Contains(Channels(), channel), "release channel %q is not one of %s", channel, strings.Join(Channels(), ", "))
+	refuse(!inputs.Missing(a.Subnetwork) && inputs.Missing(a.Network), "Subnetwork is given without Network")
 	if s := a.Autoscaling; s != nil {
-		refuse(s.Min < 0 || s.Max < 1 || s.Min > s.Max, "autoscaling between %d and %d nodes is impossible", s.Min, s.Max)
-		refuse(a.NodeCount < s.Min || a.NodeCount > s.Max, "node count %d is outside of autoscaling's %d to %d", a.NodeCount, s.Min, s.Max)
+		least, plainLeast := inputs.Number(s.Min)
+		most, plainMost := inputs.Number(s.Max)
+		plainBounds := plainLeast && plainMost
+		refuse(plainBounds && (least < 0 || most < 1 || least > most), "autoscaling between %d and %d nodes is impossible", least, most)
+		refuse(plain && plainBounds && (nodes < least || nodes > most), "node count %d is outside autoscaling's %d to %d", nodes, least, most)
 	}
 	if u := a.Upgrade; u != nil {
-		refuse(u.MaxSurge < 0 || u.MaxUnavailable < 0 || u.MaxSurge+u.MaxUnavailable < 1,
-			"an upgrade with %d additional and %d missing nodes cannot go on: one of them must be above zero", u.MaxSurge, u.MaxUnavailable)
+		surge, plainSurge := inputs.Number(u.MaxSurge)
+		unavailable, plainUnavailable := inputs.Number(u.MaxUnavailable)
+		refuse(plainSurge && plainUnavailable && (surge < 0 || unavailable < 0 || surge+unavailable < 1),
+			"an upgrade with %d extra and %d unavailable nodes replaces no node: MaxSurge or MaxUnavailable must be above zero", surge, unavailable)
 	}
-	if p := a.Private; p != nil && p.ControlPlaneRange != "" {
-		prefix, err := netip.ParsePrefix(p.ControlPlaneRange)
+	if p := a.Private; p != nil && inputs.Text(p.ControlPlaneRange) != "" {
+		given := inputs.Text(p.ControlPlaneRange)
+		prefix, err := netip.ParsePrefix(given)
 		refuse(err != nil || prefix.Bits() != 28 || prefix != prefix.Masked() || !prefix.Addr().Is4(),
-			"control plane range %q is not a range of 16 addresses, such as 172.16.0.0/28", p.ControlPlaneRange)
+			"control plane range %q is not a range of 16 addresses, such as 172.16.0.0/28", given)
 	}
-	problems = append(problems, CheckNetworks(a.AuthorizedNetworks)...)
+	for _, network := range a.AuthorizedNetworks {
+		refuse(inputs.Missing(network), "an authorized network is empty")
+		if given := inputs.Text(network); given != "" {
+			problems = append(problems, CheckNetworks([]string{given})...)
+		}
+	}
 	if len(problems) > 0 {
 		return errors.New(strings.Join(problems, "; "))
 	}
 	return nil
 }
 
-// CheckNetworks returns a phrase for each of the Args' AuthorizedNetworks that New would refuse, so that a program can
-// refuse it before it creates anything.
+// CheckNetworks returns a phrase for each value of ClusterArgs.AuthorizedNetworks that NewCluster would refuse, so that a
+// program can refuse it before it creates any resource.
 func CheckNetworks(networks []string) []string {
 	var problems []string
 	for _, network := range networks {

@@ -9,6 +9,7 @@ import (
 	"github.com/strata-platform/strata/components/gke"
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/local/cloudtest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 func TestMain(m *testing.M) { cloudtest.Main(m) }
@@ -27,7 +28,8 @@ func kubeconfigOf(t *testing.T, r layers.Runner, l layers.Layer) string {
 	return text
 }
 
-func TestTheExampleGrowsInPlaceAndGoesAgain(t *testing.T) {
+func TestTheExampleGrowsInPlaceAndIsDestroyed(t *testing.T) {
+	long.Test(t)
 	cloud := cloudtest.Start(t)
 	r, one, three := cloud.Runner(t, cloud.Owner), cloudtest.Program(smallCluster(1)), cloudtest.Program(smallCluster(3))
 	cloudtest.Up(t, r, one)
@@ -51,8 +53,8 @@ func TestARenamedComponentWithAnAliasKeepsItsCluster(t *testing.T) {
 	cloud := cloudtest.Start(t)
 	named := func(name string, opts ...pulumi.ResourceOption) layers.Layer {
 		return cloudtest.Program(func(ctx *pulumi.Context) error {
-			_, err := gke.New(ctx, name, &gke.Args{
-				Name: "strata", Project: pulumi.String(cloudtest.Project), Location: pulumi.String("europe-west1-b"), NodeCount: 1,
+			_, err := gke.NewCluster(ctx, name, &gke.ClusterArgs{
+				Name: pulumi.String("strata"), Project: pulumi.String(cloudtest.Project), Location: pulumi.String("europe-west1-b"), NodeCount: pulumi.Int(1),
 			}, opts...)
 			return err
 		})
@@ -63,12 +65,13 @@ func TestARenamedComponentWithAnAliasKeepsItsCluster(t *testing.T) {
 }
 
 func TestAProtectedClusterKeepsItsNodesWhenADestroyIsRefused(t *testing.T) {
+	long.Test(t)
 	cloud := cloudtest.Start(t)
 	protected := cloudtest.Program(func(ctx *pulumi.Context) error {
-		_, err := gke.New(ctx, "strata", &gke.Args{
-			Name: "strata", Project: pulumi.String(cloudtest.Project), Location: pulumi.String("europe-west1-b"), NodeCount: 1,
-			Autoscaling: &gke.Autoscaling{Min: 1, Max: 3}, Upgrade: &gke.Upgrade{MaxSurge: 2, MaxUnavailable: 1},
-			Private: &gke.Private{ControlPlaneRange: "172.16.0.0/28"}, AuthorizedNetworks: []string{"203.0.113.0/24"},
+		_, err := gke.NewCluster(ctx, "strata", &gke.ClusterArgs{
+			Name: pulumi.String("strata"), Project: pulumi.String(cloudtest.Project), Location: pulumi.String("europe-west1-b"), NodeCount: pulumi.Int(1),
+			Autoscaling: &gke.Autoscaling{Min: pulumi.Int(1), Max: pulumi.Int(3)}, Upgrade: &gke.Upgrade{MaxSurge: pulumi.Int(2), MaxUnavailable: pulumi.Int(1)},
+			Private: &gke.Private{ControlPlaneRange: pulumi.String("172.16.0.0/28")}, AuthorizedNetworks: pulumi.ToStringArray([]string{"203.0.113.0/24"}),
 		})
 		return err
 	})

@@ -12,11 +12,11 @@ func Example() { pulumi.Run(smallCluster(1)) }
 func smallCluster(nodeCount int) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {
 		unprotected := false
-		cluster, err := gke.New(ctx, "shop", &gke.Args{
-			Name:               "shop",
+		cluster, err := gke.NewCluster(ctx, "shop", &gke.ClusterArgs{
+			Name:               pulumi.String("shop"),
 			Project:            pulumi.String("strata-local"),
 			Location:           pulumi.String("europe-west1-b"),
-			NodeCount:          nodeCount,
+			NodeCount:          pulumi.Int(nodeCount),
 			DeletionProtection: &unprotected,
 		})
 		if err != nil {

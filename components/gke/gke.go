@@ -1,7 +1,8 @@
 // Package gke creates a GKE cluster with a node pool of its own, and the kubeconfig that connects to it.
 //
-//	cluster, err := gke.New(ctx, "strata", &gke.Args{
-//		Name: "strata", Project: pulumi.String("acme-dev"), Location: pulumi.String("europe-west1"), NodeCount: 1,
+//	cluster, err := gke.NewCluster(ctx, "strata", &gke.ClusterArgs{
+//		Name: pulumi.String("strata"), Project: pulumi.String("acme-dev"), Location: pulumi.String("europe-west1"),
+//		NodeCount: pulumi.Int(1),
 //	})
 //	// cluster.Kubeconfig is a secret
 //
@@ -12,6 +13,7 @@
 package gke
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/container"
@@ -24,9 +26,9 @@ import (
 const Type = "strata:components:GKE"
 
 const (
-	// DefaultMachineType is the nodes' machine type when Args.MachineType is empty.
+	// DefaultMachineType is the nodes' machine type when ClusterArgs.MachineType is nil.
 	DefaultMachineType = "e2-standard-4"
-	// DefaultReleaseChannel is the release channel when Args.ReleaseChannel is empty.
+	// DefaultReleaseChannel is the release channel when ClusterArgs.ReleaseChannel is nil.
 	DefaultReleaseChannel = "REGULAR"
 
 	// NodeRole is the role that a node needs to report logs and metrics, and no more.
@@ -41,10 +43,11 @@ const (
 // Channels returns the release channels that a cluster can follow.
 func Channels() []string { return []string{"RAPID", "REGULAR", "STABLE"} }
 
-// Args describes a cluster.
-type Args struct {
+// ClusterArgs describes a cluster. NewCluster checks plain values before it creates a resource, Google Cloud checks
+// computed ones.
+type ClusterArgs struct {
 	// Name is the cluster's name in the project. Required.
-	Name string
+	Name pulumi.StringInput
 	// Project is the Google Cloud project of the cluster. Required.
 	Project pulumi.StringInput
 	// Location is a region, for a cluster that survives the loss of a zone, or a zone. Required.
@@ -52,20 +55,20 @@ type Args struct {
 
 	// NodeCount is the number of nodes in each zone of Location; with Autoscaling, the initial number. Required, at least
 	// 1. It can be changed in place.
-	NodeCount int
+	NodeCount pulumi.IntInput
 	// Autoscaling lets Google Cloud change the number of nodes; nil keeps the number at NodeCount.
 	Autoscaling *Autoscaling
 	// Upgrade configures node upgrades; nil means one surge node at a time.
 	Upgrade *Upgrade
-	// MachineType is the nodes' machine type; empty means DefaultMachineType.
-	MachineType string
+	// MachineType is the nodes' machine type; nil means DefaultMachineType.
+	MachineType pulumi.StringInput
 	// NodeServiceAccount is the e-mail address of the nodes' service account, which also runs the nodes of GKE's initial
-	// pool. Nil means that New creates an account named after the cluster, with the suffix -nodes, that has NodeRole
+	// pool. Nil means that NewCluster creates an account named after the cluster, with the suffix -nodes, that has NodeRole
 	// only. The nodes never use the project's default account, which usually has far more permissions than a node needs.
 	NodeServiceAccount pulumi.StringInput
 
-	// ReleaseChannel decides when versions arrive; it is one of Channels, and empty means DefaultReleaseChannel.
-	ReleaseChannel string
+	// ReleaseChannel decides when versions arrive; it is one of Channels, and nil means DefaultReleaseChannel.
+	ReleaseChannel pulumi.StringInput
 	// Network and Subnetwork are names or links of an existing VPC network and of its subnetwork in the cluster's region;
 	// nil means the network "default".
 	Network, Subnetwork pulumi.StringInput
@@ -74,40 +77,40 @@ type Args struct {
 	Private *Private
 	// AuthorizedNetworks are the ranges, such as 203.0.113.0/24, that may connect to the control plane; none means any
 	// address, so that only authentication protects the control plane.
-	AuthorizedNetworks []string
+	AuthorizedNetworks pulumi.StringArray
 
 	// DeletionProtection makes the provider refuse to delete the cluster, and the engine refuse to delete or replace the
-	// cluster or the node pool; nil means true.
+	// cluster or the node pool; nil means true. It is a plain value, because the engine's protection is a resource option.
 	DeletionProtection *bool
-	// IssueClientCertificate requests a client certificate, so that the kubeconfig works without a plugin. Such a
-	// certificate cannot be revoked: leave it off where gke-gcloud-auth-plugin is available.
-	IssueClientCertificate bool
+	// IssueClientCertificate requests a client certificate, so that the kubeconfig works without a plugin; nil means false.
+	// Such a certificate cannot be revoked: leave it off where gke-gcloud-auth-plugin is available.
+	IssueClientCertificate pulumi.BoolInput
 }
 
 // Autoscaling bounds the number of nodes in each zone.
 type Autoscaling struct {
-	// Min and Max are inclusive bounds; Max is at least 1.
-	Min, Max int
+	// Min and Max are inclusive bounds. Min is 0 if it is nil. Max is required, at least 1.
+	Min, Max pulumi.IntInput
 }
 
 // Upgrade limits the number of nodes that an upgrade replaces at once, in each zone. At least one of the fields must be
 // above zero.
 type Upgrade struct {
-	// MaxSurge is the number of extra nodes during the upgrade.
-	MaxSurge int
-	// MaxUnavailable is the number of nodes that may be unavailable during the upgrade.
-	MaxUnavailable int
+	// MaxSurge is the number of extra nodes during the upgrade; nil means 0.
+	MaxSurge pulumi.IntInput
+	// MaxUnavailable is the number of nodes that may be unavailable during the upgrade; nil means 0.
+	MaxUnavailable pulumi.IntInput
 }
 
 // Private configures a private cluster. Its nodes reach the internet, and so the registry of Flux's images, only through
-// a Cloud NAT of the network. New does not create the Cloud NAT.
+// a Cloud NAT of the network. NewCluster does not create the Cloud NAT.
 type Private struct {
 	// ControlPlaneRange is the /28 range of the control plane's addresses, such as 172.16.0.0/28. No other part of the
-	// network may use it. Empty lets Google Cloud choose, which clusters of version 1.29 and later allow.
-	ControlPlaneRange string
+	// network may use it. Nil lets Google Cloud choose, which clusters of version 1.29 and later allow.
+	ControlPlaneRange pulumi.StringInput
 	// Endpoint removes the control plane's public address. Every user of the kubeconfig, layer 2 included, must then run
-	// inside the network.
-	Endpoint bool
+	// inside the network. Nil means false.
+	Endpoint pulumi.BoolInput
 }
 
 // Cluster is a GKE cluster with its node pool.
@@ -130,31 +133,31 @@ type Cluster struct {
 	Kubeconfig pulumi.StringOutput `pulumi:"kubeconfig"`
 }
 
-// New creates the cluster and its node pool.
-func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Cluster, error) {
+// NewCluster creates the cluster and its node pool.
+func NewCluster(ctx *pulumi.Context, name string, args *ClusterArgs, opts ...pulumi.ResourceOption) (*Cluster, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
-		return nil, fmt.Errorf("make GKE cluster %s: %w", name, err)
+		return nil, fmt.Errorf("create GKE cluster %s: %w", name, err)
 	}
 	cluster := &Cluster{}
-	inputs := pulumi.Map{
-		"name": pulumi.String(args.Name), "project": args.Project, "location": args.Location,
-		"nodeCount": pulumi.Int(args.NodeCount), "deletionProtection": pulumi.Bool(args.protected()),
+	properties := pulumi.Map{
+		"name": args.Name, "project": args.Project, "location": args.Location,
+		"nodeCount": args.NodeCount, "deletionProtection": pulumi.Bool(args.protected()),
 	}
-	if err := ctx.RegisterComponentResourceV2(Type, name, inputs, cluster, opts...); err != nil {
-		return nil, fmt.Errorf("make GKE cluster %s: %w", name, err)
+	if err := ctx.RegisterComponentResourceV2(Type, name, properties, cluster, opts...); err != nil {
+		return nil, fmt.Errorf("create GKE cluster %s: %w", name, err)
 	}
 	nodes, err := args.nodeAccount(ctx, name, cluster)
 	if err != nil {
-		return nil, fmt.Errorf("make GKE cluster %s: %w", name, err)
+		return nil, fmt.Errorf("create GKE cluster %s: %w", name, err)
 	}
 	resource, err := args.newCluster(ctx, name, cluster, nodes)
 	if err != nil {
-		return nil, fmt.Errorf("make GKE cluster %s: %w", name, err)
+		return nil, fmt.Errorf("create GKE cluster %s: %w", name, err)
 	}
 	pool, err := args.newNodePool(ctx, name, cluster, resource, nodes)
 	if err != nil {
-		return nil, fmt.Errorf("make the nodes of GKE cluster %s: %w", name, err)
+		return nil, fmt.Errorf("create the nodes of GKE cluster %s: %w", name, err)
 	}
 	cluster.Name = resource.Name
 	cluster.ClusterID = resource.ID().ToStringOutput()
@@ -172,19 +175,20 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 
 // kubeconfig returns the kubeconfig once the node pool exists, because every reader of the kubeconfig wants to run
 // workloads.
-func (a *Args) kubeconfig(cluster *container.Cluster, pool *container.NodePool) pulumi.StringOutput {
-	config := pulumi.All(cluster.Endpoint, cluster.MasterAuth, pool.ID()).ApplyT(func(parts []any) (string, error) {
-		auth := parts[1].(container.ClusterMasterAuth)
-		reach := access{Name: a.Name, Endpoint: parts[0].(string), CACertificate: value(auth.ClusterCaCertificate)}
-		if a.IssueClientCertificate {
+func (a *ClusterArgs) kubeconfig(cluster *container.Cluster, pool *container.NodePool) pulumi.StringOutput {
+	certificate := cmp.Or[pulumi.BoolInput](a.IssueClientCertificate, pulumi.Bool(false))
+	config := pulumi.All(cluster.Endpoint, cluster.MasterAuth, pool.ID(), a.Name, certificate).ApplyT(func(parts []any) (string, error) {
+		auth, name := parts[1].(container.ClusterMasterAuth), parts[3].(string)
+		reach := access{Name: name, Endpoint: parts[0].(string), CACertificate: value(auth.ClusterCaCertificate)}
+		if parts[4].(bool) {
 			reach.ClientCertificate, reach.ClientKey = value(auth.ClientCertificate), value(auth.ClientKey)
 			if reach.ClientCertificate == "" || reach.ClientKey == "" {
-				return "", fmt.Errorf("cluster %s issued no client certificate although it was asked to", a.Name)
+				return "", fmt.Errorf("cluster %s issued no client certificate although IssueClientCertificate is set", name)
 			}
 		}
 		content, err := reach.kubeconfig()
 		if err != nil {
-			return "", fmt.Errorf("render the kubeconfig of cluster %s: %w", a.Name, err)
+			return "", fmt.Errorf("render the kubeconfig of cluster %s: %w", name, err)
 		}
 		return content, nil
 	}).(pulumi.StringOutput)
@@ -199,4 +203,4 @@ func workloadPool(project pulumi.StringInput) pulumi.StringOutput {
 	return pulumi.Sprintf("%s.svc.id.goog", project)
 }
 
-func (a *Args) protected() bool { return a.DeletionProtection == nil || *a.DeletionProtection }
+func (a *ClusterArgs) protected() bool { return a.DeletionProtection == nil || *a.DeletionProtection }

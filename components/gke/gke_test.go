@@ -90,9 +90,9 @@ func serving(endpoint, cert, key string) *pulumitest.Engine {
 	}}
 }
 
-func run(engine *pulumitest.Engine, args *gke.Args) error {
+func run(engine *pulumitest.Engine, args *gke.ClusterArgs) error {
 	return engine.Run("proj", "dev", func(ctx *pulumi.Context) error {
-		cluster, err := gke.New(ctx, "strata", args)
+		cluster, err := gke.NewCluster(ctx, "strata", args)
 		if err != nil {
 			return err
 		}
@@ -103,8 +103,8 @@ func run(engine *pulumitest.Engine, args *gke.Args) error {
 	})
 }
 
-func given() *gke.Args {
-	return &gke.Args{Name: "strata", Project: pulumi.String("acme"), Location: pulumi.String("europe-west1"), NodeCount: 1}
+func given() *gke.ClusterArgs {
+	return &gke.ClusterArgs{Name: pulumi.String("strata"), Project: pulumi.String("acme"), Location: pulumi.String("europe-west1"), NodeCount: pulumi.Int(1)}
 }
 
 func TestAClusterOnGoogleCloudIsProtectedAndReachedThroughThePlugin(t *testing.T) {
@@ -164,7 +164,7 @@ func TestAClusterOnGoogleCloudIsProtectedAndReachedThroughThePlugin(t *testing.T
 	}
 }
 
-func TestNodesRunUnderAnAccountThatMayDoWhatNodesNeed(t *testing.T) {
+func TestNodesRunUnderAnAccountWithTheirRoles(t *testing.T) {
 	engine := serving("203.0.113.7", "", "")
 	if err := run(engine, given()); err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestAClusterThatIssuesACertificateIsReachedWithIt(t *testing.T) {
 	engine := serving("127.0.0.1:36443", "cert", "key")
 	lifted := false
 	args := given()
-	args.IssueClientCertificate, args.DeletionProtection, args.NodeCount = true, &lifted, 3
+	args.IssueClientCertificate, args.DeletionProtection, args.NodeCount = pulumi.Bool(true), &lifted, pulumi.Int(3)
 	if err := run(engine, args); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestAClusterThatIssuesACertificateIsReachedWithIt(t *testing.T) {
 	}
 }
 
-func TestACertificateThatWasNotAskedForIsNotUsed(t *testing.T) {
+func TestAnUnrequestedCertificateIsNotUsed(t *testing.T) {
 	engine := serving("203.0.113.7", "cert", "key")
 	if err := run(engine, given()); err != nil {
 		t.Fatal(err)
@@ -221,7 +221,7 @@ func TestACertificateThatWasNotAskedForIsNotUsed(t *testing.T) {
 
 func TestACertificateThatIsMissingIsAnError(t *testing.T) {
 	args := given()
-	args.IssueClientCertificate = true
+	args.IssueClientCertificate = pulumi.Bool(true)
 	err := run(serving("203.0.113.7", "", ""), args)
 	if err == nil || !strings.Contains(err.Error(), "cluster strata issued no client certificate") {
 		t.Errorf("error is %v", err)
@@ -236,7 +236,7 @@ func TestAPreviewOfAClusterPasses(t *testing.T) {
 		},
 	}}
 	args := given()
-	args.IssueClientCertificate = true
+	args.IssueClientCertificate = pulumi.Bool(true)
 	if err := run(engine, args); err != nil {
 		t.Fatal(err)
 	}
@@ -246,9 +246,9 @@ func TestAPrivateClusterScalesByItself(t *testing.T) {
 	engine := serving("10.0.0.2", "", "")
 	args := given()
 	args.Network, args.Subnetwork = pulumi.String("core"), pulumi.String("core-gke")
-	args.Private = &gke.Private{ControlPlaneRange: "172.16.0.0/28", Endpoint: true}
-	args.AuthorizedNetworks = []string{"203.0.113.0/24", "2001:db8::/32"}
-	args.NodeCount, args.Autoscaling, args.Upgrade = 2, &gke.Autoscaling{Min: 1, Max: 5}, &gke.Upgrade{MaxUnavailable: 2}
+	args.Private = &gke.Private{ControlPlaneRange: pulumi.String("172.16.0.0/28"), Endpoint: pulumi.Bool(true)}
+	args.AuthorizedNetworks = pulumi.ToStringArray([]string{"203.0.113.0/24", "2001:db8::/32"})
+	args.NodeCount, args.Autoscaling, args.Upgrade = pulumi.Int(2), &gke.Autoscaling{Min: pulumi.Int(1), Max: pulumi.Int(5)}, &gke.Upgrade{MaxUnavailable: pulumi.Int(2)}
 	if err := run(engine, args); err != nil {
 		t.Fatal(err)
 	}
@@ -277,15 +277,15 @@ func TestAPrivateClusterScalesByItself(t *testing.T) {
 }
 
 func TestAnImpossibleClusterIsRefused(t *testing.T) {
-	for want, edit := range map[string]func(*gke.Args){
-		"too many for an account of the nodes":    func(a *gke.Args) { a.Name = "strata-in-the-north-of-europe" },
-		"between 3 and 2 nodes is impossible":     func(a *gke.Args) { a.Autoscaling = &gke.Autoscaling{Min: 3, Max: 2} },
-		"node count 1 is outside":                 func(a *gke.Args) { a.Autoscaling = &gke.Autoscaling{Min: 2, Max: 5} },
-		"one of them must be above zero":          func(a *gke.Args) { a.Upgrade = &gke.Upgrade{} },
-		`"172.16.0.0/24" is not a range of 16`:    func(a *gke.Args) { a.Private = &gke.Private{ControlPlaneRange: "172.16.0.0/24"} },
-		`authorized network "203.0.113.7/24"`:     func(a *gke.Args) { a.AuthorizedNetworks = []string{"203.0.113.7/24"} },
-		`release channel "EXTENDED" is none of`:   func(a *gke.Args) { a.ReleaseChannel = "EXTENDED" },
-		"a subnetwork is given without its netwo": func(a *gke.Args) { a.Subnetwork = pulumi.String("core-gke") },
+	for want, edit := range map[string]func(*gke.ClusterArgs){
+		"too many for the ID of the nodes' account": func(a *gke.ClusterArgs) { a.Name = pulumi.String("strata-in-the-north-of-europe") },
+		"between 3 and 2 nodes is impossible":       func(a *gke.ClusterArgs) { a.Autoscaling = &gke.Autoscaling{Min: pulumi.Int(3), Max: pulumi.Int(2)} },
+		"node count 1 is outside autoscaling":       func(a *gke.ClusterArgs) { a.Autoscaling = &gke.Autoscaling{Min: pulumi.Int(2), Max: pulumi.Int(5)} },
+		"MaxSurge or MaxUnavailable must be above":  func(a *gke.ClusterArgs) { a.Upgrade = &gke.Upgrade{} },
+		`"172.16.0.0/24" is not a range of 16`:      func(a *gke.ClusterArgs) { a.Private = &gke.Private{ControlPlaneRange: pulumi.String("172.16.0.0/24")} },
+		`authorized network "203.0.113.7/24"`:       func(a *gke.ClusterArgs) { a.AuthorizedNetworks = pulumi.ToStringArray([]string{"203.0.113.7/24"}) },
+		`release channel "EXTENDED" is not one of`:  func(a *gke.ClusterArgs) { a.ReleaseChannel = pulumi.String("EXTENDED") },
+		"Subnetwork is given without Network":       func(a *gke.ClusterArgs) { a.Subnetwork = pulumi.String("core-gke") },
 	} {
 		args := given()
 		edit(args)
@@ -296,7 +296,7 @@ func TestAnImpossibleClusterIsRefused(t *testing.T) {
 }
 
 func TestBadArgsAreRefusedAllAtOnce(t *testing.T) {
-	err := run(&pulumitest.Engine{}, &gke.Args{})
+	err := run(&pulumitest.Engine{}, &gke.ClusterArgs{})
 	for _, want := range []string{"name must", "project must", "location must", "node count is 0"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error does not say %q: %v", want, err)

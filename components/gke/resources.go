@@ -1,6 +1,8 @@
 package gke
 
 import (
+	"cmp"
+
 	"github.com/pulumi/pulumi-gcp/sdk/v7/go/gcp/container"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
@@ -11,14 +13,20 @@ import (
 // cloudPlatformScope leaves authorization to the nodes' IAM roles. Scopes are a legacy second gate.
 const cloudPlatformScope = "https://www.googleapis.com/auth/cloud-platform"
 
-// nodeAccount returns the e-mail address of the nodes' service account, and creates the account if Args names none.
-func (a *Args) nodeAccount(ctx *pulumi.Context, name string, parent pulumi.Resource) (pulumi.StringPtrInput, error) {
-	if a.NodeServiceAccount != nil {
+// nodeAccount returns the e-mail address of the nodes' service account, and creates the account if NodeServiceAccount is
+// nil.
+func (a *ClusterArgs) nodeAccount(ctx *pulumi.Context, name string, parent pulumi.Resource) (pulumi.StringPtrInput, error) {
+	if !inputs.Missing(a.NodeServiceAccount) {
 		return inputs.Optional(a.NodeServiceAccount), nil
 	}
-	nodes, err := identity.New(ctx, name+nodeSuffix, &identity.Args{
-		AccountID:   a.Name + nodeSuffix,
-		DisplayName: "Nodes of cluster " + a.Name,
+	id := pulumi.StringInput(pulumi.Sprintf("%s%s", a.Name, nodeSuffix))
+	if given := inputs.Text(a.Name); given != "" {
+		// NewIdentity checks plain IDs only.
+		id = pulumi.String(given + nodeSuffix)
+	}
+	nodes, err := identity.NewIdentity(ctx, name+nodeSuffix, &identity.IdentityArgs{
+		AccountID:   id,
+		DisplayName: pulumi.Sprintf("Nodes of cluster %s", a.Name),
 		Project:     a.Project,
 		Roles:       []string{NodeRole},
 	}, pulumi.Parent(parent), pulumi.Protect(a.protected()))
@@ -28,15 +36,12 @@ func (a *Args) nodeAccount(ctx *pulumi.Context, name string, parent pulumi.Resou
 	return nodes.Email.ToStringPtrOutput(), nil
 }
 
-func (a *Args) newCluster(ctx *pulumi.Context, name string, parent pulumi.Resource, nodes pulumi.StringPtrInput) (*container.Cluster, error) {
-	channel := a.ReleaseChannel
-	if channel == "" {
-		channel = DefaultReleaseChannel
-	}
+func (a *ClusterArgs) newCluster(ctx *pulumi.Context, name string, parent pulumi.Resource, nodes pulumi.StringPtrInput) (*container.Cluster, error) {
+	channel := inputs.Or(a.ReleaseChannel, pulumi.String(DefaultReleaseChannel))
 	args := &container.ClusterArgs{
-		Name:               pulumi.String(a.Name),
-		Project:            a.Project.ToStringOutput().ToStringPtrOutput(),
-		Location:           a.Location.ToStringOutput().ToStringPtrOutput(),
+		Name:               inputs.Optional(a.Name),
+		Project:            inputs.Optional(a.Project),
+		Location:           inputs.Optional(a.Location),
 		DeletionProtection: pulumi.Bool(a.protected()),
 		// The API creates no cluster without nodes. A separate pool replaces the initial pool after minutes, because it
 		// can be changed without touching the cluster.
@@ -49,13 +54,13 @@ func (a *Args) newCluster(ctx *pulumi.Context, name string, parent pulumi.Resour
 		DatapathProvider:    pulumi.String("ADVANCED_DATAPATH"),
 		IpAllocationPolicy:  &container.ClusterIpAllocationPolicyArgs{},
 		EnableShieldedNodes: pulumi.Bool(true),
-		ReleaseChannel:      &container.ClusterReleaseChannelArgs{Channel: pulumi.String(channel)},
+		ReleaseChannel:      &container.ClusterReleaseChannelArgs{Channel: channel},
 		WorkloadIdentityConfig: &container.ClusterWorkloadIdentityConfigArgs{
 			WorkloadPool: workloadPool(a.Project),
 		},
 		MasterAuth: &container.ClusterMasterAuthArgs{
 			ClientCertificateConfig: &container.ClusterMasterAuthClientCertificateConfigArgs{
-				IssueClientCertificate: pulumi.Bool(a.IssueClientCertificate),
+				IssueClientCertificate: cmp.Or[pulumi.BoolInput](a.IssueClientCertificate, pulumi.Bool(false)),
 			},
 		},
 		// The initial pool runs for minutes only. But in a project whose default account is deleted or lacks permissions,
@@ -73,12 +78,12 @@ func (a *Args) newCluster(ctx *pulumi.Context, name string, parent pulumi.Resour
 }
 
 // setReach configures which addresses can connect to the nodes and the control plane.
-func (a *Args) setReach(args *container.ClusterArgs) {
+func (a *ClusterArgs) setReach(args *container.ClusterArgs) {
 	if a.Private != nil {
 		args.PrivateClusterConfig = &container.ClusterPrivateClusterConfigArgs{
 			EnablePrivateNodes:    pulumi.Bool(true),
-			EnablePrivateEndpoint: pulumi.Bool(a.Private.Endpoint),
-			MasterIpv4CidrBlock:   inputs.NonEmpty(a.Private.ControlPlaneRange),
+			EnablePrivateEndpoint: inputs.OptionalBool(cmp.Or[pulumi.BoolInput](a.Private.Endpoint, pulumi.Bool(false))),
+			MasterIpv4CidrBlock:   inputs.Optional(a.Private.ControlPlaneRange),
 		}
 	}
 	if len(a.AuthorizedNetworks) == 0 {
@@ -86,20 +91,16 @@ func (a *Args) setReach(args *container.ClusterArgs) {
 	}
 	var blocks container.ClusterMasterAuthorizedNetworksConfigCidrBlockArray
 	for _, network := range a.AuthorizedNetworks {
-		blocks = append(blocks, &container.ClusterMasterAuthorizedNetworksConfigCidrBlockArgs{CidrBlock: pulumi.String(network)})
+		blocks = append(blocks, &container.ClusterMasterAuthorizedNetworksConfigCidrBlockArgs{CidrBlock: network})
 	}
 	args.MasterAuthorizedNetworksConfig = &container.ClusterMasterAuthorizedNetworksConfigArgs{CidrBlocks: blocks}
 }
 
-func (a *Args) newNodePool(
+func (a *ClusterArgs) newNodePool(
 	ctx *pulumi.Context, name string, parent pulumi.Resource, cluster *container.Cluster, account pulumi.StringPtrInput,
 ) (*container.NodePool, error) {
-	machine := a.MachineType
-	if machine == "" {
-		machine = DefaultMachineType
-	}
 	nodes := &container.NodePoolNodeConfigArgs{
-		MachineType: pulumi.String(machine),
+		MachineType: inputs.Optional(inputs.Or(a.MachineType, pulumi.String(DefaultMachineType))),
 		OauthScopes: pulumi.ToStringArray([]string{cloudPlatformScope}),
 		// Pods get the identities of their own accounts, never the node's identity.
 		WorkloadMetadataConfig: &container.NodePoolNodeConfigWorkloadMetadataConfigArgs{Mode: pulumi.String("GKE_METADATA")},
@@ -108,30 +109,34 @@ func (a *Args) newNodePool(
 		},
 		ServiceAccount: account,
 	}
-	upgrade := Upgrade{MaxSurge: 1}
+	upgrade := Upgrade{MaxSurge: pulumi.Int(1)}
 	if a.Upgrade != nil {
 		upgrade = *a.Upgrade
 	}
 	args := &container.NodePoolArgs{
-		Name:       pulumi.String(a.Name),
+		Name:       inputs.Optional(a.Name),
 		Cluster:    cluster.Name,
-		Project:    a.Project.ToStringOutput().ToStringPtrOutput(),
-		Location:   a.Location.ToStringOutput().ToStringPtrOutput(),
+		Project:    inputs.Optional(a.Project),
+		Location:   inputs.Optional(a.Location),
 		NodeConfig: nodes,
 		Management: &container.NodePoolManagementArgs{AutoRepair: pulumi.Bool(true), AutoUpgrade: pulumi.Bool(true)},
 		UpgradeSettings: &container.NodePoolUpgradeSettingsArgs{
-			Strategy: pulumi.String("SURGE"), MaxSurge: pulumi.Int(upgrade.MaxSurge), MaxUnavailable: pulumi.Int(upgrade.MaxUnavailable),
+			Strategy: pulumi.String("SURGE"), MaxSurge: numberOrZero(upgrade.MaxSurge), MaxUnavailable: numberOrZero(upgrade.MaxUnavailable),
 		},
 	}
 	if a.Autoscaling == nil {
-		args.NodeCount = pulumi.Int(a.NodeCount)
+		args.NodeCount = inputs.OptionalInt(a.NodeCount)
 	} else {
-		args.InitialNodeCount = pulumi.Int(a.NodeCount)
+		args.InitialNodeCount = inputs.OptionalInt(a.NodeCount)
 		args.Autoscaling = &container.NodePoolAutoscalingArgs{
-			MinNodeCount: pulumi.Int(a.Autoscaling.Min), MaxNodeCount: pulumi.Int(a.Autoscaling.Max),
+			MinNodeCount: numberOrZero(a.Autoscaling.Min), MaxNodeCount: inputs.OptionalInt(a.Autoscaling.Max),
 		}
 	}
 	return container.NewNodePool(ctx, name+"-nodes", args, pulumi.Parent(parent), pulumi.Protect(a.protected()),
 		// The initial number has no effect later, but a change of it would replace all nodes.
 		pulumi.IgnoreChanges([]string{"initialNodeCount"}))
+}
+
+func numberOrZero(number pulumi.IntInput) pulumi.IntPtrInput {
+	return inputs.OptionalInt(cmp.Or[pulumi.IntInput](number, pulumi.Int(0)))
 }

@@ -3,7 +3,7 @@ package hop
 import (
 	"errors"
 	"fmt"
-	"net/netip"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,18 +11,22 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/strata-platform/strata/components/internal/inputs"
 	"github.com/strata-platform/strata/handoff"
 )
 
 // check returns all problems of a hop in one error.
-func (a *Args) check() error {
+func (a *HopArgs) check() error {
 	var problems []string
-	for _, field := range []struct{ name, value string }{
-		{"namespace", a.Namespace}, {"account", a.Account},
-		{"operator's namespace", a.Operator.Namespace}, {"operator's account", a.Operator.Account}, {"operator's role", a.Operator.Role},
+	for _, field := range []struct {
+		name  string
+		value pulumi.StringInput
+	}{
+		{"namespace", pulumi.String(a.Namespace)}, {"account", pulumi.String(a.Account)},
+		{"operator's namespace", a.Operator.Namespace}, {"operator's account", a.Operator.Account}, {"operator's role", pulumi.String(a.Operator.Role)},
 		{"source's URL", a.Source.URL}, {"source's branch", a.Source.Branch}, {"source's path", a.Source.Path},
 	} {
-		if field.value == "" {
+		if inputs.Missing(field.value) {
 			problems = append(problems, "the "+field.name+" must be given")
 		}
 	}
@@ -30,13 +34,13 @@ func (a *Args) check() error {
 		// Both become labels. Neither may contain an underscore, because an underscore ends the team's part of a
 		// database's name.
 		if faults := validation.IsDNS1123Label(field.value); field.value != "" && len(faults) > 0 {
-			problems = append(problems, fmt.Sprintf("the %s %q is no DNS label: %s", field.name, field.value, faults[0]))
+			problems = append(problems, fmt.Sprintf("the %s %q is not a DNS label: %s", field.name, field.value, faults[0]))
 		}
 	}
 	if a.Operator.Role == administrator {
 		problems = append(problems, administratorProblem("the operator"))
 	}
-	if (a.Source.Username == "") != (a.Source.Password == "") {
+	if inputs.Missing(a.Source.Username) != inputs.Missing(a.Source.Password) {
 		problems = append(problems, "the source's username and password must be given together")
 	}
 	problems = append(problems, accountProblems("the account", Account{Name: a.Account, Roles: a.Roles})...)
@@ -57,13 +61,13 @@ func (a *Args) check() error {
 const administrator = "cluster-admin"
 
 func administratorProblem(who string) string {
-	return who + " must not have role cluster-admin: it lets its holder give itself any other right"
+	return who + " must not have role cluster-admin: its holder can grant itself any permission"
 }
 
 func accountProblems(who string, account Account) []string {
 	var problems []string
 	if account.Name == "default" {
-		problems = append(problems, who+` must not be "default": every pod that names no account would have its rights`)
+		problems = append(problems, who+` must not be "default": every pod that names no account would have its permissions`)
 	}
 	if len(account.Roles) == 0 {
 		problems = append(problems, who+"'s roles must be given")
@@ -74,7 +78,7 @@ func accountProblems(who string, account Account) []string {
 	return problems
 }
 
-func (a *Args) furtherAccountProblems() []string {
+func (a *HopArgs) furtherAccountProblems() []string {
 	var problems []string
 	taken := map[string]bool{a.Account: true}
 	for i, account := range a.Accounts {
@@ -85,7 +89,7 @@ func (a *Args) furtherAccountProblems() []string {
 			problems = append(problems, who+"'s name must be given")
 		}
 		if taken[account.Name] {
-			problems = append(problems, who+" is there twice")
+			problems = append(problems, who+" is given twice")
 		}
 		taken[account.Name] = true
 		problems = append(problems, accountProblems(who, account)...)
@@ -93,23 +97,25 @@ func (a *Args) furtherAccountProblems() []string {
 	return problems
 }
 
-func (a *Args) limitProblems() []string {
+func (a *HopArgs) limitProblems() []string {
 	var problems []string
-	for _, name := range sortedKeys(a.Quota) {
-		if _, err := resource.ParseQuantity(a.Quota[name]); err != nil {
-			problems = append(problems, fmt.Sprintf("the quota of %s is %q, which is not a quantity", name, a.Quota[name]))
+	for _, name := range slices.Sorted(maps.Keys(a.Quota)) {
+		given := inputs.Text(a.Quota[name])
+		if _, err := resource.ParseQuantity(given); err != nil && (given != "" || inputs.Missing(a.Quota[name])) {
+			problems = append(problems, fmt.Sprintf("the quota of %s is %q, which is not a quantity, such as 500m or 8Gi", name, given))
 		}
 	}
 	for _, each := range a.PrivateRanges {
-		if prefix, err := netip.ParsePrefix(each); err != nil || !isPrivate(prefix) {
-			problems = append(problems, fmt.Sprintf("private range %q is not a range of private addresses, such as 10.8.0.0/24", each))
+		given := inputs.Text(each)
+		if _, err := checkPrivate(given); err != nil && (given != "" || inputs.Missing(each)) {
+			problems = append(problems, err.Error())
 		}
 	}
 	return problems
 }
 
 // accountNames returns the names of the accounts that the hop creates.
-func (a *Args) accountNames() []string {
+func (a *HopArgs) accountNames() []string {
 	names := []string{a.Account}
 	for _, account := range a.Accounts {
 		names = append(names, account.Name)
@@ -123,12 +129,16 @@ func contextProblems(context handoff.Tenant) []string {
 		name  string
 		value pulumi.StringInput
 	}{
-		{"backend URL", context.BackendURL}, {"passphrase", context.Passphrase}, {"Google credentials", context.GoogleCredentials},
+		{"backend URL", context.BackendURL}, {"passphrase", context.Passphrase},
 		{"project", context.Project}, {"region", context.Region}, {"instance", context.Instance},
 	} {
-		if field.value == nil {
+		if inputs.Missing(field.value) {
 			problems = append(problems, "the context's "+field.name+" must be given")
 		}
+	}
+	// A team without a key has empty credentials.
+	if context.GoogleCredentials == nil {
+		problems = append(problems, "the context's Google credentials must be given")
 	}
 	return problems
 }

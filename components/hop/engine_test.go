@@ -12,11 +12,13 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/cloudtest"
 	"github.com/strata-platform/strata/internal/local/clustertest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 func TestMain(m *testing.M) { clustertest.Main(m) }
 
-func TestTheExampleLeavesToOthersWhatIsTheirsAndNothingBehind(t *testing.T) {
+func TestTheExampleKeepsFieldsOfOthersAndLeavesNoObjects(t *testing.T) {
+	long.Test(t)
 	cluster := clustertest.Start(t)
 	r, before := cluster.Runner(t), cluster.Objects(t)
 	first := cloudtest.Program(oneTeam("web", nil))
@@ -34,7 +36,7 @@ func TestTheExampleLeavesToOthersWhatIsTheirsAndNothingBehind(t *testing.T) {
 	}
 	patch(account, `{"metadata": {"labels": {"team": "kept"}}, "imagePullSecrets": [{"name": "kept"}]}`)
 	patch(namespace, `{"metadata": {"annotations": {"somebody": "kept"}}}`)
-	renamed := cloudtest.Program(oneTeam("shop", map[string]string{"pods": "7"}, pulumi.Aliases([]pulumi.Alias{{Name: pulumi.String("web")}})))
+	renamed := cloudtest.Program(oneTeam("shop", pulumi.StringMap{"pods": pulumi.String("7")}, pulumi.Aliases([]pulumi.Alias{{Name: pulumi.String("web")}})))
 	cloudtest.Changes(t, r, renamed, map[string]int{"update": 1})
 	for _, object := range []client.Object{account, namespace} {
 		if err := cluster.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
@@ -42,16 +44,16 @@ func TestTheExampleLeavesToOthersWhatIsTheirsAndNothingBehind(t *testing.T) {
 		}
 	}
 	if len(account.ImagePullSecrets) != 1 || account.Labels["team"] != "kept" || namespace.Annotations["somebody"] != "kept" {
-		t.Errorf("what others wrote is gone: %v, %v, %v", account.ImagePullSecrets, account.Labels, namespace.Annotations)
+		t.Errorf("the hop removed the fields of other clients: %v, %v, %v", account.ImagePullSecrets, account.Labels, namespace.Annotations)
 	}
 	if ptr.Deref(account.AutomountServiceAccountToken, true) {
-		t.Error("pods that name no account get a token")
+		t.Error("pods without an account of their own get a token")
 	}
 
 	if _, err := r.Destroy(t.Context(), renamed, nil); err != nil {
 		t.Fatal(err)
 	}
 	if left := slices.DeleteFunc(cluster.Objects(t), func(object string) bool { return slices.Contains(before, object) }); len(left) > 0 {
-		t.Errorf("%q are left", left)
+		t.Errorf("the destroy left %q", left)
 	}
 }

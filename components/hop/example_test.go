@@ -11,21 +11,21 @@ import (
 // run as different accounts.
 func Example() { pulumi.Run(oneTeam("web", nil)) }
 
-func oneTeam(name string, quota map[string]string, opts ...pulumi.ResourceOption) pulumi.RunFunc {
+func oneTeam(name string, quota pulumi.StringMap, opts ...pulumi.ResourceOption) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {
 		kind, err := hop.NewPolicyKind(ctx, "tenant-policies")
 		if err != nil {
 			return err
 		}
-		web, err := hop.New(ctx, name, &hop.Args{
+		web, err := hop.NewHop(ctx, name, &hop.HopArgs{
 			Namespace: "team-web",
 			Account:   "web",
 			Roles:     []string{"edit"},
 			Accounts:  []hop.Account{{Name: "infra", Roles: []string{"view"}, Path: "./infra"}},
-			Operator:  hop.Operator{Namespace: "pulumi-kubernetes-operator", Account: "pulumi-operator", Role: "view"},
-			Source:    hop.Source{URL: "https://git.example.com/web.git", Branch: "main", Path: "./", Webhook: true},
+			Operator:  hop.Operator{Namespace: pulumi.String("pulumi-kubernetes-operator"), Account: pulumi.String("pulumi-operator"), Role: "view"},
+			Source:    hop.Source{URL: pulumi.String("https://git.example.com/web.git"), Branch: pulumi.String("main"), Path: pulumi.String("./"), Webhook: true},
 			Quota:     quota,
-			Policy:    &hop.Policy{Types: []string{"gcp:sql/*", "kubernetes:core/v1:Secret"}, StackAccounts: []string{"infra"}, Contact: "the platform team"},
+			Policy:    &hop.Policy{Types: []string{"gcp:sql/*", "kubernetes:core/v1:Secret"}, StackAccounts: []string{"infra"}, Contact: pulumi.String("the platform team")},
 			Context: handoff.Tenant{
 				BackendURL: pulumi.String("gs://example-web"), Passphrase: pulumi.String("canary-passphrase"), GoogleCredentials: pulumi.String(""),
 				Project: pulumi.String("example"), Region: pulumi.String("europe-west1"), Instance: pulumi.String("shared"),

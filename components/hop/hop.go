@@ -2,10 +2,14 @@
 // permissions of that account, and the team's context.
 //
 //	kind, err := hop.NewPolicyKind(ctx, "policies", pulumi.Provider(cluster))
-//	web, err := hop.New(ctx, "web", &hop.Args{
+//	web, err := hop.NewHop(ctx, "web", &hop.HopArgs{
 //		Namespace: "team-web", Account: "web", Roles: []string{"strata:team"},
-//		Operator: hop.Operator{Namespace: "pulumi-kubernetes-operator", Account: "pulumi-operator", Role: "strata:operator-tenant"},
-//		Source:   hop.Source{URL: "https://git.example.com/web.git", Branch: "main", Path: "./"},
+//		Operator: hop.Operator{
+//			Namespace: pulumi.String("pulumi-kubernetes-operator"), Account: pulumi.String("pulumi-operator"), Role: "strata:operator-tenant",
+//		},
+//		Source: hop.Source{
+//			URL: pulumi.String("https://git.example.com/web.git"), Branch: pulumi.String("main"), Path: pulumi.String("./"),
+//		},
 //		Policy:   &hop.Policy{Types: []string{"gcp:sql/*", "kubernetes:core/v1:Secret"}, StackAccounts: []string{"web"}},
 //		Context:  context,
 //	}, pulumi.Provider(cluster), pulumi.DependsOn([]pulumi.Resource{flux, kind}))
@@ -28,19 +32,22 @@ import (
 // Type is the component's type token.
 const Type = "strata:components:Hop"
 
-// TeamLabel is the label of a team's namespace; its value is Args.Account.
+// TeamLabel is the label of a team's namespace; its value is HopArgs.Account.
 const TeamLabel = "strata.dev/team"
 
-// Label is the label of the objects that a hop creates in the team's namespace; its value is Args.Account. It
+// Label is the label of the objects that a hop creates in the team's namespace; its value is HopArgs.Account. It
 // distinguishes the hop's Secrets and ConfigMaps from the team's own, so that admission policies can keep the team from
 // changing them.
 const Label = "strata.dev/hop"
 
-// Args describes a hop.
-type Args struct {
-	// Namespace is the team's namespace. New creates it. Required.
+// HopArgs describes a hop. The names of the namespace, the accounts and the roles are plain values: NewHop creates objects
+// for them, and refuses a name that would widen the team's permissions before it creates any object.
+//
+//nolint:revive // Pulumi users expect the arguments of NewHop under this name
+type HopArgs struct {
+	// Namespace is the team's namespace. NewHop creates it. Required.
 	Namespace string
-	// Account is the team's account in Namespace. New creates it, and gives the source and the sync the same name.
+	// Account is the team's account in Namespace. NewHop creates it, and gives the source and the sync the same name.
 	// Required; not "default".
 	Account string
 	// Roles are the ClusterRoles of Account in Namespace. At least one is required.
@@ -53,18 +60,17 @@ type Args struct {
 	Source Source
 	// Quota limits the resources of the namespace, by the resource names of a ResourceQuota. Its values override those of
 	// DefaultQuota.
-	Quota map[string]string
+	Quota pulumi.StringMap
 	// PrivateRanges are private address ranges that the team's pods may connect to, for example "10.8.0.0/24" for a
 	// private database or control plane. The pods may always connect to each other, to the cluster's DNS and to public
 	// addresses.
-	PrivateRanges []string
+	PrivateRanges pulumi.StringArray
 	// Policy holds the data that admission policies look up for the team. It needs the kind of NewPolicyKind. Nil means
-	// that New creates no TenantPolicy.
+	// that NewHop creates no TenantPolicy.
 	Policy *Policy
 	// GoogleAccount is the e-mail address of the Google service account that the accounts in Policy.StackAccounts
-	// impersonate by Workload Identity, without a key. That Google account must allow the impersonation. Empty means
-	// none.
-	GoogleAccount string
+	// impersonate by Workload Identity, without a key. That Google account must allow the impersonation. Nil means none.
+	GoogleAccount pulumi.StringInput
 	// Context is the context that the team's Stacks read. Its Passphrase must live as long as the state in its backend,
 	// which outlives the hop.
 	Context handoff.Tenant
@@ -72,9 +78,9 @@ type Args struct {
 
 // Operator is the account of the operator that runs a team's Stacks. The runs themselves use the team's account.
 type Operator struct {
-	// Namespace and Account identify the operator's account.
-	Namespace, Account string
-	// Role is the operator's ClusterRole in the team's namespace.
+	// Namespace and Account identify the operator's account. Both are required.
+	Namespace, Account pulumi.StringInput
+	// Role is the operator's ClusterRole in the team's namespace. Required; not cluster-admin.
 	Role string
 	// Workspaces says that the operator runs each Stack in a pod of the team's namespace, as upstream's operator does.
 	// Then the operator and these pods may connect to each other, and these pods may connect to source-controller. The
@@ -85,7 +91,7 @@ type Operator struct {
 
 // Account is an additional account in a team's namespace.
 type Account struct {
-	// Name is the name of the account and of its sync. Required; neither Args.Account nor "default".
+	// Name is the name of the account and of its sync. Required; neither HopArgs.Account nor "default".
 	Name string
 	// Roles are the ClusterRoles of the account in the namespace. At least one is required.
 	Roles []string
@@ -96,18 +102,17 @@ type Account struct {
 // Source is a team's repository.
 type Source struct {
 	// URL is the repository's address. Required.
-	URL string
+	URL pulumi.StringInput
 	// Branch is the branch that Flux applies. Required.
-	Branch string
+	Branch pulumi.StringInput
 	// Path is the folder that Flux applies. Required.
-	Path string
-	// Interval is the polling interval of the repository; empty means every minute.
-	Interval string
-	// Username and Password are credentials that read a private repository; both are empty for a public repository. They
-	// end up in the team's namespace, where the team can read them: never give credentials that may write to another
-	// repository.
-	Username string
-	Password handoff.Secret
+	Path pulumi.StringInput
+	// Interval is the polling interval of the repository; nil means every minute.
+	Interval pulumi.StringInput
+	// Username and Password are credentials that read a private repository; both are nil for a public repository. Pulumi
+	// keeps Password as a secret. Both end up in the team's namespace, where the team can read them: never give
+	// credentials that may write to another repository.
+	Username, Password pulumi.StringInput
 	// Webhook creates a Receiver, at which the Git server reports a push. Flux's notification-controller must be
 	// installed.
 	Webhook bool
@@ -123,41 +128,41 @@ type Hop struct {
 	Account pulumi.StringOutput `pulumi:"account"`
 }
 
-// New creates a hop. Pass the provider for the cluster in opts.
-func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Hop, error) {
+// NewHop creates a hop. Pass the provider for the cluster in opts.
+func NewHop(ctx *pulumi.Context, name string, args *HopArgs, opts ...pulumi.ResourceOption) (*Hop, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
-		return nil, fmt.Errorf("make hop %s: %w", name, err)
+		return nil, fmt.Errorf("create hop %s: %w", name, err)
 	}
 	hop := &Hop{}
-	inputs := pulumi.Map{
+	properties := pulumi.Map{
 		"namespace": pulumi.String(args.Namespace), "account": pulumi.String(args.Account),
-		"roles": pulumi.ToStringArray(args.Roles), "url": pulumi.String(args.Source.URL),
+		"roles": pulumi.ToStringArray(args.Roles), "url": args.Source.URL,
 	}
-	if err := ctx.RegisterComponentResourceV2(Type, name, inputs, hop, opts...); err != nil {
-		return nil, fmt.Errorf("make hop %s: %w", name, err)
+	if err := ctx.RegisterComponentResourceV2(Type, name, properties, hop, opts...); err != nil {
+		return nil, fmt.Errorf("create hop %s: %w", name, err)
 	}
 	b := &builder{ctx: ctx, name: name, args: args, hop: hop}
 	for _, step := range []func() error{b.namespace, b.limits, b.network, b.rights, b.context, b.policy, b.sync} {
 		if err := step(); err != nil {
-			return nil, fmt.Errorf("make hop %s: %w", name, err)
+			return nil, fmt.Errorf("create hop %s: %w", name, err)
 		}
 	}
 	return hop, ctx.RegisterResourceOutputs(hop, pulumi.Map{"namespace": hop.Namespace, "account": hop.Account})
 }
 
-// builder carries the state that the steps of New share.
+// builder carries the state that the steps of NewHop share.
 type builder struct {
 	ctx  *pulumi.Context
 	name string
-	args *Args
+	args *HopArgs
 	hop  *Hop
-	// home is the team's namespace. Its deletion deletes every object in it.
-	home pulumi.Resource
+	// namespaceResource is the team's namespace. Its deletion deletes every object in it.
+	namespaceResource pulumi.Resource
 	// accounts are the additional accounts by name, known once their role bindings exist.
 	accounts map[string]pulumi.StringOutput
 
-	// allowed holds the team's TenantPolicy, or nothing without Args.Policy.
+	// allowed holds the team's TenantPolicy, or nothing without HopArgs.Policy.
 	allowed []pulumi.Resource
 	// beforeSync must exist as long as any object that the team's sync applied. The sync depends on these resources, so
 	// Pulumi creates it after them and deletes it before them.
@@ -172,16 +177,16 @@ func (b *builder) child(opts ...pulumi.ResourceOption) []pulumi.ResourceOption {
 // inside returns options for an object in the team's namespace. The deletion of the namespace deletes the object.
 // Deleting each object by itself would take longer and have the same result.
 func (b *builder) inside() []pulumi.ResourceOption {
-	return b.child(pulumi.DeletedWith(b.home))
+	return b.child(pulumi.DeletedWith(b.namespaceResource))
 }
 
 // metadata returns the metadata of an object in the team's namespace. The object depends on the namespace.
 func (b *builder) metadata(name string) *metav1.ObjectMetaArgs {
-	return &metav1.ObjectMetaArgs{Name: pulumi.String(name), Namespace: b.hop.Namespace, Labels: b.marks()}
+	return &metav1.ObjectMetaArgs{Name: pulumi.String(name), Namespace: b.hop.Namespace, Labels: b.objectLabels()}
 }
 
-// marks returns the labels of the objects that the hop creates in the team's namespace.
-func (b *builder) marks() pulumi.StringMap {
+// objectLabels returns the labels of the objects that the hop creates in the team's namespace.
+func (b *builder) objectLabels() pulumi.StringMap {
 	marks := labels()
 	marks[Label] = pulumi.String(b.args.Account)
 	return marks
@@ -200,7 +205,7 @@ func (b *builder) namespace() error {
 	if err != nil {
 		return err
 	}
-	b.home, b.hop.Namespace = namespace, namespace.Metadata.Name().Elem()
+	b.namespaceResource, b.hop.Namespace = namespace, namespace.Metadata.Name().Elem()
 	return nil
 }
 

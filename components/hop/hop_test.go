@@ -32,12 +32,12 @@ const (
 	passwordType      = "random:index/randomPassword:RandomPassword"
 )
 
-func given() *hop.Args {
-	return &hop.Args{
+func given() *hop.HopArgs {
+	return &hop.HopArgs{
 		Namespace: "team-web", Account: "web", Roles: []string{"strata:team"},
-		Operator: hop.Operator{Namespace: "operator-system", Account: "operator", Role: "strata:operator-tenant"},
-		Source:   hop.Source{URL: "https://git.example.com/web.git", Branch: "main", Path: "./"},
-		Policy:   &hop.Policy{Types: []string{"gcp:sql/*", "kubernetes:core/v1:Secret"}, StackAccounts: []string{"web"}, Contact: "the platform team"},
+		Operator: hop.Operator{Namespace: pulumi.String("operator-system"), Account: pulumi.String("operator"), Role: "strata:operator-tenant"},
+		Source:   hop.Source{URL: pulumi.String("https://git.example.com/web.git"), Branch: pulumi.String("main"), Path: pulumi.String("./")},
+		Policy:   &hop.Policy{Types: []string{"gcp:sql/*", "kubernetes:core/v1:Secret"}, StackAccounts: []string{"web"}, Contact: pulumi.String("the platform team")},
 		Context: handoff.Tenant{
 			BackendURL: pulumi.String("gs://acme-web"), Passphrase: pulumi.String("canary-passphrase"), GoogleCredentials: pulumi.String("canary-key"),
 			Project: pulumi.String("acme"), Region: pulumi.String("europe-west1"), Instance: pulumi.String("strata"),
@@ -53,13 +53,13 @@ func newEngine() *pulumitest.Engine {
 	}}
 }
 
-func run(engine *pulumitest.Engine, args *hop.Args) error {
+func run(engine *pulumitest.Engine, args *hop.HopArgs) error {
 	return engine.Run("proj", "dev", func(ctx *pulumi.Context) error {
 		cluster, err := kubernetes.NewProvider(ctx, "cluster", nil)
 		if err != nil {
 			return err
 		}
-		web, err := hop.New(ctx, "web", args, pulumi.Provider(cluster))
+		web, err := hop.NewHop(ctx, "web", args, pulumi.Provider(cluster))
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func TestAHopIsOneComponentOnTheGivenCluster(t *testing.T) {
 func TestEveryChildHasItsURN(t *testing.T) {
 	engine, args := newEngine(), given()
 	args.Operator.Workspaces, args.Source.Webhook = true, true
-	args.Source.Username, args.Source.Password = "web", "canary-read"
+	args.Source.Username, args.Source.Password = pulumi.String("web"), pulumi.String("canary-read")
 	args.Accounts = []hop.Account{{Name: "infra", Roles: []string{"strata:team-stacks", "strata:team-sources"}, Path: "./infra"}}
 	if err := run(engine, args); err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestRightsAreWithinTheNamespace(t *testing.T) {
 	}
 	for _, r := range engine.All() {
 		if strings.Contains(r.Type, "ClusterRole") {
-			t.Errorf("%s reaches over the whole cluster", r.URN)
+			t.Errorf("%s grants permissions in the whole cluster", r.URN)
 		}
 	}
 	for name, want := range map[string]map[string]any{
@@ -191,10 +191,10 @@ func TestRightsAreWithinTheNamespace(t *testing.T) {
 	}
 }
 
-func TestTheSyncIsTheTeamsOwnAndOutlivedByWhatItNeeds(t *testing.T) {
+func TestTheSyncRunsAsTheTeamAndIsDeletedBeforeItsDependencies(t *testing.T) {
 	engine := newEngine()
 	args := given()
-	args.Source.Username, args.Source.Password = "web", "canary-read"
+	args.Source.Username, args.Source.Password = pulumi.String("web"), pulumi.String("canary-read")
 	if err := run(engine, args); err != nil {
 		t.Fatal(err)
 	}
@@ -222,11 +222,11 @@ func TestTheSyncIsTheTeamsOwnAndOutlivedByWhatItNeeds(t *testing.T) {
 			t.Errorf("the sync does not depend on %s", kept.URN)
 		}
 		if kept.DeletedWith != engine.Get(t, namespaceType, "web-namespace").URN {
-			t.Errorf("%s does not go with its namespace", kept.URN)
+			t.Errorf("%s is not deleted with its namespace", kept.URN)
 		}
 	}
 	if !engine.Get(t, "strata:components:FluxSource", "web-source").DependsOn(engine.Get(t, policyType, "web-policy")) {
-		t.Error("the source may be made before admission can tell whether it is allowed")
+		t.Error("the source does not depend on the TenantPolicy that admission looks up")
 	}
 	credentials := slices.DeleteFunc(engine.OfType(secretType), func(r pulumitest.Resource) bool { return r.Name == "web-context" })
 	if len(credentials) != 1 {

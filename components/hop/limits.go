@@ -2,13 +2,12 @@ package hop
 
 import (
 	"maps"
-	"slices"
 
 	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// DefaultQuota returns the limits of a namespace. Args.Quota overrides them.
+// DefaultQuota returns the limits of a namespace. HopArgs.Quota overrides them.
 func DefaultQuota() map[string]string {
 	return map[string]string{
 		"requests.cpu":           "4",
@@ -25,11 +24,11 @@ func DefaultQuota() map[string]string {
 
 // limits creates the ResourceQuota and the LimitRange of the namespace.
 func (b *builder) limits() error {
-	hard := DefaultQuota()
+	hard := pulumi.ToStringMap(DefaultQuota())
 	maps.Copy(hard, b.args.Quota)
 	quota, err := corev1.NewResourceQuota(b.ctx, b.name+"-quota", &corev1.ResourceQuotaArgs{
 		Metadata: b.metadata("strata"),
-		Spec:     &corev1.ResourceQuotaSpecArgs{Hard: pulumi.ToStringMap(hard)},
+		Spec:     &corev1.ResourceQuotaSpecArgs{Hard: hard},
 	}, b.inside()...)
 	if err != nil {
 		return err
@@ -46,5 +45,3 @@ func (b *builder) limits() error {
 	b.beforeSync = append(b.beforeSync, quota, limits)
 	return err
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,7 +1,10 @@
 package hop
 
 import (
+	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
 	networkingv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/networking/v1"
@@ -40,11 +43,11 @@ func (b *builder) network() error {
 		network.NameService(),
 		network.Public(),
 	}
-	for _, server := range sortedKeys(metadataServers) {
+	for _, server := range slices.Sorted(maps.Keys(metadataServers)) {
 		egress = append(egress, network.To(network.Addresses(pulumi.String(server)), network.Port("TCP", metadataServers[server])))
 	}
 	for _, private := range b.args.PrivateRanges {
-		egress = append(egress, network.To(network.Addresses(pulumi.String(private)), network.Ports(databasePorts...)...))
+		egress = append(egress, network.To(network.Addresses(private.ToStringOutput().ApplyT(checkPrivate).(pulumi.StringOutput)), network.Ports(databasePorts...)...))
 	}
 	if err := b.allow("network", "strata", nil, networkingv1.NetworkPolicyIngressRuleArray{network.From(network.OwnPods())}, egress); err != nil {
 		return err
@@ -53,7 +56,7 @@ func (b *builder) network() error {
 		return nil
 	}
 	operator := network.InNamespace(b.args.Operator.Namespace, nil)
-	source := network.InNamespace(fluxcd.Namespace, pulumi.StringMap{"app": pulumi.String("source-controller")})
+	source := network.InNamespace(pulumi.String(fluxcd.Namespace), pulumi.StringMap{"app": pulumi.String("source-controller")})
 	return b.allow("workspaces", "strata-workspaces", pulumi.StringMap{WorkspaceLabel: pulumi.String(WorkspaceValue)},
 		networkingv1.NetworkPolicyIngressRuleArray{network.From(operator, network.Port("TCP", workspacePort))},
 		networkingv1.NetworkPolicyEgressRuleArray{network.To(operator, network.Port("TCP", programPort)), network.To(source, network.Port("TCP", artifactPort))})
@@ -78,6 +81,14 @@ func (b *builder) allow(
 	}, b.inside()...)
 	b.beforeSync = append(b.beforeSync, policy)
 	return err
+}
+
+// checkPrivate returns the range if it is private, and an error otherwise. A computed range reaches no other check.
+func checkPrivate(given string) (string, error) {
+	if prefix, err := netip.ParsePrefix(given); err != nil || !isPrivate(prefix) {
+		return "", fmt.Errorf("private range %q is not a range of private addresses, such as 10.8.0.0/24", given)
+	}
+	return given, nil
 }
 
 // isPrivate reports whether a range lies within the private address space.

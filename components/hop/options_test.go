@@ -8,13 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/internal/pulumitest"
 )
 
-func TestWhatIsNotNamedIsDeniedOnTheNetwork(t *testing.T) {
+func TestUnlistedTrafficIsDenied(t *testing.T) {
 	engine, args := newEngine(), given()
-	args.PrivateRanges = []string{"10.8.0.0/24"}
+	args.PrivateRanges = pulumi.ToStringArray([]string{"10.8.0.0/24"})
 	if err := run(engine, args); err != nil {
 		t.Fatal(err)
 	}
@@ -24,13 +26,13 @@ func TestWhatIsNotNamedIsDeniedOnTheNetwork(t *testing.T) {
 	}
 	spec := plain(t, policies[0], "spec").(map[string]any)
 	if got := spec["podSelector"]; !reflect.DeepEqual(got, map[string]any{}) {
-		t.Errorf("it is for %v, want every pod", got)
+		t.Errorf("the policy selects %v, want every pod", got)
 	}
 	if got := spec["policyTypes"]; !reflect.DeepEqual(got, []any{"Ingress", "Egress"}) {
-		t.Errorf("it denies %v", got)
+		t.Errorf("the policy types are %v", got)
 	}
 	if got, want := described(spec["ingress"], "from"), []string{"own pods: all"}; !slices.Equal(got, want) {
-		t.Errorf("it lets in %q, want %q", got, want)
+		t.Errorf("ingress is %q, want %q", got, want)
 	}
 	want := []string{
 		"own pods: all",
@@ -40,11 +42,22 @@ func TestWhatIsNotNamedIsDeniedOnTheNetwork(t *testing.T) {
 		"10.8.0.0/24: TCP 443, TCP 3306, TCP 3307, TCP 5432",
 	}
 	if got := described(spec["egress"], "to"); !slices.Equal(got, want) {
-		t.Errorf("it lets out\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("egress is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-func TestUpstreamsWorkspacesReachWhatTheyNeedAndNobodyElseThem(t *testing.T) {
+func TestAComputedRangeMustBePrivateToo(t *testing.T) {
+	engine, args := newEngine(), given()
+	args.PrivateRanges = pulumi.StringArray{pulumi.String("0.0.0.0/0").ToStringOutput()}
+	if err := run(engine, args); err == nil || !strings.Contains(err.Error(), `private range "0.0.0.0/0" is not a range of private addresses`) {
+		t.Errorf("error is %v", err)
+	}
+	if made := engine.OfType(networkType); len(made) > 0 {
+		t.Error("a NetworkPolicy allows every address")
+	}
+}
+
+func TestUpstreamsWorkspacesHaveOnlyTheirNetworkAccess(t *testing.T) {
 	engine, args := newEngine(), given()
 	args.Operator.Workspaces = true
 	if err := run(engine, args); err != nil {
@@ -53,14 +66,14 @@ func TestUpstreamsWorkspacesReachWhatTheyNeedAndNobodyElseThem(t *testing.T) {
 	policy := engine.Get(t, networkType, "web-workspaces")
 	spec := plain(t, policy, "spec").(map[string]any)
 	if got := plain(t, policy, `spec.podSelector.matchLabels["auto.pulumi.com/component"]`); got != "workspace" {
-		t.Errorf("it is for %v", got)
+		t.Errorf("the policy selects %v", got)
 	}
 	if got, want := described(spec["ingress"], "from"), []string{"namespace operator-system: TCP 50051"}; !slices.Equal(got, want) {
-		t.Errorf("workspaces are reached by %q, want %q", got, want)
+		t.Errorf("ingress of workspaces is %q, want %q", got, want)
 	}
 	want := []string{"namespace operator-system: TCP 9090", "namespace flux-system with app=source-controller: TCP 9090"}
 	if got := described(spec["egress"], "to"); !slices.Equal(got, want) {
-		t.Errorf("workspaces reach %q, want %q", got, want)
+		t.Errorf("egress of workspaces is %q, want %q", got, want)
 	}
 	reviewers := engine.Get(t, reviewersType, "web-reviewers")
 	for path, want := range map[string]any{
@@ -76,9 +89,9 @@ func TestUpstreamsWorkspacesReachWhatTheyNeedAndNobodyElseThem(t *testing.T) {
 	}
 }
 
-func TestTheQuotaIsTheDefaultWithWhatIsGiven(t *testing.T) {
+func TestTheQuotaIsTheDefaultWithOverrides(t *testing.T) {
 	engine, args := newEngine(), given()
-	args.Quota = map[string]string{"pods": "7", "count/secrets": "100"}
+	args.Quota = pulumi.ToStringMap(map[string]string{"pods": "7", "count/secrets": "100"})
 	if err := run(engine, args); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +138,7 @@ func TestFurtherAccountsHaveTheirOwnRightsAndSyncs(t *testing.T) {
 	bound := map[string]string{}
 	for _, binding := range engine.OfType(roleBindingType) {
 		if plain(t, binding, "metadata.namespace") != "team-web" {
-			t.Errorf("%s is outside of the namespace", binding.Name)
+			t.Errorf("%s is outside the namespace", binding.Name)
 		}
 		bound[binding.Name] = fmt.Sprintf("%v to %v", plain(t, binding, "roleRef.name"), plain(t, binding, "subjects[0].name"))
 	}
@@ -151,13 +164,14 @@ func TestFurtherAccountsHaveTheirOwnRightsAndSyncs(t *testing.T) {
 
 func TestOnlyTheAccountsOfStacksActAsTheGoogleAccount(t *testing.T) {
 	engine, args := newEngine(), given()
-	args.GoogleAccount = "team-web@acme.iam.gserviceaccount.com"
+	const google = "team-web@acme.iam.gserviceaccount.com"
+	args.GoogleAccount = pulumi.String(google)
 	args.Accounts = []hop.Account{{Name: "infra", Roles: []string{"strata:team-stacks"}}}
 	args.Policy.StackAccounts = []string{"infra"}
 	if err := run(engine, args); err != nil {
 		t.Fatal(err)
 	}
-	if got := plain(t, engine.Get(t, accountType, "web-account-infra"), `metadata.annotations["iam.gke.io/gcp-service-account"]`); got != args.GoogleAccount {
+	if got := plain(t, engine.Get(t, accountType, "web-account-infra"), `metadata.annotations["iam.gke.io/gcp-service-account"]`); got != google {
 		t.Errorf("Stacks act as %v", got)
 	}
 	if meta := plain(t, engine.Get(t, accountType, "web-account"), "metadata").(map[string]any); meta["annotations"] != nil {
@@ -165,10 +179,31 @@ func TestOnlyTheAccountsOfStacksActAsTheGoogleAccount(t *testing.T) {
 	}
 }
 
-func TestThePolicySaysWhatTheTeamIsGivenAndNothingSecret(t *testing.T) {
+func TestAnEmptyOptionalTextIsLeftOut(t *testing.T) {
+	engine, args := newEngine(), given()
+	args.Source.Username, args.Source.Password, args.Source.Interval = pulumi.String(""), pulumi.String(""), pulumi.String("")
+	args.GoogleAccount = pulumi.String("")
+	if err := run(engine, args); err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range engine.OfType(secretType) {
+		if secret.Name != "web-context" {
+			t.Errorf("Secret %s holds an empty login", secret.Name)
+		}
+	}
+	spec := plain(t, engine.OfType(sourceType)[0], "spec").(map[string]any)
+	if spec["interval"] != "1m" || spec["secretRef"] != nil {
+		t.Errorf("the source has interval %v and login %v", spec["interval"], spec["secretRef"])
+	}
+	if meta := plain(t, engine.Get(t, accountType, "web-account"), "metadata").(map[string]any); meta["annotations"] != nil {
+		t.Errorf("the account has %v", meta["annotations"])
+	}
+}
+
+func TestTheTenantPolicyDescribesTheTeamWithoutSecrets(t *testing.T) {
 	engine, args := newEngine(), given()
 	args.Policy.Types = []string{"gcp:sql/*", "random:*", "gcp:storage/bucket:Bucket", "gcp:pubsub:Topic", "kubernetes:core/v1:Secret", "random:Pet"}
-	args.Policy.Sources = []string{"https://git.example.com/shared.git"}
+	args.Policy.Sources = pulumi.ToStringArray([]string{"https://git.example.com/shared.git"})
 	args.Policy.RunTimeout = 20 * time.Minute
 	if err := run(engine, args); err != nil {
 		t.Fatal(err)
@@ -199,7 +234,7 @@ func TestThePolicySaysWhatTheTeamIsGivenAndNothingSecret(t *testing.T) {
 	}
 }
 
-func TestAWebhookIsMadeWhereItIsWanted(t *testing.T) {
+func TestAWebhookIsCreatedOnRequest(t *testing.T) {
 	for _, wanted := range []bool{true, false} {
 		engine, args := newEngine(), given()
 		args.Source.Webhook = wanted
@@ -212,48 +247,49 @@ func TestAWebhookIsMadeWhereItIsWanted(t *testing.T) {
 	}
 }
 
-func TestAHopIsRefused(t *testing.T) {
+func TestInvalidHopsAreRejected(t *testing.T) {
 	for name, test := range map[string]struct {
-		edit func(*hop.Args)
+		edit func(*hop.HopArgs)
 		want []string
 	}{
 		"nothing given": {
-			func(a *hop.Args) { *a = hop.Args{} },
+			func(a *hop.HopArgs) { *a = hop.HopArgs{} },
 			[]string{"namespace must", "account must", "account's roles must", "operator's role must", "source's URL must", "context's backend URL must"},
 		},
-		"under the account of every pod": {func(a *hop.Args) { a.Account = "default" }, []string{`must not be "default"`}},
+		"under the account of every pod": {func(a *hop.HopArgs) { a.Account = "default" }, []string{`must not be "default"`}},
 		"as the cluster's administrator": {
-			func(a *hop.Args) {
+			func(a *hop.HopArgs) {
 				a.Roles, a.Operator.Role = []string{"strata:team", "cluster-admin"}, "cluster-admin"
 			},
 			[]string{"the account must not have role cluster-admin", "the operator must not have role cluster-admin"},
 		},
 		"with accounts that are none": {
-			func(a *hop.Args) {
+			func(a *hop.HopArgs) {
 				a.Accounts = []hop.Account{{Name: "web", Roles: []string{"x"}}, {Name: "default", Roles: []string{"cluster-admin"}}, {}}
 			},
-			[]string{"account web is there twice", `account default must not be "default"`, "account default must not have role", "account 3's name must", "account 3's roles must"},
+			[]string{"account web is given twice", `account default must not be "default"`, "account default must not have role", "account 3's name must", "account 3's roles must"},
 		},
 		"with amounts and ranges that are none": {
-			func(a *hop.Args) {
-				a.Quota, a.PrivateRanges = map[string]string{"pods": "many"}, []string{"10.0.0.1", "0.0.0.0/0", "10.0.0.0/7"}
+			func(a *hop.HopArgs) {
+				a.Quota = pulumi.StringMap{"pods": pulumi.String("many")}
+				a.PrivateRanges = pulumi.ToStringArray([]string{"10.0.0.1", "0.0.0.0/0", "10.0.0.0/7"})
 			},
 			[]string{`the quota of pods is "many"`, `"10.0.0.1" is not`, `"0.0.0.0/0" is not`, `"10.0.0.0/7" is not`},
 		},
 		"with names that are none": {
-			func(a *hop.Args) { a.Namespace, a.Account = "team-web/../x", "web_hr" },
-			[]string{`the namespace "team-web/../x" is no DNS label`, `the account "web_hr" is no DNS label`},
+			func(a *hop.HopArgs) { a.Namespace, a.Account = "team-web/../x", "web_hr" },
+			[]string{`the namespace "team-web/../x" is not a DNS label`, `the account "web_hr" is not a DNS label`},
 		},
 		"with types that would climb": {
-			func(a *hop.Args) { a.Policy.Types = []string{"pulumi:*", "*", "gcp:sql*"} },
+			func(a *hop.HopArgs) { a.Policy.Types = []string{"pulumi:*", "*", "gcp:sql*"} },
 			[]string{`"pulumi:*" is refused`, `type "*" is neither`, `type "gcp:sql*" is neither`},
 		},
 		"with Stacks of somebody else": {
-			func(a *hop.Args) { a.Policy.StackAccounts = []string{"web", "root"} }, []string{`Stacks cannot run as "root"`},
+			func(a *hop.HopArgs) { a.Policy.StackAccounts = []string{"web", "root"} }, []string{`StackAccounts contains "root"`},
 		},
-		"with a time that runs backwards":     {func(a *hop.Args) { a.Policy.RunTimeout = -time.Minute }, []string{"the run timeout -1m0s is negative"}},
-		"with half a login":                   {func(a *hop.Args) { a.Source.Username = "web" }, []string{"given together"}},
-		"without the passphrase of its state": {func(a *hop.Args) { a.Context.Passphrase = nil }, []string{"the context's passphrase must be given"}},
+		"with a time that runs backwards":     {func(a *hop.HopArgs) { a.Policy.RunTimeout = -time.Minute }, []string{"the run timeout -1m0s is negative"}},
+		"with half a login":                   {func(a *hop.HopArgs) { a.Source.Username = pulumi.String("web") }, []string{"given together"}},
+		"without the passphrase of its state": {func(a *hop.HopArgs) { a.Context.Passphrase = nil }, []string{"the context's passphrase must be given"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := given()

@@ -10,10 +10,11 @@ import (
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/apiextensions"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/strata-platform/strata/components/internal/inputs"
 	"github.com/strata-platform/strata/handoff"
 )
 
-// Policy limits a team in ways that its roles cannot express. New stores it for admission policies as the TenantPolicy
+// Policy limits a team in ways that its roles cannot express. NewHop stores it for admission policies as the TenantPolicy
 // named PolicyName in the team's namespace. The team may read that object, but not change it.
 type Policy struct {
 	// Types are the types of resources that the team's Programs may declare: a type as a Program writes it
@@ -21,12 +22,12 @@ type Policy struct {
 	Types []string
 	// StackAccounts are the accounts that the team's Stacks may run as. Each must be an account that the hop creates.
 	StackAccounts []string
-	// Sources are the URLs of repositories that the team's sources and Stacks may use in addition to Args.Source.
-	Sources []string
+	// Sources are the URLs of repositories that the team's sources and Stacks may use in addition to HopArgs.Source.
+	Sources pulumi.StringArray
 	// RunTimeout limits a run of the team's Stacks; zero means the operator's own limit.
 	RunTimeout time.Duration
-	// Contact says whom to ask for more permissions.
-	Contact string
+	// Contact is the contact that the messages of the admission policies name; nil means none.
+	Contact pulumi.StringInput
 }
 
 // policy creates the team's TenantPolicy.
@@ -38,13 +39,13 @@ func (b *builder) policy() error {
 	names, prefixes := forms(given.Types)
 	spec := pulumi.Map{
 		"team":          pulumi.String(b.args.Account),
-		"contact":       pulumi.String(given.Contact),
+		"contact":       inputs.Or(given.Contact, pulumi.String("")),
 		"types":         pulumi.ToStringArray(given.Types),
 		"typeNames":     pulumi.ToStringArray(names),
 		"typePrefixes":  pulumi.ToStringArray(prefixes),
 		"accounts":      pulumi.ToStringArray(b.args.accountNames()),
 		"stackAccounts": pulumi.ToStringArray(given.StackAccounts),
-		"sourceUrls":    pulumi.ToStringArray(append([]string{b.args.Source.URL}, given.Sources...)),
+		"sourceUrls":    append(pulumi.StringArray{b.args.Source.URL}, given.Sources...),
 		"context": pulumi.Map{
 			"name":       pulumi.String(handoff.TenantName),
 			"backendUrl": b.args.Context.BackendURL,
@@ -107,15 +108,18 @@ func (p *Policy) problems(accounts []string) []string {
 	for _, each := range p.Types {
 		head, isPattern := strings.CutSuffix(each, "*")
 		if isPattern && !strings.HasSuffix(head, ":") && !strings.HasSuffix(head, "/") || !strings.Contains(each, ":") {
-			problems = append(problems, fmt.Sprintf("type %q is neither one, such as gcp:sql/user:User, nor the beginning of some, such as gcp:sql/*", each))
+			problems = append(problems, fmt.Sprintf("type %q is neither a type, such as gcp:sql/user:User, nor all types of a module or package, such as gcp:sql/*", each))
 		}
 		if strings.HasPrefix(each, "pulumi:") {
-			problems = append(problems, fmt.Sprintf("type %q is refused: a Program would read other stacks, or bring its own credentials", each))
+			problems = append(problems, fmt.Sprintf("type %q is refused: with it, a Program could read other stacks, or use credentials of its own", each))
 		}
+	}
+	if slices.ContainsFunc(p.Sources, inputs.Missing) {
+		problems = append(problems, "a URL in the policy's Sources is empty")
 	}
 	for _, account := range p.StackAccounts {
 		if !slices.Contains(accounts, account) {
-			problems = append(problems, fmt.Sprintf("Stacks cannot run as %q, which is no account of the hop", account))
+			problems = append(problems, fmt.Sprintf("StackAccounts contains %q, which is not an account of the hop", account))
 		}
 	}
 	return problems

@@ -18,7 +18,7 @@ const (
 )
 
 // NewPolicyKind creates the CustomResourceDefinition of TenantPolicy. A cluster needs it once, before hops whose
-// Args.Policy is not nil. Pass the provider for the cluster in opts.
+// HopArgs.Policy is not nil. Pass the provider for the cluster in opts.
 func NewPolicyKind(ctx *pulumi.Context, name string, opts ...pulumi.ResourceOption) (*apiextensionsv1.CustomResourceDefinition, error) {
 	return apiextensionsv1.NewCustomResourceDefinition(ctx, name, &apiextensionsv1.CustomResourceDefinitionArgs{
 		Metadata: &metav1.ObjectMetaArgs{
@@ -43,25 +43,25 @@ func NewPolicyKind(ctx *pulumi.Context, name string, opts ...pulumi.ResourceOpti
 // policySchema returns the schema of TenantPolicy. It bounds the length of each list, so that the API server can compute
 // the maximum cost of a CEL expression over it.
 func policySchema() *apiextensionsv1.JSONSchemaPropsArgs {
-	spec := object("What admission policies look up for the team of this namespace.", apiextensionsv1.JSONSchemaPropsMap{
+	spec := object("Parameters of the admission policies for the team of this namespace.", apiextensionsv1.JSONSchemaPropsMap{
 		"team":          text("The team's name."),
-		"contact":       text("Whom to ask for more."),
-		"types":         texts("Types of resources that Programs may declare, as they were given: for messages."),
-		"typeNames":     texts("The same types, each in every way in which a Program can write it."),
-		"typePrefixes":  texts("Beginnings of types that Programs may declare."),
-		"accounts":      texts("Service accounts of the team, as which what it has is applied."),
+		"contact":       text("Contact for more permissions."),
+		"types":         texts("Resource types that Programs may declare, as in teams.yaml, for messages."),
+		"typeNames":     texts("The same types, in every spelling that a Program can use."),
+		"typePrefixes":  texts("Prefixes of resource types that Programs may declare."),
+		"accounts":      texts("Service accounts of the team that its syncs may use."),
 		"stackAccounts": texts("Service accounts that Stacks may run as."),
-		"sourceUrls":    texts("Repositories that sources and Stacks may take."),
-		"runTimeout":    duration("How long a run of a Stack may take; the operator's own limit when it is missing."),
-		"context": object("What the team's Stacks get from the platform.", apiextensionsv1.JSONSchemaPropsMap{
-			"name":       text("Name of the Secret and of the ConfigMap with it."),
-			"backendUrl": text("The one backend that keeps the state of the team's Stacks."),
+		"sourceUrls":    texts("URLs of the repositories that sources and Stacks may use."),
+		"runTimeout":    duration("Maximum duration of a run of a Stack; the operator's own limit if it is missing."),
+		"context": object("The context of the team's Stacks.", apiextensionsv1.JSONSchemaPropsMap{
+			"name":       text("Name of the Secret and of the ConfigMap that contain the context."),
+			"backendUrl": text("URL of the only backend for the state of the team's Stacks."),
 		}),
 	})
 	spec.Required = pulumi.ToStringArray([]string{
 		"team", "contact", "types", "typeNames", "typePrefixes", "accounts", "stackAccounts", "sourceUrls", "context",
 	})
-	whole := object("What a team is allowed, for admission policies. Made by layer 2; nothing above it changes it.",
+	whole := object("The permissions of a team, as parameters of admission policies. Layer 2 creates the object, and no other layer changes it.",
 		apiextensionsv1.JSONSchemaPropsMap{"spec": spec})
 	whole.Required = pulumi.ToStringArray([]string{"spec"})
 	return whole

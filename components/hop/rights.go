@@ -7,6 +7,8 @@ import (
 	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
 	rbacv1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/rbac/v1"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/components/internal/inputs"
 )
 
 const (
@@ -19,21 +21,21 @@ const (
 
 // rights creates the accounts and the role bindings of the accounts and the operator in the namespace.
 func (b *builder) rights() error {
-	main, err := b.account("account", "team", Account{Name: b.args.Account, Roles: b.args.Roles})
+	main, err := b.account("account", PartTeam, Account{Name: b.args.Account, Roles: b.args.Roles})
 	if err != nil {
 		return err
 	}
 	b.hop.Account, b.accounts = main, map[string]pulumi.StringOutput{}
 	for _, account := range b.args.Accounts {
-		if b.accounts[account.Name], err = b.account("account-"+account.Name, "account-"+account.Name, account); err != nil {
+		if b.accounts[account.Name], err = b.account("account-"+account.Name, PartAccount+account.Name, account); err != nil {
 			return err
 		}
 	}
 	operator := b.args.Operator
-	if _, err := b.bind("operator", operator.Role, operator.Namespace, pulumi.String(operator.Account)); err != nil {
+	if _, err := b.bind(PartOperator, operator.Role, operator.Namespace, operator.Account); err != nil {
 		return err
 	}
-	if err := b.bareDefaultAccount(); err != nil {
+	if err := b.patchDefaultAccount(); err != nil {
 		return err
 	}
 	return b.reviewers()
@@ -42,8 +44,8 @@ func (b *builder) rights() error {
 // account creates an account with its role bindings. It returns the account's name, known once the bindings exist.
 func (b *builder) account(part, binding string, wanted Account) (pulumi.StringOutput, error) {
 	meta := b.metadata(wanted.Name)
-	if b.args.GoogleAccount != "" && b.args.Policy != nil && slices.Contains(b.args.Policy.StackAccounts, wanted.Name) {
-		meta.Annotations = pulumi.StringMap{googleAccountAnnotation: pulumi.String(b.args.GoogleAccount)}
+	if !inputs.Missing(b.args.GoogleAccount) && b.args.Policy != nil && slices.Contains(b.args.Policy.StackAccounts, wanted.Name) {
+		meta.Annotations = pulumi.StringMap{googleAccountAnnotation: b.args.GoogleAccount}
 	}
 	account, err := corev1.NewServiceAccount(b.ctx, b.name+"-"+part, &corev1.ServiceAccountArgs{
 		Metadata: meta,
@@ -60,7 +62,7 @@ func (b *builder) account(part, binding string, wanted Account) (pulumi.StringOu
 		if i > 0 {
 			name += "-" + lastPart(role)
 		}
-		bound, err := b.bind(name, role, b.args.Namespace, account.Metadata.Name().Elem())
+		bound, err := b.bind(name, role, pulumi.String(b.args.Namespace), account.Metadata.Name().Elem())
 		if err != nil {
 			return pulumi.StringOutput{}, err
 		}
@@ -69,20 +71,33 @@ func (b *builder) account(part, binding string, wanted Account) (pulumi.StringOu
 	return pulumi.All(known...).ApplyT(func(of []any) string { return of[0].(string) }).(pulumi.StringOutput), nil
 }
 
+// Parts of a hop whose RoleBindings have names of their own: see BindingName.
+const (
+	// PartTeam binds the first role of the team's account, and PartOperator the operator's role.
+	PartTeam     = "team"
+	PartOperator = "operator"
+	// PartAccount, followed by an additional account's name, binds the first role of that account.
+	PartAccount = "account-"
+)
+
+// BindingName returns the name of the hop's RoleBinding for a part: PartTeam, PartOperator, or PartAccount with the name of
+// an account.
+func BindingName(part string) string { return "strata-" + part }
+
 // bind grants a ClusterRole to an account, within the team's namespace only.
-func (b *builder) bind(part, role, accountNamespace string, account pulumi.StringInput) (*rbacv1.RoleBinding, error) {
+func (b *builder) bind(part, role string, accountNamespace, account pulumi.StringInput) (*rbacv1.RoleBinding, error) {
 	bound, err := rbacv1.NewRoleBinding(b.ctx, b.name+"-"+part, &rbacv1.RoleBindingArgs{
-		Metadata: b.metadata("strata-" + part),
+		Metadata: b.metadata(BindingName(part)),
 		RoleRef:  clusterRole(role),
-		Subjects: rbacv1.SubjectArray{subject(pulumi.String(accountNamespace), account)},
+		Subjects: rbacv1.SubjectArray{subject(accountNamespace, account)},
 	}, b.inside()...)
 	b.beforeSync = append(b.beforeSync, bound)
 	return bound, err
 }
 
-// bareDefaultAccount stops Kubernetes from mounting the token of the namespace's default account into pods that do not
+// patchDefaultAccount stops Kubernetes from mounting the token of the namespace's default account into pods that do not
 // ask for it. Kubernetes creates that account and other clients may add fields, so the hop manages this one field only.
-func (b *builder) bareDefaultAccount() error {
+func (b *builder) patchDefaultAccount() error {
 	_, err := corev1.NewServiceAccountPatch(b.ctx, b.name+"-default-account", &corev1.ServiceAccountPatchArgs{
 		Metadata:                     &metav1.ObjectMetaPatchArgs{Name: pulumi.String("default"), Namespace: b.hop.Namespace},
 		AutomountServiceAccountToken: pulumi.Bool(false),

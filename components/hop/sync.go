@@ -11,20 +11,16 @@ const syncTimeout = "5m"
 
 // sync makes Flux apply the team's repository in the team's namespace: each folder under its own account.
 func (b *builder) sync() error {
-	repository := fluxcd.Git{URL: pulumi.String(b.args.Source.URL), Branch: pulumi.String(b.args.Source.Branch)}
-	if b.args.Source.Username != "" {
-		repository.Username, repository.Password = pulumi.String(b.args.Source.Username), b.args.Source.Password.Input()
-	}
 	args := &fluxcd.SourceArgs{
 		Namespace: b.hop.Namespace,
 		Name:      pulumi.String(b.args.Account),
-		Origin:    repository,
+		Origin: fluxcd.Git{
+			URL: b.args.Source.URL, Branch: b.args.Source.Branch, Username: b.args.Source.Username, Password: b.args.Source.Password,
+		},
+		Interval: b.args.Source.Interval,
 		// The labels let admission policies keep the team from changing these Secrets. The team may change its other
 		// Secrets.
-		SecretLabels: b.marks(),
-	}
-	if b.args.Source.Interval != "" {
-		args.Interval = pulumi.String(b.args.Source.Interval)
+		SecretLabels: b.objectLabels(),
 	}
 	// The admission policies look up the team's TenantPolicy when any client creates the source, so the TenantPolicy must
 	// exist first.
@@ -39,7 +35,7 @@ func (b *builder) sync() error {
 		if account.Path == "" {
 			continue
 		}
-		if err := b.apply("sync-"+account.Name, account.Name, b.accounts[account.Name], account.Path, source); err != nil {
+		if err := b.apply("sync-"+account.Name, account.Name, b.accounts[account.Name], pulumi.String(account.Path), source); err != nil {
 			return err
 		}
 	}
@@ -50,19 +46,19 @@ func (b *builder) sync() error {
 		Namespace:    b.hop.Namespace,
 		Name:         pulumi.String(b.args.Account),
 		Sources:      []*fluxcd.Source{source},
-		SecretLabels: b.marks(),
+		SecretLabels: b.objectLabels(),
 	}, b.child()...)
 	return err
 }
 
 // apply makes Flux apply a folder of the team's repository under an account.
-func (b *builder) apply(part, name string, account pulumi.StringInput, path string, source *fluxcd.Source) error {
+func (b *builder) apply(part, name string, account, path pulumi.StringInput, source *fluxcd.Source) error {
 	_, err := fluxcd.NewSync(b.ctx, b.name+"-"+part, &fluxcd.SyncArgs{
 		Namespace:       b.hop.Namespace,
 		Name:            pulumi.String(name),
 		Source:          source,
 		ServiceAccount:  account,
-		Path:            pulumi.String(path),
+		Path:            path,
 		TargetNamespace: b.hop.Namespace,
 		Wait:            true,
 		Timeout:         pulumi.String(syncTimeout),

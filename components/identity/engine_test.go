@@ -8,6 +8,7 @@ import (
 	"github.com/strata-platform/strata/components/identity"
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/local/cloudtest"
+	"github.com/strata-platform/strata/test/long"
 )
 
 func TestMain(m *testing.M) { cloudtest.Main(m) }
@@ -24,7 +25,8 @@ func credentialsOf(t *testing.T, r layers.Runner, l layers.Layer) any {
 	return outputs["credentials"].Value
 }
 
-func TestTheExampleRotatesItsKeyAndGoesAgain(t *testing.T) {
+func TestTheExampleRotatesItsKeyAndIsDestroyed(t *testing.T) {
+	long.Test(t)
 	cloud := cloudtest.Start(t)
 	r, before, after := cloud.Runner(t, cloud.Owner), cloudtest.Program(reportingJob("2030")), cloudtest.Program(reportingJob("2031"))
 	cloudtest.Up(t, r, before)
@@ -43,8 +45,8 @@ func TestARenamedComponentWithAnAliasKeepsItsAccount(t *testing.T) {
 	cloud := cloudtest.Start(t)
 	named := func(name string, opts ...pulumi.ResourceOption) layers.Layer {
 		return cloudtest.Program(func(ctx *pulumi.Context) error {
-			_, err := identity.New(ctx, name, &identity.Args{
-				AccountID: "team-web", Project: pulumi.String(cloudtest.Project), Roles: []string{"roles/viewer"}, Key: true,
+			_, err := identity.NewIdentity(ctx, name, &identity.IdentityArgs{
+				AccountID: pulumi.String("team-web"), Project: pulumi.String(cloudtest.Project), Roles: []string{"roles/viewer"}, Key: true,
 			}, opts...)
 			return err
 		})

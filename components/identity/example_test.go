@@ -11,8 +11,8 @@ func Example() { pulumi.Run(reportingJob("2030")) }
 
 func reportingJob(year string) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {
-		account, err := identity.New(ctx, "reports", &identity.Args{
-			AccountID:  "nightly-reports",
+		account, err := identity.NewIdentity(ctx, "reports", &identity.IdentityArgs{
+			AccountID:  pulumi.String("nightly-reports"),
 			Project:    pulumi.String("strata-local"),
 			Roles:      []string{"roles/cloudsql.client", "roles/storage.objectViewer"},
 			Key:        true,

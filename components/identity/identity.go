@@ -1,8 +1,8 @@
 // Package identity creates a Google service account with exactly the given roles, lets Kubernetes accounts impersonate
 // it, and creates a key only on request.
 //
-//	account, err := identity.New(ctx, "team-web", &identity.Args{
-//		AccountID: "team-web",
+//	account, err := identity.NewIdentity(ctx, "team-web", &identity.IdentityArgs{
+//		AccountID: pulumi.String("team-web"),
 //		Project:   pulumi.String("acme-dev"),
 //		Roles:     []string{"roles/cloudsql.client"},
 //		KubernetesAccounts: []identity.KubernetesAccount{
@@ -35,20 +35,23 @@ const Type = "strata:components:Identity"
 
 var accountID = regexp.MustCompile(`^[a-z][a-z0-9-]{4,28}[a-z0-9]$`)
 
-// Args describes an identity.
-type Args struct {
+// IdentityArgs describes an identity. Roles, Overrides, KubernetesAccounts and Key are plain values, because NewIdentity
+// checks the roles and creates a resource for each of them.
+//
+//nolint:revive // Pulumi users expect the arguments of NewIdentity under this name
+type IdentityArgs struct {
 	// AccountID is the part of the account's e-mail address before the @: 6 to 30 lower-case letters, digits and hyphens.
-	// Required. A different ID means a different account.
-	AccountID string
-	// DisplayName is the account's name in lists; empty means AccountID.
-	DisplayName string
+	// Required. A different ID means a different account. NewIdentity checks a plain ID, Google Cloud a computed one.
+	AccountID pulumi.StringInput
+	// DisplayName is the account's name in lists; nil means AccountID.
+	DisplayName pulumi.StringInput
 	// Project is the project of the account and of its roles. Required.
 	Project pulumi.StringInput
 	// Roles are the account's roles on Project, one binding each; none means an account without permissions.
 	Roles []string
 	// CustomRoles are custom roles that the program itself creates, granted on Project too. The value is the role's full
-	// name, as an IAMCustomRole outputs it. The key distinguishes its binding in URNs. New checks only that the role is a
-	// custom role. The program must keep its permissions narrow.
+	// name, as an IAMCustomRole outputs it. The key distinguishes its binding in URNs. NewIdentity checks only that the role
+	// is a custom role. The program must keep its permissions narrow.
 	CustomRoles pulumi.StringMap
 	// Overrides gives, for a refused role, the reason in words why this identity needs it nevertheless.
 	Overrides map[string]string
@@ -58,16 +61,16 @@ type Args struct {
 	Key bool
 	// KeyKeepers replace the key when one of them changes. The engine creates the new key before it deletes the old one.
 	// Requires Key.
-	KeyKeepers pulumi.StringMap
+	KeyKeepers pulumi.StringMapInput
 }
 
-// KubernetesAccount is a service account in a cluster. New creates its binding. The Kubernetes account itself also needs
-// the annotation iam.gke.io/gcp-service-account with the identity's e-mail address.
+// KubernetesAccount is a service account in a cluster. NewIdentity creates its binding. The Kubernetes account itself also
+// needs the annotation iam.gke.io/gcp-service-account with the identity's e-mail address.
 type KubernetesAccount struct {
 	// WorkloadPool is the cluster's Workload Identity pool. Required. Its value must become known only once the pool
 	// exists, as with gke.Cluster's WorkloadPool.
 	WorkloadPool pulumi.StringInput
-	// Namespace and Name identify the account. Required.
+	// Namespace and Name identify the account. Required. They are plain values, because they name the binding.
 	Namespace, Name string
 }
 
@@ -86,36 +89,32 @@ type Identity struct {
 	Credentials pulumi.StringOutput `pulumi:"credentials"`
 }
 
-// New creates the account, its bindings and, on request, its key.
-func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Identity, error) {
+// NewIdentity creates the account, its bindings and, on request, its key.
+func NewIdentity(ctx *pulumi.Context, name string, args *IdentityArgs, opts ...pulumi.ResourceOption) (*Identity, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
-		return nil, fmt.Errorf("make identity %s: %w", name, err)
+		return nil, fmt.Errorf("create identity %s: %w", name, err)
 	}
 	identity := &Identity{}
-	inputs := pulumi.Map{
-		"accountId": pulumi.String(args.AccountID), "project": args.Project,
+	properties := pulumi.Map{
+		"accountId": args.AccountID, "project": args.Project,
 		"roles": pulumi.ToStringArray(args.Roles), "key": pulumi.Bool(args.Key),
 	}
-	if err := ctx.RegisterComponentResourceV2(Type, name, inputs, identity, opts...); err != nil {
-		return nil, fmt.Errorf("make identity %s: %w", name, err)
+	if err := ctx.RegisterComponentResourceV2(Type, name, properties, identity, opts...); err != nil {
+		return nil, fmt.Errorf("create identity %s: %w", name, err)
 	}
 	if err := identity.populate(ctx, name, args); err != nil {
-		return nil, fmt.Errorf("make identity %s: %w", name, err)
+		return nil, fmt.Errorf("create identity %s: %w", name, err)
 	}
 	return identity, ctx.RegisterResourceOutputs(identity, pulumi.Map{
 		"email": identity.Email, "member": identity.Member, "credentials": identity.Credentials,
 	})
 }
 
-func (i *Identity) populate(ctx *pulumi.Context, name string, args *Args) error {
-	displayName := args.DisplayName
-	if displayName == "" {
-		displayName = args.AccountID
-	}
+func (i *Identity) populate(ctx *pulumi.Context, name string, args *IdentityArgs) error {
 	account, err := serviceaccount.NewAccount(ctx, name+"-account", &serviceaccount.AccountArgs{
-		AccountId:   pulumi.String(args.AccountID),
-		DisplayName: pulumi.String(displayName),
+		AccountId:   args.AccountID,
+		DisplayName: inputs.Optional(inputs.Or(args.DisplayName, args.AccountID)),
 		Project:     args.Project,
 	}, pulumi.Parent(i))
 	if err != nil {
@@ -158,14 +157,14 @@ func (i *Identity) populate(ctx *pulumi.Context, name string, args *Args) error 
 // suffix distinguishes the bindings of one identity in URNs.
 func (k KubernetesAccount) suffix() string { return k.Namespace + "-" + k.Name }
 
-func (i *Identity) makeKey(ctx *pulumi.Context, name string, account *serviceaccount.Account, args *Args) error {
+func (i *Identity) makeKey(ctx *pulumi.Context, name string, account *serviceaccount.Account, args *IdentityArgs) error {
 	i.Credentials = pulumi.ToSecret(pulumi.String("")).(pulumi.StringOutput)
 	if !args.Key {
 		return nil
 	}
 	key, err := serviceaccount.NewKey(ctx, name+"-key", &serviceaccount.KeyArgs{
 		ServiceAccountId: account.Name,
-		Keepers:          args.KeyKeepers,
+		Keepers:          inputs.OptionalMap(args.KeyKeepers),
 		// Key rotation replaces the key. The engine refuses to replace a protected resource.
 	}, pulumi.Parent(i), pulumi.Protect(false), pulumi.AdditionalSecretOutputs([]string{"privateKey"}))
 	if err != nil {
@@ -184,31 +183,31 @@ func decodeKey(encoded string) (string, error) {
 	return string(content), nil
 }
 
-func (a *Args) check() error {
+func (a *IdentityArgs) check() error {
 	var problems []string
-	if !accountID.MatchString(a.AccountID) {
-		problems = append(problems, fmt.Sprintf("account id %q must be 6 to 30 lower-case letters, digits and hyphens that begin with a letter", a.AccountID))
+	if id := inputs.Text(a.AccountID); inputs.Missing(a.AccountID) || id != "" && !accountID.MatchString(id) {
+		problems = append(problems, fmt.Sprintf("account ID %q must be 6 to 30 lower-case letters, digits and hyphens that begin with a letter", id))
 	}
-	if a.Project == nil {
-		problems = append(problems, "no project is given")
+	if inputs.Missing(a.Project) {
+		problems = append(problems, "project must be given")
 	}
-	if len(a.KeyKeepers) > 0 && !a.Key {
-		problems = append(problems, "keepers are given for a key that is not asked for")
+	if inputs.OptionalMap(a.KeyKeepers) != nil && !a.Key {
+		problems = append(problems, "KeyKeepers are given without Key: set Key, or remove them")
 	}
 	bound := map[string]bool{}
 	for _, who := range a.KubernetesAccounts {
-		if who.WorkloadPool == nil || who.Namespace == "" || who.Name == "" {
+		if inputs.Missing(who.WorkloadPool) || who.Namespace == "" || who.Name == "" {
 			problems = append(problems, "a Kubernetes account needs a workload pool, a namespace and a name")
 		}
 		if bound[who.suffix()] {
-			problems = append(problems, fmt.Sprintf("Kubernetes account %s/%s is given twice, or looks like another one", who.Namespace, who.Name))
+			problems = append(problems, fmt.Sprintf("Kubernetes account %s/%s is given twice, or its binding has the name of another binding", who.Namespace, who.Name))
 		}
 		bound[who.suffix()] = true
 	}
 	problems = append(problems, CheckRoles(a.Roles, a.Overrides)...)
 	for _, role := range a.Roles {
 		if _, taken := a.CustomRoles[roleSuffix(role)]; taken {
-			problems = append(problems, fmt.Sprintf("a custom role has the key %s, which is that of role %s", roleSuffix(role), role))
+			problems = append(problems, fmt.Sprintf("custom role key %s is the key of role %s: choose another key", roleSuffix(role), role))
 		}
 	}
 	if len(problems) > 0 {
@@ -230,5 +229,3 @@ func customRole(name string) (string, error) {
 	}
 	return name, nil
 }
-
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -37,9 +37,9 @@ func newEngine() *pulumitest.Engine {
 	}}
 }
 
-func run(engine *pulumitest.Engine, args *identity.Args) error {
+func run(engine *pulumitest.Engine, args *identity.IdentityArgs) error {
 	return engine.Run("proj", "dev", func(ctx *pulumi.Context) error {
-		account, err := identity.New(ctx, "team-web", args)
+		account, err := identity.NewIdentity(ctx, "team-web", args)
 		if err != nil {
 			return err
 		}
@@ -51,8 +51,8 @@ func run(engine *pulumitest.Engine, args *identity.Args) error {
 
 func TestAnIdentityHasExactlyTheRolesAskedFor(t *testing.T) {
 	engine := newEngine()
-	err := run(engine, &identity.Args{
-		AccountID: "team-web", Project: pulumi.String("acme"),
+	err := run(engine, &identity.IdentityArgs{
+		AccountID: pulumi.String("team-web"), Project: pulumi.String("acme"),
 		Roles: []string{"roles/cloudsql.admin", "projects/acme/roles/uploader"},
 	})
 	if err != nil {
@@ -90,8 +90,8 @@ func TestAnIdentityHasExactlyTheRolesAskedFor(t *testing.T) {
 
 func TestACustomRoleIsBoundUnderItsKey(t *testing.T) {
 	engine := newEngine()
-	err := run(engine, &identity.Args{
-		AccountID: "team-web", Project: pulumi.String("acme"), Roles: []string{"roles/viewer"},
+	err := run(engine, &identity.IdentityArgs{
+		AccountID: pulumi.String("team-web"), Project: pulumi.String("acme"), Roles: []string{"roles/viewer"},
 		CustomRoles: pulumi.StringMap{"tenant": pulumi.String("projects/acme/roles/strataTenant")},
 	})
 	if err != nil {
@@ -107,8 +107,8 @@ func TestACustomRoleIsBoundUnderItsKey(t *testing.T) {
 func TestAPredefinedRoleIsNoCustomRole(t *testing.T) {
 	for _, role := range []string{"roles/owner", "roles/viewer", "strataTenant", ""} {
 		engine := newEngine()
-		err := run(engine, &identity.Args{
-			AccountID: "team-web", Project: pulumi.String("acme"), CustomRoles: pulumi.StringMap{"tenant": pulumi.String(role)},
+		err := run(engine, &identity.IdentityArgs{
+			AccountID: pulumi.String("team-web"), Project: pulumi.String("acme"), CustomRoles: pulumi.StringMap{"tenant": pulumi.String(role)},
 		})
 		if err == nil || !strings.Contains(err.Error(), "is not a custom role") {
 			t.Errorf("error about %q is %v", role, err)
@@ -121,8 +121,8 @@ func TestAPredefinedRoleIsNoCustomRole(t *testing.T) {
 
 func TestAKubernetesAccountActsAsTheIdentityWithoutAKey(t *testing.T) {
 	engine := newEngine()
-	err := run(engine, &identity.Args{
-		AccountID: "team-web", Project: pulumi.String("acme"),
+	err := run(engine, &identity.IdentityArgs{
+		AccountID: pulumi.String("team-web"), Project: pulumi.String("acme"),
 		KubernetesAccounts: []identity.KubernetesAccount{
 			{WorkloadPool: pulumi.String("acme.svc.id.goog"), Namespace: "team-web", Name: "web"},
 			{WorkloadPool: pulumi.String("acme.svc.id.goog"), Namespace: "team-web", Name: "jobs"},
@@ -153,8 +153,8 @@ func TestAKubernetesAccountActsAsTheIdentityWithoutAKey(t *testing.T) {
 func TestAProtectedIdentityLetsItsKeyBeRotated(t *testing.T) {
 	engine := newEngine()
 	err := engine.Run("proj", "dev", func(ctx *pulumi.Context) error {
-		_, err := identity.New(ctx, "team-web", &identity.Args{
-			AccountID: "team-web", Project: pulumi.String("acme"), Roles: []string{"roles/viewer"}, Key: true,
+		_, err := identity.NewIdentity(ctx, "team-web", &identity.IdentityArgs{
+			AccountID: pulumi.String("team-web"), Project: pulumi.String("acme"), Roles: []string{"roles/viewer"}, Key: true,
 		}, pulumi.Protect(true))
 		return err
 	})
@@ -168,10 +168,10 @@ func TestAProtectedIdentityLetsItsKeyBeRotated(t *testing.T) {
 	}
 }
 
-func TestAKeyIsMadeOnlyWhenAskedAndIsSecret(t *testing.T) {
+func TestAKeyIsCreatedOnRequestOnlyAndIsSecret(t *testing.T) {
 	engine := newEngine()
-	err := run(engine, &identity.Args{
-		AccountID: "team-web", Project: pulumi.String("acme"), Key: true, KeyKeepers: pulumi.StringMap{"year": pulumi.String("2030")},
+	err := run(engine, &identity.IdentityArgs{
+		AccountID: pulumi.String("team-web"), Project: pulumi.String("acme"), Key: true, KeyKeepers: pulumi.StringMap{"year": pulumi.String("2030")},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -192,8 +192,8 @@ func TestAPreviewOfAnIdentityPasses(t *testing.T) {
 	engine := newEngine()
 	engine.Preview = true
 	engine.Outputs = nil
-	err := run(engine, &identity.Args{
-		AccountID: "team-web", Project: pulumi.String("acme"), Roles: []string{"roles/cloudsql.admin"}, Key: true,
+	err := run(engine, &identity.IdentityArgs{
+		AccountID: pulumi.String("team-web"), Project: pulumi.String("acme"), Roles: []string{"roles/cloudsql.admin"}, Key: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -236,8 +236,8 @@ func TestRoles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			engine := newEngine()
-			err := run(engine, &identity.Args{
-				AccountID: "team-web", Project: pulumi.String("acme"), Roles: test.roles, Overrides: test.overrides,
+			err := run(engine, &identity.IdentityArgs{
+				AccountID: pulumi.String("team-web"), Project: pulumi.String("acme"), Roles: test.roles, Overrides: test.overrides,
 			})
 			switch {
 			case test.want == "" && err != nil:
@@ -245,19 +245,19 @@ func TestRoles(t *testing.T) {
 			case test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)):
 				t.Errorf("error does not say %q: %v", test.want, err)
 			case test.want != "" && len(engine.OfType(accountType)) > 0:
-				t.Error("an account was made in spite of the refusal")
+				t.Error("an account was created in spite of the refusal")
 			}
 		})
 	}
 }
 
 func TestBadArgsAreRefusedAllAtOnce(t *testing.T) {
-	err := run(newEngine(), &identity.Args{
-		AccountID: "Web", KeyKeepers: pulumi.StringMap{"a": pulumi.String("b")},
+	err := run(newEngine(), &identity.IdentityArgs{
+		AccountID: pulumi.String("Web"), KeyKeepers: pulumi.StringMap{"a": pulumi.String("b")},
 		Roles: []string{"roles/viewer"}, CustomRoles: pulumi.StringMap{"viewer": pulumi.String("projects/acme/roles/own")},
 		KubernetesAccounts: []identity.KubernetesAccount{{Namespace: "team-web"}, {Namespace: "team-web"}},
 	})
-	for _, want := range []string{`account id "Web"`, "no project", "keepers", "key viewer", "a Kubernetes account needs", "is given twice"} {
+	for _, want := range []string{`account ID "Web"`, "project must", "KeyKeepers are given without Key", "key viewer", "a Kubernetes account needs", "is given twice"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error does not say %q: %v", want, err)
 		}

@@ -3,6 +3,7 @@ package identity
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -67,7 +68,7 @@ var harmlessAdmins = []string{"roles/cloudsql.admin"}
 // refusal returns the reason why a role needs an override, or "" if it needs none.
 func refusal(role string) string {
 	if slices.Contains(basicRoles, role) {
-		return "it reaches over every service of the project"
+		return "it grants permissions on every service of the project"
 	}
 	name, predefined := strings.CutPrefix(role, "roles/")
 	if !predefined {
@@ -78,24 +79,24 @@ func refusal(role string) string {
 		return reason
 	}
 	if permission, found := granting()[role]; found {
-		return fmt.Sprintf("it holds %s, with which it can set IAM policy, or act as another account", permission)
+		return fmt.Sprintf("it holds %s, which lets an account set IAM policy, or act as another account", permission)
 	}
 	service, _, _ := strings.Cut(name, ".")
 	lower := strings.ToLower(name)
 	reads := strings.HasSuffix(lower, "viewer") || strings.HasSuffix(lower, "reviewer") || strings.HasSuffix(lower, ".browser")
 	switch {
 	case slices.Contains(grantingServices, service) && !reads:
-		return "it can set IAM policy, or act as another account"
+		return "it lets an account set IAM policy, or act as another account"
 	case strings.Contains(lower, "serviceagent"):
-		return "it is made for Google's own service accounts"
+		return "only Google's own service accounts need it"
 	case (strings.Contains(lower, "admin") || strings.HasSuffix(lower, "owner")) && !slices.Contains(harmlessAdmins, role):
-		return "administrator roles set the IAM policy of what they administer"
+		return "administrator roles set the IAM policy of the resources that they administer"
 	}
 	return ""
 }
 
-// CheckRoles returns a phrase for each role that New would refuse, so that a program can refuse it before it creates
-// anything. Overrides has the form of Args.Overrides.
+// CheckRoles returns a phrase for each role that NewIdentity would refuse, so that a program can refuse it before it
+// creates anything. Overrides has the form of IdentityArgs.Overrides.
 func CheckRoles(roles []string, overrides map[string]string) []string {
 	var problems []string
 	for i, role := range roles {
@@ -104,7 +105,7 @@ func CheckRoles(roles []string, overrides map[string]string) []string {
 			problems = append(problems, fmt.Sprintf("role %q is not of the form roles/<name> or projects/<project>/roles/<name>", role))
 			continue
 		case slices.Contains(roles[:i], role):
-			problems = append(problems, fmt.Sprintf("role %s is asked for twice", role))
+			problems = append(problems, fmt.Sprintf("role %s is given twice", role))
 			continue
 		}
 		reason := refusal(role)
@@ -114,12 +115,12 @@ func CheckRoles(roles []string, overrides map[string]string) []string {
 		words, overridden := overrides[role]
 		switch {
 		case !overridden:
-			problems = append(problems, fmt.Sprintf("role %s is refused because %s: ask for a narrower role, or override it with a reason", role, reason))
+			problems = append(problems, fmt.Sprintf("role %s is refused because %s: choose a narrower role, or override the refusal with a reason", role, reason))
 		case len(strings.Fields(words)) < minReason:
-			problems = append(problems, fmt.Sprintf("the reason %q to override role %s is too short: say in at least %d words why it is needed", words, role, minReason))
+			problems = append(problems, fmt.Sprintf("the reason %q to override role %s is too short: explain in at least %d words why the identity needs it", words, role, minReason))
 		}
 	}
-	for _, role := range sortedKeys(overrides) {
+	for _, role := range slices.Sorted(maps.Keys(overrides)) {
 		if !slices.Contains(roles, role) || refusal(role) == "" {
 			problems = append(problems, fmt.Sprintf("the override of role %s overrides nothing: remove it", role))
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/operator/controller"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // cluster is an API server with the operator's kinds and a team's namespace.
@@ -169,6 +170,7 @@ func checkOutputs(t *testing.T, r layers.Runner, l layers.Layer, want map[string
 }
 
 func TestTheExampleIsUpWhenTheOperatorHasRunIt(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	r, backend := runner(t), c.startOperator(t)
 	hello := cloudtest.Program(greeting("hello", backend, c.kubeconfig))

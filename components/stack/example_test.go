@@ -23,19 +23,19 @@ func greeting(word, backend, kubeconfig string) pulumi.RunFunc {
 		if err != nil {
 			return err
 		}
-		made, err := stack.New(ctx, "greeting", &stack.Args{
+		made, err := stack.NewStack(ctx, "greeting", &stack.StackArgs{
 			Namespace: pulumi.String("team-web"),
-			Name:      "greeting",
+			Name:      pulumi.String("greeting"),
 			Spec:      pulumiv1.StackSpec{Stack: "dev", ServiceAccountName: "web", DestroyOnFinalize: true},
 			Program: &pulumiv1.ProgramSpec{
-				Configuration: map[string]pulumiv1.Configuration{"whom": {Type: "String"}},
+				Configuration: map[string]pulumiv1.Configuration{"addressee": {Type: "String"}},
 				Resources: map[string]pulumiv1.Resource{"kept": {
 					Type:       "pulumi:index:Stash",
-					Properties: map[string]pulumiv1.Expression{"input": {Raw: []byte(`"` + word + `, ${whom}"`)}},
+					Properties: map[string]pulumiv1.Expression{"input": {Raw: []byte(`"` + word + `, ${addressee}"`)}},
 				}},
 				Outputs: map[string]apiextensionsv1.JSON{"text": {Raw: []byte(`"${kept.input}"`)}},
 			},
-			Config: pulumi.Map{"whom": pulumi.String("world")},
+			Config: pulumi.Map{"addressee": pulumi.String("world")},
 			SecretEnv: pulumi.StringMap{
 				"PULUMI_BACKEND_URL": pulumi.String(backend), "PULUMI_CONFIG_PASSPHRASE": pulumi.String("canary-passphrase"),
 			},

@@ -99,13 +99,12 @@ func (b *builder) annotations() (pulumi.StringMap, error) {
 
 // spec returns the caller's spec with Config, SecretConfig, Env and SecretEnv merged into it.
 func (b *builder) spec() (pulumi.Map, error) {
-	spec := b.args.Spec.DeepCopy()
-	if b.args.Program != nil {
-		spec.ProgramRef = &pulumiv1.ProgramReference{Name: b.args.Name}
-	}
-	all, err := asInputs(spec)
+	all, err := asInputs(b.args.Spec)
 	if err != nil {
 		return nil, fmt.Errorf("encode the spec: %w", err)
+	}
+	if b.args.Program != nil {
+		all["programRef"] = pulumi.Map{"name": b.args.Name}
 	}
 	config, refs, env := part(all, "config"), part(all, "secretsRef"), part(all, "envRefs")
 	maps.Copy(config, b.args.Config)
@@ -129,7 +128,7 @@ func (b *builder) spec() (pulumi.Map, error) {
 // fromSecret returns a reference to a key of the Secret.
 func (b *builder) fromSecret(key string) pulumi.Map {
 	return pulumi.Map{"type": pulumi.String(pulumiv1.ResourceSelectorSecret), "secret": pulumi.Map{
-		"name": pulumi.String(b.args.Name), "key": pulumi.String(key),
+		"name": b.args.Name, "key": pulumi.String(key),
 	}}
 }
 

@@ -1,8 +1,8 @@
 // Package stack creates a Stack of the Pulumi Kubernetes Operator, with its Program, and waits until the operator has run
 // it successfully.
 //
-//	shop, err := stack.New(ctx, "shop", &stack.Args{
-//		Namespace: pulumi.String("team-web"), Name: "shop",
+//	shop, err := stack.NewStack(ctx, "shop", &stack.StackArgs{
+//		Namespace: pulumi.String("team-web"), Name: pulumi.String("shop"),
 //		Program: &pulumiv1.ProgramSpec{Resources: map[string]pulumiv1.Resource{"password": {Type: "random:RandomPassword"}}},
 //		Spec:    pulumiv1.StackSpec{Stack: "dev", ServiceAccountName: "web", DestroyOnFinalize: true},
 //		Config:  pulumi.Map{"instance": instance.Name},
@@ -32,27 +32,30 @@ import (
 // Type is the component's type token.
 const Type = "strata:components:Stack"
 
-// DefaultTimeout limits the wait for the operator when Args.Timeout is empty.
+// DefaultTimeout limits the wait for the operator when StackArgs.Timeout is empty.
 const DefaultTimeout = "10m"
 
 // maxName is the limit of the operator's API.
 const maxName = 42
 
-// Args describes a Stack.
-type Args struct {
+// StackArgs describes a Stack. Spec and Program are plain values: NewStack checks them, and the digest of the program
+// requests a new run. NoWait and Timeout are plain values, because they become options of the resources.
+//
+//nolint:revive // Pulumi users expect the arguments of NewStack under this name
+type StackArgs struct {
 	// Namespace is the namespace of the Stack and its other objects. Required.
 	Namespace pulumi.StringInput
 	// Name is the name of the Stack, of its Program and of the Secret with SecretConfig and SecretEnv. Required; at most
-	// 42 characters.
-	Name string
+	// 42 characters. NewStack checks a plain name, the API server a computed one.
+	Name pulumi.StringInput
 	// Labels are the labels of all these objects.
-	Labels pulumi.StringMap
+	Labels pulumi.StringMapInput
 
 	// Spec is the Stack's specification. Spec.Stack is required, and exactly one source: Program, or one of the source
 	// fields of Spec.
 	Spec pulumiv1.StackSpec
-	// Program is a Pulumi YAML program. New creates it as a Program object and sets Spec.ProgramRef to it. Nil means that
-	// Spec names the source.
+	// Program is a Pulumi YAML program. NewStack creates it as a Program object and sets Spec.ProgramRef to it. Nil
+	// means that Spec names the source.
 	Program *pulumiv1.ProgramSpec
 
 	// Config adds keys to Spec.Config. Everybody who may read the Stack can read their values.
@@ -64,8 +67,8 @@ type Args struct {
 	// SecretEnv adds variables to Spec.EnvRefs. The Secret of SecretConfig holds their values too.
 	SecretEnv pulumi.StringMap
 
-	// NoWait makes New return as soon as the objects exist. Otherwise New waits until the operator has run the Stack, and
-	// fails if that run has not succeeded within Timeout. The Stack's Ready condition gives the reason.
+	// NoWait makes NewStack return as soon as the objects exist. Otherwise NewStack waits until the operator has run the
+	// Stack, and fails if that run has not succeeded within Timeout. The Stack's Ready condition gives the reason.
 	NoWait bool
 	// Timeout limits the wait, as a duration such as 15m; empty means DefaultTimeout.
 	Timeout string
@@ -78,31 +81,31 @@ type Stack struct {
 	// Namespace and Name identify the Stack. They are known once the Stack is ready, or with NoWait once it exists.
 	Namespace pulumi.StringOutput `pulumi:"namespace"`
 	Name      pulumi.StringOutput `pulumi:"name"`
-	// Outputs are the outputs of the Pulumi stack at the time of New's last change. A refresh reads the outputs of later
+	// Outputs are the outputs of the Pulumi stack at the time of NewStack's last change. A refresh reads the outputs of later
 	// runs. pulumiv1.SecretOutput replaces the value of a secret. Empty with NoWait.
 	Outputs pulumi.MapOutput `pulumi:"outputs"`
 }
 
-// New creates the Stack, its Program and its Secret. Pass the provider for the cluster in opts.
-func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Stack, error) {
+// NewStack creates the Stack, its Program and its Secret. Pass the provider for the cluster in opts.
+func NewStack(ctx *pulumi.Context, name string, args *StackArgs, opts ...pulumi.ResourceOption) (*Stack, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
-		return nil, fmt.Errorf("make Stack %s: %w", name, err)
+		return nil, fmt.Errorf("create Stack %s: %w", name, err)
 	}
 	stack := &Stack{}
-	inputs := pulumi.Map{"namespace": args.Namespace, "name": pulumi.String(args.Name), "stack": pulumi.String(args.Spec.Stack)}
-	if err := ctx.RegisterComponentResourceV2(Type, name, inputs, stack, opts...); err != nil {
-		return nil, fmt.Errorf("make Stack %s: %w", name, err)
+	properties := pulumi.Map{"namespace": args.Namespace, "name": args.Name, "stack": pulumi.String(args.Spec.Stack)}
+	if err := ctx.RegisterComponentResourceV2(Type, name, properties, stack, opts...); err != nil {
+		return nil, fmt.Errorf("create Stack %s: %w", name, err)
 	}
 	b := &builder{ctx: ctx, name: name, args: args, parent: stack, secretVersion: pulumi.String("")}
 	for _, step := range []func() error{b.program, b.secret} {
 		if err := step(); err != nil {
-			return nil, fmt.Errorf("make Stack %s: %w", name, err)
+			return nil, fmt.Errorf("create Stack %s: %w", name, err)
 		}
 	}
 	made, err := b.stack()
 	if err != nil {
-		return nil, fmt.Errorf("make Stack %s: %w", name, err)
+		return nil, fmt.Errorf("create Stack %s: %w", name, err)
 	}
 	stack.Namespace, stack.Name = made.Metadata.Namespace().Elem(), made.Metadata.Name().Elem()
 	stack.Outputs = made.outputs()
@@ -111,11 +114,11 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	})
 }
 
-// builder carries what the steps of New share.
+// builder carries the state that the steps of NewStack share.
 type builder struct {
 	ctx    *pulumi.Context
 	name   string
-	args   *Args
+	args   *StackArgs
 	parent pulumi.Resource
 
 	// before are the resources that must outlive the Stack: its destroy needs the program and the secrets.
@@ -126,7 +129,7 @@ type builder struct {
 }
 
 func (b *builder) metadata() *metav1.ObjectMetaArgs {
-	return &metav1.ObjectMetaArgs{Namespace: b.args.Namespace.ToStringOutput().ToStringPtrOutput(), Name: pulumi.String(b.args.Name), Labels: b.args.Labels}
+	return &metav1.ObjectMetaArgs{Namespace: inputs.Optional(b.args.Namespace), Name: inputs.Optional(b.args.Name), Labels: b.args.Labels}
 }
 
 // secret creates the Secret with the values that the Stack must not reveal.
@@ -153,15 +156,16 @@ func (b *builder) secret() error {
 	return nil
 }
 
-func (a *Args) check() error {
+func (a *StackArgs) check() error {
 	var problems []string
 	refuse := func(broken bool, format string, args ...any) {
 		if broken {
 			problems = append(problems, fmt.Sprintf(format, args...))
 		}
 	}
-	refuse(a.Namespace == nil, "namespace must be given")
-	refuse(a.Name == "" || len(a.Name) > maxName, "name %q must have 1 to %d characters", a.Name, maxName)
+	refuse(inputs.Missing(a.Namespace), "namespace must be given")
+	name := inputs.Text(a.Name)
+	refuse(inputs.Missing(a.Name) || len(name) > maxName, "name %q must have 1 to %d characters", name, maxName)
 	refuse(a.Spec.Stack == "", "spec.stack must be given")
 	var sources []string
 	for source, given := range map[string]bool{

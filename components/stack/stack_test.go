@@ -22,9 +22,9 @@ const (
 	secretType  = "kubernetes:core/v1:Secret"
 )
 
-func given() *stack.Args {
-	return &stack.Args{
-		Namespace: pulumi.String("team-web"), Name: "shop",
+func given() *stack.StackArgs {
+	return &stack.StackArgs{
+		Namespace: pulumi.String("team-web"), Name: pulumi.String("shop"),
 		Spec:    pulumiv1.StackSpec{Stack: "dev", ServiceAccountName: "web", DestroyOnFinalize: true},
 		Program: &pulumiv1.ProgramSpec{Resources: map[string]pulumiv1.Resource{"password": {Type: "random:RandomPassword"}}},
 	}
@@ -49,9 +49,9 @@ func operator() *pulumitest.Engine {
 	}}
 }
 
-func run(engine *pulumitest.Engine, args *stack.Args) error {
+func run(engine *pulumitest.Engine, args *stack.StackArgs) error {
 	return engine.Run("proj", "dev", func(ctx *pulumi.Context) error {
-		made, err := stack.New(ctx, "shop", args)
+		made, err := stack.NewStack(ctx, "shop", args)
 		if err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func TestAStackIsNotWaitedForByChoice(t *testing.T) {
 	}
 }
 
-func TestWhatIsKnownLateReachesTheStackAndSecretsOnlyBySecret(t *testing.T) {
+func TestLateValuesReachTheStackAndSecretsOnlyBySecret(t *testing.T) {
 	engine := operator()
 	args := given()
 	args.Spec.Config = map[string]apiextensionsv1.JSON{"size": {Raw: []byte(`3`)}}
@@ -202,20 +202,20 @@ func TestAPreviewOfAStackPasses(t *testing.T) {
 
 func TestBadArgsAreRefusedAllAtOnce(t *testing.T) {
 	for name, test := range map[string]struct {
-		edit func(*stack.Args)
+		edit func(*stack.StackArgs)
 		want []string
 	}{
 		"nothing given": {
-			func(a *stack.Args) { *a = stack.Args{} },
+			func(a *stack.StackArgs) { *a = stack.StackArgs{} },
 			[]string{"namespace must", `name "" must`, "spec.stack must", "a program must be given"},
 		},
-		"a long name": {func(a *stack.Args) { a.Name = strings.Repeat("a", 43) }, []string{"1 to 42 characters"}},
+		"a long name": {func(a *stack.StackArgs) { a.Name = pulumi.String(strings.Repeat("a", 43)) }, []string{"1 to 42 characters"}},
 		"two programs": {
-			func(a *stack.Args) { a.Spec.ProgramRef = &pulumiv1.ProgramReference{Name: "other"} },
+			func(a *stack.StackArgs) { a.Spec.ProgramRef = &pulumiv1.ProgramReference{Name: "other"} },
 			[]string{"program and spec.programRef exclude each other"},
 		},
 		"values in two places": {
-			func(a *stack.Args) {
+			func(a *stack.StackArgs) {
 				a.Config, a.SecretConfig = pulumi.Map{"a": pulumi.String("1")}, pulumi.StringMap{"a": pulumi.String("2")}
 				a.Env = pulumi.StringMap{"B": pulumi.String("1")}
 				a.Spec.EnvRefs = map[string]pulumiv1.ResourceRef{"B": {}}

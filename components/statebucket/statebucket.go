@@ -1,10 +1,16 @@
 // Package statebucket creates the bucket that stores the state of one tenant's Pulumi stacks.
+//
+//	bucket, err := statebucket.NewBucket(ctx, "team-web-state", &statebucket.BucketArgs{
+//		Name: pulumi.String("acme-dev-strata-web"), Project: pulumi.String("acme-dev"), Location: pulumi.String("europe-west1"),
+//		Member: account.Member,
+//	})
+//	// bucket.URL is the PULUMI_BACKEND_URL of the tenant
 package statebucket
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-
 	"regexp"
 	"strings"
 
@@ -17,17 +23,17 @@ import (
 // Type is the component's type token.
 const Type = "strata:components:StateBucket"
 
-// DefaultKeptDays is the number of days to keep noncurrent versions of the state when Args.KeptDays is zero.
+// DefaultKeptDays is the number of days to keep noncurrent versions of the state when BucketArgs.KeptDays is nil.
 const DefaultKeptDays = 90
 
 // Role is the tenant's role on the bucket. It allows everything on objects except setting their policy, and nothing on
 // the bucket itself.
 const Role = "roles/storage.objectUser"
 
-// Args describes a bucket.
-type Args struct {
+// BucketArgs describes a bucket. NewBucket checks plain values, Google Cloud computed ones.
+type BucketArgs struct {
 	// Name is the bucket's name, unique in all of Google Cloud: see CheckName. Required.
-	Name string
+	Name pulumi.StringInput
 	// Project is the Google Cloud project of the bucket. Required.
 	Project pulumi.StringInput
 	// Location is the region or multi-region of the state. Required. It cannot be changed later.
@@ -35,10 +41,10 @@ type Args struct {
 	// Member is the tenant, in the form of a member of an IAM policy:
 	// serviceAccount:web@acme-dev.iam.gserviceaccount.com. Required.
 	Member pulumi.StringInput
-	// KeptDays is the number of days to keep noncurrent versions of the state; zero means DefaultKeptDays.
-	KeptDays int
-	// ForceDestroy deletes the bucket with all of its objects. Without it, a bucket with objects cannot be deleted.
-	ForceDestroy bool
+	// KeptDays is the number of days to keep noncurrent versions of the state, at least 1; nil means DefaultKeptDays.
+	KeptDays pulumi.IntInput
+	// ForceDestroy deletes the bucket with all of its objects. Nil means false: a bucket with objects cannot be deleted.
+	ForceDestroy pulumi.BoolInput
 }
 
 // Bucket stores a tenant's state.
@@ -51,31 +57,28 @@ type Bucket struct {
 	URL pulumi.StringOutput `pulumi:"url"`
 }
 
-// New creates the bucket and grants the tenant access to it.
-func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Bucket, error) {
+// NewBucket creates the bucket and grants the tenant access to it.
+func NewBucket(ctx *pulumi.Context, name string, args *BucketArgs, opts ...pulumi.ResourceOption) (*Bucket, error) {
 	args = inputs.Given(args)
 	if err := args.check(); err != nil {
-		return nil, fmt.Errorf("make state bucket %s: %w", name, err)
+		return nil, fmt.Errorf("create state bucket %s: %w", name, err)
 	}
 	bucket := &Bucket{}
-	inputs := pulumi.Map{"name": pulumi.String(args.Name), "project": args.Project, "location": args.Location, "member": args.Member}
-	if err := ctx.RegisterComponentResourceV2(Type, name, inputs, bucket, opts...); err != nil {
-		return nil, fmt.Errorf("make state bucket %s: %w", name, err)
+	properties := pulumi.Map{"name": args.Name, "project": args.Project, "location": args.Location, "member": args.Member}
+	if err := ctx.RegisterComponentResourceV2(Type, name, properties, bucket, opts...); err != nil {
+		return nil, fmt.Errorf("create state bucket %s: %w", name, err)
 	}
 	if err := bucket.populate(ctx, name, args); err != nil {
-		return nil, fmt.Errorf("make state bucket %s: %w", name, err)
+		return nil, fmt.Errorf("create state bucket %s: %w", name, err)
 	}
 	return bucket, ctx.RegisterResourceOutputs(bucket, pulumi.Map{"name": bucket.Name, "url": bucket.URL})
 }
 
-func (b *Bucket) populate(ctx *pulumi.Context, name string, args *Args) error {
-	kept := args.KeptDays
-	if kept == 0 {
-		kept = DefaultKeptDays
-	}
+func (b *Bucket) populate(ctx *pulumi.Context, name string, args *BucketArgs) error {
+	kept := cmp.Or[pulumi.IntInput](args.KeptDays, pulumi.Int(DefaultKeptDays))
 	resource, err := storage.NewBucket(ctx, name+"-bucket", &storage.BucketArgs{
-		Name:     pulumi.String(args.Name),
-		Project:  args.Project.ToStringOutput().ToStringPtrOutput(),
+		Name:     inputs.Optional(args.Name),
+		Project:  inputs.Optional(args.Project),
 		Location: args.Location,
 		// Only IAM policies grant access: an object's access control list would bypass them.
 		UniformBucketLevelAccess: pulumi.Bool(true),
@@ -84,10 +87,10 @@ func (b *Bucket) populate(ctx *pulumi.Context, name string, args *Args) error {
 		LifecycleRules: storage.BucketLifecycleRuleArray{&storage.BucketLifecycleRuleArgs{
 			Action: &storage.BucketLifecycleRuleActionArgs{Type: pulumi.String("Delete")},
 			Condition: &storage.BucketLifecycleRuleConditionArgs{
-				DaysSinceNoncurrentTime: pulumi.Int(kept), NoAge: pulumi.Bool(true), WithState: pulumi.String("ARCHIVED"),
+				DaysSinceNoncurrentTime: inputs.OptionalInt(kept), NoAge: pulumi.Bool(true), WithState: pulumi.String("ARCHIVED"),
 			},
 		}},
-		ForceDestroy: pulumi.Bool(args.ForceDestroy),
+		ForceDestroy: inputs.OptionalBool(cmp.Or[pulumi.BoolInput](args.ForceDestroy, pulumi.Bool(false))),
 	}, pulumi.Parent(b))
 	if err != nil {
 		return err
@@ -120,22 +123,24 @@ func CheckName(bucket string) string {
 	return ""
 }
 
-func (a *Args) check() error {
+func (a *BucketArgs) check() error {
 	var problems []string
-	if problem := CheckName(a.Name); problem != "" {
-		problems = append(problems, "name "+problem)
+	if name := inputs.Text(a.Name); name != "" || inputs.Missing(a.Name) {
+		if problem := CheckName(name); problem != "" {
+			problems = append(problems, "name "+problem)
+		}
 	}
-	if a.Project == nil {
+	if inputs.Missing(a.Project) {
 		problems = append(problems, "project must be given")
 	}
-	if a.Location == nil {
+	if inputs.Missing(a.Location) {
 		problems = append(problems, "location must be given")
 	}
-	if a.Member == nil {
+	if inputs.Missing(a.Member) {
 		problems = append(problems, "member must be given")
 	}
-	if a.KeptDays < 0 {
-		problems = append(problems, fmt.Sprintf("old versions cannot be kept for %d days", a.KeptDays))
+	if days, plain := inputs.Number(a.KeptDays); a.KeptDays != nil && plain && days < 1 {
+		problems = append(problems, fmt.Sprintf("KeptDays is %d: at least 1 is needed", days))
 	}
 	if len(problems) > 0 {
 		return errors.New(strings.Join(problems, "; "))

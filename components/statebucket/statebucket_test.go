@@ -16,16 +16,16 @@ const (
 	memberType = "gcp:storage/bucketIAMMember:BucketIAMMember"
 )
 
-func given() *statebucket.Args {
-	return &statebucket.Args{
-		Name: "acme-dev-strata-web", Project: pulumi.String("acme-dev"), Location: pulumi.String("europe-west1"),
+func given() *statebucket.BucketArgs {
+	return &statebucket.BucketArgs{
+		Name: pulumi.String("acme-dev-strata-web"), Project: pulumi.String("acme-dev"), Location: pulumi.String("europe-west1"),
 		Member: pulumi.String("serviceAccount:team-web@acme-dev.iam.gserviceaccount.com"),
 	}
 }
 
-func run(engine *pulumitest.Engine, args *statebucket.Args) error {
+func run(engine *pulumitest.Engine, args *statebucket.BucketArgs) error {
 	return engine.Run("proj", "dev", func(ctx *pulumi.Context) error {
-		bucket, err := statebucket.New(ctx, "team-web-state", args, pulumi.Protect(true))
+		bucket, err := statebucket.NewBucket(ctx, "team-web-state", args, pulumi.Protect(true))
 		if err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func run(engine *pulumitest.Engine, args *statebucket.Args) error {
 	})
 }
 
-func TestOneMemberUsesTheObjectsOfABucketThatKeepsWhatItHolds(t *testing.T) {
+func TestABucketHasOneMemberAndKeepsItsObjects(t *testing.T) {
 	engine := &pulumitest.Engine{Outputs: map[string]func(pulumi.MockResourceArgs) resource.PropertyMap{
 		bucketType: func(args pulumi.MockResourceArgs) resource.PropertyMap {
 			return resource.PropertyMap{"url": resource.NewProperty("gs://" + args.Inputs["name"].StringValue())}
@@ -69,7 +69,7 @@ func TestOneMemberUsesTheObjectsOfABucketThatKeepsWhatItHolds(t *testing.T) {
 		}
 	}
 	if len(engine.OfType(memberType)) != 1 {
-		t.Error("somebody else may use the bucket as well")
+		t.Error("another member may use the bucket too")
 	}
 	if !member.DependsOn(bucket) || member.DeletedWith != bucket.URN {
 		t.Errorf("the binding depends on %v and is deleted with %q", member.Dependencies, member.DeletedWith)
@@ -80,8 +80,8 @@ func TestOneMemberUsesTheObjectsOfABucketThatKeepsWhatItHolds(t *testing.T) {
 }
 
 func TestBadArgsAreRefusedAllAtOnce(t *testing.T) {
-	err := run(&pulumitest.Engine{}, &statebucket.Args{KeptDays: -1})
-	for _, want := range []string{"name must be 3 to 63", "project must", "location must", "member must", "-1 days"} {
+	err := run(&pulumitest.Engine{}, &statebucket.BucketArgs{KeptDays: pulumi.Int(-1)})
+	for _, want := range []string{"name must be 3 to 63", "project must", "location must", "member must", "KeptDays is -1"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error does not say %q: %v", want, err)
 		}

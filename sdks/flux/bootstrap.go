@@ -6,9 +6,9 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// FluxBootstrapGit is Flux on a cluster, kept by Flux itself from manifests in a Git repository. Creating it commits the
-// manifests, installs the controllers and waits until they have applied what was committed. Deleting it uninstalls Flux
-// and removes the manifests.
+// FluxBootstrapGit installs Flux on a cluster from manifests in a Git repository, which Flux then applies to itself. Its
+// creation commits the manifests, installs the controllers, and waits until they have applied the commit. Its deletion
+// uninstalls Flux and removes the manifests.
 //
 //nolint:revive // the resource's published name
 type FluxBootstrapGit struct {
@@ -58,51 +58,52 @@ func NewFluxBootstrapGit(ctx *pulumi.Context, name string, args *FluxBootstrapGi
 type FluxBootstrapGitArgs struct {
 	// ClusterDomain is the cluster's internal domain, "cluster.local" by default.
 	ClusterDomain pulumi.StringPtrInput
-	// Components to install; by default source-controller, kustomize-controller, helm-controller and notification-controller.
-	// The first two are required.
+	// Components are the controllers to install; by default source-controller, kustomize-controller, helm-controller and
+	// notification-controller. The first two are required.
 	Components pulumi.StringArrayInput
 	// ComponentsExtras are components that are not installed by default.
 	ComponentsExtras pulumi.StringArrayInput
-	// DisableSecretCreation makes Flux use an existing Secret named SecretName instead of making one of the provider's
-	// credentials.
+	// DisableSecretCreation makes Flux use an existing Secret named SecretName instead of one that the provider
+	// creates from its credentials.
 	DisableSecretCreation pulumi.BoolPtrInput
 	// ImagePullSecret names a Secret with credentials for Registry.
 	ImagePullSecret pulumi.StringPtrInput
-	// Interval at which the repository is checked, "1m0s" by default.
+	// Interval is the polling interval of the repository, "1m0s" by default.
 	Interval pulumi.StringPtrInput
-	// KustomizationOverride is the kustomization.yaml to commit beside the manifests, for patches. It has to list
+	// KustomizationOverride is the kustomization.yaml to commit beside the manifests, for patches. It must list
 	// gotk-components.yaml and gotk-sync.yaml as resources.
 	KustomizationOverride pulumi.StringPtrInput
 	// LogLevel is info (the default), debug or error.
 	LogLevel pulumi.StringPtrInput
-	// Namespace to install into, "flux-system" by default. A change replaces the resource.
+	// Namespace is the namespace of Flux, "flux-system" by default. A change replaces the resource.
 	Namespace pulumi.StringPtrInput
 	// NetworkPolicy denies other namespaces access to the controllers, true by default.
 	NetworkPolicy pulumi.BoolPtrInput
-	// Path in the repository that Flux synchronises, by default its root. A change replaces the resource.
+	// Path is the folder of the repository that Flux applies, by default its root. A change replaces the resource.
 	Path pulumi.StringPtrInput
 	// RecurseSubmodules fetches the repository's submodules too.
 	RecurseSubmodules pulumi.BoolPtrInput
-	// Registry that the images come from, "ghcr.io/fluxcd" by default.
+	// Registry is the registry of the images, "ghcr.io/fluxcd" by default.
 	Registry pulumi.StringPtrInput
-	// SecretName names the Secret with the repository's credentials, by default like Namespace. A change replaces the resource.
+	// SecretName names the Secret with the repository's credentials, by default like Namespace. A change replaces the
+	// resource.
 	SecretName pulumi.StringPtrInput
-	// Timeouts of the operations.
+	// Timeouts limit the operations.
 	Timeouts *FluxBootstrapGitTimeoutsArgs
-	// TolerationKeys are tolerated by the controllers' pods.
+	// TolerationKeys are the keys of taints that the controllers' pods tolerate.
 	TolerationKeys pulumi.StringArrayInput
-	// Version of Flux, "v" and a semantic version. Without it the plugin chooses its own.
+	// Version is the version of Flux, "v" and a semantic version. Nil means the plugin's default.
 	Version pulumi.StringPtrInput
 	// WatchAllNamespaces makes the controllers watch every namespace, true by default.
 	WatchAllNamespaces pulumi.BoolPtrInput
 
-	// DeleteGitManifests removes the manifests from the repository when the resource is deleted, true by default. Not known to
-	// the published plugin, which always removes them.
+	// DeleteGitManifests removes the manifests from the repository when the resource is deleted, true by default. The
+	// published plugin does not support it, and always removes them.
 	DeleteGitManifests pulumi.BoolPtrInput
-	// EmbeddedManifests takes the manifests out of the plugin instead of from a download. Not known to the published plugin.
+	// EmbeddedManifests uses the manifests in the plugin instead of a download. The published plugin does not support it.
 	EmbeddedManifests pulumi.BoolPtrInput
-	// KeepNamespace keeps the namespace when the resource is deleted, false by default. Not known to the published plugin,
-	// which never keeps it.
+	// KeepNamespace keeps the namespace when the resource is deleted, false by default. The published plugin does not
+	// support it, and never keeps the namespace.
 	KeepNamespace pulumi.BoolPtrInput
 }
 
@@ -145,7 +146,7 @@ type FluxBootstrapGitTimeouts struct {
 	Delete *string `pulumi:"delete"`
 }
 
-// FluxBootstrapGitTimeoutsPtrOutput is an output of FluxBootstrapGitTimeouts, nil where none were given.
+// FluxBootstrapGitTimeoutsPtrOutput is an output of FluxBootstrapGitTimeouts, nil if the program sets none.
 //
 //nolint:revive // the type's published name
 type FluxBootstrapGitTimeoutsPtrOutput struct{ *pulumi.OutputState }
@@ -159,7 +160,7 @@ func (FluxBootstrapGitTimeoutsPtrOutput) ElementType() reflect.Type {
 //
 //nolint:revive // the type's published name
 type FluxBootstrapGitTimeoutsArgs struct {
-	// Create and Update are 15 minutes by default, Read too, Delete 5 minutes.
+	// Create, Read and Update are 15 minutes by default, Delete is 5 minutes.
 	Create, Read, Update, Delete pulumi.StringPtrInput
 }
 

@@ -25,10 +25,10 @@ func NewProvider(ctx *pulumi.Context, name string, args *ProviderArgs, opts ...p
 
 // ProviderArgs configures a Provider.
 type ProviderArgs struct {
-	// Kubernetes says how to reach the cluster. It is a *ProviderKubernetesArgs, or an output of ProviderKubernetes where
-	// which fields are set is known only when the program runs (pulumix.Apply makes one).
+	// Kubernetes describes the connection to the cluster. It is a *ProviderKubernetesArgs, or an output of
+	// ProviderKubernetes, as pulumix.Apply returns it, if the program computes which fields are set.
 	Kubernetes pulumi.Input
-	// Git says where the manifests are kept.
+	// Git describes the repository of the manifests.
 	Git *ProviderGitArgs
 }
 
@@ -59,12 +59,12 @@ type ProviderKubernetes struct {
 	Exec                  *ProviderKubernetesExec `pulumi:"exec"`
 }
 
-// ProviderKubernetesArgs says how to reach the cluster: by a kubeconfig file, by the pieces of one, or both, in which case
-// the pieces win.
+// ProviderKubernetesArgs describes the connection to the cluster: a kubeconfig file, single fields, or both. A field takes
+// precedence over the file.
 type ProviderKubernetesArgs struct {
 	// Host is the address of the API server, as a URI.
 	Host pulumi.StringPtrInput
-	// ClusterCaCertificate is the PEM bundle that the server's certificate is checked against.
+	// ClusterCaCertificate is the PEM bundle that verifies the server's certificate.
 	ClusterCaCertificate pulumi.StringPtrInput
 	// ClientCertificate is a PEM certificate to authenticate with. It needs ClientKey.
 	ClientCertificate pulumi.StringPtrInput
@@ -80,9 +80,10 @@ type ProviderKubernetesArgs struct {
 	ProxyUrl pulumi.StringPtrInput
 	// ConfigPath is the path of a kubeconfig file.
 	ConfigPath pulumi.StringPtrInput
-	// ConfigPaths are the paths of kubeconfig files to merge. ConfigPath wins over it.
+	// ConfigPaths are the paths of kubeconfig files to merge. ConfigPath takes precedence over ConfigPaths.
 	ConfigPaths pulumi.StringArrayInput
-	// ConfigContext, ConfigContextAuthInfo and ConfigContextCluster choose from the kubeconfig; by default its current context.
+	// ConfigContext, ConfigContextAuthInfo and ConfigContextCluster select a context, a user and a cluster of the
+	// kubeconfig; by default its current context.
 	ConfigContext, ConfigContextAuthInfo, ConfigContextCluster pulumi.StringPtrInput
 	// Exec is a command that prints a credential.
 	Exec *ProviderKubernetesExecArgs
@@ -103,11 +104,11 @@ type ProviderKubernetesExec struct {
 
 // ProviderKubernetesExecArgs describes a credential plugin of client-go.
 type ProviderKubernetesExecArgs struct {
-	// ApiVersion of the client authentication API that the command speaks. Required.
+	// ApiVersion is the version of the client authentication API that the command implements. Required.
 	ApiVersion pulumi.StringInput
-	// Command to run. Required.
+	// Command is the command to run. Required.
 	Command pulumi.StringInput
-	// Args of the command.
+	// Args are the arguments of the command.
 	Args pulumi.StringArrayInput
 	// Env holds variables in addition to the provider's own environment.
 	Env pulumi.StringMapInput
@@ -134,15 +135,16 @@ type ProviderGit struct {
 
 // ProviderGitArgs describes the repository that Flux's manifests are pushed to and synchronised from.
 type ProviderGitArgs struct {
-	// Url of the repository: http, https or ssh. Required.
+	// Url is the URL of the repository: http, https or ssh. Required.
 	Url pulumi.StringInput
-	// Branch to push to and synchronise from, "main" by default.
+	// Branch is the branch to push to and synchronise from, "main" by default.
 	Branch pulumi.StringPtrInput
 	// AuthorName and AuthorEmail sign the commits; the name is "Flux" by default.
 	AuthorName, AuthorEmail pulumi.StringPtrInput
 	// CommitMessageAppendix is added to every commit message.
 	CommitMessageAppendix pulumi.StringPtrInput
-	// GpgKeyRing is the path of a key ring to sign commits with, GpgKeyId chooses a key of it, GpgPassphrase opens that key.
+	// GpgKeyRing is the path of a key ring to sign commits with. GpgKeyId selects a key in it, GpgPassphrase decrypts that
+	// key.
 	GpgKeyId, GpgKeyRing, GpgPassphrase pulumi.StringPtrInput
 	// Http holds the credentials for an http or https address. It excludes Ssh.
 	Http *ProviderGitHttpArgs
@@ -163,11 +165,11 @@ type ProviderGitHttp struct {
 
 // ProviderGitHttpArgs are the credentials for http and https.
 type ProviderGitHttpArgs struct {
-	// Username and Password for HTTP basic authentication. Make the password secret.
+	// Username and Password authenticate by HTTP basic authentication. Make Password secret.
 	Username, Password pulumi.StringPtrInput
-	// AllowInsecureHttp allows sending them over plain http.
+	// AllowInsecureHttp allows the credentials over plain http.
 	AllowInsecureHttp pulumi.BoolPtrInput
-	// CertificateAuthority is a PEM bundle for a server whose certificate no public authority signed.
+	// CertificateAuthority is a PEM bundle for a server with a certificate of a private authority.
 	CertificateAuthority pulumi.StringPtrInput
 }
 
@@ -183,9 +185,9 @@ type ProviderGitSsh struct {
 
 // ProviderGitSshArgs are the credentials for ssh.
 type ProviderGitSshArgs struct {
-	// Username on the server, "git" by default.
+	// Username is the user on the server, "git" by default.
 	Username pulumi.StringPtrInput
-	// PrivateKey is a PEM key, Password opens it. Make both secret.
+	// PrivateKey is a PEM key. Password decrypts it. Make both secret.
 	PrivateKey, Password pulumi.StringPtrInput
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// What the schema of github.com/oun/pulumi-flux v1.0.1 (provider/cmd/pulumi-resource-flux/schema.json) says, and what this
-// package adds to it.
+// The properties in the schema of github.com/oun/pulumi-flux v1.0.1 (provider/cmd/pulumi-resource-flux/schema.json), and the
+// properties that this package adds.
 var (
 	bootstrapInputs = map[string]string{
 		"clusterDomain": "string", "components": "[]string", "componentsExtras": "[]string", "disableSecretCreation": "bool",
@@ -51,7 +51,7 @@ func TestTheBindingsAreThoseOfThePublishedSchema(t *testing.T) {
 	assertProperties(t, reflect.TypeFor[FluxBootstrapGit](), inputs)
 }
 
-// TestArgsHaveTheFieldsOfTheirPlainForm finds an input that the SDK would drop without a word.
+// TestArgsHaveTheFieldsOfTheirPlainForm finds inputs that the SDK would drop silently.
 func TestArgsHaveTheFieldsOfTheirPlainForm(t *testing.T) {
 	for _, args := range []pulumi.Input{
 		FluxBootstrapGitArgs{}, FluxBootstrapGitTimeoutsArgs{}, ProviderArgs{}, ProviderGitArgs{}, ProviderGitHttpArgs{}, ProviderGitSshArgs{},
@@ -86,7 +86,7 @@ func assertProperties(t *testing.T, typ reflect.Type, want map[string]string) {
 	}
 }
 
-// spelled names the type of a property, of an output that of its element.
+// spelled returns the name of a property's type; for an output, of its element's type.
 func spelled(typ reflect.Type) string {
 	if output, ok := reflect.TypeAssert[pulumi.Output](reflect.Zero(typ)); ok {
 		typ = output.ElementType()
@@ -100,7 +100,7 @@ func spelled(typ reflect.Type) string {
 	return typ.String()
 }
 
-// recorder records what the engine is asked for.
+// recorder records the resources that a program registers.
 type recorder struct{ requests []pulumi.MockResourceArgs }
 
 func (r *recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.PropertyMap, error) {
@@ -124,15 +124,15 @@ func TestResourcesCarryTheTokensAndTheAddressOfThePlugin(t *testing.T) {
 	}
 	want := []string{"pulumi:providers:flux", "flux:index/fluxBootstrapGit:FluxBootstrapGit"}
 	if len(r.requests) != len(want) {
-		t.Fatalf("%d resources were asked for, want %d", len(r.requests), len(want))
+		t.Fatalf("%d resources were registered, want %d", len(r.requests), len(want))
 	}
 	for i, request := range r.requests {
 		rpc := request.RegisterRPC
 		if request.TypeToken != want[i] || rpc.GetVersion() != Version || rpc.GetPluginDownloadURL() != "github://api.github.com/oun" {
-			t.Errorf("%s is asked for as %s, version %s from %s", request.Name, request.TypeToken, rpc.GetVersion(), rpc.GetPluginDownloadURL())
+			t.Errorf("%s is registered as %s, version %s from %s", request.Name, request.TypeToken, rpc.GetVersion(), rpc.GetPluginDownloadURL())
 		}
 	}
 	if got := r.requests[1].Inputs["timeouts"].ObjectValue()["create"].StringValue(); got != "5m" {
-		t.Errorf("the time limit arrives as %q", got)
+		t.Errorf("the timeout is %q", got)
 	}
 }

@@ -1,5 +1,5 @@
-// Package policies_test makes an API server evaluate the policies of this folder, applied as by Flux: with the
-// TenantPolicies of layer 2, for requests of the team's own account.
+// Package policies_test sends requests of a team's account to an API server that enforces the policies of this folder with
+// the TenantPolicies of layer 2.
 package policies_test
 
 import (
@@ -118,11 +118,11 @@ func (c *cluster) knowsTypes(t *testing.T) {
 	}
 }
 
-func hopTo(namespace string, policy hop.Policy) *hop.Args {
-	return &hop.Args{
+func hopTo(namespace string, policy hop.Policy) *hop.HopArgs {
+	return &hop.HopArgs{
 		Namespace: namespace, Account: "web", Roles: []string{platform.RoleTeam},
-		Operator: hop.Operator{Namespace: platform.OperatorNamespace, Account: platform.OperatorAccount, Role: platform.RoleOperatorTenant},
-		Source:   hop.Source{URL: "https://git.example.com/web.git", Branch: "main", Path: "./"},
+		Operator: hop.Operator{Namespace: pulumi.String(platform.OperatorNamespace), Account: pulumi.String(platform.OperatorAccount), Role: platform.RoleOperatorTenant},
+		Source:   hop.Source{URL: pulumi.String("https://git.example.com/web.git"), Branch: pulumi.String("main"), Path: pulumi.String("./")},
 		Policy:   &policy,
 		Context: handoff.Tenant{
 			BackendURL: pulumi.String("gs://example-web"), Passphrase: pulumi.String("canary-passphrase"), GoogleCredentials: pulumi.String(""),
@@ -140,19 +140,19 @@ func layerTwo(t *testing.T) *pulumitest.Engine {
 		}
 		web := hopTo(namespace, hop.Policy{
 			Types: []string{"gcp:sql/database:Database", "random:*"}, StackAccounts: []string{"web"},
-			Sources: []string{"https://git.example.com/shared", "oci://ghcr.io/example/apps", "https://storage.googleapis.com/example"},
-			Contact: "the platform team",
+			Sources: pulumi.ToStringArray([]string{"https://git.example.com/shared", "oci://ghcr.io/example/apps", "https://storage.googleapis.com/example"}),
+			Contact: pulumi.String("the platform team"),
 		})
 		web.Roles = append(web.Roles, "everything")
 		web.Accounts = []hop.Account{{Name: "infra", Roles: []string{platform.RoleTeamStacks}}}
-		if _, err := hop.New(ctx, "web", web); err != nil {
+		if _, err := hop.NewHop(ctx, "web", web); err != nil {
 			return err
 		}
-		wide := hop.Policy{Types: []string{"gcp:*"}, StackAccounts: []string{"web"}, Contact: "the platform team"}
-		if _, err := hop.New(ctx, "names", hopTo(ofNames, wide)); err != nil {
+		wide := hop.Policy{Types: []string{"gcp:*"}, StackAccounts: []string{"web"}, Contact: pulumi.String("the platform team")}
+		if _, err := hop.NewHop(ctx, "names", hopTo(ofNames, wide)); err != nil {
 			return err
 		}
-		_, err := hop.New(ctx, "examples", hopTo(ofExamples, hop.Policy{Types: teams.DefaultAllow(), StackAccounts: []string{"web"}}))
+		_, err := hop.NewHop(ctx, "examples", hopTo(ofExamples, hop.Policy{Types: teams.DefaultAllow(), StackAccounts: []string{"web"}}))
 		return err
 	})
 	if err != nil {
@@ -302,6 +302,6 @@ func eventually(t *testing.T, what string, check func() error) {
 		return last == nil, nil
 	})
 	if err != nil {
-		t.Fatalf("in vain waited until %s: %v", what, last)
+		t.Fatalf("timeout: waited until %s: %v", what, last)
 	}
 }

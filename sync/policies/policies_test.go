@@ -11,10 +11,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/test/long"
 )
 
-// TestATeamIsHeldToWhatItIsAllowed shares one API server among all policies, because its start takes seconds.
-func TestATeamIsHeldToWhatItIsAllowed(t *testing.T) {
+// TestPoliciesEnforceTheTenantPolicy shares one API server among all policies, because its start takes seconds.
+func TestPoliciesEnforceTheTenantPolicy(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	c.bindPlatform(t)
 	asPlatform := c.as(t, "platform", "platform")
@@ -88,7 +90,7 @@ func testExamples(t *testing.T, c *cluster) {
 	}
 }
 
-// testWhatIsThere restricts a team after it has created objects.
+// testWhatIsThere narrows a team's TenantPolicy after the team has created objects.
 func testWhatIsThere(t *testing.T, c *cluster, team client.Client) {
 	operator := c.as(t, platform.OperatorNamespace, platform.OperatorAccount)
 	if err := apply(t.Context(), team, parse(t, stack(good))); err != nil {

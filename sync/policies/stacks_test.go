@@ -12,18 +12,18 @@ const fromContext = "PULUMI_BACKEND_URL: {type: Secret, secret: {name: strata-co
 	"PULUMI_CONFIG_PASSPHRASE: {type: Secret, secret: {name: strata-context, key: PULUMI_CONFIG_PASSPHRASE}}"
 
 const (
-	ofName      = ". Stacks of team web are named by letters, digits, -, _ and ., up to 100, with neither - nor . first; ask the platform team"
+	ofName      = ". Stacks of team web must have names of at most 100 letters, digits, -, _ and ., and no - or . at the beginning; ask the platform team"
 	asWeb       = ". Stacks of team web may run as web; for others ask the platform team"
 	fromSecret  = " of Secret strata-context. Stacks of team web take their backend and passphrase from there; ask the platform team"
-	noOtherWay  = " is set. Stacks of team web take their backend and passphrase from Secret strata-context by spec.envRefs and in no other way; ask the platform team"
-	inNamespace = " is not of type Secret or Literal, or refers out of the namespace. Stacks of team web may refer to what is in team-web; for others ask the platform team"
-	ofTemplate  = " changes as whom or from where the Stack runs. Stacks of team web may set env, image, imagePullPolicy, pulumiLogLevel and resources there; for others ask the platform team"
+	noOtherWay  = " is set. Stacks of team web take their backend and passphrase from Secret strata-context by spec.envRefs only; ask the platform team"
+	inNamespace = " is not of type Secret or Literal, or refers to another namespace. Stacks of team web may refer to objects in team-web; for others ask the platform team"
+	ofTemplate  = " changes the account or the source of the Stack. Stacks of team web may set env, image, imagePullPolicy, pulumiLogLevel and resources there; for others ask the platform team"
 	ofMetadata  = " is set. Stacks of team web may set labels and annotations there; ask the platform team"
-	ofPulumi    = " is set. Of the variables of Pulumi, Stacks of team web may set PULUMI_BACKEND_URL and PULUMI_CONFIG_PASSPHRASE; for others ask the platform team"
-	noPlugins   = " is set. Stacks of team web may name no address of plugins; ask the platform team"
+	ofPulumi    = " is set. Stacks of team web may set only PULUMI_BACKEND_URL and PULUMI_CONFIG_PASSPHRASE of the variables of Pulumi; for others ask the platform team"
+	noPlugins   = " is set. Stacks of team web may not set an address to download plugins from; ask the platform team"
 	ofUpdate    = " names another stack or workspace. Stacks of team web update themselves; ask the platform team"
-	ofSources   = ". Stacks of team web may take https://git.example.com/web.git, https://git.example.com/shared, oci://ghcr.io/example/apps, https://storage.googleapis.com/example; for others ask the platform team"
-	ofKinds     = ". Stacks of team web may take a GitRepository, OCIRepository or Bucket of source.toolkit.fluxcd.io; for others ask the platform team"
+	ofSources   = ". Stacks of team web may use https://git.example.com/web.git, https://git.example.com/shared, oci://ghcr.io/example/apps, https://storage.googleapis.com/example; for others ask the platform team"
+	ofKinds     = ". Stacks of team web may use a GitRepository, OCIRepository or Bucket of source.toolkit.fluxcd.io; for others ask the platform team"
 )
 
 var stacks = map[string]attempt{

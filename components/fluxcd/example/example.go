@@ -37,7 +37,7 @@ func Program(config Config) pulumi.RunFunc {
 		if err != nil {
 			return err
 		}
-		args := &fluxcd.Args{
+		args := &fluxcd.FluxArgs{
 			GitURL:      pulumi.String(config.Fleet.URL),
 			GitUsername: pulumi.String(config.Fleet.Username),
 			GitPassword: pulumi.String(config.Fleet.Password),
@@ -48,7 +48,7 @@ func Program(config Config) pulumi.RunFunc {
 		if config.Components != nil {
 			args.Components = pulumi.ToStringArray(config.Components)
 		}
-		flux, err := fluxcd.New(ctx, "flux", args, pulumi.Provider(cluster))
+		flux, err := fluxcd.NewFlux(ctx, "flux", args, pulumi.Provider(cluster))
 		if err != nil {
 			return err
 		}

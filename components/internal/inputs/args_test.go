@@ -53,35 +53,36 @@ func of[Args, Component any](
 func constructors() map[string]constructor {
 	text := pulumi.String("text")
 	return map[string]constructor{
-		"cloudsql.New": of(cloudsql.New, cloudsql.Args{
-			Name: "strata", Project: text, Region: text, Backups: &cloudsql.Backups{},
+		"cloudsql.NewInstance": of(cloudsql.NewInstance, cloudsql.InstanceArgs{
+			Name: text, Project: text, Region: text, Backups: &cloudsql.Backups{},
 			Databases: []cloudsql.Database{{Name: "shop"}}, Users: []cloudsql.User{{Name: "shop", Password: text}},
 		}, "Cloud SQL instance it", "project must be given"),
-		"gke.New": of(gke.New, gke.Args{
-			Name: "strata", Project: text, Location: text, NodeCount: 1, Network: text, Subnetwork: text,
+		"gke.NewCluster": of(gke.NewCluster, gke.ClusterArgs{
+			Name: text, Project: text, Location: text, NodeCount: pulumi.Int(1), Network: text, Subnetwork: text,
+			Private: &gke.Private{},
 		}, "GKE cluster it", "location must be given"),
-		"identity.New": of(identity.New, identity.Args{
-			AccountID: "team-web", Project: text, Roles: []string{"roles/cloudsql.client"}, Key: true, KeyKeepers: pulumi.StringMap{"a": text},
+		"identity.NewIdentity": of(identity.NewIdentity, identity.IdentityArgs{
+			AccountID: pulumi.String("team-web"), Project: text, Roles: []string{"roles/cloudsql.client"}, Key: true, KeyKeepers: pulumi.StringMap{"a": text},
 			KubernetesAccounts: []identity.KubernetesAccount{{WorkloadPool: text, Namespace: "team-web", Name: "web"}},
-		}, "identity it", "no project is given"),
-		"statebucket.New": of(statebucket.New, statebucket.Args{
-			Name: "acme-dev-strata-web", Project: text, Location: text, Member: text,
+		}, "identity it", "project must be given"),
+		"statebucket.NewBucket": of(statebucket.NewBucket, statebucket.BucketArgs{
+			Name: pulumi.String("acme-dev-strata-web"), Project: text, Location: text, Member: text,
 		}, "state bucket it", "member must be given"),
-		"stack.New": of(stack.New, stack.Args{
-			Namespace: text, Name: "shop", Spec: pulumiv1.StackSpec{Stack: "dev"}, Config: pulumi.Map{"a": text}, SecretEnv: pulumi.StringMap{"B": text},
+		"stack.NewStack": of(stack.NewStack, stack.StackArgs{
+			Namespace: text, Name: text, Spec: pulumiv1.StackSpec{Stack: "dev"}, Config: pulumi.Map{"a": text}, SecretEnv: pulumi.StringMap{"B": text},
 			Program: &pulumiv1.ProgramSpec{Resources: map[string]pulumiv1.Resource{"password": {Type: "random:RandomPassword"}}},
 		}, "Stack it", "namespace must be given"),
-		"hop.New": of(hop.New, hop.Args{
+		"hop.NewHop": of(hop.NewHop, hop.HopArgs{
 			Namespace: "team-web", Account: "web", Roles: []string{"strata:team"},
 			Accounts: []hop.Account{{Name: "infra", Roles: []string{"view"}}},
-			Operator: hop.Operator{Namespace: "operator-system", Account: "operator", Role: "strata:operator-tenant"},
-			Source:   hop.Source{URL: "https://git.example.com/web.git", Branch: "main", Path: "./", Webhook: true},
-			Policy:   &hop.Policy{Types: []string{"gcp:sql/*"}, StackAccounts: []string{"web"}, Contact: "the platform team"},
+			Operator: hop.Operator{Namespace: text, Account: text, Role: "strata:operator-tenant"},
+			Source:   hop.Source{URL: text, Branch: text, Path: text, Webhook: true},
+			Policy:   &hop.Policy{Types: []string{"gcp:sql/*"}, StackAccounts: []string{"web"}, Contact: text},
 			Context: handoff.Tenant{
 				BackendURL: text, Passphrase: text, GoogleCredentials: text, Project: text, Region: text, Instance: text,
 			},
 		}, "hop it", "the namespace must be given"),
-		"fluxcd.New": of(fluxcd.New, fluxcd.Args{
+		"fluxcd.NewFlux": of(fluxcd.NewFlux, fluxcd.FluxArgs{
 			GitURL: text, GitUsername: text, GitPassword: text, ReadUsername: text, ReadPassword: text, Kubeconfig: pulumi.String(kubeconfig),
 		}, "Flux it", "GitURL must be given"),
 		"fluxcd.NewSource": of(fluxcd.NewSource, fluxcd.SourceArgs{
@@ -111,7 +112,15 @@ func source() *fluxcd.Source {
 }
 
 // make calls a constructor, and turns a panic into a test error.
-func (c constructor) make(t *testing.T, args any) (err error) {
+func (c constructor) make(t *testing.T, args any) error {
+	t.Helper()
+	_, err := c.register(t, args)
+	return err
+}
+
+// register calls a constructor, and returns the resources that it registers, sorted by URN. It turns a panic into a test
+// error.
+func (c constructor) register(t *testing.T, args any) ([]pulumitest.Resource, error) {
 	t.Helper()
 	engine := &pulumitest.Engine{Outputs: map[string]func(pulumi.MockResourceArgs) resource.PropertyMap{
 		"gcp:container/cluster:Cluster": func(args pulumi.MockResourceArgs) resource.PropertyMap {
@@ -120,14 +129,17 @@ func (c constructor) make(t *testing.T, args any) (err error) {
 			return resource.PropertyMap{"endpoint": resource.NewProperty("203.0.113.7"), "masterAuth": resource.NewProperty(auth)}
 		},
 	}}
-	return engine.Run("proj", "dev", func(ctx *pulumi.Context) error {
+	err := engine.Run("proj", "dev", func(ctx *pulumi.Context) error {
 		defer func() {
 			if p := recover(); p != nil {
-				t.Errorf("it panics: %v", p)
+				t.Errorf("the constructor panics: %v", p)
 			}
 		}()
 		return c.call(ctx, args)
 	})
+	made := engine.All()
+	slices.SortFunc(made, func(a, b pulumitest.Resource) int { return strings.Compare(a.URN, b.URN) })
+	return made, err
 }
 
 func TestEveryConstructorIsInTheTable(t *testing.T) {
@@ -178,12 +190,119 @@ func TestNoFieldThatIsLeftOutOrEmptyMakesAConstructorPanic(t *testing.T) {
 	for name, c := range constructors() {
 		t.Run(name, func(t *testing.T) {
 			if err := c.make(t, c.given); err != nil {
-				t.Fatalf("the args of the table are refused: %v", err)
+				t.Fatalf("the constructor refuses the args of the table: %v", err)
 			}
 			for what, args := range variants(c.given) {
 				t.Run(what, func(t *testing.T) { _ = c.make(t, args) })
 			}
 		})
+	}
+}
+
+// meaningful are the fields in which an empty text differs from nil, with the reason.
+var meaningful = map[string]string{
+	"hop.NewHop Context.GoogleCredentials": "a team without a key has empty credentials, and nil is an omission",
+}
+
+func TestAnEmptyPlainTextEqualsNil(t *testing.T) {
+	for name, c := range constructors() {
+		t.Run(name, func(t *testing.T) {
+			compared := 0
+			eachInput(reflect.ValueOf(c.given).Elem(), "", func(path string, set func(pulumi.StringInput)) {
+				if meaningful[name+" "+path] != "" {
+					return
+				}
+				compared++
+				set(nil)
+				want, wantErr := c.register(t, c.given)
+				set(pulumi.String(""))
+				got, err := c.register(t, c.given)
+				if fmt.Sprint(err) != fmt.Sprint(wantErr) {
+					t.Errorf("with an empty %s the error is %v, and with nil %v", path, err, wantErr)
+				}
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("with an empty %s the constructor registers\n%+v\nand with nil\n%+v", path, got, want)
+				}
+			})
+			if compared == 0 {
+				t.Error("no field is a text")
+			}
+		})
+	}
+}
+
+// eachInput visits the inputs of type text in a struct, and in the structs within it. It passes the path of the field, and
+// a function that sets the field. It restores each field after the visit.
+func eachInput(args reflect.Value, path string, visit func(path string, set func(pulumi.StringInput))) {
+	for i := range args.NumField() {
+		field, at := args.Field(i), strings.TrimPrefix(path+"."+args.Type().Field(i).Name, ".")
+		if !field.CanSet() || field.Type().Implements(resourceType) {
+			continue
+		}
+		switch field.Kind() {
+		case reflect.Struct:
+			eachInput(field, at, visit)
+		case reflect.Pointer:
+			if field.Elem().Kind() == reflect.Struct {
+				eachInput(field.Elem(), at, visit)
+			}
+		case reflect.Slice:
+			for j := range field.Len() {
+				if element := field.Index(j); element.Kind() == reflect.Struct {
+					eachInput(element, fmt.Sprintf("%s[%d]", at, j), visit)
+				}
+			}
+		case reflect.Interface:
+			old := reflect.New(field.Type()).Elem()
+			old.Set(field)
+			if field.Type() == textType {
+				visit(at, func(value pulumi.StringInput) { field.Set(reflect.ValueOf(&value).Elem()) })
+			} else if origin, ok := reflect.TypeAssert[fluxcd.Origin](field); ok {
+				changed := reflect.New(reflect.TypeOf(origin)).Elem()
+				changed.Set(reflect.ValueOf(origin))
+				eachInput(changed, at, func(path string, set func(pulumi.StringInput)) {
+					visit(path, func(value pulumi.StringInput) {
+						set(value)
+						field.Set(changed)
+					})
+				})
+			}
+			field.Set(old)
+		}
+	}
+}
+
+var textType = reflect.TypeFor[pulumi.StringInput]()
+
+func TestComputedInputsAreAccepted(t *testing.T) {
+	for name, c := range constructors() {
+		t.Run(name, func(t *testing.T) {
+			args := reflect.New(reflect.TypeOf(c.given).Elem())
+			args.Elem().Set(reflect.ValueOf(c.given).Elem())
+			compute(args.Elem())
+			if err := c.make(t, args.Interface()); err != nil {
+				t.Errorf("with outputs in place of plain inputs: %v", err)
+			}
+		})
+	}
+}
+
+// compute replaces the plain inputs in a struct, and in the structs within it, by outputs of the same values.
+func compute(args reflect.Value) {
+	for _, field := range args.Fields() {
+		if !field.CanSet() {
+			continue
+		}
+		switch value := field.Interface().(type) {
+		case pulumi.String:
+			field.Set(reflect.ValueOf(value.ToStringOutput()))
+		case pulumi.Int:
+			field.Set(reflect.ValueOf(value.ToIntOutput()))
+		default:
+			if field.Kind() == reflect.Struct {
+				compute(field)
+			}
+		}
 	}
 }
 

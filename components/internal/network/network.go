@@ -23,7 +23,7 @@ func Private() []string {
 // NameService lets pods query the cluster's DNS.
 func NameService() *networkingv1.NetworkPolicyEgressRuleArgs {
 	return &networkingv1.NetworkPolicyEgressRuleArgs{
-		To:    networkingv1.NetworkPolicyPeerArray{InNamespace("kube-system", nil), Addresses(pulumi.String(nodeNameService))},
+		To:    networkingv1.NetworkPolicyPeerArray{InNamespace(pulumi.String("kube-system"), nil), Addresses(pulumi.String(nodeNameService))},
 		Ports: networkingv1.NetworkPolicyPortArray{Port("UDP", 53), Port("TCP", 53)},
 	}
 }
@@ -39,9 +39,9 @@ func OwnPods() *networkingv1.NetworkPolicyPeerArgs {
 }
 
 // InNamespace selects the pods of a namespace with the given labels; nil means all of its pods.
-func InNamespace(namespace string, pods pulumi.StringMap) *networkingv1.NetworkPolicyPeerArgs {
+func InNamespace(namespace pulumi.StringInput, pods pulumi.StringMap) *networkingv1.NetworkPolicyPeerArgs {
 	peer := &networkingv1.NetworkPolicyPeerArgs{NamespaceSelector: &metav1.LabelSelectorArgs{
-		MatchLabels: pulumi.StringMap{namespaceNameLabel: pulumi.String(namespace)},
+		MatchLabels: pulumi.StringMap{namespaceNameLabel: namespace},
 	}}
 	if pods != nil {
 		peer.PodSelector = &metav1.LabelSelectorArgs{MatchLabels: pods}

@@ -48,7 +48,7 @@ func testHopGuard(t *testing.T, c *cluster) {
 	for name, a := range takings {
 		t.Run("the team may not "+name, func(t *testing.T) {
 			if err := act.try(t.Context(), a); !guarded(err) {
-				t.Errorf("%s %s: %v, want it refused with whom to ask", a.method, a.path, err)
+				t.Errorf("%s %s: %v, want a refusal that names the contact", a.method, a.path, err)
 			}
 		})
 	}
@@ -57,7 +57,7 @@ func testHopGuard(t *testing.T, c *cluster) {
 		{"POST", hopSecrets, own}, {"PATCH", hopSecrets + "/own", "{stringData: {a: c}}"}, {"DELETE", hopSecrets + "/own", ""},
 	} {
 		if err := act.try(t.Context(), a); err != nil {
-			t.Errorf("what is its own the team may %s: %v", a.method, err)
+			t.Errorf("%s of an object of the team: %v", a.method, err)
 		}
 	}
 	t.Run("the team may keep no token of an account", func(t *testing.T) { testLastingToken(t, c) })
@@ -74,7 +74,7 @@ func testLastingToken(t *testing.T, c *cluster) {
 		for _, a := range []attempt{{"POST", hopSecrets, fmt.Sprintf(secret, account)}, {"APPLY", hopSecrets + "/lasting", fmt.Sprintf(secret, account)}} {
 			err := act.try(t.Context(), a)
 			if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "a token that never expires") || !strings.Contains(err.Error(), "ask the platform team") {
-				t.Errorf("%s one of %s: %v, want it refused with whom to ask", a.method, account, err)
+				t.Errorf("%s one of %s: %v, want a refusal that names the contact", a.method, account, err)
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func guarded(err error) bool {
 	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "made by the platform") && strings.Contains(err.Error(), "ask the platform team")
 }
 
-func TestWhatAHopMadeIsGuardedBeforeAnyTeamIsSynced(t *testing.T) {
+func TestObjectsOfAHopAreGuardedBeforeAnyTeamIsSynced(t *testing.T) {
 	engine := below(t, func(c *platform.Config) { c.Target, c.Contact = "local", "#platform" })
 	if err := run(engine); err != nil {
 		t.Fatal(err)

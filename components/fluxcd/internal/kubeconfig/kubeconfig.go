@@ -1,4 +1,5 @@
-package fluxcd
+// Package kubeconfig converts a kubeconfig to the arguments of the Flux provider.
+package kubeconfig
 
 import (
 	"errors"
@@ -9,17 +10,17 @@ import (
 	"github.com/strata-platform/strata/sdks/flux"
 )
 
-// parseKubeconfig converts the current context of a kubeconfig to the arguments of the Flux provider. No error quotes the
-// content.
-func parseKubeconfig(text string) (flux.ProviderKubernetes, error) {
+// Parse returns the cluster and the credentials of the current context. It fails if the kubeconfig refers to files,
+// because the provider may run on another machine. No error quotes the content, which contains credentials.
+func Parse(text string) (flux.ProviderKubernetes, error) {
 	var k flux.ProviderKubernetes
 	config, err := clientcmd.Load([]byte(text))
 	if err != nil {
-		return k, errors.New("the kubeconfig is no valid one")
+		return k, errors.New("the kubeconfig is not valid: give the YAML of kind Config")
 	}
 	current, ok := config.Contexts[config.CurrentContext]
 	if !ok {
-		return k, fmt.Errorf("the kubeconfig has no context %q, which it calls its current one", config.CurrentContext)
+		return k, fmt.Errorf("the kubeconfig has no context %q, although current-context names it", config.CurrentContext)
 	}
 	cluster, ok := config.Clusters[current.Cluster]
 	if !ok || cluster.Server == "" {

@@ -50,12 +50,12 @@ func guardHops(ctx *pulumi.Context, contact string, opts ...pulumi.ResourceOptio
 			Validations: admissionv1.ValidationArray{
 				&admissionv1.ValidationArgs{
 					Expression: pulumi.String("!(" + ofHop + ")"),
-					Message:    pulumi.String(fmt.Sprintf("what has the label %s is made by the platform, and no account of the team changes it; ask %s", hop.Label, contact)),
+					Message:    pulumi.String(fmt.Sprintf("an object with the label %s is made by the platform: accounts of the team may not change it; ask %s", hop.Label, contact)),
 					Reason:     pulumi.String("Forbidden"),
 				},
 				&admissionv1.ValidationArgs{
 					Expression: pulumi.String("!(" + isToken + ")"),
-					Message:    pulumi.String("a Secret of type kubernetes.io/service-account-token is a token that never expires, and no account of the team makes one; ask " + contact),
+					Message:    pulumi.String("a Secret of type kubernetes.io/service-account-token holds a token that never expires: accounts of the team may not create one; ask " + contact),
 					Reason:     pulumi.String("Forbidden"),
 				},
 			},

@@ -1,4 +1,4 @@
-package fluxcd
+package hardening
 
 import (
 	"errors"
@@ -12,6 +12,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumix"
 
+	"github.com/strata-platform/strata/components/fluxcd/internal/kubeconfig"
+	"github.com/strata-platform/strata/components/internal/inputs"
 	"github.com/strata-platform/strata/components/internal/network"
 )
 
@@ -20,60 +22,62 @@ const servicePort = 9090
 
 // Labels of Flux's pods.
 var (
-	// builders build and apply the teams' commits, which can name any address.
+	// builders build and apply the teams' commits, which may name any address.
 	builders = []string{"kustomize-controller", "helm-controller"}
 	// notFetchers are the controllers that fetch nothing from outside the cluster.
 	notFetchers = append([]string{"notification-controller"}, builders...)
 )
 
-// wall is one NetworkPolicy in Flux's namespace.
-type wall struct {
-	name    string
-	pods    *metav1.LabelSelectorArgs
-	ingress networkingv1.NetworkPolicyIngressRuleArray
-	egress  networkingv1.NetworkPolicyEgressRuleArray
+// NetworkPolicy is a NetworkPolicy in Flux's namespace.
+type NetworkPolicy struct {
+	// Name is the name of the object.
+	Name string
+	// Spec denies every connection in both directions that it does not list.
+	Spec *networkingv1.NetworkPolicySpecArgs
 }
 
-// walls creates NetworkPolicies that limit Flux's pods to the connections that each of them needs. They replace Flux's
+// Network describes the addresses outside the cluster that Flux's pods need.
+type Network struct {
+	// Kubeconfig contains the address of the API server; empty adds no rule for that address.
+	Kubeconfig pulumi.StringInput
+	// PrivateRanges are the private ranges of Git servers and of the control plane.
+	PrivateRanges pulumi.StringArray
+	// SourcePorts are ports of Git servers in PrivateRanges, in addition to 22, 80 and 443.
+	SourcePorts []int
+}
+
+// Policies returns NetworkPolicies that limit Flux's pods to the connections that each of them needs. They replace Flux's
 // own allow-egress, which lets every pod connect to any address and to the other pods. kustomize fetches files by HTTP in
 // spite of --no-remote-bases.
-func (a *Args) walls(ctx *pulumi.Context, name string, namespace pulumi.StringInput, parent pulumi.Resource) ([]pulumi.Resource, error) {
+func (n Network) Policies() []NetworkPolicy {
 	events := network.To(pods("notification-controller"), network.Port("TCP", servicePort))
 	artifacts := network.To(pods("source-controller"), network.Port("TCP", servicePort))
 	fetched, notified := networkingv1.NetworkPolicyEgressRuleArray{artifacts, network.Public()}, networkingv1.NetworkPolicyEgressRuleArray{network.Public()}
 	everybody := networkingv1.NetworkPolicyEgressRuleArray{network.NameService(), events}
-	if a.Kubeconfig != nil {
-		everybody = append(everybody, a.apiServer())
+	if !inputs.Missing(n.Kubeconfig) {
+		everybody = append(everybody, n.apiServer())
 	}
-	for _, private := range a.PrivateRanges {
-		to := network.Addresses(pulumi.String(private))
-		// The control plane, where it has a private address.
+	for _, private := range n.PrivateRanges {
+		to := network.Addresses(private)
+		// The control plane may have a private address.
 		everybody = append(everybody, network.To(to, network.Port("TCP", 443)))
-		fetched = append(fetched, network.To(to, network.Ports(a.gitPorts()...)...))
+		fetched = append(fetched, network.To(to, network.Ports(n.gitPorts()...)...))
 	}
-	var made []pulumi.Resource
-	for _, each := range []wall{
-		{name: "strata", pods: &metav1.LabelSelectorArgs{}, egress: everybody},
-		{name: "strata-builders", pods: app("In", builders...), egress: networkingv1.NetworkPolicyEgressRuleArray{artifacts}},
-		{name: "strata-fetchers", pods: app("NotIn", notFetchers...), egress: fetched},
-		{name: "strata-sources", pods: app("In", "source-controller"), ingress: called(app("NotIn", "notification-controller"))},
-		{
-			name: "strata-notification", pods: app("In", "notification-controller"), egress: notified,
-			ingress: called(&metav1.LabelSelectorArgs{}),
-		},
-	} {
-		policy, err := networkingv1.NewNetworkPolicy(ctx, name+"-"+each.name, &networkingv1.NetworkPolicyArgs{
-			Metadata: metadata(namespace, pulumi.String(each.name)),
-			Spec: &networkingv1.NetworkPolicySpecArgs{
-				PodSelector: each.pods, PolicyTypes: pulumi.ToStringArray([]string{"Ingress", "Egress"}), Ingress: each.ingress, Egress: each.egress,
-			},
-		}, pulumi.Parent(parent))
-		if err != nil {
-			return nil, err
-		}
-		made = append(made, policy)
+	return []NetworkPolicy{
+		policy("strata", &metav1.LabelSelectorArgs{}, nil, everybody),
+		policy("strata-builders", app("In", builders...), nil, networkingv1.NetworkPolicyEgressRuleArray{artifacts}),
+		policy("strata-fetchers", app("NotIn", notFetchers...), nil, fetched),
+		policy("strata-sources", app("In", "source-controller"), called(app("NotIn", "notification-controller")), nil),
+		policy("strata-notification", app("In", "notification-controller"), called(&metav1.LabelSelectorArgs{}), notified),
 	}
-	return made, nil
+}
+
+func policy(
+	name string, pods *metav1.LabelSelectorArgs, in networkingv1.NetworkPolicyIngressRuleArray, out networkingv1.NetworkPolicyEgressRuleArray,
+) NetworkPolicy {
+	return NetworkPolicy{Name: name, Spec: &networkingv1.NetworkPolicySpecArgs{
+		PodSelector: pods, PolicyTypes: pulumi.ToStringArray([]string{"Ingress", "Egress"}), Ingress: in, Egress: out,
+	}}
 }
 
 // app selects Flux's pods by the names of their controllers.
@@ -83,10 +87,12 @@ func app(operator string, names ...string) *metav1.LabelSelectorArgs {
 	}}
 }
 
+// pods selects the pods of one controller.
 func pods(controller string) *networkingv1.NetworkPolicyPeerArgs {
 	return &networkingv1.NetworkPolicyPeerArgs{PodSelector: app("In", controller)}
 }
 
+// called lets the selected pods of Flux's namespace connect to the service port.
 func called(by *metav1.LabelSelectorArgs) networkingv1.NetworkPolicyIngressRuleArray {
 	return networkingv1.NetworkPolicyIngressRuleArray{
 		network.From(&networkingv1.NetworkPolicyPeerArgs{PodSelector: by}, network.Port("TCP", servicePort)),
@@ -94,9 +100,9 @@ func called(by *metav1.LabelSelectorArgs) networkingv1.NetworkPolicyIngressRuleA
 }
 
 // apiServer lets pods connect to the API server's address in the kubeconfig.
-func (a *Args) apiServer() *networkingv1.NetworkPolicyEgressRuleArgs {
-	at := pulumix.ApplyErr(a.Kubeconfig.ToStringOutput(), func(text string) (endpoint, error) {
-		return apiEndpoint(text, len(a.PrivateRanges) > 0)
+func (n Network) apiServer() *networkingv1.NetworkPolicyEgressRuleArgs {
+	at := pulumix.ApplyErr(n.Kubeconfig.ToStringOutput(), func(text string) (endpoint, error) {
+		return apiEndpoint(text, len(n.PrivateRanges) > 0)
 	})
 	// The kubeconfig is a secret. The server's address is not: everybody in the cluster knows it.
 	cidr := pulumi.Unsecret(pulumix.Cast[pulumi.StringOutput](pulumix.Apply(at, func(e endpoint) string { return e.cidr })))
@@ -106,6 +112,7 @@ func (a *Args) apiServer() *networkingv1.NetworkPolicyEgressRuleArgs {
 	})
 }
 
+// endpoint is the address of an API server: a range of one address, and a port.
 type endpoint struct {
 	cidr string
 	port int
@@ -114,16 +121,17 @@ type endpoint struct {
 // nowhere is an address that no host has (RFC 5737).
 const nowhere = "192.0.2.0/32"
 
-// apiEndpoint returns the address of the API server. A NetworkPolicy accepts no host names: if the kubeconfig has one,
-// the private ranges must contain the server's address.
-func apiEndpoint(kubeconfig string, elsewhere bool) (endpoint, error) {
-	k, err := parseKubeconfig(kubeconfig)
+// apiEndpoint returns the address of the API server in the kubeconfig. A NetworkPolicy accepts no host names: if the
+// kubeconfig has one, the private ranges must contain the server's address, which inRanges reports. The result is then
+// nowhere.
+func apiEndpoint(text string, inRanges bool) (endpoint, error) {
+	k, err := kubeconfig.Parse(text)
 	if err != nil {
 		return endpoint{}, err
 	}
 	server, err := url.Parse(*k.Host)
 	if err != nil {
-		return endpoint{}, errors.New("the kubeconfig's server is no URL")
+		return endpoint{}, errors.New("the server of the kubeconfig is not a URL")
 	}
 	port, err := strconv.Atoi(server.Port())
 	if err != nil {
@@ -137,11 +145,11 @@ func apiEndpoint(kubeconfig string, elsewhere bool) (endpoint, error) {
 	switch {
 	case err == nil:
 		return endpoint{netip.PrefixFrom(address, address.BitLen()).String(), port}, nil
-	case elsewhere:
+	case inRanges:
 		return endpoint{nowhere, port}, nil
 	}
-	return endpoint{}, fmt.Errorf("the kubeconfig's server is %s: Flux's pods reach it by its address, so give PrivateRanges the one that pods see", host)
+	return endpoint{}, fmt.Errorf("the server of the kubeconfig is the host name %s, but a NetworkPolicy accepts addresses only: add the range of its address to PrivateRanges", host)
 }
 
 // gitPorts returns the ports of Git servers in private networks.
-func (a *Args) gitPorts() []int { return append([]int{22, 80, 443}, a.SourcePorts...) }
+func (n Network) gitPorts() []int { return append([]int{22, 80, 443}, n.SourcePorts...) }
