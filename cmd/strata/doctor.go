@@ -10,9 +10,9 @@ func newDoctor(io streams) *cobra.Command {
 	var o output
 	command := &cobra.Command{
 		Use:   "doctor",
-		Short: "Tell what this machine has and lacks for the local target, and how to get it",
-		Long: `Tell what this machine has and lacks for the local target, and how to get it. It changes nothing. The exit code is 1
-only when something that is needed is lacking (✗); with a warning (!) Strata works, but slower or less safely.`,
+		Short: "Check this machine for the requirements of the local target",
+		Long: `Check this machine for the requirements of the local target, and say how to install the missing ones. It changes nothing.
+The exit code is 1 if a requirement is missing (✗). With a warning (!) Strata works, but slower or less safely.`,
 		Example: `  strata doctor
   strata doctor -o json`,
 		Args: arguments(noArguments),

@@ -11,7 +11,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
-// TestDoctorOfThisMachine runs the real command. Whatever this machine lacks, it has the tools that run this test.
+// TestDoctorOfThisMachine runs the real command. The machine has at least the tools that run this test.
 func TestDoctorOfThisMachine(t *testing.T) {
 	t.Setenv(home.Variable, filepath.Join(t.TempDir(), "home"))
 	code, out, stderr := call(t, "doctor", "-o", "json")
@@ -32,16 +32,16 @@ func TestDoctorOfThisMachine(t *testing.T) {
 		}
 	}
 	if code, out, _ := call(t, "doctor"); code == exitUsage || !strings.Contains(out, "✓ go") {
-		t.Errorf("as text doctor says (%d)\n%s", code, out)
+		t.Errorf("as text doctor prints (%d)\n%s", code, out)
 	}
 }
 
-// TestDoctorOfAMachineThatLacksSomething empties PATH.
-func TestDoctorOfAMachineThatLacksSomething(t *testing.T) {
+// TestDoctorOfAMachineWithoutTools empties PATH.
+func TestDoctorOfAMachineWithoutTools(t *testing.T) {
 	t.Setenv(home.Variable, filepath.Join(t.TempDir(), "home"))
 	t.Setenv("PATH", t.TempDir())
 	code, out, _ := call(t, "doctor")
-	for _, want := range []string{"✗ go", "no Go on PATH", "→ install Go from https://go.dev/dl", "✗ git", "Something that is needed is lacking"} {
+	for _, want := range []string{"✗ go", "no Go on PATH", "→ install Go from https://go.dev/dl", "✗ git", "This machine does not meet every requirement"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("doctor does not say %q:\n%s", want, out)
 		}

@@ -21,22 +21,22 @@ func newDown(io streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "down",
 		Short: "Take every layer down in reverse order",
-		Long: `Take every layer down in reverse order, after showing what will be lost and asking:
+		Long: `Take every layer down in reverse order, after it has shown the data that will be lost and asked for confirmation:
 
-  1. a check that deletionProtection holds nothing
-  2. the teams' Stacks, while the operator lives that destroys what they made
-  3. the teams' namespaces and the operator, while Flux lives
-  4. layer 2 with Flux, layer 1 with the cluster, and on this machine the processes
+  1. check that no resource has deletionProtection
+  2. delete the teams' Stacks, while the operator can still destroy their resources
+  3. delete the teams' namespaces and the operator, while Flux still runs
+  4. destroy layer 2 with Flux, layer 1 with the cluster, and on this machine stop the processes
 
-What holds it up is reported with the next command, and ends it after a bounded time with exit code 1. Run it again once
-that is mended; strata up brings everything back instead. --purge --yes goes on in spite of it.
+If an object blocks a step, down names the object and the next command, and ends after a bounded time with exit code 1.
+Remove the cause and run down again, or run strata up to restore the platform. --purge --yes ignores the block.
 
-On the target gke the Pulumi stacks stay, with their configuration, and so do the repositories; --purge has no meaning
+On the target gke the Pulumi stacks and their configuration stay, and so do the repositories. --purge has no meaning
 there.`,
-		Example: `  # what would be done
+		Example: `  # the plan
   strata down --dry-run
 
-  # everything, with the state and the repositories, without asking
+  # everything, with the state and the repositories, without confirmation
   strata down --purge --yes
 
   # on Google Cloud
@@ -44,7 +44,7 @@ there.`,
 		Args: arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
 			if t.name == targetGKE && purge {
-				return usageError{errors.New("--purge removes the home of a platform on this machine: it has no meaning with --target gke")}
+				return usageError{errors.New("--purge removes the home of a platform on this machine: leave it out with --target gke")}
 			}
 			p, err := t.open()
 			if err != nil {
@@ -66,7 +66,7 @@ there.`,
 	}
 	t.bind(command)
 	command.Flags().BoolVar(&purge, "purge", false, "also remove the home: state, repositories, logs")
-	command.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	command.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan and change nothing")
 	return command
 }
@@ -94,14 +94,14 @@ func planDown(ctx context.Context, io streams, p *lifecycle.Platform, purge, dry
 func canAnswer(io streams) error {
 	if f, ok := io.in.(*os.File); ok {
 		if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
-			return usageError{errors.New("there is no terminal to confirm on: add --yes")}
+			return usageError{errors.New("the standard input is not a terminal, so you cannot confirm: add --yes")}
 		}
 	}
 	return nil
 }
 
-// confirm asks a question on a terminal. Without a terminal it returns an error, because nobody could answer. An
-// interrupt counts as an answer too.
+// confirm asks a question on a terminal. Without a terminal it returns an error, because nobody could answer. An interrupt
+// counts as a no.
 func confirm(ctx context.Context, io streams, question string) error {
 	if err := canAnswer(io); err != nil {
 		return err

@@ -17,12 +17,13 @@ func newEnv(io streams) *cobra.Command {
 	var o output
 	command := &cobra.Command{
 		Use:   "env LAYER",
-		Short: "Print the environment in which plain pulumi does the same as strata layer",
+		Short: "Print the environment for plain pulumi in a layer's folder",
 		Long: `Print the environment in which plain pulumi, in a layer's folder, does the same as strata layer: as
 assignments for a POSIX shell, or as a JSON object of names and values.
 
-The stack is made where there is none yet, and configured as teams.yaml and the home say now; run
-this again after a change of teams.yaml. The environment contains the passphrase of the layers' state.`,
+The command creates the stack if it does not exist, and sets its configuration from teams.yaml and the
+home. Run it again after a change of teams.yaml. The environment contains the passphrase of the layers'
+state.`,
 		Example: `  eval "$(strata env bootstrap)" && cd bootstrap && pulumi preview
   eval "$(strata env platform)" && pulumi up     # in the repository's root`,
 		ValidArgs: []string{lifecycle.BootstrapLayer, lifecycle.PlatformLayer},

@@ -29,7 +29,7 @@ func visible(command *cobra.Command) []*cobra.Command {
 // called matches a call of strata within a text: after the start of a line, a blank, a quote or a bracket.
 var called = regexp.MustCompile("(?m)(?:^|[ (`])(?:bin/)?strata( [^`\n#;|&)\"]+)")
 
-func TestEveryCommandSaysWhatItDoesWithAnExampleThatIsRight(t *testing.T) {
+func TestEveryCommandHasHelpAndAValidExample(t *testing.T) {
 	began := false
 	for _, command := range visible(newRoot(streams{in: strings.NewReader(""), out: &bytes.Buffer{}, err: &bytes.Buffer{}}, &began)) {
 		path := command.CommandPath()
@@ -47,7 +47,7 @@ func TestEveryCommandSaysWhatItDoesWithAnExampleThatIsRight(t *testing.T) {
 		}
 		command.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 			if flag.Usage == "" {
-				t.Errorf("%s: --%s says not what it does", path, flag.Name)
+				t.Errorf("%s: --%s has no description", path, flag.Name)
 			}
 		})
 	}
@@ -59,9 +59,9 @@ var fenced = regexp.MustCompile("(?ms)^```.*?^```$")
 // code matches code in prose: inline or indented.
 var code = regexp.MustCompile("(?m)`[^`]+`|^ {4}.+$")
 
-// TestCallsInTheDocsAreRight checks the commands and flags of every call in prose. It does not check placeholders for
+// TestCallsInTheDocsAreValid checks the commands and flags of every call in prose. It does not check placeholders for
 // arguments, such as NAME.
-func TestCallsInTheDocsAreRight(t *testing.T) {
+func TestCallsInTheDocsAreValid(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil {
 		t.Fatal(err)
@@ -96,6 +96,6 @@ func TestCallsInTheDocsAreRight(t *testing.T) {
 		}
 	}
 	if checked < 20 {
-		t.Errorf("only %d calls were found", checked)
+		t.Errorf("the docs contain only %d calls", checked)
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func TestAnInterruptAnswersTheQuestionOfDown(t *testing.T) {
-	terminal, _ := io.Pipe() // on which nobody ever answers
+	terminal, _ := io.Pipe() // nobody answers
 	ctx, interrupt := context.WithCancel(t.Context())
 	asked, question := io.Pipe()
 	go func() {
@@ -23,14 +23,14 @@ func TestAnInterruptAnswersTheQuestionOfDown(t *testing.T) {
 	}()
 	err := confirm(ctx, streams{in: terminal, out: io.Discard, err: question}, "Destroy it?")
 	if err == nil || err.Error() != "not confirmed: nothing was changed" {
-		t.Errorf("the interrupted question ends with %v", err)
+		t.Errorf("the error of the interrupted question is %v", err)
 	}
 }
 
 // interruptedVariable makes this test program a process that survives an interrupt. Its value says whether it is patient.
 const interruptedVariable = "STRATA_TEST_INTERRUPTED"
 
-func TestASecondInterruptEndsWhatTheFirstDoesNot(t *testing.T) {
+func TestASecondInterruptKillsTheProcess(t *testing.T) {
 	if value := os.Getenv(interruptedVariable); value != "" {
 		ctx, stop := interruptible(value == "patient")
 		defer stop()
@@ -43,7 +43,7 @@ func TestASecondInterruptEndsWhatTheFirstDoesNot(t *testing.T) {
 	}
 	for _, kind := range []string{"impatient", "patient"} {
 		t.Run(kind, func(t *testing.T) {
-			command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestASecondInterruptEndsWhatTheFirstDoesNot$")
+			command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestASecondInterruptKillsTheProcess$")
 			command.Env = append(os.Environ(), interruptedVariable+"="+kind)
 			input, err := command.StdinPipe()
 			if err != nil {
@@ -59,7 +59,7 @@ func TestASecondInterruptEndsWhatTheFirstDoesNot(t *testing.T) {
 			lines := bufio.NewScanner(output)
 			for _, want := range []string{"begun", "interrupted"} {
 				if !lines.Scan() || lines.Text() != want {
-					t.Fatalf("it says %q, want %q", lines.Text(), want)
+					t.Fatalf("the process prints %q, want %q", lines.Text(), want)
 				}
 				if err := command.Process.Signal(os.Interrupt); err != nil {
 					t.Fatal(err)
@@ -83,9 +83,9 @@ func TestASecondInterruptEndsWhatTheFirstDoesNot(t *testing.T) {
 			err = command.Wait()
 			close(ended)
 			var exit *exec.ExitError
-			killed := errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGINT //nolint:forcetypeassert // so it is on Unix
+			killed := errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGINT //nolint:forcetypeassert // true on Unix
 			if killed == (kind == "patient") {
-				t.Errorf("the second interrupt of the %s one ends in %v", kind, err)
+				t.Errorf("after the second interrupt the %s process ends with %v", kind, err)
 			}
 		})
 	}

@@ -28,22 +28,22 @@ func newLayer(io streams) *cobra.Command {
   # on Google Cloud
   strata layer preview platform --target gke`,
 	},
-		newLayerOperation(io, layerOperation{verb: "preview", short: "Show what up would do", do: (*lifecycle.Platform).LayerPreview}),
+		newLayerOperation(io, layerOperation{verb: "preview", short: "Show the changes that up would make", do: (*lifecycle.Platform).LayerPreview}),
 		newLayerOperation(io, layerOperation{
-			verb: "up", short: "Bring a layer to what its program says", do: (*lifecycle.Platform).LayerUp, repositories: true,
+			verb: "up", short: "Create and update the resources that a layer's program declares", do: (*lifecycle.Platform).LayerUp, repositories: true,
 		}),
 		newLayerOperation(io, layerOperation{
-			verb: "destroy", short: "Delete all resources of a layer, unless something stands on it", do: (*lifecycle.Platform).LayerDestroy, destructive: true,
-			long: `Delete all resources of a layer in reverse order, after asking. The top layer goes first:
+			verb: "destroy", short: "Delete all resources of a layer, unless a higher layer depends on it", do: (*lifecycle.Platform).LayerDestroy, destructive: true,
+			long: `Delete all resources of a layer in reverse order, after a confirmation. Destroy layer platform before layer bootstrap:
 
-  platform   refused while a team has a Stack: only the operator, which this deletes, can delete what Stacks made. Deletes
-             the operator, Flux, and the teams' namespaces with all that is in them. The cluster stays.
-  bootstrap  refused while layer platform has resources, or deletionProtection is set. Deletes the cluster, and what the
-             layer made in the emulated cloud: the database instance with its databases, the teams' identities. The state
-             of the teams' Stacks goes with its passphrases.
+  platform   deletes the operator, Flux, and the teams' namespaces with all of their objects. The cluster stays. It fails
+             while a team has a Stack, because only the operator can destroy the Stack's resources.
+  bootstrap  deletes the cluster and the layer's resources in the emulated cloud: the database instance with its
+             databases, and the teams' identities. The passphrases of the teams' state are lost with them, so the state
+             of the teams' Stacks is lost, too. It fails while layer platform has resources, or with deletionProtection.
 
-What refuses changes nothing. The Git repositories and the layer's own state stay: strata layer up makes the layer anew.
-strata down does all of it in order, the Stacks included.`,
+If it fails for such a reason, it has changed nothing. The Git repositories and the layer's own state stay: strata layer up
+creates the layer again. strata down does all of this in order, and destroys the Stacks first.`,
 		}),
 		newLayerOutputs(io),
 	)
@@ -51,10 +51,11 @@ strata down does all of it in order, the Stacks included.`,
 
 type layerOperation struct {
 	verb, short string
-	// long is the long description; empty where short says everything.
+	// long is the long description; empty means that short is enough.
 	long string
 	do   func(*lifecycle.Platform, context.Context, string, layers.Progress) (layers.Summary, error)
-	// repositories updates the repositories to the state of this clone first. destructive requires a confirmation.
+	// repositories says that the operation first pushes this clone to the repositories. destructive says that it needs a
+	// confirmation.
 	repositories, destructive bool
 }
 
@@ -106,7 +107,7 @@ func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 			result := layerResult{Layer: args[0], Operation: op.verb, Changes: map[string]int{}}
 			show := progress.New(io.err)
 			if op.destructive && !p.Made(args[0]) {
-				show.Note("layer %s was never made in this home", args[0])
+				show.Note("layer %s has never run in this home", args[0])
 			} else if err := confirmAndRun(command.Context(), io, p, show, op, yes, &result); err != nil {
 				return err
 			}
@@ -119,7 +120,7 @@ func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 	t.bind(command)
 	o.bind(command)
 	if op.destructive {
-		command.Flags().BoolVar(&yes, "yes", false, "do not ask")
+		command.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	}
 	return command
 }
@@ -136,7 +137,7 @@ func confirmAndRun(ctx context.Context, io streams, p *lifecycle.Platform, show 
 // runLayer runs an operation on the result's layer and fills in the rest of the result. It shows each resource that the
 // engine processes: the current one on a terminal, a line for each elsewhere.
 func runLayer(ctx context.Context, p *lifecycle.Platform, show *progress.Reporter, op layerOperation, result *layerResult) error {
-	// Prepare may start the supervisor, whatever the operation is, so the lock covers it too.
+	// PrepareLayer may start the supervisor, even for a preview, so the lock covers it, too.
 	release, err := p.Lock()
 	if err != nil {
 		return err
@@ -171,7 +172,7 @@ func newLayerOutputs(io streams) *cobra.Command {
 	var secrets bool
 	command := &cobra.Command{
 		Use:       "outputs LAYER",
-		Short:     "Print what a layer hands on",
+		Short:     "Print the outputs of a layer",
 		Example:   "  strata layer outputs bootstrap -o json",
 		ValidArgs: []string{lifecycle.BootstrapLayer, lifecycle.PlatformLayer},
 		Args:      layerArgument(),

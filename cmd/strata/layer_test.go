@@ -14,7 +14,7 @@ func TestDocumentedLayerResult(t *testing.T) {
 	docstest.CheckJSON[layerResult](t, "docs/reference/output.md", "layer")
 }
 
-func TestWhileACommandChangesThePlatformAPreviewStartsNothing(t *testing.T) {
+func TestAPreviewStartsNothingWhileAnotherCommandHoldsTheLock(t *testing.T) {
 	_, dir := newClone(t)
 	h := opened(t, dir)
 	release, err := h.AcquireChange()
@@ -24,9 +24,9 @@ func TestWhileACommandChangesThePlatformAPreviewStartsNothing(t *testing.T) {
 	defer release()
 	var out bytes.Buffer
 	if code := run(t.Context(), []string{"layer", "preview", "bootstrap"}, streams{out: &out, err: &out}); code != 1 || !strings.Contains(out.String(), home.ErrLocked.Error()) {
-		t.Errorf("it ends with %d:\n%s", code, out.String())
+		t.Errorf("the exit code is %d:\n%s", code, out.String())
 	}
 	if _, err := os.Stat(h.Log("supervisor")); err == nil {
-		t.Error("a supervisor was started")
+		t.Error("the preview has started a supervisor")
 	}
 }

@@ -23,7 +23,7 @@ func newLocal(io streams) *cobra.Command {
 func newLocalStart(io streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "start",
-		Short:   "Start everything and wait for a ready node",
+		Short:   "Start all processes, and wait for a ready node",
 		Example: "  strata local start",
 		Args:    arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -48,7 +48,7 @@ func newLocalStart(io streams) *cobra.Command {
 func newLocalStop(io streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "stop",
-		Short:   "Stop what runs; data stays",
+		Short:   "Stop all processes and keep the data",
 		Example: "  strata local stop",
 		Args:    arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -56,7 +56,7 @@ func newLocalStop(io streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return progress.New(io.err).Run("stop what runs", func() (string, error) {
+			return progress.New(io.err).Run("stop all processes", func() (string, error) {
 				return "", p.Stop(command.Context())
 			})
 		},
@@ -67,9 +67,9 @@ func newLocalStatus(io streams) *cobra.Command {
 	var o output
 	command := &cobra.Command{
 		Use:   "status",
-		Short: "Show the supervisor, what it serves and its child processes",
-		Long: `Show the supervisor, what it serves and its child processes: those of the control plane, of databases and of pods.
-What -o json prints is documented in docs/reference/output.md.`,
+		Short: "Show the supervisor, its servers and its child processes",
+		Long: `Show the supervisor, its servers and its child processes: those of the control plane, of databases and of pods.
+docs/reference/output.md documents the output of -o json.`,
 		Example: `  strata local status
   strata local status -o json`,
 		Args: arguments(noArguments),

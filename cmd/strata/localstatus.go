@@ -53,6 +53,7 @@ func printLocalStatus(w io.Writer, s supervisor.Status, now time.Time) error {
 	return table.Flush()
 }
 
+// processColumns returns the columns of a process in the table.
 func processColumns(p process.State, now time.Time) []string {
 	pid, uptime, exit := "-", "-", "-"
 	if p.Running {
@@ -64,6 +65,7 @@ func processColumns(p process.State, now time.Time) []string {
 	return []string{p.Name, string(p.Phase), pid, fmt.Sprint(p.Restarts), uptime, megabytes(p.MemoryBytes), exit}
 }
 
+// readiness describes the health of a part of the platform.
 func readiness(h supervisor.Health) string {
 	text := "ready"
 	if !h.Ready {
@@ -75,6 +77,7 @@ func readiness(h supervisor.Health) string {
 	return text
 }
 
+// clusterState describes a control plane that does not run.
 func clusterState(s supervisor.Status) string {
 	text := string(s.Cluster)
 	switch {
@@ -86,6 +89,7 @@ func clusterState(s supervisor.Status) string {
 	return text
 }
 
+// megabytes returns a number of bytes for people; 0 means unknown.
 func megabytes(bytes int64) string {
 	if bytes == 0 {
 		return "-"

@@ -14,12 +14,12 @@ func newLogs(io streams) *cobra.Command {
 		Use:   "logs COMPONENT",
 		Short: "Print the log of a part of the local platform",
 		Long: `Print the log of a part of the local platform: supervisor, etcd, kube-apiserver, a pod that runs as a process, ...
-A part of the name is enough where it fits one log only. What a terminal would obey, such as escape sequences, is printed
-escaped, because teams have a say in what is logged.`,
+A part of the name is enough if it matches only one log. Control characters, such as escape sequences, are printed escaped,
+because a log may contain text of a team.`,
 		Example: `  strata logs supervisor
   strata logs source-controller --follow
 
-  # byte for byte, for another program
+  # unescaped, for another program
   strata logs kube-apiserver --raw`,
 		Args: arguments(oneArgument),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -34,7 +34,7 @@ escaped, because teams have a say in what is logged.`,
 			return errors.Join(p.Logs(command.Context(), args[0], follow, out), out.Flush())
 		},
 	}
-	command.Flags().BoolVarP(&follow, "follow", "f", false, "go on until interrupted")
-	command.Flags().BoolVar(&raw, "raw", false, "print every byte as it is")
+	command.Flags().BoolVarP(&follow, "follow", "f", false, "print new lines until interrupted")
+	command.Flags().BoolVar(&raw, "raw", false, "print control characters unescaped")
 	return command
 }

@@ -2,7 +2,7 @@
 // again.
 //
 // Under the name of a Pulumi provider plugin, the same executable is that plugin of the local target. Under the name of
-// the Go language host, it is a thin language host. Under the name of a trial, it builds the commits that a team pushed.
+// the Go language host, it is a thin language host. Under the name of a trial, it builds the commits of a push.
 package main
 
 import (

@@ -43,7 +43,7 @@ func project(t *testing.T, path string) (map[string]setting, []string) {
 		order = append(order, match[1])
 	}
 	if len(order) != len(file.Config) {
-		t.Fatalf("%s declares %d settings, of which %d were found", path, len(file.Config), len(order))
+		t.Fatalf("%s declares %d settings, and the test found %d", path, len(file.Config), len(order))
 	}
 	return file.Config, order
 }
@@ -99,7 +99,7 @@ var commands = map[string]func(t *testing.T, name string, args []string) error{
 
 func nothingToCheck(*testing.T, string, []string) error { return nil }
 
-func TestEveryBlockOfThePlatformTeamPageIsRight(t *testing.T) {
+func TestEveryBlockOfThePlatformTeamPageIsValid(t *testing.T) {
 	for _, block := range docstest.Blocks(t, platformTeamPage) {
 		switch block.Language + " " + block.Name {
 		case "sh local": // run by test/e2e, platform-team.txtar
@@ -107,7 +107,7 @@ func TestEveryBlockOfThePlatformTeamPageIsRight(t *testing.T) {
 			for _, call := range calls(block.Text) {
 				check := commands[call[0]]
 				if check == nil {
-					t.Errorf("%s:%d: nobody checks `%s`", platformTeamPage, block.Line, strings.Join(call, " "))
+					t.Errorf("%s:%d: this test does not check `%s`", platformTeamPage, block.Line, strings.Join(call, " "))
 				} else if err := check(t, block.Name, call[1:]); err != nil {
 					t.Errorf("%s:%d: `%s`: %v", platformTeamPage, block.Line, strings.Join(call, " "), err)
 				}
@@ -117,7 +117,7 @@ func TestEveryBlockOfThePlatformTeamPageIsRight(t *testing.T) {
 				t.Errorf("%s:%d: %v", platformTeamPage, block.Line, err)
 			}
 		default:
-			t.Errorf("%s:%d: nobody checks a block of %q %q", platformTeamPage, block.Line, block.Language, block.Name)
+			t.Errorf("%s:%d: this test does not check a block of %q %q", platformTeamPage, block.Line, block.Language, block.Name)
 		}
 	}
 }
@@ -166,11 +166,11 @@ func checkPulumi(t *testing.T, name string, args []string) error {
 	}
 	known, ok := pulumiFlags[verb]
 	if !ok {
-		return fmt.Errorf("nobody checks pulumi %s", verb)
+		return fmt.Errorf("this test does not check pulumi %s", verb)
 	}
 	for _, flag := range flags {
 		if !slices.Contains(known, flag) {
-			return fmt.Errorf("nobody checks the flag %s", flag)
+			return fmt.Errorf("this test does not check the flag %s", flag)
 		}
 	}
 	if verb != "config set" {
@@ -187,7 +187,7 @@ func checkPulumi(t *testing.T, name string, args []string) error {
 	}
 	secret := strings.HasSuffix(strings.ToLower(words[1]), "password")
 	if secret != slices.Contains(flags, "--secret") || secret != (len(words) == 2) {
-		return fmt.Errorf("a password, and nothing else, is set with --secret and asked for")
+		return fmt.Errorf("set passwords, and only passwords, with --secret and at a prompt")
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func checkGcloud(t *testing.T, _ string, args []string) error {
 	words, flags := split(args)
 	line := strings.Join(words, " ")
 	if !slices.ContainsFunc(gcloudCalls, func(call string) bool { return line == call || strings.HasPrefix(line, call+" ") }) {
-		return fmt.Errorf("nobody checks gcloud %s", line)
+		return fmt.Errorf("this test does not check gcloud %s", line)
 	}
 	for _, flag := range flags {
 		if role, ok := strings.CutPrefix(flag, "--role="); ok && !isRole(t, role) {
@@ -230,11 +230,11 @@ func isRole(t *testing.T, role string) bool {
 func checkKubectl(_ *testing.T, _ string, args []string) error {
 	words, _ := split(args)
 	if len(words) != 2 || words[0] != "get" {
-		return fmt.Errorf("nobody checks kubectl %s", strings.Join(words, " "))
+		return fmt.Errorf("this test does not check kubectl %s", strings.Join(words, " "))
 	}
 	for kind := range strings.SplitSeq(words[1], ",") {
 		if !slices.Contains([]string{"deployments", "gitrepositories", "kustomizations", "stacks"}, kind) {
-			return fmt.Errorf("nobody knows the kind %s", kind)
+			return fmt.Errorf("this test does not know the kind %s", kind)
 		}
 	}
 	return nil

@@ -29,6 +29,7 @@ const (
 // version is the version of strata, and the tag of the operator's image.
 const version = "v0.1.0"
 
+// streams are the standard streams of a call.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
@@ -53,7 +54,7 @@ func run(ctx context.Context, args []string, io streams) int {
 		fmt.Fprintf(io.err, "strata: %s\nRun '%s --help' for usage.\n", printable(err), command.CommandPath())
 		return exitUsage
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintf(io.err, "strata: interrupted; run the same command again to go on, or `%s` to stop what runs\n", callHome("local stop"))
+		fmt.Fprintf(io.err, "strata: interrupted; run the same command again to continue, or `%s` to stop all processes\n", callHome("local stop"))
 		return exitFailed
 	}
 	fmt.Fprintf(io.err, "strata: %s\n", printable(err))
@@ -66,20 +67,21 @@ const (
 	longestErrorLine = 2000
 )
 
+// printable returns the message of an error, escaped and shortened for a terminal.
 func printable(err error) string {
 	return terminal.Lines(err.Error(), mostErrorLines, longestErrorLine)
 }
 
-// newRoot returns the root command. It sets began once the arguments are parsed and the command starts.
+// newRoot returns the root command. It sets began when the arguments are parsed and the command starts.
 func newRoot(io streams, began *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "strata",
 		Short: "Bootstrap a platform with Pulumi, hand it to Flux, and let app teams commit their infrastructure",
-		Example: `  # everything, on this machine, and what came of it
+		Example: `  # everything on this machine, and its status
   strata up
   strata status
 
-  # throw it all away
+  # delete all of it
   strata down --purge --yes`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -113,6 +115,7 @@ func openLocal(environment string) (*local.Platform, error) {
 	return local.Open(root, homeDir(root), environment)
 }
 
+// homeDir returns the folder of the home: $STRATA_HOME, or .strata in the repository.
 func homeDir(root string) string {
 	if dir := os.Getenv(home.Variable); dir != "" {
 		return dir
@@ -152,10 +155,12 @@ func findRepository() (string, error) {
 // output is the flag -o.
 type output struct{ format string }
 
+// bind adds the flag to a command.
 func (o *output) bind(command *cobra.Command) {
-	command.Flags().StringVarP(&o.format, "output", "o", "text", "how to print: text or json")
+	command.Flags().StringVarP(&o.format, "output", "o", "text", "output format: text or json")
 }
 
+// json reports whether the output is JSON. It returns a usage error for an unknown format.
 func (o *output) json() (bool, error) {
 	switch o.format {
 	case "text":
@@ -163,7 +168,7 @@ func (o *output) json() (bool, error) {
 	case "json":
 		return true, nil
 	}
-	return false, usageError{fmt.Errorf("output %q: it is text or json", o.format)}
+	return false, usageError{fmt.Errorf("unknown output %q: use text or json", o.format)}
 }
 
 // printJSON prints a whole JSON document. It escapes unprintable characters, so that a terminal can display it.
@@ -176,7 +181,7 @@ func printJSON(w io.Writer, value any) error {
 	return err
 }
 
-// group turns a command into a group of subcommands: it shows its help, and refuses the name of an unknown subcommand.
+// group turns a command into a group of subcommands. Without a subcommand, the group prints its help.
 func group(command *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	command.Args = arguments(noOtherCommand)
 	command.RunE = func(command *cobra.Command, _ []string) error { return command.Help() }
@@ -185,11 +190,12 @@ func group(command *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	return command
 }
 
+// noArguments accepts no arguments.
 func noArguments(command *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s takes no argument, and got %q", command.CommandPath(), args[0])
+	return fmt.Errorf("%s takes no argument, but got %q", command.CommandPath(), args[0])
 }
 
 // oneArgument accepts exactly the one argument that the command's usage line names.
@@ -200,7 +206,7 @@ func oneArgument(command *cobra.Command, args []string) error {
 	return fmt.Errorf("%s: give one %s", command.CommandPath(), strings.TrimPrefix(command.Use, command.Name()+" "))
 }
 
-// noOtherCommand refuses an unknown subcommand and suggests similar ones.
+// noOtherCommand rejects an unknown subcommand and suggests similar ones.
 func noOtherCommand(command *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
-func TestACommandThatIsNotThereIsRefused(t *testing.T) {
+func TestAnUnknownCommandIsAnError(t *testing.T) {
 	for _, group := range []string{"local", "toolchain", "layer"} {
 		code, out, stderr := call(t, group, "bogus")
 		if code != exitUsage || out != "" || !strings.Contains(stderr, `unknown command "bogus" for "strata `+group+`"`) {
@@ -19,13 +19,13 @@ func TestACommandThatIsNotThereIsRefused(t *testing.T) {
 	}
 }
 
-func TestWrongUseSaysHowTheCommandIsCalled(t *testing.T) {
+func TestWrongUsePrintsTheUsage(t *testing.T) {
 	t.Setenv(home.Variable, t.TempDir())
 	for line, want := range map[string]string{
 		"team add":         "strata: strata team add: give one NAME\nRun 'strata team add --help' for usage.\n",
 		"team add a b":     "strata: strata team add: give one NAME\nRun 'strata team add --help' for usage.\n",
 		"team ad":          "strata: unknown command \"ad\" for \"strata team\": did you mean add?\nRun 'strata team --help' for usage.\n",
-		"status extra":     "strata: strata status takes no argument, and got \"extra\"\nRun 'strata status --help' for usage.\n",
+		"status extra":     "strata: strata status takes no argument, but got \"extra\"\nRun 'strata status --help' for usage.\n",
 		"layer up":         "strata: give one layer: bootstrap or platform\nRun 'strata layer up --help' for usage.\n",
 		"status --nothing": "strata: unknown flag: --nothing\nRun 'strata status --help' for usage.\n",
 	} {

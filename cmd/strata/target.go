@@ -25,6 +25,7 @@ type target struct {
 	name, environment string
 }
 
+// bind adds the flags to a command that may create a platform.
 func (t *target) bind(command *cobra.Command) {
 	command.Flags().StringVar(&t.name, "target", targetLocal, "where the layers run: local, or gke for Google Cloud")
 	command.Flags().StringVar(&t.environment, "env", defaultEnvironment, "name of the environment: the Pulumi stack of every layer")
@@ -61,7 +62,7 @@ func (t *target) openLocal() (*local.Platform, error) {
 	case targetLocal:
 		return openLocal(t.environment)
 	case targetGKE:
-		return nil, usageError{errors.New("target gke: there pulumi runs with your own environment: this is for the target local")}
+		return nil, usageError{errors.New("target gke: use your own pulumi environment: this command is for the target local")}
 	}
-	return nil, usageError{fmt.Errorf("there is no target %q: the targets are %s and %s", t.name, targetLocal, targetGKE)}
+	return nil, usageError{fmt.Errorf("unknown target %q: the targets are %s and %s", t.name, targetLocal, targetGKE)}
 }

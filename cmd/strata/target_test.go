@@ -7,7 +7,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
-func TestWhatATargetDoesNotHaveIsWrongUse(t *testing.T) {
+func TestUnknownTargetsAndFlagsOfAnotherTargetAreWrongUse(t *testing.T) {
 	t.Setenv(home.Variable, t.TempDir())
 	for line, want := range map[string]string{
 		"up --target moon":                    "the targets are local and gke",
@@ -15,14 +15,14 @@ func TestWhatATargetDoesNotHaveIsWrongUse(t *testing.T) {
 		"down --target moon":                  "the targets are local and gke",
 		"layer preview platform --target x":   "the targets are local and gke",
 		"down --target gke --purge --yes":     "--purge removes the home of a platform on this machine",
-		"env bootstrap --target gke":          "pulumi runs with your own environment",
+		"env bootstrap --target gke":          "use your own pulumi environment",
 		"layer preview moon --target gke":     "give one layer: bootstrap or platform",
-		"down --target gke --dry-run wrongly": "strata down takes no argument, and got \"wrongly\"",
+		"down --target gke --dry-run wrongly": "strata down takes no argument, but got \"wrongly\"",
 	} {
 		t.Run(line, func(t *testing.T) {
 			code, _, stderr := call(t, strings.Fields(line)...)
 			if code != exitUsage || !strings.Contains(stderr, want) {
-				t.Errorf("it ends with %d and says %q, want %d and %q", code, stderr, exitUsage, want)
+				t.Errorf("the exit code is %d and the error %q, want %d and %q", code, stderr, exitUsage, want)
 			}
 		})
 	}
@@ -34,11 +34,11 @@ func TestThePlanOfDownOnGoogleCloudChangesNothing(t *testing.T) {
 	t.Setenv("HOME", "/nowhere")
 	code, out, stderr := call(t, "down", "--target", "gke", "--dry-run")
 	if code != exitDone {
-		t.Fatalf("it ends with %d: %s", code, stderr)
+		t.Fatalf("the exit code is %d: %s", code, stderr)
 	}
-	order := []string{"nothing is protected", "destroy their Stacks while the operator lives", "leave the cluster while Flux lives", "destroy platform", "destroy bootstrap"}
+	order := []string{"no protected resources", "destroy their Stacks while the operator runs", "teams, operator: delete them while Flux runs", "destroy platform", "destroy bootstrap"}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if len(lines) < len(order) || !strings.Contains(out, "Not all could be looked at: layer ") {
+	if len(lines) < len(order) || !strings.Contains(out, "The plan is incomplete: layer ") {
 		t.Fatalf("the plan is\n%s", out)
 	}
 	for i, step := range order {

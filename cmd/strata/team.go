@@ -31,19 +31,19 @@ func newTeamAdd(io streams) *cobra.Command {
 	var commit bool
 	command := &cobra.Command{
 		Use:   "add NAME",
-		Short: "Write a team into teams.yaml, and make its repository on this machine",
-		Long: `Write a team into teams.yaml, and make its repository on this machine.
+		Short: "Add a team to teams.yaml, and create its repository on this machine",
+		Long: `Add a team to teams.yaml, and create its repository on this machine. The command
 
-  1. The team goes to the end of the list; all else in the file stays as it is. What the layers would refuse is refused
-     now, and nothing is changed then.
-  2. With --commit the file is committed, as you; other changes of yours stay out of that commit.
-  3. Where a platform runs on this machine the team's Git repository is made, with a first application in it.
+  1. adds the team at the end of the list, and changes nothing else in the file. It applies the layers' checks first, and
+     changes nothing if one fails.
+  2. commits the file in your name with --commit. The commit contains none of your other changes.
+  3. creates the team's Git repository with a first application, if a platform runs on this machine.
 
-strata up makes the team's namespace, accounts and identity. Without --allow the team may declare databases and users on
+strata up creates the team's namespace, accounts and identity. Without --allow the team may declare databases and users on
 Cloud SQL, random:*, ConfigMaps and Secrets; without --quota it gets 4 CPU, 8Gi, 50 pods, 100Gi of volumes.
 
--o json prints {"team", "file", "diff", "commit", "repository", "clone", "kept", "next"}: commit, repository, clone and
-kept only where there is such.`,
+-o json prints {"team", "file", "diff", "commit", "repository", "clone", "kept", "next"}. It omits commit, repository,
+clone and kept if there is no value.`,
 		Example: `  strata team add shop
   strata team add shop --allow 'gcp:sql/*,random:*,kubernetes:core/v1:Secret' --quota cpu=2,memory=4Gi,pods=20 --commit`,
 		Args: arguments(oneArgument),
@@ -55,7 +55,7 @@ kept only where there is such.`,
 			}
 			for _, each := range team.Allow {
 				if each == everythingOfGoogle {
-					fmt.Fprintf(io.err, "note: %s lets team %s declare whatever there is in Google Cloud, IAM included: what it may do there, the roles bound that layer 1 gives its identity\n",
+					fmt.Fprintf(io.err, "note: %s lets team %s declare every type of Google Cloud, including IAM: only the roles that layer 1 grants to its identity restrict the team\n",
 						each, team.Name)
 				}
 			}
@@ -66,8 +66,8 @@ kept only where there is such.`,
 	}
 	o.bind(command)
 	command.Flags().StringSliceVar(&team.Allow, "allow", nil, "types of resources that the team's Programs may declare, such as gcp:sql/*,random:*")
-	command.Flags().StringToStringVar(&quota, "quota", nil, "what its namespace may use: any of cpu, memory, memoryLimit, pods, storage, volumes")
-	command.Flags().BoolVar(&commit, "commit", false, "commit teams.yaml, and nothing else")
+	command.Flags().StringToStringVar(&quota, "quota", nil, "limits of its namespace: any of cpu, memory, memoryLimit, pods, storage, volumes")
+	command.Flags().BoolVar(&commit, "commit", false, "commit teams.yaml alone")
 	return command
 }
 
@@ -76,14 +76,15 @@ func newTeamRemove(io streams) *cobra.Command {
 	var commit bool
 	command := &cobra.Command{
 		Use:   "remove NAME",
-		Short: "Take a team that has no Stacks out of teams.yaml",
-		Long: `Take a team that has no Stacks out of teams.yaml. What its Stacks made only they can delete: as long as one lives the team
-stays, and it stays where the cluster cannot be asked. Remove them from the team's repository, push, and wait.
+		Short: "Remove a team without Stacks from teams.yaml",
+		Long: `Remove a team without Stacks from teams.yaml. The command fails if the team still has a Stack, because only the Stack can
+delete its resources, and if the cluster does not answer. First remove the Stacks from the team's repository, push, and
+wait.
 
-strata up then deletes the team's namespace with all that is in it, its Google identity and the passphrase of its state.
-The team's Git repository stays as it is, and so does the state of its Stacks.
+strata up then deletes the team's namespace with all of its objects, its Google identity and the passphrase of its state.
+The team's Git repository and the state of its Stacks stay.
 
--o json prints the same as that of strata team add.`,
+-o json prints the same fields as strata team add.`,
 		Example: `  strata team remove shop
   strata team remove shop --commit`,
 		Args: arguments(oneArgument),
@@ -94,7 +95,7 @@ The team's Git repository stays as it is, and so does the state of its Stacks.
 		},
 	}
 	o.bind(command)
-	command.Flags().BoolVar(&commit, "commit", false, "commit teams.yaml, and nothing else")
+	command.Flags().BoolVar(&commit, "commit", false, "commit teams.yaml alone")
 	return command
 }
 
@@ -119,15 +120,16 @@ func changeTeam(io streams, o output, change func(*local.Platform) (local.TeamCh
 	return nil
 }
 
+// printTeamChange prints the result of a change as text.
 func printTeamChange(w io.Writer, c local.TeamChange) {
 	fmt.Fprint(w, c.Diff)
 	if c.Commit != "" {
 		fmt.Fprintf(w, "\nCommitted teams.yaml as %s\n", c.Commit)
 	}
 	if c.Repository != "" {
-		state := "begins with a first application"
+		state := "contains a first application"
 		if c.Kept {
-			state = "is there and stays as it is"
+			state = "existed before and is unchanged"
 		}
 		fmt.Fprintf(w, "\nThe repository of team %s %s:\n  %s\n", c.Team, state, c.Clone)
 	}

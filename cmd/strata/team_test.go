@@ -69,7 +69,7 @@ func read(t *testing.T, name string) string {
 	return string(content)
 }
 
-func TestATeamIsAddedAndRemovedWhereNothingRuns(t *testing.T) {
+func TestATeamIsAddedAndRemovedWithoutAPlatform(t *testing.T) {
 	_, h := newClone(t)
 	if err := os.Chmod("teams.yaml", 0o640); err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestATeamIsAddedAndRemovedWhereNothingRuns(t *testing.T) {
 		t.Errorf("teams.yaml is %v, error %v, want the mode that it had", info.Mode(), err)
 	}
 	if change.Next != "STRATA_HOME='"+h+"' strata up" || !strings.Contains(change.Diff, "\n+  - name: shop\n") || change.Commit != "" || change.Clone != "" {
-		t.Errorf("it says %+v", change)
+		t.Errorf("the result is %+v", change)
 	}
 	if code, out, stderr := call(t, "team", "list"); code != exitDone || !strings.Contains(out, "shop  unknown: nothing runs in "+h+": run `STRATA_HOME='"+h+"' strata up`\n  namespace       team-shop\n") {
 		t.Errorf("list: code %d, %q, %q", code, out, stderr)
@@ -99,11 +99,11 @@ func TestATeamIsAddedAndRemovedWhereNothingRuns(t *testing.T) {
 		t.Errorf("after the removal teams.yaml is\n%s", got)
 	}
 	if _, err := os.Stat(h); err == nil {
-		t.Error("a home was made")
+		t.Error("the command has created a home")
 	}
 }
 
-func TestACommitHoldsTheTeamAndNothingElse(t *testing.T) {
+func TestACommitContainsOnlyTheTeam(t *testing.T) {
 	newClone(t)
 	write(t, "begun", "1\n")
 	git(t, "add", "begun")
@@ -115,28 +115,28 @@ func TestACommitHoldsTheTeamAndNothingElse(t *testing.T) {
 		t.Errorf("the commit is %q", got)
 	}
 	if got := git(t, "status", "--porcelain", "--untracked-files=no"); got != "A  begun" {
-		t.Errorf("what was begun is %q", got)
+		t.Errorf("the other change is %q", got)
 	}
 }
 
-func TestATeamIsNotChangedWhere(t *testing.T) {
+func TestTeamsYAMLStaysUnchangedIf(t *testing.T) {
 	for name, test := range map[string]struct {
 		prepare func(t *testing.T, h string)
 		args    []string
 		code    int
 		want    string
 	}{
-		"it is there": {
+		"the team exists": {
 			args: []string{"add", "web"}, code: exitFailed, want: "team web was not added: ", // the rest comes from teams.Add
 		},
-		"it has no such quota": {
+		"the quota has an unknown resource": {
 			args: []string{"add", "shop", "--quota", "gpu=1"}, code: exitUsage, want: `a quota has no "gpu"`,
 		},
-		"a commit would take along what somebody has begun": {
+		"the commit would contain other changes": {
 			prepare: func(t *testing.T, _ string) { write(t, "teams.yaml", oneTeam+"  # more to come\n") },
 			args:    []string{"add", "shop", "--commit"}, code: exitFailed, want: "teams.yaml has changes that are not committed: commit them first, or leave out --commit",
 		},
-		"a hook refuses the commit": {
+		"a hook rejects the commit": {
 			prepare: func(t *testing.T, _ string) {
 				write(t, ".git/hooks/pre-commit", "#!/bin/sh\necho not on a Sunday >&2\nexit 1\n")
 				if err := os.Chmod(".git/hooks/pre-commit", 0o700); err != nil { //nolint:gosec // a hook is executed
@@ -145,15 +145,15 @@ func TestATeamIsNotChangedWhere(t *testing.T) {
 			},
 			args: []string{"add", "shop", "--commit"}, code: exitFailed, want: "team shop was not added: git commit --quiet --message=teams: add shop --only -- teams.yaml: exit status 1: not on a Sunday",
 		},
-		"its platform was made and cannot be asked": {
+		"the platform does not answer": {
 			prepare: func(t *testing.T, h string) {
 				if err := os.MkdirAll(opened(t, h).Layer(lifecycle.PlatformLayer), 0o700); err != nil {
 					t.Fatal(err)
 				}
 			},
-			args: []string{"remove", "web"}, code: exitFailed, want: "team web was not removed: the cluster cannot be asked whether the team has Stacks: nothing runs in this home: run `STRATA_HOME=",
+			args: []string{"remove", "web"}, code: exitFailed, want: "team web was not removed: cannot list the team's Stacks: nothing runs in this home: run `STRATA_HOME=",
 		},
-		"another command is at work": {
+		"another command is running": {
 			prepare: func(t *testing.T, h string) {
 				release, err := opened(t, h).AcquireChange()
 				if err != nil {
@@ -161,7 +161,7 @@ func TestATeamIsNotChangedWhere(t *testing.T) {
 				}
 				t.Cleanup(release)
 			},
-			args: []string{"add", "shop"}, code: exitFailed, want: "nothing was changed: wait until that has ended",
+			args: []string{"add", "shop"}, code: exitFailed, want: "nothing was changed: wait until that command has ended",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestATeamIsNotChangedWhere(t *testing.T) {
 				t.Errorf("code %d, output %q, error %q, want code %d and %q", code, out, stderr, test.code, test.want)
 			}
 			if read(t, "teams.yaml") != before || git(t, "rev-parse", "HEAD") != head {
-				t.Error("something was changed")
+				t.Error("the file or the commit has changed")
 			}
 			if left, err := filepath.Glob(".teams.yaml-*"); err != nil || len(left) > 0 {
 				t.Errorf("temporary files are left: %v, %v", left, err)
@@ -198,23 +198,23 @@ func TestATeamsQuotaIsReadable(t *testing.T) {
 		quota []local.TeamQuota
 		want  string
 	}{
-		"of a cluster": {
+		"in use": {
 			[]local.TeamQuota{{Resource: "limits.memory", Used: "512Mi", Hard: "16Gi"}, {Resource: "pods", Used: "1", Hard: "50"}, {Resource: "requests.cpu", Used: "100m", Hard: "4"},
 				{Resource: "requests.memory", Used: "128Mi", Hard: "8Gi"}, {Resource: "services.nodeports", Used: "0", Hard: "0"}},
 			"  quota           limits.memory 512Mi of 16Gi, pods 1 of 50, cpu 100m of 4\n                  memory 128Mi of 8Gi\n",
 		},
-		"that nothing uses":     {[]local.TeamQuota{{Resource: "pods", Used: "0", Hard: "50"}}, "  quota           nothing is used\n"},
-		"of no cluster yet":     {[]local.TeamQuota{{Resource: "pods", Hard: "50"}}, "  quota           pods 50\n"},
-		"that teams.yaml lacks": {nil, "  may declare\n"},
+		"unused":            {[]local.TeamQuota{{Resource: "pods", Used: "0", Hard: "50"}}, "  quota           unused\n"},
+		"without a cluster": {[]local.TeamQuota{{Resource: "pods", Hard: "50"}}, "  quota           pods 50\n"},
+		"not in teams.yaml": {nil, "  may declare\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
 			printTeam(&out, local.TeamStatus{Name: "web", State: local.TeamReady, Quota: test.quota, Stacks: []local.TeamStack{{Name: "infra", Account: "web", Ready: true}}})
 			if !strings.Contains(out.String(), test.want) || strings.Contains(out.String(), "quota") != (test.quota != nil) {
-				t.Errorf("it prints\n%s, want\n%s", out.String(), test.want)
+				t.Errorf("the output is\n%s, want\n%s", out.String(), test.want)
 			}
 			if strings.Contains(out.String(), " \n") {
-				t.Errorf("a line of it ends in a blank:\n%q", out.String())
+				t.Errorf("a line ends in a blank:\n%q", out.String())
 			}
 		})
 	}

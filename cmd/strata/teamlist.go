@@ -18,20 +18,20 @@ func newTeamList(io streams) *cobra.Command {
 	var o output
 	command := &cobra.Command{
 		Use:   "list",
-		Short: "Show each team's way into the cluster and its Stacks",
-		Long: `Show each team's way into the cluster and its Stacks: the teams of teams.yaml, and those that are in the cluster only.
+		Short: "Show each team's access to the cluster, and its Stacks",
+		Long: `Show each team's access to the cluster, and its Stacks: for the teams of teams.yaml, and for those that only the cluster has.
 
 -o json prints {"cluster", "teams": [{"name", "state", "message", "namespace", "accounts", "googleAccount", "allow",
 "quota": [{"resource", "used", "hard"}], "repository", "syncs": [{"name", "ready", "reason", "message", "revision"}],
-"stacks": [{"name", "account", "ready", "reason", "message"}]}]}. cluster is "running", or says why the cluster was not
-asked. state is one of:
+"stacks": [{"name", "account", "ready", "reason", "message"}]}]}. cluster is "running", or says why the cluster does
+not answer. state is one of:
 
-  ready         what the team's repository says is there
-  not ready     something is not; message says what
-  not made yet  the team is in teams.yaml only
-  changed       teams.yaml says something else than what was made
-  removed       the team is in the cluster only
-  unknown       the cluster was not asked`,
+  ready         all objects of the team's repository are ready
+  not ready     one of them is not; message names it
+  not made yet  only teams.yaml contains the team
+  changed       teams.yaml differs from the team's objects in the cluster
+  removed       only the cluster contains the team
+  unknown       the cluster does not answer`,
 		Example: `  strata team list
   strata team list -o json`,
 		Args: arguments(noArguments),
@@ -43,6 +43,7 @@ asked. state is one of:
 	return command
 }
 
+// listTeams prints all teams.
 func listTeams(ctx context.Context, io streams, o output) error {
 	asJSON, err := o.json()
 	if err != nil {
@@ -74,6 +75,7 @@ func listTeams(ctx context.Context, io streams, o output) error {
 // mostTeamStacks is the maximum number of Stacks to print for each team. Stacks that are not ready come first.
 const mostTeamStacks = 10
 
+// printTeam prints a team as text.
 func printTeam(w io.Writer, t local.TeamStatus) {
 	state := t.State
 	if t.Message != "" {
@@ -81,7 +83,7 @@ func printTeam(w io.Writer, t local.TeamStatus) {
 	}
 	fmt.Fprintf(w, "%s  %s\n", t.Name, state)
 	line := func(name, format string, args ...any) {
-		// The team controls the text in its objects, so it is escaped.
+		// A team chooses the text in its objects, so line escapes it.
 		text := terminal.Line(fmt.Sprintf(format, args...), longestLine)
 		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %-15s %s", name, text), " "))
 	}
@@ -110,8 +112,8 @@ func printTeam(w io.Writer, t local.TeamStatus) {
 	}
 }
 
-// quotaLines returns lines with the used part of a quota, without the resources that are unused. Where the usage is
-// unknown, they show the limit alone.
+// quotaLines returns lines with the used part of a quota, and omits unused resources. If the usage is unknown, the lines
+// show only the limits.
 func quotaLines(quota []local.TeamQuota) []string {
 	const perLine = 3
 	var parts []string
@@ -126,7 +128,7 @@ func quotaLines(quota []local.TeamQuota) []string {
 		}
 	}
 	if len(parts) == 0 && len(quota) > 0 {
-		return []string{"nothing is used"}
+		return []string{"unused"}
 	}
 	var lines []string
 	for some := range slices.Chunk(parts, perLine) {
@@ -135,6 +137,7 @@ func quotaLines(quota []local.TeamQuota) []string {
 	return lines
 }
 
+// mark returns the mark of a ready or unready object.
 func mark(ready bool) string {
 	if ready {
 		return "✓"
@@ -142,7 +145,7 @@ func mark(ready bool) string {
 	return "✗"
 }
 
-// readyText returns text if ready, and otherwise the message with the reason.
+// readyText returns text for a ready object, and otherwise the message with the reason.
 func readyText(ready bool, text, message string) string {
 	if ready {
 		return text

@@ -15,7 +15,7 @@ import (
 func newToolchain(io streams) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "toolchain",
-		Short: "List, build or prune the programs that the local target consists of",
+		Short: "List, build or prune the programs of the local target",
 		Example: `  strata toolchain list
   strata toolchain build --all
   strata toolchain prune`,
@@ -79,7 +79,7 @@ func newToolchainBuild(io streams) *cobra.Command {
 				return err
 			}
 			if all == (len(names) > 0) {
-				return usageError{fmt.Errorf("name the tools to build, or say --all")}
+				return usageError{fmt.Errorf("name the tools to build, or use --all")}
 			}
 			p, err := openLocal("")
 			if err != nil {
@@ -112,8 +112,8 @@ func newToolchainPrune(io streams) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove built tools that this clone does not use",
-		Long: `Remove from the cache what this clone does not use: tools of other pins or of another version of Go, and what builds that
-were killed have left. Another clone that uses them will build them again. Nothing is removed while a program of them runs.`,
+		Long: `Remove tools from the cache that this clone does not use: tools of other pins or of another version of Go, and the files of
+killed builds. Another clone that uses them builds them again. prune removes nothing while one of these programs runs.`,
 		Example: "  strata toolchain prune",
 		Args:    arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {

@@ -29,7 +29,7 @@ func TestToolchainOutputIsDocumented(t *testing.T) {
 	docstest.CheckJSON[[]toolchain.Leftover](t, "docs/reference/output.md", "prune")
 }
 
-func TestToolchainListsWhatIsBuilt(t *testing.T) {
+func TestToolchainListsStates(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("STRATA_TOOL_ETCD", "/somewhere/etcd")
 	code, out, stderr := call(t, "toolchain", "list", "-o", "json")
@@ -44,7 +44,7 @@ func TestToolchainListsWhatIsBuilt(t *testing.T) {
 	for _, s := range list {
 		states[s.Name] = s.State
 		if s.Version == "" || s.Module == "" || s.Path == "" {
-			t.Errorf("%+v lacks something", s)
+			t.Errorf("%+v is incomplete", s)
 		}
 	}
 	if states["etcd"] != toolchain.Override || states["dolt"] != toolchain.Missing {
@@ -57,8 +57,8 @@ func TestToolchainListsWhatIsBuilt(t *testing.T) {
 	}
 }
 
-// TestToolchainBuildTellsWhatIsThere overrides the tools with the user's own binaries, so that nothing is compiled.
-func TestToolchainBuildTellsWhatIsThere(t *testing.T) {
+// TestToolchainBuildPrintsTheStates overrides the tools with the user's own binaries, so that nothing is compiled.
+func TestToolchainBuildPrintsTheStates(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv(home.Variable, filepath.Join(t.TempDir(), "home"))
 	program := filepath.Join(t.TempDir(), "program")
@@ -81,12 +81,12 @@ func TestToolchainBuildTellsWhatIsThere(t *testing.T) {
 		names = append(names, fmt.Sprint(s.Name, " ", s.State))
 	}
 	if want := []string{"source-controller override", "dolt override"}; !slices.Equal(names, want) {
-		t.Errorf("build tells %v, want %v", names, want)
+		t.Errorf("build prints %v, want %v", names, want)
 	}
 
 	for _, args := range [][]string{{}, {"--all", "dolt"}} {
 		code, _, stderr = call(t, append([]string{"toolchain", "build"}, args...)...)
-		if code != exitUsage || !strings.Contains(stderr, "name the tools to build, or say --all") {
+		if code != exitUsage || !strings.Contains(stderr, "name the tools to build, or use --all") {
 			t.Errorf("build %v exits %d: %s", args, code, stderr)
 		}
 	}
@@ -107,14 +107,14 @@ func TestToolchainPrune(t *testing.T) {
 	}
 	make1MB()
 	if code, out, stderr := call(t, "toolchain", "prune"); code != exitDone || out != "removed kubernetes-0123456789abcdef (1 MB)\n1 MB freed\n" {
-		t.Errorf("prune says %q %s", out, stderr)
+		t.Errorf("prune prints %q %s", out, stderr)
 	}
 	make1MB()
 	want := fmt.Sprintf("[\n  {\n    \"path\": %q,\n    \"bytes\": 1000000\n  }\n]\n", old)
 	if code, out, stderr := call(t, "toolchain", "prune", "-o", "json"); code != exitDone || out != want {
-		t.Errorf("prune says %q %s", out, stderr)
+		t.Errorf("prune prints %q %s", out, stderr)
 	}
 	if code, out, _ := call(t, "toolchain", "prune", "-o", "json"); code != exitDone || out != "[]\n" {
-		t.Errorf("prune of nothing says %q", out)
+		t.Errorf("prune of nothing prints %q", out)
 	}
 }

@@ -22,21 +22,21 @@ func newUp(io streams) *cobra.Command {
 		Long: `Run every layer in order, then wait until Flux and the Stacks are ready.
 
 On the target local it
-  1. checks that this machine has what is needed, as strata doctor does
-  2. builds what is missing of the toolchain (about 20 minutes the first time, cached from then on)
+  1. checks the requirements of this machine, as strata doctor does
+  2. builds the missing tools (about 20 minutes the first time; later runs use the cache)
   3. starts the emulated Google Cloud and the Git server
-  4. makes the repositories: fleet, platform (this clone), and one for each team
+  4. creates the repositories: fleet, platform (this clone), and one for each team
   5. runs layer 1, bootstrap: cluster, database instance, an identity for each team
   6. runs layer 2, platform: Flux, the platform account, a hop for each team
   7. waits for layers 3 and 4: the operator, and the teams' Stacks
 
 On the target gke, which is Google Cloud, it
-  1. checks what the layers need: pulumi, Go, its login, a Google identity, the stacks and their configuration; what is
-     lacking is said all at once, with the command that mends it (docs/platform-team.md)
-  2. runs layers 1 and 2 by your pulumi, with your login, your stacks and your configuration
+  1. checks the requirements of the layers: pulumi and its login, Go, a Google identity, the stacks and their
+     configuration. It prints all missing ones at once, each with the command to run (docs/platform-team.md)
+  2. runs layers 1 and 2 with your pulumi, your login, your stacks and your configuration
   3. waits for layers 3 and 4
 
-What is done already is skipped: run it again after a change or a failure.`,
+It skips finished steps: run it again after a change or a failure.`,
 		Example: `  # everything on this machine
   strata up
 
@@ -73,7 +73,7 @@ What is done already is skipped: run it again after a change or a failure.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(io.out, "\nWhat exists now")
+			fmt.Fprintln(io.out, "\nLayers")
 			for _, line := range lines {
 				fmt.Fprintln(io.out, "  "+terminal.Middle(terminal.Escape(line), longestLine))
 			}

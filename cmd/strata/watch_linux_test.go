@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/status/inspect"
 )
 
 // looks returns one report for each look. After the last report it interrupts the watch.
@@ -21,7 +22,7 @@ type looks struct {
 	interrupt context.CancelFunc
 }
 
-func (l *looks) Watch(ctx context.Context, _ *status.Watch) (status.Report, error) {
+func (l *looks) Watch(ctx context.Context, _ *inspect.Watch) (status.Report, error) {
 	if len(l.reports) == 0 {
 		l.interrupt()
 		return status.Report{}, ctx.Err()

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/status/inspect"
+	"github.com/strata-platform/strata/internal/terminal"
+)
+
+// watchEvery is the polling interval of `status --watch`.
+const watchEvery = time.Second
+
+// watched is a platform whose status can be read repeatedly.
+type watched interface {
+	Watch(ctx context.Context, watch *inspect.Watch) (status.Report, error)
+}
+
+// watchStatus shows the status, and every change, until ctx ends. It polls at the given interval.
+func watchStatus(ctx context.Context, p watched, out io.Writer, asJSON bool, every time.Duration) error {
+	var show func(status.Report) error
+	terminal, _ := screenOf(out)
+	switch {
+	case asJSON:
+		show = eachDocument(out)
+	case terminal != nil:
+		s := screen{terminal}
+		s.begin()
+		defer s.end()
+		show = s.show
+	default:
+		show = eachChange(out)
+	}
+	var watch inspect.Watch
+	defer watch.Stop()
+	for {
+		report, err := p.Watch(ctx, &watch)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // An interrupt is the ordinary end of a watch.
+		}
+		if err != nil {
+			return err
+		}
+		if err := show(report); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(every):
+		}
+	}
+}
+
+// eachDocument prints a report as one line of JSON if it differs from the previous report.
+func eachDocument(out io.Writer) func(status.Report) error {
+	last := ""
+	return func(report status.Report) error {
+		raw, err := json.Marshal(report)
+		if err != nil || string(raw) == last {
+			return err
+		}
+		last = string(raw)
+		_, err = fmt.Fprintln(out, string(terminal.JSON(raw)))
+		return err
+	}
+}
+
+// eachChange prints the first report as a tree, and then a line for each change.
+func eachChange(out io.Writer) func(status.Report) error {
+	var last *status.Report
+	return func(report status.Report) error {
+		if last == nil {
+			report.Print(out, status.Style{})
+		} else {
+			for _, line := range report.Changes(*last) {
+				if _, err := fmt.Fprintln(out, time.Now().Format(time.TimeOnly), line); err != nil {
+					return err
+				}
+			}
+		}
+		last = &report
+		return nil
+	}
+}
+
+// screen is a terminal that shows a report in place. At the end the terminal shows its previous content again.
+type screen struct{ terminal *os.File }
+
+// Control sequences of a terminal.
+const (
+	otherScreen, firstScreen  = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+	topLeft, eraseLine, erase = "\x1b[H", "\x1b[K", "\x1b[J"
+)
+
+func (s screen) begin() { fmt.Fprint(s.terminal, otherScreen) }
+func (s screen) end()   { fmt.Fprint(s.terminal, firstScreen) }
+
+// show replaces the previous report in one write, which avoids flicker.
+func (s screen) show(report status.Report) error {
+	_, style := screenOf(s.terminal)
+	var text strings.Builder
+	report.Print(&text, style)
+	lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
+	lines = append(lines, "", time.Now().Format(time.TimeOnly)+"  Ctrl-C ends")
+	if _, height, err := term.GetSize(int(s.terminal.Fd())); err == nil {
+		lines = lastLines(lines, height)
+	}
+	_, err := fmt.Fprint(s.terminal, topLeft+strings.Join(lines, eraseLine+"\r\n")+eraseLine+erase)
+	return err
+}
+
+// lastLines drops the first lines if the screen is too low, because the problems are at the end.
+func lastLines(lines []string, height int) []string {
+	if len(lines) <= height || height < 2 {
+		return lines
+	}
+	return append([]string{"…"}, lines[len(lines)-height+1:]...)
+}
