@@ -1,5 +1,12 @@
-# Every target except race, race-all and soak builds without cgo, so that local builds equal those on other machines.
+# Every target except race and race-all builds without cgo, so that local builds equal those on other machines.
 export CGO_ENABLED = 0
+
+# With -trimpath, Go's build cache serves every clone of the repository, whatever its folder. It also serves the tools that
+# Strata builds, which have modules in common with Strata.
+export GOFLAGS := -trimpath $(GOFLAGS)
+
+# Programs without symbol tables and debug information link faster.
+STRIPPED = -ldflags "-s -w"
 
 GOLANGCI_LINT = go tool -modfile=tools/lint/go.mod golangci-lint
 
@@ -18,24 +25,36 @@ help: ## Print the targets
 
 .PHONY: build
 build: ## Build bin/strata
-	go build -ldflags "-s -w" -o bin/strata ./cmd/strata
+	go build $(STRIPPED) -o bin/strata ./cmd/strata
 
 .PHONY: up
-up: build ## Bring up every layer of a local platform
+up: build ## Create a local platform, layer by layer
 	bin/strata up
 
 .PHONY: down
-down: build ## Take the local platform down again
+down: build ## Delete the local platform
 	bin/strata down
 
 .PHONY: test
-test: ## Run all tests, end to end ones too; the first run builds the tools
-	go test -timeout 80m ./...
+test: ## Run the tests, except the long ones, and the README's tour; the first run builds the tools
+	go test $(STRIPPED) -p $(AT_ONCE) -timeout 80m ./...
 	go test -C tools/dolt/gozstd ./...
+
+# Many tests wait for programs, so more packages than processors are tested at the same time.
+AT_ONCE = $$(( 2 * $$(getconf _NPROCESSORS_ONLN) ))
+
+# The tests that call long.Test: their folders and names.
+LONG = $(FILES) '*_test.go' | xargs awk '/^func Test/ { name = $$2; sub(/\(.*/, "", name) } \
+	/^\tlong\.Test\(t\)/ { dir = FILENAME; sub(/\/[^\/]*$$/, "", dir); print "./" dir, name }'
+
+.PHONY: test-long
+test-long: ## Run the long tests: whole platforms, kills, attacks, an hour
+	go test $(STRIPPED) -p $(AT_ONCE) -timeout 80m \
+		-run "^($$($(LONG) | cut -d' ' -f2 | sort -u | paste -sd'|'))\$$" $$($(LONG) | cut -d' ' -f1 | sort -u)
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no tools
-	go test -short ./...
+	go test $(STRIPPED) -short ./...
 	go test -C tools/dolt/gozstd -short ./...
 
 # Packages that start goroutines themselves or in their tests. Commands and whole-platform tests are excluded, because
@@ -56,7 +75,7 @@ race-all: ## Run tests under the race detector, of all packages that start gorou
 	CGO_ENABLED=1 go test -race -short $$($(CONCURRENT))
 
 # FUZZTIME is the duration of each fuzz target. SUM=200s divides 200 seconds among all of them.
-FUZZTIME = 1m
+FUZZTIME = 10s
 SUM =
 
 # Folders of packages with fuzz targets.
@@ -75,25 +94,23 @@ BENCH = .
 OUTPUT = text
 
 .PHONY: bench
-bench: ## Measure, and compare with the bounds and with bench/figures.json, which UPDATE=1 writes; needs an idle machine
+bench: ## Measure, and compare with the bounds and with bench/figures.json (UPDATE=1 writes it); needs an idle machine
 	@go run ./test/bench -bench '$(BENCH)' -o $(OUTPUT) $(if $(UPDATE),-update)
 
 .PHONY: bench-cold
 bench-cold: ## Measure how long all tools take to build, about 20 minutes
 	@STRATA_BENCH_COLD=1 go run ./test/bench -bench ColdToolchain -o $(OUTPUT)
 
-# ROUNDS is the number of rounds of every soak.
+# ROUNDS is the number of rounds of the shortest soak. A soak with longer rounds runs fewer of them.
 ROUNDS = 20
 
 .PHONY: soak
-soak: ## Run the tests that go on for long, and fuzz for long
+soak: ## Run the long-running tests, one after the other
 	STRATA_SOAK_ROUNDS=$(ROUNDS) go test -p 1 -count 1 -timeout 0 -v -run '^TestSoak' \
 		$$($(FILES) '*soak_test.go' | xargs -n 1 dirname | sort -u | sed 's,^,./,')
-	@$(MAKE) --no-print-directory race-all
-	@$(MAKE) --no-print-directory fuzz-all FUZZTIME=10m
 
 .PHONY: generate
-generate: ## Generate the files that are made from others
+generate: ## Run the generators
 	go generate ./...
 
 .PHONY: format
@@ -105,18 +122,18 @@ lint: ## Run the linters
 	$(GOLANGCI_LINT) run
 
 .PHONY: verify
-verify: verify-format verify-modules verify-vet verify-generated verify-licences lint verify-vulnerabilities ## Check everything but the tests, and say what mends it
+verify: verify-format verify-modules verify-vet verify-generated verify-licences lint verify-vulnerabilities ## Run all checks except the tests; each failure names the command that fixes it
 
 .PHONY: verify-format
 verify-format:
 	@unformatted=$$(gofmt -l $$($(FILES) '*.go')); \
 	if [ -n "$$unformatted" ]; then \
-		echo "not formatted:" $$unformatted; echo "mend it with: make format"; exit 1; \
+		echo "not formatted:" $$unformatted; echo "fix it with: make format"; exit 1; \
 	fi
 
 .PHONY: verify-modules
 verify-modules:
-	@go mod tidy -diff >/dev/null || { echo "go.mod is not tidy"; echo "mend it with: go mod tidy"; exit 1; }
+	@go mod tidy -diff >/dev/null || { echo "go.mod is not tidy"; echo "fix it with: go mod tidy"; exit 1; }
 
 .PHONY: verify-vet
 verify-vet:
@@ -130,20 +147,20 @@ verify-generated:
 	sums >"$$before"; $(MAKE) --no-print-directory generate && sums >"$$after" || exit 1; \
 	if ! diff "$$before" "$$after" >/dev/null; then \
 		echo "generated files were stale:" $$(diff "$$before" "$$after" | awk '/^[<>]/ { print $$4 }' | sort -u); \
-		echo "mend it with: make generate, then commit them"; exit 1; \
+		echo "fix it with: make generate, then commit the files"; exit 1; \
 	fi
 
 .PHONY: verify-licences
 verify-licences:
-	@go test ./test/licences || { echo "mend it with: another module, or a reason in test/licences"; exit 1; }
+	@go test ./test/licences || { echo "fix it with: another module, or a reason in test/licences"; exit 1; }
 
-# A scan of the modules alone, which is fast, tells whether the database is reachable: govulncheck exits with 1 for an
-# error, and with 3 for a finding.
+# A scan of the modules alone is fast, and shows whether the database is reachable: govulncheck exits with 1 for an error,
+# and with 3 for a finding.
 .PHONY: verify-vulnerabilities
 verify-vulnerabilities:
 	@found=$$($(GOVULNCHECK) -C cmd/strata -scan module 2>&1); code=$$?; \
 	case "$$code $$found" in \
 	"1 "*"govulncheck: fetching vulnerabilities"*) \
-		echo "NOT CHECKED for known vulnerabilities: $(GOVULNDB) cannot be reached: name another database in GOVULNDB";; \
-	*) $(GOVULNCHECK) ./... || { echo "mend it with: go get the version that it names"; exit 1; };; \
+		echo "NOT CHECKED for known vulnerabilities: $(GOVULNDB) is unreachable: set another database in GOVULNDB";; \
+	*) $(GOVULNCHECK) ./... || { echo "fix it with: go get, of the version in the report"; exit 1; };; \
 	esac

@@ -14,26 +14,26 @@ import (
 
 // asks is the HTTP client of another user of the machine, without any credentials.
 var asks = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
-	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // An attacker does not mind.
+	TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // An attacker does not check certificates.
 	DialContext:     dialAsNobody,
 }, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 func addressAttacks() []attack {
 	return []attack{
-		{"read what the servers of the platform serve", addresses, byOtherUser, everyPort("GET", "/"), "", nil},
+		{"read from the servers of the platform", addresses, byOtherUser, everyPort("GET", "/"), "", nil},
 		{"list the teams' artifacts", addresses, byOtherUser, everyPort("GET", "/gitrepository/"), "", nil},
 		{"list the artifacts of the other team", addresses, byOtherUser, everyPort("GET", "/gitrepository/team-web/web/"), "", nil},
 		{"read metrics", addresses, byOtherUser, everyPort("GET", "/metrics"), "", nil},
 		{"read profiles", addresses, byOtherUser, everyPort("GET", "/debug/pprof/"), "", nil},
 		{"forge an event", addresses, byOtherUser, everyPort("POST", "/"), "", nil},
 		{"forge a push", addresses, byOtherUser, everyPort("POST", "/hook/0000"), "", nil},
-		{"be led on by a proxy", addresses, byOtherUser, everyPort(http.MethodConnect, ""), "", untouched},
+		{"reach an address through a proxy", addresses, byOtherUser, everyPort(http.MethodConnect, ""), "", untouched},
 		{"read the cluster", addresses, byOtherUser, everyPort("GET", "/api/v1/secrets"), "", nil},
 		{"read the state of the other team", addresses, byOtherUser, everyPort("GET", "/storage/v1/b"), "", nil},
 		{"read etcd", addresses, byOtherUser, everyPort("GET", "/v2/keys"), "", nil},
 		run6("reach a port that a run does not need", "timeout 3 bash -c 'echo > /dev/tcp/127.0.0.1/{BAITPORT}'"),
 		run6("reach the machine by another address", "timeout 3 bash -c 'echo > /dev/tcp/'$(hostname -i | cut -d' ' -f1)'/{BAITPORT}'"),
-		run6("listen where others may call", "timeout 3 python3 -c 'import socket; s=socket.socket(); s.bind((\"127.0.0.1\", 0)); s.listen(); exit(0)' && timeout 1 bash -c 'echo > /dev/tcp/127.0.0.1/22'"),
+		run6("listen on a port that others can reach", "timeout 3 python3 -c 'import socket; s=socket.socket(); s.bind((\"127.0.0.1\", 0)); s.listen(); exit(0)' && timeout 1 bash -c 'echo > /dev/tcp/127.0.0.1/22'"),
 	}
 }
 
@@ -73,7 +73,7 @@ func (f *field) ask(ctx context.Context, method, scheme, address, path string) e
 	}
 	response, err := asks.Do(request)
 	if err != nil {
-		return nil //nolint:nilerr // It speaks no HTTP, or not with whoever has no certificate.
+		return nil //nolint:nilerr // The server speaks another protocol, or requires a client certificate.
 	}
 	defer response.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(response.Body, 4<<10))
@@ -85,7 +85,7 @@ func (f *field) ask(ctx context.Context, method, scheme, address, path string) e
 			return nil
 		}
 	}
-	return fmt.Errorf("%s %s is answered without a login: %s: %.300s", method, (&url.URL{Scheme: scheme, Host: address, Path: path}).String(), response.Status, body)
+	return fmt.Errorf("%s %s has an answer without a login: %s: %.300s", method, (&url.URL{Scheme: scheme, Host: address, Path: path}).String(), response.Status, body)
 }
 
 // listening returns the addresses on which processes of the platform listen.

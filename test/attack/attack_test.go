@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/strata-platform/strata/test/long"
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
@@ -50,20 +51,20 @@ type attack struct {
 	name  string
 	class class
 	as    string
-	// do attacks. It returns nil if nothing stopped the attack, and an error that wraps errRefused if something did.
+	// do attacks. It returns nil if the attack succeeds, and an error that wraps errStopped if the platform stops it.
 	do func(context.Context, *field) error
-	// says is a regular expression that matches the refusal. If it is empty, do judges the outcome itself, and any error
-	// means harm.
+	// says is a regular expression that matches the error of a stopped attack. If it is empty, do checks the outcome
+	// itself, and any error means harm.
 	says string
 	// unharmed returns an error for any harm that the attack has done; nil means no check.
 	unharmed func(context.Context, *field) error
 }
 
-// errRefused marks those errors of do that are refusals. Any other error is a failure of the test.
-var errRefused = errors.New("refused")
+// errStopped marks the errors of stopped attacks. Any other error is a failure of the test.
+var errStopped = errors.New("stopped")
 
 func refusal(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", errRefused, fmt.Errorf(format, args...))
+	return fmt.Errorf("%w: %w", errStopped, fmt.Errorf(format, args...))
 }
 
 // attackTimeout limits one attack. It is generous, because a machine that runs other tests at the same time is slow.
@@ -82,11 +83,11 @@ func (a attack) judge(err error) error {
 	case a.says == "":
 		return err
 	case err == nil:
-		return errors.New("nobody refused it")
-	case !errors.Is(err, errRefused):
-		return fmt.Errorf("it was not refused, but failed: %w", err)
-	case !regexp.MustCompile(a.says).MatchString(strings.TrimPrefix(err.Error(), errRefused.Error()+": ")):
-		return fmt.Errorf("the refusal does not match %q: %w", a.says, err)
+		return errors.New("the attack succeeded")
+	case !errors.Is(err, errStopped):
+		return fmt.Errorf("the attack was not stopped, but failed: %w", err)
+	case !regexp.MustCompile(a.says).MatchString(strings.TrimPrefix(err.Error(), errStopped.Error()+": ")):
+		return fmt.Errorf("the error does not match %q: %w", a.says, err)
 	}
 	return nil
 }
@@ -96,7 +97,7 @@ func (a attack) harm(ctx context.Context, f *field) error {
 		return nil
 	}
 	if err := a.unharmed(ctx, f); err != nil {
-		return fmt.Errorf("it does harm: %w", err)
+		return fmt.Errorf("the attack does harm: %w", err)
 	}
 	return nil
 }
@@ -110,14 +111,17 @@ func attacks() []attack {
 }
 
 // TestAttacks runs the attacks on one platform. To run a single attack: `go test ./test/attack -run TestAttacks/NAME`.
-func TestAttacks(t *testing.T) { carryOut(t, newField(t), attacks()) }
+func TestAttacks(t *testing.T) {
+	long.Test(t)
+	carryOut(t, newField(t), attacks())
+}
 
 // carryOut runs attacks as subtests, one after the other, and then checks that the victim still works.
 func carryOut(t *testing.T, f *field, list []attack) {
 	for _, a := range list {
 		t.Run(a.name, func(t *testing.T) {
 			if a.as == byOtherUser && os.Getuid() != 0 {
-				t.Skip("only root acts as another user")
+				t.Skip("only root can act as another user")
 			}
 			f.TB = t
 			began := time.Now()
@@ -127,7 +131,7 @@ func carryOut(t *testing.T, f *field, list []attack) {
 			t.Logf("%.1fs", time.Since(began).Seconds())
 		})
 	}
-	t.Run("the victim is as it was", func(t *testing.T) {
+	t.Run("the victim still works", func(t *testing.T) {
 		f.TB = t
 		if err := f.web.works(t.Context()); err != nil {
 			t.Error(err)
@@ -140,17 +144,17 @@ func TestAttacksAreWellFormed(t *testing.T) {
 	names, classes := map[string]bool{}, map[class]int{}
 	for _, a := range slices.Concat(attacks(), longAttacks()) {
 		if names[a.name] || strings.ContainsAny(a.name, "/\n") {
-			t.Errorf("%q is no name of its own", a.name)
+			t.Errorf("the name %q is not unique", a.name)
 		}
 		names[a.name] = true
 		if _, err := regexp.Compile(a.says); err != nil || a.do == nil {
-			t.Errorf("%s: it does nothing, or no refusal can match (%v)", a.name, err)
+			t.Errorf("%s: the attack does nothing, or its expression is invalid (%v)", a.name, err)
 		}
 	}
 	for _, a := range attacks() {
 		classes[a.class]++
 	}
-	const least = 4 // the attack that was once found, and three variants
+	const least = 4 // the original attack, and three variants
 	for c := remoteContent; c <= atRest; c++ {
 		if classes[c] < least {
 			t.Errorf("class %d has %d attacks, want at least %d", c, classes[c], least)

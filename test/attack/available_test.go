@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// servedWithin limits the time until the victim's push is applied and run during an attack. It is generous; the benchmark
-// has the bound for a quiet machine.
+// servedWithin limits the time until Flux and the operator have applied the victim's push during an attack. It is generous;
+// the benchmark has the limit for a quiet machine.
 const servedWithin = 100 * time.Second
 
 func availabilityAttacks() []attack {
@@ -16,7 +16,7 @@ func availabilityAttacks() []attack {
 		{"an address that answers slowly", availability, byPush, whileServed(pushed("resources: ['{BAIT}/slow.yaml']")), "", untouched},
 		{"a file of an address that answers slowly", availability, byPush, whileServed(pushed("configMapGenerator: [{name: x, files: ['x={BAIT}/slow']}]")), "", untouched},
 		{"a body of 600 MB", availability, byPush, whileServed(pushed("configMapGenerator: [{name: x, files: ['x={BAIT}/huge']}]")), "", untouched},
-		{"a build that grows without end", availability, byPush, whileServed(pushed(doubling(60))), "", untouched},
+		{"a build whose output doubles repeatedly", availability, byPush, whileServed(pushed(doubling(60))), "", untouched},
 		{"a source that answers slowly", availability, byKubeconfig, whileServed(fetched("{BAIT}/slow.git")), "", untouched},
 		{"Programs that never end", availability, byRun, whileServed(endless(2 * slots)), "", nil},
 		{"a Program that multiplies", availability, byRun, whileServed(multiplying), "", nil},
@@ -38,19 +38,19 @@ func doubling(times int) string {
 // siege starts a continuous attack, and returns a function that ends it.
 type siege func(context.Context, *field) (end func() error, err error)
 
-// whileServed measures how long the victim waits for service during a siege. A refused siege does no harm.
+// whileServed measures how long the victim's push takes during a siege. A stopped siege does no harm.
 func whileServed(s siege) func(context.Context, *field) error {
 	return func(ctx context.Context, f *field) (err error) {
 		end, err := s(ctx, f)
 		if end != nil {
 			defer func() { err = errors.Join(err, end()) }()
 		}
-		if err != nil && !errors.Is(err, errRefused) {
+		if err != nil && !errors.Is(err, errStopped) {
 			return err
 		}
 		began := time.Now()
 		if err := f.web.works(ctx); err != nil {
-			return fmt.Errorf("meanwhile %w", err)
+			return fmt.Errorf("during the attack: %w", err)
 		}
 		return within(time.Since(began), servedWithin, "to serve the other team")
 	}
@@ -83,7 +83,7 @@ func fetched(address string) siege {
 // slots is the number of runs at a time on a small machine.
 const slots = 2
 
-// endless starts count Programs that would run for a day.
+// endless starts count Programs that run for a day.
 func endless(count int) siege {
 	return func(ctx context.Context, f *field) (func() error, error) {
 		return f.mallory.many(ctx, count, secretBody, f.mallory.kubeconfigOf("sleep 86400"))
@@ -137,15 +137,15 @@ func pushing(pause time.Duration) siege {
 		ended := make(chan error, 1)
 		go func() {
 			var err error
-			for going.Err() == nil && (err == nil || errors.Is(err, errRefused)) {
-				// Cancelling a push would leave git's lock behind.
+			for going.Err() == nil && (err == nil || errors.Is(err, errStopped)) {
+				// A cancelled push would leave git's lock.
 				_, err = f.mallory.push(context.WithoutCancel(ctx), map[string]string{"note.txt": unique()})
 				select {
 				case <-going.Done():
 				case <-time.After(pause):
 				}
 			}
-			if errors.Is(err, errRefused) {
+			if errors.Is(err, errStopped) {
 				err = nil
 			}
 			ended <- err

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// bait is a server on loopback that only this test knows. Any request to it is the result of an attack.
+// bait is a server on loopback whose address only this test knows. A request to it proves that an attack succeeded.
 type bait struct {
 	server *httptest.Server
 	mu     sync.Mutex
@@ -78,7 +78,7 @@ func untouched(_ context.Context, f *field) error {
 	f.bait.mu.Lock()
 	defer f.bait.mu.Unlock()
 	if len(f.bait.taken) > 0 {
-		return fmt.Errorf("the bait was asked for %s", strings.Join(f.bait.taken, ", "))
+		return fmt.Errorf("the bait got requests for %s", strings.Join(f.bait.taken, ", "))
 	}
 	return nil
 }

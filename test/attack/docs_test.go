@@ -19,11 +19,11 @@ func TestThePageNamesTestsThatExist(t *testing.T) {
 	declared := declaredTests(t)
 	named := regexp.MustCompile("`(Test\\w+)`").FindAllStringSubmatch(docstest.Read(t, securityPage), -1)
 	if len(named) == 0 {
-		t.Error("the page names no test")
+		t.Error("the page contains no name of a test")
 	}
 	for _, test := range named {
 		if !declared[test[1]] {
-			t.Errorf("%s names %s, which no package has", securityPage, test[1])
+			t.Errorf("%s names %s, which does not exist", securityPage, test[1])
 		}
 	}
 }
@@ -66,7 +66,7 @@ func TestThePageHasEveryClass(t *testing.T) {
 		_, row, found := strings.Cut(table, row)
 		row, _, _ = strings.Cut(row, "\n")
 		if !found || !strings.Contains(row, by) {
-			t.Errorf("%s: class %d has no row that says that it is carried out by %s", securityPage, a.class, a.as)
+			t.Errorf("%s: class %d has no row with the means %s", securityPage, a.class, a.as)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func (f *field) strata(clone string, args ...string) []byte {
 	return out
 }
 
-// author holds the Git variables of the commits' author.
+// author contains the Git variables for the author of commits.
 var author = []string{
 	"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com",
 	"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C",
@@ -99,13 +99,13 @@ func cloneTree(ctx context.Context, dir string) error {
 	apply := exec.CommandContext(ctx, "git", "apply", "--index")
 	apply.Dir, apply.Stdin = dir, strings.NewReader(changed)
 	if out, err := apply.CombinedOutput(); err != nil {
-		return fmt.Errorf("apply what is not committed: %w: %s", err, out)
+		return fmt.Errorf("apply the uncommitted changes: %w: %s", err, out)
 	}
-	_, err = run(ctx, dir, "git", "commit", "--quiet", "--message=What lies in the working tree")
+	_, err = run(ctx, dir, "git", "commit", "--quiet", "--message=Copy the working tree")
 	return err
 }
 
-// run runs a command and returns its output. The error contains the output too.
+// run runs a command and returns its output. The error contains the output, too.
 func run(ctx context.Context, dir string, command ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = dir
@@ -121,7 +121,7 @@ func run(ctx context.Context, dir string, command ...string) (string, error) {
 func eventually(ctx context.Context, what string, check func(context.Context) (bool, error)) error {
 	err := wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, check)
 	if ctx.Err() != nil {
-		return fmt.Errorf("in vain waited until %s", what)
+		return fmt.Errorf("timeout: wait until %s", what)
 	}
 	return err
 }

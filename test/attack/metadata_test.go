@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// metadataAttacks change file metadata, for which Landlock has no access right, and read what a run must not see.
+// metadataAttacks change the metadata of files, which Landlock cannot restrict, and read files that a run must not see.
 func metadataAttacks() []attack {
 	run := func(name, script string) attack {
 		return attack{name: name, class: fileMetadata, as: byRun, do: scripted(script), says: stopped, unharmed: modesAreKept}
@@ -50,7 +50,7 @@ func modesAreKept(_ context.Context, f *field) error {
 		}
 		info, err := entry.Info()
 		if err != nil || info.Mode()&fs.ModeSymlink != 0 {
-			return nil //nolint:nilerr // It has gone meanwhile.
+			return nil //nolint:nilerr // The file has been deleted.
 		}
 		mode := info.Mode().Perm()
 		secret := strings.HasPrefix(path, filepath.Dir(f.home.EngineerCredentials())) || path == f.home.AdminKubeconfig()

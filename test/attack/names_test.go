@@ -15,25 +15,25 @@ func fromBase64(text string) string {
 	return string(raw)
 }
 
-// strangeName matches the operator's refusal of a name that Cloud SQL does not accept (operator/engine, databases.go).
-const strangeName = `has (the name "|a name with other characters)`
+// strangeName matches the operator's error about a name that Cloud SQL does not accept (operator/engine, databases.go).
+const strangeName = `has (the name "|a name with characters outside)`
 
 // nameAttacks use names that some program decodes again: as a path, as SQL, as an argument; and SQL statements with which
 // MySQL accesses files.
 func nameAttacks() []attack {
 	var list []attack
 	for what, name := range map[string]string{
-		"an encoded path":               "%2e%2e%2f%2e%2e%2fweb%2fdata%2fsalaries",
-		"a path":                        "../../web/data",
-		"an encoded path after one's":   "mallory_%2e%2e%2f%2e%2e%2fweb",
-		"a path after one's":            "mallory_/../../web",
-		"a path of another system":      `mallory_\..\..\web`,
-		"a quote":                       "mallory_`; DROP DATABASE wordpress; --",
-		"a name of 65 characters":       "mallory_" + strings.Repeat("x", 57),
-		"a name that ends with a blank": "mallory_x ",
-		"a folder's own name":           ".",
-		"an option":                     "--mallory_x",
-		"a name with a newline":         "mallory_x\nweb",
+		"an encoded path":                      "%2e%2e%2f%2e%2e%2fweb%2fdata%2fsalaries",
+		"a path":                               "../../web/data",
+		"an encoded path after one's own name": "mallory_%2e%2e%2f%2e%2e%2fweb",
+		"a path after one's own name":          "mallory_/../../web",
+		"a path of another system":             `mallory_\..\..\web`,
+		"a quote":                              "mallory_`; DROP DATABASE wordpress; --",
+		"a name of 65 characters":              "mallory_" + strings.Repeat("x", 57),
+		"a name that ends with a blank":        "mallory_x ",
+		"a folder's own name":                  ".",
+		"an option":                            "--mallory_x",
+		"a name with a newline":                "mallory_x\nweb",
 	} {
 		list = append(list, attack{
 			name: "database: " + what, class: decodedNames, as: byRun, do: declared(databaseBody, name),
@@ -56,7 +56,7 @@ func nameAttacks() []attack {
 			name: "statement: " + strings.NewReplacer("/", " ", "{", "", "}", "").Replace(statement), class: decodedNames, as: byDatabase,
 			do: func(ctx context.Context, f *field) error {
 				if err := f.mallory.query(ctx, f.fill(statement)); err != nil {
-					return fmt.Errorf("%w: %w", errRefused, err)
+					return fmt.Errorf("%w: %w", errStopped, err)
 				}
 				return nil
 			},

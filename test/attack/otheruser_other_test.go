@@ -9,5 +9,5 @@ import (
 )
 
 func dialAsNobody(context.Context, string, string) (net.Conn, error) {
-	return nil, errors.New("only on Linux one thread of a process is another user")
+	return nil, errors.New("only on Linux can one thread of a process act as another user")
 }

@@ -43,13 +43,13 @@ var outsidePlaces = map[string]map[string]string{
 	"an absolute path":             {"kustomization.yaml": "configMapGenerator: [{name: x, files: ['x=/etc/hostname']}]"},
 	"a link out of the repository": {"kustomization.yaml": "configMapGenerator: [{name: x, files: ['x=out']}]", "out": "-> /etc/hostname"},
 	"a link to a folder":           {"kustomization.yaml": "resources: [out/x.yaml]", "out": "-> /"},
-	"a folder below with an address": {
+	"a subfolder with an address": {
 		"kustomization.yaml": "resources: [below]", "below/kustomization.yaml": "resources: ['{BAIT}/a.yaml']",
 	},
 }
 
-// refusedBuild matches the Git server's reasons for a refusal of content from elsewhere (internal/lint).
-const refusedBuild = `is the (address|absolute path) "|out(side)? of the repository|runs no Helm`
+// rejectedBuild matches the Git server's errors about files outside of the repository (internal/lint).
+const rejectedBuild = `is the (address|absolute path) "|out(side)? of the repository|run no Helm`
 
 func remoteAttacks() []attack {
 	var list []attack
@@ -57,11 +57,11 @@ func remoteAttacks() []attack {
 		list = append(list, attack{
 			name: "an address in " + strings.ReplaceAll(place, "/", " "), class: remoteContent, as: byPush,
 			do:   built(map[string]string{"kustomization.yaml": text, "own.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: own}\n"}),
-			says: refusedBuild, unharmed: untouched,
+			says: rejectedBuild, unharmed: untouched,
 		})
 	}
 	for place, files := range outsidePlaces {
-		list = append(list, attack{name: place, class: remoteContent, as: byPush, do: built(files), says: refusedBuild, unharmed: untouched})
+		list = append(list, attack{name: place, class: remoteContent, as: byPush, do: built(files), says: rejectedBuild, unharmed: untouched})
 	}
 	return list
 }

@@ -19,7 +19,7 @@ func restAttacks() []attack {
 		{"a Secret in the files of etcd", atRest, byNeighbour, stored, "", nil},
 		{"a password of a database in the files of etcd", atRest, byNeighbour, keptSecret("sql-auth", "password"), "", nil},
 		{"a team's context in the files of etcd", atRest, byNeighbour, keptSecret("strata-context", "PULUMI_CONFIG_PASSPHRASE"), "", nil},
-		{"a folder of the home that others may enter", atRest, byNeighbour, private, "", nil},
+		{"a folder of the home that others can enter", atRest, byNeighbour, private, "", nil},
 	}
 }
 
@@ -52,11 +52,11 @@ func keptSecret(name, key string) func(context.Context, *field) error {
 func (f *field) nowhereIn(dir, text string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
-			return nil //nolint:nilerr // It has gone meanwhile.
+			return nil //nolint:nilerr // The file has been deleted.
 		}
 		content, err := os.ReadFile(path)
 		if err == nil && bytes.Contains(content, []byte(text)) {
-			return fmt.Errorf("%s holds it in plain text", path)
+			return fmt.Errorf("%s contains it in plain text", path)
 		}
 		return nil
 	})

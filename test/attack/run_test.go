@@ -54,7 +54,7 @@ func (t *team) start(ctx context.Context, name, body, config string) error {
 	return err
 }
 
-// outcome waits until the Stack's first run has ended. A failed run is a refusal with the Stack's message.
+// outcome waits until the Stack's first run has ended. A failed run is a stopped attack, with the Stack's message.
 func (t *team) outcome(ctx context.Context, name string) (*unstructured.Unstructured, error) {
 	var stack *unstructured.Unstructured
 	err := eventually(ctx, "Stack "+name+" of team "+t.name+" has run", func(ctx context.Context) (bool, error) {
@@ -84,7 +84,7 @@ func (t *team) end(ctx context.Context, name string) error {
 	return errors.Join(t.remove(ctx, stacks, name), t.remove(ctx, programs, name))
 }
 
-// try runs a Program and then deletes it. A failed deletion is an error, which takes precedence over the refusal.
+// try runs a Program and then deletes it. A failed deletion is an error, and takes precedence over the result of the run.
 func (t *team) try(ctx context.Context, body, config string) error {
 	name := "try-" + unique()[:8]
 	err := t.start(ctx, name, body, config)
@@ -92,7 +92,7 @@ func (t *team) try(ctx context.Context, body, config string) error {
 		_, err = t.outcome(ctx, name)
 	}
 	if ended := t.end(ctx, name); ended != nil {
-		return fmt.Errorf("Stack %s does not end: %w; it ran: %w", name, ended, err)
+		return fmt.Errorf("the deletion of Stack %s does not finish: %w; its run: %w", name, ended, err)
 	}
 	return err
 }
@@ -113,11 +113,11 @@ const (
 	exitRefused = 43
 )
 
-// stopped matches the message of a run whose script was refused an operation, or could not start.
+// stopped matches the message of a run whose script was denied an operation, or could not start.
 const stopped = `exit code 43|no such file|not found|permission denied|cannot be used`
 
 // script runs a shell script in a run of the team: as the exec plugin of a kubeconfig, which the Kubernetes plugin runs.
-// If the script's last command succeeds, nothing has stopped it.
+// If the script's last command succeeds, the attack succeeds.
 func (t *team) script(ctx context.Context, script string) error {
 	err := t.try(ctx, secretBody, t.kubeconfigOf(script))
 	if err != nil && strings.Contains(err.Error(), fmt.Sprintf("exit code %d", exitDone)) {
@@ -126,7 +126,7 @@ func (t *team) script(ctx context.Context, script string) error {
 	return err
 }
 
-// secretBody creates an object in the cluster, for which the plugin needs its login.
+// secretBody creates an object in the cluster, so that the plugin uses its kubeconfig.
 const secretBody = `  resources:
     made: {type: "kubernetes:core/v1:ConfigMap", properties: {metadata: {name: made}}}`
 
@@ -165,7 +165,7 @@ func (f *field) fill(text string) string {
 // within returns an error if something took longer than allowed during an attack.
 func within(took, most time.Duration, what string) error {
 	if took > most {
-		return fmt.Errorf("%s took %s, which may be %s at most", what, took.Round(time.Second), most)
+		return fmt.Errorf("%s took %s, more than the limit of %s", what, took.Round(time.Second), most)
 	}
 	return nil
 }

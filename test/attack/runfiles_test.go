@@ -28,7 +28,7 @@ func runFileAttacks() []attack {
 		"a folder in place of the events":       forEvents(`rm -f $f; mkdir -p $f/a`),
 		"an endless device in place of events":  forEvents(`rm -f $f; ln -s /dev/zero $f`),
 		"links in place of the project's files": `for f in $(find "$HOME/.." -maxdepth 2 -name 'Pulumi*.yaml'); do rm -f $f; ln -s {ADMIN} $f; done`,
-		"folders that nobody may enter":         `mkdir -p "$HOME/a/b/c"; chmod 0 "$HOME/a/b" "$HOME/a"`,
+		"folders that nobody can enter":         `mkdir -p "$HOME/a/b/c"; chmod 0 "$HOME/a/b" "$HOME/a"`,
 		"a FIFO in place of the state":          `for f in $(find / -xdev -path '*team-mallory*' -name '*.json' 2>/dev/null); do rm -f $f; mkfifo $f; done`,
 		"a process that outlives its run":       `(setsid sleep 86399 >/dev/null 2>&1 &)`,
 	} {
@@ -42,9 +42,9 @@ func ended(script string) func(context.Context, *field) error {
 	return func(ctx context.Context, f *field) error {
 		err := f.mallory.script(ctx, f.fill(script))
 		if err != nil && strings.Contains(err.Error(), "exit code "+nothingFound) {
-			return errors.New("the script found nothing to attack")
+			return errors.New("the script has found no target")
 		}
-		if errors.Is(err, errRefused) && !strings.Contains(err.Error(), "does not end") {
+		if errors.Is(err, errStopped) && !strings.Contains(err.Error(), "does not finish") {
 			return nil
 		}
 		return err
@@ -62,7 +62,7 @@ func operatorIsFine(ctx context.Context, f *field) error {
 		if strings.Contains(p.Line, "operator") && !strings.Contains(p.Line, "supervisor") {
 			found = true
 			if p.Resident > mostMemory {
-				return fmt.Errorf("the operator holds %d MB", p.Resident>>20)
+				return fmt.Errorf("the operator uses %d MB", p.Resident>>20)
 			}
 		}
 	}

@@ -34,8 +34,8 @@ func BenchmarkSiege(b *testing.B) {
 		pushed("resources: ['{BAIT}/slow.yaml']"), pushed("configMapGenerator: [{name: x, files: ['x={BAIT}/huge']}]"),
 		endless(12), crowd(500), largeOutputs(20),
 	} {
-		// A refused siege has failed already. Its objects disappear with the platform.
-		if _, err := s(ctx, f); err != nil && !errors.Is(err, errRefused) {
+		// A stopped siege has failed already. Its objects are deleted with the platform.
+		if _, err := s(ctx, f); err != nil && !errors.Is(err, errStopped) {
 			b.Fatal(err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // noise returns a text of the given size in bytes that hardly compresses.
 func noise(bytes int) string {
 	raw := make([]byte, bytes/2)
-	_, _ = rand.Read(raw) // It never fails (crypto/rand).
+	_, _ = rand.Read(raw) // rand.Read never fails.
 	return hex.EncodeToString(raw)
 }
 
@@ -28,11 +28,11 @@ func sizeAttacks() []attack {
 	return []attack{
 		outputs("outputs of 4 MB", doublings()+"  outputs: {large: '${v12}'}"),
 		outputs("many outputs of 100 kB", doublings()+"  outputs: {"+repeated("a%d: '${v7}'", 40)+"}"),
-		{"outputs that a terminal obeys", tooBig, byRun, withStack("  outputs: {\"\\e[2J\\e]0;mine\\a\": \"\\e[31m\\u202eready\\r\\n\\neverything is ready\\u2028\"}"), "", nil},
-		{"a message that a terminal obeys", tooBig, byRun, withStack("  outputs: {a: {fn::readFile: \"/\\e[2J\\u202e\\neverything is ready\"}}"), "", nil},
+		{"outputs with control characters", tooBig, byRun, withStack("  outputs: {\"\\e[2J\\e]0;mine\\a\": \"\\e[31m\\u202eready\\r\\n\\neverything is ready\\u2028\"}"), "", nil},
+		{"a message with control characters", tooBig, byRun, withStack("  outputs: {a: {fn::readFile: \"/\\e[2J\\u202e\\neverything is ready\"}}"), "", nil},
 		{"60 Stacks in one namespace", tooBig, byKubeconfig, whileServed(func(ctx context.Context, f *field) (func() error, error) {
 			end, err := crowd(60)(ctx, f)
-			if err == nil || errors.Is(err, errRefused) {
+			if err == nil || errors.Is(err, errStopped) {
 				err = statusIsAScreenful(ctx, f)
 			}
 			return end, err
@@ -40,7 +40,7 @@ func sizeAttacks() []attack {
 	}
 }
 
-// doublings returns variables of a small Program. Each contains the previous one twice: v7 holds 128 kB, v12 4 MB.
+// doublings returns variables of a small Program. Each contains the previous one twice: v7 has 128 kB, v12 has 4 MB.
 func doublings() string {
 	var text strings.Builder
 	text.WriteString("  variables:\n    v0: " + strings.Repeat("x", 1<<10) + "\n")
@@ -66,7 +66,7 @@ func withStack(body string) func(context.Context, *field) error {
 		if err == nil {
 			_, err = f.mallory.outcome(ctx, name)
 		}
-		if err == nil || errors.Is(err, errRefused) {
+		if err == nil || errors.Is(err, errStopped) {
 			err = statusIsAScreenful(ctx, f)
 		}
 		return errors.Join(err, f.mallory.end(ctx, name))
@@ -84,7 +84,7 @@ func statusIsAScreenful(ctx context.Context, f *field) error {
 }
 
 func screenful(ctx context.Context, p *stratatest.Platform) error {
-	// It exits with 1 if something is not ready.
+	// The exit code is 1 if an object is not ready.
 	out, _ := p.Try(ctx, "status")
 	text := string(out)
 	if n := strings.Count(text, "\n"); n == 0 || n > mostLines {

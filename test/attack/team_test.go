@@ -45,14 +45,14 @@ func (f *field) newTeam(clone, name string) *team {
 	remote := strings.Replace(f.status.GitURL, "//", "//"+name+"@", 1) + "/" + name + ".git"
 	_, err = run(f.Context(), "", "git", "-c", "credential.helper=store --file="+f.home.GitCredentials(), "clone", "--quiet",
 		"--config", "credential.helper=store --file="+f.home.GitCredentials(),
-		"--config", "core.compression=0", // Large pushes take time to compress, and are attacks without it, too.
+		"--config", "core.compression=0", // Compression of large pushes takes time, and does not matter for the attacks.
 		remote, t.clone)
 	f.must(err)
 	return t
 }
 
-// push commits files and pushes the commit. It removes a file with empty content. If the server refuses the push, push
-// returns a refusal and reverts the commit.
+// push commits files and pushes the commit. It removes a file with empty content. If the server rejects the push, push
+// returns an error that wraps errStopped, and reverts the commit.
 func (t *team) push(ctx context.Context, files map[string]string) (commit string, err error) {
 	for name, content := range files {
 		path := filepath.Join(t.clone, name)
@@ -84,7 +84,7 @@ func (t *team) push(ctx context.Context, files map[string]string) (commit string
 	return strings.TrimSpace(commit), err
 }
 
-// undo restores the content of the repository at a commit, whatever was pushed since.
+// undo restores the content of the repository at a commit, and pushes it.
 func (t *team) undo(ctx context.Context, commit string) error {
 	ctx = context.WithoutCancel(ctx)
 	if _, err := run(ctx, t.clone, "git", "read-tree", "--reset", "-u", commit); err != nil {
@@ -99,7 +99,7 @@ func (t *team) head(ctx context.Context) (string, error) {
 	return strings.TrimSpace(commit), err
 }
 
-// synced waits until Flux has applied a commit, or has reported an error, which is a refusal.
+// synced waits until Flux has applied a commit, or has reported an error, which stops the attack.
 func (t *team) synced(ctx context.Context, commit string) error {
 	return eventually(ctx, "team "+t.name+"'s commit "+commit+" is applied", func(ctx context.Context) (bool, error) {
 		sync, err := t.client.Resource(kustomizations).Namespace(t.namespace).Get(ctx, t.name, metav1.GetOptions{})

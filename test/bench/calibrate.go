@@ -12,15 +12,15 @@ import (
 
 const (
 	calibrationRounds = 5
-	// hashedBlocks blocks of hashedSize bytes are hashed in a round.
+	// A round hashes hashedBlocks blocks of hashedSize bytes.
 	hashedBlocks, hashedSize = 64, 8 << 20
-	// startedProcesses processes are started in a round, one after the other.
+	// A round starts startedProcesses processes, one after the other.
 	startedProcesses = 100
 )
 
 // calibrate returns the seconds that this machine takes for a fixed amount of work: hashes on all cores, and starts of
 // processes. Durations of different machines are compared in this unit. It takes the fastest of several rounds, because
-// whatever else the machine does makes a round slower.
+// other work of the machine makes a round slower.
 func calibrate(ctx context.Context, rounds int) (float64, error) {
 	var fastest time.Duration
 	for round := range rounds {

@@ -21,7 +21,7 @@ const coldBound = 25 * time.Minute
 // modules.
 func BenchmarkColdToolchain(b *testing.B) {
 	if os.Getenv(coldVariable) == "" {
-		b.Skipf("takes about 20 minutes: ask for it with `make bench-cold` or %s=1", coldVariable)
+		b.Skipf("takes about 20 minutes: run `make bench-cold`, or set %s=1", coldVariable)
 	}
 	modules, err := exec.CommandContext(b.Context(), "go", "env", "GOMODCACHE").Output()
 	if err != nil {

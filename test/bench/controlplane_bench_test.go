@@ -66,7 +66,7 @@ func BenchmarkLocalRestart(b *testing.B) {
 	began := time.Now()
 	list, err := p.Kubernetes().CoreV1().ConfigMaps("default").List(b.Context(), metav1.ListOptions{LabelSelector: "bench=restart"})
 	if err != nil || len(list.Items) != restartObjects {
-		b.Fatalf("after the restart there are %d of %d objects (%v)", len(list.Items), restartObjects, err)
+		b.Fatalf("after the restart the cluster has %d of %d objects (%v)", len(list.Items), restartObjects, err)
 	}
 	took += time.Since(began)
 	figure.Seconds(b, fmt.Sprintf("local start with %d objects, all served", restartObjects), took, restartBound)
@@ -114,7 +114,7 @@ func watchIdle(b *testing.B, p *stratatest.Platform) idle {
 	pause(b, settle)
 	before, began := p.Processes(), time.Now()
 	if len(before) == 0 {
-		b.Fatal("no process of the platform is seen: this needs /proc")
+		b.Fatal("no process of the platform is visible: this needs /proc")
 	}
 	var most idle
 	for time.Since(began) < idleWindow {

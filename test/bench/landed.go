@@ -12,14 +12,14 @@ import (
 	"github.com/strata-platform/strata/test/bench/figure"
 )
 
-// landedFile is the path in the repository of the figures that were last landed. `make bench UPDATE=1` writes it.
+// landedFile is the path of the landed figures in the repository. `make bench UPDATE=1` writes the file.
 const landedFile = "bench/figures.json"
 
 const (
 	// mostRatio is the highest accepted ratio between a figure and the landed one. Figures of the same commit differ by
 	// about a third.
 	mostRatio = 1.5
-	// negligible is the number of seconds below which a duration is not compared.
+	// negligible is the number of seconds below which durations are too short to compare.
 	negligible = 0.2
 )
 
@@ -109,5 +109,5 @@ func writeLanded(root string, landed map[string]landedFigure, figures []figure.F
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(raw, '\n'), 0o600)
+	return os.WriteFile(path, append(raw, '\n'), 0o644)
 }

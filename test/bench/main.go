@@ -41,13 +41,13 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(log)
 	pattern := flags.String("bench", ".", "run the benchmarks whose name `matches`")
-	output := flags.String("o", "text", "how to print: text or json")
-	update := flags.Bool("update", false, "write the figures to "+landedFile+" in place of the landed ones")
+	output := flags.String("o", "text", "output format: text or json")
+	update := flags.Bool("update", false, "write the figures to "+landedFile)
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *output != "text" && *output != "json" {
-		return fmt.Errorf("output %q: it is text or json", *output)
+		return fmt.Errorf("unknown output %q: use text or json", *output)
 	}
 	root, err := toolchain.FindRoot(".")
 	if err != nil {
@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 		if err := writeLanded(root, landed, figures, calibration); err != nil {
 			return err
 		}
-		landed = nil // There is nothing to compare with.
+		landed = nil // An update compares nothing.
 	}
 	report := newReport(compare(figures, landed, calibration), failed == nil)
 	report.Calibration = calibration
@@ -85,7 +85,7 @@ func run(ctx context.Context, args []string, out, log io.Writer) error {
 	case len(figures) == 0:
 		return fmt.Errorf("no benchmark that matches %q reported a figure", *pattern)
 	case !report.OK:
-		return fmt.Errorf("a bound was missed, or a figure is more than %g times the landed one: the bounds hold for two cores with nothing else to do", mostRatio)
+		return fmt.Errorf("a figure exceeds its bound, or is more than %g times the landed one: the bounds apply to an idle machine with two cores", mostRatio)
 	}
 	return nil
 }
@@ -121,8 +121,8 @@ func measure(ctx context.Context, root, pattern string, log io.Writer) ([]figure
 // declaration matches the declaration of a benchmark.
 var declaration = regexp.MustCompile(`(?m)^func (Benchmark\w*)\(`)
 
-// packages returns the packages that contain benchmarks whose names match a pattern, as ./path. The pattern may have parts
-// for the benchmarks below.
+// packages returns the packages that contain benchmarks whose names match a pattern, as ./path. The pattern may have
+// further parts for sub-benchmarks.
 func packages(root, pattern string) ([]string, error) {
 	top, _, _ := strings.Cut(pattern, "/")
 	wanted, err := regexp.Compile(top)
@@ -187,7 +187,7 @@ type report struct {
 	Figures     []row   `json:"figures"`
 }
 
-// row is a figure beside the landed one. Its OK requires an accepted ratio, too.
+// row is a figure beside the landed one. OK also requires an accepted ratio.
 type row struct {
 	figure.Figure
 

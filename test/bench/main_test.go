@@ -58,7 +58,7 @@ func TestTable(t *testing.T) {
 
 func TestReportOfAFailureIsNotOK(t *testing.T) {
 	if newReport(nil, false).OK {
-		t.Error("a report is ok though a benchmark failed")
+		t.Error("a report with a failed benchmark is ok")
 	}
 }
 
@@ -100,7 +100,7 @@ func TestCalibrationIsPositive(t *testing.T) {
 	}
 }
 
-func TestPackagesAreThoseWithTheBenchmarks(t *testing.T) {
+func TestPackagesContainTheBenchmarks(t *testing.T) {
 	root := t.TempDir()
 	for path, benchmark := range map[string]string{
 		"a/b/bench_test.go": "BenchmarkOne", "a/b/more_bench_test.go": "BenchmarkTwo", "d/bench_test.go": "BenchmarkThree",
@@ -124,12 +124,12 @@ func TestPackagesAreThoseWithTheBenchmarks(t *testing.T) {
 // TestFiguresOfARealBenchmark runs a real benchmark with the whole command.
 func TestFiguresOfARealBenchmark(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles a package that holds benchmarks")
+		t.Skip("compiles a package with benchmarks")
 	}
 	t.Chdir(toolchaintest.Root(t))
 	var out, log bytes.Buffer
 	err := run(t.Context(), []string{"-bench", "^BenchmarkWarmToolchain$", "-o", "json"}, &out, &log)
-	if err != nil && !strings.Contains(err.Error(), "a bound was missed") {
+	if err != nil && !strings.Contains(err.Error(), "exceeds its bound") {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
 	var got report

@@ -23,8 +23,8 @@ type sighting struct {
 	at   time.Time
 }
 
-// BenchmarkPushProgram pushes commits to a team's repository, each of which adds a database to the Program of its Stack,
-// and waits until the Stack is Ready. A webhook notifies Flux of each push: polling, once a minute, would be too slow.
+// BenchmarkPushProgram pushes commits to a team's repository. Each commit adds a database to the Program of a Stack. The
+// benchmark waits until the Stack is Ready. A webhook notifies Flux of each push: polling, once a minute, would be too slow.
 func BenchmarkPushProgram(b *testing.B) {
 	p := stratatest.NewWithTools(b)
 	p.Run("up")

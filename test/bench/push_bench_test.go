@@ -79,7 +79,7 @@ func (r repository) commit(file, old, changed string) {
 		r.b.Fatal(err)
 	}
 	if !bytes.Contains(before, []byte(old)) {
-		r.b.Fatalf("%s has no %q to change", path, old)
+		r.b.Fatalf("%s does not contain %q", path, old)
 	}
 	if err := os.WriteFile(path, bytes.Replace(before, []byte(old), []byte(changed), 1), 0o600); err != nil {
 		r.b.Fatal(err)

@@ -58,7 +58,7 @@ func BenchmarkUp(b *testing.B) {
 	}
 	steps := downStep.FindAllStringSubmatch(string(printed), -1)
 	if len(steps) == 0 {
-		b.Errorf("down printed no step:\n%s", printed)
+		b.Errorf("down has printed no step:\n%s", printed)
 	}
 	for _, step := range steps {
 		seconds, err := strconv.ParseFloat(step[2], 64)

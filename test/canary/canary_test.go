@@ -27,10 +27,11 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
+	"github.com/strata-platform/strata/test/long"
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// With this umask everybody may read and write any file whose mode its creator does not restrict.
+// With this umask every user can read and write a file, unless its creator restricts the mode.
 func TestMain(m *testing.M) {
 	syscall.Umask(0)
 	os.Exit(stratatest.Main(m))
@@ -42,7 +43,7 @@ var allowed = []struct{ pattern, reason string }{
 	{"credentials/*", "the home's own credentials"},
 	{"kubernetes/*.kubeconfig", "kubeconfigs, with their keys"},
 	{"kubernetes/pki/*", "keys of the control plane"},
-	{"google/store.db", "what the emulated Google Cloud itself knows: the engineer's login, and the certificates that its clusters issued"},
+	{"google/store.db", "the records of the emulated Google Cloud: the engineer's login, and the certificates of its clusters"},
 }
 
 // canaries are the secrets to look for, by description.
@@ -50,7 +51,7 @@ type canaries map[string]string
 
 func (c canaries) add(name, secret string) {
 	if len(secret) < 8 {
-		panic(fmt.Sprintf("the secret %s is too short to be looked for: %d characters", name, len(secret)))
+		panic(fmt.Sprintf("the secret %s is too short to search: %d characters", name, len(secret)))
 	}
 	c[name] = secret
 }
@@ -59,8 +60,8 @@ func (c canaries) add(name, secret string) {
 func forms(secret string) []string {
 	quoted, _ := json.Marshal(secret)
 	all := []string{secret, string(quoted[1 : len(quoted)-1]), url.QueryEscape(secret)}
-	// In base64 a text has three encodings, depending on its offset. The characters that also encode neighbouring bytes
-	// are cut off.
+	// In base64 a text has three encodings, depending on its offset. This omits the characters that also encode
+	// neighbouring bytes.
 	for shift := range 3 {
 		code := base64.StdEncoding.EncodeToString(append(make([]byte, shift), secret...))
 		all = append(all, code[(shift*8+5)/6:(shift+len(secret))*8/6])
@@ -74,7 +75,7 @@ const keySize = 8
 
 // finder finds secrets in texts in one pass over each text.
 type finder struct {
-	// first holds the first two bytes of the keys, as a filter. Most positions of a text pass no further.
+	// first contains the first two bytes of the keys, as a filter for most positions of a text.
 	first [1 << 16]bool
 	// forms are the forms of the secrets by their first keySize bytes.
 	forms map[[keySize]byte][]form
@@ -115,7 +116,7 @@ func (f *finder) find(text []byte) []string {
 	return slices.Compact(found)
 }
 
-func TestSecretsAreFoundHoweverTheyAreWritten(t *testing.T) {
+func TestSecretsAreFoundInAllEncodings(t *testing.T) {
 	c := canaries{"key": "-----BEGIN KEY-----\nabc/def+ghi\n"}
 	f := c.finder()
 	for _, text := range []string{
@@ -132,9 +133,9 @@ func TestSecretsAreFoundHoweverTheyAreWritten(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNowhereInPlainText runs a platform through its whole life and looks for its secrets in everything that it
-// leaves behind.
+// TestSecretsAreNowhereInPlainText runs a platform through its whole life and looks for its secrets in all files and outputs.
 func TestSecretsAreNowhereInPlainText(t *testing.T) {
+	long.Test(t)
 	p := stratatest.NewWithTools(t)
 	watched := watchArguments(t, p)
 	said := map[string][]byte{}
@@ -159,7 +160,7 @@ func TestSecretsAreNowhereInPlainText(t *testing.T) {
 		say("layer", "outputs", layer, "-o", "json")
 	}
 	known := secretsOf(t, p)
-	t.Logf("looking for %d secrets", len(known))
+	t.Logf("the search is for %d secrets", len(known))
 	secrets := known.finder()
 
 	for name, out := range said {
@@ -172,7 +173,7 @@ func TestSecretsAreNowhereInPlainText(t *testing.T) {
 	secrets.searchRepositories(t, p.Home)
 	lines := watched()
 	if len(lines) < 20 {
-		t.Errorf("the arguments of only %d processes were seen", len(lines))
+		t.Errorf("the test has seen the arguments of only %d processes", len(lines))
 	}
 	for line := range lines {
 		for _, secret := range secrets.find([]byte(line)) {
@@ -276,7 +277,7 @@ func (f *finder) searchHome(t *testing.T, dir string) {
 	used := map[string]bool{}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
-			return nil //nolint:nilerr // What goes away meanwhile holds nothing.
+			return nil //nolint:nilerr // The file has been deleted.
 		}
 		raw, err := os.ReadFile(path)
 		if err != nil {
@@ -289,11 +290,11 @@ func (f *finder) searchHome(t *testing.T, dir string) {
 		name, _ := filepath.Rel(dir, path)
 		reason := reasonFor(name, used)
 		if reason == "" {
-			t.Errorf("%s holds %s", name, strings.Join(found, ", "))
+			t.Errorf("%s contains %s", name, strings.Join(found, ", "))
 			return nil
 		}
 		if private, err := onlyOwner(dir, path); err != nil || !private {
-			t.Errorf("%s (%s) holds %s, and others can read it (%v)", name, reason, strings.Join(found, ", "), err)
+			t.Errorf("%s (%s) contains %s, and other users can read it (%v)", name, reason, strings.Join(found, ", "), err)
 		}
 		return nil
 	})
@@ -302,7 +303,7 @@ func (f *finder) searchHome(t *testing.T, dir string) {
 	}
 	for _, a := range allowed {
 		if !used[a.pattern] {
-			t.Errorf("%s holds no secret that was looked for: take it off the list", a.pattern)
+			t.Errorf("%s contains none of the secrets: remove it from the list", a.pattern)
 		}
 	}
 }
@@ -324,7 +325,7 @@ func reasonFor(name string, used map[string]bool) string {
 // cannot reach these files, because they cannot enter the folders above.
 var ownModes = map[string]string{
 	"google/sql/": "Dolt gives its files the mode 0666 and more",
-	"pods/":       "a pod says which modes the files of its volumes have",
+	"pods/":       "a pod chooses the modes of the files in its volumes",
 }
 
 // checkModes finds the folders, files and sockets of the home that other users may access.
@@ -333,7 +334,7 @@ func checkModes(t *testing.T, dir string) {
 	checked := 0
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.Type() == fs.ModeSymlink {
-			return nil //nolint:nilerr // What goes away meanwhile is nobody's.
+			return nil //nolint:nilerr // The file has been deleted.
 		}
 		info, err := entry.Info()
 		if err != nil {
@@ -343,12 +344,12 @@ func checkModes(t *testing.T, dir string) {
 		name, _ := filepath.Rel(dir, path)
 		own := slices.ContainsFunc(slices.Collect(maps.Keys(ownModes)), func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 		if info.Mode().Perm()&0o077 != 0 && (info.IsDir() || !own) {
-			t.Errorf("others have rights on %s: %s", path, info.Mode())
+			t.Errorf("other users have permissions for %s: %s", path, info.Mode())
 		}
 		return nil
 	})
 	if checked < 100 {
-		t.Errorf("the modes of only %d files were checked", checked)
+		t.Errorf("the test has checked the modes of only %d files", checked)
 	}
 }
 
@@ -379,7 +380,7 @@ func (f *finder) searchRepositories(t *testing.T, dir string) {
 	}
 	repositories, _ := filepath.Glob(filepath.Join(h.Git(), "*.git"))
 	if len(repositories) < 3 {
-		t.Fatalf("there are only the repositories %v", repositories)
+		t.Fatalf("the repositories are only %v", repositories)
 	}
 	for _, repository := range repositories {
 		command := exec.CommandContext(t.Context(), "git", "-C", repository, "cat-file", "--batch", "--batch-all-objects")
@@ -389,7 +390,7 @@ func (f *finder) searchRepositories(t *testing.T, dir string) {
 			t.Fatalf("read the objects of %s: %v", repository, err)
 		}
 		for _, secret := range f.find(objects) {
-			t.Errorf("the repository %s holds %s", filepath.Base(repository), secret)
+			t.Errorf("the repository %s contains %s", filepath.Base(repository), secret)
 		}
 	}
 }
@@ -425,7 +426,7 @@ func watchArguments(t *testing.T, p *stratatest.Platform) func() map[string]bool
 				program, _, _ := strings.Cut(string(line), "\x00")
 				if strings.Contains(string(line), p.Home) || filepath.Base(program) == "git" || filepath.Base(program) == "pulumi" {
 					seen[string(line)] = true
-					present[pid] = 0 // It may execute another program.
+					present[pid] = 0 // The process may execute another program.
 				}
 			}
 			polls = present

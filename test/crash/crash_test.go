@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
+	"github.com/strata-platform/strata/test/long"
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
@@ -51,7 +52,7 @@ func (p platform) eventually(what string, check func() error) {
 		return last == nil, nil
 	})
 	if err != nil {
-		p.t.Fatalf("in vain waited until %s: %v", what, last)
+		p.t.Fatalf("timeout: wait until %s: %v", what, last)
 	}
 }
 
@@ -77,7 +78,7 @@ func (p platform) left() error {
 		}
 	}
 	if len(found) > 0 {
-		return fmt.Errorf("there are the processes %v", found)
+		return fmt.Errorf("these processes run: %v", found)
 	}
 	return nil
 }
@@ -87,22 +88,23 @@ func served(ports map[string]int) error {
 	for name, port := range ports {
 		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err == nil {
-			return errors.Join(fmt.Errorf("port %d of %s is served", port, name), conn.Close())
+			return errors.Join(fmt.Errorf("a process listens on port %d of %s", port, name), conn.Close())
 		}
 	}
 	return nil
 }
 
-// killedAt is the number of resources of layer 1 after which its up is killed: in the middle of the layer.
+// killedAt is the number of started resources of layer 1 at which the test kills its up, in the middle of the layer.
 const killedAt = 5
 
-// TestAllThatIsKilledRunsAgainAndNothingIsLost kills two runs of layer 1 and one of layer 2, and then all processes of the
-// platform, one platform through. TestSoakLayersAreKilledAgainAndAgain kills the layers at many more points.
-func TestAllThatIsKilledRunsAgainAndNothingIsLost(t *testing.T) {
+// TestAPlatformRecoversFromKillsWithoutLosses kills two runs of layer 1, one of layer 2, and then all processes of the
+// platform. TestSoakLayersAreKilledAgainAndAgain kills the layers at many more points.
+func TestAPlatformRecoversFromKillsWithoutLosses(t *testing.T) {
+	long.Test(t)
 	p := platform{stratatest.NewWithTools(t), t}
 	p.killBeforeDestroy(killedAt)
 	if !p.killAt(killedAt, []string{"layer", "up", bootstrapLayer.name}) {
-		t.Fatal("the layer was up before it was killed")
+		t.Fatal("the up ended before its kill")
 	}
 	p.killUp()
 	p.Run("up")
@@ -118,7 +120,7 @@ func TestAllThatIsKilledRunsAgainAndNothingIsLost(t *testing.T) {
 	}
 	for _, want := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "sql-", "pods/flux-system_source-controller", "pods/pulumi-kubernetes-operator_"} {
 		if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, want) }) {
-			t.Fatalf("the status shows %v, and no %s", names, want)
+			t.Fatalf("the status shows %v, but not %s", names, want)
 		}
 	}
 
@@ -129,8 +131,8 @@ func TestAllThatIsKilledRunsAgainAndNothingIsLost(t *testing.T) {
 			t.Fatalf("kill %s: %v", process.Name, err)
 		}
 	}
-	p.eventually("all run again, and their restarts show", func() error { return p.restarted(before) })
-	t.Logf("after the kill of %d children all run again after %.1fs", len(before.Processes), time.Since(began).Seconds())
+	p.eventually("all processes run again, and the status shows their restarts", func() error { return p.restarted(before) })
+	t.Logf("%d killed processes run again after %.1fs", len(before.Processes), time.Since(began).Seconds())
 	p.eventually("the platform is ready", p.ready)
 	p.checkObjects(objects)
 	db.check(1)
@@ -145,38 +147,38 @@ func TestAllThatIsKilledRunsAgainAndNothingIsLost(t *testing.T) {
 	p.checkObjects(objects)
 	db.check(2)
 	if after := p.status(); after.Pid == before.Pid {
-		t.Error("the supervisor was not killed")
+		t.Error("the supervisor has survived the kill")
 	}
 
 	other := platform{stratatest.New(t), t}
 	other.Run("local", "start")
 	if p.left() == nil || served(before.Ports) == nil {
-		t.Fatal("the platform runs, and nothing of it is found")
+		t.Fatal("the test finds no process of the running platform")
 	}
 	p.Run("local", "stop")
 	if err := p.left(); err != nil {
-		t.Errorf("after stop %v", err)
+		t.Errorf("after the stop %v", err)
 	}
 	if err := served(before.Ports); err != nil {
-		t.Errorf("after stop %v", err)
+		t.Errorf("after the stop %v", err)
 	}
 	if s := other.status(); !s.ControlPlane.Ready || !s.Node.Ready || slices.ContainsFunc(s.Processes, restartedOnce) {
-		t.Errorf("the stop of one platform did something to another: %+v", s)
+		t.Errorf("the stop of one platform has changed another: %+v", s)
 	}
 }
 
-// killBeforeDestroy destroys layer 1 after its up was killed, without another up between them.
+// killBeforeDestroy kills an up of layer 1, and then destroys the layer without another up.
 func (p platform) killBeforeDestroy(point int) {
 	p.t.Helper()
 	if !p.killAt(point, []string{"layer", "up", bootstrapLayer.name}) {
-		p.t.Fatal("the layer was up before it was killed")
+		p.t.Fatal("the up ended before its kill")
 	}
 	p.logLeft(bootstrapLayer)
 	p.Run("layer", "destroy", bootstrapLayer.name, "--yes")
 	p.checkDestroyed()
 }
 
-// killUp kills `strata up` during layer 2, which leaves plugins of Pulumi behind.
+// killUp kills `strata up` during layer 2. The kill leaves plugins of Pulumi running.
 func (p platform) killUp() {
 	p.t.Helper()
 	up := p.Command(p.t.Context(), "up")
@@ -196,7 +198,7 @@ func (p platform) killUp() {
 				return nil
 			}
 		}
-		return errors.New("there is none")
+		return errors.New("no plugin runs")
 	})
 	if err := up.Process.Kill(); err != nil {
 		p.t.Fatal(err)
@@ -205,7 +207,7 @@ func (p platform) killUp() {
 	p.t.Cleanup(func() {
 		if !p.t.Failed() {
 			if content, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", plugin)); err == nil && strings.Contains(string(content), p.Home) {
-				p.t.Errorf("the plugin, pid %d, was left", plugin)
+				p.t.Errorf("the plugin, pid %d, still runs", plugin)
 			}
 		}
 	})
@@ -218,10 +220,10 @@ func (p platform) restarted(before supervisor.Status) error {
 	for _, old := range before.Processes {
 		i := slices.IndexFunc(now.Processes, func(s state) bool { return s.Name == old.Name })
 		if i < 0 {
-			return fmt.Errorf("there is no %s", old.Name)
+			return fmt.Errorf("%s does not run", old.Name)
 		}
 		s := now.Processes[i]
-		// On a slow machine a process may end once more by itself, before the API server that it needs is back.
+		// On a slow machine a process may end once more by itself, before its API server runs again.
 		killed := s.LastExit != nil && (s.LastExit.Code == 128+int(syscall.SIGKILL) || s.Restarts > old.Restarts+1)
 		if !s.Running || s.Pid == old.Pid || s.Restarts <= old.Restarts || !killed {
 			return fmt.Errorf("%+v, last exit %+v", s, s.LastExit)
@@ -233,7 +235,7 @@ func (p platform) restarted(before supervisor.Status) error {
 	return nil
 }
 
-// objects returns all objects of the cluster that are meant to stay, as "group/version resource namespace/name uid".
+// objects returns all permanent objects of the cluster, as "group/version resource namespace/name uid".
 func (p platform) objects() []string {
 	p.t.Helper()
 	all, err := stratatest.Objects(p.t.Context(), p.home().AdminKubeconfig())
@@ -250,7 +252,7 @@ func (p platform) objects() []string {
 	return found
 }
 
-// checkObjects fails the test if objects are gone.
+// checkObjects fails the test if one of the given objects is missing.
 func (p platform) checkObjects(before []string) {
 	p.t.Helper()
 	now := p.objects()

@@ -18,12 +18,12 @@ import (
 const (
 	killsOfUp      = 10
 	killsOfDestroy = 3
-	// killsBeforeDestroy is the number of points at which an up is killed that a destroy follows.
+	// killsBeforeDestroy is the number of kills of an up with a destroy after it.
 	killsBeforeDestroy = 5
 )
 
-// steps are the numbers of resources of each layer after which its up and its destroy are killed. Repeated kills cover the
-// whole layer.
+// steps are the numbers of started resources at which the test kills the up and the destroy of each layer. Repeated kills
+// cover the whole layer.
 var steps = []struct {
 	layer
 	up, destroy int
@@ -36,7 +36,7 @@ var steps = []struct {
 // each followed by a destroy, then at ten points of each layer's up, one after the other, and in the same way during its
 // destroy.
 func TestSoakLayersAreKilledAgainAndAgain(t *testing.T) {
-	rounds := soak.Rounds(t)
+	rounds := soak.Rounds(t, 200)
 	p := platform{stratatest.NewWithTools(t), t}
 	for round := 1; round <= rounds; round++ {
 		for point := range killsBeforeDestroy {
@@ -61,9 +61,9 @@ func TestSoakLayersAreKilledAgainAndAgain(t *testing.T) {
 	}
 }
 
-// killAgainAndAgain runs a command of a layer and kills it once step resources have started. It repeats this until the
-// command has been killed kills times, and then runs the command to its end. If a command ends before its kill, it
-// reverts the command and starts again.
+// killAgainAndAgain runs a command of a layer and kills it when step resources have started. It does so kills times, and
+// then runs the command to its end. If a command ends before its kill, killAgainAndAgain reverts the command and starts
+// again.
 func (p platform) killAgainAndAgain(kills, step int, l layer, verb string, flags ...string) {
 	p.t.Helper()
 	args := append([]string{"layer", verb, l.name}, flags...)
@@ -109,12 +109,12 @@ func (p platform) removeStacks() {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	git("-C", clone, "-c", "user.name=Ada", "-c", "user.email=ada@example.com", "commit", "--quiet", "--all", "--message=Give the database up")
+	git("-C", clone, "-c", "user.name=Ada", "-c", "user.email=ada@example.com", "commit", "--quiet", "--all", "--message=Remove the database")
 	git("-C", clone, "-c", helper, "push", "--quiet")
-	p.eventually("the Stack is gone", func() error {
+	p.eventually("the Stack no longer exists", func() error {
 		raw, err := p.Kubernetes().Discovery().RESTClient().Get().AbsPath("/apis/pulumi.com/v1/stacks").DoRaw(p.t.Context())
 		if err == nil && strings.Contains(string(raw), "wordpress-infra") {
-			err = errors.New("it is there")
+			err = errors.New("it still exists")
 		}
 		return err
 	})

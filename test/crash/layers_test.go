@@ -25,7 +25,7 @@ import (
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// layer holds the facts about a layer that these tests need: its project and its folder.
+// layer is a layer with its Pulumi project and its folder.
 type layer struct{ name, project, folder string }
 
 var (
@@ -33,7 +33,7 @@ var (
 	platformLayer  = layer{"platform", platformlayer.Project, "."}
 )
 
-// checkWhole fails the test if a layer is not as an uninterrupted up leaves it.
+// checkWhole fails the test if a layer differs from the result of an uninterrupted up.
 func (p platform) checkWhole(l layer) {
 	p.t.Helper()
 	p.checkSettled(l)
@@ -41,11 +41,11 @@ func (p platform) checkWhole(l layer) {
 	p.checkNothingTwice(l)
 	p.checkNothingLost(l)
 	if left := p.unchanged(l); left != "" {
-		p.t.Errorf("layer %s changes again: %s", l.name, left)
+		p.t.Errorf("another up of layer %s makes changes: %s", l.name, left)
 	}
 }
 
-// checkDestroyed fails the test if the emulated Google Cloud holds a resource.
+// checkDestroyed fails the test if the emulated Google Cloud contains a resource.
 func (p platform) checkDestroyed() {
 	p.t.Helper()
 	for _, id := range p.cloudResources() {
@@ -53,8 +53,8 @@ func (p platform) checkDestroyed() {
 	}
 }
 
-// killAt runs strata and kills all of its processes once point resources have started. It reports whether that happened
-// before the end.
+// killAt runs strata and kills all of its processes when point resources have started. It reports whether it killed them
+// before strata ended.
 func (p platform) killAt(point int, args []string) bool {
 	p.t.Helper()
 	command := p.Command(p.t.Context(), args...)
@@ -167,7 +167,7 @@ func (p platform) checkSettled(l layer) {
 	p.t.Helper()
 	d := p.deployment(l)
 	if d == nil || len(d.Resources) < 10 {
-		p.t.Fatalf("layer %s has no state to speak of: %+v", l.name, d)
+		p.t.Fatalf("layer %s has no state: %+v", l.name, d)
 	}
 	if len(d.PendingOperations) > 0 {
 		p.t.Errorf("layer %s still has pending operations: %+v", l.name, d.PendingOperations)
@@ -175,7 +175,7 @@ func (p platform) checkSettled(l layer) {
 	seen := map[string]bool{}
 	for _, r := range d.Resources {
 		key := string(r.Type) + " " + string(r.ID)
-		// A random value is not an object; all random values have the ID none.
+		// Random values are not objects, and all have the ID none.
 		if r.Custom && !strings.HasPrefix(string(r.Type), "pulumi:") && r.ID != "none" && seen[key] {
 			p.t.Errorf("layer %s has %s twice", l.name, key)
 		}
@@ -195,7 +195,7 @@ func (p platform) checkSettled(l layer) {
 	}
 }
 
-// hasNoID reports whether the inputs of a type do not determine the ID. The next run creates resources of these types
+// hasNoID reports whether a type's inputs leave the ID open. After a kill, the next run creates resources of such a type
 // again.
 func hasNoID(typ string) bool {
 	return strings.HasPrefix(typ, "pulumi:") || strings.HasPrefix(typ, "random:") || typ == "gcp:serviceaccount/key:Key"
@@ -268,7 +268,7 @@ func (s *storedStack) Refresh(_ context.Context, urns []string) error {
 	return nil
 }
 
-// unchanged returns an error if an up of a layer changes anything.
+// unchanged returns the changes of another up of a layer; empty for none.
 func (p platform) unchanged(l layer) string {
 	p.t.Helper()
 	var result struct {
@@ -298,11 +298,11 @@ func (p platform) checkNothingTwice(l layer) {
 		found = p.objectsOfPulumi()
 	}
 	if len(found) < 5 {
-		p.t.Errorf("layer %s made only %v", l.name, found)
+		p.t.Errorf("layer %s has created only %v", l.name, found)
 	}
 	for _, id := range found {
 		if !ids[id] {
-			p.t.Errorf("layer %s has made %s, and its state does not hold it", l.name, id)
+			p.t.Errorf("layer %s has created %s, and its state does not contain it", l.name, id)
 		}
 	}
 }
@@ -321,12 +321,12 @@ func (p platform) checkNothingLost(l layer) {
 		refresh.Env = append(refresh.Env, name+"="+value)
 	}
 	if out, err := refresh.CombinedOutput(); err != nil {
-		p.t.Errorf("layer %s is not as its state says: %v\n%s", l.name, err, out)
+		p.t.Errorf("the resources of layer %s differ from its state: %v\n%s", l.name, err, out)
 	}
 }
 
-// stackMade is the object that the team's own Stack creates in the cluster.
-const stackMade = "team-web/sql-auth"
+// stackObject is the object that the team's own Stack creates in the cluster.
+const stackObject = "team-web/sql-auth"
 
 // objectsOfPulumi returns the IDs that the Kubernetes plugin gives to the objects whose fields it owns. It fails the test
 // if two runs of the plugin own fields of one object: each would prevent the other from changing it.
@@ -347,7 +347,7 @@ func (p platform) objectsOfPulumi() []string {
 		if len(managers) > 1 {
 			p.t.Errorf("%s is managed by %v", object, managers)
 		}
-		if id := strings.TrimPrefix(object.Namespace+"/"+object.Name, "/"); len(managers) > 0 && id != stackMade {
+		if id := strings.TrimPrefix(object.Namespace+"/"+object.Name, "/"); len(managers) > 0 && id != stackObject {
 			found = append(found, id)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/strata-platform/strata/test/docstest"
 )
 
-// TestMakeTargetsInTheDocsAreThere checks every `make` in prose and in indented code.
-func TestMakeTargetsInTheDocsAreThere(t *testing.T) {
+// TestMakeTargetsInTheDocsExist checks every `make` in prose and in indented code.
+func TestMakeTargetsInTheDocsExist(t *testing.T) {
 	var targets []string
 	for _, match := range regexp.MustCompile(`(?m)^([a-z-]+):`).FindAllStringSubmatch(docstest.Read(t, "Makefile"), -1) {
 		targets = append(targets, match[1])
@@ -28,9 +28,9 @@ func TestMakeTargetsInTheDocsAreThere(t *testing.T) {
 	}
 }
 
-// TestGoTestsInTheDocsAreThere checks every `go test` in prose: the package, and the test that -run names. TestX stands
+// TestGoTestsInTheDocsExist checks every `go test` in prose: the package, and the test that -run names. TestX stands
 // for any test.
-func TestGoTestsInTheDocsAreThere(t *testing.T) {
+func TestGoTestsInTheDocsExist(t *testing.T) {
 	root, err := toolchain.FindRoot(".")
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestGoTestsInTheDocsAreThere(t *testing.T) {
 			}
 			sources, err := fs.Glob(os.DirFS(root), folder+"/*_test.go")
 			if err != nil || len(sources) == 0 {
-				t.Errorf("%s: `go test %s`: there are no tests in %q", page, match[1], folder)
+				t.Errorf("%s: `go test %s`: %q contains no tests", page, match[1], folder)
 			}
 			defines := func(source string) bool { return strings.Contains(docstest.Read(t, source), "\nfunc "+test+"(") }
 			if test != "" && test != "TestX" && !slices.ContainsFunc(sources, defines) {
@@ -60,6 +60,6 @@ func TestGoTestsInTheDocsAreThere(t *testing.T) {
 		}
 	}
 	if found == 0 {
-		t.Error("no call of go test was found")
+		t.Error("the docs contain no call of go test")
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // CheckJSON fails the test unless an example of a document decodes into a value of type T that encodes to the same JSON:
-// the example has no unknown field, and lacks no required one. The example is the code block that begins with ```json and
+// the example has no unknown fields, and all required ones. The example is the code block that begins with ```json and
 // the name.
 func CheckJSON[T any](t *testing.T, document, name string) {
 	t.Helper()

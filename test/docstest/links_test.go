@@ -120,7 +120,7 @@ func targets(t *testing.T, page string) (all []*url.URL) {
 	return all
 }
 
-func TestEveryLinkLeadsToAFileAndAHeadingThatAreThere(t *testing.T) {
+func TestEveryLinkLeadsToAnExistingFileAndHeading(t *testing.T) {
 	root, err := toolchain.FindRoot(".")
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestEveryPageIsReachedFromTheReadMe(t *testing.T) {
 	}
 	for _, page := range pages(t) {
 		if !reached[page] {
-			t.Errorf("no link leads from README.md to %s", page)
+			t.Errorf("no chain of links leads from README.md to %s", page)
 		}
 	}
 }

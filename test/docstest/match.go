@@ -81,7 +81,7 @@ func Replace(document string, texts map[int]string) (string, error) {
 		}
 	}
 	if replaced != len(texts) || skip {
-		return "", fmt.Errorf("%d of %d blocks were found", replaced, len(texts))
+		return "", fmt.Errorf("the document has %d of %d blocks", replaced, len(texts))
 	}
 	return changed.String(), nil
 }

@@ -18,9 +18,9 @@ const namesPage = "docs/reference/names.md"
 // reference matches a package and names in it, in the form of the table's cells.
 var reference = regexp.MustCompile("`([a-z][a-z0-9/]*)` `(\\w+)`(?:, `(\\w+)`)?")
 
-// TestEveryNameOfATeamIsCheckedAndTried verifies that the checks and tests in the table exist, and that each of its fuzz
+// TestEveryNameOfATeamHasACheckAndATest verifies that the checks and tests in the table exist, and that each of its fuzz
 // targets has a corpus.
-func TestEveryNameOfATeamIsCheckedAndTried(t *testing.T) {
+func TestEveryNameOfATeamHasACheckAndATest(t *testing.T) {
 	_, table, _ := strings.Cut(docstest.Read(t, namesPage), "<!-- names -->\n")
 	table, _, _ = strings.Cut(table, "<!-- end of names -->")
 	root, err := toolchain.FindRoot(".")
@@ -44,14 +44,14 @@ func TestEveryNameOfATeamIsCheckedAndTried(t *testing.T) {
 		}
 		tests := reference.FindAllStringSubmatch(cells[5], -1)
 		if len(tests) == 0 {
-			t.Errorf("%s: no test tries this:%s", namesPage, cells[1])
+			t.Errorf("%s: no test covers this:%s", namesPage, cells[1])
 		}
 		for _, match := range tests {
 			if !defined(t, files, match[1], match[2], true) {
 				t.Errorf("%s: %s has no test %s", namesPage, match[1], match[2])
 			}
 			if corpus, _ := fs.Glob(files, match[1]+"/testdata/fuzz/"+match[2]+"/*"); strings.HasPrefix(match[2], "Fuzz") && len(corpus) == 0 {
-				t.Errorf("%s: %s keeps no corpus of %s", namesPage, match[1], match[2])
+				t.Errorf("%s: %s has no corpus of %s", namesPage, match[1], match[2])
 			}
 		}
 	}

@@ -44,19 +44,19 @@ func TestTheMapShowsEveryPackageOnce(t *testing.T) {
 	var shown []string
 	for _, match := range mapped.FindAllStringSubmatch(tables, -1) {
 		if slices.Contains(shown, match[1]) {
-			t.Errorf("%s shows %s twice", architecturePage, match[1])
+			t.Errorf("%s contains %s twice", architecturePage, match[1])
 		}
 		shown = append(shown, match[1])
 	}
 	packages := folders(t)
 	for _, folder := range packages {
 		if !slices.Contains(shown, folder) {
-			t.Errorf("%s says nothing of the package %s", architecturePage, folder)
+			t.Errorf("%s does not contain the package %s", architecturePage, folder)
 		}
 	}
 	for _, folder := range shown {
 		if !slices.Contains(packages, folder) {
-			t.Errorf("%s shows the package %s, which is not there", architecturePage, folder)
+			t.Errorf("%s contains the package %s, which does not exist", architecturePage, folder)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-func TestPackagesImportWhatTheyMay(t *testing.T) {
+func TestPackagesImportOnlyAllowedPackages(t *testing.T) {
 	rules := rows(t, "imports")
 	used := map[string]bool{}
 	for _, p := range list(t, "ImportPath,Imports", "./...") {
@@ -128,7 +128,7 @@ func TestPackagesImportWhatTheyMay(t *testing.T) {
 			}
 		}
 		if rule == "" {
-			t.Errorf("%s says nothing of what %s may import", architecturePage, name)
+			t.Errorf("%s does not say what %s may import", architecturePage, name)
 			continue
 		}
 		used[rule] = true
@@ -136,22 +136,22 @@ func TestPackagesImportWhatTheyMay(t *testing.T) {
 			imported, ours := strings.CutPrefix(imported, module)
 			may := func(folder string) bool { return within(imported, folder) }
 			if ours && !within(imported, rule) && !slices.ContainsFunc(rules[rule], may) {
-				t.Errorf("%s imports %s; %s lets it import %q", name, imported, architecturePage, rules[rule])
+				t.Errorf("%s imports %s, but %s allows only %q", name, imported, architecturePage, rules[rule])
 			}
 		}
 	}
 	for folder := range rules {
 		if !used[folder] {
-			t.Errorf("%s has a rule for %s, where no package is", architecturePage, folder)
+			t.Errorf("%s has a rule for %s, which has no packages", architecturePage, folder)
 		}
 	}
 }
 
-func TestProgramsContainNothingThatTheyMustNot(t *testing.T) {
+func TestProgramsHaveNoForbiddenDependencies(t *testing.T) {
 	for program, without := range rows(t, "links") {
 		packages := list(t, "ImportPath,Deps", "./"+program)
 		if len(packages) != 1 || len(packages[0].Deps) == 0 {
-			t.Errorf("%s names the program %s: there is %v", architecturePage, program, packages)
+			t.Errorf("%s names the program %s, which is %v", architecturePage, program, packages)
 			continue
 		}
 		for _, dep := range packages[0].Deps {

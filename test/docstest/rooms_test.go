@@ -11,7 +11,7 @@ import (
 	"github.com/strata-platform/strata/test/docstest"
 )
 
-// mostLines is the maximum number of lines of a file with code. A longer file has more than one subject.
+// mostLines is the maximum number of lines of a file with code. A longer file has several subjects.
 const mostLines = 250
 
 func TestFilesAreShort(t *testing.T) {
@@ -27,7 +27,7 @@ func TestFilesAreShort(t *testing.T) {
 }
 
 // TestFoldersDoNotImportInCircles looks at each folder as a room whose parts are its subfolders and its own package. Go
-// forbids circles of packages only, so that two subfolders could import each other by different packages.
+// forbids only circles of packages, so two subfolders could import each other through different packages.
 func TestFoldersDoNotImportInCircles(t *testing.T) {
 	// imports maps each folder to the imports between its parts.
 	imports := map[string]map[string]map[string]bool{}

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// ended begins the line that a session prints after the output of commands, with their exit code.
+// ended is the beginning of the line that a session prints after the output of commands, with their exit code.
 const ended = "--- ended with "
 
 // Session is one shell that runs the commands of a document as if a person typed them: it keeps folder and variables
@@ -49,7 +49,7 @@ func NewSession(t testing.TB, dir string, environment []string) *Session {
 	writer.Close()
 	end := sync.OnceFunc(func() {
 		input.Close()
-		_ = command.Wait() // with the exit code of its last command
+		_ = command.Wait() // The error is the exit code of the last command.
 		reader.Close()
 	})
 	t.Cleanup(end)

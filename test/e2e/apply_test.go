@@ -20,7 +20,7 @@ import (
 )
 
 // apply: apply KUBECONFIG NAMESPACE FILE — applies the objects of a file to a namespace, by server-side apply. It prints
-// refusals to standard error. With a ! in front, RBAC or admission must refuse an object.
+// rejections to standard error. With a ! in front, RBAC or admission must reject an object.
 func apply(ts *testscript.TestScript, neg bool, args []string) {
 	err := tryApply(ts, args)
 	if err != nil {
@@ -29,7 +29,7 @@ func apply(ts *testscript.TestScript, neg bool, args []string) {
 	expect(ts, neg, err, refusedByKubernetes)
 }
 
-// refusedByKubernetes reports whether an error is a refusal by RBAC, admission or validation.
+// refusedByKubernetes reports whether an error comes from RBAC, admission or validation.
 func refusedByKubernetes(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err)
 }

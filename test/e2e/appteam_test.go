@@ -18,8 +18,8 @@ import (
 
 const appTeamPage = "docs/app-team.md"
 
-// TestEveryBlockOfTheAppTeamPageIsRight decodes what the page shows, or finds it in the example that it names.
-func TestEveryBlockOfTheAppTeamPageIsRight(t *testing.T) {
+// TestEveryBlockOfTheAppTeamPageIsValid decodes each block of the page, or finds its lines in the example that it names.
+func TestEveryBlockOfTheAppTeamPageIsValid(t *testing.T) {
 	for _, block := range docstest.Blocks(t, appTeamPage) {
 		var err error
 		kind, name, _ := strings.Cut(block.Name, " ")
@@ -28,14 +28,14 @@ func TestEveryBlockOfTheAppTeamPageIsRight(t *testing.T) {
 			// The script app-team.txtar runs the commands and compares their output.
 		case block.Language == "yaml" && strings.HasPrefix(kind, "examples/"):
 			if !strings.Contains(docstest.Read(t, kind), block.Text) {
-				err = fmt.Errorf("%s holds no such lines", kind)
+				err = fmt.Errorf("%s does not contain these lines", kind)
 			}
 		case block.Language == "yaml" && kind == "insert" && name == "resources":
 			err = yaml.UnmarshalStrict([]byte(block.Text), &map[string]operatorv1.Resource{})
 		case block.Language == "yaml" && kind == "insert" && name == "outputs":
 			err = yaml.UnmarshalStrict([]byte(block.Text), &map[string]string{})
 		default:
-			err = fmt.Errorf("nobody checks a block of %q %q", block.Language, block.Name)
+			err = fmt.Errorf("this test does not check a block of %q %q", block.Language, block.Name)
 		}
 		if err != nil {
 			t.Errorf("%s:%d: %v", appTeamPage, block.Line, err)
@@ -65,7 +65,7 @@ func shell(t *testing.T, dir string) string {
 
 // refusing returns a script in which a command after ! ends the script unless it fails.
 func refusing(script string) string {
-	return regexp.MustCompile(`(?m)^( *)! (.*)$`).ReplaceAllString(script, "${1}if $2; then echo 'not refused: $2' >&2; exit 1; fi")
+	return regexp.MustCompile(`(?m)^( *)! (.*)$`).ReplaceAllString(script, "${1}if $2; then echo 'no failure: $2' >&2; exit 1; fi")
 }
 
 // appTeam: appteam UP — runs the page for app teams, and with it every example, in the repository of team web. UP is a
@@ -75,7 +75,7 @@ func appTeam(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		up := ts.ReadFile(args[0])
 		clone := regexp.MustCompile(`git clone --config credential.helper='(.*)' (\S+)`).FindStringSubmatch(up)
 		if clone == nil {
-			ts.Fatalf("strata up does not say how to clone the team's repository:\n%s", up)
+			ts.Fatalf("the output of strata up contains no command that clones the team's repository:\n%s", up)
 		}
 		dir := t.TempDir()
 		self, err := os.Executable()
@@ -96,7 +96,7 @@ func appTeam(t *testing.T) func(*testscript.TestScript, bool, []string) {
 			}
 			for line := range strings.Lines(block.Text) {
 				if !shown(line).Match(printed) {
-					ts.Fatalf("%s:%d: no command printed this: %s", appTeamPage, block.Line, line)
+					ts.Fatalf("%s:%d: no command has printed this: %s", appTeamPage, block.Line, line)
 				}
 			}
 		}

@@ -29,7 +29,7 @@ func cloneTo(dir string) error {
 		return string(out)
 	}
 	git("clone", "--quiet", "--shared", root, dir)
-	git("-C", dir, "checkout", "--quiet", "-B", "main") // whatever branch the working tree is on
+	git("-C", dir, "checkout", "--quiet", "-B", "main") // the working tree may be on another branch
 	changed := git("-C", root, "diff", "--name-only", "--no-renames", "-z", "HEAD") + git("-C", root, "ls-files", "--others", "--exclude-standard", "-z")
 	for name := range strings.SplitSeq(strings.TrimSuffix(changed, "\x00"), "\x00") {
 		if name != "" && failed == nil {
@@ -37,7 +37,7 @@ func cloneTo(dir string) error {
 		}
 	}
 	git("-C", dir, "add", "--all")
-	git("-C", dir, "commit", "--quiet", "--allow-empty", "--message=What lies in the working tree")
+	git("-C", dir, "commit", "--quiet", "--allow-empty", "--message=Copy the working tree")
 	return failed
 }
 
@@ -55,7 +55,7 @@ func copyFile(from, to string) error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return fmt.Errorf("make the folder of %s: %w", to, err)
+		return fmt.Errorf("create the folder of %s: %w", to, err)
 	}
 	return os.WriteFile(to, content, info.Mode().Perm())
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// tryFlux: flux KUBECONFIG CONTROLLER... — exactly these controllers of Flux exist and are Ready, each under an account
+// tryFlux: flux KUBECONFIG CONTROLLER... — exactly these controllers of Flux exist and are Ready, each with an account
 // of its own.
 func tryFlux(_ *testscript.TestScript, args []string) error {
 	client, err := clientOf(args[0])
@@ -105,7 +105,7 @@ func tryStack(_ *testscript.TestScript, args []string) error {
 // stack runs tryStack as a command of its own.
 func stack(ts *testscript.TestScript, _ bool, args []string) { ts.Check(tryStack(ts, args)) }
 
-// tryGone: gone KUBECONFIG RESOURCE — there is no object of a resource, such as stacks.pulumi.com.
+// tryGone: gone KUBECONFIG RESOURCE — no object of a resource exists, such as stacks.pulumi.com.
 func tryGone(_ *testscript.TestScript, args []string) error {
 	all, err := stratatest.Objects(context.Background(), strings.TrimSpace(args[0]))
 	if err != nil {
@@ -113,7 +113,7 @@ func tryGone(_ *testscript.TestScript, args []string) error {
 	}
 	for _, object := range all {
 		if object.Resource.GroupResource().String() == args[1] {
-			return fmt.Errorf("there is %s", object)
+			return fmt.Errorf("%s exists", object)
 		}
 	}
 	return nil
@@ -139,7 +139,7 @@ func tryNoMore(ts *testscript.TestScript, args []string) error {
 	known := strings.Split(ts.ReadFile(args[1]), "\n")
 	var left []string
 	for _, object := range all {
-		// Kubernetes creates these in a namespace by itself, at different times.
+		// Kubernetes itself creates these objects in a namespace, at different times.
 		if slices.Contains([]string{"kube-root-ca.crt", "default"}, object.Name) && strings.HasPrefix(object.Namespace, "kube-") {
 			continue
 		}
@@ -148,7 +148,7 @@ func tryNoMore(ts *testscript.TestScript, args []string) error {
 		}
 	}
 	if len(left) > 0 {
-		return fmt.Errorf("there are %s", strings.Join(left, ", "))
+		return fmt.Errorf("these objects are left: %s", strings.Join(left, ", "))
 	}
 	return nil
 }

@@ -53,22 +53,22 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// expect fails the script unless a check has the expected result. With a ! in front of its command, the check must be
-// refused. An error of a broken or missing server is not a refusal.
+// expect fails the script unless a check has the expected result. With a ! in front of its command, the
+// platform must deny the attempt of the check. An error of a broken or missing server does not count.
 func expect(ts *testscript.TestScript, neg bool, err error, refused func(error) bool) {
 	switch {
 	case !neg:
 		ts.Check(err)
 	case err == nil:
-		ts.Fatalf("it was expected to be refused")
+		ts.Fatalf("the attempt must be denied, but succeeded")
 	case !refused(err):
-		ts.Fatalf("it was expected to be refused, but failed: %v", err)
+		ts.Fatalf("the attempt must be denied, but failed: %v", err)
 	default:
-		ts.Logf("refused: %v", err)
+		ts.Logf("denied: %v", err)
 	}
 }
 
-// MySQL's error numbers for a refused login.
+// MySQL's error numbers for a denied login.
 const (
 	mysqlDatabaseAccessDenied = 1044
 	mysqlAccessDenied         = 1045
@@ -151,8 +151,8 @@ func remove(ts *testscript.TestScript, neg bool, args []string) {
 	expect(ts, neg, client.Discovery().RESTClient().Delete().RequestURI(args[1]).Do(context.Background()).Error(), apierrors.IsForbidden)
 }
 
-// trySays: says REGEXP COMMAND ARGS... — the output of a command, on standard output or standard error, matches, whatever
-// its exit code.
+// trySays: says REGEXP COMMAND ARGS... — the output of a command, on standard output or standard error, matches, with
+// any exit code.
 func trySays(ts *testscript.TestScript, args []string) error {
 	pattern, err := regexp.Compile("(?m)" + args[0])
 	if err != nil {
@@ -160,7 +160,7 @@ func trySays(ts *testscript.TestScript, args []string) error {
 	}
 	ended := fmt.Sprint(ts.Exec(args[1], args[2:]...))
 	if said := ts.ReadFile("stdout") + ts.ReadFile("stderr"); !pattern.MatchString(said) {
-		return fmt.Errorf("%s ended with %s and does not say %s:\n%s", strings.Join(args[1:], " "), ended, pattern, said)
+		return fmt.Errorf("%s ended with %s, and its output does not match %s:\n%s", strings.Join(args[1:], " "), ended, pattern, said)
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func tryMySQL(_ *testscript.TestScript, args []string) error {
 }
 
 // createGoogleCluster: gcluster FILE — tries to create a GKE cluster with the identity in $GOOGLE_CREDENTIALS, at the
-// endpoint in the file. It writes a refusal to gcluster.err.
+// endpoint in the file. It writes a denial to gcluster.err.
 func createGoogleCluster(ts *testscript.TestScript, neg bool, args []string) {
 	ctx := context.Background()
 	credentials, err := google.CredentialsFromJSONWithType(ctx, []byte(ts.Getenv("GOOGLE_CREDENTIALS")), google.ServiceAccount, container.CloudPlatformScope)

@@ -38,14 +38,14 @@ type crossing struct {
 type attempt struct {
 	// what describes the attempt, as in docs/teams.md. with names the means.
 	what, with string
-	// try returns the refusal. says matches its text, and is empty if nothing refuses the attempt.
+	// try returns the denial. says matches its text, and is empty if the attempt succeeds.
 	try  func(*crossing) error
 	by   string
 	says string
 }
 
-// errRefused marks those errors of try that are refusals. Any other error is a failure of the test.
-var errRefused = errors.New("refused")
+// errDenied marks those errors of try that are denials. Any other error is a failure of the test.
+var errDenied = errors.New("denied")
 
 // cross: cross REPOSITORY — runs every attempt of the table. REPOSITORY is a clone of web's repository. The kubeconfig of
 // web must exist.
@@ -63,7 +63,7 @@ func cross(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Logf("%s (%s): %.1fs", a.what, a.with, time.Since(began).Seconds())
 	}
 	if failed {
-		ts.Fatalf("not every attempt ended as docs/teams.md says")
+		ts.Fatalf("some attempts ended differently than docs/teams.md says")
 	}
 }
 
@@ -73,11 +73,11 @@ func (a attempt) carryOut(c *crossing) error {
 	case a.says == "":
 		return err
 	case err == nil:
-		return errors.New("nobody refused it")
-	case !errors.Is(err, errRefused):
-		return fmt.Errorf("it was not refused, but failed: %w", err)
+		return errors.New("the attempt succeeded")
+	case !errors.Is(err, errDenied):
+		return fmt.Errorf("the attempt was not denied, but failed: %w", err)
 	case !regexp.MustCompile(a.says).MatchString(err.Error()):
-		return fmt.Errorf("the refusal does not match %q: %w", a.says, err)
+		return fmt.Errorf("the denial does not match %q: %w", a.says, err)
 	}
 	return nil
 }

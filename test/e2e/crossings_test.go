@@ -27,7 +27,7 @@ const (
 	withNothing    = "no login at all"
 )
 
-// Parts of the platform that refuse attempts.
+// Parts of the platform that deny attempts.
 const (
 	byRBAC      = "RBAC"
 	byGit       = "the Git server"
@@ -38,7 +38,7 @@ const (
 	byHops      = "admission, `strata-hops`"
 	byStacks    = "admission, `strata-stacks`"
 	byPrograms  = "admission, `strata-programs`"
-	byNamespace = "the sync: it lands in the team's own"
+	byNamespace = "the sync, which applies it in the team's own namespace"
 )
 
 const (
@@ -105,70 +105,70 @@ func stackOf(fields string) string {
 	return string(stack)
 }
 
-// attempts are web's attempts to reach resources of shop. Each is refused.
+// attempts are web's attempts to reach resources of shop. The platform denies each of them.
 var attempts = []attempt{
 	{"list its Secrets", withKubeconfig, request("GET", shopNamespace+"/secrets", ""), byRBAC, `cannot list resource "secrets" .*in the namespace "team-shop"`},
 	{"read its context", withKubeconfig, request("GET", shopNamespace+"/secrets/strata-context", ""), byRBAC, `cannot get resource "secrets"`},
 	{"write a Secret into its namespace", withKubeconfig, request("POST", shopNamespace+"/secrets", secretOfWeb), byRBAC, `cannot create resource "secrets"`},
-	{"see that its namespace is there", withKubeconfig, request("GET", shopNamespace, ""), byRBAC, `cannot get resource "namespaces"`},
+	{"read its namespace", withKubeconfig, request("GET", shopNamespace, ""), byRBAC, `cannot get resource "namespaces"`},
 	{"list the teams", withKubeconfig, request("GET", "/api/v1/namespaces", ""), byRBAC, `cannot list resource "namespaces"`},
 	{"read its Stack", withKubeconfig, request("GET", shopStacks+"/wordpress-infra", ""), byRBAC, `cannot get resource "stacks"`},
 	{"change its Stack", withKubeconfig, request("PATCH", shopStacks+"/wordpress-infra", `{"spec": {"destroyOnFinalize": false}}`), byRBAC, `cannot patch resource "stacks"`},
 	{"delete its Stack", withKubeconfig, request("DELETE", shopStacks+"/wordpress-infra", ""), byRBAC, `cannot delete resource "stacks"`},
-	{"make a Stack in its namespace", withKubeconfig, request("POST", shopStacks, stackOf("")), byRBAC, `cannot create resource "stacks"`},
-	{"see what it may", withKubeconfig, request("GET", "/apis/strata.dev/v1/namespaces/team-shop/tenantpolicies/strata", ""), byRBAC, `cannot get resource "tenantpolicies"`},
-	{"see where its artifact is", withKubeconfig, request("GET", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-shop/gitrepositories/shop", ""), byRBAC, `cannot get resource "gitrepositories"`},
-	{"take a token of its account", withKubeconfig, request("POST", shopNamespace+"/serviceaccounts/shop/token", `{"spec": {}}`), byRBAC, `cannot create resource "serviceaccounts/token"`},
-	{"act under its name", withKubeconfig, requestAs("system:serviceaccount:team-shop:shop", "GET", shopNamespace+"/secrets"), byRBAC, `system:serviceaccount:team-web:web" cannot impersonate`},
-	{"give oneself its namespace", withKubeconfig, request("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/team-shop/rolebindings", bindingToWeb), byRBAC, `cannot create resource "rolebindings"`},
-	{"allow oneself more by one's own TenantPolicy", withKubeconfig, request("PATCH", "/apis/strata.dev/v1/namespaces/team-web/tenantpolicies/strata", `{"spec": {"stackAccounts": ["web", "shop"]}}`), byRBAC, `cannot patch resource "tenantpolicies"`},
-	{"put its backend into one's own context", withKubeconfig, request("PATCH", "/api/v1/namespaces/team-web/secrets/strata-context", `{"stringData": {"PULUMI_BACKEND_URL": "file://SHOP_STATE"}}`), byHops, `strata-hops.* is made by the platform, and no account of the team changes it; ask `},
+	{"create a Stack in its namespace", withKubeconfig, request("POST", shopStacks, stackOf("")), byRBAC, `cannot create resource "stacks"`},
+	{"read its TenantPolicy", withKubeconfig, request("GET", "/apis/strata.dev/v1/namespaces/team-shop/tenantpolicies/strata", ""), byRBAC, `cannot get resource "tenantpolicies"`},
+	{"read its source", withKubeconfig, request("GET", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-shop/gitrepositories/shop", ""), byRBAC, `cannot get resource "gitrepositories"`},
+	{"request a token of its account", withKubeconfig, request("POST", shopNamespace+"/serviceaccounts/shop/token", `{"spec": {}}`), byRBAC, `cannot create resource "serviceaccounts/token"`},
+	{"impersonate its account", withKubeconfig, requestAs("system:serviceaccount:team-shop:shop", "GET", shopNamespace+"/secrets"), byRBAC, `system:serviceaccount:team-web:web" cannot impersonate`},
+	{"bind a role in its namespace", withKubeconfig, request("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/team-shop/rolebindings", bindingToWeb), byRBAC, `cannot create resource "rolebindings"`},
+	{"change one's own TenantPolicy", withKubeconfig, request("PATCH", "/apis/strata.dev/v1/namespaces/team-web/tenantpolicies/strata", `{"spec": {"stackAccounts": ["web", "shop"]}}`), byRBAC, `cannot patch resource "tenantpolicies"`},
+	{"write its backend into one's own context", withKubeconfig, request("PATCH", "/api/v1/namespaces/team-web/secrets/strata-context", `{"stringData": {"PULUMI_BACKEND_URL": "file://SHOP_STATE"}}`), byHops, `strata-hops.* is made by the platform: accounts of the team may not change it; ask `},
 	{"point one's own source at its repository", withKubeconfig, request("PATCH", "/apis/source.toolkit.fluxcd.io/v1/namespaces/team-web/gitrepositories/web", `{"spec": {"url": "SHOP_REPOSITORY"}}`), byRBAC, `cannot patch resource "gitrepositories"`},
 	{"read the operator's records", withKubeconfig, request("GET", "/api/v1/namespaces/pulumi-kubernetes-operator/secrets", ""), byRBAC, `cannot list resource "secrets"`},
-	{"run a Stack as its account", withKubeconfig, made("stacks", stackOf(`"serviceAccountName": "shop"`)), byStacks, `spec.serviceAccountName is shop. Stacks of team web may run as web; for others ask `},
+	{"run a Stack under its account", withKubeconfig, made("stacks", stackOf(`"serviceAccountName": "shop"`)), byStacks, `spec.serviceAccountName is shop. Stacks of team web may run as web; for others ask `},
 	{"run a Stack against its state", withKubeconfig, made("stacks", stackOf(`"backend": "file://SHOP_STATE"`)), byStacks, `spec.backend is set. Stacks of team web take their backend and passphrase from Secret strata-context`},
 	{"run a Stack against its state, by the environment", withKubeconfig, made("stacks", stackOf(`"envRefs": {"PULUMI_BACKEND_URL": {"type": "Literal", "literal": {"value": "file://SHOP_STATE"}}}`)), byStacks, `spec.envRefs.PULUMI_BACKEND_URL is not key PULUMI_BACKEND_URL of Secret strata-context`},
-	{"run a Stack with its Secrets", withKubeconfig, made("stacks", stackOf(`"envRefs": {"THEIRS": {"type": "Secret", "secret": {"namespace": "team-shop", "name": "sql-auth", "key": "password"}}}`)), byStacks, `spec.envRefs.THEIRS .*refers out of the namespace`},
-	{"run a Stack out of its repository", withKubeconfig, made("stacks", stackOf(`"projectRepo": "SHOP_REPOSITORY", "branch": "main"`)), byStacks, `spec.projectRepo is http.*/shop.git. Stacks of team web may take `},
-	{"read its stack by reference", withKubeconfig, made("programs", reference), byPrograms, `resource "theirs" is of type pulumi:pulumi:StackReference. Programs of team web may read no other stack`},
+	{"run a Stack with its Secrets", withKubeconfig, made("stacks", stackOf(`"envRefs": {"THEIRS": {"type": "Secret", "secret": {"namespace": "team-shop", "name": "sql-auth", "key": "password"}}}`)), byStacks, `spec.envRefs.THEIRS .*refers to another namespace`},
+	{"run a Stack from its repository", withKubeconfig, made("stacks", stackOf(`"projectRepo": "SHOP_REPOSITORY", "branch": "main"`)), byStacks, `spec.projectRepo is http.*/shop.git. Stacks of team web may use `},
+	{"read its stack by reference", withKubeconfig, made("programs", reference), byPrograms, `resource "theirs" is of type pulumi:pulumi:StackReference. Programs of team web may not read other stacks`},
 	{"take over its database", withKubeconfig, made("programs", takenDatabase), byPrograms, `resource "theirs" has the name "shop_wordpress", which only team shop may use`},
 	{"take over its user", withKubeconfig, made("programs", takenUser), byPrograms, `resource "theirs" has the name "shop", which only team shop may use`},
-	{"import its database", withKubeconfig, made("programs", importedDatabase), byPrograms, `resource "theirs" reads or imports what exists already`},
+	{"import its database", withKubeconfig, made("programs", importedDatabase), byPrograms, `resource "theirs" reads or imports an existing resource`},
 
-	{"run a Stack as its account", withCommit, committed(stackOf(`"serviceAccountName": "shop"`)), byStacks, `strata-stacks.*spec.serviceAccountName is shop`},
+	{"run a Stack under its account", withCommit, committed(stackOf(`"serviceAccountName": "shop"`)), byStacks, `strata-stacks.*spec.serviceAccountName is shop`},
 	{"run a Stack against its state", withCommit, committed(stackOf(`"backend": "file://SHOP_STATE"`)), byStacks, `strata-stacks.*spec.backend is set`},
 	{"read its stack by reference", withCommit, committed(reference), byPrograms, `strata-programs.*pulumi:pulumi:StackReference`},
 	{"take over its user", withCommit, committed(takenUser), byPrograms, `strata-programs.*which only team shop may use`},
 	{"have Flux fetch its repository", withCommit, committed(sourceOfShop), byRBAC, `system:serviceaccount:team-web:web" cannot .* resource "gitrepositories"`},
-	{"have Flux apply as its account", withCommit, committed(syncAsShop), byRBAC, `system:serviceaccount:team-web:web" cannot .* resource "kustomizations"`},
-	{"give oneself its namespace", withCommit, committed(bindingToWeb), byRBAC, `system:serviceaccount:team-web:web" cannot .* resource "rolebindings"`},
+	{"have Flux apply under its account", withCommit, committed(syncAsShop), byRBAC, `system:serviceaccount:team-web:web" cannot .* resource "kustomizations"`},
+	{"bind a role in its namespace", withCommit, committed(bindingToWeb), byRBAC, `system:serviceaccount:team-web:web" cannot .* resource "rolebindings"`},
 	{"write a Secret into its namespace", withCommit, landsAtHome, byNamespace, `it is in team-web`},
 
 	{"read its repository", withGit, gitAs("web", "shop", "ls-remote", "REMOTE"), byGit, `account web may not do this with repository shop`},
 	{"push to its repository", withGit, gitAs("web", "shop", "push", "REMOTE", "HEAD:refs/heads/main"), byGit, `account web may not do this with repository shop`},
 	{"push to the platform's repository", withGit, gitAs("web", "platform", "push", "REMOTE", "HEAD:refs/heads/main"), byGit, `account web may not do this with repository platform`},
-	{"read what Flux applies as administrator", withGit, gitAs("web", "fleet", "ls-remote", "REMOTE"), byGit, `account web may not do this with repository fleet`},
+	{"read the fleet repository", withGit, gitAs("web", "fleet", "ls-remote", "REMOTE"), byGit, `account web may not do this with repository fleet`},
 	{"log in as its repository's reader", withGit, asReader, byGit, `401 Unauthorized`},
 
-	{"look at its account", withGoogle, call("GET", iamAPI, shopAccount, ""), byIAM, `iam.serviceAccounts.get`},
-	{"make a key of its account", withGoogle, call("POST", iamAPI, shopAccount+"/keys", "{}"), byIAM, `iam.serviceAccountKeys.create`},
+	{"read its account", withGoogle, call("GET", iamAPI, shopAccount, ""), byIAM, `iam.serviceAccounts.get`},
+	{"create a key of its account", withGoogle, call("POST", iamAPI, shopAccount+"/keys", "{}"), byIAM, `iam.serviceAccountKeys.create`},
 	{"delete its account", withGoogle, call("DELETE", iamAPI, shopAccount, ""), byIAM, `iam.serviceAccounts.delete`},
-	{"let oneself act as its account", withGoogle, call("POST", iamAPI, shopAccount+":setIamPolicy", `{"policy": {}}`), byIAM, `iam.serviceAccounts.setIamPolicy`},
-	{"change who may what in the project", withGoogle, call("POST", projectsAPI, "projects/"+home.Project+":setIamPolicy", `{"policy": {}}`), byIAM, `resourcemanager.projects.setIamPolicy`},
-	{"look at the cluster", withGoogle, call("GET", containerAPI, "projects/"+home.Project+"/locations/"+home.Region+"/clusters/strata", ""), byIAM, `container.clusters.get`},
-	{"make a cluster", withGoogle, call("POST", containerAPI, "projects/"+home.Project+"/locations/"+home.Region+"/clusters", `{"cluster": {"name": "mine", "initialNodeCount": 1}}`), byIAM, `container.clusters.create`},
-	{"delete the instance that they share", withGoogle, call("DELETE", sqlAPI, instancePath, ""), byIAM, `cloudsql.instances.delete`},
+	{"change who may act as its account", withGoogle, call("POST", iamAPI, shopAccount+":setIamPolicy", `{"policy": {}}`), byIAM, `iam.serviceAccounts.setIamPolicy`},
+	{"change the IAM policy of the project", withGoogle, call("POST", projectsAPI, "projects/"+home.Project+":setIamPolicy", `{"policy": {}}`), byIAM, `resourcemanager.projects.setIamPolicy`},
+	{"read the cluster", withGoogle, call("GET", containerAPI, "projects/"+home.Project+"/locations/"+home.Region+"/clusters/strata", ""), byIAM, `container.clusters.get`},
+	{"create a cluster", withGoogle, call("POST", containerAPI, "projects/"+home.Project+"/locations/"+home.Region+"/clusters", `{"cluster": {"name": "mine", "initialNodeCount": 1}}`), byIAM, `container.clusters.create`},
+	{"delete the shared instance", withGoogle, call("DELETE", sqlAPI, instancePath, ""), byIAM, `cloudsql.instances.delete`},
 	{"reset the password of its user", withGoogle, call("PUT", sqlAPI, instancePath+"/users?name=shop&host=%25", `{"name": "shop", "host": "%", "password": "taken-over-by-web"}`), byCloudSQL, `user shop_?\w* belongs to team-shop@`},
 	{"delete its database", withGoogle, call("DELETE", sqlAPI, instancePath+"/databases/shop_wordpress", ""), byCloudSQL, `database shop_wordpress belongs to team-shop@`},
-	{"see and change what is in its database", withDatabase, useShopsDatabase, byDatabase, `denied`},
+	{"read and change its database", withDatabase, useShopsDatabase, byDatabase, `denied`},
 
 	{"read the files of its state", withStack, ran("their-state", readState), bySandbox, `no such file`},
 	{"read the engineer's credential", withStack, ran("engineer", readEngineer), bySandbox, `no such file`},
 }
 
-// possible are the attempts that nothing refuses. "Beside the cluster" in docs/hops.md says why.
+// possible are the attempts that nothing refuses. "Databases, Git and this machine" in docs/hops.md says why.
 var possible = []attempt{
-	{"fetch the artifact of its repository, whose address has to be guessed", withNothing, fetchArtifact, "", ""},
+	{"fetch the artifact of its source at a guessed address", withNothing, fetchArtifact, "", ""},
 	{"list its databases", withGoogle, call("GET", sqlAPI, instancePath+"/databases/shop_wordpress", ""), "", ""},
 }
 
@@ -183,7 +183,7 @@ func landsAtHome(c *crossing) error {
 	if _, err := c.look(shopNamespace + "/secrets/theirs"); err == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: it is in team-web", errRefused)
+	return fmt.Errorf("%w: it is in team-web", errDenied)
 }
 
 // useShopsDatabase writes into a database of shop's as the user that web's Stack has created.
@@ -211,7 +211,7 @@ func useShopsDatabase(c *crossing) error {
 	defer db.Close()
 	if _, err = db.Exec("CREATE TABLE from_web (n INT PRIMARY KEY)"); err != nil {
 		if _, denied := errors.AsType[*mysqldriver.MySQLError](err); denied {
-			return fmt.Errorf("%w: %w", errRefused, err)
+			return fmt.Errorf("%w: %w", errDenied, err)
 		}
 		return err
 	}

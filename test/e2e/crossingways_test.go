@@ -65,10 +65,10 @@ func made(resource, object string) func(*crossing) error {
 	return request(http.MethodPost, ofWeb+resource, object)
 }
 
-// refusal wraps an error of the API server in errRefused if the error is a refusal.
+// refusal wraps an error of the API server in errDenied if the error is a denial.
 func refusal(err error) error {
 	if err != nil && refusedByKubernetes(err) {
-		return fmt.Errorf("%w: %w", errRefused, err)
+		return fmt.Errorf("%w: %w", errDenied, err)
 	}
 	return err
 }
@@ -97,14 +97,14 @@ func committed(object string) func(*crossing) error {
 				return false, nil
 			}
 			if ready["status"] == "False" {
-				return true, fmt.Errorf("%w: %s", errRefused, ready["message"])
+				return true, fmt.Errorf("%w: %s", errDenied, ready["message"])
 			}
 			return true, nil
 		})
 	}
 }
 
-// push replaces the content of attempt.yaml in web's repository by an object, or by nothing, and returns the commit.
+// push replaces the content of attempt.yaml in web's repository by an object, or empties the file, and returns the commit.
 func (c *crossing) push(object string) (string, error) {
 	if err := os.WriteFile(filepath.Join(c.repository, "attempt.yaml"), []byte(c.fill(object)), 0o600); err != nil {
 		return "", err
@@ -134,7 +134,7 @@ func gitAs(account, repository string, args ...string) func(*crossing) error {
 		}
 		out, err := c.git(args...)
 		if err != nil && strings.Contains(out, "403") {
-			return fmt.Errorf("%w: %s", errRefused, out)
+			return fmt.Errorf("%w: %s", errDenied, out)
 		}
 		return err
 	}
@@ -161,7 +161,7 @@ func (c *crossing) passwordOf(account string) (string, error) {
 			return password, nil
 		}
 	}
-	return "", fmt.Errorf("there is no login of %s", account)
+	return "", fmt.Errorf("the file contains no login of %s", account)
 }
 
 // asReader logs in as the account that reads shop's repository, with web's password.
@@ -199,11 +199,11 @@ func answer(response *http.Response, err error) error {
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusUnauthorized {
 		text, err := io.ReadAll(response.Body)
-		return errors.Join(fmt.Errorf("%w: %s: %s", errRefused, response.Status, text), err)
+		return errors.Join(fmt.Errorf("%w: %s: %s", errDenied, response.Status, text), err)
 	}
 	err = googleapi.CheckResponse(response)
 	if codeOf(err) == http.StatusForbidden {
-		return fmt.Errorf("%w: %w", errRefused, err)
+		return fmt.Errorf("%w: %w", errDenied, err)
 	}
 	return err
 }
@@ -231,7 +231,7 @@ func ran(name, program string) func(*crossing) error {
 			}
 			for _, kind := range []string{"Stalled", "Reconciling", "Ready"} {
 				if reason := conditionOf(stack, kind)["reason"]; reason == "UpdateFailed" || reason == "SpecInvalid" || reason == "RetryingAfterFailure" {
-					return true, fmt.Errorf("%w: %v", errRefused, conditionOf(stack, kind)["message"])
+					return true, fmt.Errorf("%w: %v", errDenied, conditionOf(stack, kind)["message"])
 				}
 			}
 			return false, nil
@@ -239,7 +239,7 @@ func ran(name, program string) func(*crossing) error {
 	}
 }
 
-// look returns an object, read as the administrator.
+// look reads an object as the administrator.
 func (c *crossing) look(path string) (map[string]any, error) {
 	client, err := clientOf(c.admin)
 	if err != nil {
@@ -274,7 +274,7 @@ func (c *crossing) eventually(check func() (bool, error)) error {
 			return err
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("nothing came of it within %s", crossingTimeout)
+			return fmt.Errorf("the attempt has no result after %s", crossingTimeout)
 		}
 		<-time.After(pollEvery)
 	}

@@ -21,7 +21,7 @@ import (
 // script gives access to the test of a script, which testscript hides.
 type script struct {
 	*testing.T
-	// sequential runs scripts one after the other, up to the first that fails.
+	// sequential runs scripts one after the other, and skips the scripts after a failure.
 	sequential bool
 }
 
@@ -29,7 +29,7 @@ type script struct {
 func (s script) Run(name string, f func(testscript.T)) {
 	s.T.Run(name, func(t *testing.T) {
 		if s.sequential && s.Failed() {
-			t.Skip("an earlier script failed, so the platform is in no known state")
+			t.Skip("an earlier script failed, so the state of the platform is unknown")
 		}
 		f(script{t, s.sequential})
 	})

@@ -13,13 +13,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/strata-platform/strata/internal/toolchain"
+	"github.com/strata-platform/strata/test/long"
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
-// strataDir contains the strata command under test once build has built it. root is Strata's repository.
+// strataDir contains the strata command under test after build. root is Strata's repository.
 var strataDir, root string
 
-// TestMain runs the test binary as kubectl if that is its name, so that the pages need no kubectl of the machine.
+// TestMain runs the test binary as kubectl if that is its name, so that the pages do not need a kubectl on the machine.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "kubectl" {
 		kubectl()
@@ -55,6 +56,7 @@ func ensureTools(t testing.TB) {
 
 // TestScripts runs scripts that have a platform each.
 func TestScripts(t *testing.T) {
+	long.Test(t)
 	if testing.Short() {
 		t.Skip("needs the toolchain")
 	}
@@ -95,7 +97,7 @@ func params(dir string) testscript.Params {
 	}
 }
 
-// platform is where the platform of a script is.
+// platform contains the folders of a script's platform.
 type platform struct {
 	// dir contains the home, and the folder for temporary files.
 	dir string
@@ -139,7 +141,7 @@ func (p platform) setup(env *testscript.Env) error {
 	return nil
 }
 
-// caches returns the variables that lead Go and strata to the machine's caches although HOME differs.
+// caches returns variables with the machine's caches for Go and strata, which would look for them below HOME.
 func caches() (map[string]string, error) {
 	folder, err := os.UserCacheDir()
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 // itself, or supervisor, for the supervisor of the home. It waits until the output of the call matches the regexp AFTER,
 // and then until a process of the home has PROCESS in its command line; an empty PROCESS means no wait. With
 // leaving:PROCESS it waits, before it looks for the process, until the home records a down and a Stack is being deleted.
-// The call must not have ended by then, and must fail.
+// The call must still run at that time, and must fail.
 func killed(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 4 {
 		ts.Fatalf("usage: killed WHO AFTER PROCESS ARGS...")
@@ -51,7 +51,7 @@ func killed(ts *testscript.TestScript, neg bool, args []string) {
 	for !ok {
 		line, more := <-said
 		if !more {
-			ts.Fatalf("strata %s ended before it said %s: %v", strings.Join(args[3:], " "), after, command.Wait())
+			ts.Fatalf("strata %s ended before it printed %s: %v", strings.Join(args[3:], " "), after, command.Wait())
 		}
 		ts.Logf("%s", line)
 		ok = after.MatchString(line)
@@ -69,7 +69,7 @@ func killed(ts *testscript.TestScript, neg bool, args []string) {
 	for leaving && !destroys(h) || word != "" && !runs(h.Dir(), word) {
 		select {
 		case err := <-ended:
-			ts.Fatalf("strata %s ended before there was %s: %v", strings.Join(args[3:], " "), process, err)
+			ts.Fatalf("strata %s ended before the start of %s: %v", strings.Join(args[3:], " "), process, err)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -79,7 +79,7 @@ func killed(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	// The kernel would send the signal to a whole process group.
 	if pid <= 1 {
-		ts.Fatalf("the process to kill is not known: %d", pid)
+		ts.Fatalf("the process to kill is unknown: %d", pid)
 	}
 	ts.Check(syscall.Kill(pid, syscall.SIGKILL))
 	select {
@@ -89,7 +89,7 @@ func killed(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	case <-time.After(2 * time.Minute):
 		ts.Check(command.Process.Kill())
-		ts.Fatalf("strata %s goes on two minutes after the kill", strings.Join(args[3:], " "))
+		ts.Fatalf("strata %s still runs two minutes after the kill", strings.Join(args[3:], " "))
 	}
 }
 

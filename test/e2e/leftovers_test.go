@@ -40,15 +40,15 @@ func cloudEmpty(ts *testscript.TestScript, _ bool, _ []string) {
 		}
 	}
 	if len(left) > 0 {
-		ts.Fatalf("the emulated cloud still holds:\n%s", strings.Join(left, "\n"))
+		ts.Fatalf("the emulated cloud still contains:\n%s", strings.Join(left, "\n"))
 	}
 	ports, err := portsOf(filepath.Join(dir, "home.json"))
 	ts.Check(err)
 	*ts.Value(portsKey{}).(*map[string]int) = ports
 }
 
-// remembered are the tables of the emulator that contain no resources, but the data that it needs to respond, such as
-// Google's memory of deleted resources.
+// remembered are the tables of the emulator without resources. The emulator needs their data for its responses: Google,
+// for example, remembers deleted resources.
 var remembered = []string{"projects", "credentials", "tokens", "clusterOperations", "sqlOperations", "roleDeletions", "deletedAccounts", "serviceStates"}
 
 // cloudResources returns the names of the resources in the store of a stopped emulator, including roles granted to
@@ -56,7 +56,7 @@ var remembered = []string{"projects", "credentials", "tokens", "clusterOperation
 func cloudResources(store string) ([]string, error) {
 	db, err := bbolt.Open(store, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
 	if err != nil {
-		return nil, fmt.Errorf("read what the emulator of this home holds, which must have stopped: %w", err)
+		return nil, fmt.Errorf("read the store of the emulator, which must have stopped: %w", err)
 	}
 	defer db.Close()
 	var found []string
@@ -100,31 +100,31 @@ func isResource(table string, value []byte) (bool, error) {
 	return true, nil
 }
 
-// nothingLeft: nothingleft — for use after the last `strata down`: there is no home, or no process runs in it; no process
-// of the platform runs; nothing listens on the home's ports; there is no temporary file.
+// nothingLeft: nothingleft — for use after the last `strata down`: no home, process, open port or temporary file of the
+// platform is left.
 func nothingLeft(ts *testscript.TestScript, _ bool, _ []string) {
 	dir := ts.Getenv("STRATA_HOME")
 	ports := *ts.Value(portsKey{}).(*map[string]int)
 	if kept, err := portsOf(filepath.Join(dir, "home.json")); err == nil {
 		ports = kept
 	} else if _, err := os.Stat(dir); err == nil {
-		ts.Fatalf("%s is still there, although it is no home any more", dir)
+		ts.Fatalf("%s still exists, although it is not a home any more", dir)
 	}
 	if len(ports) == 0 {
-		ts.Fatalf("the ports of %s are not known: use cloudempty before --purge", dir)
+		ts.Fatalf("the ports of %s are unknown: use cloudempty before --purge", dir)
 	}
 	left := append(leftOf(ports, ts.Getenv("TMPDIR")), processesOf(ts.Getenv("PLATFORM"))...)
 	if len(left) > 0 {
-		ts.Fatalf("there is left:\n%s", strings.Join(left, "\n"))
+		ts.Fatalf("these are left:\n%s", strings.Join(left, "\n"))
 	}
 }
 
-// leftOf returns the names of the ports that a process still serves, and the files in a folder for temporary files.
+// leftOf returns the names of the ports on which a process still listens, and the files in a folder for temporary files.
 func leftOf(ports map[string]int, temporary string) []string {
 	var left []string
 	for name, port := range ports {
 		if served(port) {
-			left = append(left, fmt.Sprintf("port %d of %s is still served", port, name))
+			left = append(left, fmt.Sprintf("port %d of %s is still open", port, name))
 		}
 	}
 	files, err := os.ReadDir(temporary)
@@ -180,6 +180,6 @@ func processesOf(dir string) []string {
 // folder.
 func noProcesses(ts *testscript.TestScript, _ bool, args []string) {
 	if left := processesOf(args[0]); len(left) > 0 {
-		ts.Fatalf("there are:\n%s", strings.Join(left, "\n"))
+		ts.Fatalf("these processes run:\n%s", strings.Join(left, "\n"))
 	}
 }

@@ -22,10 +22,10 @@ var (
 	}
 )
 
-// TestSoakKilled kills up and down at every point in each round, both the call and the supervisor. After a kill of down,
+// TestSoakKilled kills up and down at every point in each round: once the call, and once the supervisor. After a kill of down,
 // half of the cases continue with a down, and half with an up.
 func TestSoakKilled(t *testing.T) {
-	rounds := soak.Rounds(t)
+	rounds := soak.Rounds(t, 200)
 	build(t)
 	ensureTools(t)
 	dir := t.TempDir()
@@ -54,7 +54,7 @@ func TestSoakKilled(t *testing.T) {
 
 // TestSoakScripts runs each script of the folder soak in every round.
 func TestSoakScripts(t *testing.T) {
-	rounds := soak.Rounds(t)
+	rounds := soak.Rounds(t, 80)
 	build(t)
 	ensureTools(t)
 	for round := 1; round <= rounds; round++ {

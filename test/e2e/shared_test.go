@@ -8,6 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/strata-platform/strata/test/long"
 	"github.com/strata-platform/strata/test/stratatest"
 )
 
@@ -18,6 +19,7 @@ var sharedScripts = []string{"platform-team", "chain", "status", "app-team", "te
 // TestSharedPlatform runs scripts on one platform, from an empty home until down. Run a single script with
 // `go test ./test/e2e -run TestSharedPlatform/NAME`.
 func TestSharedPlatform(t *testing.T) {
+	long.Test(t)
 	if testing.Short() {
 		t.Skip("needs the toolchain")
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 )
 
-// absent: absent KUBECONFIG PATH — the API server has no object at a path.
+// absent: absent KUBECONFIG PATH — no object exists at a path of the API server.
 func absent(ts *testscript.TestScript, _ bool, args []string) { ts.Check(tryAbsent(ts, args)) }
 
 func tryAbsent(_ *testscript.TestScript, args []string) error {
@@ -32,7 +32,7 @@ func tryAbsent(_ *testscript.TestScript, args []string) error {
 		return nil
 	}
 	if err == nil {
-		err = fmt.Errorf("there is %s: %s", args[1], found)
+		err = fmt.Errorf("%s exists: %s", args[1], found)
 	}
 	return err
 }

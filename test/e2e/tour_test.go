@@ -30,13 +30,13 @@ const (
 	tourPatience, tourSettling = 2 * time.Minute, 20 * time.Second
 )
 
-var updateTour = flag.Bool("update-tour", false, "write what the commands of the tour print into "+tourPage)
+var updateTour = flag.Bool("update-tour", false, "write the output of the tour's commands into "+tourPage)
 
 // tourOutputs are the parts that differ from one tour to the next. Everything else is compared literally.
 var tourOutputs = docstest.Outputs{
 	{Name: "TIME", Pattern: regexp.MustCompile(` *\b\d+(m\d+)?(\.\d)?s\b`)},
-	// A warning of doctor is about the machine that runs the tour.
-	{Name: "MACHINE", Pattern: regexp.MustCompile(`has what is needed(; .*)?`)},
+	// The warnings of doctor differ from machine to machine.
+	{Name: "MACHINE", Pattern: regexp.MustCompile(`meets the requirements(; .*)?`)},
 	{Name: "ADDRESS", Pattern: regexp.MustCompile(`127\.\d+\.\d+\.\d+`)},
 	{Name: "PORT", Pattern: regexp.MustCompile(`:\d{4,5}\b`)},
 	{Name: "COMMIT", Pattern: regexp.MustCompile(`\b([0-9a-f]{40}|[0-9a-f]{7,8})\b`)},
@@ -76,7 +76,7 @@ func tourSteps(t *testing.T) []tourStep {
 		case block.Language == "text" && len(steps) > 0 && steps[len(steps)-1].shown == nil:
 			steps[len(steps)-1].shown = &block
 		default:
-			t.Fatalf("%s:%d: a block of %q is neither commands nor what the commands above it print", tourPage, block.Line, block.Language)
+			t.Fatalf("%s:%d: a block of %q is neither commands nor the output of commands", tourPage, block.Line, block.Language)
 		}
 	}
 	if len(steps) == 0 {
@@ -112,10 +112,10 @@ func tourMachine(t *testing.T, dir string) []string {
 	return environment
 }
 
-func TestEveryBlockOfCommandsOfTheReadMeIsInTheTour(t *testing.T) {
+func TestAllCommandsOfTheReadMeAreInTheTour(t *testing.T) {
 	for _, block := range docstest.Blocks(t, tourPage) {
 		if block.Language == "sh" && block.Section != tourSection {
-			t.Errorf("%s:%d: commands outside of %q are not run by any test", tourPage, block.Line, tourSection)
+			t.Errorf("%s:%d: no test runs commands outside of %q", tourPage, block.Line, tourSection)
 		}
 	}
 	tourSteps(t)
@@ -155,7 +155,7 @@ func TestTheTour(t *testing.T) {
 		output, same := takeStep(t, session, step, repository, printed)
 		printed += output
 		if !same && !*updateTour {
-			t.Errorf("%s:%d: this should be printed:\n%s\nand this is:\n%s", tourPage, step.commands.Line, step.shown.Text, output)
+			t.Errorf("%s:%d: the output should be:\n%s\nand is:\n%s", tourPage, step.commands.Line, step.shown.Text, output)
 		}
 		if step.refreshed(same, output) {
 			changed[step.shown.Line] = output
@@ -172,10 +172,10 @@ func TestTheTour(t *testing.T) {
 		writeTour(t, changed)
 	}
 	if left := append(leftOf(ports, filepath.Join(dir, "tmp")), processesOf(dir)...); len(left) > 0 {
-		t.Errorf("the tour leaves:\n%s", strings.Join(left, "\n"))
+		t.Errorf("the tour has left:\n%s", strings.Join(left, "\n"))
 	}
 	if _, err := os.Stat(filepath.Join(repository, ".strata")); err == nil {
-		t.Error("the tour leaves the home")
+		t.Error("the tour has left the home")
 	}
 }
 

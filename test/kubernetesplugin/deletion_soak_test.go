@@ -32,7 +32,7 @@ resources:
 // TestSoakDestroyMissesNoDeletion creates and destroys two ConfigMaps in each round, with every core of the machine busy
 // during the destroy. Upstream's plugin misses some deletions: the destroy then hangs for ten minutes.
 func TestSoakDestroyMissesNoDeletion(t *testing.T) {
-	rounds := soak.Rounds(t)
+	rounds := soak.Rounds(t, 2)
 	pulumi := project(t, startCluster(t))
 	pulumi("stack", "init", "dev")
 	var took []time.Duration
@@ -70,7 +70,7 @@ func project(t *testing.T, cluster *clustertest.Cluster) func(args ...string) {
 	}
 	return func(args ...string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), standing)
+		ctx, cancel := context.WithTimeout(t.Context(), missedAfter)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, program, append(args, "--non-interactive")...)
 		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
@@ -103,7 +103,7 @@ const atOnce = 10
 // TestSoakDeletionsAtOnce deletes objects with one plugin while all cores of the machine are busy: the informers' lists
 // then arrive late, and sometimes after the garbage collector's work.
 func TestSoakDeletionsAtOnce(t *testing.T) {
-	rounds := soak.Rounds(t)
+	rounds := soak.Rounds(t, 1)
 	cluster := startCluster(t)
 	p := startPlugin(t, cluster.Kubeconfig(t, "127.0.0.1"))
 	defer burn(2 * runtime.NumCPU())()
@@ -120,7 +120,7 @@ func TestSoakDeletionsAtOnce(t *testing.T) {
 		var deleting sync.WaitGroup
 		for _, made := range objects {
 			deleting.Go(func() {
-				ctx, cancel := context.WithTimeout(t.Context(), standing)
+				ctx, cancel := context.WithTimeout(t.Context(), missedAfter)
 				defer cancel()
 				if err := p.remove(ctx, t, made, 0); err != nil {
 					t.Errorf("the deletion of %s: %v", made.Name, err)

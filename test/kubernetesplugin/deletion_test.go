@@ -22,8 +22,8 @@ import (
 const (
 	// held is a finalizer that keeps an object until the test removes it.
 	held = "strata.test/held"
-	// standing is the duration after which a deletion counts as missed. A missed deletion lasts ten minutes.
-	standing = 2 * time.Minute
+	// missedAfter is the duration after which the plugin must have missed a deletion. A missed deletion lasts ten minutes.
+	missedAfter = 2 * time.Minute
 )
 
 // object is a ConfigMap that a test deletes with the plugin.
@@ -41,7 +41,7 @@ type object struct {
 
 func newObject(t *testing.T, cluster *clustertest.Cluster, name string) *object {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*standing)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*missedAfter)
 	t.Cleanup(cancel)
 	o := &object{t: t, ctx: ctx, cluster: cluster, read: make(chan struct{}), ConfigMap: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Namespace: metav1.NamespaceDefault, Finalizers: []string{held},
@@ -61,7 +61,7 @@ func (o *object) end() {
 	defer o.changing.Unlock()
 	patch := client.RawPatch("application/json-patch+json", []byte(`[{"op": "remove", "path": "/metadata/finalizers"}]`))
 	if err := o.cluster.Patch(o.ctx, o.DeepCopy(), patch); err != nil {
-		o.t.Errorf("let %s go: %v", o.Name, err)
+		o.t.Errorf("remove the finalizer of %s: %v", o.Name, err)
 		return
 	}
 	err := wait.PollUntilContextCancel(o.ctx, 10*time.Millisecond, true, func(ctx context.Context) (bool, error) {
@@ -170,7 +170,7 @@ var missed = map[string]func(o *object) meddler{
 	},
 }
 
-func TestEndOfADeletedObjectIsNoticed(t *testing.T) {
+func TestThePluginNoticesTheEndOfADeletedObject(t *testing.T) {
 	cluster := startCluster(t)
 	t.Run("although", func(t *testing.T) {
 		for name, meddle := range missed {
@@ -178,7 +178,7 @@ func TestEndOfADeletedObjectIsNoticed(t *testing.T) {
 				t.Parallel()
 				o := newObject(t, cluster, name)
 				p := startPlugin(t, proxy(t, cluster, o.meddle(meddle(o))))
-				ctx, cancel := context.WithTimeout(t.Context(), standing)
+				ctx, cancel := context.WithTimeout(t.Context(), missedAfter)
 				defer cancel()
 				if err := p.remove(ctx, t, o.ConfigMap, 0); err != nil {
 					t.Errorf("the deletion: %v\n%s", err, p.said())
@@ -186,14 +186,14 @@ func TestEndOfADeletedObjectIsNoticed(t *testing.T) {
 				select {
 				case <-o.read:
 				default:
-					t.Error("the plugin did not read the object while it was there, so the test has tried nothing")
+					t.Error("the plugin did not read the object while it existed, so the test has tested nothing")
 				}
 			})
 		}
 	})
 }
 
-func TestDeletedObjectThatIsStillThereIsNotTakenForGone(t *testing.T) {
+func TestADeletionIsIncompleteWhileTheObjectExists(t *testing.T) {
 	cluster := startCluster(t)
 	pass := func(w http.ResponseWriter, r *http.Request, _ verb, next http.Handler) { next.ServeHTTP(w, r) }
 	for name, record := range map[string]func(*corev1.ConfigMap){
@@ -208,10 +208,10 @@ func TestDeletedObjectThatIsStillThereIsNotTakenForGone(t *testing.T) {
 			record(recorded)
 			// The finalizer keeps the object for the whole timeout.
 			if err := p.remove(t.Context(), t, recorded, 3); err == nil {
-				t.Error("the deletion is said to be done while the object is there")
+				t.Error("the plugin reports the end of the deletion while the object exists")
 			}
 			if want := "finalizers might be preventing deletion"; !strings.Contains(p.said(), want) || !strings.Contains(p.said(), held) {
-				t.Errorf("the plugin says %q, want %q and the finalizer's name", p.said(), want)
+				t.Errorf("the plugin prints %q, want %q and the finalizer's name", p.said(), want)
 			}
 			o.release()
 		})

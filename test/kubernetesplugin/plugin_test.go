@@ -71,7 +71,7 @@ func startPlugin(t *testing.T, kubeconfig string) plugin {
 		t.Fatal(err)
 	}
 	if _, err := p.Configure(t.Context(), &pulumirpc.ConfigureRequest{
-		Args: args, Variables: map[string]string{"kubernetes:config:kubeconfig": kubeconfig}, //nolint:staticcheck // What the pinned plugin reads.
+		Args: args, Variables: map[string]string{"kubernetes:config:kubeconfig": kubeconfig}, //nolint:staticcheck // The pinned plugin reads the deprecated field.
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func listen(t *testing.T, port int) string {
 	t.Cleanup(func() { _ = cmd.Wait() })
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
-		t.Fatalf("the plugin did not say where it listens: %v", err)
+		t.Fatalf("the plugin has not printed its port: %v", err)
 	}
 	return "127.0.0.1:" + strings.TrimSpace(line)
 }

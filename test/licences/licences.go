@@ -1,4 +1,4 @@
-// Package licences finds the licences of all packages that are linked into the module's programs.
+// Package licences finds the licences of all packages that the module's programs link.
 package licences
 
 import (
@@ -28,8 +28,8 @@ type Package struct {
 	}
 }
 
-// Linked returns the packages of other modules that are linked into the packages of the module in a folder, without those
-// that only its tests need. It needs them in Go's module cache.
+// Linked returns the packages of other modules that the packages of the module in a folder link, without those that only
+// tests import. Go's module cache must contain them.
 func Linked(ctx context.Context, dir string) ([]Package, error) {
 	command := exec.CommandContext(ctx, "go", "list", "-deps", "-json=ImportPath,Dir,Module", "./...")
 	command.Dir = dir
@@ -37,7 +37,7 @@ func Linked(ctx context.Context, dir string) ([]Package, error) {
 	command.Stderr = &stderr
 	out, err := command.Output()
 	if err != nil {
-		return nil, fmt.Errorf("list what is linked: %w: %s", err, bytes.TrimSpace(stderr.Bytes()))
+		return nil, fmt.Errorf("list the linked packages: %w: %s", err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	var all []Package
 	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
@@ -47,7 +47,7 @@ func Linked(ctx context.Context, dir string) ([]Package, error) {
 			return all, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("list what is linked: %w", err)
+			return nil, fmt.Errorf("list the linked packages: %w", err)
 		}
 		// A package of the standard library has no module.
 		if p.Module != nil && !p.Module.Main {
@@ -63,7 +63,7 @@ var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|unlicense)([-._][
 const leastCovered = 70
 
 // Of returns the SPDX identifiers of a package's licences by file: it searches the package's folder and its parents, up
-// to the module's folder. It returns an error for a package without a licence, and for a file that is no known licence.
+// to the module's folder. It returns an error for a package without a licence, and for a file with an unknown licence.
 func Of(p Package) (map[string][]string, error) {
 	found := map[string][]string{}
 	for dir := p.Dir; ; dir = filepath.Dir(dir) {
@@ -85,7 +85,7 @@ func Of(p Package) (map[string][]string, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s has no licence: there is no file LICENSE or COPYING in %s", p.ImportPath, p.Module.Dir)
+		return nil, fmt.Errorf("%s has no licence: %s contains neither LICENSE nor COPYING", p.ImportPath, p.Module.Dir)
 	}
 	return found, nil
 }

@@ -9,24 +9,24 @@ import (
 	"testing"
 )
 
-// allowed are the licences that a linked package may have: licences that only require attribution, and the Mozilla Public
-// License, whose conditions are limited to its files. Licences that require the source of the whole program, such as the
-// GPL and the AGPL, are not among them: a program with such a licence runs as a process of its own.
+// allowed are the licences that a linked package may have: those that only require attribution, and the Mozilla Public
+// License, whose conditions are limited to its files. The list excludes licences that require the source of the whole
+// program, such as the GPL and the AGPL: a program with such a licence runs as a process of its own.
 var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MPL-2.0", "Unicode-DFS-2016", "Unlicense"}
 
-// chosen are the modules that offer a choice of licences, one of them an allowed one, with the line of their licence file
-// that says so.
+// chosen are the modules that offer a choice with an allowed licence, each with the line of its licence file that offers
+// the choice.
 var chosen = map[string]string{
 	"kernel.org/pub/linux/libs/security/libcap/psx": "SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only",
 }
 
-func TestNothingIsLinkedWhoseLicenceIsNotAllowed(t *testing.T) {
+func TestAllLinkedPackagesHaveAllowedLicences(t *testing.T) {
 	packages, err := Linked(t.Context(), "../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(packages) < 500 {
-		t.Fatalf("only %d packages of other modules were found", len(packages))
+		t.Fatalf("the module links only %d packages of other modules", len(packages))
 	}
 	refused := map[string]bool{}
 	for _, p := range packages {
@@ -35,7 +35,7 @@ func TestNothingIsLinkedWhoseLicenceIsNotAllowed(t *testing.T) {
 			refused[err.Error()] = true
 		}
 		for path, ids := range found {
-			if line, ok := chosen[p.Module.Path]; ok && holds(t, path, line) {
+			if line, ok := chosen[p.Module.Path]; ok && contains(t, path, line) {
 				continue
 			}
 			for _, id := range ids {
@@ -50,8 +50,8 @@ func TestNothingIsLinkedWhoseLicenceIsNotAllowed(t *testing.T) {
 	}
 }
 
-// holds reports whether a file contains a text.
-func holds(t *testing.T, path, text string) bool {
+// contains reports whether a file contains a text.
+func contains(t *testing.T, path, text string) bool {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -60,7 +60,7 @@ func holds(t *testing.T, path, text string) bool {
 	return strings.Contains(string(content), text)
 }
 
-func TestLicencesAreToldApart(t *testing.T) {
+func TestLicencesAreRecognised(t *testing.T) {
 	for name, test := range map[string]struct {
 		files map[string]string
 		// ids are the wanted identifiers; says is a part of the wanted error, and ids is then "".
@@ -70,7 +70,7 @@ func TestLicencesAreToldApart(t *testing.T) {
 		"a licence of a folder of its own": {map[string]string{"LICENSE": isc, "inner/COPYING": "https://www.opensource.org/licenses/gpl-3.0\n"}, "GPL-3.0 ISC", ""},
 		"the licence of the module":        {map[string]string{"LICENCE.md": isc}, "ISC", ""},
 		"no licence":                       {map[string]string{"README.md": isc}, "", "has no licence"},
-		"a text that is none":              {map[string]string{"LICENSE": "All rights reserved. You may look at it.\n"}, "", "only 0% of it is a known licence"},
+		"a text that is not a licence":     {map[string]string{"LICENSE": "All rights reserved. You may look at it.\n"}, "", "only 0% of it is a known licence"},
 		"a licence with more conditions":   {map[string]string{"LICENSE": isc + strings.Repeat("And nobody may use it on Sundays or in space.\n", 40)}, "", "% of it is a known licence (ISC)"},
 		"code about licences":              {map[string]string{"LICENSE": isc, "license.go": "package inner\n"}, "ISC", ""},
 	} {
@@ -92,7 +92,7 @@ func TestLicencesAreToldApart(t *testing.T) {
 			found, err := Of(p)
 			if test.says != "" {
 				if err == nil || !strings.Contains(err.Error(), test.says) {
-					t.Errorf("the error does not say %q: %v, %v", test.says, err, found)
+					t.Errorf("the error does not contain %q: %v, %v", test.says, err, found)
 				}
 				return
 			}

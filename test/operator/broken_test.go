@@ -25,12 +25,13 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // settleTimeout limits the time until a status is complete after a failure.
 const settleTimeout = 5 * time.Second
 
-var update = flag.Bool("update", false, "write what is read in statuses into testdata")
+var update = flag.Bool("update", false, "write the texts of the statuses into testdata")
 
 // The minimal content of a Program and a Stack in these tests.
 const (
@@ -59,8 +60,9 @@ type brokenCase struct {
 	status string
 }
 
-// TestBrokenProgramsAndStacksSayWhatToDo compares the messages about broken manifests with testdata/broken.
-func TestBrokenProgramsAndStacksSayWhatToDo(t *testing.T) {
+// TestMessagesAboutBrokenManifests compares the messages about broken manifests with testdata/broken.
+func TestMessagesAboutBrokenManifests(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	o := startOperator(t, c)
 	files, err := filepath.Glob("testdata/broken/*.txtar")
@@ -93,7 +95,7 @@ func TestBrokenProgramsAndStacksSayWhatToDo(t *testing.T) {
 		}
 	}
 	if total < 60 {
-		t.Errorf("there are %d cases, want at least 60", total)
+		t.Errorf("testdata has %d cases, want at least 60", total)
 	}
 }
 
@@ -181,7 +183,7 @@ func (tm *team) tryBroken(t *testing.T, o *operator, c brokenCase) string {
 	return got
 }
 
-// refused returns the text that a user reads about a manifest that the API server refuses.
+// refused returns the text that a user reads about a manifest that the API server rejects.
 func (tm *team) refused(t *testing.T, o *operator, want string, err error) string {
 	t.Helper()
 	got := tm.normal(o, fmt.Sprintf("refused: %v\n", err))
@@ -236,13 +238,13 @@ func (tm *team) status(t *testing.T, o *operator) string {
 func checkMessage(t *testing.T, o *operator, message string) {
 	t.Helper()
 	for name, bad := range map[string]bool{
-		"has several lines":           strings.ContainsAny(message, "\n\r\t\x1b"),
-		"is longer than 1000":         len(message) > 1010,
-		"begins as a log does":        strings.HasPrefix(message, "error:"),
-		"names the folder of the run": strings.Contains(message, o.work),
-		"holds a secret":              strings.Contains(message, "canary"),
-		"holds the trace of a panic":  strings.Contains(message, "goroutine "),
-		"is empty":                    strings.TrimSpace(message) == "",
+		"has several lines":             strings.ContainsAny(message, "\n\r\t\x1b"),
+		"is longer than 1000":           len(message) > 1010,
+		"begins like a log line":        strings.HasPrefix(message, "error:"),
+		"names the folder of the run":   strings.Contains(message, o.work),
+		"contains a secret":             strings.Contains(message, "canary"),
+		"contains the trace of a panic": strings.Contains(message, "goroutine "),
+		"is empty":                      strings.TrimSpace(message) == "",
 	} {
 		if bad {
 			t.Errorf("the message %s: %q", name, message)
@@ -278,7 +280,7 @@ func (tm *team) spec(t *testing.T, plain, more string) map[string]any {
 	return spec
 }
 
-// applyStrictly applies an object like kubectl: the API server refuses unknown fields.
+// applyStrictly applies an object like kubectl: the API server rejects unknown fields.
 func (tm *team) applyStrictly(t *testing.T, kind, name, field string, spec map[string]any) error {
 	t.Helper()
 	object := &unstructured.Unstructured{Object: map[string]any{

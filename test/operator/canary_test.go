@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // canaries are the secrets of these tests, one for each way in which a Stack receives secrets.
@@ -40,7 +41,8 @@ func secretStackOf(name string) string {
 	return strings.Replace(stackOf(name, name), "envRefs:\n", "envRefs:\n    TEAM_SECRET: {type: Secret, secret: {name: login, key: env}}\n", 1) + secretStack
 }
 
-func TestSecretsAreSeenNowhereWhileAStackRunsAndAfter(t *testing.T) {
+func TestARunRevealsNoSecrets(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	o := startOperator(t, c)
 	tm := newTeam(t, c)
@@ -82,24 +84,25 @@ program:
 	}
 	tm.checkObjects(t, token)
 	checkText(t, "the operator's log", o.log.String(), token)
-	eventually(t, "the folder of the run is gone", func() error {
+	eventually(t, "the folder of the run does not exist", func() error {
 		if left := o.runs(t); len(left) > 0 {
-			return fmt.Errorf("there is %v", left)
+			return fmt.Errorf("%v is left", left)
 		}
 		return nil
 	})
 	tm.checkFiles(t, tm.state, token)
 }
 
-func TestSecretsAreSeenInNoMessageOfAFailure(t *testing.T) {
+func TestMessagesOfFailuresRevealNoSecrets(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	o := startOperator(t, c)
 	for name, program := range map[string]string{
 		"a list of that index":               `{configuration: {password: {type: String}}, outputs: {a: {"fn::select": ["${password}", [1]]}}}`,
-		"an object that the cluster refuses": `{configuration: {password: {type: String}}, resources: {a: {type: "kubernetes:core/v1:ConfigMap", properties: {metadata: {name: "Not ${password}"}}}}}`,
+		"an object that the cluster rejects": `{configuration: {password: {type: String}}, resources: {a: {type: "kubernetes:core/v1:ConfigMap", properties: {metadata: {name: "Not ${password}"}}}}}`,
 		"a function that fails upon it":      `{configuration: {password: {type: String}}, outputs: {a: {"fn::fromBase64": "%${password}"}}}`,
 		"a stack of that name":               `{configuration: {password: {type: String}}, resources: {a: {type: "pulumi:pulumi:StackReference", properties: {name: "organization/vault/${password}"}}}}`,
-		"a literal, in an object refused":    `{configuration: {password: {type: String}}, resources: {a: {type: "kubernetes:core/v1:ConfigMap", properties: {metadata: {name: {"fn::secret": "Not canary-literal"}}}}}}`,
+		"a literal in a rejected object":     `{configuration: {password: {type: String}}, resources: {a: {type: "kubernetes:core/v1:ConfigMap", properties: {metadata: {name: {"fn::secret": "Not canary-literal"}}}}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -125,7 +128,7 @@ func (tm *team) checkRunning(t *testing.T, o *operator) string {
 	t.Helper()
 	runs := o.runs(t)
 	if len(runs) != 1 {
-		t.Fatalf("there are the runs %v", runs)
+		t.Fatalf("the runs are %v", runs)
 	}
 	folder := runs[0]
 	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
@@ -154,7 +157,7 @@ func (tm *team) checkRunning(t *testing.T, o *operator) string {
 		checkText(t, "a process's arguments", p.line, token)
 	}
 	if !slices.ContainsFunc(processes, func(p process) bool { return strings.Contains(p.line, "pulumi") }) {
-		t.Fatalf("no pulumi is among the processes %v", processes)
+		t.Fatalf("the processes %v do not contain pulumi", processes)
 	}
 	tm.checkFiles(t, folder)
 	return token
@@ -189,7 +192,7 @@ func (tm *team) checkFiles(t *testing.T, folder string, more ...string) {
 	}
 }
 
-// checkObjects looks for secrets in the objects that the team, and everybody who may read its Stacks, can read.
+// checkObjects looks for secrets in all objects that a reader of the team's Stacks can read.
 func (tm *team) checkObjects(t *testing.T, more ...string) {
 	t.Helper()
 	for _, list := range []client.ObjectList{&v1.StackList{}, &corev1.EventList{}, &eventsv1.EventList{}} {
@@ -221,7 +224,7 @@ func checkText(t *testing.T, what, text string, more ...string) {
 	for _, secret := range slices.Concat(canaries, more) {
 		for _, form := range []string{secret, base64.StdEncoding.EncodeToString([]byte(secret))} {
 			if i := strings.Index(text, form); i >= 0 {
-				t.Errorf("%s holds a secret: ...%s...", what, text[max(0, i-200):min(len(text), i+len(form)+50)])
+				t.Errorf("%s contains a secret: ...%s...", what, text[max(0, i-200):min(len(text), i+len(form)+50)])
 			}
 		}
 	}

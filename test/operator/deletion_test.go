@@ -15,13 +15,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/test/long"
 )
 
 var grant = regexp.MustCompile(`Stack (\S+)/rights is deleted.*?kubectl create clusterrolebinding (\S+) --clusterrole=(\S+) --serviceaccount=([^:]+):([^;]+);`)
 
-// TestAStackOfADeletedNamespaceIsDestroyedByWhatTheLogSays deletes a namespace without its hop: the operator's binding,
+// TestTheCommandInTheLogDestroysAStackOfADeletedNamespace deletes a namespace without its hop: the operator's binding,
 // the team's account and the team's Secrets disappear before the Stack.
-func TestAStackOfADeletedNamespaceIsDestroyedByWhatTheLogSays(t *testing.T) {
+func TestTheCommandInTheLogDestroysAStackOfADeletedNamespace(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	o := startOperator(t, c)
 	tm := begin(t, c)
@@ -37,14 +39,14 @@ func TestAStackOfADeletedNamespaceIsDestroyedByWhatTheLogSays(t *testing.T) {
 		}
 	}
 	var said []string
-	eventually(t, "the log says what to do", func() error {
+	eventually(t, "the log contains the command", func() error {
 		for _, found := range grant.FindAllStringSubmatch(o.log.String(), -1) {
 			if found[1] == tm.namespace {
 				said = found[2:]
 				return nil
 			}
 		}
-		return errors.New("it does not")
+		return errors.New("it does not contain the command")
 	})
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: said[0]}, RoleRef: clusterRole(said[1]), Subjects: account(said[2], said[3]),

@@ -179,7 +179,7 @@ func TestEveryConditionReasonAndEventIsDocumented(t *testing.T) {
 			}
 			count++
 			if !strings.Contains(text, "`"+value+"`") {
-				t.Errorf("%s, %q, stands in no reference page", name, value)
+				t.Errorf("no reference page contains %s, %q", name, value)
 			}
 			return true
 		})
@@ -232,7 +232,7 @@ func TestExamplesOfTheReferencePagesWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	if configMap.Data["colour"] != "red" || configMap.Data["sizes"] != "[1,2]" {
-		t.Errorf("the ConfigMap holds %v", configMap.Data)
+		t.Errorf("the ConfigMap contains %v", configMap.Data)
 	}
 	checkMetrics(t, address)
 	if err := tm.Delete(t.Context(), got); err != nil {
@@ -264,7 +264,7 @@ func checkMetrics(t *testing.T, address string) {
 		documented[match[1]] = true
 	}
 	if !maps.Equal(served, documented) {
-		t.Errorf("served are %v, documented %v", slices.Sorted(maps.Keys(served)), slices.Sorted(maps.Keys(documented)))
+		t.Errorf("the metrics are %v, the documented ones %v", slices.Sorted(maps.Keys(served)), slices.Sorted(maps.Keys(documented)))
 	}
 }
 

@@ -6,4 +6,4 @@ import (
 	"github.com/strata-platform/strata/test/soak"
 )
 
-func TestSoakNothingIsLostOrDoubled(t *testing.T) { killInRounds(t, soak.Rounds(t)) }
+func TestSoakNothingIsLostOrDoubled(t *testing.T) { killInRounds(t, soak.Rounds(t, 5)) }

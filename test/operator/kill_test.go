@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
+	"github.com/strata-platform/strata/test/long"
 )
 
 const (
@@ -32,9 +33,12 @@ const (
 	killStacks, mostResources = 2, 6
 )
 
-var killSeed = flag.Uint64("kill-seed", 0, "kill at the random moments of this seed; 0 makes one")
+var killSeed = flag.Uint64("kill-seed", 0, "seed of the random moments of the kills; 0 chooses one")
 
-func TestNothingIsLostOrDoubledWhereProcessesAreKilled(t *testing.T) { killInRounds(t, killRounds) }
+func TestNothingIsLostOrDoubledAfterKills(t *testing.T) {
+	long.Test(t)
+	killInRounds(t, killRounds)
+}
 
 // killInRounds kills the operator, or one of its processes, at a random moment of each round. It then checks that the
 // cluster matches the Programs.
@@ -44,7 +48,7 @@ func killInRounds(t *testing.T, rounds int) {
 	if *killSeed != 0 {
 		seed = *killSeed
 	}
-	t.Logf("the random moments are those of -kill-seed=%d", seed)
+	t.Logf("the random moments have the seed -kill-seed=%d", seed)
 	c := startCluster(t)
 	k := &killing{team: newTeam(t, c), random: rand.New(rand.NewPCG(seed, 0)), operator: startOperator(t, c)}
 	lock := k.lockByAnother(t)
@@ -55,7 +59,7 @@ func killInRounds(t *testing.T, rounds int) {
 		}
 	}
 	if now, err := os.ReadFile(lock); err != nil || string(now) != anothersLock {
-		t.Errorf("the lock of another is %q, %v", now, err)
+		t.Errorf("the lock of the other process is %q, %v", now, err)
 	}
 	// The states match the cluster.
 	for i := range killStacks {
@@ -100,7 +104,7 @@ func (k *killing) round(t *testing.T, round int) {
 		fmt.Fprintf(&program, "metadata: {name: %s}\nprogram:\n  outputs: {round: %d}\n  resources:\n", name, round)
 		for _, r := range resources {
 			wanted[fmt.Sprintf("%s-r%d", name, r)] = true
-			// Pulumi chooses the object's name. With a fixed name, a duplicate creation would go unnoticed. No garbage
+			// Pulumi chooses the object's name. With a fixed name, the test would not notice a duplicate. No garbage
 			// collector runs here, so the propagation is in the background.
 			fmt.Fprintf(&program, `    %[1]s-r%[2]d:
       type: kubernetes:core/v1:ConfigMap
@@ -133,7 +137,7 @@ func (k *killing) strike(t *testing.T, made <-chan struct{}) string {
 		select {
 		case <-made:
 		case <-time.After(awaitTimeout):
-			t.Fatal("nothing was made or changed")
+			t.Fatal("no object was created or changed")
 		}
 		wait /= 10
 	}
@@ -149,17 +153,17 @@ func (k *killing) strike(t *testing.T, made <-chan struct{}) string {
 	own := slices.DeleteFunc(slices.Clone(children), func(p process) bool { return strings.Contains(p.line, "pulumi-resource-") })
 	if child && len(own) > 0 {
 		victim := own[choice%len(own)]
-		// It may have exited by itself.
+		// The process may have exited by itself.
 		_ = syscall.Kill(victim.pid, syscall.SIGKILL)
 		return victim.line
 	}
 	k.kill(t)
 	k.again(t)
 	// The next operator ends the processes of the previous one.
-	eventually(t, "what the operator ran has ended", func() error {
+	eventually(t, "the processes of the operator have ended", func() error {
 		for _, p := range children {
 			if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.pid)); err == nil && len(line) > 0 {
-				return fmt.Errorf("there is still process %d: %s", p.pid, p.line)
+				return fmt.Errorf("process %d still runs: %s", p.pid, p.line)
 			}
 		}
 		return nil
@@ -203,24 +207,24 @@ func (k *killing) check(t *testing.T, round int, what string, wanted map[string]
 			continue
 		}
 		if other := ids[resource]; other != "" {
-			t.Errorf("after the kill of %s resource %s is there twice: %s, %s", what, resource, other, object.Name)
+			t.Errorf("after the kill of %s resource %s exists twice: %s, %s", what, resource, other, object.Name)
 		}
 		ids[resource] = object.Name
 		if !wanted[resource] || object.Data["round"] != fmt.Sprint(round) {
-			t.Errorf("after the kill of %s there is %s of round %s", what, resource, object.Data["round"])
+			t.Errorf("after the kill of %s, %s of round %s still exists", what, resource, object.Data["round"])
 		}
 	}
 	for _, resource := range slices.Sorted(maps.Keys(wanted)) {
 		if ids[resource] == "" {
-			t.Errorf("after the kill of %s there is no %s", what, resource)
+			t.Errorf("after the kill of %s, %s is missing", what, resource)
 		}
 	}
 	for i := range killStacks {
 		k.checkState(t, stackName(i), what, ids)
 	}
-	eventually(t, "the folders of runs are gone", func() error {
+	eventually(t, "no folders of runs are left", func() error {
 		if left := slices.DeleteFunc(k.runs(t), func(run string) bool { return !k.idle(run) }); len(left) > 0 {
-			return fmt.Errorf("there are %v", left)
+			return fmt.Errorf("%v are left", left)
 		}
 		return nil
 	})
@@ -267,16 +271,16 @@ func (k *killing) checkState(t *testing.T, stack, what string, ids map[string]st
 		}
 		found[r.URN[strings.LastIndex(r.URN, "::")+2:]] = strings.TrimPrefix(r.ID, k.namespace+"/")
 		if r.Delete {
-			t.Errorf("after the kill of %s the state of %s holds %s for deletion", what, stack, r.URN)
+			t.Errorf("after the kill of %s the state of %s marks %s for deletion", what, stack, r.URN)
 		}
 	}
 	own := maps.Clone(ids)
 	maps.DeleteFunc(own, func(resource, _ string) bool { return !strings.HasPrefix(resource, stack+"-") })
 	if !maps.Equal(found, own) {
-		t.Errorf("after the kill of %s the state of %s holds %v, the cluster %v", what, stack, found, own)
+		t.Errorf("after the kill of %s the state of %s contains %v, the cluster %v", what, stack, found, own)
 	}
 	if len(latest.Pending) > 0 {
-		t.Errorf("after the kill of %s the state of %s holds pending operations: %s", what, stack, latest.Pending)
+		t.Errorf("after the kill of %s the state of %s has pending operations: %s", what, stack, latest.Pending)
 	}
 	locks, err := os.ReadDir(filepath.Join(k.state, ".pulumi", "locks", "organization", stack, stack))
 	if len(locks) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -12,9 +12,11 @@ import (
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/test/long"
 )
 
 func TestOfTwoOperatorsTheLeaderWorks(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	tm := newTeam(t, c)
 	rights := metav1.ObjectMeta{Namespace: platform.OperatorNamespace, Name: "leader"}

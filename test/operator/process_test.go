@@ -100,7 +100,7 @@ func (o *operator) stop(t testing.TB) {
 		t.Fatal(err)
 	}
 	if <-o.ended; o.err != nil {
-		t.Errorf("the operator did not end in good order: %v", o.err)
+		t.Errorf("the operator failed at its end: %v", o.err)
 	}
 }
 
@@ -191,7 +191,7 @@ func eventually(t testing.TB, what string, check func() error) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("in vain waited until %s: %v", what, err)
+			t.Fatalf("timeout: wait until %s: %v", what, err)
 		}
 		select {
 		case <-t.Context().Done():

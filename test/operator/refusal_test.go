@@ -19,17 +19,19 @@ import (
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // countEvent is needed when an event repeats for an unchanged Stack.
 var countEvent = right{"patch", "events.k8s.io", "events"}
 
-// createEvent is needed for a new event. The operator does not repeat a refused event.
+// createEvent is needed for a new event. The operator does not repeat a rejected event.
 var createEvent = right{"create", "events.k8s.io", "events"}
 
-// TestTheOperatorNeedsEachOfItsRights removes each permission, waits until the API server refuses a request because of
+// TestTheOperatorNeedsEachOfItsRights removes each permission, waits until the API server denies a request because of
 // it, and checks that the operator recovers by itself once it has the permission again.
 func TestTheOperatorNeedsEachOfItsRights(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	c.installKinds(t)
 	o := startOperator(t, c)
@@ -73,7 +75,7 @@ func takeInTeams(t *testing.T, c *cluster) {
 	}
 	for i, taken := range rights {
 		t.Run("without "+taken.String(), func(t *testing.T) {
-			// The operator counts a refused event again only after half an hour.
+			// The operator sends a rejected event again only after half an hour.
 			if taken == countEvent {
 				return
 			}
@@ -145,7 +147,7 @@ func takeEverywhere(t *testing.T, c *cluster, o *operator) {
 			tm.await(t, "rights", "Ready", ready)
 		})
 	}
-	// An existing watch would continue, so the operator must restart. It sends a list request if the API server refuses a
+	// An existing watch would continue, so the operator must restart. It sends a list request if the API server rejects a
 	// watch that streams the initial state.
 	t.Run("without list and watch", func(t *testing.T) {
 		var taken []right
@@ -188,7 +190,7 @@ func (c *cluster) take(t *testing.T, role string, taken ...right) (back func()) 
 		t.Helper()
 		object := &rbacv1.ClusterRole{Rules: rules}
 		object.Name = role
-		// A failed test must restore the permissions too.
+		// A failed test must restore the permissions, too.
 		if err := c.Update(context.WithoutCancel(t.Context()), object); err != nil {
 			t.Error(err)
 		}
@@ -245,7 +247,7 @@ func (tm *team) setRights(t *testing.T, rules []rbacv1.PolicyRule) {
 	tm.create(t, role, binding)
 }
 
-// awaitRight waits until the API server grants or refuses a permission to the operator: a changed role takes effect after
+// awaitRight waits until the API server grants or denies a permission to the operator: a changed role takes effect after
 // a moment.
 func (c *cluster) awaitRight(t *testing.T, r right, namespace string, has bool) {
 	t.Helper()
@@ -267,16 +269,16 @@ func (c *cluster) awaitRight(t *testing.T, r right, namespace string, has bool) 
 	})
 }
 
-// awaitRefused waits until the API server has refused a request that needs a permission.
+// awaitRefused waits until the API server has denied a request that needs a permission.
 func (tm *team) awaitRefused(t *testing.T, r right, namespace string, since int) {
 	t.Helper()
-	tm.awaitCall(t, "is refused to", r, namespace, since, func(code int) bool { return code == http.StatusForbidden })
+	tm.awaitCall(t, "is denied to", r, namespace, since, func(code int) bool { return code == http.StatusForbidden })
 }
 
 // awaitAllowed waits until the API server has allowed a request that needs a permission.
 func (tm *team) awaitAllowed(t *testing.T, r right, namespace string, since int) {
 	t.Helper()
-	tm.awaitCall(t, "is let", r, namespace, since, func(code int) bool { return code != http.StatusForbidden })
+	tm.awaitCall(t, "is allowed to", r, namespace, since, func(code int) bool { return code != http.StatusForbidden })
 }
 
 func (tm *team) awaitCall(t *testing.T, what string, r right, namespace string, since int, wanted func(code int) bool) {
@@ -291,7 +293,7 @@ func (tm *team) awaitCall(t *testing.T, what string, r right, namespace string, 
 				return nil
 			}
 		}
-		return fmt.Errorf("among %d calls there is none", len(calls))
+		return fmt.Errorf("none of %d calls matches", len(calls))
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/strata-platform/strata/operator/api/v1"
 	"github.com/strata-platform/strata/platform"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // right is one permission of an account.
@@ -89,6 +90,7 @@ func (tm *team) end(t *testing.T) {
 
 // TestTheOperatorHasTheRightsThatItUsesAndNoOthers compares the roles with the requests that the API server logs.
 func TestTheOperatorHasTheRightsThatItUsesAndNoOthers(t *testing.T) {
+	long.Test(t)
 	c := startCluster(t)
 	_, since := c.calls(t, 0)
 	o := startOperator(t, c)

@@ -138,7 +138,7 @@ func (tm *team) await(t testing.TB, name, what string, want func(*v1.Stack) bool
 		}
 	}
 	status, _ := yaml.Marshal(last.Status)
-	t.Fatalf("in vain waited until Stack %s/%s is %s:\n%s", tm.namespace, name, what, status)
+	t.Fatalf("timeout: wait until Stack %s/%s is %s:\n%s", tm.namespace, name, what, status)
 	return nil
 }
 

@@ -40,7 +40,7 @@ program: {outputs: {database: "${database}", regions: "${regions}", tries: "${tr
 	tm.awaitProgram(t, "app", v1.ReadyCompletedReason)
 }
 
-func TestAnOutputOfAResourceThatIsNotTargetedIsLeftOut(t *testing.T) {
+func TestOutputsOfUntargetedResourcesAreOmitted(t *testing.T) {
 	c := startCluster(t)
 	startOperator(t, c)
 	tm := newTeam(t, c)

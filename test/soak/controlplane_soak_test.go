@@ -28,7 +28,7 @@ const recoverTimeout = time.Minute
 // TestSoakControlPlaneLosesNothing kills a process of the platform in each round, sometimes the supervisor, at random
 // moments while writers write objects. After each round, and at the end, every acknowledged write must exist.
 func TestSoakControlPlaneLosesNothing(t *testing.T) {
-	rounds := soak.Rounds(t)
+	rounds := soak.Rounds(t, 3)
 	p := stratatest.NewWithTools(t)
 	p.Run("local", "start")
 	w := startWriters(t, p.Kubernetes())
@@ -40,14 +40,14 @@ func TestSoakControlPlaneLosesNothing(t *testing.T) {
 		w.await(t, 1)
 		served := time.Since(began)
 		acknowledged := w.check(t)
-		t.Logf("round %d of %d: killed %s, served again after %.1fs, %d writes acknowledged and all there",
+		t.Logf("round %d of %d: killed %s, served again after %.1fs, all %d acknowledged writes exist",
 			round, rounds, strings.Join(slices.Sorted(maps.Values(victims)), ", "), served.Seconds(), acknowledged)
 	}
 	w.stop()
 	w.check(t)
 	p.Run("local", "stop")
 	if left := p.Processes(); len(left) > 0 {
-		t.Errorf("after stop there are %v", left)
+		t.Errorf("after the stop %v are left", left)
 	}
 }
 
@@ -70,7 +70,7 @@ func kill(t *testing.T, p *stratatest.Platform, round int) map[int]string {
 	}
 	for pid, name := range victims {
 		if pid == 0 {
-			t.Fatalf("%s does not run", name) // and the process ID 0 would be this test's own group
+			t.Fatalf("%s does not run", name) // the process ID 0 would mean this test's own process group
 		}
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatalf("kill %s: %v", name, err)
@@ -122,6 +122,6 @@ func awaitRunning(t *testing.T, p *stratatest.Platform, victims map[int]string) 
 		return last == nil, nil
 	})
 	if err != nil {
-		t.Fatalf("in vain waited until the platform runs again: %v", last)
+		t.Fatalf("timeout: wait until the platform runs again: %v", last)
 	}
 }

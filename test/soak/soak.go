@@ -12,8 +12,10 @@ import (
 // RoundsVariable is the environment variable with the number of rounds of every soak.
 const RoundsVariable = "STRATA_SOAK_ROUNDS"
 
-// Rounds returns the number of rounds. It skips the test if the variable is not set.
-func Rounds(t testing.TB) int {
+// Rounds returns the number of rounds of a test whose rounds last as long as weight rounds of the shortest soak, which take
+// a few seconds: the value of the variable divided by weight, and at least 1. So all soaks take about the same time. Rounds
+// skips the test if the variable is not set.
+func Rounds(t testing.TB, weight int) int {
 	t.Helper()
 	text := os.Getenv(RoundsVariable)
 	if text == "" {
@@ -21,7 +23,7 @@ func Rounds(t testing.TB) int {
 	}
 	rounds, err := strconv.Atoi(text)
 	if err != nil || rounds < 1 {
-		t.Fatalf("%s=%s: it is a number of rounds, from 1", RoundsVariable, text)
+		t.Fatalf("%s=%s: use a number of rounds, at least 1", RoundsVariable, text)
 	}
-	return rounds
+	return max(1, rounds/weight)
 }

@@ -17,7 +17,7 @@ import (
 
 const (
 	writerCount = 4
-	// writeEvery leaves the control plane room for its own work.
+	// writeEvery is the interval between two writes, so that the control plane has time for its own work.
 	writeEvery = 20 * time.Millisecond
 	// writeTimeout ends a write without a response from a killed server.
 	writeTimeout = 5 * time.Second
@@ -54,8 +54,8 @@ func startWriters(t *testing.T, client kubernetes.Interface) *writers {
 
 func counterName(writer int) string { return fmt.Sprintf("counter-%d", writer) }
 
-// write alternates between creating an object and incrementing the counter, until ctx ends. Failures are expected in a
-// soak: the next attempt is another write.
+// write alternates between creating an object and incrementing the counter, until ctx ends. Writes fail during a kill;
+// write then continues with the next one.
 func (w *writers) write(ctx context.Context, writer int) {
 	tick := time.NewTicker(writeEvery)
 	defer tick.Stop()
@@ -110,7 +110,7 @@ func (w *writers) await(t *testing.T, more int) {
 		return count() >= goal, nil
 	})
 	if err != nil {
-		t.Fatalf("in vain waited until %d more writes were acknowledged, %d were", more, count()-goal+more)
+		t.Fatalf("timeout: wait for %d more acknowledged writes, got %d", more, count()-goal+more)
 	}
 }
 
@@ -127,17 +127,17 @@ func (w *writers) check(t *testing.T) int {
 	found := map[string]int{}
 	for _, object := range list.Items {
 		if found[object.Name], err = strconv.Atoi(object.Data[counterKey]); err != nil {
-			t.Errorf("%s holds %v", object.Name, object.Data)
+			t.Errorf("%s contains %v", object.Name, object.Data)
 		}
 	}
 	for _, name := range made {
 		if _, ok := found[name]; !ok {
-			t.Errorf("%s was acknowledged and is lost", name)
+			t.Errorf("the acknowledged %s is lost", name)
 		}
 	}
 	for n, count := range counts {
 		if found[counterName(n)] < count {
-			t.Errorf("%s was acknowledged as %d and is %d", counterName(n), count, found[counterName(n)])
+			t.Errorf("the acknowledged value of %s is %d, the stored one %d", counterName(n), count, found[counterName(n)])
 		}
 	}
 	if t.Failed() {

@@ -20,8 +20,8 @@ import (
 // command is the strata command under test and the repository that it was built from.
 type command struct{ executable, root string }
 
-// built holds the command, built when the first test needs it, and all platforms so far, which share one parent folder.
-// Main removes that folder.
+// built contains the command, which the first test builds, and all platforms so far, which share one parent folder. Main
+// removes that folder.
 var built struct {
 	sync.Mutex
 	dir string
@@ -43,7 +43,7 @@ func Executable(t testing.TB) string {
 	return command.executable
 }
 
-// build returns the command in a folder of this package's tests, built when the first test needs it.
+// build returns the command in a folder of this package's tests. The first call builds it.
 func build(ctx context.Context) (command, error) {
 	built.Lock()
 	defer built.Unlock()
@@ -69,8 +69,8 @@ func build(ctx context.Context) (command, error) {
 }
 
 // buildInto builds strata as `make build` does and puts the executable at path. All packages build the same file in the
-// user's cache, one after the other: go links the file only if its sources have changed. A later build replaces that
-// file, so path is a link to the present one.
+// user's cache, one after the other: go links the file only after a change of its sources. A later build replaces that
+// file, so path is a hard link to the current one.
 func buildInto(ctx context.Context, root, path string) error {
 	cache, err := os.UserCacheDir()
 	if err != nil {

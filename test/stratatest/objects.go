@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// passing are the resources whose objects appear and disappear by themselves.
+// passing are the resources whose objects the cluster creates and deletes by itself.
 var passing = []string{"events", "leases"}
 
 // Object is an object of a cluster.
@@ -27,7 +27,7 @@ func (o Object) String() string {
 	return fmt.Sprintf("%s %s/%s", o.Resource.GroupResource(), o.Namespace, o.Name)
 }
 
-// Objects returns all objects of a cluster that are meant to stay.
+// Objects returns all objects of a cluster, without those of passing resources.
 func Objects(ctx context.Context, kubeconfig string) ([]Object, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {

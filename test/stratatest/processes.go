@@ -59,7 +59,7 @@ func usage(dir string) (Process, error) {
 	pages := strings.Fields(string(statm))
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(pages) < 2 || len(fields) < 13 {
-		return Process{}, fmt.Errorf("%s: not what proc(5) says", dir)
+		return Process{}, fmt.Errorf("%s: not in the format of proc(5)", dir)
 	}
 	resident, err := strconv.ParseInt(pages[1], 10, 64)
 	if err != nil {

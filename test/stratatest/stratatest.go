@@ -41,7 +41,7 @@ func Main(m *testing.M) int {
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-interrupted
-		built.Lock() // for good: the tests' own end waits for this one
+		built.Lock() // never unlocked, so that the tests' own end waits for this one
 		for _, p := range built.platforms {
 			if err := p.end(); err != nil {
 				fmt.Fprintln(os.Stderr, err)
@@ -107,7 +107,7 @@ func (p *Platform) stop() error {
 		return len(p.Processes()) == 0, nil
 	})
 	if err != nil {
-		return fmt.Errorf("stop the platform: there are still %v: %w", p.Processes(), errors.Join(err, last))
+		return fmt.Errorf("stop the platform: %v still run: %w", p.Processes(), errors.Join(err, last))
 	}
 	return last
 }

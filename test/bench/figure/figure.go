@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// FileVariable names the environment variable with the path of the file that figures are appended to, one JSON object per
-// line. Without it a figure is only a metric of its benchmark.
+// FileVariable names the environment variable with the path of a file. Figures are appended to it, one JSON object a line.
+// Without it a figure is only a metric of its benchmark.
 const FileVariable = "STRATA_BENCH_FIGURES"
 
 // A Figure is a measured value.
