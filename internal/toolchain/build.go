@@ -53,7 +53,7 @@ func (j job) run(ctx context.Context) error {
 	return nil
 }
 
-// make copies or builds the tool, moves it to target, and returns Copied or Built.
+// make copies or builds the tool, moves it to target, and returns Copied, Linked or Built.
 func (j job) make(ctx context.Context, target string, start time.Time) (Progress, error) {
 	stage, err := j.stage()
 	if err != nil {
@@ -65,7 +65,7 @@ func (j job) make(ctx context.Context, target string, start time.Time) (Progress
 	if release := j.release(ctx); release != "" {
 		err = copyFile(release, made)
 	} else if built := j.built(); built != "" {
-		err = os.Link(built, made)
+		end, err = Linked, os.Link(built, made)
 	} else {
 		end = Built
 		stop := j.beat(start)

@@ -27,6 +27,8 @@ const (
 	Built Progress = "built"
 	// Copied means that the pinned version was on PATH and a copy of it is now in the cache.
 	Copied Progress = "copied from PATH"
+	// Linked means that another tool of the bundle, which was built before, is the same program.
+	Linked Progress = "linked"
 )
 
 // heartbeat is the interval between two events of a running build.

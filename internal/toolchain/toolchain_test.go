@@ -234,7 +234,12 @@ func TestToolsOfOneProgramAreBuiltOnce(t *testing.T) {
 	fakeGo(t, `echo build >>"`+builds+`"`)
 	tools := openTiny(t, tinyRoot(t), t.TempDir())
 	var infos []os.FileInfo
+	var reported []Progress
+	report := func(e Event) { reported = append(reported, e.Progress) }
 	for _, name := range []string{"hello-again", "hello"} {
+		if err := tools.Ensure(t.Context(), report, name); err != nil {
+			t.Fatal(err)
+		}
 		path, err := tools.Path(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
@@ -247,6 +252,9 @@ func TestToolsOfOneProgramAreBuiltOnce(t *testing.T) {
 	}
 	if !os.SameFile(infos[0], infos[1]) {
 		t.Error("the two names are different files")
+	}
+	if want := []Progress{Building, Built, Linked}; !slices.Equal(reported, want) {
+		t.Errorf("reported %q, want %q", reported, want)
 	}
 	if content, err := os.ReadFile(builds); string(content) != "build\n" {
 		t.Errorf("the builds are %q, %v; want one", content, err)
