@@ -68,7 +68,7 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := guardFlux(ctx, config.upstreamOperator(), pulumi.Provider(cluster), pulumi.DependsOn([]pulumi.Resource{flux})); err != nil {
+	if err := guardFlux(ctx, config.upstreamOperator(), pulumi.Provider(cluster), pulumi.DependsOn(flux.Resources())); err != nil {
 		return err
 	}
 	kind, err := hop.NewPolicyKind(ctx, "tenant-policies", pulumi.Provider(cluster))
@@ -79,13 +79,13 @@ func Program(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	before := append(slices.Clone(rights.all), flux, kind, guard)
+	before := append(slices.Concat(rights.all, flux.Resources()), kind, guard)
 	sync, err := newPlatformSync(ctx, config, rights, pulumi.Provider(cluster), pulumi.DependsOn(before))
 	if err != nil {
 		return err
 	}
 	// The operator destroys a team's Stacks, so Pulumi must delete the hops before the sync that applies the operator.
-	before = append(before, sync)
+	before = append(before, sync.Resources()...)
 	made := pulumi.Map{}
 	for _, team := range list.Teams {
 		hop, err := newHop(ctx, config, bootstrap, team, pulumi.Provider(cluster), pulumi.DependsOn(before))

@@ -7,13 +7,13 @@
 //	source, err := fluxcd.NewSource(ctx, "web", &fluxcd.SourceArgs{
 //		Namespace: pulumi.String("team-web"),
 //		Origin:    fluxcd.Git{URL: pulumi.String("https://git.example.com/web.git")},
-//	}, pulumi.Provider(cluster), pulumi.DependsOn([]pulumi.Resource{flux}))
+//	}, pulumi.Provider(cluster), pulumi.DependsOn(flux.Resources()))
 //	sync, err := fluxcd.NewSync(ctx, "web", &fluxcd.SyncArgs{
 //		Namespace: pulumi.String("team-web"), Source: source, ServiceAccount: pulumi.String("web"),
-//	}, pulumi.Provider(cluster), pulumi.DependsOn([]pulumi.Resource{flux}))
+//	}, pulumi.Provider(cluster), pulumi.DependsOn(flux.Resources()))
 //	receiver, err := fluxcd.NewReceiver(ctx, "web", &fluxcd.ReceiverArgs{
 //		Namespace: pulumi.String("team-web"), Sources: []*fluxcd.Source{source},
-//	}, pulumi.Provider(cluster), pulumi.DependsOn([]pulumi.Resource{flux}))
+//	}, pulumi.Provider(cluster), pulumi.DependsOn(flux.Resources()))
 //
 // Package example contains a complete program.
 //
@@ -103,7 +103,14 @@ type Flux struct {
 	Namespace pulumi.StringOutput `pulumi:"namespace"`
 	// Version is the version of Flux that runs.
 	Version pulumi.StringOutput `pulumi:"version"`
+
+	bootstrap *flux.FluxBootstrapGit
 }
+
+// Resources returns the resource that installs Flux, for pulumi.DependsOn. A dependency on the component itself is not
+// reliable in Go: it covers the children that Pulumi knows at that moment, and Pulumi learns of children in the background
+// (pulumi/pulumi#7833).
+func (f *Flux) Resources() []pulumi.Resource { return []pulumi.Resource{f.bootstrap} }
 
 // NewFlux installs Flux. Pass the provider for the cluster in opts.
 func NewFlux(ctx *pulumi.Context, name string, args *FluxArgs, opts ...pulumi.ResourceOption) (*Flux, error) {
@@ -144,7 +151,7 @@ func NewFlux(ctx *pulumi.Context, name string, args *FluxArgs, opts ...pulumi.Re
 	if err != nil {
 		return nil, fmt.Errorf("install Flux %s: %w", name, err)
 	}
-	f.Namespace, f.Version = bootstrap.Namespace, bootstrap.Version
+	f.Namespace, f.Version, f.bootstrap = bootstrap.Namespace, bootstrap.Version, bootstrap
 	return f, ctx.RegisterResourceOutputs(f, pulumi.Map{"namespace": f.Namespace, "version": f.Version})
 }
 

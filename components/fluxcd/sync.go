@@ -74,7 +74,12 @@ type Sync struct {
 	// Namespace and Name of the sync, known once it exists.
 	Namespace pulumi.StringOutput `pulumi:"namespace"`
 	Name      pulumi.StringOutput `pulumi:"name"`
+
+	kustomization pulumi.Resource
 }
+
+// Resources returns the sync's Kustomization, for pulumi.DependsOn. See Flux.Resources.
+func (s *Sync) Resources() []pulumi.Resource { return []pulumi.Resource{s.kustomization} }
 
 // boundedSyncDelete bounds the wait for a sync's deletion, during which Flux deletes the sync's objects. A missed deletion
 // then costs two minutes instead of ten.
@@ -101,7 +106,7 @@ func NewSync(ctx *pulumi.Context, name string, args *SyncArgs, opts ...pulumi.Re
 	if err != nil {
 		return nil, fmt.Errorf("create sync %s: %w", name, err)
 	}
-	s.Namespace, s.Name = sync.Metadata.Namespace().Elem(), sync.Metadata.Name().Elem()
+	s.Namespace, s.Name, s.kustomization = sync.Metadata.Namespace().Elem(), sync.Metadata.Name().Elem(), sync
 	return s, ctx.RegisterResourceOutputs(s, pulumi.Map{"namespace": s.Namespace, "name": s.Name})
 }
 

@@ -12,7 +12,7 @@
 //		},
 //		Policy:   &hop.Policy{Types: []string{"gcp:sql/*", "kubernetes:core/v1:Secret"}, StackAccounts: []string{"web"}},
 //		Context:  context,
-//	}, pulumi.Provider(cluster), pulumi.DependsOn([]pulumi.Resource{flux, kind}))
+//	}, pulumi.Provider(cluster), pulumi.DependsOn(append(flux.Resources(), kind)))
 //
 // The caller's identity creates every object that decides what the team may do. Flux applies the team's repository under
 // the team's account, which can change none of these objects.

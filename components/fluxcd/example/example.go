@@ -56,7 +56,7 @@ func Program(config Config) pulumi.RunFunc {
 		if err != nil {
 			return err
 		}
-		after := pulumi.DependsOn([]pulumi.Resource{flux, rights})
+		after := pulumi.DependsOn(append(flux.Resources(), rights))
 		source, err := fluxcd.NewSource(ctx, "web-source", &fluxcd.SourceArgs{
 			Namespace: pulumi.String("team-web"),
 			Name:      pulumi.String("web"),
