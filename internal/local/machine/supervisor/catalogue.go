@@ -33,7 +33,7 @@ func processCatalogue(h home.Home, tc *toolchain.Toolchain, googleURL, gitURL, e
 	flux := func(name string, reach []catalogue.Reach, listen ...catalogue.Listen) catalogue.Image {
 		// The controllers are mostly idle. A lower GOGC makes them collect garbage sooner and use less memory, as in
 		// the control plane.
-		env := map[string]string{"GOGC": "50"}
+		env := map[string]string{"GOGC": "25"}
 		if slices.ContainsFunc(reach, func(r catalogue.Reach) bool { return r.Address == egress.Address }) {
 			maps.Copy(env, egress.Variables())
 		}
