@@ -21,6 +21,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/shell"
 	"github.com/strata-platform/strata/internal/toolchain"
+	"github.com/strata-platform/strata/operator/engine/pulumihome"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -116,11 +117,15 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 	if err := os.MkdirAll(p.Home.LayerState(), 0o700); err != nil {
 		return nil, fmt.Errorf("prepare the environment of layer %s: %w", layer, err)
 	}
+	pulumiHome := filepath.Join(p.Home.Layer(layer), "pulumi")
+	if err := pulumihome.WithoutLogs(pulumiHome); err != nil {
+		return nil, fmt.Errorf("prepare the environment of layer %s: %w", layer, err)
+	}
 	env := pulumienv.Variables(p.Home, googleURL)
 	maps.Copy(env, map[string]string{
 		"PULUMI_BACKEND_URL":       p.layerBackend(),
 		"PULUMI_CONFIG_PASSPHRASE": passphrase,
-		"PULUMI_HOME":              filepath.Join(p.Home.Layer(layer), "pulumi"),
+		"PULUMI_HOME":              pulumiHome,
 		// The engineer's shell may have another layer's values.
 		"PULUMI_STACK":              p.Environment,
 		"PULUMI_OPTION_CONFIG_FILE": filepath.Join(p.Home.Layer(layer), "Pulumi."+p.Environment+".yaml"),

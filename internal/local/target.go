@@ -89,10 +89,14 @@ func (p *Platform) Prepare(repositories bool) []lifecycle.Step {
 		}},
 		{Name: "emulated Google Cloud and Git server", Do: func(ctx context.Context, _ *progress.Reporter) (string, error) {
 			running, err := p.Start(ctx)
-			if err == nil && repositories {
+			if err != nil {
+				return "", err
+			}
+			go func() { _, _ = p.pulumi() }() // layer 1 needs the command, which takes a while to print its version
+			if repositories {
 				p.startClusterEarly(ctx)
 			}
-			return running.GoogleURL, err
+			return running.GoogleURL, nil
 		}},
 	}
 	if !repositories {

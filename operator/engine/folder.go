@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/strata-platform/strata/operator/engine/pulumihome"
 )
 
 // write creates the folders and files of the run, except those of its project.
@@ -12,6 +14,9 @@ func (r *run) write() error {
 		if err := os.Mkdir(filepath.Join(r.dir, name), 0o700); err != nil {
 			return fmt.Errorf("make the run's folder %s: %w", name, err)
 		}
+	}
+	if err := pulumihome.WithoutLogs(filepath.Join(r.dir, homeFolder)); err != nil {
+		return err
 	}
 	if r.Kubeconfig == nil {
 		return nil
