@@ -36,7 +36,8 @@ func (p *Platform) About() lifecycle.About {
 		TeamsFile: teamsFile, Call: p.strataLine,
 		Unprotect: fmt.Sprintf("run `%s`, then `%s`", p.pulumiLine(lifecycle.BootstrapLayer, "config set deletionProtection false"),
 			p.strataLine("layer up "+lifecycle.BootstrapLayer)),
-		Kubectl: p.kubectl(), FluxLogs: p.kubectl() + " -n " + fluxcd.Namespace + " logs deployment/kustomize-controller",
+		Reconnect: "check the network and your login to Google Cloud, then run this again",
+		Kubectl:   p.kubectl(), FluxLogs: p.kubectl() + " -n " + fluxcd.Namespace + " logs deployment/kustomize-controller",
 		Ready: readyTimeout, Poll: readyPoll, Patience: teardownPatience, Limit: teardownLimit,
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
-	"github.com/strata-platform/strata/internal/status/inspect"
 	"github.com/strata-platform/strata/internal/teardown"
 	"github.com/strata-platform/strata/teams"
 )
@@ -53,8 +52,9 @@ type About struct {
 	// command that deletes everything regardless of blockers; empty if there is none.
 	Kubectl, FluxLogs, Purge string
 
-	// Unprotect says how to remove the protection of layer 1's resources, for example "run `...`".
-	Unprotect string
+	// Unprotect says how to remove the protection of layer 1's resources, for example "run `...`". Reconnect says what to do
+	// if the cluster does not answer.
+	Unprotect, Reconnect string
 
 	// Ready limits the wait for a ready platform, and Poll is the interval between two looks at it.
 	Ready, Poll time.Duration
@@ -124,8 +124,12 @@ type Cluster interface {
 	// Config returns the administrator's client configuration, or nil if there is no cluster. If the cluster is stopped,
 	// Config starts it if start is true, and otherwise returns [ErrStopped].
 	Config(ctx context.Context, start bool) (*rest.Config, error)
-	// Report returns the status of every layer. It reads the cluster by look.
-	Report(ctx context.Context, look inspect.Look) (status.Report, error)
+	// Below returns the status items of layer 1, with the cluster as the last one, and the client configuration of the
+	// cluster. The configuration is nil if the cluster cannot be read; an item then gives the reason. Below starts nothing.
+	Below(ctx context.Context) (items []status.Item, config *rest.Config, err error)
+	// Heads maps the sources of layer 2 to the latest commits of their branches, in the form of graph.Scope; nil if the
+	// target does not know the commits.
+	Heads(list []teams.Team) map[string]string
 	// Alive returns an error if the platform can no longer become ready.
 	Alive(ctx context.Context) error
 }

@@ -38,8 +38,8 @@ func TestUpResumesAnInterruptedPlatform(t *testing.T) {
 		"a down that nobody noted":               {PlatformLayer, func(*testTarget) {}, map[string]string{syncs: suspendedSync, sync: resumedSync}, "refresh up"},
 		"a deletion of the team's own":           {PlatformLayer, func(*testTarget) {}, map[string]string{syncs: deletedSync}, "up"},
 		"a run of Pulumi":                        {BootstrapLayer, func(target *testTarget) { target.pending = make([]apitype.OperationV2, 1) }, nil, "refresh up"},
-		"a missing object":                       {PlatformLayer, func(target *testTarget) { target.report.Items = []status.Item{missing, ready} }, nil, "refresh up"},
-		"every object is missing: a new cluster": {PlatformLayer, func(target *testTarget) { target.report.Items = []status.Item{missing} }, nil, "up"},
+		"a missing object":                       {PlatformLayer, func(target *testTarget) { target.below = []status.Item{missing, ready} }, nil, "refresh up"},
+		"every object is missing: a new cluster": {PlatformLayer, func(target *testTarget) { target.below = []status.Item{missing} }, nil, "up"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := map[string]string{"/api/v1/namespaces": `{"kind": "NamespaceList", "apiVersion": "v1", "items": []}`}

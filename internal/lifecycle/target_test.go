@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,7 +18,6 @@ import (
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
-	"github.com/strata-platform/strata/internal/status/inspect"
 	"github.com/strata-platform/strata/internal/teardown"
 	"github.com/strata-platform/strata/teams"
 )
@@ -32,8 +32,10 @@ type testTarget struct {
 	pending []apitype.OperationV2
 	// unreadable is the error of reading the state of any layer.
 	unreadable error
-	report     status.Report
-	runner     testRunner
+	// below are the items of layer 1. readable is the configuration of the cluster; nil if no status can be read from it.
+	below    []status.Item
+	readable *rest.Config
+	runner   testRunner
 }
 
 // newTestTarget returns a target with a cluster whose API answers with answers by path. Layer 2 holds the namespace of the
@@ -62,7 +64,7 @@ func stated(kind tokens.Type, inputs map[string]any) apitype.ResourceV3 {
 
 func (t *testTarget) About() About {
 	return About{
-		Place: "the test", TeamsFile: "teams.yaml", Call: func(command string) string { return "strata " + command },
+		Place: "the test", Engineer: "ada", TeamsFile: "teams.yaml", Kubectl: "kubectl --kubeconfig x", Reconnect: "look at the network", Call: func(command string) string { return "strata " + command },
 		Ready: time.Minute, Poll: time.Millisecond, Patience: time.Minute, Limit: time.Minute,
 	}
 }
@@ -83,8 +85,11 @@ func (t *testTarget) Open(_ context.Context, layer string) (Run, error) {
 	return Run{Layer: layers.Layer{Name: layer}, Runner: &t.runner}, nil
 }
 func (t *testTarget) Instance(_ context.Context, name string) (string, error) { return name, nil }
-func (t *testTarget) Report(context.Context, inspect.Look) (status.Report, error) {
-	return t.report, nil
+func (t *testTarget) Below(context.Context) ([]status.Item, *rest.Config, error) {
+	return slices.Clone(t.below), t.readable, nil
+}
+func (t *testTarget) Heads([]teams.Team) map[string]string {
+	return map[string]string{"team-web/web": "main@sha1:1"}
 }
 
 func (t *testTarget) State(_ context.Context, layer string) (apitype.DeploymentV3, error) {
