@@ -1,11 +1,13 @@
 package lifecycle
 
 import (
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
+	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
 )
 
@@ -48,7 +50,7 @@ func TestUpResumesAnInterruptedPlatform(t *testing.T) {
 			}
 			target := newTestTarget(t, answers)
 			test.prepare(target)
-			if _, err := New(target).LayerUp(t.Context(), test.layer, nil); err != nil {
+			if _, err := New(target).LayerUp(t.Context(), progress.New(io.Discard), test.layer); err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Join(target.runner.done, " "); got != test.want {

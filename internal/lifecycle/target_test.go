@@ -36,6 +36,10 @@ type testTarget struct {
 	below    []status.Item
 	readable *rest.Config
 	runner   testRunner
+	// events are the locks, preparations and runs, in order. locked is the error of Lock. neverMade says that no layer ever ran.
+	events    []string
+	locked    error
+	neverMade bool
 }
 
 // newTestTarget returns a target with a cluster whose API answers with answers by path. Layer 2 holds the namespace of the
@@ -68,13 +72,21 @@ func (t *testTarget) About() About {
 		Ready: time.Minute, Poll: time.Millisecond, Patience: time.Minute, Limit: time.Minute,
 	}
 }
-func (t *testTarget) Teams() ([]teams.Team, error)           { return []teams.Team{{Name: "web"}}, nil }
-func (t *testTarget) Exists() bool                           { return true }
-func (t *testTarget) Check() Step                            { return Step{Name: "checks", Do: nothing} }
-func (t *testTarget) Lock() (func(), error)                  { return func() {}, nil }
-func (t *testTarget) Prepare(bool) []Step                    { return nil }
+func (t *testTarget) Teams() ([]teams.Team, error) { return []teams.Team{{Name: "web"}}, nil }
+func (t *testTarget) Exists() bool                 { return true }
+func (t *testTarget) Check() Step                  { return Step{Name: "checks", Do: nothing} }
+func (t *testTarget) Lock() (func(), error) {
+	t.log("lock")
+	return func() { t.log("unlock") }, t.locked
+}
+func (t *testTarget) Prepare(repositories bool) []Step {
+	return []Step{{Name: "prepare", Do: func(context.Context, *progress.Reporter) (string, error) {
+		t.log(fmt.Sprintf("prepare(%t)", repositories))
+		return "", nil
+	}}}
+}
 func (t *testTarget) Journal() Journal                       { return &t.journal }
-func (t *testTarget) Made(string) bool                       { return true }
+func (t *testTarget) Made(string) bool                       { return !t.neverMade }
 func (t *testTarget) Alive(context.Context) error            { return nil }
 func (t *testTarget) Finish(context.Context, bool) []Step    { return t.finish }
 func (t *testTarget) Next(context.Context) ([]string, error) { return nil, nil }
@@ -82,7 +94,7 @@ func (t *testTarget) Complete(context.Context, *teardown.Plan, []apitype.Resourc
 	return nil
 }
 func (t *testTarget) Open(_ context.Context, layer string) (Run, error) {
-	return Run{Layer: layers.Layer{Name: layer}, Runner: &t.runner}, nil
+	return Run{Layer: layers.Layer{Name: layer}, Runner: t.runnerOf()}, nil
 }
 func (t *testTarget) Instance(_ context.Context, name string) (string, error) { return name, nil }
 func (t *testTarget) Below(context.Context) ([]status.Item, *rest.Config, error) {
@@ -118,11 +130,22 @@ func (j *testJournal) EndDown() error {
 	return nil
 }
 
+func (t *testTarget) log(event string) { t.events = append(t.events, event) }
+
+func (t *testTarget) runnerOf() *testRunner {
+	t.runner.log = t.log
+	return &t.runner
+}
+
 // testRunner notes the operations that it is asked for.
-type testRunner struct{ done []string }
+type testRunner struct {
+	done []string
+	log  func(string)
+}
 
 func (r *testRunner) note(operation string) (layers.Summary, error) {
 	r.done = append(r.done, operation)
+	r.log(operation)
 	return layers.Summary{}, nil
 }
 
