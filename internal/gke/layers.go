@@ -24,27 +24,28 @@ var projects = map[string]struct{ name, folder string }{
 // Made returns true: Pulumi itself knows whether a layer has resources.
 func (p *Platform) Made(string) bool { return true }
 
-// Open prepares a layer for a run by the engineer's pulumi.
+// Open returns a layer with the engineer's pulumi.
 func (p *Platform) Open(_ context.Context, name string) (lifecycle.Run, error) {
 	runner, layer, err := p.layer(name)
+	return lifecycle.Run{Layer: layer, Runner: runner}, err
+}
+
+// Hold prepares a layer for a run by the engineer's pulumi. The backend, not Hold, keeps other runs out.
+func (p *Platform) Hold(_ context.Context, name string) (lifecycle.Run, func(), error) {
+	runner, layer, err := p.layer(name)
 	if err != nil {
-		return lifecycle.Run{}, err
+		return lifecycle.Run{}, nil, err
 	}
 	// The Kubernetes plugin leaves kubeconfigs in the folder for temporary files. Concurrent runs, such as a preview during
 	// an up, must not share that folder.
-	runner.Env = map[string]string{}
-	hold := func(context.Context) (func(), error) {
-		temp, err := os.MkdirTemp("", "strata-layer-")
-		if err != nil {
-			return nil, err
-		}
-		runner.Env["TMPDIR"] = temp
-		return func() {
-			os.RemoveAll(temp)
-			p.forgetCluster()
-		}, nil
+	temp, err := os.MkdirTemp("", "strata-layer-")
+	if err != nil {
+		return lifecycle.Run{}, nil, fmt.Errorf("layer %s: %w", name, err)
 	}
-	return lifecycle.Run{Layer: layer, Runner: runner, Hold: hold}, nil
+	return lifecycle.Run{Layer: layer, Runner: runner.With(map[string]string{"TMPDIR": temp})}, func() {
+		os.RemoveAll(temp)
+		p.forgetCluster()
+	}, nil
 }
 
 // State returns the state of a layer's stack; empty if the stack does not exist.

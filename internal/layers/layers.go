@@ -5,6 +5,7 @@ package layers
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"time"
@@ -54,6 +55,17 @@ type Runner struct {
 	// that the next run would not find, such as keys, unless held reports that the state contains their ID. Nil does
 	// nothing.
 	Lost func(ctx context.Context, creations []settle.Creation, held func(id string) bool) error
+}
+
+// With returns a runner whose environment has additional variables. The runner itself keeps its environment.
+func (r Runner) With(env map[string]string) Runner {
+	all := maps.Clone(r.Env)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, env)
+	r.Env = all
+	return r
 }
 
 // Summary is the result of an operation.

@@ -81,17 +81,11 @@ func (p *Platform) prepareLayer(ctx context.Context, show *progress.Reporter, re
 // operate runs an operation on a layer while no other run holds the layer. If the guard returns an error, nothing is
 // changed.
 func (p *Platform) operate(ctx context.Context, layer string, progress layers.Progress, op operation) (layers.Summary, error) {
-	run, err := p.Open(ctx, layer)
+	run, release, err := p.Hold(ctx, layer)
 	if err != nil {
 		return layers.Summary{}, err
 	}
-	if run.Hold != nil {
-		release, err := run.Hold(ctx)
-		if err != nil {
-			return layers.Summary{}, fmt.Errorf("layer %s: %w", layer, err)
-		}
-		defer release()
-	}
+	defer release()
 	if op.guard != nil {
 		if err := op.guard(ctx, layer); err != nil {
 			return layers.Summary{}, err

@@ -24,9 +24,9 @@ func TestALayerRunsAloneOnAPreparedMachine(t *testing.T) {
 		events    string
 		said      string
 	}{
-		"an up updates the repositories, too": {up, nil, false, "lock prepare(true) up unlock", "up layer bootstrap"},
-		"a preview locks, too":                {preview, nil, false, "lock prepare(false) preview unlock", "preview layer bootstrap"},
-		"a destroy":                           {destroy, nil, false, "lock prepare(false) destroy unlock", "destroy layer bootstrap"},
+		"an up updates the repositories, too": {up, nil, false, "lock prepare(true) hold up release unlock", "up layer bootstrap"},
+		"a preview locks, too":                {preview, nil, false, "lock prepare(false) hold preview release unlock", "preview layer bootstrap"},
+		"a destroy":                           {destroy, nil, false, "lock prepare(false) hold destroy release unlock", "destroy layer bootstrap"},
 		"an up waits for no other command":    {up, other, false, "lock", ""},
 		"nor does a preview":                  {preview, other, false, "lock", ""},
 		"nor does a destroy":                  {destroy, other, false, "lock", ""},

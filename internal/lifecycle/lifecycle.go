@@ -88,21 +88,21 @@ type Host interface {
 type Layers interface {
 	// Made reports whether a layer may have resources.
 	Made(layer string) bool
-	// Open prepares a layer for a run.
+	// Open returns a layer whose outputs can be read.
 	Open(ctx context.Context, layer string) (Run, error)
+	// Hold returns a layer that can run, in the environment of a run. It keeps other runs out until release is called.
+	Hold(ctx context.Context, layer string) (run Run, release func(), err error)
 	// State returns the state of a layer's stack; empty if the layer has not run. It starts nothing.
 	State(ctx context.Context, layer string) (apitype.DeploymentV3, error)
 	// Instance describes the database instance of layer 1, by its name.
 	Instance(ctx context.Context, name string) (string, error)
 }
 
-// Run is a layer that is ready to run. The functions may be nil.
+// Run is a layer with its runner. The functions may be nil.
 type Run struct {
 	Layer  layers.Layer
 	Runner Runner
 
-	// Hold keeps other runs out until release is called.
-	Hold func(ctx context.Context) (release func(), err error)
 	// BeforeUp is called before an up changes anything. AfterDestroy is called after all resources are destroyed.
 	BeforeUp, AfterDestroy func(ctx context.Context) error
 	// Forget is called when down has destroyed the layer.

@@ -96,6 +96,11 @@ func (t *testTarget) Complete(context.Context, *teardown.Plan, []apitype.Resourc
 func (t *testTarget) Open(_ context.Context, layer string) (Run, error) {
 	return Run{Layer: layers.Layer{Name: layer}, Runner: t.runnerOf()}, nil
 }
+func (t *testTarget) Hold(ctx context.Context, layer string) (Run, func(), error) {
+	t.log("hold")
+	run, err := t.Open(ctx, layer)
+	return run, func() { t.log("release") }, err
+}
 func (t *testTarget) Instance(_ context.Context, name string) (string, error) { return name, nil }
 func (t *testTarget) Below(context.Context) ([]status.Item, *rest.Config, error) {
 	return slices.Clone(t.below), t.readable, nil

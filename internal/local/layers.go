@@ -109,25 +109,33 @@ func (p *Platform) State(ctx context.Context, layer string) (apitype.DeploymentV
 	return runner.Deployment(ctx, layers.Layer{Name: layer, Project: project})
 }
 
-// Open prepares a layer for a run. The supervisor must run.
+// Open returns a layer whose outputs can be read. The supervisor must run.
 func (p *Platform) Open(ctx context.Context, name string) (lifecycle.Run, error) {
 	l, err := p.layer(ctx, name)
 	if err != nil {
 		return lifecycle.Run{}, err
 	}
 	runner, err := p.runner(ctx, name)
+	return lifecycle.Run{Layer: l, Runner: runner}, err
+}
+
+// Hold prepares a layer for a run. The supervisor must run.
+func (p *Platform) Hold(ctx context.Context, name string) (lifecycle.Run, func(), error) {
+	l, err := p.layer(ctx, name)
 	if err != nil {
-		return lifecycle.Run{}, err
+		return lifecycle.Run{}, nil, err
 	}
-	run := lifecycle.Run{
-		Layer: l, Runner: runner,
-		Hold: func(ctx context.Context) (func(), error) {
-			// If this run is killed, the next run finds its processes by this variable, and ends them.
-			runner.Env["HOME"] = p.Home.Layer(name)
-			return p.hold(ctx, name)
-		},
-		Forget: func() error { return os.RemoveAll(p.Home.Layer(name)) },
+	runner, err := p.runner(ctx, name)
+	if err != nil {
+		return lifecycle.Run{}, nil, err
 	}
+	release, err := p.hold(ctx, name)
+	if err != nil {
+		return lifecycle.Run{}, nil, fmt.Errorf("layer %s: %w", name, err)
+	}
+	// If this run is killed, the next run finds its processes by this variable, and ends them.
+	runner = runner.With(map[string]string{"HOME": p.Home.Layer(name)})
+	run := lifecycle.Run{Layer: l, Runner: runner, Forget: func() error { return os.RemoveAll(p.Home.Layer(name)) }}
 	if name == lifecycle.BootstrapLayer {
 		// A team's state without a passphrase is left by an interrupted destroy, by plain pulumi, or by the removal of the team
 		// from teams.yaml. The run will create a new passphrase, which cannot decrypt that state. The state is moved and not
@@ -138,7 +146,7 @@ func (p *Platform) Open(ctx context.Context, name string) (lifecycle.Run, error)
 			return p.eachUnreadable(ctx, runner, l, func(namespace string) error { return os.RemoveAll(p.Home.TenantState(namespace)) })
 		}
 	}
-	return run, nil
+	return run, release, nil
 }
 
 // hold keeps other runs of layers out, ends the programs that a killed one has left, and makes the layer's folder for
