@@ -68,6 +68,16 @@ func (r Runner) With(env map[string]string) Runner {
 	return r
 }
 
+// WithTemp returns a runner whose programs use dir as the folder for temporary files, and creates dir. The Kubernetes plugin
+// leaves kubeconfigs there, so concurrent runs, such as a preview during an up, must not share the folder, and remove
+// deletes it.
+func (r Runner) WithTemp(dir string) (private Runner, remove func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return Runner{}, nil, fmt.Errorf("create the run's folder for temporary files: %w", err)
+	}
+	return r.With(map[string]string{"TMPDIR": dir}), func() { os.RemoveAll(dir) }, nil
+}
+
 // Summary is the result of an operation.
 type Summary struct {
 	// Changes counts resources by operation: create, update, delete, replace, same.

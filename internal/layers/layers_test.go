@@ -2,7 +2,10 @@ package layers
 
 import (
 	"errors"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
@@ -33,6 +36,25 @@ func TestARunnerKeepsItsOwnEnvironment(t *testing.T) {
 	}
 	if held := (Runner{}).With(map[string]string{"A": "b"}); held.Env["A"] != "b" {
 		t.Errorf("without any environment of its own, the new one is %v", held.Env)
+	}
+}
+
+func TestARunLeavesNoTemporaryFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "layer", "tmp")
+	private, remove, err := Runner{}.WithTemp(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(private.Env["TMPDIR"])
+	if err != nil || private.Env["TMPDIR"] != dir || info.Mode().Perm() != 0o700 {
+		t.Fatalf("the folder is %s: %v, %v", private.Env["TMPDIR"], info, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kubeconfig"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	remove()
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after the run, the folder is there: %v", err)
 	}
 }
 

@@ -20,12 +20,6 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// Names of the layers.
-const (
-	BootstrapLayer = "bootstrap"
-	PlatformLayer  = "platform"
-)
-
 // Target is a place where a platform runs.
 type Target interface {
 	Host
