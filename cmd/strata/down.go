@@ -43,12 +43,12 @@ there.`,
   strata down --target gke --dry-run`,
 		Args: arguments(noArguments),
 		RunE: func(command *cobra.Command, _ []string) error {
-			if t.name == targetGKE && purge {
-				return usageError{errors.New("--purge removes the home of a platform on this machine: leave it out with --target gke")}
-			}
 			p, err := t.open()
 			if err != nil {
 				return err
+			}
+			if about := p.About(); purge && about.Purge == "" {
+				return usageError{fmt.Errorf("--purge does not apply to %s: leave it out", about.Place)}
 			}
 			if dryRun || !yes {
 				if err := planDown(command.Context(), io, p, purge, dryRun); err != nil || dryRun {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +29,7 @@ func newLayer(io streams) *cobra.Command {
 	},
 		newLayerOperation(io, layerOperation{verb: "preview", short: "Show the changes that up would make", do: (*lifecycle.Platform).LayerPreview}),
 		newLayerOperation(io, layerOperation{
-			verb: "up", short: "Create and update the resources that a layer's program declares", do: (*lifecycle.Platform).LayerUp, repositories: true,
+			verb: "up", short: "Create and update the resources that a layer's program declares", do: (*lifecycle.Platform).LayerUp,
 		}),
 		newLayerOperation(io, layerOperation{
 			verb: "destroy", short: "Delete all resources of a layer, unless a higher layer depends on it", do: (*lifecycle.Platform).LayerDestroy, destructive: true,
@@ -53,10 +52,9 @@ type layerOperation struct {
 	verb, short string
 	// long is the long description; empty means that short is enough.
 	long string
-	do   func(*lifecycle.Platform, context.Context, string, layers.Progress) (layers.Summary, error)
-	// repositories says that the operation first pushes this clone to the repositories. destructive says that it needs a
-	// confirmation.
-	repositories, destructive bool
+	do   func(*lifecycle.Platform, context.Context, *progress.Reporter, string) (layers.Summary, error)
+	// destructive says that the operation needs a confirmation.
+	destructive bool
 }
 
 // layerResult is the JSON output of an operation on a layer.
@@ -104,17 +102,17 @@ func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			result := layerResult{Layer: args[0], Operation: op.verb, Changes: map[string]int{}}
+			if op.destructive && !yes && p.Made(args[0]) {
+				if err := confirm(command.Context(), io, "Destroy layer "+args[0]+"?"); err != nil {
+					return err
+				}
+			}
 			show := progress.New(io.err)
-			if op.destructive && !p.Made(args[0]) {
-				show.Note("layer %s has never run in this home", args[0])
-			} else if err := confirmAndRun(command.Context(), io, p, show, op, yes, &result); err != nil {
+			summary, err := op.do(p, command.Context(), show, args[0])
+			if err != nil || !asJSON {
 				return err
 			}
-			if !asJSON {
-				return nil
-			}
-			return printJSON(io.out, result)
+			return printJSON(io.out, newLayerResult(args[0], op.verb, summary, show.Steps()))
 		},
 	}
 	t.bind(command)
@@ -125,45 +123,16 @@ func newLayerOperation(io streams, op layerOperation) *cobra.Command {
 	return command
 }
 
-func confirmAndRun(ctx context.Context, io streams, p *lifecycle.Platform, show *progress.Reporter, op layerOperation, yes bool, result *layerResult) error {
-	if op.destructive && !yes {
-		if err := confirm(ctx, io, "Destroy layer "+result.Layer+"?"); err != nil {
-			return err
-		}
+// newLayerResult returns the result of an operation that was shown as steps; none if there was nothing to do.
+func newLayerResult(layer, verb string, summary layers.Summary, steps []progress.Step) layerResult {
+	result := layerResult{Layer: layer, Operation: verb, Changes: summary.Changes, EngineSeconds: summary.Engine.Seconds()}
+	if result.Changes == nil {
+		result.Changes = map[string]int{}
 	}
-	return runLayer(ctx, p, show, op, result)
-}
-
-// runLayer runs an operation on the result's layer and fills in the rest of the result. It shows each resource that the
-// engine processes: the current one on a terminal, a line for each elsewhere.
-func runLayer(ctx context.Context, p *lifecycle.Platform, show *progress.Reporter, op layerOperation, result *layerResult) error {
-	// PrepareLayer may start the supervisor, even for a preview, so the lock covers it, too.
-	release, err := p.Lock()
-	if err != nil {
-		return err
+	for _, step := range steps {
+		result.Seconds += step.Elapsed.Seconds()
 	}
-	defer release()
-	if err := p.PrepareLayer(ctx, show, op.repositories); err != nil {
-		return err
-	}
-	began := time.Now()
-	return show.Run(op.verb+" layer "+result.Layer, func() (string, error) {
-		summary, err := op.do(p, ctx, result.Layer, func(operation, resource string) {
-			if show.Terminal() {
-				show.Detail("%s %s", operation, resource)
-			} else {
-				show.Note("%s %s", operation, resource)
-			}
-		})
-		if err != nil {
-			return "", err
-		}
-		if summary.Changes != nil {
-			result.Changes = summary.Changes
-		}
-		result.Seconds, result.EngineSeconds = time.Since(began).Seconds(), summary.Engine.Seconds()
-		return fmt.Sprintf("%s (%.1fs in Pulumi)", summary, summary.Engine.Seconds()), nil
-	})
+	return result
 }
 
 func newLayerOutputs(io streams) *cobra.Command {

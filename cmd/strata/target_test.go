@@ -14,7 +14,7 @@ func TestUnknownTargetsAndFlagsOfAnotherTargetAreWrongUse(t *testing.T) {
 		"status --target moon":                "the targets are local and gke",
 		"down --target moon":                  "the targets are local and gke",
 		"layer preview platform --target x":   "the targets are local and gke",
-		"down --target gke --purge --yes":     "--purge removes the home of a platform on this machine",
+		"down --target gke --purge --yes":     "--purge does not apply to the platform on Google Cloud, stack dev: leave it out",
 		"env bootstrap --target gke":          "use your own pulumi environment",
 		"layer preview moon --target gke":     "give one layer: bootstrap or platform",
 		"down --target gke --dry-run wrongly": "strata down takes no argument, but got \"wrongly\"",

@@ -8,43 +8,37 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
-	"github.com/strata-platform/strata/bootstrap"
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/lifecycle"
-	"github.com/strata-platform/strata/platform"
 )
-
-// projects maps the layers to the names and folders of their Pulumi projects. The folders are relative to the repository's
-// root.
-var projects = map[string]struct{ name, folder string }{
-	lifecycle.BootstrapLayer: {bootstrap.Project, "bootstrap"},
-	lifecycle.PlatformLayer:  {platform.Project, "."},
-}
 
 // Made returns true: Pulumi itself knows whether a layer has resources.
 func (p *Platform) Made(string) bool { return true }
 
-// Open prepares a layer for a run by the engineer's pulumi.
+// Open returns a layer with the engineer's pulumi.
 func (p *Platform) Open(_ context.Context, name string) (lifecycle.Run, error) {
 	runner, layer, err := p.layer(name)
+	return lifecycle.Run{Layer: layer, Runner: runner}, err
+}
+
+// Hold prepares a layer for a run by the engineer's pulumi. The backend, not Hold, keeps other runs out.
+func (p *Platform) Hold(_ context.Context, name string) (lifecycle.Run, func(), error) {
+	runner, layer, err := p.layer(name)
 	if err != nil {
-		return lifecycle.Run{}, err
+		return lifecycle.Run{}, nil, err
 	}
-	// The Kubernetes plugin leaves kubeconfigs in the folder for temporary files. Concurrent runs, such as a preview during
-	// an up, must not share that folder.
-	runner.Env = map[string]string{}
-	hold := func(context.Context) (func(), error) {
-		temp, err := os.MkdirTemp("", "strata-layer-")
-		if err != nil {
-			return nil, err
-		}
-		runner.Env["TMPDIR"] = temp
-		return func() {
-			os.RemoveAll(temp)
-			p.forgetCluster()
-		}, nil
+	temp, err := os.MkdirTemp("", "strata-layer-")
+	if err != nil {
+		return lifecycle.Run{}, nil, fmt.Errorf("layer %s: %w", name, err)
 	}
-	return lifecycle.Run{Layer: layer, Runner: runner, Hold: hold}, nil
+	runner, remove, err := runner.WithTemp(temp)
+	if err != nil {
+		return lifecycle.Run{}, nil, fmt.Errorf("layer %s: %w", name, err)
+	}
+	return lifecycle.Run{Layer: layer, Runner: runner}, func() {
+		remove()
+		p.forgetCluster()
+	}, nil
 }
 
 // State returns the state of a layer's stack; empty if the stack does not exist.
@@ -61,9 +55,9 @@ func (p *Platform) Instance(_ context.Context, name string) (string, error) { re
 
 // layer returns a layer and its runner.
 func (p *Platform) layer(name string) (layers.Runner, layers.Layer, error) {
-	project, is := projects[name]
-	if !is {
-		return layers.Runner{}, layers.Layer{}, fmt.Errorf("there is no layer %q: the layers are %s and %s", name, lifecycle.BootstrapLayer, lifecycle.PlatformLayer)
+	project, err := lifecycle.ProjectOf(name)
+	if err != nil {
+		return layers.Runner{}, layers.Layer{}, err
 	}
 	if _, err := p.pulumi(); err != nil {
 		return layers.Runner{}, layers.Layer{}, fmt.Errorf("layer %s: find pulumi: %w: install it: %s", name, err, pulumiInstall)
@@ -76,14 +70,14 @@ func (p *Platform) layer(name string) (layers.Runner, layers.Layer, error) {
 		Stack: p.Environment, Pulumi: p.pulumi, Line: p.pulumiLine,
 		WorkDir: func(layer string) string { return filepath.Join(cache, "strata", "gke", p.Environment, layer) },
 	}
-	return runner, layers.Layer{Name: name, Project: project.name, Folder: filepath.Join(p.Root, project.folder)}, nil
+	return runner, layers.Layer{Name: name, Project: project.Name, Folder: filepath.Join(p.Root, project.Folder)}, nil
 }
 
 // pulumiLine returns the command line of pulumi for a layer's stack, run in the repository's root.
 func (p *Platform) pulumiLine(layer, command string) string {
 	line := "pulumi " + command + " --stack " + p.Environment
-	if folder := projects[layer].folder; folder != "." {
-		line += " --cwd " + folder
+	if project, err := lifecycle.ProjectOf(layer); err == nil && project.Folder != "." {
+		line += " --cwd " + project.Folder
 	}
 	return line
 }

@@ -64,16 +64,7 @@ func (p *Platform) pulumi() (auto.PulumiCommand, error) {
 }
 
 // Teams reads teams.yaml.
-func (p *Platform) Teams() ([]teams.Team, error) {
-	file, err := teams.Load(filepath.Join(p.Root, teamsFile))
-	if err != nil {
-		return nil, err
-	}
-	return file.Teams, nil
-}
-
-// teamsFile is the path of the list of teams in the repository.
-const teamsFile = "teams.yaml"
+func (p *Platform) Teams() ([]teams.Team, error) { return lifecycle.ReadTeams(p.Root) }
 
 // Config returns the administrator's client configuration of the cluster, from the kubeconfig that layer 1 outputs; nil if
 // there is no cluster. The kubeconfig stays in memory.

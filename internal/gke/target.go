@@ -33,10 +33,11 @@ func (p *Platform) About() lifecycle.About {
 	return lifecycle.About{
 		Place: "the platform on Google Cloud, stack " + p.Environment, Engineer: engineer(),
 		Operator:  "policies, upstream's operator for Program and Stack",
-		TeamsFile: teamsFile, Call: p.strataLine,
+		TeamsFile: lifecycle.TeamsFile, Call: p.strataLine,
 		Unprotect: fmt.Sprintf("run `%s`, then `%s`", p.pulumiLine(lifecycle.BootstrapLayer, "config set deletionProtection false"),
 			p.strataLine("layer up "+lifecycle.BootstrapLayer)),
-		Kubectl: p.kubectl(), FluxLogs: p.kubectl() + " -n " + fluxcd.Namespace + " logs deployment/kustomize-controller",
+		Reconnect: "check the network and your login to Google Cloud, then run this again",
+		Kubectl:   p.kubectl(), FluxLogs: p.kubectl() + " -n " + fluxcd.Namespace + " logs deployment/kustomize-controller",
 		Ready: readyTimeout, Poll: readyPoll, Patience: teardownPatience, Limit: teardownLimit,
 	}
 }

@@ -5,6 +5,7 @@ package layers
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"time"
@@ -54,6 +55,27 @@ type Runner struct {
 	// that the next run would not find, such as keys, unless held reports that the state contains their ID. Nil does
 	// nothing.
 	Lost func(ctx context.Context, creations []settle.Creation, held func(id string) bool) error
+}
+
+// With returns a runner whose environment has additional variables. The runner itself keeps its environment.
+func (r Runner) With(env map[string]string) Runner {
+	all := maps.Clone(r.Env)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, env)
+	r.Env = all
+	return r
+}
+
+// WithTemp returns a runner whose programs use dir as the folder for temporary files, and creates dir. The Kubernetes plugin
+// leaves kubeconfigs there, so concurrent runs, such as a preview during an up, must not share the folder, and remove
+// deletes it.
+func (r Runner) WithTemp(dir string) (private Runner, remove func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return Runner{}, nil, fmt.Errorf("create the run's folder for temporary files: %w", err)
+	}
+	return r.With(map[string]string{"TMPDIR": dir}), func() { os.RemoveAll(dir) }, nil
 }
 
 // Summary is the result of an operation.

@@ -2,6 +2,10 @@ package layers
 
 import (
 	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
@@ -17,6 +21,40 @@ func TestSummary(t *testing.T) {
 		if got := (Summary{Changes: changes}).String(); got != want {
 			t.Errorf("%v is %q, want %q", changes, got, want)
 		}
+	}
+}
+
+func TestARunnerKeepsItsOwnEnvironment(t *testing.T) {
+	shared := Runner{Env: map[string]string{"PULUMI_STACK": "dev", "HOME": "/home/ada"}}
+	held := shared.With(map[string]string{"HOME": "/home/ada/layer", "TMPDIR": "/tmp/layer"})
+	want := map[string]string{"PULUMI_STACK": "dev", "HOME": "/home/ada/layer", "TMPDIR": "/tmp/layer"}
+	if !maps.Equal(held.Env, want) {
+		t.Errorf("the new environment is %v, want %v", held.Env, want)
+	}
+	if want := map[string]string{"PULUMI_STACK": "dev", "HOME": "/home/ada"}; !maps.Equal(shared.Env, want) {
+		t.Errorf("its own environment is %v, want %v", shared.Env, want)
+	}
+	if held := (Runner{}).With(map[string]string{"A": "b"}); held.Env["A"] != "b" {
+		t.Errorf("without any environment of its own, the new one is %v", held.Env)
+	}
+}
+
+func TestARunLeavesNoTemporaryFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "layer", "tmp")
+	private, remove, err := Runner{}.WithTemp(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(private.Env["TMPDIR"])
+	if err != nil || private.Env["TMPDIR"] != dir || info.Mode().Perm() != 0o700 {
+		t.Fatalf("the folder is %s: %v, %v", private.Env["TMPDIR"], info, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kubeconfig"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	remove()
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("after the run, the folder is there: %v", err)
 	}
 }
 

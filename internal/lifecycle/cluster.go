@@ -15,9 +15,6 @@ import (
 
 	"github.com/strata-platform/strata/components/fluxcd"
 	"github.com/strata-platform/strata/components/hop"
-	"github.com/strata-platform/strata/internal/status"
-	"github.com/strata-platform/strata/internal/status/inspect"
-	"github.com/strata-platform/strata/internal/status/wait"
 	"github.com/strata-platform/strata/internal/teardown"
 	"github.com/strata-platform/strata/platform"
 )
@@ -28,12 +25,17 @@ var errNoCluster = errors.New("there is no cluster")
 // answerTimeout limits a request to the cluster's API.
 const answerTimeout = 10 * time.Second
 
+// Brief returns a copy of a client configuration for short requests to the cluster's API: each fails after ten seconds.
+func Brief(config *rest.Config) *rest.Config {
+	short := rest.CopyConfig(config)
+	short.Timeout = answerTimeout
+	return short
+}
+
 // TeamNamespaces maps each namespace of the cluster that belongs to a team to the team's name. Former teams, which are no
 // longer in teams.yaml, are included.
 func TeamNamespaces(ctx context.Context, config *rest.Config) (map[string]string, error) {
-	short := rest.CopyConfig(config)
-	short.Timeout = answerTimeout
-	client, err := kubernetes.NewForConfig(short)
+	client, err := kubernetes.NewForConfig(Brief(config))
 	if err != nil {
 		return nil, err
 	}
@@ -110,29 +112,4 @@ func namesOf(stacks []teardown.Stack) string {
 		names = append(names, stack.String())
 	}
 	return strings.Join(names, ", ")
-}
-
-// Status returns the status of every layer. It starts nothing and changes nothing.
-func (p *Platform) Status(ctx context.Context) (status.Report, error) {
-	return p.Report(ctx, inspect.Collect)
-}
-
-// Watch is like Status, but uses the objects that watch has cached.
-func (p *Platform) Watch(ctx context.Context, watch *inspect.Watch) (status.Report, error) {
-	return p.Report(ctx, watch.Report)
-}
-
-// WaitReady waits until every layer is ready, or has a fault that waiting does not fix. It calls waiting with the root
-// cause.
-func (p *Platform) WaitReady(ctx context.Context, waiting func(status.Item)) (status.Report, error) {
-	var watch inspect.Watch
-	defer watch.Stop()
-	about := p.About()
-	return wait.Wait{
-		Look:   func(ctx context.Context) (status.Report, error) { return p.Watch(ctx, &watch) },
-		Sure:   p.Status,
-		Config: func(ctx context.Context) (*rest.Config, error) { return p.Config(ctx, false) },
-		Runs:   p.Alive,
-		Limit:  about.Ready, Every: about.Poll, Call: about.Call("status"),
-	}.Ready(ctx, waiting)
 }

@@ -64,7 +64,7 @@ func (p *Platform) runAnyway(ctx context.Context, show *progress.Reporter, steps
 			return p.interrupted(err)
 		}
 		show.Note("%v", err)
-		show.Note("continuing: --purge removes the home with everything that this step did not delete")
+		show.Note("continuing: --purge removes %s with everything that this step did not delete", p.About().Place)
 		failed = true
 	}
 	return nil
@@ -114,7 +114,7 @@ func (p *Platform) downLayer(layer string) func(context.Context, *progress.Repor
 		if err := p.beginDown(layer); err != nil {
 			return "", err
 		}
-		if err := p.PrepareLayer(ctx, show, false); err != nil {
+		if err := p.prepareLayer(ctx, show, false); err != nil {
 			return "", err
 		}
 		if layer == PlatformLayer {

@@ -48,7 +48,7 @@ func TestOnlyAPurgeContinuesAfterAFailure(t *testing.T) {
 			if done.String() != test.done {
 				t.Errorf("done was %q, want %q", done.String(), test.done)
 			}
-			if said := strings.Contains(out.String(), "broken\n   continuing: --purge"); said != (test.want == "") {
+			if said := strings.Contains(out.String(), "broken\n   continuing: --purge removes the test with everything"); said != (test.want == "") {
 				t.Errorf("it says that it goes on: %v:\n%s", said, out.String())
 			}
 		})

@@ -22,8 +22,8 @@ func TestATeamThatWasRemovedKeepsItsIdentityWhileItsStacksLive(t *testing.T) {
 	p := New(target)
 	for name, do := range map[string]func() error{
 		"the end of its namespace": func() error { return p.endFormer(t.Context(), progress.New(io.Discard)) },
-		"layer 1":                  func() error { _, err := p.LayerUp(t.Context(), BootstrapLayer, nil); return err },
-		"layer 2":                  func() error { _, err := p.LayerUp(t.Context(), PlatformLayer, nil); return err },
+		"layer 1":                  func() error { _, err := p.LayerUp(t.Context(), progress.New(io.Discard), BootstrapLayer); return err },
+		"layer 2":                  func() error { _, err := p.LayerUp(t.Context(), progress.New(io.Discard), PlatformLayer); return err },
 	} {
 		if err := do(); err == nil || !strings.Contains(err.Error(), "nothing was changed: these Stacks are in namespaces of teams that are no longer in teams.yaml: team-gone/shop, team-gone/kept") {
 			t.Errorf("%s: it says %v", name, err)
@@ -37,7 +37,7 @@ func TestATeamThatWasRemovedKeepsItsIdentityWhileItsStacksLive(t *testing.T) {
 		}
 	}
 	target.cluster.Close()
-	if _, err := p.LayerUp(t.Context(), BootstrapLayer, nil); err == nil || !strings.Contains(err.Error(), "team-gone belongs to a team that is no longer in teams.yaml, and the list of its Stacks is not available") {
+	if _, err := p.LayerUp(t.Context(), progress.New(io.Discard), BootstrapLayer); err == nil || !strings.Contains(err.Error(), "team-gone belongs to a team that is no longer in teams.yaml, and the list of its Stacks is not available") {
 		t.Errorf("where the cluster does not answer: it says %v", err)
 	}
 }

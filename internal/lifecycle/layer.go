@@ -5,29 +5,87 @@ import (
 	"fmt"
 
 	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/progress"
 )
 
 // operation is an operation on a layer.
 type operation struct {
+	// verb names the operation, for example "up".
+	verb string
+	// repositories says that the operation needs up-to-date repositories of the platform.
+	repositories bool
 	// guard returns an error if the operation must not run now. Nil means that it always may.
 	guard func(ctx context.Context, layer string) error
 	do    func(context.Context, Run, layers.Progress) (layers.Summary, error)
 }
 
-// operate runs an operation on a layer while no other run holds the layer. If the guard returns an error, nothing is
-// changed.
-func (p *Platform) operate(ctx context.Context, layer string, progress layers.Progress, op operation) (layers.Summary, error) {
-	run, err := p.Open(ctx, layer)
+// LayerUp runs one layer, and shows it as a step. Before, it reverts the effects of an interrupted down. It returns an
+// error, and changes nothing, while a team that is no longer in teams.yaml has Stacks.
+func (p *Platform) LayerUp(ctx context.Context, show *progress.Reporter, layer string) (layers.Summary, error) {
+	return p.runAlone(ctx, show, layer, p.upOperation())
+}
+
+// LayerPreview returns what LayerUp would do, and shows it as a step.
+func (p *Platform) LayerPreview(ctx context.Context, show *progress.Reporter, layer string) (layers.Summary, error) {
+	return p.runAlone(ctx, show, layer, operation{verb: "preview", do: func(ctx context.Context, run Run, progress layers.Progress) (layers.Summary, error) {
+		return run.Runner.Preview(ctx, run.Layer, progress)
+	}})
+}
+
+// LayerDestroy deletes the resources of one layer, and shows it as a step. For a layer that never ran, it only says so. It
+// refuses, and changes nothing, while other resources need the layer for their own deletion, and while resources are
+// protected.
+func (p *Platform) LayerDestroy(ctx context.Context, show *progress.Reporter, layer string) (layers.Summary, error) {
+	if !p.Made(layer) {
+		show.Note("layer %s has never run: there is nothing to destroy", layer)
+		return layers.Summary{}, nil
+	}
+	return p.runAlone(ctx, show, layer, operation{verb: "destroy", guard: p.destroyable, do: destroy})
+}
+
+// runAlone runs an operation on a layer outside of Up and Down: it locks the platform and prepares the machine itself. The
+// step shows each resource that the engine processes: the current one on a terminal, a line for each elsewhere.
+func (p *Platform) runAlone(ctx context.Context, show *progress.Reporter, layer string, op operation) (summary layers.Summary, err error) {
+	// The preparation may start processes, even for a preview, so the lock covers it, too.
+	release, err := p.Lock()
 	if err != nil {
 		return layers.Summary{}, err
 	}
-	if run.Hold != nil {
-		release, err := run.Hold(ctx)
-		if err != nil {
-			return layers.Summary{}, fmt.Errorf("layer %s: %w", layer, err)
-		}
-		defer release()
+	defer release()
+	if err := p.prepareLayer(ctx, show, op.repositories); err != nil {
+		return layers.Summary{}, err
 	}
+	err = show.Run(op.verb+" layer "+layer, func() (string, error) {
+		summary, err = p.operate(ctx, layer, func(operation, resource string) {
+			if show.Terminal() {
+				show.Detail("%s %s", operation, resource)
+			} else {
+				show.Note("%s %s", operation, resource)
+			}
+		}, op)
+		return fmt.Sprintf("%s (%.1fs in Pulumi)", summary, summary.Engine.Seconds()), err
+	})
+	return summary, err
+}
+
+// prepareLayer prepares the run of a single layer. With repositories, it also updates the platform's repositories.
+func (p *Platform) prepareLayer(ctx context.Context, show *progress.Reporter, repositories bool) error {
+	for _, step := range p.Prepare(repositories) {
+		if _, err := step.Do(ctx, show); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// operate runs an operation on a layer while no other run holds the layer. If the guard returns an error, nothing is
+// changed.
+func (p *Platform) operate(ctx context.Context, layer string, progress layers.Progress, op operation) (layers.Summary, error) {
+	run, release, err := p.Hold(ctx, layer)
+	if err != nil {
+		return layers.Summary{}, err
+	}
+	defer release()
 	if op.guard != nil {
 		if err := op.guard(ctx, layer); err != nil {
 			return layers.Summary{}, err
@@ -37,10 +95,9 @@ func (p *Platform) operate(ctx context.Context, layer string, progress layers.Pr
 	return summary, p.interrupted(err)
 }
 
-// LayerUp runs one layer. Before, it reverts the effects of an interrupted down. It returns an error, and changes nothing,
-// while a team that is no longer in teams.yaml has Stacks.
-func (p *Platform) LayerUp(ctx context.Context, layer string, progress layers.Progress) (layers.Summary, error) {
-	return p.operate(ctx, layer, progress, operation{p.refuseFormer, p.up})
+// upOperation returns the operation that runs a layer's program.
+func (p *Platform) upOperation() operation {
+	return operation{verb: "up", repositories: true, guard: p.refuseFormer, do: p.up}
 }
 
 func (p *Platform) up(ctx context.Context, run Run, progress layers.Progress) (layers.Summary, error) {
@@ -57,19 +114,6 @@ func (p *Platform) up(ctx context.Context, run Run, progress layers.Progress) (l
 		err = p.Journal().EndDown()
 	}
 	return summary, err
-}
-
-// LayerPreview returns what LayerUp would do.
-func (p *Platform) LayerPreview(ctx context.Context, layer string, progress layers.Progress) (layers.Summary, error) {
-	return p.operate(ctx, layer, progress, operation{do: func(ctx context.Context, run Run, progress layers.Progress) (layers.Summary, error) {
-		return run.Runner.Preview(ctx, run.Layer, progress)
-	}})
-}
-
-// LayerDestroy deletes the resources of one layer. It refuses, and changes nothing, while other resources need the layer
-// for their own deletion, and while resources are protected.
-func (p *Platform) LayerDestroy(ctx context.Context, layer string, progress layers.Progress) (layers.Summary, error) {
-	return p.operate(ctx, layer, progress, operation{p.destroyable, destroy})
 }
 
 func destroy(ctx context.Context, run Run, progress layers.Progress) (layers.Summary, error) {

@@ -16,15 +16,8 @@ import (
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
-	"github.com/strata-platform/strata/internal/status/inspect"
 	"github.com/strata-platform/strata/internal/teardown"
 	"github.com/strata-platform/strata/teams"
-)
-
-// Names of the layers.
-const (
-	BootstrapLayer = "bootstrap"
-	PlatformLayer  = "platform"
 )
 
 // Target is a place where a platform runs.
@@ -53,8 +46,9 @@ type About struct {
 	// command that deletes everything regardless of blockers; empty if there is none.
 	Kubectl, FluxLogs, Purge string
 
-	// Unprotect says how to remove the protection of layer 1's resources, for example "run `...`".
-	Unprotect string
+	// Unprotect says how to remove the protection of layer 1's resources, for example "run `...`". Reconnect says what to do
+	// if the cluster does not answer.
+	Unprotect, Reconnect string
 
 	// Ready limits the wait for a ready platform, and Poll is the interval between two looks at it.
 	Ready, Poll time.Duration
@@ -88,21 +82,21 @@ type Host interface {
 type Layers interface {
 	// Made reports whether a layer may have resources.
 	Made(layer string) bool
-	// Open prepares a layer for a run.
+	// Open returns a layer whose outputs can be read.
 	Open(ctx context.Context, layer string) (Run, error)
+	// Hold returns a layer that can run, in the environment of a run. It keeps other runs out until release is called.
+	Hold(ctx context.Context, layer string) (run Run, release func(), err error)
 	// State returns the state of a layer's stack; empty if the layer has not run. It starts nothing.
 	State(ctx context.Context, layer string) (apitype.DeploymentV3, error)
 	// Instance describes the database instance of layer 1, by its name.
 	Instance(ctx context.Context, name string) (string, error)
 }
 
-// Run is a layer that is ready to run. The functions may be nil.
+// Run is a layer with its runner. The functions may be nil.
 type Run struct {
 	Layer  layers.Layer
 	Runner Runner
 
-	// Hold keeps other runs out until release is called.
-	Hold func(ctx context.Context) (release func(), err error)
 	// BeforeUp is called before an up changes anything. AfterDestroy is called after all resources are destroyed.
 	BeforeUp, AfterDestroy func(ctx context.Context) error
 	// Forget is called when down has destroyed the layer.
@@ -124,8 +118,12 @@ type Cluster interface {
 	// Config returns the administrator's client configuration, or nil if there is no cluster. If the cluster is stopped,
 	// Config starts it if start is true, and otherwise returns [ErrStopped].
 	Config(ctx context.Context, start bool) (*rest.Config, error)
-	// Report returns the status of every layer. It reads the cluster by look.
-	Report(ctx context.Context, look inspect.Look) (status.Report, error)
+	// Below returns the status items of layer 1, with the cluster as the last one, and the client configuration of the
+	// cluster. The configuration is nil if the cluster cannot be read; an item then gives the reason. Below starts nothing.
+	Below(ctx context.Context) (items []status.Item, config *rest.Config, err error)
+	// Heads maps the sources of layer 2 to the latest commits of their branches, in the form of graph.Scope; nil if the
+	// target does not know the commits.
+	Heads(list []teams.Team) map[string]string
 	// Alive returns an error if the platform can no longer become ready.
 	Alive(ctx context.Context) error
 }

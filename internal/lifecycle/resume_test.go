@@ -1,11 +1,13 @@
 package lifecycle
 
 import (
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
+	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
 )
 
@@ -38,8 +40,8 @@ func TestUpResumesAnInterruptedPlatform(t *testing.T) {
 		"a down that nobody noted":               {PlatformLayer, func(*testTarget) {}, map[string]string{syncs: suspendedSync, sync: resumedSync}, "refresh up"},
 		"a deletion of the team's own":           {PlatformLayer, func(*testTarget) {}, map[string]string{syncs: deletedSync}, "up"},
 		"a run of Pulumi":                        {BootstrapLayer, func(target *testTarget) { target.pending = make([]apitype.OperationV2, 1) }, nil, "refresh up"},
-		"a missing object":                       {PlatformLayer, func(target *testTarget) { target.report.Items = []status.Item{missing, ready} }, nil, "refresh up"},
-		"every object is missing: a new cluster": {PlatformLayer, func(target *testTarget) { target.report.Items = []status.Item{missing} }, nil, "up"},
+		"a missing object":                       {PlatformLayer, func(target *testTarget) { target.below = []status.Item{missing, ready} }, nil, "refresh up"},
+		"every object is missing: a new cluster": {PlatformLayer, func(target *testTarget) { target.below = []status.Item{missing} }, nil, "up"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := map[string]string{"/api/v1/namespaces": `{"kind": "NamespaceList", "apiVersion": "v1", "items": []}`}
@@ -48,7 +50,7 @@ func TestUpResumesAnInterruptedPlatform(t *testing.T) {
 			}
 			target := newTestTarget(t, answers)
 			test.prepare(target)
-			if _, err := New(target).LayerUp(t.Context(), test.layer, nil); err != nil {
+			if _, err := New(target).LayerUp(t.Context(), progress.New(io.Discard), test.layer); err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Join(target.runner.done, " "); got != test.want {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,7 +18,6 @@ import (
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
-	"github.com/strata-platform/strata/internal/status/inspect"
 	"github.com/strata-platform/strata/internal/teardown"
 	"github.com/strata-platform/strata/teams"
 )
@@ -32,8 +32,14 @@ type testTarget struct {
 	pending []apitype.OperationV2
 	// unreadable is the error of reading the state of any layer.
 	unreadable error
-	report     status.Report
-	runner     testRunner
+	// below are the items of layer 1. readable is the configuration of the cluster; nil if no status can be read from it.
+	below    []status.Item
+	readable *rest.Config
+	runner   testRunner
+	// events are the locks, preparations and runs, in order. locked is the error of Lock. neverMade says that no layer ever ran.
+	events    []string
+	locked    error
+	neverMade bool
 }
 
 // newTestTarget returns a target with a cluster whose API answers with answers by path. Layer 2 holds the namespace of the
@@ -62,17 +68,25 @@ func stated(kind tokens.Type, inputs map[string]any) apitype.ResourceV3 {
 
 func (t *testTarget) About() About {
 	return About{
-		Place: "the test", TeamsFile: "teams.yaml", Call: func(command string) string { return "strata " + command },
+		Place: "the test", Engineer: "ada", TeamsFile: "teams.yaml", Kubectl: "kubectl --kubeconfig x", Reconnect: "look at the network", Call: func(command string) string { return "strata " + command },
 		Ready: time.Minute, Poll: time.Millisecond, Patience: time.Minute, Limit: time.Minute,
 	}
 }
-func (t *testTarget) Teams() ([]teams.Team, error)           { return []teams.Team{{Name: "web"}}, nil }
-func (t *testTarget) Exists() bool                           { return true }
-func (t *testTarget) Check() Step                            { return Step{Name: "checks", Do: nothing} }
-func (t *testTarget) Lock() (func(), error)                  { return func() {}, nil }
-func (t *testTarget) Prepare(bool) []Step                    { return nil }
+func (t *testTarget) Teams() ([]teams.Team, error) { return []teams.Team{{Name: "web"}}, nil }
+func (t *testTarget) Exists() bool                 { return true }
+func (t *testTarget) Check() Step                  { return Step{Name: "checks", Do: nothing} }
+func (t *testTarget) Lock() (func(), error) {
+	t.log("lock")
+	return func() { t.log("unlock") }, t.locked
+}
+func (t *testTarget) Prepare(repositories bool) []Step {
+	return []Step{{Name: "prepare", Do: func(context.Context, *progress.Reporter) (string, error) {
+		t.log(fmt.Sprintf("prepare(%t)", repositories))
+		return "", nil
+	}}}
+}
 func (t *testTarget) Journal() Journal                       { return &t.journal }
-func (t *testTarget) Made(string) bool                       { return true }
+func (t *testTarget) Made(string) bool                       { return !t.neverMade }
 func (t *testTarget) Alive(context.Context) error            { return nil }
 func (t *testTarget) Finish(context.Context, bool) []Step    { return t.finish }
 func (t *testTarget) Next(context.Context) ([]string, error) { return nil, nil }
@@ -80,11 +94,19 @@ func (t *testTarget) Complete(context.Context, *teardown.Plan, []apitype.Resourc
 	return nil
 }
 func (t *testTarget) Open(_ context.Context, layer string) (Run, error) {
-	return Run{Layer: layers.Layer{Name: layer}, Runner: &t.runner}, nil
+	return Run{Layer: layers.Layer{Name: layer}, Runner: t.runnerOf()}, nil
+}
+func (t *testTarget) Hold(ctx context.Context, layer string) (Run, func(), error) {
+	t.log("hold")
+	run, err := t.Open(ctx, layer)
+	return run, func() { t.log("release") }, err
 }
 func (t *testTarget) Instance(_ context.Context, name string) (string, error) { return name, nil }
-func (t *testTarget) Report(context.Context, inspect.Look) (status.Report, error) {
-	return t.report, nil
+func (t *testTarget) Below(context.Context) ([]status.Item, *rest.Config, error) {
+	return slices.Clone(t.below), t.readable, nil
+}
+func (t *testTarget) Heads([]teams.Team) map[string]string {
+	return map[string]string{"team-web/web": "main@sha1:1"}
 }
 
 func (t *testTarget) State(_ context.Context, layer string) (apitype.DeploymentV3, error) {
@@ -113,11 +135,22 @@ func (j *testJournal) EndDown() error {
 	return nil
 }
 
+func (t *testTarget) log(event string) { t.events = append(t.events, event) }
+
+func (t *testTarget) runnerOf() *testRunner {
+	t.runner.log = t.log
+	return &t.runner
+}
+
 // testRunner notes the operations that it is asked for.
-type testRunner struct{ done []string }
+type testRunner struct {
+	done []string
+	log  func(string)
+}
 
 func (r *testRunner) note(operation string) (layers.Summary, error) {
 	r.done = append(r.done, operation)
+	r.log(operation)
 	return layers.Summary{}, nil
 }
 

@@ -39,16 +39,6 @@ func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Repo
 }
 
 func (p *Platform) upLayer(ctx context.Context, show *progress.Reporter, layer string) (string, error) {
-	summary, err := p.LayerUp(ctx, layer, detail(show))
+	summary, err := p.operate(ctx, layer, detail(show), p.upOperation())
 	return summary.String(), err
-}
-
-// PrepareLayer prepares the run of a single layer. With repositories, it also updates the platform's repositories.
-func (p *Platform) PrepareLayer(ctx context.Context, show *progress.Reporter, repositories bool) error {
-	for _, step := range p.Prepare(repositories) {
-		if _, err := step.Do(ctx, show); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
@@ -26,15 +27,17 @@ func (p *Platform) layer(ctx context.Context, name string) (layers.Layer, error)
 	if err != nil {
 		return layers.Layer{}, err
 	}
-	switch name {
-	case lifecycle.BootstrapLayer:
-		config, err := p.bootstrapConfig()
-		return layers.Layer{Name: name, Project: bootstrap.Project, Program: bootstrap.Program, Config: config}, err
-	case lifecycle.PlatformLayer:
-		config, err := p.platformConfig(status)
-		return layers.Layer{Name: name, Project: platform.Project, Program: platform.Program, Config: config}, err
+	project, err := lifecycle.ProjectOf(name)
+	if err != nil {
+		return layers.Layer{}, err
 	}
-	return layers.Layer{}, fmt.Errorf("there is no layer %q: the layers are %s and %s", name, lifecycle.BootstrapLayer, lifecycle.PlatformLayer)
+	l := layers.Layer{Name: name, Project: project.Name, Program: project.Program}
+	if name == lifecycle.BootstrapLayer {
+		l.Config, err = p.bootstrapConfig()
+	} else {
+		l.Config, err = p.platformConfig(status)
+	}
+	return l, err
 }
 
 // bootstrapConfig returns Google Cloud's configuration without the protections against loss, because a home is
@@ -103,31 +106,40 @@ func (p *Platform) Made(layer string) bool {
 
 // State returns the state of a layer's stack from the files of its backend.
 func (p *Platform) State(ctx context.Context, layer string) (apitype.DeploymentV3, error) {
+	project, err := lifecycle.ProjectOf(layer)
+	if err != nil {
+		return apitype.DeploymentV3{}, err
+	}
 	// Reading a file backend needs only its location.
 	runner := layers.Runner{Stack: p.Environment, WorkDir: p.Home.Layer, Env: map[string]string{"PULUMI_BACKEND_URL": p.layerBackend()}}
-	project := map[string]string{lifecycle.BootstrapLayer: bootstrap.Project, lifecycle.PlatformLayer: platform.Project}[layer]
-	return runner.Deployment(ctx, layers.Layer{Name: layer, Project: project})
+	return runner.Deployment(ctx, layers.Layer{Name: layer, Project: project.Name})
 }
 
-// Open prepares a layer for a run. The supervisor must run.
+// Open returns a layer whose outputs can be read. The supervisor must run.
 func (p *Platform) Open(ctx context.Context, name string) (lifecycle.Run, error) {
 	l, err := p.layer(ctx, name)
 	if err != nil {
 		return lifecycle.Run{}, err
 	}
 	runner, err := p.runner(ctx, name)
+	return lifecycle.Run{Layer: l, Runner: runner}, err
+}
+
+// Hold prepares a layer for a run. The supervisor must run.
+func (p *Platform) Hold(ctx context.Context, name string) (lifecycle.Run, func(), error) {
+	l, err := p.layer(ctx, name)
 	if err != nil {
-		return lifecycle.Run{}, err
+		return lifecycle.Run{}, nil, err
 	}
-	run := lifecycle.Run{
-		Layer: l, Runner: runner,
-		Hold: func(ctx context.Context) (func(), error) {
-			// If this run is killed, the next run finds its processes by this variable, and ends them.
-			runner.Env["HOME"] = p.Home.Layer(name)
-			return p.hold(ctx, name)
-		},
-		Forget: func() error { return os.RemoveAll(p.Home.Layer(name)) },
+	runner, err := p.runner(ctx, name)
+	if err != nil {
+		return lifecycle.Run{}, nil, err
 	}
+	runner, release, err := p.hold(ctx, name, runner)
+	if err != nil {
+		return lifecycle.Run{}, nil, fmt.Errorf("layer %s: %w", name, err)
+	}
+	run := lifecycle.Run{Layer: l, Runner: runner, Forget: func() error { return os.RemoveAll(p.Home.Layer(name)) }}
 	if name == lifecycle.BootstrapLayer {
 		// A team's state without a passphrase is left by an interrupted destroy, by plain pulumi, or by the removal of the team
 		// from teams.yaml. The run will create a new passphrase, which cannot decrypt that state. The state is moved and not
@@ -138,27 +150,26 @@ func (p *Platform) Open(ctx context.Context, name string) (lifecycle.Run, error)
 			return p.eachUnreadable(ctx, runner, l, func(namespace string) error { return os.RemoveAll(p.Home.TenantState(namespace)) })
 		}
 	}
-	return run, nil
+	return run, release, nil
 }
 
-// hold keeps other runs of layers out, ends the programs that a killed one has left, and makes the layer's folder for
-// temporary files.
-func (p *Platform) hold(ctx context.Context, name string) (release func(), err error) {
+// hold keeps other runs of layers out, ends the programs that a killed one has left, and returns the runner for a run.
+func (p *Platform) hold(ctx context.Context, name string, runner layers.Runner) (held layers.Runner, release func(), err error) {
 	free, err := p.acquire()
 	if err != nil {
-		return nil, err
+		return layers.Runner{}, nil, err
 	}
-	temp := p.layerTemp(name)
+	var remove func()
 	// Plugins outlive a killed pulumi. Their HOME variable identifies them.
 	if _, err = process.EndLeftovers(ctx, p.Home.Layers()); err == nil {
-		err = os.MkdirAll(temp, 0o700)
+		held, remove, err = runner.With(map[string]string{"HOME": p.Home.Layer(name)}).WithTemp(filepath.Join(p.Home.Layer(name), "tmp"))
 	}
 	if err != nil {
 		free()
-		return nil, err
+		return layers.Runner{}, nil, err
 	}
-	return func() {
-		os.RemoveAll(temp)
+	return held, func() {
+		remove()
 		free()
 	}, nil
 }

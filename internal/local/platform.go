@@ -78,16 +78,10 @@ func Open(root, dir, environment string) (*Platform, error) {
 func (p *Platform) Supervisor() *supervisor.Client { return p.client }
 
 // Teams reads teams.yaml.
-func (p *Platform) Teams() ([]teams.Team, error) {
-	file, err := teams.Load(p.teamsFile())
-	if err != nil {
-		return nil, err
-	}
-	return file.Teams, nil
-}
+func (p *Platform) Teams() ([]teams.Team, error) { return lifecycle.ReadTeams(p.Root) }
 
 // teamsFile returns the path of teams.yaml.
-func (p *Platform) teamsFile() string { return filepath.Join(p.Root, "teams.yaml") }
+func (p *Platform) teamsFile() string { return filepath.Join(p.Root, lifecycle.TeamsFile) }
 
 // Start creates the home if it does not exist, starts its supervisor and links the programs that Pulumi runs need.
 func (p *Platform) Start(ctx context.Context) (supervisor.Status, error) {
@@ -110,6 +104,9 @@ func (p *Platform) Start(ctx context.Context) (supervisor.Status, error) {
 // layerEnvironment returns the environment of a layer's Pulumi program: the state backend, its passphrase, the stack
 // and its configuration, the plugins and, only for layer 1, the engineer's Google identity.
 func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string) (map[string]string, error) {
+	if _, err := lifecycle.ProjectOf(layer); err != nil {
+		return nil, err
+	}
 	passphrase, err := p.Home.Secret("passphrase")
 	if err != nil {
 		return nil, err
@@ -151,8 +148,6 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 		for _, name := range []string{"CREDENTIALS", "APPLICATION_CREDENTIALS", "PROJECT", "REGION", "ZONE"} {
 			env["GOOGLE_"+name] = ""
 		}
-	default:
-		return nil, fmt.Errorf("there is no layer %q: the layers are %s and %s", layer, lifecycle.BootstrapLayer, lifecycle.PlatformLayer)
 	}
 	return env, nil
 }
@@ -160,9 +155,6 @@ func (p *Platform) layerEnvironment(ctx context.Context, layer, googleURL string
 // layerBackend returns the URL of the layers' Pulumi backend. It turns off attribute files: a kill can truncate one,
 // and then Pulumi cannot read the backend.
 func (p *Platform) layerBackend() string { return "file://" + p.Home.LayerState() + "?metadata=skip" }
-
-// layerTemp returns a layer's folder for temporary files. The folder exists while the layer runs.
-func (p *Platform) layerTemp(layer string) string { return filepath.Join(p.Home.Layer(layer), "tmp") }
 
 // runner returns the runner of a layer of this platform.
 func (p *Platform) runner(ctx context.Context, layer string) (layers.Runner, error) {
@@ -176,8 +168,6 @@ func (p *Platform) runner(ctx context.Context, layer string) (layers.Runner, err
 	if err != nil {
 		return layers.Runner{}, err
 	}
-	// The Kubernetes plugin leaves kubeconfigs in the folder for temporary files.
-	env["TMPDIR"] = p.layerTemp(layer)
 	return layers.Runner{
 		Stack: p.Environment, Pulumi: p.pulumi, Env: env, WorkDir: p.Home.Layer, Unlock: p.unlock,
 		Lost: cloudClient{status.GoogleURL, p.Home.EngineerCredentials()}.deleteOrphans,

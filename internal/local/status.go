@@ -15,8 +15,6 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/gitserver"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/status"
-	"github.com/strata-platform/strata/internal/status/graph"
-	"github.com/strata-platform/strata/internal/status/inspect"
 	"github.com/strata-platform/strata/platform"
 	"github.com/strata-platform/strata/teams"
 )
@@ -52,41 +50,8 @@ func (p *Platform) Config(ctx context.Context, start bool) (*rest.Config, error)
 	return p.AdminConfig()
 }
 
-// Report returns the status of every layer. It starts nothing and changes nothing.
-func (p *Platform) Report(ctx context.Context, look inspect.Look) (status.Report, error) {
-	below, running, err := p.below(ctx)
-	if err != nil {
-		return status.Report{}, err
-	}
-	if !running {
-		report := status.NewReport(below)
-		report.Engineer = supervisor.Engineer
-		return report, nil
-	}
-	config, err := p.AdminConfig()
-	if err != nil {
-		return status.Report{}, err
-	}
-	list, err := p.Teams()
-	if err != nil {
-		return status.Report{}, err
-	}
-	report, err := look(ctx, config, graph.Scope{
-		Teams: list, Engineer: supervisor.Engineer, Below: below, Heads: p.heads(list),
-		Call: p.Home.Call,
-	})
-	// A status must show what is broken, so a cluster that does not answer is an item and not an error.
-	if err != nil && ctx.Err() == nil {
-		cluster := &below[len(below)-1]
-		cluster.Ready, cluster.Reason, cluster.Message = false, "Unreachable", fmt.Sprintf("%v: run `%s`, and `%s` to start it again", err, p.Home.Call("local status"), p.Home.Call("up"))
-		report, err = status.NewReport(below), nil
-	}
-	return report, err
-}
-
-// below returns the status items of layer 1. running says whether the cluster runs, so that the caller can read its
-// objects.
-func (p *Platform) below(ctx context.Context) (items []status.Item, running bool, err error) {
+// Below returns the status items of layer 1, and the client configuration of a running cluster.
+func (p *Platform) Below(ctx context.Context) (items []status.Item, config *rest.Config, err error) {
 	if step, begun := p.Home.DownBegun(); begun {
 		items = append(items, p.goingDown(step))
 	}
@@ -94,7 +59,7 @@ func (p *Platform) below(ctx context.Context) (items []status.Item, running bool
 	cluster := status.Item{Layer: status.LayerBootstrap, Kind: "Cluster", Name: clusterName}
 	s, err := p.client.Status(ctx)
 	if err != nil && !errors.Is(err, supervisor.ErrNotRunning) {
-		return nil, false, err
+		return nil, nil, err
 	}
 	switch {
 	case err != nil && !p.Home.Exists():
@@ -110,8 +75,11 @@ func (p *Platform) below(ctx context.Context) (items []status.Item, running bool
 		}
 	default:
 		cluster.Ready, cluster.Message = true, s.Server
+		if config, err = p.AdminConfig(); err != nil {
+			return nil, nil, err
+		}
 	}
-	return append(items, cluster), cluster.Ready, nil
+	return append(items, cluster), config, nil
 }
 
 // goingDown returns the status item of a platform whose `down` is running, or was interrupted in a step.
@@ -130,9 +98,9 @@ func (p *Platform) goingDown(step string) status.Item {
 	return item
 }
 
-// heads maps Flux's sources to the latest commits of their branches. A source that has not fetched its commit is not
+// Heads maps Flux's sources to the latest commits of their branches. A source that has not fetched its commit is not
 // ready.
-func (p *Platform) heads(list []teams.Team) map[string]string {
+func (p *Platform) Heads(list []teams.Team) map[string]string {
 	heads := map[string]string{}
 	add := func(namespace, source, repository, branch string) {
 		raw, err := os.ReadFile(filepath.Join(p.Home.Git(), repository+".git", "refs", "heads", filepath.FromSlash(branch)))

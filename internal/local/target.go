@@ -15,7 +15,6 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/pulumienv"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/progress"
-	"github.com/strata-platform/strata/internal/shell"
 	"github.com/strata-platform/strata/internal/toolchain"
 )
 
@@ -38,7 +37,8 @@ func (p *Platform) About() lifecycle.About {
 		TeamsFile: p.teamsFile(), Call: p.Home.Call,
 		// Strata protects no resource on this target, so a user has protected it.
 		Unprotect: fmt.Sprintf("run `eval \"$(%s)\"`, then `pulumi state unprotect --all --cwd bootstrap`", p.Home.Call("env "+lifecycle.BootstrapLayer)),
-		Kubectl:   "kubectl --kubeconfig " + shell.Word(p.Home.AdminKubeconfig()),
+		Reconnect: fmt.Sprintf("run `%s`, and `%s` to start it again", p.Home.Call("local status"), p.Home.Call("up")),
+		Kubectl:   `kubectl --kubeconfig "$(` + p.Home.Call("kubeconfig") + `)"`,
 		FluxLogs:  p.Home.Call("logs kustomize-controller"), Purge: p.Home.Call("down --purge --yes"),
 		Ready: readyTimeout, Poll: readyPoll, Patience: teardownPatience, Limit: teardownLimit,
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/strata-platform/strata/internal/status/message"
 )
 
 // endAppliers deletes the Kustomizations and HelmReleases in namespaces, and waits for their deletion.
@@ -70,22 +72,22 @@ func (c *Cluster) leftAppliers(ctx context.Context, namespace, first string) ([]
 
 // applierBlocker explains why a deleted Kustomization or HelmRelease still exists.
 func (c *Cluster) applierBlocker(object *unstructured.Unstructured) Blocker {
-	reason, message := "its deletion does not finish", readyMessage(object)
+	reason, said := "its deletion does not finish", readyMessage(object)
 	if keeps := object.GetFinalizers(); len(keeps) > 0 {
 		reason = fmt.Sprintf("its finalizer %s has not removed the objects that it applied", strings.Join(keeps, ", "))
 	}
-	if message == "" {
-		message = "its controller reports nothing"
+	if said == "" {
+		said = "its controller reports nothing"
 	}
-	return Blocker{Object: describe(object), Reason: reason + ": " + message, Next: c.orPurge("see `" + c.options.FluxLogs + "`, fix that and run this again")}
+	return Blocker{Object: describe(object), Reason: reason + ": " + said, Next: c.orPurge("see `" + c.options.FluxLogs + "`, fix that and run this again")}
 }
 
 func readyMessage(object *unstructured.Unstructured) string {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, entry := range conditions {
 		if condition, ok := entry.(map[string]any); ok && condition["type"] == "Ready" && condition["status"] != "True" {
-			message, _ := condition["message"].(string)
-			return oneLine(message)
+			text, _ := condition["message"].(string)
+			return message.OneLine(text)
 		}
 	}
 	return ""

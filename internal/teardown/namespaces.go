@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/strata-platform/strata/internal/status/message"
 )
 
 // Empty deletes the namespaces of the teams, of the platform's account and of the operator with all of their objects. It
@@ -178,8 +180,8 @@ func contentConditions(namespace *unstructured.Unstructured) []string {
 	var said []string
 	for _, entry := range conditions {
 		if condition, ok := entry.(map[string]any); ok && condition["status"] == "True" {
-			message, _ := condition["message"].(string)
-			said = append(said, oneLine(message))
+			text, _ := condition["message"].(string)
+			said = append(said, message.OneLine(text))
 		}
 	}
 	return said

@@ -4,15 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/strata-platform/strata/internal/status/message"
 	pulumiv1 "github.com/strata-platform/strata/operator/api/v1"
 )
 
@@ -148,20 +147,15 @@ func (c *Cluster) stackBlocker(s *pulumiv1.Stack) Blocker {
 	}
 }
 
-// unprotect matches Pulumi's advice to run its own command. Users of Strata cannot, because the operator holds the state.
-var unprotect = regexp.MustCompile(`(?i)[.,;:]?\s*To unprotect (?:this|the) resource\b.*$`)
-
 // messageOf returns the message about the destroy from a Stack's status.
 func messageOf(s *pulumiv1.Stack) string {
 	if failed(s) && s.Status.LastUpdate.Message != "" {
-		return unprotect.ReplaceAllString(oneLine(s.Status.LastUpdate.Message), "")
+		return message.Destroy(s.Status.LastUpdate.Message)
 	}
 	for _, kind := range []string{pulumiv1.StalledCondition, pulumiv1.ReconcilingCondition} {
 		if condition := meta.FindStatusCondition(s.Status.Conditions, kind); condition != nil && condition.Status == "True" && condition.Message != "" {
-			return oneLine(condition.Message)
+			return message.OneLine(condition.Message)
 		}
 	}
 	return "the operator reports nothing"
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

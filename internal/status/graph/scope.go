@@ -25,12 +25,10 @@ type Scope struct {
 	// Heads maps GitRepositories ("namespace/name") to the head revisions of their branches, such as "main@sha1:...". A
 	// source with another revision has not fetched the latest push. A source without an entry counts as up to date.
 	Heads map[string]string
-	// Flags are the flags of commands in messages, such as "--target gke".
-	Flags string
-	// Call returns a command line of strata for messages, such as "bin/strata up" for "up"; nil means "strata" and the words.
+	// Call returns a command line of strata for messages, such as "strata up --target gke" for "up"; nil means "strata" and
+	// the words.
 	Call func(words string) string
-	// Kubectl is the beginning of kubectl's command lines in messages; empty means kubectl with the output of
-	// `strata kubeconfig` as its kubeconfig.
+	// Kubectl is the beginning of kubectl's command lines in messages; empty means "kubectl".
 	Kubectl string
 }
 
@@ -65,7 +63,7 @@ func (s Scope) place(namespace string) int {
 
 // Command returns a command line of strata, in backquotes for a message.
 func (s Scope) Command(words ...string) string {
-	return "`" + s.CommandLine(strings.TrimSpace(strings.Join(words, " ")+" "+s.Flags)) + "`"
+	return "`" + s.CommandLine(strings.Join(words, " ")) + "`"
 }
 
 // CommandLine returns a command line of strata, such as "strata up" for "up".
@@ -78,6 +76,5 @@ func (s Scope) CommandLine(words string) string {
 
 // KubectlCommand returns a command line of kubectl, in backquotes for a message.
 func (s Scope) KubectlCommand(format string, args ...any) string {
-	begin := cmp.Or(s.Kubectl, `kubectl --kubeconfig "$(`+s.CommandLine("kubeconfig")+`)"`)
-	return "`" + begin + " " + fmt.Sprintf(format, args...) + "`"
+	return "`" + cmp.Or(s.Kubectl, "kubectl") + " " + fmt.Sprintf(format, args...) + "`"
 }

@@ -22,16 +22,18 @@ func TestTheFirstSyncBelongsToLayer2AndItsSyncsToLayer3(t *testing.T) {
 }
 
 func TestMessagesContainThePlatformsCommands(t *testing.T) {
-	call := func(words string) string { return "STRATA_HOME='/second' bin/strata " + words }
-	here := Scope{Call: call, Flags: "--env prod"}
-	if got, want := here.Command("up"), "`STRATA_HOME='/second' bin/strata up --env prod`"; got != want {
+	here := Scope{
+		Call:    func(words string) string { return "STRATA_HOME='/second' bin/strata " + words + " --env prod" },
+		Kubectl: "kubectl --kubeconfig /file",
+	}
+	if got, want := here.Command("logs", "etcd"), "`STRATA_HOME='/second' bin/strata logs etcd --env prod`"; got != want {
 		t.Errorf("the call is %s, want %s", got, want)
 	}
-	if got, want := here.KubectlCommand("get pod %s", "x"), "`kubectl --kubeconfig \"$(STRATA_HOME='/second' bin/strata kubeconfig)\" get pod x`"; got != want {
+	if got, want := here.KubectlCommand("get pod %s", "x"), "`kubectl --kubeconfig /file get pod x`"; got != want {
 		t.Errorf("the call is %s, want %s", got, want)
 	}
-	elsewhere := Scope{Kubectl: "kubectl --kubeconfig /file"}
-	if got, want := elsewhere.KubectlCommand("get pods"), "`kubectl --kubeconfig /file get pods`"; got != want {
-		t.Errorf("the call is %s, want %s", got, want)
+	var elsewhere Scope
+	if got, want := elsewhere.Command("up")+elsewhere.KubectlCommand("get pods"), "`strata up``kubectl get pods`"; got != want {
+		t.Errorf("the calls are %s, want %s", got, want)
 	}
 }

@@ -31,15 +31,12 @@ func stackState(g *graph.Graph, o *graph.Object) (ok bool, reason, text string) 
 	return ok, reason, text
 }
 
-// unprotect matches Pulumi's advice to run its own command. Users of Strata cannot, because the operator holds the state.
-var unprotect = regexp.MustCompile(`(?i)[.,;:]?\s*To unprotect (?:this|the) resource\b.*$`)
-
 // destroyFailure returns why the operator cannot destroy a deleted Stack, or "".
 func destroyFailure(o *graph.Object) string {
 	if o.Kind != "Stack" || o.Text("status", "lastUpdate", "type") != "destroy" || o.Text("status", "lastUpdate", "state") != "failed" {
 		return ""
 	}
-	return "it cannot be destroyed: " + cmp.Or(unprotect.ReplaceAllString(message.OneLine(o.Text("status", "lastUpdate", "message")), ""), "the operator reports no reason")
+	return "it cannot be destroyed: " + cmp.Or(message.Destroy(o.Text("status", "lastUpdate", "message")), "the operator reports no reason")
 }
 
 // byGeneration matches the revision of a Program, which the embedded operator writes as its generation and its hash.

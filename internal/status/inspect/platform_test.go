@@ -78,7 +78,8 @@ func reportOf(t *testing.T, warnings map[string]string, changes ...change) statu
 }
 
 var scopeOfAda = graph.Scope{
-	Teams: []teams.Team{web}, Engineer: "ada", Below: []status.Item{{Layer: status.LayerBootstrap, Kind: "Cluster", Name: "strata", Ready: true}},
+	Teams: []teams.Team{web}, Engineer: "ada", Kubectl: `kubectl --kubeconfig "$(strata kubeconfig)"`,
+	Below: []status.Item{{Layer: status.LayerBootstrap, Kind: "Cluster", Name: "strata", Ready: true}},
 }
 
 // snapshotOf returns the snapshot of a healthy platform with changes.

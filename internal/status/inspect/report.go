@@ -3,7 +3,6 @@ package inspect
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -33,7 +32,7 @@ func report(g *graph.Graph) status.Report {
 	objects := g.Shown()
 	r := status.Report{
 		Ready: true, Items: slices.Clone(g.Scope.Below), Engineer: g.Scope.Engineer, Notes: map[int]status.Note{},
-		Command: g.Scope.CommandLine(strings.TrimSpace("status -o json " + g.Scope.Flags)),
+		Command: g.Scope.CommandLine("status -o json"),
 	}
 	for _, i := range r.Items {
 		r.Ready = r.Ready && i.Ready

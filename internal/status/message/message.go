@@ -1,4 +1,4 @@
-// Package message turns errors of Flux and the API server into one line that names the object or file to correct.
+// Package message turns errors of Flux, the API server and Pulumi into one line that names the object or file to correct.
 package message
 
 import (
@@ -81,6 +81,13 @@ func Apply(message string) (why, what string) {
 	}
 	return object + " is refused: " + reason, "correct it and push"
 }
+
+// unprotect matches Pulumi's advice to run its own command.
+var unprotect = regexp.MustCompile(`(?i)[.,;:]?\s*To unprotect (?:this|the) resource\b.*$`)
+
+// Destroy returns one line about a failed destroy of a Stack. It leaves out Pulumi's advice to run its own command: users of
+// Strata cannot, because the operator holds the state.
+func Destroy(message string) string { return unprotect.ReplaceAllString(OneLine(message), "") }
 
 // DeniedAccount returns the account in the API server's error about a missing permission. found is false for other
 // messages.
