@@ -31,7 +31,7 @@ func TestFilesAreShort(t *testing.T) {
 func TestFoldersDoNotImportInCircles(t *testing.T) {
 	// imports maps each folder to the imports between its parts.
 	imports := map[string]map[string]map[string]bool{}
-	for _, p := range list(t, "ImportPath,Imports", "./...") {
+	for _, p := range list(t, "", "ImportPath,Imports", "./...") {
 		from := strings.TrimPrefix(p.ImportPath, module)
 		for _, imported := range p.Imports {
 			to, ours := strings.CutPrefix(imported, module)
