@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/shell"
 )
@@ -89,7 +90,7 @@ docs/reference/output.md documents the output of -o json.`,
 			if asJSON {
 				return printJSON(io.out, s)
 			}
-			return printLocalStatus(io.out, s, time.Now())
+			return render.LocalStatus(io.out, s, time.Now())
 		},
 	}
 	o.bind(command)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/terminal"
@@ -51,25 +52,14 @@ func run(ctx context.Context, args []string, io streams) int {
 	case errors.Is(err, errNotReady):
 		return exitFailed
 	case errors.As(err, &usage), !began:
-		fmt.Fprintf(io.err, "strata: %s\nRun '%s --help' for usage.\n", printable(err), command.CommandPath())
+		fmt.Fprintf(io.err, "strata: %s\nRun '%s --help' for usage.\n", render.Error(err), command.CommandPath())
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintf(io.err, "strata: interrupted; run the same command again to continue, or `%s` to stop all processes\n", callHome("local stop"))
 		return exitFailed
 	}
-	fmt.Fprintf(io.err, "strata: %s\n", printable(err))
+	fmt.Fprintf(io.err, "strata: %s\n", render.Error(err))
 	return exitFailed
-}
-
-// Limits of a printed error, which may contain a team's text or the whole output of a program.
-const (
-	mostErrorLines   = 50
-	longestErrorLine = 2000
-)
-
-// printable returns the message of an error, escaped and shortened for a terminal.
-func printable(err error) string {
-	return terminal.Lines(err.Error(), mostErrorLines, longestErrorLine)
 }
 
 // newRoot returns the root command. It sets began when the arguments are parsed and the command starts.

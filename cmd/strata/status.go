@@ -1,15 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
-	"io"
-	"os"
+	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
+	"github.com/strata-platform/strata/internal/status/inspect"
 )
 
 // errNotReady sets the exit code after a printed report of a platform that is not ready.
@@ -35,6 +37,9 @@ func steps(show *progress.Reporter) []upStep {
 	}
 	return list
 }
+
+// watchEvery is the polling interval of `status --watch`.
+const watchEvery = time.Second
 
 func newStatus(io streams) *cobra.Command {
 	var t target
@@ -65,14 +70,18 @@ line for each change, or with -o json a document on one line. Ctrl-C ends a watc
 				return err
 			}
 			if watch {
-				return watchStatus(command.Context(), p, io.out, asJSON, watchEvery)
+				return watchStatus(command.Context(), p, io, asJSON)
 			}
 			report, err := p.Status(command.Context())
 			if err != nil {
 				return err
 			}
-			if err := printStatus(io, report, asJSON); err != nil {
-				return err
+			if asJSON {
+				if err := printJSON(io.out, report); err != nil {
+					return err
+				}
+			} else {
+				render.Status(io.out, report)
 			}
 			if !report.Ready {
 				return errNotReady
@@ -86,33 +95,9 @@ line for each change, or with -o json a document on one line. Ctrl-C ends a watc
 	return command
 }
 
-// printStatus prints a report as JSON, or as a tree that fits the terminal.
-func printStatus(io streams, report status.Report, asJSON bool) error {
-	if asJSON {
-		return printJSON(io.out, report)
-	}
-	_, style := screenOf(io.out)
-	report.Print(io.out, style)
-	return nil
-}
-
-const (
-	// promptLines is the number of lines for the command line and the prompt after the output. A watch uses them for its
-	// own last line.
-	promptLines = 2
-	// lowestScreen is the minimum number of lines to print, even on a smaller terminal.
-	lowestScreen = 10
-)
-
-// screenOf returns the terminal behind w, nil if w is not a terminal, and the style for w.
-func screenOf(w io.Writer) (*os.File, status.Style) {
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return nil, status.Style{}
-	}
-	style := status.Style{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
-	if width, height, err := term.GetSize(int(f.Fd())); err == nil {
-		style.Width, style.Height = width, max(height-promptLines, lowestScreen)
-	}
-	return f, style
+// watchStatus shows the status, and every change, until ctx ends.
+func watchStatus(ctx context.Context, p *lifecycle.Platform, io streams, asJSON bool) error {
+	var watch inspect.Watch
+	defer watch.Stop()
+	return render.Watch(ctx, io.out, asJSON, watchEvery, func(ctx context.Context) (status.Report, error) { return p.Watch(ctx, &watch) })
 }

@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/teams"
 )
@@ -116,22 +116,6 @@ func changeTeam(io streams, o output, change func(*local.Platform) (local.TeamCh
 	if asJSON {
 		return printJSON(io.out, result)
 	}
-	printTeamChange(io.out, result)
+	render.TeamChange(io.out, result)
 	return nil
-}
-
-// printTeamChange prints the result of a change as text.
-func printTeamChange(w io.Writer, c local.TeamChange) {
-	fmt.Fprint(w, c.Diff)
-	if c.Commit != "" {
-		fmt.Fprintf(w, "\nCommitted teams.yaml as %s\n", c.Commit)
-	}
-	if c.Repository != "" {
-		state := "contains a first application"
-		if c.Kept {
-			state = "existed before and is unchanged"
-		}
-		fmt.Fprintf(w, "\nThe repository of team %s %s:\n  %s\n", c.Team, state, c.Clone)
-	}
-	fmt.Fprintf(w, "\nNext:\n  %s\n", c.Next)
 }

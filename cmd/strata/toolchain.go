@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/toolchain"
 )
@@ -81,21 +82,21 @@ func newToolchainBuild(io streams) *cobra.Command {
 			if all == (len(names) > 0) {
 				return usageError{fmt.Errorf("name the tools to build, or use --all")}
 			}
-			p, err := openLocal("")
+			tc, err := openToolchain()
 			if err != nil {
 				return err
 			}
 			if all {
-				names = p.Toolchain.Names()
+				names = tc.Names()
 			}
 			show := progress.New(io.err)
 			err = show.Run("toolchain", func() (string, error) {
-				return "", p.EnsureTools(command.Context(), show, names...)
+				return "", local.EnsureTools(command.Context(), tc, show, names...)
 			})
 			if err != nil || !asJSON {
 				return err
 			}
-			list, err := p.Toolchain.List(command.Context())
+			list, err := tc.List(command.Context())
 			if err != nil {
 				return err
 			}

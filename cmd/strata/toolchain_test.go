@@ -60,7 +60,12 @@ func TestToolchainListsStates(t *testing.T) {
 // TestToolchainBuildPrintsTheStates overrides the tools with the user's own binaries, so that nothing is compiled.
 func TestToolchainBuildPrintsTheStates(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	t.Setenv(home.Variable, filepath.Join(t.TempDir(), "home"))
+	// The homes share the tools, so a home that strata cannot open is no obstacle.
+	h := t.TempDir()
+	if err := os.WriteFile(filepath.Join(h, "home.json"), []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(home.Variable, h)
 	program := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)

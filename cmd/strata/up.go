@@ -1,17 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/render"
 	"github.com/strata-platform/strata/internal/progress"
-	"github.com/strata-platform/strata/internal/terminal"
 )
-
-// longestLine is the maximum number of characters in a line about an existing resource.
-const longestLine = 500
 
 func newUp(io streams) *cobra.Command {
 	var t target
@@ -73,14 +69,7 @@ It skips finished steps: run it again after a change or a failure.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(io.out, "\nLayers")
-			for _, line := range lines {
-				fmt.Fprintln(io.out, "  "+terminal.Middle(terminal.Escape(line), longestLine))
-			}
-			fmt.Fprintln(io.out, "\nTry next")
-			for _, line := range next {
-				fmt.Fprintln(io.out, "  "+line)
-			}
+			render.Up(io.out, lines, next)
 			return nil
 		},
 	}

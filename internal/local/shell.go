@@ -20,7 +20,7 @@ func (p *Platform) ShellEnvironment(ctx context.Context, name string, show *prog
 		return nil, err
 	}
 	defer free()
-	if err := p.EnsureTools(ctx, show, tools()...); err != nil {
+	if err := EnsureTools(ctx, p.Toolchain, show, tools()...); err != nil {
 		return nil, err
 	}
 	if err := pulumienv.Link(ctx, p.Home, p.Toolchain.Path, p.executable); err != nil {

@@ -22,7 +22,7 @@ func (p *Platform) StartCluster(ctx context.Context, show *progress.Reporter) er
 	defer release()
 	// The builds take minutes the first time, so they precede the start, whose parts have timeouts.
 	err = show.Run("toolchain", func() (string, error) {
-		return "", p.EnsureTools(ctx, show, slices.Concat(controlPlaneTools, pulumienv.Tools)...)
+		return "", EnsureTools(ctx, p.Toolchain, show, slices.Concat(controlPlaneTools, pulumienv.Tools)...)
 	})
 	if err != nil {
 		return err

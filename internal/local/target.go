@@ -83,9 +83,9 @@ func (p *Platform) Prepare(repositories bool) []lifecycle.Step {
 	steps := []lifecycle.Step{
 		{Name: "toolchain", Do: func(ctx context.Context, show *progress.Reporter) (string, error) {
 			if !repositories {
-				return "", p.EnsureTools(ctx, show, append([]string{"flux-manifests"}, pulumienv.Tools...)...)
+				return "", EnsureTools(ctx, p.Toolchain, show, append([]string{"flux-manifests"}, pulumienv.Tools...)...)
 			}
-			return "", p.EnsureTools(ctx, show, tools()...)
+			return "", EnsureTools(ctx, p.Toolchain, show, tools()...)
 		}},
 		{Name: "emulated Google Cloud and Git server", Do: func(ctx context.Context, _ *progress.Reporter) (string, error) {
 			running, err := p.Start(ctx)
@@ -165,9 +165,9 @@ func tools() []string {
 }
 
 // EnsureTools builds those of the named tools that are missing, and shows progress.
-func (p *Platform) EnsureTools(ctx context.Context, show *progress.Reporter, names ...string) error {
+func EnsureTools(ctx context.Context, tc *toolchain.Toolchain, show *progress.Reporter, names ...string) error {
 	built := 0
-	err := p.Toolchain.Ensure(ctx, func(e toolchain.Event) {
+	err := tc.Ensure(ctx, func(e toolchain.Event) {
 		show.Detail("%s", e)
 		// Builds take minutes, so the progress must show even without a terminal.
 		if !show.Terminal() || e.Progress == toolchain.Built {

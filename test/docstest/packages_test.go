@@ -3,6 +3,7 @@ package docstest_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os/exec"
 	"path"
@@ -61,22 +62,40 @@ func TestTheMapShowsEveryPackageOnce(t *testing.T) {
 	}
 }
 
-// rows returns the table below a marker of the page: the name in the first column, with the names in the second.
-func rows(t *testing.T, marker string) map[string][]string {
+// row matches a row of the tables of imports and links: names in backquotes.
+var row = regexp.MustCompile("^\\| `([^`\\s]+)` \\|((?: `[^`\\s]+`)*) \\|$")
+
+// table returns the table below a marker of the page.
+func table(t *testing.T, marker string) string {
 	t.Helper()
-	_, table, _ := strings.Cut(docstest.Read(t, architecturePage), "<!-- "+marker+" -->\n")
-	table, _, _ = strings.Cut(table, "\n\n")
-	found := map[string][]string{}
-	for line := range strings.Lines(table) {
-		if cells := strings.Split(line, "|"); len(cells) == 4 && strings.Contains(cells[1], "`") {
-			names := strings.Fields(strings.ReplaceAll(cells[2], "`", " "))
-			found[strings.Trim(cells[1], " `")] = names
-		}
-	}
-	if len(found) == 0 {
+	_, table, found := strings.Cut(docstest.Read(t, architecturePage), "<!-- "+marker+" -->\n")
+	if !found {
 		t.Fatalf("%s has no table of %s", architecturePage, marker)
 	}
-	return found
+	table, _, _ = strings.Cut(table, "\n\n")
+	return table
+}
+
+// rows returns the rows of a table: the name in the first column, with the names in the second. The first two lines are
+// the header. An unreadable or repeated row is a problem, because it would allow or check nothing.
+func rows(table string) (found map[string][]string, problems []string) {
+	found = map[string][]string{}
+	lines := strings.Split(strings.TrimSpace(table), "\n")
+	for _, line := range lines[min(2, len(lines)):] {
+		match := row.FindStringSubmatch(line)
+		if match == nil {
+			problems = append(problems, fmt.Sprintf("the row %q is not of the form | `name` | `name` `name` |", line))
+			continue
+		}
+		if _, again := found[match[1]]; again {
+			problems = append(problems, fmt.Sprintf("%s has two rows", match[1]))
+		}
+		found[match[1]] = strings.Fields(strings.ReplaceAll(match[2], "`", " "))
+	}
+	if len(found) == 0 {
+		problems = append(problems, "the table has no rows")
+	}
+	return found, problems
 }
 
 // pkg is a package in the output of `go list`.
@@ -85,8 +104,8 @@ type pkg struct {
 	Imports, Deps []string
 }
 
-// list returns packages of the repository from `go list`.
-func list(t *testing.T, fields string, patterns ...string) []pkg {
+// list returns packages of the repository from `go list`, as built for an operating system; "" is this one.
+func list(t *testing.T, system, fields string, patterns ...string) []pkg {
 	t.Helper()
 	root, err := toolchain.FindRoot(".")
 	if err != nil {
@@ -94,6 +113,9 @@ func list(t *testing.T, fields string, patterns ...string) []pkg {
 	}
 	command := exec.CommandContext(t.Context(), "go", append([]string{"list", "-e", "-json=" + fields}, patterns...)...)
 	command.Dir = root
+	if system != "" {
+		command.Env = append(command.Environ(), "GOOS="+system)
+	}
 	command.Stderr = t.Output()
 	out, err := command.Output()
 	if err != nil {
@@ -116,40 +138,13 @@ func within(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-func TestPackagesImportOnlyAllowedPackages(t *testing.T) {
-	rules := rows(t, "imports")
-	used := map[string]bool{}
-	for _, p := range list(t, "ImportPath,Imports", "./...") {
-		name := strings.TrimPrefix(p.ImportPath, module)
-		rule := ""
-		for folder := range rules {
-			if within(name, folder) && len(folder) > len(rule) {
-				rule = folder
-			}
-		}
-		if rule == "" {
-			t.Errorf("%s does not say what %s may import", architecturePage, name)
-			continue
-		}
-		used[rule] = true
-		for _, imported := range p.Imports {
-			imported, ours := strings.CutPrefix(imported, module)
-			may := func(folder string) bool { return within(imported, folder) }
-			if ours && !within(imported, rule) && !slices.ContainsFunc(rules[rule], may) {
-				t.Errorf("%s imports %s, but %s allows only %q", name, imported, architecturePage, rules[rule])
-			}
-		}
-	}
-	for folder := range rules {
-		if !used[folder] {
-			t.Errorf("%s has a rule for %s, which has no packages", architecturePage, folder)
-		}
-	}
-}
-
 func TestProgramsHaveNoForbiddenDependencies(t *testing.T) {
-	for program, without := range rows(t, "links") {
-		packages := list(t, "ImportPath,Deps", "./"+program)
+	programs, problems := rows(table(t, "links"))
+	for _, problem := range problems {
+		t.Errorf("%s: %s", architecturePage, problem)
+	}
+	for program, without := range programs {
+		packages := list(t, "", "ImportPath,Deps", "./"+program)
 		if len(packages) != 1 || len(packages[0].Deps) == 0 {
 			t.Errorf("%s names the program %s, which is %v", architecturePage, program, packages)
 			continue

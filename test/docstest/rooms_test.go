@@ -14,14 +14,73 @@ import (
 // mostLines is the maximum number of lines of a file with code. A longer file has several subjects.
 const mostLines = 250
 
-func TestFilesAreShort(t *testing.T) {
-	for _, name := range files(t, ".go", "testdata") {
+// mostPackageLines is the maximum number of lines of a package: about 1500. A larger package has several subjects.
+const mostPackageLines = 1600
+
+// largePackages maps the packages that are larger to the reasons.
+var largePackages = map[string]string{
+	"internal/local": "the methods of one type, local.Platform: the parts of the machine, which have packages of their own, as one target of internal/lifecycle",
+}
+
+// codeFiles returns the Go files that people write and that are no tests.
+func codeFiles(t *testing.T) []string {
+	t.Helper()
+	return slices.DeleteFunc(files(t, ".go", "testdata"), func(name string) bool {
 		// controller-gen writes the files that begin with zz_generated. The tools are modules that others release.
-		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(path.Base(name), "zz_generated.") || strings.HasPrefix(name, "tools/") {
-			continue
-		}
+		return strings.HasSuffix(name, "_test.go") || strings.HasPrefix(path.Base(name), "zz_generated.") || strings.HasPrefix(name, "tools/")
+	})
+}
+
+func TestFilesAreShort(t *testing.T) {
+	for _, name := range codeFiles(t) {
 		if lines := strings.Count(docstest.Read(t, name), "\n"); lines > mostLines {
 			t.Errorf("%s has %d lines: move a subject to a file of its own (at most %d)", name, lines, mostLines)
+		}
+	}
+}
+
+func TestPackagesAreSmall(t *testing.T) {
+	lines := map[string]int{}
+	for _, name := range codeFiles(t) {
+		lines[path.Dir(name)] += strings.Count(docstest.Read(t, name), "\n")
+	}
+	for _, problem := range sizeProblems(lines, largePackages) {
+		t.Error(problem)
+	}
+}
+
+// sizeProblems returns the packages with too many lines, and the exceptions that no package needs or that have no reason.
+func sizeProblems(lines map[string]int, exceptions map[string]string) []string {
+	var problems []string
+	for _, name := range slices.Sorted(maps.Keys(lines)) {
+		if _, excepted := exceptions[name]; !excepted && lines[name] > mostPackageLines {
+			problems = append(problems, fmt.Sprintf("%s has %d lines: move a subject to a package of its own (at most %d)", name, lines[name], mostPackageLines))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(exceptions)) {
+		if lines[name] <= mostPackageLines {
+			problems = append(problems, fmt.Sprintf("%s has %d lines: remove its exception", name, lines[name]))
+		}
+		if exceptions[name] == "" {
+			problems = append(problems, name+" is an exception without a reason")
+		}
+	}
+	return problems
+}
+
+func TestSizeProblemsAreFound(t *testing.T) {
+	for want, test := range map[string]struct {
+		lines      map[string]int
+		exceptions map[string]string
+	}{
+		"[]": {map[string]int{"a": mostPackageLines, "b": mostPackageLines + 1}, map[string]string{"b": "a reason"}},
+		"[a has 1601 lines: move a subject to a package of its own (at most 1600)]": {map[string]int{"a": mostPackageLines + 1}, nil},
+		"[a has 1600 lines: remove its exception]":                                  {map[string]int{"a": mostPackageLines}, map[string]string{"a": "a reason"}},
+		"[a has 0 lines: remove its exception]":                                     {nil, map[string]string{"a": "a reason"}},
+		"[a is an exception without a reason]":                                      {map[string]int{"a": mostPackageLines + 1}, map[string]string{"a": ""}},
+	} {
+		if got := fmt.Sprint(sizeProblems(test.lines, test.exceptions)); got != want {
+			t.Errorf("%v: got %s, want %s", test, got, want)
 		}
 	}
 }
@@ -31,7 +90,7 @@ func TestFilesAreShort(t *testing.T) {
 func TestFoldersDoNotImportInCircles(t *testing.T) {
 	// imports maps each folder to the imports between its parts.
 	imports := map[string]map[string]map[string]bool{}
-	for _, p := range list(t, "ImportPath,Imports", "./...") {
+	for _, p := range list(t, "", "ImportPath,Imports", "./...") {
 		from := strings.TrimPrefix(p.ImportPath, module)
 		for _, imported := range p.Imports {
 			to, ours := strings.CutPrefix(imported, module)

@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"fmt"
@@ -15,8 +15,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 )
 
-// printLocalStatus prints the output of `strata local status` as text, as of now.
-func printLocalStatus(w io.Writer, s supervisor.Status, now time.Time) error {
+// LocalStatus prints the status of a supervisor and its child processes, as of now.
+func LocalStatus(w io.Writer, s supervisor.Status, now time.Time) error {
 	state := "running"
 	if s.Stopping {
 		state = "stopping"

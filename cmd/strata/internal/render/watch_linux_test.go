@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"bytes"
@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/strata-platform/strata/internal/status"
-	"github.com/strata-platform/strata/internal/status/inspect"
 )
 
 // looks returns one report for each look. After the last report it interrupts the watch.
@@ -22,7 +21,7 @@ type looks struct {
 	interrupt context.CancelFunc
 }
 
-func (l *looks) Watch(ctx context.Context, _ *inspect.Watch) (status.Report, error) {
+func (l *looks) look(ctx context.Context) (status.Report, error) {
 	if len(l.reports) == 0 {
 		l.interrupt()
 		return status.Report{}, ctx.Err()
@@ -41,7 +40,7 @@ func watchOf(t *testing.T, out interface{ Write([]byte) (int, error) }, asJSON b
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	l := &looks{reports: []status.Report{cluster(false), cluster(false), cluster(true)}, interrupt: interrupt}
-	if err := watchStatus(ctx, l, out, asJSON, time.Millisecond); err != nil {
+	if err := Watch(ctx, out, asJSON, time.Millisecond, l.look); err != nil {
 		t.Errorf("an interrupted watch ends with %v", err)
 	}
 }

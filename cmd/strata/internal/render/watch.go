@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"context"
@@ -12,20 +12,13 @@ import (
 	"golang.org/x/term"
 
 	"github.com/strata-platform/strata/internal/status"
-	"github.com/strata-platform/strata/internal/status/inspect"
 	"github.com/strata-platform/strata/internal/terminal"
 )
 
-// watchEvery is the polling interval of `status --watch`.
-const watchEvery = time.Second
-
-// watched is a platform whose status can be read repeatedly.
-type watched interface {
-	Watch(ctx context.Context, watch *inspect.Watch) (status.Report, error)
-}
-
-// watchStatus shows the status, and every change, until ctx ends. It polls at the given interval.
-func watchStatus(ctx context.Context, p watched, out io.Writer, asJSON bool, every time.Duration) error {
+// Watch shows the report that look returns, and every change of it, until ctx ends. It calls look at the given interval. A
+// terminal shows the report in place. Elsewhere Watch prints the first report as a tree and then a line for each change,
+// or with asJSON a document on one line for each different report. The end of ctx is no error.
+func Watch(ctx context.Context, out io.Writer, asJSON bool, every time.Duration, look func(context.Context) (status.Report, error)) error {
 	var show func(status.Report) error
 	terminal, _ := screenOf(out)
 	switch {
@@ -39,10 +32,8 @@ func watchStatus(ctx context.Context, p watched, out io.Writer, asJSON bool, eve
 	default:
 		show = eachChange(out)
 	}
-	var watch inspect.Watch
-	defer watch.Stop()
 	for {
-		report, err := p.Watch(ctx, &watch)
+		report, err := look(ctx)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // An interrupt is the ordinary end of a watch.
 		}

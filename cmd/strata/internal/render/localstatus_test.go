@@ -1,4 +1,4 @@
-package main
+package render
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ func TestLocalStatusShowsEveryPart(t *testing.T) {
 		},
 	}
 	var out bytes.Buffer
-	if err := printLocalStatus(&out, s, now); err != nil {
+	if err := LocalStatus(&out, s, now); err != nil {
 		t.Fatal(err)
 	}
 	want := `home           /home/ada/.strata
@@ -53,7 +53,7 @@ func TestLocalStatusSaysWhyThereIsNoControlPlane(t *testing.T) {
 		"failed: port 1 of this home ...": {Cluster: supervisor.ClusterFailed, ClusterError: "port 1 of this home ..."},
 	} {
 		var out bytes.Buffer
-		if err := printLocalStatus(&out, s, time.Now()); err != nil {
+		if err := LocalStatus(&out, s, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Contains(out.Bytes(), []byte("control plane  "+want+"\n")) {

@@ -1,0 +1,34 @@
+package render
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestUpPrintsLayersAndCommandsWithoutControlCharacters(t *testing.T) {
+	var out strings.Builder
+	Up(&out, []string{"1 bootstrap  cluster \x1b[31mstrata"}, []string{"strata status", "kubectl get pods"})
+	want := "\nLayers\n  1 bootstrap  cluster \\x1b[31mstrata\n\nTry next\n  strata status\n  kubectl get pods\n"
+	if out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+func TestErrorsAreBounded(t *testing.T) {
+	for name, text := range map[string]string{
+		"many lines":  strings.Repeat("line\n", 10*mostErrorLines),
+		"a long line": strings.Repeat("x", 10*longestErrorLine),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Error(errors.New(text))
+			// A last line counts the omitted lines.
+			if lines := strings.Split(got, "\n"); len(lines) > mostErrorLines+1 || len([]rune(lines[0])) > longestErrorLine {
+				t.Errorf("%d lines, the first of %d characters", len(lines), len([]rune(lines[0])))
+			}
+		})
+	}
+	if got := Error(errors.New("a\x1b[2J\nb")); got != "a\\x1b[2J\nb" {
+		t.Errorf("the escaped error is %q", got)
+	}
+}
