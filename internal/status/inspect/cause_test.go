@@ -90,7 +90,7 @@ func TestRootCauseOf(t *testing.T) {
 		"an admission policy": {
 			changes: []change{failed("ReconciliationFailed", `Program/team-web/x dry-run failed (Invalid): programs.pulumi.com "x" is forbidden: ValidatingAdmissionPolicy `+
 				`'strata-programs' with binding 'strata-programs-update' denied request: resource "vm" is of type gcp:compute:Instance. Programs of team web may declare random:*; for others ask the platform team`)},
-			want: `Kustomization team-web/web: ReconciliationFailed: Program team-web/x is refused at admission (policy strata-programs): resource "vm" is of type gcp:compute:Instance. ` +
+			want: `Kustomization team-web/web: ReconciliationFailed: admission policy strata-programs rejects Program team-web/x: resource "vm" is of type gcp:compute:Instance. ` +
 				"Programs of team web may declare random:*; for others ask the platform team (at main@ffff0000; main@46d43c2f keeps running): team web: correct it and push",
 		},
 		"a field that the kind does not have": {
