@@ -36,7 +36,7 @@ down: build ## Delete the local platform
 	bin/strata down
 
 .PHONY: test
-test: ## Run the tests, except the long ones, and the README's tour; the first run builds the tools
+test: ## Run the tests and the README's tour, without the long tests; the first run builds the tools
 	go test $(STRIPPED) -p $(AT_ONCE) -timeout 80m ./...
 	go test -C tools/dolt/gozstd ./...
 
@@ -48,7 +48,7 @@ LONG = $(FILES) '*_test.go' | xargs awk '/^func Test/ { name = $$2; sub(/\(.*/, 
 	/^\tlong\.Test\(t\)/ { dir = FILENAME; sub(/\/[^\/]*$$/, "", dir); print "./" dir, name }'
 
 .PHONY: test-long
-test-long: ## Run the long tests: whole platforms, kills, attacks, an hour
+test-long: ## Run the long tests: whole platforms, kills, attacks; takes about an hour
 	go test $(STRIPPED) -p $(AT_ONCE) -timeout 80m \
 		-run "^($$($(LONG) | cut -d' ' -f2 | sort -u | paste -sd'|'))\$$" $$($(LONG) | cut -d' ' -f1 | sort -u)
 

@@ -120,7 +120,7 @@ func TestReadBootstrapRefuses(t *testing.T) {
 			if err == nil {
 				t.Fatal("accepted")
 			}
-			for _, want := range append(test.want, "layer bootstrap", "stack "+stack, "run strata layer up bootstrap") {
+			for _, want := range append(test.want, "layer bootstrap", "stack "+stack, "run `strata layer up bootstrap`") {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("error does not say %q: %v", want, err)
 				}

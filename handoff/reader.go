@@ -15,7 +15,7 @@ type reader struct {
 }
 
 func (r *reader) wrap(err error) error {
-	return fmt.Errorf("read the context of layer %s from stack %s: %w; run strata layer up %s", r.layer, r.stack, err, r.layer)
+	return fmt.Errorf("read the context of layer %s from stack %s: %w: run `strata layer up %s`, on Google Cloud with --target gke", r.layer, r.stack, err, r.layer)
 }
 
 func (r *reader) err() error {

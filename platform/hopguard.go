@@ -50,7 +50,7 @@ func guardHops(ctx *pulumi.Context, contact string, opts ...pulumi.ResourceOptio
 			Validations: admissionv1.ValidationArray{
 				&admissionv1.ValidationArgs{
 					Expression: pulumi.String("!(" + ofHop + ")"),
-					Message:    pulumi.String(fmt.Sprintf("an object with the label %s is made by the platform: accounts of the team may not change it; ask %s", hop.Label, contact)),
+					Message:    pulumi.String(fmt.Sprintf("objects with the label %s belong to the platform: accounts of the team may not change them; ask %s", hop.Label, contact)),
 					Reason:     pulumi.String("Forbidden"),
 				},
 				&admissionv1.ValidationArgs{

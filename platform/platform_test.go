@@ -278,7 +278,7 @@ func TestATeamThatLayerOneDoesNotHaveNamesTheNextCommand(t *testing.T) {
 	engine := below(t, nil)
 	engine.Read["pulumi:pulumi:StackReference"] = handedOn("web")
 	err := run(engine)
-	if err == nil || !strings.Contains(err.Error(), "tenants.api is missing") || !strings.Contains(err.Error(), "run strata layer up bootstrap") {
+	if err == nil || !strings.Contains(err.Error(), "tenants.api is missing") || !strings.Contains(err.Error(), "run `strata layer up bootstrap`") {
 		t.Errorf("error is %v", err)
 	}
 	if made := engine.All(); len(made) > 0 {

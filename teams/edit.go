@@ -80,7 +80,7 @@ func checked(content []byte, want []Team) ([]byte, error) {
 		return nil, fmt.Errorf("the changed file would be invalid: %w: edit it by hand", err)
 	}
 	if len(after.Teams) != len(want) || len(want) > 0 && !reflect.DeepEqual(after.Teams, want) {
-		return nil, errors.New("this command cannot change the format of the list: edit it by hand")
+		return nil, errors.New("the list is written in a form that this command cannot edit: edit the file by hand")
 	}
 	return content, nil
 }

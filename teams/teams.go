@@ -76,8 +76,8 @@ type Team struct {
 	Allow []string `json:"allow,omitempty"`
 	// Quota limits the resources of the team's namespace.
 	Quota Quota `json:"quota,omitzero"`
-	// RunTimeout limits a run of the team's Stacks, as a Go duration from 1m to 1h; empty means DefaultRunTimeout. A run
-	// that exceeds it is stopped gracefully.
+	// RunTimeout limits a run of the team's Stacks, as a Go duration from 1m to 1h; empty means DefaultRunTimeout. The
+	// embedded operator stops a longer run gracefully.
 	RunTimeout string `json:"runTimeout,omitempty"`
 	// Sources are the URLs of repositories that the team's sources and Stacks may use in addition to the team's own.
 	Sources []string `json:"sources,omitempty"`

@@ -87,7 +87,7 @@ func planDown(ctx context.Context, io streams, p *lifecycle.Platform, purge, dry
 		return nil
 	}
 	plan.Print(io.err)
-	return confirm(ctx, io, "\nDestroy "+p.About().Place+", its cluster and its databases included?")
+	return confirm(ctx, io, "\nDestroy "+p.About().Place+" with its cluster and databases?")
 }
 
 // canAnswer returns an error if the standard input is not a terminal.

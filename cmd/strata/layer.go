@@ -37,12 +37,13 @@ func newLayer(io streams) *cobra.Command {
 
   platform   deletes the operator, Flux, and the teams' namespaces with all of their objects. The cluster stays. It fails
              while a team has a Stack, because only the operator can destroy the Stack's resources.
-  bootstrap  deletes the cluster and the layer's resources in the emulated cloud: the database instance with its
+  bootstrap  deletes the cluster and the layer's resources in the cloud: the database instance with its
              databases, and the teams' identities. The passphrases of the teams' state are lost with them, so the state
              of the teams' Stacks is lost, too. It fails while layer platform has resources, or with deletionProtection.
 
-If it fails for such a reason, it has changed nothing. The Git repositories and the layer's own state stay: strata layer up
-creates the layer again. strata down does all of this in order, and destroys the Stacks first.`,
+If it fails for such a reason, it has changed nothing. The Git repositories stay. On target local the layer's stack is
+removed with its resources; with --target gke the empty stack and its configuration stay. strata layer up creates the
+layer again. strata down does all of this in order, and destroys the Stacks first.`,
 		}),
 		newLayerOutputs(io),
 	)

@@ -14,6 +14,10 @@ func TestDocumentedLayerResult(t *testing.T) {
 	docstest.CheckJSON[layerResult](t, "docs/reference/output.md", "layer")
 }
 
+func TestDocumentedUpResult(t *testing.T) {
+	docstest.CheckJSON[upResult](t, "docs/reference/output.md", "up")
+}
+
 func TestAPreviewStartsNothingWhileAnotherCommandHoldsTheLock(t *testing.T) {
 	_, dir := newClone(t)
 	h := opened(t, dir)

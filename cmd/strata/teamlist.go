@@ -23,7 +23,7 @@ not answer. state is one of:
 
   ready         all objects of the team's repository are ready
   not ready     one of them is not; message names it
-  not made yet  only teams.yaml contains the team
+  not created   only teams.yaml contains the team
   changed       teams.yaml differs from the team's objects in the cluster
   removed       only the cluster contains the team
   unknown       the cluster does not answer`,

@@ -32,7 +32,9 @@ On the target gke, which is Google Cloud, it
   2. runs layers 1 and 2 with your pulumi, your login, your stacks and your configuration
   3. waits for layers 3 and 4
 
-It skips finished steps: run it again after a change or a failure.`,
+It skips finished steps: run it again after a change or a failure.
+
+-o json prints the fields of strata status -o json, and "steps": [{"name", "seconds"}].`,
 		Example: `  # everything on this machine
   strata up
 

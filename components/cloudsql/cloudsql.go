@@ -45,8 +45,8 @@ type InstanceArgs struct {
 	Version string
 	// Tier is the machine type; nil means DefaultTier.
 	Tier pulumi.StringInput
-	// HighAvailability adds a standby machine in another zone of the region. It takes over automatically. Nil means
-	// false.
+	// HighAvailability adds a standby machine in another zone of the region. The standby takes over automatically.
+	// Nil means false.
 	HighAvailability pulumi.BoolInput
 
 	// Backups configures backups and point-in-time recovery; nil means daily backups and point-in-time recovery, both for

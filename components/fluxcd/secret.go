@@ -134,7 +134,7 @@ func guarded(address pulumi.StringInput, sends bool) pulumi.StringOutput {
 		u, err := url.Parse(address)
 		switch {
 		case err != nil:
-			return "", fmt.Errorf("the URL of the source is not valid")
+			return "", fmt.Errorf("the URL of the source is not valid: give one such as https://HOST/PATH")
 		case u.User != nil && (u.Scheme == "http" || u.Scheme == "https"):
 			return "", fmt.Errorf("the URL of the source at %s contains a user: give Username and Password instead", u.Host)
 		case sends && u.Scheme == "http" && !isLoopback(address):

@@ -133,7 +133,7 @@ func (p *Platform) checkConfig(ctx context.Context, layer, projectName string, c
 			Check: check, Found: "the passphrase of stack " + p.Environment + " is missing or wrong", Remedy: "put it into a file and run `export PULUMI_CONFIG_PASSPHRASE_FILE=FILE`",
 		}}
 	default:
-		return []finding{{Check: check, Found: err.Error(), Remedy: "fix that; `" + p.pulumiLine(layer, "config") + "` shows the same error"}}
+		return []finding{{Check: check, Found: err.Error(), Remedy: "fix the cause; `" + p.pulumiLine(layer, "config") + "` shows the same error"}}
 	}
 	problems := settings.Read(func(key string) (settings.Value, bool) {
 		value, found := values[projectName+":"+key]

@@ -20,7 +20,7 @@ func (p *Platform) Below(ctx context.Context) ([]status.Item, *rest.Config, erro
 	}
 	cluster := status.Item{Layer: status.LayerBootstrap, Kind: "Cluster"}
 	if config == nil {
-		cluster.Reason, cluster.Message = status.ReasonNeverMade, "layer 1 has created no cluster yet: run `"+p.strataLine("up")+"`"
+		cluster.Reason, cluster.Message = status.ReasonNotCreated, "layer 1 has created no cluster yet: run `"+p.strataLine("up")+"`"
 		return []status.Item{cluster}, nil, nil
 	}
 	cluster.Name = p.clusterName

@@ -97,7 +97,7 @@ func TestAnErrorIsOneLineWithLayerResourceCauseAndWhatToDo(t *testing.T) {
 	event := apitype.DiagnosticEvent{URN: "urn:pulumi:dev::p::gcp:container/cluster:Cluster::cluster", Message: "Error 403:\n no right"}
 	got := r.wrap("run", Layer{Name: "bootstrap"}, errors.New("code: 255\nstdout: pages"), []string{diagnostic(&event)}).Error()
 	want := "run layer bootstrap, stack dev: gcp:container/cluster:Cluster cluster: Error 403: no right: " +
-		"fix that and run it again: it continues where it stopped (pulumi's own output: /home/bootstrap/pulumi.log)"
+		"fix the cause and run it again: it continues where it stopped (pulumi's own output: /home/bootstrap/pulumi.log)"
 	if got != want {
 		t.Errorf("got %q", got)
 	}

@@ -197,7 +197,7 @@ func (r Runner) log(l Layer) string { return filepath.Join(r.WorkDir(l.Name), "p
 
 // wrap adds the layer's name to an error, and replaces the Automation API's text by the engine's own diagnostics.
 func (r Runner) wrap(tried string, l Layer, err error, diagnostics []string) error {
-	next := "fix that and run it again: it continues where it stopped"
+	next := "fix the cause and run it again: it continues where it stopped"
 	if r.Line != nil && auto.IsConcurrentUpdateError(err) {
 		next = fmt.Sprintf("wait for the run that holds the lock; if that run was killed, run `%s`, then `%s`, then this again",
 			r.Line(l.Name, "cancel --yes"), r.Line(l.Name, "refresh"))

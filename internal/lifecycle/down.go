@@ -109,7 +109,7 @@ func (p *Platform) inCluster(result string, remove func(*teardown.Cluster, conte
 func (p *Platform) downLayer(layer string) func(context.Context, *progress.Reporter) (string, error) {
 	return func(ctx context.Context, show *progress.Reporter) (string, error) {
 		if !p.Made(layer) {
-			return "never made", p.endDown(layer)
+			return "has never run", p.endDown(layer)
 		}
 		if err := p.beginDown(layer); err != nil {
 			return "", err

@@ -50,7 +50,7 @@ func (p *Platform) planLayer(layer string, read state, err error) string {
 	case err != nil:
 		return ""
 	case !p.Made(layer):
-		return "never made"
+		return "has never run"
 	}
 	return fmt.Sprintf("%d resources", len(read.resources))
 }

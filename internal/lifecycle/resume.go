@@ -35,7 +35,7 @@ func (p *Platform) resume(ctx context.Context, run Run, progress layers.Progress
 			return fmt.Errorf("layer %s: revert the effects of an interrupted `down`: %w", layer, err)
 		}
 	}
-	if !begun && !state.interrupted && !p.lacks(ctx, layer) {
+	if !begun && !state.interrupted && !p.hasMissing(ctx, layer) {
 		return nil
 	}
 	return run.Runner.Refresh(ctx, run.Layer, progress)
@@ -59,10 +59,10 @@ func (p *Platform) resumeCluster(ctx context.Context, noted bool, progress layer
 	return true, cluster.Resume(ctx, waiting(progress))
 }
 
-// lacks reports whether a resource of a layer has disappeared. It returns false if the status is not available, as before
-// the first up, and if no resource of the layer is ready: a new cluster contains none of layer 2's objects, and a refresh
-// could not read those of the old one.
-func (p *Platform) lacks(ctx context.Context, layer string) bool {
+// hasMissing reports whether a resource of a layer has disappeared. It returns false if the status is not available, as
+// before the first up, and if no resource of the layer is ready: a new cluster contains none of layer 2's objects, and a
+// refresh could not read those of the old one.
+func (p *Platform) hasMissing(ctx context.Context, layer string) bool {
 	report, err := p.Status(ctx)
 	if err != nil || !report.Lacks(layer) {
 		return false

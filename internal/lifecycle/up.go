@@ -10,7 +10,7 @@ import (
 // Up runs every layer and waits until everything is ready. It can run again at any time, and skips finished work.
 func (p *Platform) Up(ctx context.Context, show *progress.Reporter) (status.Report, error) {
 	var report status.Report
-	// The check changes nothing, so that Up begins only where it can end.
+	// The check comes first and changes nothing, so Up does not change a machine on which it cannot finish.
 	if err := p.run(ctx, show, []Step{p.Check()}); err != nil {
 		return report, err
 	}

@@ -116,9 +116,9 @@ func loaded(node *yaml.Node, key string) []place {
 // errExpands means that the aliases of a file expand to too many values.
 var errExpands = errors.New("its aliases expand to too many values")
 
-// parse returns the documents of a YAML or JSON text, with unexpanded aliases. If the aliases expand to more than most
+// parse returns the documents of a YAML or JSON text, with unexpanded aliases. If the aliases expand to more than limit
 // values in total, it returns errExpands, because following them would take too long.
-func parse(content []byte, most int) (documents []*yaml.Node, err error) {
+func parse(content []byte, limit int) (documents []*yaml.Node, err error) {
 	defer func() {
 		// The parser may panic on some broken input.
 		if broken := recover(); broken != nil {
@@ -135,7 +135,7 @@ func parse(content []byte, most int) (documents []*yaml.Node, err error) {
 		case err != nil:
 			return documents, err
 		}
-		if values += expanded(document, known, most); values > most {
+		if values += expanded(document, known, limit); values > limit {
 			return nil, errExpands
 		}
 		decodeBinary(document)

@@ -63,11 +63,11 @@ func (p *Platform) Below(ctx context.Context) (items []status.Item, config *rest
 	}
 	switch {
 	case err != nil && !p.Home.Exists():
-		cluster.Reason, cluster.Message = status.ReasonNeverMade, "there is no platform in "+p.Home.Dir()+" yet: run `"+up+"`"
+		cluster.Reason, cluster.Message = status.ReasonNotCreated, "there is no platform in "+p.Home.Dir()+" yet: run `"+up+"`"
 	case err != nil:
 		cluster.Reason, cluster.Message = "NotRunning", "nothing runs in "+p.Home.Dir()+": the supervisor was stopped or killed: run `"+up+"`"
 	case s.Cluster == supervisor.ClusterAbsent:
-		cluster.Reason, cluster.Message = status.ReasonNeverMade, "layer 1 has not created the cluster yet: run `"+up+"`"
+		cluster.Reason, cluster.Message = status.ReasonNotCreated, "layer 1 has not created the cluster yet: run `"+up+"`"
 	case s.Cluster != supervisor.ClusterRunning:
 		cluster.Reason, cluster.Message = string(s.Cluster), s.ClusterError
 		if s.Waiting != "" {

@@ -25,7 +25,7 @@ func rootCause(t *testing.T, p *Platform) status.Item {
 
 func TestStatusOfAStoppedPlatformNamesTheCauseAndTheCommand(t *testing.T) {
 	p := openTestPlatform(t)
-	if cause := rootCause(t, p); cause.Reason != "NeverMade" || !strings.HasSuffix(cause.Message, "run `strata up`") {
+	if cause := rootCause(t, p); cause.Reason != "NotCreated" || !strings.HasSuffix(cause.Message, "run `strata up`") {
 		t.Errorf("before there is a home it says %s", cause)
 	}
 	if p.Home.Exists() {

@@ -59,9 +59,9 @@ func (p *Platform) Check() lifecycle.Step {
 // that lists all missing requirements.
 func (p *Platform) checkMachine(ctx context.Context) (string, error) {
 	report := doctor.Check(doctor.LookFast(ctx, p.Toolchain, p.Home))
-	if lacking := report.Of(doctor.Lacking); len(lacking) > 0 {
+	if missing := report.Of(doctor.Missing); len(missing) > 0 {
 		var found []string
-		for _, f := range lacking {
+		for _, f := range missing {
 			found = append(found, fmt.Sprintf("%s: %s: %s", f.Check, f.Found, f.Remedy))
 		}
 		return "", errors.New("this machine does not meet the requirements, and nothing was changed: " + strings.Join(found, "; "))

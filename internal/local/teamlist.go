@@ -20,8 +20,8 @@ const (
 	TeamReady = "ready"
 	// TeamNotReady means that something in the team's namespace is not ready.
 	TeamNotReady = "not ready"
-	// TeamNotMade means that teams.yaml has the team, and that the cluster has no hop for it yet.
-	TeamNotMade = "not made yet"
+	// TeamNotCreated means that teams.yaml has the team, and that the cluster has no hop for it yet.
+	TeamNotCreated = "not created"
 	// TeamUnknown means that teams.yaml has the team, and that the cluster is not readable.
 	TeamUnknown = "unknown"
 	// TeamChanged means that the types or the quota in teams.yaml differ from those in the team's hop.
@@ -153,7 +153,7 @@ func (p *Platform) ListTeams(ctx context.Context) (TeamList, error) {
 // declaredTeam returns the status of a team without a hop.
 func declaredTeam(team teams.Team) TeamStatus {
 	status := TeamStatus{
-		Name: team.Name, State: TeamNotMade, Namespace: team.Namespace(), Accounts: []string{team.ServiceAccount()},
+		Name: team.Name, State: TeamNotCreated, Namespace: team.Namespace(), Accounts: []string{team.ServiceAccount()},
 		GoogleAccount: team.GoogleAccountID() + "@" + home.Project + ".iam.gserviceaccount.com",
 		Allow:         team.Allow, Quota: []TeamQuota{}, Syncs: []TeamSync{}, Stacks: []TeamStack{},
 	}

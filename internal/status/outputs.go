@@ -17,12 +17,12 @@ const (
 	LongestOutput = 60
 )
 
-// OutputsLine returns up to most outputs as one line that is safe to print, sorted by name: "a=1, b=2, … and 3 more".
-func OutputsLine(all map[string]any, most int) string {
+// OutputsLine returns up to limit outputs as one line that is safe to print, sorted by name: "a=1, b=2, … and 3 more".
+func OutputsLine(all map[string]any, limit int) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if len(parts) == most {
-			parts = append(parts, fmt.Sprintf("… and %d more", len(all)-most))
+		if len(parts) == limit {
+			parts = append(parts, fmt.Sprintf("… and %d more", len(all)-limit))
 			break
 		}
 		parts = append(parts, terminal.Line(name, LongestOutput)+"="+ShortOutput(all[name]))

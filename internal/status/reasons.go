@@ -11,8 +11,8 @@ const (
 	ReasonIncomplete = "Incomplete"
 	// ReasonDenied is for missing permissions that a layer grants.
 	ReasonDenied = "RightsMissing"
-	// ReasonNeverMade is for a layer that has never run.
-	ReasonNeverMade = "NeverMade"
+	// ReasonNotCreated is for a layer that has never run.
+	ReasonNotCreated = "NotCreated"
 	// ReasonAccessDenied is for a cluster that answers, but denies the engineer access.
 	ReasonAccessDenied = "AccessDenied"
 	// ReasonSuspended is for a source or sync that somebody has suspended.

@@ -72,18 +72,18 @@ func (r Report) isReady(b branch) bool {
 	return !slices.ContainsFunc(b.items, func(i int) bool { return !r.Items[i].Ready })
 }
 
-// shorten keeps up to most items of a branch, in their order. Items that are not ready take precedence.
-func (r Report) shorten(b branch, most int) branch {
+// shorten keeps up to limit items of a branch, in their order. Items that are not ready take precedence.
+func (r Report) shorten(b branch, limit int) branch {
 	// A line that counts one omitted item takes as much room as the item.
-	if len(b.items) <= most+1 && most > 0 {
+	if len(b.items) <= limit+1 && limit > 0 {
 		return b
 	}
 	kept := slices.Clone(b.items)
 	slices.SortStableFunc(kept, func(x, y int) int { return compareBool(r.Items[x].Ready, r.Items[y].Ready) })
-	kept = kept[:min(most, len(kept))]
+	kept = kept[:min(limit, len(kept))]
 	slices.Sort(kept)
 	left := len(b.items) - len(kept)
-	if most == 0 {
+	if limit == 0 {
 		b.title += fmt.Sprintf("  ✓ %d ready", left)
 	}
 	return branch{title: b.title, items: kept, left: left}

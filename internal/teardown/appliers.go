@@ -79,7 +79,7 @@ func (c *Cluster) applierBlocker(object *unstructured.Unstructured) Blocker {
 	if said == "" {
 		said = "its controller reports nothing"
 	}
-	return Blocker{Object: describe(object), Reason: reason + ": " + said, Next: c.orPurge("see `" + c.options.FluxLogs + "`, fix that and run this again")}
+	return Blocker{Object: describe(object), Reason: reason + ": " + said, Next: c.orPurge("see `" + c.options.FluxLogs + "`, fix the cause and run this again")}
 }
 
 func readyMessage(object *unstructured.Unstructured) string {

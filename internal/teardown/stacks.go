@@ -142,7 +142,7 @@ func (c *Cluster) stackBlocker(s *pulumiv1.Stack) Blocker {
 	return Blocker{
 		Object: "Stack " + s.Namespace + "/" + s.Name,
 		Reason: "it cannot be destroyed: " + messageOf(s),
-		Next: c.orPurge(fmt.Sprintf("fix that (`%s -n %s describe stack %s` shows more), or set its spec.destroyOnFinalize to false to keep its resources, and run this again",
+		Next: c.orPurge(fmt.Sprintf("fix the cause (`%s -n %s describe stack %s` shows more), or set its spec.destroyOnFinalize to false to keep its resources, and run this again",
 			c.options.Kubectl, s.Namespace, s.Name)),
 	}
 }

@@ -155,7 +155,7 @@ func TestAStackThatCannotBeDestroyedIsReportedAndResumeRestartsFlux(t *testing.T
 	}
 
 	_, err := c.down.DestroyStacks(t.Context(), silent)
-	c.blocked(err, []string{"Stack team-web/shop"}, "it cannot be destroyed: instance strata is protected: fix that", "set its spec.destroyOnFinalize to false",
+	c.blocked(err, []string{"Stack team-web/shop"}, "it cannot be destroyed: instance strata is protected: fix the cause", "set its spec.destroyOnFinalize to false",
 		"`kubectl --kubeconfig admin -n team-web describe stack shop`", "`strata down --purge --yes`")
 	if !c.suspended(web) {
 		t.Error("Flux may apply the Stack again")

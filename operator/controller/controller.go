@@ -35,14 +35,14 @@ const (
 	// operatorName is the name of the operator in events and of its Lease.
 	operatorName = "pulumi-operator"
 
-	// shutdownTimeout bounds how long runs may take to stop in good order.
+	// shutdownTimeout bounds how long runs may take to stop gracefully.
 	shutdownTimeout = 90 * time.Second
 
 	// defaultRunTimeout is the default of [Options.RunTimeout].
 	defaultRunTimeout = 15 * time.Minute
 )
 
-// Run runs the operator until ctx ends. Run then stops the current runs in good order.
+// Run runs the operator until ctx ends. Run then stops the current runs gracefully.
 func Run(ctx context.Context, opts Options) error {
 	if opts.Config == nil {
 		var err error

@@ -27,7 +27,7 @@ type Options struct {
 	// much. Zero means 512 MiB.
 	RunMemory int64
 
-	// RunTimeout is how long a run may take before the operator stops it in good order. A
+	// RunTimeout is how long a run may take before the operator stops it gracefully. A
 	// TenantPolicy of the namespace can set another limit. Zero means 15 minutes.
 	RunTimeout time.Duration
 

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// stopTimeout is how long pulumi may take to stop in good order. A run that is killed
+	// stopTimeout is how long pulumi may take to stop gracefully. A run that is killed
 	// after that time leaves pending operations, and the next run recovers them.
 	stopTimeout = 15 * time.Second
 

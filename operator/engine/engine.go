@@ -52,7 +52,7 @@ type Engine struct {
 	crypters settings.Crypters
 }
 
-// Run runs one operation. When ctx ends, Run lets pulumi stop in good order: pulumi
+// Run runs one operation. When ctx ends, Run lets pulumi stop gracefully: pulumi
 // then saves the state and releases the lock. Errors after the preparation of the run
 // are of type [*Error].
 func (e *Engine) Run(ctx context.Context, req Request) (*Result, error) {

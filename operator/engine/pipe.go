@@ -11,7 +11,7 @@ import (
 // receive passes the path of a pipe to call, and has take read what the command writes
 // to that pipe. If take fails with an [*bounds.Error], receive ends the context of call with
 // that cause. After take returns, receive discards further data, so that the command
-// can stop in good order.
+// can stop gracefully.
 func (r *run) receive(ctx context.Context, take func(io.Reader) error, call func(ctx context.Context, path string) error) (takeErr, callErr error) {
 	pipe, err := untrusted.NewPipe(r.dir)
 	if err != nil {

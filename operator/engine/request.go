@@ -115,7 +115,7 @@ type Request struct {
 	Targets          []string
 	TargetDependents bool
 
-	// Options are settings of the pulumi command beyond the above.
+	// Options are further settings of the pulumi command.
 	Options Options
 
 	// Token, if set, returns a token and the duration after which to renew it. The engine

@@ -20,7 +20,7 @@ const (
 	// outputSize bounds how much of git's output is kept, in bytes.
 	outputSize = 64 << 10
 
-	// stopTimeout is how long git may take to stop in good order.
+	// stopTimeout is how long git may take to stop gracefully.
 	stopTimeout = 5 * time.Second
 
 	// packSize bounds the size of each file that git writes, in bytes. A pack holds the

@@ -23,7 +23,7 @@ const hostKeyAdvice = ": the known hosts list no key of this host, or another on
 // failure returns git's error messages as an error of one line, without secrets.
 func (c *checkout) failure(ctx context.Context, err error, out string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return errors.New("it took too long")
+		return errors.New("it took too long: fetch less (spec.shallow), or check the server")
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -29,7 +29,7 @@ func TestMakeTargetsInTheDocsExist(t *testing.T) {
 }
 
 // TestGoTestsInTheDocsExist checks every `go test` in prose: the package, and the test that -run names. TestX stands
-// for any test.
+// for any test. A command for a package with long tests has to name one, because it skips them otherwise.
 func TestGoTestsInTheDocsExist(t *testing.T) {
 	root, err := toolchain.FindRoot(".")
 	if err != nil {
@@ -52,6 +52,10 @@ func TestGoTestsInTheDocsExist(t *testing.T) {
 			sources, err := fs.Glob(os.DirFS(root), folder+"/*_test.go")
 			if err != nil || len(sources) == 0 {
 				t.Errorf("%s: `go test %s`: %q contains no tests", page, match[1], folder)
+			}
+			isLong := func(source string) bool { return strings.Contains(docstest.Read(t, source), "\tlong.Test(t)") }
+			if test == "" && slices.ContainsFunc(sources, isLong) {
+				t.Errorf("%s: `go test %s` skips the long tests of %s: name one with -run", page, match[1], folder)
 			}
 			defines := func(source string) bool { return strings.Contains(docstest.Read(t, source), "\nfunc "+test+"(") }
 			if test != "" && test != "TestX" && !slices.ContainsFunc(sources, defines) {

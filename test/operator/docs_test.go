@@ -1,6 +1,7 @@
 package operator_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -140,9 +141,13 @@ func kindOf(schema apiextensionsv1.JSONSchemaProps) string {
 	case len(schema.Enum) > 0:
 		var values []string
 		for _, value := range schema.Enum {
-			values = append(values, strings.Trim(string(value.Raw), `"`))
+			var text string
+			if json.Unmarshal(value.Raw, &text) != nil {
+				text = string(value.Raw)
+			}
+			values = append(values, "`"+text+"`")
 		}
-		return strings.ReplaceAll(strings.Join(values, ", "), "<", "&lt;")
+		return strings.Join(values, ", ")
 	case schema.Type == "":
 		return "any"
 	case schema.Format == "date-time":

@@ -8,15 +8,15 @@ import (
 	ast "github.com/dolthub/vitess/go/vt/sqlparser"
 )
 
-// deepest is the maximum depth of a nested statement. The planner uses some 3 kB of stack for each level, and a stack of
+// maxDepth is the maximum depth of a nested statement. The planner uses some 3 kB of stack for each level, and a stack of
 // 1 GB ends the server for all of its users.
-const deepest = 10_000
+const maxDepth = 10_000
 
-// longest is the maximum length of a statement in bytes, because the parser recurses in some statements, too. Programs that
+// maxLength is the maximum length of a statement in bytes, because the parser recurses in some statements, too. Programs that
 // load data split it into statements of about 1 MB.
-const longest = 2 << 20
+const maxLength = 2 << 20
 
-// shallowParser rejects statements longer than longest before it parses them, and statements nested deeper than deepest
+// shallowParser rejects statements longer than maxLength before it parses them, and statements nested deeper than maxDepth
 // before the server plans them. It also checks the texts of PREPARE, which SQL itself may have composed.
 type shallowParser struct{ sql.Parser }
 
@@ -60,15 +60,15 @@ func (p shallowParser) ParseOneWithOptions(ctx context.Context, query string, op
 }
 
 func short(query string) error {
-	if len(query) > longest {
-		return fmt.Errorf("the statement has %d bytes, more than the limit of %d: send several shorter ones", len(query), longest)
+	if len(query) > maxLength {
+		return fmt.Errorf("the statement has %d bytes, more than the limit of %d: send several shorter ones", len(query), maxLength)
 	}
 	return nil
 }
 
 func shallow(statement ast.Statement, err error) (ast.Statement, error) {
 	if err == nil && statement != nil {
-		err = within(statement, deepest)
+		err = within(statement, maxDepth)
 	}
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func shallow(statement ast.Statement, err error) (ast.Statement, error) {
 // within returns an error if a node has more levels at and below it.
 func within(node ast.SQLNode, levels int) error {
 	if levels == 0 {
-		return fmt.Errorf("the statement is nested deeper than %d levels: use fewer levels", deepest)
+		return fmt.Errorf("the statement is nested deeper than %d levels: use fewer levels", maxDepth)
 	}
 	top := true
 	return ast.Walk(func(below ast.SQLNode) (bool, error) {

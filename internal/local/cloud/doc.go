@@ -12,7 +12,8 @@
 //   - A new project has all emulated APIs enabled.
 //   - A name is available again right after a deletion.
 //   - A home has one cluster.
-//   - A database user has all privileges on the databases that the API created and none on the server.
+//   - A database user has all privileges on the databases of the principal that created the user, and none on the
+//     server. Users of an administrator may use all databases.
 //   - Nobody can log in to a new instance as root until a call sets the password of root.
 //   - Groups have no members.
 //   - Conditions may read the names, types and services of resources, and the time. The emulator rejects other conditions.

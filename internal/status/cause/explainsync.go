@@ -33,7 +33,14 @@ func syncExplanations() []explanation {
 			if o.Progressing() || o.Kind != "GitRepository" && o.Kind != "OCIRepository" && o.Kind != "Bucket" {
 				return "", "", ""
 			}
-			return o.Message, "", "check " + o.Text("spec", "url") + " and the login in Secret " + o.Text("spec", "secretRef", "name")
+			address := o.Text("spec", "url")
+			if o.Kind == "Bucket" {
+				address = "bucket " + o.Text("spec", "bucketName") + " at " + o.Text("spec", "endpoint")
+			}
+			if login := o.Text("spec", "secretRef", "name"); login != "" {
+				return o.Message, "", "check " + address + " and the login in Secret " + login
+			}
+			return o.Message, "", "check " + address + ", or add spec.secretRef if the source needs a login"
 		}},
 		{"a Receiver does not answer", func(e *explainer, o *graph.Object) (string, string, string) {
 			if o.Kind != "Receiver" {

@@ -90,7 +90,7 @@ func TestRootCauseOf(t *testing.T) {
 		"an admission policy": {
 			changes: []change{failed("ReconciliationFailed", `Program/team-web/x dry-run failed (Invalid): programs.pulumi.com "x" is forbidden: ValidatingAdmissionPolicy `+
 				`'strata-programs' with binding 'strata-programs-update' denied request: resource "vm" is of type gcp:compute:Instance. Programs of team web may declare random:*; for others ask the platform team`)},
-			want: `Kustomization team-web/web: ReconciliationFailed: Program team-web/x is refused at admission (policy strata-programs): resource "vm" is of type gcp:compute:Instance. ` +
+			want: `Kustomization team-web/web: ReconciliationFailed: admission policy strata-programs rejects Program team-web/x: resource "vm" is of type gcp:compute:Instance. ` +
 				"Programs of team web may declare random:*; for others ask the platform team (at main@ffff0000; main@46d43c2f keeps running): team web: correct it and push",
 		},
 		"a field that the kind does not have": {
@@ -142,6 +142,21 @@ func TestRootCauseOf(t *testing.T) {
 			},
 			want:     "GitRepository team-web/web: GitOperationFailed: failed to checkout: connection refused: team web: check http://127.0.0.1:23448/web.git and the login in Secret web",
 			explains: []string{"Kustomization team-web/web"},
+		},
+		"a public source that does not answer": {
+			changes: []change{
+				has(`{"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "OCIRepository", "metadata": {"namespace": "team-web", "name": "public"}, "spec": {"url": "oci://ghcr.io/a/b"}}`),
+				says("OCIRepository", "team-web", "public", "Ready", "False", "OCIArtifactPullFailed", "not found"),
+			},
+			want: "OCIRepository team-web/public: OCIArtifactPullFailed: not found: team web: check oci://ghcr.io/a/b, or add spec.secretRef if the source needs a login",
+		},
+		"a bucket that does not answer": {
+			changes: []change{
+				has(`{"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "Bucket", "metadata": {"namespace": "team-web", "name": "files"}, ` +
+					`"spec": {"endpoint": "storage.googleapis.com", "bucketName": "web-files"}}`),
+				says("Bucket", "team-web", "files", "Ready", "False", "BucketOperationFailed", "not found"),
+			},
+			want: "Bucket team-web/files: BucketOperationFailed: not found: team web: check bucket web-files at storage.googleapis.com, or add spec.secretRef if the source needs a login",
 		},
 		"a dependency that is not ready": {
 			changes: []change{

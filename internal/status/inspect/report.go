@@ -47,7 +47,7 @@ func report(g *graph.Graph) status.Report {
 	for _, team := range newTeams {
 		r.Ready = false
 		r.Items = append(r.Items, status.Item{
-			Layer: status.LayerTeam, Kind: status.KindTeam, Name: team.Name, Reason: status.ReasonNeverMade,
+			Layer: status.LayerTeam, Kind: status.KindTeam, Name: team.Name, Reason: status.ReasonNotCreated,
 			Message: "teams.yaml contains it, and the cluster does not: " + graph.PlatformTeam + ": run " + g.Scope.Command("up"),
 		})
 	}
@@ -81,7 +81,7 @@ func report(g *graph.Graph) status.Report {
 // withoutLayerTwo returns the report on a cluster that layer 2 has not changed yet.
 func withoutLayerTwo(scope graph.Scope) status.Report {
 	r := status.NewReport(append(slices.Clone(scope.Below), status.Item{
-		Layer: status.LayerPlatform, Kind: "Layer", Name: status.LayerPlatform, Reason: status.ReasonNeverMade,
+		Layer: status.LayerPlatform, Kind: "Layer", Name: status.LayerPlatform, Reason: status.ReasonNotCreated,
 		Message: "layer 2 has never run on this cluster: " + graph.PlatformTeam + ": run " + scope.Command("up"),
 	}))
 	r.Engineer = scope.Engineer

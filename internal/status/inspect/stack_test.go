@@ -123,7 +123,7 @@ func TestANewTeamIsOneLineAndTheLastCause(t *testing.T) {
 	scope.Teams = []teams.Team{web, {Name: "new", Branch: "main", Path: "./"}}
 	report := reportOn(snapshotOf(t, nil, says("Stack", "team-web", "wordpress-infra", "Ready", "False", "NotReadyStalled", "no")), scope)
 	text := printed(report, status.Style{})
-	if !strings.Contains(text, "\n4 new\n└─ ✗ Team ") || strings.Count(text, "new") != 3 || !strings.Contains(text, "     also: Team new: NeverMade: teams.yaml contains it, and the cluster does not: the platform team: run `strata up`\n") {
+	if !strings.Contains(text, "\n4 new\n└─ ✗ Team ") || strings.Count(text, "new") != 3 || !strings.Contains(text, "     also: Team new: NotCreated: teams.yaml contains it, and the cluster does not: the platform team: run `strata up`\n") {
 		t.Errorf("it prints\n%s", text)
 	}
 	if cause, _ := report.RootCause(); cause.Kind != "Stack" {

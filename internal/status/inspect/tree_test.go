@@ -55,7 +55,7 @@ func TestAHealthyPlatformFitsOnAScreen(t *testing.T) {
 func TestALayerThatNeverRanIsOneLine(t *testing.T) {
 	call := func(words string) string { return "strata " + words + " --target gke" }
 	scope := graph.Scope{Teams: []teams.Team{web}, Call: call, Below: []status.Item{{Layer: status.LayerBootstrap, Kind: "Cluster", Name: "strata", Ready: true}}}
-	want := "not ready: Layer platform: NeverMade: layer 2 has never run on this cluster: the platform team: run `strata up --target gke`\n"
+	want := "not ready: Layer platform: NotCreated: layer 2 has never run on this cluster: the platform team: run `strata up --target gke`\n"
 	if text := printed(reportOn(&snapshot.Snapshot{}, scope), status.Style{}); !strings.HasSuffix(text, want) || strings.Count(text, "✗") != 1 {
 		t.Errorf("got:\n%s", text)
 	}

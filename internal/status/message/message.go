@@ -68,7 +68,7 @@ func Apply(message string) (why, what string) {
 	}
 	object, reason := m[1]+" "+strings.TrimPrefix(m[2]+"/"+m[3], "/"), m[5]
 	if p := refused.FindStringSubmatch(reason); p != nil {
-		return fmt.Sprintf("%s is refused at admission (policy %s): %s", object, p[1], p[2]), "correct it and push"
+		return fmt.Sprintf("admission policy %s rejects %s: %s", p[1], object, p[2]), "correct it and push"
 	}
 	if f := undeclared.FindStringSubmatch(reason); f != nil {
 		return fmt.Sprintf("%s: its kind has no field %s", object, strings.TrimPrefix(f[1], ".")), "correct the field and push"

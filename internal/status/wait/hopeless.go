@@ -22,7 +22,7 @@ const updateFailed = "UpdateFailed"
 // hopelessReasons are the reasons that waiting does not remove. operator/api/v1 defines those of Stacks.
 var hopelessReasons = []string{
 	status.ReasonSuspended, status.ReasonScaledDown, "BuildFailed", "SpecInvalid", "TypeNotAllowed", "TooLarge", status.ReasonKept, updateFailed,
-	status.ReasonNeverMade, status.ReasonAccessDenied, "InvalidImageName",
+	status.ReasonNotCreated, status.ReasonAccessDenied, "InvalidImageName",
 }
 
 // persistence measures for how long a cause has been the same. Its zero value is ready for use.
@@ -62,7 +62,7 @@ func (p *persistence) of(cause string, now time.Time) time.Duration {
 // neverPasses reports whether waiting does not remove a cause. Package message writes the text about admission.
 func neverPasses(cause status.Item) bool {
 	return slices.Contains(hopelessReasons, cause.Reason) ||
-		cause.Reason == "ReconciliationFailed" && strings.Contains(cause.Message, "is refused at admission")
+		cause.Reason == "ReconciliationFailed" && strings.HasPrefix(cause.Message, "admission policy ")
 }
 
 // isBehind reports whether an item is a source that has not fetched the latest push.

@@ -27,7 +27,7 @@ func TestOnlyHopelessCausesEndAWaitEarly(t *testing.T) {
 		"a cause that changes":            {{0, seen(failed), false}, {retriedTime, seen(stack("UpdateFailed", "another")), false}},
 		"a push that is not fetched":      {{0, seen(failed, source(false)), false}, {retriedTime, seen(failed, source(false)), false}},
 		"a push that is fetched late":     {{0, seen(failed), false}, {time.Second, seen(failed, source(false)), false}, {retriedTime, seen(failed, source(true)), false}},
-		"an object that a policy rejects": {{0, seen(stack("ReconciliationFailed", "Stack a/b is refused at admission (policy p): no")), false}, {persistTime, seen(stack("ReconciliationFailed", "Stack a/b is refused at admission (policy p): no")), true}},
+		"an object that a policy rejects": {{0, seen(stack("ReconciliationFailed", "admission policy p rejects Stack a/b: no")), false}, {persistTime, seen(stack("ReconciliationFailed", "admission policy p rejects Stack a/b: no")), true}},
 		"an apply that fails for now":     {{0, seen(stack("ReconciliationFailed", "connection refused")), false}, {persistTime, seen(stack("ReconciliationFailed", "connection refused")), false}},
 		"outputs that are too large":      {{0, seen(stack("TooLarge", "x")), false}, {persistTime, seen(stack("TooLarge", "x")), true}},
 		"a source that is suspended":      {{0, seen(status.Item{Kind: "GitRepository", Reason: "Suspended"}), false}, {persistTime, seen(status.Item{Kind: "GitRepository", Reason: "Suspended"}), true}},

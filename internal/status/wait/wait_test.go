@@ -48,7 +48,7 @@ func TestAWaitEndsEarlyIfWaitingDoesNotHelp(t *testing.T) {
 		says  string // "" if the platform becomes ready
 	}{
 		"a cluster that denies access":          {[]sight{cluster("AccessDenied")}, "waiting does not make the platform ready: Cluster strata: AccessDenied: why (all causes: `strata status`"},
-		"a cluster that was never made":         {[]sight{cluster("NeverMade")}, "waiting does not make the platform ready: Cluster strata: NeverMade"},
+		"a cluster that was not created":        {[]sight{cluster("NotCreated")}, "waiting does not make the platform ready: Cluster strata: NotCreated"},
 		"looks that always fail with one error": {[]sight{broken}, "has failed for 1m0s: teams.yaml: line 3: no such field (try again: `strata status`"},
 		"a cluster that answers in the end":     {[]sight{cluster("Unreachable"), cluster("Unreachable"), cluster("Unreachable"), cluster("Unreachable"), cluster("Unreachable"), ready}, ""},
 		"looks that fail with new errors":       {failures(40, ready), ""},

@@ -129,7 +129,7 @@ func claim(app, key string, now time.Time) (string, error) {
 	}
 	block, _ := pem.Decode([]byte(key))
 	if block == nil {
-		return "", errors.New("the app's private key is not PEM")
+		return "", errors.New("the app's private key is not PEM: store the key file as GitHub gives it")
 	}
 	private, err := x509.ParsePKCS1PrivateKey(block.Bytes)
 	if err != nil {

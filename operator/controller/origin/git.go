@@ -79,8 +79,8 @@ func (s *search) question(repository source.Git, app *githubapp.App) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 }
 
-// current reports whether a finding is still valid. A finding is valid while a run
-// waits with it, because a new lookup would only make the run wait again.
+// current reports whether a finding is still valid. While a run waits for a slot, the
+// commit that it found stays valid: a new lookup would only delay the run.
 func (s *search) current(found *lookup.Finding) bool {
 	age := time.Since(found.At)
 	switch {

@@ -33,9 +33,9 @@ const (
 // fewest, the slot goes to the one that got its last slot the longest ago. Any run may
 // begin while fewer than count runs are active. The namespaces that have a run or wait
 // for one have equal shares of count, of at least one run each. A namespace below its
-// share may also begin a run beyond count, as long as fewer than count runs block it. The
-// namespace's own runs block it. A run of another namespace blocks it while that run is
-// within its namespace's share and younger than a turn.
+// share may begin a run beyond count if fewer than count runs block the namespace. Two
+// kinds of runs block a namespace: its own runs, and runs of other namespaces that are
+// within their namespace's share and younger than a turn.
 type look struct {
 	*Slots
 
@@ -134,7 +134,7 @@ func (l *look) hasRoom(known **bool, first bool) bool {
 	return **known
 }
 
-// makeRoom stops a run in good order for a namespace that has no run and waits for
+// makeRoom stops a run gracefully for a namespace that has no run and waits for
 // memory. makeRoom chooses the longest run of the namespace with the most runs. If no
 // namespace has two, it chooses the longest run of all, if that is older than longRun.
 func (l *look) makeRoom() {

@@ -54,7 +54,7 @@ type Slots struct {
 type slot struct {
 	since time.Time
 
-	// stop stops the run in good order. A slot without a run to stop has a nil stop.
+	// stop stops the run gracefully. A slot without a run to stop has a nil stop.
 	stop func()
 
 	// stopping says that stop has been called.

@@ -18,7 +18,7 @@ func LookPath(name, path string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("command %s not found: the PATH of the run (%q) has none", name, path)
+	return "", fmt.Errorf("command %s is not in the folders of the run's PATH (%q): install it, or pass another PATH to the operator (--pass-env)", name, path)
 }
 
 // Variable returns the value of a variable in env, a list of NAME=value. The last entry

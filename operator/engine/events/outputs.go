@@ -72,8 +72,8 @@ func readOutputs(raw json.RawMessage) outputs {
 	return list.outputs()
 }
 
-// outputList collects outputs up to the bounds. Beyond them, it collects only what a
-// message names.
+// outputList collects outputs up to the bounds. Beyond the bounds, it collects only the
+// names for the error message.
 type outputList struct {
 	values map[string]Output
 

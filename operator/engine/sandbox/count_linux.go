@@ -18,10 +18,10 @@ import (
 // countEvery is the interval between two counts of a command's processes. Tests change it.
 var countEvery = 250 * time.Millisecond
 
-// hold kills the command when it has more processes and threads than most. hold counts the processes itself, because a
+// hold kills the command when it has more processes and threads than limit. hold counts the processes itself, because a
 // program that the kernel refuses another process may try again for ever.
-func (c *Cell) hold(most uint64) {
-	if most == 0 || !c.isolated {
+func (c *Cell) hold(limit uint64) {
+	if limit == 0 || !c.isolated {
 		return
 	}
 	next := time.NewTicker(countEvery)
@@ -32,7 +32,7 @@ func (c *Cell) hold(most uint64) {
 			return
 		case <-next.C:
 		}
-		if tasks(c.cmd.Process.Pid, most) > most {
+		if tasks(c.cmd.Process.Pid, limit) > limit {
 			// The kernel kills all processes of a PID namespace with the first one. A command that has ended by itself keeps its
 			// result.
 			if c.cmd.Process.Kill() == nil {
@@ -42,19 +42,19 @@ func (c *Cell) hold(most uint64) {
 	}
 }
 
-// tasks counts the threads of a process and of its descendants. tasks stops when the count exceeds most. A process that
+// tasks counts the threads of a process and of its descendants. tasks stops when the count exceeds limit. A process that
 // has ended counts until its parent has waited for it.
-func tasks(pid int, most uint64) (count uint64) {
+func tasks(pid int, limit uint64) (count uint64) {
 	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	count = uint64(len(threads))
 	for _, thread := range threads {
 		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, thread.Name()))
 		for child := range strings.FieldsSeq(string(children)) {
-			if count > most {
+			if count > limit {
 				return count
 			}
 			if id, err := strconv.Atoi(child); err == nil {
-				count += tasks(id, most-min(count, most))
+				count += tasks(id, limit-min(count, limit))
 			}
 		}
 	}
@@ -64,18 +64,18 @@ func tasks(pid int, most uint64) (count uint64) {
 // minPIDMax is the least value that the kernel accepts in pid_max, rounded up (proc_sys_kernel(5)).
 const minPIDMax = 512
 
-// boundProcesses makes the kernel refuse the command a process or thread beyond a bound, which is a quarter above most, so
-// that [Cell.hold] still sees a command that exceeds most. boundProcesses does nothing if most is zero, if the command is
+// boundProcesses makes the kernel refuse the command a process or thread beyond a bound, which is a quarter above limit, so
+// that [Cell.hold] still sees a command that exceeds limit. boundProcesses does nothing if limit is zero, if the command is
 // not in a PID namespace of its own, and on kernels that have one pid_max for the whole machine. Call boundProcesses once: it
 // closes the descriptor of the command.
-func (c *Cell) boundProcesses(most uint64) error {
+func (c *Cell) boundProcesses(limit uint64) error {
 	if c.pidfd >= 0 {
 		defer unix.Close(c.pidfd)
 	}
-	if most == 0 || !c.isolated || !pidMaxPerNamespace() {
+	if limit == 0 || !c.isolated || !pidMaxPerNamespace() {
 		return nil
 	}
-	bound := max(most+most/4, minPIDMax)
+	bound := max(limit+limit/4, minPIDMax)
 	// The setting belongs to the PID namespace of the process that opens the file.
 	write := exec.Command("/bin/sh", "-c", `echo "$1" >/proc/sys/kernel/pid_max`, "sh", strconv.FormatUint(bound, 10))
 	write.Env = []string{}

@@ -131,7 +131,7 @@ func apiEndpoint(text string, inRanges bool) (endpoint, error) {
 	}
 	server, err := url.Parse(*k.Host)
 	if err != nil {
-		return endpoint{}, errors.New("the server of the kubeconfig is not a URL")
+		return endpoint{}, errors.New("the server of the kubeconfig is not a URL: correct clusters[].cluster.server")
 	}
 	port, err := strconv.Atoi(server.Port())
 	if err != nil {

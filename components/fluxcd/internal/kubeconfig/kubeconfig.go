@@ -20,15 +20,15 @@ func Parse(text string) (flux.ProviderKubernetes, error) {
 	}
 	current, ok := config.Contexts[config.CurrentContext]
 	if !ok {
-		return k, fmt.Errorf("the kubeconfig has no context %q, although current-context names it", config.CurrentContext)
+		return k, fmt.Errorf("the kubeconfig has no context %q, although current-context names it: correct current-context, or add the entry", config.CurrentContext)
 	}
 	cluster, ok := config.Clusters[current.Cluster]
 	if !ok || cluster.Server == "" {
-		return k, fmt.Errorf("the kubeconfig has no cluster %q with a server", current.Cluster)
+		return k, fmt.Errorf("the kubeconfig has no cluster %q with a server: correct current-context, or add the entry", current.Cluster)
 	}
 	user, ok := config.AuthInfos[current.AuthInfo]
 	if !ok {
-		return k, fmt.Errorf("the kubeconfig has no user %q", current.AuthInfo)
+		return k, fmt.Errorf("the kubeconfig has no user %q: correct current-context, or add the entry", current.AuthInfo)
 	}
 	if cluster.CertificateAuthority != "" || user.ClientCertificate != "" || user.ClientKey != "" || user.TokenFile != "" {
 		return k, errors.New("the kubeconfig refers to files: put their content into it")

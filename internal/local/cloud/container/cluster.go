@@ -58,7 +58,7 @@ func (s *service) createCluster(c *api.Call) (any, error) {
 		return nil, err
 	}
 	if s.clusters == nil {
-		return nil, api.FailedPrecondition("This emulated Google Cloud has nothing to run clusters with.")
+		return nil, api.FailedPrecondition("This emulator was started without a cluster runtime.")
 	}
 	created := &cluster{Cluster: wanted, Project: c.Project.ID}
 	if err := s.fillCluster(c, created); err != nil {
@@ -214,7 +214,7 @@ func (s *service) resumeClusters(ctx context.Context) error {
 	}
 	for _, found := range existing {
 		if s.clusters == nil {
-			return fmt.Errorf("resume cluster %s: nothing to run clusters with", found.Cluster.Name)
+			return fmt.Errorf("resume cluster %s: this emulator was started without a cluster runtime", found.Cluster.Name)
 		}
 		access, err := s.clusters.Create(ctx, found.Cluster.Name)
 		if err != nil {

@@ -88,7 +88,7 @@ func (s *service) runClusterOperation(ctx context.Context, op *clusterOperation)
 	case on == nil:
 		fault = fmt.Errorf("the cluster is gone")
 	case s.clusters == nil:
-		fault = fmt.Errorf("nothing to run clusters with")
+		fault = fmt.Errorf("this emulator was started without a cluster runtime")
 	case op.Operation.OperationType == "DELETE_CLUSTER":
 		fault = s.clusters.Delete(ctx, on.Cluster.Name)
 	default:

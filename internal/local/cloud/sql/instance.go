@@ -71,7 +71,7 @@ func (s *service) insertInstance(c *api.Call) (any, error) {
 	made := &instance{Instance: wanted}
 	family := made.family()
 	if family.Served && s.databases == nil {
-		return nil, api.LegacyInvalid("Invalid request: this emulated Google Cloud has nothing to run instances with.")
+		return nil, api.LegacyInvalid("Invalid request: this emulator was started without a database runtime.")
 	}
 	// Every process on this machine could log in as a root user without a password. On Cloud SQL, a new root user is
 	// out of reach at first.

@@ -43,16 +43,18 @@ func (s *service) administers(tx *bbolt.Tx, c *api.Call) (bool, error) {
 
 // refusal returns an error that names the owner. Creating an owned name is a conflict; changing it is forbidden.
 func (o *ownerRecord) refusal(code int, kind nameKind, name string) error {
-	owner := "the administrators of the instance"
-	if o != nil {
-		_, owner, _ = strings.Cut(o.Member, ":")
-	}
 	reason := "notAuthorized"
 	if code == http.StatusConflict {
 		reason = "alreadyExists"
 	}
-	return api.LegacyError(code, reason, "The %s %s belongs to %s, who made it. Only %s and those who may delete the instance can change it: choose another name, or ask them.",
-		kind, api.Printable(name), owner, owner)
+	name = api.Printable(name)
+	if o == nil {
+		return api.LegacyError(code, reason, "The %s %s belongs to the administrators of the instance. Only a principal with cloudsql.instances.delete may change it: "+
+			"choose another name, or ask an administrator.", kind, name)
+	}
+	_, owner, _ := strings.Cut(o.Member, ":")
+	return api.LegacyError(code, reason, "The %s %s belongs to %s, which created it. Only this principal, or one with cloudsql.instances.delete, may change it: "+
+		"choose another name, or ask %[3]s.", kind, name, owner)
 }
 
 // checkOwner returns an error with the HTTP status code if a database or user belongs to another owner than the caller.

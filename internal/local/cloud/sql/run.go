@@ -63,7 +63,7 @@ func (s *service) runInstanceOperation(ctx context.Context, op *sqladmin.Operati
 // workOn starts, stops or erases the server of an instance, depending on the kind of the operation.
 func (s *service) workOn(ctx context.Context, on *instance, kind string) error {
 	if s.databases == nil {
-		return errors.New("nothing to run instances with")
+		return errors.New("this emulator was started without a database runtime")
 	}
 	switch kind {
 	case "DELETE":
@@ -93,7 +93,7 @@ func (s *service) workOn(ctx context.Context, on *instance, kind string) error {
 func (s *service) startInstance(ctx context.Context, on *instance) (engine.Server, error) {
 	key := on.key()
 	if s.databases == nil {
-		return nil, fmt.Errorf("start the server of instance %s: nothing to run instances with", key)
+		return nil, fmt.Errorf("start the server of instance %s: this emulator was started without a database runtime", key)
 	}
 	server, err := s.databases.Start(ctx, key)
 	if err != nil {

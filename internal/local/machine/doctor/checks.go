@@ -57,9 +57,9 @@ func checkGo(f Facts) []Finding {
 	needed := strings.TrimPrefix(f.NeedsGo, "go")
 	switch {
 	case f.GoError != nil:
-		return found("go", Lacking, remedy, "%v", f.GoError)
+		return found("go", Missing, remedy, "%v", f.GoError)
 	case version.Compare(f.Go, f.NeedsGo) < 0:
-		return found("go", Lacking, remedy+", or set GOTOOLCHAIN=auto", "%s, but Strata needs %s or newer", f.Go, needed)
+		return found("go", Missing, remedy+", or set GOTOOLCHAIN=auto", "%s, but Strata needs %s or newer", f.Go, needed)
 	}
 	return found("go", OK, "", "%s (Strata needs %s or newer, and no C compiler)", f.Go, needed)
 }
@@ -69,11 +69,11 @@ func checkGit(f Facts) []Finding {
 	needed := fmt.Sprintf("%d.%d", leastGitMajor, leastGitMinor)
 	switch {
 	case f.GitError != nil:
-		return found("git", Lacking, "install git, "+needed+" or newer", "%v", f.GitError)
+		return found("git", Missing, "install git, "+needed+" or newer", "%v", f.GitError)
 	case olderGit(f.Git):
-		return found("git", Lacking, "install git, "+needed+" or newer", "%s, but Strata needs %s or newer", f.Git, needed)
+		return found("git", Missing, "install git, "+needed+" or newer", "%s, but Strata needs %s or newer", f.Git, needed)
 	case !f.HTTPBackend:
-		return found("git", Lacking, "install the whole of git: some systems have its http-backend in a package of its own, for example git-daemon", "%s without http-backend", f.Git)
+		return found("git", Missing, "install the whole of git: some systems have its http-backend in a package of its own, for example git-daemon", "%s without http-backend", f.Git)
 	}
 	return found("git", OK, "", "%s, with http-backend", f.Git)
 }
@@ -106,7 +106,7 @@ func checkTools(f Facts) []Finding {
 		return nil // Without Go, doctor cannot list the tools.
 	}
 	if f.ToolsError != nil {
-		return found("tools", Lacking, "", "%v", f.ToolsError)
+		return found("tools", Missing, "fix this error, then run `strata doctor` again", "%v", f.ToolsError)
 	}
 	var findings []Finding
 	for _, s := range f.Tools {
@@ -147,7 +147,7 @@ func checkLoopback(f Facts) []Finding {
 func checkPorts(f Facts) []Finding {
 	var findings []Finding
 	for _, taken := range f.TakenPorts {
-		findings = append(findings, found("ports", Lacking, "end that program, or name another home in STRATA_HOME", "%s", taken)...)
+		findings = append(findings, found("ports", Missing, "end that program, or name another home in STRATA_HOME", "%s", taken)...)
 	}
 	return findings
 }
@@ -156,7 +156,7 @@ func checkPorts(f Facts) []Finding {
 func checkConfinement(f Facts) []Finding {
 	const update = "update the kernel"
 	if f.Isolation == "" {
-		return found("isolation", OK, "", "namespaces hold teams' Programs, their databases and Flux")
+		return found("isolation", OK, "", "namespaces isolate the teams' Programs, the database servers and Flux")
 	}
 	findings := found("isolation", Warning, "allow user namespaces, on Linux 5.12 or newer",
 		"none: a team's Program reaches every service of this machine: %s", f.Isolation)

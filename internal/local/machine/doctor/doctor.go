@@ -11,7 +11,7 @@ import (
 
 // Report is the list of findings, in the order of their display.
 type Report struct {
-	// OK says that no finding has the level Lacking.
+	// OK says that no finding has the level Missing.
 	OK       bool      `json:"ok"`
 	Findings []Finding `json:"findings"`
 }
@@ -37,12 +37,12 @@ const (
 	Note Level = "note"
 	// Warning means that Strata works, but slower, less safely or incompletely.
 	Warning Level = "warning"
-	// Lacking means that Strata does not work until the user applies the remedy.
-	Lacking Level = "lacking"
+	// Missing means that Strata does not work until the user applies the remedy.
+	Missing Level = "missing"
 )
 
 // marks are the signs of the levels in the text form of a report.
-var marks = map[Level]string{OK: "✓", Note: "·", Warning: "!", Lacking: "✗"}
+var marks = map[Level]string{OK: "✓", Note: "·", Warning: "!", Missing: "✗"}
 
 // Check turns the facts into a report.
 func Check(f Facts) Report {
@@ -50,7 +50,7 @@ func Check(f Facts) Report {
 	for _, check := range checks {
 		report.Findings = append(report.Findings, check(f)...)
 	}
-	report.OK = !slices.ContainsFunc(report.Findings, func(f Finding) bool { return f.Level == Lacking })
+	report.OK = !slices.ContainsFunc(report.Findings, func(f Finding) bool { return f.Level == Missing })
 	return report
 }
 

@@ -52,30 +52,30 @@ func TestFindings(t *testing.T) {
 	}{
 		{"another system", func(f *Facts) { f.System = "darwin" }, Finding{"system", Warning, "darwin: processes may outlive", "use Linux"}},
 		{"root", func(f *Facts) { f.Root = true }, Finding{"system", Warning, "as root", "ordinary user"}},
-		{"no Go", func(f *Facts) { f.GoError = errors.New("no Go on PATH") }, Finding{"go", Lacking, "no Go on PATH", "https://go.dev/dl"}},
-		{"old Go", func(f *Facts) { f.Go = "go1.25.9" }, Finding{"go", Lacking, "go1.25.9, but Strata needs 1.26.0", "GOTOOLCHAIN=auto"}},
-		{"no git", func(f *Facts) { f.GitError = errors.New("git: not found") }, Finding{"git", Lacking, "git: not found", "install git, 2.31 or newer"}},
-		{"old git", func(f *Facts) { f.Git = "2.9.5" }, Finding{"git", Lacking, "2.9.5, but Strata needs 2.31", "install git"}},
-		{"git without its server", func(f *Facts) { f.HTTPBackend = false }, Finding{"git", Lacking, "2.39.5 without http-backend", "install the whole of git"}},
+		{"no Go", func(f *Facts) { f.GoError = errors.New("no Go on PATH") }, Finding{"go", Missing, "no Go on PATH", "https://go.dev/dl"}},
+		{"old Go", func(f *Facts) { f.Go = "go1.25.9" }, Finding{"go", Missing, "go1.25.9, but Strata needs 1.26.0", "GOTOOLCHAIN=auto"}},
+		{"no git", func(f *Facts) { f.GitError = errors.New("git: not found") }, Finding{"git", Missing, "git: not found", "install git, 2.31 or newer"}},
+		{"old git", func(f *Facts) { f.Git = "2.9.5" }, Finding{"git", Missing, "2.9.5, but Strata needs 2.31", "install git"}},
+		{"git without its server", func(f *Facts) { f.HTTPBackend = false }, Finding{"git", Missing, "2.39.5 without http-backend", "install the whole of git"}},
 		{"a missing tool", func(f *Facts) { f.Tools = toMake }, Finding{"tools", Warning, "1 of 2 are not built yet: dolt", "strata toolchain build --all"}},
 		{"no tool", func(f *Facts) { f.Tools = toMake[1:] }, Finding{"tools", Warning, "none of 1 is built yet", "strata toolchain build --all"}},
 		{"a tool of one's own", func(f *Facts) {
 			f.Tools = append(f.Tools, toolchain.Status{Name: "kube-apiserver", State: toolchain.Override, Path: "/mine"})
 		}, Finding{"tools", Note, "kube-apiserver is your own: STRATA_TOOL_KUBE_APISERVER=/mine", ""}},
-		{"a cache that cannot be read", func(f *Facts) { f.ToolsError = errors.New("denied") }, Finding{"tools", Lacking, "denied", ""}},
+		{"a cache that cannot be read", func(f *Facts) { f.ToolsError = errors.New("denied") }, Finding{"tools", Missing, "denied", "fix this error"}},
 		{"leftovers", func(f *Facts) { f.Leftover = 3e9 }, Finding{"tools", Note, "3.0 GB of tools that this clone does not use in /cache", "strata toolchain prune"}},
 		{"one core", func(f *Facts) { f.Cores = 1 }, Finding{"cores", Warning, "1: everything takes twice as long", "second core"}},
-		{"too little memory", func(f *Facts) { f.Memory = 1e9 }, Finding{"memory", Lacking, "1.0 GB in all", "4 GB or more"}},
+		{"too little memory", func(f *Facts) { f.Memory = 1e9 }, Finding{"memory", Missing, "1.0 GB in all", "4 GB or more"}},
 		{"memory in use", func(f *Facts) { f.FreeMemory = 19e8 }, Finding{"memory", Warning, "1.9 GB free of 8.0 GB: a platform", "end other programs"}},
 		{"too little memory to build", func(f *Facts) { f.FreeMemory, f.Tools = 39e8, toMake }, Finding{"memory", Warning, "3.9 GB free of 8.0 GB: building", "end other programs"}},
 		{"memory in use by the platform", func(f *Facts) { f.FreeMemory, f.Supervisor = 1e9, &supervisor.Status{} }, Finding{"memory", OK, "1.0 GB free", ""}},
-		{"a full disk", func(f *Facts) { f.CacheFree = 4e8 }, Finding{"cache", Lacking, "400 MB free in /cache", "XDG_CACHE_HOME"}},
+		{"a full disk", func(f *Facts) { f.CacheFree = 4e8 }, Finding{"cache", Missing, "400 MB free in /cache", "XDG_CACHE_HOME"}},
 		{"too little space to build", func(f *Facts) { f.CacheFree, f.Tools = 9e9, toMake }, Finding{"cache", Warning, "9.0 GB free in /cache, 10.0 GB are better", "XDG_CACHE_HOME"}},
 		{"little space at home", func(f *Facts) { f.HomeFree = 1e9 }, Finding{"home", Warning, "1.0 GB free in /home, 2.0 GB are better", "STRATA_HOME"}},
 		{"few files", func(f *Facts) { f.OpenFiles = 1024 }, Finding{"limits", Warning, "1024 files", "4096"}},
 		{"one loopback address", func(f *Facts) { f.Loopback = errors.New("no such address") }, Finding{"loopback", Warning, "no such address", "alias"}},
-		{"a taken port", func(f *Facts) { f.TakenPorts = []string{"git: port 5 is in use by nc (pid 7)"} }, Finding{"ports", Lacking, "by nc (pid 7)", "end that program"}},
-		{"namespaces", func(*Facts) {}, Finding{"isolation", OK, "hold teams' Programs", ""}},
+		{"a taken port", func(f *Facts) { f.TakenPorts = []string{"git: port 5 is in use by nc (pid 7)"} }, Finding{"ports", Missing, "by nc (pid 7)", "end that program"}},
+		{"namespaces", func(*Facts) {}, Finding{"isolation", OK, "isolate the teams' Programs", ""}},
 		{"no namespaces", func(f *Facts) { f.Isolation = "AppArmor restricts user namespaces" }, Finding{"isolation", Warning, "every service of this machine: AppArmor", "allow user namespaces"}},
 		{"no Landlock", func(f *Facts) { f.Landlock, f.Isolation = 0, "no namespaces" }, Finding{"landlock", Warning, "can read and change all", "5.13"}},
 		{"the first Landlock", func(f *Facts) { f.Landlock, f.Isolation = 2, "no namespaces" }, Finding{"landlock", Warning, "version 2: a team's Program can empty files", "6.2"}},
@@ -105,7 +105,7 @@ func TestFindings(t *testing.T) {
 			facts := good()
 			test.change(&facts)
 			report := Check(facts)
-			if report.OK != (test.want.Level != Lacking) {
+			if report.OK != (test.want.Level != Missing) {
 				t.Errorf("the report is ok: %v", report.OK)
 			}
 			for _, f := range report.Findings {
@@ -126,7 +126,7 @@ func TestFindings(t *testing.T) {
 
 func TestPrint(t *testing.T) {
 	var out bytes.Buffer
-	Report{Findings: []Finding{{"go", OK, "go1.26.8", ""}, {"landlock", Lacking, "none", "get it"}}}.Print(&out)
+	Report{Findings: []Finding{{"go", OK, "go1.26.8", ""}, {"landlock", Missing, "none", "get it"}}}.Print(&out)
 	const want = "✓ go        go1.26.8\n✗ landlock  none\n            → get it\n\nThis machine does not meet every requirement (✗).\n"
 	if out.String() != want {
 		t.Errorf("printed is\n%s\nwant\n%s", out.String(), want)

@@ -21,7 +21,7 @@ func checkMemory(f Facts) []Finding {
 	case f.Memory == 0:
 		return nil
 	case f.Memory < leastMemory:
-		return found("memory", Lacking, "use a machine with 4 GB or more", "%s in all, but a platform takes up to 1.4 GB", size(f.Memory))
+		return found("memory", Missing, "use a machine with 4 GB or more", "%s in all, but a platform takes up to 1.4 GB", size(f.Memory))
 	case f.Supervisor == nil && f.FreeMemory < needed:
 		return found("memory", Warning, "end other programs", "%s free of %s: %s", size(f.FreeMemory), size(f.Memory), what)
 	}
@@ -45,7 +45,7 @@ func checkFolder(name, dir string, free, good int64, remedy string) []Finding {
 	case free == 0:
 		return nil
 	case free < leastSpace:
-		return found(name, Lacking, remedy, "%s free in %s", size(free), dir)
+		return found(name, Missing, remedy, "%s free in %s", size(free), dir)
 	case free < good:
 		return found(name, Warning, remedy, "%s free in %s, %s are better", size(free), dir, size(good))
 	}

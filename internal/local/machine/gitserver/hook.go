@@ -106,8 +106,8 @@ var errBroken = errors.New("the hook sent a line that is no update")
 
 // answer reads the proposal and writes the problems that judge finds. close ends answer for a push that never runs the
 // hook.
-func (q *question) answer(most int, judge func(proposal) []string) {
-	p, err := read(bufio.NewReader(q.asked), most)
+func (q *question) answer(limit int, judge func(proposal) []string) {
+	p, err := read(bufio.NewReader(q.asked), limit)
 	if err != nil {
 		return
 	}
@@ -118,8 +118,8 @@ func (q *question) answer(most int, judge func(proposal) []string) {
 	_, _ = q.answered.WriteString(verdict)
 }
 
-// read reads a proposal. It keeps at most most+1 updates: one too many suffices to reject the push.
-func read(from *bufio.Reader, most int) (proposal, error) {
+// read reads a proposal. It keeps at most limit+1 updates: one too many suffices to reject the push.
+func read(from *bufio.Reader, limit int) (proposal, error) {
 	objects, err := from.ReadString('\n')
 	if err != nil {
 		return proposal{}, err
@@ -137,8 +137,8 @@ func read(from *bufio.Reader, most int) (proposal, error) {
 		if len(fields) != 3 {
 			return p, errBroken
 		}
-		// git passes on every update that the client sends. Beyond most, only their number matters.
-		if len(p.updates) <= most {
+		// git passes on every update that the client sends. Beyond the limit, only their number matters.
+		if len(p.updates) <= limit {
 			p.updates = append(p.updates, update{old: fields[0], new: fields[1], ref: fields[2]})
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/strata-platform/strata/internal/lint/trial"
 )
 
-// judge returns the reasons to reject a push, one per line, or none to accept it. It judges every commit of the push,
+// judge returns the reasons to reject a push, one per line, or none to accept it. It checks every commit of the push,
 // not only the last one, because Flux can apply any commit.
 func (s *Server) judge(ctx context.Context, account, repository string, p proposal) []string {
 	release := s.place(ctx, account)
@@ -59,11 +59,11 @@ type judgement struct {
 	// trial checks and builds in a process of its own, in a temporary folder.
 	trial     *trial.Trial
 	temporary string
-	// seen holds the trees of judged commits. built holds the trees whose builds have been tried.
+	// seen holds the trees of checked commits. built holds the trees whose builds have been tried.
 	seen, built map[string]bool
 }
 
-// close ends the processes of the judgement and removes its files.
+// close ends the processes of the check and removes its files.
 func (j *judgement) close() {
 	if j.trial != nil {
 		j.trial.Close()
@@ -76,7 +76,7 @@ func (j *judgement) close() {
 	}
 }
 
-// run judges the tips of the push. For a team's push, it also tries to build them and judges the commits below them.
+// run checks the tips of the push. For a team's push, it also tries to build them and checks the commits below them.
 func (j *judgement) run(team bool) error {
 	var tips []string
 	for _, each := range j.proposal.updates {
@@ -176,7 +176,7 @@ func (j *judgement) count(tips []string) error {
 	})
 }
 
-// commit judges the files of a commit. It accepts a tag of another kind of object, because Flux cannot build that.
+// commit checks the files of a commit. It accepts a tag of another kind of object, because Flux cannot build that.
 func (j *judgement) commit(id string) error {
 	tree, err := j.objects.treeOf(id)
 	if err != nil || tree == "" || j.seen[tree] {

@@ -23,7 +23,7 @@ type Limits struct {
 	Repository int64
 	// Refs is the maximum number of branches and tags in a repository, and of those that a push changes.
 	Refs int
-	// Time is how long a request may take. Check is how long the judgement of a push may take.
+	// Time is how long a request may take. Check is how long the check of a push may take.
 	Time, Check time.Duration
 	// Wait is how long a request waits for other requests of its account. After that, the server tells the client to
 	// try again.

@@ -101,11 +101,11 @@ func (o *objects) tree(id string) (folder, error) {
 // maxHeld is the maximum number of entries that stay in memory.
 const maxHeld = 200_000
 
-// content returns the content of an object. For an object of more than most bytes it returns a refusal.
-func (o *objects) content(id string, most int64) ([]byte, error) {
-	if _, _, size, err := o.sizes.ask(id); err != nil || size > most {
+// content returns the content of an object. For an object of more than limit bytes it returns a refusal.
+func (o *objects) content(id string, limit int64) ([]byte, error) {
+	if _, _, size, err := o.sizes.ask(id); err != nil || size > limit {
 		if err == nil {
-			err = refuse("the object %.10s has %d bytes; the maximum is %d", id, size, most)
+			err = refuse("the object %.10s has %d bytes; the maximum is %d", id, size, limit)
 		}
 		return nil, err
 	}
@@ -124,8 +124,8 @@ type total struct {
 	bytes, largest int64
 }
 
-// deepest is the maximum depth of nested folders.
-const deepest = 100
+// maxDepth is the maximum depth of nested folders.
+const maxDepth = 100
 
 // total adds up a tree and visits each subtree only once. A tree may contain another ten times, which contains another
 // ten times, and so on: such trees unpack to more than any disk holds.
@@ -133,8 +133,8 @@ func (o *objects) total(id string, depth int) (total, error) {
 	if known, ok := o.totals[id]; ok {
 		return known, nil
 	}
-	if depth > deepest {
-		return total{}, refuse("its folders are nested more than %d deep", deepest)
+	if depth > maxDepth {
+		return total{}, refuse("its folders are nested more than %d deep", maxDepth)
 	}
 	tree, err := o.tree(id)
 	if err != nil {

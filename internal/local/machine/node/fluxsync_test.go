@@ -35,7 +35,7 @@ type repository struct {
 	url, username, password string
 	folder                  string
 
-	// bare is the path of the repository. A push to it bypasses the server's judgement, as at a forge.
+	// bare is the path of the repository. A push to it bypasses the server's check, as at a forge.
 	bare string
 }
 

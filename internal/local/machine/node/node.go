@@ -2,7 +2,7 @@
 // images: as processes of this machine, or simulated.
 //
 // virtual-kubelet talks to the API server about leases, the node's status and the life cycle of pod objects. This
-// package is its provider: it gives the pods to package pod, and connects the other rooms.
+// package is its provider: it gives each pod to package pod, and connects the packages of this folder.
 package node
 
 import (

@@ -7,17 +7,17 @@ import (
 )
 
 // Page returns the page of a sorted list that a call requests, and the token of the next page, which is the encoded
-// name of the last item on the page. A page has usual items if the call sets no size, and at most most items.
-func Page[T any](c *Call, all []T, name func(T) string, usual, most int) ([]T, string, error) {
+// name of the last item on the page. A page has defaultSize items if the call sets no size, and at most maxSize items.
+func Page[T any](c *Call, all []T, name func(T) string, defaultSize, maxSize int) ([]T, string, error) {
 	query := c.Request.URL.Query()
-	size := usual
+	size := defaultSize
 	if asked := query.Get("pageSize"); asked != "" {
 		n, err := strconv.Atoi(asked)
 		if err != nil || n < 0 {
 			return nil, "", InvalidArgument("Invalid value at 'page_size' (TYPE_INT32), %q", asked)
 		}
 		if n > 0 {
-			size = min(n, most)
+			size = min(n, maxSize)
 		}
 	}
 	if token := query.Get("pageToken"); token != "" {

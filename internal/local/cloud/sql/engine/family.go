@@ -56,7 +56,7 @@ func (f Family) Warning(version string) *sqladmin.ApiWarning {
 	}
 	return &sqladmin.ApiWarning{
 		Code: "SQL_API_WARNING_CODE_UNSPECIFIED",
-		Message: "The emulated Google Cloud has no engine for " + version + ": the instance, its databases and its users are kept and answered, " +
-			"it has no address, and nobody can connect to it. Use MYSQL_8_0 for one that runs.",
+		Message: "The emulated Google Cloud has no engine for " + version + ": the emulator stores the instance, its databases and its users, " +
+			"but runs no server: clients cannot connect. Use MYSQL_8_0 for an instance with a server.",
 	}
 }
