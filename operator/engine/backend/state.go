@@ -52,8 +52,8 @@ func (s State) info() (info fs.FileInfo, err error) {
 		return nil, err
 	}
 	defer root.Close()
-	for _, suffix := range []string{".json", ".json.gz"} {
-		info, err = root.Stat(filepath.Join(s.Folder, ".pulumi", "stacks", s.Project, s.base()+suffix))
+	for _, suffix := range stateSuffixes {
+		info, err = root.Stat(filepath.Join(s.Folder, stateBase(s.Project, s.base())+suffix))
 		if !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
