@@ -124,7 +124,7 @@ func (p *Platform) Open(ctx context.Context, name string) (lifecycle.Run, error)
 		Hold: func(ctx context.Context) (func(), error) {
 			// If this run is killed, the next run finds its processes by this variable, and ends them.
 			runner.Env["HOME"] = p.Home.Layer(name)
-			return p.hold(ctx, name)
+			return p.hold(ctx, name, l.Project)
 		},
 		Forget: func() error { return os.RemoveAll(p.Home.Layer(name)) },
 	}
@@ -141,9 +141,9 @@ func (p *Platform) Open(ctx context.Context, name string) (lifecycle.Run, error)
 	return run, nil
 }
 
-// hold keeps other runs of layers out, ends the programs that a killed one has left, and makes the layer's folder for
-// temporary files.
-func (p *Platform) hold(ctx context.Context, name string) (release func(), err error) {
+// hold keeps other runs of layers out, ends the programs and removes the half-written lock that a killed one has left, and
+// makes the layer's folder for temporary files.
+func (p *Platform) hold(ctx context.Context, name, project string) (release func(), err error) {
 	free, err := p.acquire()
 	if err != nil {
 		return nil, err
@@ -151,6 +151,9 @@ func (p *Platform) hold(ctx context.Context, name string) (release func(), err e
 	temp := p.layerTemp(name)
 	// Plugins outlive a killed pulumi. Their HOME variable identifies them.
 	if _, err = process.EndLeftovers(ctx, p.Home.Layers()); err == nil {
+		err = p.dropHalfWritten(ctx, project)
+	}
+	if err == nil {
 		err = os.MkdirAll(temp, 0o700)
 	}
 	if err != nil {
