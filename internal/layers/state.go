@@ -14,6 +14,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
+	"github.com/strata-platform/strata/operator/engine/backend"
 	"github.com/strata-platform/strata/operator/engine/settle"
 )
 
@@ -96,11 +97,11 @@ func (r Runner) export(ctx context.Context, stack auto.Stack) ([]byte, error) {
 
 // stored reads the state of a layer from a backend of files. For any other backend ok is false.
 func (r Runner) stored(l Layer) (deployment json.RawMessage, ok bool, err error) {
-	backend, err := url.Parse(r.Env["PULUMI_BACKEND_URL"])
-	if err != nil || backend.Scheme != "file" {
+	address, err := url.Parse(r.Env["PULUMI_BACKEND_URL"])
+	if err != nil || address.Scheme != "file" {
 		return nil, false, nil //nolint:nilerr // Pulumi reports the error in the address.
 	}
-	raw, err := os.ReadFile(filepath.Join(backend.Path, ".pulumi", "stacks", l.Project, r.Stack+".json"))
+	raw, err := os.ReadFile(filepath.Join(address.Path, backend.StateFile(l.Project, r.Stack)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, true, nil
 	}

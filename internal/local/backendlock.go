@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/strata-platform/strata/operator/engine/backend"
 )
 
 const (
@@ -28,15 +30,11 @@ type backendLock struct {
 // unlock removes the locks of killed runs from a layer's stack, and waits up to lockWait for the other runs that hold a
 // lock. It returns true if no lock is left. It keeps the lock of a live run, which may be the engineer's own pulumi.
 func (p *Platform) unlock(ctx context.Context, project string) (bool, error) {
-	// Pulumi's file backend keeps the locks of a stack in this folder.
-	dir := filepath.Join(p.Home.LayerState(), ".pulumi", "locks", "organization", project, p.Environment)
+	dir := filepath.Join(p.Home.LayerState(), backend.Locks(project, p.Environment))
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
 	for {
 		held, err := removeAbandoned(dir)
-		if err == nil {
-			err = removeUnfinished(dir)
-		}
 		if err != nil || !held {
 			return !held, err
 		}
@@ -46,6 +44,13 @@ func (p *Platform) unlock(ctx context.Context, project string) (bool, error) {
 		case <-time.After(lockPoll):
 		}
 	}
+}
+
+// dropHalfWritten removes the lock that a killed run of Pulumi was writing for a layer's stack. Pulumi would fail, and
+// report no lock that unlock could remove. The caller holds the layers.
+func (p *Platform) dropHalfWritten(ctx context.Context, project string) error {
+	state := backend.State{Backend: backend.Backend{Folder: "."}, Parent: p.Home.LayerState(), Project: project, Stack: p.Environment}
+	return state.DropHalfWritten(ctx)
 }
 
 // removeAbandoned removes the locks of processes that have ended. held says whether other locks exist.
@@ -75,29 +80,6 @@ func removeAbandoned(dir string) (held bool, err error) {
 		}
 	}
 	return held, nil
-}
-
-// unfinished begins the names of the file backend's temporary files. writeTime exceeds the time that the backend needs
-// to write and rename such a file.
-const (
-	unfinished = "fileblob"
-	writeTime  = time.Second
-)
-
-// removeUnfinished removes the temporary files of runs that were killed while they wrote their lock, because Pulumi
-// reads them as locks.
-func removeUnfinished(dir string) error {
-	paths, err := filepath.Glob(filepath.Join(dir, unfinished+"*"))
-	for _, path := range paths {
-		info, statErr := os.Stat(path)
-		if statErr == nil && time.Since(info.ModTime()) > writeTime {
-			err = errors.Join(err, os.Remove(path))
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("remove an unfinished lock: %w", err)
-	}
-	return nil
 }
 
 // lives reports whether the process of the lock may still run. It returns true for a process of another host. After the

@@ -6,8 +6,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/lifecycle"
+	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
+	"github.com/strata-platform/strata/test/killedlock"
+	"github.com/strata-platform/strata/test/long"
 )
 
 // holdLock writes a lock of the file backend for a process on a host.
@@ -99,29 +109,52 @@ func TestLocksOfKilledRunsAreRemovedAndOthersStay(t *testing.T) {
 			t.Error("the lock of a run that has ended stays")
 		}
 	})
-	t.Run("that was written in part is removed", func(t *testing.T) {
-		path := filepath.Join(filepath.Dir(holdLock(t, p, ended, here)), unfinished+"123")
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if free, err := p.unlock(t.Context(), "strata-bootstrap"); err != nil || !free {
-			t.Errorf("free: %v, %v", free, err)
-		}
-		if _, err := os.Stat(path); err != nil {
-			t.Error("what may still be written was removed")
-		}
-		then := time.Now().Add(-2 * writeTime)
-		if err := os.Chtimes(path, then, then); err != nil {
-			t.Fatal(err)
-		}
-		if free, err := p.unlock(t.Context(), "strata-bootstrap"); err != nil || !free {
-			t.Errorf("free: %v, %v", free, err)
-		}
-		if _, err := os.Stat(path); err == nil {
-			t.Error("it stays")
-		}
-	})
 	if free, err := p.unlock(t.Context(), "strata-platform"); err != nil || !free {
 		t.Errorf("without any lock: free: %v, %v", free, err)
+	}
+}
+
+func TestALayerWhoseRunWasKilledWhileItWroteItsLockRunsAgain(t *testing.T) {
+	long.Test(t)
+	p := openTestPlatform(t)
+	const layer, project = lifecycle.BootstrapLayer, "strata-bootstrap"
+	env, err := p.layerEnvironment(t.Context(), layer, "http://127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(p.Home.Tools(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(toolchaintest.Path(t, "pulumi"), filepath.Join(p.Home.Tools(), "pulumi")); err != nil {
+		t.Fatal(err)
+	}
+	runner := layers.Runner{Stack: p.Environment, Pulumi: p.pulumi, Env: env, WorkDir: p.Home.Layer, Unlock: p.unlock}
+	empty := layers.Layer{Name: layer, Project: project, Config: auto.ConfigMap{}, Program: func(*pulumi.Context) error { return nil }}
+	up := func(prepare func() error) error {
+		held, release, err := p.hold(t.Context(), empty, runner)
+		if err == nil {
+			defer release()
+			err = prepare()
+		}
+		if err == nil {
+			_, err = held.Up(t.Context(), empty, nil)
+		}
+		return err
+	}
+	nothing := func() error { return nil }
+
+	killedlock.Leave(t, p.Home.LayerState(), project, p.Environment)
+	if err := up(nothing); err != nil {
+		t.Errorf("the run after a kill while the stack was created: %v", err)
+	}
+	err = up(func() error {
+		killedlock.Leave(t, p.Home.LayerState(), project, p.Environment)
+		return nil
+	})
+	if err == nil || !strings.Contains(err.Error(), "unexpected end of JSON input") {
+		t.Errorf("pulumi beside a half-written lock: error %v, want that it cannot decode the lock", err)
+	}
+	if err := up(nothing); err != nil {
+		t.Errorf("the run after a kill: %v", err)
 	}
 }

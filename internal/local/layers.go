@@ -135,7 +135,7 @@ func (p *Platform) Hold(ctx context.Context, name string) (lifecycle.Run, func()
 	if err != nil {
 		return lifecycle.Run{}, nil, err
 	}
-	runner, release, err := p.hold(ctx, name, runner)
+	runner, release, err := p.hold(ctx, l, runner)
 	if err != nil {
 		return lifecycle.Run{}, nil, fmt.Errorf("layer %s: %w", name, err)
 	}
@@ -153,8 +153,9 @@ func (p *Platform) Hold(ctx context.Context, name string) (lifecycle.Run, func()
 	return run, release, nil
 }
 
-// hold keeps other runs of layers out, ends the programs that a killed one has left, and returns the runner for a run.
-func (p *Platform) hold(ctx context.Context, name string, runner layers.Runner) (held layers.Runner, release func(), err error) {
+// hold keeps other runs of layers out, ends the programs and removes the half-written lock that a killed one has left, and
+// returns the runner for a run.
+func (p *Platform) hold(ctx context.Context, l layers.Layer, runner layers.Runner) (held layers.Runner, release func(), err error) {
 	free, err := p.acquire()
 	if err != nil {
 		return layers.Runner{}, nil, err
@@ -162,7 +163,10 @@ func (p *Platform) hold(ctx context.Context, name string, runner layers.Runner) 
 	var remove func()
 	// Plugins outlive a killed pulumi. Their HOME variable identifies them.
 	if _, err = process.EndLeftovers(ctx, p.Home.Layers()); err == nil {
-		held, remove, err = runner.With(map[string]string{"HOME": p.Home.Layer(name)}).WithTemp(filepath.Join(p.Home.Layer(name), "tmp"))
+		err = p.dropHalfWritten(ctx, l.Project)
+	}
+	if err == nil {
+		held, remove, err = runner.With(map[string]string{"HOME": p.Home.Layer(l.Name)}).WithTemp(filepath.Join(p.Home.Layer(l.Name), "tmp"))
 	}
 	if err != nil {
 		free()

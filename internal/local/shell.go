@@ -43,6 +43,10 @@ func (p *Platform) ShellEnvironment(ctx context.Context, name string, show *prog
 		return nil, fmt.Errorf("layer %s: %w", name, err)
 	}
 	defer release()
+	// Prepare locks a stack that it creates.
+	if err := p.dropHalfWritten(ctx, l.Project); err != nil {
+		return nil, err
+	}
 	if err := runner.Prepare(ctx, l); err != nil {
 		return nil, err
 	}

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/operator/engine"
 	"github.com/strata-platform/strata/operator/engine/workdir"
+	"github.com/strata-platform/strata/test/killedlock"
 	"github.com/strata-platform/strata/test/long"
 )
 
@@ -264,18 +264,7 @@ func TestHalfWrittenLockOfAKilledRunDoesNotStopTheNext(t *testing.T) {
 	long.Test(t)
 	f := newFixture(t)
 	f.mustRun(t, f.request(""))
-	locks := filepath.Join(f.backend, ".pulumi", "locks", "organization", "shop", "dev")
-	if err := os.MkdirAll(locks, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	half := filepath.Join(locks, "0.json.18a1.tmp")
-	if err := os.WriteFile(half, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	before := time.Now().Add(-time.Minute)
-	if err := os.Chtimes(half, before, before); err != nil {
-		t.Fatal(err)
-	}
+	killedlock.Leave(t, f.backend, "shop", "dev")
 	if _, err := f.run(t, f.request("")); err == nil {
 		t.Error("a run took away what it cannot know to be its own")
 	}

@@ -26,7 +26,7 @@ const (
 
 // recover settles the pending operations of an interrupted run.
 func (r *run) recover(ctx context.Context) error {
-	if err := r.state().DropHalfWritten(); err != nil {
+	if err := r.state().DropHalfWritten(ctx); err != nil {
 		return err
 	}
 	err := r.settler().Settle(ctx)

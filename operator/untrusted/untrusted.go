@@ -138,37 +138,54 @@ type Budget struct {
 // errStop ends a walk.
 var errStop = errors.New("stop")
 
-// Walk calls see for each regular file below root, folder by folder. Walk stops when
-// see returns false or when the number of entries exceeds the budget. Walk enters the
-// folders for which enter returns true. Walk follows no links and skips folders that it
-// cannot read.
-func Walk(root *os.Root, budget Budget, enter, see func(name string) bool) {
-	w := walker{root, enter, see, budget.Entries}
+// Walk calls see for each entry below root that is not a folder, folder by folder: files, links and pipes. Walk stops
+// when see returns false or when the number of entries exceeds the budget. Walk enters the folders for which enter
+// returns true. Walk follows no links. The error is nil if Walk has read every folder that it should enter, or if see has
+// stopped it. Otherwise the error says which part of the tree Walk skipped first.
+func Walk(root *os.Root, budget Budget, enter, see func(name string) bool) error {
+	w := walker{root: root, enter: enter, see: see, budget: budget, left: budget.Entries}
 	_ = w.walk(".", budget.Depth) // walk returns errStop or nil.
+	return w.skipped
 }
 
 type walker struct {
 	root       *os.Root
 	enter, see func(string) bool
+	budget     Budget
 	left       int
+	skipped    error
+}
+
+// skip records why the walk is incomplete.
+func (w *walker) skip(format string, args ...any) {
+	if w.skipped == nil {
+		w.skipped = fmt.Errorf(format, args...)
+	}
 }
 
 func (w *walker) walk(dir string, depth int) error {
 	entries, err := List(w.root, dir, w.left+1)
 	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			w.skip("read folder %s: %w", dir, err)
+		}
 		return nil
 	}
 	for _, entry := range entries {
 		if w.left--; w.left < 0 {
+			w.skip("folder %s is not read to its end: the tree has more than %d entries", dir, w.budget.Entries)
 			return errStop
 		}
 		name := path.Join(dir, entry.Name())
 		switch {
-		case entry.Type().IsRegular():
+		case !entry.IsDir():
 			if !w.see(name) {
 				return errStop
 			}
-		case entry.IsDir() && depth > 0 && w.enter(name):
+		case !w.enter(name):
+		case depth == 0:
+			w.skip("folder %s is not read: it lies below more than %d folders", name, w.budget.Depth)
+		default:
 			if err := w.walk(name, depth-1); err != nil {
 				return err
 			}

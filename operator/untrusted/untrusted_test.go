@@ -222,25 +222,30 @@ func TestListAndWalkAreBounded(t *testing.T) {
 			t.Error("listed a pipe")
 		}
 		for _, c := range []struct {
-			budget untrusted.Budget
-			stop   int
-			want   int
+			budget  untrusted.Budget
+			stop    int
+			want    int
+			skipped string
 		}{
-			{untrusted.Budget{Entries: 100, Depth: 10}, 0, 5},
-			{untrusted.Budget{Entries: 100, Depth: 2}, 0, 4},
-			{untrusted.Budget{Entries: 100}, 0, 3},
-			{untrusted.Budget{Entries: 100, Depth: 10}, 2, 2},
+			// A walk sees the five files, the link and the pipe.
+			{untrusted.Budget{Entries: 100, Depth: 10}, 0, 7, ""},
+			{untrusted.Budget{Entries: 100, Depth: 2}, 0, 6, "folder a/b/c is not read"},
+			{untrusted.Budget{Entries: 100}, 0, 3, "folder a is not read"},
+			{untrusted.Budget{Entries: 100, Depth: 10}, 2, 2, ""},
 		} {
 			seen := 0
-			untrusted.Walk(f.Root, c.budget, enter, func(string) bool { seen++; return seen != c.stop })
+			err := untrusted.Walk(f.Root, c.budget, enter, func(string) bool { seen++; return seen != c.stop })
 			if seen != c.want {
 				t.Errorf("walk of %+v sees %d files, want %d", c.budget, seen, c.want)
 			}
+			if (err != nil) != (c.skipped != "") || err != nil && !strings.Contains(err.Error(), c.skipped) {
+				t.Errorf("walk of %+v returns %v, want %q", c.budget, err, c.skipped)
+			}
 		}
 		seen := 0
-		untrusted.Walk(f.Root, untrusted.Budget{Entries: 2, Depth: 10}, enter, func(string) bool { seen++; return true })
-		if seen > 2 {
-			t.Errorf("a walk of two entries sees %d files", seen)
+		err := untrusted.Walk(f.Root, untrusted.Budget{Entries: 2, Depth: 10}, enter, func(string) bool { seen++; return true })
+		if seen > 2 || err == nil || !strings.Contains(err.Error(), "more than 2 entries") {
+			t.Errorf("a walk of two entries sees %d files (%v)", seen, err)
 		}
 	})
 }

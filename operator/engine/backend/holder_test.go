@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"os"
 	"path/filepath"
@@ -17,7 +19,13 @@ func TestSearchOfOtherTeamsStatesIsBounded(t *testing.T) {
 		attack func(dir, own string) error
 		held   bool
 	}{
-		"nothing":       {func(dir, _ string) error { return os.WriteFile(filepath.Join(dir, "a.json"), state, 0o600) }, true},
+		"nothing": {func(dir, _ string) error { return os.WriteFile(filepath.Join(dir, "a.json"), state, 0o600) }, true},
+		"a compressed state": {func(dir, _ string) error {
+			var packed bytes.Buffer
+			writer := gzip.NewWriter(&packed)
+			_, err := writer.Write(state)
+			return errors.Join(err, writer.Close(), os.WriteFile(filepath.Join(dir, "a.json.gz"), packed.Bytes(), 0o600))
+		}, true},
 		"a pipe":        {func(dir, _ string) error { return syscall.Mkfifo(filepath.Join(dir, "a.json"), 0o600) }, false},
 		"a sparse file": {func(dir, _ string) error { return os.WriteFile(filepath.Join(dir, "a.json"), nil, 0o600) }, false},
 		"deep nesting": {func(dir, _ string) error {

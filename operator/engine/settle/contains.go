@@ -4,59 +4,92 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 )
 
-// maxContained bounds how many resources of one state Contains decodes. A state can hold millions of empty resources, which
-// take seconds and gigabytes to decode.
+// maxContained bounds how many resources of one state Contains and EachResource decode. A state can hold millions of empty
+// resources, which take seconds and gigabytes to decode.
 const maxContained = 20_000
 
 // Contains reports whether a state file of a file backend has the object among its first resources. project is the Google
 // Cloud project of providers whose inputs set none. The file is untrusted: Contains decodes the resources one by
 // one, and reads the resources of an invalid file up to the fault.
 func Contains(ctx context.Context, file []byte, typ, id, project string) bool {
-	decoder := json.NewDecoder(bytes.NewReader(file))
-	for _, field := range []string{"checkpoint", "latest", "resources"} {
-		if !enterField(decoder, field) {
-			return false
-		}
-	}
-	if token, err := decoder.Token(); err != nil || token != json.Delim('[') {
-		return false
-	}
-	known := newState(project)
-	for range maxContained {
-		if !decoder.More() || ctx.Err() != nil {
-			return false
-		}
-		var other resource
-		if decoder.Decode(&other) != nil {
-			return false
-		}
+	known, found := newState(project), false
+	_ = each(ctx, file, func(other resource) bool { // A fault hides the resources behind it, which is the bound's effect, too.
 		// A state lists a provider before the resources that use it.
 		known.learn(other)
-		if other.text("type") == typ && (other.text("id") == id || known.idOf(other) == id) {
-			return true
-		}
-	}
-	return false
+		found = other.text("type") == typ && (other.text("id") == id || known.idOf(other) == id)
+		return !found
+	})
+	return found
 }
 
-// enterField reads an object up to the value of a field. enterField reports whether the object has the field.
-func enterField(decoder *json.Decoder, field string) bool {
-	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
-		return false
+// EachResource calls see with the type and the inputs of each resource in a state file of a file backend, until see
+// returns false. Secrets in the inputs are encrypted. The file is untrusted: EachResource decodes the resources one by one.
+// The error is that of the first fault, or says that the file has too many resources; see has then got the resources
+// before.
+func EachResource(ctx context.Context, file []byte, see func(typ string, inputs map[string]any) bool) error {
+	return each(ctx, file, func(r resource) bool { return see(r.text("type"), r.object("inputs")) })
+}
+
+// each calls see for each resource in a state file, until see returns false.
+func each(ctx context.Context, file []byte, see func(resource) bool) error {
+	decoder := json.NewDecoder(bytes.NewReader(file))
+	for _, field := range []string{"checkpoint", "latest", "resources"} {
+		// A stack without resources lacks the inner fields.
+		if has, err := enterField(decoder, field); err != nil || !has {
+			return err
+		}
+	}
+	token, err := decoder.Token()
+	if err != nil || token == nil {
+		return err
+	}
+	if token != json.Delim('[') {
+		return fmt.Errorf("its resources are %v, and not a list", token)
+	}
+	for count := 0; decoder.More(); count++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if count == maxContained {
+			return fmt.Errorf("it has more than %d resources", maxContained)
+		}
+		var r resource
+		if err := decoder.Decode(&r); err != nil {
+			return err
+		}
+		if !see(r) {
+			return nil
+		}
+	}
+	_, err = decoder.Token() // More is also false at the end of a file that was cut.
+	return err
+}
+
+// enterField reads an object up to the value of a field. enterField reports whether the object has the field. A null has no
+// fields.
+func enterField(decoder *json.Decoder, field string) (bool, error) {
+	token, err := decoder.Token()
+	if err != nil || token == nil {
+		return false, err
+	}
+	if token != json.Delim('{') {
+		return false, fmt.Errorf("it has %v in place of the object with the field %s", token, field)
 	}
 	for decoder.More() {
 		name, err := decoder.Token()
 		if err != nil {
-			return false
+			return false, err
 		}
 		if name == field {
-			return true
+			return true, nil
 		}
-		if decoder.Decode(&json.RawMessage{}) != nil {
-			return false
+		if err := decoder.Decode(&json.RawMessage{}); err != nil {
+			return false, err
 		}
 	}
-	return false
+	_, err = decoder.Token()
+	return false, err
 }

@@ -29,3 +29,39 @@ func TestAnObjectIsFoundByTheInputsOfItsResource(t *testing.T) {
 		}
 	}
 }
+
+func TestResourcesAreListedUpToTheFirstFault(t *testing.T) {
+	const resource = `{"type": "a", "inputs": {"name": "b"}}`
+	list := func(resources string) string { return `{"checkpoint": {"latest": {"resources": [` + resources + `]}}}` }
+	for name, c := range map[string]struct {
+		file, fault string
+		count       int
+	}{
+		"all":                          {list(resource + "," + resource), "", 2},
+		"none of a stack that is new":  {`{"version": 3, "checkpoint": {"stack": "x"}}`, "", 0},
+		"none of a stack that is gone": {`{"checkpoint": {"latest": {"resources": null}}}`, "", 0},
+		"a part of a file that is cut": {strings.TrimSuffix(list(resource), "]}}}"), "EOF", 1},
+		"none of an empty file":        {"", "EOF", 0},
+		"none of a list":               {"[]", "in place of the object with the field checkpoint", 0},
+		"none of a text":               {`{"checkpoint": {"latest": {"resources": "x"}}}`, "not a list", 0},
+		"a part of millions":           {list(strings.Repeat(resource+",", maxContained) + resource), "more than 20000 resources", maxContained},
+		"none of an endless nesting":   {list(strings.Repeat("[", 1<<20)), "exceeded max depth", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			count := 0
+			err := EachResource(t.Context(), []byte(c.file), func(typ string, inputs map[string]any) bool {
+				if typ != "a" || inputs["name"] != "b" {
+					t.Fatalf("listed %s with %v", typ, inputs)
+				}
+				count++
+				return true
+			})
+			if count != c.count {
+				t.Errorf("listed %d resources, want %d", count, c.count)
+			}
+			if (err != nil) != (c.fault != "") || err != nil && !strings.Contains(err.Error(), c.fault) {
+				t.Errorf("error %v, want %q", err, c.fault)
+			}
+		})
+	}
+}

@@ -2,22 +2,16 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
-	"golang.org/x/oauth2/google"
 	"google.golang.org/api/container/v1"
-	"google.golang.org/api/googleapi"
 	"google.golang.org/api/iam/v1"
-	"google.golang.org/api/option"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/strata-platform/strata/internal/local/cloud"
 	"github.com/strata-platform/strata/operator/engine/settle"
 )
 
@@ -30,10 +24,6 @@ const (
 	defaultPool    = "default-pool"
 	clusterTimeout = 5 * time.Minute
 )
-
-// cloudClient calls the emulated Google Cloud as the engineer. googleURL is the base URL; credentials is the path of the
-// engineer's credentials.
-type cloudClient struct{ googleURL, credentials string }
 
 // deleteOrphans deletes resources that a killed run created and that the layer's state does not contain, because the next
 // run would not find them: the keys of service accounts whose creation was interrupted, and the default node pool of a
@@ -110,36 +100,4 @@ func (c cloudClient) deleteDefaultPool(ctx context.Context, cluster string) erro
 		_, err = clusters.NodePools.Delete(cluster + "/nodePools/" + defaultPool).Context(ctx).Do()
 		return false, ignore(err, http.StatusNotFound, http.StatusBadRequest, http.StatusConflict)
 	})
-}
-
-// options returns the options of a client of an emulated API. endpoint is the environment variable with the API's URL.
-// The client adds the version to the URL itself.
-func (c cloudClient) options(ctx context.Context, endpoint string) ([]option.ClientOption, error) {
-	raw, err := os.ReadFile(c.credentials)
-	if err != nil {
-		return nil, err
-	}
-	engineer, err := google.CredentialsFromJSONWithType(ctx, raw, google.AuthorizedUser, iam.CloudPlatformScope)
-	if err != nil {
-		return nil, err
-	}
-	url := cloud.Endpoints(c.googleURL)[endpoint]
-	for _, version := range []string{"sql/v1beta4/", "v1/"} {
-		url = strings.TrimSuffix(url, version)
-	}
-	return []option.ClientOption{option.WithTokenSource(engineer.TokenSource), option.WithEndpoint(url)}, nil
-}
-
-// refusedWith reports whether err is an answer of the API with one of the HTTP status codes.
-func refusedWith(err error, codes ...int) bool {
-	var refusal *googleapi.Error
-	return errors.As(err, &refusal) && slices.Contains(codes, refusal.Code)
-}
-
-// ignore returns nil for an answer with one of the HTTP status codes, and err otherwise.
-func ignore(err error, codes ...int) error {
-	if refusedWith(err, codes...) {
-		return nil
-	}
-	return err
 }
