@@ -13,7 +13,6 @@ import (
 	"github.com/strata-platform/strata/components/fluxcd"
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/progress"
-	"github.com/strata-platform/strata/internal/teardown"
 )
 
 var _ lifecycle.Target = (*Platform)(nil)
@@ -86,7 +85,7 @@ var holders = map[string]string{
 }
 
 // Complete adds to the plan of down the resources with irreplaceable data.
-func (p *Platform) Complete(_ context.Context, plan *teardown.Plan, first []apitype.ResourceV3, _ bool) error {
+func (p *Platform) Complete(_ context.Context, plan *lifecycle.Plan, first []apitype.ResourceV3, _ bool) error {
 	for _, resource := range first {
 		if text, is := holders[string(resource.Type)]; is {
 			plan.Lost = append(plan.Lost, fmt.Sprintf(text, resource.Inputs["name"]))

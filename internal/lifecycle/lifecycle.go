@@ -73,7 +73,7 @@ type Host interface {
 	Journal() Journal
 	// Complete adds the losses, the remains and the unreadable parts to the plan of down. first is layer 1's resources; it is
 	// empty if its state cannot be read.
-	Complete(ctx context.Context, plan *teardown.Plan, first []apitype.ResourceV3, purge bool) error
+	Complete(ctx context.Context, plan *Plan, first []apitype.ResourceV3, purge bool) error
 	// Next returns commands to try after up.
 	Next(ctx context.Context) ([]string, error)
 }
@@ -154,7 +154,7 @@ type Step struct {
 	Name string
 	// Do runs the step, and returns its result for people.
 	Do func(ctx context.Context, show *progress.Reporter) (string, error)
-	// What describes the step's work in a plan.
+	// What describes the step's work in a plan, for example "60 resources".
 	What string
 
 	// SkipAfterFailure marks a step of a purge that cannot succeed after a failed step.

@@ -4,15 +4,51 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
-
-	"github.com/strata-platform/strata/internal/teardown"
 )
+
+// Plan describes the steps of down and the data that it would lose.
+type Plan struct {
+	// Steps are the steps in order. What describes the work of each one; it is empty if unknown.
+	Steps []Step
+	// Lost lists resources with irreplaceable data, such as databases.
+	Lost []string
+	// Unknown names the data that could not be read, and how to read it; empty if all was read.
+	Unknown string
+	// Stays names the data that down keeps; empty for none.
+	Stays string
+}
+
+// Print prints the plan as text.
+func (p Plan) Print(out io.Writer) {
+	width := 0
+	for _, step := range p.Steps {
+		if step.What != "" {
+			width = max(width, len(step.Name))
+		}
+	}
+	for n, step := range p.Steps {
+		line := fmt.Sprintf("%d. %-*s  %s", n+1, width, step.Name, step.What)
+		fmt.Fprintln(out, strings.TrimRight(line, " "))
+	}
+	if len(p.Lost) > 0 {
+		fmt.Fprintln(out, "\nThis data is lost")
+	}
+	for _, lost := range p.Lost {
+		fmt.Fprintln(out, "   "+lost)
+	}
+	for _, text := range []string{p.Stays, p.Unknown} {
+		if text != "" {
+			fmt.Fprintln(out, "\n"+text)
+		}
+	}
+}
 
 // Plan returns what Down would do, based on the existing resources. It changes nothing and starts nothing. Its field
 // Unknown lists what Plan could not read.
-func (p *Platform) Plan(ctx context.Context, purge bool) teardown.Plan {
-	var plan teardown.Plan
+func (p *Platform) Plan(ctx context.Context, purge bool) Plan {
+	var plan Plan
 	what := map[string]string{}
 	var unknown []string
 	note := func(err error) {
@@ -37,7 +73,7 @@ func (p *Platform) Plan(ctx context.Context, purge bool) teardown.Plan {
 		if text, is := what[step.Name]; is {
 			step.What = text
 		}
-		plan.Steps = append(plan.Steps, teardown.Step{Name: step.Name, What: step.What})
+		plan.Steps = append(plan.Steps, step)
 	}
 	plan.Unknown = strings.TrimSpace(plan.Unknown + " " + strings.Join(unknown, " "))
 	return plan
@@ -84,8 +120,27 @@ func (p *Platform) planCluster(ctx context.Context, second state, what map[strin
 		}
 		names = append(names, name)
 	}
-	what[stacksStep] = teardown.Counted("Stack", names)
+	what[stacksStep] = counted("Stack", names)
 	namespaces, err := cluster.Namespaces(ctx)
-	what[namespacesStep] = teardown.Counted("namespace", namespaces)
+	what[namespacesStep] = counted("namespace", namespaces)
 	return err
+}
+
+// mostCounted is the maximum number of names in the result of counted.
+const mostCounted = 20
+
+// counted returns a number of things with their names, for example "2 Stacks: team-web/a, team-web/b", or "no Stacks". It
+// lists only the first names of a long list.
+func counted(noun string, names []string) string {
+	switch len(names) {
+	case 0:
+		return "no " + noun + "s"
+	case 1:
+		return "1 " + noun + ": " + names[0]
+	}
+	first := strings.Join(names[:min(len(names), mostCounted)], ", ")
+	if more := len(names) - mostCounted; more > 0 {
+		first += fmt.Sprintf(", … and %d more", more)
+	}
+	return fmt.Sprintf("%d %ss: %s", len(names), noun, first)
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/status"
-	"github.com/strata-platform/strata/internal/teardown"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -90,7 +89,7 @@ func (t *testTarget) Made(string) bool                       { return !t.neverMa
 func (t *testTarget) Alive(context.Context) error            { return nil }
 func (t *testTarget) Finish(context.Context, bool) []Step    { return t.finish }
 func (t *testTarget) Next(context.Context) ([]string, error) { return nil, nil }
-func (t *testTarget) Complete(context.Context, *teardown.Plan, []apitype.ResourceV3, bool) error {
+func (t *testTarget) Complete(context.Context, *Plan, []apitype.ResourceV3, bool) error {
 	return nil
 }
 func (t *testTarget) Open(_ context.Context, layer string) (Run, error) {

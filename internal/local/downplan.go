@@ -12,16 +12,16 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
+	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
-	"github.com/strata-platform/strata/internal/teardown"
 	"github.com/strata-platform/strata/internal/terminal"
 	"github.com/strata-platform/strata/operator/engine/backend"
 	"github.com/strata-platform/strata/operator/engine/settle"
 )
 
 // Complete adds to the plan of down the databases that down deletes, and the parts of the home that stay.
-func (p *Platform) Complete(ctx context.Context, plan *teardown.Plan, _ []apitype.ResourceV3, purge bool) error {
+func (p *Platform) Complete(ctx context.Context, plan *lifecycle.Plan, _ []apitype.ResourceV3, purge bool) error {
 	running, err := p.client.Status(ctx)
 	if err != nil && !errors.Is(err, supervisor.ErrNotRunning) {
 		return err
