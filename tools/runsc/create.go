@@ -113,11 +113,14 @@ func checkMount(m specs.Mount, conf *config.Config) error {
 	case conf.FSGoferHostUDS || conf.ProfileEnable:
 		return errors.New("the process that keeps the records has no profiles: remove the flag --profile")
 	}
-	host, _, err := lookup(unix.AT_FDCWD, m.Source)
+	host, stat, err := lookup(unix.AT_FDCWD, m.Source)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", m.Source, err)
 	}
 	defer func() { _ = unix.Close(host) }()
+	if !recorded(stat.Mode) {
+		return fmt.Errorf("%s is neither a folder nor a file: links have no records", m.Source)
+	}
 	if _, err := unix.Fgetxattr(host, attribute, nil); errors.Is(err, unix.EOPNOTSUPP) {
 		return fmt.Errorf("the file system of %s stores no user attributes: use ext4, xfs or btrfs", m.Source)
 	}

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 type command struct {
 	Args   []string
 	Code   int
-	Output string // of a create: what the container has printed until its end
+	Output string // of a command that hands it to a container: what the container has printed until its end
 }
 
 const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC

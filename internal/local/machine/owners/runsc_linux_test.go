@@ -2,7 +2,9 @@ package owners
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -107,10 +109,9 @@ func TestContainersKeepOwners(t *testing.T) {
 			volume := h.volume(t, "volume")
 			for _, step := range steps {
 				// Each step needs the ones before it, so it is no test of its own.
-				c := container{id: "c", uid: step.uid, gid: step.uid}
+				c := container{uid: step.uid, gid: step.uid}
 				want := expectations(step.want, &c.operations)
 				if got := h.run(t, volume, c)[0]; got != want {
-					h.log(t)
 					t.Fatalf("%s: got\n%s, want\n%s", step.name, got, want)
 				}
 			}
@@ -120,6 +121,65 @@ func TestContainersKeepOwners(t *testing.T) {
 				t.Errorf("on this machine the record is %v, %v, want %v", r, err, want)
 			}
 		})
+	}
+}
+
+// TestContainersOfOneSandboxShareOwners also gives the volume to a group on this machine, as for fsGroup.
+func TestContainersOfOneSandboxShareOwners(t *testing.T) {
+	for name, user := range hosts(t) {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, user)
+			volume := h.volume(t, "volume")
+			if err := Set(volume, Record{UID: 0, GID: 0, Mode: 0o755}); err != nil {
+				t.Fatal(err)
+			}
+			if err := ApplyGroup(volume, 2000); err != nil {
+				t.Fatal(err)
+			}
+			first, second := container{uid: 999, gid: 2000}, container{uid: 1000, gid: 2000}
+			want := []string{
+				expectations(`
+					statdir /data: 0:2000 042775
+					write /data/file hello: ok
+					chmod /data/file 660: ok
+					mkdir /data/folder 770: ok
+					write /data/private text: ok
+					chmod /data/private 600: ok`, &first.operations),
+				expectations(`
+					stat /data/file: 999:2000 100660 links=1 size=5
+					append /data/file more: ok
+					read /data/file: hellomore
+					write /data/folder/mine text: ok
+					stat /data/folder/mine: 1000:2000 100644 links=1 size=4
+					read /data/private: permission denied`, &second.operations),
+			}
+			if got := h.run(t, volume, first, second); !slices.Equal(got, want) {
+				t.Fatalf("got\n%s, want\n%s", strings.Join(got, "and\n"), strings.Join(want, "and\n"))
+			}
+			// Now the group may read the first container's private file, too.
+			if err := ApplyGroup(volume, 2000); err != nil {
+				t.Fatal(err)
+			}
+			third := container{uid: 1000, gid: 2000}
+			after := expectations(`
+				read /data/private: text
+				stat /data/private: 999:2000 100660 links=1 size=4`, &third.operations)
+			if got := h.run(t, volume, third)[0]; got != after {
+				t.Errorf("got\n%s, want\n%s", got, after)
+			}
+			h.checkOwned(t, volume)
+		})
+	}
+}
+
+// TestAMountWithoutTheFlagsIsRefused checks that runsc says which flag is missing.
+func TestAMountWithoutTheFlagsIsRefused(t *testing.T) {
+	h := newHost(t, nil)
+	bundle := h.bundle(t, h.volume(t, "volume"), "refused", "", container{})
+	cmd := exec.CommandContext(t.Context(), h.runsc, "--root="+filepath.Join(h.dir, "state"), "--ignore-cgroups", "create", "--bundle="+bundle, "refused")
+	out, err := cmd.CombinedOutput()
+	if want := "mount /data with option " + MountOption; err == nil || !strings.Contains(string(out), want) || !strings.Contains(string(out), "--directfs=false") {
+		t.Errorf("%v: %s, want an error with %q that names the flag", err, out, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package owners
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"os"
@@ -25,9 +26,8 @@ type host struct {
 
 // A container runs operations of testdata/probe on the volume at /data.
 type container struct {
-	id, sandbox string // sandbox is the ID of the container that it joins; empty means a sandbox of its own
-	uid, gid    int
-	operations  []string
+	uid, gid   int
+	operations []string
 }
 
 // newHost prepares a folder for a user; nil means root.
@@ -86,7 +86,7 @@ func (h *host) volume(t *testing.T, name string) string {
 	return path
 }
 
-// run runs the containers of one sandbox, each until its end, and returns what each has printed.
+// run runs containers in a new sandbox, one after the other, and returns what each has printed.
 func (h *host) run(t *testing.T, volume string, containers ...container) []string {
 	t.Helper()
 	runsc := func(args ...string) command {
@@ -95,26 +95,30 @@ func (h *host) run(t *testing.T, volume string, containers ...container) []strin
 			"--overlay2=none", "--directfs=false", "--debug", "--debug-log=" + filepath.Join(h.dir, "logs") + "/",
 		}, args...)}
 	}
-	var commands, ends []command
-	var created []int
-	for _, c := range containers {
-		created = append(created, len(commands))
-		commands = append(commands, runsc("create", "--bundle="+h.bundle(t, volume, c), c.id), runsc("start", c.id))
-		if len(c.operations) != 1 || c.operations[0] != "pause" {
-			commands = append(commands, runsc("wait", c.id))
-		}
-		// The first container is the sandbox: the others end before it.
-		ends = append([]command{runsc("delete", "--force", c.id)}, ends...)
+	// The sandbox's first container waits, so that the sandbox outlives the others.
+	const sandbox = "sandbox"
+	commands := []command{
+		runsc("create", "--bundle="+h.bundle(t, volume, sandbox, "", container{operations: []string{"pause"}}), sandbox),
+		runsc("start", sandbox),
 	}
+	var ends []command
+	for i, c := range containers {
+		id := fmt.Sprintf("container-%d", i)
+		bundle := h.bundle(t, volume, id, sandbox, c)
+		commands = append(commands, runsc("create", "--bundle="+bundle, id), runsc("start", id), runsc("wait", id))
+		ends = append(ends, runsc("delete", id))
+	}
+	ends = append(ends, runsc("delete", "--force", sandbox))
 	results := run(t, h.binary, h.user, append(commands, ends...))
 	var outputs []string
 	for i, result := range results {
 		if result.Code != 0 {
 			h.log(t)
-			t.Fatalf("%s: exit status %d: %s", strings.Join(result.Args[9:], " "), result.Code, result.Output)
+			t.Fatalf("%s: exit status %d: %s", strings.Join(result.Args[8:], " "), result.Code, result.Output)
 		}
-		if len(created) > 0 && i == created[0] {
-			outputs, created = append(outputs, result.Output), created[1:]
+		// A container of an existing sandbox gets the output of its start.
+		if i >= 2 && i < len(commands) && i%3 == 0 {
+			outputs = append(outputs, result.Output)
 		}
 	}
 	return outputs
@@ -132,16 +136,16 @@ func (h *host) log(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%s: %s", filepath.Base(path), content[max(0, len(content)-4000):])
+		t.Logf("%s: %s", filepath.Base(path), content[max(0, len(content)-1500):])
 	}
 }
 
-// bundle writes the spec of a container and returns its folder.
-func (h *host) bundle(t *testing.T, volume string, c container) string {
+// bundle writes the spec of a container and returns its folder. An empty sandbox means that the container is one.
+func (h *host) bundle(t *testing.T, volume, id, sandbox string, c container) string {
 	t.Helper()
 	annotations := map[string]string{"io.kubernetes.cri.container-type": "sandbox"}
-	if c.sandbox != "" {
-		annotations = map[string]string{"io.kubernetes.cri.container-type": "container", "io.kubernetes.cri.sandbox-id": c.sandbox}
+	if sandbox != "" {
+		annotations = map[string]string{"io.kubernetes.cri.container-type": "container", "io.kubernetes.cri.sandbox-id": sandbox}
 	}
 	maps.Copy(annotations, Annotations("data", volume))
 	capabilities := []string{}
@@ -163,7 +167,7 @@ func (h *host) bundle(t *testing.T, volume string, c container) string {
 		},
 		"annotations": annotations,
 	}
-	dir := filepath.Join(h.dir, "bundle-"+c.id)
+	dir := filepath.Join(h.dir, "bundle-"+id)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
