@@ -107,6 +107,13 @@ func TestLinksHaveNoOwnersOfTheirOwn(t *testing.T) {
 		t.Errorf("a change of the time failed: %#x, %v", failed, err)
 	}
 	v.want("link", record{0, 0, 0o777})
+	if _, err := v.root.LinkAt(context.Background(), link.ID(), "second"); err != nil {
+		t.Fatal(err)
+	}
+	second := v.walk("second")
+	if target, err := second.ReadLinkAt(context.Background()); err != nil || target != "nowhere" {
+		t.Errorf("the second name of the link leads to %q, %v", target, err)
+	}
 }
 
 func TestFilesOfThisMachineBelongToRoot(t *testing.T) {
