@@ -22,6 +22,8 @@ type host struct {
 	binary string // a copy of the test binary
 	root   string // the root of the containers
 	user   *syscall.Credential
+
+	directfs bool // sandboxes open files themselves
 }
 
 // A container runs operations of testdata/probe on the volume at /data.
@@ -94,13 +96,13 @@ func (h *host) run(t testing.TB, volume string, containers ...container) []strin
 	runsc := func(args ...string) command {
 		return command{Args: append([]string{
 			h.runsc, "--root=" + filepath.Join(h.dir, "state"), "--network=sandbox", "--ignore-cgroups", "--host-uds=none",
-			"--overlay2=none", "--directfs=false", "--debug-log=" + filepath.Join(h.dir, "logs") + "/",
+			"--overlay2=none", fmt.Sprintf("--directfs=%v", h.directfs), "--debug-log=" + filepath.Join(h.dir, "logs") + "/",
 		}, args...)}
 	}
 	// The sandbox's first container waits, so that the sandbox outlives the others.
 	const sandbox = "sandbox"
 	commands := []command{
-		runsc("create", "--bundle="+h.bundle(t, volume, sandbox, "", container{operations: []string{"pause"}}), sandbox),
+		runsc("create", "--bundle="+h.bundle(t, volume, sandbox, "", container{operations: []string{"pause"}, plain: h.directfs}), sandbox),
 		runsc("start", sandbox),
 	}
 	var ends []command
