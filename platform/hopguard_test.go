@@ -142,7 +142,7 @@ func testOthersPassTheGuard(t *testing.T, c *cluster) {
 
 // guarded reports whether the guard refused a request, with a message that names the contact.
 func guarded(err error) bool {
-	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "made by the platform") && strings.Contains(err.Error(), "ask the platform team")
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "belong to the platform") && strings.Contains(err.Error(), "ask the platform team")
 }
 
 func TestObjectsOfAHopAreGuardedBeforeAnyTeamIsSynced(t *testing.T) {

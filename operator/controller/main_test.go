@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
@@ -248,9 +249,16 @@ func (tm *team) apply(t *testing.T, object client.Object, manifest string) {
 		tm.create(t, object)
 		return
 	}
-	object.SetResourceVersion(existing.GetResourceVersion())
-	object.SetFinalizers(existing.GetFinalizers())
-	if err := tm.Update(t.Context(), object); err != nil {
+	// The operator may change the object between the two requests.
+	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		if err := tm.Get(t.Context(), client.ObjectKeyFromObject(object), existing); err != nil {
+			return err
+		}
+		object.SetResourceVersion(existing.GetResourceVersion())
+		object.SetFinalizers(existing.GetFinalizers())
+		return tm.Update(t.Context(), object)
+	})
+	if err != nil {
 		t.Fatalf("update %s: %v", object.GetName(), err)
 	}
 }
