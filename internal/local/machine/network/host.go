@@ -51,18 +51,27 @@ func (g *Gateway) DialService(ctx context.Context, service types.NamespacedName,
 type owned struct {
 	net.Conn
 	close func()
+	// stop keeps the end of the flow from resetting a connection that closes in order.
+	stop func() bool
 }
 
 func newOwned(g *Gateway, f *flow, conn net.Conn) *owned {
-	context.AfterFunc(f.ctx, func() { conn.Close() })
-	return &owned{conn, func() { g.end(f) }}
+	stop := context.AfterFunc(f.ctx, func() { relay.Reset(conn) })
+	return &owned{conn, func() { g.end(f) }, stop}
 }
 
 // Close implements net.Conn.
 func (o *owned) Close() error {
 	err := o.Conn.Close()
+	o.stop()
 	o.close()
 	return err
+}
+
+// Abort resets the connection.
+func (o *owned) Abort() {
+	relay.Reset(o.Conn)
+	o.close()
 }
 
 // CloseWrite ends the direction to the server. It closes the connection if the server's end knows no half-closed state.

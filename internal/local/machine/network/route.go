@@ -11,6 +11,9 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
+	"gvisor.dev/gvisor/pkg/tcpip/stack"
+	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
+	"gvisor.dev/gvisor/pkg/waiter"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/strata-platform/strata/internal/local/machine/network/services"
@@ -201,11 +204,41 @@ func (l *link) dial(ctx context.Context, c client, network string, port uint16) 
 	defer cancel()
 	stop := context.AfterFunc(l.ctx, cancel)
 	defer stop()
-	conn, err := gonet.DialTCPWithBind(ctx, l.stack, local, remote, ipv4.ProtocolNumber)
+	conn, err := dialTCP(ctx, l.stack, local, remote)
 	if err != nil {
 		return nil, fmt.Errorf("connect to port %d of pod %s/%s: %w", port, l.pod.Namespace, l.pod.Name, err)
 	}
 	return conn, nil
+}
+
+// dialTCP connects like gonet.DialTCPWithBind, and keeps the endpoint, so that the connection can be reset.
+func dialTCP(ctx context.Context, s *stack.Stack, local, remote tcpip.FullAddress) (*stream, error) {
+	var queue waiter.Queue
+	ep, err := s.NewEndpoint(tcp.ProtocolNumber, ipv4.ProtocolNumber, &queue)
+	if err != nil {
+		return nil, errors.New(err.String())
+	}
+	entry, writable := waiter.NewChannelEntry(waiter.WritableEvents)
+	queue.EventRegister(&entry)
+	defer queue.EventUnregister(&entry)
+	if err = ep.Bind(local); err == nil {
+		err = ep.Connect(remote)
+	}
+	if _, started := err.(*tcpip.ErrConnectStarted); started {
+		select {
+		case <-ctx.Done():
+			ep.Abort()
+			ep.Close()
+			return nil, ctx.Err()
+		case <-writable:
+			err = ep.LastError()
+		}
+	}
+	if err != nil {
+		ep.Close()
+		return nil, errors.New(err.String())
+	}
+	return &stream{gonet.NewTCPConn(&queue, ep), ep}, nil
 }
 
 func dialUDP(l *link, local, remote tcpip.FullAddress) (net.Conn, error) {

@@ -53,9 +53,18 @@ func (l *link) connect(r *tcp.ForwarderRequest) {
 	ep, failed := r.CreateEndpoint(&queue)
 	r.Complete(failed != nil)
 	if failed == nil {
-		relay.Streams(f.ctx, gonet.NewTCPConn(&queue, ep), conn)
+		relay.Streams(f.ctx, &stream{gonet.NewTCPConn(&queue, ep), ep}, conn)
 	}
 }
+
+// stream is a TCP connection of a pod.
+type stream struct {
+	*gonet.TCPConn
+	endpoint tcpip.Endpoint
+}
+
+// Abort resets the connection.
+func (s *stream) Abort() { s.endpoint.Abort() }
 
 // rejected logs a rejected connection. Pods cause these at will, so they appear only in a log of level debug.
 func (l *link) rejected(network string, to netip.AddrPort, err error) {

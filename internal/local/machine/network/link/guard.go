@@ -74,7 +74,8 @@ func (g *guard) passes(pkt *stack.PacketBuffer) bool {
 	}
 	ip := header.IPv4(raw)
 	to := ip.DestinationAddress()
-	if ip.SourceAddress() != g.ip || to == g.ip || to == header.IPv4Broadcast || header.IsV4MulticastAddress(to) {
+	if ip.SourceAddress() != g.ip || to == g.ip || to == header.IPv4Broadcast || header.IsV4MulticastAddress(to) ||
+		header.IsV4LoopbackAddress(to) {
 		return false
 	}
 	switch ip.TransportProtocol() {

@@ -18,23 +18,37 @@ var chunks = sync.Pool{New: func() any { b := make([]byte, chunk); return &b }}
 
 // Streams copies both directions of two streams until both have ended, one has failed, or ctx ends. The end of one
 // direction closes the other stream for writing only, so a client that has sent its request still gets the answer. A slow
-// reader stops the sender, because a copy waits for the write before its next read. Streams closes both.
+// reader stops the sender, because a copy waits for the write before its next read. Streams closes both, and resets them
+// after a failure or the end of ctx, so that no end takes a part of the data for all of it.
 func Streams(ctx context.Context, a, b net.Conn) {
-	both := func() { a.Close(); b.Close() }
-	stop := context.AfterFunc(ctx, both)
+	reset := func() { Reset(a); Reset(b) }
+	stop := context.AfterFunc(ctx, reset)
 	defer stop()
-	defer both()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		if !direction(a, b) {
-			both()
+			reset()
 		}
 	}()
 	if !direction(b, a) {
-		both()
+		reset()
 	}
 	<-done
+	a.Close()
+	b.Close()
+}
+
+// Reset closes a connection so that the other end sees a reset, if the connection can do this.
+func Reset(c net.Conn) {
+	switch c := c.(type) {
+	case interface{ Abort() }:
+		c.Abort()
+	case interface{ SetLinger(seconds int) error }:
+		// Without this option the close below is orderly.
+		_ = c.SetLinger(0)
+	}
+	c.Close()
 }
 
 // direction copies one direction and passes its end on. It returns false if the connection failed.
@@ -46,8 +60,11 @@ func direction(to, from net.Conn) bool {
 	if err != nil {
 		return false
 	}
-	half, ok := to.(interface{ CloseWrite() error })
-	return ok && half.CloseWrite() == nil
+	if half, ok := to.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite() == nil
+	}
+	// A connection without half-closed state ends as a whole, and with it the other direction.
+	return to.Close() == nil
 }
 
 // Packets copies both directions of two packet connections until one fails, ctx ends, or no packet has arrived for the
