@@ -185,12 +185,13 @@ func (l *link) start(endpoint stack.LinkEndpoint) error {
 	return nil
 }
 
-// tune sets the options of TCP. The buffers bound the memory of a connection. Both ends are on this machine, so no packet
-// stays in the network for the minutes for which TIME_WAIT keeps a port.
+// tune sets the options of TCP. The buffers bound the memory of a connection. A connection does not stay in TIME_WAIT: both
+// ends are on this machine, so no packet is late, and the stack would ignore a pod's SYN that reuses the port, because no
+// socket listens here.
 func tune(s *stack.Stack) tcpip.Error {
 	buffers := tcpip.TCPReceiveBufferSizeRangeOption{Min: 4 << 10, Default: 256 << 10, Max: 1 << 20}
 	sending := tcpip.TCPSendBufferSizeRangeOption{Min: 4 << 10, Default: 256 << 10, Max: 1 << 20}
-	sack, wait, linger := tcpip.TCPSACKEnabled(true), tcpip.TCPTimeWaitTimeoutOption(time.Second), tcpip.TCPLingerTimeoutOption(5*time.Second)
+	sack, wait, linger := tcpip.TCPSACKEnabled(true), tcpip.TCPTimeWaitTimeoutOption(0), tcpip.TCPLingerTimeoutOption(5*time.Second)
 	for _, o := range []tcpip.SettableTransportProtocolOption{&buffers, &sending, &sack, &wait, &linger} {
 		if err := s.SetTransportProtocolOption(tcp.ProtocolNumber, o); err != nil {
 			return err

@@ -21,12 +21,13 @@ import (
 	pods "github.com/strata-platform/strata/internal/local/machine/network/link"
 )
 
-// podVariable marks a process as the pod of TestAnOrdinaryProgramInANetworkNamespace. Its value is an address of the host.
+// podVariable marks a process as the pod of TestAnOrdinaryProgramInANetworkNamespace. Its value
+// contains the addresses of a server on the host.
 const podVariable = "STRATA_TEST_NETWORK_POD"
 
 func TestMain(m *testing.M) {
-	if host := os.Getenv(podVariable); host != "" {
-		if err := runPod(host); err != nil {
+	if hosts := os.Getenv(podVariable); hosts != "" {
+		if err := runPod(hosts); err != nil {
 			fmt.Println("error", err)
 			os.Exit(1)
 		}
@@ -59,12 +60,21 @@ func TestAnOrdinaryProgramInANetworkNamespace(t *testing.T) {
 		_, _ = io.Copy(hash, conn)
 		sums <- fmt.Sprintf("%x", hash.Sum(nil))
 	}()
-	host, err := net.Listen("tcp", "127.0.0.1:0")
+	host, err := net.Listen("tcp", ":0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer host.Close()
 	go serveStreams(host, "host")
+	port := host.Addr().(*net.TCPAddr).AddrPort().Port()
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hosts []string
+	for _, a := range addresses {
+		hosts = append(hosts, netip.AddrPortFrom(netip.MustParsePrefix(a.String()).Addr(), port).String())
+	}
 
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -73,7 +83,7 @@ func TestAnOrdinaryProgramInANetworkNamespace(t *testing.T) {
 	own, theirs := os.NewFile(uintptr(pair[0]), "own"), os.NewFile(uintptr(pair[1]), "theirs")
 	defer own.Close()
 	command := exec.CommandContext(t.Context(), os.Args[0])
-	command.Env = append(os.Environ(), podVariable+"="+host.Addr().String())
+	command.Env = append(os.Environ(), podVariable+"="+strings.Join(hosts, " "))
 	command.ExtraFiles = []*os.File{theirs}
 	command.Stderr = os.Stderr
 	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL,
@@ -127,7 +137,7 @@ func TestAnOrdinaryProgramInANetworkNamespace(t *testing.T) {
 		"packet":   "three 10.244.0.2 hello",
 		"name":     "[10.96.1.1]",
 		"rebound":  "[1.1.1.1]",
-		"loopback": "closed",
+		"host":     "[]",
 		"transfer": <-sums,
 	} {
 		if got[name] != want {
@@ -158,7 +168,7 @@ func receive(t *testing.T, from int) *os.File {
 }
 
 // runPod is the main of the pod. It prints a line for each result: a name and a value.
-func runPod(host string) error {
+func runPod(hosts string) error {
 	socket, err := createLink()
 	if err != nil {
 		return err
@@ -206,12 +216,15 @@ func runPod(host string) error {
 		}
 		fmt.Println(name, found)
 	}
-	if conn, err := dialer.Dial("tcp", host); err == nil {
-		conn.Close()
-		fmt.Println("loopback open")
-	} else {
-		fmt.Println("loopback closed")
+	reached := []string{}
+	for address := range strings.FieldsSeq(hosts) {
+		// The link drops the packets to some of these addresses, so a connection to them never ends by itself.
+		if conn, err := (&net.Dialer{Timeout: time.Second}).Dial("tcp", address); err == nil {
+			conn.Close()
+			reached = append(reached, address)
+		}
 	}
+	fmt.Println("host", reached)
 	if err := upload(dialer); err != nil {
 		return err
 	}
