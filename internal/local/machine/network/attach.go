@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"gvisor.dev/gvisor/pkg/tcpip"
-	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
 	"gvisor.dev/gvisor/pkg/tcpip/header"
 	"gvisor.dev/gvisor/pkg/tcpip/network/arp"
 	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
@@ -19,7 +18,6 @@ import (
 	"gvisor.dev/gvisor/pkg/tcpip/transport/icmp"
 	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
 	"gvisor.dev/gvisor/pkg/tcpip/transport/udp"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -80,24 +78,37 @@ func (g *Gateway) Attach(ctx context.Context, pod Pod, endpoint stack.LinkEndpoi
 	if len(pod.MAC) != header.EthernetAddressSize || pod.MAC[0]&1 != 0 || pod.MAC.String() == g.options.MAC.String() {
 		return fail(fmt.Errorf("its link address %q is no unicast Ethernet address of its own", pod.MAC))
 	}
-	l := &link{gateway: g, pod: pod, datagrams: map[*datagram]struct{}{}}
+	l := &link{gateway: g, pod: pod, datagrams: map[*datagram]struct{}{}, stack: stack.New(stack.Options{
+		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, arp.NewProtocol},
+		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol, udp.NewProtocol, icmp.NewProtocol4},
+	})}
+	l.ctx, l.cancel = context.WithCancel(g.ctx)
+	// The link is in the maps before its first packet arrives, so that the policies know the pod.
+	err := g.add(l)
+	if err == nil {
+		err = l.start(endpoint)
+	}
+	if err != nil {
+		g.remove(l)
+		return fail(err)
+	}
+	return nil
+}
+
+// add enters a link in the maps, if its name and address are free.
+func (g *Gateway) add(l *link) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
 	case g.closed:
-		return fail(errors.New("the network is closed"))
-	case g.links[pod.IP] != nil:
-		other := g.links[pod.IP].pod
-		return fail(fmt.Errorf("pod %s/%s has its address %s; detach that pod first", other.Namespace, other.Name, pod.IP))
-	case g.names[pod.key()] != nil:
-		return fail(errors.New("a pod of this name is attached; detach it first"))
+		return errors.New("the network is closed")
+	case g.links[l.pod.IP] != nil:
+		other := g.links[l.pod.IP].pod
+		return fmt.Errorf("pod %s/%s has its address %s; detach that pod first", other.Namespace, other.Name, l.pod.IP)
+	case g.names[l.pod.key()] != nil:
+		return errors.New("a pod of this name is attached; detach it first")
 	}
-	l.ctx, l.cancel = context.WithCancel(g.ctx)
-	if err := l.start(endpoint); err != nil {
-		l.cancel()
-		return fail(err)
-	}
-	g.links[pod.IP], g.names[pod.key()] = l, l
+	g.links[l.pod.IP], g.names[l.pod.key()] = l, l
 	return nil
 }
 
@@ -123,10 +134,27 @@ func (g *Gateway) remove(l *link) {
 	}
 	l.closed = true
 	l.mu.Unlock()
-	l.stack.Close()
-	l.working.Wait()
-	l.stack.Destroy()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.working.Wait()
+	}()
+	for {
+		// A handshake that begins meanwhile registers another endpoint, and would wait for a pod that is gone.
+		for _, e := range l.stack.RegisteredEndpoints() {
+			e.Abort()
+		}
+		select {
+		case <-ended:
+			l.stack.Destroy()
+			return
+		case <-time.After(abortPause):
+		}
+	}
 }
+
+// abortPause is the time between two rounds of aborts.
+const abortPause = 50 * time.Millisecond
 
 // begin registers a goroutine of the link. It returns false if the link closes.
 func (l *link) begin() bool {
@@ -138,51 +166,36 @@ func (l *link) begin() bool {
 	return !l.closed
 }
 
-// start creates the stack. It accepts packets to every address, and sends them from every address, because it stands for
-// all other machines.
+// start connects the stack to the link. The stack accepts packets to every address, and sends them from every address,
+// because it stands for all other machines.
 func (l *link) start(endpoint stack.LinkEndpoint) error {
-	o := &l.gateway.options
-	s := stack.New(stack.Options{
-		NetworkProtocols:   []stack.NetworkProtocolFactory{ipv4.NewProtocol, arp.NewProtocol},
-		TransportProtocols: []stack.TransportProtocolFactory{tcp.NewProtocol, udp.NewProtocol, icmp.NewProtocol4},
-	})
-	l.stack = s
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return errors.New("the network is closed")
+	}
+	o, s := &l.gateway.options, l.stack
+	s.SetTransportProtocolHandler(tcp.ProtocolNumber, tcp.NewForwarder(s, 0, o.Limits.Dials, l.connect).HandlePacket)
+	s.SetTransportProtocolHandler(udp.ProtocolNumber, udp.NewForwarder(s, l.datagram).HandlePacket)
 	own := []netip.Addr{o.Address}
 	if o.DNS.IsValid() {
 		own = append(own, o.DNS)
 	}
 	guarded := pods.Guard(endpoint, pods.Rules{IP: l.pod.IP, MAC: l.pod.MAC, GatewayMAC: o.MAC, Pingable: own, ICMP: o.Limits.ICMP})
-	fails := []tcpip.Error{s.CreateNIC(nic, guarded)}
+	fails := []tcpip.Error{tune(s), s.CreateNIC(nic, guarded)}
 	for _, a := range own {
 		fails = append(fails, s.AddProtocolAddress(nic, tcpip.ProtocolAddress{Protocol: ipv4.ProtocolNumber,
 			AddressWithPrefix: address(a).WithPrefix()}, stack.AddressProperties{}))
 	}
 	s.SetRouteTable([]tcpip.Route{{Destination: header.IPv4EmptySubnet, NIC: nic}})
 	fails = append(fails, s.SetPromiscuousMode(nic, true), s.SetSpoofing(nic, true),
-		s.AddStaticNeighbor(nic, ipv4.ProtocolNumber, address(l.pod.IP), tcpip.LinkAddress(l.pod.MAC)), tune(s))
+		s.AddStaticNeighbor(nic, ipv4.ProtocolNumber, address(l.pod.IP), tcpip.LinkAddress(l.pod.MAC)))
 	for _, err := range fails {
 		if err != nil {
-			s.Destroy()
 			return fmt.Errorf("create its network stack: %s", err)
 		}
 	}
-	s.SetTransportProtocolHandler(tcp.ProtocolNumber, tcp.NewForwarder(s, 0, o.Limits.Dials, l.connect).HandlePacket)
-	s.SetTransportProtocolHandler(udp.ProtocolNumber, udp.NewForwarder(s, l.datagram).HandlePacket)
-	if !o.DNS.IsValid() {
-		return nil
-	}
-	at := full(netip.AddrPortFrom(o.DNS, dnsPort))
-	conn, err := gonet.DialUDP(s, &at, nil, ipv4.ProtocolNumber)
-	if err != nil {
-		s.Destroy()
-		return fmt.Errorf("listen for DNS queries: %w", err)
-	}
-	l.working.Go(func() {
-		stop := context.AfterFunc(l.ctx, func() { conn.Close() })
-		defer stop()
-		l.gateway.dns.ServePackets(l.ctx, &checked{conn, l}, o.Limits.Queries)
-	})
-	return nil
+	return l.answerQueries()
 }
 
 // tune sets the options of TCP. The buffers bound the memory of a connection. A connection does not stay in TIME_WAIT: both
@@ -198,23 +211,6 @@ func tune(s *stack.Stack) tcpip.Error {
 		}
 	}
 	return s.SetPortRange(1024, 65535)
-}
-
-// checked is the socket of a pod's DNS queries. It drops the queries that the NetworkPolicies do not allow.
-type checked struct {
-	*gonet.UDPConn
-	link *link
-}
-
-// ReadFrom implements net.PacketConn.
-func (c *checked) ReadFrom(b []byte) (int, net.Addr, error) {
-	for {
-		n, from, err := c.UDPConn.ReadFrom(b)
-		g := c.link.gateway
-		if err != nil || g.allows(c.link.pod.IP, g.options.DNS, corev1.ProtocolUDP, dnsPort) == nil {
-			return n, from, err
-		}
-	}
 }
 
 func address(a netip.Addr) tcpip.Address { return tcpip.AddrFrom4(a.As4()) }

@@ -72,6 +72,30 @@ func TestAHundredThousandConnectionAttempts(t *testing.T) {
 	}
 }
 
+func TestDetachEndsHalfOpenConnections(t *testing.T) {
+	g := open(t, nil)
+	one := attach(t, g, 2)
+	answer(t, attach(t, g, 3), 80, "three")
+	// Without its interface the pod never answers the gateway's part of the handshake.
+	if err := one.Stack.DisableNIC(1); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 20 {
+		one.Send(syn(ip(2), mac(2), at("10.244.0.3:80"), uint16(40000+n)))
+	}
+	reach(t, func() error {
+		if flows(g) < 20 {
+			return io.ErrNoProgress
+		}
+		return nil
+	})
+	began := time.Now()
+	g.Detach("default", "pod-2")
+	if took := time.Since(began); took > deadline || flows(g) > 0 {
+		t.Errorf("Detach took %s and left %d connections", took, flows(g))
+	}
+}
+
 func TestTooManyUDPFlowsEndTheOldest(t *testing.T) {
 	const limit = 8
 	g := open(t, func(o *Options) { o.Limits.Datagrams = limit })

@@ -20,8 +20,6 @@ import (
 )
 
 const (
-	// dnsPort is the port of DNS, over UDP and TCP.
-	dnsPort = 53
 	// dialTimeout bounds the opening of a connection to a pod. A pod that runs answers or rejects at once.
 	dialTimeout = 10 * time.Second
 	// maxAttempts bounds the endpoints of a Service that a connection tries.
@@ -101,13 +99,6 @@ func (g *Gateway) targets(c client, protocol corev1.Protocol, to netip.AddrPort)
 
 func backendTarget(b Backend, to netip.AddrPort, request Request) target {
 	return target{to: to, open: func(ctx context.Context) (net.Conn, error) { return b(ctx, request) }}
-}
-
-// resolver is the backend of DNS over TCP.
-func (g *Gateway) resolver(ctx context.Context, _ Request) (net.Conn, error) {
-	client, server := net.Pipe()
-	go g.dns.ServeStream(ctx, server)
-	return client, nil
 }
 
 func (g *Gateway) serviceTargets(c client, port *services.Port, request Request) ([]target, error) {
