@@ -53,6 +53,8 @@ type link struct {
 	cancel  context.CancelFunc
 
 	connections atomic.Int64
+	// ports counts the ports of connections to the pod.
+	ports atomic.Uint32
 
 	mu        sync.Mutex
 	closed    bool

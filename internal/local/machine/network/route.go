@@ -6,25 +6,14 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"time"
 
-	"gvisor.dev/gvisor/pkg/tcpip"
-	"gvisor.dev/gvisor/pkg/tcpip/adapters/gonet"
-	"gvisor.dev/gvisor/pkg/tcpip/network/ipv4"
-	"gvisor.dev/gvisor/pkg/tcpip/stack"
-	"gvisor.dev/gvisor/pkg/tcpip/transport/tcp"
-	"gvisor.dev/gvisor/pkg/waiter"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/strata-platform/strata/internal/local/machine/network/services"
 )
 
-const (
-	// dialTimeout bounds the opening of a connection to a pod. A pod that runs answers or rejects at once.
-	dialTimeout = 10 * time.Second
-	// maxAttempts bounds the endpoints of a Service that a connection tries.
-	maxAttempts = 3
-)
+// maxAttempts bounds the endpoints of a Service that a connection tries.
+const maxAttempts = 3
 
 // Rejected is the error of a connection to an address that nothing serves.
 type Rejected struct {
@@ -174,68 +163,4 @@ func (g *Gateway) open(f *flow, t target) (net.Conn, error) {
 		err = f.ctx.Err()
 	}
 	return conn, err
-}
-
-// dial connects to a port of the link's pod. The pod sees the client's address, except for connections from the host and
-// from itself: a pod would drop packets with its own source address.
-func (l *link) dial(ctx context.Context, c client, network string, port uint16) (net.Conn, error) {
-	if !l.begin() {
-		return nil, fmt.Errorf("connect to pod %s/%s: it has no network any more", l.pod.Namespace, l.pod.Name)
-	}
-	defer l.working.Done()
-	source := l.gateway.options.Address
-	if c.link != nil && c.link != l {
-		source = c.ip
-	}
-	local, remote := full(netip.AddrPortFrom(source, 0)), full(netip.AddrPortFrom(l.pod.IP, port))
-	if network == "udp" {
-		return dialUDP(l, local, remote)
-	}
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
-	defer cancel()
-	stop := context.AfterFunc(l.ctx, cancel)
-	defer stop()
-	conn, err := dialTCP(ctx, l.stack, local, remote)
-	if err != nil {
-		return nil, fmt.Errorf("connect to port %d of pod %s/%s: %w", port, l.pod.Namespace, l.pod.Name, err)
-	}
-	return conn, nil
-}
-
-// dialTCP connects like gonet.DialTCPWithBind, and keeps the endpoint, so that the connection can be reset.
-func dialTCP(ctx context.Context, s *stack.Stack, local, remote tcpip.FullAddress) (*stream, error) {
-	var queue waiter.Queue
-	ep, err := s.NewEndpoint(tcp.ProtocolNumber, ipv4.ProtocolNumber, &queue)
-	if err != nil {
-		return nil, errors.New(err.String())
-	}
-	entry, writable := waiter.NewChannelEntry(waiter.WritableEvents)
-	queue.EventRegister(&entry)
-	defer queue.EventUnregister(&entry)
-	if err = ep.Bind(local); err == nil {
-		err = ep.Connect(remote)
-	}
-	if _, started := err.(*tcpip.ErrConnectStarted); started {
-		select {
-		case <-ctx.Done():
-			ep.Abort()
-			ep.Close()
-			return nil, ctx.Err()
-		case <-writable:
-			err = ep.LastError()
-		}
-	}
-	if err != nil {
-		ep.Close()
-		return nil, errors.New(err.String())
-	}
-	return &stream{gonet.NewTCPConn(&queue, ep), ep}, nil
-}
-
-func dialUDP(l *link, local, remote tcpip.FullAddress) (net.Conn, error) {
-	conn, err := gonet.DialUDP(l.stack, &local, &remote, ipv4.ProtocolNumber)
-	if err != nil {
-		return nil, fmt.Errorf("open a UDP flow to pod %s/%s: %w", l.pod.Namespace, l.pod.Name, err)
-	}
-	return conn, nil
 }
