@@ -45,6 +45,7 @@ require (
 	google.golang.org/api v0.290.0
 	google.golang.org/grpc v1.83.0
 	google.golang.org/protobuf v1.36.12
+	gvisor.dev/gvisor v0.0.0-20260224225140-573d5e7127a8
 	k8s.io/api v0.36.2
 	k8s.io/apiextensions-apiserver v0.36.2
 	k8s.io/apimachinery v0.36.2

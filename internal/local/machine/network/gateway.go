@@ -1,0 +1,218 @@
+// Package network is the network of the pods: a gateway in user space at which every pod has one link. The gateway
+// terminates the connections of pods and opens those that the rules allow; no packet passes from one pod to another, or
+// to the host.
+package network
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/strata-platform/strata/internal/local/machine/network/dns"
+	"github.com/strata-platform/strata/internal/local/machine/network/outside"
+	"github.com/strata-platform/strata/internal/local/machine/network/services"
+)
+
+// MTU is the length, in bytes, of the largest packet on the links. The pods' interfaces need the same MTU. Large packets
+// make the links fast, and nothing between the ends needs smaller ones.
+const MTU = 65000
+
+// Limits bounds the resources of one pod. A field of 0 means the default.
+type Limits struct {
+	// Connections is the number of open TCP connections that the pod started; default 1024. The gateway resets others.
+	Connections int
+	// Dials is the number of TCP connections in the process of opening; default 128. The gateway ignores others, and the
+	// pod repeats them.
+	Dials int
+	// Datagrams is the number of UDP flows that the pod started; default 512. A new flow ends the least recently used one.
+	Datagrams int
+	// Queries is the number of DNS queries that the gateway answers at once; default 64. Others wait.
+	Queries int
+	// ICMP is the number of ICMP and ARP packets in a second; default 100. The gateway drops others.
+	ICMP int
+}
+
+func (l Limits) withDefaults() Limits {
+	return Limits{cmp.Or(l.Connections, 1024), cmp.Or(l.Dials, 128), cmp.Or(l.Datagrams, 512), cmp.Or(l.Queries, 64), cmp.Or(l.ICMP, 100)}
+}
+
+// Options configures a Gateway.
+type Options struct {
+	// Address is the gateway's own IPv4 address in Pods, from which probes and connections from the host arrive. Required.
+	Address netip.Addr
+	// MAC is the gateway's link address on every link. Zero means 02:00:00:00:00:01.
+	MAC net.HardwareAddr
+	// Pods and Services are the ranges of the pods' and the Services' IPv4 addresses. A connection to an unknown address in
+	// them is rejected, and never leaves the cluster. Required.
+	Pods, Services netip.Prefix
+	// DNS is the address in Services at which the gateway answers DNS queries. For NetworkPolicies this address is a pod of
+	// namespace kube-system with the label k8s-app=kube-dns, as in other clusters. Zero means no DNS.
+	DNS netip.Addr
+	// Domain is the cluster's domain. Empty means cluster.local.
+	Domain string
+	// Upstream resolves names outside the cluster. Nil means the resolvers in the host's /etc/resolv.conf.
+	Upstream dns.Upstream
+	// Outside is the allow-list of addresses outside the cluster.
+	Outside outside.Rules
+	// Limits bounds each pod.
+	Limits Limits
+	// Listen returns a listener on the host, usually on a loopback address, for the node port or the load balancer of a
+	// Service's port, or an error that the log shows. Nil means none. The gateway closes the listener when the port is gone.
+	Listen func(port services.Port) (net.Listener, error)
+	// Log is required.
+	Log *slog.Logger
+}
+
+// Backend connects a pod to a server of the host that serves in place of pods. Its context ends with the connection.
+type Backend func(ctx context.Context, r Request) (net.Conn, error)
+
+// Request describes a connection to a Backend.
+type Request struct {
+	// Pod is the pod that connects. It is empty for connections from the host.
+	Pod Pod
+	// Network is tcp or udp.
+	Network string
+	// Address is the address that the client dialled, and Endpoint the endpoint behind it if that is a Service.
+	Address, Endpoint netip.AddrPort
+	// Service and Port name the Service and its port, if the client dialled one.
+	Service types.NamespacedName
+	Port    string
+}
+
+// Gateway connects the pods. Its methods may be called concurrently.
+type Gateway struct {
+	options  Options
+	dns      *dns.Server
+	balancer services.Balancer
+	view     atomic.Pointer[view]
+	ctx      context.Context
+	cancel   context.CancelFunc
+
+	mu        sync.RWMutex
+	closed    bool
+	links     map[netip.Addr]*link
+	names     map[types.NamespacedName]*link
+	backends  map[any]Backend
+	flows     map[*flow]struct{}
+	listeners map[string]net.Listener
+	serving   sync.WaitGroup
+}
+
+// New returns a gateway without pods. The caller must close it.
+func New(o Options) (*Gateway, error) {
+	var errs []error
+	if !o.Pods.IsValid() || !o.Pods.Addr().Is4() || !o.Services.IsValid() || !o.Services.Addr().Is4() || o.Pods.Overlaps(o.Services) {
+		errs = append(errs, fmt.Errorf("pods %s and services %s must be IPv4 ranges that do not overlap", o.Pods, o.Services))
+	}
+	if !o.Address.IsValid() || !o.Pods.Contains(o.Address) {
+		errs = append(errs, fmt.Errorf("gateway address %s must be in the range of the pods, %s", o.Address, o.Pods))
+	}
+	if o.DNS.IsValid() && !o.Services.Contains(o.DNS) {
+		errs = append(errs, fmt.Errorf("DNS address %s must be in the range of the services, %s", o.DNS, o.Services))
+	}
+	if o.Log == nil {
+		errs = append(errs, errors.New("a log is required"))
+	}
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("create the pods' network: %w", errors.Join(errs...))
+	}
+	if o.MAC == nil {
+		o.MAC = net.HardwareAddr{2, 0, 0, 0, 0, 1}
+	}
+	if o.Upstream == nil {
+		o.Upstream = dns.Host("/etc/resolv.conf")
+	}
+	o.Domain = cmp.Or(o.Domain, "cluster.local")
+	o.Limits = o.Limits.withDefaults()
+	g := &Gateway{options: o, links: map[netip.Addr]*link{}, names: map[types.NamespacedName]*link{}, backends: map[any]Backend{},
+		flows: map[*flow]struct{}{}, listeners: map[string]net.Listener{}}
+	g.ctx, g.cancel = context.WithCancel(context.Background())
+	g.dns = &dns.Server{Zone: func() *dns.Zone { return g.view.Load().zone }, Upstream: o.Upstream, Allowed: g.allowedAnswer}
+	g.view.Store(g.newView(State{}))
+	return g, nil
+}
+
+// allowedAnswer checks an address in the answer to a query for a name outside the cluster.
+func (g *Gateway) allowedAnswer(a netip.Addr) error {
+	if g.options.Pods.Contains(a) || g.options.Services.Contains(a) {
+		return &outside.Denied{Address: a, Reason: "an address of the cluster"}
+	}
+	return g.options.Outside.Check(a)
+}
+
+// ServeService makes a backend serve all ports of a Service, in place of its endpoints. NetworkPolicies see the dialled
+// address. A nil backend ends this for new connections.
+func (g *Gateway) ServeService(service types.NamespacedName, b Backend) { g.serve(service, b) }
+
+// ServeAddress makes a backend serve an address, such as 169.254.169.254:80 for the metadata server. A nil backend ends
+// this for new connections.
+func (g *Gateway) ServeAddress(address netip.AddrPort, b Backend) { g.serve(address, b) }
+
+// servedPod is the key of a pod's backend.
+type servedPod types.NamespacedName
+
+// ServePod makes a backend serve the address of a pod that runs without a link, as a process of the host. NetworkPolicies
+// see the pod. A nil backend ends this for new connections.
+func (g *Gateway) ServePod(pod types.NamespacedName, b Backend) { g.serve(servedPod(pod), b) }
+
+func (g *Gateway) serve(key any, b Backend) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if b == nil {
+		delete(g.backends, key)
+		return
+	}
+	g.backends[key] = b
+}
+
+// backend returns the backend of a key, or nil.
+func (g *Gateway) backend(key any) Backend {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.backends[key]
+}
+
+// linkAt returns the link of the pod with an address, or nil.
+func (g *Gateway) linkAt(a netip.Addr) *link {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.links[a]
+}
+
+// linkOf returns the link of a pod, or nil.
+func (g *Gateway) linkOf(pod types.NamespacedName) *link {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.names[pod]
+}
+
+// Close detaches all pods, closes all connections and listeners, and waits for them.
+func (g *Gateway) Close() {
+	g.cancel()
+	g.mu.Lock()
+	g.closed = true
+	links := make([]*link, 0, len(g.links))
+	for _, l := range g.links {
+		links = append(links, l)
+	}
+	for _, l := range g.listeners {
+		l.Close()
+	}
+	g.mu.Unlock()
+	for _, l := range links {
+		g.remove(l)
+	}
+	g.serving.Wait()
+}
+
+// networks names the networks of package net.
+var networks = map[corev1.Protocol]string{corev1.ProtocolTCP: "tcp", corev1.ProtocolUDP: "udp"}
