@@ -93,8 +93,8 @@ func (s *Store) Space(object string, need int64) error {
 	}
 	if free < need+s.Reserve {
 		return &fault.Error{Kind: fault.NoSpace, Object: object,
-			Why:  fmt.Sprintf("it needs %d MB on the disk, and %d MB are free, of which %d MB stay free", need>>20, free>>20, s.Reserve>>20),
-			Next: "delete files, or unused images with strata image prune"}
+			Why:  fmt.Sprintf("it needs %d MB on the disk: %d MB are free, and %d MB of these stay free", need>>20, free>>20, s.Reserve>>20),
+			Next: "delete files or unused images"}
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (s *Store) Space(object string, need int64) error {
 // Explain gives an error of a full disk its kind, and returns other errors as they are.
 func Explain(object string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return &fault.Error{Kind: fault.NoSpace, Object: object, Why: "the disk became full", Next: "delete files, or unused images with strata image prune"}
+		return &fault.Error{Kind: fault.NoSpace, Object: object, Why: "the disk became full", Next: "delete files or unused images"}
 	}
 	return err
 }
