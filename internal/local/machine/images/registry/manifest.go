@@ -17,6 +17,9 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/images/store"
 )
 
+// mostParts bounds the blobs in a manifest: the registry looks for each.
+const mostParts = 1000
+
 // missing is the answer for content that the repository does not contain.
 var missing = refusal{http.StatusNotFound, "BLOB_UNKNOWN", "the repository does not contain this blob"}
 
@@ -170,6 +173,9 @@ func (c *call) check(kind types.MediaType, content []byte) ([]v1.Descriptor, err
 			return nil, refusal{http.StatusBadRequest, "MANIFEST_INVALID", "the manifest has no configuration"}
 		}
 		needed = append(needed, *manifest.Config)
+	}
+	if len(needed) > mostParts {
+		return nil, refusal{http.StatusBadRequest, "MANIFEST_INVALID", fmt.Sprintf("a manifest names at most %d blobs", mostParts)}
 	}
 	for _, d := range needed {
 		found, err := c.contains(d.Digest)

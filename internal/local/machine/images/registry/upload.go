@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
@@ -18,8 +19,8 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/images/store"
 )
 
-// mostUploads bounds the unfinished uploads: each has an open file.
-const mostUploads = 256
+// mostUploads bounds the unfinished uploads: each has an open file. An upload without a request for the time idle ends.
+const mostUploads, idle = 256, time.Hour
 
 // upload is an unfinished blob. Its requests follow each other.
 type upload struct {
@@ -28,6 +29,8 @@ type upload struct {
 	file       *os.File
 	hash       hash.Hash
 	size       int64
+	// used is the time of the last request. The server's mutex protects it.
+	used time.Time
 }
 
 // serveUpload serves the requests of the specification's uploads: POST begins one, PATCH appends, PUT ends it.
@@ -37,6 +40,9 @@ func (c *call) serveUpload() error {
 	}
 	c.mutex.Lock()
 	u := c.uploads[c.argument]
+	if u != nil {
+		u.used = time.Now()
+	}
 	c.mutex.Unlock()
 	if u == nil || u.repository != c.repository.RepositoryStr() {
 		return refusal{http.StatusNotFound, "BLOB_UPLOAD_UNKNOWN", "the upload does not exist: begin it again"}
@@ -80,9 +86,16 @@ func (c *call) begin() error {
 	if err != nil {
 		return err
 	}
-	u := &upload{repository: c.repository.RepositoryStr(), file: file, hash: sha256.New()}
+	u := &upload{repository: c.repository.RepositoryStr(), file: file, hash: sha256.New(), used: time.Now()}
 	c.argument = id
 	c.mutex.Lock()
+	for other, u := range c.uploads {
+		if time.Since(u.used) > idle {
+			os.Remove(u.file.Name())
+			u.file.Close()
+			delete(c.uploads, other)
+		}
+	}
 	full := len(c.uploads) >= mostUploads
 	if !full {
 		c.uploads[id] = u

@@ -120,6 +120,15 @@ func (s *Store) References() ([]Reference, error) {
 // Reachable calls visit for target, and for every blob of the store below it: manifests, configurations and layers. A missing
 // manifest of another platform is no error.
 func (s *Store) Reachable(target v1.Descriptor, visit func(v1.Descriptor)) error {
+	return s.reach(target, visit, map[v1.Hash]bool{})
+}
+
+// reach is Reachable without the manifests in seen: nested indexes can name the same manifest very many times.
+func (s *Store) reach(target v1.Descriptor, visit func(v1.Descriptor), seen map[v1.Hash]bool) error {
+	if seen[target.Digest] {
+		return nil
+	}
+	seen[target.Digest] = true
 	visit(target)
 	if !target.MediaType.IsIndex() && !target.MediaType.IsImage() {
 		return nil
@@ -150,8 +159,7 @@ func (s *Store) Reachable(target v1.Descriptor, visit func(v1.Descriptor)) error
 		return nil
 	}
 	for _, child := range manifest.Manifests {
-		// An index inside an index could contain itself only with a broken hash; its depth is that of its blobs.
-		if err := s.Reachable(child, visit); err != nil {
+		if err := s.reach(child, visit, seen); err != nil {
 			return err
 		}
 	}

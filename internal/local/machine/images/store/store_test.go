@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -211,6 +212,27 @@ func TestADamagedManifestStopsCollect(t *testing.T) {
 	}
 	if _, err := s.Collect(t.Context(), nil, 0); fault.Of(err) != fault.Corrupt || !strings.Contains(err.Error(), "app:1") || stored(t, s) != 1 {
 		t.Errorf("the error is %v, and %d files are left", err, stored(t, s))
+	}
+}
+
+// TestNestedIndexesAreVisitedOnce would not end if each of the 100 names in each of 10 indexes were followed.
+func TestNestedIndexesAreVisitedOnce(t *testing.T) {
+	s := opened(t)
+	target, _ := image(t, s, "1")
+	for range 10 {
+		content, err := json.Marshal(v1.IndexManifest{Manifests: slices.Repeat([]v1.Descriptor{target}, 100)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		digest, err := s.Put(t.Context(), content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target = v1.Descriptor{MediaType: types.OCIImageIndex, Digest: digest}
+	}
+	visits := 0
+	if err := s.Reachable(target, func(v1.Descriptor) { visits++ }); err != nil || visits != 13 {
+		t.Errorf("%d blobs are visited (%v), want 13", visits, err)
 	}
 }
 
