@@ -52,7 +52,7 @@ type embeds struct {
 
 // catalogue returns every tool that Strata uses on a local target. The go.mod files hold the versions.
 func catalogue() []bundle {
-	return []bundle{
+	bundles := []bundle{
 		{name: "kubernetes", module: "kubernetes", tools: []tool{
 			{name: "etcd", pkg: "go.etcd.io/etcd/server/v3", pin: "go.etcd.io/etcd/server/v3", versionArgs: []string{"--version"}},
 			kubernetes("kube-apiserver"),
@@ -96,6 +96,13 @@ func catalogue() []bundle {
 			{name: "dolt", pkg: "./", pin: "github.com/dolthub/dolt/go", tags: "gms_pure_go"},
 		}},
 	}
+	// gVisor exists for Linux only, and pods are simulated elsewhere.
+	if runtime.GOOS == "linux" {
+		bundles = append(bundles, bundle{name: "runsc", module: "runsc", tools: []tool{
+			{name: "runsc", pkg: "./", pin: "gvisor.dev/gvisor"},
+		}})
+	}
+	return bundles
 }
 
 func kubernetes(name string) tool {
