@@ -20,6 +20,7 @@ import (
 // Host runs pods in a helper process.
 type Host struct {
 	client   *client
+	helper   *os.Process
 	platform string
 
 	// ended is closed when the helper has ended, and with it all its processes.
@@ -28,6 +29,9 @@ type Host struct {
 
 	close sync.Once
 }
+
+// errClosed is the cause when this process has closed the host.
+var errClosed = errors.New("the host was closed")
 
 // Probe returns nil if this system can run sandboxes, and an [UnsupportedError] otherwise.
 func Probe(ctx context.Context) error {
@@ -108,6 +112,7 @@ func (h *Host) spawn(cmd *exec.Cmd) error {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
+		h.helper = cmd.Process
 		started <- err
 		if err != nil {
 			return

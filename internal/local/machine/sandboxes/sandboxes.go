@@ -3,7 +3,6 @@
 package sandboxes
 
 import (
-	"errors"
 	"io"
 
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes/protocol"
@@ -66,6 +65,3 @@ func (e *UnsupportedError) Error() string {
 
 // Unwrap returns the error of the failed operation.
 func (e *UnsupportedError) Unwrap() error { return e.Err }
-
-// errClosed is the cause when this process has closed the host.
-var errClosed = errors.New("the host was closed")

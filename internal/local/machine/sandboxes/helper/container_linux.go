@@ -24,9 +24,11 @@ type process struct {
 // container is a started container.
 type container struct {
 	process
-	id       string // runsc's ID
-	limits   spec.Limits
-	exceeded bool // The container was killed because of its memory. The pod's lock protects it.
+	id     string // runsc's ID
+	limits spec.Limits
+
+	// exceeded is the limit because of which the container was killed. The pod's lock protects it.
+	exceeded spec.Limit
 }
 
 // execKey identifies a process that exec has started.
@@ -114,14 +116,6 @@ func (p *pod) run(ctx context.Context, c *container, description spec.Container,
 	if err := p.runsc.run(ctx, streams, "start", c.id); err != nil {
 		return nil, err
 	}
-	if limit := description.Limits.Processes; limit > 0 {
-		ctx, cancel := context.WithTimeout(ctx, callTimeout)
-		defer cancel()
-		// A container that has ended already needs no limit.
-		if err := p.sentry.LimitProcesses(ctx, c.id, limit); err != nil && !errors.Is(err, sentry.ErrGone) {
-			return nil, err
-		}
-	}
 	return nil, nil
 }
 
@@ -138,7 +132,7 @@ func (p *pod) follow(started *process, wait func(context.Context) (syscall.WaitS
 	}
 	started.exit = spec.ExitOf(status)
 	p.mu.Lock()
-	started.exit.OOM = c.exceeded
+	started.exit.Exceeded = c.exceeded
 	p.mu.Unlock()
 	close(started.done)
 }

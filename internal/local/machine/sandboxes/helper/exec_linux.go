@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -115,50 +114,4 @@ func (p *pod) used() (int64, error) {
 		return 0, fmt.Errorf("measure the memory of pod %q: %w", p.ID, err)
 	}
 	return info.Blocks * 512, nil
-}
-
-// memoryInterval is the time between two comparisons of the used memory with the limits. One comparison takes a microsecond
-// while the pod uses less than the smallest limit.
-const memoryInterval = 100 * time.Millisecond
-
-// watchMemory kills the containers that use more memory than their limits, until the pod ends.
-func (p *pod) watchMemory() {
-	ticker := time.NewTicker(memoryInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-p.ended:
-			return
-		case <-ticker.C:
-			p.enforceMemory()
-		}
-	}
-}
-
-func (p *pod) enforceMemory() {
-	limited := p.running()
-	var smallest int64
-	for id, c := range limited {
-		if c.limits.Memory == 0 {
-			delete(limited, id)
-		} else if smallest == 0 || c.limits.Memory < smallest {
-			smallest = c.limits.Memory
-		}
-	}
-	total, err := p.used()
-	if len(limited) == 0 || err != nil || total <= smallest {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
-	defer cancel()
-	for _, c := range limited {
-		stats, err := p.sentry.Stats(ctx, c.id)
-		if err != nil || stats.Memory <= c.limits.Memory {
-			continue
-		}
-		p.mu.Lock()
-		c.exceeded = true
-		p.mu.Unlock()
-		_ = p.sentry.Signal(ctx, c.id, 0, syscall.SIGKILL, sentry.All)
-	}
 }

@@ -125,7 +125,7 @@ func (p *pod) create(ctx context.Context) (gateway *os.File, err error) {
 		return nil, err
 	}
 	ns.File.Close() // The sandbox keeps the namespace alive.
-	go p.watchMemory()
+	go p.watchLimits()
 	return ns.Gateway, nil
 }
 

@@ -101,18 +101,29 @@ type Mount struct {
 	Options []string
 }
 
-// Limits bounds a container. Zero means no bound.
+// Limits bounds a container. Zero means no bound. gVisor has no limits of its own for memory and processes, so Strata compares
+// the used amounts with the limits several times a second, and kills a container that exceeds one. A container can therefore
+// exceed them for a moment.
 type Limits struct {
-	// Memory is the maximum memory in bytes. Strata compares it with the used memory about ten times a second, so a container
-	// exceeds it for a moment before it is killed. gVisor has no such limit of its own.
+	// Memory is the maximum memory in bytes, including the files that the container writes to memory file systems.
 	Memory int64
 
 	// Processes is the maximum number of processes and threads.
 	Processes int64
 
-	// OpenFiles is the maximum number of a process's open files (RLIMIT_NOFILE).
+	// OpenFiles is the maximum number of a process's open files (RLIMIT_NOFILE). gVisor enforces it exactly.
 	OpenFiles uint64
 }
+
+// Limit names a limit.
+type Limit string
+
+const (
+	// MemoryLimit is [Limits.Memory].
+	MemoryLimit Limit = "memory"
+	// ProcessesLimit is [Limits.Processes].
+	ProcessesLimit Limit = "processes"
+)
 
 // Exit says how a process ended.
 type Exit struct {
@@ -122,8 +133,8 @@ type Exit struct {
 	// Signal is the signal that killed the process, or zero.
 	Signal syscall.Signal
 
-	// OOM says that the container was killed because it used more memory than its limit.
-	OOM bool
+	// Exceeded names the limit because of which Strata has killed the container. Empty means none.
+	Exceeded Limit
 }
 
 // ExitOf converts a wait status (wait(2)).

