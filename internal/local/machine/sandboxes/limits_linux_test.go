@@ -11,9 +11,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes/spec"
+	"github.com/strata-platform/strata/test/long"
 )
 
 func testLimits(t *testing.T, h *sandboxes.Host) {
@@ -31,7 +33,7 @@ func testLimits(t *testing.T, h *sandboxes.Host) {
 		t.Errorf("processes: %+v %s", exit, out)
 	}
 	stats, err := p.Stats(t.Context())
-	if neighbour := stats.Containers["neighbour"]; err != nil || len(stats.Containers) != 1 || neighbour.Processes != 1 || stats.Memory < neighbour.Memory || neighbour.Memory == 0 {
+	if neighbour := stats.Containers["neighbour"]; err != nil || len(stats.Containers) != 1 || neighbour.Processes < 1 || neighbour.Memory == 0 || stats.Memory == 0 {
 		t.Errorf("stats: %+v %v", stats, err)
 	}
 	opener := guest(t, "opener", "files")
@@ -106,6 +108,7 @@ func testEnd(t *testing.T, h *sandboxes.Host) {
 }
 
 func TestPodsOfAnOrdinaryUser(t *testing.T) {
+	long.Test(t)
 	const nobody = 65534
 	if os.Getuid() != 0 {
 		t.Skip("this test drops root's rights, and the user is not root: TestPods tests the same")
@@ -205,7 +208,9 @@ func TestAKilledProgramEndsItsPods(t *testing.T) {
 	_ = cmd.Wait()
 	// The kernel kills the helper after its parent, and this process waits for neither.
 	for len(leftovers(t)) > len(before) {
-		if t.Context().Err() != nil {
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-t.Context().Done():
 			t.Fatalf("before: %q\nafter: %q", before, leftovers(t))
 		}
 	}

@@ -38,6 +38,9 @@ var programs struct {
 // files returns the folder of the programs.
 func files(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs the tool runsc")
+	}
 	programs.once.Do(func() {
 		if programs.dir = os.Getenv(filesVariable); programs.dir != "" {
 			return

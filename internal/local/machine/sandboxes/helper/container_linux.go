@@ -27,7 +27,7 @@ type container struct {
 	id     string // runsc's ID
 	limits spec.Limits
 
-	// exceeded is the limit because of which the container was killed. The pod's lock protects it.
+	// exceeded is the limit that the container exceeded, so that it was killed. The pod's lock protects it.
 	exceeded spec.Limit
 }
 
@@ -190,7 +190,7 @@ func (p *pod) removeContainer(ctx context.Context, id string) error {
 	return os.RemoveAll(filepath.Join(bundleFolder, c.id))
 }
 
-// drop takes a container from the list. If c is not nil, the container did not start, and drop removes what there is of it.
+// drop takes a container from the list. If c is not nil, the container did not start, and drop also removes its files.
 func (p *pod) drop(ctx context.Context, id string, c *container) {
 	if c != nil {
 		_ = p.runsc.run(ctx, [3]*os.File{}, "delete", "--force", c.id)

@@ -1,5 +1,5 @@
-// Package link creates the network namespaces of pods: a pair of virtual Ethernet devices, of which gVisor takes one and the
-// gateway the other.
+// Package link creates the network namespaces of pods: each contains a pair of virtual Ethernet devices. gVisor
+// takes one device, and the gateway the other.
 package link
 
 import (

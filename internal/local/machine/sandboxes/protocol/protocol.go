@@ -35,7 +35,7 @@ type Message struct {
 	Body json.RawMessage `json:"body,omitempty"`
 }
 
-// Failure is an error on its way through the protocol.
+// Failure is the error in a response.
 type Failure struct {
 	// Text is one line.
 	Text string `json:"text"`

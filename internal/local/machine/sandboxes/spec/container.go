@@ -133,7 +133,7 @@ type Exit struct {
 	// Signal is the signal that killed the process, or zero.
 	Signal syscall.Signal
 
-	// Exceeded names the limit because of which Strata has killed the container. Empty means none.
+	// Exceeded names the limit that the container exceeded, so that Strata killed it. Empty means none.
 	Exceeded Limit
 }
 

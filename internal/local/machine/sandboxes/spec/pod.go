@@ -85,9 +85,9 @@ type ContainerStats struct {
 	// CPU is the processor time since the start.
 	CPU time.Duration
 
-	// Memory is in bytes, as gVisor accounts it.
+	// Memory is in bytes, as gVisor accounts it. It includes mapped files, which the pod's total does not.
 	Memory int64
 
-	// Processes is the number of processes.
+	// Processes is the number of processes and threads.
 	Processes int
 }
