@@ -65,7 +65,7 @@ func (c *create) Execute(_ context.Context, f *flag.FlagSet, args ...any) subcom
 	return subcommands.ExitSuccess
 }
 
-// nobody is the user as whom upstream runs a sandbox.
+// nobody is the ID of the user that upstream gives to a sandbox.
 const nobody = 65534
 
 // mapped reports whether a map of user IDs, such as /proc/self/uid_map, contains an ID. It reports false for a file that

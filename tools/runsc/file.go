@@ -53,7 +53,7 @@ func (f *file) SetStat(change lisafs.SetStatReq) (failed uint32, err error) {
 }
 
 func (f *file) truncate(change lisafs.SetStatReq) error {
-	writable, err := f.server().reopen(f.host, unix.O_WRONLY)
+	writable, err := f.server().reopen(f.host, unix.O_WRONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return err
 	}

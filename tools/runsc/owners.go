@@ -1,6 +1,8 @@
 package main
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -24,6 +26,7 @@ func newOwnersServer(descriptors int) *ownersServer {
 	s := &ownersServer{descriptors: descriptors}
 	// All operations use descriptors, so a deleted file needs no special treatment.
 	s.Init(s, lisafs.ServerOpts{WalkStatSupported: true, SetAttrOnDeleted: true, AllocateOnDeleted: true, OpenOnDeleted: true})
+	s.SetHandlers(table())
 	return s
 }
 
@@ -47,16 +50,8 @@ func (s *ownersServer) Mount(c *lisafs.Connection, node *lisafs.Node) (*lisafs.C
 // MaxMessageSize implements lisafs.ServerImpl.
 func (s *ownersServer) MaxMessageSize() uint32 { return lisafs.MaxMessageSize() }
 
-// SupportedMessages implements lisafs.ServerImpl. Extended attributes are missing, because they contain the records.
-// Sockets and pipes are missing: the sandbox keeps those in its memory.
-func (s *ownersServer) SupportedMessages() []lisafs.MID {
-	return []lisafs.MID{
-		lisafs.Mount, lisafs.Channel, lisafs.FStat, lisafs.SetStat, lisafs.Walk, lisafs.WalkStat, lisafs.OpenAt,
-		lisafs.OpenCreateAt, lisafs.Close, lisafs.FSync, lisafs.PWrite, lisafs.PRead, lisafs.MkdirAt, lisafs.MknodAt,
-		lisafs.SymlinkAt, lisafs.LinkAt, lisafs.FStatFS, lisafs.FAllocate, lisafs.ReadLinkAt, lisafs.UnlinkAt,
-		lisafs.RenameAt, lisafs.Getdents64,
-	}
-}
+// SupportedMessages implements lisafs.ServerImpl.
+func (s *ownersServer) SupportedMessages() []lisafs.MID { return slices.Sorted(maps.Keys(handlers)) }
 
 // reopen opens the file of a descriptor again, also if it is deleted.
 func (s *ownersServer) reopen(host int, flags uint32) (int, error) {

@@ -78,7 +78,7 @@ func readRecord(fd int, hostMode uint32) (record, error) {
 			return r, nil
 		}
 	}
-	log.Warningf("read the attribute %s of inode with mode %#o: %v", attribute, hostMode, err)
+	log.Warningf("read the attribute %s of a file with mode %#o: %v", attribute, hostMode, err)
 	return record{}, unix.EIO
 }
 

@@ -49,7 +49,7 @@ const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NE
 
 // run runs the commands one after the other in namespaces of their own, whose end ends everything in them: as root, or as
 // an ordinary user who is root in a user namespace with a single ID. binary is a copy of the test binary.
-func run(t *testing.T, binary string, user *syscall.Credential, commands []command) []command {
+func run(t testing.TB, binary string, user *syscall.Credential, commands []command) []command {
 	t.Helper()
 	input, err := json.Marshal(commands)
 	if err != nil {

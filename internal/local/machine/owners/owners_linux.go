@@ -58,11 +58,12 @@ func Supported(dir string) error {
 
 // ApplyGroup gives a folder and everything in it to a group, as Kubernetes does for fsGroup: all files get the group and
 // its permissions to read and write, and folders the setgid bit. It keeps owners and all other permissions, follows no
-// links, and may run again after an error.
+// links, and may run again after an error. It returns an error for folders nested deeper than 200 levels, because it opens
+// all of them at once.
 func ApplyGroup(dir string, gid uint32) error {
 	file, err := open(dir)
 	if err == nil {
-		err = applyGroup(file, gid)
+		err = applyGroup(file, gid, deepest)
 	}
 	if err != nil {
 		return fmt.Errorf("give volume %s to group %d: %w", dir, gid, err)
@@ -70,9 +71,16 @@ func ApplyGroup(dir string, gid uint32) error {
 	return nil
 }
 
-// applyGroup changes a file or folder and closes it.
-func applyGroup(file *os.File, gid uint32) error {
+// deepest is the maximum number of nested folders in a volume. A container chooses the number, and this process must not run
+// out of descriptors.
+const deepest = 200
+
+// applyGroup changes a file, or a folder and the given number of levels below it, and closes it.
+func applyGroup(file *os.File, gid uint32, levels int) error {
 	defer func() { _ = file.Close() }()
+	if levels < 0 {
+		return fmt.Errorf("%s is nested deeper than %d folders: move it up", file.Name(), deepest)
+	}
 	info, err := file.Stat()
 	if err != nil {
 		return err
@@ -108,7 +116,7 @@ func applyGroup(file *os.File, gid uint32) error {
 			if err != nil {
 				return err
 			}
-			if err := applyGroup(child, gid); err != nil {
+			if err := applyGroup(child, gid, levels-1); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -144,5 +145,21 @@ func TestApplyGroupReachesEverythingInTheVolumeAndNothingOutside(t *testing.T) {
 		want(t, deep, Record{GID: 2000, Mode: 0o2770})
 		want(t, filepath.Join(deep, "file"), Record{UID: 999, GID: 2000, Mode: 0o660})
 		want(t, outside, Record{Mode: 0o600})
+	}
+}
+
+func TestApplyGroupStopsInAVolumeThatIsTooDeep(t *testing.T) {
+	dir := folder(t)
+	if err := os.MkdirAll(filepath.Join(dir, strings.Repeat("d/", deepest)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := ApplyGroup(dir, 2000); err != nil {
+		t.Error(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, strings.Repeat("d/", deepest), "last"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := ApplyGroup(dir, 2000); err == nil || !strings.Contains(err.Error(), "nested deeper than 200 folders") {
+		t.Errorf("one level more: %v", err)
 	}
 }

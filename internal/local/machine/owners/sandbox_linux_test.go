@@ -22,16 +22,20 @@ type host struct {
 	binary string // a copy of the test binary
 	root   string // the root of the containers
 	user   *syscall.Credential
+
+	directfs bool // sandboxes open files themselves
 }
 
 // A container runs operations of testdata/probe on the volume at /data.
 type container struct {
 	uid, gid   int
 	operations []string
+	plain      bool // the volume is mounted without MountOption
+	exec       bool // the operations run as root in the sandbox's first container, which exists from the start
 }
 
 // newHost prepares a folder for a user; nil means root.
-func newHost(t *testing.T, user *syscall.Credential) *host {
+func newHost(t testing.TB, user *syscall.Credential) *host {
 	t.Helper()
 	dir := t.TempDir()
 	h := &host{
@@ -62,7 +66,7 @@ func newHost(t *testing.T, user *syscall.Credential) *host {
 }
 
 // own gives a folder of this machine to the host's user.
-func (h *host) own(t *testing.T, path string) {
+func (h *host) own(t testing.TB, path string) {
 	t.Helper()
 	if h.user == nil {
 		return
@@ -73,7 +77,7 @@ func (h *host) own(t *testing.T, path string) {
 }
 
 // volume returns a new folder of the host's user.
-func (h *host) volume(t *testing.T, name string) string {
+func (h *host) volume(t testing.TB, name string) string {
 	t.Helper()
 	path := filepath.Join(h.dir, name)
 	if err := os.Mkdir(path, 0o755); err != nil {
@@ -87,45 +91,52 @@ func (h *host) volume(t *testing.T, name string) string {
 }
 
 // run runs containers in a new sandbox, one after the other, and returns what each has printed.
-func (h *host) run(t *testing.T, volume string, containers ...container) []string {
+func (h *host) run(t testing.TB, volume string, containers ...container) []string {
 	t.Helper()
 	runsc := func(args ...string) command {
 		return command{Args: append([]string{
-			h.runsc, "--root=" + filepath.Join(h.dir, "state"), "--network=none", "--ignore-cgroups", "--host-uds=none",
-			"--overlay2=none", "--directfs=false", "--debug", "--debug-log=" + filepath.Join(h.dir, "logs") + "/",
+			h.runsc, "--root=" + filepath.Join(h.dir, "state"), "--network=sandbox", "--ignore-cgroups", "--host-uds=none",
+			"--overlay2=none", fmt.Sprintf("--directfs=%v", h.directfs), "--debug-log=" + filepath.Join(h.dir, "logs") + "/",
 		}, args...)}
 	}
 	// The sandbox's first container waits, so that the sandbox outlives the others.
 	const sandbox = "sandbox"
 	commands := []command{
-		runsc("create", "--bundle="+h.bundle(t, volume, sandbox, "", container{operations: []string{"pause"}}), sandbox),
+		runsc("create", "--bundle="+h.bundle(t, volume, sandbox, "", container{operations: []string{"pause"}, plain: h.directfs}), sandbox),
 		runsc("start", sandbox),
 	}
 	var ends []command
+	var printed []int // the commands whose output is that of a container
 	for i, c := range containers {
+		if c.exec {
+			printed = append(printed, len(commands))
+			commands = append(commands, runsc(append([]string{"exec", "--user=0:0", sandbox, "/probe"}, c.operations...)...))
+			continue
+		}
 		id := fmt.Sprintf("container-%d", i)
 		bundle := h.bundle(t, volume, id, sandbox, c)
-		commands = append(commands, runsc("create", "--bundle="+bundle, id), runsc("start", id), runsc("wait", id))
+		commands = append(commands, runsc("create", "--bundle="+bundle, id))
+		printed = append(printed, len(commands)) // a container of an existing sandbox gets the output of its start
+		commands = append(commands, runsc("start", id), runsc("wait", id))
 		ends = append(ends, runsc("delete", id))
 	}
 	ends = append(ends, runsc("delete", "--force", sandbox))
 	results := run(t, h.binary, h.user, append(commands, ends...))
-	var outputs []string
-	for i, result := range results {
+	for _, result := range results {
 		if result.Code != 0 {
 			h.log(t)
-			t.Fatalf("%s: exit status %d: %s", strings.Join(result.Args[8:], " "), result.Code, result.Output)
+			t.Fatalf("%s: exit status %d: %s", strings.Join(result.Args[7:], " "), result.Code, result.Output)
 		}
-		// A container of an existing sandbox gets the output of its start.
-		if i >= 2 && i < len(commands) && i%3 == 0 {
-			outputs = append(outputs, result.Output)
-		}
+	}
+	var outputs []string
+	for _, i := range printed {
+		outputs = append(outputs, results[i].Output)
 	}
 	return outputs
 }
 
 // log prints the ends of the logs of the sandboxes and of the processes that serve their files.
-func (h *host) log(t *testing.T) {
+func (h *host) log(t testing.TB) {
 	t.Helper()
 	logs, err := filepath.Glob(filepath.Join(h.dir, "logs", "*.[bg]o*"))
 	if err != nil {
@@ -141,7 +152,7 @@ func (h *host) log(t *testing.T) {
 }
 
 // bundle writes the spec of a container and returns its folder. An empty sandbox means that the container is one.
-func (h *host) bundle(t *testing.T, volume, id, sandbox string, c container) string {
+func (h *host) bundle(t testing.TB, volume, id, sandbox string, c container) string {
 	t.Helper()
 	annotations := map[string]string{"io.kubernetes.cri.container-type": "sandbox"}
 	if sandbox != "" {
@@ -151,6 +162,10 @@ func (h *host) bundle(t *testing.T, volume, id, sandbox string, c container) str
 	capabilities := []string{}
 	if c.uid == 0 {
 		capabilities = []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_MKNOD"}
+	}
+	options := []string{"rbind", "rw"}
+	if !c.plain {
+		options = append(options, MountOption)
 	}
 	type object = map[string]any
 	spec := object{
@@ -163,8 +178,10 @@ func (h *host) bundle(t *testing.T, volume, id, sandbox string, c container) str
 		},
 		"mounts": []object{
 			{"destination": "/proc", "type": "proc", "source": "proc"},
-			{"destination": "/data", "type": "bind", "source": volume, "options": []string{"rbind", "rw", MountOption}},
+			{"destination": "/data", "type": "bind", "source": volume, "options": options},
 		},
+		// The network of the first process in the namespaces, as a pod has one.
+		"linux":       object{"namespaces": []object{{"type": "network", "path": "/proc/1/ns/net"}}},
 		"annotations": annotations,
 	}
 	dir := filepath.Join(h.dir, "bundle-"+id)
@@ -181,7 +198,7 @@ func (h *host) bundle(t *testing.T, volume, id, sandbox string, c container) str
 	return dir
 }
 
-func copyProgram(t *testing.T, from, to string) {
+func copyProgram(t testing.TB, from, to string) {
 	t.Helper()
 	source, err := os.Open(from)
 	if err != nil {

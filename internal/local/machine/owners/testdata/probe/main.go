@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -81,6 +82,10 @@ func do(verb, path, first, second string) (string, error) {
 		return "ok", syscall.Mknod(path, syscall.S_IFREG|number(first, 8), 0)
 	case "device":
 		return "ok", syscall.Mknod(path, syscall.S_IFCHR|0o666, 1<<8|3)
+	case "many":
+		return many(path, int(number(first, 10)))
+	case "stream":
+		return stream(path, int(number(first, 10)))
 	case "pause":
 		return "", syscall.Pause()
 	case "getxattr":
@@ -100,6 +105,51 @@ func do(verb, path, first, second string) (string, error) {
 		return fmt.Sprintf("%d:%d %06o", stat.Uid, stat.Gid, stat.Mode), err
 	}
 	return "", fmt.Errorf("no operation is named %q", verb)
+}
+
+// many makes files, changes and removes them, and returns the milliseconds it took.
+func many(folder string, count int) (string, error) {
+	began := time.Now()
+	for i := range count {
+		path := filepath.Join(folder, strconv.Itoa(i))
+		if err := os.WriteFile(path, []byte("text"), 0o644); err != nil {
+			return "", err
+		}
+		if _, err := os.Stat(path); err != nil {
+			return "", err
+		}
+		if err := os.Chmod(path, 0o600); err != nil {
+			return "", err
+		}
+		if _, err := os.ReadFile(path); err != nil {
+			return "", err
+		}
+		if err := os.Remove(path); err != nil {
+			return "", err
+		}
+	}
+	return strconv.FormatInt(time.Since(began).Milliseconds(), 10), nil
+}
+
+// stream writes megabytes to a file and reads them, and returns the milliseconds it took.
+func stream(path string, megabytes int) (string, error) {
+	began := time.Now()
+	file, err := os.Create(path)
+	if err != nil {
+		return "", err
+	}
+	block := make([]byte, 1<<20)
+	for range megabytes {
+		if _, err := file.Write(block); err != nil {
+			return "", err
+		}
+	}
+	for i := range megabytes {
+		if _, err := file.ReadAt(block, int64(i)<<20); err != nil {
+			return "", err
+		}
+	}
+	return strconv.FormatInt(time.Since(began).Milliseconds(), 10), file.Close()
 }
 
 func number(text string, base int) uint32 {
