@@ -1,0 +1,4 @@
+//go:build !linux
+
+// Package link creates the network namespaces of pods. Only Linux has them.
+package link
