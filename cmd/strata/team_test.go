@@ -11,13 +11,14 @@ import (
 	"github.com/strata-platform/strata/internal/lifecycle"
 	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/teamadmin"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/test/docstest"
 )
 
 func TestDocumentedTeams(t *testing.T) {
 	docstest.CheckJSON[local.TeamChange](t, "docs/reference/output.md", "team")
-	docstest.CheckJSON[local.TeamList](t, "docs/reference/output.md", "teams")
+	docstest.CheckJSON[teamadmin.List](t, "docs/reference/output.md", "teams")
 }
 
 const oneTeam = "# All.\napiVersion: strata/v1\nkind: Teams\nteams:\n  - name: web # the first\n"
