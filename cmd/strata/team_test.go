@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/strata-platform/strata/internal/lifecycle"
-	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/teamadmin"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
@@ -17,7 +16,7 @@ import (
 )
 
 func TestDocumentedTeams(t *testing.T) {
-	docstest.CheckJSON[local.TeamChange](t, "docs/reference/output.md", "team")
+	docstest.CheckJSON[teamadmin.Change](t, "docs/reference/output.md", "team")
 	docstest.CheckJSON[teamadmin.List](t, "docs/reference/output.md", "teams")
 }
 
@@ -76,7 +75,7 @@ func TestATeamIsAddedAndRemovedWithoutAPlatform(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, stderr := call(t, "team", "add", "shop", "--allow", "gcp:sql/*,random:*", "--quota", "memory=8Gi,cpu=4", "-o", "json")
-	var change local.TeamChange
+	var change teamadmin.Change
 	if err := json.Unmarshal([]byte(out), &change); code != exitDone || err != nil {
 		t.Fatalf("code %d, error %v, %q", code, err, stderr)
 	}
@@ -152,7 +151,7 @@ func TestTeamsYAMLStaysUnchangedIf(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			args: []string{"remove", "web"}, code: exitFailed, want: "team web was not removed: cannot list the team's Stacks: nothing runs in this home: run `STRATA_HOME=",
+			args: []string{"remove", "web"}, code: exitFailed, want: "team web was not removed: cannot list the team's Stacks: nothing runs in /",
 		},
 		"another command is running": {
 			prepare: func(t *testing.T, h string) {

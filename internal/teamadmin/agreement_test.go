@@ -1,6 +1,7 @@
 package teamadmin
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/components/hop"
 	"github.com/strata-platform/strata/internal/lifecycle"
@@ -19,14 +21,28 @@ import (
 	"github.com/strata-platform/strata/teams"
 )
 
-// testTarget is a target with a fixed description. The tests call no other method of lifecycle.Target.
-type testTarget struct{ lifecycle.Target }
-
-func (testTarget) About() lifecycle.About {
-	return lifecycle.About{TeamsFile: "teams.yaml", Call: func(words string) string { return "strata " + words }}
+// testTarget is a target with a cluster. The tests call no other method of lifecycle.Target.
+type testTarget struct {
+	lifecycle.Target
+	// file is the path of teams.yaml. made says that layer 2 ran, and stopped why its cluster cannot be read.
+	file    string
+	made    bool
+	stopped string
+	config  *rest.Config
+	// locked is the error of Lock, and broken the error of EnsureRepository.
+	locked, broken error
 }
-func (testTarget) GoogleProject() string                   { return "acme" }
-func (testTarget) Stopped(context.Context) (string, error) { return "", nil }
+
+func (t *testTarget) About() lifecycle.About {
+	return lifecycle.About{TeamsFile: cmp.Or(t.file, "teams.yaml"), Call: func(words string) string { return "strata " + words }}
+}
+func (*testTarget) GoogleProject() string                                { return "acme" }
+func (t *testTarget) Stopped(context.Context) (string, error)            { return t.stopped, nil }
+func (t *testTarget) Made(string) bool                                   { return t.made }
+func (t *testTarget) Exists() bool                                       { return t.made }
+func (t *testTarget) Lock() (func(), error)                              { return func() {}, t.locked }
+func (t *testTarget) Teams() ([]teams.Team, error)                       { return []teams.Team{{Name: "web"}}, nil }
+func (t *testTarget) Config(context.Context, bool) (*rest.Config, error) { return t.config, nil }
 
 var shop = teams.Team{Name: "shop", Allow: []string{"random:*"}}
 
@@ -157,7 +173,7 @@ func TestListAndStatusAgreeOn(t *testing.T) {
 			all := shopObjects()
 			test.change(all)
 			seen := all.see(shop)
-			list, err := New(testTarget{}).list([]teams.Team{shop}, seen)
+			list, err := New(&testTarget{}).list([]teams.Team{shop}, seen)
 			if err != nil || len(list.Teams) != 1 {
 				t.Fatalf("the list is %+v, error %v", list, err)
 			}
@@ -191,7 +207,7 @@ func TestListAndStatusAgreeOn(t *testing.T) {
 func TestAListHasTheTeamsOfTheFileAndOfTheCluster(t *testing.T) {
 	all := shopObjects()
 	seen := all.see(shop)
-	list, err := New(testTarget{}).list([]teams.Team{{Name: "web"}, shop}, seen)
+	list, err := New(&testTarget{}).list([]teams.Team{{Name: "web"}, shop}, seen)
 	if err != nil || len(list.Teams) != 2 {
 		t.Fatalf("the list is %+v, error %v", list, err)
 	}
@@ -202,7 +218,7 @@ func TestAListHasTheTeamsOfTheFileAndOfTheCluster(t *testing.T) {
 		!slices.Equal(s.Quota, []Quota{{Resource: "requests.cpu", Used: "2", Hard: "2"}}) {
 		t.Errorf("the created team is %+v", s)
 	}
-	list, err = New(testTarget{}).list(nil, all.see())
+	list, err = New(&testTarget{}).list(nil, all.see())
 	if err != nil || len(list.Teams) != 1 {
 		t.Fatalf("the list is %+v, error %v", list, err)
 	}

@@ -1,4 +1,4 @@
-// Package teamadmin manages the teams of a platform. The states of the teams are those of `strata status`.
+// Package teamadmin adds, lists and removes the teams of a platform. The states of the teams are those of `strata status`.
 package teamadmin
 
 import (
@@ -15,6 +15,12 @@ type Target interface {
 	GoogleProject() string
 	// Stopped returns why the cluster cannot be read, for example "the cluster is Stopped"; empty if the cluster runs.
 	Stopped(ctx context.Context) (why string, err error)
+	// EnsureRepository creates the repository of a team of teams.yaml, and returns it. It returns the zero Repository, and
+	// creates nothing, if the Git server does not run.
+	EnsureRepository(ctx context.Context, team string) (Repository, error)
+	// KeptRepository returns the repository of a team that is no longer in teams.yaml; the zero Repository if there is none,
+	// or the Git server does not run.
+	KeptRepository(ctx context.Context, team string) Repository
 }
 
 // Admin manages the teams of the platform of a target.

@@ -7,18 +7,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/teamadmin"
 	"github.com/strata-platform/strata/internal/terminal"
 )
 
 // TeamChange prints the result of a change of teams.yaml: the difference, the repository and the next command.
-func TeamChange(w io.Writer, c local.TeamChange) {
+func TeamChange(w io.Writer, c teamadmin.Change) {
 	fmt.Fprint(w, c.Diff)
 	if c.Commit != "" {
 		fmt.Fprintf(w, "\nCommitted teams.yaml as %s\n", c.Commit)
 	}
-	if c.Repository != "" {
+	if c.URL != "" {
 		state := "contains a first application"
 		if c.Kept {
 			state = "existed before and is unchanged"
