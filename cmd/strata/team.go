@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
-	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/teamadmin"
 	"github.com/strata-platform/strata/teams"
 )
 
@@ -59,8 +59,8 @@ clone and kept if there is no value.`,
 						each, team.Name)
 				}
 			}
-			return changeTeam(io, o, func(p *local.Platform) (local.TeamChange, error) {
-				return p.AddTeam(command.Context(), team, commit)
+			return changeTeam(io, o, func(a *teamadmin.Admin) (teamadmin.Change, error) {
+				return a.Add(command.Context(), team, commit)
 			})
 		},
 	}
@@ -89,8 +89,8 @@ The team's Git repository and the state of its Stacks stay.
   strata team remove shop --commit`,
 		Args: arguments(oneArgument),
 		RunE: func(command *cobra.Command, args []string) error {
-			return changeTeam(io, o, func(p *local.Platform) (local.TeamChange, error) {
-				return p.RemoveTeam(command.Context(), args[0], commit)
+			return changeTeam(io, o, func(a *teamadmin.Admin) (teamadmin.Change, error) {
+				return a.Remove(command.Context(), args[0], commit)
 			})
 		},
 	}
@@ -100,7 +100,7 @@ The team's Git repository and the state of its Stacks stay.
 }
 
 // changeTeam changes teams.yaml and prints the result.
-func changeTeam(io streams, o output, change func(*local.Platform) (local.TeamChange, error)) error {
+func changeTeam(io streams, o output, change func(*teamadmin.Admin) (teamadmin.Change, error)) error {
 	asJSON, err := o.json()
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func changeTeam(io streams, o output, change func(*local.Platform) (local.TeamCh
 	if err != nil {
 		return err
 	}
-	result, err := change(p)
+	result, err := change(teamadmin.New(p))
 	if err != nil {
 		return err
 	}

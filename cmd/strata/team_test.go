@@ -9,15 +9,15 @@ import (
 	"testing"
 
 	"github.com/strata-platform/strata/internal/lifecycle"
-	"github.com/strata-platform/strata/internal/local"
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/teamadmin"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/test/docstest"
 )
 
 func TestDocumentedTeams(t *testing.T) {
-	docstest.CheckJSON[local.TeamChange](t, "docs/reference/output.md", "team")
-	docstest.CheckJSON[local.TeamList](t, "docs/reference/output.md", "teams")
+	docstest.CheckJSON[teamadmin.Change](t, "docs/reference/output.md", "team")
+	docstest.CheckJSON[teamadmin.List](t, "docs/reference/output.md", "teams")
 }
 
 const oneTeam = "# All.\napiVersion: strata/v1\nkind: Teams\nteams:\n  - name: web # the first\n"
@@ -75,7 +75,7 @@ func TestATeamIsAddedAndRemovedWithoutAPlatform(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, stderr := call(t, "team", "add", "shop", "--allow", "gcp:sql/*,random:*", "--quota", "memory=8Gi,cpu=4", "-o", "json")
-	var change local.TeamChange
+	var change teamadmin.Change
 	if err := json.Unmarshal([]byte(out), &change); code != exitDone || err != nil {
 		t.Fatalf("code %d, error %v, %q", code, err, stderr)
 	}
@@ -151,7 +151,7 @@ func TestTeamsYAMLStaysUnchangedIf(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			args: []string{"remove", "web"}, code: exitFailed, want: "team web was not removed: cannot list the team's Stacks: nothing runs in this home: run `STRATA_HOME=",
+			args: []string{"remove", "web"}, code: exitFailed, want: "team web was not removed: cannot list the team's Stacks: nothing runs in /",
 		},
 		"another command is running": {
 			prepare: func(t *testing.T, h string) {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/internal/teamadmin"
 )
 
 func newTeamList(io streams) *cobra.Command {
@@ -21,7 +22,7 @@ func newTeamList(io streams) *cobra.Command {
 "stacks": [{"name", "account", "ready", "reason", "message"}]}]}. cluster is "running", or says why the cluster does
 not answer. state is one of:
 
-  ready         all objects of the team's repository are ready
+  ready         all objects in the team's namespace are ready, as in strata status
   not ready     one of them is not; message names it
   not created   only teams.yaml contains the team
   changed       teams.yaml differs from the team's objects in the cluster
@@ -48,7 +49,7 @@ func listTeams(ctx context.Context, io streams, o output) error {
 	if err != nil {
 		return err
 	}
-	list, err := p.ListTeams(ctx)
+	list, err := teamadmin.New(p).List(ctx)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/strata-platform/strata/internal/status/graph"
 	"github.com/strata-platform/strata/internal/status/inspect"
 	"github.com/strata-platform/strata/internal/status/wait"
+	"github.com/strata-platform/strata/teams"
 )
 
 // Status returns the status of every layer. It starts nothing and changes nothing.
@@ -53,9 +54,7 @@ func (p *Platform) report(ctx context.Context, look inspect.Look) (status.Report
 		if err != nil {
 			return status.Report{}, err
 		}
-		report, err := look(ctx, config, graph.Scope{
-			Teams: list, Below: below, Heads: p.Heads(list), Engineer: about.Engineer, Call: about.Call, Kubectl: about.Kubectl,
-		})
+		report, err := look(ctx, config, p.Scope(list, below))
 		if err == nil || ctx.Err() != nil {
 			return report, err
 		}
@@ -66,6 +65,14 @@ func (p *Platform) report(ctx context.Context, look inspect.Look) (status.Report
 	report := status.NewReport(below)
 	report.Engineer = about.Engineer
 	return report, nil
+}
+
+// Scope describes the platform, with its teams and the items of layer 1, to the packages that report on it.
+func (p *Platform) Scope(list []teams.Team, below []status.Item) graph.Scope {
+	about := p.About()
+	return graph.Scope{
+		Teams: list, Below: below, Heads: p.Heads(list), Engineer: about.Engineer, Call: about.Call, Kubectl: about.Kubectl,
+	}
 }
 
 // Unreachable returns the reason of a cluster whose API fails with err. It is ReasonAccessDenied if waiting does not help:

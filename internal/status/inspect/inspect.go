@@ -25,7 +25,8 @@ func Collect(ctx context.Context, config *rest.Config, scope graph.Scope) (statu
 	if err != nil {
 		return status.Report{}, err
 	}
-	return reportOn(s, scope), nil
+	report, _ := Of(s, scope)
+	return report, nil
 }
 
 // Watch returns the same reports as Collect, but lists the objects only once. Its zero value is ready for use; Stop ends
@@ -39,11 +40,14 @@ func (w *Watch) Report(ctx context.Context, config *rest.Config, scope graph.Sco
 	if err != nil {
 		return status.Report{}, err
 	}
-	return reportOn(s, scope), nil
+	report, _ := Of(s, scope)
+	return report, nil
 }
 
-func reportOn(s *snapshot.Snapshot, scope graph.Scope) status.Report {
+// Of reports on the platform in a snapshot. It also returns the objects of the snapshot, with the same states as in the
+// report, for callers that need more of an object than its item.
+func Of(s *snapshot.Snapshot, scope graph.Scope) (status.Report, *graph.Graph) {
 	g := graph.New(s, scope)
 	health.Assess(g)
-	return report(g)
+	return report(g), g
 }

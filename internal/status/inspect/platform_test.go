@@ -77,6 +77,11 @@ func reportOf(t *testing.T, warnings map[string]string, changes ...change) statu
 	return reportOn(snapshotOf(t, warnings, changes...), scopeOfAda)
 }
 
+func reportOn(s *snapshot.Snapshot, scope graph.Scope) status.Report {
+	report, _ := Of(s, scope)
+	return report
+}
+
 var scopeOfAda = graph.Scope{
 	Teams: []teams.Team{web}, Engineer: "ada", Kubectl: `kubectl --kubeconfig "$(strata kubeconfig)"`,
 	Below: []status.Item{{Layer: status.LayerBootstrap, Kind: "Cluster", Name: "strata", Ready: true}},

@@ -7,17 +7,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/teamadmin"
 	"github.com/strata-platform/strata/internal/terminal"
 )
 
 // TeamChange prints the result of a change of teams.yaml: the difference, the repository and the next command.
-func TeamChange(w io.Writer, c local.TeamChange) {
+func TeamChange(w io.Writer, c teamadmin.Change) {
 	fmt.Fprint(w, c.Diff)
 	if c.Commit != "" {
 		fmt.Fprintf(w, "\nCommitted teams.yaml as %s\n", c.Commit)
 	}
-	if c.Repository != "" {
+	if c.URL != "" {
 		state := "contains a first application"
 		if c.Kept {
 			state = "existed before and is unchanged"
@@ -28,7 +28,7 @@ func TeamChange(w io.Writer, c local.TeamChange) {
 }
 
 // Teams prints the teams with their access and their Stacks, separated by empty lines.
-func Teams(w io.Writer, teams []local.TeamStatus) {
+func Teams(w io.Writer, teams []teamadmin.Team) {
 	for i, team := range teams {
 		if i > 0 {
 			fmt.Fprintln(w)
@@ -41,12 +41,13 @@ func Teams(w io.Writer, teams []local.TeamStatus) {
 const mostTeamStacks = 10
 
 // printTeam prints a team as text.
-func printTeam(w io.Writer, t local.TeamStatus) {
+func printTeam(w io.Writer, t teamadmin.Team) {
 	state := t.State
 	if t.Message != "" {
 		state += ": " + t.Message
 	}
-	fmt.Fprintf(w, "%s  %s\n", t.Name, state)
+	// The message may contain a text of the team, too.
+	fmt.Fprintf(w, "%s  %s\n", t.Name, terminal.Line(state, longestLine))
 	line := func(name, format string, args ...any) {
 		// A team chooses the text in its objects, so line escapes it.
 		text := terminal.Line(fmt.Sprintf(format, args...), longestLine)
@@ -67,7 +68,7 @@ func printTeam(w io.Writer, t local.TeamStatus) {
 	for _, s := range t.Syncs {
 		line("sync", "%s %s %s", mark(s.Ready), s.Name, readyText(s.Ready, s.Revision, s.Message))
 	}
-	stacks := slices.SortedStableFunc(slices.Values(t.Stacks), func(a, b local.TeamStack) int { return cmp.Compare(mark(b.Ready), mark(a.Ready)) })
+	stacks := slices.SortedStableFunc(slices.Values(t.Stacks), func(a, b teamadmin.Stack) int { return cmp.Compare(mark(b.Ready), mark(a.Ready)) })
 	for n, s := range stacks {
 		if n == mostTeamStacks {
 			line("", "… and %d more Stacks (strata team list -o json)", len(stacks)-n)
@@ -79,7 +80,7 @@ func printTeam(w io.Writer, t local.TeamStatus) {
 
 // quotaLines returns lines with the used part of a quota, and omits unused resources. If the usage is unknown, the lines
 // show only the limits.
-func quotaLines(quota []local.TeamQuota) []string {
+func quotaLines(quota []teamadmin.Quota) []string {
 	const perLine = 3
 	var parts []string
 	for _, q := range quota {

@@ -1,0 +1,63 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/strata-platform/strata/internal/local/machine/gitserver"
+	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/machine/supervisor"
+	"github.com/strata-platform/strata/internal/teamadmin"
+)
+
+var _ teamadmin.Target = (*Platform)(nil)
+
+// GoogleProject returns the ID of the emulated project.
+func (p *Platform) GoogleProject() string { return home.Project }
+
+// Stopped returns why the cluster cannot be read; empty if the cluster runs.
+func (p *Platform) Stopped(ctx context.Context) (why string, err error) {
+	running, err := p.client.Status(ctx)
+	switch {
+	case errors.Is(err, supervisor.ErrNotRunning):
+		return "nothing runs in " + p.Home.Dir(), nil
+	case err != nil:
+		return "", err
+	case running.Cluster != supervisor.ClusterRunning:
+		return "the cluster is " + string(running.Cluster), nil
+	}
+	return "", nil
+}
+
+// EnsureRepository creates the repository of a team of teams.yaml, with its first files, if the supervisor runs.
+func (p *Platform) EnsureRepository(ctx context.Context, team string) (teamadmin.Repository, error) {
+	running, err := p.client.Status(ctx)
+	if errors.Is(err, supervisor.ErrNotRunning) {
+		return teamadmin.Repository{}, nil
+	}
+	if err != nil {
+		return teamadmin.Repository{}, err
+	}
+	repository := teamadmin.Repository{
+		URL: repositoryURL(running, team), Clone: p.CloneCommand(running, team, team), Kept: p.hasRepository(team),
+	}
+	return repository, p.ensureTeamRepositories(ctx, running)
+}
+
+// KeptRepository returns the repository of a team that is no longer in teams.yaml, if the supervisor runs. The command clones
+// it as the engineer.
+func (p *Platform) KeptRepository(ctx context.Context, team string) teamadmin.Repository {
+	running, err := p.client.Status(ctx)
+	if err != nil || !p.hasRepository(team) {
+		return teamadmin.Repository{}
+	}
+	return teamadmin.Repository{URL: repositoryURL(running, team), Clone: p.CloneCommand(running, team, gitserver.Engineer), Kept: true}
+}
+
+// hasRepository reports whether the home has a repository.
+func (p *Platform) hasRepository(name string) bool {
+	_, err := os.Stat(filepath.Join(p.Home.Git(), name+".git"))
+	return err == nil
+}
