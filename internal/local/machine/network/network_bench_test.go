@@ -2,6 +2,7 @@ package network
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -54,7 +55,7 @@ func BenchmarkThroughput(b *testing.B) {
 		if err := conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := conn.Read(chunk); err != io.EOF {
+		if _, err := conn.Read(chunk); !errors.Is(err, io.EOF) {
 			b.Fatal(err)
 		}
 		conn.Close()

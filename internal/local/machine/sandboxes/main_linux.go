@@ -25,7 +25,7 @@ func Main() {
 		return
 	}
 	err := helper.Serve(os.NewFile(helperSocket, "strata"))
-	if err != nil && !errors.Is(err, io.EOF) {
+	if !errors.Is(err, io.EOF) {
 		fmt.Fprintln(os.Stderr, "sandboxes:", err)
 		os.Exit(1)
 	}

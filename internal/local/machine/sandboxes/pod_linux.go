@@ -2,6 +2,7 @@ package sandboxes
 
 import (
 	"context"
+	"errors"
 	"syscall"
 
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes/protocol"
@@ -90,7 +91,8 @@ func (p *Pod) Stats(ctx context.Context) (spec.Stats, error) {
 // does not exist, also when the host has ended.
 func (p *Pod) Remove(ctx context.Context) error {
 	err := p.client.call(ctx, protocol.RemovePod, protocol.PodRef{Pod: p.id}, nil)
-	if failure, ok := err.(*protocol.Failure); ok && failure.Gone {
+	var failure *protocol.Failure
+	if errors.As(err, &failure) && failure.Gone {
 		return nil
 	}
 	return err

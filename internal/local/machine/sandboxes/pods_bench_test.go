@@ -4,7 +4,6 @@ package sandboxes_test
 
 import (
 	"bufio"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -77,7 +76,7 @@ func private(b *testing.B) float64 {
 		}
 		file.Close()
 		mine := values["Private_Clean:"] + values["Private_Dirty:"]
-		b.Log(fmt.Sprintf("%s %s: PSS %.1f MB, private %.1f MB", filepath.Dir(path), strings.SplitN(string(line), "\x00", 2)[0], values["Pss:"], mine))
+		b.Logf("%s %s: PSS %.1f MB, private %.1f MB", filepath.Dir(path), strings.SplitN(string(line), "\x00", 2)[0], values["Pss:"], mine)
 		if strings.HasPrefix(string(line), "runsc-") {
 			total += mine
 		}

@@ -3,6 +3,7 @@ package bundle_test
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -84,7 +85,7 @@ func TestWrongBundlesAreRefusedAndNothingIsLeft(t *testing.T) {
 		r, w := tar.NewReader(bytes.NewReader(b.Bytes())), tar.NewWriter(&out)
 		for {
 			header, err := r.Next()
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {
@@ -129,8 +130,8 @@ func TestWrongBundlesAreRefusedAndNothingIsLeft(t *testing.T) {
 		"an empty index":      {in("index.json", func(f file) []file { return []file{{f.name, "{}"}} }), most, fault.Corrupt, "names no image"},
 		"a damaged blob":      {in("blobs/", func(f file) []file { return []file{{f.name, f.content + "x"}} }), most, fault.Corrupt, "has other content"},
 		"a missing blob":      {in("blobs/", func(file) []file { return nil }), most, fault.NotFound, "does not contain it"},
-		"a blob outside":      {in("blobs/", func(f file) []file { return []file{{"blobs/sha256/../../x", "x"}} }), most, fault.NotFound, "does not contain it"},
-		"a wrong blob's name": {in("blobs/", func(f file) []file { return []file{{"blobs/sha256/x", "x"}} }), most, fault.Corrupt, "is not a digest"},
+		"a blob outside":      {in("blobs/", func(file) []file { return []file{{"blobs/sha256/../../x", "x"}} }), most, fault.NotFound, "does not contain it"},
+		"a wrong blob's name": {in("blobs/", func(file) []file { return []file{{"blobs/sha256/x", "x"}} }), most, fault.Corrupt, "is not a digest"},
 		"above the limit":     {b.Bytes(), 100, fault.TooLarge, "more than 100 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -184,7 +184,7 @@ func TestLinksAndFifosAreWritten(t *testing.T) {
 func TestTheSameTreeResultsInTheSameImage(t *testing.T) {
 	var images [2][]byte
 	for i := range images {
-		_, path := image(t, func(w *erofs.Writer) *erofs.Node {
+		_, path := image(t, func(*erofs.Writer) *erofs.Node {
 			root := erofs.NewDirectory(0o755)
 			for j := range 50 {
 				root.Children[fmt.Sprint(j)] = &erofs.Node{Mode: erofs.Symlink, Target: fmt.Sprint(j)}

@@ -54,11 +54,11 @@ func (r *remote) explain(ctx context.Context, err error) error {
 
 // message returns the answer of a registry for display.
 func (r *remote) message(answer *transport.Error) string {
-	text := strconv.Itoa(answer.StatusCode) + " " + http.StatusText(answer.StatusCode)
+	parts := []string{strconv.Itoa(answer.StatusCode) + " " + http.StatusText(answer.StatusCode)}
 	for _, d := range answer.Errors {
-		text += ", " + string(d.Code) + ": " + d.Message
+		parts = append(parts, string(d.Code)+": "+d.Message)
 	}
-	return r.clean(text)
+	return r.clean(strings.Join(parts, ", "))
 }
 
 // clean removes credentials, which a registry may repeat in its answer, and makes the text one line.

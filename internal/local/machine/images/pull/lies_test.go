@@ -60,8 +60,8 @@ func TestLyingRegistriesAreRefusedAndNothingIsLeft(t *testing.T) {
 			return body
 		}
 	}
-	replaced := func(old, new string) func([]byte) []byte {
-		return func(body []byte) []byte { return []byte(strings.ReplaceAll(string(body), old, new)) }
+	replaced := func(before, after string) func([]byte) []byte {
+		return func(body []byte) []byte { return []byte(strings.ReplaceAll(string(body), before, after)) }
 	}
 	for name, c := range map[string]struct {
 		edit      func(string, []byte) []byte

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -167,7 +168,7 @@ func (c *call) check(kind types.MediaType, content []byte) ([]v1.Descriptor, err
 	if err := json.Unmarshal(content, &manifest); err != nil {
 		return nil, refusal{http.StatusBadRequest, "MANIFEST_INVALID", "the manifest cannot be decoded"}
 	}
-	needed := append(manifest.Manifests, manifest.Layers...)
+	needed := slices.Concat(manifest.Manifests, manifest.Layers)
 	if kind.IsImage() {
 		if manifest.Config == nil {
 			return nil, refusal{http.StatusBadRequest, "MANIFEST_INVALID", "the manifest has no configuration"}

@@ -146,7 +146,7 @@ func TestAnAccountHasOnlyItsRights(t *testing.T) {
 }
 
 // request sends a request as the account web.
-func request(t *testing.T, method, url, kind string, body []byte) (*http.Response, string) {
+func request(t *testing.T, method, url, kind string, body []byte) (answer, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
 	if err != nil {
@@ -163,7 +163,14 @@ func request(t *testing.T, method, url, kind string, body []byte) (*http.Respons
 	if err != nil {
 		t.Fatal(err)
 	}
-	return response, string(content)
+	return answer{response.StatusCode, response.Status, response.Header}, string(content)
+}
+
+// answer is the head of a response.
+type answer struct {
+	StatusCode int
+	Status     string
+	Header     http.Header
 }
 
 func TestABlobIsUploadedInPartsAndReadInParts(t *testing.T) {
@@ -217,9 +224,9 @@ func TestWrongRequestsAreRefusedAndNothingIsLeft(t *testing.T) {
 		"an unknown method":          {http.MethodPost, "web/app/manifests/1", "", nil, 405, "UNSUPPORTED"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer, text := request(t, c.method, "http://"+host+"/v2/"+c.path, c.kind, c.body)
-			if answer.StatusCode != c.status || !strings.Contains(text, c.want) {
-				t.Errorf("the answer is %s: %s, want %d: %s", answer.Status, text, c.status, c.want)
+			got, text := request(t, c.method, "http://"+host+"/v2/"+c.path, c.kind, c.body)
+			if got.StatusCode != c.status || !strings.Contains(text, c.want) {
+				t.Errorf("the answer is %s: %s, want %d: %s", got.Status, text, c.status, c.want)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ package link
 import (
 	"net"
 	"net/netip"
+	"slices"
 
 	"golang.org/x/time/rate"
 	"gvisor.dev/gvisor/pkg/tcpip"
@@ -100,11 +101,7 @@ func (g *guard) isUsefulICMP(pkt *stack.PacketBuffer, length int, to tcpip.Addre
 	case header.ICMPv4DstUnreachable:
 		return true
 	case header.ICMPv4Echo:
-		for _, p := range g.pingable {
-			if p == to {
-				return true
-			}
-		}
+		return slices.Contains(g.pingable, to)
 	}
 	return false
 }

@@ -28,7 +28,7 @@ func pair(t *testing.T) (client, server net.Conn) {
 }
 
 // joined returns the outer ends of two connections whose inner ends Streams relays, and a function that waits for it.
-func joined(t *testing.T, ctx context.Context) (left, right net.Conn, wait func()) {
+func joined(ctx context.Context, t *testing.T) (left, right net.Conn, wait func()) {
 	t.Helper()
 	left, a := pair(t)
 	right, b := pair(t)
@@ -41,7 +41,7 @@ func joined(t *testing.T, ctx context.Context) (left, right net.Conn, wait func(
 }
 
 func TestStreamsPassTheEndOfOneDirection(t *testing.T) {
-	left, right, wait := joined(t, t.Context())
+	left, right, wait := joined(t.Context(), t)
 	if _, err := left.Write([]byte("request")); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestStreamsPassTheEndOfOneDirection(t *testing.T) {
 }
 
 func TestStreamsPassAReset(t *testing.T) {
-	left, right, wait := joined(t, t.Context())
+	left, right, wait := joined(t.Context(), t)
 	Reset(right)
 	if _, err := io.ReadAll(left); err == nil {
 		t.Error("the client saw an orderly end after a reset of the server")
@@ -72,7 +72,7 @@ func TestStreamsPassAReset(t *testing.T) {
 
 func TestStreamsEndWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	left, _, wait := joined(t, ctx)
+	left, _, wait := joined(ctx, t)
 	cancel()
 	wait()
 	if _, err := io.ReadAll(left); err == nil {

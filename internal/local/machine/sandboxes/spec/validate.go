@@ -93,7 +93,7 @@ func (c Container) Validate() error {
 	if (c.RootFS.Image == "") == (c.RootFS.Folder == "") || c.RootFS.Writable < 0 || !clean(c.RootFS.Image+c.RootFS.Folder) {
 		problems = append(problems, errors.New("root file system: give the absolute path of an image or of a folder, and a size of at least 0"))
 	}
-	problems = append(problems, c.Process.problems()...)
+	problems = append(problems, c.problems()...)
 	if len(c.Mounts) > maxMounts {
 		problems = append(problems, fmt.Errorf("%d mounts: use at most %d", len(c.Mounts), maxMounts))
 	}
