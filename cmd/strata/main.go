@@ -2,7 +2,8 @@
 // again.
 //
 // Under the name of a Pulumi provider plugin, the same executable is that plugin of the local target. Under the name of
-// the Go language host, it is a thin language host. Under the name of a trial, it builds the commits of a push.
+// the Go language host, it is a thin language host. Under the name of a trial, it builds the commits of a push. As
+// the first process of a sandbox host, it runs the pods.
 package main
 
 import (
@@ -14,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/strata-platform/strata/internal/lint/trial"
+	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/local/plugins"
 	"github.com/strata-platform/strata/internal/local/plugins/gohost"
@@ -21,6 +23,7 @@ import (
 
 func main() {
 	trial.Main()
+	sandboxes.Main()
 	ctx, stop := interruptible(len(os.Args) > 1 && os.Args[1] == supervisor.Command)
 	defer stop()
 	if filepath.Base(os.Args[0]) == gohost.Executable {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,20 @@ const (
 
 // serviceIP is the first address of serviceRange: the service kubernetes.default.
 var serviceIP = net.IPv4(10, 96, 0, 1)
+
+// These ranges and addresses describe the network of the pods. No address of it exists on the machine, so all homes share
+// them.
+var (
+	// Services is the range of the Services' addresses.
+	Services = netip.MustParsePrefix(serviceRange)
+	// Kubernetes is the address of the Service kubernetes in namespace default.
+	Kubernetes = netip.MustParseAddrPort("10.96.0.1:443")
+	// DNS is the address of the cluster's DNS server.
+	DNS = netip.MustParseAddr("10.96.0.10")
+	// Pods is the range of the pods' addresses, and Gateway the address of their gateway.
+	Pods    = netip.MustParsePrefix("10.128.0.0/16")
+	Gateway = netip.MustParseAddr("10.128.0.1")
+)
 
 // These are the clients of the API server. Each has its own certificate and kubeconfig.
 const (

@@ -100,7 +100,7 @@ func Open(dir string) (Home, error) {
 
 // entries are all entries in the folder of a home.
 var entries = []string{
-	changeLock, "credentials", "environment", "git", "google", "kubernetes", "kubernetes.erased", "layers", "layers.lock", "logs", "pods", "state",
+	changeLock, "credentials", "environment", "git", "google", "images", "kubernetes", "kubernetes.erased", "layers", "layers.lock", "logs", "pods", "state",
 	downMark, "supervisor.lock", "supervisor.sock", "tools", "home.json",
 }
 

@@ -73,3 +73,6 @@ func (h Home) TenantStates() string { return h.path("state", "teams") }
 // LostStates returns the folder of the team states without a known passphrase. Each state is in a subfolder whose name
 // begins with the team's namespace.
 func (h Home) LostStates() string { return h.path("state", "lost") }
+
+// Images holds the images of the pods.
+func (h Home) Images() string { return h.path("images") }

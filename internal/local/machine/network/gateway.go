@@ -104,7 +104,10 @@ type Gateway struct {
 	backends  map[any]Backend
 	flows     map[*flow]struct{}
 	listeners map[string]net.Listener
-	serving   sync.WaitGroup
+	reserved  map[netip.Addr]bool
+	// lastReserved is the address that Reserve returned last.
+	lastReserved netip.Addr
+	serving      sync.WaitGroup
 }
 
 // New returns a gateway without pods. The caller must close it.
@@ -133,7 +136,7 @@ func New(o Options) (*Gateway, error) {
 	}
 	o.Domain = cmp.Or(o.Domain, "cluster.local")
 	o.Limits = o.Limits.withDefaults()
-	g := &Gateway{options: o, links: map[netip.Addr]*link{}, names: map[types.NamespacedName]*link{}, backends: map[any]Backend{},
+	g := &Gateway{options: o, links: map[netip.Addr]*link{}, names: map[types.NamespacedName]*link{}, backends: map[any]Backend{}, reserved: map[netip.Addr]bool{},
 		flows: map[*flow]struct{}{}, listeners: map[string]net.Listener{}}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.dns = &dns.Server{Zone: func() *dns.Zone { return g.view.Load().zone }, Upstream: o.Upstream, Allowed: g.allowedAnswer}
@@ -216,3 +219,15 @@ func (g *Gateway) Close() {
 
 // networks names the networks of package net.
 var networks = map[corev1.Protocol]string{corev1.ProtocolTCP: "tcp", corev1.ProtocolUDP: "udp"}
+
+// Address returns the gateway's own address.
+func (g *Gateway) Address() netip.Addr { return g.options.Address }
+
+// MAC returns the gateway's link address.
+func (g *Gateway) MAC() net.HardwareAddr { return g.options.MAC }
+
+// DNS returns the address at which the gateway answers DNS queries.
+func (g *Gateway) DNS() netip.Addr { return g.options.DNS }
+
+// Pods returns the range of the pods' addresses.
+func (g *Gateway) Pods() netip.Prefix { return g.options.Pods }

@@ -17,17 +17,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/strata-platform/strata/internal/lint/trial"
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/logfile"
+	"github.com/strata-platform/strata/internal/local/machine/network/follow"
 	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 	"github.com/strata-platform/strata/internal/local/machine/provisioner"
+	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
@@ -35,6 +39,7 @@ import (
 
 func TestMain(m *testing.M) {
 	trial.Main()
+	sandboxes.Main()
 	if os.Getenv(guestVariable) != "" {
 		if err := playGuest(os.Args[1:]); err != nil {
 			fmt.Println(err)
@@ -55,6 +60,7 @@ type cluster struct {
 	kubernetes.Interface
 	config *rest.Config
 	home   home.Home
+	images *images.Images
 	node   *Node
 	stop   func()
 }
@@ -124,11 +130,27 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 		cancel()
 		return nil, err
 	}
+	gateway, err := newGateway()
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	go func() {
+		_ = follow.Run(ctx, informers.NewSharedInformerFactory(client, 0), gateway.Update, nil)
+		gateway.Close()
+	}()
+	store, err := images.Open(h.Images(), images.Options{})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
 	ready, done := make(chan *Node, 1), make(chan error, 1)
 	go func() {
 		done <- Run(ctx, Options{
 			Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: tools.Version("kube-apiserver"), Catalogue: testCatalogue(tools),
-			Pods: h.Pods(), Logs: h.Logs(), Processes: &process.Set{}, Listen: h.Listen, TLS: serving, Log: log,
+			Network: gateway, Images: store, Kubernetes: controlplane.Kubernetes,
+			Runsc: func(ctx context.Context) (string, error) { return tools.Path(ctx, "runsc") },
+			Pods:  h.Pods(), Logs: h.Logs(), Processes: &process.Set{}, Listen: h.Listen, TLS: serving, Log: log,
 		}, func(n *Node) { ready <- n })
 	}()
 	var running *Node
@@ -147,7 +169,7 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	})
-	return &cluster{Interface: client, config: plane.AdminConfig(), home: h, node: running, stop: stop}, nil
+	return &cluster{Interface: client, config: plane.AdminConfig(), home: h, images: store, node: running, stop: stop}, nil
 }
 
 // anybody allows every pod to run the programs of a test.

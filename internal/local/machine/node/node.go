@@ -1,5 +1,5 @@
 // Package node is the only node of a local cluster. Each pod's containers run in the first runtime that runs their
-// images: as processes of this machine, or simulated.
+// images: as processes of this machine, in sandboxes, or simulated.
 //
 // virtual-kubelet talks to the API server about leases, the node's status and the life cycle of pod objects. This
 // package is its provider: it gives each pod to package pod, and connects the packages of this folder.
@@ -13,6 +13,8 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -32,10 +34,13 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
+	"github.com/strata-platform/strata/internal/local/machine/images"
+	"github.com/strata-platform/strata/internal/local/machine/network"
 	"github.com/strata-platform/strata/internal/local/machine/node/logs"
 	"github.com/strata-platform/strata/internal/local/machine/node/pod"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime/sandboxed"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/simulated"
 	"github.com/strata-platform/strata/internal/local/machine/node/service"
 	"github.com/strata-platform/strata/internal/local/machine/process"
@@ -54,6 +59,14 @@ type Options struct {
 	Pods, Logs string
 	// Processes starts the pods' programs and reports their states.
 	Processes *process.Set
+	// Network connects the pods. Its state follows the cluster's objects.
+	Network *network.Gateway
+	// Images are the images that run in sandboxes.
+	Images *images.Images
+	// Runsc returns the path of gVisor's runsc, and builds it first if necessary.
+	Runsc func(ctx context.Context) (string, error)
+	// Kubernetes is the address of the Service kubernetes, at which pods reach the API server.
+	Kubernetes netip.AddrPort
 	// Listen listens on the reserved loopback port of a name.
 	Listen func(name string) (net.Listener, error)
 	// TLS configures the server of the node's API. It must accept only the API server as a client.
@@ -117,7 +130,14 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	defer broadcaster.Shutdown()
 
-	n := newNode(client, o, shared.Core().V1().Services().Lister(), pods.Core().V1().Pods().Lister(),
+	sandboxes, err := sandboxed.New(ctx, sandboxed.Options{
+		Images: o.Images, Network: o.Network, Runsc: o.Runsc, Kubernetes: o.Kubernetes, Output: os.Stderr, Log: o.Log,
+	})
+	if err != nil {
+		return fmt.Errorf("run the node: %w", err)
+	}
+	defer sandboxes.Close()
+	n := newNode(client, o, sandboxes, shared.Core().V1().Services().Lister(), pods.Core().V1().Pods().Lister(),
 		broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "strata-node", Host: o.Name}))
 	defer n.services.Close()
 	podController, err := vknode.NewPodController(vknode.PodControllerConfig{
@@ -171,14 +191,15 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 }
 
 // newNode returns a node that does not register yet.
-func newNode(client kubernetes.Interface, o Options, serviceLister corev1listers.ServiceLister, podLister corev1listers.PodLister, events record.EventRecorder) *Node {
+func newNode(client kubernetes.Interface, o Options, sandboxes runtime.Runtime, serviceLister corev1listers.ServiceLister, podLister corev1listers.PodLister, events record.EventRecorder) *Node {
 	n := &Node{client: client, lister: podLister, log: o.Log, running: map[string]*hosted{}, notify: func(*corev1.Pod) {}}
 	n.services = service.New(service.Options{Lister: serviceLister, Listen: o.Listen, Pods: n.podsIn, Log: o.Log})
 	n.host = pod.Host{
 		Client: client,
 		// A pod's annotation names the first of these runtimes that runs one of its containers.
 		Runtimes: runtime.List{
-			&catalogue.Runtime{Catalogue: o.Catalogue, Server: o.Config.Host, Processes: o.Processes, Services: n.services},
+			&catalogue.Runtime{Catalogue: o.Catalogue, Server: o.Config.Host, Processes: o.Processes, Services: n.services, Network: o.Network},
+			sandboxes,
 			simulated.Runtime{},
 		},
 		Dir: o.Pods, Logs: logs.Folder(filepath.Join(o.Logs, "pods")), Clock: clock.RealClock{}, Events: events,

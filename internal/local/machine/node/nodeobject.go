@@ -25,10 +25,10 @@ func nodeObject(o Options, port int) *corev1.Node {
 			Addresses:       []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: environment.HostIP}, {Type: corev1.NodeHostName, Address: o.Name}},
 			DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: int32(port)}},
 			NodeInfo: corev1.NodeSystemInfo{
-				KubeletVersion: o.Version, OperatingSystem: "linux", Architecture: runtime.GOARCH, ContainerRuntimeVersion: "strata://processes",
+				KubeletVersion: o.Version, OperatingSystem: "linux", Architecture: runtime.GOARCH, ContainerRuntimeVersion: "strata://sandboxes",
 			},
 			Conditions: []corev1.NodeCondition{
-				{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "NodeReady", Message: "pods of the process catalogue run, others are simulated", LastHeartbeatTime: now, LastTransitionTime: now},
+				{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "NodeReady", Message: "the node accepts pods", LastHeartbeatTime: now, LastTransitionTime: now},
 			},
 		},
 	}

@@ -60,9 +60,21 @@ func statusPatch(pod *corev1.Pod) ([]byte, error) {
 		}
 	}
 	return json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID, "annotations": map[string]string{runtime.Annotation: pod.Annotations[runtime.Annotation]}},
+		"metadata": map[string]any{"uid": pod.UID, "annotations": annotations(pod)},
 		"status":   status,
 	})
+}
+
+// annotations returns the annotations that the node owns. A null removes one.
+func annotations(pod *corev1.Pod) map[string]any {
+	owned := map[string]any{}
+	for _, name := range []string{runtime.Annotation, runtime.ReasonAnnotation} {
+		owned[name] = nil
+		if value, set := pod.Annotations[name]; set {
+			owned[name] = value
+		}
+	}
+	return owned
 }
 
 // Delete removes the object of a pod that is not on this node. It stops a pod of this node first, because

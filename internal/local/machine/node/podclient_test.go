@@ -34,8 +34,9 @@ func TestAStatusPatchRemovesDroppedFieldsOnly(t *testing.T) {
 	if message, set := patch.Status["message"]; !set || message != nil || patch.Status["reason"] != "Why" {
 		t.Errorf("the status is %v, want the reason and no message any more", patch.Status)
 	}
-	if annotations := patch.Metadata["annotations"].(map[string]any); len(annotations) != 1 || annotations[runtime.Annotation] != runtime.Process {
-		t.Errorf("the annotations are %v", annotations)
+	annotations := patch.Metadata["annotations"].(map[string]any)
+	if reason, set := annotations[runtime.ReasonAnnotation]; len(annotations) != 2 || annotations[runtime.Annotation] != runtime.Process || !set || reason != nil {
+		t.Errorf("the annotations are %v, want the runtime and no reason any more", annotations)
 	}
 	if patch.Metadata["labels"] != nil || patch.Metadata["uid"] != string(o.UID) {
 		t.Errorf("the metadata are %v", patch.Metadata)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
+	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/node"
 	"github.com/strata-platform/strata/internal/local/machine/provisioner"
 )
@@ -45,11 +46,22 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 	if err != nil {
 		return nil, fmt.Errorf("start the node: %w", err)
 	}
-	options := node.Options{
-		Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: c.version, Catalogue: c.catalogue,
-		Pods: c.home.Pods(), Logs: c.home.Logs(), Processes: &c.pods, Listen: c.home.Listen, TLS: serving, Log: c.log,
+	store, err := images.Open(c.home.Images(), images.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("start the node: %w", err)
 	}
 	running, cancel := context.WithCancel(context.Background())
+	gateway, err := startNetwork(running, plane, c.log)
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("start the node: %w", err)
+	}
+	options := node.Options{
+		Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: c.version, Catalogue: c.catalogue,
+		Network: gateway, Images: store, Kubernetes: controlplane.Kubernetes,
+		Runsc: func(ctx context.Context) (string, error) { return c.find(ctx, "runsc") },
+		Pods:  c.home.Pods(), Logs: c.home.Logs(), Processes: &c.pods, Listen: c.home.Listen, TLS: serving, Log: c.log,
+	}
 	// The provisioner runs until the node stops, because simulated pods wait for its volumes.
 	if err := provisioner.Start(running, plane.AdminConfig(), c.log); err != nil {
 		cancel()

@@ -11,7 +11,7 @@ import (
 	"k8s.io/kubectl/pkg/util/resource"
 )
 
-// HostIP is the address of the node and, in the downward API, of its pods. Processes listen on it.
+// HostIP is the address of the node, at which processes listen.
 const HostIP = "127.0.0.1"
 
 // Capacity returns the resources that the node offers to the scheduler. They limit nothing.
@@ -42,7 +42,9 @@ func (r Resolver) Field(path string) (string, error) {
 		return o.Spec.NodeName, nil
 	case "spec.serviceAccountName":
 		return o.Spec.ServiceAccountName, nil
-	case "status.podIP", "status.podIPs", "status.hostIP", "status.hostIPs":
+	case "status.podIP", "status.podIPs":
+		return r.IP(), nil
+	case "status.hostIP", "status.hostIPs":
 		return HostIP, nil
 	}
 	for prefix, values := range map[string]map[string]string{"metadata.labels['": o.Labels, "metadata.annotations['": o.Annotations} {

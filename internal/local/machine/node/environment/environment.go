@@ -17,6 +17,8 @@ type Resolver struct {
 	Client kubernetes.Interface
 	// Pod returns the pod's latest object. Callers do not modify the object.
 	Pod func() *corev1.Pod
+	// IP returns the address at which the pod's containers can listen.
+	IP func() string
 }
 
 // Variables resolves the variables of a container as the kubelet does: envFrom in order, then env in order. Later

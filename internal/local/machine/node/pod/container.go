@@ -39,12 +39,10 @@ type container struct {
 
 	// The pod's lock guards the fields below.
 
-	wanted   string          // the image that the pod asks for
-	name     string          // the image that runs, or the image that could not start
-	runtime  runtime.Runtime // runs the image name
-	image    runtime.Image   // nil: the runtime cannot run the image
-	rejected error           // why the runtime cannot run the image
-	run      runtime.Run     // the last run; nil: the container has not run yet
+	wanted   string         // the image that the pod asks for
+	name     string         // the image that runs, or the image that could not start
+	choice   runtime.Choice // how the node runs the image name
+	run      runtime.Run    // the last run; nil: the container has not run yet
 	state    corev1.ContainerState
 	last     corev1.ContainerState
 	restarts int32
@@ -74,12 +72,11 @@ func newContainer(p *Pod, spec *corev1.Container, init bool) *container {
 // find asks the runtimes for the image that the pod asks for. The caller must hold the lock.
 func (c *container) find() {
 	c.name = c.wanted
-	o := c.pod.object
-	c.runtime, c.image, c.rejected = c.pod.host.Runtimes.Find(o.Namespace, o.Spec.ServiceAccountName, c.name)
+	c.choice = c.pod.host.Runtimes.Find(c.pod.object, c.name, c.pod.declined)
 }
 
-// adopt finds the image that the pod asks for now.
-func (c *container) adopt() (runtime.Image, error) {
+// adopt returns the runtime and the image that the pod asks for now.
+func (c *container) adopt() (runtime.Choice, error) {
 	c.pod.mu.Lock()
 	select {
 	case <-c.changed: // The image below is the changed one, so that the signal must not end its run.
@@ -91,15 +88,15 @@ func (c *container) adopt() (runtime.Image, error) {
 		c.pod.object = c.pod.object.DeepCopy()
 		c.pod.annotate()
 	}
-	after, image, err := c.pod.object.Annotations[runtime.Annotation], c.image, c.rejected
+	after, choice := c.pod.object.Annotations[runtime.Annotation], c.choice
 	c.pod.mu.Unlock()
 	if before != after {
 		c.pod.reportSimulated()
 	}
-	if err != nil {
-		return nil, runtime.Error{Reason: runtime.ReasonImage, Err: err}
+	if choice.Err != nil {
+		return choice, runtime.Error{Reason: runtime.ReasonImage, Err: choice.Err}
 	}
-	return image, nil
+	return choice, nil
 }
 
 // isOutdated reports whether the pod asks for another image than the running one.
@@ -116,7 +113,7 @@ func (c *container) isSidecar() bool { return runtime.IsSidecar(c.spec, c.init) 
 func (c *container) executes() bool {
 	c.pod.mu.Lock()
 	defer c.pod.mu.Unlock()
-	return c.runtime.Executes()
+	return c.choice.Runtime.Executes()
 }
 
 // again reports whether the restart policy restarts the container after an exit with code.
@@ -175,14 +172,11 @@ func (c *container) keepRunning(ctx context.Context) int {
 
 // start starts a run of the container, and returns the time of the start.
 func (c *container) start(ctx context.Context) (time.Time, error) {
-	image, err := c.adopt()
+	choice, err := c.enter(ctx)
 	if err != nil {
 		return time.Time{}, err
 	}
-	run, err := image.Start(ctx, runtime.Container{
-		Pod: c.pod.Object(), Spec: c.spec, Init: c.init, Dir: c.pod.dir, Log: c.log(),
-		Environment: c.pod.environment, Volumes: c.pod.volumes, Event: c.pod.event,
-	})
+	run, err := choice.Image.Start(ctx, runtime.Container{Pod: c.pod.describe(), Spec: c.spec, Init: c.init, Log: c.log()})
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -190,6 +184,22 @@ func (c *container) start(ctx context.Context) (time.Time, error) {
 	c.run = run
 	c.pod.mu.Unlock()
 	return time.Now(), nil
+}
+
+// enter returns the runtime that runs the container, after the runtime has prepared the pod.
+func (c *container) enter(ctx context.Context) (runtime.Choice, error) {
+	for {
+		choice, err := c.adopt()
+		if err != nil {
+			return choice, err
+		}
+		err = c.pod.enter(ctx, choice.Runtime)
+		if declined := (runtime.Declined{}); errors.As(err, &declined) {
+			c.pod.decline(choice.Runtime, declined.Err)
+			continue
+		}
+		return choice, err
+	}
 }
 
 // log returns the path of the container's log.

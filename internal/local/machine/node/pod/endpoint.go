@@ -27,7 +27,7 @@ func (p *Pod) Endpoint(port corev1.ServicePort) func(ctx context.Context) (net.C
 // serves reports whether a container is ready and listens on a Service's target port.
 func (c *container) serves(port corev1.ServicePort) bool {
 	c.pod.mu.Lock()
-	ready, run := c.ready && c.runtime.Executes(), c.run
+	ready, run := c.ready && c.choice.Runtime.Executes(), c.run
 	c.pod.mu.Unlock()
 	if !ready || run == nil {
 		return false
@@ -35,7 +35,12 @@ func (c *container) serves(port corev1.ServicePort) bool {
 	if port.TargetPort.Type == intstr.String {
 		return slices.ContainsFunc(c.spec.Ports, func(p corev1.ContainerPort) bool { return p.Name == port.TargetPort.StrVal })
 	}
-	return run.Listens(port.TargetPort.IntVal) || slices.ContainsFunc(c.spec.Ports, func(p corev1.ContainerPort) bool { return p.ContainerPort == port.TargetPort.IntVal })
+	return c.listens(run, port.TargetPort.IntVal)
+}
+
+// listens reports whether a run of the container listens on a port, or the container declares the port.
+func (c *container) listens(run runtime.Run, port int32) bool {
+	return run.Listens(port) || slices.ContainsFunc(c.spec.Ports, func(p corev1.ContainerPort) bool { return p.ContainerPort == port })
 }
 
 // prober returns the prober of the container's last run.

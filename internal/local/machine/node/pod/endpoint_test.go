@@ -50,7 +50,7 @@ func TestServesOnlyThePortThatAServiceMeans(t *testing.T) {
 	if port := ports["a declared number"].port; p.Endpoint(port) == nil {
 		t.Error("a pod with a ready container has no endpoint")
 	}
-	c.runtime = simulated.Runtime{}
+	c.choice.Runtime = simulated.Runtime{}
 	if c.serves(ports["a declared number"].port) {
 		t.Error("a simulated container serves a port")
 	}

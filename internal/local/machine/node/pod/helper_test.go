@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
@@ -36,7 +38,7 @@ func (fakeRuntime) Name() string { return runtime.Process }
 
 func (fakeRuntime) Executes() bool { return true }
 
-func (f fakeRuntime) Find(_, _, image string) (runtime.Image, error) {
+func (f fakeRuntime) Find(_ *corev1.Pod, image string) (runtime.Image, error) {
 	repository, tag, _ := strings.Cut(image, ":")
 	switch {
 	case repository != "example.com/program":
@@ -46,6 +48,10 @@ func (f fakeRuntime) Find(_, _, image string) (runtime.Image, error) {
 	}
 	return f, nil
 }
+
+func (fakeRuntime) Enter(context.Context, runtime.Pod) (netip.Addr, error) { return netip.Addr{}, nil }
+
+func (fakeRuntime) Leave(types.UID) {}
 
 func (fakeRuntime) Forget(string, string, string) {}
 
@@ -59,6 +65,8 @@ type fakeRun struct{}
 func (fakeRun) Done() <-chan struct{} { return nil }
 
 func (fakeRun) Exit() runtime.Exit { return runtime.Exit{} }
+
+func (fakeRun) ImageID() string { return runtime.ImageID(runtime.Process) }
 
 func (fakeRun) Stop(time.Duration) {}
 

@@ -54,9 +54,15 @@ func (p *Pod) run(ctx context.Context) {
 
 // reportSimulated emits an event if the pod is simulated.
 func (p *Pod) reportSimulated() {
-	if p.Object().Annotations[runtime.Annotation] == runtime.Simulated {
-		p.event(corev1.EventTypeNormal, "Simulated", "this node runs no containers: the pod is simulated")
+	annotations := p.Object().Annotations
+	if annotations[runtime.Annotation] != runtime.Simulated {
+		return
 	}
+	why := annotations[runtime.ReasonAnnotation]
+	if why == "" {
+		why = "this node runs no containers"
+	}
+	p.event(corev1.EventTypeNormal, "Simulated", "the pod is simulated: %s", why)
 }
 
 // startSidecar starts a sidecar and returns the function that ends it. The sidecar outlives ctx.

@@ -4,6 +4,7 @@ package pod
 
 import (
 	"context"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -53,8 +54,12 @@ type Pod struct {
 
 	publishing sync.Mutex // held while a status is computed and sent
 
+	entering sync.Mutex // held while a runtime prepares the pod
+
 	mu         sync.Mutex
 	object     *corev1.Pod
+	ip         netip.Addr       // zero: the pod has no address
+	declined   map[string]error // the reasons of the runtimes that do not run the pod, by the runtime's name
 	inits      []*container
 	containers []*container
 	stopBy     time.Time   // end of the pod's grace period; zero while the pod is to run
@@ -72,8 +77,10 @@ func New(host Host, object *corev1.Pod) *Pod {
 		cancel: func() {},
 		done:   make(chan struct{}),
 		object: object.DeepCopy(),
+
+		declined: map[string]error{},
 	}
-	p.environment = environment.Resolver{Client: host.Client, Pod: p.Object}
+	p.environment = environment.Resolver{Client: host.Client, Pod: p.Object, IP: p.ownIP}
 	p.volumes = volume.New(p.environment, p.dir, host.Clock, func(err error) {
 		p.event(corev1.EventTypeWarning, "FailedMount", "%v", err)
 	})
@@ -131,9 +138,16 @@ func (p *Pod) annotate() {
 	}
 	used := make([]runtime.Runtime, 0, len(p.inits)+len(p.containers))
 	for _, c := range p.all() {
-		used = append(used, c.runtime)
+		used = append(used, c.choice.Runtime)
 	}
-	p.object.Annotations[runtime.Annotation] = p.host.Runtimes.Name(used)
+	name := p.host.Runtimes.Name(used)
+	p.object.Annotations[runtime.Annotation] = name
+	delete(p.object.Annotations, runtime.ReasonAnnotation)
+	for _, c := range p.all() {
+		if name == runtime.Simulated && c.choice.Declined != nil {
+			p.object.Annotations[runtime.ReasonAnnotation] = c.choice.Declined.Error()
+		}
+	}
 }
 
 // Start runs the pod in the background until Stop.
@@ -162,6 +176,7 @@ func (p *Pod) Start() {
 		p.mu.Unlock()
 		p.publish()
 		cancel()
+		p.host.Runtimes.Leave(p.Object().UID)
 		_ = p.volumes.Remove()
 	}()
 }

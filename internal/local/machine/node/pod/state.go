@@ -48,6 +48,9 @@ func (c *container) terminated(began time.Time, exit runtime.Exit) {
 	if t.ExitCode != 0 {
 		t.Reason, t.Message = "Error", logs.Tail(c.log())
 	}
+	if exit.Reason != "" {
+		t.Reason = exit.Reason
+	}
 	c.finish(t)
 }
 
@@ -97,7 +100,7 @@ func (c *container) restore() {
 			continue
 		}
 		c.restarts, c.last = s.RestartCount, s.LastTerminationState
-		if !c.runtime.Executes() {
+		if !c.choice.Runtime.Executes() {
 			continue
 		}
 		was := s.State

@@ -37,8 +37,9 @@ func (p *Pod) status() corev1.PodStatus {
 		ContainerStatuses:     statuses(p.containers),
 		InitContainerStatuses: statuses(p.inits),
 		ObservedGeneration:    p.object.Generation,
-		// The pod has no IP: all pods share the loopback interface, and an EndpointSlice cannot contain a loopback
-		// address.
+	}
+	if p.ip.IsValid() {
+		s.PodIP, s.PodIPs = p.ip.String(), []corev1.PodIP{{IP: p.ip.String()}}
 	}
 	if s.StartTime == nil {
 		now := metav1.Now()
@@ -46,8 +47,8 @@ func (p *Pod) status() corev1.PodStatus {
 	}
 	// The pod's reason shows in lists of pods, where the reason of a container's state does not.
 	for _, c := range p.all() {
-		if c.rejected != nil {
-			s.Reason, s.Message = "ImageNotInCatalogue", c.rejected.Error()
+		if c.choice.Err != nil {
+			s.Reason, s.Message = "ImageNotInCatalogue", c.choice.Err.Error()
 		}
 	}
 	if p.exceeded {
@@ -146,6 +147,14 @@ func (p *Pod) unready() []string {
 	return names
 }
 
+// imageID returns the ID of the container's image.
+func (c *container) imageID() string {
+	if c.run != nil {
+		return c.run.ImageID()
+	}
+	return runtime.ImageID(c.choice.Runtime.Name())
+}
+
 // statuses returns the statuses of containers. The caller must hold the lock.
 func statuses(containers []*container) []corev1.ContainerStatus {
 	list := make([]corev1.ContainerStatus, len(containers))
@@ -154,7 +163,7 @@ func statuses(containers []*container) []corev1.ContainerStatus {
 		list[i] = corev1.ContainerStatus{
 			Name:                 c.spec.Name,
 			Image:                c.name,
-			ImageID:              runtime.ImageID(c.runtime.Name()),
+			ImageID:              c.imageID(),
 			State:                c.state,
 			LastTerminationState: c.last,
 			RestartCount:         c.restarts,

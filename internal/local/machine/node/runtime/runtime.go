@@ -5,23 +5,28 @@ package runtime
 
 import (
 	"context"
-	"fmt"
 	"net"
-	"slices"
+	"net/netip"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/strata-platform/strata/internal/local/machine/node/environment"
 	"github.com/strata-platform/strata/internal/local/machine/node/volume"
 )
 
-// Annotation is the annotation of a pod with the name of its runtime.
-const Annotation = "strata.dev/runtime"
+// Annotation is the annotation of a pod with the name of its runtime. ReasonAnnotation says why no other runtime runs the
+// pod; only a simulated pod has it.
+const (
+	Annotation       = "strata.dev/runtime"
+	ReasonAnnotation = "strata.dev/runtime-reason"
+)
 
 // These are the names of the runtimes.
 const (
 	Process   = "process"
+	Sandboxed = "sandboxed"
 	Simulated = "simulated"
 )
 
@@ -32,10 +37,17 @@ type Runtime interface {
 	// Executes reports whether the runtime executes programs. If it does not, the node runs no probes or hooks, and
 	// declares a container started and ready at once.
 	Executes() bool
-	// Find returns the image that a container of a service account's pod asks for, or nil if the runtime does not run
-	// the image. An error means that the runtime would run the image, but cannot: no other runtime runs it then, and
-	// the pod's status shows the error.
-	Find(namespace, serviceAccount, image string) (Image, error)
+	// Find returns the image that a container of a pod asks for, or nil if the runtime does not run the image. A
+	// Declined error means the same and gives the reason. Any other error means that the runtime would run the image,
+	// but cannot: no other runtime runs it then, and the pod's status shows the error.
+	Find(pod *corev1.Pod, image string) (Image, error)
+	// Enter prepares what the containers of a pod share, and returns the pod's IP address, or the zero value if the pod
+	// has none. The node calls it once before the first Start of a container in this runtime, and again after an error.
+	// A Declined error passes all containers of the pod to the next runtime.
+	Enter(ctx context.Context, p Pod) (netip.Addr, error)
+	// Leave releases what Enter prepared, after all containers of the pod have ended. It does nothing for a pod that the
+	// runtime never prepared.
+	Leave(pod types.UID)
 	// Forget removes the runtime's records of a container whose last run has ended. It does nothing for a container
 	// that the runtime never started.
 	Forget(namespace, pod, container string)
@@ -58,25 +70,32 @@ type Volumes interface {
 	Mounts(c *corev1.Container, env map[string]string) ([]volume.Mount, error)
 }
 
-// Container describes a container to a runtime. A runtime must not modify its objects.
-type Container struct {
-	// Pod is the pod's latest object from the API server.
-	Pod *corev1.Pod
-	// Spec is the container's spec when the pod was created. Its image may have changed since.
-	Spec *corev1.Container
-	// Init is true for an init container, also for a sidecar.
-	Init bool
+// Pod describes a pod to a runtime. A runtime must not modify its object.
+type Pod struct {
+	// Object is the pod's latest object from the API server.
+	Object *corev1.Pod
 	// Dir is the absolute path of the pod's folder. Volumes creates it, and the node removes it with the pod.
 	Dir string
-	// Log is the path of the log for the container's output. A runtime keeps the previous run's log under the name
-	// logfile.Previous.
-	Log string
+	// Dial connects to a port of the pod's containers, for a runtime whose containers share the machine's network.
+	Dial func(ctx context.Context, port int32) (net.Conn, error)
 	// Environment resolves the references in the pod's spec.
 	Environment environment.Resolver
 	// Volumes are the pod's volumes.
 	Volumes Volumes
 	// Event sends an event about the pod. kind is corev1.EventTypeNormal or corev1.EventTypeWarning.
 	Event func(kind, reason, format string, args ...any)
+}
+
+// Container describes a container to a runtime.
+type Container struct {
+	Pod
+	// Spec is the container's spec when the pod was created. Its image may have changed since.
+	Spec *corev1.Container
+	// Init is true for an init container, also for a sidecar.
+	Init bool
+	// Log is the path of the log for the container's output. A runtime keeps the previous run's log under the name
+	// logfile.Previous.
+	Log string
 }
 
 // IsSidecar reports whether the container is an init container that keeps running beside the others (Kubernetes,
@@ -96,6 +115,8 @@ type Run interface {
 	Done() <-chan struct{}
 	// Exit returns how the run ended. It is valid after Done closes.
 	Exit() Exit
+	// ImageID returns the ID of the image in the container's status.
+	ImageID() string
 	// Stop asks the program to end, kills it after grace, and returns when it has ended.
 	Stop(grace time.Duration)
 	// Exec runs a command of a probe or a hook in the container's environment. It returns an error that says how the
@@ -118,6 +139,8 @@ type Exit struct {
 	Signal int
 	// Err says why the program ended without Stop. It is nil after Stop.
 	Err error
+	// Reason is the reason in the container's status, such as OOMKilled. Empty means Completed or Error.
+	Reason string
 }
 
 // Error is an error of Start with the reason that the status of the waiting container shows.
@@ -138,40 +161,6 @@ const (
 	// ReasonStart means that the program did not start.
 	ReasonStart = "RunContainerError"
 )
-
-// List holds the runtimes of a node in the order in which the node asks them for an image. The last one must run every
-// image.
-type List []Runtime
-
-// Find returns the first runtime that runs an image, and the image. With an error, it returns the runtime whose Find
-// failed and a nil image.
-func (l List) Find(namespace, serviceAccount, image string) (Runtime, Image, error) {
-	for _, r := range l {
-		if found, err := r.Find(namespace, serviceAccount, image); found != nil || err != nil {
-			return r, found, err
-		}
-	}
-	return l[0], nil, fmt.Errorf("no runtime of this node runs the image %s", image)
-}
-
-// Name returns the value of Annotation for a pod whose containers have these runtimes: the name of the one that is first
-// in the list.
-func (l List) Name(used []Runtime) string {
-	for _, r := range l {
-		if slices.ContainsFunc(used, func(u Runtime) bool { return u.Name() == r.Name() }) {
-			return r.Name()
-		}
-	}
-	return ""
-}
-
-// Forget removes the records of a container from every runtime, because a new image may have moved the container from
-// one runtime to another.
-func (l List) Forget(namespace, pod, container string) {
-	for _, r := range l {
-		r.Forget(namespace, pod, container)
-	}
-}
 
 // ImageID returns the image ID in the status of a container that runs in a runtime.
 func ImageID(runtime string) string { return "strata.dev/" + runtime }

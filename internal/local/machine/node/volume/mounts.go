@@ -22,6 +22,12 @@ type Mount struct {
 	Path string
 	// Source is the absolute path on this machine.
 	Source string
+	// Volume is the name of the volume.
+	Volume string
+	// ReadOnly forbids writes: the container asks for it, or the content comes from the cluster.
+	ReadOnly bool
+	// Memory means that the volume is an emptyDir in memory.
+	Memory bool
 }
 
 // Mounts returns a container's mounts, longest path first: /data/cache before /data. env holds the variables that
@@ -34,11 +40,25 @@ func (v *Volumes) Mounts(c *corev1.Container, env map[string]string) ([]Mount, e
 			below = environment.Expand(m.SubPathExpr, env)
 		}
 		if at := strings.TrimRight(m.MountPath, "/"); at != "" {
-			list = append(list, Mount{path.Clean(at), filepath.Join(v.folder(m.Name), clean(below))})
+			mount := Mount{Path: path.Clean(at), Source: filepath.Join(v.folder(m.Name), clean(below)), Volume: m.Name, ReadOnly: true}
+			if empty := v.emptyDir(m.Name); empty != nil {
+				mount.ReadOnly, mount.Memory = m.ReadOnly, empty.Medium == corev1.StorageMediumMemory
+			}
+			list = append(list, mount)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Mount) int { return len(b.Path) - len(a.Path) })
 	return list, v.makeFolders(list)
+}
+
+// emptyDir returns the source of an emptyDir volume, or nil for another volume.
+func (v *Volumes) emptyDir(name string) *corev1.EmptyDirVolumeSource {
+	for _, volume := range v.pod.Pod().Spec.Volumes {
+		if volume.Name == name {
+			return volume.EmptyDir
+		}
+	}
+	return nil
 }
 
 // makeFolders creates the folders of the mounts of emptyDir volumes.

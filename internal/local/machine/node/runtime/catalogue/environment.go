@@ -25,14 +25,14 @@ func (p program) environment(c runtime.Container, own map[string]string, mounts 
 			env[name] = value
 		}
 	}
-	env["HOME"], env["TMPDIR"], env["HOSTNAME"] = c.Dir, c.Dir, c.Pod.Name
+	env["HOME"], env["TMPDIR"], env["HOSTNAME"] = c.Dir, c.Dir, c.Object.Name
 	if tmp := mounts.at("/tmp"); tmp != "" {
 		env["TMPDIR"] = tmp
 	}
 	delete(env, "KUBECONFIG")
 	if account := mounts.at(volume.ServiceAccountPath); account != "" {
 		kubeconfig := filepath.Join(c.Dir, c.Spec.Name+".kubeconfig")
-		if err := WriteKubeconfig(kubeconfig, p.runtime.Server, account, c.Pod.Namespace); err != nil {
+		if err := WriteKubeconfig(kubeconfig, p.runtime.Server, account, c.Object.Namespace); err != nil {
 			return nil, err
 		}
 		env["KUBECONFIG"] = kubeconfig

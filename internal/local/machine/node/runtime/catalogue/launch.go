@@ -57,7 +57,7 @@ func (p program) Start(ctx context.Context, c runtime.Container) (runtime.Run, e
 	if err != nil {
 		return nil, err
 	}
-	started, err := p.runtime.Processes.Start(component(c.Pod.Namespace, c.Pod.Name, c.Spec.Name), process.Spec{
+	started, err := p.runtime.Processes.Start(component(c.Object.Namespace, c.Object.Name, c.Spec.Name), process.Spec{
 		Name: c.Spec.Name, Path: path, Args: args, Env: env, Dir: workingDir(c, mounts), Log: c.Log, Stamps: true,
 		Confinement: confinement,
 		// argv[0] shows the home, the pod and the container in the list of processes.

@@ -30,6 +30,9 @@ func (r *run) Exit() runtime.Exit {
 	return runtime.Exit{Code: r.ExitCode(), Signal: r.Signal(), Err: r.ExitError()}
 }
 
+// ImageID implements runtime.Run.
+func (r *run) ImageID() string { return runtime.ImageID(runtime.Process) }
+
 // Exec runs a command on this machine, with the container's environment, in the pod's folder.
 func (r *run) Exec(ctx context.Context, command []string) error {
 	if !r.commands {

@@ -6,10 +6,13 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
 )
@@ -24,7 +27,13 @@ func (Runtime) Name() string { return runtime.Simulated }
 func (Runtime) Executes() bool { return false }
 
 // Find returns an image for every name. It never fails.
-func (Runtime) Find(string, string, string) (runtime.Image, error) { return image{}, nil }
+func (Runtime) Find(*corev1.Pod, string) (runtime.Image, error) { return image{}, nil }
+
+// Enter does nothing. A simulated pod has no address.
+func (Runtime) Enter(context.Context, runtime.Pod) (netip.Addr, error) { return netip.Addr{}, nil }
+
+// Leave does nothing.
+func (Runtime) Leave(types.UID) {}
 
 // Forget does nothing, because the runtime keeps no records.
 func (Runtime) Forget(string, string, string) {}
@@ -50,7 +59,7 @@ func completes(c runtime.Container) bool {
 	if c.Init {
 		return !c.IsSidecar()
 	}
-	owner := metav1.GetControllerOf(c.Pod)
+	owner := metav1.GetControllerOf(c.Object)
 	return owner != nil && owner.Kind == "Job"
 }
 
@@ -63,6 +72,8 @@ type run struct {
 func (r run) Done() <-chan struct{} { return r.done }
 
 func (run) Exit() runtime.Exit { return runtime.Exit{} }
+
+func (run) ImageID() string { return runtime.ImageID(runtime.Simulated) }
 
 func (r run) Stop(time.Duration) { r.stop() }
 

@@ -33,12 +33,13 @@ func TestOnlyContainersThatKubernetesExpectsToCompleteDo(t *testing.T) {
 		if test.change != nil {
 			test.change(object)
 		}
-		image, err := Runtime{}.Find("ns", "account", "nginx")
+		image, err := Runtime{}.Find(object, "nginx")
 		if err != nil {
 			t.Fatal(err)
 		}
 		started, err := image.Start(t.Context(), runtime.Container{
-			Pod: object, Spec: &test.spec, Init: test.init, Environment: environment.Resolver{Pod: func() *corev1.Pod { return object }},
+			Pod:  runtime.Pod{Object: object, Environment: environment.Resolver{Pod: func() *corev1.Pod { return object }}},
+			Spec: &test.spec, Init: test.init,
 		})
 		if err != nil {
 			t.Fatal(err)

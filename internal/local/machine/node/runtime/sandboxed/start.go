@@ -1,0 +1,147 @@
+package sandboxed
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/strata-platform/strata/internal/local/machine/images"
+	"github.com/strata-platform/strata/internal/local/machine/logfile"
+	"github.com/strata-platform/strata/internal/local/machine/node/environment"
+	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
+	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
+	"github.com/strata-platform/strata/internal/local/machine/sandboxes/spec"
+)
+
+// Start starts the container in the sandbox of its pod.
+func (i image) Start(ctx context.Context, c runtime.Container) (runtime.Run, error) {
+	i.runtime.mu.Lock()
+	p := i.runtime.pods[c.Object.UID]
+	i.runtime.mu.Unlock()
+	if p == nil {
+		return nil, fmt.Errorf("start container %s: its pod has no sandbox", c.Spec.Name)
+	}
+	found, err := p.image(ctx, c.Pod, c.Spec, i.name)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Volumes.Prepare(ctx); err != nil {
+		return nil, err
+	}
+	description, err := p.container(ctx, c, found)
+	if err != nil {
+		return nil, err
+	}
+	if err := logfile.Rename(c.Log, logfile.Previous(c.Log)); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	sandbox := p.sandbox
+	p.mu.Unlock()
+	run, err := begin(ctx, sandbox, description, c)
+	if err != nil {
+		return nil, runtime.Error{Reason: runtime.ReasonStart, Err: err}
+	}
+	run.pod, run.image, run.signal = p, found, stopSignal(found.Config.StopSignal)
+	return run, nil
+}
+
+// container describes a container to the sandboxes.
+func (p *pod) container(ctx context.Context, c runtime.Container, found images.Image) (spec.Container, error) {
+	own, err := c.Environment.Variables(ctx, c.Spec)
+	if err != nil {
+		return spec.Container{}, err
+	}
+	p.mu.Lock()
+	ip := p.ip
+	p.mu.Unlock()
+	for name, value := range p.runtime.variables() {
+		if _, set := own[name]; !set {
+			own[name] = value
+		}
+	}
+	identity, err := identityOf(c, found)
+	if err != nil {
+		return spec.Container{}, err
+	}
+	mounts, err := mountsOf(c, own, ip)
+	if err != nil {
+		return spec.Container{}, err
+	}
+	args := command(c, found, own)
+	if len(args) == 0 {
+		return spec.Container{}, runtime.Error{Reason: runtime.ReasonStart, Err: fmt.Errorf("image %s names no program: set the container's command", found.Name)}
+	}
+	process := identity
+	process.Args, process.Cwd = args, c.Spec.WorkingDir
+	if process.Cwd == "" {
+		process.Cwd = found.Config.WorkingDir
+	}
+	process.Env = variables(found.Config.Env, own, hostname(c.Object))
+	process.Terminal = c.Spec.TTY
+	description := spec.Container{
+		ID: c.Spec.Name, Process: process, Mounts: mounts, Limits: limitsOf(c.Spec),
+		RootFS: spec.RootFS{Image: found.Path, Writable: c.Spec.Resources.Limits.StorageEphemeral().Value()},
+	}
+	if context := c.Spec.SecurityContext; context != nil && context.ReadOnlyRootFilesystem != nil {
+		description.ReadOnlyRootFS = *context.ReadOnlyRootFilesystem
+	}
+	return description, nil
+}
+
+// command returns the program and its arguments (Kubernetes, "Define a Command and Arguments for a Container").
+func command(c runtime.Container, found images.Image, env map[string]string) []string {
+	var words []string
+	expanded := func(list []string) (result []string) {
+		for _, word := range list {
+			result = append(result, environment.Expand(word, env))
+		}
+		return result
+	}
+	switch {
+	case len(c.Spec.Command) > 0:
+		words = slices.Concat(expanded(c.Spec.Command), expanded(c.Spec.Args))
+	case len(c.Spec.Args) > 0:
+		words = slices.Concat(found.Config.Entrypoint, expanded(c.Spec.Args))
+	default:
+		words = slices.Concat(found.Config.Entrypoint, found.Config.Cmd)
+	}
+	return words
+}
+
+// variables returns the environment of a container: the image's variables, HOSTNAME, and the container's own.
+func variables(ofImage []string, own map[string]string, hostname string) []string {
+	list := append(slices.Clone(ofImage), "HOSTNAME="+hostname)
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		list = append(list, name+"="+own[name])
+	}
+	return list
+}
+
+// variables returns the variables by which programs find the API server (Kubernetes, "Accessing the API from a Pod").
+func (r *Runtime) variables() map[string]string {
+	host, port := r.options.Kubernetes.Addr().String(), strconv.Itoa(int(r.options.Kubernetes.Port()))
+	return map[string]string{"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port, "KUBERNETES_SERVICE_PORT_HTTPS": port}
+}
+
+// begin starts a container, whose output goes to its log.
+func begin(ctx context.Context, sandbox *sandboxes.Pod, description spec.Container, c runtime.Container) (*run, error) {
+	// A container of the same name may be left of a run whose removal failed.
+	if err := sandbox.RemoveContainer(ctx, description.ID); err != nil {
+		return nil, err
+	}
+	log, err := openLog(c.Log)
+	if err != nil {
+		return nil, err
+	}
+	process, err := sandbox.Start(ctx, description, sandboxes.Streams{Stdout: log.stdout, Stderr: log.stderr})
+	if err != nil {
+		log.Close()
+		return nil, err
+	}
+	r := &run{sandbox: sandbox, process: process, description: description, log: log, done: make(chan struct{})}
+	go r.follow()
+	return r, nil
+}
