@@ -61,13 +61,13 @@ type Options struct {
 	Domain string
 	// Upstream resolves names outside the cluster. Nil means the resolvers in the host's /etc/resolv.conf.
 	Upstream dns.Upstream
+	// Names maps names outside the cluster, in lower case with a dot at the end, to the addresses with which the DNS server
+	// answers. ServeAddress gives these addresses a meaning.
+	Names map[string]netip.Addr
 	// Outside is the allow-list of addresses outside the cluster.
 	Outside outside.Rules
 	// Limits bounds each pod.
 	Limits Limits
-	// Listen returns a listener on the host, usually on a loopback address, for the node port or the load balancer of a
-	// Service's port, or an error that the log shows. Nil means none. The gateway closes the listener when the port is gone.
-	Listen func(port services.Port) (net.Listener, error)
 	// Log is required.
 	Log *slog.Logger
 }
@@ -97,14 +97,13 @@ type Gateway struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 
-	mu        sync.RWMutex
-	closed    bool
-	links     map[netip.Addr]*link
-	names     map[types.NamespacedName]*link
-	backends  map[any]Backend
-	flows     map[*flow]struct{}
-	listeners map[string]net.Listener
-	reserved  map[netip.Addr]bool
+	mu       sync.RWMutex
+	closed   bool
+	links    map[netip.Addr]*link
+	names    map[types.NamespacedName]*link
+	backends map[any]Backend
+	flows    map[*flow]struct{}
+	reserved map[netip.Addr]bool
 	// lastReserved is the address that Reserve returned last.
 	lastReserved netip.Addr
 	serving      sync.WaitGroup
@@ -137,9 +136,9 @@ func New(o Options) (*Gateway, error) {
 	o.Domain = cmp.Or(o.Domain, "cluster.local")
 	o.Limits = o.Limits.withDefaults()
 	g := &Gateway{options: o, links: map[netip.Addr]*link{}, names: map[types.NamespacedName]*link{}, backends: map[any]Backend{}, reserved: map[netip.Addr]bool{},
-		flows: map[*flow]struct{}{}, listeners: map[string]net.Listener{}}
+		flows: map[*flow]struct{}{}}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	g.dns = &dns.Server{Zone: func() *dns.Zone { return g.view.Load().zone }, Upstream: o.Upstream, Allowed: g.allowedAnswer}
+	g.dns = &dns.Server{Zone: func() *dns.Zone { return g.view.Load().zone }, Names: o.Names, Upstream: o.Upstream, Allowed: g.allowedAnswer}
 	g.view.Store(g.newView(State{}))
 	return g, nil
 }
@@ -159,6 +158,31 @@ func (g *Gateway) ServeService(service types.NamespacedName, b Backend) { g.serv
 // ServeAddress makes a backend serve an address, such as 169.254.169.254:80 for the metadata server. A nil backend ends
 // this for new connections.
 func (g *Gateway) ServeAddress(address netip.AddrPort, b Backend) { g.serve(address, b) }
+
+// ServeRange makes a backend serve a port of all addresses of a range outside the cluster. A nil backend ends this for new
+// connections.
+func (g *Gateway) ServeRange(addresses netip.Prefix, port uint16, b Backend) {
+	g.serve(servedRange{addresses.Masked(), port}, b)
+}
+
+// servedRange is the key of a range's backend.
+type servedRange struct {
+	addresses netip.Prefix
+	port      uint16
+}
+
+// addressBackend returns the backend of an address, or nil.
+func (g *Gateway) addressBackend(a netip.AddrPort) Backend {
+	if b := g.backend(a); b != nil {
+		return b
+	}
+	for bits := range a.Addr().BitLen() {
+		if b := g.backend(servedRange{netip.PrefixFrom(a.Addr(), bits).Masked(), a.Port()}); b != nil {
+			return b
+		}
+	}
+	return nil
+}
 
 // servedPod is the key of a pod's backend.
 type servedPod types.NamespacedName
@@ -198,7 +222,7 @@ func (g *Gateway) linkOf(pod types.NamespacedName) *link {
 	return g.names[pod]
 }
 
-// Close detaches all pods, closes all connections and listeners, and waits for them.
+// Close detaches all pods, closes all connections and the listeners of Accept, and waits for them.
 func (g *Gateway) Close() {
 	g.cancel()
 	g.mu.Lock()
@@ -206,9 +230,6 @@ func (g *Gateway) Close() {
 	links := make([]*link, 0, len(g.links))
 	for _, l := range g.links {
 		links = append(links, l)
-	}
-	for _, l := range g.listeners {
-		l.Close()
 	}
 	g.mu.Unlock()
 	for _, l := range links {

@@ -83,7 +83,7 @@ func TestTheNodeAnswersTheAPIServerAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port, err := c.home.Port(portName)
+	port, err := c.home.Port(PortName)
 	if err != nil {
 		t.Fatal(err)
 	}

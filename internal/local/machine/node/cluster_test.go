@@ -17,7 +17,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -26,9 +25,9 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/logfile"
-	"github.com/strata-platform/strata/internal/local/machine/network/follow"
 	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
+	"github.com/strata-platform/strata/internal/local/machine/podnetwork"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 	"github.com/strata-platform/strata/internal/local/machine/provisioner"
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
@@ -130,15 +129,12 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 		cancel()
 		return nil, err
 	}
-	gateway, err := newGateway()
+	pods, err := podnetwork.Start(ctx, podnetwork.Options{Home: h, Plane: plane, NodePort: PortName, Log: log})
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	go func() {
-		_ = follow.Run(ctx, informers.NewSharedInformerFactory(client, 0), gateway.Update, nil)
-		gateway.Close()
-	}()
+	undo = append(undo, pods.Close)
 	store, err := images.Open(h.Images(), images.Options{})
 	if err != nil {
 		cancel()
@@ -148,7 +144,7 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 	go func() {
 		done <- Run(ctx, Options{
 			Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: tools.Version("kube-apiserver"), Catalogue: testCatalogue(tools),
-			Network: gateway, Images: store, Kubernetes: controlplane.Kubernetes,
+			Network: pods.Gateway, Images: store,
 			Runsc: func(ctx context.Context) (string, error) { return tools.Path(ctx, "runsc") },
 			Pods:  h.Pods(), Logs: h.Logs(), Processes: &process.Set{}, Listen: h.Listen, TLS: serving, Log: log,
 		}, func(n *Node) { ready <- n })
