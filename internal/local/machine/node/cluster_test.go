@@ -72,7 +72,7 @@ var shared struct {
 }
 
 // realCluster returns the shared cluster. The first call starts it.
-func realCluster(t *testing.T) *cluster {
+func realCluster(t testing.TB) *cluster {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs the programs of a control plane")
@@ -204,7 +204,7 @@ func guestProgram(repository, env string) catalogue.Image {
 }
 
 // namespace creates a namespace for one test and waits for its default service account.
-func (c *cluster) namespace(t *testing.T) string {
+func (c *cluster) namespace(t testing.TB) string {
 	t.Helper()
 	made, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "test-"}}, metav1.CreateOptions{})
 	if err != nil {
@@ -219,7 +219,7 @@ func (c *cluster) namespace(t *testing.T) string {
 }
 
 // create creates a pod.
-func (c *cluster) create(t *testing.T, namespace, name string, spec corev1.PodSpec) *corev1.Pod {
+func (c *cluster) create(t testing.TB, namespace, name string, spec corev1.PodSpec) *corev1.Pod {
 	t.Helper()
 	made, err := c.CoreV1().Pods(namespace).Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": name}}, Spec: spec,
@@ -231,7 +231,7 @@ func (c *cluster) create(t *testing.T, namespace, name string, spec corev1.PodSp
 }
 
 // waitPod waits until check returns nil for a pod, and returns the pod.
-func (c *cluster) waitPod(t *testing.T, namespace, name, what string, check func(p *corev1.Pod) error) *corev1.Pod {
+func (c *cluster) waitPod(t testing.TB, namespace, name, what string, check func(p *corev1.Pod) error) *corev1.Pod {
 	t.Helper()
 	var p *corev1.Pod
 	nodetest.Eventually(t, what, func() (err error) {

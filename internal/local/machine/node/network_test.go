@@ -22,7 +22,7 @@ func server(image string) corev1.PodSpec {
 }
 
 // service creates a Service.
-func (c *cluster) service(t *testing.T, namespace, name string, spec corev1.ServiceSpec) *corev1.Service {
+func (c *cluster) service(t testing.TB, namespace, name string, spec corev1.ServiceSpec) *corev1.Service {
 	t.Helper()
 	made, err := c.CoreV1().Services(namespace).Create(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *cluster) service(t *testing.T, namespace, name string, spec corev1.Serv
 }
 
 // ask makes a pod perform something in its network, over the API server's proxy.
-func (c *cluster) ask(t *testing.T, namespace, pod, what, argument string) string {
+func (c *cluster) ask(t testing.TB, namespace, pod, what, argument string) string {
 	t.Helper()
 	answer, err := c.CoreV1().Pods(namespace).ProxyGet("http", pod, "8080", "/", map[string]string{what: argument}).DoRaw(t.Context())
 	if err != nil {
@@ -42,7 +42,7 @@ func (c *cluster) ask(t *testing.T, namespace, pod, what, argument string) strin
 }
 
 // answers waits until a pod gets an answer with a text.
-func (c *cluster) answers(t *testing.T, namespace, pod, what, argument, want string) {
+func (c *cluster) answers(t testing.TB, namespace, pod, what, argument, want string) {
 	t.Helper()
 	nodetest.Eventually(t, fmt.Sprintf("pod %s gets %q for %s %s", pod, want, what, argument), func() error {
 		if got := c.ask(t, namespace, pod, what, argument); !strings.Contains(got, want) {

@@ -38,6 +38,11 @@ func run(args []string) error {
 			return err
 		}
 		return run([]string{"serve", args[2]})
+	case "sink": // reads connections at an address, and serves HTTP at another until SIGTERM
+		if err := sink(args[1]); err != nil {
+			return err
+		}
+		return run([]string{"serve", args[2]})
 	case "webhook": // serves an admission webhook at an address with a certificate
 		return serveWebhook(args[1], args[2], args[3])
 	case "get": // prints what a URL answers
