@@ -129,7 +129,7 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 		cancel()
 		return nil, err
 	}
-	pods, err := podnetwork.Start(ctx, podnetwork.Options{Home: h, Plane: plane, NodePort: PortName, Log: log})
+	pods, err := podnetwork.Start(ctx, podnetwork.Options{Home: h, Plane: plane, NodePort: PortName, Google: testGoogle(), Log: log})
 	if err != nil {
 		cancel()
 		return nil, err

@@ -2,8 +2,12 @@ package node
 
 import (
 	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,8 +15,23 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
+	"github.com/strata-platform/strata/internal/local/machine/podnetwork/google"
 	"github.com/strata-platform/strata/test/long"
 )
+
+// instanceAddress is the loopback address of a Cloud SQL instance.
+const instanceAddress = "127.77.66.55"
+
+// testGoogle is an emulated Google Cloud with one instance.
+func testGoogle() *google.Cloud {
+	return &google.Cloud{
+		Hosts: []string{"sqladmin.googleapis.com"},
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, `{"ipAddress":%q}`, instanceAddress)
+		}),
+		Instances: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr(instanceAddress)} },
+	}
+}
 
 // server returns the spec of a pod that serves HTTP at port 8080.
 func server(image string) corev1.PodSpec {
@@ -91,6 +110,16 @@ func TestPodsReachServices(t *testing.T) {
 	c.waitPod(t, ns, "one", "the pod one is ready", isReady)
 	c.waitPod(t, ns, "two", "the pod two is ready", isReady)
 
+	instance, err := net.Listen("tcp", instanceAddress+":3306")
+	if err != nil {
+		t.Fatal(err)
+	}
+	database := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "the instance answers")
+	})}
+	go func() { _ = database.Serve(instance) }()
+	t.Cleanup(func() { database.Close() })
+
 	domain := "." + ns + ".svc.cluster.local"
 	for name, row := range map[string]struct{ what, argument, want string }{
 		"a cluster IP by its full name":              {"get", "http://web" + domain, "first answers"},
@@ -104,6 +133,9 @@ func TestPodsReachServices(t *testing.T) {
 		"an ExternalName":                            {"get", "http://away", "first answers"},
 		"a pod by its address":                       {"get", "http://" + ip + ":8080", "first answers"},
 		"the API server":                             {"dial", "kubernetes.default:443", "open"},
+		"the emulated Google Cloud":                  {"get", "http://sqladmin.googleapis.com/sql/v1beta4/projects/p/instances/i", `{"ipAddress":"240.77.66.55"}`},
+		"a Cloud SQL instance":                       {"get", "http://240.77.66.55:3306", "the instance answers"},
+		"no other loopback address: refused":         {"dial", "240.0.0.1:3306", "refused"},
 		"no endpoint: refused":                       {"dial", "empty:80", "refused"},
 		"no such Service: unknown":                   {"lookup", "nothing" + domain, "no such host"},
 		"no metadata server: refused":                {"dial", "169.254.169.254:80", "refused"},
