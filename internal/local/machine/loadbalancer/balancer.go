@@ -3,7 +3,7 @@ package loadbalancer
 import (
 	"errors"
 	"fmt"
-	"hash/fnv"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"strconv"
@@ -80,7 +80,7 @@ func (c *controller) open(s *corev1.Service, ports []uint16) (*balancer, error) 
 	}
 	var last error
 	for n := range attempts + 1 {
-		address := c.candidate(s, n)
+		address := candidate(s, n)
 		if !address.IsValid() || taken[address] {
 			continue
 		}
@@ -96,20 +96,18 @@ func (c *controller) open(s *corev1.Service, ports []uint16) (*balancer, error) 
 }
 
 // candidate returns an address for a Service: first the one in its status, so that it stays the same for the life of the
-// Service, and then addresses derived from its name. It avoids 127.0.0.0/16, the addresses of resolvers and control planes.
-func (c *controller) candidate(s *corev1.Service, n int) netip.Addr {
-	if n == 0 {
-		for _, ingress := range s.Status.LoadBalancer.Ingress {
-			if a, err := netip.ParseAddr(ingress.IP); err == nil && a.Is4() && a.IsLoopback() && a.As4()[1] != 0 {
-				return a
-			}
-		}
-		return netip.Addr{}
+// Service, and then random ones, so that no team can choose the address of a database server that is stopped. It avoids
+// 127.0.0.0/16, the addresses of resolvers and control planes.
+func candidate(s *corev1.Service, n int) netip.Addr {
+	if n > 0 {
+		return netip.AddrFrom4([4]byte{127, 1 + byte(rand.IntN(254)), byte(rand.IntN(256)), 1 + byte(rand.IntN(254))})
 	}
-	hash := fnv.New64a()
-	fmt.Fprintf(hash, "%s\x00%s\x00%s\x00%d", c.Seed, s.Namespace, s.Name, n)
-	sum := hash.Sum64()
-	return netip.AddrFrom4([4]byte{127, 1 + byte(sum%254), byte(sum >> 16), 1 + byte((sum>>32)%254)})
+	for _, ingress := range s.Status.LoadBalancer.Ingress {
+		if a, err := netip.ParseAddr(ingress.IP); err == nil && a.Is4() && a.IsLoopback() && a.As4()[1] != 0 {
+			return a
+		}
+	}
+	return netip.Addr{}
 }
 
 // shared returns a load balancer on 127.0.0.1, with ports of this home.

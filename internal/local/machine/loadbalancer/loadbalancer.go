@@ -39,10 +39,11 @@ type Options struct {
 	Accept func(l net.Listener, service types.NamespacedName, port uint16)
 	// Listen listens on the reserved loopback port of a name, for systems whose only loopback address is 127.0.0.1.
 	Listen func(name string) (net.Listener, error)
-	// Seed tells the homes of a machine apart, so that they choose different addresses.
-	Seed   string
-	Events record.EventRecorder
-	Log    *slog.Logger
+	// Reserved returns the reserved loopback ports of the home, by name. No Service gets them, not even while their owner
+	// is stopped: a team that sets a node port would receive what is meant for the platform.
+	Reserved func() (map[string]int, error)
+	Events   record.EventRecorder
+	Log      *slog.Logger
 }
 
 // controller holds the listeners of all Services.

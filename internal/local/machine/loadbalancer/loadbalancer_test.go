@@ -29,7 +29,7 @@ type running struct {
 	serving map[string]string // the Service and port by the address of the listener
 }
 
-func run(t *testing.T, seed string) *running {
+func run(t *testing.T) *running {
 	t.Helper()
 	r := &running{Clientset: fake.NewClientset(), events: make(chan string, 100), serving: map[string]string{}}
 	factory := informers.NewSharedInformerFactory(r, 0)
@@ -40,9 +40,10 @@ func run(t *testing.T, seed string) *running {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- Run(ctx, Options{
-			Client: r, Factory: factory, Seed: seed, Log: slog.New(slog.DiscardHandler), Accept: r.accept,
-			Listen: func(string) (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
-			Events: &record.FakeRecorder{Events: r.events},
+			Client: r, Factory: factory, Log: slog.New(slog.DiscardHandler), Accept: r.accept,
+			Listen:   func(string) (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") },
+			Reserved: func() (map[string]int, error) { return map[string]int{"git": reservedPort}, nil },
+			Events:   &record.FakeRecorder{Events: r.events},
 		})
 	}()
 	t.Cleanup(func() {
@@ -129,7 +130,7 @@ func freePort(t *testing.T) int {
 }
 
 func TestANodePortListensUntilItsServiceIsGone(t *testing.T) {
-	r, number := run(t, "home"), freePort(t)
+	r, number := run(t), freePort(t)
 	r.create(t, fmt.Sprintf(`{metadata: {namespace: shop, name: web}, spec: {type: NodePort, ports: [{port: 80, nodePort: %d}, {port: 53, nodePort: %d, protocol: UDP}]}}`, number, number+1))
 	want := fmt.Sprintf("[127.0.0.1:%d shop/web:80]", number)
 	eventually(t, func() string { return differs(r, want) })
@@ -154,7 +155,7 @@ func TestATakenNodePortIsAnEventUntilItIsFree(t *testing.T) {
 	}
 	defer other.Close()
 	number := other.Addr().(*net.TCPAddr).Port
-	r := run(t, "home")
+	r := run(t)
 	r.create(t, fmt.Sprintf(`{metadata: {namespace: shop, name: web}, spec: {type: NodePort, ports: [{port: 80, nodePort: %d}]}}`, number))
 	event := <-r.events
 	for _, want := range []string{"Warning PortTaken", fmt.Sprintf("node port %d of this machine", number), "set another nodePort, or end the program"} {
@@ -166,8 +167,22 @@ func TestATakenNodePortIsAnEventUntilItIsFree(t *testing.T) {
 	eventually(t, func() string { return differs(r, fmt.Sprintf("[127.0.0.1:%d shop/web:80]", number)) })
 }
 
+// reservedPort is a port of the home that nothing uses at the moment.
+const reservedPort = 30999
+
+func TestANodePortIsNoPortOfTheHome(t *testing.T) {
+	r := run(t)
+	r.create(t, fmt.Sprintf(`{metadata: {namespace: shop, name: web}, spec: {type: NodePort, ports: [{port: 80, nodePort: %d}]}}`, reservedPort))
+	if event := <-r.events; !strings.Contains(event, "this home reserves the port for git") {
+		t.Errorf("the event is %q", event)
+	}
+	if got := r.addresses(); len(got) > 0 {
+		t.Errorf("%v listen", got)
+	}
+}
+
 func TestALoadBalancerHasAnAddressOfItsOwn(t *testing.T) {
-	r := run(t, "home")
+	r := run(t)
 	create := func(name string) string {
 		r.create(t, `{metadata: {namespace: shop, name: `+name+`}, spec: {type: LoadBalancer, ports: [{port: 8080}, {port: 9090}]}}`)
 		var address string
@@ -213,19 +228,11 @@ func TestALoadBalancerKeepsTheAddressInItsStatus(t *testing.T) {
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
-	r := run(t, "home")
+	r := run(t)
 	r.create(t, fmt.Sprintf(`{metadata: {namespace: shop, name: web}, spec: {type: LoadBalancer, ports: [{port: %d}]},
 		status: {loadBalancer: {ingress: [{ip: 127.99.98.97}]}}}`, port))
 	eventually(t, func() string { return differs(r, fmt.Sprintf("[127.99.98.97:%d shop/web:%d]", port, port)) })
 	r.create(t, `{metadata: {namespace: shop, name: other}, spec: {type: LoadBalancer, loadBalancerClass: example.com/other, ports: [{port: 80}]}}`)
 	r.create(t, `{metadata: {namespace: shop, name: last}, spec: {type: NodePort, ports: []}}`)
 	eventually(t, func() string { return differs(r, fmt.Sprintf("[127.99.98.97:%d shop/web:%d]", port, port)) })
-}
-
-func TestHomesChooseDifferentAddresses(t *testing.T) {
-	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
-	one, other := &controller{Options: Options{Seed: "one"}}, &controller{Options: Options{Seed: "other"}}
-	if a, b := one.candidate(s, 1), other.candidate(s, 1); a == b || !a.IsLoopback() || !b.IsLoopback() || a.As4()[1] == 0 {
-		t.Errorf("the addresses are %s and %s", a, b)
-	}
 }

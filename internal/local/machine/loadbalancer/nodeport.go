@@ -35,7 +35,7 @@ func (c *controller) serveNodePorts(s *corev1.Service) []error {
 		if c.nodePorts[p] != nil {
 			continue
 		}
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(p.number))))
+		l, err := c.listenNodePort(p.number)
 		if err != nil {
 			// The node ports of a load balancer are a by-product, which the Service can do without.
 			remedy := "set another nodePort"
@@ -49,4 +49,17 @@ func (c *controller) serveNodePorts(s *corev1.Service) []error {
 		c.accept(l, p.service, p.port)
 	}
 	return errs
+}
+
+func (c *controller) listenNodePort(number uint16) (net.Listener, error) {
+	reserved, err := c.Reserved()
+	if err != nil {
+		return nil, err
+	}
+	for name, port := range reserved {
+		if port == int(number) {
+			return nil, fmt.Errorf("this home reserves the port for %s", name)
+		}
+	}
+	return net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(number))))
 }

@@ -118,7 +118,7 @@ func (n *Network) connect(ctx context.Context, o Options, client kubernetes.Inte
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	balancers := loadbalancer.Options{
-		Client: client, Factory: factory, Accept: n.Accept, Listen: o.Home.Listen, Seed: o.Home.Dir(), Log: o.Log,
+		Client: client, Factory: factory, Accept: n.Accept, Listen: o.Home.Listen, Reserved: o.Home.Ports, Log: o.Log,
 		Events: broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "strata-network"}),
 	}
 	// The informer exists before the caller starts the factory.

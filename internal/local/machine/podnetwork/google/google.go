@@ -53,19 +53,18 @@ func (c *Cloud) Names() map[string]netip.Addr {
 }
 
 // Serve serves the emulated Google Cloud at a gateway until ctx ends: the API over HTTP, and the ports of the Cloud SQL
-// instances. It returns at once; the caller calls wait after the end of ctx.
+// instances. It returns at once; wait returns when ctx has ended and nothing is served any more.
 func (c *Cloud) Serve(ctx context.Context, g *network.Gateway) (wait func()) {
 	calls := &listener{conns: make(chan net.Conn), closed: ctx.Done()}
 	server := &http.Server{Handler: seenFromPods(c.Handler), ReadHeaderTimeout: headerTimeout}
 	var running sync.WaitGroup
 	running.Go(func() { _ = server.Serve(calls) }) // It returns only the error of the end.
-	stop := context.AfterFunc(ctx, func() { server.Close() })
 	g.ServeAddress(netip.AddrPortFrom(Address, 80), calls.dial)
 	for _, port := range ports {
 		g.ServeRange(Instances, port, c.dialInstance)
 	}
 	return func() {
-		stop()
+		<-ctx.Done()
 		server.Close()
 		running.Wait()
 	}

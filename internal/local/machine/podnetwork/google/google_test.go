@@ -14,7 +14,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/network/networktest"
 )
 
-// pod returns a pod at a gateway that serves an emulated Google Cloud, with instances at two addresses of which one runs.
+// pod returns a pod at a gateway that serves an emulated Google Cloud, with one running instance.
 func pod(t *testing.T) *networktest.Pod {
 	t.Helper()
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
