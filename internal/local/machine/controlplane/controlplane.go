@@ -43,8 +43,6 @@ var serviceIP = net.IPv4(10, 96, 0, 1)
 var (
 	// Services is the range of the Services' addresses.
 	Services = netip.MustParsePrefix(serviceRange)
-	// Kubernetes is the address of the Service kubernetes in namespace default.
-	Kubernetes = netip.MustParseAddrPort("10.96.0.1:443")
 	// DNS is the address of the cluster's DNS server.
 	DNS = netip.MustParseAddr("10.96.0.10")
 	// Pods is the range of the pods' addresses, and Gateway the address of their gateway.

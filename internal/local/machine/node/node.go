@@ -13,7 +13,6 @@ import (
 	"log/slog"
 	"maps"
 	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +23,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -64,8 +64,6 @@ type Options struct {
 	Images *images.Images
 	// Runsc returns the path of gVisor's runsc, and builds it first if necessary.
 	Runsc func(ctx context.Context) (string, error)
-	// Kubernetes is the address of the Service kubernetes, at which pods reach the API server.
-	Kubernetes netip.AddrPort
 	// Listen listens on the reserved loopback port of a name.
 	Listen func(name string) (net.Listener, error)
 	// TLS configures the server of the node's API. It must accept only the API server as a client.
@@ -110,7 +108,7 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 	if err != nil {
 		return fmt.Errorf("run the node: %w", err)
 	}
-	listener, err := o.Listen(portName)
+	listener, err := o.Listen(PortName)
 	if err != nil {
 		return fmt.Errorf("run the node: %w", err)
 	}
@@ -130,7 +128,7 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 	defer broadcaster.Shutdown()
 
 	sandboxes, err := sandboxed.New(ctx, sandboxed.Options{
-		Images: o.Images, Network: o.Network, Runsc: o.Runsc, Kubernetes: o.Kubernetes, Output: os.Stderr, Log: o.Log,
+		Images: o.Images, Network: o.Network, Runsc: o.Runsc, Output: os.Stderr, Log: o.Log,
 	})
 	if err != nil {
 		return fmt.Errorf("run the node: %w", err)
@@ -194,7 +192,8 @@ func newNode(client kubernetes.Interface, o Options, sandboxes runtime.Runtime, 
 	n := &Node{client: client, lister: podLister, log: o.Log, running: map[string]*hosted{}, notify: func(*corev1.Pod) {}}
 	n.services = service.New(service.Options{Lister: serviceLister, Listen: o.Listen, Pods: n.podsIn, Log: o.Log})
 	n.host = pod.Host{
-		Client: client,
+		Client:   client,
+		Services: func() ([]*corev1.Service, error) { return serviceLister.List(labels.Everything()) },
 		// A pod's annotation names the first of these runtimes that runs one of its containers.
 		Runtimes: runtime.List{
 			&catalogue.Runtime{Catalogue: o.Catalogue, Server: o.Config.Host, Processes: o.Processes, Services: n.services, Network: o.Network},

@@ -12,6 +12,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/node"
+	"github.com/strata-platform/strata/internal/local/machine/podnetwork"
 	"github.com/strata-platform/strata/internal/local/machine/provisioner"
 )
 
@@ -51,20 +52,21 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 		return nil, fmt.Errorf("start the node: %w", err)
 	}
 	running, cancel := context.WithCancel(context.Background())
-	gateway, err := startNetwork(running, plane, c.log)
+	pods, err := podnetwork.Start(ctx, podnetwork.Options{Home: c.home, Plane: plane, NodePort: node.PortName, Google: c.google, Log: c.log})
 	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("start the node: %w", err)
 	}
 	options := node.Options{
 		Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: c.version, Catalogue: c.catalogue,
-		Network: gateway, Images: store, Kubernetes: controlplane.Kubernetes,
+		Network: pods.Gateway, Images: store,
 		Runsc: func(ctx context.Context) (string, error) { return c.find(ctx, "runsc") },
 		Pods:  c.home.Pods(), Logs: c.home.Logs(), Processes: &c.pods, Listen: c.home.Listen, TLS: serving, Log: c.log,
 	}
 	// The provisioner runs until the node stops, because simulated pods wait for its volumes.
 	if err := provisioner.Start(running, plane.AdminConfig(), c.log); err != nil {
 		cancel()
+		pods.Close()
 		return nil, fmt.Errorf("start the node: %w", err)
 	}
 	n := &localNode{cancel: cancel, done: make(chan struct{})}
@@ -72,6 +74,7 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 	var once sync.Once
 	go func() {
 		defer close(n.done)
+		defer pods.Close()
 		n.run(running, func() error {
 			err := node.Run(running, options, func(up *node.Node) {
 				n.mu.Lock()

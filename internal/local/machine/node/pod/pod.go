@@ -25,6 +25,8 @@ import (
 type Host struct {
 	// Client has the rights of the node.
 	Client kubernetes.Interface
+	// Services lists the Services of the cluster.
+	Services func() ([]*corev1.Service, error)
 	// Runtimes run the containers.
 	Runtimes runtime.List
 	// Dir is the folder of the pods' files: each pod has a folder named after its UID.
@@ -80,7 +82,7 @@ func New(host Host, object *corev1.Pod) *Pod {
 
 		declined: map[string]error{},
 	}
-	p.environment = environment.Resolver{Client: host.Client, Pod: p.Object, IP: p.ownIP}
+	p.environment = environment.Resolver{Client: host.Client, Pod: p.Object, IP: p.ownIP, Services: host.Services}
 	p.volumes = volume.New(p.environment, p.dir, host.Clock, func(err error) {
 		p.event(corev1.EventTypeWarning, "FailedMount", "%v", err)
 	})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/logfile"
@@ -50,18 +49,13 @@ func (i image) Start(ctx context.Context, c runtime.Container) (runtime.Run, err
 
 // container describes a container to the sandboxes.
 func (p *pod) container(ctx context.Context, c runtime.Container, found images.Image) (spec.Container, error) {
-	own, err := c.Environment.Variables(ctx, c.Spec)
+	own, err := c.Environment.WithServices(ctx, c.Spec)
 	if err != nil {
 		return spec.Container{}, err
 	}
 	p.mu.Lock()
 	ip := p.ip
 	p.mu.Unlock()
-	for name, value := range p.runtime.variables() {
-		if _, set := own[name]; !set {
-			own[name] = value
-		}
-	}
 	identity, err := identityOf(c, found)
 	if err != nil {
 		return spec.Container{}, err
@@ -118,12 +112,6 @@ func variables(ofImage []string, own map[string]string, hostname string) []strin
 		list = append(list, name+"="+own[name])
 	}
 	return list
-}
-
-// variables returns the variables by which programs find the API server (Kubernetes, "Accessing the API from a Pod").
-func (r *Runtime) variables() map[string]string {
-	host, port := r.options.Kubernetes.Addr().String(), strconv.Itoa(int(r.options.Kubernetes.Port()))
-	return map[string]string{"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port, "KUBERNETES_SERVICE_PORT_HTTPS": port}
 }
 
 // begin starts a container, whose output goes to its log.

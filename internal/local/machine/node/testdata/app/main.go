@@ -33,6 +33,18 @@ func run(args []string) error {
 		fmt.Println("serving")
 		<-asked
 		fmt.Println("goodbye")
+	case "serve-udp": // serves UDP at an address, and HTTP at another until SIGTERM
+		if err := serveUDP(args[1]); err != nil {
+			return err
+		}
+		return run([]string{"serve", args[2]})
+	case "sink": // reads connections at an address, and serves HTTP at another until SIGTERM
+		if err := sink(args[1]); err != nil {
+			return err
+		}
+		return run([]string{"serve", args[2]})
+	case "webhook": // serves an admission webhook at an address with a certificate
+		return serveWebhook(args[1], args[2], args[3])
 	case "get": // prints what a URL answers
 		answer, err := http.Get(args[1])
 		if err != nil {
@@ -89,6 +101,9 @@ func run(args []string) error {
 
 // answer answers with the pod's name, or with the content of a file.
 func answer(w http.ResponseWriter, r *http.Request) {
+	if do(w, r) {
+		return
+	}
 	if name := r.URL.Query().Get("file"); name != "" {
 		http.ServeFile(w, r, name)
 		return
