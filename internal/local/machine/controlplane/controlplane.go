@@ -135,7 +135,7 @@ func freePort(h home.Home, name string) (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
-// Erase removes all data of a stopped control plane. An interrupted Erase has removed either all data or none.
+// Erase removes all data of a stopped control plane, also the persistent volumes, whose objects are part of the data. An interrupted Erase has removed either all data or none.
 func Erase(h home.Home) error {
 	err := FinishErase(h)
 	if err == nil {
@@ -154,7 +154,15 @@ func Erase(h home.Home) error {
 }
 
 // FinishErase removes the rest of an interrupted Erase.
-func FinishErase(h home.Home) error { return os.RemoveAll(h.ErasedKubernetes()) }
+func FinishErase(h home.Home) error {
+	if _, err := os.Lstat(h.ErasedKubernetes()); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := os.RemoveAll(h.Volumes()); err != nil {
+		return err
+	}
+	return os.RemoveAll(h.ErasedKubernetes())
+}
 
 // Stop stops the control plane: first the clients of the API server, then the API server, then etcd.
 func (c *ControlPlane) Stop() {

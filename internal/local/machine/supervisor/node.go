@@ -13,6 +13,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/node"
 	"github.com/strata-platform/strata/internal/local/machine/provisioner"
+	"github.com/strata-platform/strata/internal/local/machine/storage"
 )
 
 const (
@@ -60,10 +61,12 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 		Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: c.version, Catalogue: c.catalogue,
 		Network: gateway, Images: store, Kubernetes: controlplane.Kubernetes,
 		Runsc: func(ctx context.Context) (string, error) { return c.find(ctx, "runsc") },
-		Pods:  c.home.Pods(), Logs: c.home.Logs(), Processes: &c.pods, Listen: c.home.Listen, TLS: serving, Log: c.log,
+		Pods:  c.home.Pods(), Volumes: storage.Folder(c.home.Volumes()), Logs: c.home.Logs(), Processes: &c.pods, Listen: c.home.Listen, TLS: serving, Log: c.log,
 	}
-	// The provisioner runs until the node stops, because simulated pods wait for its volumes.
-	if err := provisioner.Start(running, plane.AdminConfig(), c.log); err != nil {
+	// The provisioner runs until the node stops, because pods wait for its volumes.
+	if err := provisioner.Start(running, provisioner.Options{
+		Config: plane.AdminConfig(), Volumes: storage.Folder(c.home.Volumes()), Node: controlplane.NodeName, Log: c.log,
+	}); err != nil {
 		cancel()
 		return nil, fmt.Errorf("start the node: %w", err)
 	}

@@ -24,7 +24,7 @@ func TestMountRewriter(t *testing.T) {
 	}}
 	object := nodetest.Pod(corev1.PodSpec{Containers: []corev1.Container{spec}})
 	// The folder of the pod is below /tmp, which is a mount path too.
-	volumes := volume.New(environment.Resolver{Pod: func() *corev1.Pod { return object }}, "/tmp/home/pods/uid-of-one", clock.RealClock{}, func(error) {})
+	volumes := volume.New(environment.Resolver{Pod: func() *corev1.Pod { return object }}, "/tmp/home/pods/uid-of-one", "/tmp/home/volumes", clock.RealClock{}, func(error) {})
 	list, err := volumes.Mounts(&spec, map[string]string{"POD": "one"})
 	if err != nil {
 		t.Fatal(err)
