@@ -96,48 +96,73 @@ func beneath(folder int, path string, flags, resolve uint64) (int, error) {
 	}
 }
 
-// makeBeneath creates the folders of a path that are missing beneath a folder, and opens the last one. It follows no links.
+// makeBeneath creates the folders of a path that are missing beneath a folder, and opens the last one. It follows no links. As in
+// the kubelet, new folders belong to root, have the permissions of the volume, and inherit the group of a folder with the setgid
+// bit.
 func makeBeneath(top int, path string, keepsOwners bool) (int, error) {
-	folder, err := unix.Dup(top)
+	volume, err := openFolder(top, ".")
 	if err != nil {
 		return -1, err
 	}
+	defer volume.Close()
+	r, err := owners.OfOpen(volume)
+	if err != nil {
+		return -1, err
+	}
+	folder, err := openFolder(top, ".")
+	if err != nil {
+		return -1, err
+	}
+	defer func() { folder.Close() }()
 	for part := range strings.SplitSeq(path, "/") {
-		next, err := enter(folder, part, keepsOwners)
-		unix.Close(folder)
+		next, err := enter(folder, part, r.Mode&0o777, keepsOwners)
 		if err != nil {
 			return -1, err
 		}
+		folder.Close()
 		folder = next
 	}
-	return folder, nil
+	return unix.FcntlInt(folder.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 }
 
-// enter opens a folder in a folder, and creates it if it is missing.
-func enter(folder int, name string, keepsOwners bool) (int, error) {
-	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NONBLOCK
-	for {
-		fd, err := beneath(folder, name, flags, unix.RESOLVE_NO_SYMLINKS)
-		if !errors.Is(err, unix.ENOENT) {
-			return fd, err
-		}
-		err = unix.Mkdirat(folder, name, 0o755)
-		if errors.Is(err, unix.EEXIST) {
-			continue // Somebody else has created it.
-		}
-		if err != nil {
-			return -1, err
-		}
-		if fd, err = beneath(folder, name, flags, unix.RESOLVE_NO_SYMLINKS); err != nil || !keepsOwners {
-			return fd, err
-		}
-		record := owners.Record{Mode: 0o755}
-		if err := unix.Fsetxattr(fd, owners.Attribute, []byte(record.String()), 0); err != nil {
-			unix.Close(fd)
-			return -1, fmt.Errorf("record the owner: %w", err)
-		}
-		return fd, nil
+// openFolder opens a folder in a folder without following a link.
+func openFolder(folder int, name string) (*os.File, error) {
+	fd, err := beneath(folder, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, unix.RESOLVE_NO_SYMLINKS)
+	if err != nil {
+		return nil, err
 	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// enter opens a folder in a folder, and creates it with a mode if it is missing.
+func enter(folder *os.File, name string, mode uint32, keepsOwners bool) (*os.File, error) {
+	found, err := openFolder(int(folder.Fd()), name)
+	if !errors.Is(err, unix.ENOENT) {
+		return found, err
+	}
+	if err := unix.Mkdirat(int(folder.Fd()), name, mode); errors.Is(err, unix.EEXIST) {
+		return openFolder(int(folder.Fd()), name) // Somebody else has created it.
+	} else if err != nil {
+		return nil, err
+	}
+	found, err = openFolder(int(folder.Fd()), name)
+	if err != nil || !keepsOwners {
+		return found, err
+	}
+	parent, err := owners.OfOpen(folder)
+	if err == nil {
+		const setgid = 0o2000
+		r := owners.Record{Mode: mode | parent.Mode&setgid}
+		if r.Mode&setgid != 0 {
+			r.GID = parent.GID
+		}
+		err = owners.SetOpen(found, r)
+	}
+	if err != nil {
+		found.Close()
+		return nil, err
+	}
+	return found, nil
 }
 
 // explain says what the errors of openat2 mean.

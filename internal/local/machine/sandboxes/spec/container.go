@@ -87,8 +87,7 @@ type Mount struct {
 
 	// SubPath selects a file or folder beneath Source for Bind: a relative path without `..`. The sandboxes resolve it
 	// beneath Source in one step, so that a container that replaces a part of the path by a link reaches nothing else. A link
-	// may lead to another place beneath Source. Folders that are missing are created, and belong to root with mode 0755; with
-	// the option of package owners, also in a folder that another user owns.
+	// may lead to another place beneath Source. Folders that are missing are created: they belong to root, with the mode of Source.
 	SubPath string
 
 	// Target is the absolute path in the container. It does not lie in /proc or /sys.

@@ -9,9 +9,7 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
-	corev1 "k8s.io/api/core/v1"
 
-	"github.com/strata-platform/strata/internal/local/machine/node/logs"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime"
 )
 
@@ -32,9 +30,9 @@ func createMessage(path string) error {
 	return os.Chmod(path, 0o666)
 }
 
-// messageOf returns the message that a container has left: the content of the file, or the end of the log if the policy asks
-// for it and the container has failed.
-func messageOf(c runtime.Container, failed bool) string {
+// messageOf returns the message that a container has left, or "". The status of a failed container without a message shows the
+// end of its log.
+func messageOf(c runtime.Container) string {
 	file, err := os.OpenFile(messageFile(c), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return ""
@@ -43,9 +41,5 @@ func messageOf(c runtime.Container, failed bool) string {
 	raw, _ := io.ReadAll(io.LimitReader(file, maxMessage))
 	// The container may have filled the disk with it.
 	_ = os.Remove(messageFile(c))
-	text := strings.ToValidUTF8(string(raw), "")
-	if text == "" && failed && c.Spec.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError {
-		return logs.Tail(c.Log)
-	}
-	return text
+	return strings.ToValidUTF8(string(raw), "")
 }

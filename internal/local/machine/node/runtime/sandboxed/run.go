@@ -44,7 +44,7 @@ func (r *run) follow() {
 		r.pod.runtime.options.Log.Error("remove a container", "container", r.description.ID, "error", err)
 	}
 	r.log.Close()
-	r.exit = runtime.Exit{Code: exit.Code, Signal: int(exit.Signal), Message: messageOf(r.container, exit.Code != 0)}
+	r.exit = runtime.Exit{Code: exit.Code, Signal: int(exit.Signal), Message: messageOf(r.container)}
 	switch {
 	case exit.Exceeded == spec.MemoryLimit:
 		r.exit.Reason = "OOMKilled"

@@ -49,6 +49,7 @@ func (i image) Start(ctx context.Context, c runtime.Container) (runtime.Run, err
 		// as read-only.
 		c.Event(corev1.EventTypeWarning, "ReadOnlyRootFilesystem", "container %s: the image does not contain the mount points of all volumes, so programs can create empty files in the root file system, but write nothing: add the folders to the image", c.Spec.Name)
 		description.ReadOnlyRootFS, description.RootFS.Writable = false, onePage
+		_ = logfile.Remove(c.Log) // The log contains the error.
 		run, err = begin(ctx, sandbox, description, c)
 	}
 	if err != nil {
