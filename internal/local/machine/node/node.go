@@ -22,7 +22,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -217,13 +216,3 @@ func newNode(client kubernetes.Interface, o Options, sandboxes runtime.Runtime, 
 
 // podWorkers is the number of pods that the node starts or stops concurrently.
 const podWorkers = 10
-
-// quiet drops virtual-kubelet's events about successful steps. The node sends more specific ones.
-type quiet struct{ record.EventRecorder }
-
-// Event records events of the type Warning only.
-func (q quiet) Event(o kruntime.Object, kind, reason, message string) {
-	if kind != corev1.EventTypeNormal {
-		q.EventRecorder.Event(o, kind, reason, message)
-	}
-}

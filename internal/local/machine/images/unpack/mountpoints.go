@@ -7,14 +7,15 @@ import (
 )
 
 // mountFolders and mountFiles are the paths at which every container of the local target has mounts. A sandbox cannot create
-// them in a read-only root file system, so every image contains them.
+// them in a read-only root file system.
 var (
 	mountFolders = []string{"dev", "proc", "sys", "tmp", "var/run/secrets/kubernetes.io/serviceaccount"}
 	mountFiles   = []string{"etc/hosts", "etc/hostname", "etc/resolv.conf"}
 )
 
-// addMountPoints adds the mount points that the layers do not contain. It leaves out those whose parents are not folders.
-func (i *Image) addMountPoints() {
+// AddMountPoints adds the mount points that the layers do not contain. It leaves out those whose parents are not folders. Call
+// it after the last layer.
+func (i *Image) AddMountPoints() {
 	i.written = map[name]bool{}
 	for _, path := range mountFolders {
 		_, _, _ = i.walk(i.root, split(path), new(int), true)

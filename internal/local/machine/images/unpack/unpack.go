@@ -119,7 +119,6 @@ func (i *Image) Close(label []byte) (Contents, error) {
 	i.contents.Passwd = i.read("etc/passwd")
 	i.contents.Group = i.read("etc/group")
 	i.contents.Capabilities = map[string][]byte{}
-	i.addMountPoints()
 	i.collect(i.root, "")
 	return i.contents, i.writer.Close(i.root, label)
 }

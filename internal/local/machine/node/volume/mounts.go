@@ -58,8 +58,8 @@ func (v *Volumes) Mounts(c *corev1.Container, env map[string]string) ([]Mount, e
 			ReadOnly: m.ReadOnly, Owners: v.keepsOwners(),
 		}
 		switch volume := v.spec(m.Name); {
-		case volume == nil:
-			return nil, fmt.Errorf("mount %s: the pod has no volume %s", m.MountPath, m.Name)
+		case volume == nil: // The API server accepts no such pod.
+			mount.ReadOnly = true
 		case volume.EmptyDir != nil:
 			mount.Memory = v.inMemory(volume)
 		case isClaim(volume):

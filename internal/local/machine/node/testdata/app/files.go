@@ -70,6 +70,14 @@ func file(words []string) (string, error) {
 			}
 			<-time.After(50 * time.Millisecond)
 		}
+	case "again": // fails the first time, and leaves a file that tells so
+		if _, err := os.Stat(path); err == nil {
+			return "ok", nil
+		}
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			return "", err
+		}
+		os.Exit(3)
 	case "fail":
 		os.Exit(3)
 	case "wait":
