@@ -28,6 +28,9 @@ func (h Home) ErasedKubernetes() string { return h.path("kubernetes.erased") }
 // Pods returns the folder of the pods' volumes and credentials.
 func (h Home) Pods() string { return h.path("pods") }
 
+// Volumes returns the folder of the persistent volumes. It outlives the pods.
+func (h Home) Volumes() string { return h.path("volumes") }
+
 // Google returns the folder of the emulated Google Cloud.
 func (h Home) Google() string { return h.path("google") }
 

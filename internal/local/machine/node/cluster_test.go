@@ -31,6 +31,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/process"
 	"github.com/strata-platform/strata/internal/local/machine/provisioner"
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
+	"github.com/strata-platform/strata/internal/local/machine/storage"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
 	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
@@ -125,7 +126,8 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	if err := provisioner.Start(ctx, plane.AdminConfig(), log); err != nil {
+	volumes := storage.Folder(h.Volumes())
+	if err := provisioner.Start(ctx, provisioner.Options{Config: plane.AdminConfig(), Volumes: volumes, Node: controlplane.NodeName, Log: log}); err != nil {
 		cancel()
 		return nil, err
 	}
@@ -146,7 +148,7 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 			Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: tools.Version("kube-apiserver"), Catalogue: testCatalogue(tools),
 			Network: pods.Gateway, Images: store,
 			Runsc: func(ctx context.Context) (string, error) { return tools.Path(ctx, "runsc") },
-			Pods:  h.Pods(), Logs: h.Logs(), Processes: &process.Set{}, Listen: h.Listen, TLS: serving, Log: log,
+			Pods:  h.Pods(), Volumes: volumes, Logs: h.Logs(), Processes: &process.Set{}, Listen: h.Listen, TLS: serving, Log: log,
 		}, func(n *Node) { ready <- n })
 	}()
 	var running *Node

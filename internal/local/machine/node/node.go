@@ -11,11 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -42,7 +40,9 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/sandboxed"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/simulated"
 	"github.com/strata-platform/strata/internal/local/machine/node/service"
+	"github.com/strata-platform/strata/internal/local/machine/node/usage"
 	"github.com/strata-platform/strata/internal/local/machine/process"
+	"github.com/strata-platform/strata/internal/local/machine/storage"
 )
 
 // Options configures the node. All fields are required.
@@ -56,6 +56,8 @@ type Options struct {
 	Catalogue catalogue.Catalogue
 	// Pods is the folder of the pods' files. Logs is the folder of the logs.
 	Pods, Logs string
+	// Volumes is the folder of the persistent volumes.
+	Volumes storage.Folder
 	// Processes starts the pods' programs and reports their states.
 	Processes *process.Set
 	// Network connects the pods. Its state follows the cluster's objects.
@@ -165,6 +167,10 @@ func Run(ctx context.Context, o Options, ready func(*Node)) error {
 		}
 	}
 	defer n.serve(listener, o.TLS)()
+	if err := os.MkdirAll(o.Pods, 0o700); err != nil {
+		return fmt.Errorf("run the node: %w", err)
+	}
+	go usage.Watch(ctx, usage.Options{Pods: n.watched, Dir: o.Pods, Reserve: usage.Reserve, Pod: usage.Pod, Files: usage.Files, Log: o.Log})
 	go func() { _ = podController.Run(ctx, podWorkers) }()
 	go func() { _ = nodeController.Run(ctx) }()
 	select {
@@ -200,7 +206,7 @@ func newNode(client kubernetes.Interface, o Options, sandboxes runtime.Runtime, 
 			sandboxes,
 			simulated.Runtime{},
 		},
-		Dir: o.Pods, Logs: logs.Folder(filepath.Join(o.Logs, "pods")), Clock: clock.RealClock{}, Events: events,
+		Dir: o.Pods, Volumes: o.Volumes, Logs: logs.Folder(filepath.Join(o.Logs, "pods")), Clock: clock.RealClock{}, Events: events,
 		Notify:  func(p *corev1.Pod) { n.notify(p) },
 		Closing: n.closing.Load,
 	}
@@ -209,35 +215,3 @@ func newNode(client kubernetes.Interface, o Options, sandboxes runtime.Runtime, 
 
 // podWorkers is the number of pods that the node starts or stops concurrently.
 const podWorkers = 10
-
-// stopAll stops all pods concurrently. While they stop, they can still reach each other.
-func (n *Node) stopAll() {
-	n.closing.Store(true)
-	n.mu.Lock()
-	running := slices.Collect(maps.Values(n.running))
-	n.mu.Unlock()
-	var group sync.WaitGroup
-	for _, p := range running {
-		group.Go(p.Stop)
-	}
-	group.Wait()
-}
-
-// podsIn returns the pods of a namespace that run on the node.
-func (n *Node) podsIn(namespace string) []service.Pod {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	var list []service.Pod
-	for _, p := range n.running {
-		if p.Object().Namespace == namespace {
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
-// DialService connects to a ready pod of a Service, as a pod of this node would. It finds only pods that run as
-// processes.
-func (n *Node) DialService(namespace, service string, port int32) (net.Conn, error) {
-	return n.services.Dial(namespace, service, port)
-}

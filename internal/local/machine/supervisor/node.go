@@ -14,6 +14,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/node"
 	"github.com/strata-platform/strata/internal/local/machine/podnetwork"
 	"github.com/strata-platform/strata/internal/local/machine/provisioner"
+	"github.com/strata-platform/strata/internal/local/machine/storage"
 )
 
 const (
@@ -61,10 +62,12 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 		Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: c.version, Catalogue: c.catalogue,
 		Network: pods.Gateway, Images: store,
 		Runsc: func(ctx context.Context) (string, error) { return c.find(ctx, "runsc") },
-		Pods:  c.home.Pods(), Logs: c.home.Logs(), Processes: &c.pods, Listen: c.home.Listen, TLS: serving, Log: c.log,
+		Pods:  c.home.Pods(), Volumes: storage.Folder(c.home.Volumes()), Logs: c.home.Logs(), Processes: &c.pods, Listen: c.home.Listen, TLS: serving, Log: c.log,
 	}
-	// The provisioner runs until the node stops, because simulated pods wait for its volumes.
-	if err := provisioner.Start(running, plane.AdminConfig(), c.log); err != nil {
+	// The provisioner runs until the node stops, because pods wait for its volumes.
+	if err := provisioner.Start(running, provisioner.Options{
+		Config: plane.AdminConfig(), Volumes: storage.Folder(c.home.Volumes()), Node: controlplane.NodeName, Log: c.log,
+	}); err != nil {
 		cancel()
 		pods.Close()
 		return nil, fmt.Errorf("start the node: %w", err)

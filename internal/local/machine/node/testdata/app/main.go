@@ -93,6 +93,8 @@ func run(args []string) error {
 		}
 		fmt.Println(len(all))
 		select {}
+	case "files": // runs operations on files and prints their results
+		return files(args[1:])
 	default:
 		return fmt.Errorf("the app cannot %s", args[0])
 	}
