@@ -3,6 +3,7 @@ package images
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 
@@ -68,7 +69,7 @@ func (v View) Pull(ctx context.Context, reference string, keychain authn.Keychai
 		return Image{}, err
 	}
 	puller := v.images.puller
-	puller.Marks = store.Marks{Users: []string{v.namespace}}
+	puller.Marks = store.Marks{Users: []string{v.namespace}, Used: time.Now()}
 	puller.Fresh = !atHome && v.may(reference) != nil
 	pulled, err := puller.Pull(ctx, reference, keychain, progress)
 	if err != nil {
@@ -108,4 +109,15 @@ func (v View) may(reference string) error {
 		err = fault.New(fault.NotFound, "image "+parsed.Name(), "namespace %s has not pulled it", v.namespace)
 	}
 	return err
+}
+
+// Namespace returns the first part of the repository of an image in the home's registry: a namespace, or Shared. It returns
+// "" for other registries.
+func Namespace(reference string) string {
+	parsed, err := pull.Parse(reference)
+	if err != nil || parsed.Context().RegistryStr() != Host {
+		return ""
+	}
+	first, _, _ := strings.Cut(parsed.Context().RepositoryStr(), "/")
+	return first
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -133,13 +132,4 @@ func (i Image) User(user string) (config.User, error) {
 // Lease protects an image from Collect until the lease is closed, or all processes that hold it have ended.
 func (i *Images) Lease(ctx context.Context, image Image) (*store.Lease, error) {
 	return i.puller.Store.Lease(ctx, image.Manifest, image.ID)
-}
-
-// Grace is the age at which Collect removes content without a reference: a pull or push of a large image is faster.
-const Grace = time.Hour
-
-// Collect removes the references that keep rejects, and the content that no reference and no lease needs. A nil keep keeps all
-// references.
-func (i *Images) Collect(ctx context.Context, keep func(reference string) bool) (store.Collected, error) {
-	return i.puller.Store.Collect(ctx, keep, Grace)
 }

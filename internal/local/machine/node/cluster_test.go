@@ -25,6 +25,7 @@ import (
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/images"
+	"github.com/strata-platform/strata/internal/local/machine/images/unpack"
 	"github.com/strata-platform/strata/internal/local/machine/logfile"
 	"github.com/strata-platform/strata/internal/local/machine/network/follow"
 	"github.com/strata-platform/strata/internal/local/machine/node/nodetest"
@@ -139,7 +140,8 @@ func newCluster(tools *toolchain.Toolchain) (_ *cluster, err error) {
 		_ = follow.Run(ctx, informers.NewSharedInformerFactory(client, 0), gateway.Update, nil)
 		gateway.Close()
 	}()
-	store, err := images.Open(h.Images(), images.Options{})
+	// The limit is far above the images of the tests, and quick to exceed.
+	store, err := images.Open(h.Images(), images.Options{Registry: images.Host, Unpacked: unpack.Limits{Bytes: 1 << 30}})
 	if err != nil {
 		cancel()
 		return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/node/runtime/catalogue"
 	"github.com/strata-platform/strata/internal/local/machine/process"
 )
@@ -23,6 +24,7 @@ type cluster struct {
 	find      controlplane.FindTool
 	version   string
 	catalogue catalogue.Catalogue
+	images    *images.Images
 	log       *slog.Logger
 	// closing closes when the supervisor stops. That interrupts a start in progress and prevents new ones.
 	closing <-chan struct{}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/strata-platform/strata/internal/local/machine/controlplane"
-	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/node"
 	"github.com/strata-platform/strata/internal/local/machine/provisioner"
 )
@@ -46,10 +45,6 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 	if err != nil {
 		return nil, fmt.Errorf("start the node: %w", err)
 	}
-	store, err := images.Open(c.home.Images(), images.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("start the node: %w", err)
-	}
 	running, cancel := context.WithCancel(context.Background())
 	gateway, err := startNetwork(running, plane, c.log)
 	if err != nil {
@@ -58,7 +53,7 @@ func (c *cluster) startNode(ctx context.Context, plane *controlplane.ControlPlan
 	}
 	options := node.Options{
 		Name: controlplane.NodeName, Config: plane.NodeConfig(), Version: c.version, Catalogue: c.catalogue,
-		Network: gateway, Images: store, Kubernetes: controlplane.Kubernetes,
+		Network: gateway, Images: c.images, Kubernetes: controlplane.Kubernetes,
 		Runsc: func(ctx context.Context) (string, error) { return c.find(ctx, "runsc") },
 		Pods:  c.home.Pods(), Logs: c.home.Logs(), Processes: &c.pods, Listen: c.home.Listen, TLS: serving, Log: c.log,
 	}

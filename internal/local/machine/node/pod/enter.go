@@ -11,7 +11,9 @@ import (
 
 // describe returns the pod's description for a runtime.
 func (p *Pod) describe() runtime.Pod {
-	return runtime.Pod{Object: p.Object(), Dir: p.dir, Dial: p.dial, Environment: p.environment, Volumes: p.volumes, Event: p.event}
+	return runtime.Pod{
+		Object: p.Object(), Dir: p.dir, Dial: p.dial, Environment: p.environment, Volumes: p.volumes, Pulling: p.pulling, Event: p.event,
+	}
 }
 
 // enter makes a runtime prepare the pod, and publishes the pod's address. The containers of a pod start concurrently, but

@@ -82,7 +82,7 @@ func run(args []string) error {
 		fmt.Println(len(all))
 		select {}
 	default:
-		return fmt.Errorf("the app cannot %s", args[0])
+		return hostile(args)
 	}
 	return nil
 }
