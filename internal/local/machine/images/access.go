@@ -2,6 +2,7 @@ package images
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +23,8 @@ const Shared = "shared"
 // Within reports whether a repository of the home's registry belongs to a namespace, or to Shared: it is below its name.
 func Within(repository, namespace string) bool {
 	first, rest, _ := strings.Cut(repository, "/")
-	return first == namespace && rest != ""
+	// The name is no path, and a name that looks like that of another namespace misleads people.
+	return first == namespace && rest != "" && !slices.Contains(strings.Split(rest, "/"), "..")
 }
 
 // View is the images that the pods of one namespace may use: those of the home's registry below its name and Shared, those

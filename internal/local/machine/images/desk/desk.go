@@ -106,7 +106,7 @@ func homeName(namespace, own string) (name.Tag, error) {
 	prefix := images.Host + "/" + namespace + "/"
 	text := prefix + strings.TrimPrefix(own, prefix)
 	tag, err := name.NewTag(text, name.WithDefaultTag("latest"))
-	if own == "" || err != nil || strings.Contains(own, "@") || strings.HasPrefix(own, images.Host) && !strings.HasPrefix(own, prefix) {
+	if own == "" || err != nil || !images.Within(tag.RepositoryStr(), namespace) || strings.Contains(own, "@") || strings.HasPrefix(own, images.Host) && !strings.HasPrefix(own, prefix) {
 		return tag, &fault.Error{Kind: fault.InvalidName, Object: "name " + fmt.Sprintf("%q", own), Why: "this is not a repository and tag below " + prefix,
 			Next: "name the image, for example app:v1"}
 	}
