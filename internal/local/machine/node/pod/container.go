@@ -47,6 +47,7 @@ type container struct {
 	last     corev1.ContainerState
 	restarts int32
 	started  bool // the startup probe has passed
+	moved    bool // the next run is in another runtime
 	// pullDelay is the wait after the last failed pull, or zero.
 	pullDelay time.Duration
 	ready     bool
@@ -153,6 +154,9 @@ func (c *container) keepRunning(ctx context.Context) int {
 		}
 		configDelay, c.pullDelay = 0, 0
 		why := c.watch(ctx, began)
+		if why == changed && c.moves() {
+			continue
+		}
 		exit := c.run.Exit()
 		c.terminated(began, exit)
 		if why == stopped || why != changed && !c.again(exit.Code) {
@@ -197,7 +201,7 @@ func (c *container) enter(ctx context.Context) (runtime.Choice, error) {
 		}
 		err = c.pod.enter(ctx, choice.Runtime)
 		if declined := (runtime.Declined{}); errors.As(err, &declined) {
-			c.pod.decline(choice.Runtime, declined.Err)
+			c.pod.decline(choice.Runtime, declined)
 			continue
 		}
 		return choice, err

@@ -36,11 +36,11 @@ func (p *Pod) enter(ctx context.Context, r runtime.Runtime) error {
 }
 
 // decline passes all containers of the pod to the runtimes after r.
-func (p *Pod) decline(r runtime.Runtime, why error) {
+func (p *Pod) decline(r runtime.Runtime, why runtime.Declined) {
 	p.mu.Lock()
 	_, known := p.declined[r.Name()]
 	if !known {
-		p.declined[r.Name()] = why
+		p.declined[r.Name()] = why.Err
 		for _, c := range p.all() {
 			c.find()
 		}
@@ -51,6 +51,9 @@ func (p *Pod) decline(r runtime.Runtime, why error) {
 	if !known {
 		p.reportSimulated()
 		p.publish()
+		if why.Later && p.canMove() {
+			p.later(r)
+		}
 	}
 }
 
