@@ -2,194 +2,43 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/strata-platform/strata/cmd/strata/internal/render"
+	"github.com/strata-platform/strata/cmd/strata/internal/imagecmd"
 	"github.com/strata-platform/strata/internal/local"
-	"github.com/strata-platform/strata/internal/local/machine/images"
-	"github.com/strata-platform/strata/internal/local/machine/images/desk"
-	"github.com/strata-platform/strata/internal/local/machine/images/pull"
-	"github.com/strata-platform/strata/internal/progress"
-	"github.com/strata-platform/strata/teams"
 )
 
 func newImage(io streams) *cobra.Command {
-	return group(&cobra.Command{
-		Use:   "image",
-		Short: "Push, pull, list and remove the images of pods on this machine",
-		Long: `Push, pull, list and remove the images of pods on this machine. The commands work with and without a running platform.
-
-A Deployment names an image of the home's registry registry.strata.local/NAMESPACE/NAME:TAG, on every machine the same. Only
-pods of the namespace use it, and those of all namespaces if NAMESPACE is shared. Clients such as docker and crane push to the
-port "registry" of strata local status, as engineer or as a team, with the passwords of the Git server.
-
-On Google Cloud, push to a registry that the cluster can reach, such as Artifact Registry.`,
-		Example: `  docker save app:v1 | strata image push - --team web
-  strata image list`,
-	}, newImagePush(io), newImagePull(io), newImageList(io), newImageRemove(io), newImageBundle(io), newImageLoad(io))
+	return imagecmd.New(imagecmd.Options{
+		In: io.in, Out: io.out, Err: io.err, Print: printJSON, Group: group,
+		Usage: func(err error) error { return usageError{err} },
+		Bind: func(command *cobra.Command) imagecmd.Call {
+			c := &imageCall{}
+			c.output.bind(command)
+			c.target.bindAny(command)
+			return c
+		},
+	})
 }
 
 // imageCall are the flags that all commands about images share.
 type imageCall struct {
-	output
+	output output
 	target target
 }
 
-// bind adds the flags to a command.
-func (c *imageCall) bind(command *cobra.Command) {
-	c.output.bind(command)
-	c.target.bindAny(command)
-}
+// JSON reports whether the output is JSON.
+func (c *imageCall) JSON() (bool, error) { return c.output.json() }
 
 // errCloudRegistry is the error of the commands on the target gke.
 var errCloudRegistry = errors.New("target gke: pods on Google Cloud pull from a registry of Google Cloud, not from this machine: " +
 	"push with docker push REGION-docker.pkg.dev/PROJECT/REPOSITORY/NAME:TAG, and name that image in the Deployment")
 
-// run opens the images of the home, calls do, and prints the images that do returns. show reports the progress of a step.
-func (c *imageCall) run(io streams, step string, do func(*local.Platform, *desk.Desk) ([]desk.Image, error)) error {
-	asJSON, err := c.json()
-	if err != nil {
-		return err
-	}
+// Open opens the local platform.
+func (c *imageCall) Open() (*local.Platform, error) {
 	if c.target.name == targetGKE {
-		return usageError{errCloudRegistry}
+		return nil, usageError{errCloudRegistry}
 	}
-	p, err := c.target.openLocal()
-	if err != nil {
-		return err
-	}
-	if !p.Home.Exists() {
-		return fmt.Errorf("%s: there is no home %s yet: run %s first", step, p.Home.Dir(), p.Home.Call("up"))
-	}
-	show := progress.New(io.err)
-	d, err := desk.Open(p.Home.Images(), func(e pull.Event) {
-		const megabyte = 1 << 20
-		if e.Total > 0 {
-			show.Detail("%s: %d of %d MB", e.Step, e.Done/megabyte, (e.Total+megabyte-1)/megabyte)
-		}
-	})
-	if err != nil {
-		return err
-	}
-	var found []desk.Image
-	work := func() (string, error) {
-		found, err = do(p, d)
-		return "", err
-	}
-	if step == "" {
-		_, err = work()
-	} else {
-		err = show.Run(step, work)
-	}
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return printJSON(io.out, imageResult{found})
-	}
-	return render.Images(io.out, found)
-}
-
-// imageResult is the output of the commands with -o json.
-type imageResult struct {
-	Images []desk.Image `json:"images"`
-}
-
-// namespaceOf returns the namespace of a team of teams.yaml, or other if the name is empty.
-func namespaceOf(p *local.Platform, team, other string) (string, error) {
-	if team == "" {
-		return other, nil
-	}
-	list, err := p.Teams()
-	if err != nil {
-		return "", err
-	}
-	if !slices.ContainsFunc(list, func(t teams.Team) bool { return t.Name == team }) {
-		return "", usageError{fmt.Errorf("team %q is not in teams.yaml: add it with `%s`", team, p.Home.Call("team add "+team))}
-	}
-	return teams.Team{Name: team}.Namespace(), nil
-}
-
-// imagesJSON documents the output of -o json.
-const imagesJSON = `-o json prints {"images": [{"reference", "digest", "bytes", "namespaces", "kept", "used"}]}: the sizes on the disk, the namespaces
-whose pods may use the image (["*"] for all), whether only strata image remove removes it, and the time of its last use.`
-
-func newImagePush(io streams) *cobra.Command {
-	var c imageCall
-	var team string
-	command := &cobra.Command{
-		Use:   "push SOURCE [NAME]",
-		Short: "Copy an image into the home's registry, and print its name for Deployments",
-		Long: `Copy an image into the home's registry, and print its name for Deployments. SOURCE is
-
-  a file          of docker save, podman save, or an OCI layout as a tar archive; - reads it from standard input
-  a folder        with an OCI layout
-  a reference     in another registry, which is pulled with your docker login
-
-NAME is the repository and tag, such as app:v1; by default, that of the source. With --team only the pods of this team use the
-image, otherwise those of all teams. The command unpacks the image, and rejects one that does not run on this machine.
-
-` + imagesJSON,
-		Example: `  docker save app:v1 | strata image push - --team web
-  strata image push app.tar app:v2 --team web
-  strata image push ghcr.io/example/tool:1.0`,
-		Args: arguments(func(command *cobra.Command, args []string) error {
-			if len(args) == 1 || len(args) == 2 {
-				return nil
-			}
-			return fmt.Errorf("%s: give a file, a folder or a reference, and optionally a name", command.CommandPath())
-		}),
-		RunE: func(command *cobra.Command, args []string) error {
-			as := ""
-			if len(args) == 2 {
-				as = args[1]
-			}
-			return c.run(io, "push "+args[0], func(p *local.Platform, d *desk.Desk) ([]desk.Image, error) {
-				namespace, err := namespaceOf(p, team, images.Shared)
-				if err != nil {
-					return nil, err
-				}
-				return d.Push(command.Context(), args[0], io.in, namespace, as)
-			})
-		},
-	}
-	c.bind(command)
-	command.Flags().StringVar(&team, "team", "", "team whose pods may use the image; by default, all teams")
-	return command
-}
-
-func newImagePull(io streams) *cobra.Command {
-	var c imageCall
-	var team string
-	command := &cobra.Command{
-		Use:   "pull REFERENCE",
-		Short: "Pull an image with your docker login, for the pods of one team or of all teams",
-		Long: `Pull an image with your docker login, for the pods of one team or of all teams. Pods themselves pull only with their
-imagePullSecrets, because your login may read images that a team must not see: this command gives them this one image.
-
-` + imagesJSON,
-		Example: `  strata image pull ghcr.io/example/private:1.0 --team web
-  strata image pull docker.io/library/wordpress:6`,
-		Args: arguments(oneArgument),
-		RunE: func(command *cobra.Command, args []string) error {
-			return c.run(io, "pull "+args[0], func(p *local.Platform, d *desk.Desk) ([]desk.Image, error) {
-				namespace, err := namespaceOf(p, team, "")
-				if err != nil {
-					return nil, err
-				}
-				var namespaces []string
-				if namespace != "" {
-					namespaces = []string{namespace}
-				}
-				pulled, err := d.Pull(command.Context(), args[0], namespaces...)
-				return []desk.Image{pulled}, err
-			})
-		},
-	}
-	c.bind(command)
-	command.Flags().StringVar(&team, "team", "", "team whose pods may use the image; by default, all teams")
-	return command
+	return c.target.openLocal()
 }

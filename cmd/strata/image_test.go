@@ -11,12 +11,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
+	"github.com/strata-platform/strata/cmd/strata/internal/imagecmd"
 	"github.com/strata-platform/strata/internal/local/machine/images/imagetest"
 	"github.com/strata-platform/strata/test/docstest"
 )
 
 func TestDocumentedImages(t *testing.T) {
-	docstest.CheckJSON[imageResult](t, "docs/reference/output.md", "image")
+	docstest.CheckJSON[imagecmd.Result](t, "docs/reference/output.md", "image")
 }
 
 func TestImagesArePushedListedAndRemovedWithoutARunningPlatform(t *testing.T) {
@@ -36,11 +37,11 @@ func TestImagesArePushedListedAndRemovedWithoutARunningPlatform(t *testing.T) {
 		return code, stdout.String(), stderr.String()
 	}
 	code, out, errors := call("push", archive, "--team", "web", "-o", "json")
-	var pushed imageResult
+	var pushed imagecmd.Result
 	if err := json.Unmarshal([]byte(out), &pushed); code != 0 || err != nil || len(pushed.Images) != 1 || pushed.Images[0].Reference != "registry.strata.local/team-web/app:v1" {
 		t.Fatalf("push ends with %d: %s%s", code, out, errors)
 	}
-	if code, out, _ := call("list"); code != 0 || !slices.Contains(strings.Fields(out), "registry.strata.local/team-web/app:v1") || !strings.Contains(out, "team-web  yes") {
+	if code, out, _ := call("list"); code != 0 || !slices.Contains(strings.Fields(out), "registry.strata.local/team-web/app:v1") || !strings.Contains(out, "team-web    yes") {
 		t.Errorf("list ends with %d:\n%s", code, out)
 	}
 	if code, out, errors := call("remove", "registry.strata.local/team-web/app:v1"); code != 0 || out != "no images\n" {

@@ -13,7 +13,7 @@ import (
 // hostile runs the behaviours of pods that try to use up the machine. They end only by a limit of the pod.
 func hostile(args []string) error {
 	switch args[0] {
-	case "fork": // starts processes for ever, each of which does the same
+	case "fork": // starts processes for ever; each process does the same
 		for {
 			child := exec.Command("/app", "fork")
 			if err := child.Start(); err == nil {
