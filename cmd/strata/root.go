@@ -88,7 +88,7 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	hidden.Hidden = true
 	root.AddCommand(
 		newUp(io), newStatus(io), newDown(io),
-		newLayer(io), newEnv(io), newKubeconfig(io), newTeam(io),
+		newLayer(io), newEnv(io), newKubeconfig(io), newTeam(io), newImage(io),
 		newLocal(io), newLogs(io), newDoctor(io), newToolchain(io), newVersion(io),
 		newSupervisor(), hidden,
 	)

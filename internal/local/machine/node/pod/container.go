@@ -47,8 +47,11 @@ type container struct {
 	last     corev1.ContainerState
 	restarts int32
 	started  bool // the startup probe has passed
-	ready    bool
-	ended    bool // the container has ended and the node does not restart it
+	moved    bool // the next run is in another runtime
+	// pullDelay is the wait after the last failed pull, or zero.
+	pullDelay time.Duration
+	ready     bool
+	ended     bool // the container has ended and the node does not restart it
 }
 
 // newContainer returns a container that waits for its start, or that has ended with an earlier node. The caller must
@@ -149,8 +152,11 @@ func (c *container) keepRunning(ctx context.Context) int {
 			// The pod ends, and may be the reason for the error.
 			return c.neverRan()
 		}
-		configDelay = 0
+		configDelay, c.pullDelay = 0, 0
 		why := c.watch(ctx, began)
+		if why == changed && c.moves() {
+			continue
+		}
 		exit := c.run.Exit()
 		c.terminated(began, exit)
 		if why == stopped || why != changed && !c.again(exit.Code) {
@@ -195,7 +201,7 @@ func (c *container) enter(ctx context.Context) (runtime.Choice, error) {
 		}
 		err = c.pod.enter(ctx, choice.Runtime)
 		if declined := (runtime.Declined{}); errors.As(err, &declined) {
-			c.pod.decline(choice.Runtime, declined.Err)
+			c.pod.decline(choice.Runtime, declined)
 			continue
 		}
 		return choice, err
@@ -212,6 +218,10 @@ func (c *container) log() string {
 func (c *container) cannotStart(ctx context.Context, err error, delay time.Duration) {
 	w := runtime.Error{Reason: "CreateContainerConfigError", Err: err}
 	_ = errors.As(err, &w)
+	if w.Image != "" {
+		c.cannotPull(ctx, w)
+		return
+	}
 	c.waiting(w.Reason, err.Error())
 	c.pod.event(corev1.EventTypeWarning, "Failed", "container %s: %v", c.spec.Name, err)
 	// The Secret or ConfigMap that the container needs may appear at any time.

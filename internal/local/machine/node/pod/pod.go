@@ -56,6 +56,8 @@ type Pod struct {
 	volumes     *volume.Volumes
 	// watch starts to watch the objects that the pod refers to. Start sets it.
 	watch func()
+	// later asks a runtime again that has declined the pod. Start sets it.
+	later func(runtime.Runtime)
 
 	publishing sync.Mutex // held while a status is computed and sent
 
@@ -161,6 +163,7 @@ func (p *Pod) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
 	p.watch = sync.OnceFunc(func() { p.watchReferences(ctx) })
+	p.later = func(r runtime.Runtime) { go p.askAgain(ctx, r) }
 	p.volumes.Start(ctx, p.watch)
 	p.mu.Lock()
 	p.armDeadline()

@@ -86,6 +86,8 @@ type Pod struct {
 	Environment environment.Resolver
 	// Volumes are the pod's volumes.
 	Volumes Volumes
+	// Pulling shows the progress of an image's pull in the waiting containers that use the image.
+	Pulling func(image, message string)
 	// Event sends an event about the pod. kind is corev1.EventTypeNormal or corev1.EventTypeWarning.
 	Event func(kind, reason, format string, args ...any)
 }
@@ -153,7 +155,9 @@ type Exit struct {
 type Error struct {
 	// Reason is a reason of the kubelet's, for example ReasonImage.
 	Reason string
-	Err    error
+	// Image names the image if its pull failed and another attempt may succeed. The node waits longer after each failure.
+	Image string
+	Err   error
 }
 
 func (e Error) Error() string { return e.Err.Error() }

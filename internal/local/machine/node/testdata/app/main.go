@@ -96,7 +96,7 @@ func run(args []string) error {
 	case "files": // runs operations on files and prints their results
 		return files(args[1:])
 	default:
-		return fmt.Errorf("the app cannot %s", args[0])
+		return hostile(args)
 	}
 	return nil
 }
