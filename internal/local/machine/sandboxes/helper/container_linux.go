@@ -24,8 +24,10 @@ type process struct {
 // container is a started container.
 type container struct {
 	process
-	id     string // runsc's ID
-	limits spec.Limits
+	id string // runsc's ID
+	// processes is the runsc ID of the container whose PID namespace this container has: its own, or that of its target.
+	processes string
+	limits    spec.Limits
 
 	// exceeded is the limit that the container exceeded, so that it was killed. The pod's lock protects it.
 	exceeded spec.Limit
@@ -87,13 +89,20 @@ func (p *pod) add(description spec.Container) (*container, error) {
 	}
 	p.next++
 	c := &container{process: process{done: make(chan struct{})}, id: fmt.Sprintf("%s-%d", p.Sandbox, p.next), limits: description.Limits}
+	if c.processes = c.id; description.Target != "" {
+		target := p.containers[description.Target]
+		if target == nil {
+			return nil, fmt.Errorf("its target %q: %w", description.Target, protocol.ErrGone)
+		}
+		c.processes = target.processes
+	}
 	p.containers[description.ID] = c
 	return c, nil
 }
 
 func (p *pod) run(ctx context.Context, c *container, description spec.Container, streams [3]*os.File) (terminal *os.File, err error) {
 	dir := filepath.Join(bundleFolder, c.id)
-	if err := p.WriteContainer(dir, description); err != nil {
+	if err := p.WriteContainer(dir, description, c.processes); err != nil {
 		return nil, err
 	}
 	create := []string{"--bundle=" + dir}
