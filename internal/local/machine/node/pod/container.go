@@ -31,6 +31,9 @@ type container struct {
 	pod  *Pod
 	spec *corev1.Container // from the creation of the pod; the pod may have changed the image since
 	init bool              // an init container, or a sidecar
+	// ephemeral marks an ephemeral container. target is the container whose processes it sees, or empty.
+	ephemeral bool
+	target    string
 
 	changed chan struct{} // signals that wanted has changed
 	retry   chan struct{} // signals a change to an object that the container refers to
@@ -57,6 +60,11 @@ func newContainer(p *Pod, spec *corev1.Container, init bool) *container {
 	c := &container{
 		pod: p, spec: spec.DeepCopy(), init: init, wanted: spec.Image,
 		changed: make(chan struct{}, 1), retry: make(chan struct{}, 1), up: make(chan struct{}),
+	}
+	for _, e := range p.object.Spec.EphemeralContainers {
+		if e.Name == spec.Name {
+			c.ephemeral, c.target = true, e.TargetContainerName
+		}
 	}
 	c.isUp = sync.OnceFunc(func() { close(c.up) })
 	reason := "ContainerCreating"
@@ -118,6 +126,9 @@ func (c *container) executes() bool {
 
 // again reports whether the restart policy restarts the container after an exit with code.
 func (c *container) again(code int) bool {
+	if c.ephemeral {
+		return false
+	}
 	policy := c.pod.Object().Spec.RestartPolicy
 	if c.spec.RestartPolicy != nil {
 		policy = corev1.RestartPolicy(*c.spec.RestartPolicy)
@@ -176,7 +187,7 @@ func (c *container) start(ctx context.Context) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	run, err := choice.Image.Start(ctx, runtime.Container{Pod: c.pod.describe(), Spec: c.spec, Init: c.init, Log: c.log()})
+	run, err := choice.Image.Start(ctx, runtime.Container{Pod: c.pod.describe(), Spec: c.spec, Init: c.init, Target: c.target, Log: c.log()})
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -33,12 +33,6 @@ type container struct {
 	exceeded spec.Limit
 }
 
-// execKey identifies a process that exec has started.
-type execKey struct {
-	container string
-	pid       int32
-}
-
 // callTimeout bounds calls that a sandbox answers at once, unless it is broken.
 const callTimeout = 30 * time.Second
 

@@ -80,9 +80,11 @@ func (p *pod) container(ctx context.Context, c runtime.Container, found images.I
 		process.Cwd = found.Config.WorkingDir
 	}
 	process.Env = variables(found.Config.Env, own, hostname(c.Object))
-	process.Terminal = c.Spec.TTY
+	if process.Terminal = c.Spec.TTY; process.Terminal {
+		process.Env = withTerm(process.Env)
+	}
 	description := spec.Container{
-		ID: c.Spec.Name, Process: process, Mounts: mounts, Limits: limitsOf(c.Spec),
+		ID: c.Spec.Name, Process: process, Target: c.Target, Mounts: mounts, Limits: limitsOf(c.Spec),
 		RootFS: spec.RootFS{Image: found.Path, Writable: c.Spec.Resources.Limits.StorageEphemeral().Value()},
 	}
 	if context := c.Spec.SecurityContext; context != nil && context.ReadOnlyRootFilesystem != nil {
@@ -136,12 +138,20 @@ func begin(ctx context.Context, sandbox *sandboxes.Pod, description spec.Contain
 	if err != nil {
 		return nil, err
 	}
-	process, err := sandbox.Start(ctx, description, sandboxes.Streams{Stdout: log.stdout, Stderr: log.stderr})
+	out, in := &output{}, newInput(c)
+	streams := sandboxes.Streams{Stdout: out.to(log.stdout, stdout), Stderr: out.to(log.stderr, stderr)}
+	if in != nil {
+		streams.Stdin = in
+	}
+	process, err := sandbox.Start(ctx, description, streams)
 	if err != nil {
 		log.Close()
+		if in != nil {
+			in.Close()
+		}
 		return nil, err
 	}
-	r := &run{sandbox: sandbox, process: process, description: description, log: log, done: make(chan struct{})}
+	r := &run{sandbox: sandbox, process: process, description: description, log: log, output: out, input: in, done: make(chan struct{})}
 	go r.follow()
 	return r, nil
 }
