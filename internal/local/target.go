@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -161,6 +162,9 @@ func tools() []string {
 	list = append(list, pulumienv.Tools...)
 	list = append(list, "flux-manifests")
 	list = append(list, fluxcd.DefaultComponents()...)
+	if runtime.GOOS == "linux" {
+		list = append(list, "runsc") // runs pods; gVisor exists for Linux only
+	}
 	return append(list, "dolt")
 }
 

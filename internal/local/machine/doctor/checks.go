@@ -1,11 +1,13 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"go/version"
 	"strconv"
 	"strings"
 
+	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
 	"github.com/strata-platform/strata/internal/toolchain"
 )
 
@@ -37,7 +39,7 @@ const (
 // checks are all checks in the order of the report.
 var checks = []func(Facts) []Finding{
 	checkSystem, checkGo, checkGit, checkTools, checkLeftover, checkCores, checkMemory, checkSpace, checkOpenFiles,
-	checkLoopback, checkPorts, checkConfinement, checkSupervisor, checkKubectl, notes,
+	checkLoopback, checkPorts, checkConfinement, checkPods, checkSupervisor, checkKubectl, notes,
 }
 
 // checkSystem checks the operating system and the user.
@@ -163,6 +165,22 @@ func checkConfinement(f Facts) []Finding {
 	return append(findings, checkLandlock(f, update)...)
 }
 
+// checkPods checks whether pods run in sandboxes.
+func checkPods(f Facts) []Finding {
+	if f.Pods == nil {
+		return found("pods", OK, "", "run in sandboxes of gVisor")
+	}
+	var unsupported *sandboxes.UnsupportedError
+	if errors.As(f.Pods, &unsupported) {
+		remedy := unsupported.Fix
+		if unsupported.Reason == sandboxes.NotLinux {
+			remedy = "use Linux, or run Strata in a virtual machine with Linux"
+		}
+		return found("pods", Warning, remedy, "are simulated: %v", unsupported.Err)
+	}
+	return found("pods", Warning, "read the error, and run doctor again", "are simulated: %v", f.Pods)
+}
+
 // checkLandlock checks the confinement of teams' Programs on systems without namespaces.
 func checkLandlock(f Facts, update string) []Finding {
 	switch {
@@ -188,7 +206,6 @@ func checkKubectl(f Facts) []Finding {
 // notes returns the limits of the local target that its users must know.
 func notes(Facts) []Finding {
 	return []Finding{
-		{Check: "local", Level: Note, Found: "NetworkPolicies are accepted and not enforced on the local target"},
-		{Check: "local", Level: Note, Found: "pods whose image is not in the process catalogue are simulated there, and say so"},
+		{Check: "local", Level: Note, Found: "a pod whose registry does not answer is simulated, and says so"},
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/process"
+	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/internal/toolchain/toolchaintest"
@@ -98,7 +99,13 @@ func TestFindings(t *testing.T) {
 		{"a program that does not run", func(f *Facts) {
 			f.Supervisor = running(process.State{Name: "kube-scheduler", Phase: process.CrashLooping, LastExit: &process.Exit{Message: "exit status 1"}})
 		}, Finding{"platform", Warning, "kube-scheduler is crash looping: exit status 1", "see `strata logs kube-scheduler`"}},
-		{"what local is not", func(*Facts) {}, Finding{"local", Note, "NetworkPolicies are accepted and not enforced", ""}},
+		{"what local is not", func(*Facts) {}, Finding{"local", Note, "a pod whose registry does not answer is simulated", ""}},
+		{"no sandboxes", func(f *Facts) {
+			f.Pods = &sandboxes.UnsupportedError{Reason: sandboxes.AppArmorRestricted, Fix: "sudo sysctl x=0", Err: errors.New("operation not permitted")}
+		}, Finding{"pods", Warning, "are simulated: operation not permitted", "sudo sysctl x=0"}},
+		{"no Linux", func(f *Facts) {
+			f.Pods = &sandboxes.UnsupportedError{Reason: sandboxes.NotLinux, Err: errors.New("it has no namespaces")}
+		}, Finding{"pods", Warning, "are simulated: it has no namespaces", "use Linux"}},
 		{"what local simulates", func(*Facts) {}, Finding{"local", Note, "simulated", ""}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -14,9 +14,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/strata-platform/strata/internal/local/machine/home"
+	"github.com/strata-platform/strata/internal/local/machine/sandboxes"
 	"github.com/strata-platform/strata/internal/local/machine/supervisor"
 	"github.com/strata-platform/strata/internal/toolchain"
 	"github.com/strata-platform/strata/operator/engine/sandbox"
@@ -51,6 +53,8 @@ type Facts struct {
 	Loopback error
 	// Isolation is the reason why this system cannot give teams' Programs namespaces of their own, or "".
 	Isolation string
+	// Pods is the error of a trial sandbox for pods.
+	Pods error
 	// Landlock is the kernel's version of Landlock, which confines runs on systems without namespaces, or 0.
 	Landlock int
 
@@ -85,15 +89,18 @@ func Look(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
 }
 
 // LookFast collects the facts that take only a moment. It omits Tools and Leftover.
-func LookFast(ctx context.Context, tools *toolchain.Toolchain, h home.Home) Facts {
+func LookFast(ctx context.Context, tools *toolchain.Toolchain, h home.Home) (f Facts) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	f := Facts{
+	f = Facts{
 		System: runtime.GOOS, Root: os.Geteuid() == 0, Cores: runtime.NumCPU(),
 		Cache: tools.Cache(), CacheFree: freeSpace(tools.Cache()),
 		Home: h.Dir(), HomeFree: freeSpace(h.Dir()),
 		Loopback: listenBeside(),
 	}
+	var probing sync.WaitGroup
+	probing.Go(func() { f.Pods = sandboxes.Probe(ctx) })
+	defer probing.Wait()
 	f.Memory, f.FreeMemory = memory()
 	f.OpenFiles = openFiles()
 	if err := sandbox.Supported(); err != nil {

@@ -24,7 +24,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -245,14 +244,4 @@ func (n *Node) podsIn(namespace string) []service.Pod {
 // processes.
 func (n *Node) DialService(namespace, service string, port int32) (net.Conn, error) {
 	return n.services.Dial(namespace, service, port)
-}
-
-// quiet drops virtual-kubelet's events about successful steps. The node sends more specific ones.
-type quiet struct{ record.EventRecorder }
-
-// Event records events of the type Warning only.
-func (q quiet) Event(o kruntime.Object, kind, reason, message string) {
-	if kind != corev1.EventTypeNormal {
-		q.EventRecorder.Event(o, kind, reason, message)
-	}
 }

@@ -10,8 +10,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	goruntime "runtime"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -153,4 +155,53 @@ func TestAPodWhoseRegistryDoesNotAnswerIsSimulatedAndSaysWhy(t *testing.T) {
 	if why := p.Annotations[runtime.ReasonAnnotation]; p.Annotations[runtime.Annotation] != runtime.Simulated || !strings.Contains(why, "127.0.0.1:1") {
 		t.Errorf("runtime %q because of %q, want a simulated pod whose reason names the registry", p.Annotations[runtime.Annotation], why)
 	}
+}
+
+func TestPodsRunAgainAfterTheirHostIsKilled(t *testing.T) {
+	image := appImage(t)
+	c := realCluster(t)
+	ns := c.namespace(t)
+	c.create(t, ns, "web", corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: image}}})
+	before := c.waitPod(t, ns, "web", "the pod is ready", isReady)
+	host := hostOfSandboxes(t)
+	if err := syscall.Kill(host, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	after := c.waitPod(t, ns, "web", "the pod is ready again", func(p *corev1.Pod) error {
+		if p.Status.ContainerStatuses[0].RestartCount == 0 {
+			return errors.New("the container has not been restarted")
+		}
+		return isReady(p)
+	})
+	if after.Status.PodIP != before.Status.PodIP {
+		t.Errorf("the pod has the address %s, want %s as before", after.Status.PodIP, before.Status.PodIP)
+	}
+	last := after.Status.ContainerStatuses[0].LastTerminationState.Terminated
+	if last == nil || last.ExitCode != 137 {
+		t.Errorf("the last state is %+v, want the exit code of a killed program", last)
+	}
+}
+
+// hostOfSandboxes returns the process ID of the sandboxes' host, a child of this process.
+func hostOfSandboxes(t *testing.T) int {
+	t.Helper()
+	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		line, _ := os.ReadFile(path)
+		if !strings.HasPrefix(string(line), "strata-sandboxes\x00") {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stat, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "stat")); strings.Contains(string(stat), fmt.Sprintf(") S %d ", os.Getpid())) {
+			return pid
+		}
+	}
+	t.Fatal("the sandboxes have no host")
+	return 0
 }

@@ -71,6 +71,9 @@ func start(ctx context.Context, options Options) (*Host, error) {
 
 // launch starts the helper process.
 func launch(options Options) (*Host, error) {
+	if !called.Load() {
+		return nil, errors.New("start the host of sandboxes: this program does not call sandboxes.Main")
+	}
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("start the host of sandboxes: %w", err)

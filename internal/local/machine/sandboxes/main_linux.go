@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 
 	"github.com/strata-platform/strata/internal/local/machine/sandboxes/helper"
 )
@@ -18,9 +19,14 @@ const (
 // helperSocket is the helper's descriptor of the connection to Strata.
 const helperSocket = 3
 
+// called records that this program calls Main. Another program would start itself as its own helper, which runs everything
+// again.
+var called atomic.Bool
+
 // Main runs the helper process and exits, if this process is the helper of [Start], and returns otherwise. A program that calls
 // Start, and TestMain of a test that does, calls Main before anything else.
 func Main() {
+	called.Store(true)
 	if os.Getenv(helperVariable) != helperValue || os.Getpid() != 1 {
 		return
 	}
