@@ -53,3 +53,19 @@ func TestFindChoosesOneServiceOrPodAndItsPort(t *testing.T) {
 		})
 	}
 }
+
+func TestThePortsOfAForward(t *testing.T) {
+	for text, want := range map[string]struct {
+		local int
+		port  string
+		fails bool
+	}{
+		"80": {0, "80", false}, "http": {0, "http", false}, "8080:80": {8080, "80", false}, ":http": {0, "http", false},
+		"8080:": {8080, "", false}, "x:80": {0, "", true}, "70000:80": {0, "", true}, "-1:80": {0, "", true},
+	} {
+		got, err := Parse([]string{"name", text})
+		if got.Local != want.local || got.Port != want.port || (err != nil) != want.fails {
+			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+}

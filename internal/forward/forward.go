@@ -28,6 +28,56 @@ type Forward struct {
 	listener net.Listener
 }
 
+// Query is what a person asks for.
+type Query struct {
+	// Name and Port are those of Find.
+	Name, Port string
+	// Local is the port of this machine. Zero means a free one.
+	Local int
+}
+
+// Parse parses a name and perhaps [LOCAL:]PORT.
+func Parse(args []string) (Query, error) {
+	q := Query{Name: args[0]}
+	if len(args) == 1 {
+		return q, nil
+	}
+	before, after, both := strings.Cut(args[1], ":")
+	if !both {
+		q.Port = before
+		return q, nil
+	}
+	local, err := strconv.ParseUint("0"+before, 10, 16)
+	if err != nil {
+		return q, fmt.Errorf("the local port %q is not a number up to 65535", before)
+	}
+	q.Local, q.Port = int(local), after
+	return q, nil
+}
+
+// Result describes a Forward.
+type Result struct {
+	// URL is an address of this machine that leads to the target.
+	URL string `json:"url"`
+	Target
+}
+
+// Open finds the target of a query in some namespaces, and listens for it.
+func Open(ctx context.Context, config *rest.Config, namespaces []string, q Query) (*Forward, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	target, err := Find(ctx, client, namespaces, q.Name, q.Port)
+	if err != nil {
+		return nil, err
+	}
+	return Listen(ctx, config, target, q.Local)
+}
+
+// Result describes the forward.
+func (f *Forward) Result() Result { return Result{f.URL(), f.target} }
+
 // maxConnections bounds the open connections of a Forward.
 const maxConnections = 256
 
