@@ -4,6 +4,7 @@ package forward
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,7 +70,8 @@ func Find(ctx context.Context, client kubernetes.Interface, namespaces []string,
 		}
 		for namespace, ports := range found {
 			t := Target{Kind: kind, Namespace: namespace, Name: name}
-			return t, t.choose(ports, port)
+			err := t.choose(ports, port)
+			return t, err
 		}
 	}
 	return Target{}, missing(ctx, client, namespaces, name)
@@ -144,7 +146,7 @@ func missing(ctx context.Context, client kubernetes.Interface, namespaces []stri
 		slices.Sort(have)
 		text += ": the Services are " + strings.Join(slices.Compact(have), ", ")
 	}
-	return fmt.Errorf("%s", text)
+	return errors.New(text)
 }
 
 // endpoint returns a ready pod behind the target, and the number of the port there.

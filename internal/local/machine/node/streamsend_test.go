@@ -47,20 +47,29 @@ func noSessions(t *testing.T) {
 	})
 }
 
+// blocked is an input without data, until its context ends.
+type blocked struct{ context.Context }
+
+func (b blocked) Read([]byte) (int, error) {
+	<-b.Done()
+	return 0, io.EOF
+}
+
 func TestACommandEndsWithItsClient(t *testing.T) {
 	c := realCluster(t)
 	ns := c.interactive(t, "hold")
 	eachProtocol(t, func(t *testing.T, protocol string) {
-		for name, terminal := range map[string]bool{"without a terminal": false, "with a terminal": true} {
+		for name, options := range map[string]remotecommand.StreamOptions{
+			"that sends input":  {Stdin: blocked{t.Context()}, Stdout: io.Discard},
+			"that only listens": {Stdout: io.Discard},
+			"with a terminal":   {Stdin: blocked{t.Context()}, Stdout: io.Discard, Tty: true},
+		} {
 			t.Run(name, func(t *testing.T) {
 				ctx, leave := context.WithCancel(t.Context())
-				in, typed := io.Pipe()
-				defer typed.Close()
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					_, _ = c.stream(ctx, protocol, call{ns, "one", "main", []string{"/app", "hold", "marker"},
-						remotecommand.StreamOptions{Stdin: in, Stdout: io.Discard, Tty: terminal}})
+					_, _ = c.stream(ctx, protocol, call{ns, "one", "main", []string{"/app", "hold", "marker"}, options})
 				}()
 				nodetest.Eventually(t, "the command runs", func() error {
 					if !strings.Contains(c.output(t, ns, "/app", "processes"), "marker") {

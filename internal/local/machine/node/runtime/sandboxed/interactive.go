@@ -76,7 +76,7 @@ func (r *run) Attach(ctx context.Context, s runtime.Streams) error {
 	defer r.output.leave(client)
 	if s.Stdin != nil && r.input != nil {
 		go func() {
-			r.input.copy(s.Stdin)
+			r.input.copy(ctx, s.Stdin)
 			if !r.input.once {
 				cancel() // The client's input has ended, and the container's stays open, so the client leaves.
 			}

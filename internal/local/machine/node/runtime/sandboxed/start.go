@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/strata-platform/strata/internal/local/machine/images"
 	"github.com/strata-platform/strata/internal/local/machine/logfile"
@@ -113,9 +114,16 @@ func command(c runtime.Container, found images.Image, env map[string]string) []s
 	return words
 }
 
-// variables returns the environment of a container: the image's variables, HOSTNAME, and the container's own.
+// defaultPath is the PATH of a container whose image and spec set none, as in containerd. Without it, exec would find no program
+// by its name.
+const defaultPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// variables returns the environment of a container: PATH, the image's variables, HOSTNAME, and the container's own.
 func variables(ofImage []string, own map[string]string, hostname string) []string {
 	list := append(slices.Clone(ofImage), "HOSTNAME="+hostname)
+	if _, set := own["PATH"]; !set && !slices.ContainsFunc(ofImage, func(v string) bool { return strings.HasPrefix(v, "PATH=") }) {
+		list = append(list, defaultPath)
+	}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		list = append(list, name+"="+own[name])
 	}
