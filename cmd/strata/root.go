@@ -89,7 +89,7 @@ func newRoot(io streams, began *bool) *cobra.Command {
 	root.AddCommand(
 		newUp(io), newStatus(io), newDown(io),
 		newLayer(io), newEnv(io), newKubeconfig(io), newTeam(io), newImage(io),
-		newLocal(io), newLogs(io), newDoctor(io), newToolchain(io), newVersion(io),
+		newPortForward(io), newOpen(io), newLocal(io), newLogs(io), newDoctor(io), newToolchain(io), newVersion(io),
 		newSupervisor(), hidden,
 	)
 	return root

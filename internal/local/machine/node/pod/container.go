@@ -31,6 +31,9 @@ type container struct {
 	pod  *Pod
 	spec *corev1.Container // from the creation of the pod; the pod may have changed the image since
 	init bool              // an init container, or a sidecar
+	// ephemeral marks an ephemeral container. target is the container whose processes it sees, or empty.
+	ephemeral bool
+	target    string
 
 	changed chan struct{} // signals that wanted has changed
 	retry   chan struct{} // signals a change to an object that the container refers to
@@ -61,6 +64,11 @@ func newContainer(p *Pod, spec *corev1.Container, init bool) *container {
 		pod: p, spec: spec.DeepCopy(), init: init, wanted: spec.Image,
 		changed: make(chan struct{}, 1), retry: make(chan struct{}, 1), up: make(chan struct{}),
 	}
+	for _, e := range p.object.Spec.EphemeralContainers {
+		if e.Name == spec.Name {
+			c.ephemeral, c.target = true, e.TargetContainerName
+		}
+	}
 	c.isUp = sync.OnceFunc(func() { close(c.up) })
 	reason := "ContainerCreating"
 	if len(p.object.Spec.InitContainers) > 0 {
@@ -70,36 +78,6 @@ func newContainer(p *Pod, spec *corev1.Container, init bool) *container {
 	c.find()
 	c.restore()
 	return c
-}
-
-// find asks the runtimes for the image that the pod asks for. The caller must hold the lock.
-func (c *container) find() {
-	c.name = c.wanted
-	c.choice = c.pod.host.Runtimes.Find(c.pod.object, c.name, c.pod.declined)
-}
-
-// adopt returns the runtime and the image that the pod asks for now.
-func (c *container) adopt() (runtime.Choice, error) {
-	c.pod.mu.Lock()
-	select {
-	case <-c.changed: // The image below is the changed one, so that the signal must not end its run.
-	default:
-	}
-	before := c.pod.object.Annotations[runtime.Annotation]
-	if c.name != c.wanted {
-		c.find()
-		c.pod.object = c.pod.object.DeepCopy()
-		c.pod.annotate()
-	}
-	after, choice := c.pod.object.Annotations[runtime.Annotation], c.choice
-	c.pod.mu.Unlock()
-	if before != after {
-		c.pod.reportSimulated()
-	}
-	if choice.Err != nil {
-		return choice, runtime.Error{Reason: runtime.ReasonImage, Err: choice.Err}
-	}
-	return choice, nil
 }
 
 // isOutdated reports whether the pod asks for another image than the running one.
@@ -121,6 +99,9 @@ func (c *container) executes() bool {
 
 // again reports whether the restart policy restarts the container after an exit with code.
 func (c *container) again(code int) bool {
+	if c.ephemeral {
+		return false
+	}
 	policy := c.pod.Object().Spec.RestartPolicy
 	if c.spec.RestartPolicy != nil {
 		policy = corev1.RestartPolicy(*c.spec.RestartPolicy)
@@ -182,7 +163,7 @@ func (c *container) start(ctx context.Context) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	run, err := choice.Image.Start(ctx, runtime.Container{Pod: c.pod.describe(), Spec: c.spec, Init: c.init, Log: c.log()})
+	run, err := choice.Image.Start(ctx, runtime.Container{Pod: c.pod.describe(), Spec: c.spec, Init: c.init, Target: c.target, Log: c.log()})
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -190,22 +171,6 @@ func (c *container) start(ctx context.Context) (time.Time, error) {
 	c.run = run
 	c.pod.mu.Unlock()
 	return time.Now(), nil
-}
-
-// enter returns the runtime that runs the container, after the runtime has prepared the pod.
-func (c *container) enter(ctx context.Context) (runtime.Choice, error) {
-	for {
-		choice, err := c.adopt()
-		if err != nil {
-			return choice, err
-		}
-		err = c.pod.enter(ctx, choice.Runtime)
-		if declined := (runtime.Declined{}); errors.As(err, &declined) {
-			c.pod.decline(choice.Runtime, declined)
-			continue
-		}
-		return choice, err
-	}
 }
 
 // log returns the path of the container's log.

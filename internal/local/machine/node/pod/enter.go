@@ -41,7 +41,7 @@ func (p *Pod) decline(r runtime.Runtime, why runtime.Declined) {
 	_, known := p.declined[r.Name()]
 	if !known {
 		p.declined[r.Name()] = why.Err
-		for _, c := range p.all() {
+		for _, c := range append(p.all(), p.ephemerals.list...) {
 			c.find()
 		}
 		p.object = p.object.DeepCopy()

@@ -99,6 +99,8 @@ type Container struct {
 	Spec *corev1.Container
 	// Init is true for an init container, also for a sidecar.
 	Init bool
+	// Target is the name of the container whose processes an ephemeral container sees. Empty means its own only.
+	Target string
 	// Log is the path of the log for the container's output. A runtime keeps the previous run's log under the name
 	// logfile.Previous.
 	Log string

@@ -21,6 +21,9 @@ func main() {
 }
 
 func run(args []string) error {
+	if known, err := interact(args); known {
+		return err
+	}
 	switch args[0] {
 	case "serve": // serves HTTP at an address until SIGTERM
 		asked := make(chan os.Signal, 1)
