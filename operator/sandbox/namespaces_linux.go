@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
-	"github.com/strata-platform/strata/operator/engine/sandbox/seccomp"
+	"github.com/strata-platform/strata/operator/sandbox/processes"
+	"github.com/strata-platform/strata/operator/sandbox/seccomp"
 )
 
 // Check returns an error that says why this process cannot give commands their own

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/strata-platform/strata/operator/engine/environ"
+	"github.com/strata-platform/strata/operator/environ"
 )
 
 // commands lists the running commands of this process.

@@ -1,5 +1,6 @@
 // Package sandbox starts commands that can access only the files and network addresses
-// granted to them, cannot see other processes, and leave no process behind.
+// granted to them, cannot see other processes, and leave no process behind. The operator runs Pulumi in it, and the
+// target local runs its servers, checks of pushes and controllers in it.
 package sandbox
 
 import (
@@ -14,8 +15,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/strata-platform/strata/operator/engine/environ"
-	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
+	"github.com/strata-platform/strata/operator/environ"
+	"github.com/strata-platform/strata/operator/sandbox/processes"
 )
 
 // drainTimeout bounds how long output may still arrive after the last process has

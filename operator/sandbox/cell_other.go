@@ -6,7 +6,7 @@ import (
 	"errors"
 	"syscall"
 
-	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
+	"github.com/strata-platform/strata/operator/sandbox/processes"
 )
 
 // Check returns an error that says why this process cannot give commands their own

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/strata-platform/strata/operator/engine/sandbox"
-	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
+	"github.com/strata-platform/strata/operator/sandbox"
+	"github.com/strata-platform/strata/operator/sandbox/processes"
 )
 
 // sleeper returns a command line that no other process has.

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
-	"github.com/strata-platform/strata/operator/engine/sandbox/seccomp"
+	"github.com/strata-platform/strata/operator/sandbox/processes"
+	"github.com/strata-platform/strata/operator/sandbox/seccomp"
 )
 
 // live enters the confinement, starts the command, and runs calls until the command has

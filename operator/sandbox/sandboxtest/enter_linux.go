@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"syscall"
 
-	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 // variable is set in the environment of a test binary that runs in a user namespace.

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
+	"github.com/strata-platform/strata/operator/sandbox/processes"
 )
 
 // countEvery is the interval between two counts of a command's processes. Tests change it.

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/strata-platform/strata/operator/engine/sandbox/sandboxtest"
+	"github.com/strata-platform/strata/operator/sandbox/sandboxtest"
 )
 
 // attemptVariable names the environment variable that selects an attempt. If the

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 // needNamespaces skips a test if namespaces are not available. Continuous integration

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/strata-platform/strata/operator/engine/sandbox"
+	"github.com/strata-platform/strata/operator/sandbox"
 )
 
 func TestOpenConnectionDelaysNoOther(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/strata-platform/strata/operator/engine/environ"
-	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
+	"github.com/strata-platform/strata/operator/environ"
+	"github.com/strata-platform/strata/operator/sandbox/processes"
 )
 
 // Confinement describes what a command may use. The zero value grants an empty file

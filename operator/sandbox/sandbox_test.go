@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/strata-platform/strata/operator/engine/environ"
-	"github.com/strata-platform/strata/operator/engine/sandbox"
-	"github.com/strata-platform/strata/operator/engine/sandbox/processes"
+	"github.com/strata-platform/strata/operator/environ"
+	"github.com/strata-platform/strata/operator/sandbox"
+	"github.com/strata-platform/strata/operator/sandbox/processes"
 )
 
 // shell returns a command that executes a script with its own home.
