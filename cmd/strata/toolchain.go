@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/strata-platform/strata/internal/local"
+	"github.com/strata-platform/strata/internal/local/tools"
 	"github.com/strata-platform/strata/internal/progress"
 	"github.com/strata-platform/strata/internal/toolchain"
 )
@@ -91,7 +91,7 @@ func newToolchainBuild(io streams) *cobra.Command {
 			}
 			show := progress.New(io.err)
 			err = show.Run("toolchain", func() (string, error) {
-				return "", local.EnsureTools(command.Context(), tc, show, names...)
+				return "", tools.Ensure(command.Context(), tc, show, names...)
 			})
 			if err != nil || !asJSON {
 				return err

@@ -1,4 +1,5 @@
-package local
+// Package logs finds and prints the logs of a home.
+package logs
 
 import (
 	"context"
@@ -10,17 +11,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/logfile"
 )
 
-// Components returns the names of all logs of the home: "etcd", "supervisor", or "pods/NAMESPACE_POD_CONTAINER".
-func (p *Platform) Components() ([]string, error) {
+// Names returns the names of all logs of a home: "etcd", "supervisor", or "pods/NAMESPACE_POD_CONTAINER".
+func Names(h home.Home) ([]string, error) {
 	var names []string
-	err := filepath.WalkDir(p.Home.Logs(), func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(h.Logs(), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".log" {
 			return err
 		}
-		name, err := filepath.Rel(p.Home.Logs(), strings.TrimSuffix(path, ".log"))
+		name, err := filepath.Rel(h.Logs(), strings.TrimSuffix(path, ".log"))
 		names = append(names, filepath.ToSlash(name))
 		return err
 	})
@@ -30,29 +32,29 @@ func (p *Platform) Components() ([]string, error) {
 	return names, nil
 }
 
-// Logs writes the whole log of a component. A container's log includes its previous run. component may be a unique
-// part of the component's name, such as "source-controller". With follow, Logs continues until ctx is done.
-func (p *Platform) Logs(ctx context.Context, component string, follow bool, w io.Writer) error {
-	name, err := p.component(component)
+// Write writes the whole log of a component. A container's log includes its previous run. component may be a unique
+// part of the component's name, such as "source-controller". With follow, Write continues until ctx is done.
+func Write(ctx context.Context, h home.Home, component string, follow bool, w io.Writer) error {
+	name, err := find(h, component)
 	if err != nil {
 		return err
 	}
-	path := p.Home.Log(filepath.FromSlash(name))
+	path := h.Log(filepath.FromSlash(name))
 	if err := logfile.Read(ctx, logfile.Previous(path), logfile.Options{}, w); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return logfile.Read(ctx, path, logfile.Options{Follow: func() bool { return follow }}, w)
 }
 
-// component returns the name of the log that component names, fully or by a unique part.
-func (p *Platform) component(component string) (string, error) {
-	names, err := p.Components()
+// find returns the name of the log that component names, fully or by a unique part.
+func find(h home.Home, component string) (string, error) {
+	names, err := Names(h)
 	if err != nil {
 		return "", err
 	}
 	if len(names) == 0 {
 		return "", fmt.Errorf("%s contains no logs yet: run `%s` or `%s` first",
-			p.Home.Dir(), p.Home.Call("up"), p.Home.Call("local start"))
+			h.Dir(), h.Call("up"), h.Call("local start"))
 	}
 	if slices.Contains(names, component) {
 		return component, nil

@@ -1,4 +1,4 @@
-package local
+package cloudclient
 
 import (
 	"os"
@@ -14,14 +14,14 @@ import (
 
 func TestOrphansOfAKilledRunAreDeleted(t *testing.T) {
 	cloud := cloudtest.Start(t)
-	l := cloudClient{cloud.URL, filepath.Join(t.TempDir(), "engineer.json")}
+	l := Client{cloud.URL, filepath.Join(t.TempDir(), "engineer.json")}
 	check := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	check(os.WriteFile(l.credentials, []byte(cloud.Owner), 0o600))
+	check(os.WriteFile(l.Credentials, []byte(cloud.Owner), 0o600))
 	options, err := l.options(t.Context(), "GOOGLE_IAM_CUSTOM_ENDPOINT")
 	check(err)
 	identities, err := iam.NewService(t.Context(), options...)
@@ -50,7 +50,7 @@ func TestOrphansOfAKilledRunAreDeleted(t *testing.T) {
 		{URN: "cluster", Type: clusterType, Inputs: map[string]any{"removeDefaultNodePool": true}, ID: location + "/clusters/strata"},
 		{URN: "gone", Type: clusterType, Inputs: map[string]any{"removeDefaultNodePool": true}, ID: location + "/clusters/never-made"},
 	}
-	check(l.deleteOrphans(t.Context(), creations, func(id string) bool { return id == kept.Name }))
+	check(l.DeleteOrphans(t.Context(), creations, func(id string) bool { return id == kept.Name }))
 
 	left, err := keys.List(account.Name).KeyTypes("USER_MANAGED").Do()
 	check(err)

@@ -1,4 +1,5 @@
-package local
+// Package cloudclient calls the emulated Google Cloud as the engineer.
+package cloudclient
 
 import (
 	"context"
@@ -15,14 +16,16 @@ import (
 	"github.com/strata-platform/strata/internal/local/cloud"
 )
 
-// cloudClient calls the emulated Google Cloud as the engineer. googleURL is the base URL; credentials is the path of the
-// engineer's credentials.
-type cloudClient struct{ googleURL, credentials string }
+// Client calls the emulated Google Cloud as the engineer.
+type Client struct {
+	// URL is the base URL of the emulated Google Cloud. Credentials is the path of the engineer's credentials.
+	URL, Credentials string
+}
 
 // options returns the options of a client of an emulated API. endpoint is the environment variable with the API's URL.
 // The client adds the version to the URL itself.
-func (c cloudClient) options(ctx context.Context, endpoint string) ([]option.ClientOption, error) {
-	raw, err := os.ReadFile(c.credentials)
+func (c Client) options(ctx context.Context, endpoint string) ([]option.ClientOption, error) {
+	raw, err := os.ReadFile(c.Credentials)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +33,7 @@ func (c cloudClient) options(ctx context.Context, endpoint string) ([]option.Cli
 	if err != nil {
 		return nil, err
 	}
-	url := cloud.Endpoints(c.googleURL)[endpoint]
+	url := cloud.Endpoints(c.URL)[endpoint]
 	for _, version := range []string{"sql/v1beta4/", "v1/"} {
 		url = strings.TrimSuffix(url, version)
 	}

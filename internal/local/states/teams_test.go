@@ -1,4 +1,4 @@
-package local
+package states
 
 import (
 	"encoding/json"
@@ -10,27 +10,28 @@ import (
 	"github.com/strata-platform/strata/bootstrap"
 	"github.com/strata-platform/strata/internal/layers"
 	"github.com/strata-platform/strata/internal/lifecycle"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
 // holdPassphrases writes a state of layer 1 that contains the passphrases of some namespaces.
-func holdPassphrases(t *testing.T, p *Platform, namespaces ...string) layers.Runner {
+func holdPassphrases(t *testing.T, h home.Home, namespaces ...string) layers.Runner {
 	t.Helper()
 	resources := []map[string]string{}
 	for _, namespace := range namespaces {
-		resources = append(resources, map[string]string{"urn": bootstrap.PassphraseURN(p.Environment, namespace)})
+		resources = append(resources, map[string]string{"urn": bootstrap.PassphraseURN("dev", namespace)})
 	}
 	raw, err := json.Marshal(map[string]any{"checkpoint": map[string]any{"latest": map[string]any{"resources": resources}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(p.Home.LayerState(), ".pulumi", "stacks", bootstrap.Project, p.Environment+".json")
+	file := filepath.Join(h.LayerState(), ".pulumi", "stacks", bootstrap.Project, "dev"+".json")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(file, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return layers.Runner{Stack: p.Environment, Env: map[string]string{"PULUMI_BACKEND_URL": "file://" + p.Home.LayerState()}}
+	return layers.Runner{Stack: "dev", Env: map[string]string{"PULUMI_BACKEND_URL": "file://" + h.LayerState()}}
 }
 
 func TestStateWithoutItsPassphraseIsClearedAway(t *testing.T) {
@@ -42,20 +43,24 @@ func TestStateWithoutItsPassphraseIsClearedAway(t *testing.T) {
 		"none where every team is there":  {[]string{"team-api", "team-web"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := openTestPlatform(t)
-			runner := holdPassphrases(t, p, test.passphrases...)
+			h, err := home.At(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			aside := func(namespace string) error { return SetAside(h, namespace) }
+			runner := holdPassphrases(t, h, test.passphrases...)
 			layer := layers.Layer{Name: lifecycle.BootstrapLayer, Project: bootstrap.Project}
-			if err := p.eachUnreadable(t.Context(), runner, layer, p.setAside); err != nil {
+			if err := EachUnreadable(t.Context(), h, runner, layer, aside); err != nil {
 				t.Errorf("without any state: %v", err)
 			}
 			// A namespace that belongs to no team has its own passphrase.
 			all := []string{"default", "team-api", "team-web"}
 			for _, namespace := range all {
-				if err := os.MkdirAll(filepath.Join(p.Home.TenantState(namespace), ".pulumi", namespace), 0o700); err != nil {
+				if err := os.MkdirAll(filepath.Join(h.TenantState(namespace), ".pulumi", namespace), 0o700); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := p.eachUnreadable(t.Context(), runner, layer, p.setAside); err != nil {
+			if err := EachUnreadable(t.Context(), h, runner, layer, aside); err != nil {
 				t.Fatal(err)
 			}
 			for _, namespace := range all {
@@ -63,13 +68,13 @@ func TestStateWithoutItsPassphraseIsClearedAway(t *testing.T) {
 				if slices.Contains(test.unreadable, namespace) {
 					want = 0
 				}
-				kept, err := filepath.Glob(filepath.Join(p.Home.TenantState(namespace), ".pulumi", namespace))
+				kept, err := filepath.Glob(filepath.Join(h.TenantState(namespace), ".pulumi", namespace))
 				if err != nil || len(kept) != want {
 					t.Errorf("the state of %s is there %d times (%v), want %d", namespace, len(kept), err, want)
 				}
-				aside, err := filepath.Glob(filepath.Join(p.Home.LostStates(), namespace+"-*", namespace, ".pulumi", namespace))
-				if err != nil || len(aside) != 1-want {
-					t.Errorf("the state of %s is kept aside %d times (%v), want %d", namespace, len(aside), err, 1-want)
+				moved, err := filepath.Glob(filepath.Join(h.LostStates(), namespace+"-*", namespace, ".pulumi", namespace))
+				if err != nil || len(moved) != 1-want {
+					t.Errorf("the state of %s is kept aside %d times (%v), want %d", namespace, len(moved), err, 1-want)
 				}
 			}
 		})

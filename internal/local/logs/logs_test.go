@@ -1,4 +1,4 @@
-package local
+package logs
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/internal/local/machine/logfile"
 )
 
@@ -25,31 +26,34 @@ func writeLog(t *testing.T, path string, stamps bool, text string) {
 }
 
 func TestLogsShowWhatProgramsWrote(t *testing.T) {
-	p := openTestPlatform(t)
-	pod := p.Home.Log(filepath.Join("pods", "flux-system_source-controller-1_manager"))
+	h, err := home.At(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := h.Log(filepath.Join("pods", "flux-system_source-controller-1_manager"))
 	writeLog(t, pod, true, "first run\n")
 	if err := logfile.Rename(pod, logfile.Previous(pod)); err != nil {
 		t.Fatal(err)
 	}
 	writeLog(t, pod, true, "second run\n")
-	writeLog(t, p.Home.Log("etcd"), false, "2026-11-21 07:00:00 etcd starts\n")
+	writeLog(t, h.Log("etcd"), false, "2026-11-21 07:00:00 etcd starts\n")
 	for component, want := range map[string]string{
 		"etcd":              "2026-11-21 07:00:00 etcd starts\n",
 		"source-controller": "first run\nsecond run\n",
 	} {
 		var got strings.Builder
-		if err := p.Logs(t.Context(), component, false, &got); err != nil {
+		if err := Write(t.Context(), h, component, false, &got); err != nil {
 			t.Error(err)
 		}
 		if got.String() != want {
 			t.Errorf("the log of %s is %q, want %q", component, got.String(), want)
 		}
 	}
-	names, err := p.Components()
+	names, err := Names(h)
 	if want := []string{"etcd", "pods/flux-system_source-controller-1_manager"}; err != nil || !slices.Equal(names, want) {
 		t.Errorf("the components are %q (%v), want %q", names, err, want)
 	}
-	err = p.Logs(t.Context(), "nobody", false, &strings.Builder{})
+	err = Write(t.Context(), h, "nobody", false, &strings.Builder{})
 	if err == nil || !strings.Contains(err.Error(), `"nobody"`) || !strings.Contains(err.Error(), "etcd") {
 		t.Errorf("the error about a component that is not there is %v", err)
 	}
@@ -61,13 +65,16 @@ type writerFunc func(p []byte) (int, error)
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 func TestLogsFollowAContainerIntoItsNextRun(t *testing.T) {
-	p := openTestPlatform(t)
-	pod := p.Home.Log(filepath.Join("pods", "default_web_app"))
+	h, err := home.At(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := h.Log(filepath.Join("pods", "default_web_app"))
 	writeLog(t, pod, true, "first run\n")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var got string
-	err := p.Logs(ctx, "web", true, writerFunc(func(text []byte) (int, error) {
+	err = Write(ctx, h, "web", true, writerFunc(func(text []byte) (int, error) {
 		got += string(text)
 		switch got {
 		case "first run\n":

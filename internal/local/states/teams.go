@@ -1,4 +1,4 @@
-package local
+package states
 
 import (
 	"context"
@@ -11,13 +11,14 @@ import (
 
 	"github.com/strata-platform/strata/bootstrap"
 	"github.com/strata-platform/strata/internal/layers"
+	"github.com/strata-platform/strata/internal/local/machine/home"
 	"github.com/strata-platform/strata/teams"
 )
 
-// eachUnreadable calls do for the state of each team for which layer 1 has no passphrase. It skips other namespaces,
+// EachUnreadable calls do for the state of each team for which layer 1 has no passphrase. It skips other namespaces,
 // such as default, because they have their own passphrases.
-func (p *Platform) eachUnreadable(ctx context.Context, r layers.Runner, l layers.Layer, do func(namespace string) error) error {
-	states, err := os.ReadDir(p.Home.TenantStates())
+func EachUnreadable(ctx context.Context, h home.Home, r layers.Runner, l layers.Layer, do func(namespace string) error) error {
+	states, err := os.ReadDir(h.TenantStates())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("layer %s: find the state of the teams' Stacks: %w", l.Name, err)
 	}
@@ -40,14 +41,14 @@ func (p *Platform) eachUnreadable(ctx context.Context, r layers.Runner, l layers
 	return nil
 }
 
-// setAside moves a state to a folder outside the Stacks' backends.
-func (p *Platform) setAside(namespace string) error {
-	if err := os.MkdirAll(p.Home.LostStates(), 0o700); err != nil {
+// SetAside moves a state to a folder outside the Stacks' backends.
+func SetAside(h home.Home, namespace string) error {
+	if err := os.MkdirAll(h.LostStates(), 0o700); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(p.Home.LostStates(), namespace+"-")
+	dir, err := os.MkdirTemp(h.LostStates(), namespace+"-")
 	if err != nil {
 		return err
 	}
-	return os.Rename(p.Home.TenantState(namespace), filepath.Join(dir, namespace))
+	return os.Rename(h.TenantState(namespace), filepath.Join(dir, namespace))
 }

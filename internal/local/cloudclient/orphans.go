@@ -1,4 +1,4 @@
-package local
+package cloudclient
 
 import (
 	"context"
@@ -23,13 +23,14 @@ const (
 	// creation if the program asks for that.
 	defaultPool    = "default-pool"
 	clusterTimeout = 5 * time.Minute
+	clusterPoll    = 200 * time.Millisecond
 )
 
-// deleteOrphans deletes resources that a killed run created and that the layer's state does not contain, because the next
+// DeleteOrphans deletes resources that a killed run created and that the layer's state does not contain, because the next
 // run would not find them: the keys of service accounts whose creation was interrupted, and the default node pool of a
 // cluster if a kill prevented the provider from deleting it. The accounts belong to the layer, so every key outside the
 // layer's state is an orphan; nobody has received its private key. held reports whether the layer's state contains a key.
-func (c cloudClient) deleteOrphans(ctx context.Context, creations []settle.Creation, held func(id string) bool) error {
+func (c Client) DeleteOrphans(ctx context.Context, creations []settle.Creation, held func(id string) bool) error {
 	for _, creation := range creations {
 		var err error
 		switch account, _ := creation.Inputs["serviceAccountId"].(string); {
@@ -49,7 +50,7 @@ func (c cloudClient) deleteOrphans(ctx context.Context, creations []settle.Creat
 }
 
 // deleteKeys deletes the user-managed keys of an account that the layer's state does not contain.
-func (c cloudClient) deleteKeys(ctx context.Context, account string, held func(string) bool) error {
+func (c Client) deleteKeys(ctx context.Context, account string, held func(string) bool) error {
 	options, err := c.options(ctx, "GOOGLE_IAM_CUSTOM_ENDPOINT")
 	if err != nil {
 		return err
@@ -78,7 +79,7 @@ func (c cloudClient) deleteKeys(ctx context.Context, account string, held func(s
 
 // deleteDefaultPool waits for the cluster, which may still be provisioning, deletes the pool and waits until it is
 // gone.
-func (c cloudClient) deleteDefaultPool(ctx context.Context, cluster string) error {
+func (c Client) deleteDefaultPool(ctx context.Context, cluster string) error {
 	options, err := c.options(ctx, "GOOGLE_CONTAINER_CUSTOM_ENDPOINT")
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func (c cloudClient) deleteDefaultPool(ctx context.Context, cluster string) erro
 		return err
 	}
 	clusters := service.Projects.Locations.Clusters
-	return wait.PollUntilContextTimeout(ctx, lockPoll, clusterTimeout, true, func(ctx context.Context) (bool, error) {
+	return wait.PollUntilContextTimeout(ctx, clusterPoll, clusterTimeout, true, func(ctx context.Context) (bool, error) {
 		c, err := clusters.Get(cluster).Context(ctx).Do()
 		if err != nil || c.Status == "PROVISIONING" {
 			return refusedWith(err, http.StatusNotFound), ignore(err, http.StatusNotFound)

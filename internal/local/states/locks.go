@@ -1,4 +1,5 @@
-package local
+// Package states keeps the Pulumi states of a home usable: those of the layers and those of the teams.
+package states
 
 import (
 	"context"
@@ -16,7 +17,7 @@ import (
 )
 
 const (
-	// lockWait is how long unlock waits for a run of Pulumi that holds the lock of a stack.
+	// lockWait is how long Unlock waits for a run of Pulumi that holds the lock of a stack.
 	lockWait = 30 * time.Second
 	lockPoll = 200 * time.Millisecond
 )
@@ -27,10 +28,20 @@ type backendLock struct {
 	Hostname string `json:"hostname"`
 }
 
-// unlock removes the locks of killed runs from a layer's stack, and waits up to lockWait for the other runs that hold a
+// Layers is the file backend of the layers.
+type Layers struct {
+	// Folder is the folder of the backend. Stack is the name of the stack in every project.
+	Folder, Stack string
+}
+
+// Address returns the URL of the backend. It turns off attribute files: a kill can truncate one, and then Pulumi cannot
+// read the backend.
+func (l Layers) Address() string { return "file://" + l.Folder + "?metadata=skip" }
+
+// Unlock removes the locks of killed runs from a layer's stack, and waits up to lockWait for the other runs that hold a
 // lock. It returns true if no lock is left. It keeps the lock of a live run, which may be the engineer's own pulumi.
-func (p *Platform) unlock(ctx context.Context, project string) (bool, error) {
-	dir := filepath.Join(p.Home.LayerState(), backend.Locks(project, p.Environment))
+func (l Layers) Unlock(ctx context.Context, project string) (bool, error) {
+	dir := filepath.Join(l.Folder, backend.Locks(project, l.Stack))
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
 	for {
@@ -46,10 +57,11 @@ func (p *Platform) unlock(ctx context.Context, project string) (bool, error) {
 	}
 }
 
-// dropHalfWritten removes the lock that a killed run of Pulumi was writing for a layer's stack. Pulumi would fail, and
-// report no lock that unlock could remove. The caller holds the layers.
-func (p *Platform) dropHalfWritten(ctx context.Context, project string) error {
-	state := backend.State{Backend: backend.Backend{Folder: "."}, Parent: p.Home.LayerState(), Project: project, Stack: p.Environment}
+// DropHalfWritten removes the lock that a killed run of Pulumi was writing for a layer's stack. Pulumi would fail, and
+// report no lock that Unlock could remove. The caller keeps other runs of the
+// layers out.
+func (l Layers) DropHalfWritten(ctx context.Context, project string) error {
+	state := backend.State{Backend: backend.Backend{Folder: "."}, Parent: l.Folder, Project: project, Stack: l.Stack}
 	return state.DropHalfWritten(ctx)
 }
 
