@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/strata-platform/strata/internal/local/machine/home"
 )
 
@@ -28,6 +30,16 @@ func compressed(t *testing.T, text string) []byte {
 		t.Fatal(err)
 	}
 	return packed.Bytes()
+}
+
+func zstandard(t *testing.T, text string) []byte {
+	t.Helper()
+	writer, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	return writer.EncodeAll([]byte(text), nil)
 }
 
 func TestThePlanOfDownReadsStatesThatATeamCanWriteTo(t *testing.T) {
@@ -48,8 +60,16 @@ func TestThePlanOfDownReadsStatesThatATeamCanWriteTo(t *testing.T) {
 			return write(filepath.Join(dir, file+".gz"), compressed(t, stateWith("shop")))
 		}, shop, ""},
 		"a compressed plain name": {func(dir, _ string) error { return write(filepath.Join(dir, file), compressed(t, stateWith("shop"))) }, shop, ""},
-		"another compression":     {func(dir, _ string) error { return write(filepath.Join(dir, file+".zst"), []byte("\x28\xb5\x2f\xfd")) }, nil, "dev.json.zst: it is compressed with zstd"},
-		"a state that is cut":     {func(dir, _ string) error { return write(filepath.Join(dir, file), []byte(stateWith("shop")[:20])) }, nil, "dev.json: unexpected EOF"},
+		"a state compressed with zstd": {func(dir, _ string) error {
+			return write(filepath.Join(dir, file+".zst"), zstandard(t, stateWith("shop")))
+		}, shop, ""},
+		"a zstd file that is cut": {func(dir, _ string) error {
+			return write(filepath.Join(dir, file+".zst"), zstandard(t, stateWith("shop"))[:20])
+		}, nil, "dev.json.zst: decompress it with zstd: unexpected EOF"},
+		"a zstd bomb": {func(dir, _ string) error {
+			return write(filepath.Join(dir, file+".zst"), zstandard(t, strings.Repeat(" ", 65<<20)))
+		}, nil, "dev.json.zst: too large: "},
+		"a state that is cut": {func(dir, _ string) error { return write(filepath.Join(dir, file), []byte(stateWith("shop")[:20])) }, nil, "dev.json: unexpected EOF"},
 		"a backup": {func(dir, _ string) error {
 			return write(filepath.Join(dir, ".pulumi/backups/shop/dev.json"), []byte(stateWith("shop")))
 		}, nil, ""},

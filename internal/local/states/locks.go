@@ -41,6 +41,9 @@ func (l Layers) Address() string { return "file://" + l.Folder + "?metadata=skip
 // Unlock removes the locks of killed runs from a layer's stack, and waits up to lockWait for the other runs that hold a
 // lock. It returns true if no lock is left. It keeps the lock of a live run, which may be the engineer's own pulumi.
 func (l Layers) Unlock(ctx context.Context, project string) (bool, error) {
+	if err := l.DropHalfWritten(ctx, project); err != nil {
+		return false, err
+	}
 	dir := filepath.Join(l.Folder, backend.Locks(project, l.Stack))
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
@@ -57,8 +60,8 @@ func (l Layers) Unlock(ctx context.Context, project string) (bool, error) {
 	}
 }
 
-// DropHalfWritten removes the lock that a killed run of Pulumi was writing for a layer's stack. Pulumi would fail, and
-// report no lock that Unlock could remove. The caller keeps other runs of the
+// DropHalfWritten removes the lock that a killed run of Pulumi was writing for a layer's stack, and a lock that a power
+// failure left empty. Pulumi would fail, and report no lock that Unlock could remove. The caller keeps other runs of the
 // layers out.
 func (l Layers) DropHalfWritten(ctx context.Context, project string) error {
 	state := backend.State{Backend: backend.Backend{Folder: "."}, Parent: l.Folder, Project: project, Stack: l.Stack}

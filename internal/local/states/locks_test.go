@@ -3,6 +3,7 @@ package states
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,6 +98,16 @@ func TestLocksOfKilledRunsAreRemovedAndOthersStay(t *testing.T) {
 		}
 		if _, err := os.Stat(path); err == nil {
 			t.Error("the lock of a run that has ended stays")
+		}
+	})
+	t.Run("of a power failure is removed", func(t *testing.T) {
+		path := holdLock(t, l, ended, here)
+		old := time.Now().Add(-time.Hour)
+		if err := errors.Join(os.Truncate(path, 0), os.Chtimes(path, old, old)); err != nil {
+			t.Fatal(err)
+		}
+		if free, err := l.Unlock(t.Context(), "strata-bootstrap"); err != nil || !free {
+			t.Errorf("free: %v, %v", free, err)
 		}
 	})
 	if free, err := l.Unlock(t.Context(), "strata-platform"); err != nil || !free {
